@@ -39,7 +39,7 @@ func (b bench) withOther(t *testing.T, base, head fstest.MapFS, changed []string
 	t.Helper()
 	req := controller.Request{
 		Head: controller.Checkout{Commit: controller.Worktree, FS: head, Config: models()}, Targets: targets,
-		ConfigFile: "gavel.yaml", Ledger: b.book, HeadTrust: operator, BaseTrust: operator,
+		ConfigFile: "gavel.yaml", Ledger: b.store, HeadTrust: operator, BaseTrust: operator,
 	}
 	if base != nil {
 		req.Base = &controller.Checkout{Commit: "4b07d1a4b07d1a4b07d1a4b07d1a4b07d1a4b07d", FS: base, Config: models()}

@@ -181,7 +181,7 @@ func BenchmarkPlan(b *testing.B) {
 	dir := generated(b, 100_000, mixed)
 	stored := filepath.Join(b.TempDir(), "definitions")
 	open := openBench(b, dir)
-	known, err := open.snapshots(stored).At(b.Context(), open.defined(b, open.base), snapshot.Notes{})
+	known, err := open.snapshots(stored).Commit(b.Context(), open.defined(b, open.base), snapshot.Notes{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func BenchmarkPlan(b *testing.B) {
 	b.Run("fresh", func(b *testing.B) {
 		for b.Loop() {
 			r := openBench(b, dir)
-			known, err := r.snapshots(stored).At(b.Context(), r.defined(b, r.base), snapshot.Notes{})
+			known, err := r.snapshots(stored).Commit(b.Context(), r.defined(b, r.base), snapshot.Notes{})
 			if err != nil {
 				b.Fatal(err)
 			}

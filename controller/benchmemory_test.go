@@ -27,15 +27,15 @@ func BenchmarkUnchanged(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer work.Close()
-	book, err := ledger.Open(b.Context(), ledger.Config{Path: filepath.Join(b.TempDir(), "ledger.db")})
+	l, err := ledger.Open(b.Context(), ledger.Config{Path: filepath.Join(b.TempDir(), "ledger.db")})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer book.Close()
+	defer l.Close()
 	store := r.snapshots(filepath.Join(b.TempDir(), "definitions"))
 	req := controller.Request{
 		Head:   controller.Checkout{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
-		Ledger: book, HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, ConfigFile: "gavel.yaml", LookupEnv: nowhere,
+		Ledger: l, HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, ConfigFile: "gavel.yaml", LookupEnv: nowhere,
 	}
 	remembered := req
 	remembered.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {

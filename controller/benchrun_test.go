@@ -44,23 +44,23 @@ func newBenchModel(b *testing.B, latency time.Duration) *benchModel {
 	return m
 }
 
-// A benchRun is a folder of cases with a ledger beside it.
+// A benchRun is a folder of cases with a ledger next to it.
 type benchRun struct {
-	dir, book string
-	config    *config.Config
+	dir, store string
+	config     *config.Config
 }
 
 // execute is what gavel run does: load, plan, run, store, report.
 func (r benchRun) execute(b *testing.B) *report.Report {
 	b.Helper()
-	book, err := ledger.Open(b.Context(), ledger.Config{Path: r.book})
+	store, err := ledger.Open(b.Context(), ledger.Config{Path: r.store})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer book.Close()
+	defer store.Close()
 	prepared, err := controller.Prepare(b.Context(), controller.Request{
 		Head:   controller.Checkout{Commit: controller.Worktree, FS: os.DirFS(r.dir), Config: r.config, Dir: r.dir},
-		Ledger: book, HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, ConfigFile: "gavel.yaml",
+		Ledger: store, HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, ConfigFile: "gavel.yaml",
 		LookupEnv: nowhere,
 	})
 	if err != nil {
@@ -87,7 +87,7 @@ func BenchmarkRun(b *testing.B) {
 	for name, latency := range map[string]time.Duration{"first": 0, "first-50ms": 50 * time.Millisecond, "unchanged": 0, "one-changed": 0} {
 		b.Run(name, func(b *testing.B) {
 			model := newBenchModel(b, latency)
-			r := benchRun{dir: b.TempDir(), book: filepath.Join(b.TempDir(), "ledger.db")}
+			r := benchRun{dir: b.TempDir(), store: filepath.Join(b.TempDir(), "ledger.db")}
 			var problems any
 			r.config, problems = config.Parse("gavel.yaml", fmt.Appendf(nil, "version: 1\ntargets: {bot: {provider: openai, model: m, base_url: %q, concurrency: 20}}\n", model.URL+"/v1"))
 			if len(r.config.Targets) != 1 {
@@ -109,7 +109,7 @@ func BenchmarkRun(b *testing.B) {
 					writeBench(b, r.dir, "level_1/test_7.json", benchTest(7, fmt.Sprint("is, said ", i)))
 					want = 1
 				case "first", "first-50ms":
-					if err := os.RemoveAll(filepath.Dir(r.book)); err != nil {
+					if err := os.RemoveAll(filepath.Dir(r.store)); err != nil {
 						b.Fatal(err)
 					}
 				}

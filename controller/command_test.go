@@ -24,7 +24,7 @@ func TestAProgramIsMeasuredAgainOnBothSides(t *testing.T) {
 		Head: controller.Checkout{Commit: controller.Worktree, FS: head, Config: cfg}, ConfigFile: "gavel.yaml",
 		Base:    &controller.Checkout{Commit: commit, FS: base, Config: cfg},
 		Changed: func(context.Context, []string) ([]string, error) { return changed, nil },
-		Ledger:  b.book, HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere,
+		Ledger:  b.store, HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere,
 	})
 	if err != nil {
 		t.Fatal(err)

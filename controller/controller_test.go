@@ -70,7 +70,7 @@ func (c *calculator) Respond(_ context.Context, req target.Request) (target.Repl
 
 type bench struct {
 	*calculator
-	book *ledger.Ledger
+	store *ledger.Ledger
 	// trust is head's.
 	trust ledger.Trust
 }
@@ -95,7 +95,7 @@ func (b bench) run(t *testing.T, base, head fstest.MapFS, changed []string) (*co
 	t.Helper()
 	req := controller.Request{
 		Head:       controller.Checkout{Commit: controller.Worktree, FS: head, Config: settings()},
-		ConfigFile: "gavel.yaml", Ledger: b.book, HeadTrust: b.trust, BaseTrust: operator,
+		ConfigFile: "gavel.yaml", Ledger: b.store, HeadTrust: b.trust, BaseTrust: operator,
 		LookupEnv: nowhere,
 	}
 	if base != nil {

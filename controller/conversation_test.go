@@ -79,7 +79,7 @@ func (t tapped) Respond(ctx context.Context, req target.Request) (target.Reply, 
 }
 
 // judgeAll runs a repository on a ledger.
-func judgeAll(t *testing.T, book *ledger.Ledger, texts map[string]string, p *tap) (*report.Report, *controller.Prepared) {
+func judgeAll(t *testing.T, store *ledger.Ledger, texts map[string]string, p *tap) (*report.Report, *controller.Prepared) {
 	t.Helper()
 	repo := fstest.MapFS{}
 	for name, text := range texts {
@@ -91,7 +91,7 @@ func judgeAll(t *testing.T, book *ledger.Ledger, texts map[string]string, p *tap
 	}
 	prepared, err := controller.Prepare(t.Context(), controller.Request{
 		Head:       controller.Checkout{Commit: controller.Worktree, FS: repo, Config: cfg},
-		ConfigFile: "gavel.yaml", Ledger: book, HeadTrust: operator, BaseTrust: operator,
+		ConfigFile: "gavel.yaml", Ledger: store, HeadTrust: operator, BaseTrust: operator,
 		LookupEnv: nowhere,
 	})
 	if err != nil || schema.HasErrors(prepared.Problems) {
@@ -157,9 +157,9 @@ const metrics = `"tool_routing": {"score": 4, "justification": "There is no get_
 // TestConversationTranscript holds every message of a case of the testcase
 // dialect from its file on: to the simulator, the target and the judge.
 func TestConversationTranscript(t *testing.T) {
-	book := ledgertest.Open(t, ledger.Config{})
+	store := ledgertest.Open(t, ledger.Config{})
 	var p tap
-	report, _ := judgeAll(t, book, conversationFiles(), &p)
+	report, _ := judgeAll(t, store, conversationFiles(), &p)
 	row := report.Cases[0]
 	// (.15·4 + .725·5) / .875 of 5
 	if row.Verdict == nil || *row.Verdict != "pass" || row.Native.Value < 4.828 || row.Native.Value > 4.829 || row.Calls != 7 {
@@ -180,16 +180,16 @@ func TestConversationTranscript(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("(-want +got; write anew with -update and count up the version of what changed):\n%s", diff)
+		t.Errorf("(-want +got; rewrite with -update and count up the version of what changed):\n%s", diff)
 	}
 }
 
 // TestConversationsAreRepeatedAsFarAsNeeded changes one thing at a time in a
 // repository that was judged, and says who is asked again.
 func TestConversationsAreRepeatedAsFarAsNeeded(t *testing.T) {
-	book := ledgertest.Open(t, ledger.Config{})
+	store := ledgertest.Open(t, ledger.Config{})
 	files := conversationFiles()
-	judgeAll(t, book, files, &tap{})
+	judgeAll(t, store, files, &tap{})
 	const parcel = "test_definitions/parcel.json"
 	for name, tt := range map[string]struct {
 		file, from, to string
@@ -218,7 +218,7 @@ func TestConversationsAreRepeatedAsFarAsNeeded(t *testing.T) {
 			}
 			changed[tt.file] = strings.Replace(changed[tt.file], tt.from, tt.to, 1)
 			var p tap
-			_, prepared := judgeAll(t, book, changed, &p)
+			_, prepared := judgeAll(t, store, changed, &p)
 			if got := prepared.Plan.Rows[0].Action; got != tt.action {
 				t.Errorf("action %s, want %s: %v", got, tt.action, prepared.Plan.Rows[0].Reasons)
 			}

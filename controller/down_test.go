@@ -30,7 +30,7 @@ func TestAbuse32ADownTargetLeavesTheGateOpen(t *testing.T) {
 	for n, calls := range []int64{4, 8, 10, 11, 12} {
 		p, err := controller.Prepare(t.Context(), controller.Request{
 			Head: controller.Checkout{Commit: controller.Worktree, FS: files(), Config: settings()}, ConfigFile: "gavel.yaml",
-			Ledger: b.book, HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere,
+			Ledger: b.store, HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -22,7 +22,7 @@ func (p *planner) environment(s Checkout) (plan.Environment, error) {
 		salt = p.req.Ledger.Secret()
 	}
 	for name, t := range s.Config.Targets {
-		of, err := facts.Of(s.FS, t, p.req.LookupEnv, salt)
+		of, err := facts.Collect(s.FS, t, p.req.LookupEnv, salt)
 		if err != nil {
 			return env, fmt.Errorf("target %s: %w", name, err)
 		}

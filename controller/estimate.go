@@ -51,12 +51,12 @@ func (p *Prepared) rowsByHead() map[string]*plan.Row {
 	return rows
 }
 
-// estimateHead says what a case of head will take. What it took at base is the
-// best guess.
+// estimateHead says what a case of head will take. Its cost at base is the best
+// guess.
 func (p *Prepared) estimateHead(r *plan.Row, job run.Job) estimate.Case {
 	c := estimate.New(p.req.Head.Config, job, r.Known)
 	if d, ok := p.baseStored[r.BaseDigests.D]; ok {
-		c.Learn(*d, estimate.Of(job.Case))
+		c.Learn(*d, estimate.NewSubject(job.Case))
 	}
 	return c
 }

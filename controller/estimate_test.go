@@ -83,7 +83,7 @@ func TestEstimateOfExamples(t *testing.T) {
 		"domain":    {Calls: 17},                // 17
 		"evalcase":  {Calls: 16},                // 17, one for a tool
 		"promptval": {Calls: 38, RetryCalls: 7}, // 41, of which 3 to run a failure again; an editor may propose once more
-		"testcase":  {Calls: 38},                // 21: conversations are shorter than 5 replies
+		"testcase":  {Calls: 51},                // 30: conversations are shorter than 5 replies
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -191,10 +191,10 @@ func TestEstimateOfMeasuringAgain(t *testing.T) {
 		"deterministic":   {`{provider: mock, replies: [{reply: x}]}`, "", 2, 2, false, 0, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			book := ledgertest.Open(t, ledger.Config{})
+			store := ledgertest.Open(t, ledger.Config{})
 			base := stateOf(t, strings.Repeat("b", 40), checkout(tt.bot, tt.extra, "base", tt.base))
 			req := controller.Request{
-				Head: base, ConfigFile: "gavel.yaml", LookupEnv: nowhere, Ledger: book, HeadTrust: operator, BaseTrust: operator,
+				Head: base, ConfigFile: "gavel.yaml", LookupEnv: nowhere, Ledger: store, HeadTrust: operator, BaseTrust: operator,
 			}
 			if tt.stored {
 				p, err := controller.Prepare(t.Context(), req)

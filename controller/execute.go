@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/configchange"
 	"github.com/gavel-evals/gavel/controller/deployment"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/pieces"
@@ -20,7 +21,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/replies"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/report/quarantine"
-	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/run/roster"
@@ -61,6 +61,7 @@ type execution struct {
 func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*report.Report, error) {
 	started := p.req.Now()
 	opts.ID = cmp.Or(opts.ID, newID())
+	p.elsewhere = host.Judge != nil
 	e := &execution{p: p, host: host, opts: opts}
 	if err := e.recall(ctx); err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 		if err != nil {
 			return nil, fmt.Errorf("judge %s: %w", b.side(), err)
 		}
-		outcomes, err := run.Run(ctx, cfg, b.jobs)
+		outcomes, err := e.judge(b)(ctx, cfg, b.jobs)
 		e.collect(b, outcomes)
 		if err != nil {
 			return nil, fmt.Errorf("judge %s: %w", b.side(), err)
@@ -82,10 +83,10 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	if err := e.remeasure(ctx, started, e.measure); err != nil {
 		return nil, err
 	}
-	if err := e.recordStored(ctx); err != nil {
+	if err := errors.Join(e.collectHistory(ctx), e.recordStored(ctx)); err != nil {
 		return nil, err
 	}
-	// What is known is reported and stored even where the run was interrupted.
+	// Known results are reported and stored even if the run was interrupted.
 	lasting := context.WithoutCancel(ctx)
 	if err := replies.Recall(e.in, func(digest string) (*verdict.Transcript, error) {
 		return e.storedTranscript(lasting, digest, time.Time{})
@@ -124,7 +125,7 @@ func (e *execution) recall(ctx context.Context) error {
 	p, cfg := e.p, e.p.req.Head.Config
 	e.in = &report.Input{
 		Run: e.opts.ID, Plan: p.Plan, Problems: p.Problems,
-		Gate: GateSettings(cfg.Gate), GroupGates: cfg.GroupStatuses, ConfigDigest: cfg.Digest,
+		Gate: configchange.Gate(cfg.Gate), GroupGates: cfg.GroupStatuses, ConfigDigest: cfg.Digest,
 		Config: e.opts.ConfigDiff, NotRun: e.opts.NotRun, Commands: e.opts.Commands, Results: e.opts.Results,
 		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
 	}
@@ -240,7 +241,10 @@ func (e *execution) lossNotices() []report.Notice {
 	return []report.Notice{{Message: recovery.Gone}}
 }
 
-// GateSettings is the gate of a gavel.yaml as reports have it.
-func GateSettings(g config.Gate) report.GateSettings {
-	return report.GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, Required: g.Required, Removed: g.Removed}
+// ConfigChange says what became of gavel.yaml where head's decides.
+func (p *Prepared) ConfigChange() report.ConfigChange {
+	if p.req.Base == nil {
+		return report.ConfigChange{}
+	}
+	return configchange.Of(p.req.ConfigFile, p.req.Base.Config, p.req.Head.Config)
 }

@@ -19,18 +19,18 @@ import (
 func TestAnInvocationIsContinuedForADay(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	b := newBench(t)
-	b.book = ledgertest.Open(t, ledger.Config{Now: func() time.Time { return now }})
+	b.store = ledgertest.Open(t, ledger.Config{Now: func() time.Time { return now }})
 	cfg := settings()
 	cfg.Targets = map[string]config.Target{"bot": {Name: "bot", Provider: config.HTTP, Kind: config.Agent, URL: "https://h", Revision: config.RevisionNone}}
 	run := func(isKilled bool) int64 {
 		t.Helper()
-		continued, err := invocation.Continue(t.Context(), b.book, invocation.Tree, now)
+		continued, err := invocation.Continue(t.Context(), b.store, invocation.Tree, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p, err := controller.Prepare(t.Context(), controller.Request{
 			Head:       controller.Checkout{Commit: controller.Worktree, FS: files(), Config: cfg},
-			ConfigFile: "gavel.yaml", Ledger: b.book, HeadTrust: operator, LookupEnv: nowhere,
+			ConfigFile: "gavel.yaml", Ledger: b.store, HeadTrust: operator, LookupEnv: nowhere,
 			Invocation: continued, Now: func() time.Time { return now },
 		})
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -73,11 +72,12 @@ func (p *Prepared) headJobs() []run.Job {
 }
 
 func (p *Prepared) headJob(r plan.Row) run.Job {
-	since, _ := p.since(r.Key)
-	return run.Job{
-		Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r)),
-		Chosen: p.req.Chosen || !since.IsZero(),
+	job := run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r))}
+	// The clock asks for all cases, people for those that they doubt.
+	if since, _ := p.since(r.Key); p.req.Chosen || !since.IsZero() && p.req.Before.IsZero() {
+		job.Purpose = plan.Doubting
 	}
+	return job
 }
 
 // baseJobs are the cases of base that head's are compared with and whose
@@ -87,7 +87,7 @@ func (p *Prepared) baseJobs(known map[string]report.Outcome) []run.Job {
 	if p.req.Base == nil || !p.req.Before.IsZero() {
 		return nil // what was known before is all there is
 	}
-	base := requirement.Of(p.req.Base.FS, p.req.ConfigFile, p.req.Base.Config, p.req.LookupEnv)
+	base := p.requirement(*p.req.Base)
 	var jobs []run.Job
 	for _, r := range p.Plan.Rows {
 		name := p.compared(r)

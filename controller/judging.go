@@ -28,9 +28,9 @@ func (b jobBatch) side() string { return progress.Step{Base: b.base}.Side() }
 
 // schedule puts what the plan leaves to be judged into batches: head's cases,
 // whose verdicts decide, and then those of base that they are compared with.
-// What both sides ask alike goes first at base, whose samples head may always
-// read, while base may not read what a stranger's head has stored. Where nothing
-// may be run there is no batch.
+// Questions that both sides share go first at base, whose samples head may
+// always read, while base may not read what a stranger's head has stored. Where
+// nothing may be run there is no batch.
 func (e *execution) schedule(ctx context.Context) error {
 	if e.opts.NotRun != "" {
 		return nil
@@ -97,7 +97,7 @@ func (e *execution) config(b jobBatch) (run.Config, error) {
 		side, names = *e.p.req.Base, e.base
 		keep = func(run.Job, verdict.Result) bool { return false } // a report shows head's
 	}
-	targets, err := names.Of(b.jobs)
+	targets, err := names.Targets(b.jobs)
 	if err != nil {
 		return run.Config{}, err
 	}
@@ -110,6 +110,16 @@ func (e *execution) config(b jobBatch) (run.Config, error) {
 		Budget: e.budget, Revision: revision(side.Commit), Scrub: e.p.Scrub(), Record: e.host.Record, Observe: e.observe(b.base, false),
 		Keep: keep, Control: e.opts.Control, Breakers: e.host.Breakers, Limiters: e.limiters, Now: e.p.req.Now,
 	}, nil
+}
+
+// judge returns what judges a batch: the host's function, or [run.Run].
+func (e *execution) judge(b jobBatch) func(context.Context, run.Config, []run.Job) ([]run.Outcome, error) {
+	if e.host.Judge == nil {
+		return run.Run
+	}
+	return func(ctx context.Context, cfg run.Config, jobs []run.Job) ([]run.Outcome, error) {
+		return e.host.Judge(ctx, b.side(), cfg, jobs)
+	}
 }
 
 // observe returns what reports the cases of one side that have ended, or that have

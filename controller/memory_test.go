@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/commits"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
@@ -48,7 +49,7 @@ func TestARunDoesNotKeepWhatWasSaid(t *testing.T) {
 	}
 	p, err := controller.Prepare(t.Context(), controller.Request{
 		Head: controller.Checkout{Commit: controller.Worktree, FS: all, Config: settings()}, ConfigFile: "gavel.yaml",
-		Ledger: b.book, HeadTrust: operator, LookupEnv: nowhere,
+		Ledger: b.store, HeadTrust: operator, LookupEnv: nowhere,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ func TestWhatIsExplainedKeepsWhatWasSaid(t *testing.T) {
 	judge := func(before time.Time, answer target.Target) map[string]*report.Class {
 		req := controller.Request{
 			Head: controller.Checkout{Commit: controller.Worktree, FS: files(), Config: settings()}, ConfigFile: "gavel.yaml",
-			Ledger: b.book, HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere, Before: before,
+			Ledger: b.store, HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere, Before: before,
 		}
 		if !before.IsZero() {
 			req.IgnoreBefore = func(string) (time.Time, plan.Reason) { return before, plan.Reason{Part: "rerun"} }
@@ -133,7 +134,7 @@ func TestOfCommitsOnlyCasesThatAreDueAreLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := controller.PrepareCommits(t.Context(), controller.Commits{Repo: repo, Head: head, Base: "base", ConfigFile: "gavel.yaml", LookupEnv: nowhere})
+	p, err := commits.Prepare(t.Context(), commits.Sides{Repo: repo, Head: head, Base: "base", ConfigFile: "gavel.yaml", LookupEnv: nowhere})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func TestAnUnchangedRunTakesLittle(t *testing.T) {
 	run := func() *controller.Prepared {
 		p, err := controller.Prepare(t.Context(), controller.Request{
 			Head:   controller.Checkout{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
-			Ledger: b.book, HeadTrust: operator, ConfigFile: "gavel.yaml", LookupEnv: nowhere,
+			Ledger: b.store, HeadTrust: operator, ConfigFile: "gavel.yaml", LookupEnv: nowhere,
 			Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
 				return store.Worktree(ctx, r.repo, snapshot.State{FS: work, Settings: r.config.Settings()}, notes)
 			},
@@ -216,7 +217,7 @@ func TestAPlanTakesLittle(t *testing.T) {
 	plan := func() *controller.Prepared {
 		p, err := controller.Prepare(t.Context(), controller.Request{
 			Head:   controller.Checkout{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
-			Ledger: b.book, HeadTrust: operator, ConfigFile: "gavel.yaml", LookupEnv: nowhere, Brief: true,
+			Ledger: b.store, HeadTrust: operator, ConfigFile: "gavel.yaml", LookupEnv: nowhere, Brief: true,
 			Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
 				return store.Worktree(ctx, r.repo, snapshot.State{FS: work, Settings: r.config.Settings()}, notes)
 			},

@@ -8,7 +8,7 @@ import (
 )
 
 // LiveDigests are the digests of everything that the ledger keeps for the cases of
-// both sides, attempts and rivals among it.
+// both sides, attempts and alternatives among it.
 func (p *Prepared) LiveDigests() []plan.Digests {
 	var all []plan.Digests
 	for _, r := range p.Plan.Rows {

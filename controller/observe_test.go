@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -110,7 +112,8 @@ type witness struct {
 }
 
 // program answers in the place of any program.
-func (w *witness) program(_ context.Context, p evaluator.Program, stdin []byte) ([]byte, error) {
+func (w *witness) program(_ context.Context, start suite.Start) ([]byte, error) {
+	p, stdin := start.Program, start.Stdin
 	var told struct{ Question string }
 	if err := json.Unmarshal(stdin, &told); err != nil {
 		return nil, err
@@ -123,6 +126,9 @@ func (w *witness) program(_ context.Context, p evaluator.Program, stdin []byte) 
 		}
 		saw += " " + name + "=" + string(f.Data)
 	}
+	if start.Proxy != nil {
+		saw += asks(start, http.MethodGet, "/info", "") + asks(start, http.MethodPost, "/invoke", fmt.Sprintf(`{"question": %q, "systemPrompt": %q}`, told.Question, programAsks))
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.programs == nil {
@@ -130,6 +136,14 @@ func (w *witness) program(_ context.Context, p evaluator.Program, stdin []byte) 
 	}
 	w.programs[told.Question] = append(w.programs[told.Question], saw)
 	return []byte(`{"score": 1, "reasoning": "so"}`), nil
+}
+
+// asks is what a program gets that asks a model.
+func asks(start suite.Start, method, path, body string) string {
+	req, got := httptest.NewRequest(method, path, strings.NewReader(body)), httptest.NewRecorder()
+	req.Header.Set("Authorization", "Bearer "+start.Proxy.Token())
+	start.Proxy.ServeHTTP(got, req)
+	return got.Body.String()
 }
 
 func (w *witness) outcome(p progress.Step) {
@@ -188,7 +202,7 @@ func (s *stage) account(t *testing.T, run string, w *witness, row plan.Row) seen
 	}
 	out.decided += fmt.Sprint(dump(reflect.ValueOf(policy.Bands)), policy.Iterations)
 	if policy.Retry != nil {
-		// Whatever judges and decides steers what is asked next.
+		// The models and rules that judge and decide steer what is asked next.
 		out.executed += out.judged + out.decided + dump(reflect.ValueOf(policy.Retry))
 	}
 	return out
@@ -262,7 +276,7 @@ type change struct {
 	// about names the fields that are changed, or says what else is.
 	about string
 	// file is changed from a text to another. Without one to change it from it is
-	// written anew, or goes where both are empty; "a => b" moves it.
+	// rewritten, or goes where both are empty; "a => b" moves it.
 	file, from, to string
 	affects        string
 }

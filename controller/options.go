@@ -28,6 +28,9 @@ type Host struct {
 	// Programs runs the programs that cases of a checkout are judged by; nil runs
 	// none.
 	Programs func(c Checkout) suite.Programs
+	// Judge judges the jobs of one side, head or base, as [run.Run] does; nil is
+	// run.Run.
+	Judge func(ctx context.Context, side string, cfg run.Config, jobs []run.Job) ([]run.Outcome, error)
 	// Breakers remember which endpoints are down; nil remembers nothing beyond
 	// this run.
 	Breakers *limit.Breakers
@@ -45,8 +48,11 @@ type RunOptions struct {
 	// Repository is the name under which the run is stored.
 	Repository  string
 	PullRequest int
-	Notices     []report.Notice
-	ConfigDiff  report.ConfigChange
+	// Subject returns what another process needs to plan the same, as JSON; nil where
+	// no other process can.
+	Subject    func(context.Context) ([]byte, error)
+	Notices    []report.Notice
+	ConfigDiff report.ConfigChange
 	// Commands are what people asked for and get.
 	Commands []report.Command
 	// Results asks for what files of results have of every case: the report that

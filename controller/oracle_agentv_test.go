@@ -58,8 +58,11 @@ tests:
   - {type: composite, aggregator: {type: threshold, threshold: 0.6}, assertions: [{type: contains, value: inner}]}
   - {type: code-grader, command: [python, judge.py], cwd: tools, config: {least: 1}}
   - {type: composite, name: older, evaluators: [{type: contains, value: deep}]}
+  - {type: skill-trigger, skill: pdf, should_trigger: true}
+  - {type: word-count, most: 5}
 `,
 		"test_definitions/tools/judge.py":  "print(1)",
+		".agentv/assertions/word-count.py": "print(4)",
 		"test_definitions/others/judge.py": "print(2)",
 		"test_definitions/notes.md":        "A note",
 		"test_definitions/paper.md":        "A paper",
@@ -105,6 +108,13 @@ func changesOfTests() []change {
 		{"#EvalcaseAssertion.required", suite, "required: true, min_score: 0.5", "required: 0.4, min_score: 0.5", "counts D"},
 		{"#EvalcaseAssertion.min_score", suite, "min_score: 0.5", "min_score: 0.6", "counts D"},
 		{"#EvalcaseAssertion.negate", suite, "negate: false", "negate: true", "counts J"},
+		{"negate of a judge", suite, "rubrics: [Short]", "rubrics: [Short], negate: true", "counts D"},
+		{"#EvalcaseAssertion.skill", suite, "skill: pdf", "skill: docx", "counts J"},
+		{"#EvalcaseAssertion.should_trigger", suite, "should_trigger: true", "should_trigger: false", "counts J"},
+		{"skills are meant to be used by default", suite, ", should_trigger: true", "", ""},
+		{"an assertion of the team's own", ".agentv/assertions/word-count.py", "print(4)", "print(5)", "counts J"},
+		{"a field of an assertion of the team's own", suite, "most: 5", "most: 6", "counts J"},
+		{"a nearer assertion of the team's own", "test_definitions/.agentv/assertions/word-count.py", "", "print(6)", "counts J"},
 		{"#EvalcaseAssertion.value", suite, "value: two", "value: three", "counts J"},
 		{"#EvalcaseAssertion.flags", suite, "flags: i", "flags: m", "counts J"},
 		{"#EvalcaseAssertion.prompt", suite, "As {{ criteria }} and", "Like {{ criteria }} and", "greets J"},
@@ -151,8 +161,7 @@ func changesOfTests() []change {
 
 // notRunOfTests are the fields of cases that are not run, which schema/evalcase tests.
 func notRunOfTests() []change {
-	return []change{{about: "#EvalcaseTests.workspace #EvalcaseTest.workspace #EvalcaseTest.turns #EvalcaseTest.mode #EvalcaseTest.environment " +
-		"#EvalcaseTest.depends_on #EvalcaseAssertion.skill #EvalcaseAssertion.should_trigger"}}
+	return []change{{about: "#EvalcaseTests.workspace #EvalcaseTest.workspace #EvalcaseTest.turns #EvalcaseTest.mode #EvalcaseTest.environment #EvalcaseTest.depends_on"}}
 }
 
 // TestWhatTestsOfAgentV4AreAbout changes every field of such a suite.

@@ -17,7 +17,7 @@ func judgedSuites(url string) map[string]string {
   input: [{role: user, content: [Run, {type: file, value: data/facts.md}]}]
   expected_output: {total: 7}
   evaluators:
-  - {name: code, type: code_judge, weight: 2, script: [python, judge.py], cwd: tools, config: {level: 1}, strict: true}
+  - {name: code, type: code_judge, weight: 2, script: [python, judge.py], cwd: tools, target: {max_calls: 3}, config: {level: 1}, strict: true}
   - {name: asked, type: llm_judge, weight: 1, prompt: {script: [python, asks/ask.py], config: {tone: mild}}}
   - {name: both, type: composite, weight: 1, evaluators: [{name: inner, type: llm_judge, prompt: "Is it good?"}], aggregator: {type: code_judge, path: gate.py, cwd: gates, config: {min: 1}}}
 - id: judges
@@ -67,22 +67,25 @@ func changesOfEvaluators() []change {
 	)
 	changes := []change{
 		{"#EvalcaseEvaluator.name #EvalcaseCodeJudge.name", suite, "name: code,", "name: program,", ""},
-		{"#EvalcaseEvaluator.type #EvalcaseCodeJudge.type", suite, "type: code_judge, weight: 2, script: [python, judge.py], cwd: tools", "type: llm_judge, weight: 2, prompt: {script: [python, tools/judge.py]}", "programs J"},
+		{"#EvalcaseEvaluator.type #EvalcaseCodeJudge.type", suite, "type: code_judge, weight: 2, script: [python, judge.py], cwd: tools, target: {max_calls: 3}", "type: llm_judge, weight: 2, prompt: {script: [python, tools/judge.py]}", "programs J"},
 		{"#EvalcaseEvaluator.weight #EvalcaseCodeJudge.weight", suite, "weight: 2, script", "weight: 3, script", "programs D"},
 		{"#EvalcaseEvaluator.required #EvalcaseCodeJudge.required", suite, "type: code_judge, weight: 2", "type: code_judge, required: true, weight: 2", "programs D"},
 		{"#EvalcaseCodeJudge.script", suite, "[python, judge.py]", "[python, judge.py, -x]", "programs J"},
 		{"#EvalcaseCodeJudge.cwd", suite, "cwd: tools,", "cwd: tools/deep,", "programs J"},
 		{"cwd that looks the same from inside", suite, "cwd: tools,", "cwd: others,", ""},
 		{"#EvalcaseCodeJudge.config", suite, "level: 1", "level: 2", "programs J"},
+		{"#EvalcaseCodeJudge.target", suite, ", target: {max_calls: 3}", "", "programs J"},
+		{"#EvalcaseProxy.max_calls", suite, "max_calls: 3", "max_calls: 4", "programs J"},
+		{"#EvalcaseProxy.name", suite, "{max_calls: 3}", "{max_calls: 3, name: second}", "programs J"},
 		{"a field that goes to config", suite, "strict: true", "strict: false", "programs J"},
 		{"config with that field", suite, "config: {level: 1}, strict: true", "config: {strict: true, level: 1}", ""},
 		{"a program", "test_definitions/tools/judge.py", "print(1)", "print(9)", "programs J"},
-		{"a file beside a program appears", "test_definitions/tools/more.py", "", "print()", "programs J"},
-		{"a file beside a program goes", "test_definitions/gates/helper.py", "", "", "programs J"},
-		{"a file beside a program is called otherwise", "test_definitions/gates/helper.py => test_definitions/gates/tool.py", "", "", "programs J"},
+		{"a file next to a program appears", "test_definitions/tools/more.py", "", "print()", "programs J"},
+		{"a file next to a program goes", "test_definitions/gates/helper.py", "", "", "programs J"},
+		{"a file next to a program is called otherwise", "test_definitions/gates/helper.py => test_definitions/gates/tool.py", "", "", "programs J"},
 		{"a file of another kind", "test_definitions/gates/deep/another.md", "unread", "still unread", ""},
-		{"a file that a program is told of", "test_definitions/data/facts.md", "Facts", "Other facts", "programs E"},
-		{"path of a file that a program is told of", "test_definitions/suite.yaml", "value: data/facts.md", "value: /copy/facts.md", "programs J"},
+		{"a file that a program is told about", "test_definitions/data/facts.md", "Facts", "Other facts", "programs E"},
+		{"path of a file that a program is told about", "test_definitions/suite.yaml", "value: data/facts.md", "value: /copy/facts.md", "programs J"},
 		{"note of programs", suite, "Mind it", "Mind that", "programs J"},
 		{"expected by programs", suite, "{total: 7}\n", "{total: 8}\n", "programs J"},
 

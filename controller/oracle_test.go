@@ -58,7 +58,7 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	case strings.Contains(text, `"name":"answer"`):
 		content = `{"answer": "7"}`
 	case !strings.Contains(text, "response_format"):
-		// What the target says names the case, so that a judge's request does.
+		// The reply of the target names the case, so that a judge's request does.
 		asker, content = "/target ", "It is good: 7. SELECT name FROM t"
 	}
 	p.mu.Lock()
@@ -191,8 +191,8 @@ func (p *provider) account(t *testing.T, prepared *controller.Prepared) (map[str
 }
 
 // TestADigestDiffersExactlyWhenWhatItIsAboutDoes changes every input that
-// there is, one at a time. What a case sends, gives to its evaluators and is
-// decided by is observed from outside, down to the bytes of the requests.
+// there is, one at a time. The test observes from outside what a case sends,
+// gives to its evaluators and is decided by, down to the bytes of the requests.
 func TestADigestDiffersExactlyWhenWhatItIsAboutDoes(t *testing.T) {
 	p := newProvider(t)
 	base := oracleFiles(p.URL)
@@ -295,7 +295,7 @@ func TestADigestDiffersExactlyWhenWhatItIsAboutDoes(t *testing.T) {
 }
 
 // compare demands of one case that each digest differs exactly when what it is
-// about does. Two samples send what one sends twice, which is no other request.
+// about does. Two samples send what one sends twice, which is not another request.
 func compare(t *testing.T, word string, before, after seen, old, now [3]string) {
 	t.Helper()
 	differences := ""

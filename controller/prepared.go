@@ -40,6 +40,9 @@ type Prepared struct {
 	sources map[checkoutTarget]source.Source
 	// left are the cases that a brief plan counts and does not keep.
 	left estimate.Remainder
+	// elsewhere says that other processes judge: they need the keys of targets, not
+	// this one.
+	elsewhere bool
 }
 
 // Prepare loads, digests, compares and asks the ledger. Bad definitions are

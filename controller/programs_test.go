@@ -29,7 +29,7 @@ func (b bench) built(t *testing.T, agent config.Target, change map[string]string
 	p, err := controller.Prepare(t.Context(), controller.Request{
 		Head:       controller.Checkout{Commit: controller.Worktree, FS: head, Config: cfg},
 		Base:       &controller.Checkout{Commit: strings.Repeat("4b07d1a4", 5), FS: base, Config: cfg},
-		ConfigFile: "gavel.yaml", Ledger: b.book,
+		ConfigFile: "gavel.yaml", Ledger: b.store,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
 		LookupEnv: nowhere,
 		Changed:   func(context.Context, []string) ([]string, error) { return changed, nil },
@@ -111,7 +111,10 @@ func TestWithheldCasesAreNotRun(t *testing.T) {
 
 // TestDeployedAgents are warned of where nobody knows what they run.
 func TestDeployedAgents(t *testing.T) {
-	const unknown = "target bot has no revision: the deployed version is unknown"
+	const (
+		unknown = "target bot has no revision: the deployed version is unknown"
+		repair  = "; set `revision: reply` at the target once its replies name one"
+	)
 	for _, tt := range []struct {
 		name     string
 		revision string
@@ -119,9 +122,9 @@ func TestDeployedAgents(t *testing.T) {
 		want     []report.Notice
 	}{
 		{"built from a change", config.RevisionNone, map[string]string{"agent/main.py": "2"},
-			[]report.Notice{{File: "gavel.yaml", Message: unknown + ", and need not have the change of agent/main.py"}}},
+			[]report.Notice{{File: "gavel.yaml", Message: unknown + ", and need not have the change of agent/main.py" + repair}}},
 		{"another change", config.RevisionNone, map[string]string{hello: `{"id": "hello", "name": "Hello", "prompt": "hello!", "expected": {"keywords": ["7"]}}`},
-			[]report.Notice{{File: "gavel.yaml", Message: unknown}}},
+			[]report.Notice{{File: "gavel.yaml", Message: unknown + repair}}},
 		{"it says", config.RevisionReply, map[string]string{"agent/main.py": "2"}, nil},
 		{"not called", config.RevisionNone, nil, nil},
 	} {

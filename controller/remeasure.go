@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/flakiness"
+	"github.com/gavel-evals/gavel/controller/nightly"
 	"github.com/gavel-evals/gavel/controller/remeasure"
-	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -41,8 +41,27 @@ func (e *execution) markFlaky(ctx context.Context) error {
 		return nil
 	}
 	e.in.Gate.FailFlaky = rule == config.FlakyFail
-	// What is known is reported even where the run was interrupted.
+	// Known results are reported even if the run was interrupted.
 	return flakiness.Mark(context.WithoutCancel(ctx), e.p.req.Ledger, e.in, e.p.req.HeadTrust, e.p.req.BaseTrust)
+}
+
+// collectHistory measures the cases of a scheduled run further, where the team wants it.
+func (e *execution) collectHistory(ctx context.Context) (err error) {
+	p, cfg := e.p, e.p.req.Head.Config
+	if p.req.Before.IsZero() || p.req.Ledger == nil || e.opts.NotRun != "" || !cfg.Noise.Nightly {
+		return nil
+	}
+	var jobs []run.Job
+	for _, r := range p.Plan.Rows {
+		if o, known := e.in.Head[r.Head.ID()]; known && o.Unrun == "" && o.Result.Verdict.Rank() >= 0 && r.HeadCase != nil {
+			jobs = append(jobs, p.headJob(r))
+		}
+	}
+	c := nightly.Collection{Ledger: p.req.Ledger, Config: cfg, Repository: e.opts.Repository, Now: p.req.Now, Measure: func(ctx context.Context, jobs []run.Job) ([]run.Outcome, error) {
+		return e.measure(ctx, confirm.Head, jobs)
+	}}
+	e.in.Nightly, err = c.Take(ctx, jobs)
+	return err
 }
 
 // comparison is what is compared, without outcomes; nil where nothing is measured
@@ -62,18 +81,19 @@ func (p *Prepared) comparison() *remeasure.Comparison {
 
 // measure runs jobs of a side as further measurements, which are not recorded.
 func (e *execution) measure(ctx context.Context, side confirm.Side, jobs []run.Job) ([]run.Outcome, error) {
-	cfg, err := e.config(jobBatch{side == confirm.Base, jobs})
+	b := jobBatch{side == confirm.Base, jobs}
+	cfg, err := e.config(b)
 	if err != nil {
 		return nil, err
 	}
 	e.measured.Store(true)
 	cfg.Record, cfg.Observe = nil, e.observe(side == confirm.Base, true)
-	return run.Run(ctx, cfg, jobs)
+	return e.judge(b)(ctx, cfg, b.jobs)
 }
 
 // comparedRows are the cases of head with what it takes to measure them again.
 func (p *Prepared) comparedRows() []remeasure.Row {
-	base := requirement.Of(p.req.Base.FS, p.req.ConfigFile, p.req.Base.Config, p.req.LookupEnv)
+	base := p.requirement(*p.req.Base)
 	rows := make([]remeasure.Row, 0, len(p.Plan.Rows))
 	for i := range p.Plan.Rows {
 		r := &p.Plan.Rows[i]

@@ -13,9 +13,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// What is remembered of a definition that did not change is enough to plan its
-// cases: they are loaded only where they have to be judged. Digests are the
-// notes that a snapshot keeps of them.
+// The notes on an unchanged definition are enough to plan its cases: they are
+// loaded only where they have to be judged. Digests are the notes that a
+// snapshot keeps of them.
 
 // errChanged means that a definition is not what was remembered of it.
 var errChanged = errors.New("a definition changed while it was planned")
@@ -88,9 +88,9 @@ func (p *planner) rememberedHead(ctx context.Context, env *plan.Environment) (*l
 	return head, nil
 }
 
-// scanHead has head planned from the notes that are taken of its cases in one go.
+// ScanHead has head planned from the notes that are taken of its cases in one go.
 // Then the cases that are not judged take little memory.
-func (r *Request) scanHead() {
+func (r *Request) ScanHead() {
 	head := *r
 	r.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
 		opts, err := head.options(ctx, head.Head)
@@ -107,7 +107,7 @@ func (r *Request) scanHead() {
 func notesIn(env *plan.Environment) (snapshot.Notes, error) {
 	digest, err := env.Digest()
 	return snapshot.Notes{Environment: digest, Take: func(c *schema.Case) string {
-		return plan.NewEntry(c, env).Note() + estimate.Of(c).Text()
+		return plan.NewEntry(c, env).Note() + estimate.NewSubject(c).Text()
 	}}, err
 }
 
@@ -135,8 +135,8 @@ func (p *planner) complete(ctx context.Context, side *loadedSide, files []string
 // kept.
 const batch = 512
 
-// settle decides what is done with each row. What is known of those that are to be
-// judged, and their cases, is asked for in batches if the plan is brief.
+// settle decides what is done with each row. Cases to be judged and their stored
+// results are read in batches if the plan is brief.
 func (p *planner) settle(ctx context.Context) error {
 	rows := p.out.Plan.Rows
 	var due []int
@@ -197,7 +197,7 @@ func (p *planner) settleDue(ctx context.Context, due []int) error {
 		row.Settle(row.Known)
 		row.Known.Last = nil                // the reasons say what differs
 		if p.req.Brief && row.Base == nil { // others are compared later
-			p.count(row, estimate.Of(row.HeadCase))
+			p.count(row, estimate.NewSubject(row.HeadCase))
 			info := row.HeadCase.CaseInfo
 			info.Inputs, info.Labels.Description = nil, ""
 			row.Head, row.HeadCase, row.HeadDigests = &info, nil, row.HeadDigests.Bare()

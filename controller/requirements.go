@@ -20,7 +20,7 @@ func (p *Prepared) Requirements() []schema.Problem {
 	needs := load.MergeNeeds(p.left.Needs, load.NeedsOf(cases))
 	cfg := p.req.Head.Config
 	found := append(requirement.Configuration(p.req.Head.FS, p.req.ConfigFile, cfg, needs),
-		requirement.Of(p.req.Head.FS, p.req.ConfigFile, cfg, p.req.LookupEnv).Problems(needs)...)
+		p.requirement(p.req.Head).Problems(needs)...)
 	if p.req.Base == nil || p.req.Base.Config == cfg {
 		return found
 	}
@@ -30,7 +30,16 @@ func (p *Prepared) Requirements() []schema.Problem {
 			cases = append(cases, r.BaseCase)
 		}
 	}
-	return append(found, requirement.Of(p.req.Base.FS, p.req.ConfigFile, p.req.Base.Config, p.req.LookupEnv).Problems(load.NeedsOf(cases))...)
+	return append(found, p.requirement(*p.req.Base).Problems(load.NeedsOf(cases))...)
+}
+
+// requirement is what a checkout offers to its cases.
+func (p *Prepared) requirement(c Checkout) requirement.Requirement {
+	lookup := p.req.LookupEnv
+	if p.elsewhere {
+		lookup = nil
+	}
+	return requirement.Find(c.FS, p.req.ConfigFile, c.Config, lookup)
 }
 
 // unmeasured reports whether base of a row is to be compared with and not known.
@@ -45,13 +54,13 @@ func judged(r plan.Row) bool {
 }
 
 // lacking says of a row what judging it takes that is not there; "" where all
-// is. What base lacks counts, too: a case that cannot be compared is not judged.
+// is. A lack at base counts, too: a case that cannot be compared is not judged.
 func (p *Prepared) lacking() func(plan.Row) string {
-	head := requirement.Of(p.req.Head.FS, p.req.ConfigFile, p.req.Head.Config, p.req.LookupEnv)
+	head := p.requirement(p.req.Head)
 	if p.req.Base == nil || !p.req.Before.IsZero() {
 		return func(r plan.Row) string { return head.Missing(r.HeadCase, r.Target) }
 	}
-	base := requirement.Of(p.req.Base.FS, p.req.ConfigFile, p.req.Base.Config, p.req.LookupEnv)
+	base := p.requirement(*p.req.Base)
 	return func(r plan.Row) string {
 		why := head.Missing(r.HeadCase, r.Target)
 		if why == "" && p.unmeasured(r) {

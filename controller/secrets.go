@@ -15,7 +15,7 @@ func (p *Prepared) Scrub() func(string) string {
 }
 
 // Secrets are those credentials.
-func (p *Prepared) Secrets() []string { return secret.Of(p.targets(), p.req.LookupEnv) }
+func (p *Prepared) Secrets() []string { return secret.Values(p.targets(), p.req.LookupEnv) }
 
 func (p *Prepared) targets() []config.Target {
 	targets := slices.Collect(maps.Values(p.req.Head.Config.Targets))
@@ -26,8 +26,8 @@ func (p *Prepared) targets() []config.Target {
 }
 
 // Redacted returns a value that leaves, such as a report, without secrets: those
-// of the plan's targets, and what looks like one. What is stored for evaluators
-// has the latter.
+// of the plan's targets, and what looks like one. Stored transcripts for
+// evaluators have only the second kind replaced.
 func Redacted[T any](p *Prepared, v T) T { return redact.In(v, p.redact()) }
 
 func (p *Prepared) redact() func(string) string {

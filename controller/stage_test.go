@@ -73,8 +73,14 @@ type asking struct {
 	} `json:"response_format"`
 }
 
+// programAsks is what a program that asks a model begins with.
+const programAsks = "A program asks."
+
 // role tells by the form of the wanted answer who is asked.
 func (a asking) role() string {
+	if len(a.Messages) > 0 && a.Messages[0].Content == programAsks {
+		return "judge"
+	}
 	switch a.ResponseFormat.JSONSchema.Name {
 	case "":
 		return "target"
@@ -87,7 +93,7 @@ func (a asking) role() string {
 }
 
 // Two runs differ in the delimiters of judges and in how long calls take; what
-// an agent is told of the case's key is for its logs.
+// an agent is told about the case's key is for its logs.
 var volatile = regexp.MustCompile(`[0-9a-f]{24}|("test_case_id":)"[^"]*"|(\\?"duration_?[mM]s\\?":)[0-9.e+-]+`)
 
 func settled(text string) string { return volatile.ReplaceAllString(text, "${1}${2}_") }
@@ -174,7 +180,7 @@ func (a asking) answer(text string) string {
 	case "editor":
 		value = map[string]any{"prompt": said(text)}
 	default:
-		// Who tests says FAIL where the judge shall be strict.
+		// A test writes FAIL where the judge shall be strict.
 		value = fitting(a.ResponseFormat.JSONSchema.Schema, !strings.Contains(text, "FAIL"))
 	}
 	raw, err := json.Marshal(value)

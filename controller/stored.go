@@ -225,6 +225,6 @@ func (p *planner) whyPassed(row plan.Row) *plan.Reason {
 	}
 	return &plan.Reason{
 		Part: "revision", File: p.req.ConfigFile,
-		Message: fmt.Sprintf("the deployed version of agent %s is unknown; set `revision` or `reuse: on`", row.Target),
+		Message: fmt.Sprintf("the deployed version of target %s is unknown; set `revision` or `reuse: on`", row.Target),
 	}
 }

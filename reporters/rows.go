@@ -229,7 +229,7 @@ func Remeasured(row *report.Row) string {
 	return row.Confirmation.Sentence
 }
 
-// Remark is what has to be said about such a row beside its label; may be
+// Remark is what has to be said about such a row next to its label; may be
 // empty.
 func Remark(row *report.Row) string {
 	label := Label(row)

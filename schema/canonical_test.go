@@ -54,7 +54,7 @@ func FuzzCanonical(f *testing.F) {
 			return
 		}
 		if !json.Valid(once) {
-			t.Fatalf("Canonical(%q) = %q is no JSON", data, once)
+			t.Fatalf("Canonical(%q) = %q is not JSON", data, once)
 		}
 		twice, err := schema.Canonical(once)
 		if err != nil || string(twice) != string(once) {

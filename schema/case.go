@@ -20,6 +20,9 @@ const (
 type Case struct {
 	CaseInfo
 
+	// Form is the later version of the dialect's format that the case is written in,
+	// for people; empty for the format as its document has it.
+	Form string `json:",omitempty"`
 	// System is the resolved system prompt; empty means none is sent.
 	System string
 	// Layers are the texts that System was built from, outermost first.
@@ -29,9 +32,9 @@ type Case struct {
 	// Mocks answer calls before the mocks of the target and those of Tools do. They are sorted by tool; of one tool the order counts.
 	Mocks []CallMock
 	Drive Drive
-	// Rival is compared with System, or with the target's own prompt where
+	// Alternative is compared with System, or with the target's own prompt where
 	// that is empty; nil compares nothing.
-	Rival *Rival
+	Alternative *Alternative
 
 	Evaluators []Evaluator
 	Policy     Policy
@@ -80,8 +83,8 @@ func (c *Case) Roles() []Role {
 	for _, ev := range c.Evaluators {
 		roles = append(roles, ev.Spec.Roles()...)
 	}
-	if c.Rival != nil && c.Rival.Comparison != nil {
-		roles = append(roles, c.Rival.Comparison.Roles()...)
+	if c.Alternative != nil && c.Alternative.Comparison != nil {
+		roles = append(roles, c.Alternative.Comparison.Roles()...)
 	}
 	slices.Sort(roles)
 	return slices.Compact(roles)

@@ -25,8 +25,8 @@ const MaxFile = 256 << 10
 type Document struct {
 	File string
 	root *node
-	expr ast.Expr // what CUE checks; nil for the lines of a .jsonl file as a whole
-	text places   // maps the parser's places
+	expr ast.Expr  // what CUE checks; nil for the lines of a .jsonl file as a whole
+	text textIndex // maps the parser's places
 	// lines are the documents of a .jsonl file, which are its items.
 	lines []*Document
 	rules Constraints // what the team demands of it
@@ -89,7 +89,7 @@ func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []P
 	if path.Ext(file) == ".jsonl" && !syntax.IsUTF16(data) {
 		return parseLines(file, data)
 	}
-	doc, problems := parse(data, places{file: file, lines: strings.Split(string(data), "\n")}, budget)
+	doc, problems := parse(data, textIndex{file: file, lines: strings.Split(string(data), "\n")}, budget)
 	if doc != nil {
 		doc.file = true
 	}
@@ -97,7 +97,7 @@ func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []P
 }
 
 // parse reads a text, which may be one of several lines of a file.
-func parse(data []byte, text places, budget *cuefile.Budget) (*Document, []Problem) {
+func parse(data []byte, text textIndex, budget *cuefile.Budget) (*Document, []Problem) {
 	expr, mistakes := syntax.Read(text.file, data, budget)
 	if len(mistakes) > 0 {
 		var problems []Problem
@@ -114,8 +114,8 @@ func parse(data []byte, text places, budget *cuefile.Budget) (*Document, []Probl
 }
 
 // build makes a document of what a parser read.
-func build(expr ast.Expr, text places) (*Document, []Problem) {
-	b := builder{places: text}
+func build(expr ast.Expr, text textIndex) (*Document, []Problem) {
+	b := builder{textIndex: text}
 	root := b.node(expr, 0)
 	problems := SortProblems(append(root.allFlaws(), b.problems...))
 	if len(b.problems) > 0 {
@@ -138,13 +138,13 @@ func (n *node) allFlaws() []Problem {
 
 // places is the text that a parser read. It maps the parser's places, which
 // count bytes, to ours, which count code points.
-type places struct {
+type textIndex struct {
 	file  string
 	lines []string
 	first int // how many lines of the file are before
 }
 
-func (s places) position(p token.Pos) Position {
+func (s textIndex) position(p token.Pos) Position {
 	pos := Position{File: s.file, Line: max(p.Line(), 1), Column: max(p.Column(), 1)}
 	if pos.Line <= len(s.lines) {
 		line := s.lines[pos.Line-1]
@@ -157,7 +157,7 @@ func (s places) position(p token.Pos) Position {
 // A builder turns the parser's tree into nodes, with their flaws, and collects
 // what leaves no document.
 type builder struct {
-	places
+	textIndex
 	nodes    int
 	flaws    int
 	problems []Problem

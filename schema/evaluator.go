@@ -8,6 +8,7 @@ const (
 	Judge     Role = "judge"
 	Simulator Role = "simulator"
 	Extractor Role = "extractor"
+	Embedder  Role = "embedder" // turns texts into numbers
 )
 
 // An Evaluator turns a transcript into a measurement by its Spec, and a
@@ -76,6 +77,8 @@ type Rule struct {
 	NonZero bool `json:"non_zero,omitempty"`
 	// Floor fails the case where the evaluator scores below it.
 	Floor float64 `json:"floor,omitempty"`
+	// Negate makes a score the rest to 1, before it is compared with anything.
+	Negate bool `json:"negate,omitempty"`
 }
 
 // An Aggregate makes one score of several.

@@ -65,7 +65,7 @@ func FormatJSON(format string) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-var schemaKeyForm = shape.JSON{"type": []string{"string", "null"}}
+var schemaKeyForm = shape.JSON{"type": []string{"string", "null"}, "description": "The schema for editors. It changes nothing."}
 
 // withSchemaKey has the whole files of a format take a $schema.
 func withSchemaKey(file, defs shape.JSON) {
@@ -100,8 +100,9 @@ var inner = map[string]string{
 func fileSchema(w *shape.Writer, format string) shape.JSON {
 	switch format {
 	case DialectTestcase:
-		list := shape.JSON{"type": "array", "minItems": 1, "items": w.Ref("#Testcase")}
-		envelope := shape.JSON{"type": "object", "properties": shape.JSON{"test_cases": list, "exported_at": shape.JSON{}, "count": shape.JSON{}, schemaKey: schemaKeyForm}, "additionalProperties": false}
+		list := shape.JSON{"type": "array", "minItems": 1, "items": w.Ref("#Testcase"), "description": "The cases, at least one."}
+		exported := shape.JSON{"description": "A field that an export writes. It changes nothing."}
+		envelope := shape.JSON{"type": "object", "properties": shape.JSON{"test_cases": list, "exported_at": exported, "count": exported, schemaKey: schemaKeyForm}, "additionalProperties": false}
 		return listOr(list, shape.JSON{"if": shape.JSON{"required": []string{"test_cases"}}, "then": envelope, "else": w.Ref("#Testcase")})
 	case DialectPromptval:
 		return listOr(shape.JSON{"minItems": 1, "maxItems": 1, "items": w.Ref("#Promptval")}, w.Ref("#Promptval"))

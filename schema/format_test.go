@@ -159,3 +159,48 @@ func TestFormats(t *testing.T) {
 		t.Error("there is a schema of nothing")
 	}
 }
+
+// TestEveryFieldIsDescribed holds that an editor can say of every field of every format
+// what it is.
+func TestEveryFieldIsDescribed(t *testing.T) {
+	t.Parallel()
+	for _, format := range Formats() {
+		text, err := FormatJSON(format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var whole any
+		if err := json.Unmarshal(text, &whole); err != nil {
+			t.Fatal(err)
+		}
+		if n := described(t, format, whole); n < 4 {
+			t.Errorf("%s has %d fields, want more", format, n)
+		}
+	}
+}
+
+// described counts the fields below a part of a schema. Conditions repeat fields that
+// are described elsewhere.
+func described(t *testing.T, path string, part any) int {
+	t.Helper()
+	n := 0
+	switch part := part.(type) {
+	case map[string]any:
+		fields, _ := part["properties"].(map[string]any)
+		for name, field := range fields {
+			form, _ := field.(map[string]any)
+			if text, _ := form["description"].(string); strings.TrimSpace(text) == "" && !strings.Contains(path, "/allOf") {
+				t.Errorf("the field %s/%s is not described", path, name)
+			}
+			n++
+		}
+		for name, below := range part {
+			n += described(t, path+"/"+name, below)
+		}
+	case []any:
+		for _, below := range part {
+			n += described(t, path, below)
+		}
+	}
+	return n
+}

@@ -30,7 +30,7 @@ func parseLines(file string, data []byte) (*Document, []Problem) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		item, found := parseLine(line, places{file: file, lines: []string{string(line)}, first: i})
+		item, found := parseLine(line, textIndex{file: file, lines: []string{string(line)}, first: i})
 		problems = append(problems, found...)
 		if item != nil {
 			doc.lines, doc.flawed = append(doc.lines, item), doc.flawed || item.flawed
@@ -38,7 +38,7 @@ func parseLines(file string, data []byte) (*Document, []Problem) {
 		}
 	}
 	if len(problems)+len(doc.lines) == 0 {
-		return parse(data, places{file: file}, nil) // which says what is wrong with an empty file
+		return parse(data, textIndex{file: file}, nil) // which says what is wrong with an empty file
 	}
 	if len(doc.lines) == 0 {
 		doc = nil
@@ -51,7 +51,7 @@ func parseLines(file string, data []byte) (*Document, []Problem) {
 	return doc, SortProblems(problems)
 }
 
-func parseLine(line []byte, text places) (*Document, []Problem) {
+func parseLine(line []byte, text textIndex) (*Document, []Problem) {
 	if len(line) > MaxFile {
 		return nil, []Problem{tooLarge(Position{text.file, text.first + 1, 1}, "the line", int64(len(line)), MaxFile)}
 	}

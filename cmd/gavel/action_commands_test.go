@@ -12,7 +12,7 @@ import (
 )
 
 // newTalk is a project on whose pull request people talk: mona may write. Its
-// head asks about hello in a certain way. What is written is a second apart.
+// head asks about hello in a certain way. Comments are a second apart.
 func newTalk(t *testing.T, way string, of forgetest.Pull) *project {
 	t.Helper()
 	p := newProject(t)
@@ -112,7 +112,7 @@ func TestAnApprovedFork(t *testing.T) {
 	}
 }
 
-// TestCommandsFromJobToJob are obeyed by the job of their comment, and known to
+// TestCommandsFromJobToJob are followed by the job of their comment, and known to
 // the next job of the pull request.
 func TestCommandsFromJobToJob(t *testing.T) {
 	p := newTalk(t, wrong, forgetest.Pull{})
@@ -128,7 +128,7 @@ func TestCommandsFromJobToJob(t *testing.T) {
 		{"run talk/level_1/thanks", "+1", "mona asked to rerun talk/level", exitGate, []string{"thanks, kindly"}},
 		{"explain talk/level_1/hello", "+1", "regression", exitGate, nil},
 		{"accept talk/level_1/hello we say so", "+1", "by mona", exitPass, nil},
-		{"cancel", "-1", "nothing is under way", exitPass, nil},
+		{"cancel", "-1", "nothing is running", exitPass, nil},
 	} {
 		m, id := p.comment("mona", "/gavel "+tt.command)
 		p.wants(m, tt.command, tt.code, tt.calls...)
@@ -173,13 +173,13 @@ func TestALostCache(t *testing.T) {
 	}
 	p.wants(p.pullJob("pull_request_target", stranger), "the job after that", exitPass)
 
-	// Whoever may not write any more does not approve any more.
+	// An approval does not count once its author has lost the right to write.
 	p.cache.entries = nil
 	p.forge.SetPermission("mona", "read")
 	p.wants(p.pullJob("pull_request_target", stranger), "without the permission", exitGate)
 }
 
-// TestACacheThatTakesNothing has every job begin anew: it says the same, and
+// TestACacheThatTakesNothing has every job start again: it says the same, and
 // a command for another head no longer counts.
 func TestACacheThatTakesNothing(t *testing.T) {
 	p := newTalk(t, wrong, forgetest.Pull{})

@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
@@ -158,5 +160,82 @@ func TestAReleasePublishesTheAction(t *testing.T) {
 	}
 	if got, want := gittest.Run(t, origin, "rev-parse", "main", "v1^"), gittest.Run(t, origin, "rev-parse", "main", "main"); got != want {
 		t.Errorf("the branch and the parent of v1 are %q, want the released commit twice, %q", got, want)
+	}
+}
+
+// TestTheReleaseIsTriedWithItsOwnTool holds that .ci/run tries a release, with the
+// version of the tool that the workflow releases with.
+func TestTheReleaseIsTriedWithItsOwnTool(t *testing.T) {
+	tool := regexp.MustCompile(`github\.com/goreleaser/goreleaser/v2@v[0-9.]+`)
+	tried, released := tool.FindString(page(t, ".ci/release")), tool.FindString(page(t, ".github/workflows/release.yml"))
+	if tried == "" || tried != released {
+		t.Errorf("a release is tried with %q and made with %q", tried, released)
+	}
+	if !strings.Contains(page(t, ".ci/run"), "\n.ci/release\n") {
+		t.Error(".ci/run does not try a release")
+	}
+}
+
+// TestThePageOnInstalling follows the page with an archive that stands for a released
+// one, and holds that the files, packages and systems that it names are made.
+func TestThePageOnInstalling(t *testing.T) {
+	for _, needed := range []string{"curl", "sha256sum"} {
+		if _, err := exec.LookPath(needed); err != nil {
+			t.Skipf("this machine has no %s", needed)
+		}
+	}
+	r := newReader(t)
+	text := page(t, "examples/install.md")
+	made := archive(t)
+	release := t.TempDir()
+	for name, data := range map[string][]byte{
+		archiveName:     made,
+		"checksums.txt": fmt.Appendf(nil, "%x  %s\n%064d  gavel_darwin_arm64.tar.gz\n", sha256.Sum256(made), archiveName, 0),
+	} {
+		if err := os.WriteFile(filepath.Join(release, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.says = strings.NewReplacer("https://github.com/gavel-evals/gavel/releases/latest/download", "file://"+release, "go install github.com/gavel-evals/gavel/cmd/gavel@latest\n", "")
+	r.follow(text)
+
+	var config struct {
+		Builds   []struct{ Goos, Goarch []string }
+		Archives []struct {
+			Formats      []string
+			NameTemplate string `yaml:"name_template"`
+		}
+		Checksum struct {
+			NameTemplate string `yaml:"name_template"`
+		}
+		Nfpms []struct{ Formats []string }
+		Casks []struct {
+			Name       string
+			Repository struct{ Owner, Name string }
+		} `yaml:"homebrew_casks"`
+		Sboms []struct{ Artifacts string }
+	}
+	if err := yaml.Unmarshal([]byte(page(t, ".github/goreleaser.yaml")), &config); err != nil {
+		t.Fatal(err)
+	}
+	cask := config.Casks[0]
+	names := []string{
+		"brew install --cask " + cask.Repository.Owner + "/" + strings.TrimPrefix(cask.Repository.Name, "homebrew-") + "/" + cask.Name,
+		strings.NewReplacer("{{ .Os }}", "linux", "{{ .Arch }}", "amd64").Replace(config.Archives[0].NameTemplate) + "." + config.Archives[0].Formats[0],
+		"`" + config.Checksum.NameTemplate + "`",
+	}
+	for _, format := range config.Nfpms[0].Formats {
+		names = append(names, "./gavel_VERSION_linux_amd64."+format)
+	}
+	for _, system := range config.Builds[0].Goos {
+		names = append(names, map[string]string{"linux": "Linux", "darwin": "macOS", "windows": "Windows"}[system])
+	}
+	for _, name := range append(names, strings.Join(config.Builds[0].Goarch, " and ")) {
+		if !strings.Contains(text, name) {
+			t.Errorf("the page does not name %q, which a release has", name)
+		}
+	}
+	if len(config.Sboms) != 1 || config.Sboms[0].Artifacts != "archive" || !strings.Contains(page(t, ".github/workflows/release.yml"), "subject-checksums: dist/checksums.txt") {
+		t.Error("a release has no list of components for each archive, or no provenance of what checksums.txt names")
 	}
 }

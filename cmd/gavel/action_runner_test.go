@@ -98,6 +98,8 @@ type machine struct {
 	log     bytes.Buffer
 	// restored and saved are keys, without those of the program.
 	restored, saved []string
+	// artifacts are the files that were uploaded, by their names.
+	artifacts map[string]string
 }
 
 // run carries out the steps.
@@ -133,6 +135,8 @@ func (m *machine) run(action composite) {
 			m.outputs[s.ID] = m.restore(with)
 		case "actions/cache/save":
 			m.save(with)
+		case "actions/upload-artifact":
+			m.upload(with)
 		default:
 			m.t.Fatalf("the runner of the test does not know %q", s.Uses)
 		}
@@ -250,8 +254,8 @@ func (m *machine) output(file string) map[string]string {
 	return out
 }
 
-// compiler is a Go that builds the command of this test. What it is asked for
-// must be there.
+// compiler is a Go that builds the command of this test. It fails unless the
+// package that it is asked for exists.
 const compiler = `#!/bin/sh
 [ "$1 $2 $3 $4 $6" = "build -trimpath -buildvcs=false -o ./cmd/gavel" ] && [ "$CGO_ENABLED" = 0 ] || { echo "go $*" >&2; exit 1; }
 grep -q '^module github.com/gavel-evals/gavel$' go.mod && [ -f cmd/gavel/main.go ] || { echo "$PWD" >&2; exit 1; }
@@ -319,6 +323,19 @@ func (m *machine) save(with map[string]string) {
 	if !strings.HasPrefix(e.key, "gavel-program-") {
 		m.saved = append(m.saved, e.key)
 	}
+}
+
+// upload keeps one file under its own name.
+func (m *machine) upload(with map[string]string) {
+	m.t.Helper()
+	data, err := os.ReadFile(with["path"])
+	if err != nil || with["archive"] != "false" {
+		m.t.Errorf("the artifact %v: %v", with, err)
+	}
+	if m.artifacts == nil {
+		m.artifacts = map[string]string{}
+	}
+	m.artifacts[filepath.Base(with["path"])] = string(data)
 }
 
 // relative is a path as it is on every machine.

@@ -48,7 +48,7 @@ type project struct {
 	moods int      // guarded by mu
 	// drifted has everything answered wrongly from now on; guarded by mu.
 	drifted bool
-	// cancel ends the job that is under way, which happens after so many
+	// cancel ends the job that is in progress, which happens after so many
 	// questions; guarded by mu.
 	cancel   context.CancelFunc
 	patience int
@@ -213,6 +213,7 @@ func (p *project) job(event, scope, payload string) *machine {
 	m := &machine{t: p.t, ctx: ctx, action: p.action, inputs: p.inputs, cache: p.cache, scope: scope, readOnly: anybodys && !p.lenient, env: map[string]string{
 		"GITHUB_EVENT_NAME": event, "GITHUB_EVENT_PATH": file, "GITHUB_REPOSITORY": "octo/demo", "GITHUB_SERVER_URL": p.server,
 		"GITHUB_API_URL": p.forge.URL, "GITHUB_RUN_ID": fmt.Sprint(100 + p.runs), "GITHUB_RUN_ATTEMPT": "1",
+		"GITHUB_JOB":          "judge",
 		"GITHUB_STEP_SUMMARY": filepath.Join(p.t.TempDir(), "summary.md"), "TOKEN": p.token,
 	}}
 	m.run(readAction(p.t))
@@ -268,7 +269,7 @@ func TestTheSecondJobMakesNoCall(t *testing.T) {
 }
 
 // TestACancelledJob leaves no status pending, and what it has paid for to the
-// next one, which repeats the one call that was under way. Head passed before,
+// next one, which repeats the one call that was in progress. Head passed before,
 // whatever base would have said.
 func TestACancelledJob(t *testing.T) {
 	p := newProject(t)
@@ -320,7 +321,7 @@ func TestPullRequestsBeginWithWhatBaseKnows(t *testing.T) {
 	}
 }
 
-// TestAHeadNeverServesBase has base judge anew what the pull request was judged
+// TestAHeadNeverServesBase has base judge again what the pull request was judged
 // with (abuse 20), and another pull request, too.
 func TestAHeadNeverServesBase(t *testing.T) {
 	p := newProject(t)
@@ -539,7 +540,7 @@ func TestWorkflows(t *testing.T) {
 				t.Errorf("%s: an expression stands in a script:\n%s", file, s.Run)
 			}
 			if s.Uses != "" && !pinned.MatchString(s.Uses) && !strings.HasPrefix(s.Uses, "gavel-evals/gavel/") {
-				t.Errorf("%s: %s is no commit", file, s.Uses)
+				t.Errorf("%s: %s is not a commit", file, s.Uses)
 			}
 			if _, target := w.On["pull_request_target"]; target && strings.HasPrefix(s.Uses, "actions/checkout") {
 				t.Errorf("%s checks out in a job of pull_request_target", file)
@@ -573,7 +574,7 @@ func TestTheWorkflowOfThisProject(t *testing.T) {
 	}
 	info, err := os.Stat("../../.ci/run")
 	if err != nil || runtime.GOOS != "windows" && info.Mode()&0o100 == 0 {
-		t.Errorf(".ci/run is no program: %v", err)
+		t.Errorf(".ci/run is not a program: %v", err)
 	}
 }
 

@@ -131,7 +131,7 @@ func (e *expressed) atom() any {
 
 // TestTheExampleStartsAndEndsJobs: one at a time for each pull request, talk in
 // nobody's way, and only pushes and those who belong to the repository end what
-// is under way.
+// is in progress.
 func TestTheExampleStartsAndEndsJobs(t *testing.T) {
 	var w struct {
 		Concurrency struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/demo"
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/commits"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -43,15 +44,15 @@ func runDemo(ctx context.Context, a *cli.App) error {
 	}
 	b := *a
 	b.Program, b.Dir, b.ConfigFile = demo.Program(a.Program, a.Dir), dir, cli.DefaultConfig
-	return b.WithLedger(ctx, func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
-		return showDemo(ctx, &b, w, book)
+	return b.WithLedger(ctx, func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+		return showDemo(ctx, &b, w, store)
 	})
 }
 
 // showDemo judges main, as it was when it was merged, and then the pull
 // request, and prints what that gets.
-func showDemo(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Ledger) error {
-	stage := controller.Commits{Repo: w.Repo, Ledger: book, ConfigFile: a.ConfigFile, LookupEnv: a.LookupEnv}
+func showDemo(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.Ledger) error {
+	stage := commits.Sides{Repo: w.Repo, Ledger: store, ConfigFile: a.ConfigFile, LookupEnv: a.LookupEnv}
 	merged, err := demo.Plan(ctx, stage, "main", "")
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 // race detector makes each of hundreds wait for a second at its end otherwise.
 const raceOptions = "atexit_sleep_ms=0"
 
-// stubborn takes for ever to put things in order.
+// stubborn takes forever to put things in order.
 func stubborn() {
 	ctx := signals.Context()
 	fmt.Println("at work")
@@ -136,7 +136,7 @@ func TestDemo(t *testing.T) {
 	golden.Compare(t, "testdata/demo.txt", told)
 	inExamples(t, text)
 
-	// What its last lines suggest can be done, from anywhere.
+	// The commands that its last lines suggest work from any folder.
 	var said []string
 	for line := range strings.Lines(commands) {
 		words := strings.Fields(line)
@@ -201,7 +201,7 @@ func TestDemoWithoutASandbox(t *testing.T) {
 func TestMixedExample(t *testing.T) {
 	needsIsolation(t)
 	dir := demoFolder(t)
-	book := "--ledger=" + filepath.Join(t.TempDir(), "ledger.db")
+	store := "--ledger=" + filepath.Join(t.TempDir(), "ledger.db")
 	want := map[string]string{
 		"invoices#reminder":                   "pass 1.00 of 1 Friendly and complete.",
 		"invoices#thanks":                     "pass 1.00 of 1 Thanks.",
@@ -211,16 +211,16 @@ func TestMixedExample(t *testing.T) {
 		"mails/welcome":                       "pass 10.00 of 10 Friendly and brief.",
 		"returns#gives-a-wheel-back":          "pass 4.71 of 5 A quick and correct return.",
 		"support/level_1/test_order_status":   "pass 1.00 of 1 1 of 1 expected tool calls were made",
-		"support/level_1/test_refund_window":  "pass 1.00 of 1 all 1 keywords were found",
+		"support/level_1/test_refund_window":  "pass 1.00 of 1 the keyword was found",
 		"support/level_2/test_angry_customer": "fail 0.50 of 1 Polite, but without an apology or a date.",
-		"support/level_2/test_spare_part":     "pass 1.00 of 1 all 1 keywords were found",
-		"workshop#brakes":                     "pass 1.00 of 1 1 of 1 checks hold",
-		"workshop#puncture":                   "pass 1.00 of 1 1 of 1 checks hold",
+		"support/level_2/test_spare_part":     "pass 1.00 of 1 the keyword was found",
+		"workshop#brakes":                     "pass 1.00 of 1 the check holds",
+		"workshop#puncture":                   "pass 1.00 of 1 the check holds",
 	}
-	if diff := cmp.Diff(want, verdicts(runExample(t, mainOf(t, dir), book))); diff != "" {
+	if diff := cmp.Diff(want, verdicts(runExample(t, mainOf(t, dir), store))); diff != "" {
 		t.Errorf("main (-want +got):\n%s", diff)
 	}
-	changesOfTheDemo(t, dir, book)
+	changesOfTheDemo(t, dir, store)
 
 	delete(want, "invoices#thanks")
 	delete(want, "mails/welcome")
@@ -236,7 +236,7 @@ func TestMixedExample(t *testing.T) {
 		"workshop#brakes":                     `fail 0.00 of 1 the answer does not contain "rims"`,
 		"workshop#puncture":                   `fail 0.00 of 1 the answer does not contain "pump"`,
 	})
-	report := runExample(t, dir, "--base", "main", book)
+	report := runExample(t, dir, "--base", "main", store)
 	if diff := cmp.Diff(want, judgedOnly(report)); diff != "" {
 		t.Errorf("the pull request (-want +got):\n%s", diff)
 	}
@@ -255,9 +255,9 @@ func TestMixedExample(t *testing.T) {
 }
 
 // changesOfTheDemo holds what every kind of change in the pull request means.
-func changesOfTheDemo(t *testing.T, dir, book string) {
+func changesOfTheDemo(t *testing.T, dir, store string) {
 	t.Helper()
-	stdout, stderr, code := gavel(t, dir, "plan", "--base", "main", "--json", book)
+	stdout, stderr, code := gavel(t, dir, "plan", "--base", "main", "--json", store)
 	var got document.Plan
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatalf("exit code %d, %v: %s", code, err, stderr)

@@ -53,7 +53,7 @@ func TestAnUnknownVersionIsAskedAgain(t *testing.T) {
 	}
 	for _, row := range out.Cases {
 		if row.Action != "run" || len(row.Reasons) != 1 || row.Reasons[0].Part != "revision" || row.Reasons[0].File != "gavel.yaml" ||
-			row.Reasons[0].Message != "the deployed version of agent bot is unknown; set `revision` or `reuse: on`" {
+			row.Reasons[0].Message != "the deployed version of target bot is unknown; set `revision` or `reuse: on`" {
 			t.Errorf("%s: %s, because %+v", row.Key, row.Action, row.Reasons)
 		}
 	}
@@ -164,7 +164,7 @@ func TestAnUnknownVersionIsAskedOncePerHead(t *testing.T) {
 	p := newProject(t)
 	before := p.git("rev-parse", "HEAD")
 	p.deploy("")
-	// What was there before can still be measured: it was a model.
+	// The earlier commit can still be measured: its target was a model.
 	p.wants(p.pushJob(before), "a push", exitPass, "hello, kindly", "hello, kindly", "thanks, kindly", "thanks, kindly")
 	p.wants(p.pushJob(before), "the same push again", exitPass)
 

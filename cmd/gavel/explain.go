@@ -25,8 +25,8 @@ func explainCommand(a *cli.App) *cobra.Command {
 			if len(args) != 1 {
 				return cli.UsageError("explain takes the key of one case, such as math/level_1/test_sum")
 			}
-			return a.WithStored(cmd.Context(), a.WithPlan, func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
-				return explainCase(ctx, a, w, e.of(book, args[0]))
+			return a.WithStored(cmd.Context(), a.WithPlan, func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+				return explainCase(ctx, a, w, e.of(store, args[0]))
 			})
 		},
 	}
@@ -40,15 +40,15 @@ func explainCommand(a *cli.App) *cobra.Command {
 
 // An explained is the case that is asked about.
 type explained struct {
-	book              *ledger.Ledger
+	store             *ledger.Ledger
 	key, base, target string
 	more              explain.Detail
 }
 
 // of adds the key, which may have its target behind it as reports write it: KEY @
 // TARGET.
-func (e explained) of(book *ledger.Ledger, key string) explained {
-	e.book, e.key = book, key
+func (e explained) of(store *ledger.Ledger, key string) explained {
+	e.store, e.key = store, key
 	if own, target, ok := strings.Cut(key, " @ "); ok && e.target == "" {
 		e.key, e.target = own, target
 	}
@@ -60,7 +60,7 @@ func explainCase(ctx context.Context, a *cli.App, w *cli.Workspace, e explained)
 	if e.target != "" {
 		s.Targets = []string{e.target}
 	}
-	prepared, err := a.Local(ctx, w, e.book, s)
+	prepared, err := a.Local(ctx, w, e.store, s)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func explainCase(ctx context.Context, a *cli.App, w *cli.Workspace, e explained)
 	if err != nil {
 		return cli.UsageError("%w", err)
 	}
-	out, err := explain.Of(ctx, e.book, row)
+	out, err := explain.Explain(ctx, e.store, row)
 	if err != nil {
 		return err
 	}

@@ -24,15 +24,15 @@ func flakyCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := cli.Selection{}
 			s.Keys = args
-			return a.WithStored(cmd.Context(), a.WithRead, func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
-				prepared, err := a.Local(ctx, w, book, s)
+			return a.WithStored(cmd.Context(), a.WithRead, func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+				prepared, err := a.Local(ctx, w, store, s)
 				if err != nil {
 					return err
 				}
 				if err := a.PrintProblems(w.Files, prepared.Problems); err != nil {
 					return err
 				}
-				list, err := flakyCases(ctx, prepared, book)
+				list, err := flakyCases(ctx, prepared, store)
 				if err != nil {
 					return err
 				}
@@ -46,7 +46,7 @@ func flakyCommand(a *cli.App) *cobra.Command {
 }
 
 // flakyCases are the flaky cases of the working tree, those that differ most often first.
-func flakyCases(ctx context.Context, prepared *controller.Prepared, book *ledger.Ledger) (flaky.List, error) {
+func flakyCases(ctx context.Context, prepared *controller.Prepared, store *ledger.Ledger) (flaky.List, error) {
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
 	list := flaky.List{Cases: []*flaky.Case{}}
 	var subjects []flakiness.Subject
@@ -60,7 +60,7 @@ func flakyCases(ctx context.Context, prepared *controller.Prepared, book *ledger
 		}
 		subjects = append(subjects, flakiness.Subject{Name: name, Case: r.HeadCase, Digests: r.HeadDigests})
 	}
-	found, err := flakiness.Find(ctx, book, scope, subjects)
+	found, err := flakiness.Find(ctx, store, scope, subjects)
 	if err != nil {
 		return list, err
 	}
@@ -72,7 +72,7 @@ func flakyCases(ctx context.Context, prepared *controller.Prepared, book *ledger
 		if f.Flaky == nil {
 			continue
 		}
-		if err := flakiness.Explain(ctx, book, scope, subjects[i], f.Flaky); err != nil {
+		if err := flakiness.Explain(ctx, store, scope, subjects[i], f.Flaky); err != nil {
 			return list, err
 		}
 		list.Cases = append(list.Cases, f.Flaky)

@@ -94,7 +94,7 @@ func TestOnly(t *testing.T) {
 		gavel(t, p.folder, append([]string{"run"}, args...)...)
 		return p.calls()
 	}
-	// What failed is stored; what could not be judged is not.
+	// A failed case is stored; a case that could not be judged is not.
 	for _, step := range []struct {
 		args []string
 		want []string

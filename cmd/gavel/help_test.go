@@ -63,3 +63,24 @@ func TestHelp(t *testing.T) {
 		}
 	}
 }
+
+// TestTheHelpNamesFlagsThatWork: a command does not name a flag of all commands that
+// does nothing there, in its help and in its manual page.
+func TestTheHelpNamesFlagsThatWork(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string][]string{
+		"version": {"--json"}, "schema": {"--json"}, "demo": {"--json", "--ledger"}, "man": nil, "completion bash": nil,
+		"run": {"--config", "--dir", "--json", "--ledger", "--strict"},
+	} {
+		help, _, code := gavel(t, t.TempDir(), append(strings.Fields(command), "--help")...)
+		manual, _, _ := gavel(t, t.TempDir(), append([]string{"man"}, strings.Fields(command)...)...)
+		_, manual, _ = strings.Cut(strings.ReplaceAll(manual, `\-`, "-"), "OPTIONS OF ALL COMMANDS")
+		_, global, _ := strings.Cut(help, "Global Flags:")
+		for _, flag := range []string{"--config", "--dir", "--json", "--ledger", "--strict"} {
+			wanted := slices.Contains(want, flag)
+			if strings.Contains(global, flag+" ") != wanted || strings.Contains(manual, flag+`\fR`) != wanted || code != exitPass {
+				t.Errorf("gavel %s: %s is named %v in the help and %v in the manual, want %v\n%s", command, flag, strings.Contains(global, flag+" "), strings.Contains(manual, flag+`\fR`), wanted, help)
+			}
+		}
+	}
+}

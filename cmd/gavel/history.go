@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/cmd/internal/duration"
 	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/maintenance"
@@ -14,12 +16,13 @@ import (
 )
 
 func historyCommand(a *cli.App) *cobra.Command {
-	runs := casehistory.UsualRuns
+	runs, since := casehistory.UsualRuns, time.Duration(0)
 	cmd := &cobra.Command{
 		Use:   "history [CASE]",
 		Short: "Show how cases were judged in earlier runs",
 		Example: `  gavel history
-  gavel history support/level_1/test_refund_window`,
+  gavel history support/level_1/test_refund_window
+  gavel history --since 14d`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return cli.UsageError("history takes the key of one case, such as math/level_1/test_sum, or none for all cases")
@@ -27,8 +30,9 @@ func historyCommand(a *cli.App) *cobra.Command {
 			if runs < 1 {
 				return cli.UsageError("--runs %d: write 1 or more", runs)
 			}
-			return a.WithStored(cmd.Context(), a.WithRead, func(ctx context.Context, _ *cli.Workspace, book *ledger.Ledger) error {
-				h, err := maintenance.Histories(ctx, book, runs, nil)
+			return a.WithStored(cmd.Context(), a.WithRead, func(ctx context.Context, _ *cli.Workspace, store *ledger.Ledger) error {
+				oldest := time.Now().Add(-since)
+				h, err := maintenance.Histories(ctx, store, runs, func(r ledger.Run) bool { return since == 0 || r.Finished.After(oldest) })
 				if err != nil {
 					return err
 				}
@@ -40,6 +44,7 @@ func historyCommand(a *cli.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&runs, "runs", runs, "how many of the newest runs to read, such as 200")
+	duration.Var(cmd.Flags(), &since, "since", "only runs that ended within this time, such as 14d (default: all of the newest runs)")
 	return cmd
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
-// What an agent leaks that nobody declared, and what a user says that is a
-// declared secret.
+// An agent leaks the first, which nobody declared, and a user says the second,
+// which is a declared secret.
 var (
 	leaked   = "sk-proj-" + strings.Repeat("aB3x", 12)
 	token    = "ghp_" + strings.Repeat("Zx91", 9)

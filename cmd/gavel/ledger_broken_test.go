@@ -39,7 +39,7 @@ func ruin(t *testing.T, path string) {
 	}
 }
 
-// TestAbuse33ABrokenLedgerInAJob: the head gets its verdict and is told of it,
+// TestAbuse33ABrokenLedgerInAJob: the head gets its verdict and is told about it,
 // with what base knows; where no ledger can be had, its statuses say so.
 func TestAbuse33ABrokenLedgerInAJob(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
@@ -87,14 +87,14 @@ func TestAbuse33ALedgerThatVanishesInAJob(t *testing.T) {
 		{1000, exitInternal, map[string]string{"gavel/validate": "error: the ledger cannot be used; see the log of the job", "gavel/verdict": "error: the ledger cannot be used; see the log of the job"}},
 	} {
 		j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-		book, removed := filepath.Join(t.TempDir(), "own.db"), 0
+		store, removed := filepath.Join(t.TempDir(), "own.db"), 0
 		j.forge.Inject(forgetest.Fault{Status: http.StatusBadGateway, Times: -1, While: func() bool {
-			if removed < tt.most && os.Remove(book) == nil {
+			if removed < tt.most && os.Remove(store) == nil {
 				removed++
 			}
 			return false // the forge answers as always
 		}})
-		_, stderr, code := j.run(t, "--ledger", book)
+		_, stderr, code := j.run(t, "--ledger", store)
 		if code != tt.code || removed == 0 || !strings.Contains(stderr, "the ledger was removed or replaced while it was in use") {
 			t.Errorf("exit code %d, the ledger was removed %d times\n%s", code, removed, stderr)
 		}
@@ -114,17 +114,17 @@ func TestAbuse33ALedgerThatVanishesInAJob(t *testing.T) {
 func TestAbuse33ABrokenLedgerOfAServer(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	file := operatorsFile(t, j, "")
-	book := filepath.Join(filepath.Dir(file), "data", "ledger.db")
-	ruin(t, book)
+	store := filepath.Join(filepath.Dir(file), "data", "ledger.db")
+	ruin(t, store)
 	base, log, end := j.serving(t, file)
 	log.await(t, `"repo":"octo/demo#1","duration"`)
-	if aside, err := filepath.Glob(book + ".damaged-*Z"); err != nil || len(aside) != 1 {
+	if aside, err := filepath.Glob(store + ".damaged-*Z"); err != nil || len(aside) != 1 {
 		t.Errorf("put aside: %v, %v", aside, err)
 	}
 	if body := j.forge.Comments(1)[0].Body; !strings.Contains(body, "the ledger was damaged and is kept as ledger.db.damaged-") {
 		t.Errorf("the comment does not tell:\n%s", body)
 	}
-	if err := os.Remove(book); err != nil {
+	if err := os.Remove(store); err != nil {
 		t.Fatal(err)
 	}
 	j.move(t, j.base)
@@ -138,7 +138,7 @@ func TestAbuse33ABrokenLedgerOfAServer(t *testing.T) {
 		line := log.await(t, `"looked at"`)
 		looked[strings.Contains(line, `demo#1"`)] = true
 	}
-	if _, err := os.Stat(book); err != nil {
+	if _, err := os.Stat(store); err != nil {
 		t.Error(err)
 	}
 	if code := end(); code != exitPass {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
 // open is a folder that everybody may look into.
@@ -57,6 +58,47 @@ func gavelAsNobodyIn(t *testing.T, env []string, dir string, args ...string) (st
 		t.Fatal(err)
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// TestWhatMayNotBeReadOrWritten: a definition that gavel may not read is named with
+// chmod as the repair, in validate and in run; a folder that it may not write has
+// another place for the ledger, which works.
+func TestWhatMayNotBeReadOrWritten(t *testing.T) {
+	dir := open(t)
+	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Commit(t, dir, map[string]string{"gavel.yaml": mistakeConfig, mistakeFile: mistakeCase, "test_definitions/other.yaml": mistakeCase})
+	for name, mode := range map[string]os.FileMode{mistakeFile: 0o644, "gavel.yaml": 0o644, "test_definitions": 0o755, "test_definitions/other.yaml": 0o000, ".": 0o555} {
+		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { os.Chmod(dir, 0o755) }) //nolint:errcheck // the test is over
+	elsewhere := filepath.Join(open(t), "ledger")
+	if err := os.MkdirAll(elsewhere, 0o777); err == nil {
+		err = os.Chmod(elsewhere, 0o777)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	elsewhere = filepath.Join(elsewhere, "own.db")
+	for _, args := range [][]string{{"validate"}, {"run", "--ledger", elsewhere}} {
+		stdout, stderr, code := gavelAsNobody(t, dir, args...)
+		if said := stdout + stderr; code != exitUsage || !strings.Contains(said, "test_definitions/other.yaml cannot be read: permission denied; allow it with chmod -R u+rX test_definitions/other.yaml") {
+			t.Errorf("gavel %v of a file that may not be read ends with %d\n%s", args, code, said)
+		}
+	}
+	if err := os.Chmod(filepath.Join(dir, "test_definitions/other.yaml"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"run", "plan"} {
+		stdout, stderr, code := gavelAsNobody(t, dir, command)
+		if command == "run" && (code != exitUsage || !strings.Contains(stderr, "--ledger")) {
+			t.Errorf("gavel run in a folder that may not be written ends with %d\n%s%s", code, stdout, stderr)
+		}
+		if stdout, stderr, code := gavelAsNobody(t, dir, command, "--ledger", elsewhere); code != exitPass {
+			t.Errorf("gavel %s --ledger ends with %d\n%s%s", command, code, stdout, stderr)
+		}
+	}
 }
 
 // TestAbuse33AReadOnlyLedger can be looked at, and nothing is stored.
@@ -106,8 +148,8 @@ func TestAbuse33AReadOnlyLedger(t *testing.T) {
 func TestAbuse33AReadOnlyLedgerInAJob(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	folder := open(t)
-	book := filepath.Join(folder, "own.db")
-	if _, stderr, code := j.run(t, "--ledger", book); code != exitUsage {
+	store := filepath.Join(folder, "own.db")
+	if _, stderr, code := j.run(t, "--ledger", store); code != exitUsage {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	j.git(t, "commit", "-q", "--allow-empty", "-m", "next")
@@ -127,7 +169,7 @@ func TestAbuse33AReadOnlyLedgerInAJob(t *testing.T) {
 		return os.Lchown(path, 65534, 65534)
 	})
 	if err == nil {
-		err = os.Chmod(book, 0o444)
+		err = os.Chmod(store, 0o444)
 	}
 	if err == nil {
 		err = os.Chmod(folder, 0o555)
@@ -137,7 +179,7 @@ func TestAbuse33AReadOnlyLedgerInAJob(t *testing.T) {
 	}
 	t.Cleanup(func() { os.Chmod(folder, 0o755) }) //nolint:errcheck // the test is over
 	env := []string{"GITHUB_API_URL=" + j.forge.URL, "GITHUB_TOKEN=" + forgetest.TokenUser}
-	stdout, stderr, code := gavelAsNobodyIn(t, env, j.checkout, "pr", "--repo", "octo/demo", "--pr", "1", "--ledger", book)
+	stdout, stderr, code := gavelAsNobodyIn(t, env, j.checkout, "pr", "--repo", "octo/demo", "--pr", "1", "--ledger", store)
 	if code != exitUsage || !strings.Contains(stderr, "own.db: permission denied; name another file with --ledger") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}

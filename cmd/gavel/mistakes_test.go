@@ -42,6 +42,16 @@ func commitAll(t *testing.T, dir string) {
 	gittest.Run(t, dir, "commit", "-q", "-m", "evals")
 }
 
+// shallow commits twice and leaves git without the first commit.
+func shallow(t *testing.T, dir string) {
+	commitAll(t, dir)
+	gittest.Run(t, dir, "commit", "-q", "--allow-empty", "-m", "more")
+	head := gittest.Run(t, dir, "rev-parse", "HEAD")
+	if err := os.WriteFile(filepath.Join(dir, ".git", "shallow"), []byte(head+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 var mistakes = []mistake{
 	{name: "the variable of the key is not set", files: oneTarget(`provider: openai, model: m, api_key_env: NO_SUCH_KEY, base_url: "http://127.0.0.1:1"`),
 		args: "run", code: exitUsage, says: []string{"gavel.yaml:3:37: ", "the environment variable NO_SUCH_KEY is not set", "write export NO_SUCH_KEY=…"}, never: []string{"open target bot: open target"}},
@@ -63,14 +73,20 @@ var mistakes = []mistake{
 		args: "validate", code: exitUsage, says: []string{mistakeFile + ":2:5: error: the case needs a judge", "add roles: {judge: …} to gavel.yaml"}},
 	{name: "no judge, and nothing is paid", files: map[string]string{mistakeFile: "evalcases:\n  - {id: a, input: hi, expected_outcome: It greets.}\n"},
 		args: "run", code: exitUsage, says: []string{"0 calls", "the case needs a judge"}},
+	{name: "too many requests", files: map[string]string{"gavel.yaml": "version: 1\ntargets:\n  bot: {provider: openai, model: m, requests_per_minutes: 5}\n"}, args: "validate", code: exitUsage,
+		says: []string{"did you mean `requests_per_minute`?"}},
 	{name: "a provider that does not exist", files: oneTarget("provider: azur, model: m"), args: "validate", code: exitUsage,
 		says: []string{"gavel.yaml:3:19: error: `provider` is \"azur\"", "did you mean `azure`?", "ollama"}},
+	{name: "a program that does not exist", files: oneTarget(`provider: command, argv: ["shh", "agent.sh"], inputs: ["agent.sh"]`), args: "run --sandbox off", code: exitUsage,
+		says: []string{"gavel: open target bot: argv: no program shh in ", "correct argv, or add the folder of the program (--sandbox-path"}, never: []string{"open target bot: open target", "judge head"}},
 	{name: "a configuration elsewhere", args: "run --config /etc/passwd", code: exitUsage, says: []string{"--config /etc/passwd: name a file of the repository, relative to its root"}},
 	{name: "no commit yet", args: "plan --base HEAD", code: exitUsage, says: []string{"the repository does not have one yet; commit first, or leave --base out"}},
 	{name: "a base of the remote that was not fetched", prepare: func(t *testing.T, dir string) {
 		commitAll(t, dir)
 		gittest.Run(t, dir, "remote", "add", "origin", dir)
 	}, args: "run --base origin/main", code: exitUsage, says: []string{`called "origin/main": run git fetch origin main`}},
+	{name: "a shallow clone", prepare: shallow, args: "run --base HEAD~1", code: exitUsage, says: []string{"the clone is shallow: run git fetch --unshallow, or set fetch-depth: 0"}},
+	{name: "a base that a shallow clone lacks", prepare: shallow, args: "run --base origin/main", code: exitUsage, says: []string{"git fetch --unshallow"}},
 	{name: "a misspelt base", prepare: commitAll, args: "run --base mian", code: exitUsage, says: []string{"did you mean `main`?"}},
 	{name: "a misspelt case", args: "run refnd#window", code: exitUsage, says: []string{"did you mean `refund#window`?"}, never: []string{"0 cases", "gate"}},
 	{name: "a file by its name", args: "run refund", says: []string{"1 case: 1 passed"}},
@@ -78,6 +94,22 @@ var mistakes = []mistake{
 	{name: "a path that is not there", args: "run test_definitions/refnd.yaml", code: exitUsage, says: []string{`no case is in the file "test_definitions/refnd.yaml"`, "refund#window"}},
 	{name: "a malformed glob", args: "run [", code: exitUsage, says: []string{`"["`}},
 	{name: "a tag that no case has", args: "run --tag smoke", code: exitUsage, says: []string{`no case has the tag "smoke"`}},
+	{name: "a domain that no case has", args: "run --domain math", code: exitUsage, says: []string{`no case has the domain "math"`}, never: []string{"0 cases"}},
+	{name: "a level that no case has", args: "run --level 9", code: exitUsage, says: []string{`no case has the level "9"`}, never: []string{"0 cases"}},
+	{name: "a difficulty that no case has", args: "run --difficulty soft", code: exitUsage, says: []string{`no case has the difficulty "soft"`}, never: []string{"0 cases"}},
+	{name: "a status that does not exist", args: "run --status activ", code: exitUsage, says: []string{"did you mean `active`?"}, never: []string{"0 cases"}},
+	{name: "a result that does not exist", args: "run --only fialed", code: exitUsage, says: []string{"did you mean `failed`?"}},
+	{name: "a byte order mark", files: map[string]string{mistakeFile: "\ufeff" + mistakeCase}, args: "validate", code: exitUsage,
+		says: []string{mistakeFile + ":1:1: error: the file begins with a byte order mark", "save it as UTF-8 without BOM"}},
+	{name: "UTF-16", files: map[string]string{mistakeFile: "\xff\xfee\x00v\x00a\x00l\x00"}, args: "validate", code: exitUsage,
+		says: []string{mistakeFile + ":1:1: error: the file is not UTF-8 but UTF-16", "save it as UTF-8"}},
+	{name: "Latin-1", files: map[string]string{mistakeFile: "evalcases:\n  - {id: a, input: \"caf\xe9\", checks: [{contains: x}]}\n"}, args: "validate", code: exitUsage,
+		says: []string{mistakeFile + ":2:24: error: the line is not valid UTF-8", "save the file as UTF-8"}},
+	{name: "a tab", files: map[string]string{mistakeFile: "evalcases:\n\t- {id: a, input: hi, checks: [{contains: x}]}\n"}, args: "validate", code: exitUsage,
+		says: []string{mistakeFile + ":2:1: error: the line is indented with a tab, and YAML allows only spaces", "use spaces"}},
+	{name: "a folder that is not there", args: "run -C elsewhere", code: exitUsage, says: []string{"there is no folder ", "elsewhere"}, never: []string{"lstat"}},
+	{name: "a suite of promptfoo under another name", files: map[string]string{"test_definitions/other.yaml": "prompts: [hi]\nproviders: [echo]\nx: 1\n"}, args: "validate --strict", code: exitUsage,
+		says: []string{"test_definitions/other.yaml"}},
 	{name: "an empty folder of definitions", files: map[string]string{mistakeFile: "", "test_definitions/.keep": " "}, args: "run", code: exitGate,
 		says: []string{"no definition was found: gavel init writes the first tests"}},
 	{name: "no folder of definitions", files: map[string]string{mistakeFile: ""}, args: "run", code: exitUsage, says: []string{"run gavel init, which writes the first test"}},

@@ -28,19 +28,19 @@ func (p *project) local(want int, args ...string) string {
 // ledger opens the ledger of the project's folder.
 func (p *project) ledger() *ledger.Ledger {
 	p.t.Helper()
-	book, err := ledger.Open(p.t.Context(), ledger.Config{Path: filepath.Join(p.folder, filepath.FromSlash(cli.UsualLedger))})
+	store, err := ledger.Open(p.t.Context(), ledger.Config{Path: filepath.Join(p.folder, filepath.FromSlash(cli.UsualLedger))})
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return book
+	return store
 }
 
 // chosen counts the stored samples that were taken because of an outcome, and all.
 func (p *project) chosen() (chosen, all int) {
 	p.t.Helper()
-	book := p.ledger()
-	defer book.Close() //nolint:errcheck // it is only read
-	err := book.Store().Each(p.t.Context(), func(rows *sql.Rows) error { return rows.Scan(&chosen, &all) }, "SELECT coalesce(sum(chosen), 0), count(*) FROM samples")
+	store := p.ledger()
+	defer store.Close() //nolint:errcheck // it is only read
+	err := store.Store().Each(p.t.Context(), func(rows *sql.Rows) error { return rows.Scan(&chosen, &all) }, "SELECT coalesce(sum(chosen), 0), count(*) FROM samples")
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestWhatWasMeasuredAgainIsKept(t *testing.T) {
 	}
 }
 
-// TestSamplesBecauseOfAnOutcome are no history: cases that are run again since they
+// TestSamplesBecauseOfAnOutcome are not history: cases that are run again since they
 // failed, or by name.
 func TestSamplesBecauseOfAnOutcome(t *testing.T) {
 	p := newProject(t)
@@ -123,12 +123,48 @@ func TestAHeadThatQuarantines(t *testing.T) {
 	p.git("checkout", "-q", "-b", "other")
 	head = p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
 	p.pull(forgetest.Pull{})
-	// What is stored of it is enough, and nothing is measured again.
+	// The stored measurements are enough, and nothing is measured again.
 	p.wants(p.pullJob("pull_request", forgetest.Pull{}), "a quarantined case", exitPass)
 	if state := p.verdict(head); state != "success" {
 		t.Errorf("the verdict is %q", state)
 	}
 	p.report("quarantined", "until 2999-01-31: slow")
+}
+
+// TestAQuarantineByComment: somebody who may write takes a case out of the gate, for the
+// pull request of the comment and for those after it, until a date.
+func TestAQuarantineByComment(t *testing.T) {
+	p := newTalk(t, wrong, forgetest.Pull{})
+	head := p.git("rev-parse", "topic")
+	p.wants(p.pullJob("pull_request_target", forgetest.Pull{}), "the pull request", exitGate, confirmed("hello, "+wrong)...)
+	for _, tt := range []struct {
+		by, words, reactions string
+		code                 int
+	}{
+		{"reader", "talk/level_1/hello 2999-01-31 slow provider", "-1", exitGate},
+		{"mona", "talk/level_1/hello 1999-01-31 slow provider", "-1", exitGate},
+		{"mona", "talk/level_1/hello 2999-01-31 slow provider", "+1", exitPass},
+	} {
+		m, id := p.comment(tt.by, "/gavel quarantine "+tt.words)
+		p.wants(m, tt.words, tt.code)
+		if got := p.reactions(id); got != tt.reactions {
+			t.Errorf("%s by %s: reactions %q, want %q", tt.words, tt.by, got, tt.reactions)
+		}
+	}
+	p.report("until 2999-01-31 by mona: slow provider")
+	if state := p.verdict(head); state != "success" {
+		t.Errorf("the verdict is %q", state)
+	}
+	// The next head of the pull request is judged under it, too.
+	pushed := p.commit(map[string]string{casePath("hello"): caseOf("hello", "more "+wrong)})
+	p.pull(forgetest.Pull{})
+	if m := p.pullJob("pull_request_target", forgetest.Pull{}); m.failed != exitPass {
+		t.Errorf("exit code %d\n%s", m.failed, &m.log)
+	}
+	if state := p.verdict(pushed); state != "success" {
+		t.Errorf("the verdict on the next head is %q", state)
+	}
+	p.report("until 2999-01-31 by mona: slow provider")
 }
 
 // TestHistoryBeginsAgain where base is found to differ from what is stored of it: the

@@ -21,8 +21,8 @@ func planCommand(a *cli.App) *cobra.Command {
   gavel plan --base origin/main --domain support --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.Keys, s.DueOnly, s.Brief = args, true, true
-			return a.WithPlan(cmd.Context(), func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
-				return planCases(ctx, a, w, book, s)
+			return a.WithPlan(cmd.Context(), func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+				return planCases(ctx, a, w, store, s)
 			})
 		},
 	}
@@ -30,10 +30,10 @@ func planCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-func planCases(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Ledger, s cli.Selection) error {
+func planCases(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.Ledger, s cli.Selection) error {
 	// The JSON form has a row for every case; the text counts the rest.
 	s.AffectedOnly = !a.JSON
-	prepared, err := a.Local(ctx, w, book, s)
+	prepared, err := a.Local(ctx, w, store, s)
 	if err != nil {
 		return err
 	}

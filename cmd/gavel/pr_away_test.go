@@ -61,7 +61,7 @@ func TestAbuse36ForgeAway(t *testing.T) {
 			t.Parallel()
 			j := newGreenJob(t)
 			stderr, code, took := j.until(t, 5*time.Minute, fault)
-			// What was written although its answer was cut off is found by reading.
+			// A write whose answer was cut off is found by reading.
 			least := map[bool]time.Duration{false: 5 * time.Minute}[fault.Method == http.MethodPost && fault.Half]
 			if code != exitPass || took < least || took > 8*time.Minute {
 				t.Errorf("exit code %d after %v, want 0 soon after the forge is back\n%s", code, took, stderr)

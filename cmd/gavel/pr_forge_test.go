@@ -114,7 +114,7 @@ func TestACommentThatIsTooLong(t *testing.T) {
 }
 
 // TestTheCommentAmongOthers is ours only: it is found on a later page, made
-// anew when somebody deleted it, and one of somebody else with our marker is
+// rejudged when somebody deleted it, and one of somebody else with our marker is
 // left alone.
 func TestTheCommentAmongOthers(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)

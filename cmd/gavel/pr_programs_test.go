@@ -88,7 +88,7 @@ func TestProgramsOfAPullRequest(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change map[string]string
-		// said is in the summary, beside the gate.
+		// said is in the summary, next to the gate.
 		gate, said string
 	}{
 		{"nothing of them", map[string]string{domain: kinder}, "pass", "2 of 2 cases rerun"},

@@ -90,7 +90,7 @@ func TestAbuse30LeavingACaseOut(t *testing.T) {
 						t.Errorf("the comment lacks %q:\n%s", part, comment)
 					}
 				}
-				// What is new has the place of what there is none of.
+				// The description names new cases where there are no regressions to name.
 				got := strings.Replace(j.states()["gavel/verdict"], "1 new case", "no regressions", 1)
 				if !strings.HasPrefix(got, want.state) {
 					t.Errorf("the status is %q, want %q", got, want.state)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,18 +18,23 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/exchangecmd"
 	"github.com/gavel-evals/gavel/cmd/internal/initcmd"
 	"github.com/gavel-evals/gavel/cmd/internal/ledgercmd"
+	"github.com/gavel-evals/gavel/cmd/internal/mancmd"
 	"github.com/gavel-evals/gavel/cmd/internal/prcmd"
 	"github.com/gavel-evals/gavel/cmd/internal/servecmd"
 	"github.com/gavel-evals/gavel/cmd/internal/trycmd"
 	"github.com/gavel-evals/gavel/cmd/internal/uicmd"
 	"github.com/gavel-evals/gavel/cmd/internal/version"
 	"github.com/gavel-evals/gavel/cmd/internal/watchcmd"
+	"github.com/gavel-evals/gavel/cmd/internal/workercmd"
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/run/roster"
 	picked "github.com/gavel-evals/gavel/controller/selection"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -48,6 +54,12 @@ func execute(ctx context.Context, a *cli.App, args []string) int {
 	a.Secrets = &redact.Values{}
 	a.Secrets.Add(a.Env("GITHUB_TOKEN"))
 	a.Stdout, a.Stderr = redact.Writer{W: a.Stdout, Hide: a.Secrets.Text}, redact.Writer{W: a.Stderr, Hide: a.Secrets.Text}
+	end, err := traces(a)
+	if err != nil {
+		fmt.Fprintln(a.Stderr, "gavel:", err)
+		return cli.ExitUsage
+	}
+	defer end()
 	root := rootCommand(a)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if found, rest, unknown := root.Find(args); cmd == root && (unknown != nil || len(rest) > 0 && !strings.HasPrefix(rest[0], "-")) {
@@ -56,8 +68,9 @@ func execute(ctx context.Context, a *cli.App, args []string) int {
 		return flagError(cmd, err)
 	})
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err = root.ExecuteContext(ctx)
 	var exit *cli.ExitError
+	var unopened *target.OpenError
 	switch {
 	case err == nil:
 		return cli.ExitPass
@@ -68,6 +81,9 @@ func execute(ctx context.Context, a *cli.App, args []string) int {
 		errors.As(err, new(*picked.Mistake)), errors.Is(err, fs.ErrPermission):
 		fmt.Fprintln(a.Stderr, "gavel:", err)
 		return cli.ExitUsage
+	case errors.As(err, &unopened):
+		fmt.Fprintln(a.Stderr, "gavel:", unopened)
+		return cli.ExitUsage
 	case errors.As(err, &exit):
 		if exit.Err != nil {
 			fmt.Fprintln(a.Stderr, "gavel:", exit.Err)
@@ -76,6 +92,27 @@ func execute(ctx context.Context, a *cli.App, args []string) int {
 	}
 	fmt.Fprintln(a.Stderr, "gavel:", err)
 	return cli.ExitInternal
+}
+
+// lastSpans bounds how long the end of the program waits for a collector of traces.
+const lastSpans = 3 * time.Second
+
+// traces begins to trace what the command does, if the environment asks for it. end
+// sends what is left.
+func traces(a *cli.App) (end func(), err error) {
+	a.Tracer, err = tracing.Open(tracing.Config{
+		LookupEnv: a.LookupEnv, Service: "gavel", Version: version.This().Version,
+		Failed: func(err error) {
+			if err != nil {
+				fmt.Fprintln(a.Stderr, "gavel:", err)
+			}
+		},
+	})
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), lastSpans)
+		defer cancel()
+		a.Tracer.Close(ctx)
+	}, err
 }
 
 // rootCommand is gavel with all of its commands.
@@ -93,7 +130,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRun: func(*cobra.Command, []string) {
 			a.Dir = a.Path(into)
-			if a.LedgerFile != "" {
+			if a.LedgerFile != "" && !postgres.IsURL(a.LedgerFile) {
 				a.LedgerFile = a.Path(a.LedgerFile)
 			}
 		},
@@ -107,11 +144,11 @@ func rootCommand(a *cli.App) *cobra.Command {
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON document on stdout instead of text")
 	flags.BoolVar(&a.Strict, "strict", false, "treat warnings and notes as errors")
 	flags.StringVar(&a.ConfigFile, "config", cli.DefaultConfig, "configuration, relative to the repository root, such as ci/gavel.yaml")
-	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: .gavel/ledger.db in the repository root)")
+	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: the PostgreSQL database of "+cli.DatabaseVariable+", else .gavel/ledger.db in the repository root)")
 	root.AddCommand(
 		initcmd.New(a), initcmd.NewCase(a), trycmd.New(a), exchangecmd.Import(a), exchangecmd.Export(a),
 		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), historyCommand(a), flakyCommand(a), diffcmd.New(a), uicmd.New(a), ledgercmd.New(a),
-		prcmd.New(a), servecmd.New(a), schemaCommand(a), demoCommand(a), versionCommand(a),
+		prcmd.New(a), servecmd.New(a), workercmd.New(a), schemaCommand(a), demoCommand(a), mancmd.New(a), versionCommand(a),
 	)
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
@@ -123,6 +160,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	}
 	root.SetVersionTemplate("{{.Version}}")
 	root.SetHelpCommand(helpCommand(root))
+	root.SetHelpFunc(cli.Help(root.HelpFunc()))
 	describe(root, "gavel")
 	return root
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/casehistory"
+	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/controller/requirement"
@@ -38,8 +39,8 @@ func runCommand(a *cli.App) *cobra.Command {
   gavel run --base main --html report.html --junit report.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Keys, f.DueOnly = args, f.record == "" // a recording has all of them
-			return a.WithLedger(cmd.Context(), func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
-				return runCases(ctx, a, w, book, f)
+			return a.WithLedger(cmd.Context(), func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+				return runCases(ctx, a, w, store, f)
 			})
 		},
 	}
@@ -57,11 +58,11 @@ func runCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Ledger, f runFlags) error {
+func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.Ledger, f runFlags) error {
 	if f.resultsForm != agentevals.Format {
 		return cli.UsageError("--results-format is %q; write %s", f.resultsForm, agentevals.Format)
 	}
-	prepared, err := a.Local(ctx, w, book, f.Selection)
+	prepared, err := a.Local(ctx, w, store, f.Selection)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Le
 		return cli.UsageError("nothing was judged: %s", why[0].Message)
 	}
 	files := artifact.Named(a.Path, artifact.JUnit(f.junit), artifact.Markdown(f.markdown), artifact.HTML(f.html, func() (casehistory.History, error) {
-		return maintenance.Histories(context.WithoutCancel(ctx), book, casehistory.UsualRuns, nil)
+		return maintenance.Histories(context.WithoutCancel(ctx), store, casehistory.UsualRuns, nil)
 	}), artifact.Results(f.results, time.Now), artifact.Summary(f.summary, time.Now))
 	if err := artifact.Check(files...); err != nil {
 		return cli.UsageError("%w", err)
@@ -82,6 +83,9 @@ func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, book *ledger.Le
 	})
 	if report == nil {
 		return err
+	}
+	if a.JSON {
+		err = errors.Join(err, explain.AddIdentities(context.WithoutCancel(ctx), w.Repo, report.Cases, prepared.Plan, prepared.Head().Config.Settings()))
 	}
 	// The verdict is paid for: it is printed even if the files fail.
 	err = errors.Join(err, a.PrintReport(report), printSaid(context.WithoutCancel(ctx), a, prepared, report), artifact.Write(report, files...))

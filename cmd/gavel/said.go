@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller"
@@ -17,12 +18,15 @@ import (
 // mostSaid is of how many failures a run shows what was said.
 const mostSaid = 5
 
-// printSaid shows what the agent said in the first cases that failed. That it is not
-// known of some costs only the line.
+// printSaid shows what the agent said in the first cases that failed, or how to look at
+// a target that gave no answer. That an answer is not known costs only the line.
 func printSaid(ctx context.Context, a *cli.App, p *controller.Prepared, r *report.Report) error {
 	blocking := reporters.Arrange(r).Blocking
-	if a.JSON || len(blocking) == 0 {
+	if a.JSON {
 		return nil
+	}
+	if len(blocking) == 0 {
+		return printUnanswered(a, r)
 	}
 	rows := map[string]plan.Row{}
 	for _, row := range p.Plan.Rows {
@@ -43,6 +47,16 @@ func printSaid(ctx context.Context, a *cli.App, p *controller.Prepared, r *repor
 		}
 	}
 	return terminal.Said(a.Stdout, all, terminal.For(a.Stdout, a.LookupEnv))
+}
+
+// printUnanswered names the first target that ended a case with an error.
+func printUnanswered(a *cli.App, r *report.Report) error {
+	for _, row := range r.Cases {
+		if row.Error != nil && strings.HasPrefix(*row.Error, "target "+row.Target+": ") {
+			return terminal.Unanswered(a.Stdout, row.Target)
+		}
+	}
+	return nil
 }
 
 // lastSaid is the last text of the agent in the last sample of a case.

@@ -83,12 +83,12 @@ func TestServeCheckOfAnApp(t *testing.T) {
 			[]string{"missing  octo/demo: statuses: write: the installation grants nothing: choose Commit statuses: Read and write"}, exitUsage},
 		"no checks": {change(func(a *forgetest.App) { delete(a.Permissions, "checks") }),
 			[]string{"optional octo/demo: checks: write: no check runs, statuses and comment say the same: "}, exitPass},
-		"not told of all": {change(func(a *forgetest.App) { a.Events = []string{"pull_request", "push", "check_run", "issue_comment"} }),
-			[]string{"optional octo/demo: events: the App is not told of check_suite, merge_group, which polling finds later"}, exitPass},
+		"not told about all": {change(func(a *forgetest.App) { a.Events = []string{"pull_request", "push", "check_run", "issue_comment"} }),
+			[]string{"optional octo/demo: events: the App does not receive check_suite, merge_group, which polling finds later"}, exitPass},
 		"suspended": {change(func(a *forgetest.App) { a.Suspended = "2026-03-02T09:00:00Z" }), []string{"missing  octo/demo: statuses: write: the installation of the App is suspended"}, exitUsage},
 		"not installed": {change(func(a *forgetest.App) { a.Installation = 0 }),
 			[]string{"missing  octo/demo: metadata: read: the App 5 is not installed in octo/demo: install it there from its settings, or correct app_id"}, exitUsage},
-		"another key": {func(j *job) { j.env["KEY"] = "no key at all" }, []string{"missing  octo/demo: metadata: read: the private key of App 5: it is no RSA key in PEM"}, exitUsage},
+		"another key": {func(j *job) { j.env["KEY"] = "no key at all" }, []string{"missing  octo/demo: metadata: read: the private key of App 5: it is not an RSA key in PEM"}, exitUsage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)

@@ -10,7 +10,7 @@ import (
 
 // TestServeRunsAnApprovedProgram: a stranger's program is run once somebody
 // approves its commit, in the sandbox and with the files of its commit, and that
-// of the next commit is not. What is known of the other case is known.
+// of the next commit is not. The verdict of the other case is stored already.
 func TestServeRunsAnApprovedProgram(t *testing.T) {
 	needsIsolation(t)
 	stranger := forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}

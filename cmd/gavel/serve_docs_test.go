@@ -29,7 +29,7 @@ func TestTheServersReadme(t *testing.T) {
 			t.Errorf("no row of %s: %s", m[1], m[2])
 		}
 	}
-	events := regexp.MustCompile(`is not told of ([a-z_, ]+), which`).FindStringSubmatch(stdout)
+	events := regexp.MustCompile(`does not receive ([a-z_, ]+), which`).FindStringSubmatch(stdout)
 	if asked != 3 || events == nil {
 		t.Fatalf("%d permissions, events %q in\n%s", asked, events, stdout)
 	}

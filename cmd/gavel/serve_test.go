@@ -76,21 +76,45 @@ repositories: [{name: octo/demo, forge: %s, credential: bot}]
 // serving runs the command until end, which gives its exit code.
 func (j *job) serving(t *testing.T, file string) (base string, log lines, end func() int) {
 	t.Helper()
+	log, end = j.starting(t, file)
+	return log.listens(t), log, end
+}
+
+// starting is serving that does not wait until it serves.
+func (j *job) starting(t *testing.T, file string, flags ...string) (log lines, end func() int) {
+	t.Helper()
+	return start(t, j.env, append([]string{"serve", "--config", file}, flags...)...)
+}
+
+// start runs gavel with a log until end, which gives its exit code.
+func start(t *testing.T, env map[string]string, args ...string) (log lines, end func() int) {
+	t.Helper()
 	log = make(lines, 1000)
 	clock := &forgetest.Clock{}
 	a := &cli.App{
 		Stdout: io.Discard, Stderr: log, Dir: t.TempDir(), Now: clock.Now, Wait: clock.Wait,
-		LookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok },
+		LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	code := make(chan int, 1)
-	go func() { code <- execute(ctx, a, []string{"serve", "--config", file}) }()
+	go func() { code <- execute(ctx, a, args) }()
+	return log, func() int { cancel(); return <-code }
+}
+
+// listens waits until a server serves and returns its address.
+func (l lines) listens(t *testing.T) string {
+	t.Helper()
+	return l.address(t, `"serving"`)
+}
+
+// address waits for a line with some words and returns the address in it.
+func (l lines) address(t *testing.T, words string) string {
+	t.Helper()
 	var line struct{ Listen string }
-	if err := json.Unmarshal([]byte(log.await(t, `"serving"`)), &line); err != nil {
+	if err := json.Unmarshal([]byte(l.await(t, words)), &line); err != nil {
 		t.Fatal(err)
 	}
-	end = func() int { cancel(); return <-code }
-	return "http://" + line.Listen, log, end
+	return "http://" + line.Listen
 }
 
 func get(t *testing.T, url string) (status int, body string) {

@@ -57,11 +57,11 @@ func TestServeAfterACrash(t *testing.T) {
 // stateIn calls do with what the ledger in a server's folder keeps for the server.
 func stateIn(t *testing.T, data string, do func(*serverstate.State) error) {
 	t.Helper()
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(data, "ledger.db")})
+	store, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(data, "ledger.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(do(serverstate.New(book)), book.Close()); err != nil {
+	if err := errors.Join(do(serverstate.New(store)), store.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,5 +43,31 @@ func TestTargetsFileOfAPullRequest(t *testing.T) {
 	}
 	if strings.Contains(text, "gavel.yaml) is changed here") {
 		t.Errorf("the comment says that gavel.yaml is changed:\n%s", text)
+	}
+}
+
+// TestTheEnvironmentOfAPullRequest: what head lists is taken by nothing of head, and is
+// said nowhere.
+func TestTheEnvironmentOfAPullRequest(t *testing.T) {
+	const file, value = ".agentv/targets.yaml", "the-value-of-the-variable"
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	j.env["PRIVATE"] = value
+	settings, err := os.ReadFile(filepath.Join(j.folder, "gavel.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.head = gittest.Commit(t, j.folder, map[string]string{
+		"gavel.yaml":                 string(settings) + "\nenvironment: [PRIVATE]\n",
+		file:                         "targets: [{name: clerk, provider: openai, model: '${{ PRIVATE }}', api_key: '${{ KEY }}'}]\n",
+		"test_definitions/desk.yaml": "- {id: greets, expected_outcome: Greets., input: Hello, execution: {target: clerk}, checks: [{contains: x}]}\n",
+	})
+	j.move(t, j.head)
+	stdout, stderr, _ := j.run(t)
+	text := j.forge.Comments(1)[0].Body
+	if !strings.Contains(text, "clerk") {
+		t.Errorf("the comment does not say that there is no target clerk:\n%s", text)
+	}
+	if strings.Contains(text+stdout+stderr, value) {
+		t.Errorf("the value of a variable that head lists is published:\n%s\n%s%s", text, stdout, stderr)
 	}
 }

@@ -145,6 +145,43 @@ func TestTryFails(t *testing.T) {
 	}
 }
 
+// TestTryHints plays agents that are not asked as they want to be: what to write into
+// gavel.yaml is said, and is right.
+func TestTryHints(t *testing.T) {
+	t.Parallel()
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ Question string }
+		raw, err := io.ReadAll(r.Body)
+		switch {
+		case err != nil || json.Unmarshal(raw, &asked) != nil || r.Header.Get("X-Api-Key") != "key of this test":
+			http.Error(w, `{"detail": "no token"}`, http.StatusUnauthorized)
+		case asked.Question == "":
+			http.Error(w, `{"detail": "question is missing"}`, http.StatusUnprocessableEntity)
+		default:
+			fmt.Fprint(w, `{"id": 7, "data": {"answer": "Thirty days."}}`)
+		}
+	}))
+	t.Cleanup(agent.Close)
+	dir, target := t.TempDir(), `provider: http, url: "`+agent.URL+`"`
+	gittest.Run(t, dir, "init", "-q")
+	for _, want := range []string{"headers: {X-Api-Key: {value_env: AGENT_KEY}}", `body: {question: "{{message}}"}`, "reply: $.data.answer"} {
+		gittest.Commit(t, dir, oneTarget(target))
+		stdout, stderr, code := try(t, dir, map[string]string{"AGENT_KEY": "key of this test"}, "bot", "How long?")
+		if code != exitGate || !strings.Contains(stdout, want+" at the target") && !strings.Contains(stdout, "such as "+want) {
+			t.Fatalf("with %s: exit code %d, want %q\n%s%s", target, code, want, stdout, stderr)
+		}
+		target += ", " + want
+	}
+	const object = "the text is an object; a text in it is at reply: $.data.answer"
+	for path, want := range map[string]string{"reply: $.data.answer": "text        Thirty days.", "reply: $.data": object} {
+		gittest.Commit(t, dir, oneTarget(strings.Replace(target, "reply: $.data.answer", path, 1)))
+		stdout, stderr, code := try(t, dir, map[string]string{"AGENT_KEY": "key of this test"}, "bot", "How long?")
+		if code != exitPass || !strings.Contains(stdout, want) || strings.Contains(stdout, object) != (want == object) {
+			t.Errorf("with all that was said and %s: exit code %d, want %q\n%s%s", path, code, want, stdout, stderr)
+		}
+	}
+}
+
 // TestTryJSON gives programs the same, and finds the target that the arguments mean.
 func TestTryJSON(t *testing.T) {
 	t.Parallel()
@@ -188,5 +225,23 @@ func TestTryJSON(t *testing.T) {
 	}
 	if d := get("away", "hi"); d.Error == "" || d.Read != nil || d.Response != nil || d.Request.Method != "POST" || d.Provider != "ollama" {
 		t.Errorf("a server that is away gives %+v", d)
+	}
+}
+
+// TestARunNamesTheTrial: a run without an answer names the command that shows why.
+func TestARunNamesTheTrial(t *testing.T) {
+	t.Parallel()
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"detail": "question is missing"}`, http.StatusUnprocessableEntity)
+	}))
+	t.Cleanup(agent.Close)
+	dir := t.TempDir()
+	gittest.Run(t, dir, "init", "-q")
+	files := oneTarget(`provider: http, url: "` + agent.URL + `"`)
+	files[mistakeFile] = mistakeCase
+	gittest.Commit(t, dir, files)
+	stdout, stderr, code := gavel(t, dir, "run")
+	if want := "\ngavel try bot shows what the target is sent and what it answers\n"; code != exitGate || !strings.HasSuffix(stdout, want) {
+		t.Errorf("exit code %d, want %q\n%s%s", code, want, stdout, stderr)
 	}
 }

@@ -139,7 +139,8 @@ func TestOneTypingMistakeInACommand(t *testing.T) {
 		args []string
 		word int
 	}{
-		{[]string{"init", "--yes"}, 0}, {[]string{"run"}, 0}, {[]string{"plan"}, 0}, {[]string{"explain", "refunds#window"}, 0},
+		{[]string{"init", "--yes"}, 0}, {[]string{"init", "--command", "sh agent.sh", "--yes"}, 1}, {[]string{"init", "--command", "sh agent.sh", "--yes"}, 3},
+		{[]string{"run"}, 0}, {[]string{"plan"}, 0}, {[]string{"explain", "refunds#window"}, 0},
 		{[]string{"plan", "--base", "HEAD"}, 1}, {[]string{"run", "--base", "main"}, 1}, {[]string{"run", "--base", "main"}, 2}, {[]string{"plan", "--base", "HEAD"}, 2},
 		{[]string{"explain", "refunds#window"}, 1}, {[]string{"run", "test_definitions/refunds.yaml"}, 1},
 	} {

@@ -43,7 +43,23 @@ var raised = []struct{ part, keys, why string }{
 	{"least score of a gate", "review#code-review-security", "a safety gate has to reach 0.6 and not the threshold of the case"},
 	{"evaluator", "support#where-is-my-order", "tool_trajectory gives 0 for another order and for an extra call under exact"},
 	{"aggregation", "support#where-is-my-order", "execution_metrics is 1 where all bounds hold, else 0"},
-	{"evaluator", "**", "what a model thinks is not judged, a score out of range is asked for again, and a reply is an answer only if it is nothing else"},
+	{"evaluator", "conversation/**", "keyword does not judge what a model thinks"},
+	{"evaluator", "support/level_1/test_refund_window", "keyword does not judge what a model thinks"},
+	{"evaluator", "support/level_2/test_spare_part", "keyword does not judge what a model thinks"},
+	{"evaluator", "math/**", "two_pass takes a reply for the answer only if it is nothing else"},
+	{"evaluator", "support/level_1/test_order_number", "regex does not judge what a model thinks"},
+	{"evaluator", "support/level_2/test_angry_customer", "a prompt asks again for a score out of range"},
+	{"evaluator", "basics#*", "rubrics and llm_judge ask again for a score out of range, checks do not judge what a model thinks"},
+	{"evaluator", "support#turn-*", "rubrics ask again for a score out of range"},
+	{"evaluator", "invoices#reminder", "rubrics ask again for a score out of range"},
+	{"evaluator", "invoices#thanks", "rubrics ask again for a score out of range"},
+	{"evaluator", "invoices#total", "field_accuracy leaves out a field that is missing and not required"},
+	{"evaluator", "plans/**", "criteria ask again for a score out of range, semantic does not judge what a model thinks"},
+	{"evaluator", "mails/*", "criteria ask again for a score out of range, semantic does not judge what a model thinks"},
+	{"evaluator", "invoices/totals", "semantic does not judge what a model thinks"},
+	{"evaluator", "conversations#*", "a conversation asks again for a score out of range"},
+	{"evaluator", "returns/*", "a conversation asks again for a score out of range"},
+	{"evaluator", "returns#*", "a conversation asks again for a score out of range"},
 	{"turn cap", "conversations#*", "a conversation without max_turns has no cap unless an operator sets one"},
 	{"turn cap", "returns/wobbly_wheel", "a conversation without max_turns has no cap unless an operator sets one"},
 }
@@ -123,11 +139,11 @@ func repositoryOf(t *testing.T, name string) string {
 // TestStoredByD816fdf has today's program use the ledger of an earlier one: all
 // that was judged is reused without a call, with the verdict that it had.
 func TestStoredByD816fdf(t *testing.T) {
-	book := filepath.Join(t.TempDir(), "ledger.db")
-	if err := os.WriteFile(book, unzipped(t, "ledger.db.gz"), 0o600); err != nil {
+	store := filepath.Join(t.TempDir(), "ledger.db")
+	if err := os.WriteFile(store, unzipped(t, "ledger.db.gz"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before := reportsIn(t, book)
+	before := reportsIn(t, store)
 	mixed := repositoryOf(t, "mixed")
 	places := []struct {
 		dir  string
@@ -145,7 +161,7 @@ func TestStoredByD816fdf(t *testing.T) {
 	}
 	rerun := map[int]bool{}
 	for i, place := range places {
-		stdout, stderr, code := gavel(t, place.dir, append([]string{"run", "--json", "--ledger", book}, place.args...)...)
+		stdout, stderr, code := gavel(t, place.dir, append([]string{"run", "--json", "--ledger", store}, place.args...)...)
 		var now report.Report
 		if err := json.Unmarshal([]byte(stdout), &now); err != nil {
 			t.Fatalf("%s: %v: exit code %d\n%s", place.dir, err, code, stderr)
@@ -157,7 +173,7 @@ func TestStoredByD816fdf(t *testing.T) {
 			t.Errorf("nothing is judged again for %q in %s (%s)", r.part, r.keys, r.why)
 		}
 	}
-	if v, stderr, code := gavel(t, mixed, "ledger", "verify", "--ledger", book); code != exitPass || !strings.Contains(v, "all holds") {
+	if v, stderr, code := gavel(t, mixed, "ledger", "verify", "--ledger", store); code != exitPass || !strings.Contains(v, "all holds") {
 		t.Errorf("verify: exit code %d: %s%s", code, v, stderr)
 	}
 }
@@ -165,17 +181,17 @@ func TestStoredByD816fdf(t *testing.T) {
 // reportsIn are the reports of a ledger, the oldest first.
 func reportsIn(t *testing.T, file string) []*report.Report {
 	t.Helper()
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: file})
+	store, err := ledger.Open(t.Context(), ledger.Config{Path: file})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []*report.Report
-	err = book.EachReport(t.Context(), func(r ledger.Run) error {
+	err = store.EachReport(t.Context(), func(r ledger.Run) error {
 		report, err := reports.Decode(r.Report)
 		all = append(all, report)
 		return err
 	})
-	if err := errors.Join(err, book.Close()); err != nil {
+	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return all
@@ -420,12 +436,12 @@ func (j *job) serveOnce(t *testing.T, file string) {
 
 func countsOf(t *testing.T, file string) ledger.Counts {
 	t.Helper()
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: file})
+	store, err := ledger.Open(t.Context(), ledger.Config{Path: file})
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts, err := book.Counts(t.Context())
-	if err := errors.Join(err, book.Close()); err != nil {
+	counts, err := store.Counts(t.Context())
+	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return counts

@@ -69,7 +69,7 @@ func validateDefinitions(ctx context.Context, a *cli.App, format string, paths [
 	if schema.HasErrors(problems) { // the folder of definitions is unknown
 		own = slices.DeleteFunc(slices.Clone(own), func(p schema.Problem) bool { return p.Rule == "missing-folder" })
 	}
-	needs := requirement.Of(w.Files, a.ConfigFile, cfg, a.LookupEnv)
+	needs := requirement.Find(w.Files, a.ConfigFile, cfg, a.LookupEnv)
 	only, err := within(a, w, found, paths)
 	if err != nil {
 		return err

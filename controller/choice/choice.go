@@ -73,21 +73,21 @@ func (c *Choice) Func() func(*schema.CaseInfo) bool {
 	if len(c.keys)+len(slices.Concat(c.wanted[:]...)) == 0 {
 		return nil
 	}
-	return func(kase *schema.CaseInfo) bool {
-		c.hadKeys[kase.Key] = true
+	return func(tc *schema.CaseInfo) bool {
+		c.hadKeys[tc.Key] = true
 		admitted := len(c.keys) == 0
 		for _, glob := range c.keys {
-			if names(glob, c.folder, kase) {
+			if names(glob, c.folder, tc) {
 				admitted, c.met[glob] = true, true
 			}
 		}
 		for i, label := range labels {
-			has := label.of(kase)
-			if len(c.wanted[i]) > 0 && admitted && slices.Contains(label.absent, kase.Dialect) {
-				if c.lacking[i][kase.Dialect] == nil {
-					c.lacking[i][kase.Dialect] = map[string]bool{}
+			has := label.of(tc)
+			if len(c.wanted[i]) > 0 && admitted && slices.Contains(label.absent, tc.Dialect) {
+				if c.lacking[i][tc.Dialect] == nil {
+					c.lacking[i][tc.Dialect] = map[string]bool{}
 				}
-				c.lacking[i][kase.Dialect][kase.Key] = true
+				c.lacking[i][tc.Dialect][tc.Key] = true
 			}
 			for _, name := range has {
 				c.had[i][name] = true
@@ -169,13 +169,13 @@ func near(label, name string, known []string) string {
 // Named returns whether one of the globs means a case: those of Filter.Keys, from a
 // folder. It may be called by several goroutines.
 func Named(globs []string, folder string) func(*schema.CaseInfo) bool {
-	return func(kase *schema.CaseInfo) bool {
-		return slices.ContainsFunc(globs, func(glob string) bool { return names(glob, folder, kase) })
+	return func(tc *schema.CaseInfo) bool {
+		return slices.ContainsFunc(globs, func(glob string) bool { return names(glob, folder, tc) })
 	}
 }
 
-func names(glob, folder string, kase *schema.CaseInfo) bool {
-	return matchesKey(glob, kase.Key) || MatchesFile(path.Join(folder, glob), kase.Origin.File)
+func names(glob, folder string, tc *schema.CaseInfo) bool {
+	return matchesKey(glob, tc.Key) || MatchesFile(path.Join(folder, glob), tc.Origin.File)
 }
 
 // matchesKey lets a glob also name the folder or the file of a case.

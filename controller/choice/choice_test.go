@@ -40,12 +40,12 @@ func TestGlobsArePathsToo(t *testing.T) {
 		chosen := choice.Filter{Keys: []string{c.glob}, Folder: c.folder}.Choose()
 		admits, named := chosen.Func(), choice.Named([]string{c.glob}, c.folder)
 		var got []string
-		for _, kase := range cases {
-			if admits(kase) != named(kase) {
-				t.Errorf("%s: Named differs for %s", c.glob, kase.Key)
+		for _, tc := range cases {
+			if admits(tc) != named(tc) {
+				t.Errorf("%s: Named differs for %s", c.glob, tc.Key)
 			}
-			if named(kase) {
-				got = append(got, kase.Key)
+			if named(tc) {
+				got = append(got, tc.Key)
 			}
 		}
 		if strings.Join(got, " ") != c.want {
@@ -100,8 +100,8 @@ func TestLackingLabels(t *testing.T) {
 func TestUnmatchedSaysWhatIsMeant(t *testing.T) {
 	chosen := choice.Filter{Keys: []string{"refnds", "refnds.json", "test_definitions/nothing.yaml"}}.Choose()
 	admits := chosen.Func()
-	for _, kase := range cases {
-		admits(kase)
+	for _, tc := range cases {
+		admits(tc)
 	}
 	want := []string{
 		"no case has a key like \"refnds\"; did you mean `refunds`?",
@@ -121,8 +121,8 @@ func everywhere(string) bool { return true }
 func TestAPathWithoutCasesIsNotAMistakeNextToOneThatHasSome(t *testing.T) {
 	chosen := choice.Filter{Keys: []string{"test_definitions/refund.yaml", "test_definitions/tools", "reund"}}.Choose()
 	admits := chosen.Func()
-	for _, kase := range cases {
-		admits(kase)
+	for _, tc := range cases {
+		admits(tc)
 	}
 	wrong, empty := chosen.Unmatched(func(glob string) bool { return glob == "test_definitions/tools" })
 	if len(wrong) != 1 || !strings.Contains(wrong[0], `"reund"`) || len(empty) != 1 || !strings.Contains(empty[0], `"test_definitions/tools"`) {

@@ -29,3 +29,11 @@ func (e Environment) RunURL(repo forge.Repo) string {
 	}
 	return server + "/" + repo.String() + "/actions/runs/" + run
 }
+
+// ReportURL is where the job keeps its files for people, empty outside of a job.
+func (e Environment) ReportURL(repo forge.Repo) string {
+	if run := e.RunURL(repo); run != "" {
+		return run + "#artifacts"
+	}
+	return ""
+}

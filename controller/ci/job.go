@@ -123,7 +123,7 @@ func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
 
 func (j *Job) desk(r *review.Review) *command.Inbox {
 	return command.NewInbox(command.Config{
-		Client: r.Client, Ledger: r.Ledger, ID: r.RepositoryID(), Known: r.Known, Login: r.Login, Bots: r.Bots, WebURL: r.WebURL, Tell: func(_ int, line string) { r.Tell(line) }, Report: j.recall,
+		Client: r.Client, Ledger: r.Ledger, ID: r.RepositoryID(), Known: r.Known, Login: r.Login, Bots: r.Bots, WebURL: r.WebURL, Log: func(_ int, line string) { r.Log(line) }, Report: j.recall,
 		Redact: j.Redact,
 	})
 }
@@ -151,7 +151,7 @@ func (j *Job) take(ctx context.Context, r *review.Review) (command.Commands, err
 		return unread
 	})
 	if unread != nil {
-		r.Tell(fmt.Sprintf("not all that people ask for could be read or answered: %v", unread))
+		r.Log(fmt.Sprintf("not all that people ask for could be read or answered: %v", unread))
 	}
 	r.Follow(commands)
 	return commands, err
@@ -182,11 +182,24 @@ func (j *Job) keep(r *review.Review) error {
 	if j.Output == "" || j.kept || !r.Trusted() {
 		return nil
 	}
-	f, err := os.OpenFile(j.Output, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	err := HandOn(j.Output, "keep", "true")
 	if err != nil {
 		return fmt.Errorf("tell the job to keep its ledger: %w", err)
 	}
 	j.kept = true
-	_, err = fmt.Fprintln(f, "keep=true")
+	return nil
+}
+
+// HandOn adds a value to the output file of a step, from which later steps read it.
+// Without a file it does nothing.
+func HandOn(file, name, value string) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("hand on %s: %w", name, err)
+	}
+	_, err = fmt.Fprintf(f, "%s=%s\n", name, value)
 	return errors.Join(err, f.Close())
 }

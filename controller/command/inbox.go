@@ -28,7 +28,7 @@ type Config struct {
 	ID int64
 	// Known is the name under which the ledger has what the repository was told.
 	Known string
-	// Bots are the ids of accounts that are obeyed although they are bots.
+	// Bots are the ids of accounts that are followed although they are bots.
 	Bots []int64
 	// Report gives the newest report of a commit, nil where there is none.
 	Report func(ctx context.Context, number int, head string) (*report.Report, error)
@@ -42,7 +42,7 @@ type Config struct {
 	Now func() time.Time
 	// Tell is given a line for whoever looks on, and the pull request that it is
 	// about.
-	Tell func(number int, line string)
+	Log func(number int, line string)
 }
 
 // An Inbox takes the commands of one repository. It is safe for concurrent use.
@@ -100,9 +100,9 @@ type Commands struct {
 }
 
 // Process reads the comments of a pull request, stores and answers the commands that
-// are new, and gives all that count for its head. What was stored before is
-// there although the forge does not answer: unread is why not all comments could
-// be read, for another try.
+// are new, and gives all that count for its head. Stored commands are returned even
+// if the forge does not answer: unread is why not all comments could be read, for
+// another try.
 func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unread, err error) {
 	leave, err := d.lock(ctx, p.Number)
 	if err != nil {
@@ -131,7 +131,7 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 			unread = errors.Join(unread, err)
 		}
 	}
-	// What was just taken may be one. Where the ledger is away since, nothing was.
+	// A command that was just taken may be one. Where the ledger is away since, nothing was.
 	if again, err := quarantines.Read(ctx, d.cfg.Ledger, d.repository); err == nil {
 		l.quarantines = again
 	} else {
@@ -231,14 +231,14 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 	}
 	// It is read again with the time at which it was taken, by whomever.
 	l.taken, err = l.desk.cfg.Ledger.Commands(ctx, l.desk.repository, l.Number)
-	said := "is obeyed"
+	said := "is followed"
 	switch {
 	case cmd.Refused != "":
 		said = "is refused: " + cmd.Refused
 	case cmd.Head == "":
 		said = "was about another head"
 	}
-	l.desk.cfg.Tell(l.Number, fmt.Sprintf("%q of %s %s", command.String(), c.Author, said))
+	l.desk.cfg.Log(l.Number, fmt.Sprintf("%q of %s %s", command.String(), c.Author, said))
 	return err
 }
 
@@ -273,8 +273,8 @@ func (l *poll) again(ctx context.Context, cmd *ledger.Command) (bool, error) {
 	return true, err
 }
 
-// denied says why nobody listens to a comment, empty where it is heard. What its
-// author may do is asked of the forge, and not believed from anything else.
+// denied says why nobody listens to a comment, empty where it is heard. The
+// forge says what its author may do; no other source counts.
 func (d *Inbox) denied(ctx context.Context, repo forge.Repo, c forge.Comment) (string, error) {
 	self, err := d.whoami(ctx)
 	if err != nil {
@@ -291,7 +291,7 @@ func (d *Inbox) denied(ctx context.Context, repo forge.Repo, c forge.Comment) (s
 	case c.Bot && !listed:
 		return "it is from a bot that the operator does not list", nil
 	case c.Bot:
-		return "", nil // a bot is no collaborator anywhere
+		return "", nil // a bot is not a collaborator anywhere
 	}
 	permission, err := d.cfg.Client.Permission(ctx, repo, c.Author)
 	var refused *forge.DeniedError
@@ -325,8 +325,8 @@ func (d *Inbox) whoami(ctx context.Context) (string, error) {
 	return d.self, nil
 }
 
-// answer tells the author of a comment what becomes of it. What the forge
-// refuses for good is not tried again: the comment may be gone.
+// answer tells the author of a comment what becomes of it. An answer that the
+// forge refuses for good is not tried again: the comment may be gone.
 func (l *poll) answer(ctx context.Context, c ledger.Command) error {
 	publisher := github.New(github.Config{
 		REST: l.desk.cfg.Client.REST(), Explain: forge.Explain, Owner: l.Repository.Owner, Name: l.Repository.Name, Number: l.Number,
@@ -349,7 +349,7 @@ func (l *poll) answer(ctx context.Context, c ledger.Command) error {
 	var refused *forge.DeniedError
 	switch {
 	case errors.As(err, &refused):
-		l.desk.cfg.Tell(l.Number, fmt.Sprintf("comment %d could not be answered: %v", c.Comment, err))
+		l.desk.cfg.Log(l.Number, fmt.Sprintf("comment %d could not be answered: %v", c.Comment, err))
 	case err != nil:
 		return err
 	}
@@ -367,7 +367,7 @@ func (l *poll) reply(ctx context.Context, c ledger.Command) (string, error) {
 	case c.Verb == Explain && c.Head == l.Head && l.report != nil:
 		rows := l.rows(c.Cases[0])
 		if len(rows) == 0 {
-			return "", nil // it was judged anew meanwhile, and differently
+			return "", nil // it was judged again meanwhile, and differently
 		}
 		row := *rows[0]
 		var err error
@@ -401,12 +401,12 @@ func (l *poll) detail(ctx context.Context, row report.Row) (*report.Detail, erro
 const helpText = "What you may write as the first line of a comment, with write permission on this repository:\n\n" +
 	"| | |\n|:--|:--|\n" +
 	"| `/gavel run` | judge this head: what is affected and has no verdict |\n" +
-	"| `/gavel run support/**` | judge the cases with such keys anew, affected or not |\n" +
-	"| `/gavel rerun failed` | judge the cases anew that failed; `rerun errors` those without a verdict |\n" +
-	"| `/gavel cancel` | end the run that is under way |\n" +
+	"| `/gavel run support/**` | judge the cases with such keys again, affected or not |\n" +
+	"| `/gavel rerun failed` | judge the cases again that failed; `rerun errors` those without a verdict |\n" +
+	"| `/gavel cancel` | end the run that is in progress |\n" +
 	"| `/gavel approve <sha>` | let this commit run: of a fork, without a `gavel.yaml` at base, or with changed programs |\n" +
 	"| `/gavel accept <case> <reason>` | the result is meant: the case does not block this head any more |\n" +
 	"| `/gavel quarantine <case> <date> <reason>` | the case is out of the gate of this repository until the end of that day, such as 2026-04-01 |\n" +
 	"| `/gavel explain <case>` | show what is known of a case |\n" +
 	"| `/gavel help` | this |\n\n" +
-	"Each counts for the head that it was written at; after a push it has to be written again. A comment that was edited is not obeyed.\n"
+	"Each counts for the head that it was written at; after a push it has to be written again. A comment that was edited is not followed.\n"

@@ -23,14 +23,14 @@ type hall struct {
 	t       *testing.T
 	forge   *forgetest.Forge
 	path    string // of the ledger
-	book    *ledger.Ledger
+	store   *ledger.Ledger
 	command int64 // the comment
 }
 
 func newHall(t *testing.T) *hall {
 	t.Helper()
 	h := &hall{t: t, forge: forgetest.New(t), path: filepath.Join(t.TempDir(), "ledger.db")}
-	h.book = ledgertest.Open(t, ledger.Config{Path: h.path})
+	h.store = ledgertest.Open(t, ledger.Config{Path: h.path})
 	h.forge.SetPermission("mona", "write")
 	h.forge.AddPull(forgetest.Pull{Number: 1, HeadSHA: headSHA, HeadRef: "topic", BaseSHA: headSHA})
 	h.command = h.forge.AddComment(1, "mona", "/gavel run")
@@ -46,11 +46,11 @@ func (h *hall) take() (command.Commands, error) {
 		h.t.Fatal(err)
 	}
 	commands, unread, err := command.NewInbox(command.Config{
-		Client: client, Ledger: h.book, ID: 1, Known: "octo/demo", WebURL: "https://github.com",
+		Client: client, Ledger: h.store, ID: 1, Known: "octo/demo", WebURL: "https://github.com",
 		Report: func(context.Context, int, string) (*report.Report, error) {
 			return nil, nil
 		},
-		Tell: func(_ int, line string) { h.t.Log(line) },
+		Log: func(_ int, line string) { h.t.Log(line) },
 	}).Process(h.t.Context(), command.PullHead{Repository: forge.Repo{Owner: "octo", Name: "demo"}, Number: 1, Head: headSHA})
 	if err != nil {
 		h.t.Fatal(err)
@@ -60,7 +60,7 @@ func (h *hall) take() (command.Commands, error) {
 
 // TestACommandThatCannotBeAsked: where the forge does not say who wrote a command,
 // what that person may do, or whether it was answered before, or the ledger does
-// not store it, nothing is obeyed, the look says that it is incomplete, and the
+// not store it, nothing is followed, the look says that it is incomplete, and the
 // next one takes it.
 func TestACommandThatCannotBeAsked(t *testing.T) {
 	away := func(path string) func(*hall) {
@@ -83,7 +83,7 @@ func TestACommandThatCannotBeAsked(t *testing.T) {
 			tt.breaks(h)
 			commands, unread := h.take()
 			if unread == nil || len(commands.Followed)+len(commands.Refused) > 0 {
-				t.Errorf("obeyed %v, refused %q, unread: %v", commands.Followed, commands.Refused, unread)
+				t.Errorf("followed %v, refused %q, unread: %v", commands.Followed, commands.Refused, unread)
 			}
 			if got := h.forge.Reactions(1, h.command, "maintainer"); got != "" {
 				t.Errorf("its author was told %q", got)
@@ -92,12 +92,12 @@ func TestACommandThatCannotBeAsked(t *testing.T) {
 			if tt.mends != nil {
 				tt.mends(h)
 			}
-			if stored, err := h.book.Commands(t.Context(), repositoryOf(h), 1); err != nil || len(stored) > 0 {
+			if stored, err := h.store.Commands(t.Context(), repositoryOf(h), 1); err != nil || len(stored) > 0 {
 				t.Errorf("stored %v, %v", stored, err)
 			}
 			commands, unread = h.take()
 			if unread != nil || len(commands.Followed) != 1 || commands.Followed[0].Author != "mona" {
-				t.Errorf("then obeyed %v, unread: %v", commands.Followed, unread)
+				t.Errorf("then followed %v, unread: %v", commands.Followed, unread)
 			}
 			if got := h.forge.Reactions(1, h.command, "maintainer"); got != "+1" {
 				t.Errorf("then its author was told %q", got)
@@ -110,32 +110,32 @@ func TestACommandThatCannotBeAsked(t *testing.T) {
 func closing(path string) func(*hall) {
 	return func(h *hall) {
 		h.forge.Inject(forgetest.Fault{Path: path, Hold: func() {
-			if err := h.book.Close(); err != nil {
+			if err := h.store.Close(); err != nil {
 				h.t.Error(err)
 			}
 		}})
 	}
 }
 
-func reopening(h *hall) { h.book = ledgertest.Open(h.t, ledger.Config{Path: h.path}) }
+func reopening(h *hall) { h.store = ledgertest.Open(h.t, ledger.Config{Path: h.path}) }
 
 // repositoryOf is what a ledger calls the repository of a hall.
 func repositoryOf(h *hall) string { return strings.TrimPrefix(h.forge.URL, "http://") + "/1" }
 
 // TestAnAnswerThatWaits: that its author cannot be told keeps no command from being
-// obeyed, and the next look tells it once.
+// followed, and the next look tells it once.
 func TestAnAnswerThatWaits(t *testing.T) {
 	h := newHall(t)
 	h.forge.Inject(forgetest.Fault{Method: http.MethodPost, Path: "/reactions", Status: http.StatusInternalServerError, Times: -1})
 	commands, unread := h.take()
 	if unread != nil || commands.Unanswered == nil || len(commands.Followed) != 1 {
-		t.Errorf("obeyed %v, unread: %v, unanswered: %v", commands.Followed, unread, commands.Unanswered)
+		t.Errorf("followed %v, unread: %v, unanswered: %v", commands.Followed, unread, commands.Unanswered)
 	}
 	h.forge.Heal()
 	for range 2 {
 		commands, unread = h.take()
 		if unread != nil || commands.Unanswered != nil || len(commands.Followed) != 1 {
-			t.Errorf("obeyed %v, unread: %v, unanswered: %v", commands.Followed, unread, commands.Unanswered)
+			t.Errorf("followed %v, unread: %v, unanswered: %v", commands.Followed, unread, commands.Unanswered)
 		}
 	}
 	if got := h.forge.Reactions(1, h.command, "maintainer"); got != "+1" {

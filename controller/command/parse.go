@@ -1,7 +1,7 @@
 // Package command follows what people write in comments on pull requests:
 // `/gavel run`, `/gavel approve`, and the like.
 //
-// [Parse] reads one comment. Whatever it says is data.
+// [Parse] reads one comment. A comment is data, whatever its text.
 package command
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// What may be asked for.
+// The commands.
 const (
 	Run     = "run"     // with the glob of keys, or of what is left open
 	Rerun   = "rerun"   // with failed or errors
@@ -28,7 +28,7 @@ const (
 	Help       = "help"
 )
 
-// What may be run again.
+// The arguments of run.
 const (
 	Failed = "failed"
 	Errors = "errors"

@@ -43,13 +43,13 @@ func (l *poll) resolve(c *ledger.Command) {
 		now := l.commands(l.taken)
 		over := l.report != nil && report.SameCommands(l.report.Commands, now.Followed) && l.report.Summary.NotRun == 0
 		if now.Cancelled != "" || over && !l.Running {
-			c.Refused = "nothing is under way"
+			c.Refused = "nothing is running"
 		}
 	}
 }
 
-// approve binds an approval to the head. Who writes less than all of its id has
-// to mean a head that was there before, and no other that begins so.
+// approve binds an approval to the head. A shortened id has to be the beginning
+// of a head that was there before, and of no other.
 func (l *poll) approve(c *ledger.Command) string {
 	commit := c.Argument
 	_, seen := l.before[l.Head]

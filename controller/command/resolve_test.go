@@ -123,20 +123,20 @@ func TestCommands(t *testing.T) {
 	for name, tc := range map[string]struct {
 		taken     []ledger.Command
 		done      []int64
-		obeyed    []int64
+		followed  []int64
 		refused   int
 		cancelled string
 	}{
 		"nothing":                      {},
 		"talk":                         {taken: []ledger.Command{of(1, Help), of(2, Explain)}},
-		"of another head":              {taken: []ledger.Command{of(1, Approve), elsewhere}, obeyed: []int64{1}},
-		"refused":                      {taken: []ledger.Command{of(1, Approve), refused}, obeyed: []int64{1}, refused: 1},
-		"cancelled":                    {taken: []ledger.Command{of(1, Approve), of(2, Rerun), of(3, Cancel)}, obeyed: []int64{1}, cancelled: "cancelled by mona"},
-		"cancelled when it was done":   {taken: []ledger.Command{of(1, Run), of(2, Rerun), of(3, Cancel)}, done: []int64{1}, obeyed: []int64{1}, cancelled: "cancelled by mona"},
-		"asked for again":              {taken: []ledger.Command{of(1, Rerun), of(2, Cancel), of(3, Run)}, obeyed: []int64{3}},
-		"approved after it was ended":  {taken: []ledger.Command{of(1, Cancel), of(2, Approve)}, obeyed: []int64{2}},
+		"of another head":              {taken: []ledger.Command{of(1, Approve), elsewhere}, followed: []int64{1}},
+		"refused":                      {taken: []ledger.Command{of(1, Approve), refused}, followed: []int64{1}, refused: 1},
+		"cancelled":                    {taken: []ledger.Command{of(1, Approve), of(2, Rerun), of(3, Cancel)}, followed: []int64{1}, cancelled: "cancelled by mona"},
+		"cancelled when it was done":   {taken: []ledger.Command{of(1, Run), of(2, Rerun), of(3, Cancel)}, done: []int64{1}, followed: []int64{1}, cancelled: "cancelled by mona"},
+		"asked for again":              {taken: []ledger.Command{of(1, Rerun), of(2, Cancel), of(3, Run)}, followed: []int64{3}},
+		"approved after it was ended":  {taken: []ledger.Command{of(1, Cancel), of(2, Approve)}, followed: []int64{2}},
 		"cancelled once more":          {taken: []ledger.Command{of(1, Cancel), of(2, Run), of(3, Cancel)}, cancelled: "cancelled by mona"},
-		"a cancel that was refused":    {taken: []ledger.Command{of(1, Run), {Comment: 2, Verb: Cancel, Head: head, Refused: "no"}}, obeyed: []int64{1}, refused: 1},
+		"a cancel that was refused":    {taken: []ledger.Command{of(1, Run), {Comment: 2, Verb: Cancel, Head: head, Refused: "no"}}, followed: []int64{1}, refused: 1},
 		"what nobody may ask for here": {taken: []ledger.Command{{Comment: 1, Verb: Approve, Refused: "its author has no write permission"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,8 +149,8 @@ func TestCommands(t *testing.T) {
 			for _, o := range got.Followed {
 				ids = append(ids, o.CommentID)
 			}
-			if diff := cmp.Diff(tc.obeyed, ids); diff != "" || len(got.Refused) != tc.refused || !strings.HasPrefix(got.Cancelled, tc.cancelled) || (got.Cancelled == "") != (tc.cancelled == "") {
-				t.Errorf("%+v, want %+v; obeyed -want +got\n%s", got, tc, diff)
+			if diff := cmp.Diff(tc.followed, ids); diff != "" || len(got.Refused) != tc.refused || !strings.HasPrefix(got.Cancelled, tc.cancelled) || (got.Cancelled == "") != (tc.cancelled == "") {
+				t.Errorf("%+v, want %+v; followed -want +got\n%s", got, tc, diff)
 			}
 		})
 	}

@@ -44,6 +44,7 @@ func (k *checker) references() {
 	k.reference(c.Roles.Judge, "roles", "judge")
 	k.reference(c.Roles.Simulator, "roles", "simulator")
 	k.reference(c.Roles.Extractor, "roles", "extractor")
+	k.reference(c.Roles.Embedder, "roles", "embedder")
 	for model, name := range c.Roles.Editors {
 		k.reference(name, "roles", "editors", model)
 	}
@@ -103,8 +104,8 @@ func (k *checker) money(l Limits, where ...any) {
 	}
 }
 
-// folders demands folders of the repository, none inside another, and gives
-// those that are inside it.
+// folders demands folders of the repository, none inside another, and returns
+// those that are inside it. A folder may be named twice.
 func (k *checker) folders(field string, dirs []string) []string {
 	var good []string
 	for i, dir := range dirs {
@@ -116,7 +117,7 @@ func (k *checker) folders(field string, dirs []string) []string {
 		switch {
 		case strings.Contains(dir, `\`):
 			k.Fail("path-backslash", fmt.Sprintf("%q has a backslash, which separates no folders here", dir), "write "+strings.ReplaceAll(dir, `\`, "/"), at...)
-		case !k.inside(dir, at...):
+		case !k.inside(dir, at...), slices.Contains(good, dir):
 		case overlaps >= 0:
 			k.Fail("overlapping-folders", fmt.Sprintf("%s and %s overlap", good[overlaps], dir), "name each folder once", at...)
 		default:

@@ -64,7 +64,9 @@ type Config struct {
 	Noise      Noise `json:",omitzero"`
 	// Quarantine are the cases that are out of the gate until a date.
 	Quarantine []Quarantine `json:",omitempty"`
-	Budget     Budget
+	// Environment are the variables that the targets of other files may take values of.
+	Environment []string `json:",omitempty"`
+	Budget      Budget
 	// RootFiles are definitions that are read if they exist; nil where Definitions are
 	// configured.
 	RootFiles []string
@@ -161,6 +163,9 @@ type Target struct {
 	// Argv and Env (names of variables to pass on) are of a command target.
 	Argv []string
 	Env  []string
+	// PromptArgument says that the text of the last message is one more argument of a
+	// command.
+	PromptArgument bool `json:",omitempty"`
 	// Path is the recording of a replay target, relative to the root.
 	Path string
 	// Replies are of a mock target; the first that matches answers.
@@ -228,6 +233,8 @@ type MockReply struct {
 	// Match is RE2, searched in the last message; empty matches everything.
 	Match string
 	Reply string
+	// Echo says the last message, in the place of Reply.
+	Echo bool `json:",omitempty"`
 	// ToolCalls are requested together with the reply.
 	ToolCalls []MockCall
 	// Again are said in the place of Reply where a case is measured again, in turn.
@@ -253,6 +260,8 @@ type Price struct{ Input, Output float64 }
 // the file does not set one and the judge takes it.
 type Roles struct {
 	Judge, Simulator, Extractor string
+	// Embedder has no other in its place.
+	Embedder string `json:",omitempty"`
 	// Editors by editor_model.
 	Editors map[string]string
 }
@@ -264,6 +273,7 @@ func (r Roles) Targets() map[schema.Role]string {
 		schema.Judge:     r.Judge,
 		schema.Simulator: cmp.Or(r.Simulator, r.Judge),
 		schema.Extractor: cmp.Or(r.Extractor, r.Judge),
+		schema.Embedder:  r.Embedder,
 
 		schema.GeminiEditor: cmp.Or(r.Editors["gemini"], r.Judge),
 		schema.ClaudeEditor: cmp.Or(r.Editors["claude"], r.Judge),

@@ -22,6 +22,7 @@ type form struct {
 		Judge     string            `json:"judge"`
 		Simulator string            `json:"simulator"`
 		Extractor string            `json:"extractor"`
+		Embedder  string            `json:"embedder"`
 		Editors   map[string]string `json:"editors"`
 	} `json:"roles"`
 	Aliases  map[string]string `json:"aliases"`
@@ -41,9 +42,10 @@ type form struct {
 		Required []string `json:"required"`
 		Removed  string   `json:"removed"`
 	} `json:"gate"`
-	Noise      noiseForm    `json:"noise"`
-	Quarantine []Quarantine `json:"quarantine"`
-	Budget     struct {
+	Noise       noiseForm    `json:"noise"`
+	Quarantine  []Quarantine `json:"quarantine"`
+	Environment []string     `json:"environment"`
+	Budget      struct {
 		limitsForm
 		PullRequest limitsForm `json:"pull_request"`
 		Day         limitsForm `json:"day"`
@@ -70,10 +72,12 @@ type targetForm struct {
 	Parameters  map[string]json.RawMessage `json:"parameters"`
 	Argv        []string                   `json:"argv"`
 	Env         []string                   `json:"env"`
+	Prompt      string                     `json:"prompt"`
 	Path        string                     `json:"path"`
 	Replies     []struct {
 		Match     string   `json:"match"`
 		Reply     string   `json:"reply"`
+		Echo      bool     `json:"echo"`
 		Again     []string `json:"again"`
 		ToolCalls []struct {
 			Name      string          `json:"name"`
@@ -203,7 +207,7 @@ func (f form) config() *Config {
 	c := &Config{
 		DefaultTarget: f.DefaultTarget,
 		Targets:       make(map[string]Target, len(f.Targets)),
-		Roles:         Roles{f.Roles.Judge, f.Roles.Simulator, f.Roles.Extractor, f.Roles.Editors},
+		Roles:         Roles{Judge: f.Roles.Judge, Simulator: f.Roles.Simulator, Extractor: f.Roles.Extractor, Embedder: f.Roles.Embedder, Editors: f.Roles.Editors},
 		Aliases:       f.Aliases,
 		Defaults: Defaults{
 			f.Defaults.Iterations, time.Duration(f.Defaults.Timeout), f.Defaults.MaxTurns, f.Defaults.MaxTurnsCap, f.Defaults.Difficulties,
@@ -212,9 +216,9 @@ func (f form) config() *Config {
 		Reuse:      Reuse{On: true},
 		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.Required, f.Gate.Removed},
 		Noise:      f.Noise.value(),
-		Quarantine: f.Quarantine,
-		Budget:     Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},
-		Comment:    f.Comment, GroupStatuses: f.Statuses == "groups",
+		Quarantine: f.Quarantine, Environment: f.Environment,
+		Budget:  Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},
+		Comment: f.Comment, GroupStatuses: f.Statuses == "groups",
 	}
 	for _, dir := range f.Definitions {
 		c.Definitions = append(c.Definitions, path.Clean(dir))
@@ -270,7 +274,7 @@ func (f targetForm) target(name string) Target {
 	t := Target{
 		Name: name, Provider: f.Provider, Kind: f.Kind, Declared: f.Kind != "",
 		URL: f.URL, Model: f.Model, BaseURL: strings.TrimRight(f.BaseURL, "/"), API: f.API, APIKeyEnv: f.APIKeyEnv,
-		Parameters: f.parameters(), Argv: f.Argv, Env: f.Env, Path: f.Path,
+		Parameters: f.parameters(), Argv: f.Argv, Env: f.Env, PromptArgument: f.Prompt == "argument", Path: f.Path,
 		Timeout: time.Duration(f.Timeout), Concurrency: f.Concurrency,
 		RequestsPerMinute: f.RequestsPerMinute, TokensPerMinute: f.TokensPerMinute,
 		Inputs: f.Inputs, Revision: f.Revision, URLTemplate: f.URLTemplate, WaitFor: time.Duration(f.WaitFor),
@@ -281,7 +285,7 @@ func (f targetForm) target(name string) Target {
 		t.SystemPrompt.File = path.Clean(f.SystemPrompt.file)
 	}
 	for _, r := range f.Replies {
-		reply := MockReply{Match: r.Match, Reply: r.Reply, Again: r.Again}
+		reply := MockReply{Match: r.Match, Reply: r.Reply, Echo: r.Echo, Again: r.Again}
 		for _, call := range r.ToolCalls {
 			reply.ToolCalls = append(reply.ToolCalls, MockCall{call.Name, call.Arguments})
 		}

@@ -64,6 +64,9 @@ func (t Target) Identity(lookup func(name string) (string, bool), salt []byte) [
 	if len(t.Argv) > 0 {
 		add("argv", encode(t.Argv))
 	}
+	if t.PromptArgument {
+		add("prompt", "argument")
+	}
 	for _, name := range t.Env {
 		add("environment "+name, hide(name, lookup, salt))
 	}

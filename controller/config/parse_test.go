@@ -334,6 +334,14 @@ func TestOverlappingFoldersLoadOnce(t *testing.T) {
 	}
 }
 
+// TestTheSameFolderTwice is no mistake.
+func TestTheSameFolderTwice(t *testing.T) {
+	c, problems := Parse("gavel.yaml", []byte("version: 1\ntools: [shared, ./shared, shared/]\n"))
+	if diff := cmp.Diff([]string{"shared"}, c.Settings().Tools); diff != "" || len(problems) > 0 {
+		t.Errorf("the problems are %v, and the folders (-want +got):\n%s", problems, diff)
+	}
+}
+
 // Several problems are reported at once, in the order of the file.
 func TestProblemsAtOnce(t *testing.T) {
 	text := "version: 1\ngate: {fail_on: threshold}\ntargets:\n  a: {provider: http, url: nope, api_key_env: x-y}\nroles: {judge: b}\n"
@@ -346,7 +354,7 @@ func TestProblemsAtOnce(t *testing.T) {
 		t.Errorf("problems: %v", problems)
 	}
 	if c == nil || c.Targets["a"].Provider != HTTP {
-		t.Errorf("Config beside problems = %+v; want what could be read", c)
+		t.Errorf("Config next to problems = %+v; want what could be read", c)
 	}
 }
 

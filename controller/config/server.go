@@ -40,6 +40,8 @@ type Server struct {
 	Poll time.Duration
 	// Deadline bounds what is done for a head before it is judged.
 	Deadline time.Duration
+	// Pages is nil where there are none.
+	Pages *Pages
 }
 
 // A Secret is held by an environment variable or by a file, never by the
@@ -153,6 +155,8 @@ type serverForm struct {
 	Bots     []int64  `json:"bots"`
 	Poll     duration `json:"poll"`
 	Deadline duration `json:"deadline"`
+
+	Pages *pagesForm `json:"pages"`
 }
 
 // ParseServer checks the bytes of an operator's file and gives its values with
@@ -257,6 +261,7 @@ func (k *serverChecker) check(f serverForm) {
 		}
 		seen[id] = i
 	}
+	k.server.Pages = k.pages(f.Pages)
 }
 
 // id is the same for what is the same repository. Forges ignore the case of its

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -216,5 +217,42 @@ func TestTheBudgetIsShared(t *testing.T) {
 	}
 	if got := (Limits{Calls: &own}).Within(Limits{}, 4); *got.Calls != 20 || got.Tokens != nil || got.USD != nil {
 		t.Errorf("without a budget of the server: %+v", got)
+	}
+}
+
+// TestPages holds who may look, and that a rule that cannot hold is said where it is.
+func TestPages(t *testing.T) {
+	const server = "version: 1\nrepositories: [{name: octo/demo}]\n"
+	got, problems := ParseServer("server.yaml", []byte(server+`pages:
+  users:
+    ada: {token_env: ADA, role: edit}
+    bob: {repositories: [Octo/Demo]}
+  proxy: {header: X-User, from: [127.0.0.1, 10.0.0.0/8], role: see}
+`))
+	if got == nil || len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	want := &Pages{
+		Users: []User{{Name: "ada", Token: Secret{Env: "ADA"}, Role: "edit"}, {Name: "bob", Role: "see", Repositories: []string{"Octo/Demo"}}},
+		Proxy: &Proxy{Header: "X-User", From: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8")}, Role: "see"},
+	}
+	if diff := cmp.Diff(want, got.Pages, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if none, _ := ParseServer("server.yaml", []byte(server)); none == nil || none.Pages != nil {
+		t.Errorf("without pages there are %+v", none)
+	}
+	for text, want := range map[string]string{
+		"pages: {users: {ada: {}}}":                                           "neither `token_env` nor `token_file` says where the secret is",
+		"pages: {users: {ada: {token_env: A, role: admin}}}":                  "role",
+		"pages: {users: {ada: {token_env: A, repositories: [octo/demon]}}}":   "not one of `repositories`",
+		"pages: {proxy: {header: \"X User\", from: [127.0.0.1]}}":             "not the name of a header",
+		"pages: {proxy: {header: X-User, from: [everywhere]}}":                "which is not an address",
+		"pages: {proxy: {header: X-User, from: []}}":                          "from",
+		"pages: {users: {ada: {token_env: A, token_file: /run/secrets/ada}}}": "both hold it",
+	} {
+		if got, problems := ParseServer("server.yaml", []byte(server+text+"\n")); got != nil || !strings.Contains(fmt.Sprint(problems), want) {
+			t.Errorf("%s: %v, want %q", text, problems, want)
+		}
 	}
 }

@@ -13,8 +13,8 @@
 //	}
 //	result := p.Result()
 //
-// The package measures nothing itself, reads no clock and draws no chance. What is
-// asked next and what is decided are functions of the cases, the options and the
+// The package measures nothing itself, reads no clock and draws no chance. The
+// next requests and the decisions are functions of the cases, the options and the
 // recorded outcomes, not of their order. So a loop that ends early and is entered
 // again with what was recorded asks for the same measurements and comes to the
 // same result as one that did not end, with any number of them at a time.

@@ -15,7 +15,7 @@ func Bound(c Case, options Options) int {
 		return outage + goneRuns
 	case c.Fresh:
 		return 2*outage + 2*o.Looks
-	case len(c.Base) < enough:
+	case len(c.Base) < Enough:
 		return outage + 2*o.Looks + rounds
 	default:
 		gate := o.Looks + max(0, o.Looks-(len(c.Base)-1))

@@ -42,8 +42,8 @@ func newDecision(p *Procedure, take func([]Request) bool) *decision {
 	return d
 }
 
-// run goes through the stages in order, until one of them lacks an outcome. What
-// can change a verdict comes first, the most expensive last.
+// run goes through the stages in order, until one of them lacks an outcome.
+// Stages that can change a verdict come first, the most expensive last.
 func (d *decision) run() bool {
 	outage := d.retake()
 	regressions, improvements := d.classify()
@@ -54,8 +54,8 @@ func (d *decision) run() bool {
 	return d.testMean(settled)
 }
 
-// ask is a request for the next measurement of a case at a side. Whatever asks
-// has to measure.
+// ask is a request for the next measurement of a case at a side. Every request
+// needs a measurement.
 func (d *decision) ask(i int, side Side) Request {
 	r := Request{Case: i, Side: side, Ordinal: d.next[side][i]}
 	d.next[side][i]++
@@ -146,7 +146,7 @@ func (d *decision) stored(i int) stats.Count {
 // unsteady says that a case with a history fails at base more often than not.
 func (d *decision) unsteady(i int) bool {
 	stored := d.stored(i)
-	return stored.Of >= enough && stored.Rate() < leastRate
+	return stored.Of >= Enough && stored.Rate() < leastRate
 }
 
 // holds is 1 for a verdict that is as good as another, else 0.

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// enough is how many stored outcomes make a history that chooses.
-	enough = 5
+	// Enough is how many stored outcomes make a history that chooses.
+	Enough = 5
 	// longest is how much of a history is looked at: the newest of it.
 	longest = 20
 	// leastRate is how often a case with a history has to have held at base to be
@@ -78,7 +78,7 @@ func (d *decision) candidate(i int) *candidate {
 	looks := d.options.Looks
 	k := &candidate{place: i, required: c.Required, gone: c.Gone, weight: 1, p: 1, fresh: stats.NewSequential(0, looks)}
 	k.better = d.first[Head][i].Verdict.Rank() > d.first[Base][i].Verdict.Rank()
-	if stored := d.stored(i); !c.Fresh && !c.Gone && !k.better && stored.Of >= enough {
+	if stored := d.stored(i); !c.Fresh && !c.Gone && !k.better && stored.Of >= Enough {
 		if stored.Rate() < steadyRate {
 			k.weight = unsteadyWeight
 		}
@@ -219,8 +219,8 @@ func (d *decision) bar(c *candidate) verdict.Verdict {
 	return d.first[Base][c.place].Verdict
 }
 
-// call brings the p-values up to date and calls what is to be called. What was
-// called stays called, since the p-values only fall.
+// call brings the p-values up to date and calls what is to be called. A
+// regression that was called stays called, since the p-values only fall.
 func (f *family) call(batch []*candidate, alpha float64) {
 	for _, c := range batch {
 		if c.gate == nil && !c.gone && c.state == live {

@@ -24,13 +24,18 @@ func (s *Site) answers() map[string]func(*http.Request) (any, error) {
 	}
 }
 
-// Requests are the paths that are answered with JSON, in order. All are read by GET.
-func Requests() []string { return slices.Sorted(maps.Keys((&Site{}).answers())) }
+// Requests are the paths for programs, in order: those that are answered with JSON, and
+// the events. All are read by GET.
+func Requests() []string {
+	out := append(slices.Collect(maps.Keys((&Site{}).answers())), livePath)
+	slices.Sort(out)
+	return out
+}
 
 // api adds what the pages show as JSON.
 func (s *Site) api() {
 	for path, answer := range s.answers() {
-		s.mux.HandleFunc("GET "+s.cfg.Root+path, func(w http.ResponseWriter, r *http.Request) {
+		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 			body, err := answer(r)
 			if err != nil {
 				s.fail(w, r, err)
@@ -77,7 +82,7 @@ type runDocument struct {
 func (s *Site) apiRuns(r *http.Request) (any, error) {
 	n := limit(r)
 	page := browse.Page{Skip: pageOf(r) * n, Limit: n}
-	found, total, err := browse.Runs(r.Context(), s.cfg.Book, s.cfg.Repository, page)
+	found, total, err := browse.Runs(r.Context(), s.cfg.Ledger, s.cfg.Repository, page)
 	if err != nil {
 		return nil, err
 	}

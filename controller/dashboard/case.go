@@ -83,7 +83,7 @@ type criterionView struct {
 // A judgedRow is one earlier judgement in words.
 type judgedRow struct {
 	When, Verdict, Score, Head, URL string
-	Changed                         bool
+	Changed, Base                   bool
 }
 
 // runCase is the page of a case in a run.
@@ -113,12 +113,12 @@ func (s *Site) runCase(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	body.Definition = s.definition(r.Context(), run, row)
-	judged, err := browse.Judged(r.Context(), s.cfg.Book, scope, row.Digest, mostJudgments)
+	judged, err := browse.Judged(r.Context(), s.cfg.Ledger, scope, row.Digest, mostJudgments)
 	if err != nil {
 		return view{}, err
 	}
 	s.history(&body, row, judged)
-	return view{"case", body.Name, body}, nil
+	return view{Template: "case", Title: body.Name, Body: body}, nil
 }
 
 // scopeOf is what may be shown with a run: what everybody reads, and what its own pull
@@ -133,7 +133,7 @@ func scopeOf(run ledger.Run) ledger.Scope {
 // samples adds the conversations that the verdict rests on. Where the ledger has them
 // no more, those of the report remain.
 func (s *Site) samples(ctx context.Context, body *caseBody, scope ledger.Scope, row *report.Row) error {
-	decided, err := s.cfg.Book.Decided(ctx, scope, []string{row.Digest})
+	decided, err := s.cfg.Ledger.Decided(ctx, scope, []string{row.Digest})
 	if err != nil {
 		return err
 	}
@@ -141,11 +141,11 @@ func (s *Site) samples(ctx context.Context, body *caseBody, scope ledger.Scope, 
 	if decision == nil {
 		return nil
 	}
-	executions, _, err := s.cfg.Book.Executions(ctx, scope, decision.E)
+	executions, _, err := s.cfg.Ledger.Executions(ctx, scope, decision.E)
 	if err != nil {
 		return err
 	}
-	judgements, err := s.cfg.Book.Judgements(ctx, scope, decision.J)
+	judgements, err := s.cfg.Ledger.Judgements(ctx, scope, decision.J)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,8 @@ func (s *Site) sample(title string, t verdict.Transcript, judged verdict.Sample,
 func (s *Site) clipped(messages []schema.Message, room *int) []schema.Message {
 	out := make([]schema.Message, 0, len(messages))
 	for _, m := range messages {
-		m.Content, m.Name = s.clip(m.Content, room), s.line(m.Name)
+		thinking, said := verdict.Thought(m)
+		m.Content, m.Reasoning, m.Name = s.clip(said, room), s.clip(thinking, room), s.line(m.Name)
 		calls := make([]schema.ToolCall, len(m.ToolCalls))
 		for i, call := range m.ToolCalls {
 			call.Function.Name = s.line(call.Function.Name)
@@ -240,7 +241,7 @@ func (s *Site) history(body *caseBody, row *report.Row, judged []browse.Judgemen
 		j := judged[i]
 		line := judgedRow{
 			When: when(j.At), Verdict: string(j.Verdict), Score: textfmt.OutOf(j.Score, row.Scale()),
-			Head: cmp.Or(parts.ShortCommit(j.Head), "–"), Changed: j.Changed,
+			Head: cmp.Or(parts.ShortCommit(j.Commit), "–"), Base: j.Base, Changed: j.Changed,
 		}
 		if j.Run != "" {
 			line.URL = s.caseURL(j.Run, row.Name())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/html/parts"
 )
 
 // The charts are drawn on a ground of this size, which the page scales.
@@ -29,9 +30,12 @@ type curve struct {
 	Line   string
 	Points []point
 	// Changes are where the case, or what it is judged with, was changed.
-	Changes []string
+	Changes []mark
 	Grid    []tick
 }
+
+// A mark is a place on the time axis.
+type mark struct{ X, Tip string }
 
 // A tick is a line of the grid with its label.
 type tick struct{ Y, TextY, Label string }
@@ -52,18 +56,29 @@ func curveOf(judged []browse.Judgement) curve {
 	for i, j := range judged {
 		x := chartLeft + chartMargin + step*float64(i)
 		if j.Changed {
-			c.Changes = append(c.Changes, pixels(x-step/2))
+			c.Changes = append(c.Changes, mark{pixels(x - step/2), "changed" + ofCommit(j)})
 		}
 		if j.Score == nil {
 			continue
 		}
 		y := height(*j.Score)
 		fmt.Fprintf(&line, "%.1f,%.1f ", x, y)
-		tip := fmt.Sprintf("%s: %s %.2f", when(j.At), j.Verdict, *j.Score)
+		tip := fmt.Sprintf("%s: %s %.2f%s", when(j.At), j.Verdict, *j.Score, ofCommit(j))
 		c.Points = append(c.Points, point{pixels(x), pixels(y), j.Verdict != verdict.Pass, tip})
 	}
 	c.Line = strings.TrimSpace(line.String())
 	return c
+}
+
+// ofCommit says what was judged: " at 1234567", or " at base 1234567".
+func ofCommit(j browse.Judgement) string {
+	switch {
+	case len(j.Commit) != 40: // a working tree
+		return ""
+	case j.Base:
+		return " at base " + parts.ShortCommit(j.Commit)
+	}
+	return " at " + parts.ShortCommit(j.Commit)
 }
 
 // height is where a score is on the chart.
@@ -79,7 +94,7 @@ func passes(judged []browse.Judgement) string {
 	var all, passed, same, samePassed int
 	for _, j := range judged {
 		all++
-		current := j.Digest == judged[len(judged)-1].Digest
+		current := j.Current
 		if current {
 			same++
 		}
@@ -103,7 +118,7 @@ func flakeRate(judged []browse.Judgement) (rate float64, of int, ok bool) {
 	counts := map[verdict.Verdict]int{}
 	most := 0
 	for _, j := range judged {
-		if j.Digest == judged[len(judged)-1].Digest {
+		if j.Current {
 			counts[j.Verdict]++
 			of++
 			most = max(most, counts[j.Verdict])

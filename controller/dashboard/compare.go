@@ -24,7 +24,7 @@ var commitName = regexp.MustCompile(`^([0-9a-f]{7,40}|worktree)$`)
 // find returns a run by its id, or the newest run of a commit or the working tree.
 func (s *Site) find(r *http.Request, name string) (*stored, error) {
 	if commitName.MatchString(name) {
-		id, err := browse.At(r.Context(), s.cfg.Book, s.cfg.Repository, name)
+		id, err := browse.At(r.Context(), s.cfg.Ledger, s.cfg.Repository, name)
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +149,7 @@ func (s *Site) compare(r *http.Request) (view, error) {
 	for _, c := range cut(shown, pageOf(r)) {
 		body.Rows = append(body.Rows, s.changeRow(c, a, b))
 	}
-	return view{"compare", "Comparison of two runs", body}, nil
+	return view{Template: "compare", Title: "Comparison of two runs", Body: body}, nil
 }
 
 // A sideView is one of two runs that are compared.

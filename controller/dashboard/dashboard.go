@@ -8,9 +8,7 @@ package dashboard
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"errors"
 	"html/template"
 	"io/fs"
@@ -20,14 +18,18 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gavel-evals/gavel/controller/dashboard/live"
+	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/reporters/html/parts"
 )
 
 // A Config says what is shown.
 type Config struct {
-	Book *ledger.Ledger
+	Ledger *ledger.Ledger
 	// Repository is the one whose runs are shown. Defaults to all.
 	Repository string
 	// Files opens the files of a commit, or of the working tree, so that definitions
@@ -35,32 +37,26 @@ type Config struct {
 	Files func(ctx context.Context, commit string) (fs.FS, error)
 	// Hide takes secrets out of every text. Defaults to [redact.Text].
 	Hide func(string) string
-	// Root is the path before all paths, such as /r/shop. Defaults to none.
+	// Root is the path before all addresses on the pages, such as /r/shop. A caller
+	// that sets it strips it from the requests. Defaults to none.
 	Root string
-	// Links are further entries of the navigation.
-	Links []Link
+	// Home is where the name of the program leads. Defaults to the list of runs.
+	Home string
+	// Links returns further entries of the navigation. Defaults to none.
+	Links func(*http.Request) []shell.Link
 	// Title is what the pages are about, such as the name of the repository.
 	Title string
+	// Board has the commits that are being judged. Defaults to none.
+	Board *board.Board
 }
-
-// A Link is an entry of the navigation.
-type Link struct{ Path, Text string }
 
 //go:embed pages/*.tmpl
 var pageFiles embed.FS
 
-//go:embed static/pages.css
-var ownStyle string
-
-//go:embed static/pages.js
-var script []byte
-
-// style is that of the parts and of these pages.
-var style = []byte(parts.Style + ownStyle)
-
 // A Site shows the pages.
 type Site struct {
 	cfg     Config
+	shell   *shell.Shell
 	mux     *http.ServeMux
 	reports *shelf
 	reading sync.Mutex // held while files are read
@@ -71,7 +67,14 @@ func New(cfg Config) *Site {
 	if cfg.Hide == nil {
 		cfg.Hide = redact.Text
 	}
-	s := &Site{cfg: cfg, mux: http.NewServeMux(), reports: newShelf(cfg.Book)}
+	s := &Site{cfg: cfg, mux: http.NewServeMux(), reports: newShelf(cfg.Ledger, cfg.Repository)}
+	s.shell = shell.New(shell.Config{Root: cfg.Root, Home: cfg.Home, Title: cfg.Title, Hide: cfg.Hide, Links: func(r *http.Request) []shell.Link {
+		links := []shell.Link{{Path: "/", Text: "Runs"}, {Path: "/scores", Text: "Scores"}, {Path: "/costs", Text: "Costs"}}
+		if cfg.Links != nil {
+			links = append(links, cfg.Links(r)...)
+		}
+		return links
+	}})
 	s.page("/{$}", s.runs)
 	s.page("/runs/{run}", s.run)
 	s.page("/runs/{run}/case", s.runCase)
@@ -79,9 +82,9 @@ func New(cfg Config) *Site {
 	s.page("/compare", s.compare)
 	s.page("/costs", s.costs)
 	s.page("/scores", s.scores)
-	s.mux.HandleFunc("GET "+cfg.Root+"/badge.svg", s.badge)
-	s.file(stylePath, "text/css; charset=utf-8", style)
-	s.file(scriptPath, "text/javascript; charset=utf-8", script)
+	s.mux.HandleFunc("GET /badge.svg", s.badge)
+	s.mux.Handle("GET /static/", shell.Assets())
+	s.mux.HandleFunc("GET "+livePath, s.live)
 	s.api()
 	return s
 }
@@ -100,6 +103,8 @@ type view struct {
 	Template, Title string
 	// Body is what the template is given.
 	Body any
+	// Live says that the page is loaded again when there is a newer run.
+	Live bool
 }
 
 // errNoPage means that nothing is at a path.
@@ -112,7 +117,7 @@ func (m *mistake) Error() string { return m.text }
 
 // page answers GET requests of a path with what make returns.
 func (s *Site) page(path string, make func(*http.Request) (view, error)) {
-	s.mux.HandleFunc("GET "+s.cfg.Root+path, func(w http.ResponseWriter, r *http.Request) {
+	s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		v, err := make(r)
 		if err != nil {
 			s.fail(w, r, err)
@@ -134,29 +139,11 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case r.Context().Err() != nil:
 		return // nobody waits any more
 	}
-	if strings.HasPrefix(r.URL.Path, s.cfg.Root+"/api/") {
+	if strings.HasPrefix(r.URL.Path, "/api/") {
 		writeJSON(w, status, map[string]any{"success": false, "error": s.cfg.Hide(err.Error())})
 		return
 	}
-	s.write(w, r, status, view{"error", http.StatusText(status), s.cfg.Hide(err.Error())})
-}
-
-// shell is what surrounds every page.
-type shell struct {
-	Root, Site, Title, Path string
-	Style, Script           string
-	Links                   []Link
-	Body                    template.HTML
-}
-
-var (
-	stylePath  = "/static/" + digest(style) + ".css"
-	scriptPath = "/static/" + digest(script) + ".js"
-)
-
-func digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:6])
+	s.write(w, r, status, view{Template: "error", Title: http.StatusText(status), Body: s.cfg.Hide(err.Error())})
 }
 
 var templates = template.Must(parts.Templates(template.New("").Funcs(template.FuncMap{
@@ -169,41 +156,45 @@ func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, v view)
 		http.Error(w, s.cfg.Hide(err.Error()), http.StatusInternalServerError)
 		return
 	}
-	s.Frame(w, r, Framed{Status: status, Title: v.Title, Body: template.HTML(body.String())}) //nolint:gosec // the template escaped it
-}
-
-// A Framed is a page of another package that is shown within the navigation of the
-// site.
-type Framed struct {
-	Status int
-	Title  string
-	Body   template.HTML
-}
-
-// Frame writes a page with the navigation around it.
-func (s *Site) Frame(w http.ResponseWriter, r *http.Request, f Framed) {
-	root := s.cfg.Root
-	var out bytes.Buffer
-	err := templates.ExecuteTemplate(&out, "shell", shell{
-		Root: root, Site: s.cfg.Title, Title: f.Title, Path: r.URL.Path, Links: s.cfg.Links,
-		Style: root + stylePath, Script: root + scriptPath, Body: f.Body,
-	})
-	if err != nil {
-		http.Error(w, s.cfg.Hide(err.Error()), http.StatusInternalServerError)
-		return
+	framed := shell.Framed{Status: status, Title: v.Title, Body: template.HTML(body.String())} //nolint:gosec // the template escaped it
+	if v.Live {
+		framed.Live, framed.Refresh = s.cfg.Root+livePath, refresh
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(f.Status)
-	_, _ = w.Write(out.Bytes()) // nobody is left to be told
+	s.Frame(w, r, framed)
 }
 
-// file serves a file whose path changes with its content.
-func (s *Site) file(path, kind string, data []byte) {
-	s.mux.HandleFunc("GET "+s.cfg.Root+path, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", kind)
-		w.Header().Set("Cache-Control", "max-age=31536000, immutable")
-		_, _ = w.Write(data) // nobody is left to be told
-	})
+// Frame writes a page of another package with the navigation around it.
+func (s *Site) Frame(w http.ResponseWriter, r *http.Request, f shell.Framed) { s.shell.Write(w, r, f) }
+
+// livePath is where a page hears of newer runs, and refresh after how many seconds a
+// browser without JavaScript loads it again.
+const (
+	livePath = "/api/events"
+	refresh  = 30
+)
+
+// A liveState is what a list of runs shows, in short.
+type liveState struct {
+	Newest  string        `json:"newest"`
+	Judging []board.Entry `json:"judging"`
+}
+
+// live reports newer runs, and the progress of the commits that are being judged.
+func (s *Site) live(w http.ResponseWriter, r *http.Request) {
+	cfg := live.Config{State: func(ctx context.Context) (any, error) {
+		newest, err := browse.At(ctx, s.cfg.Ledger, s.cfg.Repository, "")
+		state := liveState{newest, []board.Entry{}}
+		if s.cfg.Board != nil {
+			state.Judging = append(state.Judging, s.cfg.Board.All()...)
+		}
+		return state, err
+	}}
+	if s.cfg.Board != nil {
+		cfg.Changed = s.cfg.Board.Changed
+	}
+	if err := live.Stream(w, r, cfg); err != nil {
+		s.fail(w, r, err)
+	}
 }
 
 // runURL is the path of a run.

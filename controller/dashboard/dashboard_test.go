@@ -1,10 +1,12 @@
 package dashboard_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -15,9 +17,12 @@ import (
 	dom "golang.org/x/net/html"
 
 	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/progress"
+	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
@@ -30,13 +35,13 @@ const pageLimit = 150_000
 // A house is a ledger whose runs are looked at.
 type house struct {
 	testing.TB
-	book *ledger.Ledger
-	now  time.Time
+	ledger *ledger.Ledger
+	now    time.Time
 }
 
 func newHouse(t testing.TB) *house {
 	h := &house{TB: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	h.book = ledgertest.Open(t, ledger.Config{Now: func() time.Time { return h.now }})
+	h.ledger = ledgertest.Open(t, ledger.Config{Now: func() time.Time { return h.now }})
 	return h
 }
 
@@ -53,7 +58,7 @@ func (h *house) run(id string, r *report.Report) {
 	if r.Head != nil {
 		head = *r.Head
 	}
-	err = h.book.SaveReport(h.Context(), ledger.Run{ID: id, Head: head, Started: h.now.Add(-time.Minute), Finished: h.now, Report: body})
+	err = h.ledger.SaveReport(h.Context(), ledger.Run{ID: id, Head: head, Started: h.now.Add(-time.Minute), Finished: h.now, Report: body})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -67,7 +72,7 @@ func (h *house) judge(name, digest string, score float64, said string) {
 	if score < 0.5 {
 		v = verdict.Fail
 	}
-	err := h.book.Save(h.Context(), ledger.Outcome{
+	err := h.ledger.Save(h.Context(), ledger.Outcome{
 		Trust: ledger.Trust{Level: ledger.LevelOperator}, Digests: plan.Digests{E: "e " + digest, J: "j " + digest, D: digest}, Case: name,
 		Executions: []ledger.Execution{{Transcript: verdict.Transcript{System: said, Notes: []string{said}, Messages: []schema.Message{
 			{Role: schema.RoleUser, Content: said},
@@ -85,12 +90,12 @@ func (h *house) judge(name, digest string, score float64, said string) {
 }
 
 func (h *house) site(cfg dashboard.Config) *dashboard.Site {
-	cfg.Book = h.book
+	cfg.Ledger = h.ledger
 	return dashboard.New(cfg)
 }
 
 // get reads a page and checks what holds for every one.
-func get(t testing.TB, site *dashboard.Site, path string, status int) string {
+func get(t testing.TB, site http.Handler, path string, status int) string {
 	t.Helper()
 	w := httptest.NewRecorder()
 	site.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
@@ -124,7 +129,7 @@ func walk(t testing.TB, text string, do func(n *dom.Node, attributes map[string]
 }
 
 // crawl follows every link from the first page, and calls see with each.
-func crawl(t *testing.T, site *dashboard.Site, from string, see func(path, text string)) {
+func crawl(t *testing.T, site http.Handler, from string, see func(path, text string)) {
 	t.Helper()
 	queue, seen := []string{from}, map[string]bool{from: true}
 	for len(queue) > 0 && len(seen) < 2000 {
@@ -430,9 +435,58 @@ func TestALargeRunIsSmall(t *testing.T) {
 func TestBelowARoot(t *testing.T) {
 	h := newHouse(t)
 	h.run("run-1", report.Compare(reporttest.Regressions().In))
-	crawl(t, h.site(dashboard.Config{Root: "/r/shop"}), "/r/shop/", func(path, _ string) {
+	mux := http.NewServeMux()
+	mux.Handle("/r/shop/", http.StripPrefix("/r/shop", h.site(dashboard.Config{Root: "/r/shop"})))
+	mux.Handle("/static/", shell.Assets())
+	crawl(t, mux, "/r/shop/", func(path, _ string) {
 		if !strings.HasPrefix(path, "/r/shop/") {
 			t.Errorf("a link leads to %s", path)
 		}
 	})
+}
+
+// TestOtherRepositories holds that the pages of a repository show no run of another
+// one, whose readers may be others.
+func TestOtherRepositories(t *testing.T) {
+	h := newHouse(t)
+	h.run("run-1", report.Compare(reporttest.Regressions().In))
+	site := h.site(dashboard.Config{Repository: "octo/demo"})
+	for _, path := range []string{"/runs/run-1", "/runs/run-1/case?name=x", "/runs/run-1/targets", "/compare?a=run-1&b=run-1", "/api/runs/run-1", "/api/runs/run-1/cases"} {
+		get(t, site, path, 404)
+	}
+}
+
+// TestEvents tells a list of runs of a newer run, and how far a commit is.
+func TestEvents(t *testing.T) {
+	h := newHouse(t)
+	h.run("run-1", report.Compare(reporttest.Regressions().In))
+	var b board.Board
+	srv := httptest.NewServer(h.site(dashboard.Config{Board: &b, Root: "/x"}))
+	defer srv.Close()
+	if text := get(t, srv.Config.Handler, "/", 200); !strings.Contains(text, `data-live="/x/api/events"`) || !strings.Contains(text, `<noscript><meta http-equiv="refresh"`) {
+		t.Errorf("the list of runs is not live:\n%.1200s", text)
+	}
+	res, err := http.Get(srv.URL + "/api/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	read := func(want string) {
+		t.Helper()
+		for lines.Scan() {
+			if lines.Text() == "data: "+want {
+				return
+			}
+		}
+		t.Fatalf("the stream ended before %s: %v", want, lines.Err())
+	}
+	read(`{"newest":"run-1","judging":[]}`)
+	step, end := b.Track("abc")
+	read(`{"newest":"run-1","judging":[{"head":"abc","done":0,"total":0,"again":0}]}`)
+	step(progress.Step{Done: 1, Total: 2})
+	read(`{"newest":"run-1","judging":[{"head":"abc","done":1,"total":2,"again":0}]}`)
+	h.run("run-2", report.Compare(reporttest.Regressions().In))
+	end()
+	read(`{"newest":"run-2","judging":[]}`)
 }

@@ -168,12 +168,12 @@ func (s *Site) run(r *http.Request) (view, error) {
 	if body.Others, err = s.others(r, run.ID); err != nil {
 		return view{}, err
 	}
-	return view{"run", body.Headline, body}, nil
+	return view{Template: "run", Title: body.Headline, Body: body}, nil
 }
 
 // others are the newest runs that a run can be compared with.
 func (s *Site) others(r *http.Request, run string) ([]runRow, error) {
-	found, _, err := browse.Runs(r.Context(), s.cfg.Book, s.cfg.Repository, browse.Page{Limit: mostOthers})
+	found, _, err := browse.Runs(r.Context(), s.cfg.Ledger, s.cfg.Repository, browse.Page{Limit: mostOthers})
 	var out []runRow
 	for _, other := range found {
 		if other.ID != run {
@@ -251,5 +251,5 @@ func (s *Site) runTargets(r *http.Request) (view, error) {
 		}
 		body.Rows = append(body.Rows, line)
 	}
-	return view{"matrix", "Cases and targets", body}, nil
+	return view{Template: "matrix", Title: "Cases and targets", Body: body}, nil
 }

@@ -30,7 +30,7 @@ type runRow struct {
 // runs is the list of runs, the newest first.
 func (s *Site) runs(r *http.Request) (view, error) {
 	n := pageOf(r)
-	found, total, err := browse.Runs(r.Context(), s.cfg.Book, s.cfg.Repository, browse.Page{Skip: n * perPage, Limit: perPage + 1})
+	found, total, err := browse.Runs(r.Context(), s.cfg.Ledger, s.cfg.Repository, browse.Page{Skip: n * perPage, Limit: perPage + 1})
 	if err != nil {
 		return view{}, err
 	}
@@ -49,7 +49,7 @@ func (s *Site) runs(r *http.Request) (view, error) {
 		}
 		body.Runs = append(body.Runs, row)
 	}
-	return view{"runs", "Runs", body}, nil
+	return view{Template: "runs", Title: "Runs", Body: body, Live: true}, nil
 }
 
 func (s *Site) runRow(run browse.Run) (runRow, error) {
@@ -120,7 +120,7 @@ const costRuns = 1000
 
 // costs is what the newest runs cost, by day.
 func (s *Site) costs(r *http.Request) (view, error) {
-	found, total, err := browse.Runs(r.Context(), s.cfg.Book, s.cfg.Repository, browse.Page{Limit: costRuns})
+	found, total, err := browse.Runs(r.Context(), s.cfg.Ledger, s.cfg.Repository, browse.Page{Limit: costRuns})
 	if err != nil {
 		return view{}, err
 	}
@@ -133,7 +133,7 @@ func (s *Site) costs(r *http.Request) (view, error) {
 		Days        []day
 		Chart       bars
 	}{len(found), total, days, chartOf(days)}
-	return view{"costs", "Costs", body}, nil
+	return view{Template: "costs", Title: "Costs", Body: body}, nil
 }
 
 // byDay adds up what runs cost, the newest day first.

@@ -34,7 +34,7 @@ type scoreRow struct {
 // scores is the heat map of domains and levels over the newest runs that have groups,
 // the oldest on the left.
 func (s *Site) scores(r *http.Request) (view, error) {
-	found, _, err := browse.Runs(r.Context(), s.cfg.Book, s.cfg.Repository, browse.Page{Limit: 4 * mostColumns})
+	found, _, err := browse.Runs(r.Context(), s.cfg.Ledger, s.cfg.Repository, browse.Page{Limit: 4 * mostColumns})
 	if err != nil {
 		return view{}, err
 	}
@@ -61,7 +61,7 @@ func (s *Site) scores(r *http.Request) (view, error) {
 		Rows    []scoreRow
 		More    int
 	}{columns, rows[:min(len(rows), mostScoreRows)], max(len(rows)-mostScoreRows, 0)}
-	return view{"scores", "Scores", body}, nil
+	return view{Template: "scores", Title: "Scores", Body: body}, nil
 }
 
 // scoreRows are the groups of all runs, by name: an outer one before its inner ones.
@@ -136,7 +136,7 @@ func badgeOf(run *browse.Run) (badge, error) {
 
 // badge answers with the picture.
 func (s *Site) badge(w http.ResponseWriter, r *http.Request) {
-	found, _, err := browse.Runs(r.Context(), s.cfg.Book, s.cfg.Repository, browse.Page{Limit: 1})
+	found, _, err := browse.Runs(r.Context(), s.cfg.Ledger, s.cfg.Repository, browse.Page{Limit: 1})
 	if err != nil {
 		s.fail(w, r, err)
 		return

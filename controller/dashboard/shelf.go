@@ -27,7 +27,9 @@ type stored struct {
 
 // A shelf remembers runs that were looked at, since reading a large one takes long.
 type shelf struct {
-	book *ledger.Ledger
+	ledger *ledger.Ledger
+	// repository is the one whose runs are looked at; empty for all.
+	repository string
 
 	mu    sync.Mutex
 	runs  map[string]*stored // guarded by mu
@@ -40,7 +42,9 @@ const (
 	mostRuns  = 200
 )
 
-func newShelf(book *ledger.Ledger) *shelf { return &shelf{book: book, runs: map[string]*stored{}} }
+func newShelf(store *ledger.Ledger, repository string) *shelf {
+	return &shelf{ledger: store, repository: repository, runs: map[string]*stored{}}
+}
 
 // get returns a run; an empty id means the newest. The error is
 // [ledger.ErrNoRun] where there is none.
@@ -54,9 +58,12 @@ func (s *shelf) get(ctx context.Context, id string) (*stored, error) {
 	if found != nil {
 		return found, nil
 	}
-	run, err := s.book.Run(ctx, id)
+	run, err := s.ledger.Run(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if s.repository != "" && run.Repository != s.repository {
+		return nil, ledger.ErrNoRun // it is another repository's, which others may not see
 	}
 	r, err := archive.Decode(run.Report)
 	if err != nil {

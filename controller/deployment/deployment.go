@@ -102,7 +102,7 @@ func (a *agent) text(name string, now time.Time) string {
 		message += fmt.Sprintf("; %s reused, the oldest of %s (%s ago)", textfmt.Count(a.reused, "verdict"),
 			a.oldest.UTC().Format("2006-01-02 15:04 UTC"), textfmt.Age(now.Sub(a.oldest)))
 	}
-	return message
+	return message + "; set `revision: reply` at the target once its replies name one"
 }
 
 // changedInput is the first file among reasons that a target is built from.

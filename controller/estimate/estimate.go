@@ -51,7 +51,7 @@ type Case struct {
 // New counts the calls of a job that are not stored yet. The targets are those
 // of the configuration.
 func New(cfg *config.Config, job run.Job, known plan.Known) Case {
-	return Of(job.Case).Against(cfg, job.Target, known)
+	return NewSubject(job.Case).Against(cfg, job.Target, known)
 }
 
 // Against counts the calls of a case against a target that are not stored yet.
@@ -102,7 +102,7 @@ func (e *estimator) count(turns int) Case {
 	// Every message of a conversation sends the earlier ones again.
 	said := int64(e.said) + int64(turns-1)*replyTokens*charactersPerToken
 	sides := 1
-	if e.rival {
+	if e.alternative {
 		sides = 2
 	}
 	e.add(&q, e.target, sides*e.executions*turns, said)

@@ -16,10 +16,10 @@ type Subject struct {
 	said int
 	// turns is how many replies of the target a simulated conversation has; 0
 	// without a simulation.
-	turns int
-	rival bool
+	turns       int
+	alternative bool
 	// judges are asked once for each sample, comparison once for the two of a
-	// rival.
+	// alternative.
 	judges, comparison []load.Asked
 	// retries is how often the case is run again at most, and editors how many
 	// models are asked each time what to change.
@@ -30,8 +30,8 @@ type Subject struct {
 }
 
 // Of returns the subject of a case.
-func Of(c *schema.Case) Subject {
-	s := Subject{samples: c.Samples(), said: len(c.System), rival: c.Rival != nil, asks: load.AskedBy(c)}
+func NewSubject(c *schema.Case) Subject {
+	s := Subject{samples: c.Samples(), said: len(c.System), alternative: c.Alternative != nil, asks: load.AskedBy(c)}
 	for _, m := range c.Drive.Messages {
 		s.said += len(m.Content)
 	}
@@ -44,8 +44,8 @@ func Of(c *schema.Case) Subject {
 	for _, ev := range c.Evaluators {
 		s.judges = askedBy(s.judges, ev.Spec)
 	}
-	if s.rival && c.Rival.Comparison != nil {
-		s.comparison = askedBy(nil, c.Rival.Comparison)
+	if s.alternative && c.Alternative.Comparison != nil {
+		s.comparison = askedBy(nil, c.Alternative.Comparison)
 	}
 	if retry := c.Policy.Retry; retry != nil {
 		s.retried, s.retries, s.editors = true, retry.Most, len(c.Policy.Roles())
@@ -68,7 +68,7 @@ func askedBy(list []load.Asked, spec schema.Spec) []load.Asked {
 
 // The bits of a subject's first number.
 const (
-	bitRival = 1 << iota
+	bitAlternative = 1 << iota
 	bitRetried
 )
 
@@ -76,8 +76,8 @@ const (
 func (s Subject) Text() string {
 	var w packed.Writer
 	flags := 0
-	if s.rival {
-		flags |= bitRival
+	if s.alternative {
+		flags |= bitAlternative
 	}
 	if s.retried {
 		flags |= bitRetried
@@ -100,7 +100,7 @@ func Read(text string) (Subject, bool) {
 	r := packed.Reader{Rest: text}
 	var s Subject
 	flags := r.Number()
-	s.rival, s.retried = flags&bitRival != 0, flags&bitRetried != 0
+	s.alternative, s.retried = flags&bitAlternative != 0, flags&bitRetried != 0
 	for _, n := range []*int{&s.samples, &s.said, &s.turns, &s.retries, &s.editors} {
 		*n = r.Number()
 	}

@@ -15,7 +15,7 @@ func TestReadsWhatIsRemembered(t *testing.T) {
 		"nothing": {},
 		"plain":   {samples: 1, said: 70_000, asks: []load.Asked{{}}},
 		"all": {
-			samples: 6, said: 1, turns: 4, rival: true, retried: true, retries: 3, editors: 1,
+			samples: 6, said: 1, turns: 4, alternative: true, retried: true, retries: 3, editors: 1,
 			judges:     []load.Asked{{Role: schema.Judge}, {Target: "second"}},
 			comparison: []load.Asked{{Role: schema.Judge}},
 			asks:       []load.Asked{{Target: "bot"}, {Role: schema.Judge}, {Role: schema.Simulator}},

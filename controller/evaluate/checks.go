@@ -19,8 +19,9 @@ import (
 // checks hold the last answer of the target against assertions (the checks files
 // next to definitions of every dialect): a criterion is 1 if it holds, else 0.
 // Texts are compared letter by letter, equals without the white space around
-// them; a pattern is RE2 and matches anywhere. What a sample took is a criterion
-// with a value, which the Rule bounds; one that is not known is an error.
+// them; a pattern is RE2 and matches anywhere. The cost or duration of a sample
+// is a criterion with a value, which the Rule bounds; an unknown one is an
+// error.
 func checks(spec evaluator.Checks, in suite.Input) (finding, error) {
 	if len(spec.Checks) == 0 {
 		return finding{}, errors.New("there are no checks")
@@ -38,9 +39,13 @@ func checks(spec evaluator.Checks, in suite.Input) (finding, error) {
 		}
 		f.criteria = append(f.criteria, criterion)
 	}
-	f.reason = fmt.Sprintf("%d of %d checks hold", len(spec.Checks)-len(broken), len(spec.Checks))
-	if len(broken) > 0 {
+	switch {
+	case len(broken) > 0:
 		f.reason = strings.Join(broken, "; ")
+	case len(spec.Checks) == 1:
+		f.reason = "the check holds"
+	default:
+		f.reason = fmt.Sprintf("all %d checks hold", len(spec.Checks))
 	}
 	return f, nil
 }

@@ -19,20 +19,20 @@ import (
 const PreferenceCriterion = "preference"
 
 // Prefer has a judge say which of two outputs for the same input is better: A,
-// the one of in, or B, that of rival. It is asked twice, the second time in the
+// the one of in, or B, that of alternative. It is asked twice, the second time in the
 // other order, because judges favour a place. A preference that does not come
 // out both times is a tie.
 //
 // The error is a [*Fault] of Ask, which is passed through.
-func Prefer(ctx context.Context, spec evaluator.Comparison, in Input, rival *verdict.Transcript) (verdict.Measurement, error) {
+func Prefer(ctx context.Context, spec evaluator.Comparison, in Input, alternative *verdict.Transcript) (verdict.Measurement, error) {
 	d := &judgecall.Dialogue{Ask: in.Ask}
 	in.Transcript = in.Transcript.Judged()
-	f, err := prefer(ctx, spec, in, rival.Judged(), d)
+	f, err := prefer(ctx, spec, in, alternative.Judged(), d)
 	return measurement(spec.Kind(), d, f, err)
 }
 
-func prefer(ctx context.Context, spec evaluator.Comparison, in Input, rival *verdict.Transcript, d *judgecall.Dialogue) (finding, error) {
-	shown := outputs{in.question(), in.Transcript.Final(), rival.Final()}
+func prefer(ctx context.Context, spec evaluator.Comparison, in Input, alternative *verdict.Transcript, d *judgecall.Dialogue) (finding, error) {
+	shown := outputs{in.question(), in.Transcript.Final(), alternative.Final()}
 	if shown.first == shown.second {
 		return finding{[]verdict.Criterion{{ID: PreferenceCriterion, Score: 0.5, Note: "a tie"}}, "the outputs are the same"}, nil
 	}
@@ -74,8 +74,8 @@ func compareOnce(ctx context.Context, spec evaluator.Comparison, shown outputs, 
 	}, readPreference)
 }
 
-// comparisonQuestion is the judge's whole prompt. Whoever changes a word counts
-// up the Version of [evaluator.Comparison].
+// comparisonQuestion is the judge's whole prompt. A changed word needs a higher
+// Version of [evaluator.Comparison].
 func comparisonQuestion(spec evaluator.Comparison, shown outputs) string {
 	parts := []string{
 		judgecall.IsData, judgecall.Block("INPUT", shown.input), judgecall.Block("FIRST OUTPUT", shown.first), judgecall.Block("SECOND OUTPUT", shown.second),

@@ -97,4 +97,8 @@ func TestCompositeByAModel(t *testing.T) {
 		t.Errorf("not every exchange is kept:\n%s\n%s", m.Asked, m.Answered)
 	}
 	fails(t, measure(t, spec, "please", &script{replies: []string{styled, "?", "?", "?"}}), "aggregator: the judge large's reply could not be read in 3 attempts")
+	again := &script{replies: []string{styled, `{"score":7}`, `{"score":0.6}`}}
+	if m := measure(t, spec, "please", again); scoresOf(m)[evaluator.AggregateCriterion] != 0.6 || len(again.asked) != 3 {
+		t.Errorf("a score of 7 gives %+v after %d questions, want 0.6 after three", m, len(again.asked))
+	}
 }

@@ -86,7 +86,7 @@ type metricReply struct {
 }
 
 // readConversation demands an answer to everything that was asked, and once.
-// What was not asked is left out.
+// Answers to other questions are left out.
 func readConversation(reply string, spec evaluator.Conversation, turns, doubts int) (conversationJudgement, error) {
 	var j conversationJudgement
 	var r conversationReply

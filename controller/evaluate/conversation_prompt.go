@@ -12,14 +12,14 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// Whoever changes a word of this file counts up the Version of
+// A changed word in this file needs a higher Version of
 // [evaluator.Conversation].
 
 const conversationSystem = "You judge a conversation between a user and an AI agent, for the person who tests the agent. You are given all there is to know; you have no tools. You judge by what stands in the conversation and never by what the agent claims about itself."
 
 const conversationIntro = "The conversation is set out turn by turn. USER is a user, played by a program. AGENT is the agent under test. CALL is a call of a tool by the agent: the name of the tool, then the arguments. RESULT is what the tool gave back. You judge the agent alone; mistakes of the user or of a tool are none of the agent's, how it deals with them is."
 
-// metricText is what the judge is told of a metric.
+// metricText is what the judge is told about a metric.
 func metricText(id string) string {
 	switch id {
 	case "tool_routing":

@@ -234,7 +234,7 @@ func TestConversationIsShownAsData(t *testing.T) {
 			t.Errorf("%s does not stand in a block of its own", name)
 		}
 	}
-	// What comes last, after the data, is the product's.
+	// The text after the data is the product's.
 	last := text[strings.LastIndex(text, target.Mark):]
 	if !strings.Contains(last, "YOUR TASK. Score the agent by each of these metrics.") || strings.Count(last, "\nYOUR TASK") != 1 {
 		t.Errorf("the task is %q", last)

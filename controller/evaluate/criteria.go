@@ -35,8 +35,8 @@ func criteria(ctx context.Context, spec evaluator.Criteria, in Input, d *judgeca
 }
 
 // criteriaQuestion shows the judge the output before it says what to do with
-// it, so that the last word is not the subject's. Whoever changes a word counts
-// up the Version of [evaluator.Criteria].
+// it, so that the last word is not the subject's. A changed word needs a higher
+// Version of [evaluator.Criteria].
 func criteriaQuestion(spec evaluator.Criteria, in Input) string {
 	return strings.Join([]string{
 		judgecall.IsData, judgecall.Block("INPUT", in.question()), judgecall.Block("OUTPUT", in.Transcript.Final()),

@@ -2,9 +2,9 @@
 //
 // Most callers want [Measure]. Evaluators see only what they are given, keep
 // no state and decide nothing: they list criteria with scores, and whether
-// those pass is verdict.Decide's. What a model under test wrote reaches another
-// model only between delimiters that it cannot guess, and never reaches a
-// shell or a file.
+// those pass is verdict.Decide's. Text of a model under test reaches another
+// model only between delimiters that it cannot guess, and never reaches a shell
+// or a file.
 package evaluate
 
 import (
@@ -14,8 +14,12 @@ import (
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/assertion"
+	"github.com/gavel-evals/gavel/controller/evaluate/function"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
+	"github.com/gavel-evals/gavel/controller/evaluate/regexmatch"
+	"github.com/gavel-evals/gavel/controller/evaluate/similarity"
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/evaluate/trace"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -99,7 +103,8 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 	case evaluator.ToolCalls:
 		return toolCalls(s, in.Transcript)
 	case evaluator.Regex:
-		return regex(s, in.Transcript.Final())
+		c, err := regexmatch.Measure(s, in.Transcript.Final())
+		return finding{[]verdict.Criterion{c}, c.Note}, err
 	case evaluator.Prompt:
 		return prompt(ctx, s, in, d)
 	case evaluator.Conversation:
@@ -120,9 +125,18 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 	case evaluator.Graded:
 		return graded(ctx, s, in, d)
 	case evaluator.JavaScript:
-		return function(ctx, s, in)
+		return script(ctx, s, in)
+	case evaluator.Function:
+		got, err := function.Run(ctx, s, in.Transcript.Final(), in.Programs)
+		return passAndScore(share(got.Pass), got.Score, s.Not, cmp.Or(got.Reason, "the function passes the answer")), err
 	case evaluator.Transformed:
 		return transformed(ctx, s, in, d)
+	case evaluator.Similar:
+		c, err := similarity.Measure(ctx, s, in.Transcript.Final(), d)
+		return finding{criteria: []verdict.Criterion{c}, reason: c.Note}, err
+	case evaluator.Calls:
+		c, err := trace.Measure(s, in.Transcript)
+		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the calls are as they should be")}, err
 	}
 	return findEvalcase(ctx, spec, in.evalcase(d))
 }
@@ -138,6 +152,8 @@ func findEvalcase(ctx context.Context, spec schema.Spec, in suite.Input) (findin
 		f, err = suite.LLMJudge(ctx, s, in, "")
 	case evaluator.CodeJudge:
 		f, err = suite.CodeJudge(ctx, s, in, nil)
+	case evaluator.SkillTrigger:
+		f, err = suite.SkillTrigger(s, in)
 	case evaluator.Trajectory:
 		f, err = suite.Trajectory(s, in)
 	case evaluator.FieldAccuracy:

@@ -30,9 +30,9 @@ func measured(ctx context.Context, tb testing.TB, ev schema.Evaluator, in evalua
 }
 
 // preferred is what a comparison measures; a fault fails the test.
-func preferred(t *testing.T, spec evaluator.Comparison, in evaluate.Input, rival *verdict.Transcript) verdict.Measurement {
+func preferred(t *testing.T, spec evaluator.Comparison, in evaluate.Input, alternative *verdict.Transcript) verdict.Measurement {
 	t.Helper()
-	m, err := evaluate.Prefer(t.Context(), spec, in, rival)
+	m, err := evaluate.Prefer(t.Context(), spec, in, alternative)
 	if err != nil {
 		t.Fatalf("Prefer returned the fault %v, want none", err)
 	}

@@ -43,7 +43,7 @@ type turnCall struct {
 	toolmatch.Call
 	turn int
 	// canonical are its arguments in a form that equal ones share; empty where
-	// they are no JSON.
+	// they are not JSON.
 	canonical string
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
-// The golden file holds the exact messages that models are sent. Whoever
-// changes it counts up the Version of the spec, so that what was measured
-// before is measured again.
+// The golden file holds the exact messages that models are sent. A change of it
+// needs a higher Version of the spec, so that stored measurements are made
+// again.
 func TestMessagesGolden(t *testing.T) {
 	const question, reply = "Which city is the capital, and how many live there?", "It is Jakarta, with about 10.6 million people.\nOr 10 million?"
 	answer, heavy := raw(`"1"`), 0.7

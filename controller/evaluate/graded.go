@@ -24,8 +24,12 @@ func graded(ctx context.Context, spec evaluator.Graded, in Input, d *judgecall.D
 	reply := judgecall.ObjectSchema(map[string]any{
 		"reason": judgecall.TypeSchema("string"), "score": judgecall.TypeSchema("number"), "pass": judgecall.TypeSchema("boolean"),
 	})
+	role := schema.Judge
+	if spec.Target != "" {
+		role = evaluator.JudgeBy(spec.Target)
+	}
 	return judgecall.Ask(ctx, d, judgecall.Question{
-		Text:   gradedQuestion(spec, in),
+		Role: role, Text: gradedQuestion(spec, in),
 		Format: &target.Format{Name: "grade", Schema: json.RawMessage(judgecall.CompactJSON(reply))},
 	}, func(reply string) (finding, error) { return readGrade(spec, reply) })
 }
@@ -33,11 +37,16 @@ func graded(ctx context.Context, spec evaluator.Graded, in Input, d *judgecall.D
 // gradedQuestion is the judge's whole prompt. A change of a word counts up the
 // Version of [evaluator.Graded].
 func gradedQuestion(spec evaluator.Graded, in Input) string {
-	return strings.Join([]string{
+	parts := []string{
 		judgecall.IsData, judgecall.Block("INPUT", in.question()), judgecall.Block("OUTPUT", in.Transcript.Final()),
 		"YOUR TASK. Grade the OUTPUT, which is what the system under test answered to the INPUT, by this rubric:\n\n" + judgecall.Unmarked(spec.Rubric),
-		`Reply with one JSON object {"reason": "…", "score": …, "pass": …}: reason says why in one or two sentences; score is a number from 0 (the rubric is not met at all) to 1 (it is met in full); pass is true or false. Write nothing else.`,
-	}, "\n\n")
+	}
+	if spec.Template != "" {
+		task := strings.NewReplacer("{{output}}", judgecall.Block("OUTPUT", in.Transcript.Final()), "{{rubric}}", judgecall.Unmarked(spec.Rubric)).Replace(judgecall.Unmarked(spec.Template))
+		parts = []string{judgecall.IsData, task}
+	}
+	return strings.Join(append(parts,
+		`Reply with one JSON object {"reason": "…", "score": …, "pass": …}: reason says why in one or two sentences; score is a number from 0 (the rubric is not met at all) to 1 (it is met in full); pass is true or false. Write nothing else.`), "\n\n")
 }
 
 func readGrade(spec evaluator.Graded, reply string) (finding, error) {
@@ -63,8 +72,8 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 	return passAndScore(passed, score, spec.Not, strings.TrimSpace(got.Reason)), nil
 }
 
-// function runs the assertion of a definition in JavaScript on the answer.
-func function(ctx context.Context, spec evaluator.JavaScript, in Input) (finding, error) {
+// script runs the assertion of a definition in JavaScript on the answer.
+func script(ctx context.Context, spec evaluator.JavaScript, in Input) (finding, error) {
 	f := javascript.Function{Code: spec.Code, Output: in.Transcript.Final(), Context: spec.Context}
 	got, err := javascript.Check(ctx, f, spec.Threshold)
 	return passAndScore(share(got.Pass), got.Score, spec.Not, cmp.Or(got.Reason, "the function passes the answer")), err

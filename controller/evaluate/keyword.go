@@ -88,7 +88,7 @@ func keywordReason(spec evaluator.Keyword, reply string, missing, present []stri
 	case strings.TrimSpace(reply) == "":
 		parts = append(parts, "the reply is empty")
 	case total > 0 && len(missing) == 0:
-		parts = append(parts, fmt.Sprintf("all %d keywords were found", total))
+		parts = append(parts, foundAll(total))
 	case total > 0:
 		parts = append(parts, fmt.Sprintf("%d of %d keywords were found; missing: %s",
 			total-len(missing), total, textnorm.QuoteAll(missing)))
@@ -110,4 +110,12 @@ func (seen ids) next(id string) string {
 		return fmt.Sprintf("%s #%d", id, n)
 	}
 	return id
+}
+
+// foundAll says that each of so many keywords was found.
+func foundAll(total int) string {
+	if total == 1 {
+		return "the keyword was found"
+	}
+	return fmt.Sprintf("all %d keywords were found", total)
 }

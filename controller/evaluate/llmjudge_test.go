@@ -83,8 +83,8 @@ func TestTemplate(t *testing.T) {
 
 // read is a runner that keeps what its program read.
 func read(into *[]byte, answer string) suite.Programs {
-	return func(_ context.Context, _ evaluator.Program, stdin []byte) ([]byte, error) {
-		*into = stdin
+	return func(_ context.Context, start suite.Start) ([]byte, error) {
+		*into = start.Stdin
 		return []byte(answer), nil
 	}
 }

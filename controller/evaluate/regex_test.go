@@ -45,7 +45,7 @@ func TestRegex(t *testing.T) {
 	}
 }
 
-// TestAbuse13Patterns has patterns that take for ever elsewhere end with a score.
+// TestAbuse13Patterns has patterns that take forever elsewhere end with a score.
 func TestAbuse13Patterns(t *testing.T) {
 	for _, pattern := range []string{`(a+)+$b`, `(a|aa)+$b`, `(.*a){25}b`} {
 		spec := evaluator.Regex{Pattern: pattern}
@@ -67,7 +67,7 @@ func TestRegexErrors(t *testing.T) {
 		{"too long", "longer than 4096", evaluator.Regex{Pattern: strings.Repeat("a", 5000)}},
 		{"too many repetitions", "does not compile", evaluator.Regex{Pattern: "((a{1000}){1000}){1000}"}},
 		{"unknown comparison", `"fuzzy" is not known`, evaluator.Regex{Pattern: "(x)", Expected: raw(`"x"`), Comparison: "fuzzy"}},
-		{"expected is no number", "not a number", evaluator.Regex{Pattern: "(x)", Expected: raw(`"x"`), Comparison: "exact_number"}},
+		{"expected is not a number", "not a number", evaluator.Regex{Pattern: "(x)", Expected: raw(`"x"`), Comparison: "exact_number"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) { fails(t, measure(t, tt.spec, "xxx", &script{}), tt.want) })
 	}

@@ -155,7 +155,7 @@ func TestAnswersAreData(t *testing.T) {
 
 // printed is a runner whose programs print a text, or fail.
 func printed(text string, err error) suite.Programs {
-	return func(context.Context, evaluator.Program, []byte) ([]byte, error) { return []byte(text), err }
+	return func(context.Context, suite.Start) ([]byte, error) { return []byte(text), err }
 }
 
 // TestJudgesSeeWhatAnswersTheyAsked keeps what was asked and answered for

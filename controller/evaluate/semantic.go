@@ -29,8 +29,8 @@ func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *judgeca
 	}, readSemantic)
 }
 
-// semanticQuestion is the judge's whole prompt. Whoever changes a word counts
-// up the Version of [evaluator.Semantic].
+// semanticQuestion is the judge's whole prompt. A changed word needs a higher
+// Version of [evaluator.Semantic].
 func semanticQuestion(spec evaluator.Semantic, in Input) string {
 	parts := []string{
 		judgecall.IsData, judgecall.Block("INPUT", in.question()), judgecall.Block("OUTPUT", in.Transcript.Final()),

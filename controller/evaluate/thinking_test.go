@@ -10,7 +10,7 @@ import (
 )
 
 // TestThinkingReachesNoEvaluator has a target think of what would pass, and answer
-// something else. What it thinks is in its text, or sent apart by its provider.
+// something else. The thinking is in its text, or sent apart by its provider.
 func TestThinkingReachesNoEvaluator(t *testing.T) {
 	const secret = "4711"
 	said := map[string]schema.Message{

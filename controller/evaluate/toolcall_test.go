@@ -68,7 +68,7 @@ func TestToolCalls(t *testing.T) {
 		{"list for a value", expect(`a {"x":"1"}`), false, calls(`a {"x":["1"]}`), 0},
 		{"value for an object", expect(`a {"x":{}}`), false, calls(`a {"x":1}`), 0},
 		{"null means any", expect(`a null`), false, calls(`a {"x":1}`), 1},
-		{"arguments that are no JSON", expect(`a {"x":1}`), false, calls(`a {"x":1`), 0},
+		{"arguments that are not JSON", expect(`a {"x":1}`), false, calls(`a {"x":1`), 0},
 		{"no JSON, none asked for", expect(`a`), false, calls(`a {"x":1`), 1},
 		{"no arguments at all", expect(`a {"x":1}`), false, calls(`a`), 0},
 		{"the general call gives way to the special one", expect(`a`, `a {"x":1}`), false, calls(`a {"x":1}`, `a {"x":2}`), 1},

@@ -20,6 +20,7 @@ import (
 type Case struct {
 	Key        string          `json:"key"`
 	File       string          `json:"file"`
+	Form       string          `json:"form,omitempty"` // a later version of the format
 	Line       int             `json:"line"`
 	Identity   *Identity       `json:"identity,omitempty"` // of a testcase
 	Action     plan.Action     `json:"action"`
@@ -85,13 +86,13 @@ type Evaluator struct {
 }
 
 // Of reads the ledger's entries of a planned case.
-func Of(ctx context.Context, book *ledger.Ledger, row plan.Row) (Case, error) {
+func Explain(ctx context.Context, store *ledger.Ledger, row plan.Row) (Case, error) {
 	c, digests := row.HeadCase, row.HeadDigests
 	if c == nil {
 		c, digests = row.BaseCase, row.BaseDigests
 	}
 	out := Case{
-		Key: row.Key, File: c.Origin.File, Line: c.Origin.Line, Action: row.Action,
+		Key: row.Key, File: c.Origin.File, Form: c.Form, Line: c.Origin.Line, Action: row.Action,
 		Reasons: append([]plan.Reason{}, row.Reasons...), Digests: Digests{digests.E, digests.J, digests.D, digests.Parts()},
 		Inputs: []Input{}, Samples: []Sample{}, Judgements: []Judgement{}, Calls: []Call{}, Evaluator: []Evaluator{},
 	}
@@ -102,20 +103,20 @@ func Of(ctx context.Context, book *ledger.Ledger, row plan.Row) (Case, error) {
 		out.Evaluator = append(out.Evaluator, Evaluator{ev.Name, ev.Spec.Kind(), ev.Spec, ev.Rule})
 	}
 	out.scale = schema.ShownScale(c.Dialect)
-	return out, out.read(ctx, book, digests)
+	return out, out.read(ctx, store, digests)
 }
 
 // SamplesOf reads what the ledger has of the samples under the digests of a case.
-func SamplesOf(ctx context.Context, book *ledger.Ledger, digests plan.Digests) ([]Sample, error) {
+func SamplesOf(ctx context.Context, store *ledger.Ledger, digests plan.Digests) ([]Sample, error) {
 	var out Case
-	err := out.read(ctx, book, digests)
+	err := out.read(ctx, store, digests)
 	return out.Samples, err
 }
 
 // read adds what the ledger has under the digests.
-func (out *Case) read(ctx context.Context, book *ledger.Ledger, digests plan.Digests) error {
+func (out *Case) read(ctx context.Context, store *ledger.Ledger, digests plan.Digests) error {
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
-	decided, err := book.Decided(ctx, scope, []string{digests.D})
+	decided, err := store.Decided(ctx, scope, []string{digests.D})
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (out *Case) read(ctx context.Context, book *ledger.Ledger, digests plan.Dig
 		parts = variantsOf(digests, d.Result)
 	}
 	for _, part := range parts {
-		if err := out.gather(ctx, book, part); err != nil {
+		if err := out.gather(ctx, store, part); err != nil {
 			return err
 		}
 	}
@@ -150,15 +151,15 @@ func variantsOf(d plan.Digests, r verdict.Result) []variant {
 		}
 	}
 	if r.Comparison != nil {
-		parts = append(parts, variant{d.Rival(), "prompt B", []string{d.Comparison().J}})
+		parts = append(parts, variant{d.Alternative(), "prompt B", []string{d.Comparison().J}})
 	}
 	return parts
 }
 
 // gather reads what the ledger has of a variant.
-func (out *Case) gather(ctx context.Context, book *ledger.Ledger, part variant) error {
+func (out *Case) gather(ctx context.Context, store *ledger.Ledger, part variant) error {
 	scope, digests := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}, part.digests
-	executions, next, err := book.Executions(ctx, scope, digests.E)
+	executions, next, err := store.Executions(ctx, scope, digests.E)
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (out *Case) gather(ctx context.Context, book *ledger.Ledger, part variant) 
 	slices.Sort(ordinals)
 	for _, ordinal := range ordinals {
 		for _, digest := range append([]string{digests.E, digests.J}, part.besides...) {
-			calls, err := book.Calls(ctx, scope, digest, ordinal)
+			calls, err := store.Calls(ctx, scope, digest, ordinal)
 			if err != nil {
 				return err
 			}
@@ -179,7 +180,7 @@ func (out *Case) gather(ctx context.Context, book *ledger.Ledger, part variant) 
 			}
 		}
 	}
-	judgements, err := book.Judgements(ctx, scope, digests.J)
+	judgements, err := store.Judgements(ctx, scope, digests.J)
 	for _, j := range judgements {
 		out.Judgements = append(out.Judgements, Judgement{part.name, j.Sample})
 	}

@@ -26,7 +26,7 @@ func Find(p *plan.Plan, problems []schema.Problem, key, folder string) (plan.Row
 	named := choice.Named([]string{key}, folder)
 	var rows []plan.Row
 	for _, r := range p.Rows {
-		if kase := cmp.Or(r.Head, r.Base); kase != nil && named(kase) {
+		if tc := cmp.Or(r.Head, r.Base); tc != nil && named(tc) {
 			rows = append(rows, r)
 		}
 	}

@@ -10,22 +10,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/identity"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// An Identity is what a database would keep of a case besides its definition:
-// the fields that the testcase format calls generated.
-type Identity struct {
-	// ID is the one that the definition carries, else the UUIDv5 of repository
-	// and key.
-	ID string `json:"id"`
-	// Created is when the first commit was made that has the case, and Updated
-	// when the last one was that changed it. null where the history at hand does
-	// not say.
-	Created *time.Time `json:"created_at"`
-	Updated *time.Time `json:"updated_at"`
-}
+// An Identity is what a database would keep of a case besides its definition.
+type Identity = identity.Identity
 
 // A History is what is known of the past of a repository.
 type History struct {
@@ -42,36 +35,103 @@ type History struct {
 type Version struct {
 	FS fs.FS
 	At time.Time
+
+	cases map[string]*schema.Case // those of the file by key, once they are read
 }
 
 // IdentityAt finds out who a case is from the commits up to HEAD.
 func IdentityAt(ctx context.Context, repo *gitrepo.Repository, c *schema.Case, settings schema.Settings) (*Identity, error) {
+	past, err := historyOf(ctx, repo, c.Origin.File, settings)
+	if err != nil {
+		return nil, err
+	}
+	return Identify(ctx, &c.CaseInfo, past)
+}
+
+// AddIdentities adds to the rows of testcases who the cases are, from the commits up
+// to HEAD. Every version of a file is read once for all of its cases.
+func AddIdentities(ctx context.Context, repo *gitrepo.Repository, rows []report.Row, found *plan.Plan, settings schema.Settings) error {
+	heads := map[string]*schema.CaseInfo{}
+	for _, row := range found.Rows {
+		if row.Head != nil {
+			heads[row.Key] = row.Head
+		}
+	}
+	pasts := map[string]History{}
+	for i := range rows {
+		c := heads[rows[i].Key]
+		if c == nil || c.Dialect != schema.DialectTestcase {
+			continue
+		}
+		file := c.Origin.File
+		past, known := pasts[file]
+		if !known {
+			var err error
+			if past, err = historyOf(ctx, repo, file, settings); err != nil {
+				return err
+			}
+			pasts[file] = past
+		}
+		var err error
+		if rows[i].Identity, err = Identify(ctx, c, past); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// historyOf is what the commits up to HEAD say of a file.
+func historyOf(ctx context.Context, repo *gitrepo.Repository, file string, settings schema.Settings) (History, error) {
 	past := History{Repository: repo.Name(), Settings: settings, Whole: true}
 	if repo.Unborn() {
-		return Identify(ctx, c, past)
+		return past, nil
 	}
 	head, err := repo.Resolve(ctx, "HEAD")
 	if err != nil {
-		return nil, err
+		return past, err
 	}
-	versions, whole, err := repo.Versions(ctx, head, c.Origin.File)
+	return historyAt(ctx, repo, Place{repo.Name(), head}, origin{file, settings})
+}
+
+// A Place is a commit of a repository, which is owner/name or empty.
+type Place struct{ Repository, Commit string }
+
+// An origin is a file of definitions, and how it is read.
+type origin struct {
+	file     string
+	settings schema.Settings
+}
+
+// IdentityOf finds out who a case is from the commits up to one.
+func IdentityOf(ctx context.Context, repo *gitrepo.Repository, at Place, c *schema.Case, settings schema.Settings) (*Identity, error) {
+	past, err := historyAt(ctx, repo, at, origin{c.Origin.File, settings})
 	if err != nil {
 		return nil, err
+	}
+	return Identify(ctx, &c.CaseInfo, past)
+}
+
+// historyAt is what the commits up to one say of a file.
+func historyAt(ctx context.Context, repo *gitrepo.Repository, at Place, of origin) (History, error) {
+	past := History{Repository: at.Repository, Settings: of.settings, Whole: true}
+	versions, whole, err := repo.Versions(ctx, at.Commit, of.file)
+	if err != nil {
+		return past, err
 	}
 	past.Whole = whole
 	for _, v := range versions {
 		tree, err := repo.FS(v.Commit)
 		if err != nil {
-			return nil, err
+			return past, err
 		}
 		past.Versions = append(past.Versions, Version{FS: tree, At: v.At})
 	}
-	return Identify(ctx, c, past)
+	return past, nil
 }
 
 // Identify finds out who a case is. The case is read in every version of its
 // file: another case of the file may have changed.
-func Identify(ctx context.Context, c *schema.Case, h History) (*Identity, error) {
+func Identify(ctx context.Context, c *schema.CaseInfo, h History) (*Identity, error) {
 	id := &Identity{ID: c.Labels.ID}
 	if id.ID == "" {
 		id.ID = uuid.NewSHA1(uuid.NameSpaceURL, []byte(h.Repository+"/"+c.Key)).String()
@@ -79,7 +139,7 @@ func Identify(ctx context.Context, c *schema.Case, h History) (*Identity, error)
 	var next *schema.Case // as the version after the one at hand has it
 	for i := range h.Versions {
 		v := &h.Versions[i]
-		now, err := at(ctx, v.FS, c, h.Settings)
+		now, err := v.caseAt(ctx, c, h.Settings)
 		if err != nil {
 			return nil, err
 		}
@@ -100,18 +160,19 @@ func Identify(ctx context.Context, c *schema.Case, h History) (*Identity, error)
 	return id, nil
 }
 
-// at is the case in a tree; nil where it is not there.
-func at(ctx context.Context, tree fs.FS, c *schema.Case, settings schema.Settings) (*schema.Case, error) {
-	loaded, err := load.Load(ctx, tree, load.Options{Settings: settings, Files: []string{c.Origin.File}})
-	if err != nil {
-		return nil, fmt.Errorf("load an earlier %s: %w", c.Origin.File, err)
-	}
-	for _, one := range loaded.Cases {
-		if one.Key == c.Key {
-			return one, nil
+// caseAt is the case in a version; nil where it is not there.
+func (v *Version) caseAt(ctx context.Context, c *schema.CaseInfo, settings schema.Settings) (*schema.Case, error) {
+	if v.cases == nil {
+		loaded, err := load.Load(ctx, v.FS, load.Options{Settings: settings, Files: []string{c.Origin.File}})
+		if err != nil {
+			return nil, fmt.Errorf("load an earlier %s: %w", c.Origin.File, err)
+		}
+		v.cases = map[string]*schema.Case{}
+		for _, one := range loaded.Cases {
+			v.cases[one.Key] = one
 		}
 	}
-	return nil, nil
+	return v.cases[c.Key], nil
 }
 
 // same reports whether two versions of a case differ at most in their place.

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestIdentify follows one case of a file through its versions: what happens to
-// the other case, and where the case stands, is no change of it.
+// the other case, and where the case stands, is not a change of it.
 func TestIdentify(t *testing.T) {
 	const file = "test_definitions/desk.yaml"
 	day := func(n int) time.Time { return time.Date(2026, 3, n, 9, 0, 0, 0, time.UTC) }
@@ -59,7 +59,7 @@ func TestIdentify(t *testing.T) {
 		"the name before was not": {[]Version{on(6, a), on(5, b)}, false, 6, 6},
 	} {
 		h := History{Repository: "octo/demo", Settings: settings, Versions: tt.versions, Whole: !tt.partial}
-		got, err := Identify(t.Context(), desk(t, on(9, a+b)), h)
+		got, err := Identify(t.Context(), &desk(t, on(9, a+b)).CaseInfo, h)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestIdentify(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{a + b: "961f3bef-8e23-5acd-9c52-70f989d676ab", exported: "0f8fad5b-d9cb-469f-a165-70867728950e"} {
-		got, err := Identify(t.Context(), desk(t, on(9, text)), History{Repository: "octo/demo"})
+		got, err := Identify(t.Context(), &desk(t, on(9, text)).CaseInfo, History{Repository: "octo/demo"})
 		if err != nil || got.ID != want {
 			t.Errorf("id %s, want %s; %v", got.ID, want, err)
 		}

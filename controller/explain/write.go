@@ -66,6 +66,9 @@ func (x Case) Write(w io.Writer, more Detail) error {
 // writeHead writes which case it is, and its verdict.
 func writeHead(b *strings.Builder, x Case) {
 	fmt.Fprintf(b, "%s\n  %s:%d\n", x.Key, x.File, x.Line)
+	if x.Form != "" {
+		fmt.Fprintf(b, "  in the form of %s\n", x.Form)
+	}
 	if id := x.Identity; id != nil {
 		fmt.Fprintf(b, "  id %s%s%s\n", textfmt.Line(id.ID), day(", created ", id.Created), day(", updated ", id.Updated))
 	}

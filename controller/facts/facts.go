@@ -17,7 +17,7 @@ import (
 // Of returns what counts of a target as a checkout has it: its identity, with the
 // digests of credentials under the salt, and the lines of a recording. The error is
 // that of reading the recording.
-func Of(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {
+func Collect(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {
 	out := plan.Target{Agent: !t.RunsTools(), Images: t.TakesImages(), Ends: slices.Sorted(slices.Values(t.EndsConversation))}
 	if p := t.Price; p != nil {
 		out.Price = fmt.Sprintf("%v in, %v out", p.Input, p.Output)

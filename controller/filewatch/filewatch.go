@@ -1,10 +1,10 @@
 // Package filewatch reports that files below some folders may have changed, and
 // which, once the changes have settled.
 //
-// Most callers want [Open] and then [Watcher.Next]. What it gives are hints:
-// the receiver compares contents, since an editor writes a file three
-// times to save it once, and events are lost. A hint for everything comes when
-// they were, and from time to time.
+// Most callers want [Open] and then [Watcher.Next]. It returns hints: the
+// receiver compares contents, since an editor writes a file three times to save
+// it once, and events are lost. A hint for everything comes when they were, and
+// from time to time.
 package filewatch
 
 import (

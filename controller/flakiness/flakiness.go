@@ -40,14 +40,14 @@ type Finding struct {
 const batch = 512
 
 // Find returns what the scope may know of the subjects, in their order.
-func Find(ctx context.Context, book *ledger.Ledger, scope ledger.Scope, subjects []Subject) ([]Finding, error) {
+func Find(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, subjects []Subject) ([]Finding, error) {
 	found := make([]Finding, 0, len(subjects))
 	for some := range slices.Chunk(subjects, batch) {
 		asks := make([]history.Ask, len(some))
 		for i, s := range some {
 			asks[i] = history.Ask{Case: s.Case, Digests: s.Digests, Until: forever, Most: Most}
 		}
-		stored, err := history.Read(ctx, book, scope, asks)
+		stored, err := history.Read(ctx, store, scope, asks)
 		if err != nil {
 			return nil, err
 		}
@@ -76,12 +76,12 @@ var forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // Explain adds to a flaky case what its samples took, and what the target replied where
 // the case disagrees.
-func Explain(ctx context.Context, book *ledger.Ledger, scope ledger.Scope, s Subject, c *flaky.Case) error {
-	executions, _, err := book.Executions(ctx, scope, s.Digests.E)
+func Explain(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, s Subject, c *flaky.Case) error {
+	executions, _, err := store.Executions(ctx, scope, s.Digests.E)
 	if err != nil {
 		return err
 	}
-	judged, err := book.Judgements(ctx, scope, s.Digests.J)
+	judged, err := store.Judgements(ctx, scope, s.Digests.J)
 	if err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ func Explain(ctx context.Context, book *ledger.Ledger, scope ledger.Scope, s Sub
 
 // Mark notes in the input of a report which of the cases that the change affects are
 // flaky: at base, or at head where there is no base.
-func Mark(ctx context.Context, book *ledger.Ledger, in *report.Input, trust, baseTrust ledger.Trust) error {
-	if book == nil {
+func Mark(ctx context.Context, store *ledger.Ledger, in *report.Input, trust, baseTrust ledger.Trust) error {
+	if store == nil {
 		return nil
 	}
 	var subjects [2][]Subject
@@ -125,7 +125,7 @@ func Mark(ctx context.Context, book *ledger.Ledger, in *report.Input, trust, bas
 	}
 	in.Flaky = map[string]*flaky.Case{}
 	for side, by := range [2]ledger.Trust{baseTrust, trust} {
-		found, err := Find(ctx, book, ledger.Scope{Trust: by}, subjects[side])
+		found, err := Find(ctx, store, ledger.Scope{Trust: by}, subjects[side])
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 // keep their order.
 func TestFindAmongMany(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	book := ledgertest.Open(t, ledger.Config{Now: func() time.Time { return now }})
+	store := ledgertest.Open(t, ledger.Config{Now: func() time.Time { return now }})
 	base := ledger.Trust{Level: ledger.LevelBase, Repository: "octo/demo"}
 	one := &schema.Case{CaseInfo: schema.CaseInfo{Key: "a"}, Evaluators: []schema.Evaluator{
 		{Name: "equal", Spec: evaluator.Keyword{}, Weight: 1, Rule: schema.Rule{Threshold: 0.8}},
@@ -32,7 +32,7 @@ func TestFindAmongMany(t *testing.T) {
 	for _, i := range []int{3, known} {
 		for ordinal, score := range []float64{1, 0, 1, 0, 1, 0} {
 			now = now.Add(time.Hour)
-			err := book.Save(t.Context(), ledger.Outcome{
+			err := store.Save(t.Context(), ledger.Outcome{
 				Trust: base, Digests: digests(i), Case: "a",
 				Executions: []ledger.Execution{{Ordinal: ordinal, Transcript: verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: "x"}}}}},
 				Samples: []ledger.Judgement{{Sample: verdict.Sample{Ordinal: ordinal, Measurements: []verdict.Measurement{
@@ -48,7 +48,7 @@ func TestFindAmongMany(t *testing.T) {
 	for i := range subjects {
 		subjects[i] = flakiness.Subject{Name: fmt.Sprint(i), Case: one, Digests: digests(i)}
 	}
-	found, err := flakiness.Find(t.Context(), book, ledger.Scope{Trust: base}, subjects)
+	found, err := flakiness.Find(t.Context(), store, ledger.Scope{Trust: base}, subjects)
 	if err != nil || len(found) != len(subjects) {
 		t.Fatal(err, len(found))
 	}

@@ -313,7 +313,7 @@ func parseKey(pem Token) (*rsa.PrivateKey, error) {
 	text := strings.ReplaceAll(string(pem), `\n`, "\n")
 	key, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(text))
 	if err != nil {
-		return nil, errors.New("it is no RSA key in PEM; take the file that GitHub gave out when the key was made")
+		return nil, errors.New("it is not an RSA key in PEM; take the file that GitHub gave out when the key was made")
 	}
 	return key, nil
 }

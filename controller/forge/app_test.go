@@ -102,7 +102,7 @@ func TestAppTokens(t *testing.T) {
 		t.Errorf("comments %+v", got)
 	}
 	if len(w.seen) != 2 {
-		t.Errorf("told of %d tokens", len(w.seen))
+		t.Errorf("told about %d tokens", len(w.seen))
 	}
 	if login, err := w.client.Login(t.Context()); err != nil || login != "gavel-judge[bot]" {
 		t.Errorf("login %q, %v", login, err)
@@ -196,7 +196,7 @@ func TestAppErrors(t *testing.T) {
 	}{
 		"no key": {func(_ *appWorld, cfg *forge.AppConfig) {
 			cfg.Key = func() (forge.Token, error) { return "s3cret-key", nil }
-		}, forgetest.Fault{}, "no RSA key in PEM"},
+		}, forgetest.Fault{}, "not an RSA key in PEM"},
 		"not installed": {func(*appWorld, *forge.AppConfig) {}, forgetest.Fault{Path: "/installation", Status: 404}, "not installed in octo/demo"},
 		"another App":   {func(_ *appWorld, cfg *forge.AppConfig) { cfg.ID = 6 }, forgetest.Fault{}, "as the App 6"},
 		"odd answer":    {func(*appWorld, *forge.AppConfig) {}, forgetest.Fault{Path: "/access_tokens", Status: 201, Body: `{"token": "ghs_s3cret", "expires_at": 5}`}, "not JSON of the expected form"},

@@ -54,7 +54,7 @@ func TestComments(t *testing.T) {
 }
 
 // TestRecentComments lists those of a whole repository, for free where there
-// are no new ones.
+// are not new ones.
 func TestRecentComments(t *testing.T) {
 	for name, base := range map[string]string{"GitHub": "", "Gitea": "/api/v1"} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestRecentComments(t *testing.T) {
 	}
 }
 
-// TestOddComments: null and missing fields are no reason to stop.
+// TestOddComments: null and missing fields are not a reason to stop.
 func TestOddComments(t *testing.T) {
 	f := forgetest.New(t)
 	f.Inject(forgetest.Fault{Path: "/comments", Status: 200, Body: `[{"id": 2, "body": null, "user": null}, {"id": 1, "pull_request_url": "https://x/pulls/9", "issue_url": ""}]`})

@@ -84,9 +84,9 @@ type wireEvent struct {
 }
 
 // ReadEvent reads the file that a CI job finds at GITHUB_EVENT_PATH;
-// eventName is GITHUB_EVENT_NAME. It accepts up to 25 MiB. Whatever the file
-// holds, the Event it returns without an error has commit ids, branch names
-// and repository names that are safe to put into a path or a command.
+// eventName is GITHUB_EVENT_NAME. It accepts up to 25 MiB. The Event that it
+// returns without an error has commit ids, branch names and repository names
+// that are safe in a path or a command, whatever the file holds.
 func ReadEvent(path, eventName string) (Event, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -144,7 +144,7 @@ func TestReadEventRefuses(t *testing.T) {
 		})
 	}
 	if _, err := ReadEvent(filepath.Join(t.TempDir(), "absent"), EventPush); err == nil {
-		t.Error("an absent file is no event")
+		t.Error("an absent file is not an event")
 	}
 }
 

@@ -149,7 +149,7 @@ func TestDenied(t *testing.T) {
 				t.Errorf("the error repeats the token or an escape: %q", err)
 			}
 			if n := len(f.Requests()); n != 1 {
-				t.Errorf("%d requests: a refusal is no reason to ask again", n)
+				t.Errorf("%d requests: a refusal is not a reason to ask again", n)
 			}
 		})
 	}
@@ -255,7 +255,7 @@ func TestPatienceEnds(t *testing.T) {
 	}
 }
 
-// TestLastRequestOfTheHour: an answer after which nothing remains is no reason
+// TestLastRequestOfTheHour: an answer after which nothing remains is not a reason
 // to refuse the next request without asking, nor is a refusal that says so
 // about something else.
 func TestLastRequestOfTheHour(t *testing.T) {

@@ -13,7 +13,9 @@ import (
 type Hint struct {
 	// Delivery is the forge's id of the message, for logs.
 	Delivery string
-	Event    string
+	// Trace is the traceparent of the step that took the message, or empty.
+	Trace string
+	Event string
 	// Repository is the numeric id, which survives renames; 0 where the event
 	// concerns an installation and with it every repository.
 	Repository int64

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 )
 
-// A slow forge takes a second for every answer and counts what is under way.
+// A slow forge takes a second for every answer and counts what is in progress.
 type slow struct {
 	mu sync.Mutex
 	// The fields below are guarded by mu.
@@ -44,7 +44,8 @@ func (s *slow) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // TestOneWriteInFlight for each credential, whatever kind of write it is, and
-// reads beside it. Who is told to wait is not overtaken by another write.
+// reads next to it. A write that is told to wait is not overtaken by another
+// one.
 func TestOneWriteInFlight(t *testing.T) {
 	for name, tt := range map[string]struct {
 		refuse int

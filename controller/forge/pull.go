@@ -33,6 +33,8 @@ type Pull struct {
 	Fork  bool
 	Open  bool
 	Draft bool
+	// Title is what people call it, in its author's words.
+	Title string
 	// Private reports whether Repo is private.
 	Private bool
 }
@@ -44,6 +46,7 @@ type wirePull struct {
 	Number int      `json:"number"`
 	State  string   `json:"state"`
 	Draft  bool     `json:"draft"`
+	Title  string   `json:"title"`
 	User   wireUser `json:"user"`
 	Head   wireSide `json:"head"`
 	Base   wireSide `json:"base"`
@@ -68,7 +71,7 @@ func (w wirePull) pull() (Pull, error) {
 		return Pull{}, errors.New("pull_request.number is missing")
 	}
 	p := Pull{
-		Number: w.Number, Author: w.User.Login, AuthorID: w.User.ID, Bot: w.User.user().Bot, Draft: w.Draft, Open: w.State == "open",
+		Number: w.Number, Author: w.User.Login, AuthorID: w.User.ID, Bot: w.User.user().Bot, Draft: w.Draft, Title: w.Title, Open: w.State == "open",
 		HeadSHA: w.Head.SHA, HeadRef: w.Head.Ref, BaseSHA: w.Base.SHA, BaseRef: w.Base.Ref,
 	}
 	if w.Base.Repo == nil {

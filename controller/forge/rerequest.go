@@ -22,7 +22,7 @@ func (w *wireHint) rerequested(hint Hint) (Hint, error) {
 	return hint, checkSHA("head_sha", hint.Rerequested)
 }
 
-// A Rerequest is a completed check run that somebody asked for anew, and that nobody
+// A Rerequest is a completed check run that somebody asked for again, and that nobody
 // answered yet.
 type Rerequest struct {
 	// ExternalID is what its writer called it.
@@ -49,7 +49,7 @@ type wireChecks struct {
 	} `json:"check_runs"`
 }
 
-// Rerequests lists the check runs of a name that are wanted anew at a commit. The
+// Rerequests lists the check runs of a name that are wanted again at a commit. The
 // forge keeps the wish in the suite that they are in: it is queued again and has
 // no conclusion, while they stay as they are. A suite without any is queued since
 // the commit was pushed, which asks for nothing.

@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
-// complete writes a check run that is over, or writes the one with an id anew.
+// complete writes a check run that is over, or writes the one with an id again.
 func complete(t *testing.T, c *forge.Client, sha, name, externalID string, id int64) int64 {
 	t.Helper()
 	status, conclusion := "completed", "success"
@@ -36,7 +36,7 @@ func complete(t *testing.T, c *forge.Client, sha, name, externalID string, id in
 
 func TestRerequests(t *testing.T) {
 	w := newAppWorld(t, nil)
-	w.forge.AddApp(t, forgetest.App{ID: 6, Slug: "another"}) // its suite stays queued for ever
+	w.forge.AddApp(t, forgetest.App{ID: 6, Slug: "another"}) // its suite stays queued forever
 	sha := fmt.Sprintf("%040x", 9)
 	w.forge.AddPull(forgetest.Pull{Number: 9, HeadSHA: sha, HeadRef: "topic", BaseSHA: fmt.Sprintf("%040x", 1)})
 	want := func(when string, want ...forge.Rerequest) {
@@ -63,7 +63,7 @@ func TestRerequests(t *testing.T) {
 	complete(t, w.client, sha, "gavel/report", "", id)
 	want("written once more", forge.Rerequest{ExternalID: "a", Branch: "topic"})
 	complete(t, w.client, sha, "gavel/report", "c", 0)
-	want("made anew")
+	want("made again")
 	for n := range 100 {
 		complete(t, w.client, sha, "gavel/report", fmt.Sprint("c", n), 0)
 	}
@@ -94,14 +94,14 @@ func TestRerequestsOfAJob(t *testing.T) {
 	w.forge.Rerequest(sha)
 	want("asked for", forge.Rerequest{ExternalID: "a"})
 	complete(t, w.client, sha, "gavel/report", "b", 0)
-	want("asked for, beside a run of another App", forge.Rerequest{ExternalID: "a"})
+	want("asked for, in addition to a run of another App", forge.Rerequest{ExternalID: "a"})
 	options := github.CreateCheckRunOptions{Name: "gavel/report", HeadSHA: sha, Status: github.String("in_progress")}
 	if _, _, err := job.REST().Checks.CreateCheckRun(t.Context(), demo.Owner, demo.Name, options); err != nil {
 		t.Fatal(err)
 	}
-	want("under way")
+	want("in progress")
 	w.forge.Rerequest(sha)
-	want("asked for while it is under way", forge.Rerequest{ExternalID: "b"}, forge.Rerequest{ExternalID: "a"})
+	want("asked for while it is in progress", forge.Rerequest{ExternalID: "b"}, forge.Rerequest{ExternalID: "a"})
 }
 
 func TestRerequestsRefused(t *testing.T) {

@@ -103,7 +103,7 @@ func (c *Client) Rights(ctx context.Context, repo Repo) (Rights, error) {
 	return r, nil
 }
 
-// misplaced adds to an error what an address of a forge that is no API takes.
+// misplaced adds to an error what an address of a forge that is not an API takes.
 func (c *Client) misplaced(err error) error {
 	base := c.transport.base
 	if isGitea(base) || strings.HasSuffix(base.Path, "/api/v3/") || strings.HasPrefix(base.Host, "api.") {

@@ -144,7 +144,7 @@ func isRepeatable(req *http.Request) bool {
 // others, for whom a limit holds, too.
 func (t *transport) send(req *http.Request, body []byte, token Token) (*http.Response, error) {
 	ctx := req.Context()
-	worth := priority.Of(ctx, t.cfg.Now())
+	worth := priority.FromContext(ctx, t.cfg.Now())
 	var waited time.Duration
 	for n := 1; ; n++ {
 		resp, err := t.inTurn(req, body, token, worth)

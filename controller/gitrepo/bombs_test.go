@@ -76,7 +76,7 @@ func TestAbuse26Bombs(t *testing.T) {
 	}
 }
 
-// TestBombsThatBaseHas are no fault of a head that leaves them as they are, and
+// TestBombsThatBaseHas are not the fault of a head that leaves them as they are, and
 // taking one away is bounded, too.
 func TestBombsThatBaseHas(t *testing.T) {
 	b := newBuilder(t)
@@ -86,10 +86,10 @@ func TestBombsThatBaseHas(t *testing.T) {
 	without := b.commit(b.tree(b.file("a", "1")))
 	r := b.open()
 	if got, err := r.Changed(t.Context(), base, head); err != nil || fmt.Sprint(got) != "[a]" {
-		t.Errorf("Changed beside a bomb = %v, %v; want a", got, err)
+		t.Errorf("Changed next to a bomb = %v, %v; want a", got, err)
 	}
 	if err := r.Within(t.Context(), base, head); err != nil {
-		t.Errorf("Within beside a bomb: %v", err)
+		t.Errorf("Within next to a bomb: %v", err)
 	}
 	_, err := r.Changed(t.Context(), base, without)
 	if over, ok := errors.AsType[*excess.Error](err); !ok || !strings.Contains(over.Message, "11111111111 paths are removed") {

@@ -166,7 +166,7 @@ func BenchmarkChanged(b *testing.B) {
 		}
 		defer r.Close()
 		for b.Loop() {
-			clear(r.dirs) // every look reads the trees anew
+			clear(r.dirs) // every look reads the trees again
 			look(b, r)
 		}
 	})

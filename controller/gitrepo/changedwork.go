@@ -32,7 +32,7 @@ func (r *Repository) ChangedWork(ctx context.Context, base string, folders []str
 
 // Differences returns the files that ChangedWork lists with the hash that git
 // would give to what they hold now, as 40 hex digits: the zero hash for what is
-// gone or is not a regular file. What git noted of the files saves reading them. An
+// gone or is not a regular file. Git's index saves reading unchanged files. An
 // empty base represents a commit without files.
 func (r *Repository) Differences(ctx context.Context, base string, folders []string) (map[string]string, error) {
 	work, err := r.WorkFS()
@@ -71,14 +71,23 @@ func (r *Repository) differences(ctx context.Context, base string, work *WorkTre
 	var err error
 	for _, folder := range folders {
 		if err = d.start(path.Clean(folder)); err != nil {
-			err = fmt.Errorf("comparing %s with the working tree: %w", folder, err)
+			err = uncompared(folder, err)
 			break
 		}
 	}
 	if waited := d.group.Wait(); err == nil && waited != nil {
-		err = fmt.Errorf("comparing %.12s with the working tree: %w", base, waited)
+		err = uncompared(fmt.Sprintf("%.12s", base), waited)
 	}
 	return d.found, err
+}
+
+// uncompared says why something is not compared, and how a file may be read that may
+// not be.
+func uncompared(what string, err error) error {
+	if denied, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(denied, fs.ErrPermission) {
+		return fmt.Errorf("%s cannot be read: %w; allow it with chmod -R u+rX %[1]s", denied.Path, fs.ErrPermission)
+	}
+	return fmt.Errorf("comparing %s with the working tree: %w", what, err)
 }
 
 // A workDiffer walks the tree of a commit and the working tree side by side,

@@ -121,19 +121,21 @@ func (r *Repository) Shallow() (bool, error) {
 func bound(dir string) *osfs.BoundOS { return osfs.New(dir, osfs.WithBoundOS()).(*osfs.BoundOS) }
 
 // A place is the location of a repository.
-type place struct {
+type location struct {
 	git, work string // work is empty where it is bare
 }
 
 // find walks from dir upwards to the first folder that is a repository.
-func find(dir string) (place, error) {
+func find(dir string) (location, error) {
 	start, err := filepath.Abs(dir)
 	if err != nil {
-		return place{}, fmt.Errorf("finding the repository of %s: %w", dir, err)
+		return location{}, fmt.Errorf("finding the repository of %s: %w", dir, err)
 	}
 	// The folder may be reached through a link; its repository is where it is.
-	if start, err = filepath.EvalSymlinks(start); err != nil {
-		return place{}, fmt.Errorf("finding the repository of %s: %w", dir, err)
+	if start, err = filepath.EvalSymlinks(start); errors.Is(err, fs.ErrNotExist) {
+		return location{}, fmt.Errorf("there is no folder %s (%w)", dir, fs.ErrNotExist)
+	} else if err != nil {
+		return location{}, fmt.Errorf("finding the repository of %s: %w", dir, err)
 	}
 	for at := start; ; at = filepath.Dir(at) {
 		found, err := look(at)
@@ -141,31 +143,31 @@ func find(dir string) (place, error) {
 			return found, err
 		}
 		if at == filepath.Dir(at) {
-			return place{}, fmt.Errorf("%s: %w here or in a folder above; run `git init` or name one", dir, ErrNoRepository)
+			return location{}, fmt.Errorf("%s: %w here or in a folder above; run `git init` or name one", dir, ErrNoRepository)
 		}
 	}
 }
 
 // look reports whether dir is the root of a working tree or a bare repository;
 // the zero place means neither.
-func look(dir string) (place, error) {
+func look(dir string) (location, error) {
 	dot := filepath.Join(dir, gitDirName)
 	info, err := os.Stat(dot)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
 		if isGitDir(dir) {
-			return place{git: dir}, nil
+			return location{git: dir}, nil
 		}
-		return place{}, nil
+		return location{}, nil
 	case err != nil:
-		return place{}, fmt.Errorf("finding the repository of %s: %w", dir, err)
+		return location{}, fmt.Errorf("finding the repository of %s: %w", dir, err)
 	case !info.IsDir():
 		git, err := pointer(dot, "gitdir: ")
-		return place{git: git, work: dir}, err
+		return location{git: git, work: dir}, err
 	case isGitDir(dot):
-		return place{git: dot, work: dir}, nil
+		return location{git: dot, work: dir}, nil
 	}
-	return place{}, nil
+	return location{}, nil
 }
 
 // isGitDir knows a repository by the three entries that git looks for.

@@ -59,7 +59,7 @@ func TestMirror(t *testing.T) {
 	m.holdsPull(t, base, other)
 }
 
-// TestMirrorHealsItself clones anew what vanished or was corrupted.
+// TestMirrorHealsItself clones again what vanished or was corrupted.
 func TestMirrorHealsItself(t *testing.T) {
 	up, _, main, pull := upstream(t)
 	url := serve(t, up, true)
@@ -150,7 +150,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestACredentialThatEnded is asked for anew, once.
+// TestACredentialThatEnded is asked for again, once.
 func TestACredentialThatEnded(t *testing.T) {
 	up, _, main, pull := upstream(t)
 	m := newMirror(t, serve(t, up, true))

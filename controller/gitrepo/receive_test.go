@@ -21,7 +21,7 @@ func allocated(do func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// TestAbuse27LargeBlobsTakeNoMemory fetches, compares and reads beside blobs of
+// TestAbuse27LargeBlobsTakeNoMemory fetches, compares and reads next to blobs of
 // zeros: whole ones, and ones that are deltas to each other.
 func TestAbuse27LargeBlobsTakeNoMemory(t *testing.T) {
 	const size = 200 << 20

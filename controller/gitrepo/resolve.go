@@ -73,7 +73,7 @@ func (r *Repository) unresolved(ref string, cause error) error {
 	if base == "HEAD" && r.unborn() {
 		return errors.New("HEAD is not a commit: the repository does not have one yet; commit first, or leave --base out")
 	}
-	names, err := r.refNames()
+	names, err := r.RefNames()
 	if err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ func (r *Repository) missing(err error) error {
 	return err
 }
 
-// refNames are the short names of all branches and tags.
-func (r *Repository) refNames() ([]string, error) {
+// RefNames are the short names of all branches and tags.
+func (r *Repository) RefNames() ([]string, error) {
 	refs, err := r.store.IterReferences()
 	if err != nil {
 		return nil, fmt.Errorf("listing branches: %w", err)

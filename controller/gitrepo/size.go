@@ -9,8 +9,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 )
 
-// objectSize is how many bytes an object has. The caller holds the lock. What
-// go-git has for it leaves a file open with every loose object, and does not
+// objectSize is how many bytes an object has. The caller holds the lock. The
+// method of go-git leaves a file open with every loose object, and does not
 // look into alternates.
 func (r *Repository) objectSize(h plumbing.Hash) (int64, error) {
 	size, err := r.looseSize(h)

@@ -123,7 +123,7 @@ func filled(b *testing.B, n int) (*ledger.Ledger, []plan.Digests) {
 }
 
 // BenchmarkKnown asks about 10,000 cases: decided ones, such as have to be
-// decided anew, and such that nothing is known of.
+// decided again, and such that nothing is known of.
 func BenchmarkKnown(b *testing.B) {
 	l, all := filled(b, 10_000)
 	redecide, unknown := slices.Clone(all), slices.Clone(all)

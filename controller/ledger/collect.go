@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -45,12 +44,12 @@ func (r *Removed) add(o Removed) {
 // steps is in how many steps what is too much is removed.
 const steps = 16
 
-// Collect removes what is old and not needed, and makes the file smaller. What
-// a run in progress wants is needed, too.
+// Collect removes what is old and not needed, and makes the file smaller.
+// Entries that a run in progress wants are needed, too.
 func (l *Ledger) Collect(ctx context.Context, c Collection) (Removed, error) {
 	removed, err := l.collect(ctx, c)
 	if err == nil && !c.DryRun && removed != (Removed{}) {
-		err = l.shrink(ctx)
+		err = l.store.Shrink(ctx)
 	}
 	return removed, l.store.Fault("remove what is old", err)
 }
@@ -62,7 +61,7 @@ func (l *Ledger) collect(ctx context.Context, c Collection) (Removed, error) {
 	}
 	var times string
 	err = l.store.Submit(ctx, func(t *store.Tx) error {
-		return t.Row("SELECT json_group_array(created) FROM (SELECT created FROM samples ORDER BY created)").Scan(&times)
+		return t.Row("SELECT json_group_array(created) FROM (SELECT created FROM samples ORDER BY created) AS s").Scan(&times)
 	})
 	var created []int64
 	if err := errors.Join(err, json.Unmarshal([]byte(times), &created)); err != nil {
@@ -161,7 +160,11 @@ var removals = []removal{
 
 // from removes rows of a table by a column.
 func from(table, column string) func(*store.Tx, string) (int64, error) {
-	text := "DELETE FROM " + table + " WHERE " + column + " IN (SELECT value FROM json_each(?))"
+	value := "CAST(value AS BIGINT)"
+	if table == "deliveries" {
+		value = "value"
+	}
+	text := "DELETE FROM " + table + " WHERE " + column + " IN (SELECT " + value + " FROM json_each(?))"
 	return func(t *store.Tx, ids string) (int64, error) { return t.Change(text, ids) }
 }
 
@@ -240,17 +243,7 @@ func (s *sweep) all(transact func(func(*store.Tx) error) error, removed *Removed
 // follow.
 func (s *sweep) pick(t *store.Tx, r removal, after any) (ids string, last any, more bool, err error) {
 	var n int
-	err = t.Row("SELECT json_group_array(id), count(*), coalesce(max(id), ?4) FROM ("+r.pick+" ORDER BY id LIMIT ?5)",
+	err = t.Row("SELECT json_group_array(id), count(*), coalesce(max(id), ?4) FROM ("+r.pick+" ORDER BY id LIMIT ?5) AS picked",
 		s.Before.UnixMilli(), s.needed, s.over, after, atOnce).Scan(&ids, &n, &last)
 	return ids, last, n == atOnce, err
-}
-
-// shrink gives back to the disk what is free in the file.
-func (l *Ledger) shrink(ctx context.Context) error {
-	for _, text := range []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
-		if _, err := l.store.DB().ExecContext(ctx, text); err != nil {
-			return fmt.Errorf("make the file smaller: %w", err)
-		}
-	}
-	return nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // full saves a case with its journal.
-func (k *book) full(trust ledger.Trust, name string) plan.Digests {
+func (k *fixture) full(trust ledger.Trust, name string) plan.Digests {
 	k.t.Helper()
 	d := digestsOf(name)
 	k.save(outcome(trust, d, 0, name))
@@ -27,7 +27,7 @@ func (k *book) full(trust ledger.Trust, name string) plan.Digests {
 	return d
 }
 
-func (k *book) collect(c ledger.Collection, want ledger.Removed) {
+func (k *fixture) collect(c ledger.Collection, want ledger.Removed) {
 	k.t.Helper()
 	dry := c
 	dry.DryRun = true
@@ -40,7 +40,7 @@ func (k *book) collect(c ledger.Collection, want ledger.Removed) {
 }
 
 func testCollect(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	needed, old, wanted := k.full(base, "needed"), k.full(base, "old"), k.full(base, "wanted")
 	open, closed := k.full(pull7, "open"), k.full(pull8, "closed")
 	// The needed sample was judged by another rubric once, and the open pull
@@ -85,7 +85,7 @@ func testCollect(t *testing.T, b backend) {
 }
 
 func testCollectBySize(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	var last plan.Digests
 	for i := range 64 {
 		k.now = epoch.Add(time.Duration(i) * time.Minute)
@@ -101,7 +101,8 @@ func testCollectBySize(t *testing.T, b backend) {
 	k.check(err)
 	after, err := k.Counts(t.Context())
 	k.check(err)
-	if after.Bytes > half || after.Bytes < half/2 || after.Samples+removed.Samples != 64 || after.Free != 0 {
+	name := k.Store().Path() // a file gives back what is free; PostgreSQL uses it again
+	if after.Bytes > half || after.Bytes < half/2 || after.Samples+removed.Samples != 64 || after.Free != 0 && !strings.HasPrefix(name, "postgres:") {
 		t.Errorf("%+v became %+v, removed %+v", before, after, removed)
 	}
 	k.wantSeen(ledger.Scope{Trust: base}, digestsOf("0"), one("0"))
@@ -110,7 +111,7 @@ func testCollectBySize(t *testing.T, b backend) {
 }
 
 func testCollectRuns(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	n := 0
 	report := func(pull int, items ...string) {
 		t.Helper()
@@ -155,7 +156,7 @@ func testCollectRuns(t *testing.T, b backend) {
 }
 
 // verify decides by what the rules say of a digest; nil knows none.
-func (k *book) verify(rules map[string]verdict.Result) ledger.Verification {
+func (k *fixture) verify(rules map[string]verdict.Result) ledger.Verification {
 	k.t.Helper()
 	v, err := k.Verify(k.t.Context(), func(d string, samples []verdict.Sample) (verdict.Result, bool) {
 		if len(samples) != 1 {
@@ -169,7 +170,7 @@ func (k *book) verify(rules map[string]verdict.Result) ledger.Verification {
 }
 
 func testVerify(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	good, bad := k.full(base, "good"), k.full(pull7, "bad")
 	k.full(operator, "unknown")
 	right := decision(1, "good").Result
@@ -185,7 +186,7 @@ func testVerify(t *testing.T, b backend) {
 }
 
 func testExport(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	d := k.full(base, "case")
 	k.check(k.SaveReport(t.Context(), ledger.Run{ID: "r", Started: epoch, Report: []byte(`{"gate":"pass"}`)}))
 	var kinds []string

@@ -25,7 +25,7 @@ func command(comment int64, verb, argument string) ledger.Command {
 // testCommands takes each comment once, whoever else does, and keeps all that
 // is known of it.
 func testCommands(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	var first atomic.Int32
 	var group sync.WaitGroup
 	for range 8 {
@@ -78,9 +78,9 @@ func testCommands(t *testing.T, b backend) {
 	}
 }
 
-// testHeads keeps when each was first seen, and tells of those before.
+// testHeads keeps when each was first seen, and returns those before.
 func testHeads(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	want := map[string]time.Time{}
 	for i, head := range []string{"aaa", "bbb", "aaa", "ccc"} {
 		k.now = epoch.Add(time.Duration(i) * time.Minute)

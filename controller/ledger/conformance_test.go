@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -26,6 +27,15 @@ type backend struct {
 func TestSQLite(t *testing.T) {
 	conformance(t, backend{
 		empty: func(t *testing.T) string { return t.TempDir() + "/ledger.db" },
+		open: func(t *testing.T, store string, now func() time.Time) *ledger.Ledger {
+			return ledgertest.Open(t, ledger.Config{Path: store, Now: now})
+		},
+	})
+}
+
+func TestPostgres(t *testing.T) {
+	conformance(t, backend{
+		empty: func(t *testing.T) string { return postgrestest.URL(t) },
 		open: func(t *testing.T, store string, now func() time.Time) *ledger.Ledger {
 			return ledgertest.Open(t, ledger.Config{Path: store, Now: now})
 		},
@@ -76,15 +86,15 @@ func conformance(t *testing.T, b backend) {
 	}
 }
 
-// A book is a ledger with short ways to write and read one case.
-type book struct {
+// A fixture is a ledger with short ways to write and read one case.
+type fixture struct {
 	*ledger.Ledger
 	t   *testing.T
 	now time.Time
 }
 
-func newBook(t *testing.T, b backend) *book {
-	k := &book{t: t, now: epoch}
+func newFixture(t *testing.T, b backend) *fixture {
+	k := &fixture{t: t, now: epoch}
 	k.Ledger = b.open(t, b.empty(t), func() time.Time { return k.now })
 	return k
 }
@@ -126,7 +136,7 @@ func outcome(trust ledger.Trust, d plan.Digests, ordinal int, text string) ledge
 	}
 }
 
-func (k *book) save(o ledger.Outcome) {
+func (k *fixture) save(o ledger.Outcome) {
 	k.t.Helper()
 	if err := k.Save(k.t.Context(), o); err != nil {
 		k.t.Fatal(err)
@@ -141,7 +151,7 @@ type seen struct {
 	Decision               string
 }
 
-func (k *book) see(scope ledger.Scope, d plan.Digests) seen {
+func (k *fixture) see(scope ledger.Scope, d plan.Digests) seen {
 	k.t.Helper()
 	ctx := k.t.Context()
 	s := seen{Executions: map[int]string{}, Judgements: map[int]string{}}
@@ -162,7 +172,7 @@ func (k *book) see(scope ledger.Scope, d plan.Digests) seen {
 		s.Decision = found.Result.Reason
 	}
 
-	// What is known in bulk is what can be read one by one.
+	// Reading in bulk and one by one give the same.
 	asked := []plan.Digests{d, {E: d.E, J: d.J, D: "undecided"}}
 	known, err := k.Known(ctx, scope, asked)
 	k.check(err)
@@ -182,14 +192,14 @@ func (k *book) see(scope ledger.Scope, d plan.Digests) seen {
 	return s
 }
 
-func (k *book) check(err error) {
+func (k *fixture) check(err error) {
 	k.t.Helper()
 	if err != nil {
 		k.t.Fatal(err)
 	}
 }
 
-func (k *book) wantSeen(scope ledger.Scope, d plan.Digests, want seen) {
+func (k *fixture) wantSeen(scope ledger.Scope, d plan.Digests, want seen) {
 	k.t.Helper()
 	if diff := cmp.Diff(want, k.see(scope, d), cmpopts.EquateEmpty()); diff != "" {
 		k.t.Errorf("seen by %+v (-want +got):\n%s", scope, diff)
@@ -201,7 +211,7 @@ func one(text string) seen {
 }
 
 func testRoundTrip(t *testing.T, b backend) {
-	k, d := newBook(t, b), digestsOf("case")
+	k, d := newFixture(t, b), digestsOf("case")
 	in := outcome(base, d, 0, "hello")
 	k.save(in)
 	scope := ledger.Scope{Trust: base}
@@ -225,7 +235,7 @@ func testRoundTrip(t *testing.T, b backend) {
 }
 
 func testFirstWins(t *testing.T, b backend) {
-	k, d := newBook(t, b), digestsOf("case")
+	k, d := newFixture(t, b), digestsOf("case")
 	k.save(outcome(base, d, 0, "first"))
 	k.save(outcome(operator, d, 0, "second"))
 	k.wantSeen(ledger.Scope{Trust: base}, d, one("first"))
@@ -246,7 +256,7 @@ func testFirstWins(t *testing.T, b backend) {
 // testLoser saves what rests on a sample that came too late: nothing of it
 // may be kept, or a verdict would stand that no stored transcript explains.
 func testLoser(t *testing.T, b backend) {
-	k, d := newBook(t, b), digestsOf("case")
+	k, d := newFixture(t, b), digestsOf("case")
 	winner := outcome(base, d, 0, "winner")
 	winner.Samples, winner.Decision = nil, nil
 	k.save(winner)
@@ -262,7 +272,7 @@ func testLoser(t *testing.T, b backend) {
 }
 
 func testRefused(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	for name, spoil := range map[string]func(*ledger.Outcome){
 		"error in a sample":       func(o *ledger.Outcome) { o.Samples[0].Sample.Error = "timeout" },
 		"error in a measurement":  func(o *ledger.Outcome) { o.Samples[0].Sample.Measurements[0].Error = "no judge" },
@@ -301,7 +311,7 @@ func testVisibility(t *testing.T, b backend) {
 		"no pull":          {Level: ledger.LevelPull, Repository: "o/r"},
 		"pull 77":          {Level: ledger.LevelPull, Repository: "o/r", PullRequest: 77},
 	}
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	for writer, w := range who {
 		d := digestsOf(writer)
 		k.save(outcome(w, d, 0, "text"))
@@ -314,7 +324,7 @@ func testVisibility(t *testing.T, b backend) {
 				want = one("text")
 			}
 			t.Run(fmt.Sprintf("%s by %s", writer, reader), func(t *testing.T) {
-				k := &book{Ledger: k.Ledger, t: t}
+				k := &fixture{Ledger: k.Ledger, t: t}
 				k.wantSeen(ledger.Scope{Trust: r}, d, want)
 				k.wantSeen(ledger.Scope{Trust: r, Nothing: true}, d, seen{Next: want.Next})
 				calls, err := k.Calls(t.Context(), ledger.Scope{Trust: r}, d.E, 0)
@@ -330,7 +340,7 @@ func testVisibility(t *testing.T, b backend) {
 // testNoShadow has untrusted entries come first: base and other pull requests
 // go on as if they were not there.
 func testNoShadow(t *testing.T, b backend) {
-	k, d := newBook(t, b), digestsOf("case")
+	k, d := newFixture(t, b), digestsOf("case")
 	k.save(outcome(pull7, d, 0, "seven"))
 	k.wantSeen(ledger.Scope{Trust: base}, d, seen{})
 	k.save(outcome(pull8, d, 0, "eight"))
@@ -344,7 +354,7 @@ func testNoShadow(t *testing.T, b backend) {
 // testOwnSamples has a pull request and base hold different samples of one
 // ordinal: a judgement is read only with the very sample that was judged.
 func testOwnSamples(t *testing.T, b backend) {
-	k, d := newBook(t, b), digestsOf("case")
+	k, d := newFixture(t, b), digestsOf("case")
 	k.save(outcome(pull7, d, 0, "seven"))
 	other := digestsOf("case")
 	other.J, other.D = digest("other j"), digest("other d")
@@ -396,7 +406,7 @@ func testOwnSamples(t *testing.T, b backend) {
 }
 
 func testAge(t *testing.T, b backend) {
-	k, d := newBook(t, b), digestsOf("case")
+	k, d := newFixture(t, b), digestsOf("case")
 	k.save(outcome(base, d, 0, "old"))
 	k.now = epoch.Add(time.Hour)
 	fresh := ledger.Scope{Trust: base, NotBefore: epoch.Add(time.Minute)}
@@ -409,7 +419,7 @@ func testAge(t *testing.T, b backend) {
 	_, j := sample(0, "again")
 	k.save(ledger.Outcome{Trust: base, Digests: again, Samples: []ledger.Judgement{j}, Decision: decision(1, "again")})
 	k.wantSeen(fresh, again, seen{Next: 1})
-	// Nor does deciding anew.
+	// Nor does deciding again.
 	anew := again
 	anew.D = digest("anew d")
 	k.save(ledger.Outcome{Trust: base, Digests: anew, Decision: decision(1, "anew")})
@@ -424,7 +434,7 @@ func testAge(t *testing.T, b backend) {
 		Executions: map[int]string{0: "old"}, Judgements: map[int]string{0: "again"}, Next: 1, Decision: "anew",
 	})
 
-	// A new sample has the digest decided anew, and that is read.
+	// A new sample has the digest decided again, and that is read.
 	k.save(outcome(base, d, 1, "new"))
 	k.wantSeen(fresh, d, seen{
 		Executions: map[int]string{1: "new"}, Judgements: map[int]string{1: "new"}, Next: 2, Decision: "new",
@@ -437,7 +447,7 @@ func testAge(t *testing.T, b backend) {
 // testMoreSamples decides over stored and new samples together, by the number
 // of iterations that is wanted.
 func testMoreSamples(t *testing.T, b backend) {
-	k, first := newBook(t, b), digestsOf("case")
+	k, first := newFixture(t, b), digestsOf("case")
 	k.save(outcome(base, first, 0, "0"))
 	more := func(name string, at time.Duration, ordinal, samples int) plan.Digests {
 		k.now = epoch.Add(at)
@@ -500,7 +510,7 @@ func testMoreSamples(t *testing.T, b backend) {
 }
 
 func testKnown(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	done, judged, driven, none := digestsOf("done"), digestsOf("judged"), digestsOf("driven"), digestsOf("none")
 	k.save(outcome(base, done, 0, "text"))
 	for ordinal := range 3 {

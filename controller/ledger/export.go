@@ -4,8 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"slices"
+
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
 // exports give the entries of each kind as JSON objects, in the order in which
@@ -21,8 +22,8 @@ var exports = []string{
 		'namespace', ns, 'created', ` + isoTime("created") + `, 'request_digest', request_digest, 'request', json(CAST(request AS TEXT)),
 		'reply', json(CAST(reply AS TEXT))) FROM calls ORDER BY id`,
 	`SELECT json_object('type', 'run', 'id', id, 'repository', repository, 'pull_request', pull_request, 'base', base, 'head', head,
-		'started', ` + isoTime("started") + `, 'finished', ` + isoTime("finished") + `), id, form, body
-		FROM runs JOIN reports ON run = id ORDER BY started, id`,
+		'started', ` + isoTime("started") + `, 'finished', ` + isoTime("finished") + `), id
+		FROM runs WHERE id IN (SELECT run FROM reports) ORDER BY started, id`,
 	`SELECT json_object('type', 'command', 'repository', repository, 'pull_request', pull_request, 'comment', comment, 'login', login,
 		'account', account, 'verb', verb, 'argument', argument, 'cases', json(cases), 'head', head, 'refused', refused,
 		'written', ` + isoTime("written") + `, 'taken', ` + isoTime("taken") + `) FROM commands ORDER BY taken, comment`,
@@ -38,59 +39,64 @@ func isoTime(column string) string {
 // among them.
 func (l *Ledger) Export(ctx context.Context, do func(json.RawMessage) error) (err error) {
 	defer func() { err = l.store.Fault("export", err) }()
-	t, err := l.store.DB().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	return l.store.AsOf(ctx, func(r store.Reader) error {
+		for _, text := range exports {
+			if err := reading(r).export(ctx, do, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// A listed run is its entry without its report.
+type listed struct {
+	line []byte
+	run  string
+}
+
+// export hands out the entries of one kind. Reports are read after the list of their
+// runs, since a connection to PostgreSQL gives one answer at a time.
+func (read reading) export(ctx context.Context, do func(json.RawMessage) error, text string) error {
+	var runs []listed
+	err := read(ctx, func(rows *sql.Rows) error {
+		var l listed
+		columns, err := rows.Columns()
+		switch {
+		case err != nil:
+			return err
+		case len(columns) > 1:
+			err = rows.Scan(&l.line, &l.run)
+			runs = append(runs, l)
+			return err
+		}
+		if err := rows.Scan(&l.line); err != nil {
+			return err
+		}
+		return do(l.line)
+	}, text)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, t.Rollback()) }()
-	read := reading(func(ctx context.Context, do func(*sql.Rows) error, text string, args ...any) error {
-		return exportRows(ctx, t, do, text, args...)
-	})
-	for _, text := range exports {
-		err := read(ctx, func(rows *sql.Rows) error {
-			line, err := read.line(ctx, rows)
-			if err != nil {
-				return err
-			}
-			return do(line)
-		}, text)
+	for _, l := range runs {
+		report, err := read.report(ctx, l.run)
 		if err != nil {
+			return err
+		}
+		if err := do(slices.Concat(l.line[:len(l.line)-1], []byte(`,"report":`), report, []byte("}"))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// line is an entry. That of a run comes without its report, which is put
-// together and added.
-func (read reading) line(ctx context.Context, rows *sql.Rows) (line []byte, err error) {
-	columns, err := rows.Columns()
-	if err != nil || len(columns) == 1 {
-		return line, errors.Join(err, rows.Scan(&line))
-	}
-	var id string
+// report is that of a run.
+func (read reading) report(ctx context.Context, run string) (json.RawMessage, error) {
 	var form int
 	var body []byte
-	if err := rows.Scan(&line, &id, &form, &body); err != nil {
-		return nil, err
-	}
-	report, err := read.unpack(ctx, id, form, body)
+	err := read(ctx, func(rows *sql.Rows) error { return rows.Scan(&form, &body) }, "SELECT form, body FROM reports WHERE run = ?", run)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(line[:len(line)-1], []byte(`,"report":`), report, []byte("}")), nil
-}
-
-func exportRows(ctx context.Context, t *sql.Tx, do func(*sql.Rows) error, text string, args ...any) (err error) {
-	rows, err := t.QueryContext(ctx, text, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := do(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return read.unpack(ctx, run, form, body)
 }

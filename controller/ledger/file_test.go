@@ -77,7 +77,7 @@ func TestOpenRefuses(t *testing.T) {
 		make func(t *testing.T, path string)
 		want []string
 	}{
-		{"text", write(strings.Repeat("this is no database\n", 100)), []string{"not a ledger", "--ledger"}},
+		{"text", write(strings.Repeat("this is not a database\n", 100)), []string{"not a ledger", "--ledger"}},
 		{"database of another program", func(t *testing.T, path string) { raw(t, path, "CREATE TABLE theirs (x)") }, []string{"another program", "--ledger"}},
 		{"empty database of another program", func(t *testing.T, path string) { raw(t, path, "PRAGMA application_id = 7") }, []string{"another program", "--ledger"}},
 		{"newer schema", func(t *testing.T, path string) {
@@ -253,7 +253,7 @@ func TestOpenAtOnce(t *testing.T) {
 			})
 		}
 		group.Wait()
-		k := &book{Ledger: open(t, path), t: t}
+		k := &fixture{Ledger: open(t, path), t: t}
 		for i, secret := range secrets {
 			if secret != string(k.Secret()) {
 				t.Errorf("secret %x, and then %x", secret, k.Secret())
@@ -280,7 +280,7 @@ func TestCrash(t *testing.T) {
 		t.Fatalf("there is no log, so this tests nothing: %v", err)
 	}
 	for _, folder := range []string{left, found} {
-		k := &book{Ledger: open(t, filepath.Join(folder, "ledger.db")), t: t}
+		k := &fixture{Ledger: open(t, filepath.Join(folder, "ledger.db")), t: t}
 		k.wantSeen(ledger.Scope{Trust: base}, d, one("text"))
 		k.save(outcome(base, digestsOf("next"), 0, "next"))
 	}
@@ -301,7 +301,7 @@ func TestCrash(t *testing.T) {
 	if err := os.Remove(log[:len(log)-3] + "shm"); err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-	k := &book{Ledger: open(t, filepath.Join(torn, "ledger.db")), t: t}
+	k := &fixture{Ledger: open(t, filepath.Join(torn, "ledger.db")), t: t}
 	k.wantSeen(ledger.Scope{Trust: base}, d, one("text"))
 	k.wantSeen(ledger.Scope{Trust: base}, digestsOf("next"), one("next"))
 }
@@ -325,7 +325,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := &book{Ledger: l, t: t, now: epoch}
+		k := &fixture{Ledger: l, t: t, now: epoch}
 		k.full(base, "case")
 		if v := k.verify(nil); len(v.Faults) > 0 || v.Verdicts != 1 {
 			t.Errorf("undamaged: %+v", v)

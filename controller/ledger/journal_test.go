@@ -15,7 +15,7 @@ import (
 
 func nan() float64 { return math.NaN() }
 
-func (k *book) call(trust ledger.Trust, seq int, reply string) {
+func (k *fixture) call(trust ledger.Trust, seq int, reply string) {
 	k.t.Helper()
 	k.check(k.SaveCall(k.t.Context(), trust, ledger.Call{
 		Key:           ledger.CallKey{Digest: "e", Ordinal: 2, Role: "target", Attempt: 1, Seq: seq},
@@ -23,7 +23,7 @@ func (k *book) call(trust ledger.Trust, seq int, reply string) {
 	}))
 }
 
-func (k *book) wantCalls(scope ledger.Scope, want ...string) {
+func (k *fixture) wantCalls(scope ledger.Scope, want ...string) {
 	k.t.Helper()
 	calls, err := k.Calls(k.t.Context(), scope, "e", 2)
 	k.check(err)
@@ -40,7 +40,7 @@ func (k *book) wantCalls(scope ledger.Scope, want ...string) {
 }
 
 func testJournal(t *testing.T, b backend) {
-	k, scope := newBook(t, b), ledger.Scope{Trust: base}
+	k, scope := newFixture(t, b), ledger.Scope{Trust: base}
 	k.wantCalls(scope)
 	k.call(base, 1, "b")
 	k.wantCalls(scope) // the first is missing
@@ -78,7 +78,7 @@ func testJournal(t *testing.T, b backend) {
 
 // testJournalTrust has a pull request go on from what base asked first.
 func testJournalTrust(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	k.call(base, 0, "base 0")
 	k.call(base, 1, "base 1")
 	k.call(pull7, 1, "seven 1")
@@ -98,7 +98,7 @@ func testJournalTrust(t *testing.T, b backend) {
 }
 
 func testRuns(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	if _, err := k.Run(t.Context(), ""); !errors.Is(err, ledger.ErrNoRun) {
 		t.Errorf("newest of no runs: %v", err)
 	}
@@ -139,7 +139,7 @@ func testRuns(t *testing.T, b backend) {
 }
 
 func testOutbox(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	runs := 0
 	save := func(destination, content string) {
 		t.Helper()
@@ -216,7 +216,7 @@ func testTwoAtOnce(t *testing.T, b backend) {
 	group.Wait()
 	for i := range cases {
 		d := digestsOf(fmt.Sprint(i))
-		a, b := &book{Ledger: handles[0], t: t}, &book{Ledger: handles[1], t: t}
+		a, b := &fixture{Ledger: handles[0], t: t}, &fixture{Ledger: handles[1], t: t}
 		got := a.see(ledger.Scope{Trust: base}, d)
 		if diff := cmp.Diff(one(got.Decision), got); diff != "" || got.Decision == "" {
 			t.Errorf("case %d is of both handles:\n%s", i, diff)
@@ -227,7 +227,7 @@ func testTwoAtOnce(t *testing.T, b backend) {
 
 // testFailAlone has one write fail among many at the same time.
 func testFailAlone(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	var group sync.WaitGroup
 	const writes = 100
 	errs := make([]error, writes)

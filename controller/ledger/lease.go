@@ -57,7 +57,7 @@ func (l *Ledger) BeginRun(ctx context.Context, trust Trust, digests []string) (*
 		return nil, l.store.Fault("begin a run", err)
 	}
 	r := &RunHandle{ledger: l, trust: trust, leases: map[int64]*Lease{}}
-	r.run, r.slot = l.store.Lives().Begin()
+	r.run, r.slot = l.store.Locks().Begin()
 	err = l.store.Submit(ctx, func(t *store.Tx) error {
 		if err := l.sweep(t); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (l *Ledger) BeginRun(ctx context.Context, trust Trust, digests []string) (*
 		return t.Exec("INSERT INTO wanted (run, digest) SELECT DISTINCT ?, value FROM json_each(?)", r.run, string(list))
 	})
 	if err != nil {
-		l.store.Lives().End(r.slot)
+		l.store.Locks().End(r.slot)
 		return nil, l.store.Fault("begin a run", err)
 	}
 	beating, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -82,7 +82,7 @@ func (l *Ledger) BeginRun(ctx context.Context, trust Trust, digests []string) (*
 func (r *RunHandle) Close(ctx context.Context) error {
 	r.cancel()
 	r.beats.Wait()
-	defer r.ledger.store.Lives().End(r.slot)
+	defer r.ledger.store.Locks().End(r.slot)
 	return r.ledger.store.Fault("end a run", r.ledger.store.Submit(ctx, func(t *store.Tx) error {
 		return errors.Join(t.Exec("DELETE FROM leases WHERE owner = ?", r.run), leave(t, r.run))
 	}))
@@ -117,7 +117,11 @@ func (r *RunHandle) Lease(ctx context.Context, digest string) (*Lease, error) {
 		if taken, err = l.taken(t, digest, ns); err != nil || taken {
 			return err
 		}
-		return t.Row("INSERT OR REPLACE INTO leases (digest, ns, owner, until) VALUES (?, ?, ?, ?) RETURNING epoch",
+		// An expired lease goes, with what it had claimed.
+		if err := t.Exec("DELETE FROM leases WHERE digest = ? AND ns = ?", digest, ns); err != nil {
+			return err
+		}
+		return t.Row("INSERT INTO leases (digest, ns, owner, until) VALUES (?, ?, ?, ?) RETURNING epoch",
 			digest, ns, r.run, l.soon()).Scan(&lease.epoch)
 	})
 	switch {
@@ -157,7 +161,7 @@ func (r *RunHandle) Leased(ctx context.Context, digest string) (bool, error) {
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var owner string
 		err := rows.Scan(&owner)
-		there = there || err == nil && l.store.Lives().Alive(owner)
+		there = there || err == nil && l.store.Locks().Alive(owner)
 		return err
 	}, "SELECT owner FROM leases WHERE digest = ? AND ns IN ('', ?) AND until > ? AND until <= ?",
 		digest, r.trust.namespace(), now.UnixMilli(), now.Add(leaseTime).UnixMilli())
@@ -207,7 +211,9 @@ func (x *Lease) check(t *store.Tx) error {
 		return nil
 	}
 	var held bool
-	if err := t.Row("SELECT EXISTS (SELECT 1 FROM leases WHERE epoch = ?)", x.epoch).Scan(&held); err != nil {
+	// Nobody takes over before this transaction ends.
+	err := t.Row("SELECT count(*) > 0 FROM (SELECT 1 FROM leases WHERE epoch = ? /* FOR UPDATE */) AS held", x.epoch).Scan(&held)
+	if err != nil {
 		return err
 	}
 	if !held {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 // want begins a run that is ended with the test.
-func (k *book) want(trust ledger.Trust, digests ...string) *ledger.RunHandle {
+func (k *fixture) want(trust ledger.Trust, digests ...string) *ledger.RunHandle {
 	k.t.Helper()
 	i, err := k.BeginRun(k.t.Context(), trust, digests)
 	k.check(err)
@@ -40,14 +40,14 @@ func (k *book) want(trust ledger.Trust, digests ...string) *ledger.RunHandle {
 	return i
 }
 
-func (k *book) lease(i *ledger.RunHandle, digest string) *ledger.Lease {
+func (k *fixture) lease(i *ledger.RunHandle, digest string) *ledger.Lease {
 	k.t.Helper()
 	lease, err := i.Lease(k.t.Context(), digest)
 	k.check(err)
 	return lease
 }
 
-func (k *book) wantLeased(i *ledger.RunHandle, digest string) {
+func (k *fixture) wantLeased(i *ledger.RunHandle, digest string) {
 	k.t.Helper()
 	if _, err := i.Lease(k.t.Context(), digest); !errors.Is(err, ledger.ErrLeased) {
 		k.t.Errorf("lease on %s: %v", digest, err)
@@ -58,9 +58,9 @@ func (k *book) wantLeased(i *ledger.RunHandle, digest string) {
 	}
 }
 
-// twoBooks are two openings of one store, as two processes have it.
-func twoBooks(t *testing.T, b backend) (one, other *book) {
-	one, other = &book{t: t, now: epoch}, &book{t: t, now: epoch}
+// twoFixtures are two openings of one store, as two processes have it.
+func twoFixtures(t *testing.T, b backend) (one, other *fixture) {
+	one, other = &fixture{t: t, now: epoch}, &fixture{t: t, now: epoch}
 	store := b.empty(t)
 	one.Ledger = b.open(t, store, func() time.Time { return one.now })
 	other.Ledger = b.open(t, store, func() time.Time { return other.now })
@@ -68,7 +68,7 @@ func twoBooks(t *testing.T, b backend) (one, other *book) {
 }
 
 func testLease(t *testing.T, b backend) {
-	one, other := twoBooks(t, b)
+	one, other := twoFixtures(t, b)
 	d := digestsOf("case")
 	first, second, same := one.want(base, d.E), other.want(operator, d.E), one.want(base, d.E)
 	lease := one.lease(first, d.E)
@@ -76,7 +76,7 @@ func testLease(t *testing.T, b backend) {
 	one.wantLeased(same, d.E)
 	one.lease(first, "another")
 
-	// What is not decided yet goes on under the lease.
+	// An undecided case goes on under the lease.
 	o := outcome(base, d, 0, "text")
 	o.Decision, o.Lease = nil, lease
 	one.save(o)
@@ -97,7 +97,7 @@ func testLease(t *testing.T, b backend) {
 
 // testLeaseTrust has those with more trust not wait for those with less.
 func testLeaseTrust(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	seven, eight, main := k.want(pull7, "e"), k.want(pull8, "e"), k.want(base, "e")
 	k.lease(seven, "e")
 	k.lease(eight, "e")
@@ -109,7 +109,7 @@ func testLeaseTrust(t *testing.T, b backend) {
 
 // testLostLease has a run go silent for too long, and another take over.
 func testLostLease(t *testing.T, b backend) {
-	one, other := twoBooks(t, b)
+	one, other := twoFixtures(t, b)
 	d := digestsOf("case")
 	first, second := one.want(base, d.E), other.want(base, d.E)
 	lease := one.lease(first, d.E)
@@ -159,7 +159,7 @@ func testLostLease(t *testing.T, b backend) {
 // the one who lost the lease cannot write.
 func testLeaseClock(t *testing.T, b backend) {
 	for _, by := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
-		one, other := twoBooks(t, b)
+		one, other := twoFixtures(t, b)
 		first, second := one.want(base, "e"), other.want(base, "e")
 		lease := one.lease(first, "e")
 		one.now, other.now = epoch.Add(by), epoch.Add(by)
@@ -174,7 +174,7 @@ func testLeaseClock(t *testing.T, b backend) {
 }
 
 func testWanted(t *testing.T, b backend) {
-	one, other := twoBooks(t, b)
+	one, other := twoFixtures(t, b)
 	drop := func(i *ledger.RunHandle, digest string, want bool) {
 		t.Helper()
 		if got, err := i.Release(t.Context(), digest); err != nil || got != want {
@@ -185,8 +185,7 @@ func testWanted(t *testing.T, b backend) {
 	drop(first, "a", false)
 	drop(first, "b", true)
 	drop(second, "b", false)
-	// What a pull request makes serves nobody else, but it can use what base
-	// makes.
+	// Entries of a pull request serve nobody else, but it can use those of base.
 	seven, eight := one.want(pull7, "p"), other.want(pull8, "p", "q", "c")
 	drop(seven, "p", false)
 	drop(first, "c", true)
@@ -214,7 +213,7 @@ func testDeadRun(t *testing.T, b backend) {
 		t.Skip("a killed run is known at once on Linux only")
 	}
 	store := filepath.Join(t.TempDir(), "ledger.db")
-	k := &book{t: t, Ledger: open(t, store)}
+	k := &fixture{t: t, Ledger: open(t, store)}
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), "LEDGER_TEST_HOLD="+store)
 	out, err := cmd.StdoutPipe()
@@ -228,7 +227,7 @@ func testDeadRun(t *testing.T, b backend) {
 	k.wantLeased(mine, "e")
 	claimant := k.lease(mine, "f")
 	if short, err := claimant.Claim(t.Context(), held(), calls(3), calls(3)); err != nil || short == nil || short.Claimed != calls(8) {
-		t.Errorf("beside what a living run has claimed: %+v, %v", short, err)
+		t.Errorf("next to what a living run has claimed: %+v, %v", short, err)
 	}
 	if wanted, err := mine.Release(t.Context(), "e"); err != nil || !wanted {
 		t.Errorf("wanted by a living run: %v, %v", wanted, err)
@@ -238,7 +237,7 @@ func testDeadRun(t *testing.T, b backend) {
 		t.Error("the run ended by itself")
 	}
 	if short, err := claimant.Claim(t.Context(), held(), calls(3), calls(3)); err != nil || short != nil {
-		t.Errorf("beside what a dead run has claimed: %+v, %v", short, err)
+		t.Errorf("next to what a dead run has claimed: %+v, %v", short, err)
 	}
 	if leased, err := mine.Leased(t.Context(), "e"); err != nil || leased {
 		t.Errorf("leased by a dead run: %v, %v", leased, err)
@@ -275,7 +274,7 @@ func hold(store string) {
 func TestBeat(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "ledger.db")
 	synctest.Test(t, func(t *testing.T) {
-		one, other := &book{t: t, Ledger: open(t, store)}, &book{t: t}
+		one, other := &fixture{t: t, Ledger: open(t, store)}, &fixture{t: t}
 		var shift atomic.Int64 // of the other's clock, in nanoseconds
 		other.Ledger = ledgertest.Open(t, ledger.Config{Path: store, Now: func() time.Time { return time.Now().Add(time.Duration(shift.Load())) }})
 		first, second := one.want(base, "e", "f"), other.want(base, "e", "f")
@@ -311,7 +310,7 @@ func TestBeat(t *testing.T) {
 // TestADecidedLeaseIsNotLost has signs of life come while the decision that
 // ends a lease is written.
 func TestADecidedLeaseIsNotLost(t *testing.T) {
-	k := &book{t: t, Ledger: open(t, filepath.Join(t.TempDir(), "ledger.db"))}
+	k := &fixture{t: t, Ledger: open(t, filepath.Join(t.TempDir(), "ledger.db"))}
 	i := k.want(base)
 	var signs sync.WaitGroup
 	done := make(chan struct{})

@@ -1,11 +1,11 @@
 // Package ledger remembers what was judged before, so that no verdict is paid
 // for twice.
 //
-// [Open] gives a [Ledger] on a SQLite file. It is the source of truth and
+// [Open] gives a [Ledger] on a SQLite file or a PostgreSQL database. It is the source of truth and
 // append-only: samples, judgements and decisions by their digests, the journal
-// of every call, and the runs with their reports. What a write returns without
-// an error is on disk. What an untrusted head wrote serves nobody but the same
-// pull request, see [Scope].
+// of every call, and the runs with their reports. A write that returns without an error is
+// on disk. Entries of an untrusted head serve nobody but the same pull request, see
+// [Scope].
 //
 // Most callers ask with [Ledger.Known] what there is, and write what is new of
 // a case with [Ledger.Save].
@@ -22,16 +22,18 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
 // A Config says where the ledger is.
 type Config struct {
-	// Path is the file. It and its folder are made when they are missing,
-	// for nobody but their owner.
+	// Path is the file, or the address of a PostgreSQL database: postgres://… The
+	// file and its folder are made when they are missing, for nobody but their owner.
 	Path string
 	// Wait bounds how long a write waits for other processes that write to
-	// the same file. Defaults to a minute.
+	// the same ledger. Defaults to a minute. A lost connection to PostgreSQL is
+	// waited for twice as long.
 	Wait time.Duration
 	// Now is the clock that entries are dated by. Defaults to time.Now.
 	Now func() time.Time
@@ -45,8 +47,8 @@ type Config struct {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// A Ledger is safe for concurrent use, and several processes may have the same
-// file open.
+// A Ledger is safe for concurrent use, and several processes may have the same one
+// open.
 type Ledger struct {
 	store  *store.Store
 	now    func() time.Time
@@ -79,13 +81,15 @@ func open(ctx context.Context, cfg Config, file func(context.Context, store.Conf
 		return nil, err
 	}
 	l := &Ledger{now: cfg.Now, notice: cfg.Notice, opened: cfg.Now()}
-	l.store, err = file(ctx, store.Config{
-		Path: cfg.Path, Wait: cfg.Wait, Migrations: scripts,
-		Prepare: func(ctx context.Context, conn *sql.Conn) (err error) {
-			l.secret, err = l.loadSecret(ctx, conn, cfg.Rand)
-			return err
-		},
-	})
+	prepare := func(t *store.Tx) (err error) {
+		l.secret, err = l.loadSecret(t, cfg.Rand)
+		return err
+	}
+	if postgres.IsURL(cfg.Path) {
+		l.store, err = postgres.Open(ctx, postgres.Config{URL: cfg.Path, Wait: 2 * cfg.Wait, Prepare: prepare})
+	} else {
+		l.store, err = file(ctx, store.Config{Path: cfg.Path, Wait: cfg.Wait, Migrations: scripts, Prepare: prepare})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +109,7 @@ func (l *Ledger) Notice() string {
 }
 
 // Vanished is the error of a file that was removed or replaced since it was
-// opened, nil for every other. What is written to it is lost.
+// opened, nil for every other. Everything written to it is lost.
 func (l *Ledger) Vanished() error { return l.store.Vanished() }
 
 // Close waits until the writes that were taken up are on disk and closes the
@@ -123,10 +127,10 @@ func (l *Ledger) Secret() []byte { return l.secret }
 
 // loadSecret makes the secret where there is none. Of two processes that do so
 // at once the first wins, and both get its secret.
-func (l *Ledger) loadSecret(ctx context.Context, conn *sql.Conn, random io.Reader) ([]byte, error) {
+func (l *Ledger) loadSecret(t *store.Tx, random io.Reader) ([]byte, error) {
 	var secret []byte
 	load := func() error {
-		return conn.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'secret'").Scan(&secret)
+		return t.Row("SELECT value FROM meta WHERE key = 'secret'").Scan(&secret)
 	}
 	err := load()
 	if !errors.Is(err, sql.ErrNoRows) {
@@ -136,7 +140,7 @@ func (l *Ledger) loadSecret(ctx context.Context, conn *sql.Conn, random io.Reade
 	if _, err := io.ReadFull(random, fresh); err != nil {
 		return nil, fmt.Errorf("make the secret: %w", err)
 	}
-	_, err = conn.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ('secret', ?), ('created', ?) ON CONFLICT DO NOTHING",
+	err = t.Exec("INSERT INTO meta (key, value) VALUES ('secret', ?), ('created', ?) ON CONFLICT DO NOTHING",
 		fresh, []byte(l.now().UTC().Format(time.RFC3339)))
 	if err != nil {
 		return nil, err

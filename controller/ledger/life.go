@@ -58,24 +58,25 @@ func (r *RunHandle) sign(ctx context.Context) {
 func (l *Ledger) sweep(t *store.Tx) error {
 	now := l.now()
 	var list string
-	err := t.Row("SELECT json_group_object(run, until > ? AND until <= ?) FROM underway",
+	err := t.Row("SELECT json_group_array(CASE WHEN until > ? AND until <= ? THEN '+' ELSE '-' END || run) FROM underway",
 		now.UnixMilli(), now.Add(leaseTime).UnixMilli()).Scan(&list)
 	if err != nil {
 		return err
 	}
-	var runs map[string]int
+	var runs []string // each after + if it gave a sign of life, or after -
 	if err := json.Unmarshal([]byte(list), &runs); err != nil {
 		return err
 	}
-	for run, signed := range runs {
-		if l.store.Lives().Mine(run) {
+	for _, signed := range runs {
+		run := signed[1:]
+		if l.store.Locks().Mine(run) {
 			continue
 		}
-		if !l.store.Lives().Alive(run) {
+		if !l.store.Locks().Alive(run) {
 			if err := t.Exec("DELETE FROM leases WHERE owner = ?", run); err != nil {
 				return err
 			}
-		} else if signed == 1 {
+		} else if signed[0] == '+' {
 			continue
 		}
 		// Of one that is only silent the leases end by themselves.

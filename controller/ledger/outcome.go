@@ -64,14 +64,15 @@ func (d *Decision) decode(r *quickjson.Reader, body []byte) error {
 type Outcome struct {
 	Trust   Trust
 	Digests plan.Digests
-	// Case is the ID of the case.
-	Case string
+	// Case is the ID of the case, Commit the one it was read from, empty for a working
+	// tree.
+	Case, Commit string
 	// Executions and Samples are those that are new. A sample is a judgement
 	// on the execution of its ordinal, new or stored.
 	Executions []Execution
 	Samples    []Judgement
-	// Chosen says that the executions were made because of an earlier outcome.
-	Chosen bool
+	// Purpose is what the executions were made for.
+	Purpose plan.Purpose
 	// Decision is nil where the case could not be decided.
 	Decision *Decision
 	// Parts are what the case consisted of, kept with the decision to say later
@@ -219,7 +220,7 @@ func (s *saving) insertSample(t *store.Tx, x Execution, transcript []byte) (int6
 	var id int64
 	err := t.Row(`INSERT INTO samples (e, ordinal, ns, level, duration, created, chosen) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (e, ordinal, ns) DO NOTHING RETURNING id`,
-		s.Digests.E, x.Ordinal, s.ns, s.Trust.Level, int64(x.Duration), s.now, s.Chosen).Scan(&id)
+		s.Digests.E, x.Ordinal, s.ns, s.Trust.Level, int64(x.Duration), s.now, s.Purpose).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
@@ -267,9 +268,9 @@ func (s *saving) insertDecision(t *store.Tx) error {
 		return errNoSample
 	}
 	result := s.Decision.Result
-	return t.Exec(`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (d, last, ns) DO NOTHING`,
+	return t.Exec(`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts, commit_id)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (d, last, ns) DO NOTHING`,
 		s.Digests.D, last.Int64, s.ns, s.Trust.Level, s.Digests.E, s.Digests.J,
 		result.Verdict, result.Score, result.Samples, s.decision, oldest.Int64, s.now,
-		caseID(s.Trust.Repository, s.Case), s.parts)
+		caseID(s.Trust.Repository, s.Case), s.parts, s.Commit)
 }

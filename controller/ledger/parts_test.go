@@ -13,7 +13,7 @@ import (
 // testParts holds that the newest decision of a case tells what it consisted
 // of, to those who may see it, and in its repository alone.
 func testParts(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	digest := strings.Repeat("0123456789abcdef", 4)
 	part := func(show string) []plan.Part {
 		return []plan.Part{{Layer: plan.Decision, Name: "threshold", Of: "tone", Number: 2, Digest: digest, Show: show, Files: []string{"a.json"}}}

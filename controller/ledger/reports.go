@@ -50,7 +50,7 @@ func (l *Ledger) pack(ctx context.Context, r Run, all bool) (*packing, error) {
 		p.frame = pieces.Pack(around.Frame())
 		return p, pieces.Each(r.Cases, add)
 	}
-	split := pieces.Of(r.Report)
+	split := pieces.Cut(r.Report)
 	p.frame = pieces.Pack(split.Frame())
 	for _, piece := range split.Pieces {
 		if err := add(piece); err != nil {
@@ -141,14 +141,14 @@ const surplus = `SELECT r.id FROM runs r WHERE r.repository = ?1
 		(SELECT started, id FROM runs WHERE repository = ?1 ORDER BY started DESC, id DESC LIMIT 1 OFFSET ?3))
 	AND NOT EXISTS (` + unpublished + `)`
 
-// trim removes runs of a repository that are too many. What it does not come to
-// is left to the next run.
+// trim removes runs of a repository that are too many. Runs that it does not
+// reach are left to the next run.
 func (l *Ledger) trim(ctx context.Context, repository string) error {
 	for range trims {
 		var n int64
 		err := l.store.Submit(ctx, func(t *store.Tx) error {
 			var ids string
-			err := t.Row("SELECT json_group_array(id) FROM ("+surplus+" LIMIT ?4)",
+			err := t.Row("SELECT json_group_array(id) FROM ("+surplus+" LIMIT ?4) AS r",
 				repository, keptRuns, mostRuns, trimmed).Scan(&ids)
 			if err != nil {
 				return err
@@ -176,7 +176,7 @@ func removeRuns(t *store.Tx, ids string) (int64, error) {
 			return 0, err
 		}
 	}
-	err = t.Exec(`DELETE FROM pieces WHERE id IN (SELECT value FROM json_each(?))
+	err = t.Exec(`DELETE FROM pieces WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
 		AND NOT EXISTS (SELECT 1 FROM report_pieces WHERE piece = pieces.id)`, orphans)
 	if err != nil {
 		return 0, err

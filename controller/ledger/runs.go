@@ -79,10 +79,10 @@ func (l *Ledger) saveReport(ctx context.Context, r Run, all bool, items []Outbox
 		}
 		for _, item := range items {
 			err := t.Exec(`INSERT INTO outbox (run, destination, head, content_digest, body, created)
-				SELECT ?, ?, ?, ?, ?, ? WHERE (?, ?) IS NOT
-					(SELECT head, content_digest FROM outbox WHERE destination = ? ORDER BY id DESC LIMIT 1)`,
-				r.ID, item.Destination, item.Head, item.ContentDigest, item.Body, now,
-				item.Head, item.ContentDigest, item.Destination)
+				SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM
+					(SELECT head, content_digest FROM outbox WHERE destination = ?2 ORDER BY id DESC LIMIT 1) AS last
+					WHERE last.head = ?3 AND last.content_digest = ?4)`,
+				r.ID, item.Destination, item.Head, item.ContentDigest, item.Body, now)
 			if err != nil {
 				return err
 			}

@@ -90,7 +90,7 @@ func (x *Lease) charge(ctx context.Context, accounts []Account, a Amount, change
 		var err error
 		short, err = x.short(t, string(list), a)
 		if err == nil && short != nil && short.Claimed != (Amount{}) {
-			// Who has claimed it may be dead.
+			// The process that claimed it may be dead.
 			if err = l.sweep(t); err == nil {
 				short, err = x.short(t, string(list), a)
 			}
@@ -120,7 +120,8 @@ func (x *Lease) short(t *store.Tx, list string, a Amount) (*Shortage, error) {
 			FROM json_each(?1) q LEFT JOIN spending s ON s.account = q.value ->> 'name' LEFT JOIN ahead h ON h.account = q.value ->> 'name'
 		)
 		SELECT key, calls, tokens, usd, h_calls, h_tokens, h_usd FROM due
-		WHERE calls + h_calls + ?2 > value ->> 'calls' OR tokens + h_tokens + ?3 > value ->> 'tokens' OR usd + h_usd + ?4 > value ->> 'usd'
+		WHERE calls + h_calls + ?2 > CAST(value ->> 'calls' AS BIGINT) OR tokens + h_tokens + ?3 > CAST(value ->> 'tokens' AS BIGINT)
+		OR usd + h_usd + ?4 > CAST(value ->> 'usd' AS DOUBLE PRECISION)
 		ORDER BY key LIMIT 1`, list, a.Calls, a.Tokens, a.USD, x.epoch,
 		now.UnixMilli(), now.Add(leaseTime).UnixMilli()).Scan(
 		&s.Account, &s.On.Calls, &s.On.Tokens, &s.On.USD, &s.Claimed.Calls, &s.Claimed.Tokens, &s.Claimed.USD)
@@ -133,8 +134,8 @@ func (x *Lease) short(t *store.Tx, list string, a Amount) (*Shortage, error) {
 // spend counts an amount on all of the accounts.
 func spend(t *store.Tx, list string, a Amount) error {
 	return t.Exec(`INSERT INTO spending (account, calls, tokens, usd)
-		SELECT value ->> 'name', ?2, ?3, ?4 FROM json_each(?1) WHERE true ON CONFLICT DO UPDATE SET
-		calls = calls + excluded.calls, tokens = tokens + excluded.tokens, usd = usd + excluded.usd`,
+		SELECT value ->> 'name', ?2, ?3, ?4 FROM json_each(?1) WHERE true ON CONFLICT (account) DO UPDATE SET
+		calls = spending.calls + excluded.calls, tokens = spending.tokens + excluded.tokens, usd = spending.usd + excluded.usd`,
 		list, a.Calls, a.Tokens, a.USD)
 }
 

@@ -13,7 +13,7 @@ import (
 func calls(n int64) ledger.Amount { return ledger.Amount{Calls: n} }
 
 func testSpending(t *testing.T, b backend) {
-	k := newBook(t, b)
+	k := newFixture(t, b)
 	three, hundred, dollar := int64(3), int64(100), 1.
 	day := ledger.Account{Name: "day", Calls: &three, USD: &dollar}
 	pull := ledger.Account{Name: "pull", Tokens: &hundred}
@@ -33,7 +33,7 @@ func testSpending(t *testing.T, b backend) {
 	k.check(lease.Settle(t.Context(), both, ledger.Amount{Tokens: -35, USD: -0.5}, ledger.Amount{}))
 	reserve(ledger.Amount{Calls: 1, Tokens: 35}, nil)
 	reserve(calls(1), &ledger.Shortage{On: ledger.Amount{Calls: 3, Tokens: 100, USD: 0.5}})
-	// What one account refuses is on none.
+	// An amount that one account refuses is on none.
 	reserve(ledger.Amount{Tokens: 1}, &ledger.Shortage{Account: 1, On: ledger.Amount{Calls: 3, Tokens: 100, USD: 0.5}})
 }
 
@@ -47,7 +47,7 @@ func held() []ledger.Account {
 // testClaims has cases of two processes claim what they are likely to take of
 // an account of ten calls.
 func testClaims(t *testing.T, b backend) {
-	one, other := twoBooks(t, b)
+	one, other := twoFixtures(t, b)
 	ten := int64(10)
 	accounts := []ledger.Account{{Name: "day", Calls: &ten}}
 	begun := one.want(base, "a", "b")
@@ -78,7 +78,7 @@ func testClaims(t *testing.T, b backend) {
 	spends(a, 3, nil) // out of its own
 	claim(bb, 3, &ledger.Shortage{On: calls(1), Claimed: calls(7)})
 	claim(bb, 2, nil)
-	// Who came first may take more than was claimed, and who came later not.
+	// The first may take more than was claimed, and later ones may not.
 	for range 5 {
 		spends(a, 0, nil)
 	}
@@ -104,7 +104,7 @@ func testClaims(t *testing.T, b backend) {
 // testSpendingAtOnce reserves from two handles at the same time: the limit is
 // reached and never passed.
 func testSpendingAtOnce(t *testing.T, b backend) {
-	one, other := twoBooks(t, b)
+	one, other := twoFixtures(t, b)
 	limit := int64(25)
 	accounts := []ledger.Account{{Name: "day", Calls: &limit}}
 	leases := []*ledger.Lease{one.lease(one.want(base, "a"), "a"), other.lease(other.want(base, "b"), "b")}

@@ -22,11 +22,12 @@ type Counts struct {
 func (l *Ledger) Counts(ctx context.Context) (Counts, error) {
 	var c Counts
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {
-		return rows.Scan(&c.Samples, &c.Judgements, &c.Verdicts, &c.Calls, &c.Runs, &c.Bytes, &c.Free)
+		return rows.Scan(&c.Samples, &c.Judgements, &c.Verdicts, &c.Calls, &c.Runs)
 	}, `SELECT (SELECT count(*) FROM samples), (SELECT count(*) FROM judgements), (SELECT count(*) FROM verdicts),
-		(SELECT count(*) FROM calls), (SELECT count(*) FROM runs),
-		(page_count - freelist_count) * page_size, freelist_count * page_size
-		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`)
+		(SELECT count(*) FROM calls), (SELECT count(*) FROM runs)`)
+	if err == nil {
+		c.Bytes, c.Free, err = l.store.Sizes(ctx)
+	}
 	return c, l.store.Fault("count", err)
 }
 

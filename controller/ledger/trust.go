@@ -23,8 +23,8 @@ const (
 type Trust struct {
 	Level      Level
 	Repository string
-	// PullRequest is 0 where there is none. What is written at LevelPull
-	// without one serves nobody.
+	// PullRequest is 0 where there is none. An entry written at LevelPull without
+	// one serves nobody.
 	PullRequest int
 }
 

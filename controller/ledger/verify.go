@@ -64,29 +64,10 @@ func (v *verification) fault(entry, format string, args ...any) {
 
 // file has the database look over its own pages, indexes and references.
 func (v *verification) file(ctx context.Context) error {
-	err := v.store.Each(ctx, func(rows *sql.Rows) error {
-		var message string
-		err := rows.Scan(&message)
-		if err == nil && message != "ok" {
-			v.fault("file", "%s", message)
-		}
-		return err
-	}, "SELECT integrity_check FROM pragma_integrity_check")
-	if err != nil {
-		return err
-	}
-	return v.store.Each(ctx, func(rows *sql.Rows) error {
-		var table, parent string
-		var row sql.NullInt64
-		err := rows.Scan(&table, &row, &parent)
-		if err == nil {
-			v.fault(fmt.Sprintf("%s %d", table, row.Int64), "it rests on one of %s that is not there", parent)
-		}
-		return err
-	}, `SELECT "table", rowid, parent FROM pragma_foreign_key_check`)
+	return v.store.Broken(ctx, func(entry, message string) { v.fault(entry, "%s", message) })
 }
 
-// bodies finds what is no JSON, and samples without a transcript.
+// bodies finds what is not JSON, and samples without a transcript.
 func (v *verification) bodies(ctx context.Context) error {
 	for _, q := range []struct{ message, text string }{
 		{"its transcript cannot be read", "SELECT 'sample ' || s.e || ' ' || s.ordinal FROM samples s LEFT JOIN transcripts t ON t.sample = s.id WHERE t.body IS NULL OR NOT json_valid(CAST(t.body AS TEXT))"},
@@ -106,7 +87,7 @@ func (v *verification) bodies(ctx context.Context) error {
 	return v.reports(ctx)
 }
 
-// reports finds those that cannot be put together or are no JSON.
+// reports finds those that cannot be put together or are not JSON.
 func (v *verification) reports(ctx context.Context) error {
 	return v.store.Each(ctx, func(rows *sql.Rows) error {
 		var run string

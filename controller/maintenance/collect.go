@@ -17,16 +17,16 @@ type Collected struct {
 }
 
 // Collect removes what is old and not needed from a ledger.
-func Collect(ctx context.Context, book *ledger.Ledger, c ledger.Collection) (Collected, error) {
+func Collect(ctx context.Context, store *ledger.Ledger, c ledger.Collection) (Collected, error) {
 	out := Collected{DryRun: c.DryRun}
-	before, err := book.Counts(ctx)
+	before, err := store.Counts(ctx)
 	if err != nil {
 		return out, err
 	}
-	if out.Removed, err = book.Collect(ctx, c); err != nil {
+	if out.Removed, err = store.Collect(ctx, c); err != nil {
 		return out, err
 	}
-	after, err := book.Counts(ctx)
+	after, err := store.Counts(ctx)
 	out.BytesBefore, out.Bytes = before.Bytes+before.Free, after.Bytes+after.Free
 	return out, err
 }

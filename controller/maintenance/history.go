@@ -11,8 +11,8 @@ import (
 // Histories reads how cases were judged in the newest runs of a ledger, at most
 // limit. A run that keep refuses does not count; nil keeps all. The errors are those
 // of the ledger, and of a report that cannot be read.
-func Histories(ctx context.Context, book *ledger.Ledger, limit int, keep func(ledger.Run) bool) (casehistory.History, error) {
-	runs, err := book.Runs(ctx, limit)
+func Histories(ctx context.Context, store *ledger.Ledger, limit int, keep func(ledger.Run) bool) (casehistory.History, error) {
+	runs, err := store.Runs(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +21,7 @@ func Histories(ctx context.Context, book *ledger.Ledger, limit int, keep func(le
 		if keep != nil && !keep(r) {
 			continue
 		}
-		full, err := book.Run(ctx, r.ID)
+		full, err := store.Run(ctx, r.ID)
 		if err != nil {
 			return nil, err
 		}

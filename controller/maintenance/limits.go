@@ -24,7 +24,7 @@ type Limits struct {
 func (f Limits) Collection(now time.Time) (ledger.Collection, error) {
 	c := ledger.Collection{DryRun: f.DryRun}
 	if f.MaxAge <= 0 && f.MaxBytes == "" {
-		return c, errors.New("say what may go: --max-age 90d, or --max-bytes 500MB")
+		return c, errors.New("give --max-age, such as 90d, or --max-bytes, such as 500MB")
 	}
 	if f.MaxAge > 0 {
 		c.Before = now.Add(-f.MaxAge)

@@ -141,7 +141,7 @@ func (r Roots) at(repo *gitrepo.Repository, commit string) (controller.Checkout,
 	if err != nil {
 		return controller.Checkout{}, err
 	}
-	cfg, problems, found, err := configfile.Read(files, r.ConfigFile)
+	cfg, problems, found, err := configfile.Read(files, r.ConfigFile, r.LookupEnv)
 	if !found || schema.HasErrors(problems) {
 		cfg = r.Head.Config
 	}

@@ -49,7 +49,7 @@ func TestNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer repo.Close() //nolint:errcheck // it is only read
-	book := ledgertest.Open(t, ledger.Config{})
+	store := ledgertest.Open(t, ledger.Config{})
 	commit := func(ref string) string {
 		t.Helper()
 		hash, err := repo.Resolve(t.Context(), ref)
@@ -59,7 +59,7 @@ func TestNeeded(t *testing.T) {
 		return hash
 	}
 	roots := maintenance.Roots{
-		Repo: repo, Ledger: book, ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
+		Repo: repo, Ledger: store, ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
 	}
 	roots.Head = state(t, repo, commit("main"))
 	// prompts are what is needed, told by the digests that the states have.
@@ -67,7 +67,7 @@ func TestNeeded(t *testing.T) {
 	for ref, prompt := range map[string]string{"main": "hello there", "feature": "hello you", "feature~1": "hello"} {
 		r := roots
 		r.Head = state(t, repo, commit(ref))
-		prepared, err := controller.Prepare(t.Context(), controller.Request{Head: r.Head, Ledger: book, ConfigFile: "gavel.yaml", LookupEnv: r.LookupEnv, HeadTrust: ledger.Trust{Level: ledger.LevelOperator}})
+		prepared, err := controller.Prepare(t.Context(), controller.Request{Head: r.Head, Ledger: store, ConfigFile: "gavel.yaml", LookupEnv: r.LookupEnv, HeadTrust: ledger.Trust{Level: ledger.LevelOperator}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestNeeded(t *testing.T) {
 
 	save := func(id, base, head string) {
 		t.Helper()
-		err := book.SaveReport(t.Context(), ledger.Run{ID: id, Repository: "o/r", PullRequest: 7, Base: base, Head: head, Report: []byte("{}")})
+		err := store.SaveReport(t.Context(), ledger.Run{ID: id, Repository: "o/r", PullRequest: 7, Base: base, Head: head, Report: []byte("{}")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func state(t *testing.T, repo *gitrepo.Repository, commit string) controller.Che
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, problems, _, err := configfile.Read(fsys, "gavel.yaml")
+	cfg, problems, _, err := configfile.Read(fsys, "gavel.yaml", nil)
 	if err != nil || len(problems) > 0 {
 		t.Fatal(problems, err)
 	}

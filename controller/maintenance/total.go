@@ -50,9 +50,9 @@ func (x *Amount) add(calls int, usd *float64) {
 }
 
 // Total sums up the runs of a ledger.
-func Total(ctx context.Context, book *ledger.Ledger) (Totals, error) {
+func Total(ctx context.Context, store *ledger.Ledger) (Totals, error) {
 	out := Totals{Spent: Amount{USD: new(float64)}, Saved: Amount{USD: new(float64)}, Accounts: []Account{}}
-	err := book.EachReport(ctx, func(r ledger.Run) error {
+	err := store.EachReport(ctx, func(r ledger.Run) error {
 		report, err := archive.Decode(r.Report)
 		if err != nil {
 			return err
@@ -71,13 +71,13 @@ func Total(ctx context.Context, book *ledger.Ledger) (Totals, error) {
 		rate := float64(out.Reused) / float64(all)
 		out.ReuseRate = &rate
 	}
-	accounts, err := book.Accounts(ctx)
+	accounts, err := store.Accounts(ctx)
 	for _, a := range accounts {
 		out.Accounts = append(out.Accounts, Account{a.Name, a.Calls, a.Tokens, a.USD})
 	}
 	if err != nil {
 		return out, err
 	}
-	out.Counts, err = book.Counts(ctx)
+	out.Counts, err = store.Counts(ctx)
 	return out, err
 }

@@ -24,12 +24,13 @@ func (d Digests) Attempt(number int, system string) Digests {
 // attempt.
 func (d Digests) Edit(number int) Digests { return d.within("edit", strconv.Itoa(number)) }
 
-// Rival returns the digests under which the samples of the rival are stored. Its
-// prompt is a part of E already.
-func (d Digests) Rival() Digests { return d.within("rival") }
+// Alternative returns the digests under which the samples of the alternative are stored. Its
+// prompt is a part of E already. The word "rival" is in the digests of stored results,
+// so that it stays.
+func (d Digests) Alternative() Digests { return d.within("rival") }
 
 // Comparison returns the digests under which outputs are compared with those of
-// the rival.
+// the alternative.
 func (d Digests) Comparison() Digests { return d.within("comparison") }
 
 // Remeasured returns the digests under which a further measurement of the case is
@@ -50,8 +51,8 @@ func (d Digests) Remeasured(other string, ordinal int, transcript Kept) Digests 
 // prompts they had.
 func (d Digests) Stored(c *schema.Case, took int, attempts []verdict.Attempt) []Digests {
 	all := []Digests{d}
-	if c.Rival != nil {
-		all = append(all, d.Rival(), d.Comparison())
+	if c.Alternative != nil {
+		all = append(all, d.Alternative(), d.Comparison())
 	}
 	if c.Policy.Retry == nil {
 		return all
@@ -75,7 +76,7 @@ func (d Digests) Stored(c *schema.Case, took int, attempts []verdict.Attempt) []
 // Kept says what a further measurement keeps of the case.
 type Kept bool
 
-// What a further measurement keeps: nothing, or the transcript.
+// The values of Kept: a further measurement keeps nothing, or the transcript.
 const (
 	KeptNothing    Kept = false
 	KeptTranscript Kept = true
@@ -95,10 +96,10 @@ func derived(digest string, names ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// rival adds the prompt that the case's own is compared with: another one has
+// alternative adds the prompt that the case's own is compared with: another one has
 // to be run, and another question needs no more than the judge.
-func (d *digester) rival() {
-	r := d.c.Rival
+func (d *digester) alternative() {
+	r := d.c.Alternative
 	if r == nil {
 		return
 	}
@@ -147,7 +148,7 @@ func (d *digester) measuredBy() map[schema.Role]bool {
 	for _, ev := range d.c.Evaluators {
 		add(ev.Spec)
 	}
-	if r := d.c.Rival; r != nil && r.Comparison != nil {
+	if r := d.c.Alternative; r != nil && r.Comparison != nil {
 		add(r.Comparison)
 	}
 	return roles

@@ -12,11 +12,11 @@ import (
 
 // configuration is a case with all that only a promptval configuration has.
 func configuration() *schema.Case {
-	c := kase("a", "1", 0.7)
+	c := tc("a", "1", 0.7)
 	spec := evaluator.Semantic{Instruction: "Is it good?"}
 	c.Drive = schema.Drive{Openings: [][]schema.Message{{{Role: "user", Content: "1"}}, {{Role: "user", Content: "2"}}}}
 	c.Evaluators = []schema.Evaluator{{Name: "semantic", Weight: 1, Spec: spec, Rule: spec.Rule()}}
-	c.Rival = &schema.Rival{System: "B", Comparison: evaluator.Comparison(spec)}
+	c.Alternative = &schema.Alternative{System: "B", Comparison: evaluator.Comparison(spec)}
 	return c
 }
 
@@ -51,10 +51,10 @@ func TestConfigurationsInDigests(t *testing.T) {
 		"nothing":                {configuration, func(*schema.Case) {}, env, ""},
 		"an input":               {configuration, func(c *schema.Case) { c.Drive.Openings[1][0].Content = "3" }, env, "EJD"},
 		"the order of inputs":    {configuration, func(c *schema.Case) { slices.Reverse(c.Drive.Openings) }, env, "EJD"},
-		"the rival":              {configuration, func(c *schema.Case) { c.Rival.System = "C" }, env, "EJD"},
-		"no rival":               {configuration, func(c *schema.Case) { c.Rival = nil }, env, "EJD"},
-		"what is compared":       {configuration, func(c *schema.Case) { c.Rival.Comparison = evaluator.Comparison{} }, env, "JD"},
-		"no comparison":          {configuration, func(c *schema.Case) { c.Rival.Comparison = nil }, env, "JD"},
+		"the alternative":        {configuration, func(c *schema.Case) { c.Alternative.System = "C" }, env, "EJD"},
+		"no alternative":         {configuration, func(c *schema.Case) { c.Alternative = nil }, env, "EJD"},
+		"what is compared":       {configuration, func(c *schema.Case) { c.Alternative.Comparison = evaluator.Comparison{} }, env, "JD"},
+		"no comparison":          {configuration, func(c *schema.Case) { c.Alternative.Comparison = nil }, env, "JD"},
 		"the judge":              {configuration, func(*schema.Case) {}, models("x", "g", "c"), "JD"},
 		"an editor without use":  {configuration, func(*schema.Case) {}, models("j", "x", "x"), ""},
 		"half of the samples":    {configuration, func(c *schema.Case) { c.Evaluators[0].Rule.Unanimous = false }, env, "D"},
@@ -95,7 +95,7 @@ func TestConfigurationsInDigests(t *testing.T) {
 // kind: what is known of it in ledgers stays known.
 func TestPlainDigestIsStable(t *testing.T) {
 	var names []string
-	for _, p := range Digest(kase("a", "1", 0.7), &Environment{}).Parts() {
+	for _, p := range Digest(tc("a", "1", 0.7), &Environment{}).Parts() {
 		names = append(names, string(p.Layer)+" "+p.Name)
 	}
 	want := []string{
@@ -107,13 +107,13 @@ func TestPlainDigestIsStable(t *testing.T) {
 	}
 	// Since version 2 of keyword, what a model thinks first is not judged.
 	const d = "05ca9e9f25efcb738c1d47db416cc59b59bdb379aac8789f9bd1049882e5b2dc"
-	if got := Digest(kase("a", "1", 0.7), &Environment{}).D; got != d {
+	if got := Digest(tc("a", "1", 0.7), &Environment{}).D; got != d {
 		t.Errorf("the digest is %s, want %s", got, d)
 	}
 }
 
 // TestAttemptsHaveDigestsOfTheirOwn keeps apart what must not be taken for each
-// other: attempts, their prompts, the rival, and calls that belong to neither.
+// other: attempts, their prompts, the alternative, and calls that belong to neither.
 func TestAttemptsHaveDigestsOfTheirOwn(t *testing.T) {
 	d := Digest(attempted(), &Environment{})
 	if first := d.Attempt(0, "any"); first != d {
@@ -122,7 +122,7 @@ func TestAttemptsHaveDigestsOfTheirOwn(t *testing.T) {
 	seen := map[string]string{d.E: "E", d.J: "J"}
 	for name, other := range map[string]Digests{
 		"attempt 1": d.Attempt(1, "x"), "attempt 1, another prompt": d.Attempt(1, "y"), "attempt 2": d.Attempt(2, "x"),
-		"edit 1": d.Edit(1), "edit 2": d.Edit(2), "rival": d.Rival(), "comparison": d.Comparison(),
+		"edit 1": d.Edit(1), "edit 2": d.Edit(2), "alternative": d.Alternative(), "comparison": d.Comparison(),
 	} {
 		if other.D != d.D {
 			t.Errorf("%s has a decision of its own", name)

@@ -180,11 +180,11 @@ func TestMocksOfACaseNeverReachAnAgent(t *testing.T) {
 }
 
 // TestOldDigestsStay holds the digests of a case without a simulation: what
-// ledgers have stored must be found again. Write the digest anew only with a
+// ledgers have stored must be found again. Write the digest again only with a
 // version that counts up.
 func TestOldDigestsStay(t *testing.T) {
 	const want = "4e515bb108b085cb4159a156ae0df2b9ef48d524bebb088073c7652416189ec0"
-	if got := Digest(kase("a", "1", 1), &Environment{Config: "gavel.yaml"}).E; got != want {
+	if got := Digest(tc("a", "1", 1), &Environment{Config: "gavel.yaml"}).E; got != want {
 		t.Errorf("E is %s, was %s", got, want)
 	}
 }

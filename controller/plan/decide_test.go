@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// kase is a case whose digest depends on its prompt and threshold only.
-func kase(key, prompt string, threshold float64) *schema.Case {
+// tc is a case whose digest depends on its prompt and threshold only.
+func tc(key, prompt string, threshold float64) *schema.Case {
 	return &schema.Case{
 		CaseInfo: schema.CaseInfo{
 			Key: key, Dialect: schema.DialectDomain, Origin: schema.Position{File: key + ".json", Line: 1},
@@ -62,18 +62,18 @@ func actions(p *Plan) map[string]string {
 // nothing of one that is judged anyway.
 func TestEdited(t *testing.T) {
 	for want, edit := range map[string]func(*schema.Case){
-		"":            func(c *schema.Case) { c.Labels.Groups = []string{"other"} },
-		"name":        func(c *schema.Case) { c.Labels.Name = "another" },
-		"description": func(c *schema.Case) { c.Labels.Description = "another" },
-		"tags weight": func(c *schema.Case) { c.Labels.Tags, c.Weight = []string{"red-team"}, 2 },
-		"difficulty":  func(c *schema.Case) { c.Labels.Difficulty = "hard" },
-		"judged anew": func(c *schema.Case) { c.Labels.Name, c.Evaluators[0].Rule.Threshold = "another", 0.5 },
+		"":             func(c *schema.Case) { c.Labels.Groups = []string{"other"} },
+		"name":         func(c *schema.Case) { c.Labels.Name = "another" },
+		"description":  func(c *schema.Case) { c.Labels.Description = "another" },
+		"tags weight":  func(c *schema.Case) { c.Labels.Tags, c.Weight = []string{"red-team"}, 2 },
+		"difficulty":   func(c *schema.Case) { c.Labels.Difficulty = "hard" },
+		"judged again": func(c *schema.Case) { c.Labels.Name, c.Evaluators[0].Rule.Threshold = "another", 0.5 },
 	} {
-		head := kase("a", "1", 1)
+		head := tc("a", "1", 1)
 		edit(head)
-		base := side(kase("a", "1", 1))
+		base := side(tc("a", "1", 1))
 		row := Compare(&base, side(head), Options{}).Rows[0]
-		if want == "judged anew" {
+		if want == "judged again" {
 			if row.Action != Run || row.Edited != nil {
 				t.Errorf("%s, edited %v", row.Action, row.Edited)
 			}
@@ -102,9 +102,9 @@ func TestSeveralTargets(t *testing.T) {
 		}
 		return sideOf("c", all, env)
 	}
-	base := beside(kase("a", "1", 1), kase("b", "1", 1), kase("gone", "1", 1))
+	base := beside(tc("a", "1", 1), tc("b", "1", 1), tc("gone", "1", 1))
 	delete(base.Cases, "b\x00large")
-	p := Compare(&base, beside(kase("a", "1", 1), kase("b", "2", 1)), Options{})
+	p := Compare(&base, beside(tc("a", "1", 1), tc("b", "2", 1)), Options{})
 	var got []string
 	for _, r := range p.Rows {
 		got = append(got, strings.Join([]string{r.Key, r.Target, string(r.Action)}, " "))
@@ -122,24 +122,24 @@ func TestSeveralTargets(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	invalid := side(kase("a", "1", 1))
+	invalid := side(tc("a", "1", 1))
 	invalid.Invalid["b.json"] = true
 	for name, test := range map[string]struct {
 		base, head Side
 		want       map[string]string
 	}{
-		"the same":            {side(kase("a", "1", 1)), side(kase("a", "1", 1)), map[string]string{"a": "reuse"}},
-		"another prompt":      {side(kase("a", "1", 1)), side(kase("a", "2", 1)), map[string]string{"a": "run: messages changed"}},
-		"another threshold":   {side(kase("a", "1", 0.7)), side(kase("a", "1", 0.8)), map[string]string{"a": "run: threshold 0.7 → 0.8"}},
-		"new":                 {side(), side(kase("a", "1", 1)), map[string]string{"a": "run: the case is new"}},
-		"removed":             {side(kase("a", "1", 1)), side(), map[string]string{"a": "removed: the case is gone"}},
-		"moved":               {side(kase("a", "1", 1)), side(kase("b", "1", 1)), map[string]string{"b": "reuse from a: moved from a"}},
-		"moved and changed":   {side(kase("a", "1", 1)), side(kase("b", "2", 1)), map[string]string{"a": "removed: the case is gone", "b": "run: the case is new"}},
-		"two that could move": {side(kase("a", "1", 1), kase("b", "1", 1)), side(kase("c", "1", 1)), map[string]string{"a": "removed: the case is gone", "b": "removed: the case is gone", "c": "run: the case is new"}},
-		"one to two":          {side(kase("a", "1", 1)), side(kase("b", "1", 1), kase("c", "1", 1)), map[string]string{"a": "removed: the case is gone", "b": "run: the case is new", "c": "run: the case is new"}},
-		"disabled":            {side(kase("a", "1", 1)), side(skipped(kase("a", "1", 1))), map[string]string{"a": "skip: the test is not enabled"}},
-		"enabled":             {side(skipped(kase("a", "1", 1))), side(kase("a", "1", 1)), map[string]string{"a": "run: active again: at base it was skipped (the test is not enabled)"}},
-		"now invalid":         {side(kase("a", "1", 1), kase("b", "2", 1)), invalid, map[string]string{"a": "reuse", "b": "skip: the definition is invalid"}},
+		"the same":            {side(tc("a", "1", 1)), side(tc("a", "1", 1)), map[string]string{"a": "reuse"}},
+		"another prompt":      {side(tc("a", "1", 1)), side(tc("a", "2", 1)), map[string]string{"a": "run: messages changed"}},
+		"another threshold":   {side(tc("a", "1", 0.7)), side(tc("a", "1", 0.8)), map[string]string{"a": "run: threshold 0.7 → 0.8"}},
+		"new":                 {side(), side(tc("a", "1", 1)), map[string]string{"a": "run: the case is new"}},
+		"removed":             {side(tc("a", "1", 1)), side(), map[string]string{"a": "removed: the case is gone"}},
+		"moved":               {side(tc("a", "1", 1)), side(tc("b", "1", 1)), map[string]string{"b": "reuse from a: moved from a"}},
+		"moved and changed":   {side(tc("a", "1", 1)), side(tc("b", "2", 1)), map[string]string{"a": "removed: the case is gone", "b": "run: the case is new"}},
+		"two that could move": {side(tc("a", "1", 1), tc("b", "1", 1)), side(tc("c", "1", 1)), map[string]string{"a": "removed: the case is gone", "b": "removed: the case is gone", "c": "run: the case is new"}},
+		"one to two":          {side(tc("a", "1", 1)), side(tc("b", "1", 1), tc("c", "1", 1)), map[string]string{"a": "removed: the case is gone", "b": "run: the case is new", "c": "run: the case is new"}},
+		"disabled":            {side(tc("a", "1", 1)), side(skipped(tc("a", "1", 1))), map[string]string{"a": "skip: the test is not enabled"}},
+		"enabled":             {side(skipped(tc("a", "1", 1))), side(tc("a", "1", 1)), map[string]string{"a": "run: active again: at base it was skipped (the test is not enabled)"}},
+		"now invalid":         {side(tc("a", "1", 1), tc("b", "2", 1)), invalid, map[string]string{"a": "reuse", "b": "skip: the definition is invalid"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := actions(Compare(&test.base, test.head, Options{}))
@@ -153,7 +153,7 @@ func TestCompare(t *testing.T) {
 // TestSettleSince holds that without a base a case is told apart from what it
 // was when it was decided last.
 func TestSettleSince(t *testing.T) {
-	was := Digest(kase("a", "1", 0.5), &Environment{}).Parts()
+	was := Digest(tc("a", "1", 0.5), &Environment{}).Parts()
 	for i := range was {
 		was[i].Files, was[i].Digest = nil, was[i].Digest[:OutlineDigits]
 	}
@@ -162,14 +162,14 @@ func TestSettleSince(t *testing.T) {
 		known Known
 		want  string
 	}{
-		"another prompt":           {kase("a", "2", 0.5), Known{Last: was}, "run: messages changed in a.json"},
-		"both":                     {kase("a", "2", 0.6), Known{Last: was}, "run: messages changed in a.json; threshold 0.5 → 0.6 in a.json"},
-		"known and decided anew":   {kase("a", "2", 0.6), Known{Last: was, Executed: 1, Judged: 1}, "redecide: threshold 0.5 → 0.6 in a.json"},
-		"known and judged anew":    {kase("a", "2", 0.6), Known{Last: was, Executed: 1}, "rejudge: threshold 0.5 → 0.6 in a.json"},
-		"an older rule":            {kase("a", "1", 0.5), Known{Last: was, Executed: 1, Judged: 1}, "redecide: judged before under another rule"},
-		"the same, but too old":    {kase("a", "1", 0.5), Known{Last: was}, "run: its verdict is too old"},
-		"what may not be read":     {kase("a", "2", 0.5), Known{Last: was, Unread: &Reason{"reuse", "gavel.yaml", "reuse is off"}}, "run: reuse is off in gavel.yaml"},
-		"nothing was decided ever": {kase("a", "2", 0.5), Known{}, "run: not judged before"},
+		"another prompt":           {tc("a", "2", 0.5), Known{Last: was}, "run: messages changed in a.json"},
+		"both":                     {tc("a", "2", 0.6), Known{Last: was}, "run: messages changed in a.json; threshold 0.5 → 0.6 in a.json"},
+		"known and decided again":  {tc("a", "2", 0.6), Known{Last: was, Executed: 1, Judged: 1}, "redecide: threshold 0.5 → 0.6 in a.json"},
+		"known and judged again":   {tc("a", "2", 0.6), Known{Last: was, Executed: 1}, "rejudge: threshold 0.5 → 0.6 in a.json"},
+		"an older rule":            {tc("a", "1", 0.5), Known{Last: was, Executed: 1, Judged: 1}, "redecide: judged before under another rule"},
+		"the same, but too old":    {tc("a", "1", 0.5), Known{Last: was}, "run: its verdict is too old"},
+		"what may not be read":     {tc("a", "2", 0.5), Known{Last: was, Unread: &Reason{"reuse", "gavel.yaml", "reuse is off"}}, "run: reuse is off in gavel.yaml"},
+		"nothing was decided ever": {tc("a", "2", 0.5), Known{}, "run: not judged before"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Compare(nil, sideOf("c", []*schema.Case{test.now}, Environment{}), Options{})
@@ -195,7 +195,7 @@ func TestSettle(t *testing.T) {
 		"decided is all there": {Known{Decided: &verdict.Result{}}, "reuse"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := kase("a", "1", 1)
+			c := tc("a", "1", 1)
 			c.Policy.Iterations = 3
 			p := Compare(nil, side(c), Options{})
 			Settle(p, []Known{test.known})
@@ -207,11 +207,11 @@ func TestSettle(t *testing.T) {
 }
 
 func TestDigestsAreNested(t *testing.T) {
-	a, b := Digest(kase("a", "1", 0.7), &Environment{}), Digest(kase("b", "1", 0.8), &Environment{})
+	a, b := Digest(tc("a", "1", 0.7), &Environment{}), Digest(tc("b", "1", 0.8), &Environment{})
 	if a.E != b.E || a.J != b.J || a.D == b.D {
 		t.Errorf("a threshold changes D alone: %v %v %v", a.E == b.E, a.J == b.J, a.D == b.D)
 	}
-	c := Digest(kase("a", "2", 0.7), &Environment{})
+	c := Digest(tc("a", "2", 0.7), &Environment{})
 	if a.E == c.E || a.J == c.J || a.D == c.D {
 		t.Error("a prompt changes E and with it J and D")
 	}
@@ -222,8 +222,8 @@ func FuzzDigest(f *testing.F) {
 	f.Add("a", "b", "c")
 	f.Add("1:", "", "1:1:")
 	f.Add("\x00", "\xff", "…")
-	// What another encoding would run together: lengths, quotes, the form of a
-	// part, the names of layers, and texts that look alike.
+	// Seeds that another encoding would run together: lengths, quotes, the form of
+	// a part, the names of layers, and texts that look alike.
 	f.Add("5:hello", "5:hell", "o")
 	f.Add(`"}]`, `","role":"system`, `"]`)
 	f.Add("execution", "judgement", "decision")
@@ -232,7 +232,7 @@ func FuzzDigest(f *testing.F) {
 	f.Add("../../x", "/proc/self/environ", "a\\b")
 	f.Add(strings.Repeat("[", 200), strings.Repeat("*a,", 200), "(a+)+$")
 	f.Fuzz(func(t *testing.T, prompt, system, keyword string) {
-		c, other := kase("a", prompt, 1), kase("a", prompt, 1)
+		c, other := tc("a", prompt, 1), tc("a", prompt, 1)
 		c.System = system
 		c.Evaluators[0].Spec = evaluator.Keyword{Keywords: []string{keyword}}
 		other.System = system + keyword

@@ -47,7 +47,7 @@ func (c comparison) reasons() []Reason {
 		case p.Of != "" && !wholesWas[p.Of]:
 			found.whole(p, c.blame(p.Files), "new")
 		case !there:
-			found.add(p, c.blame(p.Files), c.title(p)+" "+is(p.Name)+" new")
+			found.add(p, c.blame(p.Files), c.title(p)+" "+verb(p.Name)+" new")
 		default:
 			found.add(p, c.blame(p.Files, was.Files...), c.change(was, p))
 		}
@@ -58,7 +58,7 @@ func (c comparison) reasons() []Reason {
 		case p.Of != "" && !wholesIs[p.Of]:
 			found.whole(p, c.blame(p.Files), "gone")
 		default:
-			found.add(p, c.blame(p.Files), c.title(p)+" "+is(p.Name)+" gone")
+			found.add(p, c.blame(p.Files), c.title(p)+" "+verb(p.Name)+" gone")
 		}
 	}
 	return found.reasons()
@@ -202,7 +202,7 @@ func (f findings) reasons() []Reason {
 }
 
 // is returns the verb that goes with the name of a part.
-func is(name string) string {
+func verb(name string) string {
 	noun, _, _ := strings.Cut(name, " of ")
 	last := noun[strings.LastIndex(noun, " ")+1:]
 	if strings.HasSuffix(last, "s") || last == "criteria" {

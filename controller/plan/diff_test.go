@@ -12,7 +12,7 @@ import (
 
 // measuredBy is a case with these evaluators, which are named in their order.
 func measuredBy(evaluators ...schema.Evaluator) *schema.Case {
-	c := kase("a", "1", 1)
+	c := tc("a", "1", 1)
 	for i := range evaluators {
 		if evaluators[i].Name == "" {
 			evaluators[i].Name = []string{"first", "second", "third"}[i]
@@ -48,10 +48,10 @@ func TestReasons(t *testing.T) {
 	}
 	weights := measuredBy(rubric(tone))
 	weights.Evaluators[0].Rule.Weights = map[string]float64{"tone": 2}
-	openings := kase("a", "1", 1)
+	openings := tc("a", "1", 1)
 	openings.Drive.Openings = [][]schema.Message{{}}
 	layered := func(text string, files ...string) *schema.Case {
-		c := kase("a", "1", 1)
+		c := tc("a", "1", 1)
 		c.System = text
 		for _, f := range files {
 			c.Layers = append(c.Layers, schema.Layer{File: f})
@@ -79,8 +79,8 @@ func TestReasons(t *testing.T) {
 		"a threshold out of ten":    {promptval(0.8), promptval(0.75), "threshold 8 → 7.5 in a.json"},
 		"a threshold of 0.56":       {promptval(0.56), promptval(0.57), "threshold 5.6 → 5.7 in a.json"},
 		"weights":                   {weights, measuredBy(rubric(tone)), "criterion weights are gone in a.json"},
-		"openings":                  {kase("a", "1", 1), openings, "openings are new in a.json"},
-		"a new prompt":              {kase("a", "1", 1), layered("s", "domain.json"), "system prompt is new in domain.json"},
+		"openings":                  {tc("a", "1", 1), openings, "openings are new in a.json"},
+		"a new prompt":              {tc("a", "1", 1), layered("s", "domain.json"), "system prompt is new in domain.json"},
 		"the layer that changed":    {layered("one", "domain.json"), layered("one\n\ntwo", "domain.json", "a.json"), "system prompt changed in a.json"},
 		"layers none of which did":  {layered("one", "domain.json"), layered("two", "domain.json", "level.json"), "system prompt changed"},
 	} {
@@ -94,8 +94,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestReasonsOfRoles holds that a judge which is needed only now is no reason
-// beside the evaluator that needs it.
+// TestReasonsOfRoles holds that a judge which is needed only now is not a reason
+// next to the evaluator that needs it.
 func TestReasonsOfRoles(t *testing.T) {
 	env := func(model string) Environment {
 		return Environment{

@@ -38,7 +38,7 @@ func parts(c *schema.Case, env *Environment) []Part {
 	d.execution()
 	d.judgement()
 	d.decision()
-	d.rival()
+	d.alternative()
 	d.retry()
 	slices.SortStableFunc(d.parts, func(a, b Part) int {
 		return cmp.Or(cmp.Compare(layerOrder(a.Layer), layerOrder(b.Layer)), cmp.Compare(a.Name, b.Name))
@@ -192,7 +192,7 @@ func (d *digester) judgement() {
 		}
 	})
 	roles := d.measuredBy()
-	for _, r := range []schema.Role{schema.Judge, schema.Simulator, schema.Extractor} {
+	for _, r := range []schema.Role{schema.Judge, schema.Simulator, schema.Extractor, schema.Embedder} {
 		if roles[r] {
 			d.facts(Judgement, string(r), d.env.Targets[d.env.Roles[r]])
 		}

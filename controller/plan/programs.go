@@ -11,11 +11,27 @@ import (
 // messages adds what is sent. Files and images count by what they hold; their
 // paths only if the target is an agent, which sees them.
 func (d *digester) messages(agent bool) {
-	files, paths := []string{d.c.Origin.File}, d.attached()
+	files, paths := d.sending(), d.attached()
 	d.value(Execution, "messages", d.c.Drive.Messages, append(files, paths...)...)
 	if agent && len(paths) > 0 {
 		d.value(Execution, "paths of files", paths, append(files, paths...)...)
 	}
+}
+
+// sending are the files that the messages may be written in. A row of a matrix has
+// its prompt, its test and its variables in one file or in several.
+func (d *digester) sending() []string {
+	files := []string{d.c.Origin.File}
+	if d.c.Dialect != schema.DialectMatrix {
+		return files
+	}
+	for _, in := range d.c.Inputs {
+		switch in.Role {
+		case "definition", "prompt", "tests", "variable":
+			files = append(files, in.File)
+		}
+	}
+	return files
 }
 
 // attached are the files and images of the messages.
@@ -81,6 +97,9 @@ func (d *digester) decides(ev schema.Evaluator, files []string) {
 	}
 	if ev.Rule.NonZero {
 		d.short(Decision, "required", "true", files...)
+	}
+	if ev.Rule.Negate {
+		d.short(Decision, "negation", "true", files...)
 	}
 	if ev.Rule.Floor > 0 {
 		d.short(Decision, "least score of the evaluator", decimal(ev.Rule.Floor), files...)

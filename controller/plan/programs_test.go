@@ -200,3 +200,27 @@ func TestEveryFieldOfARuleDecides(t *testing.T) {
 		}
 	}
 }
+
+// TestTheFileOfAPrompt holds that a reason names the file that changed, whether a row
+// of a matrix has its prompt, its test or its variables there.
+func TestTheFileOfAPrompt(t *testing.T) {
+	row := func(text string) *schema.Case {
+		c := tc("rows", text, 1)
+		c.Dialect, c.Origin.File = schema.DialectMatrix, "rows.csv"
+		c.Inputs = []schema.Input{
+			{File: "config.yaml", Role: "definition"}, {File: "judge.js", Role: "program"}, {File: "prompt.txt", Role: "prompt"},
+			{File: "rows.csv", Role: "tests"}, {File: "value.json", Role: "variable"},
+		}
+		return c
+	}
+	for _, edited := range []string{"config.yaml", "prompt.txt", "rows.csv", "value.json"} {
+		both := func(file string) bool { return file == edited || file == "judge.js" }
+		reasons := comparison{
+			was: judgedBy(row("before"), "m").Parts(), is: judgedBy(row("after"), "m").Parts(),
+			before: row("before"), after: row("after"), changed: both,
+		}.reasons()
+		if len(reasons) != 1 || reasons[0].File != edited {
+			t.Errorf("reasons %+v, want one that names %s", reasons, edited)
+		}
+	}
+}

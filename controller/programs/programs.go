@@ -19,9 +19,9 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 const (
@@ -45,7 +45,7 @@ type Config struct {
 	// own and go on with - or a dot.
 	Own []string
 	// Tell is given a line when the sandbox is partial.
-	Tell func(line string)
+	Log func(line string)
 }
 
 // A Runner runs programs. It is safe for use by several goroutines.
@@ -68,7 +68,7 @@ func New(ctx context.Context, cfg Config) *Runner {
 			return nil, fmt.Errorf("%w; %s", err, cfg.Less)
 		}
 		if err == nil && len(box.Missing()) > 0 {
-			cfg.Tell("the sandbox of programs is partial: " + strings.Join(box.Missing(), "; "))
+			cfg.Log("the sandbox of programs is partial: " + strings.Join(box.Missing(), "; "))
 		}
 		return box, err
 	}
@@ -79,17 +79,24 @@ func New(ctx context.Context, cfg Config) *Runner {
 // not judged for another reason, if there is one. The others are judged.
 func (r *Runner) Withhold(p *controller.Prepared, otherwise func(plan.Row) string) func(plan.Row) string {
 	return p.WithholdPrograms(otherwise, func() string {
-		if _, err := r.open(); err != nil {
+		if err := r.Available(); err != nil {
 			return err.Error()
 		}
 		return ""
 	})
 }
 
-// In gives the sandbox for the programs of a checkout, and the folder with the
+// Available returns nil if programs can run on this machine as strictly as the policy
+// demands; else the error says what is missing.
+func (r *Runner) Available() error {
+	_, err := r.open()
+	return err
+}
+
+// Box gives the sandbox for the programs of a checkout, and the folder with the
 // files that they see. Of a working tree those are the files that git has or would
 // take, and what the operator named; what they are is found out once.
-func (r *Runner) In(ctx context.Context, s controller.Checkout) (*sandbox.Box, string, error) {
+func (r *Runner) Box(ctx context.Context, s controller.Checkout) (*sandbox.Box, string, error) {
 	box, err := r.open()
 	if err != nil {
 		return nil, "", err
@@ -132,15 +139,20 @@ func (r *Runner) tree(ctx context.Context, s controller.Checkout) (string, error
 
 // Judges runs the programs that cases of a checkout are judged by.
 func (r *Runner) Judges(s controller.Checkout) suite.Programs {
-	return func(ctx context.Context, program evaluator.Program, stdin []byte) ([]byte, error) {
-		box, dir, err := r.In(ctx, s)
+	return func(ctx context.Context, start suite.Start) ([]byte, error) {
+		box, dir, err := r.Box(ctx, s)
 		if err != nil {
 			return nil, err
 		}
-		printed, err := box.Run(ctx, sandbox.Program{
-			Argv: program.Argv, Tree: dir, Dir: filepath.Join(dir, filepath.FromSlash(program.Dir)), Stdin: stdin,
-			Limits: sandbox.Limits{Time: cmp.Or(program.Timeout, judgeTime)},
-		})
+		program := sandbox.Program{
+			Argv: start.Argv, Tree: dir, Dir: filepath.Join(dir, filepath.FromSlash(start.Dir)), Stdin: start.Stdin,
+			Limits: sandbox.Limits{Time: cmp.Or(start.Timeout, judgeTime)},
+		}
+		if start.Proxy != nil {
+			program.Loopback = &sandbox.Loopback{Variable: targetproxy.URLVariable, Handler: start.Proxy}
+			program.Env = []string{targetproxy.TokenVariable + "=" + start.Proxy.Token()}
+		}
+		printed, err := box.Run(ctx, program)
 		if failure, ok := errors.AsType[*sandbox.Failure](err); ok && failure.TimedOut {
 			failure.Hint = "timeout_seconds of the case bounds its programs"
 		}

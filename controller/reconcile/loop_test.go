@@ -69,7 +69,7 @@ func takes(d time.Duration) func(context.Context, string) error {
 	}
 }
 
-// TestOneRunningOneWaiting: however many hints come while a key is under way,
+// TestOneRunningOneWaiting: however many hints come while a key is in progress,
 // it runs once more.
 func TestOneRunningOneWaiting(t *testing.T) {
 	got := bubble(t, reconcile.Config[string]{Reconcile: takes(10 * time.Second)}, func(l *reconcile.Loop[string], _ *diary) {

@@ -76,7 +76,7 @@ func TestHostileTexts(t *testing.T) {
 }
 
 // TestMasked: what is masked has its form, so that a rule which forbids keys
-// finds it, and is no secret.
+// finds it, and is not a secret.
 func TestMasked(t *testing.T) {
 	for _, secret := range []string{"sk-proj-" + mixed, "ghp_" + mixed[:36], "AKIAIOSFODNN7EXAMPLE", jwt, pem} {
 		in := "it is " + secret + ", and 42"

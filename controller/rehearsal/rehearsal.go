@@ -2,8 +2,8 @@
 // simulation knows: with a repository of two sides, a ledger, and a model that
 // answers on the wire.
 //
-// Most callers want [New] and [Stage.Run]. What the pipeline asks and says must be
-// what package confirm asks and says of the same pull request by itself.
+// Most callers want [New] and [Stage.Run]. The pipeline must ask and say what
+// package confirm asks and says of the same pull request by itself.
 package rehearsal
 
 import (
@@ -36,7 +36,7 @@ type Stage struct {
 	pull  *simulation.Pull
 	cell  simulation.Cell
 	cases []confirm.Case
-	book  *ledger.Ledger
+	store *ledger.Ledger
 	// server is the model; nil where another process has it, at url.
 	server *httptest.Server
 	url    string
@@ -44,7 +44,7 @@ type Stage struct {
 	AtOnce int
 	// Settings are further lines of gavel.yaml.
 	Settings string
-	// Spoil, when set, is told of each call before it is answered: an outage answers
+	// Spoil, when set, is told about each call before it is answered: an outage answers
 	// with its text where there is one, and with an error where its status is not 0.
 	// The next call gets what this one would have got. Calls do not overlap.
 	Spoil func(of confirm.Request) (text string, status int)
@@ -78,11 +78,11 @@ func New(ctx context.Context, pull *simulation.Pull, cell simulation.Cell, dir s
 // Join returns a stage whose model is that of another process, see [Stage.URL]. The
 // caller must call Close.
 func Join(ctx context.Context, url string, cell simulation.Cell, dir string) (*Stage, error) {
-	book, err := ledger.Open(ctx, ledger.Config{Path: filepath.Join(dir, "ledger.db")})
+	store, err := ledger.Open(ctx, ledger.Config{Path: filepath.Join(dir, "ledger.db")})
 	if err != nil {
 		return nil, err
 	}
-	return &Stage{cell: cell, book: book, url: url}, nil
+	return &Stage{cell: cell, store: store, url: url}, nil
 }
 
 // URL is where the model answers.
@@ -93,7 +93,7 @@ func (s *Stage) Close() error {
 	if s.server != nil {
 		s.server.Close()
 	}
-	return s.book.Close()
+	return s.store.Close()
 }
 
 // Calls is how many calls were answered, without those that made the history and
@@ -114,7 +114,7 @@ func (s *Stage) Spoiled() int {
 // Lose takes those answers back that a process did not store before it was killed:
 // the same will be given again. It returns how many they are.
 func (s *Stage) Lose(ctx context.Context) (int, error) {
-	counts, err := s.book.Counts(ctx)
+	counts, err := s.store.Counts(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -177,7 +177,7 @@ func (s *Stage) Run(ctx context.Context) (*report.Report, error) {
 
 func (s *Stage) execute(ctx context.Context, req controller.Request) (*report.Report, error) {
 	trust := ledger.Trust{Level: ledger.LevelOperator}
-	req.ConfigFile, req.Ledger, req.HeadTrust, req.BaseTrust = "gavel.yaml", s.book, trust, trust
+	req.ConfigFile, req.Ledger, req.HeadTrust, req.BaseTrust = "gavel.yaml", s.store, trust, trust
 	req.LookupEnv = nowhere
 	p, err := controller.Prepare(context.WithoutCancel(ctx), req)
 	if err != nil {

@@ -70,7 +70,7 @@ func TestTheBudgetEndsAtAnyCall(t *testing.T) {
 	}
 }
 
-// joined is what a child process is told of the stage that it joins.
+// joined is what a child process is told about the stage that it joins.
 const joined = "GAVEL_REHEARSAL"
 
 // A part is what a child process plays.

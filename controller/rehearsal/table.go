@@ -67,16 +67,17 @@ type Row struct {
 	Pulls int
 }
 
-// Rows are those of the kept table. A case is broken in some of the small ones only:
-// of a large one that takes nothing else, and each takes long.
+// Rows are those of the kept table: both truths, both sizes, with a history and
+// without. A case is broken in the small ones only: of a large one that takes
+// nothing else, and each takes long.
 func Rows() (rows []Row) {
 	for _, c := range []simulation.Cell{
 		{Truth: simulation.Mixed, Cases: 20}, {Truth: simulation.Mixed, Cases: 20, Broken: 1},
 		{Truth: simulation.Mixed, Cases: 20, History: 5}, {Truth: simulation.Mixed, Cases: 20, History: 5, Broken: 1},
-		{Truth: simulation.Mixed, Cases: 200},
+		{Truth: simulation.Mixed, Cases: 200}, {Truth: simulation.Mixed, Cases: 200, History: 5},
 		{Truth: simulation.Calm, Cases: 20}, {Truth: simulation.Calm, Cases: 20, Broken: 1},
-		{Truth: simulation.Calm, Cases: 20, History: 5},
-		{Truth: simulation.Calm, Cases: 200},
+		{Truth: simulation.Calm, Cases: 20, History: 5}, {Truth: simulation.Calm, Cases: 20, History: 5, Broken: 1},
+		{Truth: simulation.Calm, Cases: 200}, {Truth: simulation.Calm, Cases: 200, History: 5},
 	} {
 		rows = append(rows, Row{c, 200})
 	}

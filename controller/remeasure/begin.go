@@ -13,7 +13,7 @@ import (
 func (c *Comparison) BeginHistories(ctx context.Context, found *noise.Findings, at time.Time) error {
 	var digests []string
 	for _, r := range c.Rows {
-		if found.Of(r.Row) != nil && r.Row.BaseDigests.J != "" {
+		if found.Finding(r.Row) != nil && r.Row.BaseDigests.J != "" {
 			digests = append(digests, r.Row.BaseDigests.J)
 		}
 	}

@@ -67,7 +67,7 @@ func (a *amount) add(each amount, n float64) {
 	a.unpriced = a.unpriced || each.unpriced
 }
 
-// beforehand is what package confirm would be told of a row before it is measured;
+// beforehand is what package confirm would be told about a row before it is measured;
 // false for one that is not compared.
 func (c *Comparison) beforehand(row *Row, stored func(string) bool) (confirm.Case, bool) {
 	if !c.compared(row) {

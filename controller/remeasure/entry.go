@@ -28,6 +28,8 @@ type entry struct {
 	known confirm.Case
 	// kept says what a further measurement keeps.
 	kept plan.Kept
+	// collected counts what of its history was measured for the history alone.
+	collected int
 }
 
 // entries are the cases whose first outcomes say something, with their history.
@@ -158,8 +160,8 @@ func deterministic(cfg *config.Config, c *schema.Case, target string, whole bool
 	for _, ev := range c.Evaluators {
 		specs = append(specs, ev.Spec)
 	}
-	if c.Rival != nil && c.Rival.Comparison != nil {
-		specs = append(specs, c.Rival.Comparison)
+	if c.Alternative != nil && c.Alternative.Comparison != nil {
+		specs = append(specs, c.Alternative.Comparison)
 	}
 	for _, spec := range specs {
 		if own, ok := spec.(interface{ Targets() []string }); ok {
@@ -286,6 +288,31 @@ func (e *entry) setHistory(found []history.Measurement, base, head time.Time) {
 	}
 	e.known.Base = append(before, e.known.Base...)
 	e.known.Fresh = len(before) == 0 && head.Sub(base).Abs() <= nextTo
+	e.collected = 0
+	for _, m := range found {
+		if m.Collected && m.Result.Verdict.Rank() >= 0 {
+			e.collected++
+		}
+	}
+}
+
+// spared reports whether the case has a history that chooses only because of what was
+// measured for the history.
+func (e *entry) spared() bool {
+	n := len(e.known.Base)
+	return !e.known.Certain && !e.known.Gone && n >= confirm.Enough && n-e.collected < confirm.Enough
+}
+
+// savedCalls estimates how many calls the histories saved that were measured for their own
+// sake.
+func (c *Comparison) savedCalls(entries []*entry) int {
+	once := 0
+	for _, e := range entries {
+		if e.spared() {
+			once += int(c.each(e.row, e.known).calls)
+		}
+	}
+	return max(0, confirm.Usual(once, 0)-confirm.Usual(0, once))
 }
 
 // spend adds to the outcome of a side what measuring the case again took.

@@ -40,8 +40,8 @@ type Row struct {
 // A Comparison is what is compared, and what measuring it again takes.
 type Comparison struct {
 	Rows []Row
-	// Head and Base are the first outcomes by the ID at the side. What measuring
-	// again spends is added to them, and outcomes of an outage are replaced.
+	// Head and Base are the first outcomes by the ID at the side. The cost of
+	// measuring again is added to them, and outcomes of an outage are replaced.
 	Head, Base map[string]report.Outcome
 	// HeadConfig decides; BaseConfig is what base is measured with.
 	HeadConfig, BaseConfig *config.Config
@@ -64,16 +64,16 @@ type Measure func(ctx context.Context, side confirm.Side, jobs []run.Job) ([]run
 // The error is the ledger's. Where a budget or the end of ctx keeps measurements
 // from being made, the result is not complete.
 func (c *Comparison) Decide(ctx context.Context) (*noise.Findings, error) {
-	// What is known is read even where the run was interrupted.
+	// Stored measurements are read even if the run was interrupted.
 	entries, err := c.entries(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err
 	}
 	cases := make([]confirm.Case, len(entries))
-	out := &noise.Findings{Place: map[string]int{}, Samples: make([][]noise.Sample, len(entries))}
+	out := &noise.Findings{Index: map[string]int{}, Samples: make([][]noise.Sample, len(entries))}
 	for i, e := range entries {
 		cases[i] = e.known
-		out.Place[e.row.Head.Case.ID()] = i
+		out.Index[e.row.Head.Case.ID()] = i
 	}
 	d := &deciding{Comparison: c, entries: entries, taken: map[confirm.Request]run.Outcome{}}
 	d.procedure = confirm.New(cases, c.options())
@@ -82,7 +82,7 @@ func (c *Comparison) Decide(ctx context.Context) (*noise.Findings, error) {
 			return nil, err
 		}
 	}
-	out.Result, out.Why = d.procedure.Result(), d.why
+	out.Result, out.Why, out.SavedCalls = d.procedure.Result(), d.why, c.savedCalls(entries)
 	d.finish(out)
 	return out, nil
 }
@@ -92,8 +92,8 @@ func (c *Comparison) options() confirm.Options {
 	settings := c.HeadConfig.Noise.Defaulted()
 	return confirm.Options{
 		Alpha: settings.Alpha, Looks: settings.Samples, New: confirm.Rule{Runs: settings.NewRuns, Pass: settings.NewPass},
-		// What a run may spend bounds the calls themselves. A bound here would make
-		// what is asked depend on where the run was interrupted.
+		// The run's budget bounds the calls themselves. A bound here would make what is
+		// asked depend on where the run was interrupted.
 		Budget: -1, Improvements: c.Improvements,
 	}
 }

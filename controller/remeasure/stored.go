@@ -15,7 +15,7 @@ const window = 8
 // Stored returns the digests of the further measurements that the ledger has of the
 // cases of two checkouts, by the IDs of the cases. They are those that a comparison of
 // the checkouts reads again, with the ones next to them, which may be unfinished.
-func Stored(ctx context.Context, book *ledger.Ledger, head, base map[string]plan.Digests) ([]plan.Digests, error) {
+func Stored(ctx context.Context, store *ledger.Ledger, head, base map[string]plan.Digests) ([]plan.Digests, error) {
 	type side struct{ own, other plan.Digests }
 	var sides []side
 	for id, h := range head {
@@ -34,7 +34,7 @@ func Stored(ctx context.Context, book *ledger.Ledger, head, base map[string]plan
 				further, decisions = append(further, d), append(decisions, d.D)
 			}
 		}
-		found, err := book.Decided(ctx, ledger.Scope{}, decisions)
+		found, err := store.Decided(ctx, ledger.Scope{}, decisions)
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ type Command struct {
 	Cases []string `json:"cases,omitempty"`
 }
 
-// What commands ask for.
+// The kinds of command.
 const (
 	CommandRun     = "run"
 	CommandRerun   = "rerun"
@@ -60,7 +60,7 @@ func SameCommands(a, b []Command) bool {
 }
 
 // Acceptable reports whether a result is one that may be meant: it has a
-// verdict, and that is no pass.
+// verdict, and that is not a pass.
 func (row *Row) Acceptable() bool {
 	return row.Verdict != nil && (*row.Verdict == verdict.Fail || *row.Verdict == verdict.Borderline)
 }

@@ -31,7 +31,7 @@ type Outcome struct {
 	// its samples.
 	Judged time.Time
 	// Unrun says why the case was not judged although nothing went wrong: a
-	// budget does not suffice. Empty where it was.
+	// budget is not enough. Empty where it was.
 	Unrun string
 }
 
@@ -45,7 +45,9 @@ type Input struct {
 	Head, Base map[string]Outcome
 	// Noise is what further measurements say; nil where none were to be made. Then
 	// every difference counts.
-	Noise    *noise.Findings
+	Noise *noise.Findings
+	// Nightly is what a scheduled run measured further; nil for other runs.
+	Nightly  *noise.Night
 	Problems []schema.Problem
 	Gate     GateSettings
 	// GroupGates asks for a gate of every outermost group, too.
@@ -87,7 +89,7 @@ func Compare(in Input) *Report {
 		ConfigDigest: in.ConfigDigest,
 		DurationMS:   in.Duration.Milliseconds(),
 		NotRunReason: in.NotRun, Estimate: in.Estimate,
-		Commands: in.Commands,
+		Commands: in.Commands, Nightly: in.Nightly,
 	}
 	pairs := make([]pair, 0, len(in.Plan.Rows))
 	for i := range in.Plan.Rows {
@@ -210,7 +212,7 @@ func (in *Input) row(p pair) Row {
 		Action: p.plan.Action, Class: in.classify(p), MovedFrom: commit(p.plan.MovedFrom), Digest: p.plan.HeadDigests.D,
 		Score: score(p.head), BaseScore: score(p.base),
 		Reasons: append([]plan.Reason{}, p.plan.Reasons...),
-		Groups:  append([]string{}, shown.Labels.Groups...), Weight: p.weight(), Withdrawn: withdrawn(p.plan),
+		Groups:  append([]string{}, shown.Labels.Groups...), Conversation: shown.Labels.Conversation, Weight: p.weight(), Withdrawn: withdrawn(p.plan),
 		Required: p.plan.Action != plan.Removed && in.Gate.requires(p.plan.Key), Quarantine: in.InQuarantine(p.plan),
 	}
 	if head := p.plan.Head; head != nil && head.Weight != row.Weight {

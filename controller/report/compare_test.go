@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
-// What the tests below call by short names.
+// Short names for the tests below.
 type side = reporttest.Side
 
 var (
@@ -418,7 +418,7 @@ func TestCriteria(t *testing.T) {
 	}
 }
 
-// A criterion that does not apply is no zero, and a note says where and what.
+// A criterion that does not apply is not a zero, and a note says where and what.
 func TestCriteriaThatDoNotApply(t *testing.T) {
 	head, base := 0.2, 0.8
 	is, was := fail(0.2, ""), pass(1)
@@ -435,7 +435,7 @@ func TestCriteriaThatDoNotApply(t *testing.T) {
 	}
 }
 
-// TestConversations sums up the turns of conversations beside their suites,
+// TestConversations sums up the turns of conversations next to their suites,
 // whose scores are those of all their cases.
 func TestConversations(t *testing.T) {
 	s := reporttest.New()

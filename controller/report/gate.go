@@ -62,9 +62,9 @@ func (f *findings) unknown(format string, args ...any) {
 	f.undetermined = append(f.undetermined, fmt.Sprintf(format, args...))
 }
 
-// gate applies the settings. What fails outweighs what is undetermined, and
-// the reason names all of the same kind. Rest are the cases without a row. What
-// was accepted or is quarantined breaks no rule; that it is so is in the reason.
+// gate applies the settings. A failure outweighs what is undetermined, and the
+// reason names all of the same kind. Rest are the cases without a row. An
+// accepted or quarantined case breaks no rule; the reason says that it is one.
 func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	rule := s.FailOn
 	if rule == "" {

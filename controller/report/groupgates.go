@@ -88,7 +88,7 @@ func groupGates(in *Input, r *Report, pairs []pair) []GroupGate {
 }
 
 // Of is the report on the cases of a group alone.
-func (r *Report) Of(g GroupGate) *Report {
+func (r *Report) GroupReport(g GroupGate) *Report {
 	part := *r
 	part.Summary, part.Diff, part.Gate = g.Summary, g.Diff, g.Gate
 	part.Cases = nil
@@ -108,7 +108,7 @@ func inGroup(name string) func(*Row) bool {
 }
 
 // problemsOf are the problems in the files of the cases and in those that keep
-// one from being read. What is wrong elsewhere is of no group that is known.
+// one from being read. A problem elsewhere has no known group.
 func problemsOf(r *Report) []schema.Problem {
 	files := map[string]bool{}
 	for i := range r.Cases {

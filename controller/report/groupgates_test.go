@@ -112,7 +112,7 @@ func TestTheReportOfAGroup(t *testing.T) {
 	r := Compare(s.In)
 	got := map[string][3]int{}
 	for _, g := range r.GroupGates {
-		part := r.Of(g)
+		part := r.GroupReport(g)
 		got[g.Group] = [3]int{len(part.Cases), part.Summary.Cases, InvalidFiles(part.Problems)}
 	}
 	if diff := cmp.Diff(map[string][3]int{"math": {7, 7, 1}, "sql": {3, 3, 0}, "talk": {1, 1, 1}}, got); diff != "" {

@@ -16,7 +16,7 @@ type Group = aggregate.Group
 func groups(pairs []pair) []Group { return sums(pairs, place) }
 
 // conversations sums up the scores of the cases that are turns of the same one.
-// They stand beside the groups and not below them: the score of a suite is that
+// They stand next to the groups and not below them: the score of a suite is that
 // of its cases, whichever of them belong together.
 func conversations(pairs []pair) []Group {
 	all := sums(pairs, func(c *schema.CaseInfo) aggregate.Path {

@@ -11,7 +11,7 @@ import (
 
 // compare is the class of a case that both sides have judged.
 func (in *Input) compare(p pair) Class {
-	if f := in.Noise.Of(p.plan); f != nil {
+	if f := in.Noise.Finding(p.plan); f != nil {
 		switch f.Class {
 		case confirm.Regression:
 			return Regression

@@ -62,7 +62,7 @@ func TestNoiseDecidesTheGate(t *testing.T) {
 			tt.finding.BaseVerdict, tt.finding.HeadVerdict = verdict.Pass, verdict.Fail
 			s.In.Noise = &noise.Findings{
 				Result: confirm.Result{Findings: []confirm.Finding{tt.finding}, Mean: tt.mean, Complete: tt.why == ""},
-				Place:  map[string]int{row.Head.ID(): 0}, Samples: [][]noise.Sample{{{Side: "head", Verdict: verdict.Fail}}}, Why: tt.why,
+				Index:  map[string]int{row.Head.ID(): 0}, Samples: [][]noise.Sample{{{Side: "head", Verdict: verdict.Fail}}}, Why: tt.why,
 			}
 			if tt.required {
 				s.In.Gate.Required = []string{"math/**"}
@@ -105,7 +105,7 @@ func TestNewCasesByTheirRule(t *testing.T) {
 		row := s.Add("math/1/a", nil, out, definition)
 		s.In.Noise = &noise.Findings{
 			Result:  confirm.Result{Findings: []confirm.Finding{{Class: confirm.Added, Held: tt.held, HeadVerdict: tt.first, Head: stats.Count{Passed: 3, Of: 5}}}},
-			Place:   map[string]int{row.Head.ID(): 0},
+			Index:   map[string]int{row.Head.ID(): 0},
 			Samples: [][]noise.Sample{{{Side: "head", Verdict: verdict.Pass}}},
 		}
 		if r := Compare(s.In); r.Gate.Result != tt.result || *r.Cases[0].Class != New {

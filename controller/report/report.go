@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report/flaky"
+	"github.com/gavel-evals/gavel/controller/report/identity"
 	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/controller/report/tally"
@@ -71,6 +72,8 @@ type Report struct {
 	Conversations []Group `json:"conversations"`
 	// Remeasured is there where cases were compared that could be noise.
 	Remeasured *noise.Summary `json:"remeasured,omitempty"`
+	// Nightly is there where a scheduled run measured cases further, for the history.
+	Nightly *noise.Night `json:"nightly,omitempty"`
 	// Targets compares those that every case was run against, where there are
 	// several.
 	Targets  []tally.Target   `json:"targets,omitempty"`
@@ -147,6 +150,9 @@ type Row struct {
 	VerdictReason string `json:"verdict_reason"`
 	// Groups are the case's domain and level, or suite.
 	Groups []string `json:"groups"`
+	// Conversation names the conversation that the case is a turn of; empty for a case of
+	// its own.
+	Conversation string `json:"conversation,omitempty"`
 	// Weight is the case's share in every mean of the report: base's where base
 	// has the case. HeadWeight is what head gives it, where that is another.
 	Weight     float64  `json:"weight"`
@@ -179,6 +185,9 @@ type Row struct {
 	Evaluators []EvaluatorScore `json:"evaluators,omitempty"`
 	// Detail is there for cases that people will want to look into.
 	Detail *Detail `json:"detail,omitempty"`
+	// Identity is there for cases of the testcase format where the report is printed
+	// as JSON. It is not a part of the report that is stored.
+	*identity.Identity
 	// Result is what files of results have besides; nil where Input.Results does
 	// not ask for it. It is not a part of the report that is stored.
 	Result *Result `json:"-"`
@@ -235,7 +244,7 @@ func (row *Row) Invalid() bool { return row.Action == plan.Skip && row.Error != 
 func (row *Row) Retried() bool { return len(row.Attempts) > 0 || row.Comparison != nil }
 
 // Unrun reports whether the case was to be judged and was not although nothing
-// went wrong: a budget did not suffice, the run was stopped, or what it needs
+// went wrong: a budget was not enough, the run was stopped, or what it needs
 // is not allowed here.
 func (row *Row) Unrun() bool { return row.Error != nil && row.Verdict == nil && !row.Invalid() }
 

@@ -25,7 +25,7 @@ const (
 	statusDraft  = "draft"
 )
 
-// What GateSettings.Removed may be.
+// The values of GateSettings.Removed.
 const (
 	RemovedAllow = "allow"
 	RemovedFail  = "fail"

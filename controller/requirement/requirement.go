@@ -42,7 +42,7 @@ type Requirement struct {
 // Of returns the requirement of cases under the configuration of a file, which is
 // read again only to say where it names what is missing. lookup finds
 // environment variables; with nil they all count as set.
-func Of(files fs.FS, file string, cfg *config.Config, lookup func(string) (string, bool)) Requirement {
+func Find(files fs.FS, file string, cfg *config.Config, lookup func(string) (string, bool)) Requirement {
 	return Requirement{files, file, cfg, cfg.Roles.Targets(), lookup, prompt.NewReader(files, cfg.Settings())}
 }
 
@@ -53,7 +53,7 @@ func (r Requirement) Missing(c *schema.Case, target string) string {
 	if c == nil {
 		return "" // it was not loaded, since it is not judged
 	}
-	if err := r.prompts.Of(target).Err; err != nil {
+	if err := r.prompts.Prompt(target).Err; err != nil {
 		return fmt.Sprintf("the system prompt of the target %s is missing: %v", cmp.Or(target, r.config.DefaultTarget), err)
 	}
 	for _, a := range load.AskedBy(c) {
@@ -121,7 +121,7 @@ func (r Requirement) Problems(needs []load.Need) []schema.Problem {
 	for _, n := range needs {
 		name, ok := r.target(n.Asked)
 		t, configured := r.config.Targets[name]
-		if err := r.prompts.Of(name).Err; n.Role == "" && err != nil && !prompts[name] {
+		if err := r.prompts.Prompt(name).Err; n.Role == "" && err != nil && !prompts[name] {
 			prompts[name] = true
 			found = append(found, r.withoutPrompt(name, err))
 		}
@@ -149,6 +149,8 @@ func (r Requirement) withoutRole(n load.Need) schema.Problem {
 	switch model, editor := strings.CutSuffix(string(n.Role), " editor"); {
 	case editor:
 		hint = fmt.Sprintf("add roles: {editors: {%s: …}} to %s, with the name of a target; without it the judge edits", model, r.file)
+	case n.Role == schema.Embedder:
+		hint += " whose api is embeddings"
 	case n.Role != schema.Judge:
 		hint += "; without it the judge has the role"
 	}
@@ -174,8 +176,8 @@ func described(role schema.Role) string {
 	if model, editor := strings.CutSuffix(string(role), " editor"); editor {
 		return fmt.Sprintf("an editor for `editor_model: %s`", model)
 	}
-	if role == schema.Extractor {
-		return "an extractor"
+	if role == schema.Extractor || role == schema.Embedder {
+		return "an " + string(role)
 	}
 	return "a " + string(role)
 }

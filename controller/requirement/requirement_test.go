@@ -34,7 +34,7 @@ func problems(t *testing.T, files map[string]string) string {
 	}
 	var b strings.Builder
 	needs := found.Needs()
-	for _, p := range append(requirement.Configuration(fsys, "gavel.yaml", cfg, needs), requirement.Of(fsys, "gavel.yaml", cfg, unset).Problems(needs)...) {
+	for _, p := range append(requirement.Configuration(fsys, "gavel.yaml", cfg, needs), requirement.Find(fsys, "gavel.yaml", cfg, unset).Problems(needs)...) {
 		fmt.Fprintf(&b, "%s %s %s\n", p.Position, p.Severity, p.Rule)
 	}
 	return b.String()

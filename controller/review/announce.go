@@ -80,7 +80,7 @@ func (r *Review) pending(ctx context.Context, working <-chan struct{}) error {
 	return r.setStatuses(ctx, all...)
 }
 
-// announced are the statuses that say that something is under way.
+// announced are the statuses that say that something is in progress.
 func (r *Review) announced() []github.Status {
 	if r.schedule != nil {
 		return []github.Status{{Context: drift.Context, State: github.Pending, Description: "judging everything again"}}

@@ -60,7 +60,7 @@ func (r *Review) checkRun(report *report.Report) github.Check {
 }
 
 // check writes a check run. Statuses and comment say all that it says, so that
-// a credential that may not write one is no failure: it is asked for nothing
+// a credential that may not write one is not a failure: it is asked for nothing
 // that it cannot do, for a while.
 func (r *Review) check(ctx context.Context, p posting) error {
 	err := r.publisher(p, 0).SetCheck(ctx, p.Head, *p.Check)
@@ -69,6 +69,6 @@ func (r *Review) check(ctx context.Context, p posting) error {
 		return err
 	}
 	r.Client.RefusedChecks(r.Repository)
-	r.Tell(fmt.Sprintf("no check run, statuses and comment say the same: %v", denied))
+	r.Log(fmt.Sprintf("no check run, statuses and comment say the same: %v", denied))
 	return nil
 }

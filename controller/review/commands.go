@@ -40,8 +40,8 @@ func (r *Review) Unapprovable() string {
 // approvable reports whether an approval lets programs of the head run.
 func (r *Review) approvable() bool { return r.Programs == ProgramsApproved || r.byWriters() }
 
-// anew says since when it counts what is stored of a case.
-func (r *Review) anew(key string) (since time.Time, why plan.Reason) {
+// rejudged says since when it counts what is stored of a case.
+func (r *Review) rejudged(key string) (since time.Time, why plan.Reason) {
 	for _, o := range r.commands.Followed {
 		again := o.Verb == report.CommandRun || o.Verb == report.CommandRerun
 		if again && slices.ContainsFunc(o.Cases, func(glob string) bool { return wildcard.Match(glob, key) }) {
@@ -51,7 +51,7 @@ func (r *Review) anew(key string) (since time.Time, why plan.Reason) {
 	return since, why
 }
 
-// asked is anew, nil where nothing was asked for.
+// asked is again, nil where nothing was asked for.
 func (r *Review) asked() func(string) (time.Time, plan.Reason) {
 	if r.schedule != nil {
 		return r.schedule.ignoreBefore
@@ -59,7 +59,7 @@ func (r *Review) asked() func(string) (time.Time, plan.Reason) {
 	if len(r.commands.Followed) == 0 {
 		return nil
 	}
-	return r.anew
+	return r.rejudged
 }
 
 // suggested are the commands that people may write below a report, as far as it helps.

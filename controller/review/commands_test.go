@@ -13,9 +13,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// obey judges pull request 1 with an approval of a commit, none where that is
+// follow judges pull request 1 with an approval of a commit, none where that is
 // empty.
-func (d *desk) obey(approved string) *report.Report {
+func (d *desk) follow(approved string) *report.Report {
 	d.t.Helper()
 	r, err := review.New(d.cfg).Pull(d.t.Context(), 1, "")
 	if err != nil {
@@ -36,7 +36,7 @@ func (d *desk) obey(approved string) *report.Report {
 	return report
 }
 
-// another is a commit that is no head.
+// another is a commit that is not a head.
 const another = "4b07d1a6d8aa4b6f9a6f9b3f6b8f0c1d2e3f4a5b"
 
 // TestAnApprovedHeadConfiguresItself where base has nothing, and nowhere else.
@@ -65,7 +65,7 @@ func TestAnApprovedHeadConfiguresItself(t *testing.T) {
 			}
 			d := newDesk(t, history.Change{Write: base}, history.Change{Branch: "topic", Write: suite})
 			d.pull(1)
-			if got := d.obey(test.approved).Gate; !strings.Contains(got.Reason, test.want) {
+			if got := d.follow(test.approved).Gate; !strings.Contains(got.Reason, test.want) {
 				t.Errorf("gate %+v, want %q", got, test.want)
 			}
 		})
@@ -147,7 +147,7 @@ func TestAbuse06ProgramsOfTheHead(t *testing.T) {
 				e.NotRun = "not here"
 				return inner(ctx, p, e)
 			}
-			d.obey(test.approved)
+			d.follow(test.approved)
 			if runs != test.runs || own != test.own {
 				t.Errorf("runs %v with its own programs %v, want %v %v", runs, own, test.runs, test.own)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
+	"github.com/gavel-evals/gavel/controller/configchange"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
@@ -15,7 +16,8 @@ import (
 )
 
 // configuration says what happens to gavel.yaml in the pull request. Without
-// one at base nothing is run. What a base branch has decides for itself.
+// one at base nothing is run. The configuration of a base branch decides for
+// itself.
 func (r *Review) configuration(p *controller.Prepared, e *controller.RunOptions) error {
 	_, problems, found, err := r.decides(
 		func() (fs.FS, error) { return p.Base().FS, nil }, func() (fs.FS, error) { return p.Head().FS, nil })
@@ -28,11 +30,11 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.RunOptions)
 		p.Problems = slices.Concat(problems, p.Problems)
 		return nil
 	}
-	baseCfg, _, baseFound, err := configfile.Read(p.Base().FS, r.ConfigFile)
+	baseCfg, _, baseFound, err := configfile.Read(p.Base().FS, r.ConfigFile, nil)
 	if err != nil {
 		return err
 	}
-	headCfg, headProblems, headFound, err := configfile.Read(p.Head().FS, r.ConfigFile)
+	headCfg, headProblems, headFound, err := configfile.Read(p.Head().FS, r.ConfigFile, nil)
 	if err != nil {
 		return err
 	}
@@ -47,7 +49,7 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.RunOptions)
 		return nil
 	}
 	if baseFound && headFound {
-		base, head := controller.GateSettings(baseCfg.Gate), controller.GateSettings(headCfg.Gate)
+		base, head := configchange.Gate(baseCfg.Gate), configchange.Gate(headCfg.Gate)
 		e.ConfigDiff.Base, e.ConfigDiff.Head = &base, &head
 		e.ConfigDiff.Looser = baseCfg.Looser(headCfg)
 		e.ConfigDiff.Later = afterMerge(baseCfg, headCfg)
@@ -56,13 +58,14 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.RunOptions)
 }
 
 // decides reads the configuration that decides: that of base, or where base has
-// none that of an approved head. What a base branch has decides for itself.
+// none that of an approved head. The configuration of a base branch decides for
+// itself.
 func (r *Review) decides(base, head func() (fs.FS, error)) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
 	read := func(decider string, side func() (fs.FS, error)) {
 		var files fs.FS
 		if files, err = side(); err == nil {
 			r.decider = decider
-			cfg, problems, found, err = configfile.Read(files, r.ConfigFile)
+			cfg, problems, found, err = configfile.Read(files, r.ConfigFile, nil)
 		}
 	}
 	if r.accepted() {
@@ -96,8 +99,8 @@ func (r *Review) notRun(problems []schema.Problem, found bool) string {
 }
 
 // constraintChange lists the files of constraints that a pull request changes.
-// Those at base decide. That one of them cannot be used is no fault of the pull
-// request, which may mend it; that one of head's cannot is.
+// Those at base decide. That one of them cannot be used is not the fault of the pull
+// request, which may fix it; that one of head's cannot is.
 func constraintChange(base, head *config.Config, p *controller.Prepared) []string {
 	for i := range p.Problems {
 		if rule := p.Problems[i].Rule; rule == constraint.RuleFile || rule == constraint.RuleLimit {

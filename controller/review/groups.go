@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
-// Planned has note told of the contexts of the groups that head has, once that
+// Planned has note told about the contexts of the groups that head has, once that
 // is known and where each gets a status: what ends on its own says nothing on
 // them, see [Reviewer.Settle]. An error of note ends the review.
 func (r *Review) Planned(note func(groups []string) error) { r.planned = note }
@@ -20,7 +20,7 @@ func (r *Review) plannedGroups(p *controller.Prepared) error {
 	}
 	names, rest := report.ActiveGroups(p.Plan)
 	if words := report.TooMany(rest); words != "" {
-		r.Tell(words)
+		r.Log(words)
 	}
 	r.groups = nil
 	for _, name := range names {

@@ -74,7 +74,7 @@ func TestAReviewThatBreaks(t *testing.T) {
 func TestMoreGroupsThanStatuses(t *testing.T) {
 	d := groupDesk(t, "groups", 52)
 	var told []string
-	d.cfg.Tell = func(line string) { told = append(told, line) }
+	d.cfg.Log = func(line string) { told = append(told, line) }
 	if err := d.review(1); err != nil {
 		t.Fatal(err)
 	}

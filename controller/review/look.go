@@ -3,6 +3,7 @@ package review
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,11 +12,13 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/commits"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -61,29 +64,32 @@ func (r *Review) look(ctx context.Context) (look, error) {
 }
 
 // bring fetches refs, from a remote that may be away for a while.
-func (r *Review) bring(ctx context.Context, refs []string, most gitrepo.Bounds) (repo *gitrepo.Repository, commits []string, err error) {
+func (r *Review) bring(ctx context.Context, refs []string, most gitrepo.Bounds) (repo *gitrepo.Repository, tips []string, err error) {
 	err = r.Retry.Do(ctx, func() (err error) {
-		repo, commits, err = r.Fetch(ctx, refs, most)
+		repo, tips, err = r.Fetch(ctx, refs, most)
 		return err
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("fetch %s: %w", strings.Join(refs, " and "), err)
 	}
-	return repo, commits, nil
+	return repo, tips, nil
 }
 
 // prepare is look in the time that inner has; ctx is that of the whole review.
 func (r *Review) prepare(ctx, inner context.Context) (found look, err error) {
+	inner, span := tracing.Start(inner, "plan")
+	span.Text("gavel.head", r.head)
+	defer func() { span.End(err) }()
 	most := gitrepo.OfHead
 	if len(r.known) == len(r.refs) {
 		most = gitrepo.OfBase
 	}
-	var commits []string
-	if found.repo, commits, err = r.bring(inner, r.refs, most); err != nil {
+	var tips []string
+	if found.repo, tips, err = r.bring(inner, r.refs, most); err != nil {
 		return found, err
 	}
 	if i := slices.Index(r.refs, r.base); i >= 0 {
-		r.base = commits[i]
+		r.base = tips[i]
 	}
 	if r.last != nil {
 		stands, err := r.stands(inner, found.repo)
@@ -95,8 +101,8 @@ func (r *Review) prepare(ctx, inner context.Context) (found look, err error) {
 	if err != nil {
 		return found, err
 	}
-	prepared, err := controller.PrepareCommits(inner, controller.Commits{
-		Repo: found.repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
+	prepared, err := commits.Prepare(inner, commits.Sides{
+		Repo: found.repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust: r.writes(), HeadConfig: r.approved, IgnoreBefore: r.asked(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
 	})
 	if err != nil {
@@ -139,8 +145,9 @@ func (r *Review) writes() ledger.Trust {
 func (r *Review) execution(ctx context.Context) controller.RunOptions {
 	return controller.RunOptions{
 		Repository: r.Known, PullRequest: r.number, Commands: r.commands.Followed,
+		Subject: func(ctx context.Context) ([]byte, error) { return json.Marshal(r.Subject(ctx)) },
 		Outbox: func(report *report.Report) ([]ledger.OutboxItem, error) {
-			// What was broken off in the middle must not stand for the commit.
+			// A result that was broken off in the middle must not count for the commit.
 			if why := whyCancelled(ctx); why != "" {
 				return nil, errors.New(why)
 			}

@@ -28,9 +28,9 @@ type posting struct {
 	Groups  []github.Status `json:"groups,omitempty"`
 	Check   *github.Check   `json:"check,omitempty"`
 	Comment string          `json:"comment,omitempty"`
-	// Branch is what the comment is about, where it is no pull request's.
+	// Branch is what the comment is about, where it is not a pull request's.
 	Branch string `json:"branch,omitempty"`
-	// Verdict is what the gate said. A comment that is made anew for every
+	// Verdict is what the gate said. A comment that is made again for every
 	// verdict stays the same until it changes.
 	Verdict string `json:"verdict,omitempty"`
 	Fresh   bool   `json:"fresh,omitempty"`

@@ -67,7 +67,7 @@ func (c *Config) listed(user forge.User) bool {
 
 // stranger says why the head's programs need an approval: who opened the pull
 // request or pushed its head is not a person who may write. It is empty where
-// both are. Whoever the commits name says nothing: anybody may write any name.
+// both are. The names in commits prove nothing: anybody may write any name.
 func (r *Review) stranger(ctx context.Context, pull forge.Pull) string {
 	if pull.Fork {
 		return "the head comes from a fork"

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
@@ -36,10 +38,13 @@ func (r *Review) outbox(ctx context.Context, report *report.Report) ([]ledger.Ou
 // nobody waits for it any more, and what an earlier process left in the outbox.
 // Its error is of the former: the latter is not what this job is about. ctx ends
 // the tries and late each of them.
-func (r *Review) publish(ctx, late context.Context, report *report.Report, wanted bool) error {
+func (r *Review) publish(ctx, late context.Context, report *report.Report, wanted bool) (err error) {
 	if r.Client == nil {
 		return nil
 	}
+	late, span := tracing.Start(late, "publish")
+	span.Text("gavel.head", r.head).Text("gavel.gate", string(report.Gate.Result))
+	defer func() { span.End(err) }()
 	pending, err := r.Ledger.Pending(late)
 	if err != nil {
 		return err
@@ -55,8 +60,8 @@ func (r *Review) publish(ctx, late context.Context, report *report.Report, wante
 		var again []posting
 		var errs []error
 		for i, p := range left {
-			// What the outbox does not have any more was written before; somebody
-			// may have deleted it since.
+			// A posting that left the outbox was written before; somebody may have deleted
+			// it since.
 			err := r.post(late, p, waiting[p.destination()], r.Text(report))
 			switch {
 			case forge.Transient(err):
@@ -89,7 +94,7 @@ func (r *Review) publish(ctx, late context.Context, report *report.Report, wante
 }
 
 // Deliver publishes what earlier reviews of the repository left in the outbox.
-// It must not overlap with reviews that are under way.
+// It must not overlap with reviews that are in progress.
 func (r *Reviewer) Deliver(ctx context.Context) error {
 	pending, err := r.cfg.Ledger.Pending(ctx)
 	if err != nil {
@@ -107,7 +112,7 @@ func (r *Review) deliver(ctx context.Context, pending []ledger.OutboxItem) {
 		}
 		err := r.post(ctx, p, item, func(maxBytes int) string { return shortened(p, maxBytes) })
 		if err != nil {
-			r.Tell(fmt.Sprintf("what was left of %.12s could not be published: %v", p.Head, err))
+			r.Log(fmt.Sprintf("what was left of %.12s could not be published: %v", p.Head, err))
 		}
 	}
 }
@@ -161,7 +166,7 @@ func (r *Review) comment(ctx context.Context, p posting, text github.Text) ([]by
 	if err != nil {
 		return nil, err
 	}
-	r.Tell(fmt.Sprintf("comment %s: %s", comment.Change, comment.URL))
+	r.Log(fmt.Sprintf("comment %s: %s", comment.Change, comment.URL))
 	note, err := json.Marshal(receipt{comment.ID, p.Verdict})
 	if err == nil && comment.ID != last.Comment { // somebody deleted that one
 		err = r.Ledger.ReplaceReceipt(ctx, p.destination(), string(note))
@@ -200,7 +205,7 @@ func (r *Review) publisher(p posting, comment int64) *github.Publisher {
 		REST: r.Client.REST(), Explain: forge.Explain, Owner: r.Repository.Owner, Name: r.Repository.Name,
 		Number: p.Number, CommentID: comment, Login: r.Login,
 	}
-	if p.Branch != "" { // it is no pull request
+	if p.Branch != "" { // it is not a pull request
 		cfg.Permission = "issues: write"
 	}
 	return github.New(cfg)
@@ -220,7 +225,7 @@ func (r *Review) Text(report *report.Report) github.Text {
 	}
 	opts := comment.Options{
 		RepositoryURL: r.WebURL + "/" + r.Repository.String(),
-		HeadSHA:       r.head, RunURL: r.RunURL, Refused: r.commands.Refused, Commands: r.suggested(report), Hint: r.Hint,
+		HeadSHA:       r.head, RunURL: cmp.Or(r.ReportURL, r.RunURL), Refused: r.commands.Refused, Commands: r.suggested(report), Hint: r.Hint,
 	}
 	return func(maxBytes int) string {
 		opts.MaxBytes = maxBytes

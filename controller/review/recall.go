@@ -15,22 +15,22 @@ const Recalled = 5000
 
 // Newest reads the newest report that a ledger has of a pull request's head, nil
 // where there is none. repository is as [Config] knows it.
-func Newest(ctx context.Context, book *ledger.Ledger, repository string, number int, head string) (*report.Report, error) {
-	runs, err := book.Runs(ctx, Recalled)
+func Newest(ctx context.Context, store *ledger.Ledger, repository string, number int, head string) (*report.Report, error) {
+	runs, err := store.Runs(ctx, Recalled)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range runs {
 		if r.PullRequest == number && r.Head == head && strings.EqualFold(r.Repository, repository) {
-			return Stored(ctx, book, r.ID)
+			return Stored(ctx, store, r.ID)
 		}
 	}
 	return nil, nil
 }
 
 // Stored reads the report of a run.
-func Stored(ctx context.Context, book *ledger.Ledger, id string) (*report.Report, error) {
-	run, err := book.Run(ctx, id)
+func Stored(ctx context.Context, store *ledger.Ledger, id string) (*report.Report, error) {
+	run, err := store.Run(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,10 @@ package review
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -69,16 +71,7 @@ func (r *Review) Subject(ctx context.Context) Subject {
 // is empty where nothing is looked at. cfg brings what a process has of its own:
 // the ledger, Fetch, Execute, and how variables are looked up.
 func Rehearse(ctx context.Context, cfg Config, s Subject) (run string, err error) {
-	cfg.Client, cfg.Repository, cfg.Known = nil, s.Repository, s.LedgerName
-	cfg.ConfigFile, cfg.WebURL, cfg.Forks, cfg.Programs, cfg.Deadline = s.ConfigFile, s.WebURL, s.Forks, s.Programs, s.Deadline
-	r := &Review{
-		Config: New(cfg).cfg, head: s.Head, refs: s.Refs, known: s.Known, base: s.Base, number: s.Number, queued: s.Queued,
-		level: s.Level, trust: s.Trust, merged: s.Merged, schedule: s.Schedule,
-		commands: command.Commands{Followed: s.Followed, Refused: s.Refused}, follows: s.Follows, approved: s.Approved,
-	}
-	if s.Pushed {
-		r.outsider = func(context.Context) string { return s.Stranger }
-	}
+	r := reviewOf(cfg, s)
 	if s.Last != "" {
 		if r.last, err = Stored(ctx, r.Ledger, s.Last); err != nil {
 			return "", err
@@ -90,6 +83,37 @@ func Rehearse(ctx context.Context, cfg Config, s Subject) (run string, err error
 	}
 	r.render(report)
 	return report.Run, nil
+}
+
+// Plan fetches and plans a subject as the process that described it did, for another
+// one that judges cases of it. The caller calls end when it does not need the plan any
+// more. cfg is as for [Rehearse], without Execute.
+func Plan(ctx context.Context, cfg Config, s Subject) (p *controller.Prepared, end func() error, err error) {
+	r := reviewOf(cfg, s)
+	r.loaded = true // a case may have been judged since it was planned
+	found, err := r.look(ctx)
+	if err != nil {
+		if found.repo != nil {
+			err = errors.Join(err, found.repo.Close())
+		}
+		return nil, nil, err
+	}
+	return found.prepared, found.repo.Close, nil
+}
+
+// reviewOf is the review that a subject describes, without a forge.
+func reviewOf(cfg Config, s Subject) *Review {
+	cfg.Client, cfg.Repository, cfg.Known = nil, s.Repository, s.LedgerName
+	cfg.ConfigFile, cfg.WebURL, cfg.Forks, cfg.Programs, cfg.Deadline = s.ConfigFile, s.WebURL, s.Forks, s.Programs, s.Deadline
+	r := &Review{
+		Config: New(cfg).cfg, head: s.Head, refs: s.Refs, known: s.Known, base: s.Base, number: s.Number, queued: s.Queued,
+		level: s.Level, trust: s.Trust, merged: s.Merged, schedule: s.Schedule,
+		commands: command.Commands{Followed: s.Followed, Refused: s.Refused}, follows: s.Follows, approved: s.Approved,
+	}
+	if s.Pushed {
+		r.outsider = func(context.Context) string { return s.Stranger }
+	}
+	return r
 }
 
 // render makes all that a report puts on a forge, and keeps none of it.

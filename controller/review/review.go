@@ -4,9 +4,9 @@
 // the report.
 //
 // Most callers make a [Reviewer] for a repository, ask it for a [Review] with
-// [Reviewer.Pull] or [Reviewer.Commit], and call [Review.Run]. What is judged
-// is stored before any of it is published, and what a forge does not take stays
-// in the outbox for the next review.
+// [Reviewer.Pull] or [Reviewer.Commit], and call [Review.Run]. The verdicts are
+// stored before any of them is published, and postings that a forge does not
+// take stay in the outbox for the next review.
 package review
 
 import (
@@ -52,11 +52,13 @@ type Config struct {
 	// WebURL is the root of the forge's pages, such as https://github.com;
 	// RunURL is the page of this run, or empty.
 	WebURL, RunURL string
-	// Hint is said beside the commands that people may write, see [Review.Follow]:
+	// ReportURL is where the comment's full report is. Defaults to RunURL.
+	ReportURL string
+	// Hint is said next to the commands that people may write, see [Review.Follow]:
 	// who reads them, where that does not go without saying.
 	Hint string
 	// Tell is given a line for whoever looks on.
-	Tell func(line string)
+	Log func(line string)
 
 	// Retry says how long the forge is asked again, and given again what it has
 	// not taken. Defaults to one try, for callers that come back by themselves.
@@ -77,7 +79,7 @@ type Config struct {
 	// twice costs nothing and changes nothing. Defaults to recalling nothing.
 	Recall func(ctx context.Context, number int, head string) (*report.Report, error)
 	// OwnOnly leaves to other reviews what they could not publish. It is set
-	// where several of a repository are under way at once.
+	// where several of a repository are in progress at once.
 	OwnOnly bool
 	// Complete judges all cases of a base branch of which no verdict is stored, and not
 	// only those that its last change affects.
@@ -91,7 +93,7 @@ type Config struct {
 	Turn func(ctx context.Context, w Waiting) (Turn, error)
 }
 
-// What pull requests get that come from forks, or from authors who may not
+// The treatments of pull requests from forks, or from authors who may not
 // write.
 const (
 	ForksApprove = "approve" // a plan, and a run after an approval
@@ -112,8 +114,8 @@ var ProgramChoices = []string{ProgramsWriters, ProgramsApproved, ProgramsBase, P
 
 // An Cancelled is the cause of a context that ends a review whose result
 // nobody waits for any more. Both statuses of the commit say its reason; no
-// report is stored and no comment written. What its groups say is left to
-// [Reviewer.Settle], since the next head must not wait for it.
+// report is stored and no comment written. The statuses of its groups are left
+// to [Reviewer.Settle], since the next head must not wait for them.
 type Cancelled struct {
 	Reason string
 	// Within bounds how long the forge is given to take it. Defaults to 30 s, as
@@ -200,6 +202,8 @@ type Review struct {
 	// merged means that programs of the head are run as they are: it is what
 	// the default branch has, or what somebody who may merge has queued.
 	merged bool
+	// loaded keeps every case of the plan, also those that are not judged.
+	loaded bool
 	// fresh asks for a new comment when the verdict changes.
 	fresh bool
 	// closed is a pull request that is not open; id is its repository's.
@@ -209,7 +213,7 @@ type Review struct {
 	pushed time.Time
 	// again completes the check run again, see [Reviewer.Answer].
 	again bool
-	// schedule is set where head is judged anew because it is time.
+	// schedule is set where head is judged again because it is time.
 	schedule *Schedule
 	// last is what is stored of head.
 	last *report.Report
@@ -219,7 +223,7 @@ type Review struct {
 	// decider is where the configuration is from that decides.
 	decider string
 	// groups are the contexts of the groups that are known to have a status;
-	// planned is told of them, see Planned.
+	// planned is told about them, see Planned.
 	groups  []string
 	planned func(groups []string) error
 }
@@ -269,7 +273,7 @@ func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 	}
 	switch {
 	case event.Name == forge.EventMergeGroup:
-		// What its pull request has paid for serves the group, too.
+		// Results that its pull request has paid for serve the group, too.
 		group, _ := forge.Queued(event.HeadRef)
 		out.base, out.merged, out.number, out.queued = event.BaseSHA, true, group.Number, true
 	case event.BaseRef == event.HeadRef:
@@ -291,7 +295,7 @@ func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 func (r *Review) Head() string { return r.head }
 
 // RepositoryID survives renames. It is 0 where the forge does not tell it, and
-// for what is no pull request.
+// for what is not a pull request.
 func (r *Review) RepositoryID() int64 { return r.id }
 
 // Pushed says when the head came: of two, the newer is published first. Without

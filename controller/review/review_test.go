@@ -50,16 +50,16 @@ func newDesk(t *testing.T, changes ...history.Change) *desk {
 	if err := history.Create(t.Context(), d.dir, changes); err != nil {
 		t.Fatal(err)
 	}
-	book := ledgertest.Open(t, ledger.Config{})
+	store := ledgertest.Open(t, ledger.Config{})
 	clock := &forgetest.Clock{}
 	client, err := forge.New(forge.Config{BaseURL: d.forge.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.cfg = review.Config{
-		Client: client, Repository: forge.Repo{Owner: "octo", Name: "demo"}, Ledger: book, Fetch: d.fetch, Execute: d.execute,
+		Client: client, Repository: forge.Repo{Owner: "octo", Name: "demo"}, Ledger: store, Fetch: d.fetch, Execute: d.execute,
 		ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false }, WebURL: "https://github.com",
-		Tell: func(line string) { t.Log(line) },
+		Log: func(line string) { t.Log(line) },
 	}
 	return d
 }
@@ -119,7 +119,7 @@ func (d *desk) review(number int) error {
 	return unpublished
 }
 
-// TestOwnOnly: where several reviews are under way at once, none publishes what
+// TestOwnOnly: where several reviews are in progress at once, none publishes what
 // is another's.
 func TestOwnOnly(t *testing.T) {
 	for own, want := range map[bool]int{true: 0, false: 1} {

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
-// A Schedule asks for a base branch's commit to be judged anew.
+// A Schedule asks for a base branch's commit to be judged again.
 type Schedule struct {
 	// Branch has the commit SHA.
 	Branch, SHA string
@@ -23,7 +23,7 @@ type Schedule struct {
 }
 
 // Scheduled is a review by the clock: all that a commit of a base branch has is
-// judged anew and compared with what was known of it. Its result is a status of
+// judged again and compared with what was known of it. Its result is a status of
 // its own, and the comment of an issue.
 func (r *Reviewer) Scheduled(c Schedule) *Review {
 	return &Review{
@@ -38,7 +38,7 @@ func (c *Schedule) ignoreBefore(string) (time.Time, plan.Reason) {
 }
 
 // due is what divides the past that head is compared with from what is judged
-// anew; zero where it is compared with another commit.
+// again; zero where it is compared with another commit.
 func (r *Review) due() time.Time {
 	if r.schedule == nil {
 		return time.Time{}

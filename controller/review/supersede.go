@@ -24,8 +24,8 @@ type Predecessor struct {
 
 // Supersede gives a predecessor its last word, after all else that is written:
 // its verdict where it has one, and else why not. That is one terminal status; a
-// second one is written only where it would stay pending. What else its report
-// had to publish is dropped.
+// second one is written only where it would stay pending. The other postings of
+// its report are dropped.
 func (r *Reviewer) Supersede(ctx context.Context, p Predecessor, why string) error {
 	past := &Review{Config: r.cfg, head: p.Head, number: p.Number, pushed: p.Pushed}
 	if past.Client == nil {

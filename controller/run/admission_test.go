@@ -133,7 +133,7 @@ func TestProcessesShareTheBudgetOfADay(t *testing.T) {
 	if calls != 12 || finished != 6 {
 		t.Errorf("%d cases were finished with %d calls of %d", finished, calls, limit)
 	}
-	on, err := benches[0].book.Accounts(t.Context())
+	on, err := benches[0].store.Accounts(t.Context())
 	if err != nil || len(on) != 1 || on[0].Calls != 12 {
 		t.Errorf("the day's account: %+v, %v", on, err)
 	}

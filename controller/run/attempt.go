@@ -13,7 +13,7 @@ import (
 )
 
 // An attempt is all samples of a case under one system prompt. Those of the
-// rival are one, too.
+// alternative are one, too.
 type attempt struct {
 	c       *caseRun
 	digests plan.Digests
@@ -30,7 +30,7 @@ type attempt struct {
 }
 
 // newAttempt prepares an attempt. Its samples come after those of as many blocks
-// as there may be attempts before it; the rival's come after all.
+// as there may be attempts before it; the alternative's come after all.
 func (c *caseRun) newAttempt(number, block int, digests plan.Digests, system string) *attempt {
 	n := c.job.Case.Samples()
 	return &attempt{c: c, digests: digests, system: system, number: number, first: block * n, size: n}
@@ -156,7 +156,7 @@ func (a *attempt) save(ctx context.Context, decision *ledger.Decision) error {
 	if a.c.run.recording {
 		return nil
 	}
-	o := ledger.Outcome{Trust: a.c.run.cfg.Trust, Digests: a.digests, Case: a.c.job.Case.ID(), Decision: decision, Lease: a.c.hold.lease, Chosen: a.c.job.Chosen}
+	o := ledger.Outcome{Trust: a.c.run.cfg.Trust, Digests: a.digests, Case: a.c.job.Case.ID(), Commit: a.c.run.cfg.Revision, Decision: decision, Lease: a.c.hold.lease, Purpose: a.c.job.Purpose}
 	if decision != nil {
 		if o.Parts = a.digests.Parts(); o.Parts == nil {
 			o.Case = "" // what it consists of is not that of the case
@@ -173,6 +173,6 @@ func (a *attempt) save(ctx context.Context, decision *ledger.Decision) error {
 	if len(o.Executions) == 0 && len(o.Samples) == 0 && decision == nil {
 		return nil
 	}
-	// What was paid for is kept even if the run is being cancelled.
+	// Results that were paid for are kept even if the run is being cancelled.
 	return a.c.run.cfg.Ledger.Save(context.WithoutCancel(ctx), o)
 }

@@ -29,7 +29,7 @@ type trio struct {
 	// marks are what the judge gives to outputs of a system prompt, by turn.
 	marks   map[string][]int
 	prompts []string
-	// record is told of replies; nil tells nobody.
+	// record is told about replies; nil tells nobody.
 	record func(name, digest string, req target.Request, reply target.Reply)
 }
 
@@ -76,7 +76,7 @@ func (tr *trio) job(c *schema.Case) (run.Config, run.Job) {
 	roles := map[schema.Role]string{schema.Judge: "judge", schema.GeminiEditor: "editor", schema.ClaudeEditor: "editor"}
 	model := func(name string) config.Target { return config.Target{Name: name, Kind: config.Model, Concurrency: 1} }
 	return run.Config{
-			Ledger: tr.book, Trust: operator, Roles: roles, Record: tr.record,
+			Ledger: tr.store, Trust: operator, Roles: roles, Record: tr.record,
 			Targets: map[string]run.Target{
 				"bot":    {Target: tr.agent, Config: tr.cfg},
 				"judge":  {Target: tr.judge, Config: model("judge")},
@@ -92,7 +92,7 @@ func (tr *trio) job(c *schema.Case) (run.Config, run.Job) {
 func (tr *trio) decided(t *testing.T, c *schema.Case) bool {
 	t.Helper()
 	d := plan.Digest(c, &plan.Environment{DefaultTarget: "bot", Roles: map[schema.Role]string{schema.Judge: "judge"}}).D
-	found, err := tr.book.Decided(t.Context(), ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}, []string{d})
+	found, err := tr.store.Decided(t.Context(), ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}, []string{d})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestAttempts(t *testing.T) {
 }
 
 // TestEveryAttemptIsKept looks into the journal: a call of the second attempt
-// stands beside the same call of the first, under its number.
+// stands next to the same call of the first, under its number.
 func TestEveryAttemptIsKept(t *testing.T) {
 	tr := newTrio(t)
 	tr.marks["old"] = []int{1, 8}
@@ -174,13 +174,13 @@ func TestEveryAttemptIsKept(t *testing.T) {
 	for n := range 2 {
 		d := digests.Attempt(n, "old")
 		for role, digest := range map[string]string{"target": d.E, "judge": d.J} {
-			calls, err := tr.book.Calls(t.Context(), scope, digest, 0)
+			calls, err := tr.store.Calls(t.Context(), scope, digest, 0)
 			if err != nil || len(calls) != 1 || calls[0].Key.Attempt != n || calls[0].Key.Role != role {
 				t.Errorf("attempt %d, %s: %+v, %v", n, role, calls, err)
 			}
 		}
 	}
-	decided, err := tr.book.Decided(t.Context(), scope, []string{digests.D})
+	decided, err := tr.store.Decided(t.Context(), scope, []string{digests.D})
 	if err != nil || decided[digests.D].E != digests.Attempt(1, "old").E {
 		t.Errorf("the decision does not rest on the last attempt: %+v, %v", decided, err)
 	}

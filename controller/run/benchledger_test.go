@@ -32,16 +32,16 @@ func BenchmarkLedger(b *testing.B) {
 		whole += time.Since(start)
 		b.StopTimer()
 		entries := stored(b, w, cases)
-		book, err := ledger.Open(b.Context(), ledger.Config{Path: filepath.Join(b.TempDir(), "ledger.db")})
+		store, err := ledger.Open(b.Context(), ledger.Config{Path: filepath.Join(b.TempDir(), "ledger.db")})
 		if err != nil {
 			b.Fatal(err)
 		}
 		start = time.Now()
-		if err := repeat(b.Context(), book, entries, 2*concurrency); err != nil {
+		if err := repeat(b.Context(), store, entries, 2*concurrency); err != nil {
 			b.Fatal(err)
 		}
 		alone += time.Since(start)
-		if err := book.Close(); err != nil {
+		if err := store.Close(); err != nil {
 			b.Fatal(err)
 		}
 		b.StartTimer()
@@ -72,18 +72,18 @@ func stored(b *testing.B, w *bench, cases []*schema.Case) []entry {
 		d := plan.Digest(c, &plan.Environment{DefaultTarget: "bot"})
 		e := entry{outcome: ledger.Outcome{Trust: operator, Digests: d}}
 		var err error
-		e.outcome.Executions, _, err = w.book.Executions(ctx, scope, d.E)
+		e.outcome.Executions, _, err = w.store.Executions(ctx, scope, d.E)
 		check(err)
-		e.outcome.Samples, err = w.book.Judgements(ctx, scope, d.J)
+		e.outcome.Samples, err = w.store.Judgements(ctx, scope, d.J)
 		check(err)
-		decided, err := w.book.Decided(ctx, scope, []string{d.D})
+		decided, err := w.store.Decided(ctx, scope, []string{d.D})
 		check(err)
 		decision, ok := decided[d.D]
 		if !ok {
 			b.Fatalf("%s has no verdict", c.Key)
 		}
 		e.outcome.Decision = decision
-		e.calls, err = w.book.Calls(ctx, scope, d.E, 0)
+		e.calls, err = w.store.Calls(ctx, scope, d.E, 0)
 		check(err)
 		all = append(all, e)
 	}
@@ -91,12 +91,12 @@ func stored(b *testing.B, w *bench, cases []*schema.Case) []entry {
 }
 
 // repeat asks and writes what a run does, with so many cases at work at once.
-func repeat(ctx context.Context, book *ledger.Ledger, entries []entry, workers int) error {
+func repeat(ctx context.Context, store *ledger.Ledger, entries []entry, workers int) error {
 	var digests []string
 	for _, e := range entries {
 		digests = append(digests, e.outcome.Digests.E)
 	}
-	handle, err := book.BeginRun(ctx, operator, digests)
+	handle, err := store.BeginRun(ctx, operator, digests)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func repeat(ctx context.Context, book *ledger.Ledger, entries []entry, workers i
 	for range workers {
 		group.Go(func() {
 			for e := range work {
-				errs <- write(ctx, book, handle, e)
+				errs <- write(ctx, store, handle, e)
 			}
 		})
 	}
@@ -123,29 +123,29 @@ func repeat(ctx context.Context, book *ledger.Ledger, entries []entry, workers i
 	return handle.Close(ctx)
 }
 
-func write(ctx context.Context, book *ledger.Ledger, handle *ledger.RunHandle, e entry) error {
+func write(ctx context.Context, store *ledger.Ledger, handle *ledger.RunHandle, e entry) error {
 	scope, d := ledger.Scope{Trust: operator}, e.outcome.Digests
 	lease, err := handle.Lease(ctx, d.E)
 	if err != nil {
 		return err
 	}
-	if _, _, err := book.Executions(ctx, scope, d.E); err != nil {
+	if _, _, err := store.Executions(ctx, scope, d.E); err != nil {
 		return err
 	}
-	if _, err := book.Judgements(ctx, scope, d.J); err != nil {
+	if _, err := store.Judgements(ctx, scope, d.J); err != nil {
 		return err
 	}
 	for _, digest := range []string{d.E, d.J} {
-		if _, err := book.Calls(ctx, scope, digest, 0); err != nil {
+		if _, err := store.Calls(ctx, scope, digest, 0); err != nil {
 			return err
 		}
 	}
 	for _, call := range e.calls {
 		call.Lease = lease
-		if err := book.SaveCall(ctx, operator, call); err != nil {
+		if err := store.SaveCall(ctx, operator, call); err != nil {
 			return err
 		}
 	}
 	e.outcome.Lease = lease
-	return book.Save(ctx, e.outcome)
+	return store.Save(ctx, e.outcome)
 }

@@ -36,7 +36,7 @@ func greetings(keys ...string) []*schema.Case {
 	return out
 }
 
-// unrun counts the cases that a budget did not suffice for.
+// unrun counts the cases that a budget was not enough for.
 func unrun(t *testing.T, outcomes []run.Outcome, want string) int {
 	t.Helper()
 	n := 0
@@ -56,7 +56,7 @@ func unrun(t *testing.T, outcomes []run.Outcome, want string) int {
 }
 
 // TestTheMostIsReserved has eight calls at once on a budget for two and a half:
-// what the calls under way leave over is waited for.
+// what the calls in progress leave over is waited for.
 func TestTheMostIsReserved(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Concurrency = 8
@@ -100,7 +100,7 @@ func TestATimeoutIsSpent(t *testing.T) {
 		t.Errorf("%d calls, %+v", len(s.asked), out)
 	}
 
-	// What a provider refuses takes no tokens.
+	// A request that a provider refuses takes no tokens.
 	b.shared = nil
 	b.shared = b.open()
 	refuses := &script{answer: func(int, target.Request) (target.Reply, error) {
@@ -184,7 +184,7 @@ func TestACancelledRunSettles(t *testing.T) {
 		return costs(30, 12)(n, req)
 	}}
 	b.run(ctx, t, s, greeting("a"))
-	accounts, err := b.book.Accounts(t.Context())
+	accounts, err := b.store.Accounts(t.Context())
 	want := []ledger.Balance{{Name: "o/r on 2026-01-02", Amount: ledger.Amount{Calls: 1, Tokens: 42}}}
 	if diff := cmp.Diff(want, accounts); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

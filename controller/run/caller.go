@@ -38,7 +38,7 @@ func (c *caller) allow(timeout time.Duration) { c.left, c.allowed, c.begun = tim
 
 // A sending is one try of a call.
 type sending struct {
-	place    *limit.Place
+	place    *limit.Permit
 	reserved budget.Reservation
 	reply    target.Reply
 	err      error
@@ -102,8 +102,8 @@ func (c *caller) begin(ctx context.Context, name string, req target.Request) sen
 func (c *caller) finish(ctx context.Context, name string, s *sending, over bool) {
 	cfg := c.c.run.cfg.Targets[name].Config
 	c.begun = true
-	s.reply.Usage = withPrice(s.reply.Usage, cfg.Price)
-	amount := actualCost(s.reserved.Amount, s.reply.Usage, s.err)
+	s.reply.Usage = budget.Priced(s.reply.Usage, cfg.Price)
+	amount := budget.Cost(s.reserved.Amount, s.reply.Usage, s.err)
 	tokens := s.reply.Usage.Tokens()
 	if s.err == nil {
 		if s.err = c.c.run.checkRevision(cfg, s.reply); s.err != nil {
@@ -193,9 +193,8 @@ func attempts(n int) string {
 	return fmt.Sprintf(", %d attempts", n)
 }
 
-// judge tells what a sending says of its target. What a provider has against
-// one request says nothing of the others; what it has against the key, the
-// model or the address does.
+// judge tells what a sending says of its target. A complaint about one request
+// says nothing of the others; one about the key, the model or the address does.
 func (s *sending) judge(ctx context.Context) limit.Outcome {
 	var other *revisionError
 	var fault *target.Error
@@ -219,19 +218,8 @@ func (s *sending) judge(ctx context.Context) limit.Outcome {
 		out.Kind = limit.Failed
 	case s.throttled:
 		out.Kind = limit.Throttled
-	case fault.Retry || refusesAll(fault.Status):
+	case fault.Retry || limit.RefusesAll(fault.Status):
 		out.Kind = limit.Failed
 	}
 	return out
-}
-
-// refusesAll reports whether a status is about the address, the key or the
-// account, and so the same for every request.
-func refusesAll(status int) bool {
-	switch status {
-	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,
-		http.StatusMethodNotAllowed, http.StatusProxyAuthRequired, http.StatusGone, http.StatusTooManyRequests:
-		return true
-	}
-	return false
 }

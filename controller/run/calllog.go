@@ -55,7 +55,7 @@ func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What a recording knows of a case is how the first attempt begins.
+	// A recording has only the beginning of a case's first attempt.
 	first := opened(c.job.Case, ordinal)
 	tc := *first
 	tc.System = a.system

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -24,9 +25,9 @@ type caseRun struct {
 	claim   *budget.Claim // see admit
 	costs   costs
 	// attempts are those that were begun; all but the last have ended.
-	attempts []*attempt
-	rival    *attempt // nil where nothing is compared
-	contest  *verdict.Comparison
+	attempts    []*attempt
+	alternative *attempt // nil where nothing is compared
+	comparison  *verdict.Comparison
 	// stuck says why an attempt that was due could not begin.
 	stuck string
 	// proposal is what an editor proposes after the last attempt; unproposed says why
@@ -40,7 +41,11 @@ func newCaseRun(r *runner, job Job) *caseRun { return &caseRun{run: r, job: job}
 // and stores what comes of them. Its error is the ledger's, or ErrLeased where
 // another run is at work on the case; what was spent is in the outcome in any
 // case.
-func (c *caseRun) judge(ctx context.Context) (Outcome, error) {
+func (c *caseRun) judge(ctx context.Context) (out Outcome, err error) {
+	ctx, span := tracing.Start(ctx, "case")
+	defer func() {
+		span.Text("gavel.digest", c.job.Digests.D).Text("gavel.verdict", string(out.Result.Verdict)).End(err)
+	}()
 	ctx, done, ok := c.run.cfg.Control.begin(ctx, c)
 	if !ok {
 		return c.unfinished(), nil
@@ -48,7 +53,6 @@ func (c *caseRun) judge(ctx context.Context) (Outcome, error) {
 	defer done()
 	held, release, err := c.acquireLease(ctx)
 	if err == nil {
-		var out Outcome
 		if err = c.admit(held); err == nil {
 			c.run.observe(Event{Key: c.job.Case.Key})
 			err = c.makeAttempts(held)
@@ -66,7 +70,7 @@ func (c *caseRun) judge(ctx context.Context) (Outcome, error) {
 		}
 	}
 	if !errors.Is(err, ledger.ErrLeased) && ctx.Err() != nil {
-		// What was given up cannot be written; that is not a fault of the ledger.
+		// A case that was given up cannot be written; that is not a fault of the ledger.
 		err = nil
 	}
 	return c.unfinished(), err
@@ -130,8 +134,8 @@ func (c *caseRun) conclude(ctx context.Context, err error) (Outcome, error) {
 
 func (c *caseRun) last() *attempt { return c.attempts[len(c.attempts)-1] }
 
-// makeAttempts makes the attempts that the case needs, the rival next to the
-// first one. The rival is stored before it: where the case has its samples, the
+// makeAttempts makes the attempts that the case needs, the alternative next to the
+// first one. The alternative is stored before it: where the case has its samples, the
 // comparison has its own.
 func (c *caseRun) makeAttempts(ctx context.Context) error {
 	first := c.newAttempt(0, 0, c.job.Digests, c.job.Case.System)
@@ -141,21 +145,21 @@ func (c *caseRun) makeAttempts(ctx context.Context) error {
 		defer recovered(&err)
 		return first.run(ctx)
 	})
-	if r := c.job.Case.Rival; r != nil {
-		c.rival = c.newAttempt(0, c.mostAttempts(), c.job.Digests.Rival(), r.System)
+	if r := c.job.Case.Alternative; r != nil {
+		c.alternative = c.newAttempt(0, c.mostAttempts(), c.job.Digests.Alternative(), r.System)
 		group.Go(func() (err error) {
 			defer recovered(&err)
-			return c.rival.run(ctx)
+			return c.alternative.run(ctx)
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if c.rival != nil {
+	if c.alternative != nil {
 		if err := c.compare(ctx, first); err != nil {
 			return err
 		}
-		if err := c.rival.save(ctx, nil); err != nil {
+		if err := c.alternative.save(ctx, nil); err != nil {
 			return err
 		}
 	}
@@ -190,8 +194,8 @@ func (c *caseRun) mostAttempts() int {
 	return 1
 }
 
-// due reports whether another attempt has to follow. What could not be judged
-// did not fail, and is taken up again by the next run.
+// due reports whether another attempt has to follow. A case that could not be
+// judged did not fail, and is taken up again by the next run.
 func (c *caseRun) due() bool {
 	return c.last().result.Verdict == verdict.Fail && len(c.attempts) < c.mostAttempts() && c.stuck == "" && !c.stopped()
 }
@@ -227,10 +231,10 @@ func (c *caseRun) stopped() bool {
 }
 
 func (c *caseRun) all() []*attempt {
-	if c.rival == nil {
+	if c.alternative == nil {
 		return c.attempts
 	}
-	return append(c.attempts[:len(c.attempts):len(c.attempts)], c.rival)
+	return append(c.attempts[:len(c.attempts):len(c.attempts)], c.alternative)
 }
 
 // outcome sums up the attempts.
@@ -253,7 +257,7 @@ func (c *caseRun) outcome() Outcome {
 		out.Result = stopped(c.job).Result
 		return out
 	}
-	out.Result.Comparison = c.contest
+	out.Result.Comparison = c.comparison
 	if n := last.failed(); out.Result.Verdict != verdict.Error && n > 0 {
 		out.Result.Reason = fmt.Sprintf("%s (%d of %d samples ended in an error)", out.Result.Reason, n, len(last.samples))
 	}
@@ -302,7 +306,7 @@ func (c *caseRun) listAttempts(r *verdict.Result) {
 // decision is what is remembered of an outcome: nothing where something of it
 // has still to be judged.
 func (c *caseRun) decision(out Outcome) *ledger.Decision {
-	if out.Stopped || out.Result.Verdict == verdict.Error || c.contest != nil && c.contest.Errors > 0 {
+	if out.Stopped || out.Result.Verdict == verdict.Error || c.comparison != nil && c.comparison.Errors > 0 {
 		return nil
 	}
 	for _, a := range c.all() {

@@ -15,8 +15,8 @@ type Control struct {
 }
 
 // Supersede begins no further case, and gives up the calls of those in progress
-// whose decision digest is not wanted any more. What goes on is finished and
-// kept, so that the run that follows finds it stored.
+// whose decision digest is not wanted any more. The remaining cases are
+// finished and kept, so that the run that follows finds them stored.
 func (c *Control) Supersede(wanted func(d string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -199,7 +199,7 @@ func (c *conversation) hear(reply target.Reply) {
 	t := &c.transcript
 	c.add(reply.Messages...)
 	t.Model = cmp.Or(reply.Model, t.Model)
-	// What an agent says it has is what it really had.
+	// The instructions that an agent reports are those that it had.
 	t.System = cmp.Or(reply.System, t.System)
 	if len(reply.Tools) > 0 {
 		t.Tools = offered(reply.Tools)
@@ -209,8 +209,8 @@ func (c *conversation) hear(reply target.Reply) {
 	t.Usage = t.Usage.Add(reply.Usage)
 }
 
-// answer gives a tool call the answer of a mock. What no mock answers is noted:
-// it says something about the definitions and not about the target.
+// answer gives a tool call the answer of a mock. A call that no mock answers is
+// noted: it says something about the definitions and not about the target.
 func (c *conversation) answer(call schema.ToolCall) error {
 	m, missing, err := c.mocks.Answer(call)
 	if err != nil {

@@ -53,7 +53,7 @@ func (s *stage) hold(t *testing.T, c *schema.Case) run.Outcome {
 	t.Helper()
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	out, err := run.Run(t.Context(), run.Config{
-		Ledger: s.book, Trust: operator, Roles: s.roles, Now: s.now(),
+		Ledger: s.store, Trust: operator, Roles: s.roles, Now: s.now(),
 		Targets: map[string]run.Target{
 			"bot":    {Target: s.agent, Config: s.cfg},
 			"player": {Target: s.user, Config: s.player},
@@ -122,7 +122,7 @@ func TestConversationsEnd(t *testing.T) {
 		"the user is done":          {"Hi", 0, 50, []target.Reply{says("Hello")}, []string{line("", true)}, "user: Hi\nassistant: Hello", verdict.EndedByUser},
 		"last words":                {"Hi", 0, 50, []target.Reply{says("Hello")}, []string{line("Bye", true)}, "user: Hi\nassistant: Hello\nuser: Bye", verdict.EndedByUser},
 		"the simulator opens":       {"", 0, 50, []target.Reply{says("Hello")}, []string{line("Hey", false), line("", true)}, "user: Hey\nassistant: Hello", verdict.EndedByUser},
-		"an opening is no end":      {"", 0, 50, []target.Reply{says("Hello")}, []string{line("Hey", true), line("", true)}, "user: Hey\nassistant: Hello", verdict.EndedByUser},
+		"an opening is not an end":  {"", 0, 50, []target.Reply{says("Hello")}, []string{line("Hey", true), line("", true)}, "user: Hey\nassistant: Hello", verdict.EndedByUser},
 		"the agent ends":            {"Hi", 0, 50, []target.Reply{says("Yes?"), ended}, []string{line("No", false)}, "user: Hi\nassistant: Yes?\nuser: No\nassistant: Bye.", verdict.EndedByTarget},
 		"the agent ends unheard":    {"Hi", 0, 50, []target.Reply{silentEnd}, nil, "user: Hi", verdict.EndedByTarget},
 		"a tool ends":               {"Hi", 0, 50, []target.Reply{hangUp}, nil, "user: Hi\nassistant: Goodbye.hang_up()\ntool: {\"ended\":true}", verdict.EndedByTarget},
@@ -326,7 +326,7 @@ func TestMocksOfACase(t *testing.T) {
 		"folded in depth":    {nil, []schema.CallMock{mock(`{"q":{"a":["One"]}}`, `"x"`)}, nil, []string{`{"q":{"a":["one "]}}`}, []string{"x"}, 0},
 		"deep, and equal":    {nil, []schema.CallMock{mock(`{"q":{"a":1}}`, `"x"`)}, nil, []string{`{"q":{"a":1,"b":2}}`}, []string{`{"error":"no mock response of tool get matches these arguments"}`}, 1},
 		"numbers":            {nil, []schema.CallMock{mock(`{"q":1}`, `"x"`)}, nil, []string{`{"q":1.0}`, `{"q":"1"}`}, []string{"x", `{"error":"no mock response of tool get matches these arguments"}`}, 1},
-		"null is no text":    {nil, []schema.CallMock{mock(`{"q":""}`, `null`)}, nil, []string{`{"q":null}`, `{"q":" "}`}, []string{`{"error":"no mock response of tool get matches these arguments"}`, "null"}, 1},
+		"null is not text":   {nil, []schema.CallMock{mock(`{"q":""}`, `null`)}, nil, []string{`{"q":null}`, `{"q":" "}`}, []string{`{"error":"no mock response of tool get matches these arguments"}`, "null"}, 1},
 		"each used once":     {nil, []schema.CallMock{mock("", `"1"`), mock(`{"q":2}`, `"2"`), mock("", `"3"`)}, nil, []string{`{}`, `{}`, `{"q":2}`, `{}`}, []string{"1", "3", "2", "3"}, 0},
 		"the case's first":   {ofTarget, []schema.CallMock{mock("", `"case"`)}, []schema.Tool{{Name: "get"}}, []string{`{"q":"t"}`, `{"q":"u"}`}, []string{"case", "case"}, 0},
 		"then the target's":  {ofTarget, []schema.CallMock{mock(`{"q":"c"}`, `"case"`)}, []schema.Tool{{Name: "get"}}, []string{`{"q":"t"}`, `{"q":"c"}`}, []string{"target", "case"}, 0},
@@ -414,7 +414,7 @@ func TestTurnsAreCounted(t *testing.T) {
 }
 
 // TestWhatEndedInAnErrorIsTriedAnew has an error of what was said, unlike one
-// of an outage, leave nothing behind that would bring it about for ever.
+// of an outage, leave nothing behind that would bring it about forever.
 func TestWhatEndedInAnErrorIsTriedAnew(t *testing.T) {
 	s := newStage(t, []target.Reply{says("A"), says("B")}, "mumble", "mumble", "mumble", line("", true))
 	if out := s.hold(t, simulated("Hi")); !strings.Contains(out.Result.Reason, "could not be read") {
@@ -425,7 +425,7 @@ func TestWhatEndedInAnErrorIsTriedAnew(t *testing.T) {
 		t.Errorf("the outcome is %+v: %s, want a pass by the answer B after 2 calls", out, spoken(out))
 	}
 	if s.hold(t, simulated("Hi")); len(s.agent.asked) != 2 {
-		t.Error("what ended well was tried anew")
+		t.Error("what ended well was tried again")
 	}
 }
 

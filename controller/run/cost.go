@@ -5,12 +5,9 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
-	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
-	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -77,27 +74,4 @@ func budgetErr(ctx context.Context, err error) error {
 		return err
 	}
 	return &evaluate.Fault{Err: err}
-}
-
-// actualCost is what a call took that was sent. What is not known of a call that
-// failed counts as the most that it may have taken; a provider that refuses
-// takes nothing but the call.
-func actualCost(reserved ledger.Amount, u verdict.Usage, err error) ledger.Amount {
-	var fault *target.Error
-	switch {
-	case err == nil:
-		return ledger.Amount{Calls: 1, Tokens: u.Tokens(), USD: u.CostUSD}
-	case errors.As(err, &fault) && fault.Status != 0:
-		return ledger.Amount{Calls: 1}
-	}
-	return reserved
-}
-
-// withPrice is a usage with what it costs.
-func withPrice(u verdict.Usage, price *config.Price) verdict.Usage {
-	u.CostUSD, u.Unpriced = 0, u.Calls
-	if price != nil {
-		u.CostUSD, u.Unpriced = price.Cost(u.InputTokens, u.OutputTokens), 0
-	}
-	return u
 }

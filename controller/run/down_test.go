@@ -137,7 +137,7 @@ func (f *field) run(t *testing.T) ([]run.Outcome, time.Duration) {
 	t.Helper()
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	cfg := run.Config{
-		Ledger: f.book, Trust: operator, Targets: map[string]run.Target{"bot": f.agent.open(t, "bot")}, Breakers: &f.breakers,
+		Ledger: f.store, Trust: operator, Targets: map[string]run.Target{"bot": f.agent.open(t, "bot")}, Breakers: &f.breakers,
 		Roles: map[schema.Role]string{schema.Judge: "judge"}, Jitter: func() float64 { return 1 },
 	}
 	if f.judged {

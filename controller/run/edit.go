@@ -85,7 +85,7 @@ func readPrompt(reply string) (string, error) {
 const editorSystem = "You improve the system prompt of an AI agent that did not do well in a test. You are given all there is to know; you have no tools."
 
 // editorRequest shows the prompt, how it was judged, and, to an editor that may
-// see them, the outputs. Whoever changes a word counts up the Version of
+// see them, the outputs. A changed word needs a higher Version of
 // [schema.Edit].
 func editorRequest(edit schema.Edit, failed *attempt) target.Request {
 	parts := []string{judgecall.IsData}

@@ -46,11 +46,11 @@ const workers = 8
 // run judges the cases on a newly opened ledger.
 func (h *hazard) run(t *testing.T) ([]run.Outcome, error) {
 	t.Helper()
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: h.path, Wait: h.wait, Now: h.now})
+	store, err := ledger.Open(t.Context(), ledger.Config{Path: h.path, Wait: h.wait, Now: h.now})
 	if err != nil {
 		return nil, err
 	}
-	defer book.Close() //nolint:errcheck // it may not be able to
+	defer store.Close() //nolint:errcheck // it may not be able to
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	var jobs []run.Job
 	for _, c := range h.cases {
@@ -59,7 +59,7 @@ func (h *hazard) run(t *testing.T) ([]run.Outcome, error) {
 		})
 	}
 	return run.Run(t.Context(), run.Config{
-		Ledger: book, Trust: operator,
+		Ledger: store, Trust: operator,
 		Targets: map[string]run.Target{"bot": {Target: h, Config: config.Target{Name: "bot", Kind: config.Model, Concurrency: workers / 2}}},
 	}, jobs)
 }
@@ -190,7 +190,7 @@ func TestAClockThatJumps(t *testing.T) {
 	h.recovers(t, len(h.cases))
 	h.recovers(t, len(h.cases))
 
-	// With another run beside it, leases seem to end long before their time.
+	// With another run next to it, leases seem to end long before their time.
 	h = &hazard{path: filepath.Join(t.TempDir(), "ledger.db"), now: clock, cases: h.cases, script: &script{answer: h.answer}}
 	var group sync.WaitGroup
 	for range 2 {

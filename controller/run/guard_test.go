@@ -27,7 +27,7 @@ func TestAPanicEndsTheRun(t *testing.T) {
 		jobs = append(jobs, run.Job{Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, &plan.Environment{})})
 	}
 	_, err := run.Run(t.Context(), run.Config{
-		Ledger: b.book, Trust: operator, Targets: map[string]run.Target{"bot": {Target: s, Config: config.Target{Concurrency: 1}}},
+		Ledger: b.store, Trust: operator, Targets: map[string]run.Target{"bot": {Target: s, Config: config.Target{Concurrency: 1}}},
 	}, jobs)
 	if err == nil || !strings.Contains(err.Error(), "panic: a fault of ours\n") || !strings.Contains(err.Error(), "guard_test.go") {
 		t.Fatalf("error %v", err)

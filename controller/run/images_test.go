@@ -41,7 +41,7 @@ func TestJudgesAreShownImages(t *testing.T) {
 					t.Fatalf("%s: the judge is sent %+v", kind, asked.Blocks)
 				}
 				if text := asked.Blocks[0].Text; !strings.Contains(text, "[an image, which follows all this]") || strings.Contains(text, "not shown") {
-					t.Errorf("%s: beside the image stands\n%s", kind, text)
+					t.Errorf("%s: next to the image stands\n%s", kind, text)
 				}
 			} else if asked.Blocks != nil || !strings.Contains(asked.Content, "[an image, which is not shown to you]") {
 				t.Errorf("%s: the judge is sent %+v", kind, asked)

@@ -41,7 +41,7 @@ func TestTheFirstCallThatDiffersDropsTheRest(t *testing.T) {
 			scope, e := ledger.Scope{Trust: operator}, plan.Digest(c, s.environment()).E
 			journal := func(want int) []ledger.Call {
 				t.Helper()
-				calls, err := s.book.Calls(t.Context(), scope, e, 0)
+				calls, err := s.store.Calls(t.Context(), scope, e, 0)
 				if err != nil || len(calls) != want {
 					t.Fatalf("%d calls are stored, want %d (%v)", len(calls), want, err)
 				}
@@ -50,7 +50,7 @@ func TestTheFirstCallThatDiffersDropsTheRest(t *testing.T) {
 			s.hold(t, c)
 			call := journal(6)[1]
 			differ(&call)
-			if err := s.book.SaveCall(t.Context(), operator, call); err != nil {
+			if err := s.store.SaveCall(t.Context(), operator, call); err != nil {
 				t.Fatal(err)
 			}
 			turns, lines = 9, 2
@@ -131,7 +131,7 @@ func TestDelimitersCannotBeGuessed(t *testing.T) {
 	down := true
 	said := func() []string {
 		s := newStage(t, []target.Reply{says("A"), says("A")})
-		s.book = benchOn(t, filepath.Join(t.TempDir(), "ledger.db")).book // with a secret of its own
+		s.store = benchOn(t, filepath.Join(t.TempDir(), "ledger.db")).store // with a secret of its own
 		s.roles[schema.Judge] = "player"
 		s.user.answer = func(n int, _ target.Request) (target.Reply, error) {
 			switch {

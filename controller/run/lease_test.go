@@ -61,7 +61,7 @@ func TestTwoRunsOfTheSameCasesCallOnce(t *testing.T) {
 }
 
 // TestWhatWasSpentUnderALostLeaseCounts has another run take over while a call
-// is under way, and the run cancelled before it comes back to the case.
+// is in progress, and the run cancelled before it comes back to the case.
 func TestWhatWasSpentUnderALostLeaseCounts(t *testing.T) {
 	b, a := benches(t, 1)[0], greeting("a")
 	late, err := ledger.Open(t.Context(), ledger.Config{Path: b.path, Now: func() time.Time { return time.Now().Add(time.Hour) }})
@@ -85,8 +85,8 @@ func TestWhatWasSpentUnderALostLeaseCounts(t *testing.T) {
 	if !out.Stopped || out.Spent.Calls != 1 {
 		t.Errorf("the outcome is %+v, want it stopped after 1 call", out)
 	}
-	// What it heard is not written among the calls of the other.
-	calls, err := b.book.Calls(t.Context(), ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}, e, 0)
+	// The reply that it heard is not written among the calls of the other.
+	calls, err := b.store.Calls(t.Context(), ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}, e, 0)
 	if err != nil || len(calls) > 0 {
 		t.Errorf("%d calls, %v", len(calls), err)
 	}
@@ -113,7 +113,7 @@ func (h *patient) Respond(ctx context.Context, req target.Request) (target.Reply
 }
 
 // TestACancelledCallIsFinishedForAnotherRun cancels a run while another waits
-// for the same case: the call under way is finished, and the other goes on
+// for the same case: the call in progress is finished, and the other goes on
 // behind it. Without another the call is given up.
 func TestACancelledCallIsFinishedForAnotherRun(t *testing.T) {
 	h, a, b := newPatient(), greeting("a"), greeting("b")

@@ -66,8 +66,8 @@ func outageCases() []*schema.Case {
 	return []*schema.Case{greeting("once"), judged(greeting("judged")), thrice, talk}
 }
 
-// TestAnOutageAtEveryCall has the provider fail after each number of calls. What
-// was finished stays, the rest is in error and has no score, and the next run
+// TestAnOutageAtEveryCall has the provider fail after each number of calls.
+// Finished cases stay, the rest is in error and has no score, and the next run
 // makes the calls that are missing and no other.
 func TestAnOutageAtEveryCall(t *testing.T) {
 	const all = 1 + 2 + 3 + 6
@@ -93,7 +93,7 @@ func TestAnOutageAtEveryCall(t *testing.T) {
 				if out.Result.Verdict != verdict.Pass {
 					t.Errorf("%s is not finished: %+v", out.Key, out.Result)
 				}
-				// Samples that are missing are told beside the verdict of the others.
+				// Samples that are missing are told next to the verdict of the others.
 				r := before[i].Result
 				if finished := r.Verdict == verdict.Pass && !strings.Contains(r.Reason, "of 3 samples ended in an error"); finished && out.Spent.Calls > 0 {
 					t.Errorf("%s was finished, and makes %d calls more", out.Key, out.Spent.Calls)
@@ -117,7 +117,7 @@ func (b *bench) during(t *testing.T, p *provider) []run.Outcome {
 		jobs = append(jobs, run.Job{Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, &env)})
 	}
 	out, err := run.Run(t.Context(), run.Config{
-		Ledger: b.book, Trust: operator, Roles: roles, Targets: p.models(), Budget: b.open(),
+		Ledger: b.store, Trust: operator, Roles: roles, Targets: p.models(), Budget: b.open(),
 		Jitter: func() float64 { return 1 }, Sleep: func(context.Context, time.Duration) error { return nil },
 	}, jobs)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// told are the replies that a recording is told of, one a line.
+// told are the replies that a recording is told about, one a line.
 type told struct {
 	mu    sync.Mutex
 	lines []string
@@ -47,15 +47,15 @@ func (l *told) take() []string {
 // TestRetell: what is stored of a case gives the lines that the live run gave,
 // whatever calls it is made of, and nobody is called.
 func TestRetell(t *testing.T) {
-	compared := rivalled(2)
+	compared := withAlternative(2)
 	spec := evaluator.Semantic{Instruction: "Good?"}
 	compared.Evaluators = []schema.Evaluator{{Name: "semantic", Weight: 1, Spec: spec, Rule: spec.Rule()}}
-	compared.Rival.Comparison = evaluator.Comparison(spec)
+	compared.Alternative.Comparison = evaluator.Comparison(spec)
 	for name, c := range map[string]*schema.Case{
 		"samples":                     several(3),
 		"attempts":                    retried(2, nil),
 		"attempts by another prompt":  retried(2, &schema.Edit{Editor: schema.GeminiEditor}),
-		"two prompts":                 rivalled(2),
+		"two prompts":                 withAlternative(2),
 		"two prompts and preferences": compared,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestRetellWithoutCalls(t *testing.T) {
 	l.take()
 	cfg, job := tr.job(c)
 	key := ledger.CallKey{Digest: job.Digests.E}
-	if err := tr.book.DropCalls(t.Context(), cfg.Trust, key, nil); err != nil {
+	if err := tr.store.DropCalls(t.Context(), cfg.Trust, key, nil); err != nil {
 		t.Fatal(err)
 	}
 	unrecorded, err := run.RecordStored(t.Context(), cfg, []run.Job{job})

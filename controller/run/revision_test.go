@@ -62,7 +62,7 @@ func TestRevision(t *testing.T) {
 			if slept := b.clock.Sub(began); slept != tt.slept {
 				t.Errorf("waited %v, want %v", slept, tt.slept)
 			}
-			// What another revision said is not remembered.
+			// The replies of another revision are not replayed.
 			s.answer = func(int, target.Request) (target.Reply, error) {
 				reply := says("hello")
 				reply.Revision = "new"

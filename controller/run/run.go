@@ -43,8 +43,8 @@ type Job struct {
 	// Need is what has to be left of a budget for the case to be begun; a case
 	// without one is begun in any case.
 	Need budget.Need
-	// Chosen says that the case is run because of an earlier outcome of it.
-	Chosen bool
+	// Purpose is what the case is run for.
+	Purpose plan.Purpose
 	// Again counts further measurements of the case from 1; 0 is the first.
 	Again int
 }
@@ -180,7 +180,7 @@ func newRunner(cfg Config, jobs []Job) *runner {
 	}
 	clock := limit.Clock{Now: cfg.Now, Sleep: cfg.Sleep, Jitter: cfg.Jitter}
 	for name, t := range cfg.Targets {
-		r.limits[name] = cfg.Limiters.Of(t.Config, cfg.Breakers.Of(t.Config, cfg.Revision), clock)
+		r.limits[name] = cfg.Limiters.Limiter(t.Config, cfg.Breakers.Breaker(t.Config, cfg.Revision), clock)
 		r.room += 2 * r.limits[name].Size()
 		if inUse[name] {
 			r.workers += r.limits[name].Size()

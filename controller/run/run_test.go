@@ -63,8 +63,8 @@ func always(text string) func(int, target.Request) (target.Reply, error) {
 
 // A bench runs cases on one ledger and never really waits.
 type bench struct {
-	book  *ledger.Ledger
-	path  string // of the book, where several have it open
+	store *ledger.Ledger
+	path  string // of the ledger, where several have it open
 	cfg   config.Target
 	slept []time.Duration
 
@@ -87,11 +87,11 @@ var fresh = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // it is of no use to anybody
 	path := filepath.Join(folder, "ledger.db")
-	book, err := ledger.Open(context.Background(), ledger.Config{Path: path})
+	store, err := ledger.Open(context.Background(), ledger.Config{Path: path})
 	if err != nil {
 		return nil, err
 	}
-	if err := book.Close(); err != nil {
+	if err := store.Close(); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)
@@ -119,7 +119,7 @@ func newBench(tb testing.TB) *bench {
 // benchOn has the ledger at path, which is made where it is not there.
 func benchOn(tb testing.TB, path string) *bench {
 	tb.Helper()
-	return &bench{book: ledgertest.Open(tb, ledger.Config{Path: path}), cfg: config.Target{Name: "bot", Kind: config.Model, Concurrency: 1}}
+	return &bench{store: ledgertest.Open(tb, ledger.Config{Path: path}), cfg: config.Target{Name: "bot", Kind: config.Model, Concurrency: 1}}
 }
 
 // now is the real clock where the bench has none.
@@ -149,7 +149,7 @@ func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases .
 		})
 	}
 	out, err := run.Run(ctx, run.Config{
-		Ledger: b.book, Trust: operator, Targets: map[string]run.Target{"bot": {Target: t, Config: b.cfg}},
+		Ledger: b.store, Trust: operator, Targets: map[string]run.Target{"bot": {Target: t, Config: b.cfg}},
 		Budget: b.open(), Control: b.control, Revision: b.revision, Now: b.now(), Jitter: func() float64 { return 1 },
 		Sleep: func(_ context.Context, d time.Duration) error {
 			b.slept = append(b.slept, d)
@@ -360,7 +360,7 @@ func TestCancellingKeepsWhatIsDone(t *testing.T) {
 		t.Errorf("the outcomes are %+v, want case b stopped where case a is", out)
 	}
 	if !out[1].Stopped || out[1].Result.Verdict != verdict.Error {
-		t.Errorf("the case under way: %+v", out[1])
+		t.Errorf("the case in progress: %+v", out[1])
 	}
 	s.answer = always("hello")
 	before := len(s.asked)
@@ -377,7 +377,7 @@ func TestCancellingKeepsWhatIsDone(t *testing.T) {
 }
 
 // TestAStoppedCaseHasNoResult cancels the second sample of a case whose first is
-// stored and has passed: what it has so far is no result.
+// stored and has passed: what it has so far is not a result.
 func TestAStoppedCaseHasNoResult(t *testing.T) {
 	b := newBench(t)
 	c := greeting("a")
@@ -454,18 +454,18 @@ func TestSecretsAreNotKept(t *testing.T) {
 		return reply, nil
 	}
 	_, err := run.Run(t.Context(), run.Config{
-		Ledger: b.book, Trust: operator,
+		Ledger: b.store, Trust: operator,
 		Targets: map[string]run.Target{"bot": {Target: &script{answer: tells}, Config: b.cfg}},
 		Scrub:   func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") },
 	}, []run.Job{{Case: c, Target: "bot", Digests: digests, Scope: ledger.Scope{Trust: operator}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := b.book.Calls(t.Context(), ledger.Scope{Trust: operator}, digests.E, 0)
+	stored, err := b.store.Calls(t.Context(), ledger.Scope{Trust: operator}, digests.E, 0)
 	if err != nil || len(stored) != 1 {
 		t.Fatal(stored, err)
 	}
-	executions, _, err := b.book.Executions(t.Context(), ledger.Scope{Trust: operator}, digests.E)
+	executions, _, err := b.store.Executions(t.Context(), ledger.Scope{Trust: operator}, digests.E)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -476,15 +476,15 @@ func TestSecretsAreNotKept(t *testing.T) {
 }
 
 func TestAClosedLedgerEndsTheRun(t *testing.T) {
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
+	store, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := book.Close(); err != nil {
+	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
 	_, err = run.Run(t.Context(), run.Config{
-		Ledger: book, Targets: map[string]run.Target{"bot": {Target: &script{answer: always("hello")}}},
+		Ledger: store, Targets: map[string]run.Target{"bot": {Target: &script{answer: always("hello")}}},
 	}, []run.Job{{Case: greeting("a"), Target: "bot"}})
 	if err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -35,8 +36,8 @@ func opened(c *schema.Case, ordinal int) *schema.Case {
 	return &out
 }
 
-// run drives the target and measures as far as that is not stored. What is
-// stored is reported where replies are recorded.
+// run drives the target and measures as far as that is not stored. A stored
+// sample is reported where replies are recorded.
 func (s *sample) run(ctx context.Context) error {
 	if err := s.tell(ctx); err != nil || s.judged {
 		return err
@@ -96,7 +97,7 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 	r, target := s.attempt.c.run, s.attempt.c.job.Target
 	transcript := s.execution.Transcript
 	// The price is that of now, which need not be the one that was paid.
-	transcript.Usage = withPrice(transcript.Usage, r.cfg.Targets[target].Config.Price)
+	transcript.Usage = budget.Priced(transcript.Usage, r.cfg.Targets[target].Config.Price)
 	var problem error
 	for _, ev := range s.attempt.c.job.Case.Evaluators {
 		m, err := evaluate.Measure(ctx, ev, evaluate.Input{

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	judge "github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -179,13 +180,13 @@ func judgeSuite(t *testing.T, id string, said stated) (result, sent string) {
 		name = c.Target
 	}
 	out, err := run.Run(t.Context(), run.Config{
-		Ledger: bench.book, Trust: operator, Roles: map[schema.Role]string{schema.Judge: "judge"}, Budget: bench.open(),
+		Ledger: bench.store, Trust: operator, Roles: map[schema.Role]string{schema.Judge: "judge"}, Budget: bench.open(),
 		Targets: map[string]run.Target{
 			name:    at(name, func(string) string { return said.answer }),
 			"judge": at("judge", func(string) string { return said.judge }),
 		},
-		Programs: func(_ context.Context, p evaluator.Program, stdin []byte) ([]byte, error) {
-			fmt.Fprintf(&b, "===== %s: %s in %s\n%s\n\n", id, strings.Join(p.Argv, " "), p.Dir, stdin)
+		Programs: func(_ context.Context, p judge.Start) ([]byte, error) {
+			fmt.Fprintf(&b, "===== %s: %s in %s\n%s\n\n", id, strings.Join(p.Argv, " "), p.Dir, p.Stdin)
 			if said.program == "" {
 				return nil, errors.New("python: exit status 1")
 			}
@@ -226,7 +227,7 @@ func TestCostIsMeasuredAtThePriceOfNow(t *testing.T) {
 	} {
 		name := fmt.Sprint(tt.price)
 		out, err := run.Run(t.Context(), run.Config{
-			Ledger: bench.book, Trust: operator, Budget: bench.open(),
+			Ledger: bench.store, Trust: operator, Budget: bench.open(),
 			Targets: map[string]run.Target{
 				"bot":   {Target: bot, Config: config.Target{Name: "bot", Concurrency: 1, Price: tt.price}},
 				"large": {Target: large, Config: config.Target{Name: "large", Concurrency: 1}},

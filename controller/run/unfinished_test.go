@@ -61,7 +61,7 @@ func TestSamplesThatAreNotReadAreNotTakenAgain(t *testing.T) {
 	}
 	operator, changed := ledger.Trust{Level: ledger.LevelOperator}, greeting("a")
 	_, err = run.Run(t.Context(), run.Config{
-		Ledger: b.book, Trust: operator, Targets: map[string]run.Target{"bot": {Target: s, Config: config.Target{Name: "bot"}}},
+		Ledger: b.store, Trust: operator, Targets: map[string]run.Target{"bot": {Target: s, Config: config.Target{Name: "bot"}}},
 	}, []run.Job{{
 		Case: changed, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(changed, &plan.Environment{DefaultTarget: "bot"}),
 	}})

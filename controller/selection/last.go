@@ -29,14 +29,14 @@ const recalled = 5000
 // Last returns the cases that ended in one of the ways in the newest run of a head
 // that is stored without a repository, as those of a working tree are. The error is
 // a [*Mistake] if a word is unknown or there is no run, else the ledger's.
-func Last(ctx context.Context, book *ledger.Ledger, head string, ways []string) (func(*schema.CaseInfo) bool, error) {
+func Last(ctx context.Context, store *ledger.Ledger, head string, ways []string) (func(*schema.CaseInfo) bool, error) {
 	for _, way := range ways {
 		if !slices.Contains(outcomes, way) {
 			hint := cmp.Or(schema.DidYouMean(way, outcomes), "write one of "+strings.Join(outcomes, ", "))
 			return nil, mistake("--only %q is not known; %s", way, hint)
 		}
 	}
-	runs, err := book.Runs(ctx, recalled)
+	runs, err := store.Runs(ctx, recalled)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func Last(ctx context.Context, book *ledger.Ledger, head string, ways []string) 
 	if at < 0 {
 		return nil, mistake("--only: no run of the working tree is stored yet; start gavel run first")
 	}
-	run, err := book.Run(ctx, runs[at].ID)
+	run, err := store.Run(ctx, runs[at].ID)
 	if err != nil {
 		return nil, err
 	}

@@ -223,7 +223,7 @@ func TestAbuse25TheDiskIsFull(t *testing.T) {
 	w.want("one", "success success")
 }
 
-// TestACloneThatIsGone is made anew while the server runs.
+// TestACloneThatIsGone is made again while the server runs.
 func TestACloneThatIsGone(t *testing.T) {
 	t.Parallel()
 	for name, hurt := range map[string]func(clone string) error{"gone": removeAll, "corrupt": garble} {

@@ -130,13 +130,13 @@ func (a afternoon) run(t *testing.T) (all []pushed, times []time.Time, comments 
 // serve runs a server for the time of do.
 func (a afternoon) serve(t *testing.T, dir string, repo *serve.Repository, do func(*serve.Server)) (end func()) {
 	t.Helper()
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(dir, "ledger.db")})
+	store, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(dir, "ledger.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &fixture{t: t, agent: &agent{held: make(chan string)}}
 	server, err := serve.New(t.Context(), serve.Config{
-		Repositories: []*serve.Repository{repo}, Ledger: book, Dir: dir,
+		Repositories: []*serve.Repository{repo}, Ledger: store, Dir: dir,
 		LookupEnv: func(string) (string, bool) { return "", false }, Random: func() float64 { return 0.5 },
 		Execute: func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 			select {
@@ -157,7 +157,7 @@ func (a afternoon) serve(t *testing.T, dir string, repo *serve.Repository, do fu
 	return func() {
 		cancel()
 		<-done
-		if err := book.Close(); err != nil {
+		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	}

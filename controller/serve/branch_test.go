@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
-// hintPush tells of a push to main as the forge does.
+// hintPush reports a push to main as the forge does.
 func (w *fixture) hintPush() {
 	w.t.Helper()
 	if err := w.server.Enqueue(forge.Hint{Repository: 1, Branch: "main", Event: forge.EventPush}); err != nil {
@@ -72,7 +72,7 @@ func TestAPushOfSettings(t *testing.T) {
 	if more := w.agent.asked[asked:]; !slices.Equal(more, []string{"after"}) {
 		t.Errorf("the pull request asked %q, and base is known", more)
 	}
-	// What stands is what would be said again.
+	// The stored report is what would be said again.
 	judged := w.judged
 	w.writesNothing(func() { w.hintPush(); w.idle() })
 	if w.judged != judged {

@@ -15,7 +15,7 @@ import (
 
 // A Finding says of one thing that the server needs whether it is there.
 type Finding struct {
-	// What is such as "statuses: write".
+	// The thing that was tried, such as "statuses: write".
 	What string
 	// State is one of the State constants.
 	State string
@@ -35,12 +35,12 @@ const (
 // needs are what publishing takes.
 var needs = []forge.Need{{Permission: "statuses", Level: "write"}, {Permission: "pull_requests", Level: "write"}}
 
-// events are what an App has to be told of, lest polling finds it later.
+// events are what an App has to be told about, lest polling finds it later.
 var events = []string{"check_run", "check_suite", "issue_comment", "merge_group", "pull_request", "push"}
 
 // Check tries what looking after a repository takes, as far as nothing is
-// written, and tells of each thing whether it is there. Whatever is missing,
-// the rest is tried.
+// written, and says for each thing whether it is there. It goes on after a
+// failed check.
 func Check(ctx context.Context, repo Repository, tell func(Finding)) {
 	url, branches := repo.URL, repo.Branches
 	if repo.Client != nil {
@@ -95,7 +95,7 @@ func checkRights(rights forge.Rights, repo Repository, tell func(Finding)) {
 	found = Finding{What: "events", State: StateOK}
 	if len(missing) > 0 {
 		found.State = StateOptional
-		found.Message = fmt.Sprintf("the App is not told of %s, which polling finds later: subscribe to them under Permissions & events of the App", strings.Join(missing, ", "))
+		found.Message = fmt.Sprintf("the App does not receive %s, which polling finds later: subscribe to them under Permissions & events of the App", strings.Join(missing, ", "))
 	}
 	tell(found)
 }

@@ -64,7 +64,7 @@ func TestACheckRunThatWaits(t *testing.T) {
 	w.want("one", "success success")
 }
 
-// TestACheckRunOfAGroup is completed anew by the branch of its queue.
+// TestACheckRunOfAGroup is completed again by the branch of its queue.
 func TestACheckRunOfAGroup(t *testing.T) {
 	w := newAppFixture(t)
 	w.push("one")

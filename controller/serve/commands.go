@@ -17,7 +17,7 @@ func (w *worker) newInbox(repo *repository) *command.Inbox {
 		Report: func(ctx context.Context, number int, head string) (*report.Report, error) {
 			return w.reports.report(ctx, reportKey{repo.ledgerName, number, head})
 		},
-		Tell: func(number int, line string) { w.cfg.Observer.Log(numbered(name, number), line) },
+		Log: func(number int, line string) { w.cfg.Observer.Log(numbered(name, number), line) },
 	})
 }
 
@@ -43,8 +43,8 @@ func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *revie
 }
 
 // cancelReason says why the run of a pull request's head has to end, empty where
-// nobody wants that. What else people ask for then is answered at once and carried
-// out afterwards.
+// nobody wants that. Other commands are answered at once and carried out
+// afterwards.
 func (w *worker) cancelReason(ctx context.Context, repo *repository, key Key) (string, error) {
 	r, err := repo.reviewer.Pull(ctx, key.Pull, "")
 	if err != nil {

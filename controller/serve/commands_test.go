@@ -103,8 +103,8 @@ func TestHelp(t *testing.T) {
 	w.report("was refused: not understood: unknown command \"hlep\"; did you mean &#96;help&#96;?")
 }
 
-// TestAbuse08Comments is comments that are not to be obeyed: edited, by a bot, by a
-// reader, by ourselves, and what is no command.
+// TestAbuse08Comments is comments that are not to be followed: edited, by a bot, by a
+// reader, by ourselves, and what is not a command.
 func TestAbuse08Comments(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "one", fork)
@@ -168,7 +168,7 @@ func TestAbuse07PushAfterApproval(t *testing.T) {
 	if w.agent.count("two") != 0 || w.agent.count("one") != 1 {
 		t.Errorf("asked %q", w.agent.asked)
 	}
-	// Whatever the pull request, who is not asked about stays out.
+	// A case that the command does not name stays out, whatever the pull request says.
 	w.forge.SetPermission("mona", "read")
 	w.pull("later", fork)
 	if got := w.comment("mona", "/gavel approve "+w.commits["later"]); got != "-1" {
@@ -249,7 +249,7 @@ func TestRerun(t *testing.T) {
 	w.wantStates("two", "success failure")
 }
 
-// TestCancel ends the run that is under way, for good, until somebody asks.
+// TestCancel ends the run that is in progress, for good, until somebody asks.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	for name, tell := range map[string]func(*fixture){"hint": (*fixture).hint, "lost": (*fixture).poll} {
@@ -317,7 +317,7 @@ func TestAccept(t *testing.T) {
 		t.Errorf("asked %q", w.agent.asked)
 	}
 	if got := w.comment("mona", "/gavel cancel"); got != "-1" {
-		t.Errorf("nothing is under way: reactions %q", got)
+		t.Errorf("nothing is running: reactions %q", got)
 	}
 	w.push("one")
 	w.hint()

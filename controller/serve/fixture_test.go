@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,6 +34,11 @@ import (
 func TestMain(m *testing.M) {
 	if cuefile.ServeChild() || trial.ServeChild(judgeApart) {
 		return
+	}
+	// The tests wait for most of their time: more of them than there are processors
+	// can run at once. An option of the command line still wins.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -138,7 +144,7 @@ func (a *agent) twice() []string {
 	return out
 }
 
-// newFixture has the settings beside the targets in its gavel.yaml.
+// newFixture has the settings next to the targets in its gavel.yaml.
 func newFixture(t *testing.T, settings ...string) *fixture {
 	t.Helper()
 	return newFixtureOf(t, `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`, settings...)
@@ -217,7 +223,7 @@ func (w *fixture) pull(commit string, p forgetest.Pull) {
 
 func (w *fixture) start() {
 	w.t.Helper()
-	book, err := ledger.Open(w.t.Context(), ledger.Config{Path: filepath.Join(w.dir, "ledger.db"), Now: w.now})
+	store, err := ledger.Open(w.t.Context(), ledger.Config{Path: filepath.Join(w.dir, "ledger.db"), Now: w.now})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -228,7 +234,7 @@ func (w *fixture) start() {
 	}
 	cfg := serve.Config{
 		Repositories: []*serve.Repository{{Name: forge.Repo{Owner: "octo", Name: "demo"}, Client: client, ConfigFile: "gavel.yaml", WebURL: "https://github.com"}},
-		Ledger:       book, Dir: w.dir, Execute: w.execute, Poll: time.Hour, Policy: serve.Policy{Forks: w.forks},
+		Ledger:       store, Dir: w.dir, Execute: w.execute, Poll: time.Hour, Policy: serve.Policy{Forks: w.forks},
 		LookupEnv: func(string) (string, bool) { return "", false },
 		After: func(time.Duration) <-chan time.Time {
 			if !w.slow {
@@ -268,7 +274,7 @@ func (w *fixture) start() {
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			w.t.Errorf("Run = %v", err)
 		}
-		if err := book.Close(); err != nil {
+		if err := store.Close(); err != nil {
 			w.t.Error(err)
 		}
 		w.end = func() {}
@@ -295,11 +301,11 @@ func (w *fixture) note(line string) {
 // state calls do with what the ledger keeps for the server.
 func (w *fixture) state(do func(*serverstate.State) error) {
 	w.t.Helper()
-	book, err := ledger.Open(w.t.Context(), ledger.Config{Path: filepath.Join(w.dir, "ledger.db")})
+	store, err := ledger.Open(w.t.Context(), ledger.Config{Path: filepath.Join(w.dir, "ledger.db")})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := errors.Join(do(serverstate.New(book)), book.Close()); err != nil {
+	if err := errors.Join(do(serverstate.New(store)), store.Close()); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -362,7 +368,7 @@ func (w *fixture) idle() {
 	w.until(0)
 }
 
-// until waits until no more than so many keys are due or under way.
+// until waits until no more than so many keys are due or in progress.
 func (w *fixture) until(most int) {
 	w.t.Helper()
 	for {

@@ -39,7 +39,7 @@ func (w *fixture) wantGroups(want map[string]string) {
 	}
 }
 
-// TestGroupStatuses are told of every head, whatever it is.
+// TestGroupStatuses are told about every head, whatever it is.
 func TestGroupStatuses(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, ofGroups)

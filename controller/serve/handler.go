@@ -16,12 +16,14 @@ type HandlerConfig struct {
 	// Ready reports whether all repositories were looked through.
 	Ready   func() bool
 	Metrics http.Handler
-	// Hosts are names under which the server is asked, beside addresses and
+	// Hosts are names under which the server is asked, in addition to addresses and
 	// localhost.
 	Hosts []string
 	// Path is where deliveries arrive. Defaults to nowhere.
 	Path    string
 	Webhook webhook.Config
+	// Pages answers all other requests. Defaults to 404.
+	Pages http.Handler
 }
 
 // NewHandler answers deliveries, /healthz, /readyz and /metrics. It refuses
@@ -37,6 +39,9 @@ func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 		fmt.Fprintln(w, "ready")
 	})
 	mux.Handle("GET /metrics", cfg.Metrics)
+	if cfg.Pages != nil {
+		mux.Handle("/", cfg.Pages)
+	}
 	named := cfg.ofThisServer(mux)
 	if cfg.Path == "" {
 		return named, nil

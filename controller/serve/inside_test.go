@@ -50,13 +50,13 @@ func TestADueTimeThatCannotBeStored(t *testing.T) {
 	if err := made.Close(); err != nil {
 		t.Fatal(err)
 	}
-	book, err := ledger.Read(t.Context(), cfg)
+	store, err := ledger.Read(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer book.Close()
+	defer store.Close()
 	repo := &repository{Repository: &Repository{Schedule: daily{}}, id: 1}
-	if due, err := dueTime(t.Context(), serverstate.New(book), repo, "main", time.Now()); err == nil || !due.IsZero() {
+	if due, err := dueTime(t.Context(), serverstate.New(store), repo, "main", time.Now()); err == nil || !due.IsZero() {
 		t.Errorf("a branch that cannot be noted is due at %v, %v; want an error", due, err)
 	}
 }

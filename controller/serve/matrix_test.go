@@ -21,7 +21,7 @@ import (
 
 const matrixSecret = "a-secret-of-the-matrix"
 
-// A matrix is a fixture that is told of what happens by deliveries over HTTP.
+// A matrix is a fixture that is told about what happens by deliveries over HTTP.
 type matrix struct {
 	*fixture
 	hook string

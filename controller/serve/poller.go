@@ -193,18 +193,26 @@ func (p *poller) pollPulls(ctx context.Context, repo *repository) error {
 	now := make(map[int]forge.Pull, len(pulls))
 	for _, pull := range pulls {
 		now[pull.Number] = pull
-		if repo.pulls[pull.Number] != pull {
+		if isNews(repo.pulls[pull.Number], pull) {
 			p.loop.Add(Key{Repository: repo.id, Kind: PullRequest, Pull: pull.Number})
 		}
 	}
-	// What runs for one that is closed is of no use any more.
+	// Running reviews of a closed pull request are of no use any more.
 	for key := range p.worker.running(repo.id) {
 		if _, open := now[key.Pull]; key.Kind == PullRequest && !open {
 			p.loop.Add(key)
 		}
 	}
 	repo.pulls, repo.tag = now, tag
+	repo.open.Store(&pulls)
 	return nil
+}
+
+// isNews reports whether a pull request is another one than before in more than what
+// people call it.
+func isNews(before, now forge.Pull) bool {
+	before.Title = now.Title
+	return before != now
 }
 
 func (p *poller) pollBranches(ctx context.Context, repo *repository) error {
@@ -219,7 +227,7 @@ func (p *poller) pollBranches(ctx context.Context, repo *repository) error {
 		}
 	}
 	repo.tips = tips
-	// What runs for a branch that is gone is of no use any more.
+	// Running reviews of a deleted branch are of no use any more.
 	for key := range p.worker.running(repo.id) {
 		if key.Kind != PullRequest && tips[key.Ref] == "" {
 			p.loop.Add(key)

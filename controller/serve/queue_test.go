@@ -22,7 +22,7 @@ func (w *fixture) drop(branch string) {
 	}
 }
 
-// hintQueue tells of a merge group as the forge does.
+// hintQueue reports a merge group as the forge does.
 func (w *fixture) hintQueue(branch string) {
 	w.t.Helper()
 	if err := w.server.Enqueue(forge.Hint{Repository: 1, Branch: "main", Head: branch, Event: forge.EventMergeGroup}); err != nil {

@@ -39,7 +39,7 @@ func TestRepositoriesComeAndGo(t *testing.T) {
 }
 
 // TestAnotherPolicy holds for what is judged from then on, and disturbs nothing
-// that is under way.
+// that is in progress.
 func TestAnotherPolicy(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

@@ -32,16 +32,16 @@ type reportIndex struct {
 
 // loadReports reads from the ledger what there is. Heads that are older than its
 // last runs are judged again, without a call.
-func loadReports(ctx context.Context, book *ledger.Ledger) (*reportIndex, error) {
-	x := &reportIndex{ledger: book, runs: map[reportKey]string{}, base: map[reportKey]string{}, heads: map[string][]string{}}
-	runs, err := book.Runs(ctx, review.Recalled)
+func loadReports(ctx context.Context, store *ledger.Ledger) (*reportIndex, error) {
+	x := &reportIndex{ledger: store, runs: map[reportKey]string{}, base: map[reportKey]string{}, heads: map[string][]string{}}
+	runs, err := store.Runs(ctx, review.Recalled)
 	if err != nil {
 		return nil, err
 	}
 	for i := len(runs) - 1; i >= 0; i-- { // the newest wins
 		r := runs[i]
 		if r.PullRequest == 0 && r.Head == r.Base {
-			continue // the schedule had it judged, which is no news of the commit
+			continue // the schedule had it judged, which is not news of the commit
 		}
 		x.put(reportKey{r.Repository, r.PullRequest, r.Head}, r.ID, r.Base)
 	}

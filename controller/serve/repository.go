@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/command"
@@ -32,6 +33,8 @@ type repository struct {
 	clone    string      // the folder of the mirror
 	fetching *sync.Mutex // held while the mirror fetches
 	mirror   *gitrepo.Mirror
+	// open are the open pull requests at the last poll, for those who look.
+	open atomic.Pointer[[]forge.Pull]
 
 	// The fields below belong to the goroutine that polls.
 	tag       string
@@ -59,6 +62,16 @@ func (r *repository) tip(ctx context.Context, branch string) (string, error) {
 func (r *repository) follows(branch string) bool {
 	_, queued := forge.Queued(branch)
 	return slices.Contains(r.branches, branch) || queued && r.Client != nil
+}
+
+// Locate returns what a repository is called now, where it is cloned from, and an id
+// that survives renames.
+func (r *Repository) Locate(ctx context.Context) (name forge.Repo, url string, id int64, err error) {
+	found, err := identify(ctx, r)
+	if err != nil {
+		return forge.Repo{}, "", 0, err
+	}
+	return found.name, found.url, found.id, nil
 }
 
 // name is what the operator calls it.

@@ -42,7 +42,7 @@ func (w *fixture) check(commit string) string {
 	return strings.Join(said, ", ")
 }
 
-// rerequest asks for the check run of a commit anew, and tells it.
+// rerequest asks for the check run of a commit again, and tells it.
 func (w *fixture) rerequest(commit string) {
 	w.t.Helper()
 	w.forge.Rerequest(w.commits[commit])
@@ -50,7 +50,7 @@ func (w *fixture) rerequest(commit string) {
 	w.idle()
 }
 
-// tell is the news that somebody asked for the check run of a commit anew.
+// tell is the news that somebody asked for the check run of a commit again.
 func (w *fixture) tell(commit string) {
 	w.t.Helper()
 	if err := w.server.Enqueue(forge.Hint{Repository: 1, Rerequested: w.commits[commit]}); err != nil {
@@ -106,7 +106,7 @@ func TestARerequestIsNotForgotten(t *testing.T) {
 	}
 }
 
-// TestAnAppWithoutChecks is no failure: statuses and comment say the same, and
+// TestAnAppWithoutChecks is not a failure: statuses and comment say the same, and
 // it is not asked for again at each head.
 func TestAnAppWithoutChecks(t *testing.T) {
 	w := newAppFixture(t)

@@ -163,7 +163,7 @@ func TestARerunOfAnOldCommit(t *testing.T) {
 	}
 }
 
-// TestARerunWhileItIsJudged is answered by the run that is under way where that says
+// TestARerunWhileItIsJudged is answered by the run that is in progress where that says
 // something new, and else once it is over.
 func TestARerunWhileItIsJudged(t *testing.T) {
 	for _, tt := range []struct{ name, says string }{{"the same", ""}, {"something new", "nothing of use"}} {

@@ -55,7 +55,7 @@ func (p *poller) pollSchedule(ctx context.Context, repo *repository) error {
 		if err != nil {
 			return err
 		}
-		if repo.tips[branch] == "" || due.IsZero() || !due.After(repo.scheduled[branch]) {
+		if repo.tips[branch] == "" || !due.After(repo.scheduled[branch]) {
 			continue
 		}
 		repo.scheduled[branch] = due // what fails is tried again by the loop

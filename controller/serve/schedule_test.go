@@ -34,7 +34,7 @@ func (c *wallClock) set(day, hour int) {
 	c.time = time.Date(2026, 3, day, hour, 0, 0, 0, time.UTC)
 }
 
-// nightly is a fixture at one o'clock whose main is judged anew at three.
+// nightly is a fixture at one o'clock whose main is judged again at three.
 func nightly(t *testing.T) (*fixture, *wallClock) {
 	t.Helper()
 	schedule, err := cron.ParseStandard("CRON_TZ=UTC 0 3 * * *")
@@ -99,9 +99,9 @@ func (w *fixture) drift(commit string) string {
 	return said
 }
 
-// anew demands what main says, in the status and in the one comment, and how
+// rejudged demands what main says, in the status and in the one comment, and how
 // often the bot was asked in all.
-func (w *fixture) anew(asked int, says string) {
+func (w *fixture) rejudged(asked int, says string) {
 	w.t.Helper()
 	if got := w.drift("main"); got != says {
 		w.t.Errorf("main says %q, want %q", got, says)
@@ -124,7 +124,7 @@ func (w *fixture) anew(asked int, says string) {
 
 const unchanged = "success: no verdict of 1 case changed"
 
-// TestTheClock has everything judged anew once for every time, and what is found
+// TestTheClock has everything judged again once for every time, and what is found
 // is base's from then on.
 func TestTheClock(t *testing.T) {
 	t.Parallel()
@@ -138,14 +138,14 @@ func TestTheClock(t *testing.T) {
 		clock.set(2, 4)
 		w.poll()
 		w.idle()
-		w.anew(2, unchanged)
+		w.rejudged(2, unchanged)
 	}
 	w.agent.says = "bye"
 	clock.set(3, 4)
 	w.poll()
 	w.idle()
-	w.anew(3, "failure: 1 verdict of 1 case got worse · score 1.000 → 0.000 (−1.000)")
-	// A head that fails as base does now is no regression.
+	w.rejudged(3, "failure: 1 verdict of 1 case got worse · score 1.000 → 0.000 (−1.000)")
+	// A head that fails as base does now is not a regression.
 	w.push("two")
 	w.hint()
 	w.idle()
@@ -159,7 +159,34 @@ func TestTheClock(t *testing.T) {
 	clock.set(4, 4)
 	w.poll()
 	w.idle()
-	w.anew(5, "success: 1 verdict of 1 case got better · score 0.000 → 1.000 (+1.000)")
+	w.rejudged(5, "success: 1 verdict of 1 case got better · score 0.000 → 1.000 (+1.000)")
+}
+
+// TestABranchThatIsMadeAfterItsTime is judged for the time that it missed.
+func TestABranchThatIsMadeAfterItsTime(t *testing.T) {
+	t.Parallel()
+	schedule, err := cron.ParseStandard("CRON_TZ=UTC 0 3 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, clock := newFixture(t), &wallClock{}
+	clock.set(2, 1)
+	w.now = clock.now
+	w.configure = func(cfg *serve.Config) {
+		cfg.Now, cfg.Repositories[0].Schedule = clock.now, schedule
+		cfg.Repositories[0].Branches = []string{"main", "release"}
+	}
+	w.start()
+	w.idle()
+	clock.set(2, 4)
+	w.poll()
+	w.idle()
+	w.move("refs/heads/release", "one")
+	w.poll()
+	w.idle()
+	if got := w.drift("one"); !strings.HasPrefix(got, "success: ") {
+		t.Errorf("the branch that is made after its time says %q, want success; log:\n%s", got, strings.Join(w.lines, "\n"))
+	}
 }
 
 // TestMissedTimes are caught up on once.
@@ -171,7 +198,7 @@ func TestMissedTimes(t *testing.T) {
 	for range 2 {
 		w.start()
 		w.idle()
-		w.anew(2, unchanged)
+		w.rejudged(2, unchanged)
 		w.end()
 	}
 	if w.judged != 2 {
@@ -222,7 +249,7 @@ func TestWhatWasBrokenOffGoesOn(t *testing.T) {
 			breaks(w)
 			w.start()
 			w.idle()
-			w.anew(2, unchanged)
+			w.rejudged(2, unchanged)
 		})
 	}
 }
@@ -243,7 +270,7 @@ func TestTheIssueIsClosedToUs(t *testing.T) {
 	}
 }
 
-// TestAHeadThatWasReplaced while it was judged anew says so, and the new one is
+// TestAHeadThatWasReplaced while it was judged again says so, and the new one is
 // judged.
 func TestAHeadThatWasReplaced(t *testing.T) {
 	t.Parallel()
@@ -276,7 +303,7 @@ func TestAHeadThatWasReplaced(t *testing.T) {
 	}
 }
 
-// noted puts back up to when main was judged anew.
+// noted puts back up to when main was judged again.
 func noted(w *fixture, at time.Time) {
 	w.t.Helper()
 	w.state(func(state *serverstate.State) error { return state.SetJudged(w.t.Context(), w.id(), "main", at) })

@@ -24,6 +24,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve/slots"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/controller/tracing"
 )
 
 // A Kind says what a [Key] keeps current.
@@ -114,6 +115,8 @@ type Config struct {
 	Ledger *ledger.Ledger
 	// Dir is the folder for clones.
 	Dir string
+	// Tracer traces what becomes of hints; nil traces nothing.
+	Tracer *tracing.Tracer
 	// Execute carries a plan out and stores its report.
 	Execute   controller.Executor
 	LookupEnv func(name string) (string, bool)
@@ -229,7 +232,7 @@ func (s *Server) done(key Key, took time.Duration, err error) {
 
 // Update changes which repositories are kept current, and how. A repository that is
 // the same pointer as before goes on undisturbed, unless the policy is another one.
-// What runs for one that is gone ends.
+// Running reviews of a removed one end.
 func (s *Server) Update(repositories []*Repository, policy Policy) {
 	s.registry.update(repositories, policy)
 }
@@ -280,16 +283,22 @@ func (s *Server) enqueue(ctx context.Context, repo *repository, h forge.Hint) er
 		// The ledger has it first, since nothing else says it after a restart.
 		rerun := rerunOf(repo.id, h.Rerequested)
 		err := s.state.AddPending(ctx, rerun)
-		s.loop.Add(keyOf(rerun))
+		s.due(h, keyOf(rerun))
 		return err
 	case h.Number != 0:
-		s.loop.Add(Key{Repository: repo.id, Kind: PullRequest, Pull: h.Number})
+		s.due(h, Key{Repository: repo.id, Kind: PullRequest, Pull: h.Number})
 	case h.Head != "":
-		s.loop.Add(Key{Repository: repo.id, Kind: Branch, Ref: h.Head})
+		s.due(h, Key{Repository: repo.id, Kind: Branch, Ref: h.Head})
 	case repo.follows(h.Branch):
-		s.loop.Add(Key{Repository: repo.id, Kind: Branch, Ref: h.Branch})
+		s.due(h, Key{Repository: repo.id, Kind: Branch, Ref: h.Branch})
 	}
 	return nil
+}
+
+// due makes a key due because of a hint.
+func (s *Server) due(h forge.Hint, key Key) {
+	s.worker.causes.Note(key, h.Trace)
+	s.loop.Add(key)
 }
 
 // Run keeps the repositories current until ctx ends, and returns when the commits

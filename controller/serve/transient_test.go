@@ -22,7 +22,7 @@ func TestWhoMayWriteIsAskedAgain(t *testing.T) {
 			w.forge.Inject(fault)
 			w.start()
 			for w.says("one") == "" && t.Context().Err() == nil {
-				time.Sleep(time.Millisecond) // nothing tells of another try
+				time.Sleep(time.Millisecond) // nothing reports another try
 			}
 			w.idle()
 			w.want("one", "success success")

@@ -25,13 +25,13 @@ func (w *worker) declined(repository int64, head review.Waiting) string {
 
 // turn waits until a head may be looked at in this process. One that the process
 // before was looking at when it died is judged in a child first, so that this
-// process has only to publish the report. What is
-// looked at is noted, so that the next process knows it.
+// process has only to publish the report. The ledger notes the heads that are
+// looked at, for the next process.
 func (w *worker) turn(ctx context.Context, repo *repository, head review.Waiting) (review.Turn, error) {
 	h := trial.Head{Repository: repo.id, Pull: head.Number, SHA: head.Head}
 	log := func(line string) { w.cfg.Observer.Log(numbered(repo.name.String(), head.Number), line) }
 	job := func(ctx context.Context) (trial.Job, func(), error) { return w.job(ctx, repo, head) }
-	run, err := w.guard.Prove(ctx, h, trial.Asked{At: head.Asked, Now: head.Again}, trial.Attempt{Job: job, Tell: log})
+	run, err := w.guard.Prove(ctx, h, trial.Asked{At: head.Asked, Now: head.Again}, trial.Attempt{Job: job, Log: log})
 	if errors.Is(err, trial.ErrFatal) {
 		return review.Turn{}, &review.Declined{Reason: harmful}
 	}

@@ -26,7 +26,7 @@ type dock struct {
 	most  int
 	fatal map[string]bool // commits that end every child
 	hold  chan struct{}   // nil holds nothing up
-	begun chan string     // is told of what is held up
+	begun chan string     // is told about what is held up
 }
 
 // newDockedFixture is a fixture whose server was there before.

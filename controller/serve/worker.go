@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/serve/slots"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/controller/tracing"
 )
 
 // A worker does what is due. It is safe for concurrent use.
@@ -25,6 +26,7 @@ type worker struct {
 	reports  *reportIndex
 	slots    *slots.Slots
 	guard    *trial.Guard
+	causes   tracing.Causes[Key]
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
@@ -40,7 +42,7 @@ func (w *worker) connect(repo *repository) {
 	repo.reviewer = review.New(review.Config{
 		Client: repo.Client, Repository: repo.name, Known: repo.ledgerName, Ledger: w.cfg.Ledger, Fetch: repo.fetch,
 		Execute: w.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: w.cfg.LookupEnv, WebURL: repo.WebURL,
-		Tell:  func(line string) { w.cfg.Observer.Log(name, line) },
+		Log:   func(line string) { w.cfg.Observer.Log(name, line) },
 		Forks: policy.Forks, Programs: policy.Programs, Bots: policy.Bots, Deadline: policy.Deadline, OwnOnly: true,
 		Turn: func(ctx context.Context, waiting review.Waiting) (review.Turn, error) {
 			return w.turn(ctx, repo, waiting)
@@ -56,7 +58,10 @@ func (w *worker) connect(repo *repository) {
 }
 
 // reconcile brings a key to its state.
-func (w *worker) reconcile(ctx context.Context, key Key) error {
+func (w *worker) reconcile(ctx context.Context, key Key) (err error) {
+	ctx, span := w.cfg.Tracer.Root(ctx, "reconcile", w.causes.Take(key))
+	span.Text("gavel.kind", string(key.Kind)).Text("gavel.repository", w.registry.keyName(key))
+	defer func() { span.End(err) }()
 	repo := w.registry.repo(key.Repository)
 	if repo == nil {
 		return nil // it is not listed any more
@@ -76,7 +81,7 @@ func (w *worker) reconcile(ctx context.Context, key Key) error {
 	if err != nil || r == nil {
 		return next(err)
 	}
-	r.Tell = func(line string) { w.cfg.Observer.Log(w.registry.keyName(key), line) }
+	r.Log = func(line string) { w.cfg.Observer.Log(w.registry.keyName(key), line) }
 	commands, unread, err := w.accept(ctx, repo, key, r)
 	if err == nil && commands.Cancelled == "" {
 		err = w.run(ctx, key, r)
@@ -154,7 +159,7 @@ func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
 
 // judged counts a report, unless it was known before.
 func (w *worker) judged(key Key, r *review.Review, report *report.Report) {
-	// What the schedule had judged is not what is known of the commit.
+	// A scheduled report does not count as a stored report of the commit.
 	if report == nil || key.Kind != Scheduled && !w.reports.add(key.number(), r.Known, report) {
 		return
 	}

@@ -25,9 +25,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// A Store remembers in a file what one commit has for definitions. What
-// another commit has follows from the files that differ, so that one is enough
-// for all of them.
+// A Store remembers in a file what one commit has for definitions. The
+// definitions of another commit follow from the files that differ, so that one
+// is enough for all of them.
 type Store struct {
 	// Path is the file. One that cannot be read or written costs only time.
 	Path string
@@ -65,7 +65,7 @@ type Notes struct {
 }
 
 // At returns the snapshot of a commit under its settings.
-func (s Store) At(ctx context.Context, state State, notes Notes) (*load.Snapshot, error) {
+func (s Store) Commit(ctx context.Context, state State, notes Notes) (*load.Snapshot, error) {
 	want, err := s.describe(state.Settings)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s Store) Worktree(ctx context.Context, repo *gitrepo.Repository, work Stat
 	var changed []string
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		was, err = s.At(inner, State{Commit: head, FS: files, Settings: work.Settings}, notes)
+		was, err = s.Commit(inner, State{Commit: head, FS: files, Settings: work.Settings}, notes)
 		return err
 	})
 	group.Go(func() (err error) {

@@ -126,7 +126,7 @@ func hasMessages(data []byte) bool {
 // and metadata.tools tell what the agent was given.
 func agentReply(data []byte) (Reply, error) {
 	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '{' {
-		return Reply{}, fmt.Errorf("the reply is no JSON object with messages: %s", data)
+		return Reply{}, fmt.Errorf("the reply is not a JSON object with messages: %s", data)
 	}
 	var in agentTurn
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -148,9 +148,9 @@ func TestHTTPErrors(t *testing.T) {
 		handler http.HandlerFunc
 		want    Error
 	}{
-		{"error page", status(200, "<html>"), Error{Status: 200, Message: "no JSON object with messages: <html>"}},
-		{"empty", status(200, ""), Error{Status: 200, Message: "no JSON object"}},
-		{"list", status(200, "[]"), Error{Status: 200, Message: "no JSON object"}},
+		{"error page", status(200, "<html>"), Error{Status: 200, Message: "not a JSON object with messages: <html>"}},
+		{"empty", status(200, ""), Error{Status: 200, Message: "not a JSON object"}},
+		{"list", status(200, "[]"), Error{Status: 200, Message: "not a JSON object"}},
 		{"cut", cut, Error{Retry: true, Message: "unexpected EOF"}},
 		{"too long", endless, Error{Status: 200, Message: "longer than 8 MiB"}},
 		{"503", status(503, "busy", "Retry-After", "3"), Error{Status: 503, Retry: true, After: 3 * time.Second, Message: "503 Service Unavailable: busy"}},
@@ -233,7 +233,7 @@ func TestCommandPlainText(t *testing.T) {
 		{"JSON list", `echo '["messages"]'`, `["messages"]`},
 		{"not UTF-8", `printf 'a\377b'`, "a\uFFFDb"},
 		{"does not read", `echo done`, "done"},
-		{"stderr is no part", `echo warn >&2; echo ok`, "ok"},
+		{"stderr is not part", `echo warn >&2; echo ok`, "ok"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -69,7 +69,7 @@ func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, e
 		// signed words.
 		messages[0].Opaque = kept{Content: res.Content}.opaque()
 	}
-	// What is read from and written to a cache was sent, too.
+	// Tokens read from and written to a cache were sent, too.
 	u := res.Usage
 	return Reply{
 		Messages: messages,
@@ -145,7 +145,7 @@ func objectSchema(t schema.Tool) (json.RawMessage, error) {
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(t.Parameters, &fields); err != nil {
-		return nil, fmt.Errorf("the parameters of the tool %s are no JSON object", t.Name)
+		return nil, fmt.Errorf("the parameters of the tool %s are not a JSON object", t.Name)
 	}
 	if _, typed := fields["type"]; typed {
 		return t.Parameters, nil
@@ -223,7 +223,7 @@ func assistantBlocks(m schema.Message) ([]provider.Block, error) {
 		var input map[string]json.RawMessage
 		arguments := cmp.Or(strings.TrimSpace(c.Function.Arguments), "{}")
 		if err := json.Unmarshal([]byte(arguments), &input); err != nil || input == nil {
-			return nil, fmt.Errorf("the arguments of the call %s are no JSON object: %s", c.Function.Name, arguments)
+			return nil, fmt.Errorf("the arguments of the call %s are not a JSON object: %s", c.Function.Name, arguments)
 		}
 		blocks = append(blocks, provider.Block{Type: "tool_use", ID: c.ID, Name: c.Function.Name, Input: json.RawMessage(arguments)})
 	}

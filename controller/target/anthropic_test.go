@@ -158,7 +158,7 @@ func TestAnthropicErrors(t *testing.T) {
 		handler http.HandlerFunc
 		want    Error // Message is a part of the whole
 	}{
-		{name: "429", handler: status(429, anthropicFault("rate_limit_error", "slow down"), "Retry-After", "7"), want: Error{Status: 429, Retry: true, After: 7 * time.Second, Message: "429 Too Many Requests: slow down"}},
+		{name: "429", handler: status(429, anthropicFault("rate_limit_error", "slow down"), "Retry-After", "7"), want: Error{Status: 429, Retry: true, After: 7 * time.Second, Message: "429 Too Many Requests: slow down" + askLess}},
 		{name: "500", handler: status(500, anthropicFault("api_error", "boom")), want: Error{Status: 500, Retry: true, Message: "500 Internal Server Error: boom"}},
 		{name: "529", handler: status(529, anthropicFault("overloaded_error", "Overloaded")), want: Error{Status: 529, Retry: true, Message: "Overloaded"}},
 		{name: "400", handler: status(400, anthropicFault("invalid_request_error", "credit balance is too low")), want: Error{Status: 400, Message: "400 Bad Request: credit balance is too low"}},
@@ -173,13 +173,13 @@ func TestAnthropicErrors(t *testing.T) {
 		{name: "refusal of JSON", req: format, handler: status(200, anthropicSaid(`{"type":"text","text":"I won't."}`, "refusal")), want: Error{Message: "the model refused: I won't."}},
 		{name: "refusal without a word", handler: status(200, anthropicSaid("", "refusal")), want: Error{Message: "content filter"}},
 		{name: "unknown role", req: asks(schema.Message{Role: "robot"}), want: Error{Message: `the request cannot be sent: a message has the role "robot"`}},
-		{name: "arguments that are no JSON", req: calls(`{"a`), want: Error{Message: `the arguments of the call now are no JSON object: {"a`}},
-		{name: "arguments that are no object", req: calls(`null`), want: Error{Message: `the arguments of the call now are no JSON object: null`}},
-		{name: "tool whose parameters are no object", req: Request{Messages: user("Hello").Messages, Tools: []schema.Tool{{Name: "now", Parameters: json.RawMessage(`true`)}}}, want: Error{Message: "the parameters of the tool now are no JSON object"}},
+		{name: "arguments that are not JSON", req: calls(`{"a`), want: Error{Message: `the arguments of the call now are not a JSON object: {"a`}},
+		{name: "arguments that are not an object", req: calls(`null`), want: Error{Message: `the arguments of the call now are not a JSON object: null`}},
+		{name: "tool whose parameters are not an object", req: Request{Messages: user("Hello").Messages, Tools: []schema.Tool{{Name: "now", Parameters: json.RawMessage(`true`)}}}, want: Error{Message: "the parameters of the tool now are not a JSON object"}},
 		{name: "an image of the assistant", req: asks(looks(schema.RoleAssistant)), want: Error{Message: "a message of the role assistant has an image"}},
 		{name: "an image of the system", req: asks(looks(schema.RoleSystem)), want: Error{Message: "a message of the role system has an image"}},
-		{name: "a file that is no text", req: asks(binary(schema.RoleUser)), want: Error{Message: "the file a.bin is not text"}},
-		{name: "a result that is no text", req: asks(binary(schema.RoleTool)), want: Error{Message: "the file a.bin is not text"}},
+		{name: "a file that is not text", req: asks(binary(schema.RoleUser)), want: Error{Message: "the file a.bin is not text"}},
+		{name: "a result that is not text", req: asks(binary(schema.RoleTool)), want: Error{Message: "the file a.bin is not text"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

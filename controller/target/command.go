@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,8 @@ type command struct {
 	box *sandbox.Box
 	// program is all but what it reads.
 	program sandbox.Program
+	// takesPrompt adds the text of the last message to the arguments.
+	takesPrompt bool
 }
 
 func newCommand(cfg config.Target, env Env, b base) (*command, error) {
@@ -33,14 +36,14 @@ func newCommand(cfg config.Target, env Env, b base) (*command, error) {
 	for _, name := range cfg.Env {
 		value, ok := env.Lookup(name)
 		if !ok {
-			return nil, fmt.Errorf("environment variable %s (env) is not set", name)
+			return nil, fmt.Errorf("environment variable %s (env) is not set: write export %[1]s=…", name)
 		}
 		p.Env = append(p.Env, name+"="+value)
 	}
 	if err := env.Programs.Check(p); err != nil {
 		return nil, err
 	}
-	return &command{base: b, box: env.Programs, program: p}, nil
+	return &command{base: b, box: env.Programs, program: p, takesPrompt: cfg.PromptArgument}, nil
 }
 
 // Respond runs the program with one turn on its stdin. It and all processes
@@ -52,6 +55,9 @@ func (c *command) Respond(ctx context.Context, req Request) (Reply, error) {
 	}
 	p := c.program
 	p.Stdin = input
+	if n := len(req.Messages); c.takesPrompt && n > 0 {
+		p.Argv = append(slices.Clone(p.Argv), req.Messages[n-1].Content)
+	}
 	start := c.now()
 	stdout, err := c.box.Run(ctx, p)
 	var failure *sandbox.Failure

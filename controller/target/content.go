@@ -64,7 +64,7 @@ func (k kept) opaque() json.RawMessage {
 	if len(k.Calls) == 0 && k.Content == nil {
 		return nil
 	}
-	// What came as JSON always encodes.
+	// A value that came as JSON always encodes.
 	raw, _ := json.Marshal(k)
 	return raw
 }

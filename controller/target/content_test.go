@@ -22,7 +22,7 @@ func looks(role string) schema.Message {
 	}}
 }
 
-// binary is a message with a file that is no text.
+// binary is a message with a file that is not text.
 func binary(role string) schema.Message {
 	return schema.Message{Role: role, Content: "See.", Blocks: []schema.Block{
 		{Type: "text", Text: "See."}, {Type: "file", Data: []byte{0xff}, Path: "a.bin"},
@@ -42,7 +42,7 @@ func looked(call string) schema.Message {
 }
 
 // TestThoughtsGoBack holds that a provider gets back with a call what it put
-// beside it, across a recording, and that no other provider sees it.
+// next to it, across a recording, and that no other provider sees it.
 func TestThoughtsGoBack(t *testing.T) {
 	const signed = `{"google":{"thought_signature":"c2ln"}}`
 	gemini := choice(`{"tool_calls":[{"id":"c1","type":"function","function":{"name":"now","arguments":"{}"},"extra_content":`+signed+`},

@@ -45,7 +45,7 @@ func FuzzRecording(f *testing.F) {
 		}
 		for _, l := range lines {
 			if len(l.Request) != 64 {
-				t.Errorf("request %q is no digest", l.Request)
+				t.Errorf("request %q is not a digest", l.Request)
 			}
 		}
 	})

@@ -79,11 +79,11 @@ func TestGeminiErrors(t *testing.T) {
 		handler http.HandlerFunc
 		want    Error // Message is a part of the whole
 	}{
-		{"429, a minute's quota", status(429, google("429", "slow down", quota("GenerateRequestsPerMinutePerProjectPerModel"))), Error{Status: 429, Retry: true, After: 39500 * time.Millisecond, Message: "429 Too Many Requests: slow down"}},
+		{"429, a minute's quota", status(429, google("429", "slow down", quota("GenerateRequestsPerMinutePerProjectPerModel"))), Error{Status: 429, Retry: true, After: 39500 * time.Millisecond, Message: "429 Too Many Requests: slow down" + askLess}},
 		{"429, a day's quota", status(429, google("429", "used up", quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier"))), Error{Status: 429, Message: "used up"}},
 		{"429, a header and a detail", status(429, google("429", "slow down", retry), "Retry-After", "7"), Error{Status: 429, Retry: true, After: 7 * time.Second, Message: "slow down"}},
 		{"429, far away", status(429, google("429", "slow down", `{"retryDelay":"900000s"}`)), Error{Status: 429, Retry: true, After: 24 * time.Hour, Message: "slow down"}},
-		{"429, details of another form", status(429, google("429", "slow down", `"later"`)), Error{Status: 429, Retry: true, Message: "429 Too Many Requests: slow down"}},
+		{"429, details of another form", status(429, google("429", "slow down", `"later"`)), Error{Status: 429, Retry: true, Message: "429 Too Many Requests: slow down" + askLess}},
 		{"500", status(500, google("500", "An internal error has occurred.", "")), Error{Status: 500, Retry: true, Message: "500 Internal Server Error: An internal error has occurred."}},
 		{"malformed JSON", status(200, geminiReply[:60]), Error{Message: "unexpected EOF"}},
 		{"not JSON", status(200, "<!doctype html>"), Error{Message: "is base_url right?"}},

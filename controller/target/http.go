@@ -65,7 +65,7 @@ func (h *httpAgent) headers(f httpagent.Format, env Env) (http.Header, error) {
 		if field.Env != "" {
 			v, _ := env.Lookup(field.Env)
 			if v = strings.TrimSpace(v); v == "" {
-				return nil, fmt.Errorf("environment variable %s (header %s) is not set", field.Env, field.Name)
+				return nil, fmt.Errorf("environment variable %s (header %s) is not set: write export %[1]s=…", field.Env, field.Name)
 			}
 			value, h.keyEnv = field.Prefix+v, cmp.Or(h.keyEnv, field.Env)
 		}
@@ -74,8 +74,8 @@ func (h *httpAgent) headers(f httpagent.Format, env Env) (http.Header, error) {
 	return header, nil
 }
 
-// Respond sends one turn. Whatever content type the answer has, it must be of the
-// form that is expected: an error page is not taken for what the agent said.
+// Respond sends one turn. The answer must be of the form that is expected,
+// whatever its content type: an error page is not taken for what the agent said.
 func (h *httpAgent) Respond(ctx context.Context, req Request) (Reply, error) {
 	sent, err := h.request(ctx, req)
 	if err != nil {

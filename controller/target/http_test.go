@@ -218,7 +218,7 @@ func TestHTTPHeaders(t *testing.T) {
 	}
 }
 
-// TestHTTPGet asks without a body. What is said cannot change the rest of the URL.
+// TestHTTPGet asks without a body. The message cannot change the rest of the URL.
 func TestHTTPGet(t *testing.T) {
 	t.Parallel()
 	agent := serveAgent(t, "application/json", `{"text": "Thirty days."}`)

@@ -58,6 +58,9 @@ func (m *mock) Respond(ctx context.Context, req Request) (Reply, error) {
 
 func (r mockReply) reply(req Request) Reply {
 	said := schema.Message{Role: schema.RoleAssistant, Content: r.Reply}
+	if n := len(req.Messages); r.Echo && n > 0 {
+		said.Content = req.Messages[n-1].Content
+	}
 	if n := len(r.Again); n > 0 && req.Again > 0 {
 		said.Content = r.Again[(req.Again-1)%n]
 	}

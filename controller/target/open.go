@@ -48,7 +48,7 @@ func Transport() *http.Transport {
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
-		// What a server may make the client hold before the body's own limit.
+		// The headers that the client reads before the body's own limit.
 		MaxResponseHeaderBytes: 256 << 10,
 	}
 	return t
@@ -56,7 +56,7 @@ func Transport() *http.Transport {
 
 // New opens a configured target. It reads the target's recording and
 // credential and checks what the configuration's own schema cannot, but sends
-// nothing. The error names the target and what to change.
+// nothing. The error is an [*OpenError].
 func New(cfg config.Target, env Env) (Target, error) {
 	if env.Lookup == nil {
 		env.Lookup = func(string) (string, bool) { return "", false }
@@ -69,10 +69,22 @@ func New(cfg config.Target, env Env) (Target, error) {
 	}
 	t, err := open(cfg, env)
 	if err != nil {
-		return nil, fmt.Errorf("open target %s: %w", cfg.Name, err)
+		return nil, &OpenError{cfg.Name, err}
 	}
 	return t, nil
 }
+
+// An OpenError is about a target that cannot be asked as it is configured.
+type OpenError struct {
+	Target string
+	Err    error
+}
+
+// Error names the target and what to change.
+func (e *OpenError) Error() string { return fmt.Sprintf("open target %s: %v", e.Target, e.Err) }
+
+// Unwrap returns the cause.
+func (e *OpenError) Unwrap() error { return e.Err }
 
 func open(cfg config.Target, env Env) (Target, error) {
 	b := base{name: cfg.Name, hide: secret.Scrub([]config.Target{cfg}, env.Lookup), now: env.Now}

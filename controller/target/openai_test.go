@@ -25,6 +25,9 @@ const (
 )
 
 // lookup is an environment with one credential.
+// askLess is added to the replies that say that too much was asked.
+const askLess = "; lower `concurrency`, or set `requests_per_minute` at the target"
+
 func lookup(name string) (string, bool) {
 	if name == testKeyEnv {
 		return testKey, true
@@ -333,7 +336,7 @@ func TestOpenAIErrors(t *testing.T) {
 		handler http.HandlerFunc
 		want    Error // Message is a part of the whole
 	}{
-		{name: "429, seconds", handler: status(429, complains("slow down"), "Retry-After", "7"), want: Error{Status: 429, Retry: true, After: 7 * time.Second, Message: "429 Too Many Requests: slow down"}},
+		{name: "429, seconds", handler: status(429, complains("slow down"), "Retry-After", "7"), want: Error{Status: 429, Retry: true, After: 7 * time.Second, Message: "429 Too Many Requests: slow down" + askLess}},
 		{name: "429, date", handler: status(429, "", "Retry-After", "Sun, 01 Mar 2026 12:00:30 GMT"), want: Error{Status: 429, Retry: true, After: 30 * time.Second, Message: "429"}},
 		{name: "429, past date", handler: status(429, "", "Retry-After", "Sun, 01 Mar 2026 11:00:00 GMT"), want: Error{Status: 429, Retry: true, Message: "429"}},
 		{name: "429, milliseconds", handler: status(429, "", "Retry-After-Ms", "250", "Retry-After", "1"), want: Error{Status: 429, Retry: true, After: 250 * time.Millisecond, Message: "429"}},
@@ -363,9 +366,9 @@ func TestOpenAIErrors(t *testing.T) {
 		{name: "filtered", handler: status(200, choice(`{"content":""}`, "content_filter")), want: Error{Message: "content filter"}},
 		{name: "unknown role", req: Request{Messages: []schema.Message{{Role: "robot"}}}, handler: status(200, chatReply), want: Error{Message: `the request cannot be sent: a message has the role "robot"`}},
 		{name: "an image of a tool", req: Request{Messages: []schema.Message{looked("c1")}}, handler: status(200, chatReply), want: Error{Message: "the request cannot be sent: a message of the role tool has an image"}},
-		{name: "a file that is no text", req: Request{Messages: []schema.Message{binary(schema.RoleUser)}}, handler: status(200, chatReply), want: Error{Message: "the request cannot be sent: the file a.bin is not text"}},
-		{name: "responses, a file that is no text", api: "responses", req: Request{Messages: []schema.Message{binary(schema.RoleUser)}}, handler: status(200, responsesReply), want: Error{Message: "the file a.bin is not text"}},
-		{name: "responses, a result that is no text", api: "responses", req: Request{Messages: []schema.Message{binary(schema.RoleTool)}}, handler: status(200, responsesReply), want: Error{Message: "the file a.bin is not text"}},
+		{name: "a file that is not text", req: Request{Messages: []schema.Message{binary(schema.RoleUser)}}, handler: status(200, chatReply), want: Error{Message: "the request cannot be sent: the file a.bin is not text"}},
+		{name: "responses, a file that is not text", api: "responses", req: Request{Messages: []schema.Message{binary(schema.RoleUser)}}, handler: status(200, responsesReply), want: Error{Message: "the file a.bin is not text"}},
+		{name: "responses, a result that is not text", api: "responses", req: Request{Messages: []schema.Message{binary(schema.RoleTool)}}, handler: status(200, responsesReply), want: Error{Message: "the file a.bin is not text"}},
 		{name: "responses, an image of the assistant", api: "responses", req: Request{Messages: []schema.Message{looks(schema.RoleAssistant)}}, handler: status(200, responsesReply), want: Error{Message: "a message of the role assistant has an image"}},
 		{name: "responses failed", api: "responses", handler: status(200, `{"status":"failed","error":{"code":"server_error","message":"oops"},"output":[]}`), want: Error{Retry: true, Message: "oops"}},
 		{name: "responses without output", api: "responses", handler: status(200, `{"status":"completed","output":[]}`), want: Error{Retry: true, Message: "no output"}},
@@ -463,7 +466,7 @@ func TestOpenAIRefusesConfiguration(t *testing.T) {
 		{"no model", config.Target{}, "open target t: model is not set"},
 		{"no key", config.Target{Model: "m", APIKeyEnv: "UNSET"}, "environment variable UNSET (api_key_env) is not set"},
 		{"base_url", config.Target{Model: "m", BaseURL: "ftp://host/v1"}, "base_url is not an http or https URL"},
-		{"base_url that does not parse", config.Target{Model: "m", BaseURL: "http://u:" + testKey + "@h:x y"}, "base_url is no URL"},
+		{"base_url that does not parse", config.Target{Model: "m", BaseURL: "http://u:" + testKey + "@h:x y"}, "base_url is not a URL"},
 		{"api", config.Target{Model: "m", API: "grpc"}, `there is no api "grpc"`},
 		{"own field", config.Target{Model: "m", Parameters: raw("messages", "[]")}, "parameter messages cannot be configured"},
 		{"streaming", config.Target{Model: "m", Parameters: raw("stream", "true")}, "parameter stream cannot be configured"},

@@ -23,7 +23,7 @@ type Recorder struct {
 	scrub func(string) string
 
 	// masks are those of the secrets in the replies of all targets.
-	masks *masks
+	masks *redact.Masks
 
 	mu sync.Mutex
 	// lines are those of the file and the new ones; fresh counts the latter.
@@ -45,7 +45,7 @@ func NewRecorder(path string, scrub func(string) string) (*Recorder, error) {
 	if scrub == nil {
 		scrub = func(s string) string { return s }
 	}
-	r := &Recorder{path: path, scrub: scrub, masks: &masks{}, lines: map[recordedKey]recorded{}}
+	r := &Recorder{path: path, scrub: scrub, masks: &redact.Masks{}, lines: map[recordedKey]recorded{}}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
@@ -67,10 +67,14 @@ func NewRecorder(path string, scrub func(string) string) (*Recorder, error) {
 // Record takes one live reply in, in the place of an older one to the same
 // request, sample and occurrence of the case. The digest is that of the
 // request before its delimiter was put in. Prices are not recorded: they are
-// those of the day of the replay. What looks like a key in a reply is masked, and
-// the digest then that of the request which the masked replies before lead to.
+// those of the day of the replay. Text that looks like a key is masked in a
+// reply, and the digest then that of the request which the masked replies before
+// lead to.
 func (r *Recorder) Record(digest string, req Request, reply Reply) {
-	digest = r.masks.digest(digest, req)
+	// A request that is not known as a whole keeps its own digest.
+	if mask := r.masks.Known(); mask != nil && Digest(req) == digest {
+		digest = Digest(redact.In(req, mask))
+	}
 	l := recorded{
 		Request: digest, Sample: req.Sample, Occurrence: req.Occurrence, Root: req.Root,
 		Reply: r.clean(reply), Case: r.scrub(req.Case), About: r.about(req),
@@ -83,7 +87,7 @@ func (r *Recorder) Record(digest string, req Request, reply Reply) {
 
 // clean takes the secrets out of a reply and what the run adds to its usage.
 func (r *Recorder) clean(reply Reply) Reply {
-	reply = reply.Scrubbed(r.scrub).Scrubbed(r.masks.reply)
+	reply = reply.Scrubbed(r.scrub).Scrubbed(r.masks.Text)
 	reply.Usage.CostUSD, reply.Usage.Unpriced = 0, 0
 	return reply
 }

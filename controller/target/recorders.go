@@ -6,13 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/gavel-evals/gavel/controller/redact"
 )
 
 // Recorders write the replies of each target to a recording of its own.
 type Recorders struct {
 	dir   string
 	scrub func(string) string
-	masks *masks
+	masks *redact.Masks
 
 	mu   sync.Mutex
 	open map[string]*Recorder // by target; guarded by mu
@@ -23,7 +25,7 @@ type Recorders struct {
 // it makes; scrub takes secrets out. It refuses a folder that cannot be written
 // and a recording of the targets that cannot be read, before any call is paid for.
 func OpenRecorders(dir string, targets []string, scrub func(string) string) (*Recorders, error) {
-	r := &Recorders{dir: dir, scrub: scrub, masks: &masks{}, open: map[string]*Recorder{}}
+	r := &Recorders{dir: dir, scrub: scrub, masks: &redact.Masks{}, open: map[string]*Recorder{}}
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
 		var probe *os.File

@@ -38,7 +38,7 @@ func newWire(cfg config.Target, env Env, b base) (wire, error) {
 	}
 	v, _ := env.Lookup(cfg.APIKeyEnv)
 	if w.key = secret.Value(strings.TrimSpace(v)); w.key == "" {
-		return w, fmt.Errorf("environment variable %s (api_key_env) is not set", cfg.APIKeyEnv)
+		return w, fmt.Errorf("environment variable %s (api_key_env) is not set: write export %[1]s=…", cfg.APIKeyEnv)
 	}
 	return w, nil
 }
@@ -103,7 +103,7 @@ func (w *wire) refused(resp *http.Response, body []byte) error {
 		if said.Message != "" {
 			e.Message += ": " + said.Message
 		}
-		e.Message += complaint.Misdirected(status, said.Message)
+		e.Message += said.Advice(status)
 	// Providers repeat parts of a wrong key, so what they say is left out.
 	case w.keyEnv != "":
 		e.Message += ": the key in " + w.keyEnv + " is not accepted"

@@ -42,7 +42,7 @@ func TestNumericConfiguration(t *testing.T) {
 		"threshold 10":           {at(10), []verdict.Sample{judgedBy(10, 10, 10)}, verdict.Pass, 10, false},
 		"no threshold":           {nil, []verdict.Sample{judgedBy(1, 0, 0)}, verdict.Pass, 0.4, true},
 		"no threshold, an error": {nil, []verdict.Sample{{Error: "timeout"}}, verdict.Error, 0, false},
-		"an error is no zero":    {at(8), []verdict.Sample{judgedBy(9, 8, 8), {Error: "timeout"}}, verdict.Pass, 8.4, false},
+		"an error is not a zero": {at(8), []verdict.Sample{judgedBy(9, 8, 8), {Error: "timeout"}}, verdict.Pass, 8.4, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := verdict.Decide([]schema.Evaluator{numeric(tt.threshold)}, tt.samples)
@@ -56,7 +56,7 @@ func TestNumericConfiguration(t *testing.T) {
 	}
 }
 
-// TestToolCountsFailWhateverTheScore has counts beside a judge: they have no
+// TestToolCountsFailWhateverTheScore has counts next to a judge: they have no
 // share in the score, and a violation in one of the samples fails the case.
 func TestToolCountsFailWhateverTheScore(t *testing.T) {
 	counts := evaluator.ToolCounts{Counts: []evaluator.ToolCount{{Tool: "search", Least: 1}}}

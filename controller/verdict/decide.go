@@ -206,8 +206,8 @@ func decideEvaluator(ev schema.Evaluator, i int, judged []Sample) (er EvaluatorR
 }
 
 // members are the results of the evaluators within a composite, and how one score
-// is made of them. Those that were not measured are left out. What they looked at
-// is among the criteria of the composite.
+// is made of them. Those that were not measured are left out. Their subjects are
+// among the criteria of the composite.
 func members(spec schema.Spec, rule schema.Rule, criteria []Criterion) (aggregator string, results []EvaluatorResult) {
 	c, ok := spec.(evaluator.Composite)
 	if !ok {

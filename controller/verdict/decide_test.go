@@ -54,7 +54,7 @@ func TestDecideRule(t *testing.T) {
 		{"weight 0 does not count", schema.Rule{Threshold: 1, Weights: map[string]float64{"b": 0}}, samples(scores(1, 0)), verdict.Pass, 1},
 		{"all weights 0", schema.Rule{Weights: map[string]float64{"a": 0}}, samples(scores(1)), verdict.Error, 0},
 		{"negative weight", schema.Rule{Weights: map[string]float64{"a": -2}}, samples(scores(1, 0)), verdict.Error, 0},
-		{"negative weight beside a larger one", schema.Rule{Weights: map[string]float64{"a": 3, "b": -1}}, samples(scores(1, 1)), verdict.Error, 0},
+		{"negative weight next to a larger one", schema.Rule{Weights: map[string]float64{"a": 3, "b": -1}}, samples(scores(1, 1)), verdict.Error, 0},
 		{"infinite weight", schema.Rule{Weights: map[string]float64{"a": math.Inf(1)}}, samples(scores(1, 0)), verdict.Error, 0},
 		{"veto violated", schema.Rule{Threshold: 0.7}, samples(withVeto(scores(1, 1), 0)), verdict.Fail, 0},
 		{"veto violated at threshold 0", schema.Rule{}, samples(withVeto(scores(1, 1), 0)), verdict.Fail, 0},

@@ -165,6 +165,9 @@ func (s standing) conclude(rule schema.Rule, criteria []Criterion) standing {
 	if rule.Aggregate == schema.SafetyGate && gated {
 		s.score = 0
 	}
+	if rule.Negate {
+		s.score = 1 - s.score
+	}
 	if rule.NonZero && round9(s.score) == 0 || round9(s.score) < round9(rule.Floor) {
 		s.broken = append(s.broken, wholeScore)
 	}

@@ -72,7 +72,7 @@ func TestBands(t *testing.T) {
 		{"the least is not reached", schema.Rule{Required: []string{"a"}, Least: least}, samples(scores(0.5999, 1, 1)), verdict.Fail, 2.5999 / 3},
 		{"required in two of three samples", schema.Rule{Required: []string{"a"}}, samples(scores(1, 1), scores(0, 1), scores(1, 1)), verdict.Pass, 2.5 / 3},
 		{"required in one of two samples", schema.Rule{Required: []string{"a"}}, samples(scores(1, 1), scores(0, 1)), verdict.Fail, 0.75},
-		{"a weight of 0 is no share", schema.Rule{Weights: map[string]float64{"b": 0}}, samples(scores(1, 0)), verdict.Pass, 1},
+		{"a weight of 0 has no share", schema.Rule{Weights: map[string]float64{"b": 0}}, samples(scores(1, 0)), verdict.Pass, 1},
 		{"a veto", schema.Rule{}, samples(withVeto(scores(1), 0)), verdict.Fail, 0},
 		{"an error is left out", schema.Rule{}, append(samples(scores(0.7)), verdict.Sample{Error: "timeout"}), verdict.Borderline, 0.7},
 		{"an error alone", schema.Rule{}, []verdict.Sample{{Error: "timeout"}}, verdict.Error, 0},
@@ -84,7 +84,7 @@ func TestBands(t *testing.T) {
 	}
 }
 
-// A check beside the evaluators of a case has no share in the score, and fails
+// A check next to the evaluators of a case has no share in the score, and fails
 // the case whatever that is.
 func TestBandsWithSeveralEvaluators(t *testing.T) {
 	c := &schema.Case{Policy: bands, Evaluators: []schema.Evaluator{

@@ -199,7 +199,7 @@ func (s *planner) plan(ctx context.Context) (*View, error) {
 	}
 	folders := append(load.Folders(s.config.Settings()), s.cfg.ConfigFile)
 	req.Changed = func(_ context.Context, outside []string) ([]string, error) {
-		// The map also has what targets are built from, which is no concern of
+		// The map also has what targets are built from, which is not the concern of
 		// the definitions.
 		within := cleaned(slices.Concat(folders, outside))
 		return slices.DeleteFunc(slices.Sorted(maps.Keys(differ)), func(name string) bool {
@@ -268,7 +268,7 @@ func (s *planner) follow(paths []string) error {
 	return s.watch()
 }
 
-// passing reports whether a file is one that an editor puts beside what it
+// passing reports whether a file is one that an editor puts next to what it
 // edits, in a folder where nothing reads it.
 func (s *planner) passing(name string) bool {
 	base := path.Base(name)
@@ -289,7 +289,7 @@ func rootOf(glob string) string {
 // gitPaths tell that a branch moved or was changed to.
 var gitPaths = []string{".git/HEAD", ".git/packed-refs", ".git/refs/heads", ".git/refs/remotes"}
 
-// watch opens the watcher anew.
+// watch opens the watcher again.
 func (t *Tree) watch() error {
 	if t.watcher != nil {
 		_ = t.watcher.Close() // what it would still report is read again
@@ -331,7 +331,7 @@ func (t *Tree) own(name string) bool {
 	})
 }
 
-// fileOf leaves out what only tells of git.
+// fileOf leaves out what only git knows.
 func fileOf(paths []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return slices.Contains(gitPaths, p) })
 }

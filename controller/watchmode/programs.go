@@ -16,7 +16,7 @@ type programs struct {
 	// files are what they are built from, with the hash of each; nil before they
 	// were read.
 	files map[string]string
-	// rules are what git ignores, since a folder of dependencies is no program.
+	// rules are what git ignores, since a folder of dependencies is not a program.
 	rules func(name string, isFolder bool) bool
 }
 

@@ -49,8 +49,8 @@ func (r *results) failing() []string {
 	return slices.Compact(files)
 }
 
-// planned takes over what is known before a run. What has to be judged keeps
-// its last result until it is.
+// planned takes over what is known before a run. A case that has to be judged
+// keeps its last result until it is.
 func (r *results) planned(report *report.Report, problems []schema.Problem) {
 	before := r.shown
 	r.shown = map[string]*watchstate.Row{}

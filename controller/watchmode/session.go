@@ -24,7 +24,7 @@ import (
 type Options struct {
 	Execute controller.Executor
 	// Tell is told everything that happens, by one goroutine.
-	Tell func(watchstate.Update)
+	Notify func(watchstate.Update)
 	// Ref is what the user calls base.
 	Ref string
 	// MaxCases and MaxUSD are what is run without asking. Yes never asks.
@@ -46,7 +46,7 @@ type Session struct {
 	ended    chan ending
 
 	// The fields below belong to the goroutine of Run.
-	board   watchstate.Board
+	board   watchstate.Snapshot
 	view    *View // the last that could be planned
 	fresh   bool  // look's plan knows everything that is stored
 	blocked bool  // the configuration has errors now
@@ -56,11 +56,11 @@ type Session struct {
 	current *running
 	results results
 	rowsAt  time.Time // when the board's rows were made
-	retired []*View   // still used by the run under way
+	retired []*View   // still used by the run in progress
 
 	mu sync.Mutex
-	// What details are read from: the digests of the cases that were planned,
-	// and the ledger. planned hides its secrets. Guarded by mu.
+	// Details are read from the digests of the cases that were planned, and the
+	// ledger. planned hides its secrets. Guarded by mu.
 	digests map[string]pair
 	ledger  *ledger.Ledger
 	planned *controller.Prepared
@@ -69,7 +69,7 @@ type Session struct {
 // A pair are the digests of a case on both sides.
 type pair struct{ head, base plan.Digests }
 
-// running is a run under way.
+// running is a run in progress.
 type running struct {
 	cancel     context.CancelFunc
 	control    *run.Control
@@ -98,7 +98,7 @@ func New(tree *Tree, o Options) *Session {
 	return &Session{
 		tree: tree, opts: o, commands: make(chan watchstate.Command, 16), progress: make(chan progress.Step),
 		ended: make(chan ending, 1), results: newResults(), digests: map[string]pair{},
-		board: watchstate.Board{State: watchstate.Waiting, Ref: o.Ref},
+		board: watchstate.Snapshot{State: watchstate.Waiting, Ref: o.Ref},
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *Session) Do(c watchstate.Command) {
 }
 
 // Run follows the tree until ctx ends, and returns when everything below is
-// down. What was finished is stored.
+// down. Finished results are stored.
 func (s *Session) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	looks := make(chan *View)
@@ -150,7 +150,7 @@ func (s *Session) Run(ctx context.Context) error {
 		case e := <-s.ended:
 			s.finish(ctx, e)
 		case c := <-s.commands:
-			s.obey(ctx, c)
+			s.follow(ctx, c)
 		}
 	}
 	cancel()
@@ -169,7 +169,7 @@ func (s *Session) Run(ctx context.Context) error {
 	return broken
 }
 
-// rowsEvery is how often the rows are made anew while cases are judged: with
+// rowsEvery is how often the rows are made again while cases are judged: with
 // thousands of them that takes longer than to judge one.
 const rowsEvery = 50 * time.Millisecond
 
@@ -179,11 +179,11 @@ func (s *Session) tell(kind watchstate.Kind, more func(*watchstate.Update)) {
 		s.board.Rows, s.rowsAt = s.results.rows(), now
 	}
 	s.board.State = s.state()
-	u := watchstate.Update{Kind: kind, Board: s.board}
+	u := watchstate.Update{Kind: kind, Snapshot: s.board}
 	if more != nil {
 		more(&u)
 	}
-	s.opts.Tell(u)
+	s.opts.Notify(u)
 }
 
 func (s *Session) state() watchstate.State {
@@ -219,8 +219,8 @@ func (s *Session) see(ctx context.Context, look *View) {
 	s.replace(look)
 	wanted := decisions(look.Prepared.Plan)
 	if s.current != nil && (s.current.again || !maps.Equal(s.current.digests, wanted)) {
-		// The run under way was planned for files that are no more. What it
-		// does that is still wanted is finished, and found by the next.
+		// The run in progress was planned for files that are no more. Its cases that
+		// are still wanted are finished, and found by the next.
 		s.current.superseded = true
 		s.current.control.Supersede(func(d string) bool { return wanted[d] })
 	}
@@ -439,8 +439,8 @@ func (s *Session) fault(err error) {
 	s.tell(watchstate.Error, nil)
 }
 
-// obey does what the user wants.
-func (s *Session) obey(ctx context.Context, c watchstate.Command) {
+// follow does what the user wants.
+func (s *Session) follow(ctx context.Context, c watchstate.Command) {
 	switch c.Do {
 	case watchstate.Answer:
 		if asked := s.asked; asked != nil {
@@ -504,13 +504,13 @@ func (s *Session) Detail(ctx context.Context, key string) (watchstate.Detail, er
 	out := watchstate.Detail{Key: key}
 	s.mu.Lock()
 	digests, ok := s.digests[key]
-	book, planned := s.ledger, s.planned
+	store, planned := s.ledger, s.planned
 	s.mu.Unlock()
-	if !ok || book == nil {
+	if !ok || store == nil {
 		return out, nil
 	}
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
-	executions, _, err := book.Executions(ctx, scope, digests.head.E)
+	executions, _, err := store.Executions(ctx, scope, digests.head.E)
 	if err != nil {
 		return out, err
 	}
@@ -521,7 +521,7 @@ func (s *Session) Detail(ctx context.Context, key string) (watchstate.Detail, er
 		digest string
 		into   *[]verdict.Sample
 	}{{digests.head.J, &out.Samples}, {digests.base.J, &out.Base}} {
-		judged, err := book.Judgements(ctx, scope, side.digest)
+		judged, err := store.Judgements(ctx, scope, side.digest)
 		if err != nil {
 			return out, err
 		}

@@ -80,14 +80,20 @@ type stage struct {
 	runs    int
 }
 
-func newStage(t *testing.T, opts watchmode.Options) *stage {
+// newStage watches a repository in which the files are committed, too.
+func newStage(t *testing.T, opts watchmode.Options, files ...map[string]string) *stage {
 	t.Helper()
 	s := &stage{repo: newRepo(t), bot: newBot(), updates: make(chan watchstate.Update, 1000)}
+	for _, f := range files {
+		s.write(f)
+		s.git("add", "-A")
+		s.git("commit", "-qm", "files")
+	}
 	cfg := s.config()
 	cfg.Open = s.judged
 	tree, err := watchmode.Open(t.Context(), cfg)
 	s.must(err)
-	opts.Tell = func(u watchstate.Update) { s.updates <- u }
+	opts.Notify = func(u watchstate.Update) { s.updates <- u }
 	opts.Ref = "HEAD"
 	if opts.MaxCases == 0 {
 		opts.MaxCases = 100
@@ -112,17 +118,17 @@ func newStage(t *testing.T, opts watchmode.Options) *stage {
 }
 
 // until takes updates up to the first of a kind that shows what is wanted.
-func (s *stage) until(kind watchstate.Kind, wanted func(b *watchstate.Board) bool) watchstate.Update {
+func (s *stage) until(kind watchstate.Kind, wanted func(b *watchstate.Snapshot) bool) watchstate.Update {
 	s.t.Helper()
 	deadline := time.After(30 * time.Second)
 	var seen []string
 	for {
 		select {
 		case u := <-s.updates:
-			if u.Kind == kind && (wanted == nil || wanted(&u.Board)) {
+			if u.Kind == kind && (wanted == nil || wanted(&u.Snapshot)) {
 				return u
 			}
-			seen = append(seen, fmt.Sprintf("%s %s %v", u.Kind, u.Board.Error, states(u.Board)))
+			seen = append(seen, fmt.Sprintf("%s %s %v", u.Kind, u.Snapshot.Error, states(u.Snapshot)))
 		case <-deadline:
 			s.t.Fatalf("no update %q; there were\n%s", kind, strings.Join(seen, "\n"))
 		}
@@ -146,7 +152,7 @@ func (s *stage) changed(files map[string]string) []string {
 	s.t.Helper()
 	s.write(files)
 	want := 0
-	u := s.until(watchstate.Result, func(b *watchstate.Board) bool {
+	u := s.until(watchstate.Result, func(b *watchstate.Snapshot) bool {
 		want = 0
 		for _, name := range b.Changed {
 			if _, ok := files[name]; ok {
@@ -155,11 +161,11 @@ func (s *stage) changed(files map[string]string) []string {
 		}
 		return want == len(files)
 	})
-	return states(u.Board)
+	return states(u.Snapshot)
 }
 
 // states are the rows in one line each.
-func states(b watchstate.Board) []string {
+func states(b watchstate.Snapshot) []string {
 	out := []string{}
 	for i := range b.Rows {
 		r := &b.Rows[i]
@@ -191,10 +197,10 @@ func (s *stage) want(got []string, want ...string) {
 // TestSession goes through an hour of somebody's day.
 func TestSession(t *testing.T) {
 	s := newStage(t, watchmode.Options{})
-	s.want(states(s.until(watchstate.Result, nil).Board))
+	s.want(states(s.until(watchstate.Result, nil).Snapshot))
 	s.want(s.bot.calls())
 
-	// What is affected is run, and base beside it, once.
+	// Affected cases are run, and base next to them, once.
 	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
 	s.want(s.bot.calls(), "hello", "hi")
 
@@ -203,14 +209,14 @@ func TestSession(t *testing.T) {
 	s.want(s.changed(map[string]string{hello: greeting("hi again")}), "talk/level_1/hello fail broke")
 	s.want(s.bot.calls(), "hi again")
 	s.write(map[string]string{hello: `{"id": "hello",`})
-	u := s.until(watchstate.Planned, func(b *watchstate.Board) bool { return len(b.Problems) > 0 })
-	s.want(states(u.Board), "talk/level_1/hello fail kept")
+	u := s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return len(b.Problems) > 0 })
+	s.want(states(u.Snapshot), "talk/level_1/hello fail kept")
 	s.write(map[string]string{"gavel.yaml": "version: x"})
-	u = s.until(watchstate.Planned, func(b *watchstate.Board) bool { return b.Problems[0].File == "gavel.yaml" })
-	s.want(states(u.Board), "talk/level_1/hello fail kept")
+	u = s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return b.Problems[0].File == "gavel.yaml" })
+	s.want(states(u.Snapshot), "talk/level_1/hello fail kept")
 	s.write(map[string]string{"gavel.yaml": start["gavel.yaml"], hello: greeting("hi again")})
-	u = s.until(watchstate.Result, func(b *watchstate.Board) bool { return len(b.Problems) == 0 })
-	s.want(states(u.Board), "talk/level_1/hello fail")
+	u = s.until(watchstate.Result, func(b *watchstate.Snapshot) bool { return len(b.Problems) == 0 })
+	s.want(states(u.Snapshot), "talk/level_1/hello fail")
 	s.want(s.bot.calls())
 
 	// A case that base does not have stays while its domain is half saved.
@@ -221,19 +227,19 @@ func TestSession(t *testing.T) {
 	}
 	s.want(s.changed(whole), "talk/level_1/hello fail", "new/level_1/one pass first")
 	s.write(map[string]string{domain: "{"})
-	u = s.until(watchstate.Planned, func(b *watchstate.Board) bool { return len(b.Problems) > 0 })
-	s.want(states(u.Board), "talk/level_1/hello fail", "new/level_1/one pass kept")
+	u = s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return len(b.Problems) > 0 })
+	s.want(states(u.Snapshot), "talk/level_1/hello fail", "new/level_1/one pass kept")
 	s.must(os.RemoveAll(s.path("test_definitions/new")))
-	u = s.until(watchstate.Result, func(b *watchstate.Board) bool { return len(b.Problems) == 0 })
-	s.want(states(u.Board), "talk/level_1/hello fail")
+	u = s.until(watchstate.Result, func(b *watchstate.Snapshot) bool { return len(b.Problems) == 0 })
+	s.want(states(u.Snapshot), "talk/level_1/hello fail")
 	s.want(s.bot.calls(), "one")
 
 	// Committed it is unaffected, but it still fails.
 	s.git("commit", "-q", "-a", "-m", "broken")
-	u = s.until(watchstate.Result, func(b *watchstate.Board) bool { return b.Differing == 0 })
-	s.want(states(u.Board), "talk/level_1/hello fail")
+	u = s.until(watchstate.Result, func(b *watchstate.Snapshot) bool { return b.Differing == 0 })
+	s.want(states(u.Snapshot), "talk/level_1/hello fail")
 
-	// What was good before is known, and costs nothing.
+	// The earlier good prompt has stored verdicts, and costs nothing.
 	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass fixed")
 	s.want(s.bot.calls())
 
@@ -250,7 +256,7 @@ func TestAccept(t *testing.T) {
 	s.bot.answer = func(question string) string { return map[bool]string{true: "hello", false: "bye"}[question == "good"] }
 	s.want(s.changed(map[string]string{hello: greeting("bad")}), "talk/level_1/hello fail first")
 	s.session.Do(watchstate.Command{Do: watchstate.Accept})
-	s.until(watchstate.StateChanged, func(b *watchstate.Board) bool { return b.Accepted })
+	s.until(watchstate.StateChanged, func(b *watchstate.Snapshot) bool { return b.Accepted })
 	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
 	s.want(s.changed(map[string]string{hello: greeting("good ")}), "talk/level_1/hello fail")
 	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
@@ -268,13 +274,13 @@ func TestSuperseded(t *testing.T) {
 	s.waits(s.bot.waiting)
 	s.bot.calls()
 	s.write(map[string]string{hello: greeting("hi")})
-	s.until(watchstate.Planned, func(b *watchstate.Board) bool { return slices.Contains(b.Changed, hello) })
+	s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return slices.Contains(b.Changed, hello) })
 	if got := s.waits(s.bot.givenUp); got != "wait for hello" {
 		t.Errorf("the call of %q is given up", got)
 	}
 	close(s.bot.free)
 	u := s.until(watchstate.Result, nil)
-	s.want(states(u.Board), "talk/level_1/bye fail first", "talk/level_1/hello pass first")
+	s.want(states(u.Snapshot), "talk/level_1/bye fail first", "talk/level_1/hello pass first")
 	s.want(s.bot.calls(), "bye", "hello", "hi") // base's, after head; and nothing that waited again
 }
 
@@ -289,8 +295,8 @@ func TestGuard(t *testing.T) {
 	}
 	many("Be brief.")
 	u := s.until(watchstate.Question, nil)
-	if want := "judge 3 cases in about 5 calls?"; u.Board.Question != want || u.Board.State != watchstate.Asking {
-		t.Errorf("question %q in state %s, want %q", u.Board.Question, u.Board.State, want)
+	if want := "judge 3 cases in about 5 calls?"; u.Snapshot.Question != want || u.Snapshot.State != watchstate.Asking {
+		t.Errorf("question %q in state %s, want %q", u.Snapshot.Question, u.Snapshot.State, want)
 	}
 	s.session.Do(watchstate.Command{Do: watchstate.Decline})
 	s.until(watchstate.StateChanged, nil)
@@ -311,8 +317,8 @@ func TestUnpriced(t *testing.T) {
 	s.until(watchstate.Result, nil)
 	s.write(map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: openai, model: m}}\n"})
 	u := s.until(watchstate.Question, nil)
-	if !strings.HasSuffix(u.Board.Question, " at an unknown price (usually 2 more calls to tell regressions from noise, at most 104)?") {
-		t.Errorf("question %q", u.Board.Question)
+	if !strings.HasSuffix(u.Snapshot.Question, " at an unknown price (usually 2 more calls to tell regressions from noise, at most 104)?") {
+		t.Errorf("question %q", u.Snapshot.Question)
 	}
 }
 
@@ -325,7 +331,7 @@ func TestUndisturbed(t *testing.T) {
 	s.until(watchstate.Started, nil)
 	s.waits(s.bot.waiting)
 	s.write(map[string]string{"test_definitions/notes.md": "x"})
-	s.until(watchstate.Planned, func(b *watchstate.Board) bool { return slices.Contains(b.Changed, "test_definitions/notes.md") })
+	s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return slices.Contains(b.Changed, "test_definitions/notes.md") })
 	close(s.bot.free)
 	if u := s.until(watchstate.Result, nil); u.Report.Run != "run2" {
 		t.Errorf("the result is that of %s, want the second run's", u.Report.Run)
@@ -340,27 +346,27 @@ func TestPauseStopRerun(t *testing.T) {
 	s.until(watchstate.StateChanged, nil)
 	s.write(map[string]string{hello: greeting("wait")})
 	u := s.until(watchstate.Planned, nil)
-	s.want(states(u.Board), "talk/level_1/hello due")
+	s.want(states(u.Snapshot), "talk/level_1/hello due")
 	s.session.Do(watchstate.Command{Do: watchstate.Pause})
 	s.waits(s.bot.waiting)
 	s.session.Do(watchstate.Command{Do: watchstate.Stop})
 	u = s.until(watchstate.Result, nil)
-	s.want(states(u.Board), "talk/level_1/hello due")
-	if !u.Board.Stopped || u.Board.State != watchstate.Waiting {
-		t.Errorf("stopped %v, state %s", u.Board.Stopped, u.Board.State)
+	s.want(states(u.Snapshot), "talk/level_1/hello due")
+	if !u.Snapshot.Stopped || u.Snapshot.State != watchstate.Waiting {
+		t.Errorf("stopped %v, state %s", u.Snapshot.Stopped, u.Snapshot.State)
 	}
 	close(s.bot.free)
 	s.session.Do(watchstate.Command{Do: watchstate.Pause}) // goes on with what was stopped
-	s.want(states(s.until(watchstate.Result, nil).Board), "talk/level_1/hello pass first")
+	s.want(states(s.until(watchstate.Result, nil).Snapshot), "talk/level_1/hello pass first")
 	s.bot.calls()
 
 	s.bot.answer = func(string) string { return "bye" }
 	s.session.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{"talk/level_1/hello"}})
-	s.want(states(s.until(watchstate.Result, nil).Board), "talk/level_1/hello fail broke")
+	s.want(states(s.until(watchstate.Result, nil).Snapshot), "talk/level_1/hello fail broke")
 	s.want(s.bot.calls(), "wait")
 
 	s.session.Do(watchstate.Command{Do: watchstate.All})
-	all := states(s.until(watchstate.Result, nil).Board)
+	all := states(s.until(watchstate.Result, nil).Snapshot)
 	s.want(slices.DeleteFunc(all, func(row string) bool { return strings.HasPrefix(row, "suite") }),
 		"talk/level_1/hello fail", "talk/level_2/more fail first", "talk/level_1/bye pass first")
 	detail, err := s.session.Detail(t.Context(), "talk/level_1/bye")
@@ -369,22 +375,22 @@ func TestPauseStopRerun(t *testing.T) {
 	}
 }
 
-// TestAPanicIsShown has a worker panic: the watch tells of it and goes on.
+// TestAPanicIsShown has a worker panic: the watch reports it and goes on.
 func TestAPanicIsShown(t *testing.T) {
 	s := newStage(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	answer := s.bot.answer
 	s.bot.answer = func(string) string { panic("a fault of ours") }
 	s.write(map[string]string{hello: greeting("one")})
-	if u := s.until(watchstate.Error, nil); !strings.Contains(u.Board.Error, "panic: a fault of ours") {
-		t.Errorf("fault %q", u.Board.Error)
+	if u := s.until(watchstate.Error, nil); !strings.Contains(u.Snapshot.Error, "panic: a fault of ours") {
+		t.Errorf("fault %q", u.Snapshot.Error)
 	}
 	s.bot.answer = answer
 	s.want(s.changed(map[string]string{hello: greeting("two")}), "talk/level_1/hello pass first")
 }
 
 // gate writes the gate of a board.
-func gate(b watchstate.Board) string { return b.Gate.Result + ": " + b.Gate.Reason }
+func gate(b watchstate.Snapshot) string { return b.Gate.Result + ": " + b.Gate.Reason }
 
 // TestTheGateOfWhatIsNotJudged declines a question, and then renames and
 // deletes definitions: while cases are to be judged the gate is undetermined.
@@ -392,14 +398,14 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	s := newStage(t, watchmode.Options{MaxCases: 1})
 	passes := func(u watchstate.Update) {
 		t.Helper()
-		if u.Board.Gate.Result != report.GatePass {
-			t.Errorf("%s: the gate is %q", u.Kind, gate(u.Board))
+		if u.Snapshot.Gate.Result != report.GatePass {
+			t.Errorf("%s: the gate is %q", u.Kind, gate(u.Snapshot))
 		}
 	}
 	waits := func(u watchstate.Update, n int) {
 		t.Helper()
-		if want := fmt.Sprintf("undetermined: %d cases are not judged yet", n); gate(u.Board) != want || u.Board.Count().Due != n {
-			t.Errorf("%s: the gate is %q, %d cases are due", u.Kind, gate(u.Board), u.Board.Count().Due)
+		if want := fmt.Sprintf("undetermined: %d cases are not judged yet", n); gate(u.Snapshot) != want || u.Snapshot.Count().Due != n {
+			t.Errorf("%s: the gate is %q, %d cases are due", u.Kind, gate(u.Snapshot), u.Snapshot.Count().Due)
 		}
 	}
 	decline := func(n int) {
@@ -408,8 +414,8 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 		s.session.Do(watchstate.Command{Do: watchstate.Decline})
 		u := s.until(watchstate.StateChanged, nil)
 		waits(u, n)
-		if u.Board.State != watchstate.Waiting {
-			t.Errorf("it is %s", u.Board.State)
+		if u.Snapshot.State != watchstate.Waiting {
+			t.Errorf("it is %s", u.Snapshot.State)
 		}
 	}
 	passes(s.until(watchstate.Result, nil))
@@ -425,8 +431,8 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	s.bot.answer = func(q string) string { return "hello, " + q }
 	s.session.Do(watchstate.Command{Do: watchstate.Answer})
 	u := s.until(watchstate.Result, nil)
-	if u.Board.Gate.Result == report.GateUndetermined || u.Board.Count().Due != 0 {
-		t.Errorf("after the run the gate is %q", gate(u.Board))
+	if u.Snapshot.Gate.Result == report.GateUndetermined || u.Snapshot.Count().Due != 0 {
+		t.Errorf("after the run the gate is %q", gate(u.Snapshot))
 	}
 }
 
@@ -438,15 +444,15 @@ func TestTheGateAfterARerun(t *testing.T) {
 	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
 	s.bot.answer = func(string) string { return "bye" }
 	s.session.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{"talk/level_1/hello"}})
-	if u := s.until(watchstate.Result, nil); u.Board.Gate.Result != report.GateFail {
-		t.Errorf("the gate is %q", gate(u.Board))
+	if u := s.until(watchstate.Result, nil); u.Snapshot.Gate.Result != report.GateFail {
+		t.Errorf("the gate is %q", gate(u.Snapshot))
 	}
-	// Somebody named it because of what it showed, so it is no history.
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: s.path(".gavel/ledger.db")})
+	// Somebody named it because of what it showed, so it is not history.
+	store, err := ledger.Open(t.Context(), ledger.Config{Path: s.path(".gavel/ledger.db")})
 	s.must(err)
-	defer book.Close() //nolint:errcheck // it is only read
+	defer store.Close() //nolint:errcheck // it is only read
 	var chosen int
-	s.must(book.Store().Each(t.Context(), func(rows *sql.Rows) error { return rows.Scan(&chosen) }, "SELECT coalesce(sum(chosen), 0) FROM samples"))
+	s.must(store.Store().Each(t.Context(), func(rows *sql.Rows) error { return rows.Scan(&chosen) }, "SELECT coalesce(sum(chosen), 0) FROM samples"))
 	if chosen != 1 {
 		t.Errorf("%d samples are stored as chosen, want that of the rerun", chosen)
 	}
@@ -461,14 +467,14 @@ func TestWhatIsGivenUpIsCounted(t *testing.T) {
 	s.write(map[string]string{hello: greeting("wait for hello"), "test_definitions/talk/level_1/bye.json": bye, "test_definitions/talk/level_2/more.json": more})
 	s.waits(s.bot.waiting)
 	s.waits(s.bot.waiting)
-	s.until(watchstate.Judged, func(b *watchstate.Board) bool { return b.Done == 1 })
+	s.until(watchstate.Judged, func(b *watchstate.Snapshot) bool { return b.Done == 1 })
 	s.session.Do(watchstate.Command{Do: watchstate.Stop})
 	u := s.until(watchstate.Result, nil)
-	if u.Board.Spent.Calls != 1 || u.Board.GivenUp != 2 {
-		t.Errorf("%d calls, %d given up", u.Board.Spent.Calls, u.Board.GivenUp)
+	if u.Snapshot.Spent.Calls != 1 || u.Snapshot.GivenUp != 2 {
+		t.Errorf("%d calls, %d given up", u.Snapshot.Spent.Calls, u.Snapshot.GivenUp)
 	}
-	if want := "undetermined: 2 cases are not judged yet"; gate(u.Board) != want {
-		t.Errorf("the gate is %q, want %q", gate(u.Board), want)
+	if want := "undetermined: 2 cases are not judged yet"; gate(u.Snapshot) != want {
+		t.Errorf("the gate is %q, want %q", gate(u.Snapshot), want)
 	}
 	event := u.Event()
 	if event.Spent == nil || event.Spent.CancelledCalls != 2 {
@@ -485,8 +491,8 @@ func TestSecretsAreNotShown(t *testing.T) {
 	key := "sk-proj-" + strings.Repeat("aB3x", 12)
 	s.bot.answer = func(string) string { return "hello, my key is " + key }
 	s.write(map[string]string{hello: greeting("tell me, " + key)})
-	u := s.until(watchstate.Result, func(b *watchstate.Board) bool { return slices.Contains(b.Changed, hello) })
-	s.want(states(u.Board), "talk/level_1/hello pass first")
+	u := s.until(watchstate.Result, func(b *watchstate.Snapshot) bool { return slices.Contains(b.Changed, hello) })
+	s.want(states(u.Snapshot), "talk/level_1/hello pass first")
 	detail, err := s.session.Detail(t.Context(), "talk/level_1/hello")
 	s.must(err)
 	shown, err := json.Marshal([]any{u, detail})

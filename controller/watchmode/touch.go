@@ -14,9 +14,9 @@ type touch struct {
 }
 
 // looked says since when it counts what is stored of a case whose agent's
-// version nobody knows: since a save affected it. What was stored when the
-// watch began serves until then. The function only reads what is known now, so
-// that a plan may be made again at any time.
+// version nobody knows: since a save affected it. Results that were stored when
+// the watch began serve until then. The function only reads what is known now,
+// so that a plan may be made again at any time.
 func (s *planner) looked() func(plan.Row) time.Time {
 	before, now := s.touched, time.Now()
 	if s.cfg.Now != nil {

@@ -12,11 +12,8 @@ import (
 // TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt and by no other one.
 func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
 	const bye = "test_definitions/talk/level_1/bye.json"
-	s := newStage(t, watchmode.Options{})
+	s := newStage(t, watchmode.Options{}, map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: http, url: \"https://h\"}}\n"})
 	s.until(watchstate.Result, nil)
-	s.write(map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: http, url: \"https://h\"}}\n"})
-	s.git("commit", "-qam", "deploy")
-	s.bot.calls()
 
 	for _, step := range []struct {
 		name, file, text string
@@ -31,7 +28,7 @@ func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
 		{"the first change again", hello, greeting("hello you"), []string{"hello you"}},
 	} {
 		s.write(map[string]string{step.file: step.text})
-		s.until(watchstate.Result, func(b *watchstate.Board) bool { return len(b.Changed) == 1 && b.Changed[0] == step.file })
+		s.until(watchstate.Result, func(b *watchstate.Snapshot) bool { return len(b.Changed) == 1 && b.Changed[0] == step.file })
 		if diff := cmp.Diff(step.want, s.bot.calls()); diff != "" {
 			t.Errorf("%s: calls (-want +got):\n%s", step.name, diff)
 		}
@@ -41,18 +38,13 @@ func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
 // TestAFileOfTheProgramRerunsItsCases where the target names no inputs, and one
 // that git ignores does not.
 func TestAFileOfTheProgramRerunsItsCases(t *testing.T) {
-	s := newStage(t, watchmode.Options{})
-	s.until(watchstate.Result, nil)
-	s.write(map[string]string{
+	s := newStage(t, watchmode.Options{}, map[string]string{
 		"gavel.yaml":     "version: 1\ntargets: {bot: {provider: command, argv: [sh, agent/run.sh]}}\n",
 		"agent/run.sh":   "true\n",
 		"agent/tone.txt": "kind\n",
 		".gitignore":     "*.log\n",
 	})
-	s.git("add", "-A")
-	s.git("commit", "-qm", "program")
-	s.until(watchstate.Result, func(b *watchstate.Board) bool { return b.Differing == 0 })
-	s.bot.calls()
+	s.until(watchstate.Result, nil)
 	s.changed(map[string]string{"agent/tone.txt": "kinder\n"})
 	// Base is measured with its own files, once.
 	s.want(s.bot.calls(), "bye", "bye", "hello", "hello", "hello", "more", "more")

@@ -1,7 +1,7 @@
 // Package watchmode plans and runs a working tree as its files are saved.
 //
 // Most callers want [Open], which follows the files, and then [New], which
-// runs what each change affects. What always holds: once the files are at
+// runs what each change affects. One thing always holds: once the files are at
 // rest, the plan is the one that a fresh process makes of them. Hints only say
 // where to look; what changed is what has other bytes.
 package watchmode
@@ -91,8 +91,8 @@ type View struct {
 	files *gitrepo.WorkTree
 }
 
-// Close releases the files of the view. What was prepared must not be used
-// afterwards.
+// Close releases the files of the view. Plans that were prepared from it must
+// not be used afterwards.
 func (l *View) Close() error {
 	if l.files == nil {
 		return nil
@@ -111,7 +111,7 @@ type Tree struct {
 	paths      []string
 	ignored    func(name string, isFolder bool) bool
 
-	// What the last look saw; nil where it was not read yet.
+	// The state at the last look; nil where it was not read yet.
 	commit   string
 	config   *config.Config   // the last that had no errors
 	problems []schema.Problem // of the configuration
@@ -212,7 +212,7 @@ func (t *Tree) Next(ctx context.Context) (*View, error) {
 		start := time.Now()
 		look, err := t.view(ctx, hint)
 		if err != nil && ctx.Err() == nil {
-			// A file went while it was read, or git packed its objects anew:
+			// A file went while it was read, or git packed its objects again:
 			// from nothing it mostly succeeds.
 			if err = t.open(ctx); err == nil {
 				look, err = t.view(ctx, hint)
@@ -285,7 +285,7 @@ func (t *Tree) view(ctx context.Context, hint filewatch.Hint) (*View, error) {
 			return nil, err
 		}
 	} else if hint.All && t.begun && t.watcher.Notice() == "" {
-		// What was lost may have been folders that came and went.
+		// The lost events may have been folders that came and went.
 		if err := t.watch(); err != nil {
 			return nil, err
 		}

@@ -77,7 +77,7 @@ func (f *follower) settles() {
 func TestFollowed(t *testing.T) {
 	for name, do := range map[string]func(r *repo){
 		"written in place": func(r *repo) { r.write(map[string]string{hello: greeting("hi")}) },
-		"saved as vim does, with a backup beside": func(r *repo) {
+		"saved as vim does, with a backup next to it": func(r *repo) {
 			r.write(map[string]string{"test_definitions/talk/level_1/4913": ""})
 			r.must(os.Remove(r.path("test_definitions/talk/level_1/4913")))
 			r.must(os.Rename(r.path(hello), r.path(hello+"~")))
@@ -162,7 +162,7 @@ func TestFollowed(t *testing.T) {
 	}
 }
 
-// again deletes a folder and makes it anew with all that was in it.
+// again deletes a folder and makes it again with all that was in it.
 func (r *repo) again(name string) {
 	r.t.Helper()
 	aside := filepath.Join(r.t.TempDir(), "aside")

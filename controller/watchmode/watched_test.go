@@ -49,7 +49,7 @@ func (e *ear) tell(op fsnotify.Op, name string) {
 }
 
 // TestWhatIsWatched names the folders: those of the definitions and of what a
-// target is built from up to the first wildcard, and of git what tells of
+// target is built from up to the first wildcard, and of git what shows
 // branches.
 func TestWhatIsWatched(t *testing.T) {
 	r := newRepo(t)
@@ -128,7 +128,7 @@ func TestRowsWhileCasesAreJudged(t *testing.T) {
 	s.session.Do(watchstate.Command{Do: watchstate.Pause})
 	s.until(watchstate.StateChanged, nil)
 	s.write(map[string]string{hello: greeting("one")})
-	s.want(states(s.until(watchstate.Planned, nil).Board), "talk/level_1/hello due")
+	s.want(states(s.until(watchstate.Planned, nil).Snapshot), "talk/level_1/hello due")
 	detail, err := s.session.Detail(t.Context(), "talk/level_1/hello")
 	s.must(err)
 	if detail.Key != "talk/level_1/hello" || detail.Transcript != nil || len(detail.Samples) != 0 {
@@ -136,7 +136,7 @@ func TestRowsWhileCasesAreJudged(t *testing.T) {
 	}
 
 	s.session.Do(watchstate.Command{Do: watchstate.Pause})
-	u := s.until(watchstate.Judged, func(b *watchstate.Board) bool { return b.Done == 1 })
+	u := s.until(watchstate.Judged, func(b *watchstate.Snapshot) bool { return b.Done == 1 })
 	if row := u.Case; row == nil || row.Verdict == nil || *row.Verdict != "pass" || row.Score == nil || *row.Score != 1 || row.VerdictReason == "" || row.Due {
 		t.Errorf("the case that was judged: %+v", row)
 	}
@@ -145,14 +145,14 @@ func TestRowsWhileCasesAreJudged(t *testing.T) {
 	// The next change leaves its verdict until it is judged again.
 	s.bot.answer = func(string) string { return "bye" }
 	s.write(map[string]string{hello: greeting("wait")})
-	u = s.until(watchstate.Planned, func(b *watchstate.Board) bool { return len(b.Rows) == 1 && b.Rows[0].Due })
-	s.want(states(u.Board), "talk/level_1/hello pass due")
-	if row := u.Board.Rows[0]; row.Score == nil || *row.Score != 1 || row.VerdictReason == "" {
+	u = s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return len(b.Rows) == 1 && b.Rows[0].Due })
+	s.want(states(u.Snapshot), "talk/level_1/hello pass due")
+	if row := u.Snapshot.Rows[0]; row.Score == nil || *row.Score != 1 || row.VerdictReason == "" {
 		t.Errorf("while it is due: %+v", row)
 	}
 	s.waits(s.bot.waiting)
 	close(s.bot.free)
-	s.want(states(s.until(watchstate.Result, nil).Board), "talk/level_1/hello fail broke")
+	s.want(states(s.until(watchstate.Result, nil).Snapshot), "talk/level_1/hello fail broke")
 
 	// One that was skipped has no verdict to leave.
 	skipped := strings.Replace(greeting("two"), `"id"`, `"enabled": false, "id"`, 1)
@@ -160,6 +160,6 @@ func TestRowsWhileCasesAreJudged(t *testing.T) {
 	s.session.Do(watchstate.Command{Do: watchstate.Pause})
 	s.until(watchstate.StateChanged, nil)
 	s.write(map[string]string{hello: greeting("three")})
-	u = s.until(watchstate.Planned, func(b *watchstate.Board) bool { return b.Count().Due == 1 })
-	s.want(states(u.Board), "talk/level_1/hello due")
+	u = s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return b.Count().Due == 1 })
+	s.want(states(u.Snapshot), "talk/level_1/hello due")
 }

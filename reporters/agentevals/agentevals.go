@@ -126,7 +126,7 @@ func lineOf(row *report.Row, now time.Time) line {
 		l.Hits, l.Misses = append(l.Hits, e.Hits...), append(l.Misses, e.Misses...)
 	}
 	if t := row.Result.Transcript; t != nil {
-		l.Answer, l.Trace = answer(t), traceOf(t)
+		l.Answer, l.Trace = verdict.Answer(output(t)), traceOf(t)
 	}
 	return l
 }
@@ -147,15 +147,6 @@ func output(t *verdict.Transcript) []schema.Message {
 		}
 	}
 	return t.Messages
-}
-
-func answer(t *verdict.Transcript) string {
-	for _, m := range slices.Backward(output(t)) {
-		if m.Role == schema.RoleAssistant && m.Content != "" {
-			return m.Content
-		}
-	}
-	return ""
 }
 
 func traceOf(t *verdict.Transcript) *trace {

@@ -137,3 +137,30 @@ func TestSummaryOfSeveralSuitesIsAList(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerHasNoThinking: what a model thought is in the transcript, and not in
+// the answer that was judged.
+func TestAnAnswerHasNoThinking(t *testing.T) {
+	for _, tt := range []struct {
+		said schema.Message
+		want string
+	}{
+		{schema.Message{Content: "<think>It may be 7.</think>It is 105."}, "It is 105."},
+		{schema.Message{Content: "It is 105.", Reasoning: "It may be 7."}, "It is 105."},
+		{schema.Message{Content: "<think>It may be 7, or"}, ""},
+	} {
+		one := row("sums", verdict.Pass, 1)
+		tt.said.Role = schema.RoleAssistant
+		one.Result.Transcript = &verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleUser, Content: "15 × 7?"}, tt.said}}
+		var b strings.Builder
+		if err := WriteResults(&b, &report.Report{Cases: []report.Row{one}}, now); err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Answer string `json:"candidateAnswer"`
+		}
+		if err := json.Unmarshal([]byte(b.String()), &got); err != nil || got.Answer != tt.want {
+			t.Errorf("%+v: the answer is %q (%v), want %q", tt.said, got.Answer, err, tt.want)
+		}
+	}
+}

@@ -12,7 +12,7 @@ const (
 	maxLines = 400
 	// maxShown bounds the lines of a diff, maxLine the characters of one.
 	maxShown, maxLine = 60, 300
-	// near is how many lines that stayed are shown beside those that changed.
+	// near is how many lines that stayed are shown next to those that changed.
 	near = 2
 )
 
@@ -75,7 +75,7 @@ func marked(mark string, list []string) []string {
 	return out
 }
 
-// folded leaves out what stayed, but for the lines beside a change.
+// folded leaves out what stayed, but for the lines next to a change.
 func folded(all []string) []string {
 	shown := make([]bool, len(all))
 	for i, l := range all {

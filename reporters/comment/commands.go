@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// commands says what people asked for, and what of it they did not get. What was
-// accepted is at its case, and what is quarantined in a notice.
+// commands says what people asked for, and what of it they did not get. Accepted
+// cases say so themselves, and a notice lists the quarantined ones.
 func (c *comment) commands() {
 	const most = 10
 	var said []string

@@ -296,7 +296,7 @@ func (c *comment) foldTable(title string, t reporters.GroupTable) {
 }
 
 func (c *comment) groupTable(t reporters.GroupTable) {
-	// What a phone shows first is the score; the levels may scroll.
+	// A phone shows the score first; the levels may scroll.
 	head, align := "| | score |", "|:--|--:|"
 	if t.Pairs > 0 {
 		head, align = head+" Δ |", align+"--:|"

@@ -206,7 +206,7 @@ func BenchmarkMarkdown2000(b *testing.B) {
 	}
 }
 
-// TestConversations folds the turns of a conversation beside their suites.
+// TestConversations folds the turns of a conversation next to their suites.
 func TestConversations(t *testing.T) {
 	s := reporttest.New()
 	for _, turn := range []string{"support/1/a", "support/1/b"} {

@@ -22,7 +22,7 @@ import (
 // sentence what was measured again, and a fold shows it.
 func TestNoise(t *testing.T) {
 	s := reporttest.New()
-	s.In.Noise = &noise.Findings{Place: map[string]int{}, Result: confirm.Result{Complete: true, Measurements: 22}}
+	s.In.Noise = &noise.Findings{Index: map[string]int{}, Result: confirm.Result{Complete: true, Measurements: 22}}
 	add := func(key string, f confirm.Finding, series string) {
 		s.Add(key, reporttest.Pass(1), reporttest.Fail(0, "no"), plan.Reason{Part: "prompt", Message: "the prompt changed"})
 		f.BaseVerdict, f.HeadVerdict = verdict.Pass, verdict.Fail
@@ -31,7 +31,7 @@ func TestNoise(t *testing.T) {
 			v := map[rune]verdict.Verdict{'p': verdict.Pass, 'f': verdict.Fail}[r]
 			samples = append(samples, noise.Sample{Side: "head", Verdict: v}, noise.Sample{Side: "base", Verdict: verdict.Pass})
 		}
-		s.In.Noise.Place[key] = len(s.In.Noise.Result.Findings)
+		s.In.Noise.Index[key] = len(s.In.Noise.Result.Findings)
 		s.In.Noise.Result.Findings = append(s.In.Noise.Result.Findings, f)
 		s.In.Noise.Samples = append(s.In.Noise.Samples, samples)
 	}
@@ -69,6 +69,9 @@ func TestNoise(t *testing.T) {
 			t.Fatal(err)
 		}
 		wants := []string{"1 regression (confirmed), 1 unclear, 1 flaky", "failed once, then passed 4 of 4 reruns: as likely noise"}
+		if name == "terminal" {
+			wants = append(wants, "measured again: head ✗ ✗ ✗ ✗, base ✓ ✓ ✓ ✓")
+		}
 		if name == "page" {
 			wants = append(wants, "Measured again: head ✗ ✗ ✗ ✗, base ✓ ✓ ✓ ✓: failed in 4 of 4 reruns here", "Measured again: head ✓ ✓ ✓ ✓, base ✓ ✓ ✓ ✓<")
 		}

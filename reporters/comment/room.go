@@ -14,9 +14,9 @@ type room struct{ folds, also, rows int }
 // Of what blocks nothing so many rows are kept as long as there is a row to drop.
 const leastAlso = 10
 
-// fitting renders as much as limit bytes hold. What happened in cases is dropped
-// first, the worst case last; then rows are dropped from the end of each table, those
-// that block nothing first. longest is the length of the longest table. The smallest
+// fitting renders as much as limit bytes hold. The events of cases are dropped first,
+// the worst case last; then rows are dropped from the end of each table, those that
+// block nothing first. longest is the length of the longest table. The smallest
 // rendering has no row, and may be longer than limit.
 func fitting(limit, longest int, render func(room) string) string {
 	// most is the greatest number up to longest with which the comment fits.

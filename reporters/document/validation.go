@@ -7,6 +7,7 @@ package document
 import (
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -62,10 +63,10 @@ func NewValidation(definitions iter.Seq[load.Listed], problems []schema.Problem)
 	return out
 }
 
-// note is the text of a note: with its place and what to write where it is about
-// a line, and not about a file as a whole.
+// note is the text of a note: with its place and what to write, unless it is about a
+// file as a whole, which such a note names by itself.
 func note(p schema.Problem) string {
-	if p.Line <= 1 {
+	if strings.Contains(p.Message, p.File) {
 		return p.Message
 	}
 	return fmt.Sprintf("%s: %s; %s", p.Position, p.Message, p.Hint)

@@ -62,6 +62,18 @@ func TestShape(t *testing.T) {
 	}
 }
 
+// TestPlacesOfNotes: a note about a line has its place, on the first line too.
+func TestPlacesOfNotes(t *testing.T) {
+	first := schema.Position{File: "a.json", Line: 1, Column: 9}
+	out := document.NewValidation(slices.Values([]load.Listed{}), []schema.Problem{
+		{Position: first, Severity: schema.Note, Rule: "short", Message: "5 short keywords are listed", Hint: "add match"},
+		{Position: schema.Position{File: "gavel.yaml", Line: 1, Column: 1}, Severity: schema.Note, Rule: "whole", Message: "no targets are configured in gavel.yaml", Hint: "add them"},
+	})
+	if want := []string{"a.json:1:9: 5 short keywords are listed; add match", "no targets are configured in gavel.yaml"}; !slices.Equal(out.Notes, want) {
+		t.Errorf("the notes are %q, want %q", out.Notes, want)
+	}
+}
+
 // TestCauses holds that what follows from one mistake is one problem, with a
 // count of the others, and that mistakes of one text in several files are not.
 func TestCauses(t *testing.T) {

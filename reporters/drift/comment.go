@@ -31,7 +31,7 @@ func Markdown(r *report.Report, o Options) string {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = comment.MaxBytes
 	}
-	d := of(r)
+	d := newDrift(r)
 	rows := len(r.Cases)
 	for _, most := range []int{rows, min(rows, 100), min(rows, 20)} {
 		if text := d.markdown(o, most); len(text) <= o.MaxBytes {
@@ -56,7 +56,7 @@ func (d *drift) markdown(o Options, most int) string {
 		}
 		about = append(about, mdescape.Link("`"+(*head)[:7]+"`", page))
 	}
-	about = append(about, "judged anew, due "+o.Due.UTC().Format("2006-01-02 15:04 UTC"))
+	about = append(about, "judged again, due "+o.Due.UTC().Format("2006-01-02 15:04 UTC"))
 	b.WriteString(strings.Join(about, " · ") + "\n\n")
 	d.table(&b, o, section{"Worse", d.worse, most})
 	d.table(&b, o, section{"Better", d.better, most})
@@ -65,7 +65,11 @@ func (d *drift) markdown(o Options, most int) string {
 	if d.first > 0 && d.first < d.judged {
 		foot = append(foot, textfmt.Count(d.first, "case")+" judged for the first time")
 	}
-	b.WriteString("<sub>" + strings.Join(foot, " · ") + "</sub>\n")
+	b.WriteString("<sub>" + strings.Join(foot, " · "))
+	if night := d.report.Nightly.String(); night != "" {
+		b.WriteString(" <br> " + mdescape.Text(night, 300))
+	}
+	b.WriteString("</sub>\n")
 	return b.String()
 }
 

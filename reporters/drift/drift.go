@@ -1,7 +1,7 @@
-// Package drift tells what became of a commit that was judged anew: whether the
+// Package drift tells what became of a commit that was judged again: whether the
 // same definitions still get the same verdicts. It is pure.
 //
-// Most callers want [Status] and [Markdown], which say the same report beside a
+// Most callers want [Status] and [Markdown], which say the same report next to a
 // commit and in the comment of an issue.
 package drift
 
@@ -34,7 +34,7 @@ type drift struct {
 }
 
 // of sorts a report that compares a commit with itself.
-func of(r *report.Report) drift {
+func newDrift(r *report.Report) drift {
 	d := drift{report: r}
 	for i := range r.Cases {
 		row := &r.Cases[i]
@@ -132,7 +132,7 @@ func (d *drift) scores() string {
 // Status says a report in one status, without a target URL: success where no
 // verdict got worse, failure where one did, error where that is not known.
 func Status(r *report.Report) github.Status {
-	d := of(r)
+	d := newDrift(r)
 	words := d.headline()
 	if scores := d.scores(); scores != "" {
 		words += " · " + scores

@@ -12,12 +12,13 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func onForge() Options {
 	return Options{Branch: "main", Due: time.Date(2026, 3, 2, 3, 0, 0, 0, time.UTC), RepositoryURL: "https://github.com/octo/demo"}
@@ -89,6 +90,14 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// collected is a night that measured further than the schedule asks for.
+func collected() *reporttest.Scenario {
+	s := scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(reporttest.Pass(1), reporttest.Pass(1))})
+	cost, all := 0.02, 1.25
+	s.In.Nightly = &noise.Night{Measurements: 8, Calls: 8, CostUSD: &cost, Short: true, Balance: noise.Balance{Days: 14, Calls: 500, CostUSD: &all, SavedCalls: 1300}}
+	return s
+}
+
 // TestMarkdownGolden compares whole comments with testdata.
 func TestMarkdownGolden(t *testing.T) {
 	hostile := onForge()
@@ -96,6 +105,7 @@ func TestMarkdownGolden(t *testing.T) {
 	for name, got := range map[string]string{
 		"drifted": Markdown(report.Compare(drifted().In), onForge()),
 		"none":    Markdown(report.Compare(scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(reporttest.Pass(1), reporttest.Pass(1))}).In), onForge()),
+		"nightly": Markdown(report.Compare(collected().In), onForge()),
 		"hostile": Markdown(report.Compare(reporttest.Hostile(reporttest.HostileTexts()).In), hostile),
 	} {
 		path := filepath.Join("testdata", name+".md")
@@ -109,7 +119,7 @@ func TestMarkdownGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s changed, -update writes it anew (-want +got):\n%s", name, diff)
+			t.Errorf("%s changed, -update rewrites it (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -28,8 +28,8 @@ const (
 
 // CheckFor says a report in a check run: its conclusion is as green as the
 // status of the verdict, and problems, regressions and errors stand at the lines
-// of the definitions. What was rerun, and at what cost, is left out, so that the
-// same result says the same.
+// of the definitions. Reruns and costs are left out, so that the same result
+// says the same.
 func CheckFor(r *report.Report) Check {
 	validate, decided := StatusFor(r)
 	c := Check{Conclusion: Failed}
@@ -91,7 +91,7 @@ func remark(text string) string {
 }
 
 // ofCase is what stands at a case that got worse, or that nothing is known of.
-// One that failed before is no news.
+// One that failed before is not news.
 func ofCase(row *report.Row) (Annotation, bool) {
 	if row.File == "" || row.Class == nil {
 		return Annotation{}, false

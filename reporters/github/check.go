@@ -33,13 +33,13 @@ type Check struct {
 	// DetailsURL is where it links to. Defaults to nowhere.
 	DetailsURL  string       `json:"details_url,omitempty"`
 	Annotations []Annotation `json:"annotations,omitempty"`
-	// Again makes a check run anew that says the same: somebody asked for it. A new
+	// Again makes a check run again that says the same: somebody asked for it. A new
 	// one settles the suite that was reset, as the first one did; of one that is
 	// written once more after it was completed forges do not promise that.
 	Again bool `json:"-"`
 }
 
-// An Annotation stands beside a line of a file.
+// An Annotation stands next to a line of a file.
 type Annotation struct {
 	Path string `json:"path"`
 	Line int    `json:"line"`
@@ -61,7 +61,7 @@ const (
 
 // SetCheck makes c the check run of the commit sha. It is found again by commit,
 // name and what it says, so that the same is written once, whatever became of
-// the answer. One that says something else is made anew, because what stands in
+// the answer. One that says something else is made again, because what stands in
 // annotations cannot be taken back; forges show the newest of a name. One without
 // annotations says nothing that the statuses do not say: it is made only where
 // there is one already, or where somebody asked for it.

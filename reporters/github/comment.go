@@ -30,7 +30,7 @@ const (
 // A Change says what an upsert did.
 type Change string
 
-// What happened to the comment.
+// The outcomes of writing a comment.
 const (
 	Created   Change = "created"
 	Edited    Change = "edited"
@@ -47,7 +47,7 @@ type Comment struct {
 
 var markerPattern = regexp.MustCompile(`^<!-- gavel:[^\n]{1,200} -->$`)
 
-// Two errors after which everything is begun anew.
+// Two errors after which everything is started again.
 var (
 	// errGone is a comment that was found and then deleted by somebody.
 	errGone = errors.New("the comment was deleted meanwhile")
@@ -62,7 +62,7 @@ var (
 // The comment is looked for by its id, else by marker and author over all
 // pages; the oldest is ours, and younger twins, left by two runs at once or a
 // crash, are deleted. A comment with our marker by another author is never
-// touched. It is written only when it says something else, made anew when
+// touched. It is written only when it says something else, made again when
 // somebody deleted it, and rendered smaller when the forge calls it too long.
 // A refusal is what [Config.Explain] makes of it.
 //
@@ -84,7 +84,7 @@ func (p *Publisher) UpsertComment(ctx context.Context, text Text) (Comment, erro
 		smaller := text(size)
 		marker := firstLine(smaller)
 		if !markerPattern.MatchString(marker) {
-			return Comment{}, fmt.Errorf("%s: its first line %.80q is no marker", op, marker)
+			return Comment{}, fmt.Errorf("%s: its first line %.80q is not a marker", op, marker)
 		}
 		if smaller == body {
 			continue
@@ -145,7 +145,7 @@ func (p *Publisher) find(ctx context.Context, marker string) (*gh.IssueComment, 
 	return found, err
 }
 
-// upsert begins anew where the world changed under it: it looks before it
+// upsert starts again where the world changed under it: it looks before it
 // writes, each time.
 func (p *Publisher) upsert(ctx context.Context, marker, body string) (c Comment, err error) {
 	for range rounds {

@@ -45,7 +45,7 @@ type Config struct {
 	Explain func(op, permission string, err error) error
 }
 
-// rounds is how often a publication is begun anew because an answer was lost
+// rounds is how often a publication is started again because an answer was lost
 // or somebody deleted what was just found.
 const rounds = 3
 
@@ -98,7 +98,7 @@ func statusOf(err error) int {
 }
 
 // isLost tells whether a write may have been applied although its answer did
-// not arrive. A rate limit is no such error: it says when to come back, and
+// not arrive. A rate limit is not such an error: it says when to come back, and
 // nothing was written.
 func isLost(ctx context.Context, err error) bool {
 	var limit interface{ RetryAt() time.Time }

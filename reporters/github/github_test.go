@@ -402,7 +402,7 @@ func TestCommentNeedsMarker(t *testing.T) {
 	f := newForge(t)
 	for _, s := range []string{"", "hello", "<!-- gavel:x", "<!-- other -->\nhello", " " + marker} {
 		_, err := publisher(t, f.URL, forgetest.TokenUser, nil).UpsertComment(t.Context(), func(int) string { return s })
-		if err == nil || !strings.Contains(err.Error(), "no marker") {
+		if err == nil || !strings.Contains(err.Error(), "not a marker") {
 			t.Errorf("%q: got %v", s, err)
 		}
 	}
@@ -506,7 +506,7 @@ func TestJobSummary(t *testing.T) {
 		t.Errorf("%v, %v: a refused summary must leave the file alone", info.Size(), err)
 	}
 	if err := github.JobSummary(t.TempDir(), fill); err == nil {
-		t.Error("a directory is no summary")
+		t.Error("a directory is not a summary")
 	}
 }
 

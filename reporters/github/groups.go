@@ -16,7 +16,7 @@ import (
 func GroupStatuses(r *report.Report) []Status {
 	var all []Status
 	for _, g := range r.GroupGates {
-		s := verdictFor(r.Of(g))
+		s := verdictFor(r.GroupReport(g))
 		s.Context = GroupContext(g.Group)
 		all = append(all, s)
 	}

@@ -36,7 +36,7 @@ const (
 	writeStatuses  = "statuses: write"
 )
 
-// A Status is one line beside a commit.
+// A Status is one line next to a commit.
 type Status struct {
 	// Context tells statuses of one commit apart, at most 255 characters; case
 	// does not count.
@@ -51,8 +51,8 @@ type Status struct {
 
 // SetStatuses makes each the status of the commit sha in its context, in their
 // order. It reads once what stands there and writes only a change: a forge keeps
-// every status for ever, and takes a thousand for a commit and context. What is
-// refused for what it says keeps no other from being written.
+// every status forever, and takes a thousand for a commit and context. A status
+// that is refused for its text keeps no other from being written.
 func (p *Publisher) SetStatuses(ctx context.Context, sha string, statuses ...Status) error {
 	return p.setStatuses(ctx, sha, nil, statuses)
 }
@@ -159,7 +159,7 @@ func (s Status) check() error {
 	}
 	u, err := url.Parse(s.TargetURL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return fmt.Errorf("the target URL is no http(s) URL")
+		return fmt.Errorf("the target URL is not an http(s) URL")
 	}
 	return nil
 }

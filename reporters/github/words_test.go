@@ -72,7 +72,7 @@ func TestStatusFor(t *testing.T) {
 			"1 invalid definition · 2 regressions, 1 improvement · 41 of 1,204 cases rerun · score 0.914 → 0.887",
 		},
 		{
-			"warnings are no failure", with(func(r *report.Report) {
+			"warnings are not failures", with(func(r *report.Report) {
 				r.Problems = []schema.Problem{problem("b.json", schema.Warning), problem("c.json", schema.Note)}
 			}),
 			github.Success, github.Failure, valid + ", 1 warning",
@@ -132,7 +132,7 @@ func TestStatusFor(t *testing.T) {
 			github.Success, github.Success, valid, "no regressions · 1 case disabled",
 		},
 		{
-			"cases that are left out beside others", with(func(r *report.Report) {
+			"cases that are left out next to others", with(func(r *report.Report) {
 				r.Cases, r.Summary.Removed = []report.Row{{Withdrawn: "removed"}, {Withdrawn: "removed"}, {Withdrawn: "drafted"}}, 2
 			}),
 			github.Success, github.Failure, valid,

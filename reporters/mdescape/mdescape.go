@@ -23,7 +23,7 @@ const gap = "&#8203;"
 // Text renders foreign text on one line, at most limit characters of it, so
 // that it stays text wherever it stands: it opens no Markdown or HTML, ends no
 // table cell, mentions nobody, refers to no issue and, at the start of a line,
-// is no command of a bot. Long words may wrap.
+// is not a command of a bot. Long words may wrap.
 func Text(s string, limit int) string {
 	var b strings.Builder
 	e := escaper{b: &b, s: textfmt.Clip(textfmt.Line(s), limit)}
@@ -165,7 +165,7 @@ func Address(s string) string {
 	return strings.TrimRight(Percent(u.String(), "-._~/:?#=%&+,"), "/")
 }
 
-// Percent escapes every byte that is no letter, digit or among keep.
+// Percent escapes every byte that is not a letter, digit or among keep.
 func Percent(s, keep string) string {
 	var b strings.Builder
 	for i := range len(s) {

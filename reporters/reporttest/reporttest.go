@@ -225,8 +225,8 @@ func Regressions() *Scenario {
 	return s
 }
 
-// OneCause has n regressions of one changed prompt, and one of its own. What was said
-// is known on both sides.
+// OneCause has n regressions of one changed prompt, and one of its own. The
+// transcripts of both sides are known.
 func OneCause(n int) *Scenario {
 	s := New()
 	s.Same("support/1", 4, 0.9)

@@ -128,8 +128,8 @@ func locations(at schema.Position) []location {
 	return []location{{p}}
 }
 
-// reference is a path as a relative reference. What stands before a colon in
-// its first folder would be read as the scheme of a URI.
+// reference is a path as a relative reference. The text before a colon in its
+// first folder would be read as the scheme of a URI.
 func reference(file string) string {
 	first, rest, isDeep := strings.Cut((&url.URL{Path: file}).EscapedPath(), "/")
 	first = strings.ReplaceAll(first, ":", "%3A")

@@ -28,8 +28,8 @@ var keys = []key{
 	{"a", "list all affected cases", "all"},
 	{"f", "list only those that fail", "failed"},
 	{"/", "list only those whose key or reason has a text", "filter"},
-	{"r", "judge the selected case anew, as a new sample", "rerun"},
-	{"R", "judge all listed cases anew", ""},
+	{"r", "judge the selected case again, as a new sample", "rerun"},
+	{"R", "judge all listed cases again", ""},
 	{"A", "judge every case of the repository that is not known", ""},
 	{"e", "open the definition in $EDITOR at its line", "edit"},
 	{"p", "pause: plan changes and run nothing; again: go on", "pause"},
@@ -104,7 +104,7 @@ func (m *Model) ask(name string) {
 	}
 }
 
-// interrupt stops the run under way, and else quits.
+// interrupt stops the run in progress, and else quits.
 func (m Model) interrupt() (Model, tea.Cmd) {
 	if m.board.State == watchstate.Running {
 		m.cfg.Do(watchstate.Command{Do: watchstate.Stop})

@@ -11,7 +11,7 @@ import (
 )
 
 // body is what lies between head and foot: the problems and the list, the
-// detail beside it or in its place, or the help.
+// detail next to it or in its place, or the help.
 func (m Model) body(palette []string) []string {
 	height := m.bodyHeight()
 	var out []string
@@ -88,7 +88,7 @@ func (m Model) empty() line {
 	case len(m.board.Rows) > 0:
 		return text(dim, "  no case is like that; a lists all")
 	case m.board.Total > 0:
-		return text(dim, "  save a file, and what it affects stands here; A judges every case")
+		return text(dim, "  save a file, and what it affects is shown here; A judges every case")
 	}
 	return text(dim, "  there are no cases")
 }

@@ -27,7 +27,7 @@ func TestRestored(t *testing.T) {
 			asked := make(chan struct{})
 			s := Open(Config{Do: func(watchstate.Command) { close(asked) }}, in, &out)
 			go func() {
-				s.Tell(watchstate.Update{Kind: watchstate.Result, Board: day()})
+				s.Render(watchstate.Update{Kind: watchstate.Result, Snapshot: day()})
 				io.WriteString(keys, "p")
 				<-asked // so it is up
 				end(keys, cancel)
@@ -41,7 +41,7 @@ func TestRestored(t *testing.T) {
 					t.Errorf("%q at %d is not taken back, %q is at %d", pair[0], on, pair[1], off)
 				}
 			}
-			s.Tell(watchstate.Update{Kind: watchstate.Result}) // nobody looks any more
+			s.Render(watchstate.Update{Kind: watchstate.Result}) // nobody looks any more
 		})
 	}
 }

@@ -1,9 +1,9 @@
 // Package screen shows a watch on the whole terminal.
 //
 // Most callers want [Run]. A [Model] turns keys and updates into frames and
-// does nothing else, so that tests compare frames. What always holds: a frame
-// has as many lines as the terminal, none wider than it, and nothing that a
-// repository or a model wrote can move the cursor or change a colour.
+// does nothing else, so that tests compare frames. Every frame has as many
+// lines as the terminal, none wider than it, and nothing that a repository or a
+// model wrote can move the cursor or change a colour.
 package screen
 
 import (
@@ -46,7 +46,7 @@ func Open(cfg Config, in io.Reader, out io.Writer) *Terminal {
 }
 
 // Tell shows an update. It may be called before Run and after it.
-func (t *Terminal) Tell(u watchstate.Update) { t.program.Send(updated(u)) }
+func (t *Terminal) Render(u watchstate.Update) { t.program.Send(updated(u)) }
 
 // Run shows the watch until the user quits or ctx ends, and gives the terminal
 // back as it was. interrupted says that it was by Ctrl-C.
@@ -78,7 +78,7 @@ type Model struct {
 	cfg           Config
 	width, height int
 	dark          bool
-	board         watchstate.Board
+	board         watchstate.Snapshot
 	told          bool // there was an update
 
 	selected   string // key
@@ -115,10 +115,10 @@ func (m Model) View() tea.View {
 	return tea.View{Content: m.Frame(), AltScreen: true, WindowTitle: "gavel watch"}
 }
 
-// Update takes a message in. Whatever comes to be selected by it is read for
-// the detail pane.
+// Update takes a message in. The case that it selects is read for the detail
+// pane.
 func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	m, cmd := m.heed(msg)
+	m, cmd := m.handle(msg)
 	switch {
 	case !m.open:
 		m.reading = ""
@@ -129,7 +129,7 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
-func (m Model) heed(msg tea.Msg) (Model, tea.Cmd) {
+func (m Model) handle(msg tea.Msg) (Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
@@ -164,7 +164,7 @@ func (m Model) heed(msg tea.Msg) (Model, tea.Cmd) {
 
 // take shows a new board. The selection stays with its case.
 func (m Model) take(u watchstate.Update) (Model, tea.Cmd) {
-	m.board, m.now, m.told = u.Board, m.cfg.Now(), true
+	m.board, m.now, m.told = u.Snapshot, m.cfg.Now(), true
 	m.settle()
 	var cmds []tea.Cmd
 	if !m.ticking {

@@ -56,11 +56,11 @@ func row(key string, now, base, before float64) watchstate.Row {
 }
 
 // day is a board in the middle of somebody's day.
-func day() watchstate.Board {
+func day() watchstate.Snapshot {
 	regression := report.Regression
 	broke := row("support/level_1/test_refund_window", 0, 1, 1)
 	broke.Class = &regression
-	b := watchstate.Board{
+	b := watchstate.Snapshot{
 		State: watchstate.Waiting, Base: "ef4ffb6c0c0ffee0c0ffee0c0ffee0c0ffee0c0f", Ref: "HEAD",
 		Changed: []string{"test_definitions/support/domain.json"}, Differing: 2, Affected: 5, Total: 12,
 		Estimate: report.Estimate{Calls: 8, USD: number(0.02)}, Spent: verdict.Usage{Calls: 31, CostUSD: 0.14},
@@ -77,7 +77,7 @@ func day() watchstate.Board {
 }
 
 // broken has definitions with nine problems.
-func broken(b *watchstate.Board) {
+func broken(b *watchstate.Snapshot) {
 	at := func(file string, line int) schema.Position { return schema.Position{File: file, Line: line, Column: 3} }
 	for i := range 9 {
 		b.Problems = append(b.Problems, schema.Problem{
@@ -119,7 +119,7 @@ type bench struct {
 	quit  bool
 }
 
-func newBench(t *testing.T, width, height int, b watchstate.Board) *bench {
+func newBench(t *testing.T, width, height int, b watchstate.Snapshot) *bench {
 	t.Helper()
 	s := &bench{t: t}
 	s.model = New(Config{
@@ -129,7 +129,7 @@ func newBench(t *testing.T, width, height int, b watchstate.Board) *bench {
 		Now:    func() time.Time { return noon },
 	})
 	s.send(tea.WindowSizeMsg{Width: width, Height: height})
-	s.send(updated{Kind: watchstate.Result, Board: b})
+	s.send(updated{Kind: watchstate.Result, Snapshot: b})
 	return s
 }
 
@@ -186,28 +186,28 @@ func (s *bench) frame() string {
 // TestFrames compares whole screens.
 func TestFrames(t *testing.T) {
 	for name, tt := range map[string]struct {
-		board func(b *watchstate.Board)
+		board func(b *watchstate.Snapshot)
 		keys  []string
 	}{
 		"day": {},
-		"empty": {board: func(b *watchstate.Board) {
-			*b = watchstate.Board{State: watchstate.Waiting, Base: b.Base, Ref: "main", Total: 12}
+		"empty": {board: func(b *watchstate.Snapshot) {
+			*b = watchstate.Snapshot{State: watchstate.Waiting, Base: b.Base, Ref: "main", Total: 12}
 		}},
-		"running": {board: func(b *watchstate.Board) {
+		"running": {board: func(b *watchstate.Snapshot) {
 			b.State, b.Done, b.Due, b.Began = watchstate.Running, 12, 30, noon.Add(-4*time.Second)
 			b.Rows[0].Due, b.Rows[3].Due = true, true
 			b.Rows[3].Verdict, b.Rows[3].Score = nil, nil
 		}},
-		"asking": {board: func(b *watchstate.Board) {
+		"asking": {board: func(b *watchstate.Snapshot) {
 			b.State, b.Question = watchstate.Asking, "judge 120 cases in about 240 calls for about $3.10?"
 		}},
 		"broken":  {board: broken},
 		"problem": {board: broken, keys: []string{"up", "up", "enter"}},
-		"again": {board: func(b *watchstate.Board) {
+		"again": {board: func(b *watchstate.Snapshot) {
 			b.State, b.Done, b.Due, b.Again = watchstate.Running, 30, 30, 14
 			b.Estimate.Again = &noise.Expense{UsualCalls: 4, MostCalls: 208, UsualUSD: number(0.01), MostUSD: number(0.52)}
 		}},
-		"confirmed": {board: func(b *watchstate.Board) {
+		"confirmed": {board: func(b *watchstate.Snapshot) {
 			b.Line = "1 regression (confirmed), 1 flaky"
 			sample := func(side string, v verdict.Verdict) noise.Sample { return noise.Sample{Side: side, Verdict: v} }
 			b.Rows[0].Confirmation = &noise.Confirmation{
@@ -217,18 +217,18 @@ func TestFrames(t *testing.T) {
 				b.Rows[0].Confirmation.Samples = append(b.Rows[0].Confirmation.Samples, sample("head", verdict.Fail), sample("base", verdict.Pass))
 			}
 		}, keys: []string{"enter"}},
-		"stopped": {board: func(b *watchstate.Board) { b.Stopped, b.Rows[2].Due = true, true }},
+		"stopped": {board: func(b *watchstate.Snapshot) { b.Stopped, b.Rows[2].Due = true, true }},
 		"failed":  {keys: []string{"f"}},
 		"filter":  {keys: []string{"/", "t", "e", "s", "t", "_", "o", "backspace", "o"}},
 		"detail":  {keys: []string{"enter"}},
 		"help":    {keys: []string{"?"}},
-		"hostile": {board: func(b *watchstate.Board) {
+		"hostile": {board: func(b *watchstate.Snapshot) {
 			b.Changed = []string{"a\x1b[2Jb\nc.json", "日本語のとても長い名前のファイルですよ本当にとても長い名前のファイル.json"}
 			b.Rows[0].Key = "日本語/\x1b]0;owned\x07/レベル一/とても長い名前のテストケースですよ本当にとても長い"
 			b.Rows[0].VerdictReason = "\x1b[31mred\u202e reversed\n\n" + strings.Repeat("long ", 100)
 			b.Error = "\x1b[Hhome"
 		}},
-		"emoji": {board: func(b *watchstate.Board) {
+		"emoji": {board: func(b *watchstate.Snapshot) {
 			const warning, thumb, family = "\u26a0\ufe0f", "\U0001f44d\U0001f3fd", "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 			b.Changed = []string{strings.Repeat(family, 60) + ".json", "\ufe0f\u0301" + thumb + ".json"}
 			b.Rows[0].Key = strings.Repeat(warning+thumb+"/", 40) + family
@@ -289,11 +289,11 @@ func TestProblemsAreSelected(t *testing.T) {
 	}
 	selected := s.model.(Model).selected
 	b.Problems = b.Problems[:4]
-	if s.send(updated{Kind: watchstate.Planned, Board: b}); s.model.(Model).selected != selected {
+	if s.send(updated{Kind: watchstate.Planned, Snapshot: b}); s.model.(Model).selected != selected {
 		t.Error("another one is selected although the problem is still there")
 	}
 	b.Problems = nil
-	if s.send(updated{Kind: watchstate.Planned, Board: b}); s.model.(Model).selected != b.Rows[0].Key {
+	if s.send(updated{Kind: watchstate.Planned, Snapshot: b}); s.model.(Model).selected != b.Rows[0].Key {
 		t.Errorf("%q is selected after the problems are gone", s.model.(Model).selected)
 	}
 	broken(&b)
@@ -380,12 +380,12 @@ func TestSelection(t *testing.T) {
 	s.press("down", "down")
 	want := b.Rows[2].Key
 	b.Rows = append([]watchstate.Row{row("new/one", 0, 1, 1)}, b.Rows...)
-	s.send(updated{Kind: watchstate.Result, Board: b})
+	s.send(updated{Kind: watchstate.Result, Snapshot: b})
 	if got := s.model.(Model).selected; got != want {
 		t.Errorf("%s is selected, want %s", got, want)
 	}
 	b.Rows = b.Rows[:1]
-	s.send(updated{Kind: watchstate.Result, Board: b})
+	s.send(updated{Kind: watchstate.Result, Snapshot: b})
 	if got := s.model.(Model).selected; got != "new/one" {
 		t.Errorf("%q is selected where one is left", got)
 	}
@@ -400,8 +400,8 @@ func TestThePaneIsOfTheSelectedCase(t *testing.T) {
 	for name, move := range map[string]func(*bench){
 		"key":    func(s *bench) { s.press("down") },
 		"filter": func(s *bench) { s.press(append([]string{"/"}, strings.Split(rows[1].Key, "")...)...) },
-		"board":  func(s *bench) { s.send(updated{Kind: watchstate.Planned, Board: less}) },
-		"anew":   func(s *bench) { s.press("enter", "down", "enter") },
+		"board":  func(s *bench) { s.send(updated{Kind: watchstate.Planned, Snapshot: less}) },
+		"again":  func(s *bench) { s.press("enter", "down", "enter") },
 	} {
 		s := newBench(t, 120, 40, day())
 		s.press("enter")
@@ -430,7 +430,7 @@ func TestScoresOfADialect(t *testing.T) {
 	}
 }
 
-// TestEnds holds what is left out where two lines do not fit beside each other.
+// TestEnds holds what is left out where two lines do not fit next to each other.
 func TestEnds(t *testing.T) {
 	left, long, short := text(plain, strings.Repeat("l", 20)), text(plain, "long right"), text(plain, "right")
 	for width, want := range map[int]string{
@@ -453,7 +453,7 @@ func TestTicking(t *testing.T) {
 	b.State = watchstate.Running
 	m := New(Config{Now: func() time.Time { return noon }})
 	for i, want := range []bool{true, false, false} {
-		next, cmd := m.Update(updated{Kind: watchstate.Judged, Board: b})
+		next, cmd := m.Update(updated{Kind: watchstate.Judged, Snapshot: b})
 		if m = next.(Model); (cmd != nil) != want {
 			t.Errorf("update %d starts a clock: %v", i, cmd != nil)
 		}
@@ -463,7 +463,7 @@ func TestTicking(t *testing.T) {
 		t.Error("the clock does not go on")
 	}
 	b.State = watchstate.Waiting
-	next, _ = m.Update(updated{Kind: watchstate.Result, Board: b})
+	next, _ = m.Update(updated{Kind: watchstate.Result, Snapshot: b})
 	next, cmd = next.(Model).Update(ticked{})
 	if m = next.(Model); cmd != nil || m.ticking {
 		t.Error("the clock goes on after the run")
@@ -492,7 +492,7 @@ func TestThePageShowsAFrame(t *testing.T) {
 // TestWhatIsNotJudgedIsNotPassed has a question that was declined: the head
 // says how much is to be judged, and what was given up is part of what was spent.
 func TestWhatIsNotJudgedIsNotPassed(t *testing.T) {
-	b := watchstate.Board{
+	b := watchstate.Snapshot{
 		State: watchstate.Waiting, Affected: 2000, Total: 2000, Spent: verdict.Usage{Calls: 4}, GivenUp: 36,
 		Gate: report.Gate{Result: report.GateUndetermined, Reason: "2,000 cases are not judged yet"},
 	}

@@ -25,12 +25,12 @@ type Lines struct {
 // JSON writes an update as one object.
 func (l *Lines) JSON(u watchstate.Update) error { return json.NewEncoder(l.W).Encode(u.Event()) }
 
-// Text writes an update for people. What did not change is not said again.
+// Text writes an update for people. Unchanged facts are not repeated.
 func (l *Lines) Text(u watchstate.Update) error {
 	opts := For(l.W, l.LookupEnv) // a window may have another width by now
-	if notice := u.Board.Notice; notice != l.notice {
+	if notice := u.Snapshot.Notice; notice != l.notice {
 		l.notice = notice
-		u := watchstate.Update{Kind: watchstate.Error, Board: watchstate.Board{Error: notice}}
+		u := watchstate.Update{Kind: watchstate.Error, Snapshot: watchstate.Snapshot{Error: notice}}
 		if err := Watch(l.W, u, opts); err != nil {
 			return err
 		}
@@ -38,10 +38,10 @@ func (l *Lines) Text(u watchstate.Update) error {
 	if err := Watch(l.W, u, opts); err != nil {
 		return err
 	}
-	if u.Kind != watchstate.Planned || slices.Equal(l.problems, u.Board.Problems) {
+	if u.Kind != watchstate.Planned || slices.Equal(l.problems, u.Snapshot.Problems) {
 		return nil
 	}
-	l.problems = u.Board.Problems
+	l.problems = u.Snapshot.Problems
 	files, closeFiles, err := l.Open()
 	if err != nil {
 		return err

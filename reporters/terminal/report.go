@@ -134,6 +134,9 @@ func (p *page) blocking(r *report.Report, row *report.Row, keys int) {
 	p.row(entry{"✗", color, word, row}, keys)
 	p.note(row.VerdictReason, "")
 	p.note(reporters.Remeasured(row), "")
+	if row.Confirmation.Measured() {
+		p.note("measured again: "+row.Confirmation.Series(), dim)
+	}
 	p.note(reporters.Why(r, row), dim)
 	p.trial(row)
 }

@@ -32,3 +32,9 @@ func Said(w io.Writer, all []Saying, o Options) error {
 	p.WriteString("gavel explain '" + strings.ReplaceAll(textfmt.Line(all[0].Case), "'", `'\''`) + "' shows the rest\n")
 	return p.writeTo(w)
 }
+
+// Unanswered writes the command that shows how a target that gave no answer is asked.
+func Unanswered(w io.Writer, target string) error {
+	_, err := io.WriteString(w, "\ngavel try "+textfmt.Line(target)+" shows what the target is sent and what it answers\n")
+	return err
+}

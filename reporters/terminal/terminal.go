@@ -1,8 +1,8 @@
 // Package terminal renders plans, reports and problems as text.
 //
-// What always holds: nothing that a repository or a model wrote can move the
-// cursor or change a colour. Lines keep to the width, except the first one of
-// a problem, from which editors read the position.
+// Nothing that a repository or a model wrote can move the cursor or change a
+// colour. Lines keep to the width, except the first one of a problem, from
+// which editors read the position.
 package terminal
 
 import (

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen tells whether w is a terminal, and how wide it is. What is none is
-// written to as if it had 80 columns.
+// Screen tells whether w is a terminal, and how wide it is. Another writer
+// counts as 80 columns wide.
 func Screen(w io.Writer) (width int, isTerminal bool) {
 	f, ok := Below(w).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

@@ -17,7 +17,7 @@ import (
 // [Problems], which shows their source.
 func Watch(w io.Writer, u watchstate.Update, o Options) error {
 	p := newPage(o)
-	b := &u.Board
+	b := &u.Snapshot
 	switch u.Kind {
 	case watchstate.Planned:
 		p.planned(u)
@@ -32,7 +32,7 @@ func Watch(w io.Writer, u watchstate.Update, o Options) error {
 }
 
 // Against says what is compared with: "HEAD (1f2e3d4)".
-func Against(b *watchstate.Board) string {
+func Against(b *watchstate.Snapshot) string {
 	if b.Base == "" {
 		return "nothing"
 	}
@@ -76,7 +76,7 @@ func sharedFolder(names []string) string {
 }
 
 func (p *page) planned(u watchstate.Update) {
-	b := &u.Board
+	b := &u.Snapshot
 	if len(b.Changed) > 0 {
 		p.paragraph(margin{"changed   ", bold}, Files(b.Changed, 3), "")
 	}
@@ -111,7 +111,7 @@ func Todo(p *plan.Plan) string {
 
 // result writes the cases that fail or changed since the run before.
 func (p *page) result(u watchstate.Update) {
-	b := &u.Board
+	b := &u.Snapshot
 	rows := make([]*watchstate.Row, 0, len(b.Rows))
 	keys := 0
 	for i := range b.Rows {
@@ -148,7 +148,7 @@ func (p *page) watched(u watchstate.Update, row *watchstate.Row, keys int) {
 	if row.Failing() {
 		p.note(row.VerdictReason, "")
 	}
-	if since := Since(&u.Board, row); since != "" {
+	if since := Since(&u.Snapshot, row); since != "" {
 		p.note(since, dim)
 	}
 	if u.Report != nil {
@@ -185,7 +185,7 @@ func Word(row *watchstate.Row) string {
 
 // Since says what a case was the last time, or as accepted, where it is not so
 // any more.
-func Since(b *watchstate.Board, row *watchstate.Row) string {
+func Since(b *watchstate.Snapshot, row *watchstate.Row) string {
 	switch row.Change() {
 	case "", "first":
 		return ""
@@ -206,7 +206,7 @@ func Since(b *watchstate.Board, row *watchstate.Row) string {
 }
 
 // Sentence sums a board up in one line.
-func Sentence(b *watchstate.Board) string {
+func Sentence(b *watchstate.Snapshot) string {
 	c := b.Count()
 	out := cmp.Or(
 		counts("", []count{{c.Fail, "failed"}, {c.Error, "not judged"}, {c.Unrun, "not run"}, {c.Borderline, "borderline"}, {c.Pass, "passed"}}),
@@ -225,7 +225,7 @@ func Sentence(b *watchstate.Board) string {
 }
 
 // Spent writes what a watch cost so far: "4 calls, 36 given up, $0.02".
-func Spent(b *watchstate.Board) string {
+func Spent(b *watchstate.Snapshot) string {
 	text := textfmt.Count(b.Spent.Calls, "call")
 	if b.GivenUp > 0 {
 		text += ", " + textfmt.Int(int64(b.GivenUp)) + " given up"

@@ -1,8 +1,8 @@
 // Package textfmt writes numbers, counts and foreign text for people, alike in
 // the comment, on the terminal and in XML.
 //
-// What always holds: the results of [Clean] and [Line] contain no character
-// that moves a cursor, switches a colour or reverses the reading direction.
+// The results of [Clean] and [Line] contain no character that moves a cursor,
+// switches a colour or reverses the reading direction.
 package textfmt
 
 import (
@@ -78,8 +78,7 @@ func points(x *float64, scale float64, decimals int) string {
 		return "–"
 	}
 	text := func(v float64) string { return strconv.FormatFloat(v, 'f', decimals, 64) }
-	// What adding up floating-point numbers leaves in the last digits is no
-	// part of a score.
+	// Rounding errors in the last digits are not part of a score.
 	v := math.Round(*x*1e9) / 1e9
 	step := math.Pow10(-decimals)
 	switch got := text(v * scale); {

@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// An Event is a line of watch --json. What an event does not speak of is
-// null.
+// An Event is a line of watch --json. A field that an event does not speak of
+// is null.
 type Event struct {
 	Event Kind  `json:"event"`
 	State State `json:"state"`
@@ -62,9 +62,9 @@ type Case struct {
 	PreviousScore   *float64         `json:"previous_score"`
 }
 
-// Event is what programs are told of an update.
+// Event is what programs are told about an update.
 func (u Update) Event() Event {
-	b := &u.Board
+	b := &u.Snapshot
 	out := Event{Event: u.Kind, State: b.State, Base: optional(b.Base), Message: optional(b.Notice)}
 	switch u.Kind {
 	case Planned:

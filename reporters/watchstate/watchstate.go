@@ -1,6 +1,6 @@
 // Package watchstate holds what a watch knows at one moment, for whoever shows it.
 //
-// A [Board] is a value: the watch makes a new one with every [Update], and
+// A [Snapshot] is a value: the watch makes a new one with every [Update], and
 // reporters render it as lines, as JSON or as a screen.
 package watchstate
 
@@ -36,10 +36,10 @@ const (
 	StateChanged Kind = "state"
 )
 
-// An Update is a Board with what happened to it.
+// An Update is a Snapshot with what happened to it.
 type Update struct {
-	Kind  Kind
-	Board Board
+	Kind     Kind
+	Snapshot Snapshot
 	// Case is the one that was judged; nil for one of base.
 	Case *Row
 	// Plan is what was planned, and Report what a run found; nil otherwise.
@@ -62,7 +62,7 @@ const (
 	Answer Action = "answer"
 	// Decline leaves it until the files change again.
 	Decline Action = "decline"
-	// Rerun judges cases anew, whatever is stored of them.
+	// Rerun judges cases again, whatever is stored of them.
 	Rerun Action = "rerun"
 	// All judges every case of the repository that is not known.
 	All Action = "all"
@@ -70,7 +70,7 @@ const (
 	Pause Action = "pause"
 	// Accept compares with what is shown from now on.
 	Accept Action = "accept"
-	// Stop gives up the run under way.
+	// Stop gives up the run in progress.
 	Stop Action = "stop"
 )
 
@@ -80,7 +80,7 @@ type State string
 const (
 	// Waiting means for the next change.
 	Waiting State = "waiting"
-	// Asking means for an answer to Board.Question.
+	// Asking means for an answer to Snapshot.Question.
 	Asking State = "asking"
 	// Running means that cases are judged.
 	Running State = "running"
@@ -90,8 +90,8 @@ const (
 	Paused State = "paused"
 )
 
-// A Board is what a watch knows. It is not changed once it was handed out.
-type Board struct {
+// A Snapshot is what a watch knows. It is not changed once it was handed out.
+type Snapshot struct {
 	State State
 	// Base is what is compared with, 40 hex digits or empty, and Ref what the
 	// user calls it.
@@ -113,7 +113,7 @@ type Board struct {
 	// GivenUp counts calls that were sent and given up, which providers charge
 	// for; they are not in Spent.
 	GivenUp int
-	// Done of Due cases are judged in the run under way, base's among them,
+	// Done of Due cases are judged in the run in progress, base's among them,
 	// which began at Began.
 	Done, Due int
 	Began     time.Time
@@ -234,7 +234,7 @@ type Counts struct {
 }
 
 // Count counts the rows.
-func (b *Board) Count() Counts {
+func (b *Snapshot) Count() Counts {
 	var c Counts
 	for i := range b.Rows {
 		r := &b.Rows[i]

@@ -55,7 +55,7 @@ func TestSortAndCount(t *testing.T) {
 	again := row("y", verdict.Fail, 0)
 	again.Due = true
 	short := "not run: the budget of 7 calls is not enough"
-	b := Board{Rows: []Row{
+	b := Snapshot{Rows: []Row{
 		{Row: report.Row{Key: "short", Action: plan.Run, Error: &short}},
 		row("c", verdict.Pass, 1), {Row: report.Row{Key: "gone", Action: plan.Removed}}, row("a", verdict.Pass, 1),
 		row("e", verdict.Error, 0), again, {Row: report.Row{Key: "new", Action: plan.Run}, Due: true}, worse, row("b", verdict.Borderline, 0.7),
@@ -73,9 +73,9 @@ func TestSortAndCount(t *testing.T) {
 	}
 }
 
-// TestMeasurementsAgainAreProgress: programs are told of them apart from the cases.
+// TestMeasurementsAgainAreProgress: programs are told about them apart from the cases.
 func TestMeasurementsAgainAreProgress(t *testing.T) {
-	event := Update{Kind: Judged, Board: Board{Done: 3, Due: 3, Again: 14}}.Event()
+	event := Update{Kind: Judged, Snapshot: Snapshot{Done: 3, Due: 3, Again: 14}}.Event()
 	if diff := cmp.Diff(&Progress{Done: 3, Total: 3, Again: 14}, event.Progress); diff != "" {
 		t.Error(diff)
 	}

@@ -16,7 +16,7 @@ const firstOfBoth = unix.SYS_PIDFD_SEND_SIGNAL
 // needed lists the calls of a process that computes: those of Go's runtime, of
 // its race detector, and of the threads of C libraries.
 var needed = slices.Concat([]uint32{
-	// What is open.
+	// Open files.
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_CLOSE, unix.SYS_FSTAT,
 	unix.SYS_LSEEK, unix.SYS_FCNTL, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_PPOLL,
 	// Memory.
@@ -30,7 +30,7 @@ var needed = slices.Concat([]uint32{
 	// Time and chance.
 	unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_GETRES, unix.SYS_GETTIMEOFDAY, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP,
 	unix.SYS_SETITIMER, unix.SYS_GETRANDOM,
-	// What it is.
+	// The process itself.
 	unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_GETPPID, unix.SYS_GETUID, unix.SYS_GETEUID, unix.SYS_GETGID, unix.SYS_GETEGID,
 	unix.SYS_GETRUSAGE, unix.SYS_GETRLIMIT, unix.SYS_SYSINFO, unix.SYS_UNAME,
 }, neededHere)

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a filter answers, from linux/seccomp.h.
+// The answers of a filter, from linux/seccomp.h.
 const (
 	filterAllow = unix.SECCOMP_RET_ALLOW
 	filterError = unix.SECCOMP_RET_ERRNO
@@ -25,6 +25,7 @@ const (
 	atArch   = 4
 	atFirst  = 16     // the low half of the first argument
 	atSecond = 16 + 8 // the low half of the second argument
+	atThird  = 16 + 16
 )
 
 // newNamespaces are the flags of clone(2) that make namespaces: in one of its own
@@ -111,17 +112,39 @@ func (p Profile) refused() []uint32 {
 		// Namespaces of its own, or those of others.
 		unix.SYS_UNSHARE, unix.SYS_SETNS,
 	}
-	if p == Client {
+	switch p {
+	case Client:
 		return calls
+	case Loopback:
+		return append(calls, unix.SYS_BIND)
 	}
 	// A socket with a path is reached from every network namespace.
 	return append(calls, unix.SYS_SOCKET, unix.SYS_CONNECT, unix.SYS_BIND)
+}
+
+// streams compiles the one kind of socket that a program on loopback gets: TCP
+// over IPv4. One with a path would reach other network namespaces.
+var streams = []syscall.SockFilter{
+	{Code: equal, K: unix.SYS_SOCKET, Jf: 10},
+	{Code: load, K: atFirst},
+	{Code: equal, K: unix.AF_INET, Jf: 7},
+	{Code: load, K: atSecond},
+	{Code: and, K: 0xf},
+	{Code: equal, K: unix.SOCK_STREAM, Jf: 4},
+	{Code: load, K: atThird},
+	{Code: equal, K: 0, Jt: 1},
+	{Code: equal, K: unix.IPPROTO_TCP, Jf: 1},
+	allow,
+	refuse,
 }
 
 // running compiles the calls that are refused to a program.
 func (p Profile) running() (program []syscall.SockFilter) {
 	for _, call := range p.refused() {
 		program = append(program, syscall.SockFilter{Code: equal, K: call, Jf: 1}, refuse)
+	}
+	if p == Loopback {
+		program = append(program, streams...)
 	}
 	program = append(program,
 		// No filter sees the flags of this one.

@@ -58,37 +58,48 @@ func TestFilter(t *testing.T) {
 		args   []uint64
 		want   string
 		open   string // with the network, where that differs
+		local  string // on loopback, where that differs
 	}{
-		"msgget":                 {syscall.SYS_MSGGET, nil, denied, ""},
-		"semget":                 {syscall.SYS_SEMGET, nil, denied, ""},
-		"shmget":                 {syscall.SYS_SHMGET, nil, denied, ""},
-		"bpf":                    {unix.SYS_BPF, nil, denied, ""},
-		"perf_event_open":        {syscall.SYS_PERF_EVENT_OPEN, nil, denied, ""},
-		"unshare":                {syscall.SYS_UNSHARE, []uint64{syscall.CLONE_NEWUSER}, denied, ""},
-		"setns":                  {unix.SYS_SETNS, nil, denied, ""},
-		"io_uring_setup":         {unix.SYS_IO_URING_SETUP, nil, denied, ""},
-		"clone3":                 {unix.SYS_CLONE3, nil, missing, ""},
-		"a thread":               {syscall.SYS_CLONE, []uint64{thread}, "allowed", ""},
-		"a fork":                 {syscall.SYS_CLONE, []uint64{fork}, "allowed", ""},
-		"a user namespace":       {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWUSER}, denied, ""},
-		"a mount namespace":      {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWNS}, denied, ""},
-		"a network namespace":    {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWNET}, denied, ""},
-		"a process namespace":    {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWPID}, denied, ""},
-		"a name namespace":       {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWUTS}, denied, ""},
-		"an IPC namespace":       {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWIPC}, denied, ""},
-		"a cgroup namespace":     {syscall.SYS_CLONE, []uint64{fork | 0x2000000}, denied, ""},
-		"flags above 32 bits":    {syscall.SYS_CLONE, []uint64{1<<32 | fork}, "allowed", ""},
-		"socket":                 {syscall.SYS_SOCKET, []uint64{syscall.AF_INET, syscall.SOCK_STREAM}, denied, "allowed"},
-		"a pair of streams":      {syscall.SYS_SOCKETPAIR, []uint64{syscall.AF_UNIX, syscall.SOCK_STREAM | syscall.SOCK_CLOEXEC}, "allowed", ""},
-		"a pair of datagrams":    {syscall.SYS_SOCKETPAIR, []uint64{syscall.AF_UNIX, syscall.SOCK_DGRAM}, denied, "allowed"},
-		"read":                   {syscall.SYS_READ, []uint64{syscall.CLONE_NEWUSER}, "allowed", ""},
-		"numbers of another ABI": {0x40000000 | syscall.SYS_READ, nil, denied, ""},
+		"msgget":                 {syscall.SYS_MSGGET, nil, denied, "", ""},
+		"semget":                 {syscall.SYS_SEMGET, nil, denied, "", ""},
+		"shmget":                 {syscall.SYS_SHMGET, nil, denied, "", ""},
+		"bpf":                    {unix.SYS_BPF, nil, denied, "", ""},
+		"perf_event_open":        {syscall.SYS_PERF_EVENT_OPEN, nil, denied, "", ""},
+		"unshare":                {syscall.SYS_UNSHARE, []uint64{syscall.CLONE_NEWUSER}, denied, "", ""},
+		"setns":                  {unix.SYS_SETNS, nil, denied, "", ""},
+		"io_uring_setup":         {unix.SYS_IO_URING_SETUP, nil, denied, "", ""},
+		"clone3":                 {unix.SYS_CLONE3, nil, missing, "", ""},
+		"a thread":               {syscall.SYS_CLONE, []uint64{thread}, "allowed", "", ""},
+		"a fork":                 {syscall.SYS_CLONE, []uint64{fork}, "allowed", "", ""},
+		"a user namespace":       {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWUSER}, denied, "", ""},
+		"a mount namespace":      {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWNS}, denied, "", ""},
+		"a network namespace":    {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWNET}, denied, "", ""},
+		"a process namespace":    {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWPID}, denied, "", ""},
+		"a name namespace":       {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWUTS}, denied, "", ""},
+		"an IPC namespace":       {syscall.SYS_CLONE, []uint64{fork | syscall.CLONE_NEWIPC}, denied, "", ""},
+		"a cgroup namespace":     {syscall.SYS_CLONE, []uint64{fork | 0x2000000}, denied, "", ""},
+		"flags above 32 bits":    {syscall.SYS_CLONE, []uint64{1<<32 | fork}, "allowed", "", ""},
+		"socket":                 {syscall.SYS_SOCKET, []uint64{syscall.AF_INET, syscall.SOCK_STREAM | syscall.SOCK_CLOEXEC, 0}, denied, "allowed", "allowed"},
+		"a socket of TCP":        {syscall.SYS_SOCKET, []uint64{syscall.AF_INET, syscall.SOCK_STREAM, syscall.IPPROTO_TCP}, denied, "allowed", "allowed"},
+		"a socket of SCTP":       {syscall.SYS_SOCKET, []uint64{syscall.AF_INET, syscall.SOCK_STREAM, unix.IPPROTO_SCTP}, denied, "allowed", ""},
+		"a socket of datagrams":  {syscall.SYS_SOCKET, []uint64{syscall.AF_INET, syscall.SOCK_DGRAM, 0}, denied, "allowed", ""},
+		"a socket with a path":   {syscall.SYS_SOCKET, []uint64{syscall.AF_UNIX, syscall.SOCK_STREAM, 0}, denied, "allowed", ""},
+		"netlink":                {syscall.SYS_SOCKET, []uint64{syscall.AF_NETLINK, syscall.SOCK_RAW, 0}, denied, "allowed", ""},
+		"connect":                {syscall.SYS_CONNECT, nil, denied, "allowed", "allowed"},
+		"bind":                   {syscall.SYS_BIND, nil, denied, "allowed", ""},
+		"a pair of streams":      {syscall.SYS_SOCKETPAIR, []uint64{syscall.AF_UNIX, syscall.SOCK_STREAM | syscall.SOCK_CLOEXEC}, "allowed", "", ""},
+		"a pair of datagrams":    {syscall.SYS_SOCKETPAIR, []uint64{syscall.AF_UNIX, syscall.SOCK_DGRAM}, denied, "allowed", ""},
+		"read":                   {syscall.SYS_READ, []uint64{syscall.CLONE_NEWUSER}, "allowed", "", ""},
+		"numbers of another ABI": {0x40000000 | syscall.SYS_READ, nil, denied, "", ""},
 	} {
-		for _, profile := range []Profile{Program, Client} {
+		for _, profile := range []Profile{Program, Client, Loopback} {
 			t.Run(fmt.Sprint(name, " ", profile), func(t *testing.T) {
 				want := tt.want
-				if profile == Client && tt.open != "" {
+				switch {
+				case profile == Client && tt.open != "":
 					want = tt.open
+				case profile == Loopback && tt.local != "":
+					want = tt.local
 				}
 				program := profile.filter()
 				if got := ask(t, program, filterArch, tt.number, tt.args...); got != want {

@@ -29,7 +29,7 @@ import (
 //
 // The error says what the machine does not offer; whatever it does offer is in
 // force then too, and the process can go on. Timers and the memory of the heap
-// work as before. What the process needs from files has to be read before.
+// work as before. The process has to read its files before.
 func Process() error {
 	// Go's runtime opens two descriptors for its first timer, and ends the
 	// process where it gets none.

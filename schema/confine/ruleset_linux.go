@@ -10,6 +10,9 @@ const (
 	Program Profile = iota
 	// Client is a program of a stranger that may use the network.
 	Client
+	// Loopback is a program of a stranger in a network namespace of its own, which
+	// may connect to what listens there over TCP, and to nothing else.
+	Loopback
 	// computation is what Process leaves.
 	computation
 )
@@ -34,6 +37,9 @@ func (p Profile) Ruleset(abi int) *landlock.RulesetAttr {
 	}
 	if abi >= 4 {
 		attr.HandledAccessNet = landlock.AccessNetBindTCP | landlock.AccessNetConnectTCP
+	}
+	if p == Loopback {
+		attr.HandledAccessNet &^= landlock.AccessNetConnectTCP // nobody else is in its namespace
 	}
 	if abi >= 6 {
 		attr.Scoped |= landlock.ScopeAbstractUnixSocket

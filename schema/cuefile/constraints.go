@@ -238,7 +238,7 @@ func (c *Constraints) decode(line []byte) (ruleAnswer, error) {
 			return ruleAnswer{}, fmt.Errorf("read the child's answer: there is no file %d", p.Index)
 		}
 		if lines[p.Index] == nil {
-			lines[p.Index] = &reader{places: newPlaces(c.files[p.Index].Data)}
+			lines[p.Index] = &reader{lineIndex: newPlaces(c.files[p.Index].Data)}
 		}
 		p.File = c.files[p.Index].Name
 		if lines[p.Index].place(&p.Pos); lines[p.Index].err != nil {

@@ -19,7 +19,7 @@ func decode(line, data []byte) (answer, error) {
 	if (out.Value == nil) == (len(out.Problems) == 0) {
 		return answer{}, errors.New("read the child's answer: it is neither a value nor problems")
 	}
-	r := reader{places: newPlaces(data)}
+	r := reader{lineIndex: newPlaces(data)}
 	for i := range out.Problems {
 		r.place(&out.Problems[i].At)
 	}
@@ -37,7 +37,7 @@ func decode(line, data []byte) (answer, error) {
 
 // A reader holds an answer against the file.
 type reader struct {
-	places
+	lineIndex
 	values, text int
 	err          error // the first that is wrong
 }
@@ -105,13 +105,13 @@ func fits(k Kind, text string) bool {
 
 // places knows the line and column of every byte. Counting them out from the
 // beginning of the line each time would be quadratic in a file of one line.
-type places struct {
+type lineIndex struct {
 	starts []int   // the offsets at which lines begin
 	before []int32 // how many code points begin before each byte, and in all
 }
 
-func newPlaces(data []byte) places {
-	p := places{starts: []int{0}, before: make([]int32, len(data)+1)}
+func newPlaces(data []byte) lineIndex {
+	p := lineIndex{starts: []int{0}, before: make([]int32, len(data)+1)}
 	for i, b := range data {
 		p.before[i+1] = p.before[i]
 		if b&0xC0 != 0x80 { // no continuation of a code point
@@ -124,7 +124,7 @@ func newPlaces(data []byte) places {
 	return p
 }
 
-func (p places) at(offset int) (line, column int) {
+func (p lineIndex) at(offset int) (line, column int) {
 	line = sort.SearchInts(p.starts, offset+1)
 	return line, 1 + int(p.before[offset]-p.before[p.starts[line-1]])
 }

@@ -53,7 +53,7 @@ func evaluate(data []byte) (out answer) {
 	}
 	// Validate passes over some values that are not concrete; the walk does
 	// not. It gives up everything but the known mistakes.
-	v := e.value(root, place{key: token.NoPos, value: root.Pos()}, 0)
+	v := e.value(root, origin{key: token.NoPos, value: root.Pos()}, 0)
 	return e.answer(v)
 }
 

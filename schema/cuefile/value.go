@@ -10,7 +10,7 @@ import (
 )
 
 // A place is where a value and its key are written.
-type place struct {
+type origin struct {
 	key, value token.Pos
 	// nodes are all the places that the value is put together from.
 	nodes []ast.Node
@@ -19,8 +19,8 @@ type place struct {
 // placeOf finds where a value is written. Often several places have a say: a
 // definition demands a string, a field gives it. The field that gives a value
 // counts, and of several the one that is written inside the value around it.
-func placeOf(v cue.Value, around place) place {
-	out := place{key: around.value, value: around.value, nodes: sources(v)}
+func placeOf(v cue.Value, around origin) origin {
+	out := origin{key: around.value, value: around.value, nodes: sources(v)}
 	best := -1
 	for i, n := range out.nodes {
 		rank := 0
@@ -39,7 +39,7 @@ func placeOf(v cue.Value, around place) place {
 }
 
 // encloses reports whether a node is within the text of the value.
-func (p place) encloses(n ast.Node) bool {
+func (p origin) encloses(n ast.Node) bool {
 	for _, outer := range p.nodes {
 		if outer.Pos().Filename() == n.Pos().Filename() && outer.Pos().Offset() <= n.Pos().Offset() && n.End().Offset() <= outer.End().Offset() {
 			return true
@@ -75,7 +75,7 @@ func sources(v cue.Value) []ast.Node {
 
 // value makes the tree of a value; at is its own position. If it finds a
 // problem, the tree must not be used.
-func (e *evaluation) value(v cue.Value, at place, depth int) *Value {
+func (e *evaluation) value(v cue.Value, at origin, depth int) *Value {
 	out := &Value{Kind: Null}
 	out.At, _ = pos(at.value)
 	if d, ok := v.Default(); ok {
@@ -113,7 +113,7 @@ func (e *evaluation) value(v cue.Value, at place, depth int) *Value {
 	return out
 }
 
-func (e *evaluation) fields(out *Value, v cue.Value, at place, depth int) {
+func (e *evaluation) fields(out *Value, v cue.Value, at origin, depth int) {
 	iter, err := v.Fields()
 	if err != nil {
 		e.collect(v, err)
@@ -129,7 +129,7 @@ func (e *evaluation) fields(out *Value, v cue.Value, at place, depth int) {
 	}
 }
 
-func (e *evaluation) scalar(out *Value, v cue.Value, at place) {
+func (e *evaluation) scalar(out *Value, v cue.Value, at origin) {
 	var err error
 	switch v.Kind() {
 	case cue.NullKind:
@@ -161,7 +161,7 @@ func (e *evaluation) scalar(out *Value, v cue.Value, at place) {
 }
 
 // open reports a value that is none yet.
-func (e *evaluation) open(v cue.Value, at place) {
+func (e *evaluation) open(v cue.Value, at origin) {
 	if err := v.Err(); err != nil {
 		e.collect(v, err)
 		return
@@ -172,13 +172,13 @@ func (e *evaluation) open(v cue.Value, at place) {
 }
 
 // count adds to the text that the file came to.
-func (e *evaluation) count(n int, at place) {
+func (e *evaluation) count(n int, at origin) {
 	if e.text += n; e.text > MaxText && !e.full {
 		e.stop(at, "too-large", fmt.Sprintf("the names, strings and numbers of the file come to more than %d bytes", MaxText), "generate less, or split the file")
 	}
 }
 
-func (e *evaluation) stop(at place, rule, message, hint string) {
+func (e *evaluation) stop(at origin, rule, message, hint string) {
 	e.full = true
 	e.fail(at.value, rule, message, hint)
 }

@@ -32,7 +32,7 @@ func (s *ruleSet) check(def string, value []byte) []Violation {
 	}
 	var out []Violation
 	for _, path := range paths {
-		// CUE tells of all that a mistake brings about, outwards.
+		// CUE reports all that a mistake brings about, outwards.
 		isOuter := slices.ContainsFunc(paths, func(other string) bool { return strings.HasPrefix(other, path+"\x00") })
 		if !isOuter && len(out) < maxProblems {
 			out = append(out, s.violation(byPath[path], data))

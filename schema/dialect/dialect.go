@@ -1,4 +1,4 @@
-// Package dialect tells of which dialect a file is, and says of one that is of
+// Package dialect tells which dialect a file is of, and says of one that is of
 // none what it lacks.
 //
 // Most callers want [Detect], and [Misfit] where that finds nothing.
@@ -185,7 +185,7 @@ func elsewhere(doc *schema.Document, root string, at []any) schema.Problem {
 		"move it into "+move+", or name the file in .gavelignore", at...)
 }
 
-// later tells of every name that a later version of a format uses.
+// later reports every name that a later version of a format uses.
 func later(doc *schema.Document, dialect string, keys []string, at []any) []schema.Problem {
 	var found []schema.Problem
 	for _, key := range keys {

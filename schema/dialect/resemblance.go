@@ -157,7 +157,7 @@ func wrapped(doc *schema.Document) (schema.Problem, bool) {
 	keys := doc.Keys()
 	for _, key := range keys {
 		if doc.IsList(key) && doc.IsObject(key, 0) {
-			if dialect := of(doc, []any{key, 0}); dialect != "" {
+			if dialect := resembled(doc, []any{key, 0}); dialect != "" {
 				return warning(doc, dialect, fmt.Sprintf("its cases are under `%s`; %s", key, container(dialect))), true
 			}
 		}
@@ -165,7 +165,7 @@ func wrapped(doc *schema.Document) (schema.Problem, bool) {
 	if len(keys) == 0 || slices.ContainsFunc(keys, func(key string) bool { return !doc.IsObject(key) }) {
 		return schema.Problem{}, false
 	}
-	if dialect := of(doc, []any{keys[0]}); dialect != "" {
+	if dialect := resembled(doc, []any{keys[0]}); dialect != "" {
 		return warning(doc, dialect, "its cases are a map; "+container(dialect)), true
 	}
 	return schema.Problem{}, false
@@ -173,7 +173,7 @@ func wrapped(doc *schema.Document) (schema.Problem, bool) {
 
 // of is the dialect that an object somewhere in a file is a case of: at least
 // two keys speak for it, one of which only definitions have.
-func of(doc *schema.Document, at []any) string {
+func resembled(doc *schema.Document, at []any) string {
 	keys := doc.Keys(at...)
 	for _, dialect := range contentDialects {
 		i := slices.IndexFunc(likenesses, func(l likeness) bool { return l.dialect == dialect })

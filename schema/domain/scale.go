@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// What a prompt says of the scores that it asks for, in English and Indonesian.
+// Phrases of a prompt about the scores that it asks for, in English and Indonesian.
 var (
 	asksScore = regexp.MustCompile(`(?i)\b(score|skor|nilai|rate|rating|grade|scale|skala|points?|poin)`)
 	ranges    = regexp.MustCompile(`(?i)\b[01]\s*(?:-|–|—|\.\.|to|and|sampai|hingga|s\.?/?d\.?)\s*(\d{1,4})\b`)

@@ -97,9 +97,9 @@ func (t *tree) compile(doc *schema.Document, listed bool) (Test, []schema.Proble
 	if listed {
 		local = c.test.ID
 	}
-	kase := c.build(c.Key(c.file, local))
+	tc := c.build(c.Key(c.file, local))
 	if !schema.HasErrors(c.Problems) {
-		test.Case = kase
+		test.Case = tc
 	}
 	return test, c.Problems
 }
@@ -158,7 +158,7 @@ func (c *compiler) place() bool {
 var whole = regexp.MustCompile(`^-?[0-9]+$`)
 
 func (c *compiler) build(key string) *schema.Case {
-	kase := &schema.Case{
+	tc := &schema.Case{
 		CaseInfo: schema.CaseInfo{
 			Key: key, Dialect: schema.DialectDomain, Origin: c.Doc.At(),
 			Labels: schema.Labels{
@@ -171,7 +171,7 @@ func (c *compiler) build(key string) *schema.Case {
 		Policy: c.policy(),
 	}
 	if c.test.Weight != nil {
-		kase.Weight = *c.test.Weight
+		tc.Weight = *c.test.Weight
 	}
 	if tools := c.Doc.JSON("tools"); len(tools) > 0 && string(tools) != "null" && string(tools) != "[]" {
 		c.Fail("unsupported-field", "`tools` is filled, and tools inside a test are not read", "define each in tools/ and name it in `tool_ids`", "tools")
@@ -179,22 +179,22 @@ func (c *compiler) build(key string) *schema.Case {
 	c.input(c.file, "definition")
 	c.input(c.domain.file, "domain")
 	c.levelInputs()
-	kase.System, kase.Layers = c.system()
+	tc.System, tc.Layers = c.system()
 	c.inputs = append(c.inputs, c.Prompt.Inputs...)
-	kase.Tools = c.offered()
-	c.offers = kase.Tools
-	kase.Evaluators, kase.Skip = c.evaluators()
+	tc.Tools = c.offered()
+	c.offers = tc.Tools
+	tc.Evaluators, tc.Skip = c.evaluators()
 	switch {
 	case c.domain.Enabled != nil && !*c.domain.Enabled:
-		kase.Skip = "the domain is not enabled"
+		tc.Skip = "the domain is not enabled"
 	case c.test.Enabled != nil && !*c.test.Enabled:
-		kase.Skip = "the test is not enabled"
+		tc.Skip = "the test is not enabled"
 	}
 	slices.SortFunc(c.inputs, func(a, b schema.Input) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role))
 	})
-	kase.Inputs = slices.Compact(c.inputs)
-	return kase
+	tc.Inputs = slices.Compact(c.inputs)
+	return tc
 }
 
 // policy follows the precedence: written in the case, its target, gavel.yaml's

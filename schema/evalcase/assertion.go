@@ -4,11 +4,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -27,8 +31,8 @@ var comparisons = []string{
 // assertions are the evaluators of a test: its own, then those of the suite. All
 // bare texts are one list of criteria at the place of the first.
 func (c *compiler) assertions(threshold float64) []schema.Evaluator {
-	lists := []part{c.kase.sub("assertions"), c.kase.sub("execution", "assertions")}
-	if !c.kase.truth("execution", "skip_defaults") {
+	lists := []part{c.tc.sub("assertions"), c.tc.sub("execution", "assertions")}
+	if !c.tc.truth("execution", "skip_defaults") {
 		lists = append(lists, c.keys.sub("assertions"), c.keys.sub("execution", "assertions"))
 	}
 	var all []part
@@ -97,19 +101,21 @@ func (c *compiler) assertion(p part, threshold float64) (schema.Evaluator, bool)
 		ev.Rule.Floor = p.number("required")
 	}
 	if p.truth("negate") {
-		ev.Spec = c.negated(ev.Spec, kind)
+		ev = negated(ev)
 	}
 	return ev, ev.Spec != nil && !schema.HasErrors(c.problems[before:])
 }
 
-// negated inverts a comparison with the answer.
-func (c *compiler) negated(spec schema.Spec, kind string) schema.Spec {
-	if a, ok := spec.(evaluator.Assertion); ok {
+// negated inverts a comparison with the answer, and the score of every other
+// evaluator.
+func negated(ev schema.Evaluator) schema.Evaluator {
+	if a, ok := ev.Spec.(evaluator.Assertion); ok {
 		a.Not = true
-		return a
+		ev.Spec = a
+		return ev
 	}
-	c.need("negate on " + kind)
-	return nil
+	ev.Rule.Negate = true
+	return ev
 }
 
 func (c *compiler) assertionSpec(p part, kind string, threshold float64) (schema.Spec, schema.Rule) {
@@ -135,7 +141,13 @@ func (c *compiler) assertionSpec(p part, kind string, threshold float64) (schema
 	case "composite":
 		return c.compositeOfTest(p, threshold)
 	case "":
-		return c.comparison(p, kind), schema.Rule{Threshold: 1}
+		switch {
+		case slices.Contains(comparisons, kind):
+			return c.comparison(p, kind), schema.Rule{Threshold: 1}
+		case kind == "skill-trigger":
+			return c.skill(p), schema.Rule{Threshold: 1}
+		}
+		return c.ownAssertion(p, kind), rule
 	}
 	spec, rule := c.measured(p, evaluatorTypes[kind], threshold)
 	rule.Aggregate = "" // the score is the share of the bounds that hold
@@ -159,6 +171,7 @@ func (c *compiler) grader(p part) schema.Spec {
 	program.Config = c.config(p, "#EvalcaseAssertion")
 	spec := evaluator.CodeJudge{Program: *program, Subject: c.subject(), Form: evaluator.FormAgentV4}
 	spec.ExpectedMessages = c.answer.messages
+	c.mayAsk(p, &spec)
 	return spec
 }
 
@@ -242,14 +255,49 @@ func (c *compiler) comparison(p part, kind string) schema.Spec {
 		return c.pattern(p, spec)
 	case "is-json":
 		spec.Value = nil
-	case "skill-trigger":
-		c.need("a target that reports skills (skill-trigger)")
-		return nil
-	default:
-		c.need(fmt.Sprintf("the assertion %q", kind))
-		return nil
 	}
 	return spec
+}
+
+// skill is whether the target turns to a skill.
+func (c *compiler) skill(p part) schema.Spec {
+	if p.text("skill") == "" {
+		c.fail(p.problem("missing-field", "the assertion skill-trigger has no skill", `add "skill": …`))
+		return nil
+	}
+	return evaluator.SkillTrigger{Skill: p.text("skill"), Never: p.has("should_trigger") && !p.truth("should_trigger")}
+}
+
+// ownFolder has the programs of a team that are assertions by the names of their files.
+const ownFolder = ".agentv/assertions"
+
+// ownAssertion is a program of the team: the file of the type's name, in the folder of
+// the suite or in the nearest one above.
+func (c *compiler) ownAssertion(p part, kind string) schema.Spec {
+	for dir := path.Dir(p.doc.File); !strings.ContainsAny(p.text("type"), `/\`); dir = path.Dir(dir) {
+		for _, ext := range slices.Sorted(maps.Keys(interpreters)) {
+			file := path.Join(dir, ownFolder, p.text("type")+ext)
+			if info, err := fs.Stat(c.FS, file); err != nil || !info.Mode().IsRegular() {
+				c.inputs = append(c.inputs, schema.Input{File: file, Role: "program", Absent: true})
+				continue
+			}
+			home := evaluator.Program{Dir: path.Dir(p.doc.File)}
+			reader := command.Reader{Files: c.FS, Read: c.Read}
+			found := reader.Program(command.Line{
+				Argv: []string{interpreters[ext], home.Sees(file)}, Dir: home.Dir, At: func(int) schema.Position { return p.at("type") },
+			})
+			c.problems, c.inputs = append(c.problems, found.Problems...), append(c.inputs, found.Inputs...)
+			home.Argv, home.Files, home.Timeout, home.Config = found.Argv, found.Files, c.timeout(), c.config(p, "#EvalcaseAssertion")
+			spec := evaluator.CodeJudge{Program: home, Subject: c.subject(), Form: evaluator.FormAgentV4}
+			spec.ExpectedMessages = c.answer.messages
+			return spec
+		}
+		if dir == "." {
+			break
+		}
+	}
+	c.need(fmt.Sprintf("the assertion %q, which is neither known nor a program in %s", kind, ownFolder))
+	return nil
 }
 
 // pattern reads a regular expression with its flags.

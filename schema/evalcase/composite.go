@@ -159,7 +159,7 @@ func (c *compiler) unknownMember(p part, name string, names []string) {
 
 // interpreters run a program that is named by its path.
 var interpreters = map[string]string{
-	".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".sh": "sh", ".rb": "ruby", ".pl": "perl", ".php": "php",
+	".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "bun", ".mts": "bun", ".sh": "sh", ".rb": "ruby", ".pl": "perl", ".php": "php",
 }
 
 func (c *compiler) aggregatorProgram(p part) *evaluator.CodeJudge {

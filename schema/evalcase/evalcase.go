@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/targetname"
 )
@@ -41,7 +42,7 @@ type suite struct {
 	inputs []schema.Input
 	// lookups are remembered, since what a suite names is read for every case.
 	lookups  map[schema.Reference]schema.Lookup
-	programs map[string]programFiles
+	programs map[string]command.Program
 	// isTests marks a suite of AgentV 4, which lists its cases under `tests`.
 	isTests bool
 	// lacking counts the tests that are not run, by what they need.
@@ -52,7 +53,7 @@ type suite struct {
 func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
 	s := &suite{
 		Source: src, file: doc.File, inputs: []schema.Input{{File: doc.File, Role: "definition"}},
-		lookups: map[schema.Reference]schema.Lookup{}, programs: map[string]programFiles{}, lacking: map[string]int{},
+		lookups: map[schema.Reference]schema.Lookup{}, programs: map[string]command.Program{}, lacking: map[string]int{},
 	}
 	problems, usable := s.open(doc)
 	places, more := s.places(doc)
@@ -68,12 +69,12 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		// As a part of the file the case is compared with the shape of its
 		// definition, without evaluating CUE for each of thousands.
 		found := at.doc.CheckPart(shape, schema.Error, at.at...)
-		var kase *schema.Case
+		var tc *schema.Case
 		switch {
 		case !item.IsObject():
 			found = []schema.Problem{item.Problem("wrong-type", "a case must be an object", "write `id`, `input` and `expected_outcome`")}
 		default:
-			kase, found = s.compile(item, found)
+			tc, found = s.compile(item, found)
 		}
 		problems = append(problems, found...)
 		id := item.Text("id")
@@ -82,8 +83,8 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 			continue
 		}
 		first[id] = item.At("id")
-		if kase != nil && usable {
-			cases = append(cases, kase)
+		if tc != nil && usable {
+			cases = append(cases, tc)
 		}
 	}
 	problems = append(problems, s.reportLacks(doc, len(places))...)
@@ -197,7 +198,7 @@ func (s *suite) name() string {
 // A compiler makes a case of one item of a suite.
 type compiler struct {
 	*suite
-	kase part
+	tc part
 	caseFile
 	// target is what is known of the case's target; nothing can be checked
 	// where known is false.
@@ -224,31 +225,31 @@ type caseFile struct {
 // compile makes a case of an item, of which some problems are known. An
 // item with errors has none.
 func (s *suite) compile(doc *schema.Document, known []schema.Problem) (*schema.Case, []schema.Problem) {
-	c := &compiler{suite: s, kase: part{doc: doc}, inputs: slices.Clone(s.inputs)}
+	c := &compiler{suite: s, tc: part{doc: doc}, inputs: slices.Clone(s.inputs)}
 	err := doc.Decode(&c.caseFile)
-	kase := c.build()
+	tc := c.build()
 	switch {
 	case schema.HasErrors(known):
 		return nil, append(known, schema.LeadingNowhere(c.problems)...)
 	case err != nil:
 		return nil, append(known, doc.Problem("decode", err.Error(), ""))
 	case schema.HasErrors(c.problems):
-		kase = nil
+		tc = nil
 	case len(c.lacks) > 0:
 		s.lacking[c.lacks[0]]++
-		kase.Skip = "it needs " + c.lacks[0]
-		// What is not run must not be judged by half of what it asks for.
-		kase.Evaluators = []schema.Evaluator{{Name: "none", Weight: 1, Spec: evaluator.ToolCounts{}, Rule: schema.Rule{Ungated: true}}}
+		tc.Skip = "it needs " + c.lacks[0]
+		// A case that is not run must not be judged by half of its evaluators.
+		tc.Evaluators = []schema.Evaluator{{Name: "none", Weight: 1, Spec: evaluator.ToolCounts{}, Rule: schema.Rule{Ungated: true}}}
 	}
-	return kase, append(known, c.problems...)
+	return tc, append(known, c.problems...)
 }
 
 func (c *compiler) build() *schema.Case {
 	hasOutcome := c.outcome()
 	c.checkExecution()
-	kase := &schema.Case{
+	tc := &schema.Case{
 		CaseInfo: schema.CaseInfo{
-			Key: c.Key(c.file, c.ID), Dialect: schema.DialectEvalcase, Origin: c.kase.at(),
+			Key: c.Key(c.file, c.ID), Dialect: schema.DialectEvalcase, Origin: c.tc.at(),
 			Labels: schema.Labels{
 				Name: c.ID, Description: strings.TrimSpace(c.Description), Conversation: c.Conversation,
 				Groups: []string{c.name()}, Tags: c.tags(),
@@ -257,31 +258,34 @@ func (c *compiler) build() *schema.Case {
 			Weight: 1,
 		},
 	}
-	kase.Policy = c.policy()
+	if c.isTests {
+		tc.Form = "AgentV 4"
+	}
+	tc.Policy = c.policy()
 	said := c.talk()
-	kase.System, kase.Layers, kase.Drive.Messages = said.system, said.layers, said.messages
+	tc.System, tc.Layers, tc.Drive.Messages = said.system, said.layers, said.messages
 	before := len(c.problems)
 	c.answer = c.expected()
 	c.answer.isBroken = schema.HasErrors(c.problems[before:])
-	kase.Evaluators = c.evaluators(kase.Policy.Bands.Pass)
+	tc.Evaluators = c.evaluators(tc.Policy.Bands.Pass)
 	switch {
-	case hasOutcome || c.isTests && !slices.ContainsFunc(kase.Evaluators, func(ev schema.Evaluator) bool { return ev.Fallback }):
-	case c.checksJudge(kase.Evaluators):
-		kase.Evaluators = nil // a judge would not know what to look for
+	case hasOutcome || c.isTests && !slices.ContainsFunc(tc.Evaluators, func(ev schema.Evaluator) bool { return ev.Fallback }):
+	case c.checksJudge(tc.Evaluators):
+		tc.Evaluators = nil // a judge would not know what to look for
 	default:
-		c.fail(c.kase.problem("missing-field", "the field `expected_outcome` is missing", `add "expected_outcome": … (or "checks": [{"contains": …}], which need no judge)`))
+		c.fail(c.tc.problem("missing-field", "the field `expected_outcome` is missing", `add "expected_outcome": … (or "checks": [{"contains": …}], which need no judge)`))
 	}
 	slices.SortFunc(c.inputs, func(a, b schema.Input) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role))
 	})
-	kase.Inputs = slices.Compact(c.inputs)
-	return kase
+	tc.Inputs = slices.Compact(c.inputs)
+	return tc
 }
 
 // tags are those of the suite and of the case, each once.
 func (c *compiler) tags() []string {
 	var out []string
-	for _, p := range []part{c.keys.sub("metadata"), c.kase.sub("metadata")} {
+	for _, p := range []part{c.keys.sub("metadata"), c.tc.sub("metadata")} {
 		if !p.isObject() {
 			continue
 		}
@@ -297,7 +301,7 @@ func (c *compiler) tags() []string {
 // checksJudge reports whether the checks within the case take the place of all of its
 // evaluators, so that no judge needs to know what success is.
 func (c *compiler) checksJudge(all []schema.Evaluator) bool {
-	return c.kase.has("checks") && !slices.ContainsFunc(all, func(ev schema.Evaluator) bool { return !ev.Fallback })
+	return c.tc.has("checks") && !slices.ContainsFunc(all, func(ev schema.Evaluator) bool { return !ev.Fallback })
 }
 
 // outcome reads the expected outcome under the one of its names that is written, and
@@ -305,11 +309,11 @@ func (c *compiler) checksJudge(all []schema.Evaluator) bool {
 func (c *compiler) outcome() bool {
 	written := ""
 	for _, name := range []string{"expected_outcome", "criteria", "outcome"} {
-		text := c.kase.text(name)
+		text := c.tc.text(name)
 		switch {
 		case text == "":
 		case written != "":
-			c.fail(c.kase.problem("both-forms", fmt.Sprintf("`%s` says the same as `%s`", name, written), "remove one of them", name))
+			c.fail(c.tc.problem("both-forms", fmt.Sprintf("`%s` says the same as `%s`", name, written), "remove one of them", name))
 		default:
 			written, c.ExpectedOutcome = name, text
 		}
@@ -324,14 +328,14 @@ func (c *compiler) checkExecution() {
 	if c.isTests {
 		shape = "#EvalcaseTestExecution"
 	}
-	c.problems = append(c.problems, c.kase.check(shape, schema.Warning, "execution")...)
+	c.problems = append(c.problems, c.tc.check(shape, schema.Warning, "execution")...)
 }
 
 // findTarget returns the target that the case names, else the suite. Neither a
 // missing name nor one that is the default's is a mistake where there is a default.
 func (c *compiler) findTarget() string {
-	name, at := "", c.kase
-	for _, p := range []part{c.kase.sub("execution", "target"), c.keys.sub("execution", "target"), c.keys.sub("target")} {
+	name, at := "", c.tc
+	for _, p := range []part{c.tc.sub("execution", "target"), c.keys.sub("execution", "target"), c.keys.sub("target")} {
 		if p.text() != "" {
 			name, at = c.resolve(p), p
 			break
@@ -368,7 +372,7 @@ func (c *compiler) policy() schema.Policy {
 
 // timeout is that of the case, else of the suite; 0 where neither writes one.
 func (c *compiler) timeout() time.Duration {
-	written := cmp.Or(c.kase.number("execution", "timeout_seconds"), c.keys.number("execution", "timeout_seconds"))
+	written := cmp.Or(c.tc.number("execution", "timeout_seconds"), c.keys.number("execution", "timeout_seconds"))
 	return time.Duration(written * float64(time.Second))
 }
 

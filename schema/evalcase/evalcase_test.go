@@ -198,8 +198,8 @@ func TestPrecedence(t *testing.T) {
 		Timeout: 9 * time.Second, Iterations: 3,
 	}
 	for name, tt := range map[string]struct {
-		suite, kase, target string
-		timeout             time.Duration
+		suite, tc, target string
+		timeout           time.Duration
 	}{
 		"nothing":                 {"", "", "", 9 * time.Second},
 		"the suite's target":      {"target: azure\n", "", "slow", 7 * time.Second},
@@ -210,7 +210,7 @@ func TestPrecedence(t *testing.T) {
 		"null leaves the suite's": {"execution: {timeout_seconds: 5}\n", "    execution: null\n", "", 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := tt.suite + "evalcases:\n  - id: x\n    expected_outcome: y\n    input: z\n" + tt.kase
+			text := tt.suite + "evalcases:\n  - id: x\n    expected_outcome: y\n    input: z\n" + tt.tc
 			files := fstest.MapFS{"suites/a.yaml": {Data: []byte(text)}}
 			cases, problems := loadIn(t, files, "a.yaml", settings)
 			if len(cases) != 1 || len(problems) > 0 {
@@ -345,5 +345,38 @@ func TestABadSuiteKeyCostsItsCases(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, problems); diff != "" || len(cases) > 0 {
 		t.Errorf("%d cases, problems (-want +got):\n%s", len(cases), diff)
+	}
+}
+
+// TestProgramsThatAsk: max_calls bounds how often a program may ask the judge, which
+// is that of the case's target where it has one.
+func TestProgramsThatAsk(t *testing.T) {
+	settings := schema.Settings{DefaultTarget: "bot", Targets: map[string]schema.TargetSettings{"bot": {Judge: "careful"}, "careful": {}, "large": {}}}
+	for name, tt := range map[string]struct {
+		target string
+		calls  int
+		asked  string
+	}{
+		"none":         {"", 0, ""},
+		"the default":  {", target: {}", 50, "careful"},
+		"written":      {", target: {max_calls: 3}", 3, "careful"},
+		"another name": {", target: {max_calls: 3, name: large}", 3, "large"},
+	} {
+		for form, text := range map[string]string{
+			"evalcases": "evalcases:\n  - {id: x, expected_outcome: y, input: z, evaluators: [{type: code_judge, script: [x]" + tt.target + "}]}\n",
+			"tests":     "tests:\n  - {id: x, input: z, assertions: [{type: code-grader, command: [x]" + tt.target + "}]}\n",
+		} {
+			cases, problems := loadIn(t, fstest.MapFS{"suites/a.yaml": {Data: []byte(text)}}, "a.yaml", settings)
+			if len(cases) != 1 || len(problems) > 0 {
+				t.Fatalf("%s in %s: %d cases, problems %q", name, form, len(cases), problems)
+			}
+			got, ok := cases[0].Evaluators[0].Spec.(evaluator.CodeJudge)
+			if !ok || got.MaxCalls != tt.calls || got.Target != tt.asked {
+				t.Errorf("%s in %s: the program asks %q %d times, want %q %d times", name, form, got.Target, got.MaxCalls, tt.asked, tt.calls)
+			}
+			if roles := len(got.Roles()) + len(got.Targets()); (roles > 0) != (tt.calls > 0) {
+				t.Errorf("%s in %s: %d models are needed", name, form, roles)
+			}
+		}
 	}
 }

@@ -27,7 +27,7 @@ func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
 		return c.assertions(threshold)
 	}
 	var out []schema.Evaluator
-	if rubrics := c.kase.sub("rubrics"); len(rubrics.list()) > 0 {
+	if rubrics := c.tc.sub("rubrics"); len(rubrics.list()) > 0 {
 		criteria, rule := c.rubrics(rubrics, threshold)
 		spec := evaluator.Rubrics{Criteria: criteria, Target: c.target.Judge, Subject: c.subject()}
 		out = append(out, schema.Evaluator{Name: "rubrics", File: c.file, Weight: 1, Spec: spec, Rule: rule})
@@ -58,10 +58,10 @@ func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
 
 // listed finds the list of evaluators: that of the case wins.
 func (c *compiler) listed() part {
-	own, short := c.kase.sub("execution", "evaluators"), c.kase.sub("evaluators")
+	own, short := c.tc.sub("execution", "evaluators"), c.tc.sub("evaluators")
 	switch {
 	case own.has() && short.has():
-		c.fail(c.kase.problem("both-forms", "`evaluators` says the same as `execution.evaluators`", "remove one of them", "evaluators"))
+		c.fail(c.tc.problem("both-forms", "`evaluators` says the same as `execution.evaluators`", "remove one of them", "evaluators"))
 		return own
 	case own.has():
 		return own
@@ -138,9 +138,9 @@ func (c *compiler) evaluator(p part, threshold float64) (schema.Evaluator, bool)
 	return ev, !schema.HasErrors(c.problems[before:])
 }
 
-// checkEvaluator compares an evaluator with the definition of its type. What
-// the definition does not know goes to a program that wants it; no other
-// evaluator looks at it.
+// checkEvaluator compares an evaluator with the definition of its type. Fields
+// that the definition lacks go to a program that wants them; no other evaluator
+// looks at them.
 func (c *compiler) checkEvaluator(p part, def string) bool {
 	return c.checkFields(p, def, p.has("script") || p.isObject("prompt"))
 }
@@ -184,7 +184,7 @@ func (c *compiler) spec(p part, kind string, threshold float64) (schema.Spec, sc
 	return c.measured(p, kind, threshold)
 }
 
-// subject is what every judge is told of the case.
+// subject is what every judge is told about the case.
 func (c *compiler) subject() evaluator.Subject {
 	return evaluator.Subject{ExpectedOutcome: c.ExpectedOutcome, Reference: c.answer.reference, Note: c.Note}
 }

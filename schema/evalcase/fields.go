@@ -37,7 +37,7 @@ func (c *compiler) fields(p part, threshold float64) (schema.Spec, schema.Rule) 
 		return spec, rule // what is missing in it would only follow
 	}
 	if c.answer.value == nil {
-		c.warn(c.kase.problem("no-check", "the case has no expected answer that is JSON, so field_accuracy only looks whether the fields are there", "write the expected object as `expected_output`", "expected_output"))
+		c.warn(c.tc.problem("no-check", "the case has no expected answer that is JSON, so field_accuracy only looks whether the fields are there", "write the expected object as `expected_output`", "expected_output"))
 	}
 	seen, sum := map[string]bool{}, 0.0
 	for _, item := range p.list("fields") {

@@ -46,7 +46,7 @@ func (c *compiler) talk() conversation {
 // input returns what is said to the target. Where both forms are written,
 // input_messages counts.
 func (c *compiler) input() conversation {
-	short, full := c.kase.sub("input"), c.kase.sub("input_messages")
+	short, full := c.tc.sub("input"), c.tc.sub("input_messages")
 	switch {
 	case short.has() && full.has():
 		inputs := c.inputs
@@ -54,7 +54,7 @@ func (c *compiler) input() conversation {
 		c.inputs = inputs
 		said := c.said(full)
 		if other.system != said.system || !isSame(other.messages, said.messages) {
-			c.warn(c.kase.problem("both-forms", "`input` differs from `input_messages`, which is used", "remove `input`, or write the same", "input"))
+			c.warn(c.tc.problem("both-forms", "`input` differs from `input_messages`, which is used", "remove `input`, or write the same", "input"))
 		}
 		return said
 	case full.has():
@@ -62,7 +62,7 @@ func (c *compiler) input() conversation {
 	case short.has():
 		return c.said(short)
 	}
-	c.fail(c.kase.problem("missing-field", "the case has no input", `add "input": … or "input_messages": …`))
+	c.fail(c.tc.problem("missing-field", "the case has no input", `add "input": … or "input_messages": …`))
 	return conversation{}
 }
 
@@ -126,13 +126,13 @@ func (c *compiler) layers(p part) []schema.Layer {
 // expected returns the expected answer. Where both forms are written,
 // expected_messages counts.
 func (c *compiler) expected() answer {
-	output, messages := c.kase.sub("expected_output"), c.kase.sub("expected_messages")
+	output, messages := c.tc.sub("expected_output"), c.tc.sub("expected_messages")
 	a := c.answerIn(output)
 	if messages.has() {
 		other := a
 		a = answer{messages: c.messages(messages.list()), from: messages}
 		if output.has() && !isSame(other.messages, a.messages) {
-			c.warn(c.kase.problem("both-forms", "`expected_output` differs from `expected_messages`, which is used", "remove `expected_output`, or write the same", "expected_output"))
+			c.warn(c.tc.problem("both-forms", "`expected_output` differs from `expected_messages`, which is used", "remove `expected_output`, or write the same", "expected_output"))
 		}
 	}
 	a.reference = c.Reference

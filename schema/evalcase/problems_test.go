@@ -146,7 +146,7 @@ func TestSharedFilesReachEveryCase(t *testing.T) {
 		t.Errorf("%d inputs; they differ:\n%s", len(cases[1].Inputs), diff)
 	}
 	if cmp.Equal(cases[0].Evaluators, cases[1].Evaluators) {
-		t.Error("the judges of two cases are told of the same expected outcome")
+		t.Error("the judges of two cases are told about the same expected outcome")
 	}
 }
 

@@ -95,7 +95,7 @@ var lackingOf = map[string]string{
 // readTest notes what a test of AgentV 4 has that is not read.
 func (c *compiler) readTest() {
 	for _, key := range slices.Sorted(maps.Keys(lackingOf)) {
-		if c.kase.has(key) || key == "workspace" && c.keys.has(key) {
+		if c.tc.has(key) || key == "workspace" && c.keys.has(key) {
 			c.need(lackingOf[key])
 		}
 	}
@@ -117,7 +117,7 @@ func (s *suite) reportLacks(doc *schema.Document, all int) []schema.Problem {
 // the files of both before the text of the first message of the user.
 func (c *compiler) testInput() conversation {
 	said := conversation{}
-	for _, p := range []part{c.keys.sub("input"), c.kase.sub("input")} {
+	for _, p := range []part{c.keys.sub("input"), c.tc.sub("input")} {
 		if !p.has() {
 			continue
 		}
@@ -126,7 +126,7 @@ func (c *compiler) testInput() conversation {
 		said.messages = append(said.messages, more.messages...)
 	}
 	if len(said.messages) == 0 {
-		c.fail(c.kase.problem("missing-field", "the case has no input", `add "input": …`))
+		c.fail(c.tc.problem("missing-field", "the case has no input", `add "input": …`))
 	}
 	texts := make([]string, len(said.layers))
 	for i, l := range said.layers {
@@ -140,7 +140,7 @@ func (c *compiler) testInput() conversation {
 // attach puts the files of input_files before the first message of the user.
 func (c *compiler) attach(messages []schema.Message) {
 	var blocks []schema.Block
-	for _, p := range []part{c.keys.sub("input_files"), c.kase.sub("input_files")} {
+	for _, p := range []part{c.keys.sub("input_files"), c.tc.sub("input_files")} {
 		for _, item := range p.list() {
 			f, ok := c.read(item, item.text(), "file", maxText)
 			if !ok {
@@ -171,6 +171,6 @@ func (c *compiler) bands() *schema.Bands {
 	if !c.isTests {
 		return &schema.Bands{Pass: passing, Borderline: borderline}
 	}
-	pass := cmp.Or(c.kase.number("execution", "threshold"), c.keys.number("execution", "threshold"), c.keys.number("threshold"), passing)
+	pass := cmp.Or(c.tc.number("execution", "threshold"), c.keys.number("execution", "threshold"), c.keys.number("threshold"), passing)
 	return &schema.Bands{Pass: pass, Borderline: pass}
 }

@@ -38,8 +38,14 @@ func (Assertion) Roles() []schema.Role { return nil }
 // [GradedScore].
 type Graded struct {
 	Rubric string `json:"rubric"`
+	// Template is what the judge is asked in the place of Gavel's question, with
+	// {{output}} and {{rubric}}; empty for Gavel's.
+	Template string `json:"template,omitempty"`
 	// Not inverts both criteria.
 	Not bool `json:"not,omitempty"`
+	// Target is the model that is asked; empty means the judge. Its identity is a
+	// part of J of its own.
+	Target string `json:"-"`
 }
 
 // JavaScript runs a function on the answer. The measurement has the criteria of
@@ -92,6 +98,14 @@ func (Transformed) Version() int { return 1 }
 // Roles are those of the other evaluator.
 func (t Transformed) Roles() []schema.Role { return t.Spec.Roles() }
 
+// Targets names the models that the other evaluator asks in place of others.
+func (t Transformed) Targets() []string {
+	if s, ok := t.Spec.(interface{ Targets() []string }); ok {
+		return s.Targets()
+	}
+	return nil
+}
+
 // MarshalJSON encodes all that bears on the measurement.
 func (t Transformed) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"transform": t.Steps, "context": t.Context, "version": t.Spec.Version(), "spec": t.Spec})
@@ -109,5 +123,8 @@ func (Graded) Kind() string { return "llm-rubric" }
 // Version is the version of the judge's prompt.
 func (Graded) Version() int { return 1 }
 
-// Roles returns the judge.
-func (Graded) Roles() []schema.Role { return []schema.Role{schema.Judge} }
+// Roles returns the judge unless another model is asked.
+func (g Graded) Roles() []schema.Role { return judgeUnless(g.Target) }
+
+// Targets names the model that is asked in place of the judge.
+func (g Graded) Targets() []string { return named(g.Target) }

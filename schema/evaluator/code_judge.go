@@ -16,6 +16,11 @@ type CodeJudge struct {
 	// Form is whose fields the program reads in addition to those of the evalcase
 	// format; empty for none.
 	Form string `json:"form,omitempty"`
+	// MaxCalls is how often the program may ask a model; 0 lets it ask none.
+	MaxCalls int `json:"max_calls,omitempty"`
+	// Target is the model that it asks; empty means the judge. Its identity is a
+	// part of J of its own.
+	Target string `json:"-"`
 }
 
 // FormAgentV4 are the fields that AgentV 4 hands to a code-grader.
@@ -29,8 +34,21 @@ func (CodeJudge) Kind() string { return "code_judge" }
 // the other files of the input.
 func (CodeJudge) Version() int { return 3 }
 
-// Roles returns nil: a program is asked.
-func (CodeJudge) Roles() []schema.Role { return nil }
+// Roles returns the judge where the program may ask it, once however often that is.
+func (j CodeJudge) Roles() []schema.Role {
+	if j.MaxCalls == 0 {
+		return nil
+	}
+	return judgeUnless(j.Target)
+}
+
+// Targets names the model that the program may ask in place of the judge.
+func (j CodeJudge) Targets() []string {
+	if j.MaxCalls == 0 {
+		return nil
+	}
+	return named(j.Target)
+}
 
 // IsGuideline reports whether a file of the input has instructions for the agent:
 // by the patterns of the format it ends in .instructions.md or .prompt.md, or is

@@ -8,6 +8,10 @@ func ProgramsOf(spec schema.Spec) []Program {
 	switch s := spec.(type) {
 	case CodeJudge:
 		return []Program{s.Program}
+	case Function:
+		return []Program{s.Program}
+	case Transformed:
+		return ProgramsOf(s.Spec)
 	case LLMJudge:
 		if s.Program != nil {
 			return []Program{*s.Program}

@@ -10,8 +10,8 @@ import (
 
 // An UnknownError is a name in a schema that JSON Schema does not have.
 type UnknownError struct {
-	// At is where the name is, such as $.properties.id; What is "keyword", "type"
-	// or "$ref".
+	// At is where the name is, such as $.properties.id; the kind of name is
+	// "keyword", "type" or "$ref".
 	At, What string
 	Name     string
 	// Known are the names that it might be.

@@ -43,8 +43,8 @@ func mismatch(err *jsonschema.ValidationError, value any) *Mismatch {
 	return &Mismatch{At: place(first.InstanceLocation, value), Message: message(first), More: len(all) - 1}
 }
 
-// reasons are the ends of a tree of errors. What fits none of several schemas
-// is one reason, however many each of them has.
+// reasons are the ends of a tree of errors. A value that fits none of several
+// schemas is one reason, however many each of them has.
 func reasons(err *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	switch err.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// checkedFiles has a definition of every dialect with checks beside it.
+// checkedFiles has a definition of every dialect with checks next to it.
 func checkedFiles() map[string]string {
 	return map[string]string{
 		"test_definitions/suite.yaml":         "- {id: one, expected_outcome: x, input: i, rubrics: [Is kind]}\n- {id: two, expected_outcome: x, input: i, rubrics: [Is kind]}\n",
@@ -49,7 +49,7 @@ func TestChecksOfEveryDialect(t *testing.T) {
 		ev := checksOf(c)
 		at := slices.IndexFunc(c.Inputs, func(in schema.Input) bool { return in.Role == "checks" })
 		if at < 0 || c.Inputs[at].File != strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(c.Origin.File, ".json"), ".yaml"), ".jsonl")+".checks.yaml" {
-			t.Errorf("%s: the file of checks is no input: %v", c.Key, c.Inputs)
+			t.Errorf("%s: the file of checks is not an input: %v", c.Key, c.Inputs)
 		}
 		if ev == nil {
 			got[c.Key] = nil

@@ -28,8 +28,8 @@ func (l *loader) constraints(root string) *constraint.Set {
 	return c
 }
 
-// overrun says which constraints were given up. What they had found until then
-// is by chance, so that all is to be loaded without them.
+// overrun says which constraints were given up. Their findings until then are
+// arbitrary, so that all is to be loaded without them.
 func (l *loader) overrun() []schema.Problem {
 	var out []schema.Problem
 	for _, c := range l.rules {

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// TestDetect puts one file beside the seed's and looks at what it is taken for
+// TestDetect puts one file next to the seed's and looks at what it is taken for
 // and what is said of it.
 func TestDetect(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -107,7 +107,7 @@ func TestDetect(t *testing.T) {
 }
 
 // TestCapitals holds that a file that would be read but for the capitals of its
-// extension is told of, however it is come by.
+// extension is told about, however it is come by.
 func TestCapitals(t *testing.T) {
 	const file = "test_definitions/a.YAML"
 	files := fsOf(map[string]string{file: "name: x\n", "test_definitions/notes.TXT": "x", "test_definitions/b.json": `{"name": "x"}`,
@@ -184,8 +184,8 @@ func TestPins(t *testing.T) {
 }
 
 // TestFilesThatLookLikeDefinitions holds that they are named, each up to ten, and
-// are no part of the note about the rest. What a definition refers to is not
-// told of, and a change of files leads to the same.
+// are not part of the note about the rest. Files that a definition refers to are
+// not reported, and a change of files leads to the same.
 func TestFilesThatLookLikeDefinitions(t *testing.T) {
 	texts := seed()
 	for i := range 13 {

@@ -26,7 +26,7 @@ var errSnapshot = errors.New("decode a snapshot: the bytes are none of this vers
 func (s *Snapshot) Encode(out io.Writer) error {
 	w := writer{out: out}
 	w.Bytes = append(w.Bytes, snapshotMagic...)
-	// What is rare and of many forms is JSON: problems and names.
+	// Rare values of many forms are JSON: problems and names.
 	type named struct {
 		domain.Name
 		File string

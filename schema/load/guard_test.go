@@ -100,7 +100,7 @@ func (e exhausted) ReadFile(name string) ([]byte, error) {
 	return e.MapFS.ReadFile(name)
 }
 
-// TestAbuse34DescriptorsThatRunOut are no mistake in any file: nothing is said of
+// TestAbuse34DescriptorsThatRunOut are not a mistake in any file: nothing is said of
 // the definitions then.
 func TestAbuse34DescriptorsThatRunOut(t *testing.T) {
 	for _, cause := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EIO} {

@@ -250,7 +250,7 @@ func (l *loader) domain(ctx context.Context, src schema.Source, files []string) 
 		finished[d.File] = def
 		return found
 	}
-	res, err := domain.Load(ctx, domain.Source{Source: src, Files: files, Prompt: l.prompts.Of(""), Finish: finish, Each: each})
+	res, err := domain.Load(ctx, domain.Source{Source: src, Files: files, Prompt: l.prompts.Prompt(""), Finish: finish, Each: each})
 	if err != nil {
 		return nil, err
 	}

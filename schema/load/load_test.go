@@ -133,7 +133,7 @@ func TestProblems(t *testing.T) {
 		"duplicate id":        {yaml, "id: math_multiply_1\nname: M\nprompt: 1?\nexpected: {answer: 1}\nevaluator_id: two_pass\n", "two tests have the id \"math_multiply_1\""},
 		"duplicate key":       {"test_definitions/math/level_1/test_multiply.yaml", "id: m\nname: M\nprompt: 1?\nexpected: {answer: 1}\nevaluator_id: two_pass\n", "the case math/level_1/test_multiply is defined twice; the other is in " + test + ":1:1"},
 		"two equal fields":    {test, `{"id": "m", "id": "m", "name": "M", "prompt": "1?"}`, "1:13: error: duplicate key \"id\"; the first is in line 1; remove one"},
-		"YAML tab":            {yaml, "id: m\nexpected:\n\tanswer: 1\n", "3:1: error: YAML is not indented with tabs; use spaces"},
+		"YAML tab":            {yaml, "id: m\nexpected:\n\tanswer: 1\n", "3:1: error: the line is indented with a tab, and YAML allows only spaces; use spaces"},
 		"empty file":          {yaml, "\n", "1:1: error: the file is empty; fill it, or remove it"},
 		"two documents":       {yaml, "id: m\n---\nid: n\n", "error: the file holds more than one YAML document; put each into a file of its own"},
 		"alias bomb":          {yaml, "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n", "error: "},

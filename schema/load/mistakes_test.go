@@ -16,7 +16,7 @@ import (
 )
 
 // A mistake is one that people make in every dialect, as they make it in this
-// one: a file, and what is beside it.
+// one: a file, and what is next to it.
 type mistake struct {
 	file, text string
 	beside     map[string]string

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// TestPromptvalAmongOthers loads configurations of every form beside other
+// TestPromptvalAmongOthers loads configurations of every form next to other
 // definitions: a mistake in one costs nothing but its own case.
 func TestPromptvalAmongOthers(t *testing.T) {
 	const config = `{"test_type": "agent", "name": "planner", "user_input": "x", "testing_prompt": "y"}`

@@ -13,18 +13,20 @@ import (
 func TestTheSchemaKeyBearsOnNothing(t *testing.T) {
 	const domain, level = "test_definitions/d/domain.json", "test_definitions/d/level_1/"
 	for name, tt := range map[string]struct{ file, before, after string }{
-		"testcase":         {"test_definitions/a.json", `{"name": "x"`, `}`},
-		"an envelope":      {"test_definitions/a.json", `{"test_cases": [{"name": "x"}]`, `}`},
-		"promptval":        {"test_definitions/a.json", `{"test_type": "agent", "name": "bot", "user_input": "x", "testing_prompt": "y"`, `}`},
-		"evalcase":         {"test_definitions/a.json", `{"evalcases": [{"id": "x", "expected_outcome": "y", "input": "z"}]`, `}`},
-		"evalcase as YAML": {"test_definitions/a.yaml", "evalcases: [{id: x, expected_outcome: y, input: z}]\n", ""},
-		"CUE":              {"test_definitions/a.cue", "name: \"x\"\n", ""},
-		"a test":           {level + "b.json", `{"id": "b", "name": "B", "prompt": "x", "expected": {"keywords": ["y"]}`, `}`},
-		"a domain":         {domain, `{"id": "d", "name": "D", "evaluator_id": "keyword"`, `}`},
-		"a level":          {level + "level.json", `{"system_prompt": "x"`, `}`},
-		"an evaluator":     {"test_definitions/evaluators/e.json", `{"id": "e", "eval_prompt": "x"`, `}`},
-		"a tool":           {"test_definitions/tools/t.json", `{"id": "t", "function": {"name": "t"}`, `}`},
-		"checks":           {"test_definitions/d/level_1/c.checks.yaml", ".: [{contains: x}]\n", ""},
+		"testcase":          {"test_definitions/a.json", `{"name": "x"`, `}`},
+		"an envelope":       {"test_definitions/a.json", `{"test_cases": [{"name": "x"}]`, `}`},
+		"promptval":         {"test_definitions/a.json", `{"test_type": "agent", "name": "bot", "user_input": "x", "testing_prompt": "y"`, `}`},
+		"evalcase":          {"test_definitions/a.json", `{"evalcases": [{"id": "x", "expected_outcome": "y", "input": "z"}]`, `}`},
+		"tests of AgentV 4": {"test_definitions/a.json", `{"tests": [{"id": "x", "input": "z", "assertions": [{"type": "contains", "value": "y"}]}]`, `}`},
+		"matrix":            {"test_definitions/promptfooconfig.json", `{"prompts": ["a"], "providers": ["x"], "tests": [{"assert": [{"type": "contains", "value": "y"}]}]`, `}`},
+		"evalcase as YAML":  {"test_definitions/a.yaml", "evalcases: [{id: x, expected_outcome: y, input: z}]\n", ""},
+		"CUE":               {"test_definitions/a.cue", "name: \"x\"\n", ""},
+		"a test":            {level + "b.json", `{"id": "b", "name": "B", "prompt": "x", "expected": {"keywords": ["y"]}`, `}`},
+		"a domain":          {domain, `{"id": "d", "name": "D", "evaluator_id": "keyword"`, `}`},
+		"a level":           {level + "level.json", `{"system_prompt": "x"`, `}`},
+		"an evaluator":      {"test_definitions/evaluators/e.json", `{"id": "e", "eval_prompt": "x"`, `}`},
+		"a tool":            {"test_definitions/tools/t.json", `{"id": "t", "function": {"name": "t"}`, `}`},
+		"checks":            {"test_definitions/d/level_1/c.checks.yaml", ".: [{contains: x}]\n", ""},
 	} {
 		key := `"$schema": "https://json-schema.org/draft/2020-12/schema"`
 		if tt.after != "" {
@@ -60,7 +62,8 @@ func TestTheSchemaKeyElsewhere(t *testing.T) {
 
 // TestTheSchemaKeyInEditors holds that the schema to which the key leads takes it.
 func TestTheSchemaKeyInEditors(t *testing.T) {
-	for format, text := range map[string]string{
+	texts := map[string]string{
+		schema.DialectMatrix:    `{"$schema": "x", "prompts": ["a"], "providers": ["x"], "tests": [{"assert": [{"type": "contains", "value": "y"}]}]}`,
 		schema.DialectTestcase:  `{"$schema": "x", "name": "x"}`,
 		schema.DialectPromptval: `{"$schema": "x", "test_type": "agent", "name": "bot", "user_input": "x", "testing_prompt": "y"}`,
 		schema.DialectEvalcase:  `{"$schema": "x", "evalcases": [{"id": "x", "expected_outcome": "y", "input": "z"}]}`,
@@ -72,10 +75,19 @@ func TestTheSchemaKeyInEditors(t *testing.T) {
 		"domain/level":          `{"$schema": "x"}`,
 		"domain/tool":           `{"$schema": "x", "id": "t", "function": {"name": "t"}}`,
 		"domain/evaluator":      `{"$schema": "x", "id": "e", "eval_prompt": "x"}`,
-	} {
+	}
+	for _, format := range schema.Formats() {
+		if texts[format] == "" && format != schema.DialectDomain { // whose files have schemas of their own
+			t.Errorf("there is no file of %s here, so nobody knows whether it takes a $schema", format)
+		}
+	}
+	for format, text := range texts {
 		if err := editorOf(t, format).Check([]byte(text)); err != nil {
 			t.Errorf("%s: error %v", format, err)
 		}
+	}
+	if err := editorOf(t, schema.DialectEvalcase).Check([]byte(`{"$schema": "x", "tests": [{"id": "x", "input": "z", "assertions": [{"type": "contains", "value": "y"}]}]}`)); err != nil {
+		t.Errorf("tests of AgentV 4: %v", err)
 	}
 	if err := editorOf(t, schema.DialectTestcase).Check([]byte(`{"$schema": "x", "test_cases": [{"name": "x"}]}`)); err != nil {
 		t.Errorf("an envelope: %v", err)

@@ -44,7 +44,7 @@ func edits() map[string]map[string]string {
 		"a removed tool":            {d + "tools/get_weather.json": ""},
 		"a tool of another id":      {d + "tools/get_weather.json": `{"id": "weather", "function": {"name": "weather"}}`},
 		"a tool in front":           {d + "tools/a.json": `{"id": "get_weather", "function": {"name": "first"}}`},
-		"a tool beside":             {"tools/get_order.json": `{"id": "get_order", "function": {"name": "get_order"}}`},
+		"a tool next to it":         {"tools/get_order.json": `{"id": "get_order", "function": {"name": "get_order"}}`},
 		"a built-in configured":     {d + "evaluators/keyword.json": `{"id": "keyword", "type": "predefined", "config": {"match": "any"}}`},
 		"a database":                {d + "sql/seed/shop.sql": `CREATE TABLE products (name TEXT, price REAL, colour TEXT);`},
 		"a second script":           {d + "sql/seed/more.sql": `CREATE TABLE orders (id INT);`},
@@ -89,10 +89,10 @@ func TestUpdateIsAFreshLoad(t *testing.T) {
 		settings  schema.Settings
 		sequences int
 	}{
-		"plain":                             {settings, 40},
-		"with tools of the target":          {tools, 10},
-		"with constraints":                  {constraints, 10},
-		"with constraints that are no good": {unusable, 3},
+		"plain":                                {settings, 40},
+		"with tools of the target":             {tools, 10},
+		"with constraints":                     {constraints, 10},
+		"with constraints that cannot be used": {unusable, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

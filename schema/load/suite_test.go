@@ -40,7 +40,7 @@ func TestSuites(t *testing.T) {
 	}
 }
 
-// TestASuiteIsLoadedAgain when what is beside its lines changes, and when what
+// TestASuiteIsLoadedAgain when what is next to its lines changes, and when what
 // was missing there appears.
 func TestASuiteIsLoadedAgain(t *testing.T) {
 	files := map[string]string{
@@ -70,18 +70,18 @@ func TestASuiteIsLoadedAgain(t *testing.T) {
 			t.Errorf("after %s there are %d cases, want %d; problems %v", step.file, got, step.cases, snapshot.Problems())
 		}
 	}
-	// A program beside the judge may be loaded by it.
+	// A program next to the judge may be loaded by it.
 	files["test_definitions/run/other.py"] = "other"
 	change, err := snapshot.Update(t.Context(), fsOf(files), Options{Settings: settings}, []string{"test_definitions/run/other.py"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(1, len(change.Result.Cases)); diff != "" {
-		t.Errorf("cases that a program beside the judge affects (-want +got):\n%s", diff)
+		t.Errorf("cases that a program next to the judge affects (-want +got):\n%s", diff)
 	}
 }
 
-// TestTwoSidecars holds that the keys of a suite that nobody reads are told of.
+// TestTwoSidecars holds that the keys of a suite that nobody reads are told about.
 func TestTwoSidecars(t *testing.T) {
 	files := map[string]string{
 		"test_definitions/a.jsonl": `{"id": "x", "expected_outcome": "y", "input": "z"}`,

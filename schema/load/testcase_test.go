@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// conversations are testcases in files of several forms, beside tests of the
+// conversations are testcases in files of several forms, next to tests of the
 // domain dialect.
 func conversations() map[string]string {
 	texts := seed()
@@ -32,7 +32,7 @@ func listed(res *Result) iter.Seq[schema.CaseInfo] {
 	}
 }
 
-// testcases lists the cases of the dialect, and what is wrong beside them.
+// testcases lists the cases of the dialect, and what is wrong next to them.
 func testcases(t *testing.T, texts map[string]string, brief bool) (keys, problems []string) {
 	t.Helper()
 	res, err := Load(t.Context(), fsOf(texts), Options{Settings: settings, Brief: brief, Note: noted})

@@ -13,7 +13,7 @@ import (
 const noFiles = "GAVEL_TEST_NO_FILES"
 
 // TestAbuse34NoChildForCUE: where no process can be started for a .cue file, that
-// is no mistake of the file. It lowers the limit of a process of its own.
+// is not a mistake of the file. It lowers the limit of a process of its own.
 func TestAbuse34NoChildForCUE(t *testing.T) {
 	if os.Getenv(noFiles) == "" {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAbuse34NoChildForCUE$", "-test.v")

@@ -98,7 +98,7 @@ func (l *loader) overlooked(root, file string) {
 	case l.ignore.Exclude(ignore.Path{Name: file, IsFolder: false}):
 		return
 	case l.isLonely(file):
-		p.Message, p.Hint = "there is not a definition of this name, and the checks are not run", "name the file after the definition beside it"
+		p.Message, p.Hint = "there is not a definition of this name, and the checks are not run", "name the file after the definition next to it"
 	case ext != small && slices.Contains(extensions, small) && !l.ignored(root, file, false):
 		p.Message = "the file is not read, since its extension is in capitals"
 		p.Hint = "rename it to " + path.Base(stem(file)) + small + ", or name it in .gavelignore"

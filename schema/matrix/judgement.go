@@ -4,25 +4,31 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
+	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // A judgement collects the evaluators of a case.
 type judgement struct {
 	// threshold is the least score that passes; nil where every assertion has to
 	// hold.
-	threshold  *float64
-	prompt     string // that is sent
-	transform  string // of the answer, for every assertion; empty for none
-	names      map[string]int
-	evaluators []schema.Evaluator
+	threshold *float64
+	prompt    string // that is sent
+	transform string // of the answer, for every assertion; empty for none
+	judgedBy  string // in place of the judge
+	// rubricPrompt is what judges are asked in place of Gavel's question.
+	rubricPrompt string
+	names        map[string]int
+	evaluators   []schema.Evaluator
 }
 
 // ungated judges a case of which nothing is asked.
@@ -48,43 +54,28 @@ func (j *judgement) result() ([]schema.Evaluator, *schema.Bands) {
 	return j.evaluators, &schema.Bands{Pass: *j.threshold, Borderline: *j.threshold}
 }
 
-// add adds an assertion. The error is a [*needError] about one that is not read.
-func (j *judgement) add(a assertion, vars variables) error {
-	if a.need != "" {
-		return &needError{a.need}
-	}
-	value := a.Value
-	if len(value) > 0 {
-		var err error
-		if value, err = vars.fillJSON(value); err != nil {
-			return err
-		}
-	}
-	kind, not := strings.CutPrefix(a.Type, "not-")
-	spec, rule, err := compile(kind, value, a)
-	if kind == "javascript" && err == nil {
-		spec, err = j.function(a, value, vars)
-	}
+// add adds an assertion. The error is a [*template.NeedError] about one that is not read.
+func (j *judgement) add(a written, vars template.Variables) error {
+	ev, err := j.evaluator(a, vars)
 	if err != nil {
 		return err
 	}
-	switch s := spec.(type) {
-	case evaluator.Assertion:
-		s.Not = not
-		spec = s
-	case evaluator.Graded:
-		s.Not = not
-		spec = s
-	case evaluator.JavaScript:
-		s.Not = not
-		spec = s
-	default:
-		if not {
-			return &needError{"the assertion " + a.Type}
-		}
+	j.evaluators = append(j.evaluators, ev)
+	return nil
+}
+
+// evaluator compiles an assertion.
+func (j *judgement) evaluator(a written, vars template.Variables) (schema.Evaluator, error) {
+	none := schema.Evaluator{}
+	if a.need != "" {
+		return none, &template.NeedError{What: a.need}
+	}
+	spec, rule, err := j.spec(a, vars)
+	if err != nil {
+		return none, err
 	}
 	if spec, err = j.transformed(spec, a, vars); err != nil {
-		return err
+		return none, err
 	}
 	ev := schema.Evaluator{Name: j.unique(cmp.Or(a.Metric, a.Type)), Weight: 1, Spec: spec, Rule: rule}
 	if a.Weight != nil {
@@ -96,54 +87,116 @@ func (j *judgement) add(a assertion, vars variables) error {
 	if j.threshold != nil {
 		ev.Rule.Required = nil // the score alone decides
 	}
-	j.evaluators = append(j.evaluators, ev)
-	return nil
+	return ev, nil
 }
 
-// function is an assertion in JavaScript, with what it is told of the row.
-func (j *judgement) function(a assertion, value json.RawMessage, vars variables) (schema.Spec, error) {
-	code, isText := text(value)
-	switch {
-	case !isText || strings.TrimSpace(code) == "":
-		return nil, &needError{"code as the value of javascript"}
-	case strings.HasPrefix(code, "file://"):
-		return nil, &needError{"a program (javascript in a file)"}
-	case foreign.MatchString(code):
-		return nil, &needError{"a program (javascript with " + foreign.FindString(code) + ")"}
+// spec is what an assertion measures, with its opposite where not- is written.
+func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schema.Rule, error) {
+	kind, not := strings.CutPrefix(a.Type, "not-")
+	if kind == "assert-set" && !not {
+		return j.set(a, vars)
 	}
-	told, err := j.told(vars)
-	return evaluator.JavaScript{Code: code, Context: told, Threshold: a.Threshold}, err
-}
-
-// told is the argument context of functions.
-func (j *judgement) told(vars variables) (json.RawMessage, error) {
-	return json.Marshal(map[string]any{"vars": vars, "prompt": j.prompt})
-}
-
-// transformed has an evaluator look at what the transforms of the test and of the
-// assertion make of the answer. What a sample took is not transformed.
-func (j *judgement) transformed(spec schema.Spec, a assertion, vars variables) (schema.Spec, error) {
-	var steps []string
-	for _, code := range []string{j.transform, a.Transform} {
-		switch {
-		case code == "":
-			continue
-		case strings.HasPrefix(code, "file://"):
-			return nil, &needError{"a program (transform in a file)"}
-		case foreign.MatchString(code):
-			return nil, &needError{"a program (transform with " + foreign.FindString(code) + ")"}
+	value := a.Value
+	if len(value) > 0 {
+		var err error
+		if value, err = vars.FillJSON(value); err != nil {
+			return nil, schema.Rule{}, err
 		}
-		steps = append(steps, code)
 	}
-	if _, measured := spec.(evaluator.Checks); measured || len(steps) == 0 {
-		return spec, nil
+	spec, rule, err := compile(kind, value, a)
+	if codes[kind] && err == nil {
+		spec, err = j.code(a, value, vars)
 	}
-	told, err := j.told(vars)
-	return evaluator.Transformed{Steps: steps, Context: told, Spec: spec}, err
+	if err != nil {
+		return nil, rule, err
+	}
+	switch s := spec.(type) {
+	case evaluator.Assertion:
+		s.Not = not
+		spec = s
+	case evaluator.Graded:
+		s.Not, s.Target = not, j.judge(a)
+		if s.Template, err = rubricPrompt(cmp.Or(a.rubricPrompt, j.rubricPrompt), vars); err != nil {
+			return nil, rule, err
+		}
+		spec = s
+	case evaluator.JavaScript:
+		s.Not = not
+		spec = s
+	case evaluator.Function:
+		s.Not = not
+		spec = s
+	case evaluator.Calls:
+		s.Not = not
+		spec = s
+	case evaluator.Similar:
+		if s.Not, s.Target = not, a.embedder; not {
+			rule.Threshold = 1 - rule.Threshold
+		}
+		spec = s
+	default:
+		if not {
+			return nil, rule, &template.NeedError{What: "the assertion " + a.Type}
+		}
+	}
+	return spec, rule, nil
 }
 
-// foreign matches what functions of the interpreter do not have.
-var foreign = regexp.MustCompile(`\b(require|import|await|fetch|process)\b`)
+// judge is the model that judges in the place of the judge; empty for the judge.
+func (j *judgement) judge(a written) string { return cmp.Or(a.judge, j.judgedBy) }
+
+// codes are the assertions that run code.
+var codes = map[string]bool{"javascript": true, "python": true, "ruby": true}
+
+// set makes one assertion of several: all have to hold or, with a threshold, the mean
+// has to reach it.
+func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema.Rule, error) {
+	inner := judgement{
+		threshold: a.Threshold, prompt: j.prompt, transform: j.transform, judgedBy: j.judgedBy, rubricPrompt: j.rubricPrompt, names: map[string]int{},
+	}
+	rule := schema.Rule{Weights: map[string]float64{}, Least: map[string]float64{}}
+	var spec evaluator.Composite
+	for _, part := range a.set {
+		ev, err := inner.evaluator(part, vars)
+		if err != nil {
+			return nil, rule, err
+		}
+		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})
+		rule.Weights[ev.Name] = ev.Weight
+		if a.Threshold == nil && ev.Weight > 0 {
+			rule.Required, rule.Least[ev.Name] = append(rule.Required, ev.Name), ev.Rule.Threshold
+		}
+	}
+	if len(spec.Members) == 0 {
+		return nil, rule, &template.NeedError{What: "assertions in the assert-set"}
+	}
+	if a.Threshold != nil {
+		rule.Threshold = *a.Threshold
+	}
+	return spec, rule, nil
+}
+
+// rubricPrompt is a judge's prompt of its own: a text, or messages whose texts are
+// joined. Its {{output}} and {{rubric}} are filled in when it is asked.
+func rubricPrompt(prompt string, vars template.Variables) (string, error) {
+	if prompt == "" {
+		return "", nil
+	}
+	var chat []chatMessage
+	if json.Unmarshal([]byte(prompt), &chat) == nil && len(chat) > 0 {
+		var texts []string
+		for _, m := range chat {
+			s, _ := text(m.Content)
+			texts = append(texts, s)
+		}
+		prompt = strings.Join(texts, "\n\n")
+	}
+	own := maps.Clone(vars)
+	for _, name := range []string{"output", "rubric"} {
+		own[name], _ = json.Marshal("{{" + name + "}}") // a text
+	}
+	return own.Fill(prompt)
+}
 
 func (j *judgement) unique(name string) string {
 	j.names[name]++
@@ -154,14 +207,14 @@ func (j *judgement) unique(name string) string {
 }
 
 // compile makes an evaluator of an assertion.
-func compile(kind string, value json.RawMessage, a assertion) (schema.Spec, schema.Rule, error) {
+func compile(kind string, value json.RawMessage, a written) (schema.Spec, schema.Rule, error) {
 	spec := evaluator.Assertion{Type: kind, Value: value}
 	rule := schema.Rule{Threshold: 1}
 	switch kind {
 	case "contains", "icontains", "starts-with", "ends-with", "regex", "levenshtein":
-		s := written(value)
+		s := template.Written(value)
 		if s == "" {
-			return nil, rule, &needError{"a value of the assertion " + kind}
+			return nil, rule, &template.NeedError{What: "a value of the assertion " + kind}
 		}
 		spec.Value, _ = json.Marshal(s) // a text
 		if kind == "levenshtein" {
@@ -171,18 +224,18 @@ func compile(kind string, value json.RawMessage, a assertion) (schema.Spec, sche
 		}
 		if kind == "regex" {
 			if _, err := regexp.Compile(s); err != nil {
-				return nil, rule, &needError{"the pattern " + clip(s) + ", which RE2 does not have"}
+				return nil, rule, &template.NeedError{What: "the pattern " + template.Clip(s) + ", which RE2 does not have"}
 			}
 		}
 	case "contains-any", "contains-all", "icontains-any", "icontains-all":
 		wanted, err := texts(value)
 		if err != nil || len(wanted) == 0 {
-			return nil, rule, &needError{"a list of texts as the value of " + kind}
+			return nil, rule, &template.NeedError{What: "a list of texts as the value of " + kind}
 		}
 		spec.Value, _ = json.Marshal(wanted) // texts
 	case "equals":
 		if len(value) == 0 {
-			return nil, rule, &needError{"a value of the assertion equals"}
+			return nil, rule, &template.NeedError{What: "a value of the assertion equals"}
 		}
 	case "is-json", "contains-json":
 		form, err := formOf(value)
@@ -192,12 +245,25 @@ func compile(kind string, value json.RawMessage, a assertion) (schema.Spec, sche
 		spec.Value = form
 	case "latency", "cost":
 		return bounded(kind, a)
-	case "llm-rubric", "model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval":
+	case "llm-rubric", "model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval", "answer-relevance", "trajectory:goal-success":
 		return judged(kind, value, a)
-	case "javascript":
+	case "javascript", "python", "ruby":
 		return nil, passes(), nil
+	case "similar", "similar:cosine", "similar:dot", "similar:euclidean":
+		return similar(kind, value, a)
+	case "word-count":
+		bounds, err := wordBounds(value)
+		if err != nil {
+			return nil, rule, err
+		}
+		spec.Value = bounds
+	case "is-valid-openai-tools-call", "is-valid-openai-function-call", "is-valid-function-call":
+		return evaluator.Calls{Type: evaluator.CallsAreValid}, rule, nil
+	case "trajectory:tool-used", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:step-count", "skill-used":
+		calls, err := assertion.Calls(kind, value)
+		return calls, rule, err
 	default:
-		return nil, rule, &needError{needOf(kind)}
+		return nil, rule, &template.NeedError{What: needOf(kind)}
 	}
 	return spec, rule, nil
 }
@@ -210,11 +276,46 @@ func passes() schema.Rule {
 // geval is the least score of g-eval that passes where no threshold is written.
 const geval = 0.7
 
+// relevance and likeness are the least scores of answer-relevance and similar.
+const (
+	relevance = 0.5
+	likeness  = 0.75
+)
+
+// similar compares the answer with texts by their embeddings.
+func similar(kind string, value json.RawMessage, a written) (schema.Spec, schema.Rule, error) {
+	spec, rule := evaluator.Similar{Metric: evaluator.Cosine}, schema.Rule{Threshold: likeness}
+	if _, metric, ok := strings.Cut(kind, ":"); ok {
+		spec.Metric = metric
+	}
+	if s, isText := text(value); isText && s != "" {
+		spec.Texts = []string{s}
+	} else if spec.Texts, _ = list(value); len(spec.Texts) == 0 {
+		return nil, rule, &template.NeedError{What: "a value of the assertion " + kind}
+	}
+	if a.Threshold != nil {
+		rule.Threshold = *a.Threshold
+	}
+	return spec, rule, nil
+}
+
+// wordBounds are the bounds of a number of words: one number, or {min, max}.
+func wordBounds(value json.RawMessage) (json.RawMessage, error) {
+	if n, ok := number(value); ok {
+		return json.RawMessage(fmt.Sprintf(`{"max":%v,"min":%v}`, n, n)), nil
+	}
+	var bounds struct{ Min, Max *float64 }
+	if json.Unmarshal(value, &bounds) != nil || bounds.Min == nil && bounds.Max == nil {
+		return nil, &template.NeedError{What: "a number or {min, max} as the value of word-count"}
+	}
+	return value, nil
+}
+
 // judged asks a judge about a rubric, a criterion, a reference or steps.
-func judged(kind string, value json.RawMessage, a assertion) (schema.Spec, schema.Rule, error) {
-	rubric, rule := written(value), passes()
-	if rubric == "" {
-		return nil, rule, &needError{"a value of the assertion " + kind}
+func judged(kind string, value json.RawMessage, a written) (schema.Spec, schema.Rule, error) {
+	rubric, rule := template.Written(value), passes()
+	if rubric == "" && kind != "answer-relevance" {
+		return nil, rule, &template.NeedError{What: "a value of the assertion " + kind}
 	}
 	if a.Threshold != nil {
 		rule.Threshold = *a.Threshold
@@ -224,6 +325,13 @@ func judged(kind string, value json.RawMessage, a assertion) (schema.Spec, schem
 		rubric = "The OUTPUT meets this criterion: " + rubric
 	case "factuality", "model-graded-factuality":
 		rubric = "The OUTPUT does not contradict this reference. It may say less or more, and may differ in what bears on no fact. Reference: " + rubric
+	case "answer-relevance":
+		rubric = "The OUTPUT answers what the INPUT asks for. The score is the share of the OUTPUT that does."
+		if rule.Required = nil; a.Threshold == nil {
+			rule.Threshold = relevance
+		}
+	case "trajectory:goal-success":
+		rubric = "The system under test reached this goal: " + rubric
 	case "g-eval":
 		if steps, err := list(value); err == nil {
 			rubric = strings.Join(steps, "\n")
@@ -238,28 +346,32 @@ func judged(kind string, value json.RawMessage, a assertion) (schema.Spec, schem
 // needOf names what an assertion that is not read needs.
 func needOf(kind string) string {
 	switch kind {
-	case "python", "ruby", "webhook":
+	case "webhook":
 		return "a program (" + kind + ")"
-	case "similar", "classifier", "moderation":
-		return "a model that embeds or classifies (" + kind + ")"
+	case "classifier", "moderation":
+		return "a model that classifies (" + kind + ")"
+	case "select-best", "max-score":
+		return "the answers of other cases (" + kind + ")"
 	}
 	if near := schema.Suggest(kind, known); near != "" {
-		return fmt.Sprintf("the assertion %q, which is not known; did you mean %s", clip(kind), near)
+		return fmt.Sprintf("the assertion %q, which is not known; did you mean %s", template.Clip(kind), near)
 	}
-	return fmt.Sprintf("the assertion %q", clip(kind))
+	return fmt.Sprintf("the assertion %q", template.Clip(kind))
 }
 
 // known are the assertions that are read.
 var known = []string{
 	"contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "starts-with", "ends-with", "equals", "regex",
 	"is-json", "contains-json", "levenshtein", "latency", "cost", "llm-rubric", "javascript",
-	"model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval",
+	"model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval", "answer-relevance", "similar", "word-count", "python", "ruby", "assert-set",
+	"is-valid-openai-tools-call", "is-valid-function-call", "trajectory:tool-used", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:step-count",
+	"trajectory:goal-success", "skill-used", "similar:cosine", "similar:dot", "similar:euclidean",
 }
 
 // bounded compares what a sample took.
-func bounded(kind string, a assertion) (schema.Spec, schema.Rule, error) {
+func bounded(kind string, a written) (schema.Spec, schema.Rule, error) {
 	if a.Threshold == nil {
-		return nil, schema.Rule{}, &needError{"a threshold of the assertion " + kind}
+		return nil, schema.Rule{}, &template.NeedError{What: "a threshold of the assertion " + kind}
 	}
 	check := evaluator.Check{ID: kind, Kind: map[string]string{"latency": evaluator.CheckLatency, "cost": evaluator.CheckCost}[kind]}
 	return evaluator.Checks{Checks: []evaluator.Check{check}}, schema.Rule{Threshold: 1, Most: map[string]float64{kind: *a.Threshold}}, nil
@@ -287,7 +399,7 @@ func list(value json.RawMessage) ([]string, error) {
 	}
 	var texts []string
 	for _, item := range items {
-		texts = append(texts, written(item))
+		texts = append(texts, template.Written(item))
 	}
 	return texts, nil
 }
@@ -297,7 +409,7 @@ func formOf(value json.RawMessage) (json.RawMessage, error) {
 	if s, ok := text(value); ok {
 		doc, problems := schema.Parse("value.yaml", []byte(s))
 		if doc == nil || schema.HasErrors(problems) {
-			return nil, &needError{"a JSON Schema as the value of is-json"}
+			return nil, &template.NeedError{What: "a JSON Schema as the value of is-json"}
 		}
 		value = doc.JSON()
 	}
@@ -305,7 +417,7 @@ func formOf(value json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if _, err := jsonschema.Compile(value); err != nil {
-		return nil, &needError{"a JSON Schema as the value of is-json"}
+		return nil, &template.NeedError{What: "a JSON Schema as the value of is-json"}
 	}
 	return value, nil
 }
@@ -315,14 +427,14 @@ var short = regexp.MustCompile(`^(not-)?([a-z][a-z-]*)(?:\(([\d.]+)\))?(?::\s?([
 
 // shortForm reads an assertion as tables have it: type(threshold): value. Without a
 // type that is known, the answer has to equal the text.
-func shortForm(s string) assertion {
+func shortForm(s string) written {
 	m := short.FindStringSubmatch(strings.TrimSpace(s))
 	isType := m != nil && (slices.Contains(known, m[2]) || strings.HasPrefix(needOf(m[2]), "a program") || strings.HasPrefix(needOf(m[2]), "a model"))
 	raw := func(s string) json.RawMessage { out, _ := json.Marshal(s); return out } // a text
 	if !isType {
-		return assertion{Type: "equals", Value: raw(s)}
+		return written{Type: "equals", Value: raw(s)}
 	}
-	a := assertion{Type: m[1] + m[2]}
+	a := written{Type: m[1] + m[2]}
 	if m[4] != "" {
 		a.Value = raw(m[4])
 	}

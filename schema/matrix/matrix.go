@@ -6,6 +6,7 @@
 package matrix
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/targetname"
+	"github.com/gavel-evals/gavel/schema/template"
 	"github.com/gavel-evals/gavel/schema/unread"
 )
 
@@ -40,7 +42,7 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 				"name the file in .gavelignore, or write its tests in the evalcase format", key)}
 		}
 	}
-	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Matrix", schema.Warning)}, skipped: map[string]int{}}
+	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Matrix", schema.Warning)}, skipped: map[string]int{}, counted: map[string]int{}}
 	if !doc.IsObject() || schema.HasErrors(c.Problems) {
 		return nil, schema.SortProblems(c.Problems)
 	}
@@ -60,6 +62,10 @@ type compiler struct {
 	prompts   []prompt
 	providers []provider
 	shared    test
+	// strangers are the problems of providers that are not targets. They are errors
+	// where no provider is one.
+	strangers []schema.Problem
+	counted   map[string]int // of the names of providers
 	skipped   map[string]int // rows by what they need
 	size      int            // of all texts so far, in bytes
 }
@@ -69,10 +75,11 @@ type provider struct {
 	target string
 	// prompts are the labels that it is limited to; nil for all.
 	prompts []string
+	need    string // of its cases
 }
 
 func (c *compiler) build() []*schema.Case {
-	for _, key := range []string{"scenarios", "extensions", "nunjucksFilters", "redteam"} {
+	for _, key := range []string{"extensions", "nunjucksFilters", "redteam"} {
 		if c.Doc.Has(key) {
 			c.Warn("not-read", fmt.Sprintf("`%s` is not read", key), notRead[key], key)
 		}
@@ -115,7 +122,6 @@ func (c *compiler) within(n int) bool {
 
 // notRead says what to do about keys that are not read.
 var notRead = map[string]string{
-	"scenarios":       "write its tests under `tests`; the tests there are run without it",
 	"extensions":      "remove it; the tests are run without it",
 	"nunjucksFilters": "remove it; a test whose template uses a filter is not run",
 	"redteam":         "generate the tests with promptfoo and commit them; tests are run, and their generation is not",
@@ -136,7 +142,7 @@ func (c *compiler) cases(r row) []*schema.Case {
 		if p.id != "" {
 			local += "/" + p.id
 		}
-		for _, t := range c.providers {
+		for _, t := range c.asked(r) {
 			if t.prompts != nil && !slices.Contains(t.prompts, p.label) {
 				continue
 			}
@@ -146,8 +152,20 @@ func (c *compiler) cases(r row) []*schema.Case {
 	return cases
 }
 
+// asked are the providers of a row: those of the file, or the one that its test names.
+func (c *compiler) asked(r row) []provider {
+	if r.test.provider == "" || c.Settings.Against != "" {
+		return c.providers
+	}
+	target, _, problem := c.find(r.test.provider)
+	if problem != nil {
+		return []provider{{target: r.test.provider, need: fmt.Sprintf("a target for the provider %s", template.Clip(r.test.provider))}}
+	}
+	return []provider{{target: target}}
+}
+
 func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Case {
-	kase := &schema.Case{
+	tc := &schema.Case{
 		CaseInfo: schema.CaseInfo{
 			Key: c.Key(c.Doc.File, local), Dialect: schema.DialectMatrix, Origin: r.test.at,
 			Labels: schema.Labels{Name: r.title(), Description: r.test.description, Tags: r.test.tags, Groups: []string{c.Key(c.Doc.File, "")}},
@@ -158,33 +176,33 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 			Iterations: c.repeat(), MaxToolRounds: maxToolRounds, Timeout: c.timeout(t.target),
 		},
 	}
-	skip := r.test.need
+	skip := cmp.Or(r.test.need, r.need, t.need)
 	system, messages, err := p.messages(r)
 	if skip == "" && err != nil {
 		skip = err.Error()
 	}
-	kase.System, kase.Drive.Messages = system, messages
+	tc.System, tc.Drive.Messages = system, messages
 	c.size += len(system)
 	for _, m := range messages {
 		c.size += len(m.Content)
 	}
 	if system != "" {
-		kase.Layers = []schema.Layer{{File: p.file, Text: system}}
+		tc.Layers = []schema.Layer{{File: p.file, Text: system}}
 	}
-	j := judgement{threshold: r.test.threshold, prompt: shown(system, messages), transform: r.test.transform, names: map[string]int{}}
+	j := judgement{threshold: r.test.threshold, prompt: shown(system, messages), transform: r.test.transform, judgedBy: r.test.judge, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}}
 	for _, a := range r.test.asserts {
 		if err := j.add(a, r.vars); err != nil && skip == "" {
 			skip = err.Error()
 		}
 	}
-	kase.Evaluators, kase.Policy.Bands = j.result()
+	tc.Evaluators, tc.Policy.Bands = j.result()
 	if skip != "" {
 		c.skipped[skip]++
-		kase.Skip = "it needs " + skip
-		// What is not run must not be judged by half of what it asks for.
-		kase.Evaluators, kase.Policy.Bands = ungated(), nil
+		tc.Skip = "it needs " + skip
+		// A case that is not run must not be judged by half of its evaluators.
+		tc.Evaluators, tc.Policy.Bands = ungated(), nil
 	}
-	return kase
+	return tc
 }
 
 // timeout bounds a sample.
@@ -246,6 +264,9 @@ func (c *compiler) readProviders() []provider {
 	if against := c.Settings.Against; against != "" {
 		return []provider{{target: against}}
 	}
+	if len(c.strangers) == len(all) {
+		c.Problems = append(c.Problems, c.strangers...)
+	}
 	return all
 }
 
@@ -285,16 +306,32 @@ func (c *compiler) listed(field string, i int) provider {
 func (c *compiler) provider(names, prompts []string, path ...any) provider {
 	var problem *schema.Problem
 	for _, name := range names {
-		target, _, p := targetname.Find(c.Settings, name)
+		c.counted[name]++
+		target, _, p := c.find(targetname.Nth(name, c.counted[name]))
+		if p != nil && c.counted[name] > 1 {
+			target, _, p = c.find(name)
+		}
 		if p == nil {
-			return provider{target, prompts}
+			return provider{target: target, prompts: prompts}
 		}
 		problem = p
 	}
 	name := names[len(names)-1]
-	problem.Position = c.Doc.At(path...)
-	problem.Message = fmt.Sprintf("the provider %q is not a target in gavel.yaml", clip(name))
+	why := fmt.Sprintf("the provider %q is not a target in gavel.yaml", template.Clip(name))
+	if problem.File != "" { // the file says how it is asked, which is not done here
+		why = fmt.Sprintf("the provider %q cannot be used: %s", template.Clip(name), problem.Message)
+	}
+	problem.Position, problem.Message = c.Doc.At(path...), why
 	problem.Hint = fmt.Sprintf("add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {%q: model}", name)
-	c.Problems = append(c.Problems, *problem)
-	return provider{}
+	c.strangers = append(c.strangers, *problem)
+	return provider{need: fmt.Sprintf("a target for the provider %s", template.Clip(name)), target: name, prompts: prompts}
+}
+
+// find is the target of a name: the one that this file has it for, where another file
+// has it for another one.
+func (c *compiler) find(name string) (target string, ok bool, problem *schema.Problem) {
+	if target, ok, problem = targetname.Find(c.Settings, targetname.In(name, c.Doc.File)); ok {
+		return target, ok, problem
+	}
+	return targetname.Find(c.Settings, name)
 }

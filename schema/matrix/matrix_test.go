@@ -242,21 +242,24 @@ func TestNoAssertion(t *testing.T) {
 // TestNeeds are what leaves a row out, by name, while the others run.
 func TestNeeds(t *testing.T) {
 	for _, tt := range []struct{ row, want string }{
-		{"{assert: [{type: javascript, value: 'file://check.js'}]}", "a program (javascript in a file)"},
 		{"{assert: [{type: javascript, value: \"require('fs')\"}]}", "a program (javascript with require)"},
-		{"{assert: [{type: python, value: file://x.py}]}", "a program (python)"},
-		{"{assert: [{type: similar, value: x}]}", "a model that embeds or classifies (similar)"},
+		{"{assert: [{type: webhook, value: 'https://example.com'}]}", "a program (webhook)"},
+		{"{assert: [{type: moderation}]}", "a model that classifies (moderation)"},
+		{"{assert: [{type: select-best, value: shortest}]}", "the answers of other cases (select-best)"},
+		{"{assert: [{type: trajectory:tool-used}]}", "a value of trajectory:tool-used that can be read"},
 		{"{assert: [{type: contain, value: x}]}", `the assertion "contain", which is not known; did you mean contains`},
 		{"{assert: [{type: not-empty}]}", `the assertion "empty"`},
 		{"{assert: [{type: regex, value: '(?=x)'}]}", "the pattern (?=x), which RE2 does not have"},
 		{"{assert: [{type: latency}]}", "a threshold of the assertion latency"},
 		{"{assert: [{type: contains, value: x, transform: 'file://t.js'}]}", "a program (transform in a file)"},
-		{"{assert: [{type: contains, value: x, rubricPrompt: y}]}", "`rubricPrompt` of an assertion"},
+		{"{assert: [{type: contains, value: x, contextTransform: y}]}", "`contextTransform` of an assertion"},
+		{"{assert: [{type: assert-set, assert: [{type: webhook}]}]}", "a program (webhook)"},
 		{"{assert: [{type: contains, value: '{{ q | upper }}'}]}", "the template expression {{ q | upper }}"},
 		{"{assert: [{type: contains, value: '{{ env.HOME }}'}]}", "the environment variable HOME"},
+		{"{vars: {q: 'in {{ env.HOME }}'}}", "the environment variable HOME"},
 		{"{options: {transformVars: 'vars'}}", "a transform of variables"},
 		{"{assert: [Greets the user]}", "an assertion in words, as AgentV 5 has it"},
-		{"{provider: other}", "a provider of its own"},
+		{"{provider: other}", "a target for the provider other"},
 		{"{vars: {q: file://x.pdf}}", "a variable from a file of the type .pdf"},
 	} {
 		got, problems := load(t, "prompts: ['{{q}}']\ntests:\n- {description: runs, vars: {q: one}}\n- "+tt.row+"\n", nil)
@@ -282,7 +285,7 @@ func TestMistakes(t *testing.T) {
 		{"prompts: [x]\nproviders: [openai:gpt-9]\ntests: [{}]\n", `2:13: error: the provider "openai:gpt-9" is not a target in gavel.yaml; add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {"openai:gpt-9": model}`},
 		{"prompts: [x]\ndefault_test: {}\ntests: [{}]\n", "2:1: error: `default_test` is a key of AgentV 5, whose rules differ from those of promptfoo and are not read; name the file in .gavelignore, or write its tests in the evalcase format"},
 		{"prompts: [x]\ntests: {a: 1}\n", "2:1: error: `tests` must be a list of tests or the name of a file; write - vars: {…} for each test, or file://tests.csv"},
-		{"prompts: [x]\ntests: file://t*.yaml\n", `2:1: error: the name "file://t*.yaml" has a wildcard; name each file`},
+		{"prompts: [x]\ntests: file://t*.yaml\n", `2:1: error: no file fits "file://t*.yaml"; correct the path, or name each file`},
 		{"prompts: [x]\ntests: [{assert: [{value: x}]}]\n", "2:19: error: the field `type` is missing; add \"type\": …"},
 	} {
 		cases, problems := load(t, tt.text, nil)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // A prompt is what a row is sent with.
@@ -163,11 +164,11 @@ func promptsOf(file schema.File, label string) []prompt {
 // suffix of its test are put around a text.
 func (p prompt) messages(r row) (system string, messages []schema.Message, err error) {
 	if p.need != "" {
-		return "", nil, &needError{p.need}
+		return "", nil, &template.NeedError{What: p.need}
 	}
 	chat, vars := p.chat, r.vars
 	if chat == nil {
-		text, err := vars.fill(r.test.prefix + p.text + r.test.suffix)
+		text, err := vars.Fill(r.test.prefix + p.text + r.test.suffix)
 		if err != nil {
 			return "", nil, err
 		}
@@ -187,11 +188,11 @@ func (p prompt) messages(r row) (system string, messages []schema.Message, err e
 		case m.Role == schema.RoleSystem, m.Role == schema.RoleUser, m.Role == schema.RoleAssistant:
 			messages = append(messages, schema.Message{Role: m.Role, Content: content})
 		default:
-			return "", nil, &needError{fmt.Sprintf("a message of the role %q", clip(m.Role))}
+			return "", nil, &template.NeedError{What: fmt.Sprintf("a message of the role %q", template.Clip(m.Role))}
 		}
 	}
 	if len(messages) == 0 {
-		return "", nil, &needError{"a message besides the system prompt"}
+		return "", nil, &template.NeedError{What: "a message besides the system prompt"}
 	}
 	return system, messages, nil
 }
@@ -209,7 +210,7 @@ func shown(system string, messages []schema.Message) string {
 }
 
 // content is the text of a message. The text parts of a list are joined.
-func (m chatMessage) content(vars variables) (string, error) {
+func (m chatMessage) content(vars template.Variables) (string, error) {
 	s, isText := text(m.Content)
 	if !isText {
 		var parts []struct {
@@ -217,12 +218,12 @@ func (m chatMessage) content(vars variables) (string, error) {
 			Text string `json:"text"`
 		}
 		if json.Unmarshal(m.Content, &parts) != nil {
-			return "", &needError{"a message whose content is not a text"}
+			return "", &template.NeedError{What: "a message whose content is not a text"}
 		}
 		var texts []string
 		for _, part := range parts {
 			if part.Type != "text" {
-				return "", &needError{fmt.Sprintf("content of the type %q in a prompt", clip(part.Type))}
+				return "", &template.NeedError{What: fmt.Sprintf("content of the type %q in a prompt", template.Clip(part.Type))}
 			}
 			texts = append(texts, part.Text)
 		}
@@ -231,5 +232,5 @@ func (m chatMessage) content(vars variables) (string, error) {
 	if vars == nil {
 		return s, nil
 	}
-	return vars.fill(s)
+	return vars.Fill(s)
 }

@@ -3,6 +3,7 @@ package matrix
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,13 +11,15 @@ import (
 	"unicode"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // A row is a test with one value for every variable.
 type row struct {
 	test *test
-	vars variables
+	vars template.Variables
 	name string
+	need string // what it needs and is not read, apart from what its test needs
 }
 
 // maxNested bounds how often variables are filled into variables.
@@ -29,7 +32,8 @@ func (c *compiler) expand(tests []test) []row {
 	for i := range tests {
 		t := &tests[i]
 		for _, vars := range t.values() {
-			r := row{test: t, vars: t.nested(vars)}
+			r := row{test: t}
+			r.vars, r.need = nested(vars)
 			for _, value := range r.vars {
 				c.size += len(value)
 			}
@@ -42,8 +46,8 @@ func (c *compiler) expand(tests []test) []row {
 }
 
 // values are the variables of the rows of a test, in the order of its lists.
-func (t *test) values() []variables {
-	all := []variables{t.vars}
+func (t *test) values() []template.Variables {
+	all := []template.Variables{t.vars}
 	for _, name := range t.order {
 		var items []json.RawMessage
 		if !t.expands || json.Unmarshal(t.vars[name], &items) != nil || len(items) == 0 ||
@@ -59,8 +63,8 @@ func (t *test) values() []variables {
 
 // multiply gives a variable each of its values in turn. It stops where there are
 // too many rows.
-func multiply(all []variables, name string, items []json.RawMessage) []variables {
-	var more []variables
+func multiply(all []template.Variables, name string, items []json.RawMessage) []template.Variables {
+	var more []template.Variables
 	for _, vars := range all {
 		for _, item := range items {
 			one := maps.Clone(vars)
@@ -74,9 +78,10 @@ func multiply(all []variables, name string, items []json.RawMessage) []variables
 	return more
 }
 
-// nested fills variables into the texts of variables. What cannot be filled in is
-// left as it is; a prompt that uses it says so.
-func (t *test) nested(vars variables) variables {
+// nested fills variables into the texts of variables. An expression within a variable
+// is left as it is. The text is what the row needs if it uses the environment.
+func nested(vars template.Variables) (template.Variables, string) {
+	need := ""
 	for range maxNested {
 		changed := false
 		filled := maps.Clone(vars)
@@ -85,7 +90,12 @@ func (t *test) nested(vars variables) variables {
 			if !isText || !strings.Contains(s, "{{") {
 				continue
 			}
-			if out, err := vars.fill(s); err == nil && out != s {
+			out, err := vars.Fill(s)
+			var env template.EnvironmentError
+			switch {
+			case errors.As(err, &env):
+				need = env.Error()
+			case err == nil && out != s:
 				filled[name], _ = json.Marshal(out) // a text
 				changed = true
 			}
@@ -94,13 +104,13 @@ func (t *test) nested(vars variables) variables {
 			break
 		}
 	}
-	return vars
+	return vars, need
 }
 
 // title is what people see: the description, or the first text among the
 // variables.
 func (r row) title() string {
-	return cmp.Or(r.test.description, clip(r.firstText()))
+	return cmp.Or(r.test.description, template.Clip(r.firstText()))
 }
 
 func (r row) firstText() string {

@@ -2,50 +2,65 @@ package matrix
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/template"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // A test is one of the file, with what all tests share.
 type test struct {
 	at          schema.Position
 	description string
-	vars        variables
+	vars        template.Variables
 	order       []string // of the names of vars, as the file has them
-	asserts     []assertion
+	asserts     []written
 	threshold   *float64
 	tags        []string
 	inputs      []schema.Input
 	expands     bool   // lists of texts in vars multiply the test
 	need        string // what it needs and is not read
 	transform   string // of the answer, before assertions look at it
-	prefix      string
-	suffix      string
+	judge       string // the target that judges in place of the role
+	provider    string // in place of those of the file
+	// rubricPrompt is what judges are asked in place of Gavel's question.
+	rubricPrompt string
+	prefix       string
+	suffix       string
 }
 
-// An assertion is one as it is written.
-type assertion struct {
+// written is an assertion as it is written.
+type written struct {
 	Type      string          `json:"type"`
 	Value     json.RawMessage `json:"value"`
 	Threshold *float64        `json:"threshold"`
 	Weight    *float64        `json:"weight"`
 	Metric    string          `json:"metric"`
 	Transform string          `json:"transform"`
-	need      string
+	Config    json.RawMessage `json:"config"`
+
+	need            string
+	judge, embedder string // targets in place of the roles
+	rubricPrompt    string
+	program         *evaluator.Program
+	set             []written
 }
 
 // readShared reads what all tests share.
 func (c *compiler) readShared() test {
-	none := test{vars: variables{}, expands: true}
+	none := test{vars: template.Variables{}, expands: true}
 	if !c.Doc.Has("defaultTest") {
 		return none
 	}
@@ -83,12 +98,14 @@ func (c *compiler) file(name, role string, at ...any) schema.File {
 // without tests has one, of what all tests share.
 func (c *compiler) readTests() []test {
 	switch {
+	case c.Doc.Has("scenarios") && !c.Doc.Has("tests"):
+		return c.scenarios()
 	case !c.Doc.Has("tests"):
 		one := c.shared
 		one.at = c.Doc.At()
 		return []test{one}
 	case c.Doc.Text("tests") != "":
-		return c.testsOf(c.Doc.Text("tests"), "tests")
+		return append(c.testsOf(c.Doc.Text("tests"), "tests"), c.scenarios()...)
 	case !c.Doc.IsList("tests"):
 		c.Fail("wrong-type", "`tests` must be a list of tests or the name of a file", "write - vars: {…} for each test, or file://tests.csv", "tests")
 		return nil
@@ -101,6 +118,31 @@ func (c *compiler) readTests() []test {
 		}
 		all = append(all, c.readTest(c.Doc, c.shared, "tests", i))
 	}
+	return append(all, c.scenarios()...)
+}
+
+// scenarios are tests with each of several settings: what a setting says is shared by
+// the tests of its scenario.
+func (c *compiler) scenarios() []test {
+	var all []test
+	for i := range c.Doc.Items("scenarios") {
+		doc, at := c.Doc, []any{"scenarios", i}
+		if name := c.Doc.Text(at...); name != "" {
+			if doc, at = c.open(name, at...), nil; doc == nil {
+				continue
+			}
+		}
+		in := func(steps ...any) []any { return append(slices.Clip(at), steps...) }
+		for n := range doc.Items(in("config")...) {
+			shared := c.readTest(doc, c.shared, in("config", n)...)
+			if !doc.Has(in("tests")...) {
+				all = append(all, shared)
+			}
+			for k := range doc.Items(in("tests")...) {
+				all = append(all, c.readTest(doc, shared, in("tests", k)...))
+			}
+		}
+	}
 	return all
 }
 
@@ -110,13 +152,16 @@ func (c *compiler) testsOf(name string, at ...any) []test {
 	switch ext := path.Ext(name); {
 	case isURL && scheme != "file":
 		c.skipped["tests that are fetched from the net"]++
-		c.Warn("not-read", fmt.Sprintf("the tests of %s are fetched from the net and are not read", clip(name)), "download them and name the file", at...)
+		c.Warn("not-read", fmt.Sprintf("the tests of %s are fetched from the net and are not read", template.Clip(name)), "download them and name the file", at...)
 		return nil
 	case strings.ContainsAny(name, "*?["):
-		c.Fail("glob", fmt.Sprintf("the name %q has a wildcard", clip(name)), "name each file", at...)
-		return nil
+		var all []test
+		for _, found := range c.glob(name, at...) {
+			all = append(all, c.testsOf(found, at...)...)
+		}
+		return all
 	case slices.Contains([]string{".py", ".js", ".ts", ".mjs", ".cjs"}, strings.SplitN(ext, ":", 2)[0]):
-		c.Warn("not-read", fmt.Sprintf("the tests of %s are written by a program and are not read", clip(name)), "write them into a file of YAML, JSON, JSONL or CSV", at...)
+		c.Warn("not-read", fmt.Sprintf("the tests of %s are written by a program and are not read", template.Clip(name)), "write them into a file of YAML, JSON, JSONL or CSV", at...)
 		return nil
 	case ext == ".csv":
 		return c.csvTests(c.file(name, "tests", at...))
@@ -135,6 +180,34 @@ func (c *compiler) testsOf(name string, at ...any) []test {
 	return all
 }
 
+// glob are the files that a name with wildcards stands for, as absolute paths of the
+// repository. Its folder is looked at again where a file is added to it.
+func (c *compiler) glob(name string, at ...any) []string {
+	pattern := path.Join(path.Dir(c.Doc.At(at...).File), strings.TrimPrefix(name, "file://"))
+	fixed := pattern
+	for strings.ContainsAny(fixed, "*?[") {
+		fixed = path.Dir(fixed)
+	}
+	var files []string
+	err := fs.WalkDir(c.FS, fixed, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && wildcard.Match(pattern, name) {
+			files = append(files, "/"+name)
+		}
+		if len(files) > maxGlob {
+			return fs.SkipAll
+		}
+		return nil // what cannot be read is not found
+	})
+	c.inputs = append(c.inputs, schema.Input{File: fixed, Role: "tests"})
+	if err != nil || len(files) == 0 {
+		c.Fail("missing-file", fmt.Sprintf("no file fits %q", template.Clip(name)), "correct the path, or name each file", at...)
+	}
+	return files
+}
+
+// maxGlob bounds the files that one name stands for.
+const maxGlob = 1000
+
 // readTest reads one test, over what all share.
 func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
 	c.Problems = append(c.Problems, doc.CheckPart("#MatrixTest", schema.Note, at...)...)
@@ -151,6 +224,15 @@ func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
 		t.threshold = &n
 	}
 	t.readOptions(doc, in)
+	if s := c.prompt(&t, doc, in("options", "rubricPrompt")...); s != "" {
+		t.rubricPrompt = s
+	}
+	if judge, _ := c.judges(doc, in("options", "provider")...); judge != "" {
+		t.judge = judge
+	}
+	if id := cmp.Or(doc.Text(in("provider")...), doc.Text(in("provider", "id")...)); id != "" {
+		t.provider = id
+	}
 	for _, tag := range append([]string{doc.Text(in("metadata", "category")...)}, doc.Text(in("metadata", "tags")...)) {
 		if tag != "" {
 			t.tags = append(slices.Clip(t.tags), tag)
@@ -170,16 +252,16 @@ func (t *test) readOptions(doc *schema.Document, in func(...any) []any) {
 		what string
 		at   []any
 	}{
-		{"a provider of its own", in("provider")},
 		{"an output that is given with the test", in("providerOutput")},
 		{"a program (assertScoringFunction)", in("assertScoringFunction")},
-		{"a transform of variables", in("options", "transformVars")},
-		{"a judge's prompt of its own (rubricPrompt)", in("options", "rubricPrompt")},
 		{"the output of another test (storeOutputAs)", in("options", "storeOutputAs")},
 	} {
 		if doc.Has(need.at...) && t.need == "" {
 			t.need = need.what
 		}
+	}
+	if s := doc.Text(in("options", "transformVars")...); s != "" && t.need == "" {
+		t.need = "a transform of variables"
 	}
 	if s := doc.Text(in("options", "transform")...); s != "" {
 		t.transform = s
@@ -195,7 +277,7 @@ func (t *test) readOptions(doc *schema.Document, in func(...any) []any) {
 	}
 }
 
-// readVars reads the variables, with the files that they name.
+// readVars reads the template.Variables, with the files that they name.
 func (c *compiler) readVars(t *test, doc *schema.Document, at ...any) {
 	if name := doc.Text(at...); name != "" {
 		if doc = c.open(name); doc == nil {
@@ -230,7 +312,7 @@ func (c *compiler) varFile(t *test, name string, at schema.Position) json.RawMes
 	switch ext := path.Ext(name); ext {
 	case ".txt", ".md", ".json", ".yaml", ".yml", ".html", ".xml", ".csv":
 	default:
-		t.need = "a variable from a file of the type " + clip(ext)
+		t.need = "a variable from a file of the type " + template.Clip(ext)
 		return json.RawMessage("null")
 	}
 	found := c.Read(schema.Reference{At: at, Path: name, Role: "variable"})
@@ -248,25 +330,67 @@ func (c *compiler) varFile(t *test, name string, at schema.Position) json.RawMes
 }
 
 // readAssertion reads one assertion.
-func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) assertion {
-	var a assertion
+func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) written {
+	var a written
 	if doc.Text(at...) != "" {
-		return assertion{need: "an assertion in words, as AgentV 5 has it"}
+		return written{need: "an assertion in words, as AgentV 5 has it"}
 	}
 	c.Problems = append(c.Problems, doc.CheckPart("#MatrixAssertion", schema.Note, at...)...)
 	if json.Unmarshal(doc.JSON(at...), &a) != nil {
-		return assertion{need: "an assertion that can be read"}
+		return written{need: "an assertion that can be read"}
 	}
-	for _, key := range []string{"rubricPrompt", "provider", "contextTransform"} {
-		if doc.Has(append(at[:len(at):len(at)], key)...) {
-			a.need = fmt.Sprintf("`%s` of an assertion", key)
-		}
+	in := func(steps ...any) []any { return append(at[:len(at):len(at)], steps...) }
+	if doc.Has(in("contextTransform")...) {
+		a.need = "`contextTransform` of an assertion"
+	}
+	a.judge, a.embedder = c.judges(doc, in("provider")...)
+	a.rubricPrompt = c.prompt(t, doc, in("rubricPrompt")...)
+	for i := range doc.Items(in("assert")...) {
+		a.set = append(a.set, c.readAssertion(t, doc, in("assert", i)...))
 	}
 	kind := strings.TrimPrefix(a.Type, "not-")
-	if name, isFile := fileName(a.Value); isFile && a.need == "" && kind != "javascript" && slices.Contains(known, kind) {
-		a.Value = c.varFile(t, name, doc.At(append(at[:len(at):len(at)], "value")...))
+	switch name, isFile := fileName(a.Value); {
+	case codes[kind]:
+		c.function(t, &a, kind, doc.At(in("value")...))
+	case isFile && a.need == "" && slices.Contains(known, kind):
+		a.Value = c.varFile(t, name, doc.At(in("value")...))
 	}
 	return a
+}
+
+// judges are the targets that a provider of an assertion or of options names: one that
+// judges, and one that embeds.
+func (c *compiler) judges(doc *schema.Document, at ...any) (judge, embedder string) {
+	named := func(at ...any) string {
+		id := cmp.Or(doc.Text(at...), doc.Text(append(slices.Clip(at), "id")...))
+		if id == "" {
+			return ""
+		}
+		target, _, problem := c.find(id)
+		if problem != nil {
+			problem.Position = doc.At(at...)
+			problem.Severity = schema.Warning
+			problem.Message = fmt.Sprintf("the provider %q is not a target in gavel.yaml; the role judges in its place", template.Clip(id))
+			c.Problems = append(c.Problems, *problem)
+			return ""
+		}
+		return target
+	}
+	text, embeds := append(slices.Clip(at), "text"), append(slices.Clip(at), "embedding")
+	if doc.Has(text...) || doc.Has(embeds...) {
+		return named(text...), named(embeds...)
+	}
+	name := named(at...)
+	return name, name
+}
+
+// prompt is a prompt of a judge: a text, messages as JSON, or the text of a file.
+func (c *compiler) prompt(t *test, doc *schema.Document, at ...any) string {
+	raw := doc.JSON(at...)
+	if name, isFile := fileName(raw); isFile {
+		raw = c.varFile(t, name, doc.At(at...))
+	}
+	return template.Written(raw)
 }
 
 // csvTests reads a table: a column is a variable, or one of the names that begin

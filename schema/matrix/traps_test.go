@@ -22,8 +22,8 @@ func TestTrapP1(t *testing.T) {
 	}
 }
 
-// TestTrapP2: not- inverts a judge and a function, too, since 0.123. What a sample
-// took has no opposite, and is named.
+// TestTrapP2: not- inverts a judge and a function, too, since 0.123. An assertion
+// about cost or duration has no opposite, and is named.
 func TestTrapP2(t *testing.T) {
 	got, _ := load(t, "prompts: [x]\ntests:\n- assert: [{type: not-llm-rubric, value: rude}, {type: not-javascript, value: 'false'}]\n- {description: b, assert: [{type: not-latency, threshold: 5}]}\n", nil)
 	graded, isGraded := got[0].Evaluators[0].Spec.(evaluator.Graded)

@@ -43,7 +43,7 @@ type Prompt struct {
 }
 
 // Of returns the prompt of a target; that of the default target for "".
-func (r *Reader) Of(target string) Prompt {
+func (r *Reader) Prompt(target string) Prompt {
 	target = cmp.Or(target, r.settings.DefaultTarget)
 	known, ok := r.read.Load(target)
 	if !ok {
@@ -86,7 +86,7 @@ func (r *Reader) Give(c *schema.Case) {
 	if c.System != "" {
 		return
 	}
-	p := r.Of(c.Target)
+	p := r.Prompt(c.Target)
 	c.Inputs = append(c.Inputs, p.Inputs...)
 	slices.SortFunc(c.Inputs, func(a, b schema.Input) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role)) })
 	if p.Layer.Text != "" {

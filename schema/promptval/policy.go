@@ -50,12 +50,12 @@ func (c *compiler) retry() *schema.Retry {
 }
 
 // checkSamples refuses a case of more samples than one may have.
-func (c *compiler) checkSamples(kase *schema.Case) {
+func (c *compiler) checkSamples(tc *schema.Case) {
 	attempts := 1
-	if kase.Policy.Retry != nil {
-		attempts += kase.Policy.Retry.Most
+	if tc.Policy.Retry != nil {
+		attempts += tc.Policy.Retry.Most
 	}
-	n := kase.Samples() * attempts
+	n := tc.Samples() * attempts
 	if n <= maxSamples {
 		return
 	}
@@ -66,25 +66,25 @@ func (c *compiler) checkSamples(kase *schema.Case) {
 		}
 	}
 	c.Fail("too-many-samples", fmt.Sprintf("the case takes up to %d samples (inputs × iterations × attempts: %d × %d × %d); it may take %d",
-		n, max(1, len(kase.Drive.Openings)), kase.Policy.Iterations, attempts, maxSamples),
+		n, max(1, len(tc.Drive.Openings)), tc.Policy.Iterations, attempts, maxSamples),
 		"lower `iterations` or `max_retries`, or write several files", at)
 }
 
 // checkRetry warns of retries that nothing can bring about.
-func (c *compiler) checkRetry(kase *schema.Case) {
-	if kase.Policy.Retry == nil || len(kase.Evaluators) != 1 || !kase.Evaluators[0].Rule.Ungated {
+func (c *compiler) checkRetry(tc *schema.Case) {
+	if tc.Policy.Retry == nil || len(tc.Evaluators) != 1 || !tc.Evaluators[0].Rule.Ungated {
 		return
 	}
-	if kase.Policy.Retry.Most == 0 {
+	if tc.Policy.Retry.Most == 0 {
 		c.Warn("never-edited", "no prompt is ever proposed, since without a threshold every score passes", `add "threshold": …`, "edit_prompt")
 		return
 	}
 	c.Warn("never-retried", "the case is never retried, since without a threshold every score passes", `add "threshold": …`, "retry")
 }
 
-// rival reads new_prompt. Numeric scores are compared criterion by criterion;
+// alternative reads new_prompt. Numeric scores are compared criterion by criterion;
 // a semantic judgement needs to see both outputs.
-func (c *compiler) rival(judged []schema.Evaluator) *schema.Rival {
+func (c *compiler) alternative(judged []schema.Evaluator) *schema.Alternative {
 	text := c.Doc.Text("new_prompt")
 	if strings.TrimSpace(text) == "" {
 		if c.Doc.Has("new_prompt") {
@@ -92,43 +92,43 @@ func (c *compiler) rival(judged []schema.Evaluator) *schema.Rival {
 		}
 		return nil
 	}
-	rival := &schema.Rival{System: text}
+	alternative := &schema.Alternative{System: text}
 	if len(judged) > 0 {
 		if spec, ok := judged[0].Spec.(evaluator.Semantic); ok {
-			rival.Comparison = evaluator.Comparison(spec)
+			alternative.Comparison = evaluator.Comparison(spec)
 		}
 	}
-	return rival
+	return alternative
 }
 
 // checkPrompt refuses a prompt for a target that takes none, and warns of one that
 // replaces nothing.
-func (c *compiler) checkPrompt(target string, kase *schema.Case) {
+func (c *compiler) checkPrompt(target string, tc *schema.Case) {
 	settings := c.Settings.Targets[target]
 	accepts := settings.AcceptsPrompt
 	if accepts == nil || *accepts {
 		if !settings.Agent && settings.Prompt == (schema.TargetPrompt{}) {
-			c.withoutOriginal(target, kase)
+			c.withoutOriginal(target, tc)
 		}
 		return
 	}
 	hint := "write accepts_prompt: true for the target in gavel.yaml if it does, or remove this"
-	if kase.Rival != nil {
+	if tc.Alternative != nil {
 		c.Fail("prompt-not-accepted", target+" takes no prompt from outside, so that none can be compared", hint, "new_prompt")
 	}
-	if retry := kase.Policy.Retry; retry != nil && retry.Edit != nil {
+	if retry := tc.Policy.Retry; retry != nil && retry.Edit != nil {
 		c.Fail("prompt-not-accepted", target+" takes no prompt from outside, so that it cannot be rewritten", hint, "edit_prompt")
 	}
 }
 
 // withoutOriginal warns where a prompt is compared or rewritten, and the model has
 // none: there is nothing that a better one could replace.
-func (c *compiler) withoutOriginal(target string, kase *schema.Case) {
+func (c *compiler) withoutOriginal(target string, tc *schema.Case) {
 	hint := "write system_prompt: {file: …} for the target in gavel.yaml"
-	if kase.Rival != nil {
+	if tc.Alternative != nil {
 		c.Warn("no-original-prompt", fmt.Sprintf("the target %s has no system prompt, so that `new_prompt` is compared with none", target), hint, "new_prompt")
 	}
-	if retry := kase.Policy.Retry; retry != nil && retry.Edit != nil {
+	if retry := tc.Policy.Retry; retry != nil && retry.Edit != nil {
 		c.Warn("no-original-prompt", fmt.Sprintf("the target %s has no system prompt, so that the editor starts from none", target), hint, "edit_prompt")
 	}
 }

@@ -56,23 +56,23 @@ func TestProblems(t *testing.T) {
 		"misspelt in the rubric":    {with(`"rubric": {"criteria": [{"name": "a", "wieght": 1}]}`), "2:39: error: unknown field `wieght`; did you mean `weight`?"},
 		"threshold without a score": {with(`"threshold": 7`), "2:1: warning: `threshold` is ignored, since evaluation_type is default; write \"evaluation_type\": \"numeric\", or remove it"},
 
-		"tool without a rule":    {with(`"expected_tools": [{"name": "a"}]`), "2:20: error: the tool \"a\" has no rule; add eq, lt, le, gt or ge"},
-		"tool with a null rule":  {with(`"expected_tools": [{"name": "a", "eq": null}]`), "2:20: error: the tool \"a\" has no rule; add eq, lt, le, gt or ge"},
-		"unknown operator":       {with(`"expected_tools": [{"name": "a", "ne": 1}]`), "2:34: error: `ne` does not belong here: a count is bounded, not excluded; write eq, lt, le, gt or ge"},
-		"rules that exclude":     {with(`"expected_tools": [{"name": "a", "gt": 2, "lt": 3}]`), "2:20: error: no number of calls of \"a\" satisfies its rules; all rules of an entry must hold; remove one"},
-		"less than none":         {with(`"expected_tools": [{"name": "a", "lt": 0}]`), "2:20: error: no number of calls of \"a\" satisfies its rules; all rules of an entry must hold; remove one"},
-		"a count of no size":     {with(`"expected_tools": [{"name": "a", "eq": 99999999999999999999}]`), "2:40: error: `eq` is more than can be counted; write a number that can be meant, or null"},
-		"tool with two entries":  {with(`"expected_tools": [{"name": "a", "gt": 0}, {"name": "a", "lt": 3}]`), "2:45: error: the tool \"a\" has two entries; write its rules into the entry in line 2"},
-		"tools of a workflow":    {strings.Replace(workflow, "}", ",\n\"expected_tools\": [{\"name\": \"a\", \"eq\": 1}]}", 1), "2:1: warning: `expected_tools` is ignored, since test_type is not agent; remove it"},
-		"tools of another":       {strings.Replace(custom, "}", ",\n\"expected_tools\": [{\"name\": \"a\", \"eq\": 1}]}", 1), "2:1: warning: `expected_tools` is ignored, since test_type is not agent; remove it"},
-		"a threshold of nothing": {with(`"analysis": false, "evaluation_type": "numeric"`, `"threshold": 7`), "3:1: warning: `threshold` is ignored, since analysis is false; remove it, or remove analysis"},
-		"retries that are off":   {with(`"max_retries": 2`), "2:1: warning: `max_retries` is ignored, since retry is not true; write \"retry\": true, or remove it"},
-		"no retries":             {with(`"retry": true`), "2:1: warning: `retry` has no effect, since max_retries is 0; write \"max_retries\": 1 or more"},
-		"rewriting in vain":      {with(`"edit_prompt": true,` + score + "," + weighed), "2:1: warning: no prompt is ever proposed, since without a threshold every score passes; add \"threshold\": …"},
-		"nothing can fail":       {with(retried + "," + score + "," + weighed), "2:1: warning: the case is never retried, since without a threshold every score passes; add \"threshold\": …"},
-		"empty rival":            {with(`"new_prompt": " "`), "2:1: warning: `new_prompt` is empty; nothing is compared; write a prompt, or remove it"},
-		"rival that is not sent": {strings.Replace(workflow, "}", ",\n\"new_prompt\": \"B\"}", 1), "2:1: error: support takes no prompt from outside, so that none can be compared; write accepts_prompt: true for the target in gavel.yaml if it does, or remove this"},
-		"rewritten and not sent": {strings.Replace(workflow, "}", ",\n\"edit_prompt\": true, "+retried+"}", 1), "2:1: error: support takes no prompt from outside, so that it cannot be rewritten; write accepts_prompt: true for the target in gavel.yaml if it does, or remove this"},
+		"tool without a rule":          {with(`"expected_tools": [{"name": "a"}]`), "2:20: error: the tool \"a\" has no rule; add eq, lt, le, gt or ge"},
+		"tool with a null rule":        {with(`"expected_tools": [{"name": "a", "eq": null}]`), "2:20: error: the tool \"a\" has no rule; add eq, lt, le, gt or ge"},
+		"unknown operator":             {with(`"expected_tools": [{"name": "a", "ne": 1}]`), "2:34: error: `ne` does not belong here: a count is bounded, not excluded; write eq, lt, le, gt or ge"},
+		"rules that exclude":           {with(`"expected_tools": [{"name": "a", "gt": 2, "lt": 3}]`), "2:20: error: no number of calls of \"a\" satisfies its rules; all rules of an entry must hold; remove one"},
+		"less than none":               {with(`"expected_tools": [{"name": "a", "lt": 0}]`), "2:20: error: no number of calls of \"a\" satisfies its rules; all rules of an entry must hold; remove one"},
+		"a count of no size":           {with(`"expected_tools": [{"name": "a", "eq": 99999999999999999999}]`), "2:40: error: `eq` is more than can be counted; write a number that can be meant, or null"},
+		"tool with two entries":        {with(`"expected_tools": [{"name": "a", "gt": 0}, {"name": "a", "lt": 3}]`), "2:45: error: the tool \"a\" has two entries; write its rules into the entry in line 2"},
+		"tools of a workflow":          {strings.Replace(workflow, "}", ",\n\"expected_tools\": [{\"name\": \"a\", \"eq\": 1}]}", 1), "2:1: warning: `expected_tools` is ignored, since test_type is not agent; remove it"},
+		"tools of another":             {strings.Replace(custom, "}", ",\n\"expected_tools\": [{\"name\": \"a\", \"eq\": 1}]}", 1), "2:1: warning: `expected_tools` is ignored, since test_type is not agent; remove it"},
+		"a threshold of nothing":       {with(`"analysis": false, "evaluation_type": "numeric"`, `"threshold": 7`), "3:1: warning: `threshold` is ignored, since analysis is false; remove it, or remove analysis"},
+		"retries that are off":         {with(`"max_retries": 2`), "2:1: warning: `max_retries` is ignored, since retry is not true; write \"retry\": true, or remove it"},
+		"no retries":                   {with(`"retry": true`), "2:1: warning: `retry` has no effect, since max_retries is 0; write \"max_retries\": 1 or more"},
+		"rewriting in vain":            {with(`"edit_prompt": true,` + score + "," + weighed), "2:1: warning: no prompt is ever proposed, since without a threshold every score passes; add \"threshold\": …"},
+		"nothing can fail":             {with(retried + "," + score + "," + weighed), "2:1: warning: the case is never retried, since without a threshold every score passes; add \"threshold\": …"},
+		"empty alternative":            {with(`"new_prompt": " "`), "2:1: warning: `new_prompt` is empty; nothing is compared; write a prompt, or remove it"},
+		"alternative that is not sent": {strings.Replace(workflow, "}", ",\n\"new_prompt\": \"B\"}", 1), "2:1: error: support takes no prompt from outside, so that none can be compared; write accepts_prompt: true for the target in gavel.yaml if it does, or remove this"},
+		"rewritten and not sent":       {strings.Replace(workflow, "}", ",\n\"edit_prompt\": true, "+retried+"}", 1), "2:1: error: support takes no prompt from outside, so that it cannot be rewritten; write accepts_prompt: true for the target in gavel.yaml if it does, or remove this"},
 
 		"several configurations": {"[" + with() + ",\n" + with() + "]", "2:1: error: the file holds 2 configurations; it may hold one; write each into a file of its own"},
 		"no configuration":       {"[]", "1:1: error: the file holds 0 configurations; it may hold one; write each into a file of its own"},
@@ -104,16 +104,16 @@ func TestEveryMistakeIsReported(t *testing.T) {
 // TestAnalysisOff: without the judge the counts of tool calls and the checks decide
 // alone, and no rubric is needed.
 func TestAnalysisOff(t *testing.T) {
-	kase, problems := load(t, "tests/a.json", with(`"analysis": false`, toolsExample, `"new_prompt": "B"`), settings())
-	if len(problems) > 0 || len(kase.Evaluators) != 1 || kase.Evaluators[0].Weight != 1 || kase.Evaluators[0].Spec.Kind() != "tool_counts" || kase.Skip != "" {
-		t.Error(problems, kase)
+	tc, problems := load(t, "tests/a.json", with(`"analysis": false`, toolsExample, `"new_prompt": "B"`), settings())
+	if len(problems) > 0 || len(tc.Evaluators) != 1 || tc.Evaluators[0].Weight != 1 || tc.Evaluators[0].Spec.Kind() != "tool_counts" || tc.Skip != "" {
+		t.Error(problems, tc)
 	}
-	if kase.Rival == nil || kase.Rival.Comparison != nil {
-		t.Errorf("the rival is %v; it is to be compared without a judge", kase.Rival)
+	if tc.Alternative == nil || tc.Alternative.Comparison != nil {
+		t.Errorf("the alternative is %v; it is to be compared without a judge", tc.Alternative)
 	}
-	kase, problems = load(t, "tests/a.json", with(`"analysis": false`, `"evaluation_type": "numeric"`), settings())
-	if len(problems) > 0 || kase.Skip != "" || len(kase.Evaluators) > 0 {
-		t.Errorf("a case that nothing judges has the problems %v and the evaluators %v, want it active with none", problems, kase.Evaluators)
+	tc, problems = load(t, "tests/a.json", with(`"analysis": false`, `"evaluation_type": "numeric"`), settings())
+	if len(problems) > 0 || tc.Skip != "" || len(tc.Evaluators) > 0 {
+		t.Errorf("a case that nothing judges has the problems %v and the evaluators %v, want it active with none", problems, tc.Evaluators)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestNoOriginalPrompt(t *testing.T) {
 		{"small", edited, "the target small has no system prompt, so that the editor starts from none"},
 		{"told", compared, ""}, {"told", edited, ""}, {"planner", compared, ""}, {"planner", edited, ""},
 	} {
-		kase, problems := load(t, "tests/a.json", swap(with(test.field), "planner", test.target), settings())
+		tc, problems := load(t, "tests/a.json", swap(with(test.field), "planner", test.target), settings())
 		want := ""
 		if test.want != "" {
 			want = "warning: " + test.want + "; write system_prompt: {file: …} for the target in gavel.yaml"
@@ -185,7 +185,7 @@ func TestNoOriginalPrompt(t *testing.T) {
 		if _, said, found := strings.Cut(got, ": "); found {
 			got = said
 		}
-		if got != want || kase == nil {
+		if got != want || tc == nil {
 			t.Errorf("%s with %s: the problems are %q, want %q and a case", test.target, test.field, got, want)
 		}
 	}

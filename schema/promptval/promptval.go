@@ -54,12 +54,12 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		}
 		return nil, schema.SortProblems(append(known, schema.LeadingNowhere(c.Problems)...))
 	}
-	kase := c.build()
+	tc := c.build()
 	c.Problems = schema.SortProblems(c.Problems)
 	if schema.HasErrors(c.Problems) {
 		return nil, c.Problems
 	}
-	return []*schema.Case{kase}, c.Problems
+	return []*schema.Case{tc}, c.Problems
 }
 
 // A compiler makes a case of a configuration.
@@ -112,7 +112,7 @@ func orElse[T any](v *T, fallback T) T {
 
 func (c *compiler) build() *schema.Case {
 	name := c.Doc.Text(c.name)
-	kase := &schema.Case{
+	tc := &schema.Case{
 		CaseInfo: schema.CaseInfo{
 			Key: c.Key(c.Doc.File, ""), Dialect: schema.DialectPromptval, Origin: c.Doc.At(),
 			Labels: schema.Labels{Name: name}, Weight: 1,
@@ -121,16 +121,16 @@ func (c *compiler) build() *schema.Case {
 		Drive: c.drive(),
 	}
 	target, known := c.target(name)
-	kase.Target = target
-	kase.Evaluators = c.evaluators()
-	kase.Rival = c.rival(kase.Evaluators)
-	kase.Policy = c.policy(c.Settings.Targets[target])
+	tc.Target = target
+	tc.Evaluators = c.evaluators()
+	tc.Alternative = c.alternative(tc.Evaluators)
+	tc.Policy = c.policy(c.Settings.Targets[target])
 	if known {
-		c.checkPrompt(target, kase)
+		c.checkPrompt(target, tc)
 	}
-	c.checkRetry(kase)
-	c.checkSamples(kase)
-	return kase
+	c.checkRetry(tc)
+	c.checkSamples(tc)
+	return tc
 }
 
 // Ungated is what judges a case that has neither an analysis nor expected_tools nor

@@ -137,18 +137,18 @@ new_prompt:     "Plan day by day."
 			`"evaluation_type": "numeric", "threshold": 7, "retry": true, "max_retries": 2, "edit_prompt": true, "editor_model": "claude", "new_prompt": "Plan day by day."`), "\n", " "),
 	} {
 		t.Run(name, func(t *testing.T) {
-			kase, problems := load(t, "tests/plans/"+name, text, settings())
+			tc, problems := load(t, "tests/plans/"+name, text, settings())
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}
 			specs := map[string]string{}
-			for _, ev := range kase.Evaluators {
+			for _, ev := range tc.Evaluators {
 				specs[ev.Name] = ev.Spec.Kind()
 			}
-			if kase.Rival != nil && kase.Rival.Comparison != nil {
-				specs["rival"] = kase.Rival.Comparison.Kind()
+			if tc.Alternative != nil && tc.Alternative.Comparison != nil {
+				specs["alternative"] = tc.Alternative.Comparison.Kind()
 			}
-			golden.JSON(t, "testdata/"+strings.TrimSuffix(name, filepath.Ext(name))+".json", map[string]any{"case": kase, "specs": specs})
+			golden.JSON(t, "testdata/"+strings.TrimSuffix(name, filepath.Ext(name))+".json", map[string]any{"case": tc, "specs": specs})
 		})
 	}
 }
@@ -221,10 +221,10 @@ func TestPolicy(t *testing.T) {
 		"editor without use": {with(`"editor_model": "claude"`), settings(), func(*schema.Policy) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kase, problems := load(t, "tests/a.json", test.text, test.settings)
+			tc, problems := load(t, "tests/a.json", test.text, test.settings)
 			want := base
 			test.change(&want)
-			if diff := cmp.Diff(want, kase.Policy); diff != "" || len(problems) > 0 {
+			if diff := cmp.Diff(want, tc.Policy); diff != "" || len(problems) > 0 {
 				t.Errorf("%v (-want +got):\n%s", problems, diff)
 			}
 		})
@@ -241,9 +241,9 @@ func swap(text string, pairs ...string) string {
 
 // TestNamesWithoutTargets: where nothing is configured, nothing is checked.
 func TestNamesWithoutTargets(t *testing.T) {
-	kase, problems := load(t, "tests/a.json", with(`"new_prompt": "x"`), schema.Settings{})
-	if len(problems) > 0 || kase.Target != "planner" {
-		t.Error(kase.Target, problems)
+	tc, problems := load(t, "tests/a.json", with(`"new_prompt": "x"`), schema.Settings{})
+	if len(problems) > 0 || tc.Target != "planner" {
+		t.Error(tc.Target, problems)
 	}
 }
 

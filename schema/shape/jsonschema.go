@@ -73,8 +73,8 @@ func (w *Writer) variants() []JSON {
 	return out
 }
 
-// value writes a shape. What JSON Schema says of one kind of value holds for no
-// other, so that they can all be in one document.
+// value writes a shape. A keyword of JSON Schema about one kind of value does
+// not bind others, so that they can all be in one document.
 func value(s *Shape, isClosed bool) JSON {
 	out := JSON{}
 	var types []string

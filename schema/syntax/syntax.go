@@ -76,7 +76,7 @@ func survive(read func(string, []byte) (ast.Expr, *Mistake), file string, data [
 	return read(file, data)
 }
 
-// maxMistakes bounds those that are told of one text.
+// maxMistakes bounds those that are told about one text.
 const maxMistakes = 20
 
 func checkText(data []byte) []Mistake {

@@ -50,7 +50,7 @@ func checkTabs(data []byte) []Mistake {
 	for n, line := range strings.Split(string(data), "\n") {
 		i := strings.IndexByte(indent(line), '\t')
 		if i >= 0 && strings.TrimSpace(line) != "" && len(found) < maxMistakes {
-			found = append(found, Mistake{n + 1, i + 1, "yaml-tab", "YAML is not indented with tabs", "use spaces"})
+			found = append(found, Mistake{n + 1, i + 1, "yaml-tab", "the line is indented with a tab, and YAML allows only spaces", "use spaces"})
 		}
 	}
 	return found

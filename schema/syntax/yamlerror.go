@@ -223,5 +223,5 @@ var explanations = map[string]explanation{
 	"block sequence entries are not allowed in this context": {message: "a list cannot begin here", hint: "put the - on the next line, or the text in quotes"},
 	"found incompatible YAML document":                       {message: "this version of YAML is not known", hint: "remove the line", atLine: true},
 	"control characters are not allowed":                     {message: "the file contains a control character", hint: "remove it, or write it as an escape such as \\x07 in double quotes"},
-	"found a tab character that violates indentation":        {message: "YAML is not indented with tabs", hint: "use spaces"},
+	"found a tab character that violates indentation":        {message: "the line is indented with a tab, and YAML allows only spaces", hint: "use spaces"},
 }

@@ -39,3 +39,15 @@ func clip(name string) string {
 	}
 	return name
 }
+
+// Nth is the name of the n-th of several targets that a file lists under one name.
+func Nth(name string, n int) string {
+	if n < 2 {
+		return name
+	}
+	return fmt.Sprintf("%s #%d", name, n)
+}
+
+// In is the name of a target of a file, where another file has another target of the
+// same name.
+func In(name, file string) string { return name + " (" + file + ")" }

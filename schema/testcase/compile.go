@@ -52,24 +52,25 @@ type compiler struct {
 
 func (c *compiler) build(key string) *schema.Case {
 	drive, initial := c.drive()
-	kase := &schema.Case{
+	tc := &schema.Case{
 		CaseInfo: schema.CaseInfo{
 			Key: key, Dialect: schema.DialectTestcase, Origin: c.Doc.At(), Labels: c.labels(),
 			Weight: 1,
 			Inputs: []schema.Input{{File: c.Doc.File, Role: "definition"}},
 		},
+		Form:   c.form(),
 		Drive:  drive,
 		Mocks:  c.mocks(),
 		Policy: c.policy(),
 	}
-	if w, ok := c.Settings.Difficulties[kase.Labels.Difficulty]; ok {
-		kase.Weight = w
+	if w, ok := c.Settings.Difficulties[tc.Labels.Difficulty]; ok {
+		tc.Weight = w
 	}
-	if status := kase.Labels.Status; status != statusActive {
-		kase.Skip = "the status is " + status
+	if status := tc.Labels.Status; status != statusActive {
+		tc.Skip = "the status is " + status
 	}
-	kase.Evaluators = []schema.Evaluator{c.evaluator(initial)}
-	return kase
+	tc.Evaluators = []schema.Evaluator{c.evaluator(initial)}
+	return tc
 }
 
 // unlessBlank takes a text that is blank, as forms write where nothing was

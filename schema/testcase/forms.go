@@ -68,3 +68,12 @@ func (c *compiler) outcomes() []evaluator.Outcome {
 	slices.SortFunc(out, func(a, b evaluator.Outcome) int { return cmp.Compare(a.Label, b.Label) })
 	return out
 }
+
+// form names the later version of the format where the case has a field of it.
+func (c *compiler) form() string {
+	later := []string{"persona_context", "first_turn", "first_message", "agent_id", "source_call_id"}
+	if slices.ContainsFunc(later, func(field string) bool { return c.Doc.Has(field) }) || c.Doc.IsList("expected_outcomes") {
+		return "Connexity after 1.0.0"
+	}
+	return ""
+}

@@ -111,12 +111,12 @@ func (l *loader) read(doc *schema.Document) *compiler {
 
 // add compiles a case that has a name of its own.
 func (l *loader) add(c *compiler, key, suite string) {
-	kase := c.build(key)
+	tc := c.build(key)
 	if suite != "" {
-		kase.Labels.Groups = []string{suite}
+		tc.Labels.Groups = []string{suite}
 	}
 	if !schema.HasErrors(c.Problems) {
-		l.cases = append(l.cases, kase)
+		l.cases = append(l.cases, tc)
 	}
 }
 

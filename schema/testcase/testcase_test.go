@@ -180,7 +180,10 @@ func TestTheFormOfLaterVersions(t *testing.T) {
 	if got := later.Drive.Simulation.Instructions; got != "Be brief." || later.Drive.Simulation.Persona != nil {
 		t.Errorf("the simulator is told %+v, want the context alone", later.Drive.Simulation)
 	}
-	later.Drive.Simulation.Instructions = ""
+	if later.Form != "Connexity after 1.0.0" || today.Form != "" {
+		t.Errorf("the forms are %q and %q, want that of later versions and none", later.Form, today.Form)
+	}
+	later.Drive.Simulation.Instructions, later.Form = "", ""
 	if diff := cmp.Diff(today, later); diff != "" {
 		t.Errorf("the form of today against that of later versions (-today +later):\n%s", diff)
 	}

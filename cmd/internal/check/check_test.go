@@ -175,6 +175,30 @@ func TestWords(t *testing.T) {
 	}
 }
 
+func TestEnglish(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"a.go", "// It is judged " + "anew.", "a.go:1: says anew: write again"},
+		{"a.go", "x := 1 // stands " + "beside it", "says beside"},
+		{"a.go", `say("it is made ` + `anew")`, ""},
+		{"a.go", "// for every one, for everything", ""},
+		{"a.go", "https://example.com/anew", ""},
+		{"a.md", "It takes for " + "ever.", "says for ever"},
+		{"a.cue", "// it is told " + "of all", "says told of"},
+		{"a.json", "obey", ""},
+		{"a.go", "// Whoever " + "changes it wins.", "a.go:1: a sentence begins with Whoever: begin with its subject"},
+		{"a.go", "x := 1 // It is stored. What " + "was paid for is kept.", "begins with What"},
+		{"a.go", "// What" + " does it say?", ""},
+		{"a.go", "// It says what is stored, and who stored it.", ""},
+		{"a.go", `say("What " + "is stored.")`, ""},
+		{"x/testdata/a.md", "obey", ""},
+	} {
+		got := messages(wordsIn(test.name, []byte(test.text)))
+		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+			t.Errorf("%s, %q: %q, want %q", test.name, test.text, got, test.want)
+		}
+	}
+}
+
 func TestFormatted(t *testing.T) {
 	got := messages(formatted([]source{parse(t, "a.go", "package  a\n"), parse(t, "b.go", "package b\n")}))
 	if got != "a.go: is not formatted; run gofmt -w" {

@@ -26,6 +26,7 @@ var rooms = []room{
 	{dir: "schema", reason: "it is the leaf that everything rests on"},
 	{dir: "controller/verdict", sees: []string{"schema"}, reason: "a verdict follows from samples and rules alone"},
 	{dir: "controller/plan", sees: []string{"schema", "controller/verdict"}, reason: "planning is pure: it is told what changed and what is stored"},
+	{dir: "controller/tracing", reason: "it knows ids and times, and nothing of what is traced"},
 	{dir: "controller/backoff", reason: "it knows times, and nothing of what failed"},
 	{dir: "controller/stats", reason: "its formulas take numbers, so that they can be checked against books"},
 	{dir: "controller/confirm", sees: []string{"controller/verdict", "controller/stats"}, reason: "what is a regression follows from outcomes alone, so that a simulation can make them up"},
@@ -64,10 +65,13 @@ var rooms = []room{
 	{
 		dir: "controller/run", sees: []string{
 			"schema", "controller/verdict", "controller/plan", "controller/backoff", "controller/stats",
-			"controller/config", "controller/target", "controller/evaluate", "controller/ledger",
+			"controller/config", "controller/target", "controller/evaluate", "controller/ledger", "controller/tracing",
 		},
 		reason: "a run does the same from every door, so it knows neither git nor forge nor report",
 	},
+	{dir: "controller/queue", sees: []string{
+		"controller/verdict", "controller/plan", "controller/backoff", "controller/ledger", "controller/tracing", "controller/run",
+	}, reason: "it brings cases to workers and outcomes back, and knows neither their text nor where it is"},
 	{dir: "controller/estimate", sees: []string{
 		"schema", "controller/plan", "controller/config", "controller/ledger", "controller/run",
 	}, reason: "it counts calls before they are made, and makes none"},
@@ -78,6 +82,10 @@ var rooms = []room{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/ledger", "controller/run", "controller/estimate", "controller/confirm", "controller/report",
 	}, reason: "it asks for measurements and is told of outcomes; who measures is the pipeline's"},
 	{dir: "controller/flakiness", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/ledger", "controller/report"}, reason: "what is flaky follows from what is stored; nobody is asked"},
+	{dir: "controller/nightly", sees: []string{
+		"controller/verdict", "controller/plan", "controller/config", "controller/ledger", "controller/run", "controller/estimate", "controller/confirm", "controller/report",
+	}, reason: "it knows how often a case was measured; who measures is the pipeline's"},
+	{dir: "controller/configchange", sees: []string{"controller/config", "controller/report"}, reason: "it puts settings into the words of reports"},
 	{dir: "controller/replies", sees: []string{"controller/verdict", "controller/report"}, reason: "it knows which replies a report shows, and not where they are stored"},
 	{dir: "controller/ownfolder", sees: []string{"controller/gitrepo"}, reason: "it makes one folder, and knows nothing of what is kept there"},
 	{dir: "controller/invocation", sees: []string{"controller/ledger"}, reason: "it knows when somebody began to ask, and nothing of the answers"},
@@ -87,8 +95,11 @@ var rooms = []room{
 	{dir: "controller/progress", sees: []string{"controller/verdict", "controller/run"}, reason: "it is a count that goes up, for whoever shows it"},
 	{dir: "controller", alone: true, sees: []string{
 		"schema", "controller/verdict", "controller/progress", "controller/plan", "controller/config", "controller/choice", "controller/requirement", "controller/gitrepo",
-		"controller/source", "controller/snapshot", "controller/filewatch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/confirm", "controller/facts", "controller/flakiness", "controller/remeasure", "controller/replies", "controller/report", "controller/invocation", "controller/deployment",
+		"controller/source", "controller/snapshot", "controller/filewatch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/confirm", "controller/facts", "controller/flakiness", "controller/remeasure", "controller/nightly", "controller/configchange", "controller/replies", "controller/report", "controller/invocation", "controller/deployment",
 	}, reason: "it is the pipeline below every command"},
+	{dir: "controller/commits", sees: []string{
+		"controller/plan", "controller/config", "controller/gitrepo", "controller/ledger", "controller",
+	}, reason: "it is the pipeline over what git has"},
 	{dir: "controller/rehearsal", sees: []string{
 		"controller/verdict", "controller/progress", "controller/plan", "controller/config", "controller/target", "controller/ledger", "controller/confirm", "controller/report", "controller",
 	}, reason: "it plays both sides and the model, and decides nothing"},
@@ -97,14 +108,17 @@ var rooms = []room{
 		"controller/source", "controller/filewatch", "controller/ledger", "controller/run", "controller/progress", "controller", "controller/report", "reporters/textfmt", "reporters",
 	}, reason: "it drives the pipeline over a working tree and shows nothing itself"},
 	{dir: "controller/explain", sees: []string{
-		"schema", "controller/choice", "controller/verdict", "controller/plan", "controller/gitrepo", "controller/target", "controller/ledger", "reporters/textfmt", "reporters",
+		"schema", "controller/choice", "controller/verdict", "controller/plan", "controller/gitrepo", "controller/target", "controller/ledger", "controller/report", "reporters/textfmt", "reporters",
 	}, reason: "it tells what is stored of one case, and when it was written, and runs nothing"},
 	{dir: "controller/command", sees: []string{"schema", "controller/forge", "controller/ledger", "controller/redact", "controller/report", "reporters", "reporters/comment"}, reason: "it reads what people ask for, and runs nothing"},
 	{dir: "controller/review", sees: []string{
-		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/command", "controller", "controller/report", "reporters", "reporters/comment",
+		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/command", "controller", "controller/commits", "controller/configchange", "controller/report", "reporters", "reporters/comment", "controller/tracing",
 	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},
+	{dir: "controller/worker", sees: []string{
+		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/run", "controller/queue", "controller/requirement", "controller/target", "controller/evaluate", "controller", "controller/review",
+	}, reason: "it plans again what another process has planned, and judges single cases of it"},
 	{dir: "controller/serve", sees: []string{
-		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/command", "controller/review", "controller", "controller/report",
+		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/command", "controller/review", "controller", "controller/report", "controller/tracing",
 	}, reason: "it decides what is looked at and when; what is found is the review's"},
 	{dir: "controller/ci", sees: []string{
 		"controller/forge", "controller/ledger", "controller/command", "controller/review", "controller/report",
@@ -114,7 +128,7 @@ var rooms = []room{
 		"schema", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/remeasure", "controller", "controller/report", "controller/casehistory", "reporters/textfmt",
 	}, reason: "it looks at a ledger and a repository together, and changes neither"},
 	{dir: "controller/dashboard", sees: []string{
-		"schema", "controller/verdict", "controller/ledger", "controller/redact", "controller/report", "reporters", "reporters/textfmt",
+		"schema", "controller/verdict", "controller/progress", "controller/ledger", "controller/redact", "controller/report", "reporters", "reporters/textfmt",
 	}, reason: "it shows what is stored, and runs and changes nothing"},
 	{dir: "controller/programs", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/ownfolder", "controller/evaluate", "controller/evaluate/sandbox", "controller",
@@ -137,16 +151,19 @@ var libraries = []confined{
 	{"github.com/google/go-github", []string{"controller/forge", "reporters/github"}, "its traps with limits and payloads are handled there"},
 	{"github.com/golang-jwt/jwt", []string{"controller/forge"}, "who speaks as an App is decided in one place"},
 	{"modernc.org/sqlite", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
+	{"github.com/riverqueue", []string{"controller/queue"}, "what is queued, and when it is done, is decided in one room"},
 	{"database/sql", []string{"controller/ledger", "controller/evaluate/sqlexec"}, "storage is one room, SQL of strangers another"},
 	{"github.com/theory/jsonpath", []string{"controller/target/httpagent"}, "which dialect of JSONPath is read has one answer"},
 	{"github.com/fsnotify", []string{"controller/filewatch"}, "its events are hints, and only there are they taken for no more"},
 	{"github.com/clipperhouse/displaywidth", []string{"reporters/textfmt"}, "how wide a text is has one answer"},
 	{"charm.land", []string{"reporters/screen"}, "one room takes the terminal over and gives it back"},
 	{"github.com/landlock-lsm/go-landlock", []string{"schema/confine", "controller/evaluate/sandbox"}, "a process that restricts itself does so for good, and so only in a child"},
+	{"github.com/chromedp", []string{"controller/dashboard/browsertest"}, "the product starts no browser to look at its own pages"},
 	{"github.com/prometheus", []string{"controller/serve/metrics"}, "what is counted, and under which names, is one list"},
+	{"google.golang.org/protobuf", []string{"controller/tracing"}, "only collectors of traces speak it"},
 	{"github.com/rs/zerolog", []string{"cmd"}, "what is logged passes one place that takes secrets out"},
 	{"github.com/spf13", []string{"cmd"}, "flags are read in one place"},
-	{"os/exec", []string{"schema/cuefile", "schema/confine/confinetest", "controller/target", "controller/evaluate", "controller/serve/trial", "controller/gitrepo/gittest", "cmd"}, "every program that is started needs a limit and a trust decision"},
+	{"os/exec", []string{"schema/cuefile", "schema/confine/confinetest", "controller/target", "controller/evaluate", "controller/serve/trial", "controller/gitrepo/gittest", "controller/ledger/postgrestest", "cmd"}, "every program that is started needs a limit and a trust decision"},
 }
 
 // checkLayers finds the imports that go against the rooms. Tests may import

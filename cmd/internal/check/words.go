@@ -29,6 +29,43 @@ var unwanted = []word{
 	{regexp.MustCompile(`^(<{7}|>{7}) `), "is left over from a merge"},
 }
 
+// english are words that a native engineer would not write, in what people read:
+// documents, schemas, and comments of Go code. Texts that models are sent are not
+// among it, since a verdict depends on them.
+var english = []word{
+	{regexp.MustCompile(`(?i)\banew\b`), "write again, or rerun"},
+	{regexp.MustCompile(`(?i) beside\b`), "write next to, or in addition to"},
+	{regexp.MustCompile(`(?i)\bunder way\b`), "write in progress, or running"},
+	{regexp.MustCompile(`(?i)\bfor ever\b`), "write forever"},
+	{regexp.MustCompile(`(?i)\bsuffic(e|es|ed)\b`), "write is enough"},
+	{regexp.MustCompile(`(?i)\b(heed|obey)(s|ed)?\b`), "write follow, or accept"},
+	{regexp.MustCompile(`(?i)\b(tell|tells|told) of\b`), "write reports, or is told about"},
+}
+
+// opening is a sentence that begins with a word that a question begins with. It is
+// looked for in comments of Go code; a line with a question mark may be a question.
+var opening = regexp.MustCompile(`(?://|[.!?:;]) (?:What|Who|Whoever|Whatever|Whose|Whichever) [^?]*$`)
+
+// isProse says which files are read as English as a whole, by their ends.
+var isProse = regexp.MustCompile(`\.(md|cue|txt|html)$`)
+
+// goComment is a comment of Go code that has a line of its own, or ends one.
+var goComment = regexp.MustCompile(`(?:^|\s)//.*`)
+
+// prose is what of a line of a file is English; nil for nothing. Test data and what an
+// earlier version wrote are not corrected, nor is the page that quotes these words.
+func prose(name string, text []byte) []byte {
+	switch {
+	case strings.Contains(name, "testdata/"), strings.HasSuffix(name, "CONTRIBUTING.md"), strings.Contains(name, "internal/check/"):
+		return nil
+	case isProse.MatchString(name):
+		return text
+	case strings.HasSuffix(name, ".go"):
+		return goComment.Find(text)
+	}
+	return nil
+}
+
 // words looks through every file that git tracks or would track.
 func words(ctx context.Context, root string, _ io.Writer) error {
 	list, err := output(ctx, root, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -62,6 +99,15 @@ func wordsIn(name string, data []byte) []finding {
 			if w.pattern.Match(text) {
 				found = append(found, finding{name, line, w.message})
 			}
+		}
+		said := prose(name, text)
+		for _, w := range english {
+			if m := w.pattern.Find(said); m != nil {
+				found = append(found, finding{name, line, "says " + strings.TrimSpace(string(m)) + ": " + w.message})
+			}
+		}
+		if m := opening.Find(said); m != nil && strings.HasSuffix(name, ".go") {
+			found = append(found, finding{name, line, "a sentence begins with " + strings.Fields(string(m))[1] + ": begin with its subject"})
 		}
 	}
 	return found

@@ -16,10 +16,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -58,6 +61,13 @@ type App struct {
 	// Breakers remember for the life of the process which endpoints are down.
 	Breakers *limit.Breakers
 
+	// Tracer traces what is judged; nil traces nothing.
+	Tracer *tracing.Tracer
+
+	// Remote judges the jobs of one side of a plan in other processes; nil judges them
+	// in this one.
+	Remote Remote
+
 	// Secrets are those that are known; nothing that is printed has them.
 	Secrets *redact.Values
 
@@ -67,6 +77,16 @@ type App struct {
 	ConfigFile, LedgerFile string
 	// Sandbox is what the commands that run programs are allowed.
 	Sandbox Sandbox
+}
+
+// A Remote judges as [run.Run] does. opts have the ID of the run.
+type Remote func(ctx context.Context, p *controller.Prepared, opts controller.RunOptions, b Batch) ([]run.Outcome, error)
+
+// A Batch is what a Remote judges of a plan.
+type Batch struct {
+	Side   string // head or base
+	Config run.Config
+	Jobs   []run.Job
 }
 
 // ExitError ends the command with a code. A nil err says that everything was

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/testcase"
@@ -54,6 +57,39 @@ func CompleteWords(words []string) completer {
 		}
 		return within(words, begun), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// newest is how many runs are completed.
+const newest = 20
+
+// CompleteSides completes what two sides are named by: branches and tags, worktree, the
+// newest runs that the ledger keeps, and files.
+func (a *App) CompleteSides(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
+	words := []string{controller.Worktree, "HEAD"}
+	quiet := *a
+	quiet.Stderr = io.Discard
+	if into, err := cmd.Flags().GetString("dir"); err == nil {
+		quiet.Dir = a.Path(into)
+	}
+	// An error means that there is nothing to name.
+	_ = quiet.WithStored(ctx, quiet.WithRead, func(ctx context.Context, w *Workspace, store *ledger.Ledger) error {
+		refs, err := w.Repo.RefNames()
+		words = append(words, refs...)
+		if err != nil {
+			return err
+		}
+		runs, err := store.Runs(ctx, newest)
+		for _, r := range runs {
+			words = append(words, r.ID)
+		}
+		return err
+	})
+	return within(words, begun), cobra.ShellCompDirectiveDefault // files, too
 }
 
 // known are the names that the working tree has, each sorted.

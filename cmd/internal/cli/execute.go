@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"net/http"
 	"strconv"
@@ -13,7 +15,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/programs"
 	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
@@ -27,6 +31,9 @@ func (a *App) Execute(ctx context.Context, p *controller.Prepared, opts controll
 // into a folder; empty records nothing. It returns the report even where what was
 // recorded could not be written.
 func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, folder string, opts controller.RunOptions) (report *report.Report, unwritten error) {
+	ctx, span := a.step(ctx, "judge")
+	defer func() { span.End(unwritten) }()
+	span.Text("gavel.head", p.Head().Commit).Text("gavel.repository", opts.Repository).Int("gavel.pull_request", int64(opts.PullRequest))
 	transport := target.Transport()
 	defer transport.CloseIdleConnections()
 	programs, err := a.Programs(ctx)
@@ -34,11 +41,12 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 		return nil, err
 	}
 	defer func() { unwritten = errors.Join(unwritten, programs.Close()) }()
-	a.Secrets.Add(p.Secrets()...)
-	opts.Withhold = programs.Withhold(p, opts.Withhold)
-	host := controller.Host{Programs: programs.Judges, Breakers: a.Breakers}
-	opener := Opener{Programs: programs, Transport: transport, PullRequest: opts.PullRequest}
-	host.Open = func(t config.Target, c controller.Checkout) (target.Target, error) { return opener.open(ctx, a, t, c) }
+	host := a.Host(ctx, p, Opener{Programs: programs, Transport: transport, PullRequest: opts.PullRequest})
+	if a.Remote != nil && opts.Subject != nil {
+		a.remotely(&host, p, &opts)
+	} else {
+		opts.Withhold = programs.Withhold(p, opts.Withhold)
+	}
 	bar := terminal.NewBar(a.Stderr)
 	if opts.Observe == nil {
 		opts.Observe = func(p progress.Step) {
@@ -64,6 +72,33 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 	return report, err
 }
 
+// step is a step of the trace of ctx, and begins one where there is none. A CI system
+// that traces its jobs gives theirs in TRACEPARENT.
+func (a *App) step(ctx context.Context, name string) (context.Context, *tracing.Span) {
+	if tracing.Parent(ctx) != "" {
+		return tracing.Start(ctx, name)
+	}
+	return a.Tracer.Root(ctx, name, a.Env("TRACEPARENT"))
+}
+
+// Host is what carrying a plan out takes of this process.
+func (a *App) Host(ctx context.Context, p *controller.Prepared, o Opener) controller.Host {
+	a.Secrets.Add(p.Secrets()...)
+	return controller.Host{
+		Programs: o.Programs.Judges, Breakers: a.Breakers,
+		Open: func(t config.Target, c controller.Checkout) (target.Target, error) { return o.open(ctx, a, t, c) },
+	}
+}
+
+// remotely has other processes judge. This one opens no target and starts no program.
+func (a *App) remotely(host *controller.Host, p *controller.Prepared, opts *controller.RunOptions) {
+	opts.ID = cmp.Or(opts.ID, rand.Text())
+	host.Open = func(config.Target, controller.Checkout) (target.Target, error) { return nil, nil }
+	host.Judge = func(ctx context.Context, side string, cfg run.Config, jobs []run.Job) ([]run.Outcome, error) {
+		return a.Remote(ctx, p, *opts, Batch{side, cfg, jobs})
+	}
+}
+
 // An Opener opens targets for a checkout.
 type Opener struct {
 	// Programs runs those of the provider command, and Transport carries HTTP.
@@ -81,10 +116,10 @@ func (a *App) OpenTarget(ctx context.Context, o Opener, t config.Target, c contr
 }
 
 func (o Opener) open(ctx context.Context, a *App, t config.Target, c controller.Checkout) (target.Target, error) {
-	env := target.Env{Lookup: a.LookupEnv, Files: c.FS, Transport: o.Transport, Commit: o.Commit}
+	env := target.Env{Lookup: a.LookupEnv, Files: c.FS, Transport: traced(t, o.Transport), Commit: o.Commit}
 	if t.Provider == config.Command {
 		var err error
-		if env.Programs, env.Dir, err = o.Programs.In(ctx, c); err != nil {
+		if env.Programs, env.Dir, err = o.Programs.Box(ctx, c); err != nil {
 			return nil, err
 		}
 	}
@@ -94,8 +129,13 @@ func (o Opener) open(ctx context.Context, a *App, t config.Target, c controller.
 	if o.PullRequest != 0 {
 		env.PullRequest = strconv.Itoa(o.PullRequest)
 	}
-	if a.Open != nil {
-		return a.Open(t, env)
+	open := a.Open
+	if open == nil {
+		open = target.New
 	}
-	return target.New(t, env)
+	opened, err := open(t, env)
+	if err != nil || a.Tracer == nil {
+		return opened, err
+	}
+	return tracedTarget{opened, t}, nil
 }

@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 )
 
@@ -22,8 +25,22 @@ func (a *App) WithLedger(ctx context.Context, do Use) error {
 		if err != nil {
 			return err
 		}
-		return recovery.Use(ctx, ledger.Config{Path: path}, a.Note, func(book *ledger.Ledger) error { return do(ctx, w, book) })
+		return recovery.Use(ctx, ledger.Config{Path: path}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
 	})
+}
+
+// Anywhere is open, but outside of a repository it opens the ledger that is named by
+// --ledger or the environment, and do gets a nil Workspace.
+func (a *App) Anywhere(ctx context.Context, open func(context.Context, Use) error, do Use) error {
+	err := open(ctx, do)
+	path := cmp.Or(a.LedgerFile, a.Env(DatabaseVariable))
+	if !errors.Is(err, gitrepo.ErrNoRepository) || path == "" {
+		return err
+	}
+	if err := a.checkName(); err != nil {
+		return err
+	}
+	return recovery.Use(ctx, ledger.Config{Path: path}, a.Note, func(store *ledger.Ledger) error { return do(ctx, nil, store) })
 }
 
 // Within opens the repository.
@@ -43,7 +60,7 @@ func (a *App) WithRead(ctx context.Context, do Use) error {
 		if _, err := a.LedgerPath(ctx, w); err != nil && !recovery.IsUnwritable(err) {
 			return err
 		}
-		return recovery.Look(ctx, ledger.Config{Path: a.LedgerAt(w)}, a.Note, func(book *ledger.Ledger) error { return do(ctx, w, book) })
+		return recovery.Look(ctx, ledger.Config{Path: a.LedgerAt(w)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
 	})
 }
 
@@ -61,7 +78,7 @@ func (a *App) WithPlan(ctx context.Context, do Use) error {
 func (a *App) withNothing(ctx context.Context, why string, do Use) error {
 	a.Note(why)
 	return a.Within(func(w *Workspace) error {
-		return recovery.Without(ctx, func(book *ledger.Ledger) error { return do(ctx, w, book) })
+		return recovery.Without(ctx, func(store *ledger.Ledger) error { return do(ctx, w, store) })
 	})
 }
 
@@ -76,7 +93,7 @@ func (a *App) WithStored(ctx context.Context, open func(context.Context, Use) er
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(file); postgres.IsURL(file) || !errors.Is(err, fs.ErrNotExist) {
 		return open(ctx, do)
 	}
 	if a.LedgerFile != "" {

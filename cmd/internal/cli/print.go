@@ -34,7 +34,10 @@ func (a *App) Note(line string) { fmt.Fprintf(a.Stderr, "gavel: %s\n", line) }
 
 // Env is the value of an environment variable, empty where it is not set.
 func (a *App) Env(name string) string {
-	v, _ := a.LookupEnv(name)
+	v, ok := a.LookupEnv(name)
+	if !ok {
+		return ""
+	}
 	return v
 }
 

@@ -60,6 +60,6 @@ func (a *App) Programs(ctx context.Context) (*programs.Runner, error) {
 	return programs.New(ctx, programs.Config{
 		Give: "--sandbox-read PATH gives them to programs", Own: own,
 		Policy: policy, Less: "--sandbox partial runs them with what there is, --sandbox off without",
-		Tell: func(line string) { fmt.Fprintf(a.Stderr, "gavel: %s\n", line) },
+		Log: func(line string) { fmt.Fprintf(a.Stderr, "gavel: %s\n", line) },
 	}), nil
 }

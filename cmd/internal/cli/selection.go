@@ -11,6 +11,9 @@ type Selection struct {
 	picked.Selection
 	// Base is the ref to compare with.
 	Base string
+	// Since is a ref: only cases count that the change since then can have affected.
+	// It excludes Base.
+	Since string
 	// AffectedOnly says that the other cases need no row of their own.
 	AffectedOnly bool
 	// DueOnly says that only the cases that are judged need to be loaded.
@@ -24,6 +27,7 @@ type Selection struct {
 func (s *Selection) Bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.Base, "base", "", "compare with the merge base of this ref and HEAD, such as main (default: no comparison)")
+	f.StringVar(&s.Since, "since", "", "only cases that the change since the merge base of this ref and HEAD can have affected, such as main; unlike --base, nothing is compared or run there")
 	f.BoolVar(&s.All, "all", false, "with --base, take every selected case instead of only the affected ones; stored verdicts are reused (without --base this is the default)")
 	f.BoolVar(&s.Fresh, "fresh", false, "judge cases again although their verdicts are stored; an interrupted run continues")
 	f.IntVar(&s.Repeat, "repeat", 0, "judge every selected case with this many fresh samples instead of its iterations, at base too, such as 10; at most 1000 (default: its iterations, counting stored samples)")

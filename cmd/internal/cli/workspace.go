@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/snapshot"
@@ -56,7 +57,7 @@ func (a *App) ReadConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Prob
 	if !fs.ValidPath(a.ConfigFile) {
 		return nil, nil, false, UsageError("--config %s: name a file of the repository, relative to its root, such as ci/gavel.yaml", a.ConfigFile)
 	}
-	return configfile.Read(fsys, a.ConfigFile)
+	return configfile.Read(fsys, a.ConfigFile, a.LookupEnv)
 }
 
 // OwnConfig reads the configuration of the working tree. One that was asked for
@@ -116,12 +117,12 @@ func (a *App) Snapshot(ctx context.Context, w *Workspace, at controller.Checkout
 	if err != nil {
 		return nil, err
 	}
-	return stored.At(ctx, snapshot.State{Commit: at.Commit, FS: at.FS, Settings: at.Config.Settings()}, snapshot.Notes{})
+	return stored.Commit(ctx, snapshot.State{Commit: at.Commit, FS: at.FS, Settings: at.Config.Settings()}, snapshot.Notes{})
 }
 
-// At loads a commit as a state. If it has no usable configuration, the given
+// Checkout loads a commit as a state. If it has no usable configuration, the given
 // one is used.
-func (a *App) At(w *Workspace, commit string, otherwise *config.Config) (controller.Checkout, error) {
+func (a *App) Checkout(w *Workspace, commit string, otherwise *config.Config) (controller.Checkout, error) {
 	files, err := w.Repo.FS(commit)
 	if err != nil {
 		return controller.Checkout{}, err
@@ -138,19 +139,33 @@ func (a *App) At(w *Workspace, commit string, otherwise *config.Config) (control
 
 // Local plans the working tree against the merge base of the selection's base and
 // HEAD, or against nothing where it has none.
-func (a *App) Local(ctx context.Context, w *Workspace, book *ledger.Ledger, s Selection) (*controller.Prepared, error) {
+func (a *App) Local(ctx context.Context, w *Workspace, store *ledger.Ledger, s Selection) (*controller.Prepared, error) {
 	head, err := a.Worktree(w)
 	if err != nil {
 		return nil, err
 	}
 	s.Keys, s.Folder = a.Named(w, s.Keys)
 	req := controller.Request{
-		Head: head, ConfigFile: a.ConfigFile, Ledger: book, LookupEnv: a.LookupEnv,
+		Head: head, ConfigFile: a.ConfigFile, Ledger: store, LookupEnv: a.LookupEnv,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
+	}
+	if s.Since != "" && s.Base != "" {
+		return nil, UsageError("--since only selects cases, and --base also compares with it: give one of them")
 	}
 	chosen, err := s.Request(ctx, &req)
 	if err != nil {
 		return nil, err
+	}
+	if s.Since != "" {
+		affected, err := a.affectedSince(ctx, w, store, s)
+		if err != nil {
+			return nil, err
+		}
+		if named := req.Select; affected == nil {
+			s.Base = s.Since // which says that nothing is affected
+		} else {
+			req.Select = func(c *schema.CaseInfo) bool { return (named == nil || named(c)) && affected(c) }
+		}
 	}
 	req.Brief = s.Brief
 	if s.DueOnly {
@@ -163,7 +178,7 @@ func (a *App) Local(ctx context.Context, w *Workspace, book *ledger.Ledger, s Se
 		if err != nil {
 			return nil, err
 		}
-		state, err := a.At(w, base, head.Config)
+		state, err := a.Checkout(w, base, head.Config)
 		if err != nil {
 			return nil, err
 		}
@@ -236,17 +251,20 @@ func (a *App) OpenLedger(ctx context.Context, w *Workspace) (*ledger.Ledger, err
 	if err != nil {
 		return nil, err
 	}
-	book, err := recovery.Open(ctx, ledger.Config{Path: path})
-	if err == nil && book.Notice() != "" {
-		a.Note(book.Notice())
+	store, err := recovery.Open(ctx, ledger.Config{Path: path})
+	if err == nil && store.Notice() != "" {
+		a.Note(store.Notice())
 	}
-	return book, err
+	return store, err
 }
 
 // LedgerPath is where the ledger is: in the repository's own folder, unless
-// another file was named.
+// another file or a database was named. The error says what is wrong with the name.
 func (a *App) LedgerPath(ctx context.Context, w *Workspace) (string, error) {
-	if a.LedgerFile == "" {
+	if err := a.checkName(); err != nil {
+		return "", err
+	}
+	if a.LedgerFile == "" && a.Env(DatabaseVariable) == "" {
 		if _, err := ownfolder.Make(ctx, w.Repo); err != nil {
 			return "", err
 		}
@@ -254,11 +272,28 @@ func (a *App) LedgerPath(ctx context.Context, w *Workspace) (string, error) {
 	return a.LedgerAt(w), nil
 }
 
+// checkName says what is wrong with the name of a ledger.
+func (a *App) checkName() error {
+	url := a.Env(DatabaseVariable)
+	switch {
+	case postgres.IsURL(a.LedgerFile):
+		return UsageError("--ledger names a file; the address of a database has a password, so set %s to it instead", DatabaseVariable)
+	case a.LedgerFile == "" && url != "" && !postgres.IsURL(url):
+		return UsageError("%s is not the address of a PostgreSQL database; write postgres://user:password@host/name, or unset it to use a file", DatabaseVariable)
+	}
+	return nil
+}
+
 // UsualLedger is where the ledger of a repository is, unless --ledger says
 // otherwise.
 const UsualLedger = ownfolder.Name + "/ledger.db"
 
-// LedgerAt is the path of the ledger, whether it is there or not.
+// DatabaseVariable holds the address of a PostgreSQL database, which has the ledger in
+// place of a file. It has a password, so it comes from the environment alone.
+const DatabaseVariable = "GAVEL_DATABASE_URL"
+
+// LedgerAt is the path of the ledger, whether it is there or not, or the address of the
+// database that has it.
 func (a *App) LedgerAt(w *Workspace) string {
-	return cmp.Or(a.LedgerFile, filepath.Join(w.Repo.Root(), filepath.FromSlash(UsualLedger)))
+	return cmp.Or(a.LedgerFile, a.Env(DatabaseVariable), filepath.Join(w.Repo.Root(), filepath.FromSlash(UsualLedger)))
 }

@@ -29,14 +29,25 @@ func percent(live uint64) int {
 	return 12
 }
 
+// hoards reports whether much of the memory of a large heap is free and not given back
+// to the system. A later part of a command seldom has a use for all of it.
+func hoards(live, free uint64) bool {
+	const mib = 1 << 20
+	return live >= 100*mib && free >= 32*mib
+}
+
 // pace sets the percentage and looks again after the next collection.
 func pace(want, is int) {
 	if want != is {
 		debug.SetGCPercent(want)
 	}
 	runtime.SetFinalizer(new([16]byte), func(*[16]byte) {
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		metrics.Read(live)
-		pace(percent(live[0].Value.Uint64()), want)
+		seen := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
+		metrics.Read(seen)
+		live, free := seen[0].Value.Uint64(), seen[1].Value.Uint64()
+		if hoards(live, free) {
+			go debug.FreeOSMemory()
+		}
+		pace(percent(live), want)
 	})
 }

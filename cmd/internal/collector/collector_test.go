@@ -41,3 +41,17 @@ func current() int {
 	debug.SetGCPercent(is)
 	return is
 }
+
+// TestHoards: a small heap keeps what is free, since a command soon ends, and a large
+// one keeps a little.
+func TestHoards(t *testing.T) {
+	const mib = 1 << 20
+	for _, tt := range []struct {
+		live, free uint64
+		want       bool
+	}{{50 * mib, 200 * mib, false}, {300 * mib, 10 * mib, false}, {300 * mib, 60 * mib, true}} {
+		if got := hoards(tt.live, tt.free); got != tt.want {
+			t.Errorf("of %d MiB with %d free: %v", tt.live/mib, tt.free/mib, got)
+		}
+	}
+}

@@ -5,7 +5,13 @@
 // It judges 500 conversations once undisturbed and once with kills, by a server
 // that counts the calls. In the end every verdict has to be there and the same,
 // and no more calls may have been made twice than were in flight at the kills.
-// Then it kills gavel serve as often, which may not refuse what it was looking at.
+// Then it kills gavel serve as often, which may not refuse what it was looking at, and
+// as often each of the workers, the server and the database of a run that is spread
+// over two workers.
+//
+//	go run ./cmd/internal/crash -throughput
+//
+// kills nothing: it measures how much faster several workers judge than one.
 package main
 
 import (
@@ -46,6 +52,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("crash", flag.ContinueOnError)
 	flags.IntVar(&t.kills, "kills", 200, "how often gavel is killed")
 	flags.IntVar(&t.cases, "cases", 500, "how many conversations are judged")
+	throughput := flags.Bool("throughput", false, "measure 1, 2 and 4 workers against models that take 200 ms, and kill nothing")
 	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()), "what the moments are drawn from; printed, to repeat a run about as it was")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -56,51 +63,72 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	fmt.Fprintf(out, "%d conversations, %d kills, seed %d\n", t.cases, t.kills, *seed)
 	t.server = newServer()
 	defer t.server.Close()
 	if t.program, err = build(ctx, dir); err != nil {
 		return err
 	}
-	if err := t.compare(ctx, dir); err != nil {
-		return err
+	if *throughput {
+		return t.measure(ctx, dir)
 	}
-	return t.serve(ctx, dir)
-}
-
-func (t *trial) compare(ctx context.Context, dir string) error {
-	calm, err := newPlace(ctx, dir+"/calm", t)
+	fmt.Fprintf(out, "%d conversations, %d kills, seed %d\n", t.cases, t.kills, *seed)
+	want, err := t.compare(ctx, dir)
 	if err != nil {
 		return err
+	}
+	if err := t.serve(ctx, dir); err != nil {
+		return err
+	}
+	return t.spread(ctx, dir, want)
+}
+
+// compare returns the verdicts of a run that is not killed.
+func (t *trial) compare(ctx context.Context, dir string) (map[string]judged, error) {
+	calm, err := newPlace(ctx, dir+"/calm", t)
+	if err != nil {
+		return nil, err
 	}
 	start := time.Now()
 	want, err := calm.judge(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	calls := t.server.received()
 	fmt.Fprintf(t.out, "undisturbed: %d verdicts, %d calls, %.1f s\n", len(want), calls, time.Since(start).Seconds())
 	if len(want) != t.cases {
-		return fmt.Errorf("%d verdicts of %d cases", len(want), t.cases)
+		return nil, fmt.Errorf("%d verdicts of %d cases", len(want), t.cases)
 	}
 
 	rough, err := newPlace(ctx, dir+"/rough", t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	start = time.Now()
 	underway, most, err := rough.killed(ctx, calls)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	got, err := rough.judge(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	repeated := t.server.received() - calls - calls
 	fmt.Fprintf(t.out, "killed %d times: %d verdicts, %d calls, %.1f s\n", t.kills, len(got), calls+repeated, time.Since(start).Seconds())
-	fmt.Fprintf(t.out, "calls under way at the kills: %d, at most %d at once; calls made twice: %d\n", underway, most, repeated)
+	fmt.Fprintf(t.out, "calls in progress at the kills: %d, at most %d at once; calls made twice: %d\n", underway, most, repeated)
 	wrong := []error{rough.verify(ctx)}
+	wrong = append(wrong, differences(got, want)...)
+	if repeated > underway {
+		wrong = append(wrong, fmt.Errorf("%d calls were made twice, and only %d were in flight", repeated, underway))
+	}
+	// A conversation has at most one call in flight.
+	if most > 2*concurrency {
+		wrong = append(wrong, fmt.Errorf("a kill lost %d calls of %d conversations at once", most, 2*concurrency))
+	}
+	return want, errors.Join(wrong...)
+}
+
+// differences are the verdicts that are not those of a run that was not killed.
+func differences(got, want map[string]judged) (wrong []error) {
 	for key, v := range want {
 		if got[key] != v {
 			wrong = append(wrong, fmt.Errorf("%s is %+v, and undisturbed %+v", key, got[key], v))
@@ -109,12 +137,5 @@ func (t *trial) compare(ctx context.Context, dir string) error {
 	if len(got) != len(want) {
 		wrong = append(wrong, fmt.Errorf("%d verdicts, and undisturbed %d", len(got), len(want)))
 	}
-	if repeated > underway {
-		wrong = append(wrong, fmt.Errorf("%d calls were made twice, and only %d were in flight", repeated, underway))
-	}
-	// A conversation has at most one call in flight.
-	if most > 2*concurrency {
-		wrong = append(wrong, fmt.Errorf("a kill lost %d calls of %d conversations at once", most, 2*concurrency))
-	}
-	return errors.Join(wrong...)
+	return wrong
 }

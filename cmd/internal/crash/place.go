@@ -35,12 +35,13 @@ const conversation = `{
 }`
 
 // A place is a repository with its ledger.
-type place struct {
+type fixture struct {
 	*trial
 	dir string
+	env []string // besides that of this process
 }
 
-func newPlace(ctx context.Context, dir string, t *trial) (*place, error) {
+func newPlace(ctx context.Context, dir string, t *trial) (*fixture, error) {
 	write := func(name, text string) error {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -59,7 +60,7 @@ func newPlace(ctx context.Context, dir string, t *trial) (*place, error) {
 	if out, err := exec.CommandContext(ctx, "git", "init", "-q", dir).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("git init: %w: %s", err, out)
 	}
-	return &place{t, dir}, nil
+	return &fixture{trial: t, dir: dir}, nil
 }
 
 func build(ctx context.Context, dir string) (string, error) {
@@ -72,9 +73,9 @@ func build(ctx context.Context, dir string) (string, error) {
 }
 
 // command runs gavel here.
-func (p *place) command(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buffer) {
+func (p *fixture) command(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	cmd := exec.CommandContext(ctx, p.program, args...)
-	cmd.Dir = p.dir
+	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), p.env...)
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
 	return cmd, &problems
@@ -88,7 +89,7 @@ type judged struct {
 }
 
 // judge runs gavel to its end and gives the verdicts by key.
-func (p *place) judge(ctx context.Context) (map[string]judged, error) {
+func (p *fixture) judge(ctx context.Context) (map[string]judged, error) {
 	cmd, problems := p.command(ctx, "run", "--json")
 	out, err := cmd.Output()
 	var exit *exec.ExitError
@@ -127,7 +128,7 @@ func deref(s *string) string {
 
 // killed starts gavel as often as it is to be killed. It gives how many calls
 // were in flight then: those that were sent and are not in the journal.
-func (p *place) killed(ctx context.Context, calls int) (underway, most int, err error) {
+func (p *fixture) killed(ctx context.Context, calls int) (underway, most int, err error) {
 	before, kept := p.server.received(), 0
 	end := before + calls
 	for left := p.kills; left > 0; left-- {
@@ -151,7 +152,7 @@ func (p *place) killed(ctx context.Context, calls int) (underway, most int, err 
 
 // kill starts gavel and kills it soon after the server got so many requests, or
 // while it starts up.
-func (p *place) kill(ctx context.Context, at int) error {
+func (p *fixture) kill(ctx context.Context, at int) error {
 	pause := p.random.IntN(20)
 	if at <= p.server.received() {
 		pause = p.random.IntN(400)
@@ -182,7 +183,7 @@ func (p *place) kill(ctx context.Context, at int) error {
 }
 
 // verify has gavel look whether all that it stored follows from what it stored.
-func (p *place) verify(ctx context.Context) error {
+func (p *fixture) verify(ctx context.Context) error {
 	cmd, problems := p.command(ctx, "ledger", "verify")
 	out, err := cmd.Output()
 	if err != nil {
@@ -193,16 +194,16 @@ func (p *place) verify(ctx context.Context) error {
 }
 
 // journal counts the calls that are stored.
-func (p *place) journal(ctx context.Context) (_ int, err error) {
+func (p *fixture) journal(ctx context.Context) (_ int, err error) {
 	file := filepath.Join(p.dir, ".gavel", "ledger.db")
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return 0, nil // killed before it began
 	}
-	book, err := ledger.Open(ctx, ledger.Config{Path: file})
+	store, err := ledger.Open(ctx, ledger.Config{Path: file})
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, book.Close()) }()
-	counts, err := book.Counts(ctx)
+	defer func() { err = errors.Join(err, store.Close()) }()
+	counts, err := store.Counts(ctx)
 	return int(counts.Calls), err
 }

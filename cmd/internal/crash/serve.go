@@ -27,16 +27,8 @@ func (t *trial) serve(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	for _, args := range [][]string{{"checkout", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "conversations"}} {
-		cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "user.name=Gavel", "-c", "user.email=gavel@localhost"}, args...)...)
-		cmd.Dir = p.dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("git %s: %w: %s", args[0], err, out)
-		}
-	}
-	file := filepath.Join(dir, "server.yaml")
-	text := fmt.Sprintf("version: 1\nlisten: 127.0.0.1:0\ndata: %q\nrepositories: [{url: %q, branches: [main]}]\n", filepath.Join(dir, "data"), p.dir)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	file, err := p.served(ctx)
+	if err != nil {
 		return err
 	}
 	start := time.Now()
@@ -66,9 +58,23 @@ func (t *trial) serve(ctx context.Context, dir string) error {
 	return nil
 }
 
+// served commits what is there and returns the file of a server for it.
+func (p *fixture) served(ctx context.Context) (file string, err error) {
+	for _, args := range [][]string{{"checkout", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "conversations"}} {
+		cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "user.name=Gavel", "-c", "user.email=gavel@localhost"}, args...)...)
+		cmd.Dir = p.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("git %s: %w: %s", args[0], err, out)
+		}
+	}
+	file = p.dir + "-server.yaml"
+	text := fmt.Sprintf("version: 1\nlisten: 127.0.0.1:0\ndata: %q\nrepositories: [{url: %q, branches: [main]}]\n", p.dir+"-data", p.dir)
+	return file, os.WriteFile(file, []byte(text), 0o600)
+}
+
 // killServer starts a server and kills it soon after the agents got so many
 // requests, or when no more come.
-func (p *place) killServer(ctx context.Context, file string, log io.Writer, at int) error {
+func (p *fixture) killServer(ctx context.Context, file string, log io.Writer, at int) error {
 	cmd := exec.CommandContext(ctx, p.program, "serve", "--config", file)
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
@@ -92,7 +98,7 @@ func (p *place) killServer(ctx context.Context, file string, log io.Writer, at i
 }
 
 // settle lets a server judge the branch to its end.
-func (p *place) settle(ctx context.Context, file string, log io.Writer) error {
+func (p *fixture) settle(ctx context.Context, file string, log io.Writer) error {
 	cmd := exec.CommandContext(ctx, p.program, "serve", "--config", file)
 	judged := &watched{to: log, words: `"looked at"`, seen: make(chan struct{})}
 	cmd.Stderr = judged

@@ -10,22 +10,27 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // A server plays the agent, its user and the judge of every conversation, in
-// OpenAI's protocol. What it says follows from what it is asked.
+// OpenAI's protocol. Its replies depend only on the requests.
 type server struct {
 	*httptest.Server
+	// latency is how long a model takes.
+	latency time.Duration
 
 	mu    sync.Mutex
 	moved *sync.Cond
 	// begun counts the requests, busy those that are not answered. Both are
 	// guarded by mu.
 	begun, busy int
+	// senders are the keys that each request came with; guarded by mu.
+	senders map[string][]string
 }
 
 func newServer() *server {
-	s := &server{}
+	s := &server{senders: map[string][]string{}}
 	s.moved = sync.NewCond(&s.mu)
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
@@ -37,6 +42,33 @@ func (s *server) count(begun, busy int) {
 	s.begun += begun
 	s.busy += busy
 	s.moved.Broadcast()
+}
+
+// sent notes who sent a request.
+func (s *server) sent(body []byte, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.senders[string(body)] = append(s.senders[string(body)], key)
+}
+
+// repeated counts the requests that came more than once, by who sent them first.
+func (s *server) repeated() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]int{}
+	for _, keys := range s.senders {
+		for i := range keys[1:] {
+			out[keys[i]]++
+		}
+	}
+	return out
+}
+
+// forget begins to note senders again.
+func (s *server) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.senders)
 }
 
 // received is how many requests came, once all are answered.
@@ -87,8 +119,10 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // its sender was killed before it was sent
 	}
+	s.sent(body, r.Header.Get("Authorization"))
 	s.count(1, 1)
 	defer s.count(0, -1)
+	time.Sleep(s.latency)
 	if err := json.Unmarshal(body, &asked); err != nil || !order.Match(body) {
 		http.Error(w, "this is not a request", http.StatusBadRequest)
 		return

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/commits"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -46,13 +47,13 @@ func Create(ctx context.Context, dir string) error {
 
 // Plan plans a branch of the repository against another one, or against nothing
 // where base is empty. on says with what.
-func Plan(ctx context.Context, on controller.Commits, branch, base string) (*controller.Prepared, error) {
+func Plan(ctx context.Context, on commits.Sides, branch, base string) (*controller.Prepared, error) {
 	var err error
 	if on.Head, err = on.Repo.Resolve(ctx, branch); err != nil {
 		return nil, err
 	}
 	on.Base = base
-	return controller.PrepareCommits(ctx, on)
+	return commits.Prepare(ctx, on)
 }
 
 // Opening sums up what was judged on main, says why something was not, and

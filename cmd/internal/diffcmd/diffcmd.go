@@ -40,8 +40,8 @@ func New(a *cli.App) *cobra.Command {
 			if len(args) != 2 {
 				return cli.UsageError("diff takes two commits, runs or result files, such as gavel diff main HEAD")
 			}
-			use := func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
-				return diff(ctx, &command{a, w, book, f}, args)
+			use := func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+				return diff(ctx, &command{a, w, store, f}, args)
 			}
 			if f.confirm {
 				return a.WithLedger(cmd.Context(), use)
@@ -51,6 +51,7 @@ func New(a *cli.App) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&f.confirm, "confirm", false, "judge what is not stored, and measure cases that differ again until it is clear whether they do, improvements too")
 	cmd.Flags().StringVar(&f.markdown, "markdown", "", "also write the comparison as Markdown to this file, such as diff.md")
+	cmd.ValidArgsFunction = a.CompleteSides
 	a.Sandbox.Bind(cmd)
 	return cmd
 }
@@ -59,7 +60,7 @@ func New(a *cli.App) *cobra.Command {
 type command struct {
 	*cli.App
 	w     *cli.Workspace
-	book  *ledger.Ledger
+	store *ledger.Ledger
 	flags flags
 }
 
@@ -117,7 +118,7 @@ func (c *command) find(ctx context.Context, arg string) (side, error) {
 		}
 		return side{results: results}, nil
 	}
-	run, err := c.book.Run(ctx, arg)
+	run, err := c.store.Run(ctx, arg)
 	if err == nil && arg != "" {
 		results, err := decode(run)
 		return side{results: results, commit: run.Head}, err
@@ -218,7 +219,7 @@ func (c *command) known(ctx context.Context, prepared *controller.Prepared) (*re
 // request is that for a state, without a base.
 func (c *command) request(head controller.Checkout) controller.Request {
 	return controller.Request{
-		Head: head, ConfigFile: c.ConfigFile, Ledger: c.book, LookupEnv: c.LookupEnv,
+		Head: head, ConfigFile: c.ConfigFile, Ledger: c.store, LookupEnv: c.LookupEnv,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
 	}
 }
@@ -229,7 +230,7 @@ func (c *command) state(commit string) (controller.Checkout, error) {
 	if err != nil || commit == controller.Worktree {
 		return head, err
 	}
-	return c.At(c.w, commit, head.Config)
+	return c.Checkout(c.w, commit, head.Config)
 }
 
 // changed are the files that differ between two states.

@@ -21,7 +21,7 @@ type Loss struct {
 	// 0 for the whole file.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
-	// What it is, and why it is lost.
+	// The setting, and why it is lost.
 	What   string `json:"what"`
 	Reason string `json:"reason"`
 }

@@ -40,7 +40,7 @@ type trial struct {
 	program string
 	most    int64 // bytes of memory
 	patient time.Duration
-	place   *place
+	place   *fixture
 }
 
 // run parses the arguments and tries all.

@@ -23,7 +23,7 @@ roles: {judge: judge}
 )
 
 // A place is a repository with pull requests at a forge.
-type place struct {
+type fixture struct {
 	*stage
 	// forge is asked by jobs, and second by the server, which must not find what a
 	// job has written.
@@ -45,7 +45,7 @@ type head struct {
 }
 
 // newPlace makes the repository, with a blob of so many zeros for some heads.
-func newPlace(s *stage, blob int64) *place {
+func newPlace(s *stage, blob int64) *fixture {
 	p := begin(s, "origin")
 	// A repository with a large file in its history is accepted.
 	asset := gittest.Zeros(p, p.dir, 300<<20)
@@ -64,7 +64,7 @@ func newPlace(s *stage, blob int64) *place {
 const crowded = 47
 
 // newCrowd makes a repository with many definitions, to which a head adds one.
-func newCrowd(s *stage) *place {
+func newCrowd(s *stage) *fixture {
 	p := begin(s, "crowd")
 	many := gittest.Bomb{Levels: 3, Names: crowded, Extension: ".json", Blob: p.blob(definition)}
 	p.base = gittest.Graft(p, p.dir, p.base, "040000 tree "+many.Store(p, p.dir)+"\ttest_definitions/many")
@@ -76,7 +76,7 @@ func newCrowd(s *stage) *place {
 }
 
 // newBulk makes a repository to which a writer's head adds as many definitions.
-func newBulk(s *stage) *place {
+func newBulk(s *stage) *fixture {
 	p := begin(s, "bulk")
 	many := gittest.Bomb{Levels: 3, Names: crowded, Extension: ".json", Blob: p.blob(definition)}
 	p.add(head{name: fmt.Sprintf("%d definitions of a writer", crowded*crowded*crowded), writer: true},
@@ -86,8 +86,8 @@ func newBulk(s *stage) *place {
 }
 
 // begin makes a repository with one definition in a folder of the stage.
-func begin(s *stage, name string) *place {
-	p := &place{stage: s, forge: forgetest.New(s), second: forgetest.New(s), dir: filepath.Join(s.dir, name)}
+func begin(s *stage, name string) *fixture {
+	p := &fixture{stage: s, forge: forgetest.New(s), second: forgetest.New(s), dir: filepath.Join(s.dir, name)}
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
 		p.Fatal(err)
 	}
@@ -101,21 +101,21 @@ func begin(s *stage, name string) *place {
 }
 
 // open has the forges say where the repository can be cloned.
-func (p *place) open() {
+func (p *fixture) open() {
 	url := gittest.Backend(p, p.dir)
 	for _, forge := range p.forges() {
 		forge.CloneURL = url
 	}
 }
 
-func (p *place) forges() []*forgetest.Forge { return []*forgetest.Forge{p.forge, p.second} }
+func (p *fixture) forges() []*forgetest.Forge { return []*forgetest.Forge{p.forge, p.second} }
 
-func (p *place) blob(text string) string {
+func (p *fixture) blob(text string) string {
 	return gittest.Blob(p, p.dir, strings.NewReader(text))
 }
 
 // add makes a head that is as base but for some entries.
-func (p *place) add(h head, entries ...string) {
+func (p *fixture) add(h head, entries ...string) {
 	h.number, h.sha = len(p.heads)+1, p.base
 	for _, entry := range entries {
 		h.sha = gittest.Graft(p, p.dir, h.sha, entry)
@@ -132,7 +132,7 @@ func (p *place) add(h head, entries ...string) {
 }
 
 // bombs are heads of a few objects that represent endless paths.
-func (p *place) bombs() {
+func (p *fixture) bombs() {
 	empty := p.blob("{}")
 	bomb := func(levels, names int, extension string) string {
 		return "040000 tree " + gittest.Bomb{Levels: levels, Names: names, Extension: extension, Blob: empty}.Store(p, p.dir)
@@ -146,7 +146,7 @@ func (p *place) bombs() {
 
 // blobs are heads with one that is large once it is inflated, or once it is made
 // from the difference to another one.
-func (p *place) blobs(size int64) {
+func (p *fixture) blobs(size int64) {
 	large := "100644 blob " + gittest.Zeros(p, p.dir, size)
 	p.add(head{name: "a blob of zeros", job: true}, large+"\tassets/zeros.bin")
 	p.add(head{name: "a definition of zeros", words: fmt.Sprint("has ", size, " bytes")}, large+"\ttest_definitions/zeros.json")
@@ -158,7 +158,7 @@ func (p *place) blobs(size int64) {
 }
 
 // others are heads that take long to read.
-func (p *place) others() {
+func (p *fixture) others() {
 	pattern := strings.Repeat("**/*a*/", 30) + "*.json\n"
 	var lines strings.Builder
 	for i := range 2500 {

@@ -25,7 +25,7 @@ import (
 const hookSecret = "a-secret-of-the-webhook"
 
 // command prepares gavel to run in a folder.
-func (t *trial) command(ctx context.Context, at *place, dir string, args ...string) *exec.Cmd {
+func (t *trial) command(ctx context.Context, at *fixture, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, t.program, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GITHUB_API_URL="+at.forge.URL, "GITHUB_TOKEN="+forgetest.TokenUser, "HOOK="+hookSecret)
@@ -97,7 +97,7 @@ func (t *trial) bulk(ctx context.Context) error {
 
 // server has one gavel serve judge all heads of a place, while something is done
 // with its hooks.
-func (t *trial) server(ctx context.Context, at *place, what string, meanwhile func(ctx context.Context, hooks string) error) error {
+func (t *trial) server(ctx context.Context, at *fixture, what string, meanwhile func(ctx context.Context, hooks string) error) error {
 	file := at.dir + ".server.yaml"
 	text := fmt.Sprintf(`version: 1
 listen: 127.0.0.1:0
@@ -141,7 +141,7 @@ type siege struct {
 }
 
 // besiege waits until every head of a place has what it is due.
-func (t *trial) besiege(ctx context.Context, at *place, s siege) error {
+func (t *trial) besiege(ctx context.Context, at *fixture, s siege) error {
 	select {
 	case address := <-s.log.serving:
 		if err := s.meanwhile(ctx, "http://"+address+"/hooks"); err != nil {

@@ -29,12 +29,8 @@ const mostModels = 4
 
 // candidates are the ways that were found, the likeliest first.
 func candidates(found *survey.Survey) []candidate {
-	apis := slices.Clone(found.APIs)
-	for _, s := range found.Servers {
-		apis = append(apis, s.APIs...)
-	}
 	var out []candidate
-	for _, api := range apis {
+	for _, api := range found.Described() {
 		if api.URL == "" {
 			out = append(out, candidate{
 				agent: scaffold.Agent{Provider: config.OpenAI, BaseURL: api.BaseURL}, unfinished: true,

@@ -70,10 +70,8 @@ func Hear(ctx context.Context, flags Flags, found *survey.Survey, console *Conso
 	if err != nil {
 		return out, err
 	}
-	for _, way := range candidates(found) {
-		if agent.URL != "" && way.agent.URL == agent.URL {
-			agent.Ask, agent.Answer = way.agent.Ask, way.agent.Answer
-		}
+	if api, described := found.API(ctx, agent.URL); described {
+		agent.Ask, agent.Answer = api.Text()
 	}
 	out.Agent = agent
 	switch {

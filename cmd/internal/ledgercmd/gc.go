@@ -34,8 +34,8 @@ func (c command) gcCommand() *cobra.Command {
   gavel ledger gc --max-age 30d --dry-run`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.WithStored(cmd.Context(), c.WithLedger, func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
-				return c.gc(ctx, w, book, f)
+			return c.WithStored(cmd.Context(), c.WithLedger, func(ctx context.Context, w *cli.Workspace, l *ledger.Ledger) error {
+				return c.gc(ctx, w, l, f)
 			})
 		},
 	}
@@ -48,15 +48,15 @@ func (c command) gcCommand() *cobra.Command {
 	return cmd
 }
 
-func (c command) gc(ctx context.Context, w *cli.Workspace, book *ledger.Ledger, f gcFlags) error {
+func (c command) gc(ctx context.Context, w *cli.Workspace, l *ledger.Ledger, f gcFlags) error {
 	what, err := f.Collection(time.Now())
 	if err != nil {
 		return cli.UsageError("%w", err)
 	}
-	if what.Needed, err = c.needed(ctx, w, book, maintenance.Roots{Bases: f.bases, Closed: what.Closed}); err != nil {
+	if what.Needed, err = c.needed(ctx, w, l, maintenance.Roots{Bases: f.bases, Closed: what.Closed}); err != nil {
 		return err
 	}
-	out, err := maintenance.Collect(ctx, book, what)
+	out, err := maintenance.Collect(ctx, l, what)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (c command) gc(ctx context.Context, w *cli.Workspace, book *ledger.Ledger, 
 }
 
 // needed are the digests of what bases and open pull requests consist of.
-func (c command) needed(ctx context.Context, w *cli.Workspace, book *ledger.Ledger, roots maintenance.Roots) (_ []plan.Digests, err error) {
-	roots.Repo, roots.Ledger, roots.ConfigFile, roots.LookupEnv = w.Repo, book, c.ConfigFile, c.LookupEnv
+func (c command) needed(ctx context.Context, w *cli.Workspace, l *ledger.Ledger, roots maintenance.Roots) (_ []plan.Digests, err error) {
+	roots.Repo, roots.Ledger, roots.ConfigFile, roots.LookupEnv = w.Repo, l, c.ConfigFile, c.LookupEnv
 	if roots.Head, err = c.Worktree(w); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/controller/target/secret"
@@ -38,7 +39,7 @@ func New(app *cli.App) *cobra.Command {
 	add := func(name, short, example string, do cli.Use) {
 		cmd.AddCommand(&cobra.Command{
 			Use: name, Short: short, Example: example, Args: cli.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return c.WithStored(cmd.Context(), c.WithRead, do) },
+			RunE: func(cmd *cobra.Command, _ []string) error { return c.Anywhere(cmd.Context(), c.stored, do) },
 		})
 	}
 	add("verify", "Check the file, and that verdicts follow from their samples", `  gavel ledger verify
@@ -47,18 +48,29 @@ func New(app *cli.App) *cobra.Command {
   gavel ledger export | jq 'select(.type == "verdict") | .decision.result.verdict'`, c.exportLedger)
 	add("stats", "Count the entries, what was reused, and what that saved", `  gavel ledger stats
   gavel ledger stats --json | jq '.reuse_rate'`, c.ledgerStats)
-	cmd.AddCommand(c.gcCommand())
+	cmd.AddCommand(c.gcCommand(), c.migrateCommand(), c.copyCommand())
 	return cmd
 }
 
-func (c command) verifyLedger(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
+// stored reads the ledger of a repository, if it has one.
+func (c command) stored(ctx context.Context, do cli.Use) error {
+	return c.WithStored(ctx, c.WithRead, do)
+}
+
+// errNoDefinitions is why nothing is planned outside of a repository.
+var errNoDefinitions = errors.New("there is no repository with definitions here")
+
+func (c command) verifyLedger(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
 	// Without a plan, the rest is verified all the same.
 	redecide := ledger.Redecide(func(string, []verdict.Sample) (verdict.Result, bool) { return verdict.Result{}, false })
-	prepared, unplanned := c.Local(ctx, w, book, cli.Selection{})
-	if unplanned == nil {
-		redecide = prepared.Redecide
+	unplanned := errNoDefinitions
+	if w != nil {
+		var prepared *controller.Prepared
+		if prepared, unplanned = c.Local(ctx, w, store, cli.Selection{}); unplanned == nil {
+			redecide = prepared.Redecide
+		}
 	}
-	v, err := book.Verify(ctx, redecide)
+	v, err := store.Verify(ctx, redecide)
 	if err != nil {
 		return err
 	}
@@ -74,20 +86,23 @@ func (c command) verifyLedger(ctx context.Context, w *cli.Workspace, book *ledge
 	return nil
 }
 
-func (c command) exportLedger(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
+func (c command) exportLedger(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+	if w == nil { // nothing says which variables hold secrets
+		return cli.UsageError("ledger export needs a repository, whose gavel.yaml names the secrets that are left out; name one with -C")
+	}
 	if cfg, _, err := c.OwnConfig(w); err == nil {
-		c.Secrets.Add(secret.Of(slices.Collect(maps.Values(cfg.Targets)), c.LookupEnv)...)
+		c.Secrets.Add(secret.Values(slices.Collect(maps.Values(cfg.Targets)), c.LookupEnv)...)
 	}
 	out := bufio.NewWriter(c.Stdout)
-	err := book.Export(ctx, func(line json.RawMessage) error {
+	err := store.Export(ctx, func(line json.RawMessage) error {
 		_, err := out.WriteString(c.Secrets.Text(string(line)) + "\n")
 		return err
 	})
 	return errors.Join(err, out.Flush())
 }
 
-func (c command) ledgerStats(ctx context.Context, _ *cli.Workspace, book *ledger.Ledger) error {
-	totals, err := maintenance.Total(ctx, book)
+func (c command) ledgerStats(ctx context.Context, _ *cli.Workspace, store *ledger.Ledger) error {
+	totals, err := maintenance.Total(ctx, store)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 var plainTypes = map[string]string{"string": "text", "int": "whole number", "number": "number", "bool": "true or false", "_": "anything", "bytes": "bytes"}
 
 // valueOf writes in words what a field may be. A definition is a link to its
-// section. What has no words here is written as CUE.
+// section. A value without a wording of its own is written as CUE.
 func valueOf(value ast.Expr) string {
 	switch v := value.(type) {
 	case *ast.Ident:

@@ -1,11 +1,12 @@
-// Command picture draws a comment as a forge shows it. It reads Markdown on stdin,
-// or with -demo takes the comment of gavel demo, and writes a page, or with -png
-// pictures of it in both themes. Those of the README are made by
+// Command picture draws what people see of Gavel. It reads a comment as Markdown on
+// stdin and writes a page that shows it as a forge does, or with -png pictures of it
+// in both themes. The pictures of the README are made by
 //
-//	go run ./cmd/internal/picture -demo -png .github/comment
+//	go run ./cmd/internal/picture -readme
 //
-// The pictures need Chromium and a font with emoji, in Debian chromium and
-// fonts-noto-color-emoji.
+// from the comment of gavel demo in examples/mixed and from the frames that the
+// tests of the screen store. Pictures of comments need Chromium and a font with emoji,
+// in Debian chromium and fonts-noto-color-emoji.
 package main
 
 import (
@@ -27,39 +28,60 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 )
 
+// Sources and folder of the pictures in the README.
+const (
+	readmeComment = "examples/mixed/COMMENT.md"
+	readmeFrame   = "reporters/screen/testdata/colors_%s.txt"
+	commentFile   = ".github/comment"
+	terminalFile  = ".github/watch"
+)
+
+var themes = []string{"light", "dark"}
+
 func main() {
 	name := flag.String("png", "", "write NAME-light.png and NAME-dark.png instead of the page")
 	width := flag.Int("width", 920, "width of the pictures in pixels")
-	height := flag.Int("height", 1240, "height of the pictures in pixels")
-	demo := flag.Bool("demo", false, "take the comment of gavel demo instead of stdin")
+	readme := flag.Bool("readme", false, "draw the pictures of the README, in the folder of the repository")
 	flag.Parse()
-	read := func() ([]byte, error) { return io.ReadAll(os.Stdin) }
-	if *demo {
-		read = demoComment
+	draw := func() error { return comment(os.Stdin, *name, *width) }
+	if *readme {
+		draw = func() error { return ofReadme(*width) }
 	}
-	if err := draw(read, *name, *width, *height); err != nil {
+	if err := draw(); err != nil {
 		fmt.Fprintln(os.Stderr, "picture:", err)
 		os.Exit(1)
 	}
 }
 
-// comment is the line of gavel demo that says where its comment is.
-var comment = regexp.MustCompile(`(?m)^comment +(\S+)$`)
-
-func demoComment() ([]byte, error) {
-	out, err := exec.Command("go", "run", "./cmd/gavel", "demo").Output()
+// ofReadme draws the comment and the terminal in both themes.
+func ofReadme(width int) error {
+	markdown, err := os.Open(readmeComment)
 	if err != nil {
-		return nil, fmt.Errorf("gavel demo: %w", err)
+		return err
 	}
-	found := comment.FindSubmatch(out)
-	if found == nil {
-		return nil, errors.New("gavel demo does not say where its comment is")
+	defer markdown.Close()
+	if err := comment(markdown, commentFile, width); err != nil {
+		return err
 	}
-	return os.ReadFile(string(found[1]))
+	for _, theme := range themes {
+		frame, err := os.ReadFile(fmt.Sprintf(readmeFrame, theme))
+		if err != nil {
+			return err
+		}
+		drawn, err := terminal(string(frame), theme)
+		if err == nil {
+			err = os.WriteFile(fmt.Sprintf("%s-%s.svg", terminalFile, theme), drawn, 0o644) //nolint:gosec // a file of the repository
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func draw(read func() ([]byte, error), name string, width, height int) error {
-	text, err := read()
+// comment draws Markdown: a page on stdout, or pictures with this name.
+func comment(markdown io.Reader, name string, width int) error {
+	text, err := io.ReadAll(markdown)
 	if err != nil {
 		return err
 	}
@@ -70,10 +92,10 @@ func draw(read func() ([]byte, error), name string, width, height int) error {
 		}
 		return err
 	}
-	for _, theme := range []string{"light", "dark"} {
+	for _, theme := range themes {
 		page, err := render(text, theme)
 		if err == nil {
-			err = photograph(page, fmt.Sprintf("%s-%s.png", name, theme), width, height)
+			err = photograph(page, fmt.Sprintf("%s-%s.png", name, theme), width)
 		}
 		if err != nil {
 			return err
@@ -107,8 +129,11 @@ func render(text []byte, theme string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// photograph has Chromium draw a page into a file.
-func photograph(page []byte, file string, width, height int) error {
+// tallest is the height of a page before the empty rows at its end are cut off.
+const tallest = 6000
+
+// photograph has Chromium draw a page into a file, which names the page that it shows.
+func photograph(page []byte, file string, width int) error {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
 		return errors.New("chromium is not installed; leave -png out and open the page in a browser")
@@ -118,17 +143,21 @@ func photograph(page []byte, file string, width, height int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	source := filepath.Join(dir, "page.html")
+	source, shot := filepath.Join(dir, "page.html"), filepath.Join(dir, "page.png")
 	if err := os.WriteFile(source, page, 0o600); err != nil {
 		return err
 	}
-	if file, err = filepath.Abs(file); err != nil {
-		return err
-	}
 	out, err := exec.Command(browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--user-data-dir="+dir, //nolint:gosec // a fixed program
-		fmt.Sprintf("--window-size=%d,%d", width, height), "--screenshot="+file, "file://"+source).CombinedOutput()
+		fmt.Sprintf("--window-size=%d,%d", width, tallest), "--screenshot="+shot, "file://"+source).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("chromium: %w\n%s", err, out)
 	}
-	return nil
+	drawn, err := os.ReadFile(shot)
+	if err != nil {
+		return err
+	}
+	if drawn, err = cropped(drawn); err != nil {
+		return err
+	}
+	return os.WriteFile(file, stamped(drawn, page), 0o644) //nolint:gosec // a file of the repository
 }

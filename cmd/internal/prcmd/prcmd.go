@@ -13,15 +13,20 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/duration"
+	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/ci"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/retry"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/importer"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/reporters/artifact"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -37,6 +42,7 @@ type prFlags struct {
 	patience time.Duration
 	programs string
 	bots     string
+	html     string
 }
 
 // A command is pr with what all commands share.
@@ -69,6 +75,7 @@ func New(app *cli.App) *cobra.Command {
 	duration.Var(flags, &f.patience, "forge-timeout", "how long to retry while the forge does not answer or accept the report, such as 20m")
 	flags.StringVar(&f.programs, "programs", review.ProgramsWriters, "which programs of a head run: those of people who may write (writers), only those of approved heads (approved), only unchanged ones (base-only) or none (never)")
 	flags.StringVar(&f.bots, "bots", "", "ids of bots that are treated as people who may write, such as 41898282,29139614")
+	flags.StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html, and have the comment link to the artifacts of the job")
 	flags.BoolVar(&f.cacheKeys, "cache-keys", false, "only print the cache names of the ledgers of the event, one per line")
 	return cmd
 }
@@ -119,6 +126,9 @@ func (c command) prLedger(ctx context.Context, w *cli.Workspace, base string) (c
 	if cfg.Path, err = c.LedgerPath(ctx, w); err != nil {
 		return cfg, err
 	}
+	if postgres.IsURL(cfg.Path) {
+		return cfg, nil // what base knows is in the same database
+	}
 	if cfg.Notice, err = recovery.Heal(ctx, cfg); err != nil {
 		return cfg, err
 	}
@@ -147,14 +157,21 @@ func (c command) pullRequest(ctx context.Context, f prFlags) error {
 	}
 	defer here.Close()
 	w := &cli.Workspace{Repo: here}
+	page := artifact.Named(c.Path, artifact.HTML(f.html, nil))
+	if err := artifact.Check(page...); err != nil {
+		return cli.UsageError("%w", err)
+	}
 	client, err := c.client()
 	if err != nil {
 		return err
 	}
 	event.Number = max(event.Number, f.number)
-	jobOn := func(book *ledger.Ledger) *ci.Job {
-		cfg := c.reviewing(here, book, client, repo)
+	jobOn := func(store *ledger.Ledger) *ci.Job {
+		cfg := c.reviewing(here, store, client, repo)
 		cfg.Retry, cfg.Programs, cfg.Bots = c.retry(f), f.programs, bots
+		if f.html != "" {
+			cfg.ReportURL = ci.Environment(c.Env).ReportURL(repo)
+		}
 		return &ci.Job{Review: cfg, Output: c.Env("GITHUB_OUTPUT"), Redact: c.Secrets.Text}
 	}
 	// The ledger comes before anything is fetched, since a folder that the
@@ -163,9 +180,11 @@ func (c command) pullRequest(ctx context.Context, f prFlags) error {
 	var result ci.Result
 	opened := false
 	if err == nil {
-		err = recovery.Use(ctx, where, c.Note, func(book *ledger.Ledger) (err error) {
+		err = recovery.Use(ctx, where, c.Note, func(store *ledger.Ledger) (err error) {
 			opened = true
-			result, err = jobOn(book).Judge(ctx, event)
+			if result, err = jobOn(store).Judge(ctx, event); err == nil {
+				c.writePage(context.WithoutCancel(ctx), store, result.Report, f.html)
+			}
 			return err
 		})
 	}
@@ -185,10 +204,28 @@ func (c command) pullRequest(ctx context.Context, f prFlags) error {
 	return cli.ErrInterrupted
 }
 
+// writePage writes the report as a page and hands its path to the next steps of the
+// job. A page that cannot be written changes no verdict.
+func (c command) writePage(ctx context.Context, store *ledger.Ledger, r *report.Report, file string) {
+	if file == "" || r == nil {
+		return
+	}
+	page := artifact.Named(c.Path, artifact.HTML(file, func() (casehistory.History, error) {
+		return maintenance.Histories(ctx, store, casehistory.UsualRuns, nil)
+	}))
+	err := artifact.Write(r, page...)
+	if err == nil {
+		err = ci.HandOn(c.Env("GITHUB_OUTPUT"), "report", page[0].Path)
+	}
+	if err != nil {
+		c.Note(err.Error())
+	}
+}
+
 // retry says how long a forge that is away is waited for: nobody comes back to
 // what a job leaves undone.
 func (c command) retry(f prFlags) retry.Config {
-	return retry.Config{For: f.patience, Now: c.Now, Wait: c.Wait, Tell: func(err error, wait time.Duration) {
+	return retry.Config{For: f.patience, Now: c.Now, Wait: c.Wait, Log: func(err error, wait time.Duration) {
 		c.Note(fmt.Sprintf("the forge is asked again in %v: %v", wait.Round(time.Second), err))
 	}}
 }
@@ -224,10 +261,10 @@ func (c command) client() (*forge.Client, error) {
 }
 
 // reviewing says how what is in a repository is reviewed.
-func (c command) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client *forge.Client, repo forge.Repo) review.Config {
+func (c command) reviewing(here *gitrepo.Repository, store *ledger.Ledger, client *forge.Client, repo forge.Repo) review.Config {
 	job := ci.Environment(c.Env)
 	return review.Config{
-		Client: client, Repository: repo, Ledger: book, ConfigFile: c.ConfigFile, LookupEnv: c.LookupEnv,
+		Client: client, Repository: repo, Ledger: store, ConfigFile: c.ConfigFile, LookupEnv: c.LookupEnv,
 		// A job's shallow checkout does not have the history of both sides.
 		Fetch: func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 			return here.Fetch(ctx, gitrepo.Source{
@@ -236,7 +273,7 @@ func (c command) reviewing(here *gitrepo.Repository, book *ledger.Ledger, client
 			})
 		},
 		Execute: c.Execute, Complete: true,
-		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Tell: c.Note, After: c.After,
+		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Log: c.Note, After: c.After,
 		Hint: "A job that starts for comments follows them. Without such a job, rerun this one: it reads them too.",
 	}
 }

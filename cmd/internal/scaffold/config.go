@@ -130,9 +130,12 @@ func httpText(a Agent) string {
 		contract = "  # Your agent.\n"
 		form = fmt.Sprintf(`    # What it takes: {{message}} is the user's last message, {{messages}} all of them.
     body: {%s: "{{message}}"}
-    # Where its text is in the reply.
-    reply: $.%s
-`, quoted(a.Ask), a.Answer)
+`, quoted(a.Ask))
+		if a.Answer == "" {
+			form += "    # Where its text is in the reply, which gavel try agent shows.\n    # reply: $.answer\n"
+		} else {
+			form += "    # Where its text is in the reply.\n    reply: $." + a.Answer + "\n"
+		}
 	}
 	return fmt.Sprintf(`%s  agent:
     provider: http

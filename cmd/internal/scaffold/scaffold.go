@@ -32,8 +32,8 @@ type File struct {
 type Agent struct {
 	Provider string
 	// URL is that of an http agent. Ask is the field of its request with the user's
-	// message, and Answer the one of its reply with the text; both are empty where it
-	// speaks Gavel's contract.
+	// message, and Answer the path of the one of its reply with the text. Both are empty
+	// where it speaks Gavel's contract, and Answer where it is not known.
 	URL, Ask, Answer string
 	// Argv starts a command.
 	Argv []string

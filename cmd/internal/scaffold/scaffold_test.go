@@ -43,7 +43,7 @@ func TestFilesAreStrictlyValid(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				needs := requirement.Of(fsys, "gavel.yaml", cfg, func(string) (string, bool) { return "set", true })
+				needs := requirement.Find(fsys, "gavel.yaml", cfg, func(string) (string, bool) { return "set", true })
 				for _, p := range slices.Concat(problems, found.Problems(), needs.Validation(found, problems)) {
 					t.Errorf("what was written has a problem, want none: %s:%d:%d: %s: %s", p.File, p.Line, p.Column, p.Message, p.Hint)
 				}

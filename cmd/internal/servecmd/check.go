@@ -21,7 +21,7 @@ type checked struct {
 }
 
 // check tries what the server will do, as far as nothing is written, and says
-// of each thing whether it works. Whatever is missing, the rest is tried.
+// of each thing whether it works. It goes on after a failed check.
 func (s *serving) check(ctx context.Context) error {
 	all := []checked{}
 	say := func(repository string, f serve.Finding) {

@@ -1,12 +1,14 @@
 package servecmd
 
 import (
+	"context"
 	"net/http"
 	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/controller/tracing"
 )
 
 // handler answers deliveries and those who watch over the server.
@@ -21,9 +23,12 @@ func (s *serving) handler() (http.Handler, error) {
 	if cfg.Webhook.Secrets, err = s.operator.WebhookSecrets(); err != nil {
 		return nil, cli.UsageError("%w", err)
 	}
-	cfg.Webhook.Take = func(h forge.Hint) error { return s.server.Load().Enqueue(h) }
+	cfg.Webhook.Take = s.take
 	cfg.Webhook.Ignored = func(delivery, event string, why error) {
 		s.log.Info().Str("delivery", delivery).Str("event", event).AnErr("err", why).Msg("ignored a delivery")
+	}
+	if cfg.Pages, err = s.pages(file); err != nil {
+		return nil, err
 	}
 	handler, err := serve.NewHandler(cfg)
 	if err != nil {
@@ -33,6 +38,16 @@ func (s *serving) handler() (http.Handler, error) {
 }
 
 // observer logs and counts; it calls looked after every look.
+// take makes due what a delivery names. A trace begins with it.
+func (s *serving) take(h forge.Hint) error {
+	ctx, span := s.Tracer.Root(context.Background(), "webhook", "")
+	span.Of(tracing.Server).Text("gavel.event", h.Event).Text("gavel.delivery", h.Delivery)
+	h.Trace = tracing.Parent(ctx)
+	err := s.server.Load().Enqueue(h)
+	span.End(err)
+	return err
+}
+
 func (s *serving) observer(looked func(error)) serve.Observer {
 	return serve.Observer{
 		Done: func(key serve.Key, took time.Duration, err error) {

@@ -3,7 +3,9 @@
 package servecmd
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -20,8 +22,9 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
-	"github.com/gavel-evals/gavel/controller/progress"
+	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/metrics"
@@ -31,8 +34,8 @@ import (
 
 // New returns the command serve.
 func New(app *cli.App) *cobra.Command {
-	var file string
-	var check bool
+	var file, database string
+	var check, here bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Keep every pull request of some repositories judged",
@@ -44,6 +47,7 @@ func New(app *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			s.database, s.here = database, here
 			if check {
 				return s.check(cmd.Context())
 			}
@@ -51,6 +55,8 @@ func New(app *cli.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&file, "config", "gavel-server.yaml", "the operator's file, such as /etc/gavel/gavel-server.yaml")
+	cmd.Flags().StringVar(&database, "database-url", "", "PostgreSQL database in place of the ledger's file, such as postgres://gavel@db/gavel; with a password in it, set "+cli.DatabaseVariable+" instead, since other users of the machine see flags")
+	cmd.Flags().BoolVar(&here, "judge", false, "judge in this process with a database too; without it, gavel worker processes judge what a server with a database plans")
 	cmd.Flags().BoolVar(&check, "check", false, "verify the file, the credentials and their permissions, then exit")
 	return cmd
 }
@@ -59,6 +65,12 @@ func New(app *cli.App) *cobra.Command {
 type serving struct {
 	*cli.App
 	path string // of the operator's file
+	// database is the address of the database that has the ledger; empty for a file.
+	database string
+	// here says that this process judges with a database too. Otherwise workers do, by
+	// remote.
+	here   bool
+	remote cli.Remote
 	// now is what is in force of it.
 	now      atomic.Pointer[setting]
 	operator *operator.Operator
@@ -66,6 +78,10 @@ type serving struct {
 	metrics  *metrics.Metrics
 	server   atomic.Pointer[serve.Server]
 	hook     atomic.Pointer[http.Handler]
+	store    atomic.Pointer[ledger.Ledger]
+	board    board.Board
+	// sessions signs what browsers keep while the process runs.
+	sessions []byte
 	// looked is the file as it was at the last look; of the goroutine that reloads.
 	looked []byte
 }
@@ -92,7 +108,8 @@ func newServing(a *cli.App, file string) (*serving, error) {
 	if now == nil {
 		return nil, cli.UsageError("%s is invalid", file)
 	}
-	s := &serving{App: a, path: file}
+	s := &serving{App: a, path: file, sessions: make([]byte, 32)}
+	_, _ = rand.Read(s.sessions) // it never fails
 	s.now.Store(now)
 	s.looked = data
 	s.metrics = metrics.New(func() (int, int) { return s.server.Load().Depth() })
@@ -127,9 +144,18 @@ func (s *serving) redact(text string) string { return s.Secrets.Text(s.operator.
 
 // run serves until ctx is cancelled.
 func (s *serving) run(ctx context.Context) error {
-	repos, err := s.operator.Repositories()
-	if err != nil {
-		return cli.UsageError("%w", err)
+	switch url := cmp.Or(s.database, s.Env(cli.DatabaseVariable)); {
+	case url == "":
+	case !postgres.IsURL(url):
+		return cli.UsageError("--database-url is not the address of a PostgreSQL database; write postgres://user:password@host/name, or leave it out to use the ledger's file")
+	default:
+		s.database = url
+		end, err := s.queued(ctx)
+		if err != nil {
+			return err
+		}
+		defer end()
+		return s.lead(ctx)
 	}
 	file := s.now.Load().file
 	release, err := serve.Lock(file.Ledger)
@@ -137,19 +163,33 @@ func (s *serving) run(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	where := ledger.Config{Path: file.Ledger}
-	book, err := recovery.Open(ctx, where)
+	return s.keep(ctx, ledger.Config{Path: file.Ledger})
+}
+
+// keep serves with a ledger until ctx is cancelled.
+func (s *serving) keep(ctx context.Context, where ledger.Config) error {
+	repos, err := s.operator.Repositories()
+	if err != nil {
+		return cli.UsageError("%w", err)
+	}
+	var store *ledger.Ledger
+	open := func() (err error) { store, err = recovery.Open(ctx, where); return err }
+	if s.database == "" {
+		err = open()
+	} else {
+		err = postgres.Patiently(ctx, patience, open)
+	}
 	for err == nil {
-		if book.Notice() != "" {
-			s.log.Error().Msg(book.Notice())
+		if store.Notice() != "" {
+			s.log.Error().Msg(store.Notice())
 		}
-		broken, failed := s.round(ctx, repos, book)
+		broken, failed := s.round(ctx, repos, store)
 		if broken == nil {
-			return errors.Join(failed, book.Close())
+			return errors.Join(failed, store.Close())
 		}
 		s.log.Error().AnErr("err", broken).Msg("the ledger is broken; the next one takes its place")
 		if repos, err = s.operator.Repositories(); err == nil {
-			book, err = recovery.Renew(ctx, where, book, broken)
+			store, err = recovery.Renew(ctx, where, store, broken)
 		}
 	}
 	// No later server settles what an earlier one left open.
@@ -159,19 +199,19 @@ func (s *serving) run(ctx context.Context) error {
 func (s *serving) config(repos []*serve.Repository) serve.Config {
 	start := s.operator.File // see config.Server.UntilRestart
 	return serve.Config{
-		Repositories: repos, Policy: policyOf(s.now.Load().file), Dir: start.Data, Poll: start.Poll, Execute: s.execute, LookupEnv: s.LookupEnv,
+		Repositories: repos, Policy: policyOf(s.now.Load().file), Dir: start.Data, Poll: start.Poll, Execute: s.execute, LookupEnv: s.LookupEnv, Tracer: s.Tracer,
 		Redact: s.redact, Trial: s.judgeApart,
 	}
 }
 
 // round serves with one ledger, until it turns out to be broken.
-func (s *serving) round(ctx context.Context, repos []*serve.Repository, book *ledger.Ledger) (broken, err error) {
+func (s *serving) round(ctx context.Context, repos []*serve.Repository, store *ledger.Ledger) (broken, err error) {
 	cfg := s.config(repos)
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	cfg.Ledger, cfg.Observer = book, s.observer(func(err error) {
+	cfg.Ledger, cfg.Observer = store, s.observer(func(err error) {
 		if err == nil {
-			err = book.Vanished()
+			err = store.Vanished()
 		}
 		if recovery.IsBroken(err) {
 			end(err)
@@ -185,6 +225,7 @@ func (s *serving) round(ctx context.Context, repos []*serve.Repository, book *le
 		return nil, err
 	}
 	s.server.Store(server)
+	s.store.Store(store)
 	handler, err := s.handler()
 	if err != nil {
 		return nil, err
@@ -214,11 +255,15 @@ func policyOf(file *config.Server) serve.Policy {
 // execute carries a plan out within what the operator allows.
 func (s *serving) execute(ctx context.Context, p *controller.Prepared, opts controller.RunOptions) (*report.Report, error) {
 	now := s.now.Load()
-	opts.Observe = func(progress.Step) {} // several runs would draw over one another
+	step, end := s.board.Track(p.Head().Commit) // several runs would draw over one another
+	defer end()
+	opts.Observe = step
 	// The accounts of a day are by repository: each gets an equal share, so that
 	// all together stay within the operator's budget.
 	budget := p.Head().Config.Budget
 	budget.Day = budget.Day.Within(now.file.Budget, len(now.file.Repositories))
 	p.SetBudget(budget)
-	return now.app.Execute(ctx, p, opts)
+	app := *now.app
+	app.Remote = s.remote
+	return app.Execute(ctx, p, opts)
 }

@@ -18,11 +18,15 @@ import (
 type servingHost struct {
 	Dir, File string
 	Data      []byte
+	Judge     bool // in its own process
 }
 
 // judgeApart has a child judge a commit as this server would.
 func (s *serving) judgeApart(ctx context.Context, job trial.Job, fetched func()) (outcome trial.Outcome, err error) {
-	if job.Host, err = json.Marshal(servingHost{s.Dir, s.path, s.now.Load().data}); err != nil {
+	if s.database != "" {
+		job.Ledger = s.database // goes over a pipe, as the token does
+	}
+	if job.Host, err = json.Marshal(servingHost{s.Dir, s.path, s.now.Load().data, s.here}); err != nil {
 		return trial.Outcome{}, fmt.Errorf("judge %.12s in a child: %w", job.Subject.Head, err)
 	}
 	return trial.Run(ctx, job, fetched)
@@ -43,7 +47,12 @@ func JudgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run stri
 	if now == nil {
 		return "", fmt.Errorf("%s is invalid: %v", host.File, problems)
 	}
-	s := &serving{App: a, path: host.File}
+	s := &serving{App: a, path: host.File, database: job.Ledger, here: host.Judge}
 	s.now.Store(now)
+	end, err := s.queued(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
 	return trial.Examine(ctx, job, s.execute, steps)
 }

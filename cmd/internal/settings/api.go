@@ -12,9 +12,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 )
 
-// OpenAPI describes the requests that [Store.Routes] answers.
+// OpenAPI describes the requests of all pages: those that [Store.Routes] answers, those of
+// the dashboard and those of a server.
 //
 //go:embed openapi.json
 var OpenAPI []byte
@@ -38,12 +41,21 @@ func (s *Store) routes() []route {
 		{"POST", "/api/settings/import", s.postImport},
 		{"GET", "/api/settings/levels/{domain}/{level}", s.getLevel},
 		{"PUT", "/api/settings/levels/{domain}/{level}", s.putLevel},
+		{"GET", "/api/settings/levels", s.getLevels},
+		{"DELETE", "/api/settings/levels/{domain}/{level}", s.deleteLevel},
+		{"POST", "/api/settings/levels/{domain}/{level}/move", s.moveLevel},
 		{"POST", "/api/settings/tests/{id}/move", s.move},
 		{"GET", "/api/test-cases", s.testCases},
 		{"GET", "/api/test-cases/{id}", s.testCase},
+		{"POST", "/api/test-cases", s.postTestCase},
+		{"PUT", "/api/test-cases/{id}", s.putTestCase},
+		{"DELETE", "/api/test-cases/{id}", s.deleteTestCase},
 		{"GET", "/api/openapi.json", func(context.Context, *http.Request) (any, error) { return json.RawMessage(OpenAPI), nil }},
 	}
 	for kind, name := range plural {
+		if kind != kindTest {
+			out = append(out, route{"POST", "/api/settings/" + name + "/{id}/move", func(ctx context.Context, r *http.Request) (any, error) { return s.moveNamed(ctx, kind, r) }})
+		}
 		one := "/api/settings/" + name + "/{id}"
 		out = append(out,
 			route{"GET", "/api/settings/" + name, func(ctx context.Context, r *http.Request) (any, error) { return s.getAll(ctx, kind, r) }},
@@ -61,6 +73,16 @@ func (s *Store) routes() []route {
 			}},
 		)
 	}
+	return out
+}
+
+// Requests are the methods and paths that [Store.Routes] adds, in order.
+func Requests() []string {
+	var out []string
+	for _, r := range new(Store).routes() {
+		out = append(out, r.method+" "+r.path)
+	}
+	slices.Sort(out)
 	return out
 }
 
@@ -146,7 +168,7 @@ func addLevels(doc map[string]any, entries []Entry, domain string) {
 			level["test_count"] = count + 1
 			total++
 		case e.Kind == kindLevel:
-			at(e.Level)["has_system_prompt"] = text(e.Fields["system_prompt"]) != ""
+			at(e.Level)["has_system_prompt"] = object.Text(e.Fields["system_prompt"]) != ""
 		}
 	}
 	doc["levels"], doc["total_tests"] = levels, total
@@ -154,11 +176,11 @@ func addLevels(doc map[string]any, entries []Entry, domain string) {
 
 // levelOf is the level that a path names.
 func (s *Store) levelOf(ctx context.Context, r *http.Request) (Entry, error) {
-	number, err := strconv.Atoi(r.PathValue("level"))
-	if err != nil || number < 1 || number > 9999 {
-		return Entry{}, refuse("level %s: write a whole number from 1", r.PathValue("level"))
+	domain, number, err := levelNamed(r)
+	if err != nil {
+		return Entry{}, err
 	}
-	return s.level(ctx, r.PathValue("domain"), number)
+	return s.level(ctx, domain, number)
 }
 
 func (s *Store) getLevel(ctx context.Context, r *http.Request) (any, error) {

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io/fs"
@@ -11,12 +10,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/schema"
 )
 
+// reserved are folders of definitions that are not domains.
+var reserved = []string{"evaluators", "tools", "seed"}
+
 // state is what an edit begins with.
 func (s *Store) state(ctx context.Context) (schema.Settings, *tree, error) {
-	settings, err := s.cfg.Settings(s.files)
+	settings, err := s.cfg.Settings(ctx, s.files)
 	if err != nil {
 		return settings, nil, err
 	}
@@ -37,12 +40,12 @@ func (s *Store) home(settings schema.Settings) string {
 
 // list returns the entries that are wanted.
 func (s *Store) list(ctx context.Context, w wish) ([]Entry, error) {
-	end, err := s.begin(ctx)
+	s, end, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	settings, err := s.cfg.Settings(s.files)
+	settings, err := s.cfg.Settings(ctx, s.files)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +58,7 @@ func (s *Store) list(ctx context.Context, w wish) ([]Entry, error) {
 
 // get returns one entry.
 func (s *Store) get(ctx context.Context, kind, id string) (Entry, error) {
-	end, err := s.begin(ctx)
+	s, end, err := s.begin(ctx)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -69,7 +72,7 @@ func (s *Store) get(ctx context.Context, kind, id string) (Entry, error) {
 
 // level returns the settings of a level, which have no fields where no file is there.
 func (s *Store) level(ctx context.Context, domain string, number int) (Entry, error) {
-	end, err := s.begin(ctx)
+	s, end, err := s.begin(ctx)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -106,14 +109,14 @@ type edit struct {
 	fields Fields
 	// only are the fields that may be given; nil for all.
 	only []string
-	// write checks or writes the change. Defaults to writing it.
-	write func(context.Context, schema.Settings, Change, map[string]string) (Written, error)
+	// mode is what is done with the change. Defaults to saving it.
+	mode mode
 }
 
 // save writes a new definition or changes one: fields that are given replace those of
 // the file, and the others stay.
 func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
-	end, err := s.begin(ctx)
+	s, end, err := s.beginChange(ctx, e.mode)
 	if err != nil {
 		return Entry{}, Written{}, err
 	}
@@ -132,15 +135,12 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 	}
 	change, versions := Change{entry.File: data}, map[string]string{}
 	if old != nil {
-		versions[old.File] = text(e.fields["version"])
+		versions[old.File] = object.Text(e.fields["version"])
 		if old.File != entry.File {
 			change[old.File] = nil
 		}
 	}
-	if e.write == nil {
-		e.write = s.apply
-	}
-	out, err := e.write(ctx, settings, change, versions)
+	out, err := s.carry(ctx, e.mode, settings, change, versions)
 	entry.Version = versionOf(data)
 	return entry, out, err
 }
@@ -150,15 +150,11 @@ func (t *tree) edited(folder string, e edit) (entry Entry, old *Entry, err error
 	entry = Entry{Kind: e.kind, Fields: Fields{}}
 	if e.id != "" {
 		found, err := t.named(e)
-		switch {
-		case err != nil:
+		if err != nil {
 			return entry, nil, err
-		case found.Several:
-			return entry, nil, refuse("%s has several tests; change it in an editor", found.File)
-		case found.Problem != "":
-			return entry, nil, refuse("%s: %s", found.File, found.Problem)
-		case path.Ext(found.File) != ".json":
-			return entry, nil, refuse("%s is YAML, whose comments would be lost; change its text", found.File)
+		}
+		if err := found.changeable(); err != nil {
+			return entry, nil, err
 		}
 		old, entry = &found, found
 		entry.Fields = maps.Clone(found.Fields)
@@ -203,16 +199,16 @@ func (t *tree) name(entry *Entry, e edit, old *Entry) error {
 			return other.Kind == e.kind && other.ID == id && (old == nil || other.File != old.File)
 		})
 	}
-	id := text(entry.Fields["id"])
+	id := object.Text(entry.Fields["id"])
 	if id == "" && old != nil {
 		id = old.ID
 	}
 	if id == "" {
 		prefix := ""
-		if domain := text(e.fields["domain_id"]); e.kind == kindTest && plainName.MatchString(domain) {
+		if domain := object.Text(e.fields["domain_id"]); e.kind == kindTest && plainName.MatchString(domain) {
 			prefix = domain
 		}
-		id = madeID(prefix, text(entry.Fields["name"]), isTaken)
+		id = object.NewID(prefix, object.Text(entry.Fields["name"]), isTaken)
 	}
 	switch {
 	case !plainName.MatchString(id):
@@ -220,11 +216,11 @@ func (t *tree) name(entry *Entry, e edit, old *Entry) error {
 	case isTaken(id):
 		return refuse("%s %q exists; choose another id", e.kind, id)
 	case e.kind == kindDomain && old != nil && id != old.ID:
-		return refuse("the id of domain %q is the name of its folder; rename the folder", old.ID)
-	case e.kind == kindDomain && (id == "evaluators" || id == "tools" || id == "seed"):
+		return refuse("the id of domain %q is the name of its folder; move the domain", old.ID)
+	case e.kind == kindDomain && slices.Contains(reserved, id):
 		return refuse("id %q: this folder has another meaning; choose another id", id)
 	}
-	entry.ID, entry.Fields["id"] = id, quoted(id)
+	entry.ID, entry.Fields["id"] = id, object.Quoted(id)
 	return nil
 }
 
@@ -250,7 +246,7 @@ func (t *tree) fileOf(folder string, entry Entry, old *Entry, fields Fields) (st
 func (t *tree) fileOfTest(entry Entry, old *Entry, fields Fields) (string, error) {
 	domain, level := entry.Domain, entry.Level
 	if value, ok := fields["domain_id"]; ok {
-		domain = text(value)
+		domain = object.Text(value)
 	}
 	if value, ok := fields["level"]; ok {
 		var err error
@@ -281,7 +277,7 @@ func (t *tree) free(file string) (string, error) {
 
 // remove removes a definition; a domain has to be empty.
 func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, error) {
-	end, err := s.begin(ctx)
+	s, end, err := s.beginChange(ctx, saving)
 	if err != nil {
 		return Written{}, err
 	}
@@ -300,16 +296,6 @@ func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, 
 		return Written{}, refuse("domain %q has tests; delete or move them first", id)
 	}
 	return s.apply(ctx, settings, Change{found.File: nil}, map[string]string{found.File: version})
-}
-
-// equalJSON reports whether two texts are the same JSON, however they are written.
-func equalJSON(a, b []byte) bool {
-	x, err := schema.Canonical(a)
-	if err != nil {
-		return false
-	}
-	y, err := schema.Canonical(b)
-	return err == nil && bytes.Equal(x, y)
 }
 
 // decodeFields reads a JSON object. Numbers stay as they are written.

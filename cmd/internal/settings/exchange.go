@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/evonic"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 )
 
 // export is the document of all definitions.
 func (s *Store) export(ctx context.Context) ([]byte, error) {
-	end, err := s.begin(ctx)
+	s, end, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +45,10 @@ type Imported struct {
 	Written
 }
 
-// importing writes the definitions of a document. What has the same id is replaced.
-// With merge all others stay; without it they are removed.
+// importing writes the definitions of a document. An imported definition replaces
+// the one with its id. With merge all others stay; without it they are removed.
 func (s *Store) importing(ctx context.Context, data []byte, merge bool) (Imported, error) {
-	end, err := s.begin(ctx)
+	s, end, err := s.beginChange(ctx, saving)
 	if err != nil {
 		return Imported{}, err
 	}
@@ -102,7 +103,7 @@ func (s *Store) importing(ctx context.Context, data []byte, merge bool) (Importe
 	var wrong *refusal
 	if errors.As(err, &wrong) && len(wrong.problems) > 0 {
 		for _, p := range wrong.problems {
-			out.Errors = append(out.Errors, fmt.Sprintf("%s:%d: %s", p.File, p.Line, sentence([]schema.Problem{p})))
+			out.Errors = append(out.Errors, fmt.Sprintf("%s:%d: %s", p.File, p.Line, form.Sentence(p)))
 		}
 		err = nil
 	}
@@ -136,34 +137,15 @@ func (t *tree) equalFields(old Entry, file []byte) bool {
 	if json.Unmarshal(file, &other) != nil {
 		return false
 	}
-	if old.Kind == kindTest && text(old.Fields["evaluator_id"]) == "" {
-		if domain, err := t.find(kindDomain, old.Domain); err == nil && text(domain.Fields["evaluator_id"]) == text(other["evaluator_id"]) {
+	if old.Kind == kindTest && object.Text(old.Fields["evaluator_id"]) == "" {
+		if domain, err := t.find(kindDomain, old.Domain); err == nil && object.Text(domain.Fields["evaluator_id"]) == object.Text(other["evaluator_id"]) {
 			delete(other, "evaluator_id")
 		}
 	}
-	a, err := json.Marshal(filled(old.Fields))
+	a, err := json.Marshal(object.Filled(kept(old.Fields)))
 	if err != nil {
 		return false
 	}
-	b, err := json.Marshal(filled(other))
-	return err == nil && equalJSON(a, b)
-}
-
-// usual are the values that fields have by default, which an export writes.
-var usual = map[string]string{
-	"system_prompt_mode": `"overwrite"`, "timeout_ms": "30000", "weight": "1", "enabled": "true", "tool_ids": "[]",
-}
-
-// filled are fields without those that say nothing.
-func filled(fields Fields) Fields {
-	out := Fields{}
-	for name, value := range fields {
-		plain := strings.TrimSpace(string(value))
-		usually, known := usual[name]
-		if plain == "null" || slices.Contains(notKept, name) || known && (plain == usually || plain == usually+".0" || equalJSON([]byte(plain), []byte(usually))) {
-			continue
-		}
-		out[name] = value
-	}
-	return out
+	b, err := json.Marshal(object.Filled(kept(other)))
+	return err == nil && object.Equal(a, b)
 }

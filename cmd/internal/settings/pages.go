@@ -14,16 +14,20 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
 //go:embed pages/*.tmpl
 var pageFiles embed.FS
 
-var templates = template.Must(template.New("").ParseFS(pageFiles, "pages/*.tmpl"))
+// templates are those of the pages below a root.
+func templates(root string) *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{"root": func() string { return root }}).ParseFS(pageFiles, "pages/*.tmpl"))
+}
 
 // A Forecast is what a change would have judged, and what that would cost.
 type Forecast struct {
@@ -34,10 +38,10 @@ type Forecast struct {
 }
 
 // A frame puts the navigation around a page.
-type frame func(http.ResponseWriter, *http.Request, dashboard.Framed)
+type frame func(http.ResponseWriter, *http.Request, shell.Framed)
 
 // Pages adds the pages at /settings to a mux. The caller guards it.
-func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http.Request, dashboard.Framed)) {
+func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http.Request, shell.Framed)) {
 	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) (page, error){
 		"GET /settings":       s.overview,
 		"GET /settings/edit":  s.open,
@@ -56,7 +60,7 @@ func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http
 			case p.Template == "":
 				return // it was answered
 			}
-			p.write(w, r, around)
+			s.writePage(w, r, p, around)
 		})
 	}
 }
@@ -68,24 +72,24 @@ type page struct {
 	Body            any
 }
 
-func (p page) write(w http.ResponseWriter, r *http.Request, around frame) {
+func (s *Store) writePage(w http.ResponseWriter, r *http.Request, p page, around frame) {
 	var body bytes.Buffer
-	if err := templates.ExecuteTemplate(&body, p.Template, p.Body); err != nil {
+	if err := s.templates.ExecuteTemplate(&body, p.Template, p.Body); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	around(w, r, dashboard.Framed{Status: max(p.Status, http.StatusOK), Title: p.Title, Body: template.HTML(body.String())}) //nolint:gosec // the template escaped it
+	around(w, r, shell.Framed{Status: max(p.Status, http.StatusOK), Title: p.Title, Body: template.HTML(body.String())}) //nolint:gosec // the template escaped it
 }
 
 // address is the path of a page with its parameters.
-func address(path string, pairs ...string) string {
+func (s *Store) address(path string, pairs ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
 			q.Set(pairs[i], pairs[i+1])
 		}
 	}
-	return path + "?" + q.Encode()
+	return s.cfg.Root + path + "?" + q.Encode()
 }
 
 // An item is a link of a list.
@@ -120,19 +124,19 @@ func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 		AddDomain, AddEvaluator        string
 		AddTool, File                  string
 	}{
-		Title: "Settings", AddDomain: address("/settings/edit", "kind", kindDomain), AddEvaluator: address("/settings/edit", "kind", kindEvaluator),
-		AddTool: address("/settings/edit", "kind", kindTool), File: "/settings/file",
+		Title: "Settings", AddDomain: s.address("/settings/edit", "kind", kindDomain), AddEvaluator: s.address("/settings/edit", "kind", kindEvaluator),
+		AddTool: s.address("/settings/edit", "kind", kindTool), File: s.cfg.Root + "/settings/file",
 	}
-	view.Domains = sidebar(entries, domain, level)
+	view.Domains = s.sidebar(entries, domain, level)
 	for _, e := range entries {
-		one := item{URL: e.url(), Text: e.label(), Note: e.Problem}
+		one := item{URL: s.url(e), Text: e.label(), Note: e.Problem}
 		switch {
 		case e.Kind == kindEvaluator:
 			view.Evaluators = append(view.Evaluators, one)
 		case e.Kind == kindTool:
 			view.Tools = append(view.Tools, one)
 		case e.Kind == kindDomain && e.ID == domain:
-			view.Title, view.Edit = e.label(), e.url()
+			view.Title, view.Edit = e.label(), s.url(e)
 		case e.Kind == kindTest && e.Domain == domain && (level == 0 || e.Level == level):
 			if view.More++; len(view.Tests) < mostItems {
 				one.Note = strings.TrimSpace("level " + strconv.Itoa(e.Level) + " · " + e.ID + " " + e.Problem)
@@ -141,20 +145,20 @@ func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 		}
 	}
 	if view.More -= len(view.Tests); domain != "" {
-		view.AddURL = address("/settings/edit", "kind", kindTest, "domain", domain, "level", levelText(max(level, 1)))
+		view.AddURL = s.address("/settings/edit", "kind", kindTest, "domain", domain, "level", levelText(max(level, 1)))
 	}
 	if domain != "" && level > 0 {
 		view.Title += ", level " + strconv.Itoa(level)
-		view.EditLevel = address("/settings/edit", "kind", kindLevel, "id", levelID(domain, level))
+		view.EditLevel = s.address("/settings/edit", "kind", kindLevel, "id", levelID(domain, level))
 	}
 	return page{Template: "settings", Title: view.Title, Body: view}, nil
 }
 
 // sidebar are the domains with their levels.
-func sidebar(entries []Entry, domain string, level int) []shelf {
+func (s *Store) sidebar(entries []Entry, domain string, level int) []shelf {
 	var out []shelf
 	for _, e := range of(entries, kindDomain) {
-		one := shelf{item: item{URL: address("/settings", "domain", e.ID), Text: e.label(), On: e.ID == domain && level == 0}}
+		one := shelf{item: item{URL: s.address("/settings", "domain", e.ID), Text: e.label(), On: e.ID == domain && level == 0}}
 		counts, total := map[int]int{}, 0
 		for _, t := range entries {
 			if t.Kind == kindTest && t.Domain == e.ID {
@@ -165,7 +169,7 @@ func sidebar(entries []Entry, domain string, level int) []shelf {
 		one.Note = strconv.Itoa(total)
 		for n := 1; e.ID == domain && (n <= 5 || counts[n] > 0); n++ {
 			one.Levels = append(one.Levels, item{
-				URL: address("/settings", "domain", e.ID, "level", strconv.Itoa(n)), Text: "Level " + strconv.Itoa(n),
+				URL: s.address("/settings", "domain", e.ID, "level", strconv.Itoa(n)), Text: "Level " + strconv.Itoa(n),
 				Note: strconv.Itoa(counts[n]), On: e.ID == domain && n == level,
 			})
 		}
@@ -176,18 +180,18 @@ func sidebar(entries []Entry, domain string, level int) []shelf {
 
 // label is the name of a definition for people.
 func (e Entry) label() string {
-	if name := text(e.Fields["name"]); name != "" {
+	if name := object.Text(e.Fields["name"]); name != "" {
 		return name
 	}
 	return e.ID
 }
 
 // url is the page that changes a definition.
-func (e Entry) url() string {
+func (s *Store) url(e Entry) string {
 	if e.Several || e.Problem != "" || !strings.HasSuffix(e.File, ".json") {
-		return address("/settings/file", "path", e.File)
+		return s.address("/settings/file", "path", e.File)
 	}
-	return address("/settings/edit", "kind", e.Kind, "id", e.ID)
+	return s.address("/settings/edit", "kind", e.Kind, "id", e.ID)
 }
 
 // A sheet is the form of a definition.
@@ -196,7 +200,7 @@ type sheet struct {
 	// Domain and Level are where a test is.
 	Domain, Level string
 	Domains       []string
-	Fields        []*field
+	Fields        []*form.Field
 	// Text and Path are a file that is changed as a text.
 	Text, Path string
 	// Known are words that fields may have, by field.
@@ -242,7 +246,7 @@ func (s *Store) sheetOf(ctx context.Context, q url.Values) (*sheet, Entry, error
 	if definitionOf[v.Kind] == "" {
 		return nil, Entry{}, &refusal{status: http.StatusNotFound, text: "there is no such kind of definition"}
 	}
-	end, err := s.begin(ctx)
+	s, end, err := s.begin(ctx)
 	if err != nil {
 		return nil, Entry{}, err
 	}
@@ -285,7 +289,7 @@ func (s *Store) open(w http.ResponseWriter, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v.Token, v.Fields = guard.Token(w, r), formOf(v.Kind, entry.Fields)
+	v.Token, v.Fields = guard.Token(w, r), form.Of(definitionOf[v.Kind], entry.Fields)
 	return v.page(), nil
 }
 
@@ -299,7 +303,7 @@ func (v *sheet) page() page {
 	switch {
 	case v.Conflict != "":
 		status = http.StatusConflict
-	case len(v.Errors) > 0 || slices.ContainsFunc(v.Fields, func(f *field) bool { return f.Problem != "" }):
+	case len(v.Errors) > 0 || slices.ContainsFunc(v.Fields, func(f *form.Field) bool { return f.Problem != "" }):
 		status = http.StatusBadRequest
 	}
 	return page{Template: "settings-edit", Title: title, Status: status, Body: struct {
@@ -316,19 +320,19 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		return page{}, err
 	}
 	isDry := sent.Get("action") != "save"
-	e := edit{kind: v.Kind, id: v.ID, write: s.writer(sent.Get("action"))}
+	e := edit{kind: v.Kind, id: v.ID, mode: modeOf(sent.Get("action"))}
 	v.Token = guard.Token(w, r)
-	v.Fields, e.fields = typed(v.Kind, old.Fields, sent)
+	v.Fields, e.fields = form.Typed(definitionOf[v.Kind], old.Fields, sent)
 	if sent.Get("action") == "remove" && !v.New {
 		return s.removed(r.Context(), v)
 	}
 	if !v.New {
-		e.fields["version"] = quoted(v.Version)
+		e.fields["version"] = object.Quoted(v.Version)
 	}
 	if v.Kind == kindTest {
-		e.fields["domain_id"], e.fields["level"] = quoted(v.Domain), quoted(v.Level)
+		e.fields["domain_id"], e.fields["level"] = object.Quoted(v.Domain), object.Quoted(v.Level)
 	}
-	if !slices.ContainsFunc(v.Fields, func(f *field) bool { return f.Problem != "" }) {
+	if !slices.ContainsFunc(v.Fields, func(f *form.Field) bool { return f.Problem != "" }) {
 		entry, written, err := s.save(r.Context(), e)
 		if err := v.result(written, err, isDry); err != nil {
 			return page{}, err
@@ -338,10 +342,13 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		}
 		if why := problemsOf(err); why != nil {
 			data, _ := fileText(v.Kind, entry.Fields) // it was written once to be checked
-			v.Errors = append(v.Errors, place(v.Fields, why, data)...)
+			v.Errors = append(v.Errors, form.Place(v.Fields, why, data)...)
 		}
 		if err == nil && !isDry {
 			v.ID, v.Version, v.New = entry.ID, entry.Version, false
+		}
+		if v.Saved != nil && v.Saved.PullRequest != "" {
+			v.Fields = nil // what the form is about is only there after the merge
 		}
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
@@ -351,15 +358,25 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 	return v.page(), nil
 }
 
-// writer is what an action does with a change.
-func (s *Store) writer(action string) func(context.Context, schema.Settings, Change, map[string]string) (Written, error) {
+// A mode is what is done with a change.
+type mode int
+
+// The modes. A change that nobody says anything about is saved.
+const (
+	saving mode = iota
+	checking
+	foreseeing
+)
+
+// modeOf is what an action does with a change.
+func modeOf(action string) mode {
 	switch action {
 	case "save":
-		return s.apply
+		return saving
 	case "preview":
-		return s.foreseen
+		return foreseeing
 	default:
-		return s.check
+		return checking
 	}
 }
 
@@ -426,12 +443,12 @@ func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	if v.Path == "" {
 		return s.filePage(r.Context(), v)
 	}
-	end, err := s.begin(r.Context())
+	s, end, err := s.begin(r.Context())
 	if err != nil {
 		return page{}, err
 	}
 	defer end()
-	if err := s.isDefinition(v.Path); err != nil {
+	if err := s.isDefinition(r.Context(), v.Path); err != nil {
 		return page{}, err
 	}
 	data, err := fs.ReadFile(s.files, v.Path)
@@ -462,8 +479,8 @@ func (v *sheet) textPage() page {
 }
 
 // isDefinition refuses files that are not below the folders of definitions.
-func (s *Store) isDefinition(file string) error {
-	settings, err := s.cfg.Settings(s.files)
+func (s *Store) isDefinition(ctx context.Context, file string) error {
+	settings, err := s.cfg.Settings(ctx, s.files)
 	if err != nil {
 		return err
 	}
@@ -482,7 +499,7 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 	v.Text = strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n")
 	action := r.PostForm.Get("action")
 	isDry := action != "save"
-	written, err := s.saveText(r.Context(), v, s.writer(action))
+	written, err := s.saveText(r.Context(), v, modeOf(action))
 	if err := v.result(written, err, isDry); err != nil {
 		return page{}, err
 	}
@@ -500,16 +517,16 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 }
 
 // saveText writes a file, or says what that would do.
-func (s *Store) saveText(ctx context.Context, v *sheet, write func(context.Context, schema.Settings, Change, map[string]string) (Written, error)) (Written, error) {
-	end, err := s.begin(ctx)
+func (s *Store) saveText(ctx context.Context, v *sheet, as mode) (Written, error) {
+	s, end, err := s.beginChange(ctx, as)
 	if err != nil {
 		return Written{}, err
 	}
 	defer end()
-	if err := s.isDefinition(v.Path); err != nil {
+	if err := s.isDefinition(ctx, v.Path); err != nil {
 		return Written{}, err
 	}
-	settings, err := s.cfg.Settings(s.files)
+	settings, err := s.cfg.Settings(ctx, s.files)
 	if err != nil {
 		return Written{}, err
 	}
@@ -518,17 +535,17 @@ func (s *Store) saveText(ctx context.Context, v *sheet, write func(context.Conte
 		version = versionOf(nil) // it must be a new file
 	}
 	change, versions := Change{v.Path: []byte(v.Text)}, map[string]string{v.Path: version}
-	return write(ctx, settings, change, versions)
+	return s.carry(ctx, as, settings, change, versions)
 }
 
 // filePage lists the files of definitions of all formats.
 func (s *Store) filePage(ctx context.Context, v *sheet) (page, error) {
-	end, err := s.begin(ctx)
+	s, end, err := s.begin(ctx)
 	if err != nil {
 		return page{}, err
 	}
 	defer end()
-	settings, err := s.cfg.Settings(s.files)
+	settings, err := s.cfg.Settings(ctx, s.files)
 	if err != nil {
 		return page{}, err
 	}
@@ -541,11 +558,19 @@ func (s *Store) filePage(ctx context.Context, v *sheet) (page, error) {
 		if len(list) == mostItems {
 			break
 		}
-		list = append(list, item{URL: address("/settings/file", "path", d.File), Text: d.File, Note: cmp.Or(d.Dialect, "not a definition")})
+		list = append(list, item{URL: s.address("/settings/file", "path", d.File), Text: d.File, Note: cmp.Or(d.Dialect, "not a definition")})
 	}
 	return page{Template: "settings-file", Title: "Files", Body: struct {
 		*sheet
 		Title string
 		Files []item
 	}{v, "Files of definitions", list}}, nil
+}
+
+// levelText is a level as a form has it.
+func levelText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }

@@ -35,7 +35,7 @@ func newReader(t *testing.T, files map[string]string) *reader {
 			return os.DirFS(dir), func() error { return nil }, nil
 		},
 		Write: Folder(dir),
-		Settings: func(fs.FS) (schema.Settings, error) {
+		Settings: func(context.Context, fs.FS) (schema.Settings, error) {
 			return schema.Settings{Definitions: []string{"test_definitions"}}, nil
 		},
 		Forecast: func(_ context.Context, before, after fs.FS) (*Forecast, error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -17,7 +18,7 @@ const mostTestCases = 500
 
 // testCases are the cases of the first format, by tag, difficulty and status.
 func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
-	end, err := s.begin(ctx)
+	s, end, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 
 // testCase is one of them, by its id.
 func (s *Store) testCase(ctx context.Context, r *http.Request) (any, error) {
-	end, err := s.begin(ctx)
+	s, end, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,21 +56,16 @@ func (s *Store) testCase(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range cases {
-		id, err := explain.Identify(ctx, c, explain.History{Repository: s.cfg.Repository}) // reads no history
-		if err != nil {
-			return nil, err
-		}
-		if id.ID == r.PathValue("id") {
-			return s.testCaseOf(ctx, settings, c)
-		}
+	c, err := s.caseNamed(ctx, cases, r.PathValue("id"))
+	if err != nil {
+		return nil, err
 	}
-	return nil, &refusal{status: http.StatusNotFound, text: "test case " + strconv.Quote(r.PathValue("id")) + " does not exist"}
+	return s.testCaseOf(ctx, settings, c)
 }
 
 // cases are those of the first format.
 func (s *Store) cases(ctx context.Context) (schema.Settings, []*schema.Case, error) {
-	settings, err := s.cfg.Settings(s.files)
+	settings, err := s.cfg.Settings(ctx, s.files)
 	if err != nil {
 		return settings, nil, err
 	}
@@ -136,7 +132,7 @@ func (s *Store) written(c *schema.Case) Fields {
 // namedIn is the item of a list that a case is made from.
 func namedIn(list []Fields, c *schema.Case) Fields {
 	for _, fields := range list {
-		if c.Labels.ID != "" && text(fields["id"]) == c.Labels.ID || c.Labels.ID == "" && text(fields["name"]) == c.Labels.Name {
+		if c.Labels.ID != "" && object.Text(fields["id"]) == c.Labels.ID || c.Labels.ID == "" && object.Text(fields["name"]) == c.Labels.Name {
 			return fields
 		}
 	}
@@ -146,9 +142,9 @@ func namedIn(list []Fields, c *schema.Case) Fields {
 // identity is who a case is.
 func (s *Store) identity(ctx context.Context, c *schema.Case) (*explain.Identity, error) {
 	if s.cfg.Identity == nil {
-		return explain.Identify(ctx, c, explain.History{Repository: s.cfg.Repository})
+		return explain.Identify(ctx, &c.CaseInfo, explain.History{Repository: s.cfg.Repository})
 	}
-	return s.cfg.Identity(ctx, c)
+	return s.cfg.Identity(ctx, s.files, c)
 }
 
 // number is a parameter from 1; usual where there is none.

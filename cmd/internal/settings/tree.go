@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -29,15 +30,18 @@ const (
 	kindTest      = "test"
 	kindEvaluator = "evaluator"
 	kindTool      = "tool"
+	// kindTestcase is a case of the testcase format, which no tree has.
+	kindTestcase = "testcase"
 )
 
 // definitionOf names the CUE definition of each kind.
 var definitionOf = map[string]string{
 	kindDomain: "#Domain", kindLevel: "#Level", kindTest: "#Test", kindEvaluator: "#Evaluator", kindTool: "#Tool",
+	kindTestcase: "#Testcase",
 }
 
-// Fields are those of an object.
-type Fields = map[string]json.RawMessage
+// Fields are those of a definition.
+type Fields = object.Fields
 
 // An Entry is one definition with its file.
 type Entry struct {
@@ -173,7 +177,7 @@ func (t *tree) file(fsys fs.FS, file string, as Entry) {
 	for _, fields := range list {
 		one := as
 		one.Fields = fields
-		if id := text(fields["id"]); id != "" && as.Kind != kindLevel {
+		if id := object.Text(fields["id"]); id != "" && as.Kind != kindLevel {
 			one.ID = id
 		}
 		t.entries = append(t.entries, one)
@@ -209,15 +213,6 @@ func (t *tree) find(kind, id string) (Entry, error) {
 func versionOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8])
-}
-
-// text is the string of a JSON value; empty if it is not one.
-func text(value json.RawMessage) string {
-	var out string
-	if json.Unmarshal(value, &out) != nil {
-		return ""
-	}
-	return out
 }
 
 // document is an entry as requests are answered with it.

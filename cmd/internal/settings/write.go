@@ -6,18 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html/template"
 	"io/fs"
 	"maps"
 	"net/http"
-	"os"
-	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/schema"
@@ -28,15 +29,22 @@ import (
 type Config struct {
 	// Open opens the files of the repository for one look; close ends it.
 	Open func(context.Context) (files fs.FS, close func() error, err error)
-	// Write keeps a change that was checked. Defaults to refusing all changes.
-	Write func(context.Context, Change) (Kept, error)
+	// OpenNewest is Open before a change is written, where Open may remember what was
+	// there some seconds ago. Defaults to Open.
+	OpenNewest func(context.Context) (files fs.FS, close func() error, err error)
+	// Write keeps a change that was checked of files that Open returned. Defaults to
+	// refusing all changes.
+	Write func(ctx context.Context, files fs.FS, c Change) (Kept, error)
 	// Settings reads what gavel.yaml says about definitions.
-	Settings func(fs.FS) (schema.Settings, error)
+	Settings func(context.Context, fs.FS) (schema.Settings, error)
 	// Repository is the name of the repository, such as acme/shop; empty for none.
 	Repository string
+	// Root is the path before all addresses on the pages, such as /r/acme/shop. A caller
+	// that sets it strips it from the requests. Defaults to none.
+	Root string
 	// Identity finds the id of a case and when it was made and changed. Defaults to the
 	// id alone.
-	Identity func(context.Context, *schema.Case) (*explain.Identity, error)
+	Identity func(ctx context.Context, files fs.FS, c *schema.Case) (*explain.Identity, error)
 	// Forecast says what files would have judged that others have not. Defaults to
 	// saying nothing.
 	Forecast func(ctx context.Context, before, after fs.FS) (*Forecast, error)
@@ -51,11 +59,13 @@ type Kept struct {
 	PullRequest string `json:"pull_request,omitempty"`
 }
 
-// A Store reads and writes definitions.
+// A Store reads and writes definitions. It is safe for concurrent use.
 type Store struct {
-	cfg   Config
-	mu    sync.Mutex // held while files are read or written: requests are few
-	files fs.FS      // those of the look at hand; guarded by mu
+	cfg       Config
+	templates *template.Template
+	saving    *sync.Mutex // held while files are checked and written
+	// files are those of the look at hand; nil in the store that callers have.
+	files fs.FS
 }
 
 // New is a store of the definitions of a repository.
@@ -63,23 +73,37 @@ func New(cfg Config) *Store {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Store{cfg: cfg}
+	return &Store{cfg: cfg, templates: templates(cfg.Root), saving: new(sync.Mutex)}
 }
 
-// begin opens the files. The caller calls end.
-func (s *Store) begin(ctx context.Context) (end func(), err error) {
-	s.mu.Lock()
+// begin opens the files, and returns the store with them. The caller calls end.
+func (s *Store) begin(ctx context.Context) (look *Store, end func(), err error) {
 	files, shut, err := s.cfg.Open(ctx)
 	if err != nil {
-		s.mu.Unlock()
-		return nil, err
+		return nil, nil, err
 	}
-	s.files = files
-	return func() {
-		s.files = nil
-		_ = shut() // the files were only read
-		s.mu.Unlock()
-	}, nil
+	out := *s
+	out.files = files
+	return &out, func() { _ = shut() }, nil // the files were only read
+}
+
+// beginChange is begin for a change. Where it is saved nobody else writes until end, and
+// the files are as they are now.
+func (s *Store) beginChange(ctx context.Context, as mode) (look *Store, end func(), err error) {
+	if as != saving {
+		return s.begin(ctx)
+	}
+	s.saving.Lock()
+	fresh := *s
+	if s.cfg.OpenNewest != nil {
+		fresh.cfg.Open = s.cfg.OpenNewest
+	}
+	look, shut, err := fresh.begin(ctx)
+	if err != nil {
+		s.saving.Unlock()
+		return nil, nil, err
+	}
+	return look, func() { shut(); s.saving.Unlock() }, nil
 }
 
 // A refusal is why a request is not done, with its status.
@@ -92,12 +116,20 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
+// Forbidden is an error of [Config.Write] that says why nothing may be written.
+func Forbidden(why string) error { return &refusal{status: http.StatusForbidden, text: why} }
+
 func refuse(format string, args ...any) error {
 	return &refusal{status: http.StatusBadRequest, text: fmt.Sprintf(format, args...)}
 }
 
 // A Change is what is written, by file: nil removes a file.
-type Change map[string][]byte
+type Change = changes.Set
+
+// Folder writes changes to the files of a folder: all of one or nothing.
+func Folder(dir string) func(context.Context, fs.FS, Change) (Kept, error) {
+	return func(_ context.Context, _ fs.FS, c Change) (Kept, error) { return Kept{}, changes.Write(dir, c) }
+}
 
 // A Written is a change that was made.
 type Written struct {
@@ -109,6 +141,18 @@ type Written struct {
 	Warnings []schema.Problem `json:"warnings"`
 	// forecast is nil unless it was asked for.
 	forecast *Forecast
+}
+
+// carry does with a change what a mode says.
+func (s *Store) carry(ctx context.Context, as mode, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
+	switch as {
+	case checking:
+		return s.check(ctx, settings, c, versions)
+	case foreseeing:
+		return s.foreseen(ctx, settings, c, versions)
+	default:
+		return s.apply(ctx, settings, c, versions)
+	}
 }
 
 // apply checks a change and writes it. versions are those that the caller has read of
@@ -130,24 +174,7 @@ func (s *Store) write(ctx context.Context, c Change) (Kept, error) {
 	case len(c) == 0:
 		return Kept{}, nil
 	}
-	return s.cfg.Write(ctx, c)
-}
-
-// Folder writes changes to the files of a folder.
-func Folder(dir string) func(context.Context, Change) (Kept, error) {
-	return func(_ context.Context, c Change) (Kept, error) {
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			return Kept{}, err
-		}
-		defer func() { _ = root.Close() }() // nothing is left to be written
-		for _, file := range slices.Sorted(maps.Keys(c)) {
-			if err := put(root, file, c[file]); err != nil {
-				return Kept{}, fmt.Errorf("write %s: %w", file, err)
-			}
-		}
-		return Kept{}, nil
-	}
+	return s.cfg.Write(ctx, s.files, c)
 }
 
 // check refuses a change that has errors or conflicts, and says what it would write.
@@ -173,7 +200,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		}
 	}
 	out.Diff = diff.String()
-	found, err := load.Load(ctx, overlay{s.files, c}, load.Options{Settings: settings, Files: out.Files, Brief: true})
+	found, err := load.Load(ctx, changes.Over(s.files, c), load.Options{Settings: settings, Files: out.Files, Brief: true})
 	if err != nil {
 		return out, err
 	}
@@ -188,7 +215,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		}
 	}
 	if len(bad) > 0 {
-		return out, &refusal{status: http.StatusBadRequest, text: sentence(bad), problems: bad}
+		return out, &refusal{status: http.StatusBadRequest, text: form.Sentence(bad...), problems: bad}
 	}
 	return out, nil
 }
@@ -199,7 +226,7 @@ func (s *Store) foreseen(ctx context.Context, settings schema.Settings, c Change
 	if err != nil || s.cfg.Forecast == nil || len(c) == 0 {
 		return out, err
 	}
-	out.forecast, err = s.cfg.Forecast(ctx, s.files, overlay{s.files, c})
+	out.forecast, err = s.cfg.Forecast(ctx, s.files, changes.Over(s.files, c))
 	return out, err
 }
 
@@ -212,94 +239,24 @@ func problemsOf(err error) []schema.Problem {
 	return nil
 }
 
-// sentence has the problems in one text.
-func sentence(problems []schema.Problem) string {
-	var said []string
-	for _, p := range problems {
-		line := p.Message
-		if p.Hint != "" {
-			line += "; " + p.Hint
-		}
-		said = append(said, line)
-	}
-	return strings.Join(said, "\n")
-}
-
-// put writes a file, or removes it. No link leads it out of the folder, and a reader
-// sees the old text or the new one.
-func put(root *os.Root, file string, data []byte) error {
-	if data == nil {
-		return root.Remove(file)
-	}
-	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
-		return err
-	}
-	draft := path.Join(path.Dir(file), "."+path.Base(file)+".gavel-draft")
-	if err := root.WriteFile(draft, data, 0o644); err != nil {
-		return err
-	}
-	return root.Rename(draft, file)
-}
-
 // notKept are fields of requests that the place of a file says, or that only requests
 // have.
 var notKept = []string{"domain_id", "level", "path", "version", "tests", "tools", "error"}
 
-// fileText is an object as a file, its fields in the order of the schema.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+
+// fileText is a definition of a kind as a file, its fields in the order of the schema.
 func fileText(kind string, fields Fields) ([]byte, error) {
-	names := schema.Fields(definitionOf[kind])
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	var b bytes.Buffer
-	b.WriteString("{")
-	first := true
-	for _, name := range names {
-		value, ok := fields[name]
-		if !ok || slices.Contains(notKept, name) {
-			continue
-		}
-		if !first {
-			b.WriteString(",")
-		}
-		first = false
-		fmt.Fprintf(&b, "%s:%s", strconv.Quote(name), value)
-	}
-	b.WriteString("}")
-	var out bytes.Buffer
-	if err := json.Indent(&out, b.Bytes(), "", "  "); err != nil {
-		return nil, refuse("the definition is not JSON: %v", err)
-	}
-	out.WriteString("\n")
-	return out.Bytes(), nil
-}
-
-var (
-	plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
-	between   = regexp.MustCompile(`[^A-Za-z0-9]+`)
-)
-
-// madeID is an id for a new definition, from its name.
-func madeID(prefix, name string, isTaken func(string) bool) string {
-	slug := strings.Trim(strings.ToLower(between.ReplaceAllString(name, "_")), "_")
-	if slug == "" {
-		slug = "new"
-	}
-	id := strings.Trim(prefix+"_"+slug[:min(len(slug), 60)], "_")
-	for n := 2; isTaken(id); n++ {
-		id = fmt.Sprintf("%s_%s_%d", prefix, slug[:min(len(slug), 60)], n)
-		id = strings.Trim(id, "_")
-	}
-	return id
-}
-
-// quoted is a text as JSON.
-func quoted(text string) json.RawMessage {
-	out, err := json.Marshal(text)
+	out, err := object.File(schema.Fields(definitionOf[kind]), kept(fields))
 	if err != nil {
-		panic(err) // a string is always encoded
+		return nil, refuse("%v", err)
 	}
+	return out, nil
+}
+
+// kept are fields without those that a file does not keep.
+func kept(fields Fields) Fields {
+	out := maps.Clone(fields)
+	maps.DeleteFunc(out, func(name string, _ json.RawMessage) bool { return slices.Contains(notKept, name) })
 	return out
 }

@@ -184,7 +184,7 @@ func (s Setup) conclude(found *survey.Survey, a scaffold.Answers, out *Result) {
 		if a.Workflow && onLoopback(a.Agent.URL) {
 			out.Notes = append(out.Notes, "a CI job does not reach "+a.Agent.URL+": write the URL of a deployed agent into gavel.yaml before you push")
 		}
-		for _, api := range found.APIs {
+		for _, api := range found.Described() {
 			if api.URL == a.Agent.URL && len(api.Fields) > 0 && !api.Speaks() && a.Agent.Ask == "" {
 				out.Notes = append(out.Notes, fmt.Sprintf("%s takes %s, not messages: write body and reply into gavel.yaml, see the comments there", api.URL, strings.Join(api.Fields, ", ")))
 			}

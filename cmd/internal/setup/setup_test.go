@@ -3,7 +3,10 @@ package setup_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,7 +76,7 @@ func TestAPersonAnswers(t *testing.T) {
 			files:   map[string]string{"openapi.yaml": "paths: {/ask: {post: {requestBody: {content: {application/json: {schema: {properties: {question: {}}}}}}}}}"},
 			answers: []string{"", "", "y"},
 			asked:   []string{"1  POST http://127.0.0.1:8000/ask (openapi.yaml)"},
-			config:  []string{`url: "http://127.0.0.1:8000/ask"`},
+			config:  []string{`url: "http://127.0.0.1:8000/ask"`, `    body: {question: "{{message}}"}`, "    # reply: $.answer\n"},
 		},
 		"an API with a form of its own": {
 			files: map[string]string{"openapi.json": `{"paths": {"/ask": {"post": {
@@ -82,6 +85,15 @@ func TestAPersonAnswers(t *testing.T) {
 				"components": {"schemas": {"Answer": {"properties": {"answer": {}, "took_ms": {}}}}}}`},
 			answers: []string{"", "", "y"},
 			config:  []string{`body: {question: "{{message}}"}`, "reply: $.answer"},
+		},
+		"an API whose answer is below": {
+			files: map[string]string{"openapi.json": `{"paths": {"/ask": {"post": {
+				"requestBody": {"content": {"application/json": {"schema": {"properties": {"question": {"type": "string"}}}}}},
+				"responses": {"200": {"content": {"application/json": {"schema": {"properties": {"answers": {"type": "integer"},
+					"answer": {"type": "integer"}, "data": {"$ref": "#/components/schemas/Data"}}}}}}}}}},
+				"components": {"schemas": {"Data": {"properties": {"took_ms": {"type": "integer"}, "text": {"type": "string"}, "more": {"$ref": "#/components/schemas/Data"}}}}}}`},
+			answers: []string{"", "", "y"},
+			config:  []string{`body: {question: "{{message}}"}`, "    reply: $.data.text\n"},
 		},
 		"a model whose SDK is there, and a rubric": {
 			files:   map[string]string{"requirements.txt": "anthropic\n"},
@@ -243,5 +255,30 @@ func TestASecondTimeChangesNothing(t *testing.T) {
 	}
 	if got := read(t, s, ".vscode/settings.json"); got != "{}" {
 		t.Errorf("settings.json is %q", got)
+	}
+}
+
+// TestTheServerAtTheURLIsAsked: an agent that says in its OpenAPI document how it is
+// asked is asked so, without a person who writes it down.
+func TestTheServerAtTheURLIsAsked(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/openapi.json" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, `{"paths": {"/ask": {"post": {"requestBody": {"content": {"application/json": {"schema": {"properties": {"question": {"type": "string"}}}}}},
+			"responses": {"200": {"content": {"application/json": {"schema": {"properties": {"data": {"properties": {"answer": {"type": "string"}}}}}}}}}}}}}`)
+	}))
+	t.Cleanup(server.Close)
+	s := newSetup(t, nil)
+	s.URL = strings.Replace(server.URL, "127.0.0.1", "localhost", 1) + "/ask"
+	if _, err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, s, "gavel.yaml")
+	for _, want := range []string{`url: "` + s.URL + `"`, `    body: {question: "{{message}}"}`, "    reply: $.data.answer\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("gavel.yaml lacks %q:\n%s", want, text)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -18,21 +19,41 @@ type API struct {
 	Title string
 	// URL is asked; BaseURL is that of an OpenAI-compatible API, which has no URL.
 	URL, BaseURL string
-	// Fields are those of the request, Replies those of the reply with status 200,
-	// both sorted, as far as the document says them.
+	// Fields are those of the request, Replies the paths of those of the reply with
+	// status 200, such as data.answer, both sorted, as far as the document says them.
 	Fields, Replies []string
 }
 
-// Text is the field of the request that takes the user's message, and the one of the
-// reply that has the answer's text; both are empty where one of them is not clear, or
-// where the agent takes messages.
+// Described are the APIs of files, then those of servers that run.
+func (s *Survey) Described() []API {
+	apis := slices.Clone(s.APIs)
+	for _, server := range s.Servers {
+		apis = append(apis, server.APIs...)
+	}
+	return apis
+}
+
+// Text is the field of the request that takes the user's message, and the path of the
+// one of the reply that has the answer's text. Each is empty where it is not clear, and
+// both are where the agent takes messages.
 func (a API) Text() (ask, answer string) {
-	ask = firstOf(a.Fields, "message", "question", "query", "prompt", "input", "text", "user_input", "content")
-	answer = firstOf(a.Replies, "reply", "answer", "response", "output", "text", "message", "content", "result")
-	if a.Speaks() || ask == "" || answer == "" {
+	if a.Speaks() {
 		return "", ""
 	}
-	return ask, answer
+	ask = firstOf(a.Fields, "message", "question", "query", "prompt", "input", "text", "user_input", "content")
+	for level := range maxLevels {
+		names := map[string]string{} // paths by their last name
+		for _, path := range slices.Backward(a.Replies) {
+			if strings.Count(path, ".") == level {
+				names[path[strings.LastIndex(path, ".")+1:]] = path
+			}
+		}
+		found := firstOf(slices.Sorted(maps.Keys(names)), "reply", "answer", "response", "output", "text", "message", "content", "result")
+		if found != "" {
+			return ask, names[found]
+		}
+	}
+	return ask, ""
 }
 
 func firstOf(names []string, wanted ...string) string {
@@ -111,20 +132,54 @@ func serverOf(source string, doc map[string]any) string {
 	return strings.TrimRight(at.String(), "/")
 }
 
-// repliesOf are the names of the fields of an operation's JSON reply.
+// repliesOf are the paths of the fields of an operation's JSON reply that are not
+// objects.
 func repliesOf(doc, operation map[string]any) []string {
 	responses, _ := operation["responses"].(map[string]any)
-	return fieldsOf(doc, responses["200"])
+	paths := leaves(doc, formOf(doc, responses["200"]), "", 1)
+	slices.Sort(paths)
+	return paths
 }
 
-// fieldsOf are the names of the fields of a JSON request or reply.
+// maxLevels bounds how deep an answer is looked for in a reply.
+const maxLevels = 3
+
+// leaves are the paths of the fields of a schema that may be texts.
+func leaves(doc, form map[string]any, prefix string, level int) []string {
+	properties, _ := form["properties"].(map[string]any)
+	var out []string
+	for name, at := range properties {
+		if !plainName.MatchString(name) {
+			continue
+		}
+		below := follow(doc, at)
+		_, isObject := below["properties"].(map[string]any)
+		kind, _ := below["type"].(string)
+		switch {
+		case isObject && level < maxLevels:
+			out = append(out, leaves(doc, below, prefix+name+".", level+1)...)
+		case !isObject && (kind == "" || kind == "string"):
+			out = append(out, prefix+name)
+		}
+	}
+	return out
+}
+
+// plainName is a name that a JSONPath can have after a point.
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// fieldsOf are the names of the fields of a JSON request.
 func fieldsOf(doc map[string]any, at any) []string {
+	properties, _ := formOf(doc, at)["properties"].(map[string]any)
+	return slices.Sorted(maps.Keys(properties))
+}
+
+// formOf is the schema of a JSON request or reply.
+func formOf(doc map[string]any, at any) map[string]any {
 	body := follow(doc, at)
 	content, _ := body["content"].(map[string]any)
 	media, _ := content["application/json"].(map[string]any)
-	form := follow(doc, media["schema"])
-	properties, _ := form["properties"].(map[string]any)
-	return slices.Sorted(maps.Keys(properties))
+	return follow(doc, media["schema"])
 }
 
 // maxFollowed bounds a chain of references, which may be a circle.

@@ -1,11 +1,15 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -74,6 +78,30 @@ func ask(ctx context.Context, port int) *Server {
 		out.APIs = apisOf(source, parse(body))
 	}
 	return out
+}
+
+// API is what is known of an address at which an agent is asked. A server on loopback
+// that was not surveyed is asked for its OpenAPI document.
+func (s *Survey) API(ctx context.Context, address string) (API, bool) {
+	at, err := url.Parse(address)
+	if err != nil || address == "" {
+		return API{}, false
+	}
+	port, err := strconv.Atoi(cmp.Or(at.Port(), "80"))
+	asked := slices.ContainsFunc(s.Servers, func(server Server) bool { return server.Port == port })
+	loopback := at.Hostname() == "localhost" || at.Hostname() == "127.0.0.1"
+	if loopback {
+		at.Host = "127.0.0.1:" + strconv.Itoa(port)
+	}
+	if loopback && err == nil && !asked && at.Scheme == "http" {
+		s.Servers = append(s.Servers, probe(ctx, []int{port})...)
+	}
+	for _, api := range s.Described() {
+		if api.URL != "" && (api.URL == address || api.URL == at.String()) {
+			return api, true
+		}
+	}
+	return API{}, false
 }
 
 // get returns the body of a reply with status 200, and whether there was any reply.

@@ -30,6 +30,8 @@ type outcome struct {
 	LatencyMS *int64   `json:"latency_ms"`
 	CostUSD   *float64 `json:"cost_usd"`
 	Error     string   `json:"error,omitempty"`
+	// Hint is what to write into gavel.yaml, where that is known.
+	Hint string `json:"hint,omitempty"`
 
 	priced bool
 }
@@ -52,9 +54,10 @@ func newOutcome(cfg config.Target, w *wire, reply target.Reply, failed error) ou
 		o.Provider = cfg.Preset
 	}
 	if failed != nil {
-		o.Error = failed.Error()
+		o.Error, o.Hint = failed.Error(), hint(cfg, w.got)
 		return o
 	}
+	o.Hint = objectHint(cfg, w.got)
 	ms := reply.Latency.Milliseconds()
 	o.LatencyMS = &ms
 	o.Read = &read{Model: reply.Model, Revision: reply.Revision, End: reply.End, Messages: reply.Messages}
@@ -99,6 +102,9 @@ func (o outcome) write(out io.Writer) error {
 	}
 	if o.Read != nil {
 		o.reading(&b)
+	}
+	if o.Hint != "" {
+		fmt.Fprintf(&b, "    = %s\n", plain(o.Hint))
 	}
 	_, err := io.WriteString(out, b.String())
 	return err

@@ -67,10 +67,10 @@ func (t *trial) run(ctx context.Context, w *cli.Workspace) error {
 	if err != nil {
 		return err
 	}
-	t.Secrets.Add(secret.Of(slices.Collect(maps.Values(at.Config.Targets)), t.LookupEnv)...)
+	t.Secrets.Add(secret.Values(slices.Collect(maps.Values(at.Config.Targets)), t.LookupEnv)...)
 	system := t.system
 	if !t.hasSystem {
-		p := prompt.NewReader(w.Files, at.Config.Settings()).Of(cfg.Name)
+		p := prompt.NewReader(w.Files, at.Config.Settings()).Prompt(cfg.Name)
 		if p.Err != nil {
 			return cli.UsageError("the system prompt of the target %s: %w", cfg.Name, p.Err)
 		}

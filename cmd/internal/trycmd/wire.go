@@ -69,7 +69,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 // address is a URL without a password.
 func (w *wire) address(u *url.URL) string { return w.hide(u.Redacted()) }
 
-// headers are joined by name. What authorizes is never shown.
+// headers are joined by name. Credentials are never shown.
 func (w *wire) headers(h http.Header) map[string]string {
 	out := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(h)) {

@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// browse opens a page in the browser of the person. What cannot be opened is left to
-// the person, who has the address.
+// browse opens a page in the browser of the person. If that fails, the person still
+// has the printed address.
 func browse(ctx context.Context, url string) {
 	name, args := "xdg-open", []string{url}
 	switch runtime.GOOS {

@@ -20,9 +20,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/cmd/internal/forecast"
 	"github.com/gavel-evals/gavel/cmd/internal/settings"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/redact"
@@ -47,8 +49,8 @@ func New(a *cli.App) *cobra.Command {
 			if err := loopback(listen); err != nil {
 				return err
 			}
-			return a.WithRead(cmd.Context(), func(ctx context.Context, w *cli.Workspace, book *ledger.Ledger) error {
-				handler, err := Handler(a, w, book)
+			return a.WithRead(cmd.Context(), func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+				handler, err := Handler(a, w, store)
 				if err != nil {
 					return err
 				}
@@ -85,14 +87,14 @@ func loopback(listen string) error {
 }
 
 // Handler answers with the pages of a repository, for those who ask on loopback.
-func Handler(a *cli.App, w *cli.Workspace, book *ledger.Ledger) (http.Handler, error) {
+func Handler(a *cli.App, w *cli.Workspace, store *ledger.Ledger) (http.Handler, error) {
 	hide, err := hidden(a, w)
 	if err != nil {
 		return nil, err
 	}
 	site := dashboard.New(dashboard.Config{
-		Book: book, Hide: hide, Title: filepath.Base(w.Repo.Root()),
-		Links: []dashboard.Link{{Path: "/settings", Text: "Settings"}},
+		Ledger: store, Hide: hide, Title: filepath.Base(w.Repo.Root()),
+		Links: func(*http.Request) []shell.Link { return []shell.Link{{Path: "/settings", Text: "Settings"}} },
 		Files: func(_ context.Context, commit string) (fs.FS, error) {
 			if len(commit) == 40 {
 				return w.Repo.FS(commit)
@@ -102,14 +104,14 @@ func Handler(a *cli.App, w *cli.Workspace, book *ledger.Ledger) (http.Handler, e
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/", site)
-	store := Store(a, w, book)
-	store.Routes(mux)
-	store.Pages(mux, site.Frame)
+	pages := Store(a, w, store)
+	pages.Routes(mux)
+	pages.Pages(mux, site.Frame)
 	return guard.Config{}.Handler(mux), nil
 }
 
 // Store has the definitions of the working tree.
-func Store(a *cli.App, w *cli.Workspace, book *ledger.Ledger) *settings.Store {
+func Store(a *cli.App, w *cli.Workspace, store *ledger.Ledger) *settings.Store {
 	return settings.New(settings.Config{
 		Now: a.Now, Repository: w.Repo.Name(), Write: settings.Folder(w.Repo.Root()),
 		Open: func(context.Context) (fs.FS, func() error, error) {
@@ -119,16 +121,11 @@ func Store(a *cli.App, w *cli.Workspace, book *ledger.Ledger) *settings.Store {
 			}
 			return files, files.Close, nil
 		},
-		Settings: func(files fs.FS) (schema.Settings, error) { return settingsOf(a, files) },
+		Settings: func(_ context.Context, files fs.FS) (schema.Settings, error) { return settingsOf(a, files) },
 		Forecast: func(ctx context.Context, before, after fs.FS) (*settings.Forecast, error) {
-			return forecast{a, w, book}.of(ctx, before, after)
+			return forecast.Of(ctx, before, after, planner{a, w, store}.plan)
 		},
-		Identity: func(ctx context.Context, c *schema.Case) (*explain.Identity, error) {
-			files, err := w.Repo.WorkFS()
-			if err != nil {
-				return nil, err
-			}
-			defer func() { _ = files.Close() }() // it was only read
+		Identity: func(ctx context.Context, files fs.FS, c *schema.Case) (*explain.Identity, error) {
 			own, err := settingsOf(a, files)
 			if err != nil {
 				return nil, err
@@ -155,7 +152,7 @@ func hidden(a *cli.App, w *cli.Workspace) (func(string) string, error) {
 		return nil, err
 	}
 	var known redact.Values
-	known.Add(secret.Of(slices.Collect(maps.Values(cfg.Targets)), a.LookupEnv)...)
+	known.Add(secret.Values(slices.Collect(maps.Values(cfg.Targets)), a.LookupEnv)...)
 	return func(text string) string { return a.Secrets.Text(known.Text(text)) }, nil
 }
 

@@ -29,11 +29,11 @@ func (c command) watchScreen(ctx context.Context, tree *watchmode.Tree, f watchF
 			return editor.Open(ctx, c.LookupEnv, filepath.Join(root, filepath.FromSlash(file)), line)
 		},
 	}, os.Stdin, terminal.Below(c.Stdout))
-	var last watchstate.Board
+	var last watchstate.Snapshot
 	var ignore func()
 	session, ignore = c.session(tree, f, func(u watchstate.Update) {
-		last = u.Board
-		view.Tell(u)
+		last = u.Snapshot
+		view.Render(u)
 	}, end)
 	defer ignore()
 	ended := make(chan error, 1)

@@ -152,8 +152,8 @@ func (c command) named(ctx context.Context, args []string) (func(*schema.CaseInf
 	})
 	chosen := choice.Filter{Keys: absent, Folder: folder}.Choose()
 	if admits := chosen.Func(); admits != nil {
-		for _, kase := range found.Cases {
-			admits(&kase.CaseInfo)
+		for _, tc := range found.Cases {
+			admits(&tc.CaseInfo)
 		}
 	}
 	wrong, _ := chosen.Unmatched(func(string) bool { return false })
@@ -192,7 +192,7 @@ func (c command) followed(ref string) watchmode.Config {
 			return c.baseOf(ctx, in(p), ref)
 		},
 		At: func(p watchmode.Workspace, commit string, otherwise *config.Config) (controller.Checkout, error) {
-			return c.At(in(p), commit, otherwise)
+			return c.Checkout(in(p), commit, otherwise)
 		},
 		Snapshot: func(ctx context.Context, p watchmode.Workspace, at controller.Checkout) (*load.Snapshot, error) {
 			return c.Snapshot(ctx, in(p), at)
@@ -211,7 +211,7 @@ func (c command) openPlace(ctx context.Context) (watchmode.Workspace, error) {
 	if err != nil {
 		return watchmode.Workspace{}, err
 	}
-	book, err := c.OpenLedger(ctx, w)
+	store, err := c.OpenLedger(ctx, w)
 	if err != nil {
 		return watchmode.Workspace{}, errors.Join(err, w.Close())
 	}
@@ -224,8 +224,8 @@ func (c command) openPlace(ctx context.Context) (watchmode.Workspace, error) {
 		}
 	}
 	return watchmode.Workspace{
-		Repo: w.Repo, Ledger: book, Files: []string{w.Repo.Root(), file}, Own: own,
-		Close: func() error { return errors.Join(book.Close(), w.Close()) },
+		Repo: w.Repo, Ledger: store, Files: []string{w.Repo.Root(), file}, Own: own,
+		Close: func() error { return errors.Join(store.Close(), w.Close()) },
 	}, nil
 }
 
@@ -236,8 +236,8 @@ func (c command) session(tree *watchmode.Tree, f watchFlags, tell func(watchstat
 	var running atomic.Bool
 	session = watchmode.New(tree, watchmode.Options{
 		Execute: c.Execute,
-		Tell: func(u watchstate.Update) {
-			running.Store(u.Board.State == watchstate.Running)
+		Notify: func(u watchstate.Update) {
+			running.Store(u.Snapshot.State == watchstate.Running)
 			tell(u)
 		},
 		Ref: f.base, MaxCases: f.maxCases, MaxUSD: f.maxCost, AskUnpriced: f.unpriced, Yes: f.yes,

@@ -16,8 +16,10 @@ import (
 
 // Read reads a gavel.yaml from a state of the repository, the targets that
 // .agentv/targets.yaml adds, and what the team demands of its definitions. Without
-// a gavel.yaml it returns the defaults and false. The error is that of reading.
-func Read(fsys fs.FS, file string) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
+// a gavel.yaml it returns the defaults and false. lookup finds the environment
+// variables that those targets take values of; with nil they cannot be used. The error
+// is that of reading.
+func Read(fsys fs.FS, file string, lookup func(string) (string, bool)) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
 	data, err := schema.ReadFile(fsys, file, int64(schema.Limit(file)))
 	large, isLarge := schema.TooLarge(file, err)
 	switch {
@@ -32,6 +34,6 @@ func Read(fsys fs.FS, file string) (cfg *config.Config, problems []schema.Proble
 		found = true
 	}
 	cfg.Constrain(constraint.Read(fsys, cfg.Definitions))
-	wrong, err := targetsfile.Add(fsys, cfg)
+	wrong, err := targetsfile.Add(fsys, cfg, lookup)
 	return cfg, append(problems, wrong...), found, err
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/config/targetsfile/vendorname"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -15,14 +16,23 @@ import (
 type target struct {
 	schema.Complaints
 	at []any
+	environment
+}
+
+// An environment has the variables that settings may take values of.
+type environment struct {
+	listed []string
+	lookup func(string) (string, bool)
 }
 
 // path is the place of a field: that of the target itself, else below settings,
 // where older files have it.
 func (t *target) path(name string) []any {
 	own := append(slices.Clone(t.at), name)
-	if below := append(slices.Clone(t.at), "settings", name); !t.Doc.Has(own...) && t.Doc.Has(below...) {
-		return below
+	for _, inner := range []string{"settings", "config"} {
+		if below := append(slices.Clone(t.at), inner, name); !t.Doc.Has(own...) && t.Doc.Has(below...) {
+			return below
+		}
 	}
 	return own
 }
@@ -31,7 +41,7 @@ func (t *target) has(name string) bool    { return t.Doc.Has(t.path(name)...) }
 func (t *target) text(name string) string { return t.Doc.Text(t.path(name)...) }
 
 // variable is a value that is taken from the environment.
-var variable = regexp.MustCompile(`^\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}$`)
+var variable = regexp.MustCompile(`^(?:\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}|\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\})$`)
 
 // plain are fields that gavel.yaml has, under its name for them.
 var plain = map[string]map[string]string{
@@ -45,6 +55,12 @@ var plain = map[string]map[string]string{
 // form is the target as gavel.yaml would have it.
 func (t *target) form() map[string]any {
 	provider := strings.ToLower(t.text("provider"))
+	if id := t.text("id"); provider == "" && id != "" { // as AgentV 5 has it
+		var model string
+		if provider, model, _ = strings.Cut(id, ":"); model != "" {
+			return t.vendor(id)
+		}
+	}
 	out := map[string]any{"provider": provider}
 	fields, known := plain[provider]
 	if !known {
@@ -76,14 +92,55 @@ func (t *target) form() map[string]any {
 	return out
 }
 
-// value is what a field says. What is in the environment is not known here, and
-// must not change what is asked without a word.
-func (t *target) value(name string) json.RawMessage {
-	if at := t.path(name); variable.MatchString(t.Doc.Text(at...)) {
-		t.Fail("not-supported", fmt.Sprintf("`%s` is taken from the environment, which only a key may be", name),
-			"write the value, or the target in gavel.yaml", at...)
+// vendor is a target whose id names a model of a vendor.
+func (t *target) vendor(id string) map[string]any {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(t.Doc.JSON(append(slices.Clone(t.at), "config")...), &fields) // none where it is not an object
+	out, err := vendorname.Form(id, t.Doc.File, fields)
+	if err != nil {
+		t.Fail("unknown-provider", err.Error(), "write the target in gavel.yaml", t.path("id")...)
 	}
-	return t.Doc.JSON(t.path(name)...)
+	return out
+}
+
+// value is what a field says, as JSON: the value of a variable where it names one.
+func (t *target) value(name string) json.RawMessage {
+	at := t.path(name)
+	said := strings.TrimSpace(t.Doc.Text(at...))
+	found := variable.FindStringSubmatch(said)
+	if found == nil {
+		if strings.Contains(said, "${{") {
+			t.Fail("not-supported", fmt.Sprintf("`%s` has a variable within other text", name), "write the whole value, or one variable alone, such as ${{ NAME }}", at...)
+		}
+		return t.Doc.JSON(at...)
+	}
+	text := t.taken(name, found[1]+found[2])
+	if slices.Contains(numbers, name) && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	quoted, _ := json.Marshal(text) // it never fails
+	return quoted
+}
+
+// numbers are the fields that are no texts.
+var numbers = []string{"temperature", "max_output_tokens", "maxOutputTokens", "workers", "timeout_seconds"}
+
+// taken is the value that a field takes of a variable of the environment.
+func (t *target) taken(field, name string) string {
+	at := t.path(field)
+	if !slices.Contains(t.listed, name) {
+		t.Fail("not-supported", fmt.Sprintf("`%s` is taken from the environment variable %s, which gavel.yaml does not allow", field, name),
+			"write the value, or add environment: ["+name+"] to gavel.yaml", at...)
+		return ""
+	}
+	value := ""
+	if t.lookup != nil {
+		value, _ = t.lookup(name)
+	}
+	if value == "" {
+		t.Fail("unset-variable", fmt.Sprintf("`%s` is taken from the environment variable %s, which is not set", field, name), "set it, or write the value", at...)
+	}
+	return value
 }
 
 // key is the name of the variable with a key. The value is never in the file.
@@ -94,7 +151,7 @@ func (t *target) key(name string) string {
 		t.Fail("literal-secret", fmt.Sprintf("`%s` would put a secret into the repository", name), "write ${{ NAME }} with the name of the environment variable that holds it", at...)
 		return ""
 	}
-	return found[1]
+	return found[1] + found[2]
 }
 
 // azure makes the address of a resource that of its API.
@@ -103,8 +160,9 @@ func (t *target) azure(out map[string]any) {
 		if !t.has(name) {
 			continue
 		}
-		t.value(name)
-		address := strings.TrimRight(t.text(name), "/")
+		var address string
+		_ = json.Unmarshal(t.value(name), &address) // another form is a problem of base_url
+		address = strings.TrimRight(address, "/")
 		if !strings.Contains(address, "://") {
 			address = "https://" + address + ".openai.azure.com"
 		}
@@ -121,6 +179,10 @@ func (t *target) command(out map[string]any) {
 		line := t.text(name)
 		if line == "" {
 			continue
+		}
+		if strings.Contains(line, "${{") {
+			t.Fail("not-supported", "the command has a variable", "have the program read its environment, and name the variable under `env` of a target in gavel.yaml", t.path(name)...)
+			return
 		}
 		for _, hole := range []string{"{PROMPT}", "{PROMPT_FILE}", "{GUIDELINES}", "{EVAL_ID}", "{ATTEMPT}", "{FILES}", "{OUTPUT_FILE}"} {
 			if strings.Contains(line, hole) {

@@ -1,7 +1,7 @@
 // Package targetsfile reads the targets that a repository has in the file of the
 // evalcase format, .agentv/targets.yaml, and that gavel.yaml does not name.
 //
-// Most callers want [Add]. What it reads is configuration: callers hand it the state
+// Most callers want [Add]. The files are configuration: callers hand Add the state
 // of the repository that decides.
 package targetsfile
 
@@ -46,23 +46,37 @@ func Paths(definitions []string) []string {
 	return out
 }
 
-// Add gives a configuration the targets of the files in a state of the repository.
-// What gavel.yaml names wins. A target that cannot be used is a problem only where a
-// case names it; what is returned is wrong with a whole file. The error is that of a
-// file that cannot be read.
-func Add(fsys fs.FS, c *config.Config) ([]schema.Problem, error) {
-	r := reader{own: c, targets: map[string]config.Target{}, unusable: map[string]schema.Problem{}, from: map[string]string{}}
+// Add gives a configuration the targets of the files in a state of the repository. A
+// target that gavel.yaml names wins. A target that cannot be used is a problem only
+// where a case names it; what is returned is wrong with a whole file. lookup finds the
+// variables that c.Environment lists; with nil a target that takes one cannot be used.
+// The error is that of a file that cannot be read.
+func Add(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)) ([]schema.Problem, error) {
+	r := reader{own: c, lookup: lookup, targets: map[string]config.Target{}, unusable: map[string]schema.Problem{}, from: map[string]string{}}
 	for _, file := range Paths(c.Definitions) {
-		if info, err := fs.Stat(fsys, file); err != nil || !info.Mode().IsRegular() {
-			continue
+		for _, name := range []string{file, path.Join(path.Dir(file), "providers.yaml")} {
+			if info, err := fs.Stat(fsys, name); err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			data, err := schema.ReadFile(fsys, name, maxFile)
+			if err != nil {
+				return nil, fmt.Errorf("read %s: %w", name, err)
+			}
+			r.note(name, data)
+			r.read(name, data)
 		}
+	}
+	for _, file := range matrixFiles(fsys, c) {
 		data, err := schema.ReadFile(fsys, file, maxFile)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", file, err)
+			continue // which is a problem of the definition
 		}
-		sum := sha256.Sum256(data)
-		r.files = append(r.files, config.TargetsFile{File: file, Sum: hex.EncodeToString(sum[:])})
-		r.read(file, data)
+		if doc, _ := schema.Parse(file, data); doc != nil {
+			// The tests in the file are not configuration, so that they do not count.
+			if said := r.matrix(doc); len(said) > 0 {
+				r.note(file, said)
+			}
+		}
 	}
 	if len(r.files) > 0 {
 		r.judges()
@@ -71,8 +85,16 @@ func Add(fsys fs.FS, c *config.Config) ([]schema.Problem, error) {
 	return r.problems, nil
 }
 
+// note counts a file among those that were read.
+func (r *reader) note(file string, data []byte) {
+	sum := sha256.Sum256(data)
+	r.files = append(r.files, config.TargetsFile{File: file, Sum: hex.EncodeToString(sum[:])})
+}
+
 type reader struct {
+	said     []byte // the providers of the file of the matrix format that is read
 	own      *config.Config
+	lookup   func(string) (string, bool)
 	files    []config.TargetsFile
 	targets  map[string]config.Target
 	unusable map[string]schema.Problem
@@ -89,7 +111,11 @@ type judged struct {
 
 func (r *reader) read(file string, data []byte) {
 	doc, problems := schema.Parse(file, data)
-	if doc == nil || !doc.IsList("targets") {
+	list := "targets"
+	if doc != nil && doc.IsList("providers") {
+		list = "providers"
+	}
+	if doc == nil || !doc.IsList(list) {
 		if doc != nil {
 			problems = []schema.Problem{doc.Problem("wrong-type", "`targets` is not a list", "write targets: [{name: …, provider: …}]")}
 		}
@@ -97,8 +123,8 @@ func (r *reader) read(file string, data []byte) {
 		r.problems = append(r.problems, problems[0])
 		return
 	}
-	for i := range doc.Items("targets") {
-		r.target(target{Complaints: schema.Complaints{Doc: doc}, at: []any{"targets", i}})
+	for i := range doc.Items(list) {
+		r.target(target{Complaints: schema.Complaints{Doc: doc}, at: []any{list, i}, environment: environment{r.own.Environment, r.lookup}})
 	}
 }
 
@@ -106,7 +132,7 @@ func (r *reader) read(file string, data []byte) {
 // the definitions the nearest file wins. Where there are several folders with
 // definitions, two targets that differ are not taken, since a name is for all of them.
 func (r *reader) target(t target) {
-	name := t.text("name")
+	name := cmp.Or(t.text("name"), t.text("label"), t.text("id"))
 	_, known := r.own.Targets[name]
 	if _, alias := r.own.Aliases[name]; known || alias || name == "" {
 		return

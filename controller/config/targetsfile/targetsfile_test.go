@@ -13,6 +13,12 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
+// environment has the variables that are set.
+func environment(name string) (string, bool) {
+	value, ok := map[string]string{"MODEL": "gpt-5", "TEMPERATURE": "0.2", "AZURE": "https://r.openai.azure.com/"}[name]
+	return value, ok
+}
+
 // added is what a gavel.yaml has with the targets of files.
 func added(t *testing.T, own string, files map[string]string) (*config.Config, []schema.Problem) {
 	t.Helper()
@@ -24,7 +30,7 @@ func added(t *testing.T, own string, files map[string]string) (*config.Config, [
 	for name, text := range files {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	problems, err := targetsfile.Add(fsys, c)
+	problems, err := targetsfile.Add(fsys, c, environment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,21 +60,42 @@ func TestEachProvider(t *testing.T) {
 	}
 }
 
+// TestEnvironment: settings may be in variables that gavel.yaml lists.
+func TestEnvironment(t *testing.T) {
+	got, problems := added(t, "environment: [MODEL, TEMPERATURE, AZURE]\n"+ownTarget, map[string]string{".agentv/targets.yaml": `targets:
+  - {name: x, provider: openai, model: "${{ MODEL }}", temperature: "${{ TEMPERATURE }}", api_key: "${{ KEY }}"}
+  - {name: y, provider: azure, endpoint: "${{ AZURE }}", model: "${{MODEL}}", api_key: "${{ KEY }}"}
+`})
+	if len(problems)+len(got.Unusable) > 0 {
+		t.Fatalf("problems %v, unusable %v, want none", problems, got.Unusable)
+	}
+	x, y := got.Targets["x"], got.Targets["y"]
+	if x.Model != "gpt-5" || string(x.Parameters["temperature"]) != "0.2" || x.APIKeyEnv != "KEY" {
+		t.Errorf("the target is %+v, want the values of the variables and the name of the key's", x)
+	}
+	if y.BaseURL != "https://r.openai.azure.com/openai/v1" || y.Model != "gpt-5" {
+		t.Errorf("the target is %+v, want the address of the variable as that of the API", y)
+	}
+}
+
 // TestUnusable: what cannot be used says so at its line, and everything else of the
 // file can.
 func TestUnusable(t *testing.T) {
 	for name, tt := range map[string]struct{ written, want string }{
 		"a provider":     {"provider: vscode", `.agentv/targets.yaml:3:5: error: the provider "vscode" of the target "x" is not known here; write the target in gavel.yaml; of this file the providers anthropic, azure, cli, mock and openai are read`},
 		"a secret":       {"provider: openai, model: m, api_key: sk-123", ".agentv/targets.yaml:3:5: error: `api_key` would put a secret into the repository; write ${{ NAME }} with the name of the environment variable that holds it"},
-		"an environment": {"provider: openai, model: '${{ MODEL }}'", ".agentv/targets.yaml:3:5: error: `model` is taken from the environment, which only a key may be; write the value, or the target in gavel.yaml"},
-		"an address":     {"provider: azure, endpoint: '${{ AZURE }}', model: m", ".agentv/targets.yaml:3:5: error: `endpoint` is taken from the environment, which only a key may be; write the value, or the target in gavel.yaml"},
+		"an environment": {"provider: openai, model: '${{ MODEL }}'", ".agentv/targets.yaml:3:5: error: `model` is taken from the environment variable MODEL, which gavel.yaml does not allow; write the value, or add environment: [MODEL] to gavel.yaml"},
+		"an address":     {"provider: azure, endpoint: '${{ AZURE }}', model: m", ".agentv/targets.yaml:3:5: error: `endpoint` is taken from the environment variable AZURE, which gavel.yaml does not allow; write the value, or add environment: [AZURE] to gavel.yaml"},
+		"an empty one":   {"provider: openai, model: '${{ LATER }}'", ".agentv/targets.yaml:3:5: error: `model` is taken from the environment variable LATER, which is not set; set it, or write the value"},
+		"a part":         {"provider: openai, model: 'gpt-${{ LATER }}'", ".agentv/targets.yaml:3:5: error: `model` has a variable within other text; write the whole value, or one variable alone, such as ${{ NAME }}"},
+		"a command":      {"provider: cli, command: 'run ${{ LATER }}'", ".agentv/targets.yaml:3:5: error: the command has a variable; have the program read its environment, and name the variable under `env` of a target in gavel.yaml"},
 		"a credential":   {"provider: openai, model: m, base_url: 'https://u:p@a.example'", ".agentv/targets.yaml:3:5: error: `base_url` holds a credential; take it out and name its variable as api_key_env"},
 		"no model":       {"provider: openai", ".agentv/targets.yaml:3:5: error: a target of provider openai needs `model`; add model: …"},
 		"a hole":         {"provider: cli, command: 'run {PROMPT}'", ".agentv/targets.yaml:3:5: error: {PROMPT} of the command is not filled in: the program gets the conversation as JSON on stdin; have it read stdin, and take {PROMPT} out of the command"},
 		"a judge":        {"provider: mock, response: a, judge_target: nobody", ".agentv/targets.yaml:3:5: error: the judge_target \"nobody\" is not a target; add it to this file, or to targets: in gavel.yaml"},
 		"its judge":      {"provider: mock, response: a, judge_target: ide", ".agentv/targets.yaml:4:21: error: the provider \"codex\" of the target \"ide\" is not known here; write the target in gavel.yaml; of this file the providers anthropic, azure, cli, mock and openai are read"},
 	} {
-		c, problems := added(t, ownTarget, map[string]string{".agentv/targets.yaml": "targets:\n  - {name: good, provider: mock, response: a}\n  - {name: x, " + tt.written + "}\n  - {name: ide, provider: codex}\n"})
+		c, problems := added(t, ownTarget+"environment: [LATER]\n", map[string]string{".agentv/targets.yaml": "targets:\n  - {name: good, provider: mock, response: a}\n  - {name: x, " + tt.written + "}\n  - {name: ide, provider: codex}\n"})
 		if _, ok := c.Targets["x"]; ok || len(problems) > 0 {
 			t.Errorf("%s: the target is there, problems %v", name, problems)
 		}

@@ -51,3 +51,91 @@ func one(o confirm.Outcome) int {
 	}
 	return 0
 }
+
+// RunStored lets the procedure decide that puts stored measurements of base into its
+// tests: it takes fewer calls, and holds only as long as base is what it was. The cells
+// have a history.
+func RunStored(cell Cell, pulls int, seed uint64) Tally {
+	tally := Tally{Pulls: pulls}
+	for i := range pulls {
+		newPull(cell, seed, uint64(i)).stored(&tally)
+	}
+	return tally
+}
+
+// A suspect is a case that passed at base last and fails at head.
+type suspect struct {
+	place      int
+	base, head stats.Count
+	p          float64
+	live       bool
+}
+
+// stored looks at each suspect after each rerun at head, against all that is stored of
+// it, and at the first outcomes of all cases against what is stored of them.
+func (p *Pull) stored(t *Tally) {
+	const alpha, looks = 0.05, 12
+	cases := p.Cases()
+	test := stats.NewSequential(p.cell.History-1, looks) // the newest chose the suspects
+	t.Calls += p.cell.Cases
+	var suspects []*suspect
+	strata := make([]stats.Stratum, len(cases))
+	for i, c := range cases {
+		s := &suspect{place: i, p: 1, live: true}
+		newest := one(c.Base[len(c.Base)-1])
+		for _, o := range c.Base {
+			s.base = s.base.Add(one(o), 1)
+			strata[i].Base = append(strata[i].Base, one(o))
+		}
+		s.base = s.base.Add(-newest, -1)
+		strata[i].Head = []int{one(c.Head)}
+		if newest > one(c.Head) {
+			suspects = append(suspects, s)
+		}
+	}
+	called := make([]bool, len(cases))
+	for {
+		limit := .8 * alpha * float64(p.settle(suspects, called)) / float64(max(1, len(suspects)))
+		live := false
+		for _, s := range suspects {
+			// The sequence has a base of its own once head has been measured as often.
+			s.live = s.live && !called[s.place] && s.head.Of < looks &&
+				test.Power(s.base, s.head, stats.Assumption{Base: .97, Head: .5}, limit) >= .2
+			if !s.live {
+				continue
+			}
+			live = true
+			s.head = s.head.Add(one(p.Measure(confirm.Request{Case: s.place, Side: confirm.Head, Ordinal: s.head.Of})), 1)
+			t.Calls++
+			if s.head.Of > s.base.Of {
+				s.base = s.base.Add(one(p.Measure(confirm.Request{Case: s.place, Side: confirm.Base, Ordinal: s.head.Of})), 1)
+				t.Calls++
+			}
+			s.p = min(s.p, test.P(s.base, s.head))
+		}
+		if !live {
+			break
+		}
+	}
+	mean := stats.Stratified(strata) <= .2*alpha
+	if mean {
+		t.Means++
+	}
+	p.count(called, mean, t)
+}
+
+// settle notes which suspects are called, and says how many may still be or are.
+func (p *Pull) settle(suspects []*suspect, called []bool) (open int) {
+	ps := make([]float64, len(suspects))
+	for i, s := range suspects {
+		ps[i] = s.p
+	}
+	for i, rejected := range stats.BenjaminiHochberg(ps, nil, .8*.05) {
+		s := suspects[i]
+		called[s.place] = called[s.place] || rejected
+		if s.live || called[s.place] {
+			open++
+		}
+	}
+	return open
+}

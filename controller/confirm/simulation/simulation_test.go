@@ -35,8 +35,9 @@ func TestTableIsComplete(t *testing.T) {
 			continue
 		}
 		for i, r := range s.Rows {
-			if want := fmt.Sprintf("%-7s %5d %3d ", r.Cell.Truth.Name, r.Cell.Cases, r.Cell.History); !strings.HasPrefix(lines[i], want) {
-				t.Errorf("section %s, line %d is %q, want %q", s.Name, i+1, lines[i], want)
+			want, pulls := fmt.Sprintf("%-7s %5d %3d ", r.Cell.Truth.Name, r.Cell.Cases, r.Cell.History), fmt.Sprintf(" %d ", r.Pulls)
+			if !strings.HasPrefix(lines[i], want) || !strings.Contains(lines[i], pulls) {
+				t.Errorf("section %s, line %d is %q, want %q with%spull requests", s.Name, i+1, lines[i], want, pulls)
 			}
 		}
 	}
@@ -71,12 +72,17 @@ func TestTableHolds(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"null", "drift", "outage", "turns"} {
+	for _, name := range []string{"null", "drift", "outage", "turns", "found", "both"} {
 		for _, line := range section(t, name) {
 			fields := strings.Fields(line)
 			covers := number(t, fields[len(fields)-1])
-			// With 100 pull requests the share says too little.
-			if !strings.Contains(line, "broken") && fields[1] != "20" && !strings.Contains(line, "  100  ") && (covers < 92.5 || covers > 98) {
+			// The interval is that of cases such as these. Where a few steady cases broke and
+			// no other changed, it is wider than these very cases need.
+			most := 98.0
+			if fields[0] == "calm" && strings.Contains(line, "broken") {
+				most = 100
+			}
+			if fields[1] != "20" && (covers < 92.5 || covers > most) {
 				t.Errorf("%s: intervals cover %v %%", line, covers)
 			}
 		}
@@ -117,6 +123,31 @@ func TestTableIsCheap(t *testing.T) {
 		if extra > most+.5 { // the table of that time has whole numbers
 			t.Errorf("%s: %.1f measurements beyond one a side, want at most %.1f", line, extra, most)
 		}
+	}
+}
+
+// TestStoredMeasurementsInTheTest take fewer calls and are not to be had: the promise
+// would break with the model. That is why package confirm keeps them out, and what its
+// further calls are for.
+func TestStoredMeasurementsInTheTest(t *testing.T) {
+	broken := 0
+	for _, line := range section(t, "stored") {
+		before, _, _ := strings.Cut(line, "±")
+		fields := strings.Fields(before)
+		alarm := number(t, fields[len(fields)-1])
+		switch drifts := strings.Contains(line, "drift"); {
+		case drifts && alarm > 5:
+			broken++
+		case alarm > 5:
+			t.Errorf("%s: false alarms in %v %% with a history that is still true", line, alarm)
+		}
+	}
+	if broken == 0 {
+		t.Error("stored measurements in the test do no harm: package confirm could use them")
+	}
+	cell := simulation.Cell{Truth: simulation.Mixed, Cases: 200, History: 20, Drift: .1}
+	if tally := simulation.RunStored(cell, 50, 7); tally.Rate(tally.Alarms) < .5 {
+		t.Errorf("false alarms in a share of %.2f, unlike in the table", tally.Rate(tally.Alarms))
 	}
 }
 

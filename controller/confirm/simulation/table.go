@@ -23,6 +23,9 @@ type Row struct {
 	// Fixed is how many runs a side every case gets instead; 0 leaves the decision
 	// to package confirm.
 	Fixed int
+	// Stored puts stored measurements into the tests instead, as package confirm does
+	// not.
+	Stored bool
 }
 
 // Seed is that of the kept table.
@@ -40,6 +43,7 @@ func Sections() []Section {
 		{"both", "One case of 200 broke, and the model is worse today as well", changesUnderDrift()},
 		{"budget", "One case of 200 broke, and the budget ends the measurements", budgets()},
 		{"fixed", "For comparison: a fixed number of runs of every case", fixed()},
+		{"stored", "For comparison: stored measurements of base are part of the tests", histories()},
 		{"width", "How many cases are measured at a time", widths()},
 	}
 }
@@ -53,14 +57,10 @@ var (
 var unbounded = confirm.Options{Budget: -1}
 
 // row is one without a budget. Of pull requests that change something there are
-// fewer, and of large ones that measure every case again the fewest, since each
-// takes long and tells much.
+// fewer, since each tells more.
 func row(c Cell) Row {
 	pulls := 2000
-	switch {
-	case c.Cases > 200 && c.Drift > 0:
-		pulls = 100
-	case c.Drift > 0 || c.Changed():
+	if c.Changed() {
 		pulls = 1000
 	}
 	return Row{Cell: c, Options: unbounded, Pulls: pulls}
@@ -235,6 +235,9 @@ func (r Row) run() Tally {
 	if r.Fixed > 0 {
 		return RunFixed(r.Cell, r.Fixed, r.Pulls, Seed)
 	}
+	if r.Stored {
+		return RunStored(r.Cell, r.Pulls, Seed)
+	}
 	return Run(r.Cell, r.Options, r.Pulls, Seed)
 }
 
@@ -257,7 +260,8 @@ func (r Row) kind() string {
 	add("hour −%.2f", c.Hour, c.Hour > 0)
 	add("outage of %.0f %%", 100*c.Outage, c.Outage > 0)
 	add("%d a side", r.Fixed, r.Fixed > 0)
-	add("budget %d", r.Options.Budget, r.Options.Budget >= 0 && r.Fixed == 0)
+	add("%s", "in the test", r.Stored)
+	add("budget %d", r.Options.Budget, r.Options.Budget >= 0 && r.Fixed == 0 && !r.Stored)
 	add("width %d", r.Options.Width, r.Options.Width > 0)
 	return strings.Join(parts, ", ")
 }
@@ -271,6 +275,22 @@ func fixed() (rows []Row) {
 	for _, n := range []int{3, 5, 8} {
 		for _, c := range []Cell{{Truth: Mixed, Cases: 200}, {Truth: Mixed, Cases: 200, Broken: 1}, {Truth: Mixed, Cases: 200, Weak: 10}} {
 			rows = append(rows, Row{Cell: c, Fixed: n, Pulls: 1000})
+		}
+	}
+	return rows
+}
+
+// histories show what stored measurements in the tests would spare, and what they would
+// cost once the model is not what it was.
+func histories() (rows []Row) {
+	for _, c := range []Cell{
+		{Truth: Mixed, Cases: 200, History: 5}, {Truth: Mixed, Cases: 200, History: 20},
+		{Truth: Mixed, Cases: 2000, History: 5}, {Truth: Mixed, Cases: 2000, History: 20},
+		{Truth: Calm, Cases: 200, History: 5}, {Truth: Calm, Cases: 200, History: 20},
+		{Truth: Calm, Cases: 2000, History: 5}, {Truth: Calm, Cases: 2000, History: 20},
+	} {
+		for _, c.Drift = range []float64{0, .05, .1} {
+			rows = append(rows, Row{Cell: c, Stored: true, Pulls: 1000})
 		}
 	}
 	return rows

@@ -59,6 +59,8 @@ func hold(spec evaluator.Assertion, answer string) (holds bool, wrong string, er
 		return isJSON(spec.Value, answer)
 	case "contains-json":
 		return containsJSON(spec.Value, answer)
+	case "word-count":
+		return words(spec.Value, answer)
 	}
 	return false, "", fmt.Errorf("the assertion %q is not known", spec.Type)
 }
@@ -182,6 +184,22 @@ func containsJSON(form json.RawMessage, answer string) (bool, string, error) {
 // maxStarts bounds at how many places of an answer JSON is looked for, since
 // each may take a pass over the rest.
 const maxStarts = 100
+
+// words holds the number of words, which white space divides, within bounds.
+func words(bounds json.RawMessage, answer string) (bool, string, error) {
+	var b struct{ Min, Max *float64 }
+	if err := json.Unmarshal(bounds, &b); err != nil || b.Min == nil && b.Max == nil {
+		return false, "", errors.New("the value of word-count has neither min nor max")
+	}
+	n := len(strings.Fields(answer))
+	switch {
+	case b.Min != nil && float64(n) < *b.Min:
+		return false, fmt.Sprintf("the answer has %d words, and at least %v are wanted", n, *b.Min), nil
+	case b.Max != nil && float64(n) > *b.Max:
+		return false, fmt.Sprintf("the answer has %d words, and at most %v are wanted", n, *b.Max), nil
+	}
+	return true, "", nil
+}
 
 func fits(form json.RawMessage, data []byte) (bool, string, error) {
 	if len(form) == 0 {

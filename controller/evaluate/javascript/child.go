@@ -62,7 +62,7 @@ func ServeChild() bool {
 	runtime.GOMAXPROCS(min(2, runtime.NumCPU()))
 	debug.SetMaxStack(64 << 20)
 	confine.Memory(MaxMemory, memoryCode)
-	// What the kernel cannot refuse here, the interpreter does not have.
+	// The interpreter lacks everything that the kernel cannot refuse here.
 	_ = confineProcess()
 	serve(os.Stdin, os.Stdout)
 	return true
@@ -107,6 +107,10 @@ func serve(in io.Reader, out io.Writer) {
 func ask(ctx context.Context, f Function) (answer, error) {
 	if !served.Load() {
 		return answer{}, errors.New("main or TestMain must call javascript.ServeChild first")
+	}
+	// With a context that has ended, a child could still answer before it is killed.
+	if err := ctx.Err(); err != nil {
+		return answer{}, err
 	}
 	select {
 	case slots <- struct{}{}:

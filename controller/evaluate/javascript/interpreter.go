@@ -88,7 +88,7 @@ func parse(vm *goja.Runtime, text string) (goja.Value, error) {
 	return method(vm, "parse", vm.ToValue(text))
 }
 
-// stringify writes a value as JSON. What JSON cannot say is null.
+// stringify writes a value as JSON. A value that JSON cannot represent becomes null.
 func stringify(vm *goja.Runtime, value goja.Value) (string, error) {
 	out, err := method(vm, "stringify", value)
 	if err != nil {

@@ -52,9 +52,9 @@ type Result struct {
 }
 
 // Check runs a function that returns true or false, a number that passes when it is
-// above 0 or reaches the threshold, or {pass, score, reason}. What it throws is a
-// fail, since answers of a wrong form make functions throw. Another value, and one
-// that took too long or too much memory, is an error.
+// above 0 or reaches the threshold, or {pass, score, reason}. A function that
+// throws fails, since answers of a wrong form make functions throw. Another value,
+// and one that took too long or too much memory, is an error.
 func Check(ctx context.Context, f Function, threshold *float64) (Result, error) {
 	out, err := ask(ctx, f)
 	switch {
@@ -65,6 +65,13 @@ func Check(ctx context.Context, f Function, threshold *float64) (Result, error) 
 	case out.Thrown != "":
 		return Result{Reason: "the function throws " + textnorm.Clip(out.Thrown)}, nil
 	}
+	return Read(json.RawMessage(out.Value), threshold)
+}
+
+// Read reads what a function returned, as JSON: true or false, a number that passes when
+// it is above 0 or reaches the threshold, or {pass, score, reason}. Another value is an
+// error.
+func Read(returned json.RawMessage, threshold *float64) (Result, error) {
 	passes := func(n float64) bool {
 		if threshold != nil {
 			return n >= *threshold
@@ -72,7 +79,7 @@ func Check(ctx context.Context, f Function, threshold *float64) (Result, error) 
 		return n > 0
 	}
 	var value any
-	if err := json.Unmarshal(out.Value, &value); err != nil {
+	if err := json.Unmarshal(returned, &value); err != nil {
 		return Result{}, fmt.Errorf("the result of the function: %w", err)
 	}
 	switch v := value.(type) {
@@ -87,7 +94,7 @@ func Check(ctx context.Context, f Function, threshold *float64) (Result, error) 
 	case map[string]any:
 		return graded(v)
 	}
-	return Result{}, errors.New("the function must return true or false, a number, or {pass, score, reason}, and returns " + textnorm.Clip(string(out.Value)))
+	return Result{}, errors.New("the function must return true or false, a number, or {pass, score, reason}, and returns " + textnorm.Clip(string(returned)))
 }
 
 // graded reads {pass, score, reason}.
@@ -105,7 +112,7 @@ func graded(v map[string]any) (Result, error) {
 }
 
 // Transform runs a function that returns the text to look at instead of an answer.
-// Another value than a text is written as JSON. What the function throws is an
+// Another value than a text is written as JSON. A function that throws is an
 // error.
 func Transform(ctx context.Context, f Function) (string, error) {
 	out, err := ask(ctx, f)

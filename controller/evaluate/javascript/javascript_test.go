@@ -3,6 +3,7 @@ package javascript_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -84,7 +85,7 @@ func TestNothingIsWithinReach(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want that it is undefined", name, got, err)
 		}
 	}
-	// What one function changes, the next does not see.
+	// The next function does not see the changes of one before.
 	change := javascript.Function{Code: "JSON.stringify = () => 'true'; globalThis.seen = 1; String.prototype.includes = () => true;\nreturn true;"}
 	if _, err := javascript.Check(t.Context(), change, nil); err != nil {
 		t.Errorf("changing what is global: %v", err)
@@ -130,8 +131,14 @@ func TestTransform(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := javascript.Check(ctx, javascript.Function{Code: "true"}, nil); err == nil {
-		t.Error("a function runs after the end of the context")
+	// A child that waits may answer before it is killed, so one try says little.
+	for range 100 {
+		if _, err := javascript.Check(t.Context(), javascript.Function{Code: "true"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := javascript.Check(ctx, javascript.Function{Code: "true"}, nil); !errors.Is(err, context.Canceled) {
+			t.Fatalf("a function runs after the end of the context: %v", err)
+		}
 	}
 }
 

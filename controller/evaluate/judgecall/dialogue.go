@@ -1,5 +1,5 @@
-// Package judgecall asks models that judge, and reads what they answer. What a
-// model under test wrote reaches them only between marks that it cannot guess.
+// Package judgecall asks models that judge, and reads what they answer. Text of
+// a model under test reaches them only between marks that it cannot guess.
 package judgecall
 
 import (
@@ -77,15 +77,28 @@ func Ask[T any](ctx context.Context, d *Dialogue, q Question, read func(reply st
 func (d *Dialogue) until(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
 	var zero float64
 	req.Temperature = &zero
-	ask := Caller(func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
-		reply, err := d.Ask(ctx, role, req)
-		if err == nil {
-			d.Usage = d.Usage.Add(reply.Usage)
-			d.Asked, d.Answered = shown(req), replyText(reply)
-		}
-		return reply, err
+	return Caller(d.counted).Until(ctx, role, req, read)
+}
+
+// counted asks once and keeps the exchange and its usage.
+func (d *Dialogue) counted(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
+	reply, err := d.Ask(ctx, role, req)
+	if err == nil {
+		d.Usage = d.Usage.Add(reply.Usage)
+		d.Asked, d.Answered = shown(req), replyText(reply)
+	}
+	return reply, err
+}
+
+// Reply is what a model answers to a question that a program put together, whatever
+// it is. Without a system prompt it is asked as a judge is.
+func (d *Dialogue) Reply(ctx context.Context, role schema.Role, system, question string) (string, error) {
+	var zero float64
+	reply, err := d.counted(ctx, role, target.Request{
+		System: cmp.Or(Unmarked(system), judgeSystem), Temperature: &zero,
+		Messages: []schema.Message{{Role: schema.RoleUser, Content: Unmarked(question)}},
 	})
-	return ask.Until(ctx, role, req, read)
+	return replyText(reply), err
 }
 
 // Until asks until read takes the reply, at most three times. An error of read
@@ -128,7 +141,7 @@ func Share(score, most float64) (float64, error) {
 	return max(0, min(1, score/most)), nil // of which a billionth is rounding
 }
 
-// replyText is the answer of a model. What it thought first is not read.
+// replyText is the answer of a model. Its thinking is not read.
 func replyText(r target.Reply) string { return verdict.Answer(r.Messages) }
 
 func echo(text string) string {
@@ -156,7 +169,7 @@ func shown(req target.Request) string {
 // Unmarked removes what would become a delimiter when the request is sent.
 func Unmarked(s string) string { return strings.ReplaceAll(s, target.Mark, "") }
 
-// Block sets a text apart as data. Whoever wrote the text does not know what
+// Block sets a text apart as data. The author of the text does not know what
 // the marks become, and so cannot write a line that ends the block.
 func Block(name, text string) string {
 	return "<<<" + name + " " + target.Mark + "\n" + Unmarked(text) + "\n" + target.Mark + " " + name + ">>>"

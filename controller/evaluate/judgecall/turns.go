@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Turns shows every message in a block of its own. What the agent wrote cannot
+// Turns shows every message in a block of its own. The agent's text cannot
 // begin a block, and so it cannot put words into the mouth of user or tool.
 func Turns(messages []schema.Message) []string {
 	var parts []string

@@ -102,7 +102,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// Whatever the text is, Readings are finite; and a number that a program wrote
+// Readings are finite, whatever the text is; and a number that a program wrote
 // is read as what it is, in both customs of writing it.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"105", "1.234,5", "−$1,234.50 %", "Rp 1.234.567", "1 234", "1e5", ".", "e", "1'2", "9999999999999999999999", "\xff", "5 juta"} {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,8 @@ type weapon struct {
 	Tree string `json:"tree"`
 	// Datagram is the path of a Unix socket of datagrams.
 	Datagram string `json:"datagram"`
+
+	loopback *Loopback
 }
 
 // attacks are what programs may not do; nil means that one did.
@@ -162,6 +165,11 @@ func serveAttack() bool {
 		}
 		_, _, clone3 := syscall.Syscall(unix.SYS_CLONE3, 0, 0, 0)
 		fmt.Println(unshare == syscall.EPERM, clone == syscall.EPERM, clone3 == syscall.ENOSYS, exec.Command("/bin/true").Run())
+	case "ask":
+		fmt.Println(ask(os.Getenv("ASK_URL")))
+	case "hang up":
+		_, err := http.Get(os.Getenv("ASK_URL") + "/leave")
+		fmt.Println(err)
 	case "trace who waits":
 		const seize = 0x4206
 		_, _, errno := syscall.Syscall6(syscall.SYS_PTRACE, seize, uintptr(os.Getppid()), 0, 0, 0, 0)
@@ -191,7 +199,7 @@ func attack(ctx context.Context, box *Box, w weapon, name string) (string, error
 	armed := *box
 	armed.policy.Read = []string{self}
 	out, err := armed.Run(ctx, Program{
-		Argv: []string{self, attackArg, name}, Tree: w.Tree, Stdin: in,
+		Argv: []string{self, attackArg, name}, Tree: w.Tree, Stdin: in, Loopback: w.loopback,
 		// Built with -race, a program reserves memory that it does not use.
 		Limits: Limits{Memory: 1 << 50},
 		Env:    []string{"GORACE=atexit_sleep_ms=0"},

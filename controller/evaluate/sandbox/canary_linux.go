@@ -86,8 +86,8 @@ func alone() string {
 		"give the container a range of 65536 users and groups, or run gavel as another user", nobody)
 }
 
-// mapped reports whether an id is one in this user namespace. What cannot be read
-// is taken to have it.
+// mapped reports whether an id is one in this user namespace. A file that cannot
+// be read is taken to have it.
 func mapped(file string, id int) bool {
 	list, err := os.ReadFile(file)
 	if err != nil {

@@ -78,6 +78,13 @@ func (s *spec) begin() (int, error) {
 	} else if err := prctl(prSetChildSubreaper, 1, 0); err != nil {
 		return 0, fmt.Errorf("adopt processes: %w", err)
 	}
+	if s.Loopback != "" {
+		at, err := openLoopback(os.NewFile(5, "listener"))
+		if err != nil {
+			return 0, err
+		}
+		s.Env = append(s.Env, addressOf(s.Loopback, at))
+	}
 	if s.Root && !s.Means.Namespaces {
 		if err := os.Chown(s.Scratch, nobody, nobody); err != nil {
 			return 0, fmt.Errorf("give the scratch folder away: %w", err)
@@ -93,7 +100,7 @@ func (s *spec) begin() (int, error) {
 		}
 	}
 	if !s.Means.Namespaces {
-		// What else the user runs counts too.
+		// Other processes of the user count, too.
 		s.Limits.Processes += threadsOf(s.user())
 	}
 	return s.restricted()
@@ -123,9 +130,9 @@ func (s *spec) mount() error {
 	return nil
 }
 
-// limit sets the limits that this process could not keep itself. What is
-// counted is the sum of all processes, now and then; these hold at once. The
-// calling thread is of the program's user, who may set them.
+// limit sets the limits that this process could not keep itself. The counted
+// limits are sums over all processes, taken now and then; these hold at once.
+// The calling thread is of the program's user, who may set them.
 func (s *spec) limit(pid int) error {
 	err := setLimit(pid, syscall.RLIMIT_DATA, 2*uint64(s.Limits.Memory))
 	if err == nil {

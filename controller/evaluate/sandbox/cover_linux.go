@@ -83,7 +83,7 @@ func (s *spec) allowVisible(allow func(path string, rights uint64) error) error 
 		}
 		whole, mixed := visible(real, hidden, namesIn)
 		for _, path := range whole {
-			// What a link leads to has rules of its own.
+			// The target of a link has rules of its own.
 			if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink != 0 {
 				continue
 			}

@@ -92,7 +92,7 @@ func lookUp(name, dir, path string) (string, error) {
 	if len(candidates) == 1 && strings.ContainsRune(name, '/') {
 		return "", fmt.Errorf("%s is not there or cannot be executed", name)
 	}
-	return "", fmt.Errorf("no program %s in %s; the operator may add folders to the path", name, path)
+	return "", fmt.Errorf("no program %s in %s; correct argv, or add the folder of the program (--sandbox-path, or sandbox.path in the operator's file)", name, path)
 }
 
 // mayRead demands that a file is where programs may read.

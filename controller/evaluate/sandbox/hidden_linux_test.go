@@ -78,7 +78,7 @@ func TestHiddenFilesGivenToo(t *testing.T) {
 	}
 }
 
-// TestHiddenFilesAreNamed tells of a program that fails that files are hidden.
+// TestHiddenFilesAreNamed tells why a program fails: files are hidden.
 func TestHiddenFilesAreNamed(t *testing.T) {
 	tree, hidden := hiddenTree(t)
 	box := isolated(t).Hiding(hidden)

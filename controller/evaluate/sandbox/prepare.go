@@ -118,8 +118,8 @@ func (r *running) failure(cause string) *Failure {
 	return &Failure{Program: filepath.Base(r.file), Cause: cause, Stderr: string(r.stderr.data), Hint: r.hidden.Hint}
 }
 
-// pollTime is how often a running program is looked at. What it can do in
-// between is bounded by how fast the machine is.
+// pollTime is how often a running program is looked at. The speed of the
+// machine bounds what it can do in between.
 const pollTime = 20 * time.Millisecond
 
 // watch looks at the program until ctx ends, and ends it when it passes a

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/confine"
 )
 
-// What package syscall does not have: of prctl(2), capabilities(7),
+// Constants that package syscall lacks: of prctl(2), capabilities(7),
 // mount_setattr(2), close_range(2), getrlimit(2) and open(2). The numbers of
 // calls are the same on every architecture.
 const (
@@ -28,6 +28,7 @@ const (
 	capDacReadSearch = 2
 	capSetgid        = 6
 	capSetuid        = 7
+	capNetAdmin      = 12
 	capSysAdmin      = 21
 	capVersion3      = 0x20080522
 
@@ -82,8 +83,11 @@ func (s *spec) restrict() error {
 
 // profile says what the kernel refuses the program.
 func (s *spec) profile() confine.Profile {
-	if s.Network {
+	switch {
+	case s.Network:
 		return confine.Client
+	case s.Loopback != "":
+		return confine.Loopback
 	}
 	return confine.Program
 }

@@ -9,10 +9,10 @@
 // A program is started by a child process of the same binary, which restricts
 // itself for good (Landlock, a filter of system calls, limits) and outlives the
 // program only to end what that started: in a PID namespace the kernel does it,
-// elsewhere the child adopts every process that lost its parent. What cannot be
-// enforced on a machine is found out by a canary that tries it. Nothing is left
-// out silently: a Box is isolated, or it says what it lacks and the operator
-// accepted that by name.
+// elsewhere the child adopts every process that lost its parent. A canary tries
+// each restriction, and so finds those that a machine cannot enforce. Nothing
+// is left out silently: a Box is isolated, or it says what it lacks and the
+// operator accepted that by name.
 package sandbox
 
 import (
@@ -120,6 +120,8 @@ type Program struct {
 	Env []string
 	// Stdin is what it reads.
 	Stdin []byte
+	// Loopback answers what it asks; nil leaves it without sockets.
+	Loopback *Loopback
 	// Limits bound it.
 	Limits Limits
 }
@@ -214,7 +216,7 @@ func (f *Failure) Error() string {
 
 // Run runs a program and returns what it printed. A program that fails or
 // passes a limit gives a [*Failure]; when ctx ends first, its error is returned.
-// Whatever the program started is over when Run returns.
+// Every process that the program started has ended when Run returns.
 func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -230,7 +232,12 @@ func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 	late := time.AfterFunc(r.Limits.Time, func() { stop(timeout) })
 	defer late.Stop()
 	r.stop = stop
+	hangUp, err := b.listen(limited, r)
+	if err != nil {
+		return nil, err
+	}
 	cause := b.start(limited, r)
+	hangUp()
 	var passed *Failure
 	switch {
 	case ctx.Err() != nil:

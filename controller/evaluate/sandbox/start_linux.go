@@ -38,6 +38,9 @@ type spec struct {
 	Cover   bool     `json:"cover"`
 	Network bool     `json:"network"`
 	Means   means    `json:"means"`
+	// Loopback is the variable that gets the address of the listener which is handed
+	// over; empty for none.
+	Loopback string `json:"loopback"`
 	// Root means that another user has to run the program.
 	Root   bool   `json:"root"`
 	Limits Limits `json:"limits"`
@@ -83,6 +86,17 @@ func (b *Box) supervised(ctx context.Context, r *running) (ending, error) {
 	if os.Getenv(childEnv) != "" {
 		return ending{}, errors.New("a child does not start another; main or TestMain must call sandbox.ServeChild first")
 	}
+	var over handover
+	variable := ""
+	if r.Loopback != nil && b.hasOwnLoopback() {
+		var err error
+		if over, err = newHandover(); err != nil {
+			return ending{}, err
+		}
+		defer over.answer(ctx, r.Loopback)()
+		defer over.theirs.Close() //nolint:errcheck // where no child was started
+		variable = r.Loopback.Variable
+	}
 	// The child reads the spec from one pipe, whose end tells it that nobody
 	// waits any more, and answers on another.
 	orders, toChild, err := os.Pipe()
@@ -97,11 +111,11 @@ func (b *Box) supervised(ctx context.Context, r *running) (ending, error) {
 	defer fromChild.Close()
 	cmd, err := b.command(ctx, r)
 	if err == nil {
-		cmd.ExtraFiles = []*os.File{orders, answer}
+		cmd.ExtraFiles = []*os.File{orders, answer, over.theirs}
 		cmd.Cancel = toChild.Close
 		err = cmd.Start()
 	}
-	if err := errors.Join(err, orders.Close(), answer.Close()); err != nil {
+	if err := errors.Join(err, orders.Close(), answer.Close(), over.given()); err != nil {
 		return ending{}, fmt.Errorf("start a child process: %w", err)
 	}
 	watched, stop := context.WithCancel(ctx)
@@ -114,7 +128,8 @@ func (b *Box) supervised(ctx context.Context, r *running) (ending, error) {
 	_ = json.NewEncoder(toChild).Encode(spec{
 		File: r.file, Argv: r.Argv, Env: r.Env, Dir: r.Dir, Scratch: r.scratch, Readable: r.readable,
 		Tree: r.Tree, Hidden: r.hidden.Names, Cover: len(r.hidden.Names) > 0 && coverable(r.Tree, r.scratch),
-		Network: b.policy.Network, Means: b.means, Root: os.Geteuid() == 0, Limits: r.Limits,
+		Network: b.policy.Network, Means: b.means, Loopback: variable,
+		Root: os.Geteuid() == 0, Limits: r.Limits,
 	})
 	waitErr := cmd.Wait()
 	stop()
@@ -143,6 +158,9 @@ func (b *Box) command(ctx context.Context, r *running) (*exec.Cmd, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if b.means.Namespaces {
 		b.namespaces(cmd.SysProcAttr)
+		if r.Loopback != nil {
+			cmd.SysProcAttr.AmbientCaps = append(cmd.SysProcAttr.AmbientCaps, capNetAdmin)
+		}
 	}
 	return cmd, nil
 }

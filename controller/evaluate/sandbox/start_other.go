@@ -7,6 +7,12 @@ import (
 	"runtime"
 )
 
+// canRefuseSockets means that programs without the network get no sockets.
+const canRefuseSockets = false
+
+// hasOwnLoopback reports whether programs have a loopback interface for themselves.
+func (b *Box) hasOwnLoopback() bool { return false }
+
 // means are none here.
 type means struct{}
 

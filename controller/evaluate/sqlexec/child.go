@@ -27,7 +27,7 @@ func ServeChild() bool {
 	if os.Getenv(childEnv) == "" || len(os.Args) != 2 || os.Args[1] != childArg {
 		return false
 	}
-	// What the kernel cannot refuse here, SQLite refuses by itself.
+	// SQLite itself refuses what the kernel cannot refuse here.
 	_ = confineProcess()
 	// The parent kills a child that stays; this one also ends when the parent
 	// was killed.

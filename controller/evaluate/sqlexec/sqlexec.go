@@ -73,9 +73,8 @@ type response struct {
 
 // Query builds a database from the files, one .sqlite or .db file or .sql
 // scripts in their order, and runs one statement on it that may only read. ILIKE
-// is run as LIKE. What
-// is wrong with the statement is in the result; an error is about the database
-// or the child process.
+// is run as LIKE. The result has the mistakes of the statement; an error is
+// about the database or the child process.
 func Query(ctx context.Context, files []schema.File, statement string) (Result, error) {
 	return ask(ctx, request{files, readable(statement), queryTime})
 }

@@ -160,7 +160,7 @@ func TestQueryDatabaseProblems(t *testing.T) {
 		{"not a database", []schema.File{{Path: "shop.sqlite", Data: []byte("hello")}}, "neither"},
 		{"corrupt database", []schema.File{{Path: "shop.sqlite", Data: append([]byte("SQLite format 3\x00"), make([]byte, 4000)...)}}, "shop.sqlite: "},
 		{"cut off header", []schema.File{{Path: "shop.sqlite", Data: []byte("SQLite format 3\x00")}}, "shop.sqlite: "},
-		{"database beside a script", []schema.File{{Path: "a.sqlite", Data: []byte("SQLite format 3\x00")}, {Path: "b.sql"}}, "other files"},
+		{"database next to a script", []schema.File{{Path: "a.sqlite", Data: []byte("SQLite format 3\x00")}, {Path: "b.sql"}}, "other files"},
 		{"too large", []schema.File{{Path: "a.sql", Data: make([]byte, 33<<20)}}, "more than"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestQueryScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(sqlexec.Result{Columns: []string{"a"}, Rows: 1}, got); diff != "" {
-		t.Errorf("foreign keys were not heeded (-want +got):\n%s", diff)
+		t.Errorf("foreign keys were not followed (-want +got):\n%s", diff)
 	}
 }
 

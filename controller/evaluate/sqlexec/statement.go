@@ -130,7 +130,7 @@ func hasCTE(tokens []token) bool {
 func isOuter(word string) bool { return word == "OUTER" }
 
 // Parse looks at a text of SQL. It reads strings, quoted names and comments as
-// SQLite does and takes any text; what is no SQL gives an odd Type.
+// SQLite does and takes any text; what is not SQL gives an odd Type.
 func Parse(text string) Statement {
 	var s Statement
 	var first []token

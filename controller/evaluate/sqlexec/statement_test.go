@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 		{"open comment", "SELECT 1 /* ; DROP", st{Count: 1, Type: "SELECT"}},
 		{"open name", `SELECT "`, st{Count: 1, Type: "SELECT"}},
 		{"ends in from", "SELECT 1 FROM", st{Count: 1, Type: "SELECT"}},
-		{"keywords are no functions", "SELECT a FROM b WHERE c IN (1) AND EXISTS (SELECT sum(x) OVER (PARTITION BY y) FROM d)", st{Count: 1, Type: "SELECT", Tables: []string{"b", "d"}, Functions: []string{"sum"}}},
+		{"keywords are not functions", "SELECT a FROM b WHERE c IN (1) AND EXISTS (SELECT sum(x) OVER (PARTITION BY y) FROM d)", st{Count: 1, Type: "SELECT", Tables: []string{"b", "d"}, Functions: []string{"sum"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, sqlexec.Parse(tt.text), cmpopts.IgnoreUnexported(st{})); diff != "" {

@@ -88,3 +88,56 @@ func TestACodeGraderOfAgentV4(t *testing.T) {
 		t.Errorf("hits %q, misses %q", c.Hits, c.Misses)
 	}
 }
+
+// TestTrapA1: a required item of a list that is not met costs its share and nothing
+// more, as does a program that scores high and says that something fails.
+func TestTrapA1(t *testing.T) {
+	const two = `assertions: [{type: rubrics, criteria: [{outcome: a, weight: 9}, {outcome: b, required: true}]}]`
+	expect(t, &trial{text: two, replies: []string{`{"criteria": [{"id": "rubric-1", "met": true, "reason": ""}, {"id": "rubric-2", "met": false, "reason": ""}], "summary": ""}`}}, verdict.Pass, 0.9)
+	expect(t, &trial{text: "assertions: [{type: code-grader, command: [grade]}]", printed: []string{`{"score": 0.9, "assertions": [{"text": "short", "passed": false}]}`}}, verdict.Pass, 0.9)
+}
+
+// TestTrapA2: the judge is asked again for an item that it leaves out, where AgentV
+// leaves it out of the mean.
+func TestTrapA2(t *testing.T) {
+	const two = `assertions: [{type: rubrics, criteria: [a, b]}]`
+	one := `{"criteria": [{"id": "rubric-1", "met": true, "reason": ""}], "summary": ""}`
+	both := `{"criteria": [{"id": "rubric-1", "met": true, "reason": ""}, {"id": "rubric-2", "met": false, "reason": ""}], "summary": ""}`
+	expect(t, &trial{text: two, replies: []string{one, both}}, verdict.Fail, 0.5)
+	expect(t, &trial{text: two, replies: []string{one, one, one}}, verdict.Error, 0)
+}
+
+// TestTrapA11: a program that fails is an error, where AgentV scores 0.
+func TestTrapA11(t *testing.T) {
+	expect(t, &trial{text: "assertions: [{type: code-grader, command: [grade]}]", printed: []string{"Traceback"}}, verdict.Error, 0)
+	expect(t, &trial{text: "assertions: [{type: cost, budget: 1}]", change: func(tr *verdict.Transcript) { tr.Usage.Unpriced = 1 }}, verdict.Error, 0)
+}
+
+// TestNegationsOfAgentV4: the rest to 1 is what counts, also within a composite and
+// for what is required.
+func TestNegationsOfAgentV4(t *testing.T) {
+	const rude = `{type: llm-grader, prompt: "Is it rude? {{output}}", negate: true`
+	expect(t, &trial{text: "assertions: [" + rude + "}]", replies: []string{`{"score": 0.1}`}}, verdict.Pass, 0.9)
+	expect(t, &trial{text: "assertions: [" + rude + "}]", replies: []string{`{"score": 0.9}`}}, verdict.Fail, 0.1)
+	expect(t, &trial{text: "assertions: [{type: contains, value: a, weight: 9}, " + rude + ", required: true}]", answer: "a", replies: []string{`{"score": 1}`}}, verdict.Fail, 0.9)
+	expect(t, &trial{text: "assertions: [{type: composite, assertions: [{type: contains, value: a}, " + rude + "}]}]", answer: "a", replies: []string{`{"score": 0}`}}, verdict.Pass, 1)
+}
+
+// TestSkillTrigger finds a skill by the tool for skills and by the path of its folder.
+func TestSkillTrigger(t *testing.T) {
+	for _, tt := range []struct {
+		call string
+		used bool
+	}{
+		{`Skill {"skill": "pdf"}`, true}, {`skill {"command": "office:pdf"}`, true}, {`Read {"file_path": "/agent/.claude/skills/pdf/SKILL.md"}`, true},
+		{`exec {"argv": ["cat", "skills/pdf/SKILL.md"]}`, true}, {`Skill {"skill": "pdf-forms"}`, false}, {`Read {"file_path": "skills/pdf2/SKILL.md"}`, false},
+		{`search {"query": "pdf"}`, false}, {`Skill {"skill": "docx", "why": "no pdf"}`, false},
+	} {
+		want := map[bool]verdict.Verdict{true: verdict.Pass, false: verdict.Fail}
+		score := map[bool]float64{true: 1}
+		const text = "assertions: [{type: skill-trigger, skill: pdf"
+		expect(t, &trial{text: text + "}]", calls: []string{tt.call}}, want[tt.used], score[tt.used])
+		expect(t, &trial{text: text + ", should_trigger: false}]", calls: []string{tt.call}}, want[!tt.used], score[!tt.used])
+	}
+	expect(t, &trial{text: "assertions: [{type: skill-trigger, skill: pdf}]", change: func(tr *verdict.Transcript) { tr.Traced = false }}, verdict.Error, 0)
+}

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
+	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -27,7 +29,11 @@ func CodeJudge(ctx context.Context, spec evaluator.CodeJudge, in Input, results 
 	if results != nil {
 		payload.put("results", results)
 	}
-	printed, err := in.start(ctx, spec.Program, payload)
+	proxy := in.proxy(spec)
+	printed, err := in.start(ctx, spec.Program, payload, proxy)
+	if proxy != nil && proxy.Err() != nil {
+		err = fmt.Errorf("the model that %s asked: %w", strings.Join(spec.Argv, " "), proxy.Err())
+	}
 	if err != nil {
 		return Finding{}, err
 	}
@@ -90,10 +96,21 @@ func readScore(printed []byte) (Finding, error) {
 
 // run returns a program the conversation and returns what it printed.
 func (in Input) run(ctx context.Context, p evaluator.Program, s evaluator.Subject) ([]byte, error) {
-	return in.start(ctx, p, in.payload(p, s))
+	return in.start(ctx, p, in.payload(p, s), nil)
 }
 
-func (in Input) start(ctx context.Context, p evaluator.Program, payload payload) ([]byte, error) {
+// proxy asks the model for a program that may; nil for others.
+func (in Input) proxy(spec evaluator.CodeJudge) *targetproxy.Proxy {
+	if spec.MaxCalls == 0 {
+		return nil
+	}
+	role := judge(spec.Target)
+	return targetproxy.New(cmp.Or(spec.Target, string(role)), spec.MaxCalls, func(ctx context.Context, system, question string) (string, error) {
+		return in.Reply(ctx, role, system, question)
+	})
+}
+
+func (in Input) start(ctx context.Context, p evaluator.Program, payload payload, proxy *targetproxy.Proxy) ([]byte, error) {
 	if in.Programs == nil {
 		return nil, fmt.Errorf("programs are not run here: %s is not started", strings.Join(p.Argv, " "))
 	}
@@ -101,7 +118,7 @@ func (in Input) start(ctx context.Context, p evaluator.Program, payload payload)
 	if err != nil {
 		return nil, fmt.Errorf("encode what %s reads: %w", strings.Join(p.Argv, " "), err)
 	}
-	return in.Programs(ctx, p, stdin)
+	return in.Programs(ctx, Start{Program: p, Stdin: stdin, Proxy: proxy})
 }
 
 // A payload is what a program reads. Programs are written for either way of

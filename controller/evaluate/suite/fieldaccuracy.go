@@ -20,8 +20,8 @@ import (
 // block of code, with expected values (the field_accuracy of the evalcase
 // format). Each field is a criterion, 1 where it matches and else 0. One that is
 // missing is 0 where it is required, and else does not count; an answer that is
-// not JSON has no field. If no field counts, the score is 0. What is made of
-// them is the Rule's: Σ w·s / Σ w, the minimum, or all or nothing.
+// not JSON has no field. If no field counts, the score is 0. The Rule combines
+// them: Σ w·s / Σ w, the minimum, or all or nothing.
 func FieldAccuracy(spec evaluator.FieldAccuracy, in Input) (Finding, error) {
 	if len(spec.Fields) == 0 {
 		return Finding{}, errors.New("no field is to be compared")

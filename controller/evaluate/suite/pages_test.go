@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -89,8 +90,8 @@ func (tr *trial) ask(_ context.Context, _ schema.Role, req target.Request) (targ
 	return target.Reply{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: tr.replies[len(tr.asked)-1]}}}, nil
 }
 
-func (tr *trial) program(_ context.Context, p evaluator.Program, stdin []byte) ([]byte, error) {
-	tr.read, tr.ran = append(tr.read, string(stdin)), append(tr.ran, p)
+func (tr *trial) program(_ context.Context, start suite.Start) ([]byte, error) {
+	tr.read, tr.ran = append(tr.read, string(start.Stdin)), append(tr.ran, start.Program)
 	if len(tr.read) > len(tr.printed) {
 		return nil, errors.New("one program more than expected")
 	}

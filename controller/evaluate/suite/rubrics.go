@@ -38,8 +38,8 @@ func Rubrics(ctx context.Context, spec evaluator.Rubrics, in Input) (Finding, er
 }
 
 // rubricQuestion shows the judge the conversation before it says what to do
-// with it, so that the last word is not the agent's. Whoever changes a word
-// counts up the Version of [evaluator.Rubrics].
+// with it, so that the last word is not the agent's. A changed word needs a
+// higher Version of [evaluator.Rubrics].
 func rubricQuestion(spec evaluator.Rubrics, in Input) string {
 	lines := []string{"YOUR TASK. Judge what the agent did by each of these criteria, each by itself and strictly by what is there."}
 	for _, c := range spec.Criteria {

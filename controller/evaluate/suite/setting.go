@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// Whoever changes a word of this file counts up the Versions of
-// [evaluator.Rubrics] and [evaluator.LLMJudge].
+// A changed word in this file needs higher Versions of [evaluator.Rubrics] and
+// [evaluator.LLMJudge].
 
 // setting shows a judge the conversation, and what the case says of it.
 func (in Input) setting(s evaluator.Subject) []string {

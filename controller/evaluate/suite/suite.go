@@ -9,6 +9,7 @@ import (
 	"errors"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
+	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -16,7 +17,15 @@ import (
 
 // Programs runs a program of the repository and returns what it printed. The
 // error says what went wrong with it. A nil Programs runs none.
-type Programs func(ctx context.Context, p evaluator.Program, stdin []byte) ([]byte, error)
+type Programs func(ctx context.Context, start Start) ([]byte, error)
+
+// A Start is a program with what it is given.
+type Start struct {
+	evaluator.Program
+	Stdin []byte
+	// Proxy answers what the program asks of a model; nil lets it ask none.
+	Proxy *targetproxy.Proxy
+}
 
 // A Finding is what an evaluator saw.
 type Finding struct {

@@ -110,7 +110,7 @@ func match(spec evaluator.Trajectory, fits [][]bool, made []timedCall) (held []b
 	return nil, "", fmt.Errorf("there is no trajectory mode %q", spec.Mode)
 }
 
-// subset holds every call against the steps: one that is no step of its own does not
+// subset holds every call against the steps: one that is not a step of its own does not
 // hold. Without calls everything holds.
 func subset(fits [][]bool, made []timedCall) Finding {
 	if len(made) == 0 {

@@ -72,7 +72,7 @@ func MatchAny(fits [][]bool, made int) []bool {
 	}
 	matched := make([]bool, len(fits))
 	for i := range fits {
-		// What failed once fails until a path was found, so that tried is
+		// A call that failed once fails until a path was found, so that tried is
 		// cleared only then.
 		if place(i) {
 			clear(tried)

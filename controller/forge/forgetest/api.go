@@ -32,6 +32,7 @@ func (f *Forge) routes() http.Handler {
 			"GET " + base + "/users/{login}":                    f.getUser,
 			"GET " + repo:                                       f.getRepository,
 			"GET " + repo + "/pulls":                            f.listPulls,
+			"POST " + repo + "/pulls":                           f.createPull,
 			"GET " + repo + "/pulls/{number}":                   f.getPull,
 			"GET " + repo + "/collaborators/{login}/permission": f.getPermission,
 			"GET " + repo + "/activity":                         f.listActivity,
@@ -136,7 +137,7 @@ func (f *Forge) pullJSON(p Pull) map[string]any {
 		state = "closed"
 	}
 	return map[string]any{
-		"number": p.Number, "state": state, "draft": p.Draft, "user": f.user(p.Author),
+		"number": p.Number, "state": state, "draft": p.Draft, "title": p.Title, "user": f.user(p.Author),
 		"head": map[string]any{"sha": p.HeadSHA, "ref": p.HeadRef, "repo": f.repository(p.HeadRepo)},
 		"base": map[string]any{"sha": p.BaseSHA, "ref": p.BaseRef, "repo": f.repository(Repository)},
 	}
@@ -364,8 +365,9 @@ func (f *Forge) createComment(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// oneComment reads, edits or deletes. Whoever may write may do that with any
-// comment, as on GitHub: only the client's own care protects other people's.
+// oneComment reads, edits or deletes. An account that may write may do that
+// with any comment, as on GitHub: only the client's own care protects other
+// people's.
 func (f *Forge) oneComment(w http.ResponseWriter, r *http.Request) {
 	id := int64(number(r, "id"))
 	i := slices.IndexFunc(f.comments, func(c Comment) bool { return c.ID == id })

@@ -25,7 +25,7 @@ type App struct {
 	Installation int64
 	// Permissions are what it may do, such as checks: write.
 	Permissions map[string]string
-	// Events are what it is told of; Suspended is when it was switched off, empty
+	// Events are what it is told about; Suspended is when it was switched off, empty
 	// for never.
 	Events    []string
 	Suspended string
@@ -93,7 +93,7 @@ func (f *Forge) Revoke() {
 	clear(f.tokens)
 }
 
-// Knows reports whether a token is good now, for a git server beside the forge.
+// Knows reports whether a token is good now, for a git server next to the forge.
 func (f *Forge) Knows(token string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

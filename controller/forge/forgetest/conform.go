@@ -267,7 +267,7 @@ func (s valueSchema) checkText(text string) error {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return fmt.Errorf("%q is no integer", text)
+		return fmt.Errorf("%q is not an integer", text)
 	}
 	return s.check(float64(n))
 }
@@ -326,7 +326,7 @@ func (s valueSchema) checkString(v string) error {
 		return fmt.Errorf("longer than %d", s.MaxLength)
 	case s.Format == "date-time":
 		if _, err := time.Parse(time.RFC3339, v); err != nil {
-			return fmt.Errorf("%q is no time", v)
+			return fmt.Errorf("%q is not a time", v)
 		}
 	}
 	return nil

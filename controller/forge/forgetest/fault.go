@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A Fault is how the forge misbehaves, for the requests that it matches. What
-// it does is the first that is set of Hang, Hold, Gather, Cut, Half, Short and
-// Status.
+// A Fault is how the forge misbehaves, for the requests that it matches. The
+// first that is set of Hang, Hold, Gather, Cut, Half, Short and Status says
+// what it does.
 type Fault struct {
 	// Method is the HTTP method. Defaults to any.
 	Method string

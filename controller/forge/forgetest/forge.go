@@ -73,6 +73,8 @@ type Pull struct {
 	Author string
 	Draft  bool
 	Closed bool
+	// Title and Body are what the author wrote.
+	Title, Body string
 
 	changed int // when, in changes of the forge
 }
@@ -131,6 +133,10 @@ type Forge struct {
 	// CloneURL is where the forge says that git finds the repository. It is set
 	// before the first request.
 	CloneURL string
+	// Tip is the commit of a branch, empty where there is none: a pull request is opened
+	// only of a branch that is there. Defaults to none. It is set before the first
+	// request.
+	Tip func(branch string) string
 	// Private says that the repository is. Scopes are those of users' tokens, nil
 	// for tokens that have none. Both are set before the first request.
 	Private bool
@@ -142,7 +148,7 @@ type Forge struct {
 	// mu guards the fields below.
 	mu          sync.Mutex
 	pulls       map[int]Pull
-	issues      map[int]bool // that are no pull requests
+	issues      map[int]bool // that are not pull requests
 	name        string       // of the repository now, empty where it is gone
 	archived    bool
 	comments    []Comment
@@ -214,6 +220,10 @@ func unserved(tb testing.TB) *Forge {
 func (f *Forge) AddPull(p Pull) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.addPull(p)
+}
+
+func (f *Forge) addPull(p Pull) {
 	if p.HeadRepo == "" {
 		p.HeadRepo = Repository
 	}
@@ -229,7 +239,7 @@ func (f *Forge) AddPull(p Pull) {
 	f.pushed(p)
 }
 
-// AddIssue makes an issue that is no pull request.
+// AddIssue makes an issue that is not a pull request.
 func (f *Forge) AddIssue(number int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

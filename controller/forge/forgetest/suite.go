@@ -11,11 +11,11 @@ type suite struct {
 	id, app int64
 	sha     string
 	branch  any // its name; nil where the commit was pushed to none
-	// reset means that somebody asked for it anew, and nothing came since.
+	// reset means that somebody asked for it again, and nothing came since.
 	reset bool
 }
 
-// Rerequest asks for the check runs of a commit anew, as a click of somebody who
+// Rerequest asks for the check runs of a commit again, as a click of somebody who
 // may write does: their suites are queued again, and the runs stay as they are.
 func (f *Forge) Rerequest(sha string) {
 	f.mu.Lock()

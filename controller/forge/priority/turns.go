@@ -30,7 +30,7 @@ func Finishing(ctx, sent context.Context) context.Context {
 }
 
 // Of returns the write that a context carries at this moment, see [With].
-func Of(ctx context.Context, now time.Time) Write {
+func FromContext(ctx context.Context, now time.Time) Write {
 	write, ok := ctx.Value(writeKey{}).(Write)
 	if !ok {
 		write.Worth = Comment

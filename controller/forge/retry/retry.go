@@ -30,7 +30,7 @@ type Config struct {
 	Random func() float64
 	// Tell is given the error before each wait, and how long that is. Defaults to
 	// nobody.
-	Tell func(err error, wait time.Duration)
+	Log func(err error, wait time.Duration)
 }
 
 // Do calls try until it succeeds, until its error is not [forge.Transient], until
@@ -56,7 +56,7 @@ func (c Config) Do(ctx context.Context, try func() error) error {
 			return err
 		}
 		wait = min(wait, left)
-		c.Tell(err, wait)
+		c.Log(err, wait)
 		if c.Wait(ctx, wait) != nil {
 			return err
 		}
@@ -72,8 +72,8 @@ func (c Config) withDefaults() Config {
 	if c.Random == nil {
 		c.Random = rand.Float64
 	}
-	if c.Tell == nil {
-		c.Tell = func(error, time.Duration) {}
+	if c.Log == nil {
+		c.Log = func(error, time.Duration) {}
 	}
 	if c.Wait == nil {
 		c.Wait = backoff.Sleep

@@ -175,7 +175,7 @@ func TestAbuse29SmallBodies(t *testing.T) {
 	hook := newHook(t, nil)
 	server := httptest.NewServer(hook)
 	defer server.Close()
-	// What is left when a body is refused is more than the HTTP server waits for.
+	// The rest of a refused body is more than the HTTP server waits for.
 	const posts, size, part = 60, 1 << 20, 640 << 10
 	const fit = eventRoom / part
 	forged := "sha256=" + strings.Repeat("0", 64)

@@ -84,7 +84,7 @@ func (h *hooked) deliver(t testing.TB, event, body string, change func(*http.Req
 	return resp.StatusCode
 }
 
-// asked is a commit whose check run somebody wants anew.
+// asked is a commit whose check run somebody wants again.
 const asked = "1111111111111111111111111111111111111111"
 
 const ofDemo = `"repository": {"id": 1, "full_name": "octo/demo"}`

@@ -25,10 +25,7 @@ func Serve(tb testing.TB, dir, password string) string {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		session, err := open(dir)
-		if err == nil {
-			err = answer(w, r, session)
-		}
+		err := answer(w, r, dir)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
@@ -37,28 +34,34 @@ func Serve(tb testing.TB, dir, password string) string {
 	return srv.URL + "/gavel-evals/gavel.git"
 }
 
-// open reads the repository anew for each request: a store is for one at a
+// endpoint is where the one repository is.
+const endpoint = "test:///r.git"
+
+// open reads the repository again for each request: a store is for one at a
 // time, and tests change what is in it.
-func open(dir string) (transport.UploadPackSession, error) {
+func open(dir string) (transport.Transport, *transport.Endpoint, error) {
 	repo, err := git.PlainOpen(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	endpoint, err := transport.NewEndpoint("test:///r.git")
-	if err != nil {
-		return nil, err
-	}
-	return server.NewServer(server.MapLoader{"test:///r.git": repo.Storer}).NewUploadPackSession(endpoint, nil)
+	at, err := transport.NewEndpoint(endpoint)
+	return server.NewServer(server.MapLoader{endpoint: repo.Storer}), at, err
 }
 
-func answer(w http.ResponseWriter, r *http.Request, session transport.UploadPackSession) error {
+func answer(w http.ResponseWriter, r *http.Request, dir string) error {
+	srv, at, err := open(dir)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(r.URL.Path+r.URL.RawQuery, "git-receive-pack") {
+		return receive(w, r, srv, at)
+	}
+	session, err := srv.NewUploadPackSession(at, nil)
+	if err != nil {
+		return err
+	}
 	if strings.HasSuffix(r.URL.Path, "/info/refs") {
-		refs, err := session.AdvertisedReferencesContext(r.Context())
-		if err != nil {
-			return err
-		}
-		refs.Prefix = [][]byte{[]byte("# service=git-upload-pack"), pktline.Flush}
-		return refs.Encode(w)
+		return advertise(w, r, session, "git-upload-pack")
 	}
 	req := packp.NewUploadPackRequest()
 	if err := req.Decode(r.Body); err != nil {
@@ -69,4 +72,34 @@ func answer(w http.ResponseWriter, r *http.Request, session transport.UploadPack
 		return err
 	}
 	return resp.Encode(w)
+}
+
+// advertise lists the refs.
+func advertise(w http.ResponseWriter, r *http.Request, session transport.Session, service string) error {
+	refs, err := session.AdvertisedReferencesContext(r.Context())
+	if err != nil {
+		return err
+	}
+	refs.Prefix = [][]byte{[]byte("# service=" + service), pktline.Flush}
+	return refs.Encode(w)
+}
+
+// receive takes a push.
+func receive(w http.ResponseWriter, r *http.Request, srv transport.Transport, at *transport.Endpoint) error {
+	session, err := srv.NewReceivePackSession(at, nil)
+	if err != nil {
+		return err
+	}
+	if strings.HasSuffix(r.URL.Path, "/info/refs") {
+		return advertise(w, r, session, "git-receive-pack")
+	}
+	req := packp.NewReferenceUpdateRequest()
+	if err := req.Decode(r.Body); err != nil {
+		return err
+	}
+	status, err := session.ReceivePack(r.Context(), req)
+	if status == nil {
+		return err
+	}
+	return status.Encode(w)
 }

@@ -20,6 +20,7 @@ func Backend(tb testing.TB, dir string) string {
 		tb.Fatal(err)
 	}
 	Run(tb, dir, "config", "http.uploadpack", "true")
+	Run(tb, dir, "config", "http.receivepack", "true")
 	srv := httptest.NewServer(&cgi.Handler{
 		Path: program, Args: []string{"http-backend"}, Dir: dir, Root: "/octo/demo.git", Stderr: io.Discard,
 		Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null"},

@@ -41,7 +41,7 @@ func Hidden(work WorkTree, v View) ([]string, error) {
 	if !slices.ContainsFunc(v.Shown, func(s string) bool { return Covers(gitFolder, s) }) {
 		h.hidden = append(h.hidden, gitFolder)
 	}
-	h.entries(".", list, place{shown: v.Shown, open: slices.Contains(v.Shown, ".")})
+	h.entries(".", list, visibility{shown: v.Shown, open: slices.Contains(v.Shown, ".")})
 	slices.Sort(h.hidden)
 	return h.hidden, nil
 }
@@ -57,7 +57,7 @@ type hiding struct {
 }
 
 // A place is how the entries of a folder are looked at.
-type place struct {
+type visibility struct {
 	// shown are the names that are shown by request.
 	shown []string
 	// open means that the folder is one of those, closed that it is hidden except
@@ -66,7 +66,7 @@ type place struct {
 }
 
 // at is the place of an entry.
-func (h *hiding) at(p place, name string, isFolder bool) place {
+func (h *hiding) at(p visibility, name string, isFolder bool) visibility {
 	if slices.Contains(h.own, name) {
 		// Only what was named in it is shown, not what covers it.
 		p.shown = slices.DeleteFunc(slices.Clone(p.shown), func(s string) bool { return !Covers(name, s) })
@@ -81,7 +81,7 @@ func (h *hiding) at(p place, name string, isFolder bool) place {
 	return p
 }
 
-func (h *hiding) entries(dir string, list []fs.DirEntry, above place) {
+func (h *hiding) entries(dir string, list []fs.DirEntry, above visibility) {
 	for _, e := range list {
 		name := path.Join(dir, e.Name())
 		p := h.at(above, name, e.IsDir())
@@ -101,7 +101,7 @@ func (h *hiding) entries(dir string, list []fs.DirEntry, above place) {
 	}
 }
 
-func (h *hiding) folder(name string, p place) {
+func (h *hiding) folder(name string, p visibility) {
 	list, err := fs.ReadDir(h.work, name)
 	switch {
 	case err == nil:

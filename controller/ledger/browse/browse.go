@@ -25,36 +25,28 @@ type Page struct{ Skip, Limit int }
 
 // Runs returns a page of the runs with their reports, whose lists of cases are
 // empty, and how many runs there are. An empty repository means all.
-func Runs(ctx context.Context, book *ledger.Ledger, repository string, p Page) (found []Run, total int, err error) {
-	err = book.Store().Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&total) },
+func Runs(ctx context.Context, store *ledger.Ledger, repository string, p Page) (found []Run, total int, err error) {
+	err = store.Store().Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&total) },
 		"SELECT count(*) FROM runs WHERE ? IN ('', repository)", repository)
 	if err != nil {
-		return nil, 0, book.Store().Fault("count the runs", err)
+		return nil, 0, store.Store().Fault("count the runs", err)
 	}
-	err = book.Store().Each(ctx, func(rows *sql.Rows) error {
-		var r Run
-		var started, finished int64
-		var packed bool
-		var body []byte
-		if err := rows.Scan(&r.ID, &r.Repository, &r.PullRequest, &r.Base, &r.Head, &started, &finished, &packed, &body); err != nil {
+	err = store.Store().Each(ctx, func(rows *sql.Rows) error {
+		r, err := scan(rows)
+		if err != nil {
 			return err
-		}
-		r.Started, r.Finished = time.UnixMilli(started).UTC(), time.UnixMilli(finished).UTC()
-		if r.Report, err = withoutCases(packed, body); err != nil {
-			return fmt.Errorf("report of run %s: %w", r.ID, err)
 		}
 		found = append(found, r)
 		return nil
-	}, `SELECT runs.id, repository, pull_request, base, head, started, finished, form, body
-		FROM runs JOIN reports ON reports.run = runs.id WHERE ? IN ('', repository)
+	}, selectRuns+` WHERE ? IN ('', repository)
 		ORDER BY started DESC, runs.id DESC LIMIT ? OFFSET ?`, repository, p.Limit, p.Skip)
-	return found, total, book.Store().Fault("read the runs", err)
+	return found, total, store.Store().Fault("read the runs", err)
 }
 
 // withoutCases is the report without its pieces, which the cases are in.
 func withoutCases(packed bool, body []byte) (json.RawMessage, error) {
 	if !packed {
-		split := pieces.Of(body)
+		split := pieces.Cut(body)
 		split.Pieces = nil
 		return split.Join(), nil
 	}
@@ -68,11 +60,89 @@ func withoutCases(packed bool, body []byte) (json.RawMessage, error) {
 
 // At returns the id of the newest run of a head whose name begins with a prefix, such
 // as 7 digits of a commit; empty where there is none.
-func At(ctx context.Context, book *ledger.Ledger, repository, prefix string) (id string, err error) {
-	err = book.Store().Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&id) },
+func At(ctx context.Context, store *ledger.Ledger, repository, prefix string) (id string, err error) {
+	err = store.Store().Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&id) },
 		`SELECT id FROM runs WHERE ? IN ('', repository) AND substr(head, 1, length(?2)) = ?2
 		ORDER BY started DESC, id DESC LIMIT 1`, repository, prefix)
-	return id, book.Store().Fault("look for a run", err)
+	return id, store.Store().Fault("look for a run", err)
+}
+
+// OfHead returns the newest run of the head of a pull request with its report, which has
+// no cases; nil where there is none.
+func OfHead(ctx context.Context, store *ledger.Ledger, repository string, pull int, head string) (*Run, error) {
+	return newest(ctx, store, "repository = ? AND pull_request = ? AND head = ?", repository, pull, head)
+}
+
+// OfBranch returns the newest run of a repository that is not of a pull request, as
+// [OfHead] does.
+func OfBranch(ctx context.Context, store *ledger.Ledger, repository string) (*Run, error) {
+	return newest(ctx, store, "repository = ? AND pull_request = 0", repository)
+}
+
+// newest is the newest run that a condition holds for.
+func newest(ctx context.Context, store *ledger.Ledger, condition string, args ...any) (found *Run, err error) {
+	err = store.Store().Each(ctx, func(rows *sql.Rows) error {
+		r, err := scan(rows)
+		found = &r
+		return err
+	}, selectRuns+" WHERE "+condition+" ORDER BY started DESC, runs.id DESC LIMIT 1", args...)
+	return found, store.Store().Fault("read the newest run", err)
+}
+
+// selectRuns are the columns that scan reads.
+const selectRuns = `SELECT runs.id, repository, pull_request, base, head, started, finished, form, body
+	FROM runs JOIN reports ON reports.run = runs.id`
+
+// scan reads a run with its report.
+func scan(rows *sql.Rows) (r Run, err error) {
+	var started, finished int64
+	var packed bool
+	var body []byte
+	if err := rows.Scan(&r.ID, &r.Repository, &r.PullRequest, &r.Base, &r.Head, &started, &finished, &packed, &body); err != nil {
+		return r, err
+	}
+	r.Started, r.Finished = time.UnixMilli(started).UTC(), time.UnixMilli(finished).UTC()
+	if r.Report, err = withoutCases(packed, body); err != nil {
+		return r, fmt.Errorf("report of run %s: %w", r.ID, err)
+	}
+	return r, nil
+}
+
+// A Sum is what runs took together.
+type Sum struct {
+	Runs          int
+	Calls, Tokens int64
+	USD           float64
+}
+
+// Spent adds up by repository what the runs took that ended since a time.
+func Spent(ctx context.Context, store *ledger.Ledger, since time.Time) (map[string]Sum, error) {
+	out := map[string]Sum{}
+	err := store.Store().Each(ctx, func(rows *sql.Rows) error {
+		r, err := scan(rows)
+		if err != nil {
+			return err
+		}
+		// Only these fields are read: a report has many more.
+		var rep struct {
+			Summary struct {
+				Calls   int64    `json:"calls"`
+				Tokens  int64    `json:"tokens"`
+				CostUSD *float64 `json:"cost_usd"`
+			} `json:"summary"`
+		}
+		if err := json.Unmarshal(r.Report, &rep); err != nil {
+			return fmt.Errorf("report of run %s: %w", r.ID, err)
+		}
+		s := out[r.Repository]
+		s.Runs, s.Calls, s.Tokens = s.Runs+1, s.Calls+rep.Summary.Calls, s.Tokens+rep.Summary.Tokens
+		if rep.Summary.CostUSD != nil {
+			s.USD += *rep.Summary.CostUSD
+		}
+		out[r.Repository] = s
+		return nil
+	}, selectRuns+" WHERE finished >= ?", since.UnixMilli())
+	return out, store.Store().Fault("add up what the runs took", err)
 }
 
 // A Judgement is one time that a case was judged.
@@ -80,40 +150,59 @@ type Judgement struct {
 	At      time.Time
 	Verdict verdict.Verdict
 	Score   *float64
-	// Digest is the decision digest. Changed says that it is another one than
-	// before: the case, or what it is judged with, was changed in between.
+	// Digest is the decision digest. Changed says that it is another one than before,
+	// of a base than at the base before: the case, or what it is judged with, was
+	// changed in between.
 	Digest  string
 	Changed bool
-	// Run is the run that was active then, with its head; empty where it is not
+	// Current says that the digest is the one that was asked about.
+	Current bool
+	// Run is the run of the repository that was active then; empty where it is not
 	// stored any more.
-	Run, Head string
+	Run string
+	// Commit is the one that the case was of; empty for a working tree. Base says that it
+	// was the base of the run, and not its head.
+	Commit string
+	Base   bool
 }
 
 // Judged returns the newest judgements of the case with a decision digest, at most
 // limit, the oldest first. It has those that the scope may read, under any digest.
 // Nothing is returned for a digest that is not known, or that a version before the
 // first release decided.
-func Judged(ctx context.Context, book *ledger.Ledger, scope ledger.Scope, digest string, limit int) ([]Judgement, error) {
+func Judged(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, digest string, limit int) ([]Judgement, error) {
 	var found []Judgement
-	err := book.Store().Each(ctx, func(rows *sql.Rows) error {
+	err := store.Store().Each(ctx, func(rows *sql.Rows) error {
 		var j Judgement
 		var at int64
-		var run, head sql.NullString
-		if err := rows.Scan(&at, &j.Verdict, &j.Score, &j.Digest, &run, &head); err != nil {
+		var run, head, base sql.NullString
+		if err := rows.Scan(&at, &j.Verdict, &j.Score, &j.Digest, &j.Commit, &run, &head, &base); err != nil {
 			return err
 		}
-		j.At, j.Run, j.Head = time.UnixMilli(at).UTC(), run.String, head.String
+		j.At, j.Run, j.Current = time.UnixMilli(at).UTC(), run.String, j.Digest == digest
+		j.Base = j.Commit != "" && j.Commit == base.String && j.Commit != head.String
+		if j.Commit == "" {
+			j.Commit = head.String // a version before this one decided
+		}
 		found = append(found, j)
 		return nil
-	}, `SELECT v.created, v.verdict, v.score, v.d, r.id, r.head
+	}, `SELECT v.created, v.verdict, v.score, v.d, v.commit_id, r.id, r.head, r.base
 		FROM (SELECT * FROM verdicts WHERE ns IN ('', ?1)
 			AND case_id = (SELECT case_id FROM verdicts WHERE d = ?2 AND case_id <> '' ORDER BY id DESC LIMIT 1)
 			ORDER BY id DESC LIMIT ?3) v
 		LEFT JOIN runs r ON r.id = (SELECT id FROM runs
-			WHERE started <= v.created ORDER BY started DESC LIMIT 1) AND r.finished >= v.created
-		ORDER BY v.id`, scope.Namespace(), digest, limit)
+			WHERE started <= v.created AND substr(v.case_id, 1, length(repository) + 1) = repository || ?4
+			ORDER BY started DESC LIMIT 1) AND r.finished >= v.created
+		ORDER BY v.id`, scope.Namespace(), digest, limit, "\n")
+	ofBase := "" // the last digest at a base
 	for i := range found {
-		found[i].Changed = i > 0 && found[i].Digest != found[i-1].Digest
+		j, before := &found[i], ofBase
+		if j.Base {
+			ofBase = j.Digest
+		} else if i > 0 {
+			before = found[i-1].Digest
+		}
+		j.Changed = before != "" && j.Digest != before
 	}
-	return found, book.Store().Fault("read how the case was judged", err)
+	return found, store.Store().Fault("read how the case was judged", err)
 }

@@ -20,9 +20,9 @@ import (
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // store stores run i, an hour after the one before.
-func store(t *testing.T, book *ledger.Ledger, repository string, i int) {
+func save(t *testing.T, store *ledger.Ledger, repository string, i int) {
 	t.Helper()
-	err := book.SaveReport(t.Context(), ledger.Run{
+	err := store.SaveReport(t.Context(), ledger.Run{
 		ID: fmt.Sprintf("run-%d", i), Repository: repository, Head: fmt.Sprintf("%040d", i),
 		Started: noon.Add(time.Duration(i) * time.Hour), Finished: noon.Add(time.Duration(i)*time.Hour + time.Minute),
 		Report: json.RawMessage(fmt.Sprintf(`{"run":"run-%d","cases":[{"key":"a"},{"key":"b"}],"summary":{"cases":2}}`, i)),
@@ -33,9 +33,9 @@ func store(t *testing.T, book *ledger.Ledger, repository string, i int) {
 }
 
 func TestRuns(t *testing.T) {
-	book := ledgertest.Open(t, ledger.Config{})
+	store := ledgertest.Open(t, ledger.Config{})
 	for i := range 5 {
-		store(t, book, []string{"octo/demo", "octo/other"}[i%2], i)
+		save(t, store, []string{"octo/demo", "octo/other"}[i%2], i)
 	}
 	for _, tt := range []struct {
 		repository string
@@ -48,7 +48,7 @@ func TestRuns(t *testing.T) {
 		{"octo/other", browse.Page{Limit: 9}, "run-3 run-1", 2},
 		{"octo/none", browse.Page{Limit: 9}, "", 0},
 	} {
-		runs, total, err := browse.Runs(t.Context(), book, tt.repository, tt.page)
+		runs, total, err := browse.Runs(t.Context(), store, tt.repository, tt.page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,26 +64,22 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	for prefix, want := range map[string]string{fmt.Sprintf("%040d", 2): "run-2", "0000000": "run-4", "abc": ""} {
-		if got, err := browse.At(t.Context(), book, "", prefix); err != nil || got != want {
+		if got, err := browse.At(t.Context(), store, "", prefix); err != nil || got != want {
 			t.Errorf("the run of head %s is %q, %v, want %q", prefix, got, err, want)
 		}
 	}
 }
 
-// TestJudged holds that a case is followed through its changes by its ID, and that
-// nobody reads what a pull request wrote but itself.
-func TestJudged(t *testing.T) {
+// judging returns a ledger and what stores a decision in it, each an hour after the last.
+func judging(t *testing.T) (store *ledger.Ledger, put func(trust ledger.Trust, id, commit, digest string, score float64)) {
 	now := noon
-	book := ledgertest.Open(t, ledger.Config{Now: func() time.Time { return now }})
-	base := ledger.Trust{Level: ledger.LevelBase, Repository: "octo/demo"}
-	pull := ledger.Trust{Level: ledger.LevelPull, Repository: "octo/demo", PullRequest: 7}
-	put := func(trust ledger.Trust, id, digest string, score float64) {
+	store = ledgertest.Open(t, ledger.Config{Now: func() time.Time { return now }})
+	return store, func(trust ledger.Trust, id, commit, digest string, score float64) {
 		t.Helper()
 		now = now.Add(time.Hour)
-		d := plan.Digests{E: "e" + digest, J: "j" + digest, D: digest}
 		measured := verdict.Sample{Measurements: []verdict.Measurement{{Evaluator: "x", Criteria: []verdict.Criterion{{ID: "x", Score: score}}}}}
-		err := book.Save(t.Context(), ledger.Outcome{
-			Trust: trust, Digests: d, Case: id,
+		err := store.Save(t.Context(), ledger.Outcome{
+			Trust: trust, Digests: plan.Digests{E: "e" + digest, J: "j" + digest, D: digest}, Case: id, Commit: commit,
 			Executions: []ledger.Execution{{Transcript: verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: "x"}}}}},
 			Samples:    []ledger.Judgement{{Sample: measured}},
 			Decision:   &ledger.Decision{Result: verdict.Result{Verdict: verdict.Pass, Score: &score, Samples: 1}, Samples: 1},
@@ -92,14 +88,69 @@ func TestJudged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(base, "a", "d1", 1)
-	store(t, book, "octo/demo", 2)
-	put(base, "a", "d2", 0.5)
-	put(base, "b", "d3", 0.1)
-	put(pull, "a", "d4", 0.2)
+}
+
+// TestSides holds that what was judged of base is not taken for head's, whichever of
+// them was judged last.
+func TestSides(t *testing.T) {
+	store, put := judging(t)
+	trust := ledger.Trust{Level: ledger.LevelBase, Repository: "octo/demo"}
+	err := store.SaveReport(t.Context(), ledger.Run{
+		ID: "run", Repository: "octo/demo", Head: "head", Base: "base", Started: noon, Finished: noon.Add(5 * time.Hour), Report: json.RawMessage("{}"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(trust, "a", "older", "d0", 1)
+	put(trust, "a", "head", "d2", 0.5)
+	put(trust, "a", "base", "d1", 1)
+	put(trust, "b", "base", "d3", 1)
+	put(trust, "b", "head", "d4", 0)
+	for _, tt := range []struct {
+		digest string
+		want   []string
+	}{
+		{"d2", []string{"older d0", "head d2 current changed", "base d1 of base"}},
+		{"d4", []string{"base d3 of base", "head d4 current changed"}},
+	} {
+		found, err := browse.Judged(t.Context(), store, ledger.Scope{Trust: trust}, tt.digest, 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, j := range found {
+			line := j.Commit + " " + j.Digest
+			for _, is := range []struct {
+				word string
+				set  bool
+			}{{" current", j.Current}, {" of base", j.Base}, {" changed", j.Changed}} {
+				if is.set {
+					line += is.word
+				}
+			}
+			got = append(got, line)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("judgements of %s (-want +got):\n%s", tt.digest, diff)
+		}
+	}
+}
+
+// TestJudged holds that a case is followed through its changes by its ID, and that
+// nobody reads what a pull request wrote but itself.
+func TestJudged(t *testing.T) {
+	store, put := judging(t)
+	base := ledger.Trust{Level: ledger.LevelBase, Repository: "octo/demo"}
+	pull := ledger.Trust{Level: ledger.LevelPull, Repository: "octo/demo", PullRequest: 7}
+	save(t, store, "octo/private", 1) // at the same time as the first judgement, and none of its business
+	put(base, "a", "", "d1", 1)
+	save(t, store, "octo/demo", 2)
+	put(base, "a", "", "d2", 0.5)
+	put(base, "b", "", "d3", 0.1)
+	put(pull, "a", "", "d4", 0.2)
 	read := func(trust ledger.Trust, digest string, limit int) []string {
 		t.Helper()
-		found, err := browse.Judged(t.Context(), book, ledger.Scope{Trust: trust}, digest, limit)
+		found, err := browse.Judged(t.Context(), store, ledger.Scope{Trust: trust}, digest, limit)
 		if err != nil {
 			t.Fatal(err)
 		}

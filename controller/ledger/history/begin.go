@@ -12,8 +12,8 @@ import (
 
 // Begin has the history of judgement digests begin at a time, since what is older was
 // found to be no longer true.
-func Begin(ctx context.Context, book *ledger.Ledger, digests []string, at time.Time) error {
-	err := book.Store().Submit(ctx, func(t *store.Tx) error {
+func Begin(ctx context.Context, l *ledger.Ledger, digests []string, at time.Time) error {
+	err := l.Store().Submit(ctx, func(t *store.Tx) error {
 		for _, j := range digests {
 			if err := t.Exec("INSERT INTO histories (j, since) VALUES (?, ?) ON CONFLICT DO NOTHING", j, at.UnixMilli()); err != nil {
 				return err
@@ -21,18 +21,18 @@ func Begin(ctx context.Context, book *ledger.Ledger, digests []string, at time.T
 		}
 		return nil
 	})
-	return book.Store().Fault("begin histories", err)
+	return l.Store().Fault("begin histories", err)
 }
 
 // Begun are the times at which the histories of judgement digests began again, the
 // earliest first. Digests whose history never did are left out.
-func Begun(ctx context.Context, book *ledger.Ledger, digests []string) (map[string][]time.Time, error) {
+func Begun(ctx context.Context, l *ledger.Ledger, digests []string) (map[string][]time.Time, error) {
 	list, err := json.Marshal(digests)
 	if err != nil {
 		return nil, err
 	}
 	begun := map[string][]time.Time{}
-	err = book.Store().Each(ctx, func(rows *sql.Rows) error {
+	err = l.Store().Each(ctx, func(rows *sql.Rows) error {
 		var j string
 		var since int64
 		if err := rows.Scan(&j, &since); err != nil {
@@ -41,7 +41,7 @@ func Begun(ctx context.Context, book *ledger.Ledger, digests []string) (map[stri
 		begun[j] = append(begun[j], time.UnixMilli(since).UTC())
 		return nil
 	}, "SELECT h.j, h.since FROM (SELECT DISTINCT value FROM json_each(?)) q JOIN histories h ON h.j = q.value ORDER BY h.j, h.since", string(list))
-	return begun, book.Store().Fault("read when histories began", err)
+	return begun, l.Store().Fault("read when histories began", err)
 }
 
 // Last is the last of the times, the earliest first, that is not after another one; zero

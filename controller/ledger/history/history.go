@@ -38,18 +38,20 @@ type Ask struct {
 // A Measurement is what a case showed once.
 type Measurement struct {
 	Result verdict.Result
-	// At is when the first of its samples was stored.
-	At time.Time
+	// At is when the first of its samples was stored, Until when the last was.
+	At, Until time.Time
 	// Model is what the target called itself; may be empty.
 	Model string
 	// Ordinal is that of the first of its samples.
 	Ordinal int
+	// Collected says that it was made for the history alone.
+	Collected bool
 }
 
 // Read returns the newest measurements that the scope may use of each of the asks,
 // the oldest first, as far back as the target reports the same model. Cases that
 // are run again when they fail, and those that compare two prompts, have none.
-func Read(ctx context.Context, book *ledger.Ledger, scope ledger.Scope, asks []Ask) ([][]Measurement, error) {
+func Read(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, asks []Ask) ([][]Measurement, error) {
 	found := make([][]Measurement, len(asks))
 	if scope.Nothing || len(asks) == 0 {
 		return found, nil
@@ -59,11 +61,11 @@ func Read(ctx context.Context, book *ledger.Ledger, scope ledger.Scope, asks []A
 	if err != nil {
 		return nil, err
 	}
-	err = book.Store().Each(ctx, func(rows *sql.Rows) error {
+	err = store.Store().Each(ctx, func(rows *sql.Rows) error {
 		var i int
 		var s sample
 		var body sql.RawBytes
-		if err := rows.Scan(&i, &s.ordinal, &s.created, &s.model, &body); err != nil {
+		if err := rows.Scan(&i, &s.ordinal, &s.created, &s.model, &s.purpose, &body); err != nil {
 			return err
 		}
 		if n := len(samples[i]); n > 0 && samples[i][n-1].ordinal == s.ordinal {
@@ -80,16 +82,16 @@ func Read(ctx context.Context, book *ledger.Ledger, scope ledger.Scope, asks []A
 	for i := range asks {
 		found[i] = measurements(asks[i], samples[i])
 	}
-	return found, book.Store().Fault("read what cases showed before", err)
+	return found, store.Store().Fault("read what cases showed before", err)
 }
 
-// read has the samples of each question that were not chosen. Its arguments are the
+// read has the samples of each question that were not taken because of an outcome. Its arguments are the
 // namespace, and the questions.
-const read = `SELECT q.key, s.ordinal, s.created, coalesce(json_extract(CAST(t.body AS TEXT), '$.model'), ''), j.body
+const read = `SELECT q.key, s.ordinal, s.created, coalesce(CAST(t.body AS TEXT) ->> 'model', ''), s.chosen, j.body
 	FROM json_each(?2) q
-	JOIN judgements j ON j.j = json_extract(q.value, '$.j') AND j.ns IN ('', ?1)
-	JOIN samples s ON s.id = j.sample AND s.ns IN ('', ?1) AND s.chosen = 0
-		AND s.created > json_extract(q.value, '$.since') AND s.created <= json_extract(q.value, '$.until')
+	JOIN judgements j ON j.j = q.value ->> 'j' AND j.ns IN ('', ?1)
+	JOIN samples s ON s.id = j.sample AND s.ns IN ('', ?1) AND s.chosen <> 1
+		AND s.created > CAST(q.value ->> 'since' AS BIGINT) AND s.created <= CAST(q.value ->> 'until' AS BIGINT)
 	JOIN transcripts t ON t.sample = s.id
 	ORDER BY q.key, s.ordinal, s.ns DESC, j.ns DESC`
 
@@ -103,7 +105,7 @@ type question struct {
 func questions(asks []Ask) []question {
 	out := make([]question, len(asks))
 	for i, a := range asks {
-		if a.Case.Policy.Retry == nil && a.Case.Rival == nil {
+		if a.Case.Policy.Retry == nil && a.Case.Alternative == nil {
 			out[i] = question{a.Digests.J, a.Since.UnixMilli(), a.Until.UnixMilli()}
 		}
 	}
@@ -116,6 +118,7 @@ type sample struct {
 	ordinal int
 	created int64
 	model   string
+	purpose plan.Purpose
 }
 
 // measurements decides on the samples, a block of as many as the case has
@@ -145,12 +148,16 @@ func measurements(a Ask, samples []sample) []Measurement {
 }
 
 func decide(c *schema.Case, block []sample) Measurement {
-	m := Measurement{Model: block[0].model, Ordinal: block[0].ordinal, At: time.UnixMilli(block[0].created).UTC()}
+	m := Measurement{Model: block[0].model, Ordinal: block[0].ordinal, Collected: block[0].purpose == plan.Collecting, At: time.UnixMilli(block[0].created).UTC()}
 	judged := make([]verdict.Sample, len(block))
 	for i, s := range block {
 		judged[i] = s.Sample
-		if at := time.UnixMilli(s.created).UTC(); at.Before(m.At) {
+		at := time.UnixMilli(s.created).UTC()
+		if at.Before(m.At) {
 			m.At = at
+		}
+		if at.After(m.Until) {
+			m.Until = at
 		}
 	}
 	m.Result = verdict.DecideCase(c, judged)

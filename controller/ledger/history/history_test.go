@@ -20,7 +20,7 @@ import (
 // A shelf is a ledger whose clock stands still between samples.
 type shelf struct {
 	*testing.T
-	book *ledger.Ledger
+	l    *ledger.Ledger
 	now  time.Time
 	next int
 }
@@ -35,7 +35,7 @@ var (
 
 func newShelf(t *testing.T) *shelf {
 	s := &shelf{T: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	s.book = ledgertest.Open(t, ledger.Config{Now: func() time.Time { return s.now }})
+	s.l = ledgertest.Open(t, ledger.Config{Now: func() time.Time { return s.now }})
 	return s
 }
 
@@ -44,8 +44,8 @@ func (s *shelf) put(trust ledger.Trust, score float64, model string, chosen bool
 	s.Helper()
 	s.now = s.now.Add(time.Hour)
 	transcript := verdict.Transcript{Model: model, Messages: []schema.Message{{Role: schema.RoleAssistant, Content: "x"}}}
-	err := s.book.Save(s.Context(), ledger.Outcome{
-		Trust: trust, Digests: digests, Case: "a", Chosen: chosen,
+	err := s.l.Save(s.Context(), ledger.Outcome{
+		Trust: trust, Digests: digests, Case: "a", Purpose: map[bool]plan.Purpose{true: plan.Doubting}[chosen],
 		Executions: []ledger.Execution{{Ordinal: s.next, Transcript: transcript}},
 		Samples: []ledger.Judgement{{Sample: verdict.Sample{Ordinal: s.next, Measurements: []verdict.Measurement{
 			{Evaluator: "equal", Criteria: []verdict.Criterion{{ID: "equal", Score: score}}},
@@ -64,7 +64,7 @@ func (s *shelf) read(scope ledger.Scope, ask history.Ask) string {
 	if ask.Until.IsZero() {
 		ask.Until = s.now
 	}
-	found, err := history.Read(s.Context(), s.book, scope, []history.Ask{ask, {Case: one, Digests: plan.Digests{J: "none"}, Until: s.now}})
+	found, err := history.Read(s.Context(), s.l, scope, []history.Ask{ask, {Case: one, Digests: plan.Digests{J: "none"}, Until: s.now}})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -151,11 +151,11 @@ func TestBegin(t *testing.T) {
 	s := newShelf(t)
 	at := func(hours int) time.Time { return s.now.Add(time.Duration(hours) * time.Hour) }
 	for _, hours := range []int{5, 2, 2} {
-		if err := history.Begin(t.Context(), s.book, []string{digests.J}, at(hours)); err != nil {
+		if err := history.Begin(t.Context(), s.l, []string{digests.J}, at(hours)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	begun, err := history.Begun(t.Context(), s.book, []string{digests.J, digests.J, "other"})
+	begun, err := history.Begun(t.Context(), s.l, []string{digests.J, digests.J, "other"})
 	if err != nil || len(begun) != 1 || len(begun[digests.J]) != 2 {
 		t.Fatalf("begun %v, %v", begun, err)
 	}

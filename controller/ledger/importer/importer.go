@@ -54,11 +54,11 @@ func From(ctx context.Context, path, base string) (taken int64, err error) {
 
 // update makes both have the tables that are read and written here.
 func update(ctx context.Context, cfg ledger.Config) (secret []byte, err error) {
-	book, err := ledger.Open(ctx, cfg)
+	store, err := ledger.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return book.Secret(), book.Close()
+	return store.Secret(), store.Close()
 }
 
 func add(ctx context.Context, path, base string) (taken int64, err error) {
@@ -75,7 +75,7 @@ func add(ctx context.Context, path, base string) (taken int64, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	// What is attached belongs to one connection.
+	// An attached database belongs to one connection.
 	db.SetMaxOpenConns(1)
 	if _, err := db.ExecContext(ctx, "ATTACH DATABASE ? AS base", base); err != nil {
 		return 0, err
@@ -98,8 +98,8 @@ func add(ctx context.Context, path, base string) (taken int64, err error) {
 	return taken, tx.Commit()
 }
 
-// samples copies those of the executions that are new. What rests on them is
-// found by their digest and ordinal, for their ids are others here.
+// samples copies those of the executions that are new. Entries that refer to
+// them are found by digest and ordinal, for the ids differ here.
 const samples = `INSERT INTO samples (e, ordinal, ns, level, duration, created, chosen)
 	SELECT e, ordinal, ns, level, duration, created, chosen FROM base.samples WHERE ns = '' AND e IN fresh`
 
@@ -111,8 +111,8 @@ var steps = []string{
 	`INSERT INTO transcripts (sample, body) SELECT here.id, t.body ` + joined + `JOIN base.transcripts t ON t.sample = there.id`,
 	`INSERT INTO judgements (j, sample, ns, level, body, created)
 		SELECT j.j, here.id, j.ns, j.level, j.body, j.created ` + joined + `JOIN base.judgements j ON j.sample = there.id AND j.ns = ''`,
-	`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts)
-		SELECT d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts FROM base.verdicts
+	`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts, commit_id)
+		SELECT d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts, commit_id FROM base.verdicts
 		WHERE ns = '' AND e IN fresh ON CONFLICT DO NOTHING`,
 	// Calls are read in their order, so that those of two runs must not mix.
 	`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)

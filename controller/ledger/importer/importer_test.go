@@ -36,10 +36,10 @@ type entry struct {
 func file(t *testing.T, entries ...entry) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	book := open(t, path)
+	l := open(t, path)
 	for _, e := range entries {
 		score, d := 1.0, digests(e.name)
-		err := book.Save(t.Context(), ledger.Outcome{
+		err := l.Save(t.Context(), ledger.Outcome{
 			Trust: e.trust, Digests: d,
 			Executions: []ledger.Execution{{Ordinal: e.ordinal, Transcript: verdict.Transcript{
 				Messages: []schema.Message{{Role: schema.RoleAssistant, Content: e.text}},
@@ -53,7 +53,7 @@ func file(t *testing.T, entries ...entry) string {
 			t.Fatal(err)
 		}
 		for seq, reply := range []string{`"first"`, `"second"`} {
-			err := book.SaveCall(t.Context(), e.trust, ledger.Call{
+			err := l.SaveCall(t.Context(), e.trust, ledger.Call{
 				Key:           ledger.CallKey{Digest: d.E, Ordinal: e.ordinal, Seq: seq, Role: "target"},
 				RequestDigest: "r", Request: []byte(`{}`), Reply: []byte(reply),
 			})
@@ -62,22 +62,22 @@ func file(t *testing.T, entries ...entry) string {
 			}
 		}
 	}
-	closed(t, book)
+	closed(t, l)
 	return path
 }
 
 func open(t *testing.T, path string) *ledger.Ledger {
 	t.Helper()
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: path, Now: func() time.Time { return time.Unix(1, 0) }})
+	l, err := ledger.Open(t.Context(), ledger.Config{Path: path, Now: func() time.Time { return time.Unix(1, 0) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return book
+	return l
 }
 
-func closed(t *testing.T, book *ledger.Ledger) {
+func closed(t *testing.T, l *ledger.Ledger) {
 	t.Helper()
-	if err := book.Close(); err != nil {
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -86,40 +86,40 @@ func closed(t *testing.T, book *ledger.Ledger) {
 // judgements and of the verdict, and how many calls there are.
 func seen(t *testing.T, path string, trust ledger.Trust, names ...string) map[string][]any {
 	t.Helper()
-	book := open(t, path)
-	defer closed(t, book)
+	l := open(t, path)
+	defer closed(t, l)
 	out := map[string][]any{}
 	scope := ledger.Scope{Trust: trust}
 	for _, name := range names {
 		d := digests(name)
-		executions, _, err := book.Executions(t.Context(), scope, d.E)
+		executions, _, err := l.Executions(t.Context(), scope, d.E)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, x := range executions {
 			out[name] = append(out[name], x.Transcript.Final())
 		}
-		judgements, err := book.Judgements(t.Context(), scope, d.J)
+		judgements, err := l.Judgements(t.Context(), scope, d.J)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, j := range judgements {
 			out[name] = append(out[name], j.Sample.Measurements[0].Reason)
 		}
-		decided, err := book.Decided(t.Context(), scope, []string{d.D})
+		decided, err := l.Decided(t.Context(), scope, []string{d.D})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if x, ok := decided[d.D]; ok {
 			out[name] = append(out[name], x.Result.Reason)
 		}
-		calls, err := book.Calls(t.Context(), scope, d.E, 0)
+		calls, err := l.Calls(t.Context(), scope, d.E, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		out[name] = append(out[name], len(calls))
 	}
-	v, err := book.Verify(t.Context(), func(string, []verdict.Sample) (verdict.Result, bool) { return verdict.Result{}, false })
+	v, err := l.Verify(t.Context(), func(string, []verdict.Sample) (verdict.Result, bool) { return verdict.Result{}, false })
 	if err != nil || len(v.Faults) > 0 {
 		t.Errorf("verified with %v: %+v", err, v.Faults)
 	}

@@ -14,14 +14,14 @@ import (
 func Open(tb testing.TB, cfg ledger.Config) *ledger.Ledger {
 	tb.Helper()
 	cfg.Path = cmp.Or(cfg.Path, filepath.Join(tb.TempDir(), "ledger.db"))
-	book, err := ledger.Open(tb.Context(), cfg)
+	store, err := ledger.Open(tb.Context(), cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if err := book.Close(); err != nil {
+		if err := store.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
-	return book
+	return store
 }

@@ -30,6 +30,10 @@ type Locks struct {
 // run begins.
 func New(path string) *Locks { return &Locks{path: path, slots: map[int64]bool{}} }
 
+// Heartbeats returns those who share no file: everybody else may be alive as far as
+// they can tell, until their leases end.
+func Heartbeats() *Locks { return New("") }
+
 // Begin names a new run and locks its slot.
 func (v *Locks) Begin() (run string, slot int64) {
 	var random [8]byte
@@ -37,7 +41,7 @@ func (v *Locks) Begin() (run string, slot int64) {
 	slot = int64(binary.BigEndian.Uint64(random[:])>>2) + 1
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.open() != nil || lockByte(v.file, slot) != nil {
+	if v.path != "" && (v.open() != nil || lockByte(v.file, slot) != nil) {
 		slot = 0
 	}
 	run = strconv.FormatInt(slot, 36) + "-" + rand.Text()
@@ -70,10 +74,10 @@ func (v *Locks) openFile() *os.File {
 func (v *Locks) End(slot int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.slots[slot] {
+	if v.slots[slot] && v.path != "" {
 		unlockByte(v.file, slot)
-		delete(v.slots, slot)
 	}
+	delete(v.slots, slot)
 }
 
 // Mine reports whether a run is one of this process and has not ended.
@@ -88,7 +92,7 @@ func (v *Locks) Alive(run string) bool {
 	slot := slotOf(run)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if slot == 0 || v.slots[slot] || v.open() != nil {
+	if v.path == "" || slot == 0 || v.slots[slot] || v.open() != nil {
 		return true
 	}
 	return byteLocked(v.file, slot)

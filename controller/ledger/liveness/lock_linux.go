@@ -27,12 +27,12 @@ func byteTaken(f *os.File, at int64) bool {
 }
 
 func unlockByte(f *os.File, at int64) {
-	// Whatever goes wrong, the lock goes with the file.
+	// The lock goes with the file, even if this fails.
 	_ = syscall.FcntlFlock(f.Fd(), setFileLock, section(syscall.F_UNLCK, at))
 }
 
-// byteLocked reports whether somebody else has locked a byte. What cannot be
-// told counts as locked.
+// byteLocked reports whether somebody else has locked a byte. A byte counts as
+// locked if that cannot be determined.
 func byteLocked(f *os.File, at int64) bool {
 	asked := section(syscall.F_WRLCK, at)
 	return syscall.FcntlFlock(f.Fd(), getFileLock, asked) != nil || asked.Type != syscall.F_UNLCK

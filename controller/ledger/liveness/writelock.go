@@ -21,9 +21,9 @@ type WriteLock struct{ lives *Locks }
 func (v *Locks) WriteLock() WriteLock { return WriteLock{v} }
 
 // Acquire waits until it is the caller's turn, and gives what to call when it is
-// over. Who writes is known by one lock, and who is next by another, which the
-// next one holds until it writes. Who waits for too long goes ahead: SQLite
-// sees to it that nobody else writes then.
+// over. One lock marks the writer, and another one the next in line, which holds
+// it until it writes. A process that waits for too long goes ahead: SQLite sees
+// to it that nobody else writes then.
 func (t WriteLock) Acquire() (release func()) {
 	f := t.lives.openFile()
 	if f == nil {

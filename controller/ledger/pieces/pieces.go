@@ -35,7 +35,7 @@ type Split struct {
 
 // Of takes a report apart. One whose list of cases is not found is a frame
 // alone.
-func Of(report []byte) Split {
+func Cut(report []byte) Split {
 	start := bytes.Index(report, list)
 	if start < 0 {
 		return Split{Before: report}
@@ -96,7 +96,7 @@ func Each(cases iter.Seq2[[]byte, error], do func(piece []byte) error) error {
 	return do(piece)
 }
 
-// last reports whether a piece ends with a case. What a case begins with
+// last reports whether a piece ends with a case. The beginning of the case
 // decides, which is its key, so that a case that is added moves few ends.
 func last(element []byte) bool {
 	key, _, _ := bytes.Cut(element, []byte(","))

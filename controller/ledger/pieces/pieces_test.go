@@ -38,7 +38,7 @@ func report(n, changed int) []byte {
 func TestOf(t *testing.T) {
 	for _, n := range []int{0, 1, 127, 128, 129, 1000} {
 		whole := report(n, -1)
-		s := pieces.Of(whole)
+		s := pieces.Cut(whole)
 		if len(s.Pieces) > 2+n/50 || len(s.Pieces) < n/300 || n > 0 && len(s.Pieces) == 0 {
 			t.Errorf("%d cases are %d pieces", n, len(s.Pieces))
 		}
@@ -58,12 +58,12 @@ func TestOf(t *testing.T) {
 		}
 	}
 	// One case is another, and then one more comes first.
-	a, b := pieces.Of(report(1000, -1)), pieces.Of(report(1000, 300))
+	a, b := pieces.Cut(report(1000, -1)), pieces.Cut(report(1000, 300))
 	if n := news(a, b); n != 1 || !bytes.Equal(a.Frame(), b.Frame()) {
 		t.Errorf("%d of %d pieces differ", n, len(a.Pieces))
 	}
 	more := bytes.Replace(report(1000, -1), []byte(`"cases":[`), []byte(`"cases":[{"key":"a/new","x":1},`), 1)
-	if n := news(a, pieces.Of(more)); n > 2 {
+	if n := news(a, pieces.Cut(more)); n > 2 {
 		t.Errorf("%d of %d pieces differ after one case was added", n, len(a.Pieces))
 	}
 }
@@ -95,7 +95,7 @@ func TestEachIsOf(t *testing.T) {
 		if err != nil || n > 0 && !bytes.Equal(got.Join(), whole) {
 			t.Errorf("%d cases: %v, and the report is another", n, err)
 		}
-		if want := pieces.Of(whole).Pieces; !slices.EqualFunc(got.Pieces, want, bytes.Equal) {
+		if want := pieces.Cut(whole).Pieces; !slices.EqualFunc(got.Pieces, want, bytes.Equal) {
 			t.Errorf("%d cases are %d other pieces, want %d", n, len(got.Pieces), len(want))
 		}
 	}
@@ -129,7 +129,7 @@ func FuzzOf(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := pieces.Of(data)
+		s := pieces.Cut(data)
 		back, err := pieces.Framed(s.Frame())
 		if err != nil {
 			t.Fatal(err)

@@ -16,9 +16,9 @@ const Verb = "quarantine"
 
 // Read returns the commands of a repository that were not refused, in the order in
 // which they were written.
-func Read(ctx context.Context, book *ledger.Ledger, repository string) ([]ledger.Command, error) {
+func Read(ctx context.Context, l *ledger.Ledger, repository string) ([]ledger.Command, error) {
 	var found []ledger.Command
-	err := book.Store().Each(ctx, func(rows *sql.Rows) error {
+	err := l.Store().Each(ctx, func(rows *sql.Rows) error {
 		c := ledger.Command{Repository: repository, Verb: Verb}
 		var cases []byte
 		var taken int64
@@ -30,5 +30,5 @@ func Read(ctx context.Context, book *ledger.Ledger, repository string) ([]ledger
 		return json.Unmarshal(cases, &found[len(found)-1].Cases)
 	}, `SELECT pull_request, comment, login, argument, cases, taken FROM commands
 		WHERE repository = ? AND verb = ? AND refused = '' ORDER BY comment`, repository, Verb)
-	return found, book.Store().Fault("read the quarantines", err)
+	return found, l.Store().Fault("read the quarantines", err)
 }

@@ -37,9 +37,9 @@ func IsUnwritable(err error) bool { return store.IsUnwritable(err) }
 // another program, is refused.
 func Open(ctx context.Context, cfg ledger.Config) (*ledger.Ledger, error) {
 	found, missing := os.Stat(cfg.Path)
-	book, err := ledger.Open(ctx, cfg)
+	l, err := ledger.Open(ctx, cfg)
 	if missing != nil || !store.IsDamaged(err) {
-		return book, err
+		return l, err
 	}
 	if cfg.Notice, err = aside(cfg, found, err); err != nil {
 		return nil, err
@@ -54,21 +54,21 @@ func Heal(ctx context.Context, cfg ledger.Config) (notice string, err error) {
 	if err != nil {
 		return "", nil
 	}
-	book, err := ledger.Open(ctx, cfg)
+	l, err := ledger.Open(ctx, cfg)
 	switch {
 	case store.IsDamaged(err):
 		return aside(cfg, found, err)
 	case err != nil:
 		return "", err
 	}
-	return "", book.Close()
+	return "", l.Close()
 }
 
 // Renew closes a ledger that turned out to be broken and opens the file that
 // takes its place. cause is the error that showed it.
-func Renew(ctx context.Context, cfg ledger.Config, book *ledger.Ledger, cause error) (*ledger.Ledger, error) {
-	vanished := book.Vanished()
-	_ = book.Close() // what is wrong with it is known
+func Renew(ctx context.Context, cfg ledger.Config, l *ledger.Ledger, cause error) (*ledger.Ledger, error) {
+	vanished := l.Vanished()
+	_ = l.Close() // what is wrong with it is known
 	if vanished != nil {
 		cfg.Notice = Gone
 		return Open(ctx, cfg)

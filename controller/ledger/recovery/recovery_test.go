@@ -26,16 +26,16 @@ func config(path string) ledger.Config {
 // sound makes a ledger with a few runs in it and returns its bytes.
 func sound(t *testing.T, path string) []byte {
 	t.Helper()
-	book, err := ledger.Open(t.Context(), config(path))
+	l, err := ledger.Open(t.Context(), config(path))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"a", "b", "c"} {
-		if err := book.SaveReport(t.Context(), ledger.Run{ID: id, Report: []byte(`"` + strings.Repeat(id, 10_000) + `"`)}); err != nil {
+		if err := l.SaveReport(t.Context(), ledger.Run{ID: id, Report: []byte(`"` + strings.Repeat(id, 10_000) + `"`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := book.Close(); err != nil {
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return read(t, path)
@@ -81,7 +81,7 @@ func TestAbuse33ADamagedLedgerIsPutAside(t *testing.T) {
 		"cut in the middle":  func(b []byte) []byte { return b[:len(b)/2] },
 		"cut by one page":    func(b []byte) []byte { return b[:len(b)-4096] },
 		"cut in the header":  func(b []byte) []byte { return b[:50] },
-		"text":               func([]byte) []byte { return []byte(strings.Repeat("this is no database\n", 100)) },
+		"text":               func([]byte) []byte { return []byte(strings.Repeat("this is not a database\n", 100)) },
 		"random bytes":       func(b []byte) []byte { return bytes.Repeat([]byte{0xee, 0x17, 0x02}, len(b)/3) },
 		"header overwritten": func(b []byte) []byte { return append(bytes.Repeat([]byte{0}, 100), b[100:]...) },
 	} {
@@ -89,17 +89,17 @@ func TestAbuse33ADamagedLedgerIsPutAside(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ledger.db")
 			damaged := damage(sound(t, path))
 			write(t, path, damaged)
-			book, err := recovery.Open(t.Context(), config(path))
+			l, err := recovery.Open(t.Context(), config(path))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if runs, err := book.Runs(t.Context(), 10); err != nil || len(runs) > 0 {
+			if runs, err := l.Runs(t.Context(), 10); err != nil || len(runs) > 0 {
 				t.Errorf("the new one has %v, %v", runs, err)
 			}
-			if want := "the ledger was damaged and is kept as " + asideAt; !strings.HasPrefix(book.Notice(), want) {
-				t.Errorf("notice %q, want %q", book.Notice(), want)
+			if want := "the ledger was damaged and is kept as " + asideAt; !strings.HasPrefix(l.Notice(), want) {
+				t.Errorf("notice %q, want %q", l.Notice(), want)
 			}
-			if err := book.Close(); err != nil {
+			if err := l.Close(); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(read(t, filepath.Join(filepath.Dir(path), asideAt)), damaged) {
@@ -178,14 +178,14 @@ func TestUse(t *testing.T) {
 	calls := 0
 	use := func(do func(*ledger.Ledger) error) error {
 		told, calls = nil, 0
-		return recovery.Use(t.Context(), config(path), func(line string) { told = append(told, line) }, func(book *ledger.Ledger) error {
+		return recovery.Use(t.Context(), config(path), func(line string) { told = append(told, line) }, func(l *ledger.Ledger) error {
 			calls++
-			return do(book)
+			return do(l)
 		})
 	}
-	err := use(func(book *ledger.Ledger) error {
-		_, err := book.Runs(t.Context(), 10)
-		return errors.Join(err, book.SaveReport(t.Context(), ledger.Run{ID: "new", Report: []byte("{}")}))
+	err := use(func(l *ledger.Ledger) error {
+		_, err := l.Runs(t.Context(), 10)
+		return errors.Join(err, l.SaveReport(t.Context(), ledger.Run{ID: "new", Report: []byte("{}")}))
 	})
 	if err != nil || calls != 2 || len(told) != 1 || !strings.Contains(told[0], asideAt) {
 		t.Errorf("%v after %d calls: %q", err, calls, told)
@@ -215,22 +215,22 @@ func TestAbuse33AVanishedLedger(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "ledger.db")
 		var told []string
 		calls := 0
-		err := recovery.Use(t.Context(), config(path), func(line string) { told = append(told, line) }, func(book *ledger.Ledger) error {
+		err := recovery.Use(t.Context(), config(path), func(line string) { told = append(told, line) }, func(l *ledger.Ledger) error {
 			if calls++; calls > 1 {
 				return nil
 			}
-			if err := book.Vanished(); err != nil {
+			if err := l.Vanished(); err != nil {
 				t.Errorf("%s: before: %v", name, err)
 			}
 			vanish(t, path)
-			if err := book.Vanished(); !errors.Is(err, store.ErrVanished) {
+			if err := l.Vanished(); !errors.Is(err, store.ErrVanished) {
 				t.Errorf("%s: error %v, want ErrVanished", name, err)
 			}
 			// Sooner or later a reader needs another connection than those that are open.
 			errs := make(chan error, 100)
 			for range cap(errs) {
 				go func() {
-					runs, err := book.Runs(t.Context(), 10)
+					runs, err := l.Runs(t.Context(), 10)
 					if len(runs) > 0 {
 						err = errors.New("another file was read")
 					}

@@ -15,41 +15,41 @@ import (
 // file turns out to be broken, do is called once more with the one that takes
 // its place. tell is given a line about each of these.
 func Use(ctx context.Context, cfg ledger.Config, tell func(string), do func(*ledger.Ledger) error) error {
-	book, err := Open(ctx, cfg)
+	l, err := Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	if book.Notice() != cfg.Notice {
-		tell(book.Notice())
+	if l.Notice() != cfg.Notice {
+		tell(l.Notice())
 	}
-	err = do(book)
+	err = do(l)
 	if !IsBroken(err) {
-		return errors.Join(err, book.Close())
+		return errors.Join(err, l.Close())
 	}
-	if book, err = Renew(ctx, cfg, book, err); err != nil {
+	if l, err = Renew(ctx, cfg, l, err); err != nil {
 		return err
 	}
-	tell(book.Notice())
-	return errors.Join(do(book), book.Close())
+	tell(l.Notice())
+	return errors.Join(do(l), l.Close())
 }
 
 // Look is [Use] for what stores nothing: a file that cannot be written is only
 // read, and a damaged one stays where it is. Where there is none and none can
 // be made, do is given an empty one that does not stay.
 func Look(ctx context.Context, cfg ledger.Config, tell func(string), do func(*ledger.Ledger) error) error {
-	book, err := ledger.Open(ctx, cfg)
+	l, err := ledger.Open(ctx, cfg)
 	if IsUnwritable(err) {
 		if _, missing := os.Stat(cfg.Path); errors.Is(missing, fs.ErrNotExist) {
 			tell("there is no ledger, and none can be made here: nothing is stored")
 			return Without(ctx, do)
 		}
 		tell(fmt.Sprintf("the ledger %s cannot be written: it is only read, and nothing is stored", filepath.Base(cfg.Path)))
-		book, err = ledger.Read(ctx, cfg)
+		l, err = ledger.Read(ctx, cfg)
 	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(book), book.Close())
+	return errors.Join(do(l), l.Close())
 }
 
 // Without calls do with an empty ledger that does not stay.
@@ -59,9 +59,9 @@ func Without(ctx context.Context, do func(*ledger.Ledger) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	book, err := ledger.Open(ctx, ledger.Config{Path: filepath.Join(dir, "ledger.db")})
+	l, err := ledger.Open(ctx, ledger.Config{Path: filepath.Join(dir, "ledger.db")})
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(book), book.Close())
+	return errors.Join(do(l), l.Close())
 }

@@ -29,7 +29,7 @@ func New(l *ledger.Ledger) *State { return &State{l.Store()} }
 // insertName names a repository. A name that another one has, the number tells
 // apart.
 const insertName = `INSERT INTO served_repositories (id, name)
-	SELECT ?1, CASE WHEN EXISTS (SELECT 1 FROM served_repositories WHERE name = ?2) THEN ?2 || ' (' || ?1 || ')' ELSE ?2 END
+	SELECT CAST(?1 AS BIGINT), CASE WHEN EXISTS (SELECT 1 FROM served_repositories WHERE name = ?2) THEN ?2 || ' (' || ?1 || ')' ELSE ?2 END
 	WHERE true ON CONFLICT DO NOTHING`
 
 // Name returns the name that the ledger has of a repository: the one under which it
@@ -51,7 +51,7 @@ func (s *State) Name(ctx context.Context, id int64, now string) (name string, er
 }
 
 const upsertSchedule = `INSERT INTO schedules (repository, branch, judged) VALUES (?, ?, ?)
-	ON CONFLICT DO UPDATE SET judged = excluded.judged`
+	ON CONFLICT (repository, branch) DO UPDATE SET judged = excluded.judged`
 
 // Judged returns up to when the schedule had a branch judged, false where it never
 // had.
@@ -98,7 +98,7 @@ func putPending(t *store.Tx, h Head) error {
 		return err
 	}
 	return t.Exec(`INSERT INTO pending_heads (repository, kind, pull_request, ref, head, seen, contexts) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET seen = excluded.seen, contexts = excluded.contexts`,
+		ON CONFLICT (repository, kind, pull_request, ref, head) DO UPDATE SET seen = excluded.seen, contexts = excluded.contexts`,
 		h.Repository, h.Kind, h.Pull, h.Ref, h.SHA, nanos(h.Seen), string(contexts))
 }
 
@@ -118,7 +118,8 @@ func (s *State) MovePending(ctx context.Context, from, to int64) error {
 	}
 	return s.store.Fault("move pending heads", s.store.Submit(ctx, func(t *store.Tx) error {
 		return errors.Join(
-			t.Exec("UPDATE OR IGNORE pending_heads SET repository = ? WHERE repository = ?", to, from),
+			t.Exec(`INSERT INTO pending_heads (repository, kind, pull_request, ref, head, seen, contexts)
+				SELECT CAST(? AS BIGINT), kind, pull_request, ref, head, seen, contexts FROM pending_heads WHERE repository = ? ON CONFLICT DO NOTHING`, to, from),
 			t.Exec("DELETE FROM pending_heads WHERE repository = ?", from),
 		)
 	}))
@@ -172,7 +173,7 @@ func (s *State) AddSuspect(ctx context.Context, h Suspect) error {
 
 func putSuspect(t *store.Tx, h Suspect) error {
 	return t.Exec(`INSERT INTO suspects (repository, pull_request, head, ended, at, noted) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET ended = excluded.ended, at = excluded.at, noted = excluded.noted`,
+		ON CONFLICT (repository, pull_request, head) DO UPDATE SET ended = excluded.ended, at = excluded.at, noted = excluded.noted`,
 		h.Repository, h.Pull, h.SHA, h.Ended, nanos(h.At), nanos(h.Noted))
 }
 

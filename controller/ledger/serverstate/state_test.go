@@ -164,10 +164,10 @@ func TestAdoptNothing(t *testing.T) {
 		t.Errorf("the error is %v, want one that names the file and what to do", err)
 	}
 	sound := write(t, earlier)
-	book, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
+	l, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
 	check(t, err)
-	check(t, book.Close())
-	if err := serverstate.New(book).Adopt(t.Context(), sound, kinds); err == nil {
+	check(t, l.Close())
+	if err := serverstate.New(l).Adopt(t.Context(), sound, kinds); err == nil {
 		t.Error("a closed ledger took the files over")
 	}
 	for _, dir := range []string{broken, sound} {

@@ -74,8 +74,8 @@ func prepareFile(path string) (string, error) {
 	return path, f.Close()
 }
 
-// whole reports with errCut a file that is shorter than its header says. What
-// is still in a log is left to SQLite.
+// whole reports with errCut a file that is shorter than its header says. SQLite
+// takes care of a log.
 func whole(path string) error {
 	const headerBytes = 100
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
@@ -128,8 +128,8 @@ const (
 	unchanging = "immutable"
 )
 
-// repair says what to do about an error, or nothing.
-func repair(err error) string {
+// Hint says what to do about an error, or nothing.
+func (s *file) Hint(err error) string {
 	const (
 		elsewhere = "name another file with --ledger"
 		damaged   = "the file is damaged, or is not a ledger: gavel run puts it aside and starts with a new one; to keep it, " + elsewhere

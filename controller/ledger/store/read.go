@@ -18,12 +18,12 @@ import (
 // earlier version wrote, or whose log was not folded in, is copied to a
 // temporary folder until it is closed.
 func Read(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{path: cfg.Path, reads: map[string]*sql.Stmt{}, stop: make(chan struct{})}
+	s := &file{path: cfg.Path, reads: map[string]*sql.Stmt{}, stop: make(chan struct{})}
 	close(s.stop) // nobody takes writes up
 	s.refuse = ErrReadOnly
 	path, err := filepath.Abs(cfg.Path)
 	if err != nil {
-		return nil, s.Fault("open", err)
+		return nil, s.fault("open", err)
 	}
 	for _, mode := range []string{readable, unchanging} {
 		if mode == unchanging && hasLog(path) {
@@ -31,11 +31,11 @@ func Read(ctx context.Context, cfg Config) (*Store, error) {
 		}
 		current, err := s.reading(ctx, path, mode, cfg)
 		if current {
-			s.close = sync.OnceValue(func() error { return s.Fault("close", s.db.Close()) })
-			return s, nil
+			s.close = sync.OnceValue(func() error { return s.fault("close", s.db.Close()) })
+			return s.store(), nil
 		}
 		if IsDamaged(err) || errors.Is(err, ErrNewer) || errors.Is(err, errForeign) {
-			return nil, s.Fault("open", err)
+			return nil, s.fault("open", err)
 		}
 	}
 	return s.copied(ctx, path, cfg)
@@ -47,7 +47,7 @@ func hasLog(path string) bool {
 }
 
 // reading reports whether a file can be read as it is.
-func (s *Store) reading(ctx context.Context, path, mode string, cfg Config) (current bool, err error) {
+func (s *file) reading(ctx context.Context, path, mode string, cfg Config) (current bool, err error) {
 	if err := s.connect(path, mode, cfg.Wait); err != nil {
 		return false, err
 	}
@@ -61,7 +61,7 @@ func (s *Store) reading(ctx context.Context, path, mode string, cfg Config) (cur
 	}
 	version, err := schemaVersion(ctx, conn, len(scripts))
 	if err == nil && version == len(scripts) {
-		if err = cfg.Prepare(ctx, conn); err == nil {
+		if err = before(conn, cfg.Prepare); err == nil {
 			return true, conn.Close()
 		}
 	}
@@ -69,10 +69,10 @@ func (s *Store) reading(ctx context.Context, path, mode string, cfg Config) (cur
 }
 
 // copied opens a copy of the file with its log, which is removed at the end.
-func (s *Store) copied(ctx context.Context, path string, cfg Config) (*Store, error) {
+func (s *file) copied(ctx context.Context, path string, cfg Config) (*Store, error) {
 	dir, err := os.MkdirTemp("", "gavel-ledger-")
 	if err != nil {
-		return nil, s.Fault("open", err)
+		return nil, s.fault("open", err)
 	}
 	at := filepath.Join(dir, "ledger.db")
 	err = copyFile(at, path)
@@ -80,17 +80,17 @@ func (s *Store) copied(ctx context.Context, path string, cfg Config) (*Store, er
 		err = copyFile(at+"-wal", path+"-wal")
 	}
 	if err != nil {
-		return nil, s.Fault("copy", errors.Join(err, os.RemoveAll(dir)))
+		return nil, s.fault("copy", errors.Join(err, os.RemoveAll(dir)))
 	}
 	cfg.Path = at
-	out, err := Open(ctx, cfg)
+	out, err := openFile(ctx, cfg)
 	if err != nil {
-		return nil, s.Fault("open", errors.Join(err, os.RemoveAll(dir)))
+		return nil, s.fault("open", errors.Join(err, os.RemoveAll(dir)))
 	}
 	out.path, out.refuse = s.path, ErrReadOnly
 	inner := out.close
 	out.close = sync.OnceValue(func() error { return errors.Join(inner(), os.RemoveAll(dir)) })
-	return out, nil
+	return out.store(), nil
 }
 
 func copyFile(to, from string) (err error) {

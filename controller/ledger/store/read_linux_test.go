@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"os"
@@ -19,7 +18,7 @@ var (
 )
 
 func config(path string, scripts fstest.MapFS) store.Config {
-	return store.Config{Path: path, Migrations: scripts, Prepare: func(context.Context, *sql.Conn) error { return nil }}
+	return store.Config{Path: path, Migrations: scripts, Prepare: func(*store.Tx) error { return nil }}
 }
 
 func add(t *testing.T, s *store.Store, word string) error {

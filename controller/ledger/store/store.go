@@ -1,7 +1,8 @@
-// Package store is a SQLite file with one writer and many readers.
+// Package store is a database with tables: a SQLite file with one writer and many
+// readers, or another [Engine].
 //
-// [Open] gives a [Store]. Changes go through [Store.Submit], which returns when
-// they are on disk, and which has those that come in at once share a
+// [Open] gives a [Store] on a file. Changes go through [Store.Submit], which
+// returns when they are on disk, and which has those that come in at once share a
 // transaction. Readers use [Store.Each] and never wait for a writer.
 package store
 
@@ -10,7 +11,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,14 +31,13 @@ type Config struct {
 	Wait time.Duration
 	// Migrations are the numbered scripts that make the schema.
 	Migrations fs.FS
-	// Prepare is called with the connection of the writer before the first
-	// write.
-	Prepare func(context.Context, *sql.Conn) error
+	// Prepare is called over the connection of the writer before the first write.
+	Prepare func(*Tx) error
 }
 
-// A Store is safe for concurrent use, and several processes may have the same
-// file open.
-type Store struct {
+// A file is a SQLite file. It is safe for concurrent use, and several processes may
+// have the same one open.
+type file struct {
 	path   string // as it was given
 	full   string
 	opened os.FileInfo
@@ -58,28 +57,50 @@ type Store struct {
 // about a file that is not a ledger, that is damaged, that a newer version wrote,
 // that is locked, or that cannot be written.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{path: cfg.Path, reads: map[string]*sql.Stmt{}, writes: make(chan write), stop: make(chan struct{})}
+	s, err := openFile(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return s.store(), nil
+}
+
+func openFile(ctx context.Context, cfg Config) (*file, error) {
+	s := &file{path: cfg.Path, reads: map[string]*sql.Stmt{}, writes: make(chan write), stop: make(chan struct{})}
 	path, err := prepareFile(cfg.Path)
 	if err == nil {
 		err = s.connect(path, writable, cfg.Wait)
 	}
 	if err != nil {
-		return nil, s.Fault("open", err)
+		return nil, s.fault("open", err)
 	}
 	conn, err := s.prepare(ctx, cfg)
 	if err != nil {
-		return nil, s.Fault("open", errors.Join(err, s.db.Close()))
+		return nil, s.fault("open", errors.Join(err, s.db.Close()))
 	}
 	s.start(conn)
 	return s, nil
 }
 
-// Path is the full path of the file.
-func (s *Store) Path() string { return s.full }
+// store is the file as others use it.
+func (s *file) store() *Store {
+	native := ofSQLite
+	native.DB = s.db
+	return &Store{engine: s, native: native, name: filepath.ToSlash(s.path), path: s.full, lives: s.lives, vanished: s.vanished}
+}
+
+// ofSQLite is what SQLite does in its own way.
+var ofSQLite = Native{
+	Sizes: "SELECT (page_count - freelist_count) * page_size, freelist_count * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+	Faults: []string{
+		"SELECT 'file', integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
+		`SELECT "table" || ' ' || coalesce(rowid, 0), 'it rests on one of ' || parent || ' that is not there' FROM pragma_foreign_key_check`,
+	},
+	Shrink: []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"},
+}
 
 // connect notes which file it is and has connections to it opened when they
 // are needed.
-func (s *Store) connect(path, mode string, wait time.Duration) error {
+func (s *file) connect(path, mode string, wait time.Duration) error {
 	opened, err := os.Stat(path)
 	if err == nil {
 		err = whole(path)
@@ -105,7 +126,7 @@ func (s *Store) connect(path, mode string, wait time.Duration) error {
 type connector struct {
 	driver driver.Driver
 	dsn    string
-	store  *Store
+	store  *file
 }
 
 // Driver is that of SQLite.
@@ -126,11 +147,7 @@ func (c *connector) Connect(context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// Vanished is [ErrVanished] where the file at the path is not the one that was
-// opened. What is written then is lost with the last process that has it open.
-func (s *Store) Vanished() error { return s.Fault("look at the file", s.vanished()) }
-
-func (s *Store) vanished() error {
+func (s *file) vanished() error {
 	now, err := os.Stat(s.full)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, s.opened) {
 		return ErrVanished
@@ -139,17 +156,17 @@ func (s *Store) vanished() error {
 }
 
 // start begins to write over a connection of its own.
-func (s *Store) start(conn *sql.Conn) {
+func (s *file) start(conn *sql.Conn) {
 	ended := make(chan error)
 	go func() { ended <- s.writer(conn) }()
 	s.close = sync.OnceValue(func() error {
 		close(s.stop)
-		return s.Fault("close", errors.Join(<-ended, s.db.Close(), s.lives.Close()))
+		return s.fault("close", errors.Join(<-ended, s.db.Close(), s.lives.Close()))
 	})
 }
 
 // prepare brings the schema up to date and has the caller load what it needs.
-func (s *Store) prepare(ctx context.Context, cfg Config) (*sql.Conn, error) {
+func (s *file) prepare(ctx context.Context, cfg Config) (*sql.Conn, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -157,25 +174,18 @@ func (s *Store) prepare(ctx context.Context, cfg Config) (*sql.Conn, error) {
 	if err := patiently(ctx, cfg.Wait, func() error { return migrate(ctx, conn, cfg.Migrations) }); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	if err := cfg.Prepare(ctx, conn); err != nil {
+	if err := before(conn, cfg.Prepare); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
 }
 
-// Close waits until the writes that were taken up are on disk and closes the
-// file. Writes after it are refused.
-func (s *Store) Close() error { return s.close() }
+// Close waits until the writes that were taken up are on disk and closes the file.
+func (s *file) Close() error { return s.close() }
 
-// Lives tell which runs on this machine are alive.
-func (s *Store) Lives() *liveness.Locks { return s.lives }
-
-// DB is the file, for what [Store.Each] and [Store.Submit] cannot do.
-func (s *Store) DB() *sql.DB { return s.db }
-
-// query reads. Statements are prepared once, for most of the time of a small
+// Query reads. Statements are prepared once, for most of the time of a small
 // query goes into that.
-func (s *Store) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+func (s *file) Query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	s.mu.Lock()
 	stmt, ok := s.reads[text]
 	s.mu.Unlock()
@@ -191,30 +201,4 @@ func (s *Store) query(ctx context.Context, text string, args ...any) (*sql.Rows,
 	return stmt.QueryContext(ctx, args...)
 }
 
-// Each calls do for every row of a query.
-func (s *Store) Each(ctx context.Context, do func(*sql.Rows) error, text string, args ...any) (err error) {
-	rows, err := s.query(ctx, text, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := do(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// Fault says what was done with which ledger when the error came up, and what
-// to do about it.
-func (s *Store) Fault(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	hint := repair(err)
-	if hint != "" {
-		hint = "; " + hint
-	}
-	return fmt.Errorf("ledger %s: %s: %w%s", filepath.ToSlash(s.path), op, err, hint)
-}
+func (s *file) fault(op string, err error) error { return fault(s, filepath.ToSlash(s.path), op, err) }

@@ -12,14 +12,14 @@ import (
 )
 
 // idle is a store whose writes nobody takes up.
-func idle() *Store { return &Store{writes: make(chan write), stop: make(chan struct{})} }
+func idle() *file { return &file{writes: make(chan write), stop: make(chan struct{})} }
 
 func TestCancelBeforeTakenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := idle()
 		ctx, cancel := context.WithCancel(t.Context())
 		errs := make(chan error, 1)
-		go func() { errs <- l.Submit(ctx, nil) }()
+		go func() { errs <- l.Submit(ctx, Alone, nil) }()
 		synctest.Wait()
 		cancel()
 		if err := <-errs; !errors.Is(err, context.Canceled) {
@@ -33,7 +33,7 @@ func TestCancelBeforeTakenUp(t *testing.T) {
 		}()
 		for range 30 {
 			synctest.Wait()
-			if err := l.Submit(ctx, nil); !errors.Is(err, context.Canceled) {
+			if err := l.Submit(ctx, Alone, nil); !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
 		}
@@ -46,7 +46,7 @@ func TestCancelAfterTakenUp(t *testing.T) {
 		l := idle()
 		ctx, cancel := context.WithCancel(t.Context())
 		errs := make(chan error, 1)
-		go func() { errs <- l.Submit(ctx, nil) }()
+		go func() { errs <- l.Submit(ctx, Alone, nil) }()
 		w := <-l.writes
 		cancel()
 		synctest.Wait()
@@ -67,7 +67,7 @@ func TestGather(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := idle()
 			for range waiting {
-				go l.Submit(t.Context(), nil) //nolint:errcheck // only that it waits matters
+				go l.Submit(t.Context(), Alone, nil) //nolint:errcheck // only that it waits matters
 			}
 			synctest.Wait()
 			batch := l.gather(<-l.writes)
@@ -92,7 +92,7 @@ func TestRepair(t *testing.T) {
 		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, "make room"},
 		{fmt.Errorf("something else"), ""},
 	} {
-		got := repair(tt.err)
+		got := (&file{}).Hint(tt.err)
 		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%v: %q does not say %q", tt.err, got, tt.want)
 		}

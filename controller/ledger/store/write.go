@@ -18,12 +18,26 @@ type write struct {
 	done chan error
 }
 
-// A Tx is the transaction that changes are made in. A cancelled caller does
-// not end it, for it serves others too.
-type Tx struct {
-	turn  liveness.WriteLock
+// A turn is the transaction that changes to a file are made in. A cancelled caller
+// does not end it, for it serves others too.
+type turn struct {
+	*Tx
+	lock  liveness.WriteLock
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt // by text, kept from one transaction to the next
+}
+
+func newTurn(conn *sql.Conn) *turn {
+	t := &turn{conn: conn, stmts: map[string]*sql.Stmt{}}
+	t.Tx = &Tx{t}
+	return t
+}
+
+// before calls do with statements over a connection that nothing is written over
+// yet, each in a transaction of its own.
+func before(conn *sql.Conn, do func(*Tx) error) error {
+	t := newTurn(conn)
+	return errors.Join(do(t.Tx), t.forget())
 }
 
 // ErrClosed is what writers get after Close.
@@ -32,7 +46,9 @@ var ErrClosed = errors.New("it is closed")
 // Submit has a change written and returns when it is durable. ctx can end the
 // wait only before the change is taken up. The change may be called twice, and
 // what it did the first time is then undone in the database only.
-func (s *Store) Submit(ctx context.Context, do func(*Tx) error) error {
+//
+// All changes to a file are made one after the other, whatever their order says.
+func (s *file) Submit(ctx context.Context, _ Order, do func(*Tx) error) error {
 	if err := errors.Join(ctx.Err(), s.refuse); err != nil {
 		return err
 	}
@@ -50,8 +66,9 @@ func (s *Store) Submit(ctx context.Context, do func(*Tx) error) error {
 // writer is the only goroutine that writes. The changes that come in while one
 // transaction is flushed to disk go into the next together, so that they share
 // its flush. It ends when the ledger is closed, with what went wrong then.
-func (s *Store) writer(conn *sql.Conn) error {
-	t := &Tx{turn: s.lives.WriteLock(), conn: conn, stmts: map[string]*sql.Stmt{}}
+func (s *file) writer(conn *sql.Conn) error {
+	t := newTurn(conn)
+	t.lock = s.lives.WriteLock()
 	for {
 		select {
 		case w := <-s.writes:
@@ -62,7 +79,7 @@ func (s *Store) writer(conn *sql.Conn) error {
 	}
 }
 
-func (s *Store) gather(first write) []write {
+func (s *file) gather(first write) []write {
 	batch := []write{first}
 	for len(batch) < maxBatch {
 		select {
@@ -77,7 +94,7 @@ func (s *Store) gather(first write) []write {
 
 // commit writes a batch. When one of its changes fails, each is written again
 // in a transaction of its own, so that it fails alone.
-func (t *Tx) commit(batch []write) {
+func (t *turn) commit(batch []write) {
 	failed, err := t.transact(batch)
 	if !failed || len(batch) == 1 {
 		for _, w := range batch {
@@ -93,13 +110,13 @@ func (t *Tx) commit(batch []write) {
 
 // transact makes all changes or none. failed reports that a change was at
 // fault rather than the transaction.
-func (t *Tx) transact(batch []write) (failed bool, err error) {
-	defer t.turn.Acquire()()
+func (t *turn) transact(batch []write) (failed bool, err error) {
+	defer t.lock.Acquire()()
 	if err := t.Exec("BEGIN IMMEDIATE"); err != nil {
 		return false, err
 	}
 	for _, w := range batch {
-		if err := w.do(t); err != nil {
+		if err := w.do(t.Tx); err != nil {
 			t.rollback()
 			return true, err
 		}
@@ -113,26 +130,21 @@ func (t *Tx) transact(batch []write) (failed bool, err error) {
 
 // rollback undoes a transaction. It can fail only where there is none any
 // more, because SQLite has undone it itself, as it does when the disk is full.
-func (t *Tx) rollback() { _ = t.Exec("ROLLBACK") }
+func (t *turn) rollback() { _ = t.Exec("ROLLBACK") }
 
 // close ends the connection. A statement that is left open would keep the file
 // open, and its log from being folded into it.
-func (t *Tx) close() error {
-	var err error
+func (t *turn) close() error { return errors.Join(t.forget(), t.conn.Close()) }
+
+func (t *turn) forget() (err error) {
 	for _, stmt := range t.stmts {
 		err = errors.Join(err, stmt.Close())
 	}
-	return errors.Join(err, t.conn.Close())
-}
-
-// Exec runs a statement in the transaction.
-func (t *Tx) Exec(text string, args ...any) error {
-	_, err := t.Change(text, args...)
 	return err
 }
 
-// Change is [Tx.Exec] that returns how many rows it changed.
-func (t *Tx) Change(text string, args ...any) (int64, error) {
+// Change runs a statement and returns how many rows it changed.
+func (t *turn) Change(text string, args ...any) (int64, error) {
 	stmt, err := t.prepare(text)
 	if err != nil {
 		return 0, err
@@ -145,7 +157,7 @@ func (t *Tx) Change(text string, args ...any) (int64, error) {
 }
 
 // Row reads one row in the transaction.
-func (t *Tx) Row(text string, args ...any) *sql.Row {
+func (t *turn) Row(text string, args ...any) *sql.Row {
 	stmt, err := t.prepare(text)
 	if err != nil {
 		// The text does not prepare; running it gives a row with that error.
@@ -154,7 +166,7 @@ func (t *Tx) Row(text string, args ...any) *sql.Row {
 	return stmt.QueryRow(args...)
 }
 
-func (t *Tx) prepare(text string) (*sql.Stmt, error) {
+func (t *turn) prepare(text string) (*sql.Stmt, error) {
 	if stmt, ok := t.stmts[text]; ok {
 		return stmt, nil
 	}

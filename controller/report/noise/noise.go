@@ -15,12 +15,15 @@ import (
 type Findings struct {
 	confirm.Result
 	// Place is that of a case among the findings, by its ID at head.
-	Place map[string]int
+	Index map[string]int
 	// Samples are the further measurements of each case, parallel to the findings.
 	Samples [][]Sample
 	// Why says what kept further measurements from being made; empty where nothing
 	// did.
 	Why string
+	// SavedCalls is about how many calls the history saved that was measured for its own
+	// sake.
+	SavedCalls int
 }
 
 // A Sample is a further measurement of a case.
@@ -60,7 +63,10 @@ type Summary struct {
 	Why      string `json:"why,omitempty"`
 	// Stale says that base differs from what was stored of it.
 	Stale bool `json:"stale,omitempty"`
-	Mean  Mean `json:"mean"`
+	// SavedCalls estimates how many calls the history saved that the schedule measured for
+	// its own sake.
+	SavedCalls int  `json:"saved_calls,omitempty"`
+	Mean       Mean `json:"mean"`
 }
 
 // A Mean is the test whether the cases got worse on the whole.
@@ -76,11 +82,11 @@ type Mean struct {
 }
 
 // Of is what was found out about a row of the plan; nil where nothing was to be.
-func (all *Findings) Of(row *plan.Row) *confirm.Finding {
+func (all *Findings) Finding(row *plan.Row) *confirm.Finding {
 	if all == nil || row.Head == nil {
 		return nil
 	}
-	if i, ok := all.Place[row.Head.ID()]; ok {
+	if i, ok := all.Index[row.Head.ID()]; ok {
 		return &all.Result.Findings[i]
 	}
 	return nil
@@ -89,11 +95,11 @@ func (all *Findings) Of(row *plan.Row) *confirm.Finding {
 // Confirmation is what a row shows of a finding; nil where there is nothing that
 // its verdicts do not say.
 func (all *Findings) Confirmation(row *plan.Row) *Confirmation {
-	f := all.Of(row)
+	f := all.Finding(row)
 	if f == nil {
 		return nil
 	}
-	samples := all.Samples[all.Place[row.Head.ID()]]
+	samples := all.Samples[all.Index[row.Head.ID()]]
 	settled := f.Class == confirm.Unchanged || f.Class == confirm.Added || f.Class == confirm.Improvement && !f.Confirmed
 	first := f.Class == confirm.Error && (f.HeadVerdict.Rank() < 0 || f.BaseVerdict.Rank() < 0)
 	if len(samples) == 0 && (settled && !f.Undetermined() || first) {
@@ -121,7 +127,7 @@ func (all *Findings) Summary() *Summary {
 	}
 	m := all.Mean
 	return &Summary{
-		Measurements: all.Measurements, Retaken: all.Retaken, Complete: all.Complete, Why: all.Why, Stale: all.Stale,
+		Measurements: all.Measurements, Retaken: all.Retaken, Complete: all.Complete, Why: all.Why, Stale: all.Stale, SavedCalls: all.SavedCalls,
 		Mean: Mean{State: string(m.State), Called: m.Called, P: m.P, Worse: m.Worse, Better: m.Better},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -52,6 +53,7 @@ func Read(data []byte) (*report.Report, error) {
 type line struct {
 	EvalID  string          `json:"evalId"`
 	Dataset string          `json:"dataset"`
+	Talk    string          `json:"conversationId"`
 	Score   *float64        `json:"score"`
 	Verdict verdict.Verdict `json:"verdict"`
 	Target  string          `json:"target"`
@@ -59,7 +61,7 @@ type line struct {
 }
 
 func (l line) row() report.Row {
-	row := report.Row{Key: l.EvalID, Dialect: schema.DialectEvalcase, Target: l.Target, Score: l.Score, Verdict: &l.Verdict, Weight: 1}
+	row := report.Row{Key: l.EvalID, Dialect: schema.DialectEvalcase, Target: l.Target, Score: l.Score, Verdict: &l.Verdict, Weight: 1, Conversation: l.Talk}
 	if l.Dataset != "" {
 		row.Groups = []string{l.Dataset}
 	}
@@ -97,7 +99,7 @@ func Compare(base, head *report.Report, why string) *report.Report {
 		}
 	}
 	procedure := confirm.New(d.cases, confirm.Options{Budget: 0})
-	d.in.Noise = &noise.Findings{Result: procedure.Result(), Place: d.place, Samples: make([][]noise.Sample, len(d.cases)), Why: why}
+	d.in.Noise = &noise.Findings{Result: procedure.Result(), Index: d.place, Samples: make([][]noise.Sample, len(d.cases)), Why: why}
 	return report.Compare(d.in)
 }
 
@@ -158,6 +160,9 @@ func (d *diff) compare(row plan.Row, base, head *report.Row) {
 		return
 	}
 	c := confirm.Case{Head: confirm.Outcome{Verdict: *head.Verdict, Score: head.Score}, Weight: head.Weight, Fresh: true, Required: head.Required}
+	if head.Conversation != "" {
+		c.Conversation = strings.Join(append([]string{head.Target, head.Conversation}, head.Groups...), "\x00")
+	}
 	if base != nil && base.Verdict != nil && base.Verdict.Rank() >= 0 {
 		c.Base = []confirm.Outcome{{Verdict: *base.Verdict, Score: base.Score}}
 	} else if base != nil {
@@ -178,7 +183,7 @@ func info(row *report.Row) (*schema.CaseInfo, plan.Digests) {
 	}
 	c := &schema.CaseInfo{
 		Key: row.Key, Dialect: row.Dialect, Target: row.Target, PerTarget: row.PerTarget,
-		Origin: schema.Position{File: row.File, Line: row.Line}, Labels: schema.Labels{Groups: row.Groups}, Weight: row.Weight,
+		Origin: schema.Position{File: row.File, Line: row.Line}, Labels: schema.Labels{Groups: row.Groups, Conversation: row.Conversation}, Weight: row.Weight,
 	}
 	if row.Action == plan.Skip || row.Verdict != nil && *row.Verdict == verdict.Skipped {
 		c.Skip = "skipped there"

@@ -97,3 +97,21 @@ func TestRead(t *testing.T) {
 		}
 	}
 }
+
+// TestTurnsOfOneConversation fail together, so they are one of what got worse.
+func TestTurnsOfOneConversation(t *testing.T) {
+	base, head := results("pppppppp"), results("ffffffff")
+	for _, r := range []*report.Report{base, head} {
+		for i := range r.Cases {
+			r.Cases[i].Conversation = []string{"refund", "order"}[i%2]
+		}
+	}
+	r := resultdiff.Compare(base, head, "they are files")
+	if m := r.Remeasured.Mean; m.Worse != 2 || m.Called {
+		t.Errorf("of two conversations the mean says %+v", m)
+	}
+	const lines = `{"evalId": "a", "conversationId": "refund", "score": 1, "verdict": "pass"}`
+	if r, err := resultdiff.Read([]byte(lines)); err != nil || r.Cases[0].Conversation != "refund" {
+		t.Errorf("read %+v, %v", r, err)
+	}
+}

@@ -24,6 +24,9 @@ type Config struct {
 	// the ledger; 0 means none.
 	Repository  string
 	PullRequest int
+	// Run, where it is set, names a run that several processes judge: then its own
+	// limits are counted in the ledger, too, and hold for all of them together.
+	Run string
 	// Now tells which day it is. Defaults to time.Now.
 	Now func() time.Time
 }

@@ -182,7 +182,7 @@ func TestALargeReplyIsExpectedAgain(t *testing.T) {
 }
 
 // TestCasesThatWereLetInComeFirst has a case claim 3 of 5 calls, and another make
-// calls beside it.
+// calls next to it.
 func TestCasesThatWereLetInComeFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(calls(5))

@@ -86,6 +86,9 @@ func (b *Budget) accounts() []ledger.Account {
 		}
 	}
 	m := b.cfg
+	if m.Run != "" {
+		open("run "+m.Run, m.Budget.Limits)
+	}
 	if m.PullRequest != 0 {
 		open(fmt.Sprintf("pull request %s#%d", m.Repository, m.PullRequest), m.Budget.PullRequest)
 	}

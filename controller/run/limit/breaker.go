@@ -61,6 +61,9 @@ type Breaker struct {
 	until   time.Time
 	rest    time.Duration
 	probing bool
+	// followed says that another process found the endpoint down. id tells it apart.
+	followed bool
+	id       string
 	// changed is closed when something of the above changes that calls wait for.
 	changed chan struct{}
 }
@@ -136,7 +139,7 @@ func (b *Breaker) leave(probe bool, o Outcome, now time.Time) {
 	}
 	switch o.Kind {
 	case Answered:
-		b.answered, b.failures, b.throttled, b.down, b.rest = true, 0, time.Time{}, nil, 0
+		b.answered, b.failures, b.throttled, b.down, b.rest, b.followed = true, 0, time.Time{}, nil, 0, false
 	case Failed:
 		b.fail(probe, o.Message, now)
 	case Throttled:
@@ -161,7 +164,7 @@ func (b *Breaker) fail(last bool, message string, now time.Time) {
 	default:
 		b.rest = min(2*b.rest, lastRest)
 	}
-	b.down, b.until, b.answered = &Down{Failures: b.failures, Last: message}, now.Add(b.rest), false
+	b.down, b.until, b.answered, b.followed = &Down{Failures: b.failures, Last: message}, now.Add(b.rest), false, false
 }
 
 // Breakers are those of all endpoints. The zero value is ready; its methods are
@@ -178,8 +181,8 @@ type endpoint struct{ provider, address, model, key, revision string }
 const manyEndpoints = 1000
 
 // Of gives the Breaker of a target's endpoint, at a revision where each has an
-// endpoint of its own. Whoever begins to ask it has one call let through.
-func (s *Breakers) Of(t config.Target, revision string) *Breaker {
+// endpoint of its own. A caller that begins to ask it has one call let through.
+func (s *Breakers) Breaker(t config.Target, revision string) *Breaker {
 	at := endpoint{
 		provider: t.Provider, address: strings.Join(append([]string{t.BaseURL, t.URL, t.URLTemplate}, t.Argv...), "\x00"),
 		model: t.Model, key: t.APIKeyEnv,
@@ -196,6 +199,7 @@ func (s *Breakers) Of(t config.Target, revision string) *Breaker {
 	if b == nil {
 		s.sweep()
 		b = newBreaker()
+		b.id = at.id()
 		s.of[at] = b
 	}
 	b.retry()

@@ -41,6 +41,11 @@ type Limiter struct {
 	turn, slots *queue
 	requests    *rate.Limiter // nil where unlimited
 	tokens      *rate.Limiter // nil where unlimited
+	// size and perMinute are what the configuration says. pooled is nil where this
+	// process alone calls the target.
+	size      int
+	perMinute struct{ requests, tokens int }
+	pooled    *pool
 
 	mu sync.Mutex
 	// The fields below are guarded by mu. held is how long calls were held back
@@ -53,12 +58,14 @@ type Limiter struct {
 // New gives the Limiter of a target whose endpoint has the given Breaker.
 func New(t config.Target, b *Breaker, c Clock) *Limiter {
 	size := cmp.Or(t.Concurrency, defaultConcurrency)
-	return &Limiter{
-		name: t.Name, clock: c, breaker: b,
+	l := &Limiter{
+		name: t.Name, clock: c, breaker: b, size: size,
 		turn: newQueue(1), slots: newQueue(size), pace: pace{all: size, open: size},
 		requests: perMinute(t.RequestsPerMinute),
 		tokens:   perMinute(t.TokensPerMinute),
 	}
+	l.perMinute.requests, l.perMinute.tokens = t.RequestsPerMinute, t.TokensPerMinute
+	return l
 }
 
 // perMinute allows a tenth of a minute's amount at once.
@@ -70,7 +77,7 @@ func perMinute(n int) *rate.Limiter {
 }
 
 // Size is how many calls may be in flight at once.
-func (l *Limiter) Size() int { return l.pace.all }
+func (l *Limiter) Size() int { return l.size }
 
 // Down says why the target is not asked now; nil where it is.
 func (l *Limiter) Down() *Down { return l.named(l.breaker.refuses(l.clock.Now())) }
@@ -102,7 +109,7 @@ func (l *Late) Error() string {
 }
 
 // A Place is the permission to make one call.
-type Place struct {
+type Permit struct {
 	limiter *Limiter
 	call    int // its number
 	probe   bool
@@ -111,11 +118,11 @@ type Place struct {
 
 // Held is the time that counts against the timeout of the caller: how long it
 // waited for the rates and the provider, not for other calls of the run.
-func (p *Place) Held() time.Duration { return p.held }
+func (p *Permit) Held() time.Duration { return p.held }
 
 // Acquire waits for a place and for the rates. The caller must call Done. The
 // error is a *Down, a *Late, or ctx's.
-func (l *Limiter) Acquire(ctx context.Context, c Caller) (*Place, error) {
+func (l *Limiter) Acquire(ctx context.Context, c Caller) (*Permit, error) {
 	before := l.heldBack()
 	if err := l.turn.enter(ctx, c.Begun); err != nil {
 		return nil, err
@@ -124,6 +131,7 @@ func (l *Limiter) Acquire(ctx context.Context, c Caller) (*Place, error) {
 	if down := l.Down(); down != nil {
 		return nil, down
 	}
+	l.want()
 	if err := l.slots.enter(ctx, false); err != nil {
 		return nil, err
 	}
@@ -136,7 +144,7 @@ func (l *Limiter) Acquire(ctx context.Context, c Caller) (*Place, error) {
 }
 
 // admit waits for what holds calls back, which began to count at before.
-func (l *Limiter) admit(ctx context.Context, c Caller, before time.Duration) (*Place, error) {
+func (l *Limiter) admit(ctx context.Context, c Caller, before time.Duration) (*Permit, error) {
 	wait := func(d time.Duration) error {
 		if d <= 0 {
 			return nil
@@ -173,7 +181,7 @@ func (l *Limiter) admit(ctx context.Context, c Caller, before time.Duration) (*P
 	case down != nil:
 		return nil, l.named(down)
 	}
-	p := &Place{limiter: l, probe: probe}
+	p := &Permit{limiter: l, probe: probe}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p.call = l.pace.send(l.clock.Now())
@@ -243,11 +251,12 @@ type Outcome struct {
 }
 
 // Done gives the place back.
-func (p *Place) Done(o Outcome) {
+func (p *Permit) Done(o Outcome) {
 	l, now := p.limiter, p.limiter.clock.Now()
 	l.owe(o.Tokens, now)
 	l.mu.Lock()
 	heard := l.pace.hear(p.call, o, now, l.clock.Jitter)
+	l.pooled.count(o.Kind, heard)
 	open := l.pace.open
 	l.mu.Unlock()
 	if o.Kind == Throttled && !heard {

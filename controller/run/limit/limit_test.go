@@ -24,10 +24,10 @@ func clock() Clock {
 	}}
 }
 
-func newLimiter(t config.Target) *Limiter { return New(t, (&Breakers{}).Of(t, ""), clock()) }
+func newLimiter(t config.Target) *Limiter { return New(t, (&Breakers{}).Breaker(t, ""), clock()) }
 
 // acquire takes a place or fails the test.
-func acquire(t *testing.T, l *Limiter, c Caller) *Place {
+func acquire(t *testing.T, l *Limiter, c Caller) *Permit {
 	t.Helper()
 	p, err := l.Acquire(t.Context(), c)
 	if err != nil {
@@ -36,12 +36,12 @@ func acquire(t *testing.T, l *Limiter, c Caller) *Place {
 	return p
 }
 
-// open counts the calls that may be under way at once.
+// open counts the calls that may be in progress at once.
 func open(t *testing.T, l *Limiter) int {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
-	places := make(chan *Place, 100)
+	places := make(chan *Permit, 100)
 	for range 100 {
 		group.Go(func() {
 			if p, err := l.Acquire(ctx, Caller{}); err == nil {
@@ -59,7 +59,7 @@ func open(t *testing.T, l *Limiter) int {
 	return n
 }
 
-// TestARefusalHalvesWhatIsAskedAtOnce counts how many calls may be under way
+// TestARefusalHalvesWhatIsAskedAtOnce counts how many calls may be in progress
 // after refusals, of which those of one moment are one, and after replies.
 func TestARefusalHalvesWhatIsAskedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestARefusalHalvesWhatIsAskedAtOnce(t *testing.T) {
 			}
 		}
 		want("at first", 16)
-		var burst []*Place
+		var burst []*Permit
 		for range 16 {
 			burst = append(burst, acquire(t, l, Caller{}))
 		}
@@ -295,23 +295,23 @@ func TestEndpoints(t *testing.T) {
 		{small, same, "1", "2", true}, {small, other, "", "", false}, {deployed, deployed, "1", "1", true}, {deployed, deployed, "1", "2", false},
 		{config.Target{Name: "a"}, config.Target{Name: "b"}, "", "", false},
 	} {
-		if one := all.Of(tt.a, tt.atA) == all.Of(tt.b, tt.atB); one != tt.one {
+		if one := all.Breaker(tt.a, tt.atA) == all.Breaker(tt.b, tt.atB); one != tt.one {
 			t.Errorf("%+v at %q and %+v at %q are one: %v", tt.a, tt.atA, tt.b, tt.atB, one)
 		}
 	}
-	l := New(small, all.Of(small, ""), clock())
+	l := New(small, all.Breaker(small, ""), clock())
 	failing(t, l)
-	again := New(small, all.Of(small, ""), clock())
+	again := New(small, all.Breaker(small, ""), clock())
 	if calls, _ := failing(t, again); calls != 1 {
 		t.Errorf("the next run makes %d calls", calls)
 	}
 	for n := range 2 * manyEndpoints {
-		all.Of(deployed, fmt.Sprint(n))
+		all.Breaker(deployed, fmt.Sprint(n))
 	}
 	if n := len(all.of); n > manyEndpoints+1 {
 		t.Errorf("%d endpoints are kept", n)
 	}
-	if all.Of(small, "") != l.breaker {
+	if all.Breaker(small, "") != l.breaker {
 		t.Error("one that is down was forgotten")
 	}
 }

@@ -9,9 +9,15 @@ import (
 // Limiters are those of all targets of several runs. The zero value is ready; its
 // methods are safe for concurrent use.
 type Limiters struct {
+	// wanted is not nil where other processes call the targets, too.
+	wanted chan struct{}
+
 	mu sync.Mutex
 	of map[limited]*Limiter // guarded by mu
 }
+
+// Shared returns Limiters of which each waits until it is given a [Share].
+func Shared() *Limiters { return &Limiters{wanted: make(chan struct{}, 1)} }
 
 // limited is what a Limiter limits: a target by its name at an endpoint.
 type limited struct {
@@ -19,9 +25,9 @@ type limited struct {
 	endpoint *Breaker
 }
 
-// Of returns the Limiter of a target whose endpoint has the given Breaker: the same
-// for all who ask. A nil Limiters gives a new one each time.
-func (s *Limiters) Of(t config.Target, b *Breaker, c Clock) *Limiter {
+// Limiter returns that of a target whose endpoint has the given Breaker: the same for
+// all who ask. A nil Limiters returns a new one each time.
+func (s *Limiters) Limiter(t config.Target, b *Breaker, c Clock) *Limiter {
 	if s == nil {
 		return New(t, b, c)
 	}
@@ -32,7 +38,26 @@ func (s *Limiters) Of(t config.Target, b *Breaker, c Clock) *Limiter {
 		s.of = map[limited]*Limiter{}
 	}
 	if s.of[at] == nil {
-		s.of[at] = New(t, b, c)
+		l := New(t, b, c)
+		if s.wanted != nil {
+			l.share(s.wanted)
+		}
+		s.of[at] = l
 	}
 	return s.of[at]
+}
+
+// Wanted has a value when a call waits for a share. It is nil unless the Limiters are
+// [Shared].
+func (s *Limiters) Wanted() <-chan struct{} { return s.wanted }
+
+// All returns the Limiters by what tells their targets apart in all processes.
+func (s *Limiters) All() map[string]*Limiter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(map[string]*Limiter, len(s.of))
+	for at, l := range s.of {
+		out[at.endpoint.id+" "+at.target] = l
+	}
+	return out
 }

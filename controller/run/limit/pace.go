@@ -30,7 +30,7 @@ type pace struct {
 	until, free time.Time
 	interval    time.Duration
 	// sent numbers the calls. Those up to barrier were sent before the last
-	// refusal was heard, so that theirs are no other.
+	// refusal was heard, so that theirs do not differ.
 	sent, barrier int
 	// refusals counts those in a row, replies the calls since the last one.
 	refusals, replies int
@@ -97,7 +97,7 @@ func (p *pace) slow(now time.Time, wait time.Duration) {
 		took := now.Add(wait).Sub(p.began)
 		p.interval = min(time.Duration(1.1*float64(took)/p.answered), 2*wait)
 	}
-	p.open = max(p.open/2, 1)
+	p.open = min(max(p.open/2, 1), p.all)
 	p.barrier, p.replies, p.opening = p.sent, 0, 0
 }
 

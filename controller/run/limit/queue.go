@@ -70,6 +70,27 @@ func (q *queue) resize(size int) {
 	q.call()
 }
 
+// hasRoom reports whether the next one is let in at once.
+func (q *queue) hasRoom() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.in < q.size
+}
+
+// entered is how many are in.
+func (q *queue) entered() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.in
+}
+
+// queued is how many wait.
+func (q *queue) queued() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting[0]) + len(q.waiting[1])
+}
+
 // call lets in whom there is room for. The caller holds mu.
 func (q *queue) call() {
 	for line := range q.waiting {

@@ -139,7 +139,7 @@ func paramsMatch(want, got map[string]json.RawMessage) bool {
 }
 
 // decoded is a value in canonical form, so that equal numbers have equal text;
-// nil for what is no JSON.
+// nil for what is not JSON.
 func decoded(raw json.RawMessage) (value any) {
 	canonical, err := schema.Canonical(raw)
 	if err != nil {

@@ -36,7 +36,7 @@ func New(cfg *config.Config, open func(config.Target) (target.Target, error)) *R
 
 // Of returns the targets of the jobs and those that have a role in them. The error
 // is that of opening one, or wraps [ErrUnconfigured].
-func (r *Roster) Of(jobs []run.Job) (map[string]run.Target, error) {
+func (r *Roster) Targets(jobs []run.Job) (map[string]run.Target, error) {
 	roles := r.cfg.Roles.Targets()
 	names := map[string]bool{}
 	for _, j := range jobs {
@@ -72,6 +72,9 @@ func (r *Roster) target(name string) (run.Target, error) {
 		return t, nil
 	}
 	t, err := r.open(cfg)
+	if errors.As(err, new(*target.OpenError)) {
+		return run.Target{}, err
+	}
 	if err != nil {
 		return run.Target{}, fmt.Errorf("open target %s: %w", name, err)
 	}

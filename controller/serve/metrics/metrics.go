@@ -47,7 +47,7 @@ func New(depth func() (waiting, running int)) *Metrics {
 			Buckets: []float64{.1, .5, 1, 5, 15, 60, 300, 900, 3600},
 		}, []string{"kind", "outcome"}),
 		polls:  counters("gavel_polls_total", "How often repositories were looked through.", "outcome"),
-		cases:  counters("gavel_cases_total", "Cases of reports, by whether their verdict was made anew or reused.", "origin"),
+		cases:  counters("gavel_cases_total", "Cases of reports, by whether their verdict was made again or reused.", "origin"),
 		gates:  counters("gavel_gates_total", "Reports by the result of their gate.", "result"),
 		calls:  counter("gavel_calls_total", "Calls of models and agents."),
 		tokens: counter("gavel_tokens_total", "Tokens of those calls, input and output."),
@@ -60,7 +60,7 @@ func New(depth func() (waiting, running int)) *Metrics {
 	m.judged, m.reused = m.cases.WithLabelValues("judged"), m.cases.WithLabelValues("reused")
 	queue := func(state string, pick func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "gavel_queue_depth", Help: "Pull requests and branches that wait or are under way.", ConstLabels: prometheus.Labels{"state": state},
+			Name: "gavel_queue_depth", Help: "Pull requests and branches that wait or are in progress.", ConstLabels: prometheus.Labels{"state": state},
 		}, func() float64 { return float64(pick()) })
 	}
 	m.reuse = prometheus.NewGauge(prometheus.GaugeOpts{Name: "gavel_reuse_ratio", Help: "Share of the cases of the last report whose verdict was reused."})
@@ -70,6 +70,37 @@ func New(depth func() (waiting, running int)) *Metrics {
 		queue("running", func() int { _, n := depth(); return n }),
 	)
 	return m
+}
+
+// Workers are those who judge what the server plans, and the cases that they have.
+type Workers struct{ Running, Waiting, Judging int }
+
+// CountWorkers adds workers to every scrape. With an error of count they are left out.
+func (m *Metrics) CountWorkers(count func() (Workers, error)) {
+	m.registry.MustRegister(&workers{
+		count:   count,
+		running: prometheus.NewDesc("gavel_workers", "Workers that give signs of life.", nil, nil),
+		cases:   prometheus.NewDesc("gavel_worker_cases", "Cases that wait for a worker or are judged by one.", []string{"state"}, nil),
+	})
+}
+
+type workers struct {
+	count          func() (Workers, error)
+	running, cases *prometheus.Desc
+}
+
+// Describe is of a [prometheus.Collector].
+func (w *workers) Describe(out chan<- *prometheus.Desc) { out <- w.running; out <- w.cases }
+
+// Collect is of a [prometheus.Collector].
+func (w *workers) Collect(out chan<- prometheus.Metric) {
+	n, err := w.count()
+	if err != nil {
+		return // the other metrics are still of use
+	}
+	out <- prometheus.MustNewConstMetric(w.running, prometheus.GaugeValue, float64(n.Running))
+	out <- prometheus.MustNewConstMetric(w.cases, prometheus.GaugeValue, float64(n.Waiting), "waiting")
+	out <- prometheus.MustNewConstMetric(w.cases, prometheus.GaugeValue, float64(n.Judging), "running")
 }
 
 // Handler answers a scrape.
@@ -125,11 +156,11 @@ func (m *Metrics) Judged(r *report.Report) {
 		m.money.Add(*s.CostUSD)
 	}
 	m.saved.Add(float64(r.Saved.Calls))
-	anew := s.Run + s.Rejudged + s.Redecided - s.NotRun
-	m.judged.Add(float64(anew))
+	made := s.Run + s.Rejudged + s.Redecided - s.NotRun
+	m.judged.Add(float64(made))
 	reused := s.Reused - s.NoVerdict
 	m.reused.Add(float64(reused))
-	if all := anew + reused; all > 0 {
+	if all := made + reused; all > 0 {
 		m.reuse.Set(float64(reused) / float64(all))
 	}
 }

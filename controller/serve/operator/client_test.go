@@ -3,7 +3,7 @@ package operator
 import "testing"
 
 // TestOneClientForACredential, under whatever names, so that no two writes of it
-// are under way at once.
+// are in progress at once.
 func TestOneClientForACredential(t *testing.T) {
 	o := newOperator(t, map[string]string{"TOKEN": "the-first-token", "OTHER": "the-second-token"}, `
 credentials: {bot: {token_env: TOKEN}, "same bot": {token_env: TOKEN}, other: {token_env: OTHER}}

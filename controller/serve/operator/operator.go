@@ -157,7 +157,7 @@ func (o *Operator) Repository(r config.Repository) (serve.Repository, error) {
 		out.Schedule = r.Schedule
 	}
 	c := o.current().Credentials[r.Credential]
-	// What is missing is told at once, and not when it is needed.
+	// A missing credential is reported at once, and not when it is needed.
 	if r.Credential != "" {
 		if _, err := o.Secret("credential "+r.Credential, cmp.Or(c.Token, c.Key)); err != nil {
 			return out, err

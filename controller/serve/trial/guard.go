@@ -96,7 +96,7 @@ type Attempt struct {
 	// than once.
 	Job func(ctx context.Context) (job Job, fetched func(), err error)
 	// Tell is given how a child ended, in words.
-	Tell func(line string)
+	Log func(line string)
 }
 
 // try has a child judge a head, and notes how that ended.
@@ -115,9 +115,9 @@ func (g *Guard) try(ctx context.Context, h Head, a Attempt) (run string, err err
 		if outcome.Run != "" {
 			line += ", which judged it"
 		}
-		a.Tell(line)
+		a.Log(line)
 		return outcome.Run, g.Clear(ctx, h)
 	}
-	a.Tell(fmt.Sprintf("looking at %.7s ended a process of its own: %s", h.SHA, outcome.Said))
+	a.Log(fmt.Sprintf("looking at %.7s ended a process of its own: %s", h.SHA, outcome.Said))
 	return "", g.Count(ctx, h, g.cfg.Now())
 }

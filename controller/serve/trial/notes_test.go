@@ -47,7 +47,7 @@ func TestNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, end := range []func() error{ends[done], again, again} { // the last one is no other
+	for _, end := range []func() error{ends[done], again, again} { // the last one is not another
 		if err := end(); err != nil {
 			t.Fatal(err)
 		}

@@ -62,8 +62,8 @@ const (
 	// than busy does.
 	lookTime = 15 * time.Minute
 	busy     = 10 * time.Minute
-	// What a child writes, a line each. The last one is followed by a space and the
-	// run, if there is one.
+	// The output of a child, a line each. The last one is followed by a space and
+	// the run, if there is one.
 	fetched, judging, looked = "fetched", "judging", "looked"
 	// lastWords bounds what is kept of a process that ended.
 	lastWords = 300
@@ -218,17 +218,17 @@ func Examine(ctx context.Context, job Job, execute controller.Executor, steps St
 	if err != nil {
 		return "", err
 	}
-	book, err := ledger.Open(ctx, ledger.Config{Path: job.Ledger})
+	store, err := ledger.Open(ctx, ledger.Config{Path: job.Ledger})
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, book.Close()) }()
+	defer func() { err = errors.Join(err, store.Close()) }()
 	left := 1 // fetches that are to come
 	if len(job.Subject.Known) > 0 {
 		left++
 	}
 	cfg := review.Config{
-		Ledger: book, LookupEnv: os.LookupEnv, Tell: func(string) {},
+		Ledger: store, LookupEnv: os.LookupEnv, Log: func(string) {},
 		Fetch: func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 			repo, commits, err := mirror.Fetch(ctx, most, refs...)
 			if left--; left == 0 || err != nil {

@@ -34,13 +34,18 @@ func Read(header http.Header, body []byte, now time.Time) Complaint {
 	return c
 }
 
-// Misdirected asks whether the address is right, to be added to a reply that says that
-// nothing is there. A model that is not there is another mistake.
-func Misdirected(status int, said string) string {
-	if status != http.StatusNotFound && status != http.StatusMethodNotAllowed || strings.Contains(strings.ToLower(said), "model") {
-		return ""
+// Advice is what to look at in gavel.yaml, to be added to a reply with this status:
+// whether the address is right where nothing is there, and how to ask less often where
+// too much was asked. A model that is not there is another mistake, and a spent quota
+// does not come back by asking less.
+func (c Complaint) Advice(status int) string {
+	switch {
+	case status == http.StatusTooManyRequests && !c.Spent:
+		return "; lower `concurrency`, or set `requests_per_minute` at the target"
+	case (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) && !strings.Contains(strings.ToLower(c.Message), "model"):
+		return "; is the address in gavel.yaml right?"
 	}
-	return "; is the address in gavel.yaml right?"
+	return ""
 }
 
 // Unreached is the cause of a request that no server answered, without its address.
@@ -73,7 +78,7 @@ func read(body []byte) Complaint {
 		Code    any      `json:"code"`
 		Details []detail `json:"details"`
 	}
-	// What has another form leaves the message as it is.
+	// An error of another form leaves the message as it is.
 	_ = json.Unmarshal(form.Error, &inner)
 	if inner.Message == "" {
 		return Complaint{Message: cmp.Or(plain(form.Error), form.Message, plain(form.Detail), string(body))}

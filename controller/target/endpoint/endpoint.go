@@ -16,7 +16,7 @@ func Check(key, endpoint string) error {
 	switch {
 	case err != nil:
 		// The parser's message repeats the URL, which may hold a password.
-		return fmt.Errorf("%s is no URL", key)
+		return fmt.Errorf("%s is not a URL", key)
 	case (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
 		return fmt.Errorf("%s is not an http or https URL with a host", key)
 	}

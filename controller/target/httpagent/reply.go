@@ -194,7 +194,7 @@ func selected(p *jsonpath.Path, value any) []any {
 	return slices.DeleteFunc([]any(p.Select(value)), func(node any) bool { return node == nil })
 }
 
-// joined is the text of nodes. What is not a text becomes JSON.
+// joined is the text of nodes. A node that is not a text becomes JSON.
 func joined(nodes []any, separator string) string {
 	parts := make([]string, 0, len(nodes))
 	for _, node := range nodes {

@@ -75,7 +75,7 @@ type ChatChoice struct {
 	Message struct {
 		Content Text `json:"content"`
 		Refusal Text `json:"refusal"`
-		// Reasoning is what the model thought. It is no part of OpenAI's own API;
+		// Reasoning is what the model thought. It is not part of OpenAI's own API;
 		// servers that speak like it have one or the other.
 		Reasoning        Text       `json:"reasoning"`
 		ReasoningContent Text       `json:"reasoning_content"`

@@ -25,12 +25,12 @@ func (Value) Format(f fmt.State, _ rune) { fmt.Fprint(f, Redacted) }
 func (Value) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
 // Scrub returns a function that replaces the credentials of the targets by
-// [Redacted] wherever their values are in a text, see [redact.Values]. What only
-// looks like a credential stays: whether an agent tells one is for the cases to
-// judge.
+// [Redacted] wherever their values are in a text, see [redact.Values]. Text that
+// only looks like a credential stays: whether an agent tells one is for the
+// cases to judge.
 func Scrub(targets []config.Target, lookup func(name string) (string, bool)) func(string) string {
 	var known redact.Values
-	known.Add(Of(targets, lookup)...)
+	known.Add(Values(targets, lookup)...)
 	return known.Hide
 }
 
@@ -38,7 +38,7 @@ func Scrub(targets []config.Target, lookup func(name string) (string, bool)) fun
 // variables of headers, and of those
 // env variables that are secrets by their name or are URLs with a password. A nil
 // lookup finds none.
-func Of(targets []config.Target, lookup func(name string) (string, bool)) (values []string) {
+func Values(targets []config.Target, lookup func(name string) (string, bool)) (values []string) {
 	if lookup == nil {
 		return nil
 	}

@@ -34,9 +34,11 @@ type Case struct {
 
 // A Turn is one message of the conversation.
 type Turn struct {
-	Number     int
-	Role, Text string
-	Calls      []Call
+	Number int
+	Role   string
+	// Thinking is what a model thought before the text. It is folded.
+	Thinking, Text string
+	Calls          []Call
 }
 
 // A Call is a tool call in a turn.
@@ -136,7 +138,8 @@ func caseFacts(row *report.Row) []Fact {
 func Turns(messages []schema.Message) []Turn {
 	var out []Turn
 	for i, m := range messages {
-		t := Turn{Number: i + 1, Role: textfmt.Line(m.Role), Text: textfmt.Clean(m.Content)}
+		thinking, said := verdict.Thought(m)
+		t := Turn{Number: i + 1, Role: textfmt.Line(m.Role), Thinking: textfmt.Clean(thinking), Text: textfmt.Clean(said)}
 		if m.Role == "tool" && m.Name != "" {
 			t.Role = "tool " + textfmt.Line(m.Name)
 		}

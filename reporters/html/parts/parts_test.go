@@ -2,11 +2,13 @@ package parts
 
 import (
 	"fmt"
+	"html/template"
 	"strings"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 func TestCurve(t *testing.T) {
@@ -27,5 +29,26 @@ func TestCurve(t *testing.T) {
 	}
 	if want := fmt.Sprintf("passed %d of the last %d", mostPoints, mostPoints); !strings.Contains(string(curve(many)), want) {
 		t.Errorf("the curve of 100 results is not that of the last %d", mostPoints)
+	}
+}
+
+// TestThinkingIsFolded: what a model thought is apart from what it said.
+func TestThinkingIsFolded(t *testing.T) {
+	turns := Turns([]schema.Message{
+		{Role: schema.RoleUser, Content: "<think>15 × 7?"},
+		{Role: schema.RoleAssistant, Content: "<think>It may be 7.</think>It is 105."},
+		{Role: schema.RoleAssistant, Content: "It is 105.", Reasoning: "It may be 7."},
+	})
+	for i, want := range []Turn{{Text: "<think>15 × 7?"}, {Thinking: "It may be 7.", Text: "It is 105."}, {Thinking: "It may be 7.", Text: "It is 105."}} {
+		if turns[i].Thinking != want.Thinking || turns[i].Text != want.Text {
+			t.Errorf("turn %d thinks %q and says %q, want %q and %q", i+1, turns[i].Thinking, turns[i].Text, want.Thinking, want.Text)
+		}
+	}
+	var b strings.Builder
+	if err := Templates(template.New("")).ExecuteTemplate(&b, "turns", turns); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "<details><summary>thinking</summary>It may be 7.</details>It is 105."); n != 2 {
+		t.Errorf("%d turns have folded thinking, want 2:\n%s", n, b.String())
 	}
 }

@@ -19,7 +19,7 @@ const (
 	fileName   = "file"
 )
 
-// A report is what a child tells of itself.
+// A report is what a child reports about itself.
 type report struct {
 	Error   string
 	Reached []string

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/dashboard/browsertest"
+)
+
+// TestBrowserServe goes in Chromium through what a person does with a server: sign in,
+// open the run of a pull request, filter, open a case, read its transcript, add a test,
+// meet a message about a field, save, and see the diff and the pull request.
+func TestBrowserServe(t *testing.T) {
+	j := newPages(t, true)
+	base, log, end := j.serving(t, operatorsFile(t, j, usersOfPages))
+	log.await(t, `"repo":"octo/demo#1","duration"`)
+	b := browsertest.Open(t, base)
+	b.Visit("/")
+	b.Check("nobody")
+	b.Visit("/sign-in")
+	b.Check("sign-in")
+	b.Do(chromedp.SendKeys("#in-token", adasToken, chromedp.ByQuery))
+	b.Click("button.main")
+	b.Check("repositories")
+	b.Visit("/costs")
+	b.Check("all-costs")
+	b.Visit("/r/octo/demo/pulls")
+	b.Check("pulls")
+	b.Click("table.pulls th a")
+	b.Check("run")
+	b.Do(chromedp.SendKeys("input[type=search]", "regression", chromedp.ByQuery), chromedp.Clear("input[type=search]", chromedp.ByQuery))
+	b.Click("nav.kinds a:nth-of-type(2)")
+	if !strings.Contains(b.Path(), "kind=") {
+		t.Errorf("the filter leads to %s", b.Path())
+	}
+	b.Click("table.cases th a")
+	b.Check("case")
+	if turns := browsertest.Eval[int](b, "document.querySelectorAll('.turn').length"); turns < 2 {
+		t.Errorf("the transcript has %d turns, want 2 at least:\n%s", turns, b.Text("main"))
+	}
+	for _, path := range []string{"/r/octo/demo/", "/r/octo/demo/scores", "/r/octo/demo/costs", "/r/octo/demo/settings/file"} {
+		b.Visit(path)
+		b.Check(strings.ReplaceAll(strings.Trim(path, "/"), "/", "-"))
+	}
+	b.Visit("/r/octo/demo/settings")
+	b.Check("settings")
+	b.Click(".side ul li a")
+	b.Click("a.button.main")
+	b.Check("new-test")
+	b.Do(
+		chromedp.SendKeys("#in-name", "Browser test", chromedp.ByQuery), chromedp.SendKeys("#in-prompt", "Hello?", chromedp.ByQuery),
+		chromedp.SendKeys("#in-expected", `{"keywords": ["hello"]}`, chromedp.ByQuery), chromedp.SendKeys("#in-evaluator_id", "keyword", chromedp.ByQuery),
+		chromedp.SendKeys("#in-weight", "-1", chromedp.ByQuery),
+	)
+	b.Await(`document.querySelector("#say-weight").textContent !== ""`)
+	b.Check("message")
+	b.Do(chromedp.KeyEvent(kb.Backspace+kb.Backspace), chromedp.SendKeys("#in-weight", "2", chromedp.ByQuery))
+	b.Await(`document.querySelector("#say-weight").textContent === ""`)
+	b.Click("button[value=preview]")
+	b.Check("preview")
+	if text := b.Text("main"); !strings.Contains(text, "What this would rerun") || !strings.Contains(text, "Browser test") {
+		t.Errorf("the preview says\n%s", text)
+	}
+	b.Click("button[value=save]")
+	b.Check("saved")
+	if browsertest.Eval[bool](b, "document.querySelector(\"form\") !== null") {
+		t.Error("after saving there is a form for a test that is not there yet")
+	}
+	if text := b.Text("main"); !strings.Contains(text, "A pull request is open") || !strings.Contains(text, `"weight": 2`) {
+		t.Errorf("after saving the page says\n%s", text)
+	}
+	if got := j.forge.Pull(2); got.HeadRef == "" {
+		t.Error("no pull request is open")
+	}
+	end()
+}
+
+// TestBrowserKeyboard goes through the pages of a working tree with the keyboard alone.
+func TestBrowserKeyboard(t *testing.T) {
+	dir := mainOf(t, shopFolder(t))
+	log := make(lines, 1000)
+	ctx, cancel := context.WithCancel(t.Context())
+	app := func(stderr io.Writer) *cli.App {
+		return &cli.App{Stdout: io.Discard, Stderr: stderr, Dir: dir, LookupEnv: func(string) (string, bool) { return "", false }}
+	}
+	if code := execute(t.Context(), app(io.Discard), []string{"run", "--all"}); code > 1 {
+		t.Fatalf("gavel run ends with %d", code)
+	}
+	code := make(chan int, 1)
+	go func() {
+		code <- execute(ctx, app(log), []string{"ui", "--no-browser", "--listen", "127.0.0.1:0"})
+	}()
+	defer func() { cancel(); <-code }()
+	_, address, _ := strings.Cut(log.await(t, "http://"), "http://")
+	address, _, _ = strings.Cut(address, "/;")
+	b := browsertest.Open(t, "http://"+address)
+	b.Visit("/")
+	b.Tab(".skip")
+	b.Press(kb.Enter)
+	b.Tab("table.runs th a")
+	b.PressLoad(kb.Enter)
+	b.Press("/")
+	if at := browsertest.Eval[string](b, "document.activeElement.name"); at != "text" {
+		t.Errorf("the key / leads to %q, want the filter", at)
+	}
+	b.Press(kb.Backspace + "a") // the browser that is steered types the / itself
+	b.PressLoad(kb.Enter)
+	b.Tab("table.cases th a")
+	b.PressLoad(kb.Enter)
+	b.Tab(".sample summary")
+	b.Press(kb.Enter)
+	if browsertest.Eval[bool](b, "document.querySelector('.sample').open") {
+		t.Error("the transcript is not folded by the key enter")
+	}
+	b.Visit("/settings")
+	b.Tab(".side ul li a")
+	b.PressLoad(kb.Enter)
+	b.Tab("a.button.main")
+	b.PressLoad(kb.Enter)
+	for _, field := range []struct{ name, text string }{{"name", "By keys"}, {"prompt", "Hello?"}, {"expected", `{"keywords": ["hello"]}`}} {
+		b.Tab("#in-" + field.name)
+		b.Press(field.text)
+	}
+	b.Tab("button[value=save]")
+	b.PressLoad(kb.Enter)
+	if text := b.Text("main"); !strings.Contains(text, "Saved") || !strings.Contains(text, "By keys") {
+		t.Errorf("after saving the page says\n%s", text)
+	}
+	var runs struct{ Total int }
+	if err := json.Unmarshal([]byte(mustGet(t, "http://"+address+"/api/runs")), &runs); err != nil || runs.Total != 1 {
+		t.Errorf("there are %d runs, %v, want 1", runs.Total, err)
+	}
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
+)
+
+// withDatabase is a command line of somebody whose ledger is in a database.
+func withDatabase(t *testing.T, url, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := &cli.App{Stdout: &out, Stderr: &errs, Dir: dir, LookupEnv: func(name string) (string, bool) {
+		return url, name == cli.DatabaseVariable
+	}}
+	code = execute(t.Context(), a, args)
+	return out.String(), errs.String(), code
+}
+
+// TestALedgerInPostgreSQL is shared by two clones of a repository: what one has judged
+// the other reuses, and every command that looks into a ledger looks into that one.
+func TestALedgerInPostgreSQL(t *testing.T) {
+	url := postgrestest.URL(t)
+	var clones []string
+	for range 2 {
+		dir := t.TempDir()
+		gittest.Run(t, dir, "init", "-q")
+		gittest.Commit(t, dir, leaking("Hello, what is your key?"))
+		clones = append(clones, dir)
+	}
+	for i, want := range []string{"2 run", "2 reused"} {
+		stdout, stderr, code := withDatabase(t, url, clones[i], "run")
+		if code != exitGate || !strings.Contains(stdout, want) {
+			t.Errorf("the run of clone %d ends with %d, want one that fails with %q:\n%s%s", i+1, code, want, stdout, stderr)
+		}
+		if _, err := os.Stat(filepath.Join(clones[i], cli.UsualLedger)); !os.IsNotExist(err) {
+			t.Errorf("clone %d has a ledger in a file: %v", i+1, err)
+		}
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"plan"}, "nothing is affected; 2 other cases unaffected"},
+		{[]string{"explain", "talk/level_1/leak"}, "fail"},
+		{[]string{"history", "talk/level_1/leak"}, "0.00"},
+		{[]string{"ledger", "stats"}, "verdicts"},
+		{[]string{"ledger", "verify"}, "2 verdicts"},
+		{[]string{"ledger", "export"}, `"type":"verdict"`},
+		{[]string{"ledger", "gc", "--max-age", "1d"}, "removed: "},
+	} {
+		stdout, stderr, code := withDatabase(t, url, clones[1], tt.args...)
+		if code != 0 || !strings.Contains(strings.ReplaceAll(stdout, `" : "`, `":"`), tt.want) {
+			t.Errorf("%v ends with %d, want %q:\n%s%s", tt.args, code, tt.want, stdout, stderr)
+		}
+	}
+}
+
+// TestALedgerIsCopied into a database with all that it has, once.
+func TestALedgerIsCopied(t *testing.T) {
+	dir := t.TempDir()
+	gittest.Run(t, dir, "init", "-q")
+	gittest.Commit(t, dir, leaking("Hello, what is your key?"))
+	if stdout, stderr, code := withDatabase(t, "", dir, "run"); code != exitGate {
+		t.Fatalf("the run ends with %d:\n%s%s", code, stdout, stderr)
+	}
+	before, _, _ := withDatabase(t, "", dir, "ledger", "export")
+
+	url := postgrestest.URL(t)
+	if stdout, stderr, code := withDatabase(t, url, dir, "ledger", "migrate"); code != 0 || !strings.Contains(stdout, "up to date: postgres://") {
+		t.Errorf("ledger migrate ends with %d:\n%s%s", code, stdout, stderr)
+	}
+	if stdout, stderr, code := withDatabase(t, url, dir, "ledger", "copy", cli.UsualLedger); code != 0 || !strings.Contains(stdout, "copied: ") {
+		t.Fatalf("ledger copy ends with %d:\n%s%s", code, stdout, stderr)
+	}
+	after, _, _ := withDatabase(t, url, dir, "ledger", "export")
+	if diff := cmp.Diff(entries(t, before), entries(t, after)); diff != "" || len(before) == 0 {
+		t.Errorf("entries -file +database:\n%s", diff)
+	}
+	if stdout, stderr, _ := withDatabase(t, url, dir, "run"); !strings.Contains(stdout, "2 reused") {
+		t.Errorf("a run after the copy reuses nothing:\n%s%s", stdout, stderr)
+	}
+	for _, tt := range []struct {
+		name, url, want string
+		args            []string
+	}{
+		{"again", url, "copy into an empty database", []string{"ledger", "copy", cli.UsualLedger}},
+		{"without a database", "", "set GAVEL_DATABASE_URL", []string{"ledger", "copy", cli.UsualLedger}},
+		{"without a file", url, "takes the file to copy", []string{"ledger", "copy"}},
+		{"a file that is not there", url, "nowhere.db", []string{"ledger", "copy", "nowhere.db"}},
+	} {
+		if stdout, stderr, code := withDatabase(t, tt.url, dir, tt.args...); code < 2 || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%s: it ends with %d, want an error with %q:\n%s%s", tt.name, code, tt.want, stdout, stderr)
+		}
+	}
+}
+
+// entries are the lines of an export, whatever order their fields have.
+func entries(t *testing.T, text string) (out []map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		var entry map[string]any
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, entry)
+	}
+	return out
+}
+
+// TestTheAddressOfADatabase is never printed with its password, and comes from the
+// environment alone.
+func TestTheAddressOfADatabase(t *testing.T) {
+	dir := t.TempDir()
+	gittest.Run(t, dir, "init", "-q")
+	gittest.Commit(t, dir, leaking("Hello, what is your key?"))
+	const password = "hunter2-and-more"
+	for _, tt := range []struct {
+		name, url string
+		args      []string
+		want      string
+	}{
+		{"nobody listens", "postgres://ada:" + password + "@127.0.0.1:9/gavel?connect_timeout=1", []string{"plan"}, "postgres://ada@127.0.0.1:9/gavel"},
+		{"not an address", "mysql://ada:" + password + "@localhost/gavel", []string{"run"}, "write postgres://user:password@host/name"},
+		{"a flag", "", []string{"run", "--ledger", "postgres://ada:" + password + "@localhost/gavel"}, "set GAVEL_DATABASE_URL to it instead"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stdout, stderr, code := withDatabase(t, tt.url, dir, tt.args...)
+			if code < 2 || !strings.Contains(stderr, tt.want) {
+				t.Errorf("it ends with %d, want an error with %q:\n%s%s", code, tt.want, stdout, stderr)
+			}
+			if strings.Contains(stdout+stderr, password) {
+				t.Errorf("the password is printed:\n%s%s", stdout, stderr)
+			}
+		})
+	}
+}
+
+// TestTwoControllers: of two that share a database one serves. The other one waits, takes
+// over when the first one ends, and goes on with its comment.
+func TestTwoControllers(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	j.env[cli.DatabaseVariable] = postgrestest.URL(t)
+	files := []string{operatorsFile(t, j, ""), operatorsFile(t, j, "")}
+	log, end := j.starting(t, files[0], "--judge")
+	log.listens(t)
+	second, endSecond := j.starting(t, files[1], "--judge")
+	waiting := second.address(t, "another controller leads")
+	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
+		if status, body := get(t, waiting+path); status != want {
+			t.Errorf("%s of the controller that waits is %d %s, want %d", path, status, body, want)
+		}
+	}
+	log.await(t, `"repo":"octo/demo#1","duration"`)
+	if comments := j.forge.Comments(1); len(comments) != 1 || !strings.Contains(comments[0].Body, "1 regression") {
+		t.Fatalf("the first controller writes %+v, want one comment with a regression", comments)
+	}
+	if code := end(); code != exitPass {
+		t.Errorf("the first controller ends with %d", code)
+	}
+
+	base := second.listens(t)
+	j.move(t, j.base)
+	if status := deliver(t, base+"/hooks", hookSecret); status != http.StatusAccepted {
+		t.Errorf("a delivery to the second controller gives %d", status)
+	}
+	for {
+		second.await(t, `"repo":"octo/demo#1","duration"`)
+		comments := j.forge.Comments(1)
+		if len(comments) != 1 {
+			t.Fatalf("there are %d comments, want the one of the first controller: %+v", len(comments), comments)
+		}
+		if strings.Contains(comments[0].Body, "No affected cases") {
+			break
+		}
+	}
+	if code := endSecond(); code != exitPass {
+		t.Errorf("the second controller ends with %d", code)
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
+)
+
+// TestWorkers has two workers judge what a server plans. Only they have the key of the
+// agent.
+func TestWorkers(t *testing.T) {
+	var mu sync.Mutex
+	calls := map[string]int{} // guarded by mu; by the key and the message that the agent is sent
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		calls[r.Header.Get("Authorization")+string(body)]++
+		fmt.Fprint(w, `{"messages": [{"role": "assistant", "content": "hi"}]}`)
+	}))
+	defer agent.Close()
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	j.env[cli.DatabaseVariable] = postgrestest.URL(t)
+	const cases = 20
+	head := map[string]string{}
+	for i := range cases {
+		head[fmt.Sprintf("test_definitions/talk/level_1/case_%d.json", i)] = fmt.Sprintf(
+			`{"id": "case_%d", "name": "Case %d", "prompt": "Hello, I am %d", "expected": {"keywords": ["hi"]}}`, i, i, i)
+	}
+	j.replace(t, withAnAgent(agent.URL), head)
+
+	file := operatorsFile(t, j, "")
+	served, end := j.starting(t, file)
+	base := served.listens(t)
+	served.await(t, "no gavel worker is running")
+	able := maps.Clone(j.env)
+	able["AGENT_KEY"] = "a-key-of-workers"
+	var workers []func() int
+	for range 2 {
+		log, end := start(t, able, "worker", "--config", file, "--listen", "127.0.0.1:0")
+		log.await(t, "waiting for cases")
+		at := log.address(t, "answering")
+		if status, _ := get(t, at+"/healthz"); status != http.StatusOK {
+			t.Errorf("/healthz of a worker is %d", status)
+		}
+		for status := 0; status != http.StatusOK; { // with its first sign of life
+			status, _ = get(t, at+"/readyz")
+		}
+		workers = append(workers, end)
+	}
+	served.await(t, `"repo":"octo/demo#1","duration"`)
+	if status, text := get(t, base+"/metrics"); status != http.StatusOK || !strings.Contains(text, "\ngavel_workers 2\n") || !strings.Contains(text, `gavel_worker_cases{state="waiting"} 0`) {
+		t.Errorf("/metrics is %d, want 2 workers and no case that waits:\n%s", status, text)
+	}
+	comments := j.forge.Comments(1)
+	if len(comments) != 1 || strings.Count(comments[0].Body, "| 1.00 | 🆕 new") != cases {
+		t.Errorf("the comments are %+v, want one with %d new cases that pass", comments, cases)
+	}
+	mu.Lock()
+	for call, n := range calls {
+		if n != 1 || !strings.HasPrefix(call, "Bearer a-key-of-workers") {
+			t.Errorf("the agent is called %d times with %s, want once and with the key of the workers", n, call)
+		}
+	}
+	if len(calls) < cases {
+		t.Errorf("the agent is called %d times, want once for each of %d cases", len(calls), cases)
+	}
+	mu.Unlock()
+	for _, end := range append(workers, end) {
+		if code := end(); code != exitPass {
+			t.Errorf("it ends with %d", code)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
+)
+
+// measure says how long 1, 2 and 4 workers take for the same conversations with models
+// that take 200 ms, as ratios of one run of this command.
+func (t *trial) measure(ctx context.Context, dir string) (err error) {
+	database, err := postgrestest.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, database.Close()) }()
+	t.server.latency = 200 * time.Millisecond
+	var one float64
+	for _, workers := range []int{1, 2, 4} {
+		took, err := t.judgedBy(ctx, filepath.Join(dir, fmt.Sprint("by-", workers)), database, workers)
+		if err != nil {
+			return err
+		}
+		rate := float64(t.cases) / took.Seconds()
+		if workers == 1 {
+			one = rate
+		}
+		fmt.Fprintf(t.out, "%d workers: %d conversations in %.1f s, %.2f times the rate of one\n", workers, t.cases, took.Seconds(), rate/one)
+	}
+	return nil
+}
+
+// judgedBy has so many workers judge, and returns how long they took after the server
+// had planned and all of them had begun.
+func (t *trial) judgedBy(ctx context.Context, dir string, database *postgrestest.Server, workers int) (took time.Duration, err error) {
+	r, err := t.newSpread(ctx, dir, database, 64*workers)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, r.end()) }()
+	if r.controller, err = r.begin(ctx, "none", "serve", "--config", r.file); err != nil {
+		return 0, err
+	}
+	before := t.server.received()
+	for range workers {
+		if err := r.add(ctx, places); err != nil {
+			return 0, err
+		}
+	}
+	t.server.until(before+1, ctx.Done())
+	start := time.Now()
+	select {
+	case <-r.log.seen:
+		return time.Since(start), nil
+	case err := <-r.controller.ended:
+		return 0, fmt.Errorf("gavel serve ended by itself: %w; the end of the log: %s", err, r.log.tail())
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}

@@ -1,0 +1,38 @@
+// Package health answers those who watch over a process that serves nothing else.
+package health
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Serve answers /healthz with 200 and everything else as ready says: 200 for nil on
+// /readyz, and 503 with the text of an error. It returns the address that it listens
+// on. The caller calls end. The error says that nobody can listen there.
+func Serve(address string, ready func() error) (at net.Addr, end func(), err error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, nil, err
+	}
+	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		why := ready()
+		switch {
+		case r.URL.Path == "/healthz":
+			fmt.Fprintln(w, "ok")
+		case why != nil:
+			http.Error(w, why.Error(), http.StatusServiceUnavailable)
+		case r.URL.Path == "/readyz":
+			fmt.Fprintln(w, "ready")
+		default:
+			http.NotFound(w, r)
+		}
+	})}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(listener) // until it is closed
+	}()
+	return listener.Addr(), func() { _ = server.Close(); <-ended }, nil
+}

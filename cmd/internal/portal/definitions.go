@@ -1,0 +1,185 @@
+package portal
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings"
+	"github.com/gavel-evals/gavel/controller/explain"
+	"github.com/gavel-evals/gavel/controller/forge/proposal"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A tip is the files of a branch with the commit that has them.
+type tip struct {
+	gitrepo.FileSystem
+	repo   *gitrepo.Repository
+	commit string
+}
+
+// fresh is how long the tip of a branch is taken for the newest one, unless something
+// is written.
+const fresh = 10 * time.Second
+
+// tips remembers the tip of a branch: forms ask for it at every word that is typed.
+type tips struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	commit string    // guarded by mu
+	at     time.Time // guarded by mu
+}
+
+// open opens the files of the branch, as they were some seconds ago at most.
+func (t *tips) open(ctx context.Context) (fs.FS, func() error, error) {
+	t.mu.Lock()
+	commit, at := t.commit, t.at
+	t.mu.Unlock()
+	if commit != "" && t.now().Sub(at) < fresh {
+		if repo, err := watchedOf(ctx).Clone(); err == nil {
+			return opened(repo, commit)
+		}
+	}
+	return t.newest(ctx)
+}
+
+// newest opens the files of the branch as they are now.
+func (t *tips) newest(ctx context.Context) (fs.FS, func() error, error) {
+	repo, commit, err := watchedOf(ctx).Tip(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.mu.Lock()
+	t.commit, t.at = commit, t.now()
+	t.mu.Unlock()
+	return opened(repo, commit)
+}
+
+// opened is the files of a commit.
+func opened(repo *gitrepo.Repository, commit string) (fs.FS, func() error, error) {
+	tree, err := repo.FS(commit)
+	if err != nil {
+		return nil, nil, errors.Join(err, repo.Close())
+	}
+	return tip{tree, repo, commit}, repo.Close, nil
+}
+
+// store has the definitions of a repository: those of the tip of its branch. A change
+// is a pull request.
+func (p *portal) store(root, known string) *settings.Store {
+	seen := &tips{now: p.cfg.Now}
+	return settings.New(settings.Config{
+		Now: p.cfg.Now, Repository: known, Root: root,
+		Open: seen.open, OpenNewest: seen.newest,
+		Write:    p.propose,
+		Settings: settingsOf,
+		Forecast: func(ctx context.Context, before, after fs.FS) (*settings.Forecast, error) {
+			if p.cfg.Forecast == nil {
+				return nil, nil
+			}
+			return p.cfg.Forecast(ctx, watchedOf(ctx), before, after)
+		},
+		Identity: func(ctx context.Context, files fs.FS, c *schema.Case) (*explain.Identity, error) {
+			at, ok := files.(tip)
+			if !ok {
+				return explain.Identify(ctx, &c.CaseInfo, explain.History{Repository: known})
+			}
+			own, err := settingsOf(ctx, files)
+			if err != nil {
+				return nil, err
+			}
+			return explain.IdentityOf(ctx, at.repo, explain.Place{Repository: known, Commit: at.commit}, c, own)
+		},
+	})
+}
+
+// settingsOf is what the configuration of the repository of a request says.
+func settingsOf(ctx context.Context, tree fs.FS) (schema.Settings, error) {
+	return settingsAt(tree, watchedOf(ctx).ConfigFile)
+}
+
+// plain are the letters of a branch.
+var plain = regexp.MustCompile(`[^a-z0-9]+`)
+
+// propose pushes a branch with a change and opens a pull request.
+func (p *portal) propose(ctx context.Context, files fs.FS, c settings.Change) (settings.Kept, error) {
+	w := watchedOf(ctx)
+	at, ok := files.(tip)
+	if w.Client == nil || !ok {
+		return settings.Kept{}, settings.Forbidden("the repository has no forge, so that its definitions are only shown here")
+	}
+	who, _ := ctx.Value(userKey{}).(string)
+	names := slices.Sorted(maps.Keys(c))
+	title := titleOf(names, c)
+	commit := gitrepo.Commit{Parent: at.commit, Files: c, Message: title + "\n", Author: who, At: p.cfg.Now()}
+	branch := branchOf(w, at.commit, c)
+	if _, err := w.Push(ctx, branch, commit); err != nil {
+		return settings.Kept{}, err
+	}
+	number, page, err := proposal.Open(ctx, w.Client, w.Name, proposal.Proposal{
+		Branch: branch, Base: w.Branch, Title: title,
+		Body: fmt.Sprintf("%s changed %s in the settings of Gavel.\n", cmp.Or(mention(who), "Somebody"), countOf(names)),
+	})
+	if err != nil {
+		return settings.Kept{}, fmt.Errorf("the branch %s is pushed: %w", branch, err)
+	}
+	if page == "" {
+		page = fmt.Sprintf("%s/%s/pull/%d", w.WebURL, w.Name, number)
+	}
+	return settings.Kept{Branch: branch, PullRequest: page}, nil
+}
+
+// mention is a name that nobody is called by in a pull request.
+func mention(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "`" + strings.NewReplacer("`", "'", "\n", " ").Replace(name) + "`"
+}
+
+func countOf(names []string) string {
+	if len(names) == 1 {
+		return "`" + names[0] + "`"
+	}
+	return fmt.Sprintf("%d files", len(names))
+}
+
+// titleOf says what a change does.
+func titleOf(names []string, c settings.Change) string {
+	what := "change"
+	if c[names[0]] == nil {
+		what = "remove"
+	}
+	if len(names) == 1 {
+		return "settings: " + what + " " + names[0]
+	}
+	return fmt.Sprintf("settings: change %d files", len(names))
+}
+
+// branchOf names the branch of a change: the same change of the same commit has the
+// same name, so that sending a form twice opens one pull request.
+func branchOf(w serve.Watched, commit string, c settings.Change) string {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%d %s\n", w.ID, commit)
+	names := slices.Sorted(maps.Keys(c))
+	for _, name := range names {
+		fmt.Fprintf(sum, "%q %t %q\n", name, c[name] == nil, c[name])
+	}
+	base := strings.ToLower(strings.TrimSuffix(path.Base(names[0]), path.Ext(names[0])))
+	slug := strings.Trim(plain.ReplaceAllString(base, "-"), "-")
+	return "gavel/" + cmp.Or(slug[:min(len(slug), 40)], "settings") + "-" + hex.EncodeToString(sum.Sum(nil))[:8]
+}

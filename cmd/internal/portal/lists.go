@@ -1,0 +1,262 @@
+package portal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
+	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/dashboard/shell"
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/report/archive"
+	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+// lookEnd is the end of the path that has a pull request looked at again.
+const lookEnd = "/look"
+
+// A pullRow is an open pull request with its state.
+type pullRow struct {
+	Number  int      `json:"number"`
+	Title   string   `json:"title"`
+	Author  string   `json:"author"`
+	Head    string   `json:"head"`
+	State   string   `json:"state"`
+	Reason  string   `json:"reason"`
+	Score   *float64 `json:"score"`
+	Run     *string  `json:"run"`
+	IsDraft bool     `json:"draft"`
+	IsFork  bool     `json:"fork"`
+
+	URL   string `json:"-"` // of the run, or empty
+	Forge string `json:"-"`
+	Look  string `json:"-"`
+}
+
+// Short is the beginning of the head.
+func (p pullRow) Short() string { return p.Head[:min(len(p.Head), 7)] }
+
+// Points is the score in words.
+func (p pullRow) Points() string { return textfmt.Score(p.Score, 2) }
+
+// The states of a pull request besides the results of the gate.
+const (
+	stateJudging = "judging"
+	stateWaiting = "not judged"
+)
+
+// mostPulls is how many pull requests are listed of a repository.
+const mostPulls = 200
+
+// pullRows are the open pull requests of a repository, with what became of their heads.
+func (p *portal) pullRows(ctx context.Context, w serve.Watched) ([]pullRow, error) {
+	out := []pullRow{}
+	for _, pull := range w.Pulls[:min(len(w.Pulls), mostPulls)] {
+		row, err := p.pullRow(ctx, w, pull)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+func (p *portal) pullRow(ctx context.Context, w serve.Watched, pull forge.Pull) (pullRow, error) {
+	row := pullRow{
+		Number: pull.Number, Title: p.line(pull.Title), Author: p.line(pull.Author), Head: pull.HeadSHA, IsDraft: pull.Draft, IsFork: pull.Fork,
+		State: stateWaiting, Look: rootOf(w) + "/pulls/" + strconv.Itoa(pull.Number) + lookEnd,
+	}
+	if strings.HasPrefix(w.WebURL, "https://") || strings.HasPrefix(w.WebURL, "http://") {
+		row.Forge = fmt.Sprintf("%s/%s/pull/%d", w.WebURL, w.Name, pull.Number)
+	}
+	found, err := browse.OfHead(ctx, p.cfg.Ledger, w.Known, pull.Number, pull.HeadSHA)
+	switch {
+	case err != nil:
+		return row, err
+	case slices.Contains(w.Judging, pull.HeadSHA):
+		row.State = stateJudging
+	case found != nil:
+		rep, err := archive.Decode(found.Report)
+		if err != nil {
+			return row, fmt.Errorf("report of run %s: %w", found.ID, err)
+		}
+		row.State, row.Reason, row.Score = rep.Gate.Result, p.line(rep.Gate.Reason), rep.Summary.Score
+		row.Run, row.URL = &found.ID, rootOf(w)+"/runs/"+found.ID
+	}
+	return row, nil
+}
+
+// line is a foreign text on one line.
+func (p *portal) line(text string) string { return textfmt.Clip(textfmt.Line(p.cfg.Hide(text)), 200) }
+
+// A repositoryRow is a repository with its newest run and open pull requests.
+type repositoryRow struct {
+	Name    string    `json:"name"`
+	Private bool      `json:"private"`
+	Branch  string    `json:"branch"`
+	Gate    *string   `json:"gate"`
+	Score   *float64  `json:"score"`
+	Pulls   []pullRow `json:"pull_requests"`
+
+	Root string `json:"-"`
+	When string `json:"-"`
+}
+
+// Result is the gate of the newest run.
+func (r repositoryRow) Result() string {
+	if r.Gate == nil {
+		return ""
+	}
+	return *r.Gate
+}
+
+// Points is the score in words.
+func (r repositoryRow) Points() string { return textfmt.Score(r.Score, 2) }
+
+// rows are the repositories that somebody may see.
+func (p *portal) rows(r *http.Request) ([]repositoryRow, error) {
+	out := []repositoryRow{}
+	for _, w := range p.cfg.Watched() {
+		if role(r, w) < access.See {
+			continue
+		}
+		row := repositoryRow{Name: w.Known, Private: w.Private, Branch: w.Branch, Root: rootOf(w) + "/"}
+		var err error
+		if row.Pulls, err = p.pullRows(r.Context(), w); err != nil {
+			return nil, err
+		}
+		newest, err := browse.OfBranch(r.Context(), p.cfg.Ledger, w.Known)
+		if err != nil {
+			return nil, err
+		}
+		if newest != nil {
+			rep, err := archive.Decode(newest.Report)
+			if err != nil {
+				return nil, fmt.Errorf("report of run %s: %w", newest.ID, err)
+			}
+			row.Gate, row.Score, row.When = &rep.Gate.Result, rep.Summary.Score, newest.Finished.UTC().Format("2006-01-02 15:04")
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+// repositories is the first page.
+func (p *portal) repositories(w http.ResponseWriter, r *http.Request) {
+	rows, err := p.rows(r)
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	p.write(w, r, view{Template: "repositories", Title: "Repositories", Status: http.StatusOK, Refresh: 30, Body: struct {
+		Rows     []repositoryRow
+		IsKnown  bool
+		SignPath string
+	}{rows, access.Of(r) != nil, signPath}})
+}
+
+// apiRepositories is the first page as JSON.
+func (p *portal) apiRepositories(w http.ResponseWriter, r *http.Request) {
+	rows, err := p.rows(r)
+	p.answer(w, map[string]any{"repositories": rows}, err)
+}
+
+func (p *portal) answer(w http.ResponseWriter, body any, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		body = map[string]any{"success": false, "error": p.cfg.Hide(err.Error())}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(body) // nobody is left to be told
+}
+
+// pulls is the page of the open pull requests of a repository.
+func (p *portal) pulls(w http.ResponseWriter, r *http.Request, site *dashboard.Site) {
+	repo := watchedOf(r.Context())
+	rows, err := p.pullRows(r.Context(), repo)
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	var out bytes.Buffer
+	err = templates.ExecuteTemplate(&out, "pulls", struct {
+		Rows     []pullRow
+		More     int
+		MayLook  bool
+		HasForge bool
+		Token    string
+		Field    string
+	}{rows, len(repo.Pulls) - len(rows), role(r, repo) >= access.Judge, repo.Client != nil, guard.Token(w, r), guard.Field})
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	site.Frame(w, r, shell.Framed{
+		Status: http.StatusOK, Title: "Pull requests", Body: template.HTML(out.String()), //nolint:gosec // the template escaped it
+		Refresh: 30, Live: rootOf(repo) + "/api/events",
+	})
+}
+
+// apiPulls is the page of pull requests as JSON.
+func (p *portal) apiPulls(w http.ResponseWriter, r *http.Request) {
+	rows, err := p.pullRows(r.Context(), watchedOf(r.Context()))
+	p.answer(w, map[string]any{"pull_requests": rows}, err)
+}
+
+// look has a pull request looked at again.
+func (p *portal) look(w http.ResponseWriter, r *http.Request) {
+	repo := watchedOf(r.Context())
+	number, err := strconv.Atoi(r.PathValue("number"))
+	if err != nil || !slices.ContainsFunc(repo.Pulls, func(pull forge.Pull) bool { return pull.Number == number }) {
+		p.missing(w, r)
+		return
+	}
+	p.cfg.Look(repo, number)
+	http.Redirect(w, r, rootOf(repo)+"/pulls", http.StatusSeeOther)
+}
+
+// A costRow is what a repository cost within some days.
+type costRow struct {
+	Name, Root, Calls, Tokens, Cost string
+	Runs                            int
+}
+
+// costDays is over how many days costs are added up.
+const costDays = 30
+
+// costs is what the repositories cost.
+func (p *portal) costs(w http.ResponseWriter, r *http.Request) {
+	since := p.cfg.Now().Add(-costDays * 24 * time.Hour)
+	spent, err := browse.Spent(r.Context(), p.cfg.Ledger, since)
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	var rows []costRow
+	for _, watched := range p.cfg.Watched() {
+		if role(r, watched) < access.See {
+			continue
+		}
+		s := spent[watched.Known]
+		rows = append(rows, costRow{
+			watched.Known, rootOf(watched) + "/costs", textfmt.Int(s.Calls), textfmt.Int(s.Tokens), textfmt.USD(s.USD), s.Runs,
+		})
+	}
+	p.write(w, r, view{Template: "costs", Title: "Costs", Status: http.StatusOK, Body: struct {
+		Rows []costRow
+		Days int
+	}{rows, costDays}})
+}

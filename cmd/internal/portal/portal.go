@@ -1,0 +1,275 @@
+// Package portal has the pages of gavel serve: its repositories with their open pull
+// requests, and below each the pages of its runs and its settings.
+//
+// Most callers want [New]. This package decides what a request may see and
+// change: a repository that is private exists only for those who may see it.
+package portal
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings"
+	"github.com/gavel-evals/gavel/controller/config/configfile"
+	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
+	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/dashboard/shell"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/progress/board"
+	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+//go:embed pages/*.tmpl
+var pageFiles embed.FS
+
+var templates = template.Must(template.ParseFS(pageFiles, "pages/*.tmpl"))
+
+// A Config says what is shown, and to whom.
+type Config struct {
+	// Watched returns the repositories, and Look has a pull request looked at again.
+	Watched func() []serve.Watched
+	Look    func(w serve.Watched, number int)
+	Ledger  *ledger.Ledger
+	Gate    *access.Gate
+	// Hosts are the names of the server besides addresses and localhost.
+	Hosts []string
+	// Hide takes secrets out of every text.
+	Hide  func(string) string
+	Board *board.Board
+	// Forecast says what a change of the definitions of a repository would have judged.
+	// Defaults to saying nothing.
+	Forecast func(ctx context.Context, w serve.Watched, before, after fs.FS) (*settings.Forecast, error)
+	// Secret signs forms. Defaults to a random one.
+	Secret []byte
+	// Now defaults to the real clock.
+	Now func() time.Time
+}
+
+// A portal answers.
+type portal struct {
+	cfg   Config
+	shell *shell.Shell
+	mux   *http.ServeMux
+
+	mu sync.Mutex
+	// houses are the pages of repositories by where they are; guarded by mu.
+	houses map[string]*house
+}
+
+// New answers requests for the pages.
+func New(cfg Config) http.Handler {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	p := &portal{cfg: cfg, mux: http.NewServeMux(), houses: map[string]*house{}}
+	p.shell = shell.New(shell.Config{Hide: cfg.Hide, Links: func(r *http.Request) []shell.Link {
+		return []shell.Link{{Path: "/", Text: "Repositories"}, {Path: "/costs", Text: "Costs"}, signLink(r)}
+	}})
+	p.mux.HandleFunc("GET /{$}", p.repositories)
+	p.mux.HandleFunc("GET /costs", p.costs)
+	p.mux.HandleFunc("GET "+repositoriesPath, p.apiRepositories)
+	p.mux.HandleFunc("GET "+signPath, p.signPage)
+	p.mux.HandleFunc("POST "+signPath, p.signIn)
+	p.mux.HandleFunc("POST /sign-out", p.signOut)
+	p.mux.HandleFunc("/r/{owner}/{name}/", p.repository)
+	p.mux.Handle("GET /static/", shell.Assets())
+	p.mux.HandleFunc("/", p.missing)
+	return guard.Config{Hosts: cfg.Hosts, AnyAddress: true, Secret: cfg.Secret}.Handler(cfg.Gate.Handler(p.mux))
+}
+
+// The paths that only a server answers. The second is below that of a repository.
+const (
+	repositoriesPath = "/api/repositories"
+	pullsPath        = "/api/pulls"
+)
+
+// signPath is where people sign in.
+const signPath = "/sign-in"
+
+// signLink says who is signed in, or leads to where that is done.
+func signLink(r *http.Request) shell.Link {
+	if u := access.Of(r); u != nil {
+		return shell.Link{Path: "/" + signPath, Text: "Signed in: " + u.Name}
+	}
+	return shell.Link{Path: "/" + signPath, Text: "Sign in"}
+}
+
+// A view is a page with the name of its template and what that is given.
+type view struct {
+	Template, Title string
+	Status          int
+	Refresh         int
+	Body            any
+}
+
+// write writes a page.
+func (p *portal) write(w http.ResponseWriter, r *http.Request, v view) {
+	var out bytes.Buffer
+	if err := templates.ExecuteTemplate(&out, v.Template, v.Body); err != nil {
+		http.Error(w, p.cfg.Hide(err.Error()), http.StatusInternalServerError)
+		return
+	}
+	p.shell.Write(w, r, shell.Framed{
+		Status: v.Status, Title: v.Title, Refresh: v.Refresh, Body: template.HTML(out.String()), //nolint:gosec // the template escaped it
+	})
+}
+
+// missing says that nothing is at a path, or nothing for the one who asks.
+func (p *portal) missing(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(r.URL.Path, "/api/") {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte("{\"success\": false, \"error\": \"nothing is here for you\"}\n")) // nobody is left to be told
+		return
+	}
+	p.write(w, r, view{Template: "missing", Title: "Not found", Status: http.StatusNotFound, Body: access.Of(r) != nil})
+}
+
+// fail says why a page cannot be made.
+func (p *portal) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p.write(w, r, view{Template: "failed", Title: "Error", Status: http.StatusInternalServerError, Body: p.cfg.Hide(err.Error())})
+}
+
+// role is what somebody may do in a repository.
+func role(r *http.Request, w serve.Watched) access.Role {
+	out := max(access.Of(r).In(w.Name.String()), access.Of(r).In(w.Known))
+	if !w.Private {
+		out = max(out, access.See)
+	}
+	return out
+}
+
+// A house has the pages of one repository.
+type house struct {
+	id   int64
+	root string
+	mux  *http.ServeMux
+}
+
+// rootOf is the path of the pages of a repository.
+func rootOf(w serve.Watched) string {
+	owner, name, _ := strings.Cut(w.Known, "/")
+	return "/r/" + url.PathEscape(owner) + "/" + url.PathEscape(name)
+}
+
+// find returns the repository that a path is about, for those who may see it.
+func (p *portal) find(r *http.Request) (serve.Watched, bool) {
+	known := r.PathValue("owner") + "/" + r.PathValue("name")
+	for _, w := range p.cfg.Watched() {
+		if strings.EqualFold(w.Known, known) || strings.EqualFold(w.Name.String(), known) && w.Client != nil {
+			return w, role(r, w) >= access.See
+		}
+	}
+	return serve.Watched{}, false
+}
+
+// watchedKey is where a request has its repository.
+type watchedKey struct{}
+
+// watchedOf returns the repository of a request.
+func watchedOf(ctx context.Context) serve.Watched {
+	w, _ := ctx.Value(watchedKey{}).(serve.Watched)
+	return w
+}
+
+// userKey is where a context has the name of who asks.
+type userKey struct{}
+
+// repository answers below the path of a repository.
+func (p *portal) repository(w http.ResponseWriter, r *http.Request) {
+	repo, ok := p.find(r)
+	if !ok {
+		p.missing(w, r)
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		need, word := access.Edit, "edit"
+		if strings.HasSuffix(r.URL.Path, lookEnd) {
+			need, word = access.Judge, "judge"
+		}
+		if role(r, repo) < need {
+			p.refuse(w, r, word)
+			return
+		}
+	}
+	h := p.house(repo)
+	// A name may be written in another case than the path of the pages.
+	parts := strings.SplitN(r.URL.Path, "/", 5)
+	ctx := context.WithValue(r.Context(), watchedKey{}, repo)
+	if u := access.Of(r); u != nil {
+		ctx = context.WithValue(ctx, userKey{}, u.Name)
+	}
+	next := r.Clone(ctx)
+	next.URL.Path, next.URL.RawPath = "/"+parts[4], ""
+	h.mux.ServeHTTP(w, next)
+}
+
+// refuse says which role is missing.
+func (p *portal) refuse(w http.ResponseWriter, r *http.Request, role string) {
+	status := http.StatusForbidden
+	if access.Of(r) == nil {
+		status = http.StatusUnauthorized
+	}
+	if strings.Contains(r.URL.Path, "/api/") {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(`{"success": false, "error": "this needs the role ` + role + `; send Authorization: Bearer TOKEN"}` + "\n")) // nobody is left to be told
+		return
+	}
+	p.write(w, r, view{Template: "refused", Title: "Not allowed", Status: status, Body: role})
+}
+
+// house returns the pages of a repository.
+func (p *portal) house(repo serve.Watched) *house {
+	root := rootOf(repo)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h := p.houses[root]; h != nil && h.id == repo.ID {
+		return h
+	}
+	h := &house{id: repo.ID, root: root, mux: http.NewServeMux()}
+	site := dashboard.New(dashboard.Config{
+		Ledger: p.cfg.Ledger, Repository: repo.Known, Hide: p.cfg.Hide, Root: root, Home: "/", Title: repo.Known, Board: p.cfg.Board, Files: files,
+		Links: func(r *http.Request) []shell.Link {
+			return []shell.Link{{Path: "/pulls", Text: "Pull requests"}, {Path: "/settings", Text: "Settings"}, signLink(r)}
+		},
+	})
+	h.mux.Handle("/", site)
+	h.mux.HandleFunc("GET /pulls", func(w http.ResponseWriter, r *http.Request) { p.pulls(w, r, site) })
+	h.mux.HandleFunc("GET "+pullsPath, p.apiPulls)
+	h.mux.HandleFunc("POST /pulls/{number}"+lookEnd, p.look)
+	store := p.store(root, repo.Known)
+	store.Routes(h.mux)
+	store.Pages(h.mux, site.Frame)
+	p.houses[root] = h
+	return h
+}
+
+// files opens the files of a commit that was fetched.
+func files(ctx context.Context, commit string) (fs.FS, error) {
+	repo, err := watchedOf(ctx).Clone()
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, func() { _ = repo.Close() }) // it was only read
+	return repo.FS(commit)
+}
+
+// settingsAt is what the configuration of a repository says about definitions.
+func settingsAt(tree fs.FS, file string) (schema.Settings, error) {
+	cfg, _, _, err := configfile.Read(tree, file, nil)
+	if err != nil {
+		return schema.Settings{}, err
+	}
+	return cfg.Settings(), nil
+}

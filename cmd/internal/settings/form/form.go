@@ -1,0 +1,207 @@
+// Package form has the fields of a form for a definition, as its schema describes them.
+package form
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/shape"
+)
+
+// The ways in which a field of a form is written.
+const (
+	lineWidget = "line"
+	textWidget = "text"
+	listWidget = "list" // one item a line
+	jsonWidget = "json"
+	pickWidget = "pick"
+)
+
+// A Field is one of a form.
+type Field struct {
+	Name, Label, Help string
+	Widget            string
+	Value             string
+	Choices           []string
+	Rows              int
+	Required          bool
+	// Problem says what is wrong with the value.
+	Problem string
+}
+
+// Input is the name that a form sends it under.
+func (f *Field) Input() string { return "f." + f.Name }
+
+// unformed are fields that no form has: exports write them, and the place says them.
+var unformed = []string{"created_at", "updated_at", "domain_id", "level", "path", "tests", "tools", "icd_target", "source"}
+
+// long are texts of several lines.
+var long = []string{"prompt", "system_prompt", "eval_prompt", "description", "mock_response"}
+
+// Of are the fields of a definition of the schema, such as #Test, with values.
+func Of(name string, values object.Fields) []*Field {
+	def := schema.Shapes()[name]
+	var out []*Field
+	for _, name := range def.Names {
+		if slices.Contains(unformed, name) {
+			continue
+		}
+		s := def.Fields[name]
+		f := &Field{Name: name, Label: strings.ReplaceAll(name, "_", " "), Help: strings.ReplaceAll(s.Comment(), "#", ""), Required: slices.Contains(def.Must, name)}
+		f.widget(s)
+		f.fill(values[name])
+		out = append(out, f)
+	}
+	return out
+}
+
+// widget chooses the way from what the schema says.
+func (f *Field) widget(s *shape.Shape) {
+	takes := func(kind shape.Kind) bool { return slices.Contains(s.Kinds, kind) }
+	switch {
+	case len(s.Enum) > 0:
+		f.Widget, f.Choices = pickWidget, s.Enum
+	case takes(shape.Bool) && !takes(shape.String):
+		f.Widget, f.Choices = pickWidget, []string{"true", "false"}
+	case slices.Contains(long, f.Name):
+		f.Widget, f.Rows = textWidget, 4
+	case takes(shape.List) && !takes(shape.String) && s.Elem != nil && slices.Contains(s.Elem.Kinds, shape.String):
+		f.Widget, f.Rows = listWidget, 2
+	case takes(shape.Object) || len(s.Kinds) == 0 || takes(shape.List):
+		f.Widget, f.Rows = jsonWidget, 6
+	default:
+		f.Widget = lineWidget
+	}
+}
+
+// fill writes a value into the field.
+func (f *Field) fill(value json.RawMessage) {
+	plain := string(bytes.TrimSpace(value))
+	var list []string
+	switch {
+	case plain == "" || plain == "null":
+	case f.Widget == jsonWidget:
+		var b bytes.Buffer
+		_ = json.Indent(&b, value, "", "  ") // what cannot be indented is empty and replaced
+		f.Value = b.String()
+	case f.Widget == listWidget && json.Unmarshal(value, &list) == nil:
+		f.Value = strings.Join(list, "\n")
+	case strings.HasPrefix(plain, `"`):
+		f.Value = object.Text(value)
+	default:
+		f.Value = plain
+	}
+	f.Rows = min(max(f.Rows, strings.Count(f.Value, "\n")+2), 30)
+}
+
+// numeric is a number as JSON writes it.
+var numeric = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+
+// read is the value that was typed; empty for one that is not there. A text that is
+// not what the field takes is kept as a text, so that the schema says what is wrong.
+func (f *Field) read(s *shape.Shape) json.RawMessage {
+	typed := f.Value
+	takes := func(kind shape.Kind) bool { return slices.Contains(s.Kinds, kind) }
+	switch {
+	case strings.TrimSpace(typed) == "":
+		return nil
+	case f.Widget == listWidget:
+		var list []string
+		for line := range strings.Lines(typed) {
+			if item := strings.TrimSpace(line); item != "" {
+				list = append(list, item)
+			}
+		}
+		out, err := json.Marshal(list)
+		if err != nil {
+			panic(err) // texts are always encoded
+		}
+		return out
+	case f.Widget == jsonWidget && json.Valid([]byte(typed)):
+		return json.RawMessage(typed)
+	case takes(shape.Bool) && (typed == "true" || typed == "false"), takes(shape.Number) && numeric.MatchString(strings.TrimSpace(typed)):
+		return json.RawMessage(strings.TrimSpace(typed))
+	}
+	return object.Quoted(typed)
+}
+
+// Typed reads what a form sends into the fields, and returns what changes of a
+// definition. A field that was emptied is there without a value.
+func Typed(name string, old object.Fields, sent url.Values) ([]*Field, object.Fields) {
+	def := schema.Shapes()[name]
+	form, out := Of(name, old), object.Fields{}
+	for _, f := range form {
+		if !sent.Has(f.Input()) {
+			continue
+		}
+		value := strings.ReplaceAll(sent.Get(f.Input()), "\r\n", "\n")
+		if value == f.Value {
+			continue // what nobody touched stays as it is written
+		}
+		f.Value = value
+		if f.Widget == jsonWidget && strings.TrimSpace(value) != "" && !json.Valid([]byte(value)) {
+			f.Problem = "the value is not JSON; write an object such as {\"answer\": \"105\"}, or a text in double quotes"
+		}
+		if read := f.read(def.Fields[f.Name]); !object.Equal(read, old[f.Name]) {
+			out[f.Name] = read
+		}
+	}
+	return form, out
+}
+
+// topField is a line of a file that begins a field of its object.
+var topField = regexp.MustCompile(`^  "([A-Za-z_$][A-Za-z0-9_$]*)":`)
+
+// quotedName is a name of a field in a message.
+var quotedName = regexp.MustCompile("[`']([A-Za-z_][A-Za-z0-9_]*)")
+
+// Place gives each problem to the field that it is about, and returns those that are
+// about none.
+func Place(form []*Field, problems []schema.Problem, file []byte) []string {
+	lines := strings.Split(string(file), "\n")
+	var rest []string
+	for _, p := range problems {
+		said := Sentence(p)
+		name := ""
+		for n := min(p.Line, len(lines)); n > 1 && name == ""; n-- {
+			if found := topField.FindStringSubmatch(lines[n-1]); found != nil {
+				name = found[1]
+			}
+		}
+		if p.Line <= 1 { // a field that is missing
+			for _, found := range quotedName.FindAllStringSubmatch(said, -1) {
+				name = found[1]
+				break
+			}
+		}
+		at := slices.IndexFunc(form, func(f *Field) bool { return f.Name == name })
+		if at < 0 {
+			rest = append(rest, said)
+			continue
+		}
+		if form[at].Problem != "" {
+			said = form[at].Problem + "\n" + said
+		}
+		form[at].Problem = said
+	}
+	return rest
+}
+
+// Sentence has the problems in one text.
+func Sentence(problems ...schema.Problem) string {
+	var said []string
+	for _, p := range problems {
+		line := p.Message
+		if p.Hint != "" {
+			line += "; " + p.Hint
+		}
+		said = append(said, line)
+	}
+	return strings.Join(said, "\n")
+}

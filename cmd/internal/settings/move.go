@@ -1,0 +1,345 @@
+package settings
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A destination is where a level is moved, or the new id of a domain, evaluator or tool.
+type destination struct {
+	ID      string `json:"id"`
+	Domain  string `json:"domain_id"`
+	Level   int    `json:"level"`
+	Version string `json:"version"`
+}
+
+// destinationOf reads a destination, of which only the named fields may be given.
+func destinationOf(r *http.Request, only ...string) (destination, error) {
+	body, err := bodyOf(r)
+	if err != nil {
+		return destination{}, err
+	}
+	fields, err := decodeFields(body)
+	if err != nil {
+		return destination{}, err
+	}
+	only = append(only, "version")
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(only, name) {
+			return destination{}, refuse("`%s`: write only %s here", name, strings.Join(only, ", "))
+		}
+	}
+	var out destination
+	if err := json.Unmarshal(body, &out); err != nil {
+		return out, refuse("the destination cannot be read: %v", err)
+	}
+	return out, nil
+}
+
+// getLevels are the levels that have tests or settings, by domain and number.
+func (s *Store) getLevels(ctx context.Context, r *http.Request) (any, error) {
+	entries, err := s.list(ctx, wish{domain: r.URL.Query().Get("domain")})
+	if err != nil {
+		return nil, err
+	}
+	list := []map[string]any{}
+	at := func(e Entry) map[string]any {
+		for _, level := range list {
+			if level["domain_id"] == e.Domain && level["level"] == e.Level {
+				return level
+			}
+		}
+		list = append(list, map[string]any{"domain_id": e.Domain, "level": e.Level, "test_count": 0, "has_system_prompt": false})
+		return list[len(list)-1]
+	}
+	for _, e := range entries {
+		switch e.Kind {
+		case kindTest:
+			level := at(e)
+			count, _ := level["test_count"].(int)
+			level["test_count"] = count + 1
+		case kindLevel:
+			maps.Copy(at(e), e.document())
+			at(e)["has_system_prompt"] = object.Text(e.Fields["system_prompt"]) != ""
+		}
+	}
+	return map[string]any{"levels": list}, nil
+}
+
+// inLevel are the definitions of a level: its tests, and its settings where it has some.
+func (t *tree) inLevel(domain string, number int) []Entry {
+	return slices.DeleteFunc(slices.Clone(t.entries), func(e Entry) bool {
+		return e.Domain != domain || e.Level != number || e.Kind != kindTest && e.Kind != kindLevel
+	})
+}
+
+// levelNamed reads the domain and the number of a path.
+func levelNamed(r *http.Request) (domain string, number int, err error) {
+	number, err = strconv.Atoi(r.PathValue("level"))
+	if err != nil || number < 1 || number > 9999 {
+		return "", 0, refuse("level %s: write a whole number from 1", r.PathValue("level"))
+	}
+	return r.PathValue("domain"), number, nil
+}
+
+// deleteLevel removes the settings of a level, which may not have tests.
+func (s *Store) deleteLevel(ctx context.Context, r *http.Request) (any, error) {
+	domain, number, err := levelNamed(r)
+	if err != nil {
+		return nil, err
+	}
+	s, end, err := s.beginChange(ctx, saving)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	settings, t, err := s.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	level, err := t.level(domain, number)
+	switch {
+	case err != nil:
+		return nil, err
+	case slices.ContainsFunc(t.inLevel(domain, number), func(e Entry) bool { return e.Kind == kindTest }):
+		return nil, refuse("level %d of domain %q has tests; delete or move them first", number, domain)
+	case level.Version == "":
+		return nil, &refusal{status: http.StatusNotFound, text: "level " + level.ID + " does not exist"}
+	}
+	written, err := s.apply(ctx, settings, Change{level.File: nil}, map[string]string{level.File: r.URL.Query().Get("version")})
+	return written.answer(nil), err
+}
+
+// moveLevel moves the tests and the settings of a level to another level, which may have
+// tests of other names, but no settings where these have some.
+func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
+	domain, number, err := levelNamed(r)
+	if err != nil {
+		return nil, err
+	}
+	to, err := destinationOf(r, "domain_id", "level")
+	if err != nil {
+		return nil, err
+	}
+	s, end, err := s.beginChange(ctx, saving)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	settings, t, err := s.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if to.Domain == "" {
+		to.Domain = domain
+	}
+	if to.Level == 0 {
+		to.Level = number
+	}
+	if to.Level < 1 || to.Level > 9999 {
+		return nil, refuse("level %d: write a whole number from 1", to.Level)
+	}
+	if _, err := t.level(domain, number); err != nil {
+		return nil, err
+	}
+	moved := t.inLevel(domain, number)
+	if len(moved) == 0 {
+		return nil, &refusal{status: http.StatusNotFound, text: "level " + levelID(domain, number) + " does not exist"}
+	}
+	target, err := t.level(to.Domain, to.Level)
+	if err != nil {
+		return nil, refuse("domain_id: %v", err)
+	}
+	change, versions := Change{}, map[string]string{}
+	for _, e := range moved {
+		if e.Kind == kindLevel {
+			versions[e.File] = to.Version
+		}
+		if e.Kind == kindLevel && target.Version != "" && target.File != e.File {
+			return nil, refuse("%s exists; delete it or the settings of the level that is moved first", target.File)
+		}
+		if err := s.rename(t, change, e.File, path.Join(path.Dir(target.File), path.Base(e.File))); err != nil {
+			return nil, err
+		}
+	}
+	written, err := s.apply(ctx, settings, change, versions)
+	level := map[string]any{"domain_id": to.Domain, "level": to.Level}
+	return written.answer(map[string]any{kindLevel: level}), err
+}
+
+// rename adds to a change that a file is in another place.
+func (s *Store) rename(t *tree, c Change, from, to string) error {
+	if from == to {
+		return nil
+	}
+	if _, err := t.free(to); err != nil {
+		return err
+	}
+	if _, err := fs.Stat(s.files, to); !errors.Is(err, fs.ErrNotExist) {
+		return refuse("%s exists; choose another place", to)
+	}
+	data, err := schema.ReadFile(s.files, from, 0)
+	if err != nil {
+		return refuse("%s cannot be moved: %v", from, err)
+	}
+	c[from], c[to] = nil, data
+	return nil
+}
+
+// moveNamed gives a domain, evaluator or tool another id, and changes what refers to it.
+func (s *Store) moveNamed(ctx context.Context, kind string, r *http.Request) (any, error) {
+	to, err := destinationOf(r, "id")
+	if err != nil {
+		return nil, err
+	}
+	s, end, err := s.beginChange(ctx, saving)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	settings, t, err := s.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	old, err := t.find(kind, r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	if err := t.isFree(kind, to.ID); err != nil {
+		return nil, err
+	}
+	change := Change{}
+	if kind == kindDomain {
+		err = s.moveDomain(t, change, old, to.ID)
+	} else {
+		err = s.moveOne(t, change, old, to.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	written, err := s.apply(ctx, settings, change, map[string]string{old.File: to.Version})
+	return written.answer(map[string]any{kind: map[string]any{"id": to.ID}}), err
+}
+
+// isFree refuses an id that cannot be the new one of a definition.
+func (t *tree) isFree(kind, id string) error {
+	_, err := t.find(kind, id)
+	switch {
+	case !plainName.MatchString(id):
+		return refuse("id %q: write letters, digits, _, - and . only, since a file is named after it", id)
+	case err == nil:
+		return refuse("%s %q exists; choose another id", kind, id)
+	case kind == kindDomain && slices.Contains(reserved, id):
+		return refuse("id %q: this folder has another meaning; choose another id", id)
+	}
+	return nil
+}
+
+// moveDomain moves all files of a domain.
+func (s *Store) moveDomain(t *tree, c Change, old Entry, id string) error {
+	from := path.Dir(old.File)
+	to := path.Join(path.Dir(from), id)
+	err := fs.WalkDir(s.files, from, func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir():
+			return nil
+		case !e.Type().IsRegular():
+			return refuse("%s is not a regular file; move the folder in git", name)
+		}
+		return s.rename(t, c, name, to+strings.TrimPrefix(name, from))
+	})
+	if err != nil {
+		return err
+	}
+	if old.Problem != "" || old.Fields["id"] == nil {
+		return nil
+	}
+	fields := maps.Clone(old.Fields)
+	fields["id"] = object.Quoted(id)
+	c[path.Join(to, path.Base(old.File))], err = fileText(kindDomain, fields)
+	return err
+}
+
+// moveOne moves an evaluator or a tool, and changes its id where it is referred to.
+func (s *Store) moveOne(t *tree, c Change, old Entry, id string) error {
+	if err := old.changeable(); err != nil {
+		return err
+	}
+	file, err := t.free(path.Join(path.Dir(old.File), id+".json"))
+	if err != nil {
+		return err
+	}
+	fields := maps.Clone(old.Fields)
+	fields["id"] = object.Quoted(id)
+	if c[file], err = fileText(old.Kind, fields); err != nil {
+		return err
+	}
+	c[old.File] = nil
+	for _, e := range t.entries {
+		renamed, refers := e.renaming(old.Kind, old.ID, id)
+		if !refers {
+			continue
+		}
+		if err := e.changeable(); err != nil {
+			return err
+		}
+		if c[e.File], err = fileText(e.Kind, renamed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changeable refuses a definition whose file cannot be written from its fields.
+func (e Entry) changeable() error {
+	switch {
+	case e.Several:
+		return refuse("%s has several tests; change it in an editor", e.File)
+	case e.Problem != "":
+		return refuse("%s: %s", e.File, e.Problem)
+	case path.Ext(e.File) != ".json":
+		return refuse("%s is YAML, whose comments would be lost; change its text", e.File)
+	}
+	return nil
+}
+
+// renaming are the fields with another id of an evaluator or a tool.
+func (e Entry) renaming(kind, from, to string) (renamed Fields, refers bool) {
+	if kind == kindEvaluator {
+		if object.Text(e.Fields["evaluator_id"]) != from {
+			return nil, false
+		}
+		renamed = maps.Clone(e.Fields)
+		renamed["evaluator_id"] = object.Quoted(to)
+		return renamed, true
+	}
+	var ids []string
+	if json.Unmarshal(e.Fields["tool_ids"], &ids) != nil || !slices.Contains(ids, from) {
+		return nil, false
+	}
+	for i := range ids {
+		if ids[i] == from {
+			ids[i] = to
+		}
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		panic(err) // texts are always encoded
+	}
+	renamed = maps.Clone(e.Fields)
+	renamed["tool_ids"] = list
+	return renamed, true
+}

@@ -1,0 +1,112 @@
+// Package object has JSON objects whose values stay as they are written.
+package object
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Fields are those of an object.
+type Fields = map[string]json.RawMessage
+
+// File is an object as a file: the named fields in their order, and then the others.
+func File(names []string, fields Fields) ([]byte, error) {
+	names = slices.Clone(names)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	var b bytes.Buffer
+	b.WriteString("{")
+	first := true
+	for _, name := range names {
+		value, ok := fields[name]
+		if !ok {
+			continue
+		}
+		if !first {
+			b.WriteString(",")
+		}
+		first = false
+		fmt.Fprintf(&b, "%s:%s", strconv.Quote(name), value)
+	}
+	b.WriteString("}")
+	var out bytes.Buffer
+	if err := json.Indent(&out, b.Bytes(), "", "  "); err != nil {
+		return nil, fmt.Errorf("the definition is not JSON: %w", err)
+	}
+	out.WriteString("\n")
+	return out.Bytes(), nil
+}
+
+// Quoted is a text as JSON.
+func Quoted(text string) json.RawMessage {
+	out, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string is always encoded
+	}
+	return out
+}
+
+// Text is the string of a JSON value; empty if it is not one.
+func Text(value json.RawMessage) string {
+	var out string
+	if json.Unmarshal(value, &out) != nil {
+		return ""
+	}
+	return out
+}
+
+// Equal reports whether two texts are the same JSON, however they are written.
+func Equal(a, b []byte) bool {
+	x, err := schema.Canonical(a)
+	if err != nil {
+		return false
+	}
+	y, err := schema.Canonical(b)
+	return err == nil && bytes.Equal(x, y)
+}
+
+// usual are the values that fields have by default, which an export writes.
+var usual = map[string]string{
+	"system_prompt_mode": `"overwrite"`, "timeout_ms": "30000", "weight": "1", "enabled": "true", "tool_ids": "[]",
+}
+
+// Filled are fields without those that say nothing.
+func Filled(fields Fields) Fields {
+	out := Fields{}
+	for name, value := range fields {
+		plain := strings.TrimSpace(string(value))
+		usually, known := usual[name]
+		if plain == "null" || known && (plain == usually || plain == usually+".0" || Equal([]byte(plain), []byte(usually))) {
+			continue
+		}
+		out[name] = value
+	}
+	return out
+}
+
+var between = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// NewID is an id for a new definition, from its name.
+func NewID(prefix, name string, isTaken func(string) bool) string {
+	slug := strings.Trim(strings.ToLower(between.ReplaceAllString(name, "_")), "_")
+	if slug == "" {
+		slug = "new"
+	}
+	id := strings.Trim(prefix+"_"+slug[:min(len(slug), 60)], "_")
+	for n := 2; isTaken(id); n++ {
+		id = fmt.Sprintf("%s_%s_%d", prefix, slug[:min(len(slug), 60)], n)
+		id = strings.Trim(id, "_")
+	}
+	return id
+}

@@ -1,0 +1,173 @@
+package settings
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/controller/explain"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// generated are fields of an answer that the place and the history of a file say.
+var generated = []string{"created_at", "updated_at", "key", "path", "line", "version"}
+
+// postTestCase writes a new case of the testcase format, next to the others.
+func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) {
+	fields, err := sentTestCase(r)
+	if err != nil {
+		return nil, err
+	}
+	s, end, err := s.beginChange(ctx, saving)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	settings, cases, err := s.cases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if id := object.Text(fields["id"]); id != "" {
+		if _, err := s.caseNamed(ctx, cases, id); err == nil {
+			return nil, refuse("test case %q exists; choose another id", id)
+		}
+	}
+	folder := s.home(settings)
+	if len(cases) > 0 {
+		folder = path.Dir(cases[0].Origin.File)
+	}
+	name := object.NewID("", object.Text(fields["name"]), func(id string) bool {
+		_, err := fs.Stat(s.files, path.Join(folder, id+".json"))
+		return !errors.Is(err, fs.ErrNotExist)
+	})
+	return s.writeTestCase(ctx, settings, path.Join(folder, name+".json"), fields)
+}
+
+// putTestCase changes a case: fields that are given replace those of its file.
+func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
+	sent, err := sentTestCase(r)
+	if err != nil {
+		return nil, err
+	}
+	s, end, err := s.beginChange(ctx, saving)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	settings, cases, err := s.cases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id := r.PathValue("id")
+	old, err := s.alone(ctx, cases, id)
+	if err != nil {
+		return nil, err
+	}
+	if other := object.Text(sent["id"]); other != "" && other != id {
+		return nil, refuse("id %q: the path names test case %q, whose id stays", other, id)
+	}
+	delete(sent, "id")
+	fields := s.written(old)
+	maps.Copy(fields, sent)
+	return s.writeTestCase(ctx, settings, old.Origin.File, fields)
+}
+
+// deleteTestCase removes the file of a case.
+func (s *Store) deleteTestCase(ctx context.Context, r *http.Request) (any, error) {
+	s, end, err := s.beginChange(ctx, saving)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	settings, cases, err := s.cases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	old, err := s.alone(ctx, cases, r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	written, err := s.apply(ctx, settings, Change{old.Origin.File: nil}, nil)
+	return written.answer(nil), err
+}
+
+// sentTestCase reads the fields of a case, without those that are generated.
+func sentTestCase(r *http.Request) (Fields, error) {
+	body, err := bodyOf(r)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := decodeFields(body)
+	for _, name := range generated {
+		delete(fields, name)
+	}
+	return fields, err
+}
+
+// writeTestCase writes a case, and answers with it as the file will have it.
+func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, file string, fields Fields) (any, error) {
+	data, err := fileText(kindTestcase, fields)
+	if err != nil {
+		return nil, err
+	}
+	change := Change{file: data}
+	written, err := s.apply(ctx, settings, change, nil)
+	if err != nil {
+		return nil, err
+	}
+	after := *s
+	after.files, after.cfg.Identity = changes.Over(s.files, Change{file: data}), nil
+	_, cases, err := after.cases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(cases, func(c *schema.Case) bool { return c.Origin.File == file })
+	if at < 0 {
+		return nil, refuse("%s is written, but is not a test case; write an initial_message", file)
+	}
+	made, err := after.testCaseOf(ctx, settings, cases[at])
+	return written.answer(map[string]any{"test_case": made}), err
+}
+
+// caseNamed is the case with an id.
+func (s *Store) caseNamed(ctx context.Context, cases []*schema.Case, name string) (*schema.Case, error) {
+	for _, c := range cases {
+		id, err := explain.Identify(ctx, &c.CaseInfo, explain.History{Repository: s.cfg.Repository}) // reads no history
+		if err != nil {
+			return nil, err
+		}
+		if id.ID == name {
+			return c, nil
+		}
+	}
+	return nil, &refusal{status: http.StatusNotFound, text: fmt.Sprintf("test case %q does not exist", name)}
+}
+
+// alone is the case with an id, whose file has no other and can be written.
+func (s *Store) alone(ctx context.Context, cases []*schema.Case, name string) (*schema.Case, error) {
+	found, err := s.caseNamed(ctx, cases, name)
+	if err != nil {
+		return nil, err
+	}
+	doc, _ := schema.Open(s.files, found.Origin.File)
+	several := doc == nil || doc.IsList()
+	if !several {
+		var fields Fields
+		several = json.Unmarshal(doc.JSON(), &fields) != nil || fields["name"] == nil
+	}
+	switch {
+	case several:
+		return nil, refuse("%s has several test cases; change it in an editor", found.Origin.File)
+	case path.Ext(found.Origin.File) != ".json":
+		return nil, refuse("%s is YAML, whose comments would be lost; change its text", found.Origin.File)
+	}
+	return found, nil
+}

@@ -1,0 +1,168 @@
+package targetsfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/config/targetsfile/vendorname"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/targetname"
+)
+
+// maxEntries bounds how many entries of the definitions folders are looked at for
+// files of the matrix format.
+const maxEntries = 5000
+
+// matrixFiles are the files of the matrix format that name their own providers: those
+// in the root, and those in the definitions folders that are called
+// promptfooconfig….
+func matrixFiles(fsys fs.FS, c *config.Config) []string {
+	var files []string
+	isMatrix := func(name string) bool {
+		ext := path.Ext(name)
+		return strings.HasPrefix(path.Base(name), "promptfooconfig") && (ext == ".yaml" || ext == ".yml" || ext == ".json")
+	}
+	seen := 0
+	for _, root := range slices.Concat(c.RootFiles, c.Definitions) {
+		_ = fs.WalkDir(fsys, path.Clean(root), func(name string, d fs.DirEntry, err error) error {
+			if seen++; err != nil || seen > maxEntries {
+				return fs.SkipAll // what cannot be read is a problem of loading
+			}
+			if d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "." || d.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			if d.Type().IsRegular() && (isMatrix(name) || name == root) {
+				files = append(files, name)
+			}
+			return nil
+		})
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// matrix takes over the providers that a file of the matrix format names: the ones that
+// it tests, and those by which its assertions are judged. It returns what they are.
+func (r *reader) matrix(doc *schema.Document) []byte {
+	r.said = nil
+	counted := map[string]int{}
+	for _, field := range []string{"providers", "targets"} {
+		if doc.Text(field) != "" {
+			r.named(doc, counted, field)
+		}
+		for i := range doc.Items(field) {
+			r.named(doc, counted, field, i)
+		}
+	}
+	for _, field := range []string{"defaultTest", "tests", "scenarios"} {
+		r.judgesIn(doc, field)
+	}
+	return r.said
+}
+
+// named takes over one provider: a name, or an object with id, label and config.
+func (r *reader) named(doc *schema.Document, counted map[string]int, at ...any) {
+	id, label := doc.Text(at...), ""
+	if id == "" {
+		id, label = doc.Text(append(at, "id")...), doc.Text(append(at, "label")...)
+	}
+	if keys := doc.Keys(at...); id == "" && len(keys) == 1 {
+		id = keys[0]
+	}
+	if id == "" {
+		return
+	}
+	name := id
+	if label != "" {
+		name = label
+	}
+	counted[name]++
+	r.add(doc, id, targetname.Nth(name, counted[name]), at...)
+}
+
+// judgesIn takes over the providers that are named anywhere below a place.
+func (r *reader) judgesIn(doc *schema.Document, at ...any) {
+	for i := range doc.Items(at...) {
+		r.judgesIn(doc, append(slices.Clip(at), i)...)
+	}
+	for _, key := range doc.Keys(at...) {
+		below := append(slices.Clip(at), key)
+		if key != "provider" {
+			r.judgesIn(doc, below...)
+			continue
+		}
+		for _, place := range [][]any{below, append(slices.Clip(below), "text"), append(slices.Clip(below), "embedding")} {
+			id := doc.Text(place...)
+			if id == "" {
+				id = doc.Text(append(place, "id")...)
+			}
+			if id != "" && doc.Text(append(below, "vars")...) == "" {
+				r.add(doc, id, id, place...)
+			}
+		}
+	}
+}
+
+// add takes over a provider under a name. Another file of the same name with another
+// target has it under the name with its own path.
+func (r *reader) add(doc *schema.Document, id, name string, at ...any) {
+	if _, known := r.own.Targets[name]; known {
+		return
+	}
+	if _, known := r.own.Aliases[name]; known {
+		return
+	}
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(doc.JSON(append(slices.Clip(at), "config")...), &fields) // none where it is not an object
+	form, err := vendorname.Form(id, doc.File, fields)
+	hint := fmt.Sprintf("add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {%q: model}", name)
+	wrong := doc.Problem("unknown-target", "", hint, at...)
+	raw, encodeErr := json.Marshal(map[string]any{"version": 1, "targets": map[string]any{name: form}})
+	if encodeErr != nil {
+		return
+	}
+	r.said = append(r.said, raw...)
+	if before, ok := r.from[name]; ok {
+		if file, same, _ := strings.Cut(before, "\x00"); file == doc.File || same == string(raw) {
+			return
+		}
+		scoped := targetname.In(name, doc.File)
+		delete(r.from, scoped)
+		r.put(scoped, form, err, wrong)
+		return
+	}
+	r.from[name] = doc.File + "\x00" + string(raw)
+	r.put(name, form, err, wrong)
+}
+
+// put adds a target, or why it cannot be used.
+func (r *reader) put(name string, form map[string]any, err error, wrong schema.Problem) {
+	fail := func(message string) {
+		wrong.Message = message
+		r.unusable[name] = wrong
+	}
+	if err != nil {
+		fail(err.Error())
+		return
+	}
+	raw, err := json.Marshal(map[string]any{"version": 1, "targets": map[string]any{name: form}})
+	if err != nil {
+		fail(err.Error())
+		return
+	}
+	parsed, problems := config.Parse(wrong.File, raw)
+	for _, p := range problems {
+		if p.Severity == schema.Error {
+			fail(p.Message)
+			return
+		}
+	}
+	read := parsed.Targets[name]
+	read.File = wrong.File
+	r.targets[name] = read
+}

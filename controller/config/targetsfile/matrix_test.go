@@ -1,0 +1,105 @@
+package targetsfile_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// TestProvidersOfMatrixFiles: a provider that a promptfooconfig.yaml names is the target
+// that gavel.yaml would have.
+func TestProvidersOfMatrixFiles(t *testing.T) {
+	for _, tt := range []struct{ written, name, same string }{
+		{"openai:chat:gpt-5", "openai:chat:gpt-5", "provider: openai, model: gpt-5, api_key_env: OPENAI_API_KEY"},
+		{"openai:gpt-5", "openai:gpt-5", "provider: openai, model: gpt-5, api_key_env: OPENAI_API_KEY"},
+		{"openai:responses:gpt-5", "openai:responses:gpt-5", "provider: openai, model: gpt-5, api: responses, api_key_env: OPENAI_API_KEY"},
+		{"openai:embedding:small", "openai:embedding:small", "provider: openai, model: small, api: embeddings, api_key_env: OPENAI_API_KEY"},
+		{"{id: 'openai:gpt-5', label: hot, config: {temperature: 1, max_tokens: 9, presence_penalty: 2, apiKeyEnvar: KEY}}", "hot", "provider: openai, model: gpt-5, temperature: 1, max_tokens: 9, parameters: {presence_penalty: 2}, api_key_env: KEY"},
+		{"anthropic:messages:claude", "anthropic:messages:claude", "provider: anthropic, model: claude, api_key_env: ANTHROPIC_API_KEY"},
+		{"google:gemini-2.5-pro", "google:gemini-2.5-pro", "provider: gemini, model: gemini-2.5-pro, api_key_env: GEMINI_API_KEY"},
+		{"'ollama:chat:llama3:8b'", "ollama:chat:llama3:8b", "provider: ollama, model: 'llama3:8b'"},
+		{"openrouter:meta/llama", "openrouter:meta/llama", "provider: openrouter, model: meta/llama"},
+		{"mistral:small", "mistral:small", "provider: openai, model: small, base_url: 'https://api.mistral.ai/v1', api_key_env: MISTRAL_API_KEY"},
+		{"{id: 'azure:chat:d', config: {apiHost: r.openai.azure.com}}", "azure:chat:d", "provider: azure, model: d, base_url: 'https://r.openai.azure.com/openai/v1'"},
+		{"echo", "echo", "provider: mock, replies: [{echo: true}]"},
+		{"'exec: ./agent.sh'", "exec: ./agent.sh", "provider: command, argv: [sh, -c, ' ./agent.sh \"$1\"', sh], prompt: argument"},
+		{"{id: 'https://a.example/chat', config: {method: POST, body: {q: '{{prompt}}'}, transformResponse: 'json.choices[0].text'}}", "https://a.example/chat", "provider: http, url: 'https://a.example/chat', method: POST, body: {q: '{{message}}'}, reply: '$.choices[0].text'"},
+	} {
+		got, problems := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": "prompts: [x]\nproviders: [" + tt.written + "]\ntests: []\n"})
+		want, wrong := config.Parse("gavel.yaml", []byte("version: 1\ndefault_target: x\ntargets: {x: {"+tt.same+"}}"))
+		if schema.HasErrors(wrong) || len(problems)+len(got.Unusable) > 0 {
+			t.Errorf("%s: as in gavel.yaml it has the problems %v; the file has the problems %v, and unusable are %v", tt.written, wrong, problems, got.Unusable)
+		}
+		if diff := cmp.Diff(want.Targets["x"], got.Targets[tt.name], cmpopts.IgnoreFields(config.Target{}, "File", "Name")); diff != "" {
+			t.Errorf("%s (-as in gavel.yaml +as read):\n%s", tt.written, diff)
+		}
+	}
+}
+
+// TestProgramsAsProviders are started with the file that is named, from the folder of
+// the definition.
+func TestProgramsAsProviders(t *testing.T) {
+	c, _ := added(t, ownTarget, map[string]string{"test_definitions/promptfooconfig.yaml": "prompts: [x]\nproviders: ['file://p.py:ask', 'python:q.py', 'file://r.mjs']\ntests: []\n"})
+	for name, want := range map[string][]string{
+		"file://p.py:ask": {"python3", "test_definitions/p.py", "ask"}, "python:q.py": {"python3", "test_definitions/q.py", "call_api"}, "file://r.mjs": {"node", "test_definitions/r.mjs"},
+	} {
+		argv := c.Targets[name].Argv
+		if len(argv) < 3 || !slices.Equal(slices.Delete(slices.Clone(argv), 1, 3), want) {
+			t.Errorf("%s: argv %q, want %q besides the program", name, argv, want)
+		}
+	}
+}
+
+// TestUnusableProviders say why, at their line, and cost the others nothing.
+func TestUnusableProviders(t *testing.T) {
+	for written, want := range map[string]string{
+		"{id: 'openai:x', config: {apiKey: sk-1}}":                               "`apiKey` would put a secret into the repository",
+		"{id: 'openai:x', config: {model: '{{env.M}}'}}":                         "`model` is filled in when it is asked",
+		"{id: 'openai:x', config: {tools: []}}":                                  "`tools` of its config is not read",
+		"vendor:x":                                                               `the provider "vendor:x" is not known here`,
+		"'https://a.example'":                                                    "its config does not say where the answer is in a reply (`transformResponse`)",
+		"{id: 'https://a.example', config: {headers: {Authorization: x}}}":       "the header Authorization may be a secret",
+		"{id: 'https://a.example', config: {transformResponse: 'f => f.x.y()'}}": "`transformResponse` of its config is a function",
+		"file://p.ts": "a provider in a .ts file is not run",
+	} {
+		c, _ := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": "prompts: [x]\nproviders:\n- echo\n- " + written + "\ntests: []\n"})
+		if _, ok := c.Targets["echo"]; !ok || len(c.Unusable) != 1 {
+			t.Errorf("%s: targets %v, unusable %v", written, c.Targets, c.Unusable)
+		}
+		for _, p := range c.Unusable {
+			if p.Message != want || p.Line != 4 {
+				t.Errorf("%s: %v, want %q in line 4", written, p, want)
+			}
+		}
+	}
+}
+
+// TestProvidersOfSeveralFiles: gavel.yaml wins, files with another target under one name
+// keep theirs, and the providers of judges count, too. Tests in these files are not
+// configuration.
+func TestProvidersOfSeveralFiles(t *testing.T) {
+	one := "prompts: [x]\nproviders: [{id: 'openai:m', config: {temperature: 0}}, {id: 'openai:m', config: {temperature: 1}}, bot]\ndefaultTest: {options: {provider: 'openai:judge'}}\ntests: [{assert: [{type: similar, value: x, provider: {embedding: {id: 'openai:embedding:e'}}}]}]\n"
+	two := "prompts: [x]\nproviders: [{id: 'openai:m', config: {temperature: 2}}]\ntests: []\n"
+	c, _ := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": one, "test_definitions/promptfooconfig.two.yaml": two})
+	heat := func(name string) string { return string(c.Targets[name].Parameters["temperature"]) }
+	if heat("openai:m") != "0" || heat("openai:m #2") != "1" || heat("openai:m (test_definitions/promptfooconfig.two.yaml)") != "2" {
+		t.Errorf("targets %v", c.Targets)
+	}
+	if c.Targets["openai:judge"].Model != "judge" || c.Targets["openai:embedding:e"].API != "embeddings" || c.Targets["bot"].Provider != config.Mock {
+		t.Errorf("targets %v", c.Targets)
+	}
+	again, _ := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": strings.Replace(one, "value: x", "value: y", 1), "test_definitions/promptfooconfig.two.yaml": two})
+	if diff := cmp.Diff(c.TargetsFiles, again.TargetsFiles); diff != "" || c.Digest != again.Digest {
+		t.Errorf("a changed test changes the configuration: %s", diff)
+	}
+	other, _ := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": strings.Replace(one, "temperature: 0", "temperature: 0.5", 1), "test_definitions/promptfooconfig.two.yaml": two})
+	if got := c.ChangedFiles(other, "gavel.yaml"); !slices.Equal(got, []string{"promptfooconfig.yaml"}) {
+		t.Errorf("a changed provider changes %q, want its file", got)
+	}
+}

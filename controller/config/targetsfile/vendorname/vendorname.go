@@ -1,0 +1,240 @@
+// Package vendorname reads the names that files of prompts and tests have for models,
+// such as openai:chat:gpt-5, as targets of gavel.yaml.
+//
+// Most callers want [Form].
+package vendorname
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A vendor is how models of one are asked.
+type vendor struct {
+	provider string
+	// base is the address where the provider has no other; empty for the provider's
+	// own.
+	base string
+	// key is the variable with the key; empty for the provider's own.
+	key string
+	// kinds are the words between the vendor and the model that are left out.
+	kinds []string
+}
+
+// vendors by the first word of a name.
+var vendors = map[string]vendor{
+	"openai":     {provider: "openai", key: "OPENAI_API_KEY", kinds: []string{"chat", "responses", "embedding", "embeddings"}},
+	"azure":      {provider: "azure", kinds: []string{"chat", "responses", "embedding", "embeddings"}},
+	"anthropic":  {provider: "anthropic", key: "ANTHROPIC_API_KEY", kinds: []string{"messages"}},
+	"google":     {provider: "gemini", key: "GEMINI_API_KEY", kinds: []string{"chat"}},
+	"ollama":     {provider: "ollama", kinds: []string{"chat", "completion", "embeddings"}},
+	"openrouter": {provider: "openrouter"},
+	"groq":       {provider: "groq"},
+	"together":   {provider: "together", kinds: []string{"chat", "completion"}},
+	"mistral":    {provider: "openai", base: "https://api.mistral.ai/v1", key: "MISTRAL_API_KEY", kinds: []string{"chat"}},
+	"deepseek":   {provider: "openai", base: "https://api.deepseek.com/v1", key: "DEEPSEEK_API_KEY", kinds: []string{"chat"}},
+	"xai":        {provider: "openai", base: "https://api.x.ai/v1", key: "XAI_API_KEY", kinds: []string{"chat"}},
+}
+
+// others are further names of vendors.
+var others = map[string]string{"azureopenai": "azure", "togetherai": "together", "gemini": "google", "palm": "google"}
+
+// parameters are the fields of a config that gavel.yaml has, by its names for them.
+var parameters = map[string]string{
+	"temperature": "temperature", "top_p": "top_p", "topP": "top_p", "seed": "seed",
+	"max_tokens": "max_tokens", "max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens", "maxOutputTokens": "max_tokens", "maxTokens": "max_tokens",
+}
+
+// free are the fields that are sent as they are.
+var free = []string{"presence_penalty", "frequency_penalty", "stop", "reasoning_effort", "reasoning", "logit_bias", "top_k", "thinking", "verbosity"}
+
+// forbidden are the fields that would put a secret into the repository.
+var forbidden = []string{"apiKey", "api_key", "token", "accessToken"}
+
+// Form is the target that a name with its config stands for, as gavel.yaml would have
+// it. File is where the name is written, for the programs that it names. The error says
+// what gavel.yaml has to say instead.
+func Form(name, file string, config map[string]json.RawMessage) (map[string]any, error) {
+	first, rest, _ := strings.Cut(name, ":")
+	switch {
+	case name == "echo":
+		return map[string]any{"provider": "mock", "replies": []any{map[string]any{"echo": true}}}, nil
+	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
+		return agent(name, config)
+	case first == "http", first == "https":
+		return agent(text(config["url"]), config)
+	case first == "python", strings.HasPrefix(name, "file://") && program.MatchString(name):
+		return code(strings.TrimPrefix(strings.TrimPrefix(name, "python:"), "file://"), file)
+	case first == "exec":
+		return map[string]any{"provider": "command", "argv": []string{"sh", "-c", rest + ` "$1"`, "sh"}, "prompt": "argument"}, nil
+	}
+	if as, ok := others[first]; ok {
+		first = as
+	}
+	v, known := vendors[first]
+	if !known {
+		return nil, fmt.Errorf("the provider %q is not known here", name)
+	}
+	return v.form(rest, config)
+}
+
+// form is a model of a vendor.
+func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string]any, error) {
+	out := map[string]any{"provider": v.provider}
+	model := rest
+	if kind, after, ok := strings.Cut(rest, ":"); ok && slices.Contains(v.kinds, kind) {
+		model = after
+		switch kind {
+		case "responses":
+			out["api"] = "responses"
+		case "embedding", "embeddings":
+			out["api"] = "embeddings"
+		}
+	}
+	if model == "" {
+		return nil, fmt.Errorf("the name has no model")
+	}
+	out["model"] = model
+	if v.key != "" {
+		out["api_key_env"] = v.key
+	}
+	if v.base != "" {
+		out["base_url"] = v.base
+	}
+	further := map[string]json.RawMessage{}
+	for _, field := range slices.Sorted(maps.Keys(config)) {
+		raw := config[field]
+		switch as, plain := parameters[field]; {
+		case slices.Contains(forbidden, field):
+			return nil, fmt.Errorf("`%s` would put a secret into the repository", field)
+		case strings.Contains(string(raw), "{{"):
+			return nil, fmt.Errorf("`%s` is filled in when it is asked", field)
+		case plain:
+			out[as] = raw
+		case slices.Contains(free, field):
+			further[field] = raw
+		case field == "apiKeyEnvar":
+			out["api_key_env"] = text(raw)
+		case field == "apiBaseUrl", field == "baseURL", field == "baseUrl":
+			out["base_url"] = text(raw)
+		case field == "apiHost":
+			out["base_url"] = "https://" + strings.TrimSuffix(text(raw), "/") + map[bool]string{true: "/openai/v1", false: "/v1"}[v.provider == "azure"]
+		case slices.Contains(ignored, field):
+		default:
+			return nil, fmt.Errorf("`%s` of its config is not read", field)
+		}
+	}
+	if len(further) > 0 {
+		out["parameters"] = further
+	}
+	return out, nil
+}
+
+// ignored are fields that bear on nothing here.
+var ignored = []string{"apiVersion", "deployment_id", "organization", "delay", "cost", "showThinking", "passthrough", "metadata", "label"}
+
+// agent is a service behind an address.
+func agent(url string, config map[string]json.RawMessage) (map[string]any, error) {
+	out := map[string]any{"provider": "http", "url": url}
+	for _, field := range slices.Sorted(maps.Keys(config)) {
+		raw := config[field]
+		switch field {
+		case "url", "method":
+			out[field] = raw
+		case "headers":
+			headers, err := plainHeaders(raw)
+			if err != nil {
+				return nil, err
+			}
+			if len(headers) > 0 {
+				out["headers"] = headers
+			}
+		case "body":
+			if body := holes(raw); body != nil {
+				out["body"] = body
+			} else {
+				return nil, fmt.Errorf("`body` of its config has templates other than {{prompt}}")
+			}
+		case "transformResponse", "responseParser":
+			path, ok := replyPath(text(raw))
+			if !ok {
+				return nil, fmt.Errorf("`%s` of its config is a function", field)
+			}
+			out["reply"] = path
+		default:
+			return nil, fmt.Errorf("`%s` of its config is not read", field)
+		}
+	}
+	if _, ok := out["reply"]; !ok {
+		return nil, fmt.Errorf("its config does not say where the answer is in a reply (`transformResponse`)")
+	}
+	return out, nil
+}
+
+// plainHeaders are the headers that are sent in addition to what is sent anyway.
+func plainHeaders(raw json.RawMessage) (map[string]string, error) {
+	var headers map[string]string
+	if json.Unmarshal(raw, &headers) != nil {
+		return nil, fmt.Errorf("`headers` of its config has values that are not texts")
+	}
+	for name, value := range headers {
+		if strings.Contains(value, "{{") || strings.EqualFold(name, "authorization") {
+			return nil, fmt.Errorf("the header %s may be a secret", name)
+		}
+	}
+	maps.DeleteFunc(headers, func(name, _ string) bool { return strings.EqualFold(name, "content-type") })
+	return headers, nil
+}
+
+var (
+	hole    = regexp.MustCompile(`\{\{\s*prompt\s*\}\}`)
+	answer  = regexp.MustCompile(`^(?:json|data|response\.(?:json|data))((?:\.[A-Za-z_][A-Za-z0-9_]*|\[\d+\]|\["[^"]*"\]|\['[^']*'\])+)$`)
+	program = regexp.MustCompile(`\.(py|m?js|cjs|ts)(:[A-Za-z_][A-Za-z0-9_]*)?$`)
+)
+
+// holes writes a template by the names of gavel.yaml; nil where it has other ones.
+func holes(raw json.RawMessage) json.RawMessage {
+	filled := hole.ReplaceAllString(string(raw), "{{message}}")
+	if strings.Contains(strings.ReplaceAll(filled, "{{message}}", ""), "{{") || !strings.HasPrefix(strings.TrimSpace(filled), "{") {
+		return nil
+	}
+	return json.RawMessage(filled)
+}
+
+// replyPath is the JSONPath of an expression that only goes into the reply.
+func replyPath(expression string) (string, bool) {
+	found := answer.FindStringSubmatch(strings.TrimSpace(expression))
+	if found == nil {
+		return "", false
+	}
+	return "$" + found[1], true
+}
+
+// code is a program of the repository that is a provider.
+func code(name, file string) (map[string]any, error) {
+	name, function, _ := strings.Cut(name, ":")
+	if function == "" {
+		function = "call_api"
+	}
+	full := path.Join(path.Dir(file), strings.TrimPrefix(name, "./"))
+	switch path.Ext(full) {
+	case ".py":
+		return map[string]any{"provider": "command", "argv": []string{"python3", "-c", pythonProvider, full, function}}, nil
+	case ".js", ".mjs", ".cjs":
+		return map[string]any{"provider": "command", "argv": []string{"node", "-e", nodeProvider, full}}, nil
+	}
+	return nil, fmt.Errorf("a provider in a %s file is not run", path.Ext(full))
+}
+
+func text(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}

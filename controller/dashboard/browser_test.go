@@ -1,0 +1,43 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/controller/dashboard/browsertest"
+	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
+)
+
+// TestBrowserAbuse16 holds that hostile names, replies and definitions run nothing in a
+// browser, ask no other server, and push nothing out of the window.
+func TestBrowserAbuse16(t *testing.T) {
+	h := newHouse(t)
+	texts := append(reporttest.HostileTexts(), strings.Repeat("W", 5000), "<img src=x onerror=document.title='run'>", "</pre><script>document.title='run'</script>")
+	r := report.Compare(reporttest.Hostile(texts).In)
+	for i := range r.Cases {
+		h.judge(r.Cases[i].Key, "d"+r.Cases[i].Digest, 1, texts[i%len(texts)])
+		h.judge(r.Cases[i].Key, r.Cases[i].Digest, 0.2, texts[(i+1)%len(texts)])
+	}
+	h.run("run-1", report.Compare(reporttest.Regressions().In))
+	h.run("run-2", r)
+	srv := httptest.NewServer(guard.Config{}.Handler(h.site(dashboard.Config{Files: definitions(r, strings.Join(texts, "\n")).open, Title: texts[0]})))
+	defer srv.Close()
+	b := browsertest.Open(t, srv.URL)
+	paths := []string{"/", "/runs/run-2", "/runs/run-2/targets", "/compare?a=run-1&b=run-2", "/scores", "/costs", "/runs/none"}
+	for _, i := range []int{0, len(r.Cases) / 2, len(r.Cases) - 1} {
+		paths = append(paths, "/runs/run-2/case?"+url.Values{"name": {r.Cases[i].Name()}}.Encode())
+	}
+	for i, path := range paths {
+		b.Visit(path)
+		b.Check(fmt.Sprintf("hostile-%d", i))
+		if title := browsertest.Eval[string](b, "document.title"); title == "run" || !strings.HasSuffix(title, "Gavel") {
+			t.Errorf("%s has the title %q", path, title)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+// Package live tells pages that are open that what they show has changed, by
+// server-sent events. Most callers want [Stream].
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// A Config says what is told.
+type Config struct {
+	// State is what a page shows, in short. It is told at the beginning, and again when
+	// it is another one.
+	State func(context.Context) (any, error)
+	// Changed returns a channel that is closed when the state may be another one. nil
+	// looks only by the clock.
+	Changed func() <-chan struct{}
+	// After returns a channel that tells when a time is over. Defaults to [time.After].
+	After func(time.Duration) <-chan time.Time
+}
+
+const (
+	// often is how long after the last look the state is looked at again in any case:
+	// other processes write, too.
+	often = 2 * time.Second
+	// pause is the least time between two events.
+	pause = 250 * time.Millisecond
+	// written bounds the writing of one event.
+	written = 10 * time.Second
+)
+
+// Stream answers a request with events until its reader leaves. Each has the state as
+// JSON. It returns the error of the first state; a later one ends the stream, and the
+// browser asks again.
+func Stream(w http.ResponseWriter, r *http.Request, cfg Config) error {
+	if cfg.After == nil {
+		cfg.After = time.After
+	}
+	ctx := r.Context()
+	last, err := told(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	control := http.NewResponseController(w)
+	// The server's limits are for requests that end.
+	_ = control.SetReadDeadline(time.Time{}) // a server without limits has none to lift
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy in front must pass events on
+	send := func(text string) error {
+		_ = control.SetWriteDeadline(time.Now().Add(written)) // nor this
+		if _, err := fmt.Fprint(w, text); err != nil {
+			return err
+		}
+		return control.Flush()
+	}
+	if send("retry: 2000\n\ndata: "+string(last)+"\n\n") != nil {
+		return nil // nobody reads
+	}
+	for {
+		var changed <-chan struct{}
+		if cfg.Changed != nil {
+			changed = cfg.Changed()
+		}
+		now, err := told(ctx, cfg) // after Changed, so that no change is missed
+		switch {
+		case err != nil:
+			return nil
+		case !bytes.Equal(now, last):
+			if last = now; send("data: "+string(now)+"\n\n") != nil {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-cfg.After(pause):
+			}
+		case <-cfg.After(often):
+			if send(":\n\n") != nil { // finds out that nobody reads
+				return nil
+			}
+		}
+	}
+}
+
+// told is the state as JSON, which has no line break.
+func told(ctx context.Context, cfg Config) ([]byte, error) {
+	state, err := cfg.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(state)
+}

@@ -1,0 +1,60 @@
+"use strict";
+(() => {
+  // Only a comfort: every page works without it.
+  document.addEventListener("keydown", event => {
+    const at = document.activeElement, typing = at && /^(input|textarea|select)$/i.test(at.tagName);
+    if (event.key === "/" && !typing) {
+      const field = document.querySelector("input[type=search]");
+      if (field) { event.preventDefault(); field.focus(); field.select(); }
+    }
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const link = event.key === "n" ? "next" : event.key === "p" ? "prev" : "";
+    const to = link && document.querySelector(`a[rel=${link}]`);
+    if (to) to.click();
+  });
+  for (const select of document.querySelectorAll("select[data-submit]")) select.addEventListener("change", () => select.form.requestSubmit());
+  // Lists of runs are loaded again when there is another one.
+  const events = document.body.dataset.live;
+  if (events) {
+    let shown = null;
+    const key = state => JSON.stringify([state.newest, state.judging.map(e => e.head)]);
+    new EventSource(events).addEventListener("message", event => {
+      const state = JSON.parse(event.data), at = document.activeElement;
+      for (const e of state.judging) {
+        for (const to of document.querySelectorAll(`[data-judging="${CSS.escape(e.head)}"]`)) {
+          to.textContent = e.total ? `judging: ${e.done} of ${e.total} cases` + (e.again ? `, ${e.again} measured again` : "") : "judging";
+        }
+      }
+      if (shown === null) shown = key(state);
+      else if (shown !== key(state) && !(at && /^(input|select|textarea)$/i.test(at.tagName))) location.reload();
+    });
+  }
+  // What is typed into a form is checked where it is saved.
+  for (const form of document.querySelectorAll("form[data-check]")) {
+    let timer = 0, asked = 0;
+    const show = (say, nth) => {
+      if (nth !== asked) return; // something newer was typed
+      for (const row of form.querySelectorAll("[data-field]")) {
+        const text = say.fields[row.dataset.field] || "", input = row.querySelector("input,textarea,select");
+        row.querySelector(".problem").textContent = text;
+        if (text) input.setAttribute("aria-invalid", "true"); else input.removeAttribute("aria-invalid");
+      }
+      const box = document.querySelector("[data-errors]");
+      if (!box) return;
+      box.hidden = say.errors.length === 0;
+      box.replaceChildren(...say.errors.map(text => { const p = document.createElement("p"); p.textContent = text; return p; }));
+    };
+    form.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(async () => {
+        // A button is called action, so that form.action is not the address.
+        const body = new URLSearchParams(new FormData(form)), nth = ++asked;
+        body.set("action", "check");
+        try {
+          const answer = await fetch(form.getAttribute("action"), {method: "POST", body, headers: {Accept: "application/json"}});
+          if (answer.ok) show(await answer.json(), nth);
+        } catch { /* saving checks it again */ }
+      }, 400);
+    });
+  }
+})();

@@ -1,0 +1,145 @@
+// Package shell has what surrounds every page: the navigation, the style and the
+// script. Nothing of it comes from another host.
+//
+// Most callers make a [Shell] with [New], and serve [Assets] at /static/.
+package shell
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"html/template"
+	"net/http"
+
+	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/reporters/html/parts"
+)
+
+//go:embed shell.tmpl
+var files embed.FS
+
+var templates = template.Must(template.ParseFS(files, "shell.tmpl"))
+
+//go:embed pages.css
+var ownStyle string
+
+//go:embed pages.js
+var script []byte
+
+//go:embed icon.svg
+var icon []byte
+
+// style is that of the parts and of the pages.
+var style = []byte(parts.Style + ownStyle)
+
+// An asset is a file whose path changes with its content.
+type asset struct {
+	path, kind string
+	data       []byte
+}
+
+var (
+	styleFile  = assetOf("css", "text/css; charset=utf-8", style)
+	scriptFile = assetOf("js", "text/javascript; charset=utf-8", script)
+	iconFile   = assetOf("svg", "image/svg+xml", icon)
+)
+
+func assetOf(extension, kind string, data []byte) asset {
+	sum := sha256.Sum256(data)
+	return asset{"/static/" + hex.EncodeToString(sum[:6]) + "." + extension, kind, data}
+}
+
+// Assets answers with the style, the script and the icon, which every page loads from
+// /static/.
+func Assets() http.Handler {
+	mux := http.NewServeMux()
+	for _, a := range []asset{styleFile, scriptFile, iconFile} {
+		mux.HandleFunc("GET "+a.path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", a.kind)
+			w.Header().Set("Cache-Control", "max-age=31536000, immutable")
+			_, _ = w.Write(a.data) // nobody is left to be told
+		})
+	}
+	return mux
+}
+
+// A Link is an entry of the navigation.
+type Link struct{ Path, Text string }
+
+// A Config says what the navigation has.
+type Config struct {
+	// Root is the path before those of the links, such as /r/shop. Defaults to none.
+	Root string
+	// Home is where the name of the program leads. Defaults to the first page.
+	Home string
+	// Title is what the pages are about, such as the name of a repository.
+	Title string
+	// Links returns the entries. A path that begins with // is not below the root.
+	Links func(*http.Request) []Link
+	// Hide takes secrets out of a text. Defaults to [redact.Text].
+	Hide func(string) string
+}
+
+// A Shell writes pages.
+type Shell struct{ cfg Config }
+
+// New returns a shell.
+func New(cfg Config) *Shell {
+	if cfg.Hide == nil {
+		cfg.Hide = redact.Text
+	}
+	return &Shell{cfg}
+}
+
+// A Framed is a page without what surrounds it.
+type Framed struct {
+	Status int
+	Title  string
+	Body   template.HTML
+	// Refresh is after how many seconds a browser without JavaScript loads the page
+	// again; 0 is never.
+	Refresh int
+	// Live is the path of events after which the page is loaded again; empty for none.
+	Live string
+}
+
+// view is what the template is given.
+type view struct {
+	Title, Path, Site   string
+	Home, Start         string
+	Style, Script, Icon string
+	Links               []Link
+	Refresh             int
+	Live                string
+	Body                template.HTML
+}
+
+// Write writes a page with the navigation around it.
+func (s *Shell) Write(w http.ResponseWriter, r *http.Request, f Framed) {
+	v := view{
+		Title: f.Title, Path: s.cfg.Root + r.URL.Path, Site: s.cfg.Title, Home: s.cfg.Home, Start: s.cfg.Root + "/",
+		Style: styleFile.path, Script: scriptFile.path, Icon: iconFile.path, Refresh: f.Refresh, Live: f.Live, Body: f.Body,
+	}
+	if v.Home == "" {
+		v.Home = v.Start
+	}
+	if s.cfg.Links != nil {
+		for _, l := range s.cfg.Links(r) {
+			if len(l.Path) > 1 && l.Path[:2] == "//" {
+				l.Path = l.Path[1:]
+			} else {
+				l.Path = s.cfg.Root + l.Path
+			}
+			v.Links = append(v.Links, l)
+		}
+	}
+	var out bytes.Buffer
+	if err := templates.ExecuteTemplate(&out, "shell", v); err != nil {
+		http.Error(w, s.cfg.Hide(err.Error()), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(f.Status)
+	_, _ = w.Write(out.Bytes()) // nobody is left to be told
+}

@@ -1,0 +1,136 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// canRefuseSockets means that programs without the network get no sockets.
+const canRefuseSockets = true
+
+// hasOwnLoopback reports whether programs have a loopback interface for themselves.
+func (b *Box) hasOwnLoopback() bool {
+	return b.mode != Off && b.means.Namespaces && !b.policy.Network
+}
+
+// A handover carries the listener from the child, which opens it in the network
+// namespace of the program, to this process, which answers.
+type handover struct{ ours, theirs *os.File }
+
+func newHandover() (handover, error) {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return handover{}, fmt.Errorf("listen for what the program asks: %w", err)
+	}
+	return handover{os.NewFile(uintptr(pair[0]), "listener"), os.NewFile(uintptr(pair[1]), "listener")}, nil
+}
+
+// given closes the end that the child has.
+func (h handover) given() error {
+	if h.theirs == nil {
+		return nil // the program asks nothing
+	}
+	return h.theirs.Close()
+}
+
+// take waits for the listener. It fails where the child has ended without one.
+func (h handover) take() (net.Listener, error) {
+	conn, err := net.FileConn(h.ours)
+	if err := errors.Join(err, h.ours.Close()); err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // nothing was written to it
+	socket, ok := conn.(*net.UnixConn)
+	if !ok {
+		return nil, fmt.Errorf("the listener comes over %T", conn)
+	}
+	rights := make([]byte, syscall.CmsgSpace(4))
+	_, n, _, _, err := socket.ReadMsgUnix(make([]byte, 1), rights)
+	if err != nil {
+		return nil, err
+	}
+	messages, err := syscall.ParseSocketControlMessage(rights[:n])
+	if err != nil {
+		return nil, err
+	}
+	if len(messages) != 1 {
+		return nil, errors.New("the child opened no listener")
+	}
+	files, err := syscall.ParseUnixRights(&messages[0])
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(files[0]), "listener")
+	defer file.Close() //nolint:errcheck // the listener has a descriptor of its own
+	return net.FileListener(file)
+}
+
+// answer answers what the program asks as soon as the child has handed over the
+// listener. stop ends it, also before that.
+func (h handover) answer(ctx context.Context, l *Loopback) (stop func()) {
+	done := make(chan func(), 1)
+	go func() {
+		listener, err := h.take()
+		if err != nil {
+			done <- func() {} // the child says what went wrong
+			return
+		}
+		done <- l.serve(ctx, listener)
+	}()
+	return func() { (<-done)() }
+}
+
+// openLoopback brings the loopback interface of this namespace up, listens there,
+// and hands the listener over. It returns the address.
+func openLoopback(to *os.File) (net.Addr, error) {
+	fault := func(err error) (net.Addr, error) {
+		return nil, fmt.Errorf("listen for what the program asks: %w", errors.Join(err, to.Close()))
+	}
+	if err := raiseLoopback(); err != nil {
+		return fault(err)
+	}
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return fault(err)
+	}
+	defer listener.Close() //nolint:errcheck // the other process has it then
+	socket, ok := listener.(*net.TCPListener)
+	if !ok {
+		return fault(fmt.Errorf("it is a %T", listener))
+	}
+	file, err := socket.File()
+	if err != nil {
+		return fault(err)
+	}
+	defer file.Close() //nolint:errcheck // the other process has it then
+	if err := syscall.Sendmsg(int(to.Fd()), []byte{0}, syscall.UnixRights(int(file.Fd())), nil, 0); err != nil {
+		return fault(err)
+	}
+	return listener.Addr(), to.Close()
+}
+
+// raiseLoopback does what ip link set lo up does.
+func raiseLoopback() error {
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("raise the loopback interface: %w", err)
+	}
+	defer unix.Close(socket) //nolint:errcheck // nothing was written to it
+	request, err := unix.NewIfreq("lo")
+	if err == nil {
+		request.SetUint16(unix.IFF_UP)
+		err = unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, request)
+	}
+	if err != nil {
+		return fmt.Errorf("raise the loopback interface: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+// Package similarity compares texts by embeddings, which a model makes.
+package similarity
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// Criterion is the id of the one criterion of a measurement.
+const Criterion = "similarity"
+
+// Measure compares an answer with the texts of a spec. The score of the criterion is
+// the best similarity from 0 to 1. The error is that of the model, or says that what it
+// answered cannot be compared.
+func Measure(ctx context.Context, spec evaluator.Similar, answer string, d *judgecall.Dialogue) (verdict.Criterion, error) {
+	own, err := embed(ctx, spec, answer, d)
+	if err != nil {
+		return verdict.Criterion{}, err
+	}
+	best, nearest := -math.MaxFloat64, ""
+	for _, text := range spec.Texts {
+		other, err := embed(ctx, spec, text, d)
+		if err != nil {
+			return verdict.Criterion{}, err
+		}
+		s, err := compare(spec.Metric, own, other)
+		if err != nil {
+			return verdict.Criterion{}, err
+		}
+		if s > best {
+			best, nearest = s, text
+		}
+	}
+	if spec.Half {
+		best = (best + 1) / 2
+	}
+	score := max(0, min(1, best))
+	if spec.Not {
+		score = 1 - score
+	}
+	return verdict.Criterion{ID: Criterion, Score: score, Note: fmt.Sprintf("the similarity to %s is %.3g", textnorm.Quote(nearest), best)}, nil
+}
+
+// embed asks for the embedding of a text.
+func embed(ctx context.Context, spec evaluator.Similar, text string, d *judgecall.Dialogue) ([]float64, error) {
+	role := schema.Embedder
+	if spec.Target != "" {
+		role = evaluator.JudgeBy(spec.Target)
+	}
+	reply, err := d.Ask(ctx, role, target.Request{Messages: []schema.Message{{Role: schema.RoleUser, Content: cmp.Or(text, " ")}}})
+	if err != nil {
+		return nil, err
+	}
+	d.Usage = d.Usage.Add(reply.Usage)
+	var numbers []float64
+	if json.Unmarshal([]byte(verdict.Answer(reply.Messages)), &numbers) != nil || len(numbers) == 0 {
+		return nil, errors.New("the embedder's reply is not a list of numbers; name a target whose api is embeddings")
+	}
+	return numbers, nil
+}
+
+// compare is the similarity of two embeddings.
+func compare(metric string, a, b []float64) (float64, error) {
+	if len(a) != len(b) {
+		return 0, fmt.Errorf("the embeddings have %d and %d numbers, and cannot be compared", len(a), len(b))
+	}
+	var dot, lengthA, lengthB, distance float64
+	for i := range a {
+		dot += a[i] * b[i]
+		lengthA += a[i] * a[i]
+		lengthB += b[i] * b[i]
+		distance += (a[i] - b[i]) * (a[i] - b[i])
+	}
+	s := 0.0
+	switch metric {
+	case evaluator.Dot:
+		s = dot
+	case evaluator.Euclidean:
+		s = 1 / (1 + math.Sqrt(distance))
+	default:
+		s = dot / math.Sqrt(lengthA*lengthB)
+	}
+	if math.IsNaN(s) || math.IsInf(s, 0) {
+		return 0, errors.New("the embeddings have no direction, and cannot be compared")
+	}
+	return s, nil
+}

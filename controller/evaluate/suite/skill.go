@@ -1,0 +1,57 @@
+package suite
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// SkillTrigger scores 1 where the target turned to a skill, or did not where it shall
+// not. It is an error where the calls are not known.
+func SkillTrigger(spec evaluator.SkillTrigger, in Input) (Finding, error) {
+	if !in.Transcript.Traced {
+		return Finding{}, errUntraced
+	}
+	for _, call := range toolmatch.Made(in.output()) {
+		if isForSkill(call, spec.Skill) {
+			return one(share(!spec.Never), fmt.Sprintf("the skill %s is used by %s", spec.Skill, call.Name), nil, nil), nil
+		}
+	}
+	return one(share(spec.Never), fmt.Sprintf("the skill %s is not used", spec.Skill), nil, nil), nil
+}
+
+// isForSkill reports whether a call is for a skill. Agents have a tool for skills,
+// which may be named within a plugin as plugin:skill, or read the skill's files.
+func isForSkill(call toolmatch.Call, skill string) bool {
+	for _, text := range textsIn(call.Args) {
+		_, bare, isQualified := strings.Cut(text, ":")
+		named := text == skill || isQualified && bare == skill
+		if strings.EqualFold(call.Name, "skill") && named || strings.Contains("/"+text+"/", "/skills/"+skill+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// textsIn are the texts in a value of JSON.
+func textsIn(value any) []string {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var all []string
+		for _, item := range v {
+			all = append(all, textsIn(item)...)
+		}
+		return all
+	case map[string]any:
+		var all []string
+		for _, item := range v {
+			all = append(all, textsIn(item)...)
+		}
+		return all
+	}
+	return nil
+}

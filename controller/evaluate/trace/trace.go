@@ -1,0 +1,235 @@
+// Package trace holds the tool calls of a transcript against the rules that AgentV 5
+// and promptfoo have for them.
+//
+// Most callers want [Measure].
+package trace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
+	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/jsonschema"
+	"github.com/gavel-evals/gavel/schema/wildcard"
+)
+
+// Criterion is the id of the one criterion of a measurement.
+const Criterion = "calls"
+
+// skillTools are the tools by which agents use a skill, whose name is an argument.
+var skillTools = []string{"skill", "use_skill", "load_skill", "read_skill", "activate_skill"}
+
+// Measure holds the calls of a transcript against a rule: the criterion scores 1 where
+// it holds, else 0, and its note says why. The error says that the calls are not known.
+func Measure(spec evaluator.Calls, t *verdict.Transcript) (verdict.Criterion, error) {
+	if !t.Traced {
+		return verdict.Criterion{}, errors.New("the target does not report its tool calls")
+	}
+	made := toolmatch.Made(t.Messages)
+	wrong, err := violation(spec, made, t.Tools)
+	if err != nil {
+		return verdict.Criterion{}, err
+	}
+	out := verdict.Criterion{ID: Criterion}
+	switch {
+	case spec.Not && wrong == "":
+		out.Note = spec.Type + " holds, and must not"
+	case !spec.Not && wrong != "":
+		out.Note = wrong + "; called: " + called(made)
+	default:
+		out.Score = 1
+	}
+	return out, nil
+}
+
+// violation says what is wrong with the calls; empty where the rule holds.
+func violation(spec evaluator.Calls, made []toolmatch.Call, offered []schema.Tool) (string, error) {
+	switch spec.Type {
+	case evaluator.CallsUsed:
+		return counts(spec.Tools, func(pattern string) int { return count(made, pattern) }, "called"), nil
+	case evaluator.CallsOfSkills:
+		used := skills(made)
+		return counts(spec.Tools, func(pattern string) int { return len(matching(used, pattern)) }, "used"), nil
+	case evaluator.CallsCounted:
+		return counts(spec.Tools, func(pattern string) int { return count(made, pattern) }, "called"), nil
+	case evaluator.CallsInSequence:
+		return sequence(spec, made), nil
+	case evaluator.CallsWithArgs:
+		return args(spec, made)
+	case evaluator.CallsAreValid:
+		return valid(made, offered), nil
+	}
+	return "", fmt.Errorf("the rule %q is not known", spec.Type)
+}
+
+// fits reports whether a name fits a pattern, in any case.
+func fits(pattern, name string) bool {
+	return wildcard.Match(strings.ToLower(pattern), strings.ToLower(name))
+}
+
+func count(made []toolmatch.Call, pattern string) int {
+	n := 0
+	for _, c := range made {
+		if fits(pattern, c.Name) {
+			n++
+		}
+	}
+	return n
+}
+
+func matching(names []string, pattern string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !fits(pattern, name) })
+}
+
+// counts holds how often something happened against bounds.
+func counts(bounds []evaluator.CallName, of func(pattern string) int, done string) string {
+	for _, b := range bounds {
+		switch n := of(b.Pattern); {
+		case n < b.Least:
+			return fmt.Sprintf("%s is %s %d of at least %d times", b.Pattern, done, n, b.Least)
+		case b.Most != nil && n > *b.Most:
+			return fmt.Sprintf("%s is %s %d times, and may be %d times", b.Pattern, done, n, *b.Most)
+		}
+	}
+	return ""
+}
+
+// skills are the names of the skills that calls use.
+func skills(made []toolmatch.Call) []string {
+	var used []string
+	for _, c := range made {
+		if !slices.Contains(skillTools, strings.ToLower(c.Name)) {
+			continue
+		}
+		arguments, _ := c.Args.(map[string]any)
+		for _, key := range []string{"skill", "name", "skill_name", "command"} {
+			if name, ok := arguments[key].(string); ok {
+				used = append(used, name)
+				break
+			}
+		}
+	}
+	return used
+}
+
+// sequence looks for the tools in their order.
+func sequence(spec evaluator.Calls, made []toolmatch.Call) string {
+	at := 0
+	for _, c := range made {
+		switch {
+		case at < len(spec.Tools) && fits(spec.Tools[at].Pattern, c.Name):
+			at++
+		case spec.Exact:
+			return fmt.Sprintf("the call of %s is not in the sequence", c.Name)
+		}
+	}
+	if at < len(spec.Tools) {
+		return fmt.Sprintf("the sequence ends before %s", spec.Tools[at].Pattern)
+	}
+	return ""
+}
+
+// args looks for a call with arguments.
+func args(spec evaluator.Calls, made []toolmatch.Call) (string, error) {
+	wanted, err := object(spec.Args)
+	if err != nil {
+		return "", err
+	}
+	defaults, err := object(spec.Defaults)
+	if err != nil {
+		return "", err
+	}
+	tool := spec.Tools[0].Pattern
+	for _, c := range made {
+		if got, ok := c.Args.(map[string]any); ok && fits(tool, c.Name) && same(spec, wanted, got, defaults) {
+			return "", nil
+		}
+	}
+	return fmt.Sprintf("no call of %s has the arguments %s", tool, textnorm.Clip(string(spec.Args))), nil
+}
+
+func object(raw json.RawMessage) (map[string]any, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	decoded, err := toolmatch.Decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	out, ok := decoded.(map[string]any)
+	if !ok {
+		return nil, errors.New("the arguments are not an object")
+	}
+	return out, nil
+}
+
+// same compares arguments: those that are wanted or, of an exact rule, all.
+func same(spec evaluator.Calls, wanted, got, defaults map[string]any) bool {
+	names := []string{}
+	for name := range wanted {
+		names = append(names, name)
+	}
+	if spec.Exact {
+		for name := range got {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		value, there := got[name]
+		if !there {
+			value, there = defaults[name]
+		}
+		want, listed := wanted[name]
+		if !listed {
+			want, listed = defaults[name]
+		}
+		if !slices.Contains(spec.Ignore, name) && (!there || !listed || !reflect.DeepEqual(value, want)) {
+			return false
+		}
+	}
+	return true
+}
+
+// valid holds calls against the tools that were offered.
+func valid(made []toolmatch.Call, offered []schema.Tool) string {
+	if len(made) == 0 {
+		return "no tool is called"
+	}
+	for _, c := range made {
+		i := slices.IndexFunc(offered, func(t schema.Tool) bool { return t.Name == c.Name })
+		if i < 0 && len(offered) > 0 {
+			return fmt.Sprintf("%s is not a tool that was offered", c.Name)
+		}
+		if i < 0 || len(offered[i].Parameters) == 0 {
+			continue
+		}
+		form, err := jsonschema.Compile(offered[i].Parameters)
+		if err != nil {
+			return fmt.Sprintf("the parameters of %s are not a JSON Schema", c.Name)
+		}
+		if err := form.Check([]byte(c.Text)); err != nil {
+			return fmt.Sprintf("the arguments of %s do not fit: %s", c.Name, textnorm.Clip(err.Error()))
+		}
+	}
+	return ""
+}
+
+// called names the tools that were called, in order.
+func called(made []toolmatch.Call) string {
+	if len(made) == 0 {
+		return "none"
+	}
+	names := make([]string, len(made))
+	for i, m := range made {
+		names[i] = m.Name
+	}
+	return textnorm.Clip(strings.Join(names, ", "))
+}

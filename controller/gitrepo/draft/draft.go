@@ -1,0 +1,162 @@
+// Package draft makes commits from what somebody typed, in memory. Most callers want
+// [Make].
+package draft
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/storage/memory"
+)
+
+// A Commit is one that is made from what somebody typed.
+type Commit struct {
+	// Parent is what it changes, as 40 hex digits.
+	Parent string
+	// Files are the new contents by path; nil removes a file.
+	Files map[string][]byte
+	// Message says what it does, and Author who made it.
+	Message, Author string
+	At              time.Time
+}
+
+// Make makes a commit on one that a store has. It returns the new objects, which are
+// not written into the store, and the hash of the commit. Folders that become empty
+// go. The error says which file cannot be changed.
+func Make(from storer.EncodedObjectStorer, c Commit) (*memory.Storage, plumbing.Hash, error) {
+	w := writing{from, memory.NewStorage()}
+	hash, err := w.commit(c)
+	if err != nil {
+		return nil, hash, fmt.Errorf("make a commit on %.7s: %w", c.Parent, err)
+	}
+	return w.new, hash, nil
+}
+
+// A writing has the new objects of a commit.
+type writing struct {
+	from storer.EncodedObjectStorer
+	new  *memory.Storage
+}
+
+// put keeps a new object.
+func (w writing) put(encode func(plumbing.EncodedObject) error) (plumbing.Hash, error) {
+	o := w.new.NewEncodedObject()
+	if err := encode(o); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	return w.new.SetEncodedObject(o)
+}
+
+func (w writing) commit(c Commit) (plumbing.Hash, error) {
+	parent, err := object.GetCommit(w.from, plumbing.NewHash(c.Parent))
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	tree, err := w.tree(parent.TreeHash, "", c.Files)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	// A name must not end the line of the commit that it is in.
+	name := strings.Join(strings.Fields(strings.NewReplacer("<", "", ">", "", "\x00", "").Replace(c.Author)), " ")
+	by := object.Signature{Name: cmp.Or(name, "Gavel"), Email: "gavel@localhost", When: c.At}
+	made := object.Commit{Author: by, Committer: object.Signature{Name: "Gavel", Email: by.Email, When: c.At}, Message: c.Message, TreeHash: tree, ParentHashes: []plumbing.Hash{parent.Hash}}
+	return w.put(made.Encode)
+}
+
+// tree is a folder with some files changed, by their paths below it. An empty one is
+// the zero hash.
+func (w writing) tree(was plumbing.Hash, at string, files map[string][]byte) (plumbing.Hash, error) {
+	now := &object.Tree{}
+	if !was.IsZero() {
+		old, err := object.GetTree(w.from, was)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		now.Entries = slices.Clone(old.Entries)
+	}
+	below := map[string]map[string][]byte{}
+	for file, data := range files {
+		first, rest, deeper := strings.Cut(file, "/")
+		if !deeper {
+			if err := w.file(now, first, data); err != nil {
+				return plumbing.ZeroHash, fmt.Errorf("%s: %w", path.Join(at, file), err)
+			}
+			continue
+		}
+		if below[first] == nil {
+			below[first] = map[string][]byte{}
+		}
+		below[first][rest] = data
+	}
+	for name, inner := range below {
+		var before plumbing.Hash
+		i := slices.IndexFunc(now.Entries, func(e object.TreeEntry) bool { return e.Name == name })
+		if i >= 0 {
+			if now.Entries[i].Mode != filemode.Dir {
+				return plumbing.ZeroHash, fmt.Errorf("%s is not a folder", path.Join(at, name))
+			}
+			before = now.Entries[i].Hash
+			now.Entries = slices.Delete(now.Entries, i, i+1)
+		}
+		hash, err := w.tree(before, path.Join(at, name), inner)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		if !hash.IsZero() {
+			now.Entries = append(now.Entries, object.TreeEntry{Name: name, Mode: filemode.Dir, Hash: hash})
+		}
+	}
+	if len(now.Entries) == 0 && at != "" {
+		return plumbing.ZeroHash, nil
+	}
+	slices.SortFunc(now.Entries, func(a, b object.TreeEntry) int { return strings.Compare(sortName(a), sortName(b)) })
+	return w.put(now.Encode)
+}
+
+// sortName is what git sorts an entry by: a folder as if it ended with a slash.
+func sortName(e object.TreeEntry) string {
+	if e.Mode == filemode.Dir {
+		return e.Name + "/"
+	}
+	return e.Name
+}
+
+// file puts a file into a folder, or removes it.
+func (w writing) file(in *object.Tree, name string, data []byte) error {
+	i := slices.IndexFunc(in.Entries, func(e object.TreeEntry) bool { return e.Name == name })
+	mode := filemode.Regular
+	if i >= 0 {
+		if mode = in.Entries[i].Mode; mode != filemode.Regular && mode != filemode.Executable {
+			return errors.New("is not a regular file")
+		}
+		in.Entries = slices.Delete(in.Entries, i, i+1)
+	}
+	switch {
+	case data == nil && i < 0:
+		return errors.New("does not exist")
+	case data == nil:
+		return nil
+	case name == "" || name == "." || name == ".." || strings.EqualFold(name, ".git") || strings.ContainsAny(name, "\x00\\"):
+		return errors.New("is not the name of a file")
+	}
+	hash, err := w.put(func(o plumbing.EncodedObject) error {
+		o.SetType(plumbing.BlobObject)
+		out, err := o.Writer()
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(data)
+		return errors.Join(err, out.Close())
+	})
+	in.Entries = append(in.Entries, object.TreeEntry{Name: name, Mode: mode, Hash: hash})
+	return err
+}

@@ -1,0 +1,232 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/gavel-evals/gavel/controller/ledger/store"
+)
+
+// An engine is a database that several processes may have open.
+type engine struct {
+	db     *sql.DB
+	wait   time.Duration
+	known  statements
+	places chan struct{} // of those who change something
+	made   atomic.Int64  // changes
+
+	mu     sync.RWMutex // held for reading by every change
+	closed bool         // guarded by mu
+}
+
+// Query reads.
+func (e *engine) Query(ctx context.Context, text string, args ...any) (rows *sql.Rows, err error) {
+	s := e.known.of(text)
+	picked := s.pick(args)
+	err = e.patiently(ctx, isLost, func() error {
+		rows, err = e.db.QueryContext(ctx, s.text, picked...)
+		return err
+	})
+	return rows, err
+}
+
+// writing is the lock that a change alone takes for itself, and one alongside others
+// shares.
+const writing = 0x6761766c01
+
+// Submit makes a change in a transaction of its own. One that may have been
+// committed when its connection was lost is found by its token, and not made again.
+func (e *engine) Submit(ctx context.Context, order store.Order, do func(*store.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case e.places <- struct{}{}:
+		defer func() { <-e.places }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.closed {
+		return store.ErrClosed
+	}
+	token := uuid.NewString()
+	after := context.WithoutCancel(ctx) // it is taken up
+	return e.patiently(after, isTransient, func() error { return e.transact(after, token, order, do) })
+}
+
+// A transaction is what a change is made in.
+type transaction struct {
+	ctx   context.Context
+	conn  *sql.Conn
+	pgx   pgx.Tx
+	known *statements
+}
+
+// transact makes a change unless the token says that it was made.
+func (e *engine) transact(ctx context.Context, token string, order store.Order, do func(*store.Tx) error) (err error) {
+	conn, err := e.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // it goes back to the others
+	t := &transaction{ctx: ctx, conn: conn, known: &e.known}
+	err = conn.Raw(func(raw any) (err error) {
+		t.pgx, err = raw.(*stdlib.Conn).Conn().Begin(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	made, err := t.begin(token, order)
+	if err == nil && made {
+		err = do(&store.Tx{Statements: t})
+	}
+	if err == nil && e.made.Add(1)%1000 == 0 {
+		err = t.forget()
+	}
+	if err != nil {
+		_ = t.pgx.Rollback(ctx) // the connection may be gone; the first error says why
+		return err
+	}
+	return t.pgx.Commit(ctx)
+}
+
+// begin writes the token and takes the lock. It reports false where the change was
+// made before: one that is still being committed is waited for by the token.
+func (t *transaction) begin(token string, order store.Order) (bool, error) {
+	lock := "pg_advisory_xact_lock"
+	if order == store.Alongside {
+		lock += "_shared"
+	}
+	var locked string
+	err := t.conn.QueryRowContext(t.ctx, "INSERT INTO submissions (token) VALUES ($1) ON CONFLICT DO NOTHING RETURNING "+lock+"($2)::text",
+		token, int64(writing)).Scan(&locked)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// forget removes tokens that nobody asks for any more.
+func (t *transaction) forget() error {
+	_, err := t.conn.ExecContext(t.ctx, "DELETE FROM submissions WHERE made < now() - interval '1 hour'")
+	return err
+}
+
+// Change runs a statement and returns how many rows it changed.
+func (t *transaction) Change(text string, args ...any) (int64, error) {
+	s := t.known.of(text)
+	result, err := t.conn.ExecContext(t.ctx, s.text, s.pick(args)...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// Row reads one row.
+func (t *transaction) Row(text string, args ...any) *sql.Row {
+	s := t.known.of(text)
+	return t.conn.QueryRowContext(t.ctx, s.text, s.pick(args)...)
+}
+
+// Tx gives others a part in the transaction that a change is made in, such as a
+// queue that marks its job as done. It must not be committed or rolled back. The
+// error is that of a ledger that is not in PostgreSQL.
+func Tx(t *store.Tx) (pgx.Tx, error) {
+	in, ok := t.Statements.(*transaction)
+	if !ok {
+		return nil, errors.New("the ledger is not in PostgreSQL")
+	}
+	return in.pgx, nil
+}
+
+// Close waits for the changes that were taken up and closes the connections.
+func (e *engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	return e.db.Close()
+}
+
+// patiently calls do again while its error is one that passes, for as long as the
+// engine waits.
+func (e *engine) patiently(ctx context.Context, passes func(error) bool, do func() error) error {
+	return again(ctx, e.wait, passes, do)
+}
+
+// Patiently calls do again while its error says that the server cannot be reached, for
+// at most as long as wait. The error is the last one of do.
+func Patiently(ctx context.Context, wait time.Duration, do func() error) error {
+	return again(ctx, wait, isLost, do)
+}
+
+func again(ctx context.Context, wait time.Duration, passes func(error) bool, do func() error) error {
+	const shortest, longest = 20 * time.Millisecond, time.Second
+	deadline := time.Now().Add(wait)
+	for pause := shortest; ; pause = min(2*pause, longest) {
+		err := do()
+		if err == nil || !passes(err) {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("after %v: %w", wait, err)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// isStarting reports whether a server says that it is not ready yet.
+func isStarting(err error) bool {
+	var fault *pgconn.PgError
+	return errors.As(err, &fault) && fault.Code == "57P03"
+}
+
+// isTransient reports whether a change may succeed when it is made again.
+func isTransient(err error) bool {
+	var fault *pgconn.PgError
+	if errors.As(err, &fault) && (fault.Code == "40001" || fault.Code == "40P01") {
+		return true // two changes waited for each other
+	}
+	return isLost(err)
+}
+
+// lost are the codes of a server that is stopping, starting, or full.
+var lost = []string{"57P01", "57P02", "57P03", "25P03", "53300", "08000", "08003", "08006"}
+
+// isLost reports whether an error says that the connection is gone, or that there is
+// none to be had for now.
+func isLost(err error) bool {
+	var fault *pgconn.PgError
+	if errors.As(err, &fault) {
+		return slices.Contains(lost, fault.Code)
+	}
+	var network net.Error
+	var connecting *pgconn.ConnectError
+	return errors.As(err, &network) || errors.As(err, &connecting) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, sql.ErrConnDone)
+}

@@ -1,0 +1,226 @@
+// Package postgrestest gives tests a PostgreSQL of their own.
+//
+// [URL] gives a test an empty database on a server that all tests of the binary
+// share. [Start] gives it a server that it may stop and kill. Tests skip where
+// PostgreSQL is not installed, and fail there if the environment variable
+// GAVEL_TEST_POSTGRES is set.
+package postgrestest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Required is the environment variable that makes a missing PostgreSQL a failure.
+const Required = "GAVEL_TEST_POSTGRES"
+
+// A Server is a PostgreSQL that listens on a Unix socket in a temporary folder. It
+// and the folder are removed when the process ends, whatever ends it.
+type Server struct {
+	bin, dir string
+	made     atomic.Int64 // databases
+	// guard removes all when its standard input, which only this process holds,
+	// is closed.
+	guard io.Closer
+}
+
+// shared is made when the first test asks for it.
+var shared = sync.OnceValues(func() (*Server, error) { return start("fsync = off", "full_page_writes = off") })
+
+// URL returns the address of an empty database that is removed with the test.
+func URL(tb testing.TB) string {
+	tb.Helper()
+	s, err := shared()
+	require(tb, err)
+	return s.URL(tb)
+}
+
+// Start starts a server for one test, with fsync on, and ends it with the test.
+func Start(tb testing.TB) *Server {
+	tb.Helper()
+	s, err := Open()
+	require(tb, err)
+	tb.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// Open is [Start] for programs that are not tests. The caller calls Close. The error
+// wraps [ErrMissing] where PostgreSQL is not installed.
+func Open() (*Server, error) { return start() }
+
+// Close ends the server and removes all that it has.
+func (s *Server) Close() error { return s.guard.Close() }
+
+// ErrMissing means that PostgreSQL is not installed.
+var ErrMissing = errors.New("PostgreSQL is not installed: the folder with its initdb is not in PATH and not below /usr/lib/postgresql")
+
+func require(tb testing.TB, err error) {
+	tb.Helper()
+	if errors.Is(err, ErrMissing) && os.Getenv(Required) == "" {
+		tb.Skip(err)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// URL returns the address of an empty database on the server. The database is
+// removed with the test if the server runs then.
+func (s *Server) URL(tb testing.TB) string {
+	tb.Helper()
+	name, address, err := s.Database()
+	require(tb, err)
+	tb.Cleanup(func() { _ = s.run("dropdb", "-h", s.dir, "-U", "postgres", "--force", name) })
+	return address
+}
+
+// Database makes an empty database and returns its name and its address.
+func (s *Server) Database() (name, address string, err error) {
+	name = fmt.Sprintf("test%d", s.made.Add(1))
+	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Host: "localhost", Path: name, RawQuery: url.Values{"host": {s.dir}}.Encode()}
+	return name, u.String(), s.run("createdb", "-h", s.dir, "-U", "postgres", name)
+}
+
+// Socket is the path of the server's Unix socket, for a proxy.
+func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
+
+// Kill is Stop for tests.
+func (s *Server) Kill(tb testing.TB) {
+	tb.Helper()
+	require(tb, s.Stop())
+}
+
+// Restart starts a server for a test that was killed.
+func (s *Server) Restart(tb testing.TB) {
+	tb.Helper()
+	require(tb, s.Resume())
+}
+
+// Stop ends the server as kill -9 does: nothing is written any more, and the next
+// start recovers from the log.
+func (s *Server) Stop() error { return s.control("stop", "-m", "immediate") }
+
+// Resume starts a server that was stopped.
+func (s *Server) Resume() error { return s.control("start") }
+
+func (s *Server) control(verb string, args ...string) error {
+	return s.run("pg_ctl", append([]string{"-D", s.data(), "-l", filepath.Join(s.dir, "log"), "-w", "-t", "60", "-s", verb}, args...)...)
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// start makes a server with further lines of configuration.
+func start(settings ...string) (*Server, error) {
+	bin, err := folder()
+	if err != nil {
+		return nil, err
+	}
+	// The path of a socket is short everywhere.
+	dir, err := os.MkdirTemp("/tmp", "gavel-pg-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{bin: bin, dir: dir}
+	err = give(dir)
+	if err == nil {
+		s.guard, err = s.watch()
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := s.run("initdb", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+		return nil, errors.Join(err, s.guard.Close())
+	}
+	settings = append(settings, "unix_socket_directories = '"+dir+"'", "listen_addresses = ''", "max_connections = 200")
+	file, err := os.OpenFile(filepath.Join(s.data(), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = file.WriteString(strings.Join(settings, "\n") + "\n")
+		err = errors.Join(err, file.Close())
+	}
+	if err == nil {
+		err = s.control("start")
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.guard.Close())
+	}
+	return s, nil
+}
+
+// folder finds the programs of the newest PostgreSQL.
+func folder() (string, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil {
+		return "", err
+	}
+	if len(found) > 0 {
+		slices.SortFunc(found, func(a, b string) int { return len(a) - len(b) + strings.Compare(a, b) })
+		return filepath.Dir(found[len(found)-1]), nil
+	}
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", ErrMissing
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return "", err
+	}
+	return filepath.Dir(path), nil
+}
+
+// run runs a program of PostgreSQL. The error has what it printed.
+func (s *Server) run(name string, args ...string) error {
+	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd.Dir, cmd.Env = s.dir, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
+	if err := lower(cmd); err != nil {
+		return err
+	}
+	// The server keeps what pg_ctl is given, so that a pipe would never end.
+	out, err := os.CreateTemp("", "gavel-pg-out-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = errors.Join(out.Close(), os.Remove(out.Name())) }()
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		said, _ := os.ReadFile(out.Name())
+		log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+		return fmt.Errorf("%s: %w: %s%s", name, err, said, log[max(0, len(log)-2000):])
+	}
+	return nil
+}
+
+// guardScript waits until its input is closed.
+const guardScript = `trap '' INT TERM HUP
+cat >/dev/null
+"$1/pg_ctl" -D "$2/data" -m immediate -w -t 20 -s stop
+cd / && rm -rf "$2"`
+
+// watch starts the guard. It outlives this process for a moment.
+func (s *Server) watch() (io.Closer, error) {
+	cmd := exec.Command("/bin/sh", "-c", guardScript, "guard", s.bin, s.dir)
+	cmd.Dir = "/"
+	if err := lower(cmd); err != nil {
+		return nil, err
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return closer(func() error { return errors.Join(in.Close(), cmd.Wait()) }), nil
+}
+
+type closer func() error
+
+func (c closer) Close() error { return c() }

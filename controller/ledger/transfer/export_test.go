@@ -1,0 +1,4 @@
+package transfer
+
+// Tables are all that are known here.
+var Tables = append(append([]string{}, tables...), passing...)

@@ -1,0 +1,35 @@
+package board_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/progress"
+	"github.com/gavel-evals/gavel/controller/progress/board"
+)
+
+// TestBoard shows commits from their beginning to their end, and reports each change.
+func TestBoard(t *testing.T) {
+	var b board.Board
+	look := func(want string, change func()) {
+		t.Helper()
+		changed := b.Changed()
+		change()
+		select {
+		case <-changed:
+		default:
+			t.Errorf("nobody is told that the board is %s", want)
+		}
+		if got := fmt.Sprint(b.All()); got != want {
+			t.Errorf("the board is %s, want %s", got, want)
+		}
+	}
+	var one, two func(progress.Step)
+	var end, endTwo func()
+	look("[{b 0 0 0}]", func() { one, end = b.Track("b") })
+	look("[{a 0 0 0} {b 0 0 0}]", func() { two, endTwo = b.Track("a") })
+	look("[{a 0 0 0} {b 1 3 0}]", func() { one(progress.Step{Done: 1, Total: 3}) })
+	look("[{a 2 2 4} {b 1 3 0}]", func() { two(progress.Step{Done: 2, Total: 2, Again: 4}) })
+	look("[{a 2 2 4}]", func() { end() })
+	look("[]", func() { endTwo() })
+}

@@ -1,0 +1,153 @@
+// Package queue has cases judged by workers in other processes, over a queue in
+// PostgreSQL.
+//
+// A controller opens a [Queue] with [Open] and gives [Queue.Judge] what
+// [run.Run] would judge in its own process. A worker opens one, too, and runs a
+// [Worker]. A [Task] of the queue names a case by its digests and has neither its
+// text nor a secret: the worker loads the case from git and its secrets from its own
+// environment.
+//
+// A task that was begun and not completed is taken up by another worker. Results are
+// in the ledger before a task is completed, so that nothing is paid for again.
+package queue
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/run/budget"
+)
+
+// A Task is one case of a run that a worker has to judge.
+type Task struct {
+	// Run is the id of the run in the queue, see [Run].
+	Run string `json:"run"`
+	// Side is the side of the comparison that the case is of, such as head.
+	Side string `json:"side"`
+	// Case is the ID of the case. E, J and D are its digests: a worker judges it only
+	// where its own are the same.
+	Case string `json:"case"`
+	E    string `json:"e"`
+	J    string `json:"j"`
+	D    string `json:"d"`
+	// The fields below are as in [run.Job] and [run.Config].
+	Target   string       `json:"target"`
+	Scope    ledger.Scope `json:"scope"`
+	Trust    ledger.Trust `json:"trust"`
+	Need     budget.Need  `json:"need"`
+	Purpose  plan.Purpose `json:"purpose,omitempty"`
+	Again    int          `json:"again,omitempty"`
+	Revision string       `json:"revision,omitempty"`
+	// Trace is the traceparent of the step that queued the task, or empty.
+	Trace string `json:"trace,omitempty"`
+}
+
+// Kind names tasks in the queue.
+func (Task) Kind() string { return "case" }
+
+// A Class says who waits for a task.
+type Class string
+
+// The classes. A worker has places for each, so that one does not wait for another.
+const (
+	// Interactive tasks are of pull requests.
+	Interactive Class = "interactive"
+	// Background tasks are of branches and schedules.
+	Background Class = "background"
+)
+
+// name is the queue of a class. Tasks that start programs have their own, which only
+// workers with a sandbox take from.
+func (c Class) name(programs bool) string {
+	if programs {
+		return string(c) + "_programs"
+	}
+	return string(c)
+}
+
+const (
+	// tries is how often a task is begun that ends its worker, or that its worker
+	// cannot judge.
+	tries = 5
+	// beat is how often a worker and a run give a sign of life. A worker counts as
+	// dead after workerLife, and a run after runLife: a controller whose connection
+	// is lost for a minute goes on.
+	beat       = 2 * time.Second
+	workerLife = 6 * time.Second
+	runLife    = 90 * time.Second
+)
+
+// A Queue is safe for concurrent use.
+type Queue struct {
+	pool *pgxpool.Pool
+	// client only inserts.
+	client *river.Client[pgx.Tx]
+}
+
+//go:embed schema.sql
+var schema string
+
+// Open connects to a PostgreSQL by its URL. The caller must call Close.
+func Open(ctx context.Context, url string) (*Queue, error) {
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
+		return nil, errors.New("open the queue: the URL of the database is invalid, such as postgres://gavel@db.example.com/gavel") // the error may quote a password
+	}
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open the queue: %w", err)
+	}
+	return &Queue{pool, client}, nil
+}
+
+// Depth counts the workers that give signs of life, and the cases that wait for one or
+// are judged.
+func (q *Queue) Depth(ctx context.Context) (workers, waiting, judging int, err error) {
+	err = q.pool.QueryRow(ctx, `SELECT (SELECT count(*) FROM queue_workers WHERE until > now()),
+		count(*) FILTER (WHERE state <> 'running'), count(*) FILTER (WHERE state = 'running')
+		FROM river_job WHERE kind = 'case' AND state IN ('available', 'scheduled', 'retryable', 'pending', 'running')`).Scan(&workers, &waiting, &judging)
+	return workers, waiting, judging, err
+}
+
+// Close ends all connections.
+func (q *Queue) Close() { q.pool.Close() }
+
+// Migrate brings the tables of the queue up to date. Several processes may do so at
+// once.
+func (q *Queue) Migrate(ctx context.Context) error {
+	const migrating = 0x676176656c // an advisory lock
+	fail := func(err error) error { return fmt.Errorf("bring the queue up to date: %w", err) }
+	conn, err := q.pool.Acquire(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", migrating); err != nil {
+		return fail(err)
+	}
+	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", migrating) }()
+	migrator, err := rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return fail(err)
+	}
+	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return fail(err)
+	}
+	if _, err := conn.Exec(ctx, schema); err != nil {
+		return fail(err)
+	}
+	return nil
+}

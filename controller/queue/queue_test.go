@@ -1,0 +1,280 @@
+package queue_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
+	"github.com/gavel-evals/gavel/controller/queue"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/run/runtest"
+)
+
+// open connects to the queue of a database.
+func open(t *testing.T, url string) *queue.Queue {
+	t.Helper()
+	q, err := queue.Open(t.Context(), url)
+	if err == nil {
+		err = q.Migrate(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(q.Close)
+	return q
+}
+
+// orders are what workers of this process know of runs, by a name in About.
+type orders struct {
+	mu   sync.Mutex
+	of   map[string]runtest.Order // guarded by mu
+	next int                      // guarded by mu
+}
+
+func (o *orders) add(order runtest.Order) json.RawMessage {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.of == nil {
+		o.of = map[string]runtest.Order{}
+	}
+	o.next++
+	name := fmt.Sprint("order ", o.next)
+	o.of[name] = order
+	about, err := json.Marshal(name)
+	if err != nil {
+		panic(err)
+	}
+	return about
+}
+
+func (o *orders) get(about json.RawMessage) (runtest.Order, error) {
+	var name string
+	if err := json.Unmarshal(about, &name); err != nil {
+		return runtest.Order{}, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	order, there := o.of[name]
+	if !there {
+		return order, errors.New("there is no such order")
+	}
+	return order, nil
+}
+
+// judge returns what a worker does with a task, within limits.
+func (o *orders) judge(t *testing.T, limiters *limit.Limiters) func(context.Context, queue.Task, json.RawMessage) (run.Outcome, error) {
+	breakers := &limit.Breakers{}
+	var mu sync.Mutex
+	sessions := map[string]*run.Session{}
+	session := func(ctx context.Context, id string, order runtest.Order) (*run.Session, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if s := sessions[id]; s != nil {
+			return s, nil
+		}
+		cfg := order.Config
+		cfg.Observe, cfg.Limiters, cfg.Breakers = nil, limiters, breakers
+		cfg.Budget = budget.New(budget.Config{Budget: order.Budget, Run: id})
+		s, err := run.Begin(context.WithoutCancel(ctx), cfg)
+		if err == nil {
+			sessions[id] = s
+			t.Cleanup(func() { _ = s.Close(context.Background()) })
+		}
+		return s, err
+	}
+	return func(ctx context.Context, task queue.Task, about json.RawMessage) (run.Outcome, error) {
+		order, err := o.get(about)
+		if err != nil {
+			return run.Outcome{}, err
+		}
+		s, err := session(ctx, task.Run, order)
+		if err != nil {
+			return run.Outcome{}, err
+		}
+		for _, job := range order.Jobs {
+			if job.Digests.D == task.D {
+				return s.Judge(ctx, job)
+			}
+		}
+		return run.Outcome{}, errors.New("there is no such case")
+	}
+}
+
+// start runs a worker until end.
+func start(t *testing.T, cfg queue.WorkerConfig) (end func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- queue.NewWorker(cfg).Run(ctx) }()
+	end = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the worker ends with %v", err)
+		}
+	})
+	t.Cleanup(end)
+	return end
+}
+
+// TestConformance is of a run whose cases two workers judge.
+func TestConformance(t *testing.T) {
+	runtest.Conformance(t, func(t *testing.T) runtest.Fixture {
+		q := open(t, postgrestest.URL(t))
+		store := ledgertest.Open(t, ledger.Config{})
+		known := &orders{}
+		var ends []func()
+		for range 2 {
+			limiters := limit.Shared()
+			ends = append(ends, start(t, queue.WorkerConfig{
+				Queue: q, Judge: known.judge(t, limiters), Limiters: limiters, Drain: 50 * time.Millisecond, Failed: func(err error) { t.Log(err) },
+			}))
+		}
+		return runtest.Fixture{
+			Ledger: store, Processes: 2, Kill: func() { go ends[0]() },
+			Execute: func(ctx context.Context, o runtest.Order) ([]run.Outcome, error) {
+				class := queue.Interactive
+				if o.Background {
+					class = queue.Background
+				}
+				return q.Judge(ctx, queue.Batch{Class: class, Side: "head", About: known.add(o), Config: o.Config, Jobs: o.Jobs})
+			},
+		}
+	})
+}
+
+// exec changes the database as somebody else would.
+func exec(t *testing.T, url, text string, args ...any) int64 {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background()) //nolint:errcheck // it only reads
+	tag, err := conn.Exec(t.Context(), text, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tag.RowsAffected()
+}
+
+// batch is one case that a worker says is polite.
+func batch(name string) queue.Batch {
+	o := runtest.Greetings(name, 1)
+	return queue.Batch{Class: queue.Interactive, Side: "head", Config: o.Config, Jobs: o.Jobs}
+}
+
+func polite(_ context.Context, task queue.Task, _ json.RawMessage) (run.Outcome, error) {
+	return run.Outcome{Key: task.Case}, nil
+}
+
+// TestAnOrphan is taken up after its worker gave no sign of life, and a task that
+// always ends its worker is an error of its case.
+func TestAnOrphan(t *testing.T) {
+	url := postgrestest.URL(t)
+	q := open(t, url)
+	for name, tt := range map[string]struct {
+		attempt int
+		want    string
+	}{"first": {1, ""}, "last": {5, "5 workers ended while they judged it"}} {
+		t.Run(name, func(t *testing.T) {
+			got := make(chan run.Outcome, 1)
+			go func() {
+				outs, err := q.Judge(t.Context(), batch(name))
+				if err != nil {
+					t.Error(err)
+				}
+				got <- outs[0]
+			}()
+			for exec(t, url, "UPDATE river_job SET state = 'running', attempted_by = '{gone}', attempt = $1 WHERE state = 'available'", tt.attempt) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			start(t, queue.WorkerConfig{Queue: q, Judge: polite})
+			out := <-got
+			if out.Stopped || tt.want == "" && out.Result.Reason != "" || tt.want != "" && out.Result.Reason != "no worker could judge it: "+tt.want {
+				t.Errorf("the outcome is %+v", out)
+			}
+		})
+	}
+}
+
+// TestAWorkerWithoutASandbox takes no case that starts programs. Where there is no
+// other worker the case says so.
+func TestAWorkerWithoutASandbox(t *testing.T) {
+	q := open(t, postgrestest.URL(t))
+	end := start(t, queue.WorkerConfig{Queue: q, Judge: polite})
+	b := batch("program")
+	b.Programs = func(run.Job) bool { return true }
+	outs, err := q.Judge(t.Context(), b)
+	if err != nil || outs[0].Unrun != "it starts a program, and no worker that is running has a sandbox" {
+		t.Errorf("without a sandbox the outcome is %+v, error %v", outs, err)
+	}
+	taken := make(chan string, 1)
+	with := queue.WorkerConfig{Queue: q, Sandbox: true, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage) (run.Outcome, error) {
+		taken <- "with"
+		return polite(ctx, task, about)
+	}}
+	defer start(t, with)()
+	for outs[0].Unrun != "" { // until the other has given its first sign of life
+		if outs, err = q.Judge(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(taken) != 1 {
+		t.Error("the worker with a sandbox has not taken it")
+	}
+	end()
+}
+
+// TestARunThatNobodyWaitsFor is not judged: its controller is gone.
+func TestARunThatNobodyWaitsFor(t *testing.T) {
+	url := postgrestest.URL(t)
+	q := open(t, url)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { _, _ = q.Judge(ctx, batch("left")) }()
+	for exec(t, url, "SELECT FROM river_job") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	exec(t, url, "UPDATE queue_runs SET until = now() - interval '1 second'")
+	start(t, queue.WorkerConfig{Queue: q, Judge: func(context.Context, queue.Task, json.RawMessage) (run.Outcome, error) {
+		t.Error("it is judged")
+		return run.Outcome{}, nil
+	}})
+	for exec(t, url, "SELECT FROM river_job WHERE state = 'cancelled'") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestWhatIsInTheQueue is no text of a case and no secret.
+func TestWhatIsInTheQueue(t *testing.T) {
+	url := postgrestest.URL(t)
+	q := open(t, url)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		_, _ = q.Judge(ctx, batch("a-key"))
+	}()
+	for exec(t, url, "SELECT FROM river_job") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if exec(t, url, "SELECT FROM river_job j WHERE to_jsonb(j)::text LIKE '%a-key000%'") != 1 || exec(t, url, "SELECT FROM river_job j WHERE to_jsonb(j)::text LIKE '%greet%'") != 0 {
+		t.Error("the queue has the text of a case")
+	}
+	cancel()
+	<-done
+	if exec(t, url, "SELECT FROM river_job WHERE state = 'available'") != 0 || exec(t, url, "SELECT FROM queue_runs") != 0 {
+		t.Error("what nobody waits for is still queued")
+	}
+}

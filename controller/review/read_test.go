@@ -1,0 +1,63 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/report"
+)
+
+var errDisk = errors.New("the disk is away")
+
+// An unreadable tree has files that cannot be read.
+type unreadable struct{}
+
+func (unreadable) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: errDisk}
+}
+
+// TestAConfigurationThatCannotBeRead is an error, and not a repository without one.
+func TestAConfigurationThatCannotBeRead(t *testing.T) {
+	r := &Review{Config: Config{ConfigFile: "gavel.yaml"}, level: ledger.LevelBase}
+	p := controller.Unplanned(controller.Request{Head: controller.Checkout{FS: unreadable{}}})
+	if err := r.configuration(p, &controller.RunOptions{}); !errors.Is(err, errDisk) {
+		t.Errorf("configuration = %v, want %v", err, errDisk)
+	}
+}
+
+// TestAStoredReportOfACommitThatCannotBeRead is not compared with a commit that is
+// missing from the clone: the error says so.
+func TestAStoredReportOfACommitThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := history.Create(t.Context(), dir, []history.Change{{Message: "first", Write: map[string][]byte{"README.md": []byte("hello\n")}}}); err != nil {
+		t.Fatal(err)
+	}
+	repo, err := gitrepo.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	missing := strings.Repeat("1", 40)
+	r := &Review{Config: Config{ConfigFile: "gavel.yaml"}, level: ledger.LevelBase, head: missing, last: &report.Report{}}
+	if stands, err := r.stands(t.Context(), repo); err == nil || stands || !strings.Contains(err.Error(), missing) {
+		t.Errorf("stands = %v, %v, want an error that names %s", stands, err, missing)
+	}
+}
+
+// TestAReceiptThatCannotBeRead does not say that the comment is still there.
+func TestAReceiptThatCannotBeRead(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := New(Config{Ledger: ledgertest.Open(t, ledger.Config{})})
+	if _, err := r.Stands(ctx, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("Stands = %v, want %v", err, context.Canceled)
+	}
+}

@@ -1,0 +1,33 @@
+package budget
+
+import (
+	"errors"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// Cost is what a call took that was sent. An unknown part of a failed call
+// counts as the most that it may have taken; a call that a provider refuses
+// takes nothing else.
+func Cost(reserved ledger.Amount, u verdict.Usage, err error) ledger.Amount {
+	var fault *target.Error
+	switch {
+	case err == nil:
+		return ledger.Amount{Calls: 1, Tokens: u.Tokens(), USD: u.CostUSD}
+	case errors.As(err, &fault) && fault.Status != 0:
+		return ledger.Amount{Calls: 1}
+	}
+	return reserved
+}
+
+// Priced is a usage with what it costs.
+func Priced(u verdict.Usage, price *config.Price) verdict.Usage {
+	u.CostUSD, u.Unpriced = 0, u.Calls
+	if price != nil {
+		u.CostUSD, u.Unpriced = price.Cost(u.InputTokens, u.OutputTokens), 0
+	}
+	return u
+}

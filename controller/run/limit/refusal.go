@@ -1,0 +1,14 @@
+package limit
+
+import "net/http"
+
+// RefusesAll reports whether a status is about the address, the key or the
+// account, and so the same for every request.
+func RefusesAll(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,
+		http.StatusMethodNotAllowed, http.StatusProxyAuthRequired, http.StatusGone, http.StatusTooManyRequests:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,154 @@
+package limit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// A Share is what one of several processes may use of a target, so that all of them
+// together stay within its limits.
+type Share struct {
+	// Slots is how many calls may be in flight. Part is the part of the rates, from 0
+	// to 1.
+	Slots int
+	Part  float64
+	// Pause is for how long no call is sent, since the provider asked for that.
+	Pause time.Duration
+	// Down is set while another process finds that the target is down, for Rest.
+	Down *Down
+	Rest time.Duration
+}
+
+// A Usage is what a process makes of its share of a target.
+type Usage struct {
+	// Size is how many calls all processes together may have in flight, by the
+	// configuration. InFlight are those of this one, and Want is how many it would have
+	// in flight if it could.
+	Size, InFlight, Want int
+	// Replies and Refusals count what was heard since the last Usage, echoes left out.
+	Replies, Refusals int
+	// Pause is for how long the provider wants no call.
+	Pause time.Duration
+	// Down is set while the calls of this process find that the target is down, for
+	// Rest.
+	Down *Down
+	Rest time.Duration
+}
+
+// A pool is what a Limiter keeps for other processes.
+type pool struct {
+	wanted chan<- struct{}
+	// replies and refusals are guarded by mu of the Limiter.
+	replies, refusals int
+}
+
+// share has the Limiter wait for its first Share.
+func (l *Limiter) share(wanted chan<- struct{}) *Limiter {
+	l.pooled = &pool{wanted: wanted}
+	l.pace.all, l.pace.open = 0, 0
+	l.slots.resize(0)
+	return l
+}
+
+// want asks for a Share where there is no room.
+func (l *Limiter) want() {
+	if l.pooled == nil || l.slots.hasRoom() {
+		return
+	}
+	select {
+	case l.pooled.wanted <- struct{}{}:
+	default: // somebody has asked
+	}
+}
+
+// Use takes a Share. Calls in flight beyond it are not broken off.
+func (l *Limiter) Use(s Share) {
+	now := l.clock.Now()
+	l.mu.Lock()
+	l.pace.all, l.pace.open, l.pace.opening = s.Slots, s.Slots, 0
+	if s.Pause > 0 {
+		l.pace.pause(now.Add(min(s.Pause, maxPause)))
+	}
+	l.mu.Unlock()
+	for _, r := range []struct {
+		limiter   *rate.Limiter
+		perMinute int
+	}{{l.requests, l.perMinute.requests}, {l.tokens, l.perMinute.tokens}} {
+		if r.limiter != nil {
+			part := float64(r.perMinute) * s.Part
+			r.limiter.SetLimitAt(now, rate.Limit(part/60))
+			r.limiter.SetBurstAt(now, max(int(part/10), 1))
+		}
+	}
+	l.breaker.follow(s.Down, now.Add(s.Rest))
+	l.slots.resize(s.Slots)
+}
+
+// Slots is how many calls may be in flight in this process now.
+func (l *Limiter) Slots() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pace.all
+}
+
+// Usage is what was made of the share since the last call of Usage.
+func (l *Limiter) Usage() Usage {
+	now := l.clock.Now()
+	u := Usage{Size: l.size, InFlight: l.slots.entered()}
+	u.Want = u.InFlight + l.turn.entered() + l.turn.queued()
+	u.Down, u.Rest = l.breaker.found(now)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	u.Pause = max(l.pace.until.Sub(now), 0)
+	u.Replies, u.Refusals = l.pooled.replies, l.pooled.refusals
+	l.pooled.replies, l.pooled.refusals = 0, 0
+	return u
+}
+
+// count notes a reply or a refusal that is no echo. The caller holds mu.
+func (s *pool) count(k Kind, heard bool) {
+	switch {
+	case s == nil:
+	case k == Answered:
+		s.replies++
+	case k == Throttled && heard:
+		s.refusals++
+	}
+}
+
+// follow takes over what another process found out: that the endpoint is down until a
+// time, or with nil that it is not any more.
+func (b *Breaker) follow(d *Down, until time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case d != nil && b.down == nil:
+		b.down, b.until, b.rest, b.followed = &Down{Failures: d.Failures, Last: d.Last}, until, firstRest, true
+	case d == nil && b.followed && !b.probing:
+		b.down, b.rest, b.followed = nil, 0, false
+	default:
+		return
+	}
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// found is what the calls of this process found out, nil where the endpoint is not down.
+func (b *Breaker) found(now time.Time) (*Down, time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.down == nil || b.followed {
+		return nil, 0
+	}
+	return b.down, max(b.until.Sub(now), 0)
+}
+
+// id tells endpoints apart in all processes. It has no text of the configuration.
+func (e endpoint) id() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{e.provider, e.address, e.model, e.key, e.revision}))
+	return hex.EncodeToString(sum[:12])
+}

@@ -1,0 +1,422 @@
+// Package runtest has what every way to carry out a plan must hold: in one process as
+// in many.
+package runtest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// An Order is what an executor is asked for.
+type Order struct {
+	Config run.Config
+	Jobs   []run.Job
+	// Budget is that of the run; the executor makes the budget of the Config from it.
+	Budget config.Budget
+	// Background is set where nobody waits for the run.
+	Background bool
+}
+
+// A Fixture is a way to carry out a plan.
+type Fixture struct {
+	Ledger *ledger.Ledger
+	// Execute judges as [run.Run] does. Several calls may overlap.
+	Execute func(ctx context.Context, o Order) ([]run.Outcome, error)
+	// Processes is how many processes judge: each finds out for itself that an endpoint
+	// is down.
+	Processes int
+	// Kill, where it is set, ends one of the processes without any warning.
+	Kill func()
+}
+
+// Conformance tests what open makes.
+func Conformance(t *testing.T, open func(t *testing.T) Fixture) {
+	for name, test := range map[string]func(*testing.T, Fixture){
+		"order": testOrder, "duplicates": testDuplicates, "cancel": testCancel, "crash": testCrash,
+		"class": testClass, "budget": testBudget, "breaker": testBreaker, "outage": testOutage, "limit": testLimit,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+	}
+}
+
+// A Target answers as a function says and counts what it is asked.
+type Target struct {
+	mu     sync.Mutex
+	answer func(ctx context.Context, req target.Request) (target.Reply, error) // guarded by mu
+	asked  map[string]int                                                      // by case; guarded by mu
+}
+
+// Respond counts and answers.
+func (s *Target) Respond(ctx context.Context, req target.Request) (target.Reply, error) {
+	s.mu.Lock()
+	if s.asked == nil {
+		s.asked = map[string]int{}
+	}
+	s.asked[req.Case]++
+	answer := s.answer
+	s.mu.Unlock()
+	return answer(ctx, req)
+}
+
+// set changes how the target answers from now on.
+func (s *Target) set(answer func(ctx context.Context, req target.Request) (target.Reply, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = answer
+}
+
+// calls is how often the target was asked in all, and by the case that was asked for
+// most often.
+func (s *Target) calls() (all, most int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.asked {
+		all, most = all+n, max(most, n)
+	}
+	return all, most
+}
+
+// hello greets, except where the case is to fail.
+func hello(_ context.Context, req target.Request) (target.Reply, error) {
+	text := "hello"
+	if strings.Contains(req.Messages[0].Content, "rude") {
+		text = "go away"
+	}
+	return target.Reply{
+		Messages: []schema.Message{{Role: schema.RoleAssistant, Content: text}}, Traced: true, Usage: verdict.Usage{Calls: 1, InputTokens: 10},
+	}, nil
+}
+
+// greeting is a case that passes if it is greeted.
+func greeting(key string) *schema.Case {
+	return &schema.Case{
+		CaseInfo: schema.CaseInfo{Key: key, Dialect: schema.DialectDomain},
+		Drive:    schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: "greet " + key}}},
+		Policy:   schema.Policy{Iterations: 1, Timeout: time.Minute, MaxToolRounds: 3},
+		Evaluators: []schema.Evaluator{{
+			Name: "keyword", Weight: 1, Spec: evaluator.Keyword{Keywords: []string{"hello"}}, Rule: schema.Rule{Threshold: 1},
+		}},
+	}
+}
+
+// order asks for cases of a name with numbers.
+func order(f Fixture, s *Target, name string, n int) Order {
+	operator := ledger.Trust{Level: ledger.LevelOperator}
+	cfg := config.Target{Name: "bot", Kind: config.Model, Provider: "openai", Model: "small", Concurrency: 4}
+	o := Order{Config: run.Config{
+		Ledger: f.Ledger, Trust: operator, Targets: map[string]run.Target{"bot": {Target: s, Config: cfg}},
+		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }, Jitter: func() float64 { return 1 },
+	}}
+	for i := range n {
+		c := greeting(fmt.Sprintf("%s%03d", name, i))
+		o.Jobs = append(o.Jobs, run.Job{
+			Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot"}),
+			Need: budget.Need{
+				Likely: ledger.Amount{Calls: 1, Tokens: 10}, Peak: ledger.Amount{Calls: 1, Tokens: 10}, Least: ledger.Amount{Calls: 1, Tokens: 10},
+			},
+		})
+	}
+	return o
+}
+
+// passed counts the outcomes that pass.
+func passed(outs []run.Outcome) (n int) {
+	for _, out := range outs {
+		if out.Result.Verdict == verdict.Pass && !out.Stopped {
+			n++
+		}
+	}
+	return n
+}
+
+// within returns a context that ends a test that hangs.
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func execute(ctx context.Context, t *testing.T, f Fixture, o Order) []run.Outcome {
+	t.Helper()
+	outs, err := f.Execute(ctx, o)
+	if err != nil || len(outs) != len(o.Jobs) {
+		t.Fatalf("%d outcomes of %d jobs, error %v", len(outs), len(o.Jobs), err)
+	}
+	return outs
+}
+
+// testOrder: outcomes are in the order of the jobs, each is observed, and a second
+// run asks for nothing.
+func testOrder(t *testing.T, f Fixture) {
+	s := &Target{answer: hello}
+	o := order(f, s, "polite", 12)
+	o.Jobs = append(o.Jobs, order(f, s, "rude", 3).Jobs...)
+	var mu sync.Mutex
+	observed := map[string]verdict.Verdict{}
+	o.Config.Observe = func(e run.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.Outcome != nil {
+			observed[e.Key] = e.Outcome.Result.Verdict
+		}
+	}
+	for range 2 {
+		outs := execute(within(t), t, f, o)
+		for i, out := range outs {
+			want := verdict.Pass
+			if i >= 12 {
+				want = verdict.Fail
+			}
+			if out.Key != o.Jobs[i].Case.Key || out.Result.Verdict != want || observed[out.Key] != want {
+				t.Errorf("outcome %d is %s %s, observed as %s, want %s %s", i, out.Key, out.Result.Verdict, observed[out.Key], o.Jobs[i].Case.Key, want)
+			}
+			if len(out.Transcripts) != 1 || len(out.Transcripts[0].Messages) != 2 {
+				t.Errorf("outcome %d has the transcripts %+v", i, out.Transcripts)
+			}
+		}
+	}
+	if all, _ := s.calls(); all != 15 {
+		t.Errorf("%d calls, want 15", all)
+	}
+}
+
+// testDuplicates: two runs of the same cases at once pay for each once, also where one
+// has a case twice.
+func testDuplicates(t *testing.T, f Fixture) {
+	s := &Target{answer: hello}
+	o := order(f, s, "same", 10)
+	o.Jobs = append(o.Jobs, o.Jobs[:3]...)
+	ctx := within(t)
+	var group sync.WaitGroup
+	for range 2 {
+		group.Go(func() {
+			outs, err := f.Execute(ctx, o)
+			if err != nil || passed(outs) != len(o.Jobs) {
+				t.Errorf("%d of %d pass, error %v", passed(outs), len(o.Jobs), err)
+			}
+		})
+	}
+	group.Wait()
+	if all, most := s.calls(); all != 10 || most != 1 {
+		t.Errorf("%d calls for 10 cases, %d for one of them", all, most)
+	}
+}
+
+// testCancel: the end of the context gives up the calls in flight and begins no other.
+func testCancel(t *testing.T, f Fixture) {
+	asked, given := make(chan bool, 100), make(chan bool, 100)
+	s := &Target{answer: func(ctx context.Context, _ target.Request) (target.Reply, error) {
+		asked <- true
+		<-ctx.Done()
+		given <- true
+		return target.Reply{}, ctx.Err()
+	}}
+	o := order(f, s, "stuck", 40)
+	ctx, cancel := context.WithCancel(within(t))
+	go func() {
+		<-asked
+		cancel()
+	}()
+	outs := execute(ctx, t, f, o)
+	for _, out := range outs {
+		if !out.Stopped || out.Result.Verdict != verdict.Error {
+			t.Errorf("the outcome is %+v, want one that is stopped", out)
+		}
+	}
+	<-given // a call that was in flight has ended
+	all, _ := s.calls()
+	if all >= len(o.Jobs) {
+		t.Errorf("%d of %d cases were begun", all, len(o.Jobs))
+	}
+	s.set(hello) // a worker may still be in a call
+	if outs := execute(within(t), t, f, o); passed(outs) != len(o.Jobs) {
+		t.Errorf("%d of %d pass afterwards", passed(outs), len(o.Jobs))
+	}
+}
+
+// testCrash: a process that ends, or a run that is stopped, loses no verdict, and only
+// what was in flight is asked for again.
+func testCrash(t *testing.T, f Fixture) {
+	const n = 30
+	ctx, cancel := context.WithCancel(within(t))
+	defer cancel()
+	var once sync.Once
+	s := &Target{}
+	s.answer = func(call context.Context, req target.Request) (target.Reply, error) {
+		if all, _ := s.calls(); all > n/3 {
+			once.Do(func() {
+				if f.Kill != nil {
+					f.Kill()
+				} else {
+					cancel()
+				}
+			})
+		}
+		if err := call.Err(); err != nil {
+			return target.Reply{}, err
+		}
+		return hello(call, req)
+	}
+	o := order(f, s, "crash", n)
+	outs := execute(ctx, t, f, o)
+	if f.Kill == nil {
+		if passed(outs) == n {
+			t.Error("the run was not stopped")
+		}
+		outs = execute(within(t), t, f, o)
+	}
+	if passed(outs) != n {
+		t.Errorf("%d of %d pass after a crash: %+v", passed(outs), n, outs)
+	}
+	if all, _ := s.calls(); all > n+4 {
+		t.Errorf("%d calls for %d cases of which 4 may be in flight", all, n)
+	}
+}
+
+// testClass: a run that people wait for ends while one in the background fills all
+// places.
+func testClass(t *testing.T, f Fixture) {
+	release := make(chan bool)
+	slow := &Target{answer: func(ctx context.Context, req target.Request) (target.Reply, error) {
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return hello(ctx, req)
+	}}
+	ctx := within(t)
+	nightly := order(f, slow, "nightly", 200)
+	nightly.Background = true
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() {
+		if outs, err := f.Execute(ctx, nightly); err != nil || passed(outs) != 200 {
+			t.Errorf("%d of 200 cases of the night pass, error %v", passed(outs), err)
+		}
+	})
+	defer close(release)
+	for slow.busy() == 0 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	quick := order(f, &Target{answer: hello}, "pull", 10)
+	// Another endpoint: this one is full.
+	t2 := quick.Config.Targets["bot"]
+	t2.Config.Model = "other"
+	quick.Config.Targets["bot"] = t2
+	if outs := execute(ctx, t, f, quick); passed(outs) != 10 {
+		t.Errorf("%d of 10 cases of a pull request pass", passed(outs))
+	}
+	if all, _ := slow.calls(); all == 200 {
+		t.Error("the night was over before")
+	}
+}
+
+// busy is how often the target was asked.
+func (s *Target) busy() int { all, _ := s.calls(); return all }
+
+// testBudget: no more calls are made than the run may make, and the other cases say
+// why they have no verdict.
+func testBudget(t *testing.T, f Fixture) {
+	s := &Target{answer: hello}
+	o := order(f, s, "dear", 12)
+	most := int64(5)
+	o.Budget.Calls = &most
+	outs := execute(within(t), t, f, o)
+	unrun := 0
+	for _, out := range outs {
+		if strings.Contains(out.Unrun, "budget") || strings.Contains(out.Unrun, "calls") {
+			unrun++
+		}
+	}
+	all, _ := s.calls()
+	if all != 5 || passed(outs) != 5 || unrun != 7 {
+		t.Errorf("%d calls, %d verdicts and %d cases that were not run: want 5, 5 and 7: %+v", all, passed(outs), unrun, outs)
+	}
+}
+
+// testBreaker: an endpoint that is down is not asked forever.
+func testBreaker(t *testing.T, f Fixture) {
+	s := &Target{answer: func(context.Context, target.Request) (target.Reply, error) {
+		return target.Reply{}, &target.Error{Target: "bot", Status: 401, Message: "401"}
+	}}
+	o := order(f, s, "down", 100)
+	outs := execute(within(t), t, f, o)
+	unrun := 0
+	for _, out := range outs {
+		if strings.Contains(out.Unrun, "is down") {
+			unrun++
+		}
+	}
+	all, _ := s.calls()
+	if most := 10 * max(f.Processes, 1); all > most || all+unrun < 100 || passed(outs) != 0 {
+		t.Errorf("%d calls and %d cases that were not run, want at most %d calls", all, unrun, most)
+	}
+}
+
+// testLimit: all processes together have as many calls to a target in flight as it
+// allows, and no more.
+func testLimit(t *testing.T, f Fixture) {
+	const most = 4
+	var mu sync.Mutex
+	inFlight, highest := 0, 0 // guarded by mu
+	full := make(chan bool)
+	s := &Target{answer: func(ctx context.Context, req target.Request) (target.Reply, error) {
+		mu.Lock()
+		if inFlight++; inFlight > highest {
+			if highest = inFlight; highest == most {
+				close(full)
+			}
+		}
+		mu.Unlock()
+		defer func() { mu.Lock(); inFlight--; mu.Unlock() }()
+		select {
+		case <-full: // all that is allowed is made use of
+		case <-ctx.Done():
+		}
+		time.Sleep(2 * time.Millisecond) // so that calls that are too many are seen
+		return hello(ctx, req)
+	}}
+	outs := execute(within(t), t, f, order(f, s, "limited", 60))
+	if passed(outs) != 60 || highest != most {
+		t.Errorf("%d of 60 cases pass with up to %d calls in flight, want %d", passed(outs), highest, most)
+	}
+}
+
+// testOutage: what a provider does wrong is an error that the next run makes up for.
+func testOutage(t *testing.T, f Fixture) {
+	s := &Target{answer: func(ctx context.Context, req target.Request) (target.Reply, error) {
+		if strings.HasSuffix(req.Case, "1") {
+			return target.Reply{}, &target.Error{Target: "bot", Status: 400, Message: "400 bad"}
+		}
+		return hello(ctx, req)
+	}}
+	o := order(f, s, "outage", 4)
+	outs := execute(within(t), t, f, o)
+	if passed(outs) != 3 || outs[1].Result.Verdict != verdict.Error || !strings.Contains(outs[1].Result.Reason, "400 bad") {
+		t.Errorf("the outcomes are %+v", outs)
+	}
+	s.set(hello) // a worker may still be in a call
+	if outs = execute(within(t), t, f, o); passed(outs) != 4 {
+		t.Errorf("%d of 4 pass afterwards", passed(outs))
+	}
+	if all, _ := s.calls(); all != 5 {
+		t.Errorf("%d calls, want 5", all)
+	}
+}
+
+// Greetings is an order for a number of cases that no target is open for.
+func Greetings(name string, n int) Order { return order(Fixture{}, nil, name, n) }

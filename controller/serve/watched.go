@@ -1,0 +1,99 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+)
+
+// A Watched is a repository that is kept current, for people who look at it.
+type Watched struct {
+	ID int64
+	// Name is what it is called now, and Known what the ledger calls it.
+	Name  forge.Repo
+	Known string
+	// Private is true unless its forge says that everybody may read it.
+	Private bool
+	// Branch is the one that pull requests are for.
+	Branch     string
+	ConfigFile string
+	WebURL     string
+	// Pulls are the open pull requests at the last poll, the newest first.
+	Pulls []forge.Pull
+	// Judging are the heads that are being judged.
+	Judging []string
+	// Client is nil where there is no forge.
+	Client *forge.Client
+
+	repo *repository
+}
+
+// Watched returns the repositories that were reached, by name.
+func (s *Server) Watched() []Watched {
+	var out []Watched
+	for _, repo := range s.registry.all() {
+		w := Watched{
+			ID: repo.id, Name: repo.name, Known: repo.ledgerName, Private: repo.Client == nil || repo.said.Private,
+			Branch: repo.branches[0], ConfigFile: repo.ConfigFile, WebURL: repo.WebURL, Client: repo.Client, repo: repo,
+		}
+		if open := repo.open.Load(); open != nil {
+			w.Pulls = slices.Clone(*open)
+			slices.SortFunc(w.Pulls, func(a, b forge.Pull) int { return b.Number - a.Number })
+		}
+		for _, head := range s.worker.running(repo.id) {
+			w.Judging = append(w.Judging, head)
+		}
+		out = append(out, w)
+	}
+	slices.SortFunc(out, func(a, b Watched) int {
+		return cmp.Or(strings.Compare(strings.ToLower(a.Known), strings.ToLower(b.Known)), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// Look has the head of a pull request looked at again, as a delivery about it would.
+func (s *Server) Look(w Watched, number int) {
+	s.loop.Add(Key{Repository: w.ID, Kind: PullRequest, Pull: number})
+}
+
+// Tip fetches the branch that pull requests are for. The caller closes the
+// repository.
+func (w Watched) Tip(ctx context.Context) (repo *gitrepo.Repository, commit string, err error) {
+	found, commits, err := w.repo.fetch(ctx, []string{"refs/heads/" + w.Branch}, gitrepo.OfBase)
+	if err != nil {
+		return nil, "", err
+	}
+	return found, commits[0], nil
+}
+
+// Clone opens what was fetched before. The caller closes it.
+func (w Watched) Clone() (*gitrepo.Repository, error) {
+	if w.Client == nil {
+		return nil, errNoClone
+	}
+	return gitrepo.Open(w.repo.clone)
+}
+
+// errNoClone means that a repository is read where it is, which is not for others.
+var errNoClone = errors.New("there is no clone of the repository")
+
+// Push makes a branch with a commit at the repository's remote, and returns the commit.
+func (w Watched) Push(ctx context.Context, branch string, c gitrepo.Commit) (string, error) {
+	return w.repo.mirror.Push(ctx, branch, c)
+}
+
+// all returns the repositories that were reached.
+func (r *registry) all() []*repository {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []*repository
+	for _, repo := range r.reached {
+		out = append(out, repo)
+	}
+	return out
+}

@@ -1,0 +1,184 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/queue"
+	"github.com/gavel-evals/gavel/controller/requirement"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/run/roster"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A planned is what the tasks of one run are judged with.
+type planned struct {
+	judge *Judge
+	ready chan struct{} // closed when the fields below are there
+	err   error
+
+	about    About
+	prepared *controller.Prepared
+	sides    map[string]*side
+	ends     []func() error
+	budget   *budget.Budget
+
+	// users and used are guarded by the mu of judge.
+	users, used int
+
+	mu       sync.Mutex
+	sessions map[string]*run.Session // guarded by mu
+}
+
+// A side is head or base with its cases.
+type side struct {
+	checkout controller.Checkout
+	trust    ledger.Trust
+	roster   *roster.Roster
+	cases    map[caseDigest]entry
+	programs suite.Programs
+	// requirement is what judging takes that this process may not have.
+	requirement requirement.Requirement
+}
+
+// A caseDigest names a case by its ID and decision digest.
+type caseDigest struct{ id, d string }
+
+// An entry is a case with its digests and target.
+type entry struct {
+	c       *schema.Case
+	digests plan.Digests
+	target  string
+}
+
+// load fetches and plans.
+func (p *planned) load(ctx context.Context, about json.RawMessage) (err error) {
+	if err := json.Unmarshal(about, &p.about); err != nil {
+		return fmt.Errorf("read what the task is about: %w", err)
+	}
+	subject, own := p.about.Subject, p.judge.cfg
+	fetch, err := own.Repository(ctx, subject.Repository)
+	if err != nil {
+		return err
+	}
+	subject.Last = "" // it is planned whatever is stored
+	prepared, end, err := review.Plan(ctx, review.Config{Ledger: own.Ledger, LookupEnv: own.LookupEnv, Fetch: fetch, Log: own.Log}, subject)
+	if err != nil {
+		return fmt.Errorf("plan %s at %.12s: %w", subject.Repository, subject.Head, err)
+	}
+	p.ends = append(p.ends, end)
+	host, end, err := own.Host(ctx, prepared, subject.Number)
+	if err != nil {
+		return errors.Join(err, p.close())
+	}
+	p.ends = append(p.ends, end)
+	p.prepared, p.sessions = prepared, map[string]*run.Session{}
+	p.budget = p.about.budgetOf(prepared.Request().HeadTrust)
+	p.index(host)
+	return nil
+}
+
+// index finds the cases of both sides.
+func (p *planned) index(host controller.Host) {
+	req := p.prepared.Request()
+	newSide := func(c controller.Checkout, trust ledger.Trust) *side {
+		s := &side{checkout: c, trust: trust, cases: map[caseDigest]entry{}}
+		s.roster = roster.New(c.Config, func(t config.Target) (target.Target, error) { return host.Open(t, c) })
+		s.requirement = requirement.Find(c.FS, req.ConfigFile, c.Config, req.LookupEnv)
+		if host.Programs != nil {
+			s.programs = host.Programs(c)
+		}
+		return s
+	}
+	head := newSide(p.prepared.Head(), req.HeadTrust)
+	p.sides = map[string]*side{"head": head}
+	var base *side
+	if req.Base != nil {
+		base = newSide(*req.Base, req.BaseTrust)
+		p.sides["base"] = base
+		if req.Head.Commit == req.Base.Commit {
+			head.trust = req.BaseTrust
+		}
+	}
+	for _, r := range p.prepared.Plan.Rows {
+		if r.HeadCase != nil && r.Head != nil {
+			head.cases[caseDigest{r.HeadCase.ID(), r.HeadDigests.D}] = entry{r.HeadCase, r.HeadDigests, r.Target}
+		}
+		if r.BaseCase != nil && r.Base != nil && base != nil {
+			name := r.Base.Target
+			if name == "" {
+				name = req.Base.Config.DefaultTarget
+			}
+			base.cases[caseDigest{r.BaseCase.ID(), r.BaseDigests.D}] = entry{r.BaseCase, r.BaseDigests, name}
+		}
+	}
+}
+
+// job is the job of a task. The plan must say the same of trust as the task.
+func (p *planned) job(t queue.Task) (run.Job, *side, error) {
+	s := p.sides[t.Side]
+	if s == nil {
+		return run.Job{}, nil, fmt.Errorf("the plan of %s has no side %q", t.Case, t.Side)
+	}
+	e, there := s.cases[caseDigest{t.Case, t.D}]
+	if !there || e.digests.E != t.E || e.digests.J != t.J || e.target != t.Target {
+		return run.Job{}, nil, differs(t)
+	}
+	req := p.prepared.Request()
+	if t.Trust != s.trust || t.Scope.Trust != req.HeadTrust && t.Scope.Trust != req.BaseTrust {
+		return run.Job{}, nil, fmt.Errorf("the task of %s claims a trust that its commit does not have", t.Case)
+	}
+	return run.Job{
+		Case: e.c, Digests: e.digests, Target: e.target, Scope: t.Scope, Need: t.Need, Purpose: t.Purpose, Again: t.Again,
+	}, s, nil
+}
+
+// session is that of the tasks of a batch that need the same targets.
+func (p *planned) session(ctx context.Context, t queue.Task, job run.Job, s *side) (*run.Session, error) {
+	targets, err := s.roster.Targets([]run.Job{job})
+	if err != nil {
+		return nil, err
+	}
+	key := t.Run + "\x00" + t.Side + "\x00" + names(targets)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if there := p.sessions[key]; there != nil {
+		return there, nil
+	}
+	j := p.judge
+	made, err := run.Begin(context.WithoutCancel(ctx), run.Config{
+		Ledger: j.cfg.Ledger, Trust: s.trust, Programs: s.programs, Targets: targets, Roles: s.checkout.Config.Roles.Targets(),
+		Budget: p.budget, Revision: t.Revision, Scrub: p.prepared.Scrub(), Breakers: &j.breakers, Limiters: j.limiters,
+	})
+	if err == nil {
+		p.sessions[key] = made
+	}
+	return made, err
+}
+
+// close ends the sessions, the programs and the repository.
+func (p *planned) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, s := range p.sessions {
+		errs = append(errs, s.Close(context.Background()))
+	}
+	p.sessions = nil
+	for i := len(p.ends) - 1; i >= 0; i-- {
+		errs = append(errs, p.ends[i]())
+	}
+	p.ends = nil
+	return errors.Join(errs...)
+}

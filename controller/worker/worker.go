@@ -1,0 +1,198 @@
+// Package worker judges cases that a controller in another process has queued.
+//
+// A [Judge] gets a case by its digests. It fetches the commits, loads and plans them
+// again, and judges the case only if it comes to the same digests: what is in the
+// queue chooses neither a text nor an endpoint, a secret or a program.
+package worker
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/queue"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// About is what the tasks of a batch have in common.
+type About struct {
+	// Subject says which commits are planned, and how.
+	Subject review.Subject `json:"subject"`
+	// Run is the id of the run, by which all workers count what it spends.
+	Run string `json:"run"`
+	// Budget is what the run may spend: that of the configuration within the
+	// operator's.
+	Budget config.Budget `json:"budget"`
+}
+
+// A Fetcher brings refs of a repository with their history, within bounds.
+type Fetcher func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error)
+
+// A Config says what a worker has of its own.
+type Config struct {
+	Ledger *ledger.Ledger
+	// Repository returns how to fetch a repository that the operator lists.
+	Repository func(ctx context.Context, name forge.Repo) (Fetcher, error)
+	// Host returns what judging a plan needs of the process, and what ends it.
+	Host      func(ctx context.Context, p *controller.Prepared, pull int) (host controller.Host, end func() error, err error)
+	LookupEnv func(name string) (string, bool)
+	// Limiters keep calls within the limits of targets, and are for this process alone by
+	// default.
+	Limiters *limit.Limiters
+	// Log is called with a line for the log.
+	Log func(line string)
+}
+
+// mostPlans is how many plans are kept that no case is judged of.
+const mostPlans = 4
+
+// A Judge judges tasks. It is safe for concurrent use.
+type Judge struct {
+	cfg      Config
+	limiters *limit.Limiters
+	breakers limit.Breakers
+
+	mu sync.Mutex
+	// The fields below are guarded by mu. plans are by the text of what their tasks
+	// have in common.
+	plans map[string]*planned
+	clock int // counts uses
+}
+
+// New returns a Judge. The caller calls Close when nothing is judged any more.
+func New(cfg Config) *Judge {
+	return &Judge{cfg: cfg, limiters: cmp.Or(cfg.Limiters, &limit.Limiters{}), plans: map[string]*planned{}}
+}
+
+// Judge judges the case of a task. The error says why this worker cannot.
+func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessage) (run.Outcome, error) {
+	p, err := j.plan(ctx, about)
+	if err != nil {
+		return run.Outcome{}, err
+	}
+	defer j.release(p)
+	job, side, err := p.job(task)
+	if err != nil {
+		return run.Outcome{}, err
+	}
+	if why := side.requirement.Missing(job.Case, job.Target); why != "" {
+		why = "on the worker, " + why
+		return run.Outcome{Key: job.Case.Key, Unrun: why, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}, nil
+	}
+	s, err := p.session(ctx, task, job, side)
+	if err != nil {
+		return run.Outcome{}, err
+	}
+	return s.Judge(ctx, job)
+}
+
+// Close ends what is kept.
+func (j *Judge) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var errs []error
+	for key, p := range j.plans {
+		<-p.ready
+		errs = append(errs, p.close())
+		delete(j.plans, key)
+	}
+	return errors.Join(errs...)
+}
+
+// plan returns the plan of a subject, which is made once. The caller calls release.
+func (j *Judge) plan(ctx context.Context, about json.RawMessage) (*planned, error) {
+	key := string(about)
+	j.mu.Lock()
+	p, there := j.plans[key]
+	if !there {
+		p = &planned{judge: j, ready: make(chan struct{})}
+		j.plans[key] = p
+	}
+	p.users++
+	j.mu.Unlock()
+	if !there {
+		// Others wait for it, so that it outlives this task.
+		p.err = p.load(context.WithoutCancel(ctx), about)
+		close(p.ready)
+	}
+	select {
+	case <-p.ready:
+	case <-ctx.Done():
+		j.release(p)
+		return nil, ctx.Err()
+	}
+	if p.err != nil {
+		j.mu.Lock()
+		if j.plans[key] == p {
+			delete(j.plans, key) // the next task tries again
+		}
+		j.mu.Unlock()
+		return nil, p.err
+	}
+	return p, nil
+}
+
+// release ends the use of a plan, and closes those that were not used for longest
+// where there are too many.
+func (j *Judge) release(p *planned) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.clock++
+	p.users--
+	p.used = j.clock
+	for {
+		var oldest string
+		idle := 0
+		for key, other := range j.plans {
+			if other.users > 0 {
+				continue
+			}
+			if idle++; oldest == "" || other.used < j.plans[oldest].used {
+				oldest = key
+			}
+		}
+		if idle <= mostPlans {
+			return
+		}
+		if err := j.plans[oldest].close(); err != nil {
+			j.cfg.Log("end a plan: " + err.Error())
+		}
+		delete(j.plans, oldest)
+	}
+}
+
+// budgetOf is what the tasks of a run are paid from in this process. The ledger has
+// what all processes spend.
+func (a *About) budgetOf(trust ledger.Trust) *budget.Budget {
+	return budget.New(budget.Config{Budget: a.Budget, Repository: trust.Repository, PullRequest: trust.PullRequest, Run: a.Run, Now: time.Now})
+}
+
+// names are those of targets, in one text.
+func names(targets map[string]run.Target) string {
+	all := make([]string, 0, len(targets))
+	for name := range targets {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\x00")
+}
+
+// differs says that the worker comes to another digest than the controller.
+func differs(t queue.Task) error {
+	return fmt.Errorf("this worker does not come to the digest %.12s of %s: its version or the environment variables of its targets are not those of the controller", t.D, t.Case)
+}

@@ -1,0 +1,204 @@
+package worker_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/queue"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/controller/worker"
+)
+
+const settings = `
+version: 1
+default_target: bot
+targets:
+  bot: {provider: mock, replies: [{match: ".*", reply: hi}]}
+`
+
+// A bench is a worker with the tasks of a repository's only commit.
+type bench struct {
+	cfg     worker.Config
+	about   json.RawMessage
+	task    queue.Task
+	fetches int
+	calls   atomic.Int64
+}
+
+// A counted target counts its calls.
+type counted struct {
+	target.Target
+	calls *atomic.Int64
+}
+
+func (c counted) Respond(ctx context.Context, req target.Request) (target.Reply, error) {
+	c.calls.Add(1)
+	return c.Target.Respond(ctx, req)
+}
+
+func newBench(t *testing.T) *bench {
+	dir := t.TempDir()
+	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	head := gittest.Commit(t, dir, map[string]string{
+		"gavel.yaml":                               settings,
+		"test_definitions/talk/domain.json":        `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
+		"test_definitions/talk/level_1/hello.json": `{"id": "hello", "name": "Hello", "prompt": "Hello", "expected": {"keywords": ["hi"]}}`,
+	})
+	b := &bench{}
+	fetch := func(ctx context.Context, refs []string, _ gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
+		b.fetches++
+		repo, err := gitrepo.Open(dir)
+		commits := make([]string, len(refs))
+		for i := range refs {
+			commits[i] = head
+		}
+		return repo, commits, err
+	}
+	b.cfg = worker.Config{
+		Ledger:     ledgertest.Open(t, ledger.Config{}),
+		Repository: func(context.Context, forge.Repo) (worker.Fetcher, error) { return fetch, nil },
+		Host: func(context.Context, *controller.Prepared, int) (controller.Host, func() error, error) {
+			return controller.Host{Open: func(cfg config.Target, c controller.Checkout) (target.Target, error) {
+				opened, err := target.New(cfg, target.Env{Files: c.FS})
+				return counted{opened, &b.calls}, err
+			}}, func() error { return nil }, nil
+		},
+		LookupEnv: func(string) (string, bool) { return "", false },
+		Log:       func(line string) { t.Log(line) },
+	}
+	subject := review.Subject{
+		Repository: forge.Repo{Owner: "octo", Name: "demo"}, LedgerName: "octo/demo", Head: head, Refs: []string{"refs/heads/main"},
+		Level: ledger.LevelBase, Merged: true, Trust: forge.Trust{Run: true}, ConfigFile: "gavel.yaml",
+	}
+	p, end, err := review.Plan(t.Context(), review.Config{Ledger: b.cfg.Ledger, LookupEnv: b.cfg.LookupEnv, Fetch: fetch, Log: b.cfg.Log}, subject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, problem := range p.Problems {
+		t.Fatal(problem)
+	}
+	b.fetches = 0
+	about, err := json.Marshal(worker.About{Subject: subject, Run: "a-run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, trust := p.Plan.Rows[0], p.Request().HeadTrust
+	b.about = about
+	b.task = queue.Task{
+		Run: "in-the-queue", Side: "head", Case: row.HeadCase.ID(), E: row.HeadDigests.E, J: row.HeadDigests.J, D: row.HeadDigests.D,
+		Target: row.Target, Scope: ledger.Scope{Trust: trust}, Trust: trust, Revision: "sha:" + head,
+	}
+	return b
+}
+
+// TestJudge plans once, judges, and leaves the verdict in the ledger.
+func TestJudge(t *testing.T) {
+	b := newBench(t)
+	j := worker.New(b.cfg)
+	for range 2 {
+		out, err := j.Judge(t.Context(), b.task, b.about)
+		if err != nil || out.Result.Verdict != verdict.Pass || out.Key != "talk/level_1/hello" {
+			t.Errorf("the outcome is %+v, %v, want that talk/level_1/hello passes", out, err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	if b.fetches != 1 {
+		t.Errorf("the commits are fetched %d times, want once", b.fetches)
+	}
+	known, err := b.cfg.Ledger.Known(t.Context(), b.task.Scope, []plan.Digests{{E: b.task.E, J: b.task.J, D: b.task.D}})
+	if err != nil || len(known) != 1 || known[0].Decided == nil {
+		t.Errorf("the ledger has %+v, %v, want the decision", known, err)
+	}
+}
+
+// TestAKnownVerdict: a case that was judged before its worker planned is not judged
+// again, and has its outcome.
+func TestAKnownVerdict(t *testing.T) {
+	b := newBench(t)
+	for _, name := range []string{"first", "second"} {
+		j := worker.New(b.cfg)
+		out, err := j.Judge(t.Context(), b.task, b.about)
+		if err != nil || out.Result.Verdict != verdict.Pass || b.calls.Load() != 1 {
+			t.Errorf("the outcome of the %s worker is %+v, %v, after %d calls, want a pass after one", name, out, err, b.calls.Load())
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWhatATaskMayNotClaim refuses what does not follow from the commit.
+func TestWhatATaskMayNotClaim(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*queue.Task)
+		want   string
+	}{
+		{"another text", func(t *queue.Task) { t.D = strings.Repeat("0", len(t.D)) }, "does not come to the digest"},
+		{"another request", func(t *queue.Task) { t.E = "e" }, "does not come to the digest"},
+		{"another judgement", func(t *queue.Task) { t.J = "j" }, "does not come to the digest"},
+		{"another target", func(t *queue.Task) { t.Target = "other" }, "does not come to the digest"},
+		{"another case", func(t *queue.Task) { t.Case = "other" }, "does not come to the digest"},
+		{"another side", func(t *queue.Task) { t.Side = "base" }, `no side "base"`},
+		{"more trust", func(t *queue.Task) { t.Trust.Level = ledger.LevelBase + 1 }, "a trust that its commit does not have"},
+		{"verdicts of another repository", func(t *queue.Task) { t.Scope.Trust.Repository = "octo/other" }, "a trust that its commit does not have"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			j := worker.New(b.cfg)
+			tt.change(&b.task)
+			out, err := j.Judge(t.Context(), b.task, b.about)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("the outcome is %+v, %v, want an error with %q", out, err, tt.want)
+			}
+			if err := j.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestARepositoryThatCannotBeHad is an error now, and no longer when it can be had.
+func TestARepositoryThatCannotBeHad(t *testing.T) {
+	b := newBench(t)
+	errAway := errors.New("the forge is away")
+	there, away := b.cfg.Repository, true
+	b.cfg.Repository = func(ctx context.Context, name forge.Repo) (worker.Fetcher, error) {
+		if away {
+			return nil, errAway
+		}
+		return there(ctx, name)
+	}
+	j := worker.New(b.cfg)
+	if out, err := j.Judge(t.Context(), b.task, b.about); !errors.Is(err, errAway) {
+		t.Errorf("the outcome is %+v, %v, want the error of the forge", out, err)
+	}
+	away = false
+	if out, err := j.Judge(t.Context(), b.task, b.about); err != nil || out.Result.Verdict != verdict.Pass {
+		t.Errorf("the outcome is %+v, %v, want a pass", out, err)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,11 @@
+package schema
+
+// An Alternative is a second system prompt to compare with the first: it is run on
+// the same messages and as often, in the first attempt only. It bears neither
+// on the verdict nor on a retry, which are the first prompt's.
+type Alternative struct {
+	System string
+	// Comparison has the outputs of both prompts compared side by side; nil
+	// where the scores that the evaluators give each of them are enough.
+	Comparison Spec
+}

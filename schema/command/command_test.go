@@ -1,0 +1,100 @@
+package command_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/command"
+)
+
+// files are those of a repository with one program above the suite.
+func files(names ...string) fstest.MapFS {
+	out := fstest.MapFS{"a/b/suite.yaml": {}}
+	for _, name := range names {
+		out[name] = &fstest.MapFile{Data: []byte(name)}
+	}
+	return out
+}
+
+// read returns the files of a command that runs in a/b.
+func read(files fstest.MapFS, shell bool, argv ...string) command.Program {
+	r := command.Reader{Files: files, Read: schema.Source{FS: files}.Read}
+	return r.Program(command.Line{Argv: argv, Shell: shell, Dir: "a/b", At: func(word int) schema.Position {
+		return schema.Position{File: "a/b/suite.yaml", Line: 1, Column: word + 1}
+	}})
+}
+
+func TestProgram(t *testing.T) {
+	for name, tt := range map[string]struct {
+		files fstest.MapFS
+		shell bool
+		argv  []string
+		// want is the command as it is run, the files that it is made of, and the
+		// places that were looked at in vain.
+		want, made, absent string
+		problem            string
+	}{
+		"next to the suite":       {files("a/b/j.py", "a/b/lib.py", "a/b/x.txt"), false, []string{"python", "j.py"}, "python j.py", "a/b/j.py a/b/lib.py", "", ""},
+		"in a folder":             {files("a/b/c/j.py"), false, []string{"python", "./c/j.py"}, "python ./c/j.py", "a/b/c/j.py", "", ""},
+		"from a folder above":     {files("a/j.py"), false, []string{"python", "../j.py"}, "python ../j.py", "a/j.py", "", ""},
+		"found above":             {files("j.py"), false, []string{"python", "j.py"}, "python ../../j.py", "j.py", "a/b/j.py a/j.py", "1:2: warning: j.py is not in the folder that the program runs in; j.py is taken; write ../../j.py"},
+		"found above that folder": {files("judges/j.py"), false, []string{"python", "../judges/j.py"}, "python ../../judges/j.py", "judges/j.py", "a/judges/j.py", "1:2: warning: ../judges/j.py is not in the folder that the program runs in; judges/j.py is taken; write ../../judges/j.py"},
+		"of a text":               {files("a/b/j.py"), true, []string{"python j.py | cat"}, "sh -c python j.py | cat", "a/b/j.py", "", ""},
+		"missing":                 {files("a/b/judge.py"), false, []string{"python", "judg.py"}, "python judg.py", "", "a/b/judg.py a/judg.py judg.py", "1:2: error: the file a/b/judg.py does not exist; did you mean `judge.py`?"},
+		"outside":                 {files(), false, []string{"../../../j.py"}, "../../../j.py", "", "", "1:1: error: the path \"../../../j.py\" leaves the repository; name a file inside it"},
+		"options":                 {files("a/b/-m"), false, []string{"python", "-m", "judge", "/usr/lib/j.py", ".."}, "python -m judge /usr/lib/j.py ..", "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := read(tt.files, tt.shell, tt.argv...)
+			var made, absent, problems []string
+			for _, f := range got.Files {
+				made = append(made, f.Path)
+			}
+			for _, in := range got.Inputs {
+				if in.Absent {
+					absent = append(absent, in.File)
+				}
+			}
+			for _, p := range got.Problems {
+				problems = append(problems, strings.TrimPrefix(p.String(), "a/b/suite.yaml:"))
+			}
+			want := []string{tt.want, tt.made, tt.absent, tt.problem}
+			if diff := cmp.Diff(want, []string{strings.Join(got.Argv, " "), strings.Join(made, " "), strings.Join(absent, " "), strings.Join(problems, "; ")}); diff != "" {
+				t.Errorf("command, files, absent and problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestManyFilesNextToAProgram counts so many and says so.
+func TestManyFilesNextToAProgram(t *testing.T) {
+	all := files("a/b/j.py")
+	for i := range 300 {
+		all[fmt.Sprintf("a/b/m%d.py", i)] = &fstest.MapFile{}
+	}
+	got := read(all, false, "python", "j.py")
+	if len(got.Files) != 257 || len(got.Problems) != 1 || got.Problems[0].Rule != "many-programs" {
+		t.Errorf("%d files and the problems %v, want the program with 256 others and a warning", len(got.Files), got.Problems)
+	}
+}
+
+func TestFolder(t *testing.T) {
+	r := command.Reader{Files: files("judges/j.py")}
+	for cwd, want := range map[string]string{
+		"": "a/b", "..": "a", "../../judges": "judges", "/judges": "judges", "/": ".",
+		"../../..": "path-escapes", "nowhere": "missing-file", `..\b`: "path-backslash", "/judges/j.py": "missing-file", "a\x00": "path-escapes",
+	} {
+		got, problem := r.Folder("a/b/suite.yaml", cwd)
+		if problem != nil {
+			got = problem.Rule
+		}
+		if got != want {
+			t.Errorf("%q is %s, want %s", cwd, got, want)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package evaluator
+
+import (
+	"encoding/json"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// The rules of Calls.
+const (
+	// CallsUsed wants each tool to be called as often as its bounds say.
+	CallsUsed = "trajectory:tool-used"
+	// CallsInSequence wants the tools in their order.
+	CallsInSequence = "trajectory:tool-sequence"
+	// CallsWithArgs wants a call of the tool with arguments.
+	CallsWithArgs = "trajectory:tool-args-match"
+	// CallsCounted bounds how many calls there are.
+	CallsCounted = "trajectory:step-count"
+	// CallsOfSkills wants skills to be used.
+	CallsOfSkills = "skill-used"
+	// CallsAreValid wants every call to name a tool that was offered, with arguments
+	// that fit its parameters.
+	CallsAreValid = "is-valid-openai-tools-call"
+)
+
+// Calls hold the calls of the target against one rule. It is one criterion with the
+// score 1 or 0. A target that does not report its calls cannot be measured.
+type Calls struct {
+	// Type is one of the rules.
+	Type string `json:"type"`
+	// Not inverts the result.
+	Not bool `json:"not,omitempty"`
+	// Tools are what is looked for, in the order of a sequence.
+	Tools []CallName `json:"tools,omitempty"`
+	// Exact wants nothing in addition: no other call of a sequence, no other argument.
+	Exact bool `json:"exact,omitempty"`
+	// Args are the arguments that are wanted, Ignore those that do not count, and
+	// Defaults what a call has that leaves an argument out.
+	Args     json.RawMessage `json:"args,omitempty"`
+	Ignore   []string        `json:"ignore,omitempty"`
+	Defaults json.RawMessage `json:"defaults,omitempty"`
+}
+
+// A CallName is a tool or a skill by name, in which * stands for any characters and ?
+// for one, in any case. Least and Most bound how often it is called, both inclusive.
+type CallName struct {
+	Pattern string `json:"pattern"`
+	Least   int    `json:"least,omitempty"`
+	// Most is nil if there is no upper bound.
+	Most *int `json:"most,omitempty"`
+}
+
+// Kind returns "calls".
+func (Calls) Kind() string { return "calls" }
+
+// Version is the version of the rules.
+func (Calls) Version() int { return 1 }
+
+// Roles returns nil: no model is asked.
+func (Calls) Roles() []schema.Role { return nil }

@@ -1,0 +1,127 @@
+package matrix_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// TestFurtherAssertions shows what the assertions compile to that ask a model or a
+// program, or look at calls.
+func TestFurtherAssertions(t *testing.T) {
+	others := map[string]string{
+		"check.js":  "module.exports = (output) => output.length > 3;",
+		"check.py":  "def get_assert(output, context):\n    return True\n",
+		"other.py":  "",
+		"needs.js":  "const fs = require('fs'); module.exports = () => true;",
+		"prompt.md": "Grade {{output}} by {{rubric}} for {{q}}.",
+	}
+	for _, tt := range []struct{ assertion, want string }{
+		{"{type: similar, value: '{{q}}!'}", `similar {"texts":["one!"],"metric":"cosine"} 0.75`},
+		{"{type: not-similar, value: [a, b], threshold: 0.9}", `similar {"texts":["a","b"],"metric":"cosine","not":true} 0.1`},
+		{"{type: similar:euclidean, value: a, provider: large}", `similar {"texts":["a"],"metric":"euclidean"} 0.75 asks large`},
+		{"{type: llm-rubric, value: Is kind, provider: 'openai:gpt-5'}", `llm-rubric {"rubric":"Is kind"} 0 asks large`},
+		{"{type: llm-rubric, value: Is kind, provider: {text: {id: large}, embedding: bot}}", `llm-rubric {"rubric":"Is kind"} 0 asks large`},
+		{"{type: llm-rubric, value: Is kind, rubricPrompt: file://prompt.md}", `llm-rubric {"rubric":"Is kind","template":"Grade {{output}} by {{rubric}} for one."} 0`},
+		{"{type: answer-relevance}", `llm-rubric {"rubric":"The OUTPUT answers what the INPUT asks for. The score is the share of the OUTPUT that does."} 0.5`},
+		{"{type: word-count, value: {min: 1}}", `assertion {"type":"word-count","value":{"min":1}} 1`},
+		{"{type: word-count, value: 5}", `assertion {"type":"word-count","value":{"max":5,"min":5}} 1`},
+		{"{type: trajectory:tool-used, value: search}", `calls {"type":"trajectory:tool-used","tools":[{"pattern":"search","least":1}]} 1`},
+		{"{type: not-trajectory:tool-used, value: {pattern: 'del*'}}", `calls {"type":"trajectory:tool-used","not":true,"tools":[{"pattern":"del*","least":1}]} 1`},
+		{"{type: trajectory:tool-sequence, value: {mode: exact, steps: [a, {name: b}]}}", `calls {"type":"trajectory:tool-sequence","tools":[{"pattern":"a","least":1},{"pattern":"b","least":1}],"exact":true} 1`},
+		{"{type: trajectory:tool-args-match, value: {name: a, args: {x: 1}, ignore: [y]}}", `calls {"type":"trajectory:tool-args-match","tools":[{"pattern":"a","least":1}],"args":{"x":1},"ignore":["y"]} 1`},
+		{"{type: trajectory:step-count, value: {max: 3}}", `calls {"type":"trajectory:step-count","tools":[{"pattern":"*","most":3}]} 1`},
+		{"{type: skill-used, value: [a, {name: b, max: 0}]}", `calls {"type":"skill-used","tools":[{"pattern":"a","least":1},{"pattern":"b","most":0}]} 1`},
+		{"{type: is-valid-openai-tools-call}", `calls {"type":"is-valid-openai-tools-call"} 1`},
+		{"{type: javascript, value: file://check.js}", `javascript`},
+		{"{type: python, value: file://check.py}", `function python3 check.py get_assert: check.py other.py`},
+		{"{type: python, value: len(output) > 3}", `function python3`},
+		{"{type: javascript, value: 'file://needs.js:f'}", `function node needs.js f: check.js needs.js`},
+	} {
+		got := cases(t, "prompts: ['{{q}}']\ntests:\n- vars: {q: one}\n  assert: ["+tt.assertion+"]\n", others)[0]
+		ev := got.Evaluators[0]
+		spec, _ := json.Marshal(ev.Spec)
+		line := fmt.Sprintf("%s %s %v", ev.Spec.Kind(), spec, float64(int(ev.Rule.Threshold*100+0.5))/100)
+		if names, ok := ev.Spec.(interface{ Targets() []string }); ok && len(names.Targets()) > 0 {
+			line += " asks " + strings.Join(names.Targets(), " ")
+		}
+		switch s := ev.Spec.(type) {
+		case evaluator.JavaScript:
+			line = "javascript"
+		case evaluator.Function:
+			argv := slices.Delete(slices.Clone(s.Argv), 1, 3)
+			line = strings.TrimSpace("function " + strings.Join(argv, " "))
+			var files []string
+			for _, f := range s.Files {
+				files = append(files, f.Path)
+			}
+			if slices.Sort(files); len(files) > 0 {
+				line += ": " + strings.Join(files, " ")
+			}
+		}
+		if line != tt.want || got.Skip != "" {
+			t.Errorf("%s:\n got %s (skip %q)\nwant %s", tt.assertion, line, got.Skip, tt.want)
+		}
+	}
+}
+
+// TestAssertSet: all parts have to hold, or the mean reaches the threshold of the set.
+func TestAssertSet(t *testing.T) {
+	got := cases(t, `prompts: [x]
+tests:
+- {description: all, assert: [{type: assert-set, weight: 3, assert: [{type: contains, value: a}, {type: llm-rubric, value: kind, threshold: 0.5, weight: 2}]}]}
+- {description: mean, assert: [{type: assert-set, threshold: 0.5, assert: [{type: contains, value: a}, {type: contains, value: b}]}]}
+`, nil)
+	all, mean := got[0].Evaluators[0], got[1].Evaluators[0]
+	if r := all.Rule; all.Weight != 3 || !slices.Equal(r.Required, []string{"contains", "llm-rubric"}) || r.Least["contains"] != 1 || r.Least["llm-rubric"] != 0.5 || r.Weights["llm-rubric"] != 2 {
+		t.Errorf("the set of which all has to hold: weight %v, rule %+v", all.Weight, r)
+	}
+	if r := mean.Rule; r.Required != nil || r.Threshold != 0.5 || len(mean.Spec.(evaluator.Composite).Members) != 2 {
+		t.Errorf("the set with a threshold: rule %+v", r)
+	}
+}
+
+// TestScenarios: each setting is run with each test of its scenario.
+func TestScenarios(t *testing.T) {
+	got := cases(t, `prompts: ['{{lang}}: {{q}}']
+scenarios:
+- config: [{vars: {lang: de}, assert: [{type: contains, value: x}]}, {vars: {lang: fr}}]
+  tests: [{description: a, vars: {q: one}}, {description: b, vars: {q: two}, assert: [{type: contains, value: y}]}]
+- file://more.yaml
+`, map[string]string{"more.yaml": "config: [{vars: {lang: it}}]\ntests: [{vars: {q: three}}]\n"})
+	var sent []string
+	for _, c := range got {
+		sent = append(sent, fmt.Sprintf("%s %d", c.Drive.Messages[0].Content, len(c.Evaluators)))
+	}
+	if want := []string{"de: one 1", "de: two 2", "fr: one 1", "fr: two 1", "it: three 1"}; !slices.Equal(sent, want) {
+		t.Errorf("sent %q, want %q", sent, want)
+	}
+}
+
+// TestGlobOfTests reads each file that fits, and no other.
+func TestGlobOfTests(t *testing.T) {
+	got := cases(t, "prompts: ['{{q}}']\ntests: file://t/*.yaml\n", map[string]string{"t/a.yaml": "- vars: {q: a}\n", "t/b.yaml": "- vars: {q: b}\n", "t/c.json": "[]"})
+	if len(got) != 2 || got[0].Drive.Messages[0].Content != "a" || got[1].Drive.Messages[0].Content != "b" {
+		t.Errorf("cases %q", lines(got))
+	}
+	if in := (schema.Input{File: "t", Role: "tests"}); !slices.Contains(got[0].Inputs, in) {
+		t.Errorf("inputs %v lack the folder %v", got[0].Inputs, in)
+	}
+}
+
+// TestOneProviderIsNotKnown: the cases of the others run.
+func TestOneProviderIsNotKnown(t *testing.T) {
+	got, problems := load(t, "prompts: [x]\nproviders: [bot, 'vendor:model']\ntests: [{description: a}, {description: b, provider: large}]\n", nil)
+	var said []string
+	for _, c := range got {
+		said = append(said, c.Target+" "+c.Skip)
+	}
+	if want := []string{"bot ", "vendor:model it needs a target for the provider vendor:model", "large "}; !slices.Equal(said, want) || schema.HasErrors(problems) {
+		t.Errorf("cases %q, problems %v, want %q", said, problems, want)
+	}
+}
