@@ -29,6 +29,8 @@ type Filter struct {
 	Difficulties []string
 	Domains      []string
 	Levels       []string
+	// Statuses also wake the cases that they name, see [WithStatus].
+	Statuses []string
 }
 
 // labels are what a Filter looks at besides keys, in the order of its fields.
@@ -39,9 +41,14 @@ var labels = [...]struct {
 	absent []string
 }{
 	{"tag", func(c *schema.CaseInfo) []string { return c.Labels.Tags }, []string{schema.DialectDomain, schema.DialectPromptval}},
-	{"difficulty", func(c *schema.CaseInfo) []string { return []string{c.Labels.Difficulty} }, []string{schema.DialectEvalcase, schema.DialectPromptval}},
+	{"difficulty", func(c *schema.CaseInfo) []string { return []string{c.Labels.Difficulty} }, []string{
+		schema.DialectEvalcase, schema.DialectPromptval, schema.DialectMatrix,
+	}},
 	{"domain", func(c *schema.CaseInfo) []string { return group(c, 0) }, nil},
 	{"level", func(c *schema.CaseInfo) []string { return group(c, 1) }, nil},
+	{"status", func(c *schema.CaseInfo) []string { return []string{cmp.Or(c.Labels.Status, statusActive)} }, []string{
+		schema.DialectDomain, schema.DialectEvalcase, schema.DialectPromptval, schema.DialectMatrix,
+	}},
 }
 
 // A Choice is a Filter at work. It remembers what the cases have that it was
@@ -61,7 +68,7 @@ type Choice struct {
 
 // Choose puts the filter to work.
 func (f Filter) Choose() *Choice {
-	c := &Choice{keys: f.Keys, folder: f.Folder, met: map[string]bool{}, wanted: [...][]string{f.Tags, f.Difficulties, f.Domains, f.Levels}, hadKeys: map[string]bool{}}
+	c := &Choice{keys: f.Keys, folder: f.Folder, met: map[string]bool{}, wanted: [...][]string{f.Tags, f.Difficulties, f.Domains, f.Levels, f.Statuses}, hadKeys: map[string]bool{}}
 	for i := range c.had {
 		c.had[i], c.lacking[i] = map[string]bool{}, map[string]map[string]bool{}
 	}
@@ -83,7 +90,7 @@ func (c *Choice) Func() func(*schema.CaseInfo) bool {
 		}
 		for i, label := range labels {
 			has := label.of(tc)
-			if len(c.wanted[i]) > 0 && admitted && slices.Contains(label.absent, tc.Dialect) {
+			if admitted && !sharesOne(c.wanted[i], has) && slices.Contains(label.absent, tc.Dialect) {
 				if c.lacking[i][tc.Dialect] == nil {
 					c.lacking[i][tc.Dialect] = map[string]bool{}
 				}

@@ -61,7 +61,7 @@ func TestGlobsArePathsToo(t *testing.T) {
 // have it.
 func TestLackingLabels(t *testing.T) {
 	mixed := []*schema.CaseInfo{
-		{Key: "a", Dialect: schema.DialectTestcase, Labels: schema.Labels{Difficulty: "hard", Tags: []string{"slow"}}},
+		{Key: "a", Dialect: schema.DialectTestcase, Labels: schema.Labels{Difficulty: "hard", Tags: []string{"slow"}, Status: "draft"}},
 		{Key: "b", Dialect: schema.DialectDomain, Labels: schema.Labels{Difficulty: "hard"}},
 		{Key: "c", Dialect: schema.DialectEvalcase, Labels: schema.Labels{Tags: []string{"slow"}}},
 		{Key: "d", Dialect: schema.DialectPromptval},
@@ -82,6 +82,13 @@ func TestLackingLabels(t *testing.T) {
 		}},
 		{choice.Filter{Tags: []string{"slow"}, Keys: []string{"a", "c"}}, "a c", nil},
 		{choice.Filter{Keys: []string{"d"}}, "d", nil},
+		// Without a status a case is active.
+		{choice.Filter{Statuses: []string{"draft", "active"}}, "a b c d e", nil},
+		{choice.Filter{Statuses: []string{"draft"}}, "a", []string{
+			"--status leaves out the 1 case of the domain format, which does not have a status",
+			"--status leaves out the 1 case of the evalcase format, which does not have a status",
+			"--status leaves out the 2 cases of the promptval format, which does not have a status",
+		}},
 	} {
 		chosen := tt.filter.Choose()
 		var kept []string

@@ -22,8 +22,8 @@ import (
 // whether what is stored of them serves.
 type Selection struct {
 	choice.Filter
-	// Statuses and Targets are those of a [controller.Request], by any name.
-	Statuses, Targets []string
+	// Targets are those of a [controller.Request], by any name.
+	Targets []string
 	// Only keeps the cases that ended so in the last run, see [Last].
 	Only []string
 	// All takes cases, too, that nothing affects.
