@@ -289,6 +289,7 @@ func (p *page) summary(r *report.Report) {
 		fmt.Fprintf(p, "score %s%s\n", textfmt.Score(s.Score, 3), reporters.DespiteFailures(r, s.Score))
 	}
 	p.paragraph(margin{}, reporters.Cost(r), "")
+	p.paragraph(margin{}, r.Nightly.String(), dim)
 	if r.Remeasured != nil && r.Remeasured.Line != "" {
 		p.paragraph(margin{}, r.Remeasured.Line, bold)
 	}

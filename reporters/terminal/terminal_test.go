@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -93,6 +94,23 @@ func TestReportGolden(t *testing.T) {
 				}))
 			})
 		}
+	}
+}
+
+// TestNight sets what the schedule measured for the history against what that saves.
+func TestNight(t *testing.T) {
+	r := reporttest.Stored(t, "first_run")
+	r.Nightly = &noise.Night{Measurements: 8, Balance: noise.Balance{Days: 14, Calls: 40, SavedCalls: 90}}
+	text := holds(t, 80, func(o Options) string {
+		var b bytes.Buffer
+		if err := Report(&b, r, o); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	})
+	const want = "\n8 further measurements for the history. In 14 days these took 40 calls and saved\npull requests about 90 calls.\n"
+	if !strings.Contains(text, want) {
+		t.Errorf("%s\ndoes not say %q", text, want)
 	}
 }
 

@@ -77,6 +77,9 @@ func Facts(r *report.Report) []Fact {
 	out = append(out, Fact{"cases", textfmt.Int(int64(r.Summary.Cases)), reporters.Effort(r)})
 	calls, rest, _ := strings.Cut(reporters.Cost(r), ", ")
 	out = append(out, Fact{"effort", calls, rest})
+	if night, balance, _ := strings.Cut(r.Nightly.String(), ". "); night != "" {
+		out = append(out, Fact{"history", night, balance})
+	}
 	if r.Head != nil {
 		against := ""
 		if r.Base != nil {

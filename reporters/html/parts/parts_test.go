@@ -3,10 +3,13 @@ package parts
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/casehistory"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -50,5 +53,20 @@ func TestThinkingIsFolded(t *testing.T) {
 	}
 	if n := strings.Count(b.String(), "<details><summary>thinking</summary>It may be 7.</details>It is 105."); n != 2 {
 		t.Errorf("%d turns have folded thinking, want 2:\n%s", n, b.String())
+	}
+}
+
+// TestNight sets what the schedule measured for the history against what that saves.
+func TestNight(t *testing.T) {
+	r := &report.Report{Nightly: &noise.Night{Measurements: 8, Short: true, Balance: noise.Balance{Days: 14, Calls: 40, SavedCalls: 90}}}
+	want := Fact{Name: "history", Value: "8 further measurements for the history; the rest was not measured", Remark: "In 14 days these took 40 calls and saved pull requests about 90 calls."}
+	if facts := Facts(r); !slices.Contains(facts, want) {
+		t.Errorf("the page has the facts %+v, want %+v among them", facts, want)
+	}
+	r.Nightly = nil
+	for _, f := range Facts(r) {
+		if f.Name == "history" {
+			t.Errorf("another run has the fact %+v", f)
+		}
 	}
 }
