@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +21,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/command"
 )
 
 // A Setup says where gavel init works and what it was told.
@@ -101,6 +106,7 @@ func (s Setup) Run(ctx context.Context) (*Result, error) {
 	if out.Written, err = scaffold.Write(repo.Root(), texts); err != nil {
 		return nil, err
 	}
+	out.Notes = append(out.Notes, absent(files, answers.Agent)...)
 	s.conclude(found, answers, out)
 	return out, nil
 }
@@ -176,6 +182,25 @@ func (s Setup) workflow(ctx context.Context, repo *gitrepo.Repository, answers *
 		return err
 	}
 	return nil
+}
+
+// absent says which parts of an agent that is a program are not there: the program
+// itself on this machine, and the files of the repository that its command names.
+func absent(files fs.FS, agent scaffold.Agent) []string {
+	if agent.Provider != config.Command {
+		return nil
+	}
+	var notes []string
+	name := agent.Argv[0]
+	if _, err := exec.LookPath(name); err != nil && path.Base(name) == name {
+		notes = append(notes, name+" is not found on this machine: install it, or correct the command in gavel.yaml")
+	}
+	reader := command.Reader{Files: files, Read: schema.Source{FS: files}.Read}
+	line := command.Line{Argv: agent.Argv, Dir: ".", At: func(int) schema.Position { return schema.Position{} }}
+	for _, p := range reader.Program(line).Problems {
+		notes = append(notes, p.Message+": write it, or correct the command in gavel.yaml")
+	}
+	return notes
 }
 
 // conclude adds what the person should know, and the next commands.

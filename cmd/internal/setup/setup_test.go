@@ -223,6 +223,26 @@ func TestTheForgeOfTheRemote(t *testing.T) {
 	}
 }
 
+// TestAProgramThatIsNotThere is written down all the same, with a note.
+func TestAProgramThatIsNotThere(t *testing.T) {
+	for line, want := range map[string]string{
+		"sh agent.sh":                  "",
+		"sh agnet.sh":                  "the file agnet.sh does not exist: write it, or correct the command in gavel.yaml",
+		"no-such-interpreter agent.sh": "no-such-interpreter is not found on this machine: install it, or correct the command in gavel.yaml",
+		"./agnet.sh":                   "the file agnet.sh does not exist: write it, or correct the command in gavel.yaml",
+	} {
+		s := newSetup(t, map[string]string{"agent.sh": "cat"})
+		s.Command = line
+		out, err := s.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(out.Notes, "\n"); got != want {
+			t.Errorf("--command %q has the notes %q, want %q", line, got, want)
+		}
+	}
+}
+
 func TestNoRepository(t *testing.T) {
 	s := newSetup(t, nil)
 	s.Dir, s.Provider = t.TempDir(), "mock"
