@@ -54,7 +54,7 @@ func (e *execution) schedule(ctx context.Context) error {
 	}
 	alike, others := split(base, head)
 	e.left = []jobBatch{{true, alike}, {false, head}, {true, others}}
-	e.progress = progress.Step{Total: len(head) + len(base)}
+	e.progress = progress.Step{Total: len(head) + len(base), Held: e.limiters.Held}
 	e.budget = budget.New(budget.Config{
 		Budget: p.req.Head.Config.Budget, Now: p.req.Now,
 		Repository: p.req.HeadTrust.Repository, PullRequest: p.req.HeadTrust.PullRequest,

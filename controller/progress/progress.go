@@ -16,6 +16,9 @@ type Step struct {
 	Outcome *run.Outcome
 	// Base is true while base is measured.
 	Base bool
+	// Held says why no calls are sent now, and for how long; empty where they are.
+	// It may be called at any time; nil where other processes send them.
+	Held func() string
 }
 
 // Side is the one in progress: head or base.

@@ -57,6 +57,8 @@ type Step struct {
 	Verdict verdict.Verdict
 	// Spent is what the calls for that case cost.
 	Spent verdict.Usage
+	// Held says why no calls are sent now; empty where they are. It may be nil.
+	Held func() string
 }
 
 // Show draws the line again, or takes the step for the next line.
@@ -88,6 +90,10 @@ func (b *Bar) Show(s Step) {
 func (b *Bar) draw(now time.Time) {
 	b.shown = true
 	s := b.last
+	if held := b.held(); held != "" {
+		fmt.Fprintf(b.w, "\r\x1b[K%.*s", b.width-1, fmt.Sprintf("%s %d/%d  %s", s.Side, s.Done, s.Total, held))
+		return
+	}
 	if line := again(s); line != "" {
 		fmt.Fprintf(b.w, "\r\x1b[K%.*s", b.width-1, line+" · "+b.progress(now))
 		return
@@ -97,6 +103,14 @@ func (b *Bar) draw(now time.Time) {
 	done := cells * s.Done / s.Total
 	line := s.Side + " " + strings.Repeat("█", done) + strings.Repeat("░", cells-done) + tail
 	fmt.Fprintf(b.w, "\r\x1b[K%.*s", b.width-1, line)
+}
+
+// held needs mu.
+func (b *Bar) held() string {
+	if b.last.Held == nil {
+		return ""
+	}
+	return textfmt.Line(b.last.Held())
 }
 
 // again says how far the measurements are that tell regressions from noise; empty
@@ -171,8 +185,12 @@ func (b *Bar) tell(now time.Time) {
 		fmt.Fprintf(b.w, "%s, after %s\n", line, b.progress(now))
 		return
 	}
+	counts := b.counts()
+	if held := b.held(); held != "" {
+		counts += "; " + held
+	}
 	fmt.Fprintf(b.w, "%s: %s of %s done after %s: %s\n", b.last.Side, textfmt.Int(int64(b.last.Done)),
-		textfmt.Count(b.last.Total, "case"), b.progress(now), b.counts())
+		textfmt.Count(b.last.Total, "case"), b.progress(now), counts)
 }
 
 // Clear removes the line of a terminal and ends the lines elsewhere.

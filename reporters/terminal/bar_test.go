@@ -125,3 +125,25 @@ func TestLines(t *testing.T) {
 		}
 	})
 }
+
+// TestALineThatWaits says why nothing goes on, on a terminal and elsewhere.
+func TestALineThatWaits(t *testing.T) {
+	const held = "bot refused calls as too many; the next one is sent in 27 s"
+	waits := Step{Side: "head", Done: 1, Total: 3, Held: func() string { return held }}
+	synctest.Test(t, func(t *testing.T) {
+		var screen, file log
+		drawn := &Bar{w: &screen, width: 100, on: true, tally: map[verdict.Verdict]int{}}
+		written := NewBar(&file)
+		drawn.Show(waits)
+		written.Show(waits)
+		if got, want := screen.take(), "\r\x1b[Khead 1/3  "+held; got != want {
+			t.Errorf("a terminal shows %q, want %q", got, want)
+		}
+		time.Sleep(11 * time.Second)
+		if got, want := file.take(), "head: 1 of 3 cases done after 10 s: 0 passed, 0 failed, 0 errors; "+held+"\n"; got != want {
+			t.Errorf("a file has %q, want %q", got, want)
+		}
+		drawn.Clear()
+		written.Clear()
+	})
+}

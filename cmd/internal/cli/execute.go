@@ -50,7 +50,7 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 	bar := terminal.NewBar(a.Stderr)
 	if opts.Observe == nil {
 		opts.Observe = func(p progress.Step) {
-			step := terminal.Step{Side: p.Side(), Done: p.Done, Total: p.Total, Again: p.Again, Verdict: p.Verdict()}
+			step := terminal.Step{Side: p.Side(), Done: p.Done, Total: p.Total, Again: p.Again, Verdict: p.Verdict(), Held: p.Held}
 			if p.Outcome != nil {
 				step.Spent = p.Outcome.Spent
 			}

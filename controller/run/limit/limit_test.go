@@ -102,6 +102,33 @@ func TestARefusalHalvesWhatIsAskedAtOnce(t *testing.T) {
 	})
 }
 
+// TestHeld says for how long nothing is sent, by target.
+func TestHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all Limiters
+		var breakers Breakers
+		var limiters [3]*Limiter
+		for i, name := range []string{"bot", "alice", "judge"} {
+			cfg := config.Target{Name: name, BaseURL: "http://" + name}
+			limiters[i] = all.Limiter(cfg, breakers.Breaker(cfg, ""), clock())
+		}
+		if held := all.Held(); held != "" {
+			t.Errorf("before any call: %q", held)
+		}
+		acquire(t, limiters[0], Caller{}).Done(Outcome{Kind: Throttled, After: 30 * time.Second})
+		acquire(t, limiters[1], Caller{}).Done(Outcome{Kind: Throttled, After: 20 * time.Second})
+		time.Sleep(3 * time.Second)
+		const want = "alice refused calls as too many; the next one is sent in 17 s; bot refused calls as too many; the next one is sent in 27 s"
+		if held := all.Held(); held != want {
+			t.Errorf("after two refusals: %q, want %q", held, want)
+		}
+		time.Sleep(27 * time.Second)
+		if held := all.Held(); held != "" {
+			t.Errorf("after the pauses: %q", held)
+		}
+	})
+}
+
 // TestTheWaitsThatCount has a case that has begun wait for the provider and for
 // the rates, which counts, and for other calls, which does not.
 func TestTheWaitsThatCount(t *testing.T) {

@@ -1,7 +1,11 @@
 package limit
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
 )
@@ -60,4 +64,18 @@ func (s *Limiters) All() map[string]*Limiter {
 		out[at.endpoint.id+" "+at.target] = l
 	}
 	return out
+}
+
+// Held says which targets are asked nothing for a while, since they were asked too
+// often, and for how long: "bot refused calls as too many; the next one is sent in
+// 27 s". It is empty where none is.
+func (s *Limiters) Held() string {
+	var out []string
+	for _, l := range s.All() {
+		if wait := l.next().Sub(l.clock.Now()).Round(time.Second); wait > time.Second {
+			out = append(out, fmt.Sprintf("%s refused calls as too many; the next one is sent in %d s", l.name, int(wait.Seconds())))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, "; ")
 }
