@@ -29,7 +29,7 @@ type Subject struct {
 	asks []load.Asked
 }
 
-// Of returns the subject of a case.
+// NewSubject returns the subject of a case.
 func NewSubject(c *schema.Case) Subject {
 	s := Subject{samples: c.Samples(), said: len(c.System), alternative: c.Alternative != nil, asks: load.AskedBy(c)}
 	for _, m := range c.Drive.Messages {

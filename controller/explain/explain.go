@@ -85,7 +85,7 @@ type Evaluator struct {
 	Rule schema.Rule `json:"rule"`
 }
 
-// Of reads the ledger's entries of a planned case.
+// Explain reads the ledger's entries of a planned case.
 func Explain(ctx context.Context, store *ledger.Ledger, row plan.Row) (Case, error) {
 	c, digests := row.HeadCase, row.HeadDigests
 	if c == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Of returns what counts of a target as a checkout has it: its identity, with the
+// Collect returns what counts of a target as a checkout has it: its identity, with the
 // digests of credentials under the salt, and the lines of a recording. The error is
 // that of reading the recording.
 func Collect(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {

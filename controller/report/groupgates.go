@@ -87,7 +87,7 @@ func groupGates(in *Input, r *Report, pairs []pair) []GroupGate {
 	return out
 }
 
-// Of is the report on the cases of a group alone.
+// GroupReport is the report on the cases of a group alone.
 func (r *Report) GroupReport(g GroupGate) *Report {
 	part := *r
 	part.Summary, part.Diff, part.Gate = g.Summary, g.Diff, g.Gate

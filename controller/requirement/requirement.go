@@ -39,7 +39,7 @@ type Requirement struct {
 	prompts *prompt.Reader
 }
 
-// Of returns the requirement of cases under the configuration of a file, which is
+// Find returns the requirement of cases under the configuration of a file, which is
 // read again only to say where it names what is missing. lookup finds
 // environment variables; with nil they all count as set.
 func Find(files fs.FS, file string, cfg *config.Config, lookup func(string) (string, bool)) Requirement {

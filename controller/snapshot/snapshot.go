@@ -64,7 +64,7 @@ type Notes struct {
 	Take func(*schema.Case) string
 }
 
-// At returns the snapshot of a commit under its settings.
+// Commit returns the snapshot of a commit under its settings.
 func (s Store) Commit(ctx context.Context, state State, notes Notes) (*load.Snapshot, error) {
 	want, err := s.describe(state.Settings)
 	if err != nil {

@@ -45,7 +45,7 @@ func Open(cfg Config, in io.Reader, out io.Writer) *Terminal {
 	return &Terminal{tea.NewProgram(New(cfg), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())}
 }
 
-// Tell shows an update. It may be called before Run and after it.
+// Render shows an update. It may be called before Run and after it.
 func (t *Terminal) Render(u watchstate.Update) { t.program.Send(updated(u)) }
 
 // Run shows the watch until the user quits or ctx ends, and gives the terminal

@@ -42,7 +42,7 @@ type Prompt struct {
 	Err    error
 }
 
-// Of returns the prompt of a target; that of the default target for "".
+// Prompt returns the prompt of a target; that of the default target for "".
 func (r *Reader) Prompt(target string) Prompt {
 	target = cmp.Or(target, r.settings.DefaultTarget)
 	known, ok := r.read.Load(target)

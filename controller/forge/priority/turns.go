@@ -29,7 +29,7 @@ func Finishing(ctx, sent context.Context) context.Context {
 	return context.WithValue(ctx, finishesKey{}, sent)
 }
 
-// Of returns the write that a context carries at this moment, see [With].
+// FromContext returns the write that a context carries at this moment, see [With].
 func FromContext(ctx context.Context, now time.Time) Write {
 	write, ok := ctx.Value(writeKey{}).(Write)
 	if !ok {

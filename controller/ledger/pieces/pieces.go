@@ -33,7 +33,7 @@ type Split struct {
 	Pieces        [][]byte
 }
 
-// Of takes a report apart. One whose list of cases is not found is a frame
+// Cut takes a report apart. One whose list of cases is not found is a frame
 // alone.
 func Cut(report []byte) Split {
 	start := bytes.Index(report, list)

@@ -81,7 +81,7 @@ type Mean struct {
 	Better int     `json:"better"`
 }
 
-// Of is what was found out about a row of the plan; nil where nothing was to be.
+// Finding is what was found out about a row of the plan; nil where nothing was to be.
 func (all *Findings) Finding(row *plan.Row) *confirm.Finding {
 	if all == nil || row.Head == nil {
 		return nil

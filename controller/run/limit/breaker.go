@@ -180,7 +180,7 @@ type endpoint struct{ provider, address, model, key, revision string }
 // manyEndpoints is how many are kept though nothing is wrong with them.
 const manyEndpoints = 1000
 
-// Of gives the Breaker of a target's endpoint, at a revision where each has an
+// Breaker returns the Breaker of a target's endpoint, at a revision where each has an
 // endpoint of its own. A caller that begins to ask it has one call let through.
 func (s *Breakers) Breaker(t config.Target, revision string) *Breaker {
 	at := endpoint{

@@ -108,7 +108,7 @@ func (l *Late) Error() string {
 	return fmt.Sprintf("calls are held back for %s", l.Wait.Round(time.Millisecond))
 }
 
-// A Place is the permission to make one call.
+// A Permit is the permission to make one call.
 type Permit struct {
 	limiter *Limiter
 	call    int // its number

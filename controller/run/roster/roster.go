@@ -34,7 +34,7 @@ func New(cfg *config.Config, open func(config.Target) (target.Target, error)) *R
 	return &Roster{open: open, cfg: cfg, opened: map[string]run.Target{}}
 }
 
-// Of returns the targets of the jobs and those that have a role in them. The error
+// Targets returns the targets of the jobs and those that have a role in them. The error
 // is that of opening one, or wraps [ErrUnconfigured].
 func (r *Roster) Targets(jobs []run.Job) (map[string]run.Target, error) {
 	roles := r.cfg.Roles.Targets()

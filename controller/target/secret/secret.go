@@ -34,10 +34,9 @@ func Scrub(targets []config.Target, lookup func(name string) (string, bool)) fun
 	return known.Hide
 }
 
-// Of are the credentials of targets: the values of every api_key_env, of the
-// variables of headers, and of those
-// env variables that are secrets by their name or are URLs with a password. A nil
-// lookup finds none.
+// Values are the credentials of targets: the values of every api_key_env, of the
+// variables of headers, and of those env variables that are secrets by their name or
+// are URLs with a password. A nil lookup finds none.
 func Values(targets []config.Target, lookup func(name string) (string, bool)) (values []string) {
 	if lookup == nil {
 		return nil
