@@ -246,5 +246,5 @@ func (p *Prepared) ConfigChange() report.ConfigChange {
 	if p.req.Base == nil {
 		return report.ConfigChange{}
 	}
-	return configchange.Of(p.req.ConfigFile, p.req.Base.Config, p.req.Head.Config)
+	return configchange.Compare(p.req.ConfigFile, p.req.Base.Config, p.req.Head.Config)
 }

@@ -66,7 +66,7 @@ func showDemo(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.L
 		return err
 	}
 	_, isTerminal := terminal.Screen(a.Stdout)
-	opts := terminal.For(a.Stdout, a.LookupEnv)
+	opts := terminal.OptionsFor(a.Stdout, a.LookupEnv)
 	if !a.JSON {
 		fmt.Fprint(a.Stdout, demo.Opening(before))
 		if err := errors.Join(

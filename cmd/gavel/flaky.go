@@ -39,7 +39,7 @@ func flakyCommand(a *cli.App) *cobra.Command {
 				if a.JSON {
 					return a.Print(list)
 				}
-				return terminal.Flaky(a.Stdout, list, terminal.For(a.Stdout, a.LookupEnv))
+				return terminal.Flaky(a.Stdout, list, terminal.OptionsFor(a.Stdout, a.LookupEnv))
 			})
 		},
 	}

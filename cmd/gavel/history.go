@@ -61,7 +61,7 @@ type historyCase struct {
 
 func printHistories(a *cli.App, h casehistory.History) error {
 	if !a.JSON {
-		return terminal.Histories(a.Stdout, h, terminal.For(a.Stdout, a.LookupEnv))
+		return terminal.Histories(a.Stdout, h, terminal.OptionsFor(a.Stdout, a.LookupEnv))
 	}
 	out := historyDocument{Cases: []historyCase{}}
 	for _, name := range h.Names() {
@@ -82,5 +82,5 @@ func printHistory(a *cli.App, h casehistory.History, name string) error {
 	if a.JSON {
 		return a.Print(historyDocument{Cases: []historyCase{{name, found}}})
 	}
-	return terminal.History(a.Stdout, name, found, terminal.For(a.Stdout, a.LookupEnv))
+	return terminal.History(a.Stdout, name, found, terminal.OptionsFor(a.Stdout, a.LookupEnv))
 }

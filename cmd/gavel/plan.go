@@ -44,5 +44,5 @@ func planCases(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.
 	if a.JSON {
 		return a.Print(document.NewPlan(prepared.Plan, estimate))
 	}
-	return terminal.Plan(a.Stdout, prepared.Plan, estimate, terminal.For(a.Stdout, a.LookupEnv))
+	return terminal.Plan(a.Stdout, prepared.Plan, estimate, terminal.OptionsFor(a.Stdout, a.LookupEnv))
 }

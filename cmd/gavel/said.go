@@ -46,7 +46,7 @@ func printSaid(ctx context.Context, a *cli.App, p *controller.Prepared, r *repor
 			all = append(all, controller.Redacted(p, terminal.Saying{Case: failed.Name(), Text: text}))
 		}
 	}
-	return terminal.Said(a.Stdout, all, terminal.For(a.Stdout, a.LookupEnv))
+	return terminal.Said(a.Stdout, all, terminal.OptionsFor(a.Stdout, a.LookupEnv))
 }
 
 // printUnanswered names the first target that ended a case with an error.

@@ -154,5 +154,5 @@ func render(a *cli.App, files fs.FS, format string, out document.Validation) err
 	case "github":
 		return terminal.Annotations(a.Stdout, out.Problems)
 	}
-	return terminal.Validated(a.Stdout, out, terminal.Source(files), terminal.For(a.Stdout, a.LookupEnv))
+	return terminal.Validated(a.Stdout, out, terminal.Source(files), terminal.OptionsFor(a.Stdout, a.LookupEnv))
 }

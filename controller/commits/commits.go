@@ -67,7 +67,7 @@ func Prepare(ctx context.Context, c Sides) (*controller.Prepared, error) {
 		req.BaseTrust = req.HeadTrust
 	}
 	if c.Base == "" {
-		if err := c.Repo.Within(ctx, "", c.Head); err != nil {
+		if err := c.Repo.CheckBounds(ctx, "", c.Head); err != nil {
 			return nil, err
 		}
 		return c.prepare(ctx, req)
@@ -77,7 +77,7 @@ func Prepare(ctx context.Context, c Sides) (*controller.Prepared, error) {
 		return nil, err
 	}
 	// Everything below goes through the head's folders.
-	if err := c.Repo.Within(ctx, base.Commit, c.Head); err != nil {
+	if err := c.Repo.CheckBounds(ctx, base.Commit, c.Head); err != nil {
 		return nil, err
 	}
 	switch {

@@ -356,9 +356,9 @@ func (k *serverChecker) cloned(address string, where ...any) {
 	}
 }
 
-// Within returns the stricter of limits and of an equal share of those that
+// Stricter returns the stricter of limits and of an equal share of those that
 // several have together.
-func (l Limits) Within(all Limits, shares int) Limits {
+func (l Limits) Stricter(all Limits, shares int) Limits {
 	out := Limits{Calls: share(l.Calls, all.Calls, shares), Tokens: share(l.Tokens, all.Tokens, shares), USD: l.USD}
 	if all.USD != nil {
 		part := *all.USD / float64(shares)

@@ -203,7 +203,7 @@ func TestAServerHasABudget(t *testing.T) {
 		}
 	}
 	one, _ := ParseServer("server.yaml", []byte(repositories))
-	if share := (Limits{}).Within(one.Budget, 2); *share.Calls != DefaultCalls {
+	if share := (Limits{}).Stricter(one.Budget, 2); *share.Calls != DefaultCalls {
 		t.Errorf("each repository gets %d calls", *share.Calls)
 	}
 }
@@ -211,11 +211,11 @@ func TestAServerHasABudget(t *testing.T) {
 // TestTheBudgetIsShared by the repositories, and is never more than their own.
 func TestTheBudgetIsShared(t *testing.T) {
 	n, usd, own := int64(100), 10.0, int64(20)
-	got := Limits{Calls: &own}.Within(Limits{Calls: &n, Tokens: &n, USD: &usd}, 4)
+	got := Limits{Calls: &own}.Stricter(Limits{Calls: &n, Tokens: &n, USD: &usd}, 4)
 	if *got.Calls != 20 || *got.Tokens != 25 || *got.USD != 2.5 {
 		t.Errorf("%d calls, %d tokens, %v dollars", *got.Calls, *got.Tokens, *got.USD)
 	}
-	if got := (Limits{Calls: &own}).Within(Limits{}, 4); *got.Calls != 20 || got.Tokens != nil || got.USD != nil {
+	if got := (Limits{Calls: &own}).Stricter(Limits{}, 4); *got.Calls != 20 || got.Tokens != nil || got.USD != nil {
 		t.Errorf("without a budget of the server: %+v", got)
 	}
 }

@@ -12,9 +12,9 @@ func Gate(g config.Gate) report.GateSettings {
 	return report.GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, Required: g.Required, Removed: g.Removed}
 }
 
-// Of says what became of a gavel.yaml between base and head, where head's decides. It
+// Compare says what became of a gavel.yaml between base and head, where head's decides. It
 // is empty where nothing did.
-func Of(file string, base, head *config.Config) report.ConfigChange {
+func Compare(file string, base, head *config.Config) report.ConfigChange {
 	if base.Digest == head.Digest {
 		return report.ConfigChange{}
 	}

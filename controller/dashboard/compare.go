@@ -24,7 +24,7 @@ var commitName = regexp.MustCompile(`^([0-9a-f]{7,40}|worktree)$`)
 // find returns a run by its id, or the newest run of a commit or the working tree.
 func (s *Site) find(r *http.Request, name string) (*stored, error) {
 	if commitName.MatchString(name) {
-		id, err := browse.At(r.Context(), s.cfg.Ledger, s.cfg.Repository, name)
+		id, err := browse.RunOfCommit(r.Context(), s.cfg.Ledger, s.cfg.Repository, name)
 		if err != nil {
 			return nil, err
 		}

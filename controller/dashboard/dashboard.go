@@ -182,7 +182,7 @@ type liveState struct {
 // live reports newer runs, and the progress of the commits that are being judged.
 func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	cfg := live.Config{State: func(ctx context.Context) (any, error) {
-		newest, err := browse.At(ctx, s.cfg.Ledger, s.cfg.Repository, "")
+		newest, err := browse.RunOfCommit(ctx, s.cfg.Ledger, s.cfg.Repository, "")
 		state := liveState{newest, []board.Entry{}}
 		if s.cfg.Board != nil {
 			state.Judging = append(state.Judging, s.cfg.Board.All()...)

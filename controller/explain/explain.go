@@ -1,7 +1,7 @@
 // Package explain gathers all that is known of one case: its digests part by
 // part, what was said and judged, and what decided.
 //
-// Most callers want [Of] and [Case.Write].
+// Most callers want [Explain] and [Case.Write].
 package explain
 
 import (

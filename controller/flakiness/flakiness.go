@@ -64,7 +64,7 @@ func find(s Subject, measurements []history.Measurement) Finding {
 	for k, m := range measurements {
 		seen[k] = flaky.Measurement{Ordinal: m.Ordinal, At: m.At, Verdict: m.Result.Verdict, Score: m.Result.Score, Reason: m.Result.Reason}
 	}
-	out := Finding{Measurements: len(seen), Flaky: flaky.Of(seen)}
+	out := Finding{Measurements: len(seen), Flaky: flaky.Classify(seen)}
 	if c := out.Flaky; c != nil {
 		c.Name, c.Digest, c.Model = s.Name, s.Digests.D, measurements[len(measurements)-1].Model
 	}

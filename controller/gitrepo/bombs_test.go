@@ -59,7 +59,7 @@ func TestAbuse26Bombs(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for what, look := range map[string]func(r *Repository) error{
-				"Within":  func(r *Repository) error { return r.Within(t.Context(), base, test.head) },
+				"Within":  func(r *Repository) error { return r.CheckBounds(t.Context(), base, test.head) },
 				"Changed": func(r *Repository) error { _, err := r.Changed(t.Context(), base, test.head); return err },
 			} {
 				r := b.open()
@@ -88,7 +88,7 @@ func TestBombsThatBaseHas(t *testing.T) {
 	if got, err := r.Changed(t.Context(), base, head); err != nil || fmt.Sprint(got) != "[a]" {
 		t.Errorf("Changed next to a bomb = %v, %v; want a", got, err)
 	}
-	if err := r.Within(t.Context(), base, head); err != nil {
+	if err := r.CheckBounds(t.Context(), base, head); err != nil {
 		t.Errorf("Within next to a bomb: %v", err)
 	}
 	_, err := r.Changed(t.Context(), base, without)
@@ -96,7 +96,7 @@ func TestBombsThatBaseHas(t *testing.T) {
 		t.Errorf("Changed to without a bomb = %v; want its paths counted", err)
 	}
 	// With nothing to compare it with, what is accepted counts as a whole.
-	err = r.Within(t.Context(), "", head)
+	err = r.CheckBounds(t.Context(), "", head)
 	if over, ok := errors.AsType[*excess.Error](err); !ok || !strings.Contains(over.Message, "paths are in the commit; the bound is 4000000") {
 		t.Errorf("Within of a commit alone = %v; want its paths counted", err)
 	}
@@ -117,7 +117,7 @@ func TestLargeCommitsAreWithin(t *testing.T) {
 	}
 	head := b.commit(b.tree(folders...))
 	r := b.open()
-	if err := r.Within(t.Context(), base, head); err != nil {
+	if err := r.CheckBounds(t.Context(), base, head); err != nil {
 		t.Errorf("Within: %v", err)
 	}
 	if got, err := r.Changed(t.Context(), base, head); err != nil || len(got) != 100_001 {

@@ -24,7 +24,7 @@ var (
 // sorted and nil when nothing differs. Folders whose hash is equal on both
 // sides are not looked into, so its cost follows the change and not the size
 // of the repository. The error wraps a [excess.Error] where that of
-// [Repository.Within] does, or where too much is removed.
+// [Repository.CheckBounds] does, or where too much is removed.
 func (r *Repository) Changed(ctx context.Context, base, head string) ([]string, error) {
 	from, err := r.rootTree(base)
 	if err != nil {
@@ -35,8 +35,8 @@ func (r *Repository) Changed(ctx context.Context, base, head string) ([]string, 
 		return nil, err
 	}
 	var paths []string
-	if err = tree.Within(ctx, r.dir, from, to, added); err == nil {
-		err = tree.Within(ctx, r.dir, to, from, removed)
+	if err = tree.CheckBounds(ctx, r.dir, from, to, added); err == nil {
+		err = tree.CheckBounds(ctx, r.dir, to, from, removed)
 	}
 	if err == nil {
 		err = tree.Compare(ctx, r.dir, from, to, func(name string) { paths = append(paths, name) })
@@ -48,11 +48,11 @@ func (r *Repository) Changed(ctx context.Context, base, head string) ([]string, 
 	return paths, nil
 }
 
-// Within returns an error that wraps a [excess.Error] where a commit has more
+// CheckBounds returns an error that wraps a [excess.Error] where a commit has more
 // paths, longer ones or deeper ones beyond what base has than is looked at. base
 // is empty for a commit that is compared with nothing. It reads no blobs, and
 // each folder that differs once.
-func (r *Repository) Within(ctx context.Context, base, head string) error {
+func (r *Repository) CheckBounds(ctx context.Context, base, head string) error {
 	to, err := r.rootTree(head)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (r *Repository) Within(ctx context.Context, base, head string) error {
 			return err
 		}
 	}
-	if err := tree.Within(ctx, r.dir, from, to, most); err != nil {
+	if err := tree.CheckBounds(ctx, r.dir, from, to, most); err != nil {
 		return fmt.Errorf("measuring %.12s: %w", head, err)
 	}
 	return nil

@@ -2,7 +2,7 @@
 // working tree next to them, and which paths differ between two of them.
 //
 // Most callers want [Open], then [Repository.Resolve] and [Repository.FS].
-// Commits of others are never checked out: only [Create], which
+// Commits of others are never checked out: only the package history, which
 // makes a repository of its own, fills a working tree, and with what it was
 // given. In the user's repository nothing is written but refs below refs/gavel
 // and the objects that they need. The content of a commit is a stranger's: links

@@ -43,7 +43,7 @@ func (l *Ledger) pack(ctx context.Context, r Run, all bool) (*packing, error) {
 		return err
 	}
 	if r.Cases != nil {
-		around, err := pieces.Around(r.Report)
+		around, err := pieces.Frame(r.Report)
 		if err != nil {
 			return nil, err
 		}

@@ -32,7 +32,7 @@ import (
 
 // A Task is one case of a run that a worker has to judge.
 type Task struct {
-	// Run is the id of the run in the queue, see [Run].
+	// Run is the id of the run in the queue, which [Queue.Judge] gives it.
 	Run string `json:"run"`
 	// Side is the side of the comparison that the case is of, such as head.
 	Side string `json:"side"`

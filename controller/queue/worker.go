@@ -179,7 +179,7 @@ type tasks struct {
 // Work judges a task and completes it together with its outcome.
 func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 	ctx, span := w.cfg.Tracer.Root(ctx, "job", job.Args.Trace)
-	span.Of(tracing.Consumer).Text("gavel.digest", job.Args.D).Int("gavel.attempt", int64(job.Attempt))
+	span.Kind(tracing.Consumer).Text("gavel.digest", job.Args.D).Int("gavel.attempt", int64(job.Attempt))
 	defer func() { span.End(err) }()
 	in, err := w.run(ctx, job.Args.Run)
 	if err == nil && !in.alive {

@@ -40,7 +40,7 @@ func NoticesOf(problems []schema.Problem) []Notice {
 // InQuarantine returns the entry by which a row of the plan is out of the gate; nil
 // where it is not.
 func (in *Input) InQuarantine(row *plan.Row) *quarantine.Entry {
-	return in.Quarantined.Of(row.Key, row.Key+" @ "+row.Target)
+	return in.Quarantined.Entry(row.Key, row.Key+" @ "+row.Target)
 }
 
 // quarantineNotices name what is out of the gate.

@@ -1,9 +1,8 @@
 // Package report has what a run found: the cases with their verdicts on both
 // sides, the difference, the groups, the gate and the notices.
 //
-// [Compare] sets head against base and returns a [Report], and [Decode] reads a
-// stored one. Everything here is pure; the reporters render the same Report, each
-// for its readers, or publish it.
+// [Compare] sets head against base and returns a [Report]. Everything here is pure;
+// the reporters render the same Report, each for its readers, or publish it.
 package report
 
 import (

@@ -1,7 +1,7 @@
 // Package requirement says what judging cases takes that is not there: a
 // configuration, a target for each role, a credential.
 //
-// Most callers want [Of] and then [Requirement.Problems], which has one problem
+// Most callers want [Find] and then [Requirement.Problems], which has one problem
 // for each cause. [Requirement.Missing] asks for a single case.
 package requirement
 

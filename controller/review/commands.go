@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// PullHead is where commands are about the head, see [command.Inbox.Take].
+// PullHead is where commands are about the head, see [command.Inbox.Process].
 func (r *Review) PullHead() command.PullHead {
 	return command.PullHead{Repository: r.Repository, Number: r.number, Head: r.head, Unapprovable: r.Unapprovable()}
 }

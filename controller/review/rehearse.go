@@ -48,7 +48,7 @@ type Subject struct {
 	Deadline                            time.Duration
 }
 
-// Subject describes the head for [Reviewer.Rehearse]. It asks the forge who pushed
+// Subject describes the head for [Rehearse]. It asks the forge who pushed
 // the head, where that decides about its programs.
 func (r *Review) Subject(ctx context.Context) Subject {
 	s := Subject{

@@ -45,7 +45,7 @@ func (c *caseRun) rewrite(ctx context.Context, failed *attempt) (string, error) 
 	})
 	for again := true; again; {
 		made = verdict.Usage{}
-		err = metered.Until(ctx, edit.Editor, editorRequest(*edit, failed), func(reply string) error {
+		err = metered.Retry(ctx, edit.Editor, editorRequest(*edit, failed), func(reply string) error {
 			var err error
 			written, err = readPrompt(reply)
 			return err

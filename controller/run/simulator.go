@@ -45,7 +45,7 @@ type line struct {
 func (u *simulator) speak(ctx context.Context, messages []schema.Message) (line, error) {
 	opening := len(messages) == 0
 	var said line
-	err := u.ask.Until(ctx, schema.Simulator, persona.Request(u.sim, messages), func(text string) error {
+	err := u.ask.Retry(ctx, schema.Simulator, persona.Request(u.sim, messages), func(text string) error {
 		var err error
 		if said, err = readLine(text); err != nil {
 			return err

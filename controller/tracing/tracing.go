@@ -124,9 +124,9 @@ func fill(to []byte) {
 	}
 }
 
-// Of says what the span is to the other side of a message. It defaults to
+// Kind says what the span is to the other side of a message. It defaults to
 // [Internal].
-func (s *Span) Of(kind Kind) *Span {
+func (s *Span) Kind(kind Kind) *Span {
 	if s != nil {
 		s.kind = kind
 	}

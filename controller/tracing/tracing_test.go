@@ -43,7 +43,7 @@ func TestACollectorReadsATrace(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip", "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test,service.name=other",
 	})
 	ctx, root := tracer.Root(t.Context(), "root", "")
-	root.Of(Server).Text("text", "a").Text("none", "").Int("number", -3)
+	root.Kind(Server).Text("text", "a").Text("none", "").Int("number", -3)
 	inner, step := Start(ctx, "step")
 	_, deeper := Start(inner, "deeper")
 	deeper.End(errors.New("a secret of the reply"))
@@ -105,7 +105,7 @@ func TestOffCostsNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() {
 		root, top := tracer.Root(ctx, "root", "")
 		_, span := Start(root, "step")
-		span.Of(Client).Text("k", "v").Int("n", 1).End(nil)
+		span.Kind(Client).Text("k", "v").Int("n", 1).End(nil)
 		top.End(nil)
 		_ = Parent(root)
 	}); n != 0 {

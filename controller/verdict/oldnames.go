@@ -20,4 +20,4 @@ var OldNames = oldnames.Rules{
 	"attempts":            {"system": "system_prompt"},
 	"contest":             {"system_a": "system_prompt_a", "system_b": "system_prompt_b"},
 	"contest.preferences": {"p": "p_value"},
-}.With(oldDifference.Under("contest.score")).With(oldDifference.Under("contest.criteria"))
+}.With(oldDifference.Nested("contest.score")).With(oldDifference.Nested("contest.criteria"))

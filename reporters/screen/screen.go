@@ -1,6 +1,6 @@
 // Package screen shows a watch on the whole terminal.
 //
-// Most callers want [Run]. A [Model] turns keys and updates into frames and
+// Most callers want [Terminal.Run]. A [Model] turns keys and updates into frames and
 // does nothing else, so that tests compare frames. Every frame has as many
 // lines as the terminal, none wider than it, and nothing that a repository or a
 // model wrote can move the cursor or change a colour.

@@ -27,7 +27,7 @@ func (l *Lines) JSON(u watchstate.Update) error { return json.NewEncoder(l.W).En
 
 // Text writes an update for people. Unchanged facts are not repeated.
 func (l *Lines) Text(u watchstate.Update) error {
-	opts := For(l.W, l.LookupEnv) // a window may have another width by now
+	opts := OptionsFor(l.W, l.LookupEnv) // a window may have another width by now
 	if notice := u.Snapshot.Notice; notice != l.notice {
 		l.notice = notice
 		u := watchstate.Update{Kind: watchstate.Error, Snapshot: watchstate.Snapshot{Error: notice}}

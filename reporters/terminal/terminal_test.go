@@ -72,7 +72,7 @@ func TestColorsAreAskedFor(t *testing.T) {
 		want      bool
 	}{{"", "", false}, {"1", "", true}, {"true", "1", true}, {"0", "", false}, {"false", "", false}, {"", "1", false}} {
 		env := map[string]string{"FORCE_COLOR": tt.force, "NO_COLOR": tt.no}
-		got := For(io.Discard, func(name string) (string, bool) { return env[name], env[name] != "" })
+		got := OptionsFor(io.Discard, func(name string) (string, bool) { return env[name], env[name] != "" })
 		if got.Color != tt.want {
 			t.Errorf("%v: Color is %v", env, got.Color)
 		}

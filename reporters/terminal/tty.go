@@ -32,10 +32,10 @@ func Below(w io.Writer) io.Writer {
 	}
 }
 
-// For returns the options of a writer. A terminal has colors unless NO_COLOR is set.
+// OptionsFor returns the options of a writer. A terminal has colors unless NO_COLOR is set.
 // FORCE_COLOR decides where it is set: 0 and false mean no colors, all else colors, in
 // a file and a pipe too.
-func For(w io.Writer, lookupEnv func(string) (string, bool)) Options {
+func OptionsFor(w io.Writer, lookupEnv func(string) (string, bool)) Options {
 	width, isTerminal := Screen(w)
 	no, _ := lookupEnv("NO_COLOR")
 	color := isTerminal && no == ""

@@ -330,7 +330,7 @@ func (c *compiler) provider(names, prompts []string, path ...any) provider {
 // find is the target of a name: the one that this file has it for, where another file
 // has it for another one.
 func (c *compiler) find(name string) (target string, ok bool, problem *schema.Problem) {
-	if target, ok, problem = targetname.Find(c.Settings, targetname.In(name, c.Doc.File)); ok {
+	if target, ok, problem = targetname.Find(c.Settings, targetname.Qualified(name, c.Doc.File)); ok {
 		return target, ok, problem
 	}
 	return targetname.Find(c.Settings, name)

@@ -20,8 +20,8 @@ const Up = "^"
 // and the path of the document is empty.
 type Rules map[string]map[string]string
 
-// Under returns the rules for documents that contain one of these at a path.
-func (r Rules) Under(path string) Rules {
+// Nested returns the rules for documents that contain one of these at a path.
+func (r Rules) Nested(path string) Rules {
 	out := Rules{}
 	for at, names := range r {
 		out[join(path, at)] = names

@@ -8,7 +8,7 @@ import (
 
 func TestRename(t *testing.T) {
 	inner := oldnames.Rules{"": {"low": "ci_low"}}
-	rules := oldnames.Rules{"": {"orders": "commands"}, "rows": {"trial": oldnames.Up}}.With(inner.Under("rows.trial.score"))
+	rules := oldnames.Rules{"": {"orders": "commands"}, "rows": {"trial": oldnames.Up}}.With(inner.Nested("rows.trial.score"))
 	for _, tt := range []struct{ name, document, want string }{
 		{"a field of the document", `{"orders":[1]}`, `{"commands":[1]}`},
 		{"a field of another object", `{"rows":[{"orders":1}]}`, `{"rows":[{"orders":1}]}`},

@@ -48,6 +48,6 @@ func Nth(name string, n int) string {
 	return fmt.Sprintf("%s #%d", name, n)
 }
 
-// In is the name of a target of a file, where another file has another target of the
+// Qualified is the name of a target of a file, where another file has another target of the
 // same name.
-func In(name, file string) string { return name + " (" + file + ")" }
+func Qualified(name, file string) string { return name + " (" + file + ")" }

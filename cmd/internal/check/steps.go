@@ -28,6 +28,7 @@ var steps = []step{
 	{"sizes", overSource(checkSizes)},
 	{"words", words},
 	{"failures", overSource(checkFailures)},
+	{"links", overSource(checkLinks)},
 	{"documents", documents},
 	{"tidy", tool("mod", "tidy", "-diff")},
 	{"generate", generate},

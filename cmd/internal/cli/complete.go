@@ -107,7 +107,7 @@ func (a *App) known(cmd *cobra.Command) (out known) {
 	here.Dir = a.Path(into)
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
-	_ = here.Within(func(w *Workspace) error { // an error means that there is nothing to name
+	_ = here.WithWorkspace(func(w *Workspace) error { // an error means that there is nothing to name
 		cfg, _, err := here.OwnConfig(w)
 		if err != nil {
 			return err

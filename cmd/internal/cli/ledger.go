@@ -20,7 +20,7 @@ type Use = func(context.Context, *Workspace, *ledger.Ledger) error
 // WithLedger opens the repository with its ledger, which is made where it is
 // missing.
 func (a *App) WithLedger(ctx context.Context, do Use) error {
-	return a.Within(func(w *Workspace) error {
+	return a.WithWorkspace(func(w *Workspace) error {
 		path, err := a.LedgerPath(ctx, w)
 		if err != nil {
 			return err
@@ -43,8 +43,8 @@ func (a *App) Anywhere(ctx context.Context, open func(context.Context, Use) erro
 	return recovery.Use(ctx, ledger.Config{Path: path}, a.Note, func(store *ledger.Ledger) error { return do(ctx, nil, store) })
 }
 
-// Within opens the repository.
-func (a *App) Within(do func(*Workspace) error) (err error) {
+// WithWorkspace opens the repository.
+func (a *App) WithWorkspace(do func(*Workspace) error) (err error) {
 	w, err := a.Workspace()
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (a *App) Within(do func(*Workspace) error) (err error) {
 // WithRead is withLedger for what stores nothing: a ledger that cannot be
 // written is only read, and a damaged one stays where it is.
 func (a *App) WithRead(ctx context.Context, do Use) error {
-	return a.Within(func(w *Workspace) error {
+	return a.WithWorkspace(func(w *Workspace) error {
 		if _, err := a.LedgerPath(ctx, w); err != nil && !recovery.IsUnwritable(err) {
 			return err
 		}
@@ -77,7 +77,7 @@ func (a *App) WithPlan(ctx context.Context, do Use) error {
 // withNothing uses an empty ledger that does not stay, and says why.
 func (a *App) withNothing(ctx context.Context, why string, do Use) error {
 	a.Note(why)
-	return a.Within(func(w *Workspace) error {
+	return a.WithWorkspace(func(w *Workspace) error {
 		return recovery.Without(ctx, func(store *ledger.Ledger) error { return do(ctx, w, store) })
 	})
 }
@@ -86,7 +86,7 @@ func (a *App) withNothing(ctx context.Context, why string, do Use) error {
 // looks at an empty one that does not stay.
 func (a *App) WithStored(ctx context.Context, open func(context.Context, Use) error, do Use) error {
 	var file string
-	err := a.Within(func(w *Workspace) error {
+	err := a.WithWorkspace(func(w *Workspace) error {
 		file = a.LedgerAt(w)
 		return nil
 	})

@@ -53,7 +53,7 @@ func (a *App) Strictly(problems []schema.Problem) []schema.Problem {
 
 // PrintProblems shows problems before an error that ends the command.
 func (a *App) PrintProblems(files fs.FS, problems []schema.Problem) error {
-	return terminal.Problems(a.Stderr, document.Causes(problems), terminal.Source(files), terminal.For(a.Stderr, a.LookupEnv))
+	return terminal.Problems(a.Stderr, document.Causes(problems), terminal.Source(files), terminal.OptionsFor(a.Stderr, a.LookupEnv))
 }
 
 // PrintReport prints the results of a run.
@@ -61,7 +61,7 @@ func (a *App) PrintReport(report *report.Report) error {
 	if a.JSON {
 		return a.Print(report)
 	}
-	options := terminal.For(a.Stdout, a.LookupEnv)
+	options := terminal.OptionsFor(a.Stdout, a.LookupEnv)
 	options.Verbose = a.Verbose
 	return terminal.Report(a.Stdout, report, options)
 }

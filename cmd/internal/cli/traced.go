@@ -23,7 +23,7 @@ func (t tracedTarget) Respond(ctx context.Context, req target.Request) (target.R
 	if span == nil {
 		return reply, err
 	}
-	span.Of(tracing.Client).Text("gavel.target", t.config.Name).Text("gen_ai.system", t.config.Provider).Text("gen_ai.request.model", t.config.Model)
+	span.Kind(tracing.Client).Text("gavel.target", t.config.Name).Text("gen_ai.system", t.config.Provider).Text("gen_ai.request.model", t.config.Model)
 	span.Int("gavel.turn", int64(req.Turn)).Int("gavel.sample", int64(req.Sample))
 	span.Int("gen_ai.usage.input_tokens", reply.Usage.InputTokens).Int("gen_ai.usage.output_tokens", reply.Usage.OutputTokens)
 	var fault *target.Error

@@ -67,7 +67,7 @@ func importEvonic(ctx context.Context, a *cli.App, file string) error {
 	if err != nil {
 		return err
 	}
-	return a.Within(func(w *cli.Workspace) error {
+	return a.WithWorkspace(func(w *cli.Workspace) error {
 		cfg, _, err := a.OwnConfig(w)
 		if err != nil {
 			return err
@@ -141,7 +141,7 @@ func Export(a *cli.App) *cobra.Command {
 }
 
 func export(ctx context.Context, a *cli.App, output string) error {
-	return a.Within(func(w *cli.Workspace) error {
+	return a.WithWorkspace(func(w *cli.Workspace) error {
 		cfg, _, err := a.OwnConfig(w)
 		if err != nil {
 			return err

@@ -1,5 +1,5 @@
 // Package forecast says what a change of definitions would have judged, before it is
-// made. Most callers want [Of].
+// made. Most callers want [Make].
 package forecast
 
 import (
@@ -19,9 +19,9 @@ type Prepare func(ctx context.Context, files fs.FS, selected func(*schema.CaseIn
 // mostNamed is how many cases a forecast names.
 const mostNamed = 50
 
-// Of says which cases are judged in another way with the files after a change, and what
+// Make says which cases are judged in another way with the files after a change, and what
 // judging these costs. It is nil where nothing can be planned.
-func Of(ctx context.Context, before, after fs.FS, prepare Prepare) (*settings.Forecast, error) {
+func Make(ctx context.Context, before, after fs.FS, prepare Prepare) (*settings.Forecast, error) {
 	old, err := prepare(ctx, before, nil)
 	if old == nil || err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ type written struct {
 }
 
 func newCase(ctx context.Context, a *cli.App, c scaffold.Case) error {
-	return a.Within(func(w *cli.Workspace) error {
+	return a.WithWorkspace(func(w *cli.Workspace) error {
 		cfg, problems, err := a.OwnConfig(w)
 		if err != nil {
 			return err

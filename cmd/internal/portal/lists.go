@@ -163,7 +163,7 @@ func (p *portal) repositories(w http.ResponseWriter, r *http.Request) {
 		Rows     []repositoryRow
 		IsKnown  bool
 		SignPath string
-	}{rows, access.Of(r) != nil, signPath}})
+	}{rows, access.UserOf(r) != nil, signPath}})
 }
 
 // apiRepositories is the first page as JSON.

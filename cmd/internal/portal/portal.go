@@ -98,7 +98,7 @@ const signPath = "/sign-in"
 
 // signLink says who is signed in, or leads to where that is done.
 func signLink(r *http.Request) shell.Link {
-	if u := access.Of(r); u != nil {
+	if u := access.UserOf(r); u != nil {
 		return shell.Link{Path: "/" + signPath, Text: "Signed in: " + u.Name}
 	}
 	return shell.Link{Path: "/" + signPath, Text: "Sign in"}
@@ -132,7 +132,7 @@ func (p *portal) missing(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte("{\"success\": false, \"error\": \"nothing is here for you\"}\n")) // nobody is left to be told
 		return
 	}
-	p.write(w, r, view{Template: "missing", Title: "Not found", Status: http.StatusNotFound, Body: access.Of(r) != nil})
+	p.write(w, r, view{Template: "missing", Title: "Not found", Status: http.StatusNotFound, Body: access.UserOf(r) != nil})
 }
 
 // fail says why a page cannot be made.
@@ -142,7 +142,7 @@ func (p *portal) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // role is what somebody may do in a repository.
 func role(r *http.Request, w serve.Watched) access.Role {
-	out := max(access.Of(r).In(w.Name.String()), access.Of(r).In(w.Known))
+	out := max(access.UserOf(r).RoleIn(w.Name.String()), access.UserOf(r).RoleIn(w.Known))
 	if !w.Private {
 		out = max(out, access.See)
 	}
@@ -206,7 +206,7 @@ func (p *portal) repository(w http.ResponseWriter, r *http.Request) {
 	// A name may be written in another case than the path of the pages.
 	parts := strings.SplitN(r.URL.Path, "/", 5)
 	ctx := context.WithValue(r.Context(), watchedKey{}, repo)
-	if u := access.Of(r); u != nil {
+	if u := access.UserOf(r); u != nil {
 		ctx = context.WithValue(ctx, userKey{}, u.Name)
 	}
 	next := r.Clone(ctx)
@@ -217,7 +217,7 @@ func (p *portal) repository(w http.ResponseWriter, r *http.Request) {
 // refuse says which role is missing.
 func (p *portal) refuse(w http.ResponseWriter, r *http.Request, role string) {
 	status := http.StatusForbidden
-	if access.Of(r) == nil {
+	if access.UserOf(r) == nil {
 		status = http.StatusUnauthorized
 	}
 	if strings.Contains(r.URL.Path, "/api/") {

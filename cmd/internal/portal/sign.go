@@ -20,7 +20,7 @@ func (p *portal) signPage(w http.ResponseWriter, r *http.Request) {
 
 func (p *portal) signed(w http.ResponseWriter, r *http.Request, status int, isWrong bool) {
 	body := signBody{Token: guard.Token(w, r), Field: guard.Field, Path: signPath, IsWrong: isWrong}
-	if u := access.Of(r); u != nil {
+	if u := access.UserOf(r); u != nil {
 		body.Name = u.Name
 	}
 	p.write(w, r, view{Template: "sign", Title: "Sign in", Status: status, Body: body})

@@ -111,7 +111,7 @@ func (c command) inherit(ctx context.Context, path, from string) error {
 	if from == "" {
 		return nil
 	}
-	taken, err := importer.From(ctx, path, from)
+	taken, err := importer.Import(ctx, path, from)
 	if err != nil {
 		fmt.Fprintf(c.Stderr, "gavel: nothing is taken over from base: %v\n", err)
 	} else if taken > 0 {

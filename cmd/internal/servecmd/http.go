@@ -41,7 +41,7 @@ func (s *serving) handler() (http.Handler, error) {
 // take makes due what a delivery names. A trace begins with it.
 func (s *serving) take(h forge.Hint) error {
 	ctx, span := s.Tracer.Root(context.Background(), "webhook", "")
-	span.Of(tracing.Server).Text("gavel.event", h.Event).Text("gavel.delivery", h.Delivery)
+	span.Kind(tracing.Server).Text("gavel.event", h.Event).Text("gavel.delivery", h.Delivery)
 	h.Trace = tracing.Parent(ctx)
 	err := s.server.Load().Enqueue(h)
 	span.End(err)

@@ -36,7 +36,7 @@ func (s *serving) pages(file *config.Server) (http.Handler, error) {
 		Look:    func(w serve.Watched, number int) { s.server.Load().Look(w, number) },
 		Ledger:  s.store.Load(), Gate: gate, Hosts: file.Hosts, Hide: s.redact, Board: &s.board, Secret: s.sessions, Now: s.Now,
 		Forecast: func(ctx context.Context, w serve.Watched, before, after fs.FS) (*settings.Forecast, error) {
-			return forecast.Of(ctx, before, after, s.planner(w))
+			return forecast.Make(ctx, before, after, s.planner(w))
 		},
 	}), nil
 }

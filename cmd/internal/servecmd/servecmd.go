@@ -261,7 +261,7 @@ func (s *serving) execute(ctx context.Context, p *controller.Prepared, opts cont
 	// The accounts of a day are by repository: each gets an equal share, so that
 	// all together stay within the operator's budget.
 	budget := p.Head().Config.Budget
-	budget.Day = budget.Day.Within(now.file.Budget, len(now.file.Repositories))
+	budget.Day = budget.Day.Stricter(now.file.Budget, len(now.file.Repositories))
 	p.SetBudget(budget)
 	app := *now.app
 	app.Remote = s.remote

@@ -289,7 +289,7 @@ func (s *Store) open(w http.ResponseWriter, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v.Token, v.Fields = guard.Token(w, r), form.Of(definitionOf[v.Kind], entry.Fields)
+	v.Token, v.Fields = guard.Token(w, r), form.Fields(definitionOf[v.Kind], entry.Fields)
 	return v.page(), nil
 }
 

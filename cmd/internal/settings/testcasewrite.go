@@ -124,7 +124,7 @@ func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, fil
 		return nil, err
 	}
 	after := *s
-	after.files, after.cfg.Identity = changes.Over(s.files, Change{file: data}), nil
+	after.files, after.cfg.Identity = changes.Overlay(s.files, Change{file: data}), nil
 	_, cases, err := after.cases(ctx)
 	if err != nil {
 		return nil, err

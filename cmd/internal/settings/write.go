@@ -200,7 +200,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		}
 	}
 	out.Diff = diff.String()
-	found, err := load.Load(ctx, changes.Over(s.files, c), load.Options{Settings: settings, Files: out.Files, Brief: true})
+	found, err := load.Load(ctx, changes.Overlay(s.files, c), load.Options{Settings: settings, Files: out.Files, Brief: true})
 	if err != nil {
 		return out, err
 	}
@@ -226,7 +226,7 @@ func (s *Store) foreseen(ctx context.Context, settings schema.Settings, c Change
 	if err != nil || s.cfg.Forecast == nil || len(c) == 0 {
 		return out, err
 	}
-	out.forecast, err = s.cfg.Forecast(ctx, s.files, changes.Over(s.files, c))
+	out.forecast, err = s.cfg.Forecast(ctx, s.files, changes.Overlay(s.files, c))
 	return out, err
 }
 

@@ -39,7 +39,7 @@ func New(app *cli.App) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.args, t.hasSystem = args, cmd.Flags().Changed("system")
-			return app.Within(func(w *cli.Workspace) error { return t.run(cmd.Context(), w) })
+			return app.WithWorkspace(func(w *cli.Workspace) error { return t.run(cmd.Context(), w) })
 		},
 	}
 	app.Sandbox.Bind(cmd)

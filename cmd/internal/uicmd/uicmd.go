@@ -123,7 +123,7 @@ func Store(a *cli.App, w *cli.Workspace, store *ledger.Ledger) *settings.Store {
 		},
 		Settings: func(_ context.Context, files fs.FS) (schema.Settings, error) { return settingsOf(a, files) },
 		Forecast: func(ctx context.Context, before, after fs.FS) (*settings.Forecast, error) {
-			return forecast.Of(ctx, before, after, planner{a, w, store}.plan)
+			return forecast.Make(ctx, before, after, planner{a, w, store}.plan)
 		},
 		Identity: func(ctx context.Context, files fs.FS, c *schema.Case) (*explain.Identity, error) {
 			own, err := settingsOf(a, files)

@@ -131,7 +131,7 @@ func (r *reader) add(doc *schema.Document, id, name string, at ...any) {
 		if file, same, _ := strings.Cut(before, "\x00"); file == doc.File || same == string(raw) {
 			return
 		}
-		scoped := targetname.In(name, doc.File)
+		scoped := targetname.Qualified(name, doc.File)
 		delete(r.from, scoped)
 		r.put(scoped, form, err, wrong)
 		return

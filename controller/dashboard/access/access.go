@@ -2,7 +2,7 @@
 // session that a token began, or by the header of a trusted proxy.
 //
 // Most callers make a [Gate] with [New] and wrap a handler with [Gate.Handler]; the
-// handler then asks [Of] who it is.
+// handler then asks [UserOf] who it is.
 package access
 
 import (
@@ -47,8 +47,8 @@ type User struct {
 	Repositories []string
 }
 
-// In returns what the user may do in a repository. A nil user may do nothing.
-func (u *User) In(repository string) Role {
+// RoleIn returns what the user may do in a repository. A nil user may do nothing.
+func (u *User) RoleIn(repository string) Role {
 	if u == nil || len(u.Repositories) > 0 && !slices.ContainsFunc(u.Repositories, func(r string) bool { return strings.EqualFold(r, repository) }) {
 		return Nobody
 	}
@@ -88,13 +88,13 @@ func New(cfg Config) *Gate {
 // userKey is where a request has its user.
 type userKey struct{}
 
-// Of returns who asks; nil for somebody who is not known.
-func Of(r *http.Request) *User {
+// UserOf returns who asks; nil for somebody who is not known.
+func UserOf(r *http.Request) *User {
 	u, _ := r.Context().Value(userKey{}).(*User)
 	return u
 }
 
-// Handler adds to each request who asks, see [Of]. A wrong token is refused with 401:
+// Handler adds to each request who asks, see [UserOf]. A wrong token is refused with 401:
 // it must not look like an answer for everybody.
 func (g *Gate) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -19,7 +19,7 @@ var known = []access.User{
 func asked(g *access.Gate, r *http.Request) (*access.User, int) {
 	var who *access.User
 	w := httptest.NewRecorder()
-	g.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { who = access.Of(r) })).ServeHTTP(w, r)
+	g.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { who = access.UserOf(r) })).ServeHTTP(w, r)
 	return who, w.Code
 }
 
@@ -60,13 +60,13 @@ func TestWhoAsks(t *testing.T) {
 		who, status := asked(access.New(tt.cfg), tt.r)
 		got, role := "", access.Nobody
 		if who != nil {
-			got, role = who.Name, who.In("octo/demo")
+			got, role = who.Name, who.RoleIn("octo/demo")
 		}
 		if got != tt.want || role != tt.role || status != tt.status {
 			t.Errorf("%s: %q with role %d, status %d, want %q, %d, %d", name, got, role, status, tt.want, tt.role, tt.status)
 		}
 	}
-	if got := known[1].In("octo/other"); got != access.Nobody {
+	if got := known[1].RoleIn("octo/other"); got != access.Nobody {
 		t.Errorf("a user of one repository has role %d in another", got)
 	}
 }

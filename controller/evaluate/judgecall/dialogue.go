@@ -55,7 +55,7 @@ type Question struct {
 	Format *target.Format
 }
 
-// Ask asks until read takes the reply, as [Caller.Until] does, and gives what it
+// Ask asks until read takes the reply, as [Caller.Retry] does, and gives what it
 // made of it.
 func Ask[T any](ctx context.Context, d *Dialogue, q Question, read func(reply string) (T, error)) (T, error) {
 	req := target.Request{
@@ -64,7 +64,7 @@ func Ask[T any](ctx context.Context, d *Dialogue, q Question, read func(reply st
 		Format:   q.Format,
 	}
 	var answer T
-	err := d.until(ctx, cmp.Or(q.Role, schema.Judge), req, func(reply string) error {
+	err := d.ask(ctx, cmp.Or(q.Role, schema.Judge), req, func(reply string) error {
 		var err error
 		answer, err = read(reply)
 		return err
@@ -72,12 +72,12 @@ func Ask[T any](ctx context.Context, d *Dialogue, q Question, read func(reply st
 	return answer, err
 }
 
-// until is [Caller.Until] at temperature 0, since a judgement is not a matter of
+// ask is [Caller.Retry] at temperature 0, since a judgement is not a matter of
 // chance, with the last exchange and the usage kept.
-func (d *Dialogue) until(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
+func (d *Dialogue) ask(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
 	var zero float64
 	req.Temperature = &zero
-	return Caller(d.counted).Until(ctx, role, req, read)
+	return Caller(d.counted).Retry(ctx, role, req, read)
 }
 
 // counted asks once and keeps the exchange and its usage.
@@ -101,9 +101,9 @@ func (d *Dialogue) Reply(ctx context.Context, role schema.Role, system, question
 	return replyText(reply), err
 }
 
-// Until asks until read takes the reply, at most three times. An error of read
+// Retry asks until read takes the reply, at most three times. An error of read
 // is shown to the model.
-func (ask Caller) Until(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
+func (ask Caller) Retry(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
 	first := req.Messages
 	var problem error
 	for range maxAttempts {

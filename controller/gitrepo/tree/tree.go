@@ -1,7 +1,7 @@
 // Package tree compares two trees of git, and measures how much one has that
 // the other does not.
 //
-// Most callers want [Compare]. They call [Within] first where the trees are a
+// Most callers want [Compare]. They call [CheckBounds] first where the trees are a
 // stranger's: twelve objects can represent more paths than a disk has bytes.
 package tree
 

@@ -24,11 +24,11 @@ type Bounds struct {
 	Depth int
 }
 
-// Within returns a [excess.Error] where head has more than the bounds allow
+// CheckBounds returns a [excess.Error] where head has more than the bounds allow
 // beyond what base has at the same place. base may be the zero hash, which has
 // nothing. Each tree is read once however often it occurs, so that the cost
 // follows the objects and not the paths that they represent.
-func Within(ctx context.Context, read Read, base, head plumbing.Hash, most Bounds) error {
+func CheckBounds(ctx context.Context, read Read, base, head plumbing.Hash, most Bounds) error {
 	m := measure{read: read, most: most, known: map[[2]plumbing.Hash]extent{}}
 	all, err := m.beyond(ctx, ".", base, head, 0)
 	if err != nil {

@@ -58,9 +58,9 @@ func withoutCases(packed bool, body []byte) (json.RawMessage, error) {
 	return split.Join(), err
 }
 
-// At returns the id of the newest run of a head whose name begins with a prefix, such
+// RunOfCommit returns the id of the newest run of a head whose name begins with a prefix, such
 // as 7 digits of a commit; empty where there is none.
-func At(ctx context.Context, store *ledger.Ledger, repository, prefix string) (id string, err error) {
+func RunOfCommit(ctx context.Context, store *ledger.Ledger, repository, prefix string) (id string, err error) {
 	err = store.Store().Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&id) },
 		`SELECT id FROM runs WHERE ? IN ('', repository) AND substr(head, 1, length(?2)) = ?2
 		ORDER BY started DESC, id DESC LIMIT 1`, repository, prefix)

@@ -64,7 +64,7 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	for prefix, want := range map[string]string{fmt.Sprintf("%040d", 2): "run-2", "0000000": "run-4", "abc": ""} {
-		if got, err := browse.At(t.Context(), store, "", prefix); err != nil || got != want {
+		if got, err := browse.RunOfCommit(t.Context(), store, "", prefix); err != nil || got != want {
 			t.Errorf("the run of head %s is %q, %v, want %q", prefix, got, err, want)
 		}
 	}

@@ -23,10 +23,10 @@ type Form struct {
 // The forms of what a ledger has.
 var (
 	Decision = Form{
-		[][]byte{[]byte(`"duration":`)}, verdict.OldNames.Under("result").With(oldnames.Rules{"": {"duration": "duration_ns"}}),
+		[][]byte{[]byte(`"duration":`)}, verdict.OldNames.Nested("result").With(oldnames.Rules{"": {"duration": "duration_ns"}}),
 	}
 	Transcript = Form{[][]byte{[]byte(`"latency":`)}, verdict.OldTranscript}
-	Judgement  = Form{[][]byte{[]byte(`"asked":`), []byte(`"answered":`)}, verdict.OldMeasurement.Under("sample.measurements")}
+	Judgement  = Form{[][]byte{[]byte(`"asked":`), []byte(`"answered":`)}, verdict.OldMeasurement.Nested("sample.measurements")}
 )
 
 // Decode is json.Unmarshal for a body in today's form or in the earlier one. The

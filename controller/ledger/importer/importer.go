@@ -1,7 +1,7 @@
 // Package importer gives one ledger what another knows.
 //
 // It is for jobs that each have a copy of what was known when they began:
-// [From] adds to the copy of a pull request what base has learned since.
+// [Import] adds to the copy of a pull request what base has learned since.
 package importer
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// From adds to the ledger at path what the ledger at base has that serves
+// Import adds to the ledger at path what the ledger at base has that serves
 // everybody; what a pull request wrote there stays there. Where path has
 // samples of a case already, its own count, since a verdict must not rest on
 // samples of two. Neither may be in use. A ledger that is made here has the
@@ -28,7 +28,7 @@ import (
 //
 // It gives the number of samples. Where there is no ledger at base, or it is
 // the one at path, nothing is done.
-func From(ctx context.Context, path, base string) (taken int64, err error) {
+func Import(ctx context.Context, path, base string) (taken int64, err error) {
 	at, err := os.Stat(base)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil

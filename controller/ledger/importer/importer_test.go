@@ -133,7 +133,7 @@ func TestFrom(t *testing.T) {
 		entry{base, "new", "base said", 0}, entry{base, "mine", "base said", 0},
 		entry{eight, "other", "eight said", 0}, entry{eight, "new", "eight said", 0})
 	own := file(t, entry{base, "known", "base said", 0}, entry{seven, "mine", "seven said", 0})
-	taken, err := importer.From(t.Context(), own, of)
+	taken, err := importer.Import(t.Context(), own, of)
 	if err != nil || taken != 2 {
 		t.Fatalf("%d samples, %v", taken, err)
 	}
@@ -156,7 +156,7 @@ func TestFrom(t *testing.T) {
 			t.Errorf("seen by %+v (-want +got):\n%s", trust, diff)
 		}
 	}
-	if taken, err := importer.From(t.Context(), own, of); err != nil || taken != 0 {
+	if taken, err := importer.Import(t.Context(), own, of); err != nil || taken != 0 {
 		t.Errorf("%d samples the second time, %v", taken, err)
 	}
 }
@@ -164,7 +164,7 @@ func TestFrom(t *testing.T) {
 // TestFromIntoNothing makes a ledger that knows credentials by the same digest.
 func TestFromIntoNothing(t *testing.T) {
 	of, own := file(t, entry{base, "new", "base said", 0}), filepath.Join(t.TempDir(), "own", "ledger.db")
-	if taken, err := importer.From(t.Context(), own, of); err != nil || taken != 1 {
+	if taken, err := importer.Import(t.Context(), own, of); err != nil || taken != 1 {
 		t.Fatalf("%d samples, %v", taken, err)
 	}
 	a, b := open(t, of), open(t, own)
@@ -177,20 +177,20 @@ func TestFromIntoNothing(t *testing.T) {
 
 func TestFromNothing(t *testing.T) {
 	own := filepath.Join(t.TempDir(), "ledger.db")
-	if _, err := importer.From(t.Context(), own, own+".base"); err != nil {
+	if _, err := importer.Import(t.Context(), own, own+".base"); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(own); err == nil {
 		t.Error("a ledger was made although there was nothing to take over")
 	}
 	own = file(t, entry{base, "known", "base said", 0})
-	if taken, err := importer.From(t.Context(), own, own); err != nil || taken != 0 {
+	if taken, err := importer.Import(t.Context(), own, own); err != nil || taken != 0 {
 		t.Errorf("from itself: %d samples, %v", taken, err)
 	}
 	if err := os.WriteFile(own+".base", []byte("damaged by whoever wrote it, and long enough to be looked at as a file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := importer.From(t.Context(), own, own+".base"); err == nil {
+	if _, err := importer.Import(t.Context(), own, own+".base"); err == nil {
 		t.Error("a damaged ledger was taken over from")
 	}
 	if diff := cmp.Diff(map[string][]any{"known": {"base said", "base said", "base said", 2}}, seen(t, own, base, "known")); diff != "" {

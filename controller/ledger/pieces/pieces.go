@@ -1,7 +1,7 @@
 // Package pieces takes a report apart so that what two reports have in common
 // is stored once.
 //
-// [Of] gives a frame and the pieces of the list of cases; [Join] puts them
+// [Cut] gives a frame and the pieces of the list of cases; [Split.Join] puts them
 // together again, byte for byte. [Pack] and [Unpack] make either small.
 package pieces
 
@@ -58,10 +58,10 @@ func Cut(report []byte) Split {
 	return s
 }
 
-// Around is the frame of a report whose list of cases is empty, without pieces:
+// Frame is the frame of a report whose list of cases is empty, without pieces:
 // those that [Each] makes of the cases belong there. The error is that of a report
 // without such a list.
-func Around(report []byte) (Split, error) {
+func Frame(report []byte) (Split, error) {
 	start := bytes.Index(report, list)
 	if start < 0 || !bytes.HasPrefix(report[start+len(list):], []byte("]")) {
 		return Split{}, errors.New("the report has no empty list of cases")
@@ -70,7 +70,7 @@ func Around(report []byte) (Split, error) {
 	return Split{Before: report[:start], After: report[start:]}, nil
 }
 
-// Each hands on the pieces that [Of] would find in a list of these cases, one after
+// Each hands on the pieces that [Cut] would find in a list of these cases, one after
 // the other. A piece lasts until the next. The error is the first of cases or do.
 func Each(cases iter.Seq2[[]byte, error], do func(piece []byte) error) error {
 	var piece []byte

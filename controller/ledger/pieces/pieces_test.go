@@ -77,7 +77,7 @@ func TestEachIsOf(t *testing.T) {
 		if err := json.Unmarshal(whole, &parsed); err != nil {
 			t.Fatal(err)
 		}
-		got, err := pieces.Around([]byte(`{"run":"r","cases":[],"gate":"pass"}`))
+		got, err := pieces.Frame([]byte(`{"run":"r","cases":[],"gate":"pass"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestEachIsOf(t *testing.T) {
 			t.Errorf("%d cases are %d other pieces, want %d", n, len(got.Pieces), len(want))
 		}
 	}
-	if _, err := pieces.Around([]byte(`{"run":"r","cases":[{}]}`)); err == nil {
+	if _, err := pieces.Frame([]byte(`{"run":"r","cases":[{}]}`)); err == nil {
 		t.Error("a list that is not empty is taken for one that is")
 	}
 	failed := errors.New("failed")

@@ -20,10 +20,10 @@ var (
 	oldReport = oldnames.Rules{
 		"":      {"not_run": "not_run_reason", "orders": "commands"},
 		"cases": {"beside": "per_target", "trial": oldnames.Up, "ungated": "no_threshold", "reason": "verdict_reason"},
-	}.With(oldCommand.Under("orders")).With(oldCommand.Under("cases.accepted")).
-		With(oldSummary.Under("summary")).With(oldSummary.Under("group_gates.summary")).
-		With(oldGroup.Under("groups")).With(oldGroup.Under("conversations")).
-		With(verdict.OldNames.Under("cases.trial"))
+	}.With(oldCommand.Nested("orders")).With(oldCommand.Nested("cases.accepted")).
+		With(oldSummary.Nested("summary")).With(oldSummary.Nested("group_gates.summary")).
+		With(oldGroup.Nested("groups")).With(oldGroup.Nested("conversations")).
+		With(verdict.OldNames.Nested("cases.trial"))
 )
 
 // oldParts are the names of reasons in such reports.

@@ -1,6 +1,6 @@
 // Package flaky says which cases come to different verdicts although nothing changed.
 //
-// Most callers want [Of], which applies the rule to what a case showed.
+// Most callers want [Classify], which applies the rule to what a case showed.
 package flaky
 
 import (
@@ -61,10 +61,10 @@ type Cost struct {
 	CostUSD *float64 `json:"cost_usd"`
 }
 
-// Of applies the rule to what a case showed under one digest, the oldest first; nil
+// Classify applies the rule to what a case showed under one digest, the oldest first; nil
 // where it is not flaky. Only judgements count, so errors are left out. The result has
 // no name and no digest yet.
-func Of(measurements []Measurement) *Case {
+func Classify(measurements []Measurement) *Case {
 	counts := map[verdict.Verdict]int{}
 	judged := slices.DeleteFunc(slices.Clone(measurements), func(m Measurement) bool { return m.Verdict.Rank() < 0 })
 	for _, m := range judged {

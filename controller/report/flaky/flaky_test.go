@@ -37,14 +37,14 @@ func TestOf(t *testing.T) {
 		{"ppfeeeee", "", 0},
 		{"pffpe", "2 of 4 differ (about 50 %)", 2},
 	} {
-		got := Of(series(tt.text))
+		got := Classify(series(tt.text))
 		switch {
 		case got == nil && tt.want == "":
 		case got == nil || got.String() != tt.want || got.Disagrees.Ordinal != tt.odd:
 			t.Errorf("%s: %v, want %q with %d", tt.text, got, tt.want, tt.odd)
 		}
 	}
-	if c := Of(series("ffpffp")); c.Usual != verdict.Fail || c.Disagrees.Verdict != verdict.Pass || !c.Since.Equal(time.Unix(0, 0)) || !c.Until.Equal(time.Unix(5, 0)) {
+	if c := Classify(series("ffpffp")); c.Usual != verdict.Fail || c.Disagrees.Verdict != verdict.Pass || !c.Since.Equal(time.Unix(0, 0)) || !c.Until.Equal(time.Unix(5, 0)) {
 		t.Errorf("found %+v", c)
 	}
 }

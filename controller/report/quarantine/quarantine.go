@@ -2,7 +2,7 @@
 // somebody said so and why.
 //
 // Most callers want [Parse] for what a person wrote, [List.Holding] for what
-// holds today, and [List.Of] for the entry of a case.
+// holds today, and [List.Entry] for the entry of a case.
 package quarantine
 
 import (
@@ -76,8 +76,8 @@ func (l List) Holding(now time.Time) List {
 	return holding
 }
 
-// Of returns the entry of the case that has one of the names; nil where there is none.
-func (l List) Of(names ...string) *Entry {
+// Entry returns the entry of the case that has one of the names; nil where there is none.
+func (l List) Entry(names ...string) *Entry {
 	for i := range slices.Backward(l) {
 		if slices.Contains(names, l[i].Case) {
 			return &l[i]

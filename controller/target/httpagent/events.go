@@ -38,8 +38,8 @@ func LastWith(field, contentType string, body []byte) []byte {
 	return body
 }
 
-// events cuts a stream into its events, without those that have no data and the
-// [DONE] that ends streams in OpenAI's protocol. Server-sent events are read as the
+// events cuts a stream into its events, without those that have no data and
+// "[DONE]", which ends streams in OpenAI's protocol. Server-sent events are read as the
 // HTML standard says, except that the last one needs no empty line behind it.
 func events(contentType string, body []byte) []event {
 	if !strings.HasPrefix(contentType, eventStream) {

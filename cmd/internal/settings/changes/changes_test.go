@@ -11,7 +11,7 @@ import (
 
 func TestOverlay(t *testing.T) {
 	below := fstest.MapFS{"a/x.json": {Data: []byte("old")}, "a/y.json": {Data: []byte("stays")}, "b/z.json": {Data: []byte("goes")}}
-	o := Over(below, Set{"a/x.json": []byte("new"), "c/d/e.json": []byte("made"), "b/z.json": nil})
+	o := Overlay(below, Set{"a/x.json": []byte("new"), "c/d/e.json": []byte("made"), "b/z.json": nil})
 	want := map[string]string{"a/x.json": "new", "a/y.json": "stays", "c/d/e.json": "made"}
 	got := map[string]string{}
 	err := fs.WalkDir(o, ".", func(name string, e fs.DirEntry, err error) error {
@@ -28,7 +28,7 @@ func TestOverlay(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the files (-want +got):\n%s", diff)
 	}
-	if err := fstest.TestFS(Over(below, Set{"a/x.json": []byte("new"), "c/d/e.json": []byte("made")}), "a/x.json", "a/y.json", "c/d/e.json"); err != nil {
+	if err := fstest.TestFS(Overlay(below, Set{"a/x.json": []byte("new"), "c/d/e.json": []byte("made")}), "a/x.json", "a/y.json", "c/d/e.json"); err != nil {
 		t.Error(err)
 	}
 }

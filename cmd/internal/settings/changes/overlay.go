@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Over returns a tree of files with a change. The files of below are not written.
-func Over(below fs.FS, c Set) fs.FS { return overlay{below, c} }
+// Overlay returns a tree of files with a change. The files of below are not written.
+func Overlay(below fs.FS, c Set) fs.FS { return overlay{below, c} }
 
 // An overlay is a tree of files with some that are changed.
 type overlay struct {

@@ -44,8 +44,8 @@ var unformed = []string{"created_at", "updated_at", "domain_id", "level", "path"
 // long are texts of several lines.
 var long = []string{"prompt", "system_prompt", "eval_prompt", "description", "mock_response"}
 
-// Of are the fields of a definition of the schema, such as #Test, with values.
-func Of(name string, values object.Fields) []*Field {
+// Fields are the fields of a definition of the schema, such as #Test, with values.
+func Fields(name string, values object.Fields) []*Field {
 	def := schema.Shapes()[name]
 	var out []*Field
 	for _, name := range def.Names {
@@ -135,7 +135,7 @@ func (f *Field) read(s *shape.Shape) json.RawMessage {
 // definition. A field that was emptied is there without a value.
 func Typed(name string, old object.Fields, sent url.Values) ([]*Field, object.Fields) {
 	def := schema.Shapes()[name]
-	form, out := Of(name, old), object.Fields{}
+	form, out := Fields(name, old), object.Fields{}
 	for _, f := range form {
 		if !sent.Has(f.Input()) {
 			continue
