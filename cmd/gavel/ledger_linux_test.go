@@ -12,17 +12,14 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 )
 
 // open is a folder that everybody may look into.
 func open(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for d := dir; d != filepath.Clean(os.TempDir()); d = filepath.Dir(d) {
-		if err := os.Chmod(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	ledgertest.Show(t, dir)
 	return dir
 }
 
@@ -156,11 +153,7 @@ func TestAbuse33AReadOnlyLedgerInAJob(t *testing.T) {
 	j.head = j.git(t, "rev-parse", "HEAD")
 	j.move(t, j.head)
 	for _, lend := range []string{j.checkout, j.folder} {
-		for d := lend; d != filepath.Clean(os.TempDir()); d = filepath.Dir(d) {
-			if err := os.Chmod(d, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
+		ledgertest.Show(t, lend)
 	}
 	err := filepath.WalkDir(j.checkout, func(path string, _ os.DirEntry, err error) error {
 		if err != nil || os.Geteuid() != 0 {

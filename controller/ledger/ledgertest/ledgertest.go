@@ -3,6 +3,7 @@ package ledgertest
 
 import (
 	"cmp"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -24,4 +25,19 @@ func Open(tb testing.TB, cfg ledger.Config) *ledger.Ledger {
 		}
 	})
 	return store
+}
+
+// Show lets everybody look into a folder of a test, and into the folders above it, for
+// a process of another user.
+func Show(tb testing.TB, dir string) {
+	tb.Helper()
+	for d := dir; d != filepath.Dir(d); d = filepath.Dir(d) {
+		info, err := os.Stat(d)
+		if err == nil && info.Mode()&0o055 != 0o055 {
+			err = os.Chmod(d, 0o755)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
 }

@@ -125,8 +125,7 @@ func start(settings ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The path of a socket is short everywhere.
-	dir, err := os.MkdirTemp("/tmp", "gavel-pg-")
+	dir, err := os.MkdirTemp(base(), "gavel-pg-")
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +153,17 @@ func start(settings ...string) (*Server, error) {
 		return nil, errors.Join(err, s.guard.Close())
 	}
 	return s, nil
+}
+
+// base is where the folders of servers are made: that of temporary files, unless its
+// path is too long for a socket, or the user of the server may not enter it.
+func base() string {
+	const usual, longest = "/tmp", 60
+	dir := os.TempDir()
+	if info, err := os.Stat(dir); err != nil || info.Mode()&0o001 == 0 || len(dir) > longest {
+		return usual
+	}
+	return dir
 }
 
 // folder finds the programs of the newest PostgreSQL.

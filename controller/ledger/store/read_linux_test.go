@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
@@ -132,11 +133,6 @@ func locked(t *testing.T, dir string) {
 	if err := os.Chmod(dir, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	// Others may look into the folders of the test, and into no more of them.
-	for above := filepath.Dir(dir); above != filepath.Clean(os.TempDir()); above = filepath.Dir(above) {
-		if err := os.Chmod(above, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	ledgertest.Show(t, filepath.Dir(dir))
 	t.Cleanup(func() { os.Chmod(dir, 0o755) }) //nolint:errcheck // the test is over
 }
