@@ -41,3 +41,39 @@ func TestBrowserAbuse16(t *testing.T) {
 		}
 	}
 }
+
+// TestBrowserPages looks at the pages of an ordinary repository: nothing is wider than
+// the window, and axe-core finds nothing.
+func TestBrowserPages(t *testing.T) {
+	h := newHouse(t)
+	r := report.Compare(reporttest.Regressions().In)
+	refund := caseNamed(t, r, "support/3/refund_window")
+	for i := range 9 {
+		h.judgeSamples("refund", fmt.Sprintf("earlier %d", i/4), 1, float64(i%4)/4, 0.75)
+		h.run(fmt.Sprintf("run-%d", i), scored([]string{"pass", "fail"}[i%2], float64(i%5)/5, 0.3+float64(i)/15))
+	}
+	h.judgeSamples("refund", refund.Digest, 0.25, 0.5, 0.75)
+	h.run("run-before", report.Compare(reporttest.FirstRun().In))
+	h.run("run-now", r)
+	srv := httptest.NewServer(guard.Config{}.Handler(h.site(dashboard.Config{Files: definitions(r, "{\n  \"id\": 1\n}").open, Title: "octo/demo"})))
+	defer srv.Close()
+	b := browsertest.Open(t, srv.URL)
+	for name, path := range map[string]string{
+		"runs": "/", "run": "/runs/run-now", "compare": "/compare?a=run-before&b=run-now", "scores": "/scores", "costs": "/costs",
+		"case": "/runs/run-now/case?" + url.Values{"name": {refund.Name()}}.Encode(),
+	} {
+		b.Visit(path)
+		b.Check("dashboard-" + name)
+	}
+}
+
+// caseNamed is the row of a case of a report.
+func caseNamed(t *testing.T, r *report.Report, key string) *report.Row {
+	for i := range r.Cases {
+		if r.Cases[i].Key == key {
+			return &r.Cases[i]
+		}
+	}
+	t.Fatalf("case %s is not in the report", key)
+	return nil
+}

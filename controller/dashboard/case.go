@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,9 +38,7 @@ type caseBody struct {
 	Samples                 []sampleView
 	MoreSamples             int
 	Definition              definition
-	Curve                   curve
-	Judged                  []judgedRow
-	Flake                   string
+	History                 caseHistory
 }
 
 // A sampleView is one conversation with what was measured on it.
@@ -80,12 +77,6 @@ type criterionView struct {
 	Turns             []int
 }
 
-// A judgedRow is one earlier judgement in words.
-type judgedRow struct {
-	When, Verdict, Score, Head, URL string
-	Changed, Base                   bool
-}
-
 // runCase is the page of a case in a run.
 func (s *Site) runCase(r *http.Request) (view, error) {
 	run, err := s.reports.get(r.Context(), r.PathValue("run"))
@@ -117,7 +108,9 @@ func (s *Site) runCase(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	s.history(&body, row, judged)
+	if body.History, err = s.history(r.Context(), row, scope, judged); err != nil {
+		return view{}, err
+	}
 	return view{Template: "case", Title: body.Name, Body: body}, nil
 }
 
@@ -226,28 +219,6 @@ func (s *Site) clip(text string, room *int) string {
 		most--
 	}
 	return fmt.Sprintf("%s … (%s more; gavel explain has all of it)", text[:most], textfmt.Count(utf8.RuneCountInString(text[most:]), "character"))
-}
-
-// history adds how the case was judged over time.
-func (s *Site) history(body *caseBody, row *report.Row, judged []browse.Judgement) {
-	if len(judged) == 0 {
-		return
-	}
-	body.Curve = curveOf(judged)
-	if rate, of, ok := flakeRate(judged); ok {
-		body.Flake = fmt.Sprintf("%.0f %% of %d judgements of the current definition differ from the usual verdict", 100*rate, of)
-	}
-	for i := len(judged) - 1; i >= 0; i-- {
-		j := judged[i]
-		line := judgedRow{
-			When: when(j.At), Verdict: string(j.Verdict), Score: textfmt.OutOf(j.Score, row.Scale()),
-			Head: cmp.Or(parts.ShortCommit(j.Commit), "–"), Base: j.Base, Changed: j.Changed,
-		}
-		if j.Run != "" {
-			line.URL = s.caseURL(j.Run, row.Name())
-		}
-		body.Judged = append(body.Judged, line)
-	}
 }
 
 // A definition is a file, or the part of it around a case.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/html/parts"
 )
@@ -22,6 +23,8 @@ type point struct {
 	X, Y string
 	Bad  bool
 	Tip  string
+	// Low and High are where the interval of the score ends; empty where it has none.
+	Low, High string
 }
 
 // A curve is the chart of scores over time.
@@ -29,6 +32,8 @@ type curve struct {
 	Label  string
 	Line   string
 	Points []point
+	// Intervals says that a point has one.
+	Intervals bool
 	// Changes are where the case, or what it is judged with, was changed.
 	Changes []mark
 	Grid    []tick
@@ -40,9 +45,9 @@ type mark struct{ X, Tip string }
 // A tick is a line of the grid with its label.
 type tick struct{ Y, TextY, Label string }
 
-// curveOf draws the judgements, the oldest on the left; one without points for none
-// that has a score.
-func curveOf(judged []browse.Judgement) curve {
+// curveOf draws the judgements with their intervals, which may be nil, the oldest on
+// the left; one without points for none that has a score.
+func curveOf(judged []browse.Judgement, intervals []*stats.Interval) curve {
 	c := curve{Label: passes(judged)}
 	for _, score := range []float64{0, 0.5, 1} {
 		y := height(score)
@@ -64,7 +69,13 @@ func curveOf(judged []browse.Judgement) curve {
 		y := height(*j.Score)
 		fmt.Fprintf(&line, "%.1f,%.1f ", x, y)
 		tip := fmt.Sprintf("%s: %s %.2f%s", when(j.At), j.Verdict, *j.Score, ofCommit(j))
-		c.Points = append(c.Points, point{pixels(x), pixels(y), j.Verdict != verdict.Pass, tip})
+		p := point{X: pixels(x), Y: pixels(y), Bad: j.Verdict != verdict.Pass}
+		if between := intervals[i]; between != nil {
+			p.Low, p.High, c.Intervals = pixels(height(between.Low)), pixels(height(between.High)), true
+			tip += fmt.Sprintf(", 95 %% interval %.2f to %.2f", between.Low, between.High)
+		}
+		p.Tip = tip
+		c.Points = append(c.Points, p)
 	}
 	c.Line = strings.TrimSpace(line.String())
 	return c

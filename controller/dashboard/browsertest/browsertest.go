@@ -64,7 +64,10 @@ func Open(tb testing.TB, base string) *Browser {
 	tb.Cleanup(end)
 	var endTab context.CancelFunc
 	b.ctx, endTab = chromedp.NewContext(allocated)
-	tb.Cleanup(endTab)
+	tb.Cleanup(func() {
+		_ = chromedp.Cancel(b.ctx) // closes the browser, which otherwise writes into its folder while that is removed
+		endTab()
+	})
 	chromedp.ListenTarget(b.ctx, b.hear)
 	b.Do(network.Enable(), log.Enable(), runtime.Enable())
 	return b

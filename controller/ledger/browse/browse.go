@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/former"
 	"github.com/gavel-evals/gavel/controller/ledger/pieces"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -164,6 +165,11 @@ type Judgement struct {
 	// was the base of the run, and not its head.
 	Commit string
 	Base   bool
+	// J is the judgement digest. The judgement rests on so many Samples of it, the Last
+	// of which has this ordinal, and Evaluators are their results.
+	J             string
+	Last, Samples int
+	Evaluators    []verdict.EvaluatorResult
 }
 
 // Judged returns the newest judgements of the case with a decision digest, at most
@@ -176,9 +182,15 @@ func Judged(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, diges
 		var j Judgement
 		var at int64
 		var run, head, base sql.NullString
-		if err := rows.Scan(&at, &j.Verdict, &j.Score, &j.Digest, &j.Commit, &run, &head, &base); err != nil {
+		var body sql.RawBytes
+		if err := rows.Scan(&at, &j.Verdict, &j.Score, &j.Digest, &j.Commit, &j.J, &j.Last, &body, &run, &head, &base); err != nil {
 			return err
 		}
+		var decision ledger.Decision
+		if err := former.Decision.Decode(body, &decision); err != nil {
+			return fmt.Errorf("verdict %s: %w", j.Digest, err)
+		}
+		j.Samples, j.Evaluators = decision.Samples, decision.Result.Evaluators
 		j.At, j.Run, j.Current = time.UnixMilli(at).UTC(), run.String, j.Digest == digest
 		j.Base = j.Commit != "" && j.Commit == base.String && j.Commit != head.String
 		if j.Commit == "" {
@@ -186,7 +198,7 @@ func Judged(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, diges
 		}
 		found = append(found, j)
 		return nil
-	}, `SELECT v.created, v.verdict, v.score, v.d, v.commit_id, r.id, r.head, r.base
+	}, `SELECT v.created, v.verdict, v.score, v.d, v.commit_id, v.j, v.last, v.body, r.id, r.head, r.base
 		FROM (SELECT * FROM verdicts WHERE ns IN ('', ?1)
 			AND case_id = (SELECT case_id FROM verdicts WHERE d = ?2 AND case_id <> '' ORDER BY id DESC LIMIT 1)
 			ORDER BY id DESC LIMIT ?3) v

@@ -1,0 +1,128 @@
+// Package trend says how the criteria of a case were scored over time, and how far
+// the samples of a judgement are apart. It is pure.
+//
+// Most callers want [Criteria] and [Interval].
+package trend
+
+import (
+	"math"
+
+	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/stats"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// A Line is one criterion over several judgements.
+type Line struct {
+	Evaluator, Criterion string
+	// Scores are in [0,1], one for each judgement; nil where the judgement has no score
+	// of the criterion.
+	Scores []*float64
+}
+
+// Criteria returns the criteria of all judgements with their scores, in the order in
+// which they appear first.
+func Criteria(judged []browse.Judgement) []Line {
+	var lines []Line
+	at := map[[2]string]int{}
+	for i, j := range judged {
+		for _, next := range scored(j) {
+			if _, known := at[next.of]; !known {
+				at[next.of] = len(lines)
+				lines = append(lines, Line{next.of[0], next.of[1], make([]*float64, len(judged))})
+			}
+			lines[at[next.of]].Scores[i] = &next.score
+		}
+	}
+	return lines
+}
+
+// A score is one of a criterion, which an evaluator and its own name identify.
+type score struct {
+	of    [2]string
+	score float64
+}
+
+// scored are the scores of the criteria of a judgement that apply.
+func scored(j browse.Judgement) []score {
+	var out []score
+	for _, e := range j.Evaluators {
+		for _, c := range e.Criteria {
+			if !c.NotApplicable {
+				out = append(out, score{[2]string{e.Name, c.ID}, c.Score})
+			}
+		}
+	}
+	return out
+}
+
+// near is how much two scores differ at most that are the same but for rounding.
+const near = 1e-6
+
+// Interval gives the 95 % confidence interval of the score of a judgement from the
+// samples that it rests on, within [0,1]. ok is false for fewer than two samples, for
+// samples that are all alike, and where the scores of the samples cannot be told from
+// what is stored of them: their mean must be the score.
+func Interval(j browse.Judgement, samples []verdict.Sample) (interval stats.Interval, ok bool) {
+	if j.Score == nil || j.Samples < 2 {
+		return stats.Interval{}, false
+	}
+	var scores []float64
+	for _, s := range samples {
+		if s.Ordinal > j.Last || s.Ordinal <= j.Last-j.Samples {
+			continue
+		}
+		score, known := scoreOf(s, j.Evaluators)
+		if !known {
+			return stats.Interval{}, false
+		}
+		scores = append(scores, score)
+	}
+	if len(scores) != j.Samples || math.Abs(stats.Mean(scores)-*j.Score) > near {
+		return stats.Interval{}, false
+	}
+	interval, ok = stats.Paired(scores, 0)
+	interval.Low, interval.High = max(0, interval.Low), min(1, interval.High)
+	return interval, ok && interval.High-interval.Low > near
+}
+
+// scoreOf is the score of one sample where the criteria of every evaluator count alike.
+// known is false for a sample that lacks a measurement.
+func scoreOf(s verdict.Sample, evaluators []verdict.EvaluatorResult) (score float64, known bool) {
+	if s.Error != "" || len(evaluators) == 0 || len(s.Measurements) != len(evaluators) {
+		return 0, false
+	}
+	var sum, weights float64
+	for i, m := range s.Measurements {
+		measured, known := scoreOfCriteria(m.Criteria)
+		if !known {
+			return 0, false
+		}
+		weight := 1.0
+		if w := evaluators[i].Weight; w != nil {
+			weight = *w
+		}
+		sum += weight * measured
+		weights += weight
+	}
+	return sum / weights, weights > 0
+}
+
+// scoreOfCriteria is the mean of those that apply, and 0 where a veto fails.
+func scoreOfCriteria(criteria []verdict.Criterion) (score float64, known bool) {
+	var sum, n float64
+	for _, c := range criteria {
+		switch {
+		case c.NotApplicable:
+		case c.Veto && c.Score == 0:
+			return 0, true
+		case !c.Veto:
+			sum += c.Score
+			n++
+		}
+	}
+	if n == 0 {
+		return 0, false
+	}
+	return sum / n, true
+}
