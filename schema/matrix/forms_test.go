@@ -125,3 +125,44 @@ func TestOneProviderIsNotKnown(t *testing.T) {
 		t.Errorf("cases %q, problems %v, want %q", said, problems, want)
 	}
 }
+
+// TestTemplates: prompts, variables and values of assertions are templates, and what is
+// wrong with one is shown at its place, once.
+func TestTemplates(t *testing.T) {
+	got, problems := load(t, `prompts:
+- |
+  {% for x in items %}{{ loop.index }}. {{ x.name | upper }}
+  {% endfor %}{{ q }}
+- file://p.txt
+tests:
+- description: runs
+  vars: {q: '{{ city | title }}?', city: new york, items: [{name: a}, {name: b}]}
+  assert: [{type: contains, value: '{% if city %}{{ city | capitalize }}{% endif %}'}]
+- description: does not
+  assert: [{type: contains, value: "{{ city | shout }}"}]
+`, map[string]string{"p.txt": "First\n---\n\nHi {% include 'x' %}\n"})
+	want := []string{
+		"runs/" + strings.Split(got[0].Key, "/")[1] + " @bot user=1. A\n2. B\nNew York?\n",
+		"runs/p-txt-1 @bot user=First",
+		"runs/p-txt-2 @bot skip: it needs a template that can be filled in: the tag {% include %} is not read",
+	}
+	if shown := lines(got[:3]); !slices.Equal(shown, want) {
+		t.Errorf("cases %q, want %q", shown, want)
+	}
+	if value := string(got[0].Evaluators[0].Spec.(evaluator.Assertion).Value); value != `"New york"` {
+		t.Errorf("the assertion looks for %s", value)
+	}
+	var said []string
+	for _, p := range problems {
+		if p.Rule == "template" {
+			said = append(said, p.String())
+		}
+	}
+	wrong := []string{
+		"p.txt:4:4: warning: the tag {% include %} is not read; the cases that use it are not run; put the text of the other file here; a template reads no file",
+		"promptfooconfig.yaml:11:47: warning: the filter shout is not known; the cases that use it are not run; write the text without it; filters of `nunjucksFilters` are not read",
+	}
+	if !slices.Equal(said, wrong) {
+		t.Errorf("problems\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(wrong, "\n"))
+	}
+}

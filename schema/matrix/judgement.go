@@ -28,6 +28,7 @@ type judgement struct {
 	// rubricPrompt is what judges are asked in place of Gavel's question.
 	rubricPrompt string
 	names        map[string]int
+	engine       *template.Engine
 	evaluators   []schema.Evaluator
 }
 
@@ -54,7 +55,8 @@ func (j *judgement) result() ([]schema.Evaluator, *schema.Bands) {
 	return j.evaluators, &schema.Bands{Pass: *j.threshold, Borderline: *j.threshold}
 }
 
-// add adds an assertion. The error is a [*template.NeedError] about one that is not read.
+// add adds an assertion. The error is a [*template.NeedError] about one that is not read,
+// or one of [template.Engine.Fill].
 func (j *judgement) add(a written, vars template.Variables) error {
 	ev, err := j.evaluator(a, vars)
 	if err != nil {
@@ -99,7 +101,7 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 	value := a.Value
 	if len(value) > 0 {
 		var err error
-		if value, err = vars.FillJSON(value); err != nil {
+		if value, err = j.engine.FillJSON(vars, value); err != nil {
 			return nil, schema.Rule{}, err
 		}
 	}
@@ -116,7 +118,7 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 		spec = s
 	case evaluator.Graded:
 		s.Not, s.Target = not, j.judge(a)
-		if s.Template, err = rubricPrompt(cmp.Or(a.rubricPrompt, j.rubricPrompt), vars); err != nil {
+		if s.Template, err = j.question(cmp.Or(a.rubricPrompt, j.rubricPrompt), vars); err != nil {
 			return nil, rule, err
 		}
 		spec = s
@@ -152,7 +154,7 @@ var codes = map[string]bool{"javascript": true, "python": true, "ruby": true}
 // has to reach it.
 func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema.Rule, error) {
 	inner := judgement{
-		threshold: a.Threshold, prompt: j.prompt, transform: j.transform, judgedBy: j.judgedBy, rubricPrompt: j.rubricPrompt, names: map[string]int{},
+		threshold: a.Threshold, prompt: j.prompt, transform: j.transform, judgedBy: j.judgedBy, rubricPrompt: j.rubricPrompt, names: map[string]int{}, engine: j.engine,
 	}
 	rule := schema.Rule{Weights: map[string]float64{}, Least: map[string]float64{}}
 	var spec evaluator.Composite
@@ -176,9 +178,9 @@ func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema
 	return spec, rule, nil
 }
 
-// rubricPrompt is a judge's prompt of its own: a text, or messages whose texts are
+// question is a judge's prompt of its own: a text, or messages whose texts are
 // joined. Its {{output}} and {{rubric}} are filled in when it is asked.
-func rubricPrompt(prompt string, vars template.Variables) (string, error) {
+func (j *judgement) question(prompt string, vars template.Variables) (string, error) {
 	if prompt == "" {
 		return "", nil
 	}
@@ -191,11 +193,12 @@ func rubricPrompt(prompt string, vars template.Variables) (string, error) {
 		}
 		prompt = strings.Join(texts, "\n\n")
 	}
-	own := maps.Clone(vars)
+	own := template.Variables{}
+	maps.Copy(own, vars)
 	for _, name := range []string{"output", "rubric"} {
 		own[name], _ = json.Marshal("{{" + name + "}}") // a text
 	}
-	return own.Fill(prompt)
+	return j.engine.Fill(own, prompt)
 }
 
 func (j *judgement) unique(name string) string {

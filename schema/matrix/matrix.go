@@ -68,6 +68,8 @@ type compiler struct {
 	counted   map[string]int // of the names of providers
 	skipped   map[string]int // rows by what they need
 	size      int            // of all texts so far, in bytes
+	engine    template.Engine
+	misreads  map[string]bool // templates that there is a warning about
 }
 
 // A provider is one of the targets that every row is run against.
@@ -123,7 +125,7 @@ func (c *compiler) within(n int) bool {
 // notRead says what to do about keys that are not read.
 var notRead = map[string]string{
 	"extensions":      "remove it; the tests are run without it",
-	"nunjucksFilters": "remove it; a test whose template uses a filter is not run",
+	"nunjucksFilters": "remove it; a test whose template uses one of its filters is not run",
 	"redteam":         "generate the tests with promptfoo and commit them; tests are run, and their generation is not",
 }
 
@@ -177,9 +179,10 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 		},
 	}
 	skip := cmp.Or(r.test.need, r.need, t.need)
-	system, messages, err := p.messages(r)
-	if skip == "" && err != nil {
-		skip = err.Error()
+	system, messages, err := p.messages(r, &c.engine)
+	if err != nil {
+		c.misread(err, p.at)
+		skip = cmp.Or(skip, err.Error())
 	}
 	tc.System, tc.Drive.Messages = system, messages
 	c.size += len(system)
@@ -189,10 +192,11 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	if system != "" {
 		tc.Layers = []schema.Layer{{File: p.file, Text: system}}
 	}
-	j := judgement{threshold: r.test.threshold, prompt: shown(system, messages), transform: r.test.transform, judgedBy: r.test.judge, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}}
+	j := judgement{threshold: r.test.threshold, prompt: shown(system, messages), transform: r.test.transform, judgedBy: r.test.judge, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine}
 	for _, a := range r.test.asserts {
-		if err := j.add(a, r.vars); err != nil && skip == "" {
-			skip = err.Error()
+		if err := j.add(a, r.vars); err != nil {
+			c.misread(err, cmp.Or(a.at, r.test.at))
+			skip = cmp.Or(skip, err.Error())
 		}
 	}
 	tc.Evaluators, tc.Policy.Bands = j.result()

@@ -254,7 +254,7 @@ func TestNeeds(t *testing.T) {
 		{"{assert: [{type: contains, value: x, transform: 'file://t.js'}]}", "a program (transform in a file)"},
 		{"{assert: [{type: contains, value: x, contextTransform: y}]}", "`contextTransform` of an assertion"},
 		{"{assert: [{type: assert-set, assert: [{type: webhook}]}]}", "a program (webhook)"},
-		{"{assert: [{type: contains, value: '{{ q | upper }}'}]}", "the template expression {{ q | upper }}"},
+		{"{assert: [{type: contains, value: '{{ q | shout }}'}]}", "a template that can be filled in: the filter shout is not known"},
 		{"{assert: [{type: contains, value: '{{ env.HOME }}'}]}", "the environment variable HOME"},
 		{"{vars: {q: 'in {{ env.HOME }}'}}", "the environment variable HOME"},
 		{"{options: {transformVars: 'vars'}}", "a transform of variables"},

@@ -18,8 +18,9 @@ type prompt struct {
 	// id tells it from the others of the file in keys; empty where it is the only
 	// one.
 	id string
-	// file is where its text is.
+	// file is where its text is, and at the place.
 	file string
+	at   schema.Position
 	text string
 	chat []chatMessage // in place of text
 	need string        // what it needs and is not read
@@ -92,7 +93,7 @@ func (c *compiler) listedPrompt(at ...any) []prompt {
 			c.Fail("wrong-type", "the prompt is not a list of messages", "write messages with role and content", at...)
 			return nil
 		}
-		return []prompt{{chat: chat, file: c.Doc.File}}
+		return []prompt{{chat: chat, file: c.Doc.File, at: c.Doc.At(at...)}}
 	}
 	if !c.Doc.IsObject(at...) {
 		return c.namedPrompts("", c.Doc.Text(at...), at...)
@@ -117,7 +118,7 @@ func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 	case strings.HasPrefix(text, "langfuse://"), strings.HasPrefix(text, "portkey://"), strings.HasPrefix(text, "helicone://"):
 		return []prompt{{label: label, file: c.Doc.File, text: text, need: "a prompt that is fetched from the net; download it and name the file"}}
 	case !isFile:
-		return []prompt{{label: label, file: c.Doc.File, text: text}}
+		return []prompt{{label: label, file: c.Doc.File, at: c.Doc.At(at...), text: text}}
 	}
 	found := c.Read(schema.Reference{At: c.Doc.At(at...), Path: strings.TrimPrefix(name, "./"), Role: "prompt"})
 	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
@@ -133,7 +134,7 @@ func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 // promptsOf reads a file with prompts. A .txt file has several, divided by lines
 // of three hyphens.
 func promptsOf(file schema.File, label string) []prompt {
-	whole := prompt{label: label, file: file.Path, text: string(file.Data)}
+	whole := prompt{label: label, file: file.Path, at: schema.Position{File: file.Path, Line: 1, Column: 1}, text: string(file.Data)}
 	switch path.Ext(file.Path) {
 	case ".txt":
 		var all []prompt
@@ -162,23 +163,23 @@ func promptsOf(file schema.File, label string) []prompt {
 
 // messages are what a row is sent, with the system prompt apart. The prefix and
 // suffix of its test are put around a text.
-func (p prompt) messages(r row) (system string, messages []schema.Message, err error) {
+func (p prompt) messages(r row, engine *template.Engine) (system string, messages []schema.Message, err error) {
 	if p.need != "" {
 		return "", nil, &template.NeedError{What: p.need}
 	}
-	chat, vars := p.chat, r.vars
+	chat, fill := p.chat, func(s string) (string, error) { return engine.Fill(r.vars, s) }
 	if chat == nil {
-		text, err := vars.Fill(r.test.prefix + p.text + r.test.suffix)
+		text, err := fill(r.test.prefix + p.text + r.test.suffix)
 		if err != nil {
 			return "", nil, err
 		}
 		if json.Unmarshal([]byte(text), &chat) != nil || len(chat) == 0 || chat[0].Role == "" {
 			return "", []schema.Message{{Role: schema.RoleUser, Content: text}}, nil
 		}
-		vars = nil // they are filled in
+		fill = func(s string) (string, error) { return s, nil } // they are filled in
 	}
 	for _, m := range chat {
-		content, err := m.content(vars)
+		content, err := m.content(fill)
 		if err != nil {
 			return "", nil, err
 		}
@@ -210,7 +211,7 @@ func shown(system string, messages []schema.Message) string {
 }
 
 // content is the text of a message. The text parts of a list are joined.
-func (m chatMessage) content(vars template.Variables) (string, error) {
+func (m chatMessage) content(fill func(string) (string, error)) (string, error) {
 	s, isText := text(m.Content)
 	if !isText {
 		var parts []struct {
@@ -229,8 +230,5 @@ func (m chatMessage) content(vars template.Variables) (string, error) {
 		}
 		s = strings.Join(texts, "\n")
 	}
-	if vars == nil {
-		return s, nil
-	}
-	return vars.Fill(s)
+	return fill(s)
 }

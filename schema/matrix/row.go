@@ -33,7 +33,7 @@ func (c *compiler) expand(tests []test) []row {
 		t := &tests[i]
 		for _, vars := range t.values() {
 			r := row{test: t}
-			r.vars, r.need = nested(vars)
+			r.vars, r.need = c.nested(vars)
 			for _, value := range r.vars {
 				c.size += len(value)
 			}
@@ -80,7 +80,7 @@ func multiply(all []template.Variables, name string, items []json.RawMessage) []
 
 // nested fills variables into the texts of variables. An expression within a variable
 // is left as it is. The text is what the row needs if it uses the environment.
-func nested(vars template.Variables) (template.Variables, string) {
+func (c *compiler) nested(vars template.Variables) (template.Variables, string) {
 	need := ""
 	for range maxNested {
 		changed := false
@@ -90,7 +90,7 @@ func nested(vars template.Variables) (template.Variables, string) {
 			if !isText || !strings.Contains(s, "{{") {
 				continue
 			}
-			out, err := vars.Fill(s)
+			out, err := c.engine.Fill(vars, s)
 			var env template.EnvironmentError
 			switch {
 			case errors.As(err, &env):

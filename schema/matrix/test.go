@@ -51,6 +51,7 @@ type written struct {
 	Transform string          `json:"transform"`
 	Config    json.RawMessage `json:"config"`
 
+	at              schema.Position
 	need            string
 	judge, embedder string // targets in place of the roles
 	rubricPrompt    string
@@ -339,6 +340,7 @@ func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) writt
 	if json.Unmarshal(doc.JSON(at...), &a) != nil {
 		return written{need: "an assertion that can be read"}
 	}
+	a.at = doc.At(at...)
 	in := func(steps ...any) []any { return append(at[:len(at):len(at)], steps...) }
 	if doc.Has(in("contextTransform")...) {
 		a.need = "`contextTransform` of an assertion"

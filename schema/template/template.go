@@ -1,14 +1,14 @@
-// Package template fills variables into texts as Nunjucks does.
+// Package template fills variables into texts as Nunjucks does, without its files,
+// its escapes and its ways to run code.
 //
-// Most callers want [Variables.Fill].
+// Most callers want [Engine.Fill]. A template is data of a stranger: it reaches its
+// variables and nothing else, and its steps and its output are bounded.
 package template
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -18,91 +18,138 @@ type NeedError struct{ What string }
 // Error returns what is needed.
 func (e *NeedError) Error() string { return e.What }
 
-// maxFilled bounds a text whose variables are filled in, in bytes.
-const maxFilled = 1 << 20
-
 // An EnvironmentError is about a text that needs the variable of that name.
 type EnvironmentError string
 
 // Error names the variable.
 func (e EnvironmentError) Error() string { return "the environment variable " + string(e) }
 
-// placeholder matches what Nunjucks would do something about.
-var placeholder = regexp.MustCompile(`\{\{[^{}]*\}\}|\{%[^%]*%\}|\{#|\{\{`)
+// An Error is about a place of a template that cannot be filled in.
+type Error struct {
+	// Line and Column count from 1, Column in Unicode code points.
+	Line, Column int
+	// Source is the text from that place to the end of its line.
+	Source string
+	// Message says what is wrong, and Hint what to write in place of it.
+	Message, Hint string
+}
 
-// variable matches the one form of a placeholder that is read: a variable, or a
-// field or an item of one.
-var variable = regexp.MustCompile(`^\{\{-?\s*([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*|\[\d+\])*)\s*-?\}\}$`)
+// Error returns what is needed in place of the template.
+func (e *Error) Error() string { return "a template that can be filled in: " + e.Message }
 
 // Variables are values by name, as JSON.
 type Variables map[string]json.RawMessage
 
-// Fill replaces the variables of a text; one that is not known is empty. The
-// error is an [EnvironmentError] or a [*NeedError] about anything else that Nunjucks
-// would fill in.
-func (v Variables) Fill(text string) (string, error) {
-	if !strings.Contains(text, "{{") && !strings.Contains(text, "{%") && !strings.Contains(text, "{#") {
-		return text, nil
-	}
-	var out strings.Builder
-	rest := text
-	for {
-		at := placeholder.FindStringIndex(rest)
-		if at == nil {
-			break
-		}
-		match := variable.FindStringSubmatch(rest[at[0]:at[1]])
-		if match == nil {
-			return "", &NeedError{"the template expression " + Clip(rest[at[0]:at[1]])}
-		}
-		value, err := v.lookup(match[1])
-		if err != nil {
-			return "", err
-		}
-		before, after := rest[:at[0]], rest[at[1]:]
-		if strings.HasPrefix(match[0], "{{-") {
-			before = strings.TrimRight(before, " \t\r\n")
-		}
-		if strings.HasSuffix(match[0], "-}}") {
-			after = strings.TrimLeft(after, " \t\r\n")
-		}
-		out.WriteString(before)
-		out.WriteString(value)
-		if rest = after; out.Len() > maxFilled {
-			return "", &NeedError{fmt.Sprintf("more than %d bytes in one text", maxFilled)}
-		}
-	}
-	out.WriteString(rest)
-	return out.String(), nil
+// The bounds of one text.
+const (
+	// maxFilled bounds what a text has once its variables are filled in, in bytes.
+	maxFilled = 1 << 20
+	// maxSteps bounds what is computed for it: expressions, tags and passes of loops.
+	maxSteps = 100_000
+	// maxMade bounds the texts and lists that are made on the way, in bytes and items.
+	maxMade = 8 << 20
+)
+
+// The bounds of all texts of an [Engine].
+const (
+	maxAllSteps = 5_000_000
+	maxAllMade  = 1 << 30
+	maxParsed   = 10_000
+)
+
+// An Engine fills in the texts of one definition, and bounds what that takes.
+// It is not safe for concurrent use.
+type Engine struct {
+	parsed map[string]*parsed
+	steps  int // of all texts so far
+	made   int // for all texts so far, in bytes and items
 }
 
-// lookup writes the value of a path such as user.names[0]. Objects and lists
-// are written as compact JSON.
-func (v Variables) lookup(path string) (string, error) {
-	steps := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
-	if steps[0] == "env" {
-		return "", EnvironmentError(strings.TrimPrefix(path, "env."))
+// A parsed text is a template, or what is wrong with it.
+type parsed struct {
+	nodes []node
+	err   error
+}
+
+// isTemplate reports whether anything of a text is filled in.
+func isTemplate(text string) bool {
+	return strings.Contains(text, "{{") || strings.Contains(text, "{%") || strings.Contains(text, "{#")
+}
+
+// Fill fills the variables into a text; one that is not known is empty. The error is
+// an [EnvironmentError], or an [*Error] about what is not read or takes too long.
+func (e *Engine) Fill(vars Variables, text string) (string, error) {
+	if !isTemplate(text) {
+		return text, nil
 	}
-	if _, known := v[steps[0]]; !known && steps[0] == "vars" && len(steps) > 1 {
-		steps = steps[1:]
+	p := e.parse(text)
+	if p.err != nil {
+		return "", p.err
 	}
-	value := v[steps[0]]
-	for _, step := range steps[1:] {
-		if n, err := strconv.Atoi(step); err == nil {
-			var items []json.RawMessage
-			if json.Unmarshal(value, &items) != nil || n >= len(items) {
-				return "", nil
+	x := &execution{engine: e, vars: vars, source: text}
+	x.frames = []map[string]any{{}}
+	for _, n := range p.nodes {
+		if err := n(x); err != nil {
+			return "", err
+		}
+	}
+	return x.out.String(), nil
+}
+
+// parse reads a text once.
+func (e *Engine) parse(text string) *parsed {
+	if p := e.parsed[text]; p != nil {
+		return p
+	}
+	p := &parsed{}
+	p.nodes, p.err = parseText(text)
+	if e.parsed == nil {
+		e.parsed = map[string]*parsed{}
+	}
+	if len(e.parsed) < maxParsed {
+		e.parsed[text] = p
+	}
+	return p
+}
+
+// FillJSON fills in the variables of every text within a value. It returns an error
+// as [Engine.Fill] does, or one of the JSON.
+func (e *Engine) FillJSON(vars Variables, value json.RawMessage) (json.RawMessage, error) {
+	if !isTemplate(string(value)) {
+		return value, nil
+	}
+	var any any
+	dec := json.NewDecoder(bytes.NewReader(value))
+	dec.UseNumber()
+	if err := dec.Decode(&any); err != nil {
+		return nil, err
+	}
+	filled, err := e.fillAny(vars, any)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(filled)
+}
+
+func (e *Engine) fillAny(vars Variables, value any) (any, error) {
+	var err error
+	switch x := value.(type) {
+	case string:
+		return e.Fill(vars, x)
+	case []any:
+		for i := range x {
+			if x[i], err = e.fillAny(vars, x[i]); err != nil {
+				return nil, err
 			}
-			value = items[n]
-			continue
 		}
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(value, &fields) != nil {
-			return "", nil
+	case map[string]any:
+		for name := range x {
+			if x[name], err = e.fillAny(vars, x[name]); err != nil {
+				return nil, err
+			}
 		}
-		value = fields[step]
 	}
-	return Written(value), nil
+	return value, nil
 }
 
 // Written is a value as it is filled in: a text without quotes, null as nothing,
@@ -122,46 +169,27 @@ func Written(value json.RawMessage) string {
 	return out.String()
 }
 
-// FillJSON fills in the variables of every text within a value.
-func (v Variables) FillJSON(value json.RawMessage) (json.RawMessage, error) {
-	var any any
-	dec := json.NewDecoder(bytes.NewReader(value))
-	dec.UseNumber()
-	if err := dec.Decode(&any); err != nil {
-		return nil, err
-	}
-	filled, err := v.fillAny(any)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(filled)
-}
-
-func (v Variables) fillAny(value any) (any, error) {
-	var err error
-	switch x := value.(type) {
-	case string:
-		return v.Fill(x)
-	case []any:
-		for i := range x {
-			if x[i], err = v.fillAny(x[i]); err != nil {
-				return nil, err
-			}
-		}
-	case map[string]any:
-		for name := range x {
-			if x[name], err = v.fillAny(x[name]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return value, nil
-}
-
 // Clip shortens a text that is shown.
 func Clip(s string) string {
 	if runes := []rune(s); len(runes) > 60 {
 		return string(runes[:59]) + "…"
 	}
 	return s
+}
+
+// errorAt is about the byte of a text that is at an offset.
+func errorAt(source string, offset int, message, hint string) *Error {
+	offset = min(max(offset, 0), len(source))
+	before := source[:offset]
+	start := strings.LastIndexByte(before, '\n') + 1
+	line, _, _ := strings.Cut(source[offset:], "\n")
+	return &Error{
+		Line: strings.Count(before, "\n") + 1, Column: len([]rune(before[start:])) + 1,
+		Source: line, Message: message, Hint: hint,
+	}
+}
+
+// tooMuch is about a text that takes more than a bound allows.
+func tooMuch(source string, offset int, what string, most int) error {
+	return errorAt(source, offset, fmt.Sprintf("the template takes more than %d %s", most, what), "write a template with fewer or shorter loops")
 }

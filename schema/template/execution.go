@@ -1,0 +1,143 @@
+package template
+
+import (
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema/template/jsvalue"
+)
+
+// An execution fills in one text.
+type execution struct {
+	engine  *Engine
+	vars    Variables
+	source  string
+	frames  []map[string]any // of set and for, the innermost last
+	decoded map[string]any   // variables that were used
+	out     strings.Builder
+	steps   int
+	made    int
+}
+
+// A node writes a part of a template.
+type node func(*execution) error
+
+// An expr computes a value.
+type expr func(*execution) (any, error)
+
+// step counts what is computed.
+func (x *execution) step(at int) error {
+	x.steps++
+	x.engine.steps++
+	switch {
+	case x.steps > maxSteps:
+		return tooMuch(x.source, at, "steps", maxSteps)
+	case x.engine.steps > maxAllSteps:
+		return tooMuch(x.source, at, "steps together with those before it", maxAllSteps)
+	}
+	return nil
+}
+
+// make counts bytes and items that are made on the way.
+func (x *execution) make(at, n int) error {
+	if n < 0 || n > maxMade || x.made+n > maxMade {
+		return tooMuch(x.source, at, "bytes of texts and lists", maxMade)
+	}
+	x.made += n
+	if x.engine.made += n; x.engine.made > maxAllMade {
+		return tooMuch(x.source, at, "bytes of texts and lists together with those before it", maxAllMade)
+	}
+	return nil
+}
+
+// write adds to what the text becomes.
+func (x *execution) write(at int, s string) error {
+	if x.out.Len()+len(s) > maxFilled {
+		return tooMuch(x.source, at, "bytes", maxFilled)
+	}
+	x.out.WriteString(s)
+	return nil
+}
+
+// lookup is the value of a name: what set and for gave it, else the variable.
+func (x *execution) lookup(name string) (any, error) {
+	for i := len(x.frames) - 1; i >= 0; i-- {
+		if v, known := x.frames[i][name]; known {
+			if p, isPass := v.(pass); isPass {
+				return p.object(), nil
+			}
+			return v, nil
+		}
+	}
+	return x.variable(name)
+}
+
+// variable is the value of a variable. vars has all of them, unless one has that name.
+func (x *execution) variable(name string) (any, error) {
+	if v, known := x.decoded[name]; known {
+		return v, nil
+	}
+	raw, known := x.vars[name]
+	if !known && name == "vars" {
+		return x.vars, nil
+	}
+	if x.decoded == nil {
+		x.decoded = map[string]any{}
+	}
+	v := jsvalue.Decode(raw)
+	x.decoded[name] = v
+	return v, nil
+}
+
+// assign gives a name a value where it has one from set or for, else in the innermost frame.
+func (x *execution) assign(name string, value any) {
+	for i := len(x.frames) - 1; i >= 0; i-- {
+		if _, known := x.frames[i][name]; known {
+			x.frames[i][name] = value
+			return
+		}
+	}
+	x.frames[len(x.frames)-1][name] = value
+}
+
+// text is a value as it is filled in: a list or an object as JSON.
+func (x *execution) text(at int, value any) (string, error) {
+	if s, ok := jsvalue.Text(value); ok {
+		return s, nil
+	}
+	return x.json(at, value, "")
+}
+
+// json writes a value as JSON.
+func (x *execution) json(at int, value any, indent string) (string, error) {
+	if all, ok := value.(Variables); ok {
+		value = allOf(all)
+	}
+	s, ok := jsvalue.Dump(value, indent, maxFilled)
+	if !ok {
+		return "", tooMuch(x.source, at, "bytes", maxFilled)
+	}
+	return s, x.make(at, len(s))
+}
+
+// run writes nodes, within a frame of their own if they have one.
+func (x *execution) run(nodes []node) error {
+	for _, n := range nodes {
+		if err := n(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// capture is what nodes write, in place of writing it.
+func (x *execution) capture(at int, nodes []node) (string, error) {
+	outer := x.out
+	x.out = strings.Builder{}
+	err := x.run(nodes)
+	s := x.out.String()
+	x.out = outer
+	if err != nil {
+		return "", err
+	}
+	return s, x.make(at, len(s))
+}
