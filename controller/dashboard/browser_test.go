@@ -29,7 +29,7 @@ func TestBrowserAbuse16(t *testing.T) {
 	srv := httptest.NewServer(guard.Config{}.Handler(h.site(dashboard.Config{Files: definitions(r, strings.Join(texts, "\n")).open, Title: texts[0]})))
 	defer srv.Close()
 	b := browsertest.Open(t, srv.URL)
-	paths := []string{"/", "/runs/run-2", "/runs/run-2/targets", "/compare?a=run-1&b=run-2", "/scores", "/costs", "/runs/none"}
+	paths := []string{"/", "/runs/run-2", "/runs/run-2/targets", "/runs/run-2/timeline", "/compare?a=run-1&b=run-2", "/scores", "/costs", "/runs/none"}
 	for _, i := range []int{0, len(r.Cases) / 2, len(r.Cases) - 1} {
 		paths = append(paths, "/runs/run-2/case?"+url.Values{"name": {r.Cases[i].Name()}}.Encode())
 	}
@@ -55,12 +55,14 @@ func TestBrowserPages(t *testing.T) {
 	h.judgeSamples("refund", refund.Digest, 0.25, 0.5, 0.75)
 	h.run("run-before", report.Compare(reporttest.FirstRun().In))
 	h.run("run-now", r)
+	h.timedRun("run-timed", 30)
 	srv := httptest.NewServer(guard.Config{}.Handler(h.site(dashboard.Config{Files: definitions(r, "{\n  \"id\": 1\n}").open, Title: "octo/demo"})))
 	defer srv.Close()
 	b := browsertest.Open(t, srv.URL)
 	for name, path := range map[string]string{
 		"runs": "/", "run": "/runs/run-now", "compare": "/compare?a=run-before&b=run-now", "scores": "/scores", "costs": "/costs",
-		"case": "/runs/run-now/case?" + url.Values{"name": {refund.Name()}}.Encode(),
+		"timeline": "/runs/run-timed/timeline",
+		"case":     "/runs/run-now/case?" + url.Values{"name": {refund.Name()}}.Encode(),
 	} {
 		b.Visit(path)
 		b.Check("dashboard-" + name)

@@ -79,6 +79,7 @@ func New(cfg Config) *Site {
 	s.page("/runs/{run}", s.run)
 	s.page("/runs/{run}/case", s.runCase)
 	s.page("/runs/{run}/targets", s.runTargets)
+	s.page("/runs/{run}/timeline", s.runTimeline)
 	s.page("/compare", s.compare)
 	s.page("/costs", s.costs)
 	s.page("/scores", s.scores)

@@ -115,7 +115,7 @@ type runBody struct {
 	Notices                  []parts.Notice
 	MoreNotices              int
 	Targets                  []parts.Target
-	TargetsURL               string
+	TargetsURL, TimelineURL  string
 	Tables                   []parts.Table
 	Filter                   filter
 	Chips                    []chip
@@ -146,6 +146,7 @@ func (s *Site) run(r *http.Request) (view, error) {
 		Facts: parts.Facts(rep), Notices: parts.Notices(rep, parts.Options{}), Targets: parts.Targets(rep),
 		Tables: parts.Tables(rep.Groups), Filter: f, Pager: paged(r, len(rows)), All: f.link(""),
 		Sorts: []string{"name", "score", "cost", "calls", "time"}, CompareURL: s.cfg.Root + "/compare",
+		TimelineURL: s.runURL(run.ID) + "/timeline",
 	}
 	if n := len(body.Notices); n > mostNotices {
 		body.Notices, body.MoreNotices = body.Notices[:mostNotices], n-mostNotices

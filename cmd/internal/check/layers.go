@@ -128,7 +128,7 @@ var rooms = []room{
 		"schema", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/remeasure", "controller", "controller/report", "controller/casehistory", "reporters/textfmt",
 	}, reason: "it looks at a ledger and a repository together, and changes neither"},
 	{dir: "controller/dashboard", sees: []string{
-		"schema", "controller/stats", "controller/verdict", "controller/progress", "controller/ledger", "controller/redact", "controller/report", "reporters", "reporters/textfmt",
+		"schema", "controller/plan", "controller/stats", "controller/verdict", "controller/progress", "controller/ledger", "controller/redact", "controller/report", "reporters", "reporters/textfmt",
 	}, reason: "it shows what is stored, and runs and changes nothing"},
 	{dir: "controller/programs", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/ownfolder", "controller/evaluate", "controller/evaluate/sandbox", "controller",

@@ -1,0 +1,180 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/dashboard/timeline"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+const (
+	// mostTimed is how many cases the times are read of, those that took longest.
+	mostTimed = 2000
+	// mostDrawn is how many cases the timeline draws, those that took longest.
+	mostDrawn = 300
+	// mostPlaces is how many places of a target are drawn.
+	mostPlaces = 64
+	// placeHeight and laneHeading are pixels of the drawing.
+	placeHeight = 12
+	laneHeading = 22
+)
+
+// A timelineBody is the page that shows when each case of a run began and ended.
+type timelineBody struct {
+	Run, URL, When, Took, Cost string
+	Height                     int
+	Ticks                      []timeTick
+	Lanes                      []laneView
+	Rows                       []timeRow
+	Drawn, Timed, Judged       int
+	Pager                      pager
+}
+
+// A timeTick is a line of the time axis; Anchor is where its label is held.
+type timeTick struct{ X, Label, Anchor string }
+
+// A laneView is a target with its cases.
+type laneView struct {
+	Target, About string
+	TextY         int
+	Bars          []timeBar
+}
+
+// A timeBar is one case.
+type timeBar struct{ X, Y, Width, Class, Tip string }
+
+// A timeRow is one case in the table.
+type timeRow struct {
+	Kind, Icon, Name, URL, Target, Began, Took, Cost string
+	Place                                            int
+}
+
+// A timed is a judged case of a run, and when it was judged.
+type timed struct {
+	row *report.Row
+	timeline.Span
+}
+
+// runTimeline is the page that shows when each case of a run began and ended.
+func (s *Site) runTimeline(r *http.Request) (view, error) {
+	run, err := s.reports.get(r.Context(), r.PathValue("run"))
+	if err != nil {
+		return view{}, err
+	}
+	cases, judged, err := s.timed(r, run)
+	if err != nil {
+		return view{}, err
+	}
+	body := timelineBody{
+		Run: run.ID, URL: s.runURL(run.ID), When: when(run.Finished), Took: textfmt.Duration(run.Finished.Sub(run.Started)),
+		Timed: len(cases), Judged: judged, Pager: paged(r, len(cases)),
+	}
+	if usd := run.report.Summary.CostUSD; usd != nil {
+		body.Cost = textfmt.USD(*usd)
+	}
+	body.Drawn = min(len(cases), mostDrawn)
+	places := s.draw(&body, run, cases[:body.Drawn])
+	for i, c := range cut(cases, pageOf(r)) {
+		kind := parts.KindOf(c.row)
+		line := timeRow{
+			Kind: kind, Icon: parts.Icons[kind], Name: s.line(c.row.Name()), URL: s.caseURL(run.ID, c.row.Name()),
+			Target: s.line(c.row.Target), Began: offset(c.Began.Sub(run.Started)), Took: textfmt.Duration(c.Ended.Sub(c.Began)), Cost: effort(c.row),
+		}
+		if place, drawn := places[pageOf(r)*perPage+i]; drawn {
+			line.Place = place + 1
+		}
+		body.Rows = append(body.Rows, line)
+	}
+	return view{Template: "timeline", Title: "Timeline of a run", Body: body}, nil
+}
+
+// timed are the cases that the run judged itself, those first that took longest, and how
+// many it judged. Those that the ledger has no verdict of any more are left out.
+func (s *Site) timed(r *http.Request, run *stored) (cases []timed, judged int, err error) {
+	var rows []*report.Row
+	for i := range run.report.Cases {
+		if row := &run.report.Cases[i]; row.Digest != "" && slices.Contains([]plan.Action{plan.Run, plan.Rejudge, plan.Redecide}, row.Action) {
+			rows = append(rows, row)
+		}
+	}
+	judged = len(rows)
+	slices.SortStableFunc(rows, func(a, b *report.Row) int { return cmp.Compare(b.DurationMS, a.DurationMS) })
+	rows = rows[:min(len(rows), mostTimed)]
+	digests := make([]string, len(rows))
+	for i, row := range rows {
+		digests[i] = row.Digest
+	}
+	decided, err := s.cfg.Ledger.Decided(r.Context(), scopeOf(run.Run), digests)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, row := range rows {
+		d := decided[row.Digest]
+		if d == nil || d.Created.Before(run.Started) || d.Created.After(run.Finished) {
+			continue
+		}
+		began := d.Created.Add(-time.Duration(row.DurationMS) * time.Millisecond)
+		if began.Before(run.Started) {
+			began = run.Started // its samples were taken earlier
+		}
+		cases = append(cases, timed{row, timeline.Span{Target: row.Target, Began: began, Ended: d.Created}})
+	}
+	slices.SortStableFunc(cases, func(a, b timed) int { return cmp.Compare(b.Ended.Sub(b.Began), a.Ended.Sub(a.Began)) })
+	for i := range cases {
+		cases[i].Index = i
+	}
+	return cases, judged, nil
+}
+
+// draw adds the drawing, and returns the place of each case that is on it.
+func (s *Site) draw(body *timelineBody, run *stored, cases []timed) (places map[int]int) {
+	places = map[int]int{}
+	total := max(run.Finished.Sub(run.Started), time.Millisecond)
+	x := func(t time.Time) float64 {
+		return float64(t.Sub(run.Started)) / float64(total) * chartWidth
+	}
+	spans := make([]timeline.Span, len(cases))
+	for i, c := range cases {
+		spans[i] = c.Span
+	}
+	y := laneHeading
+	for _, lane := range timeline.Layout(spans) {
+		about := fmt.Sprintf("%s, at most %d at a time, %s together", textfmt.Count(len(lane.Spans), "case"), lane.Places, textfmt.Duration(lane.Busy))
+		out := laneView{Target: s.line(lane.Target), About: about, TextY: y + 14}
+		y += laneHeading
+		for _, span := range lane.Spans {
+			if span.Place >= mostPlaces {
+				continue
+			}
+			places[span.Index] = span.Place
+			row := cases[span.Index].row
+			out.Bars = append(out.Bars, timeBar{
+				X: pixels(x(span.Began)), Y: fmt.Sprint(y + span.Place*placeHeight), Width: pixels(max(1.5, x(span.Ended)-x(span.Began))),
+				Class: parts.KindOf(row), Tip: textfmt.Clip(s.line(row.Name()), 120) + ": " + offset(span.Began.Sub(run.Started)) + " to " + offset(span.Ended.Sub(run.Started)),
+			})
+		}
+		y += min(lane.Places, mostPlaces)*placeHeight + 8
+		body.Lanes = append(body.Lanes, out)
+	}
+	body.Height = y
+	for i, anchor := range []string{"start", "middle", "middle", "middle", "end"} {
+		at := time.Duration(i) * total / 4
+		body.Ticks = append(body.Ticks, timeTick{pixels(float64(i) * chartWidth / 4), offset(at), anchor})
+	}
+	return places
+}
+
+// offset is a time after the start of a run.
+func offset(d time.Duration) string {
+	if d <= 0 {
+		return "start"
+	}
+	return "+" + textfmt.Duration(d)
+}
