@@ -1,0 +1,134 @@
+package constraint_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/constraint"
+	"github.com/gavel-evals/gavel/schema/cuefile"
+)
+
+// TestMain answers as the child that evaluates.
+func TestMain(m *testing.M) {
+	if cuefile.ServeChild() {
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// set compiles one file of constraints.
+func set(t *testing.T, text string) *constraint.Set {
+	t.Helper()
+	s, problems := constraint.New([]schema.ConstraintFile{{File: "schema/team.cue", Text: text}}, cuefile.NewBudget())
+	if len(problems) > 0 {
+		t.Fatalf("%s gives %v", text, problems)
+	}
+	return s
+}
+
+func lines(problems []schema.Problem) string {
+	var all []string
+	for _, p := range problems {
+		all = append(all, p.String())
+	}
+	return strings.Join(all, "\n")
+}
+
+// TestCheck holds values against constraints: what is said of each, and where.
+func TestCheck(t *testing.T) {
+	team := set(t, `#Testcase: {
+	// nobody waits for so many turns
+	max_turns?: <=20
+	owner:      string
+	tags?: [...=~"^[a-z]+$"]
+}
+#Promptval: iterations?: >=3 | error("once is not enough")
+`)
+	for _, tt := range []struct{ def, text, want string }{
+		{"#Testcase", `{"name": "A", "owner": "me", "max_turns": 20}`, ""},
+		{"#Testcase", "{\"name\": \"A\", \"owner\": \"me\",\n \"max_turns\": 21}", "a.json:2:2: error: nobody waits for so many turns; see schema/team.cue:3:14"},
+		{"#Testcase", `{"name": "A"}`, "a.json:1:1: error: the field `owner` is missing; add \"owner\": …, which schema/team.cue:4:2 demands"},
+		{"#Testcase", `{"name": "A", "owner": "me", "tags": ["fine", "Not"]}`, "a.json:1:47: error: `tags`: invalid value \"Not\" (out of bound =~\"^[a-z]+$\"); see schema/team.cue:5:13"},
+		{"#Promptval", `{"iterations": 1}`, "a.json:1:2: error: once is not enough; see schema/team.cue:7:32"},
+		{"#Evalcase", `{"id": "a"}`, ""}, // nothing is demanded
+	} {
+		doc, problems := schema.Parse("a.json", []byte(tt.text))
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		if got := lines(team.Check(doc, tt.def, nil)); got != tt.want {
+			t.Errorf("%s: %s\ngives %q,\nwant  %q", tt.def, tt.text, got, tt.want)
+		}
+	}
+	if got := team.Adds("#Testcase"); !slices.Equal(got, []string{"owner"}) {
+		t.Errorf("the added fields are %v, want owner", got)
+	}
+}
+
+// TestNothingIsDemanded where there are no files.
+func TestNothingIsDemanded(t *testing.T) {
+	var none *constraint.Set
+	doc, _ := schema.Parse("a.json", []byte(`{"name": "A"}`))
+	if got := none.Check(doc, "#Testcase", nil); got != nil || none.Adds("#Testcase") != nil || none.Overrun() != nil {
+		t.Errorf("no constraints say %v", got)
+	}
+}
+
+// TestNew has files that cannot be used.
+func TestNew(t *testing.T) {
+	many := make([]schema.ConstraintFile, 51)
+	for i := range many {
+		many[i].File = fmt.Sprintf("schema/%d.cue", i)
+	}
+	one := func(text string) []schema.ConstraintFile {
+		return []schema.ConstraintFile{{File: "schema/team.cue", Text: text}}
+	}
+	for _, tt := range []struct {
+		name  string
+		files []schema.ConstraintFile
+		want  string
+	}{
+		{"51 files", many, "schema/50.cue:1:1: error: there are more than 50 files of constraints; put several into one"},
+		{"a link", []schema.ConstraintFile{{File: "schema/a.cue", Unreadable: "it is a link"}}, "schema/a.cue:1:1: error: the file cannot be read: it is a link; make it a plain file of the repository"},
+		{"a misspelt definition", one("#TestCase: tags: _"), "schema/team.cue:1:1: error: unknown definition `#TestCase`; did you mean `#Testcase`?"},
+		{"a misspelt field", one("#Testcase: tgas: _"), "schema/team.cue:1:12: error: `#Testcase` has no field `tgas`; did you mean `tags`?"},
+		{"a field that may not be added", one("#Rubric: colour: string"), "unknown definition `#Rubric`"},
+		{"an own definition that nothing uses", one("#Ours: string"), "nothing refers to it: it constrains nothing"},
+		{"two that contradict each other", one("#Testcase: name: 5"), "schema/team.cue:1:"},
+	} {
+		got, problems := constraint.New(tt.files, cuefile.NewBudget())
+		if text := lines(problems); !strings.Contains(text, tt.want) || got != nil {
+			t.Errorf("%s: the problems are %q, want %q", tt.name, text, tt.want)
+		}
+	}
+}
+
+// TestRead finds the files next to the definitions, in the order of their names.
+func TestRead(t *testing.T) {
+	files := fstest.MapFS{
+		"tests/schema/b.cue":        {Data: []byte("b")},
+		"tests/schema/a.cue":        {Data: []byte("a")},
+		"tests/schema/.hidden.cue":  {},
+		"tests/schema/notes.md":     {},
+		"tests/schema/below/c.cue":  {},
+		"elsewhere/schema/d.cue":    {},
+		"more/schema/large.cue":     {Data: make([]byte, 64<<20)},
+		"more/level_1/schema/e.cue": {},
+	}
+	var got []string
+	for _, f := range constraint.Read(files, []string{"tests", "missing", "more"}) {
+		text := f.Text
+		if f.Unreadable != "" {
+			text = "unreadable"
+		}
+		got = append(got, f.File+" "+text)
+	}
+	if want := []string{"tests/schema/a.cue a", "tests/schema/b.cue b", "more/schema/large.cue unreadable"}; !slices.Equal(got, want) {
+		t.Errorf("the files are %q, want %q", got, want)
+	}
+}
