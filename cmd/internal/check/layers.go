@@ -107,6 +107,7 @@ var rooms = []room{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo",
 		"controller/source", "controller/filewatch", "controller/ledger", "controller/run", "controller/progress", "controller", "controller/report", "reporters/textfmt", "reporters",
 	}, reason: "it drives the pipeline over a working tree and shows nothing itself"},
+	{dir: "controller/caseindex", sees: []string{"schema", "controller/ledger"}, reason: "it stores what it is given, and knows neither files nor git"},
 	{dir: "controller/explain", sees: []string{
 		"schema", "controller/choice", "controller/verdict", "controller/plan", "controller/gitrepo", "controller/target", "controller/ledger", "controller/report", "reporters/textfmt", "reporters",
 	}, reason: "it tells what is stored of one case, and when it was written, and runs nothing"},

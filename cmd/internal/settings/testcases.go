@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
 // mostTestCases is how many an answer has at most: the history of each is read.
@@ -85,7 +85,7 @@ func (s *Store) cases(ctx context.Context) (schema.Settings, []*schema.Case, err
 // testCaseOf is a case as its file has it, with the fields that the format calls
 // generated and those that say where it is.
 func (s *Store) testCaseOf(ctx context.Context, settings schema.Settings, c *schema.Case) (Fields, error) {
-	out := s.written(c)
+	out := testcase.Definition(s.files, &c.CaseInfo)
 	for name, value := range map[string]any{
 		"name": c.Labels.Name, "status": c.Labels.Status, "difficulty": c.Labels.Difficulty, "tags": append([]string{}, c.Labels.Tags...),
 		"key": c.Key, "path": c.Origin.File, "line": c.Origin.Line,
@@ -105,38 +105,6 @@ func (s *Store) testCaseOf(ctx context.Context, settings schema.Settings, c *sch
 		return nil, err
 	}
 	return out, json.Unmarshal(encoded, &out)
-}
-
-// written are the fields that a file says of a case.
-func (s *Store) written(c *schema.Case) Fields {
-	doc, _ := schema.Open(s.files, c.Origin.File)
-	if doc == nil {
-		return Fields{}
-	}
-	if doc.IsList() {
-		var list []Fields
-		_ = json.Unmarshal(doc.JSON(), &list) // the file was loaded
-		return namedIn(list, c)
-	}
-	var one Fields
-	_ = json.Unmarshal(doc.JSON(), &one) // the file was loaded
-	for _, envelope := range []string{"test_cases", "testcases"} {
-		var list []Fields
-		if json.Unmarshal(one[envelope], &list) == nil && len(list) > 0 {
-			return namedIn(list, c)
-		}
-	}
-	return one
-}
-
-// namedIn is the item of a list that a case is made from.
-func namedIn(list []Fields, c *schema.Case) Fields {
-	for _, fields := range list {
-		if c.Labels.ID != "" && object.Text(fields["id"]) == c.Labels.ID || c.Labels.ID == "" && object.Text(fields["name"]) == c.Labels.Name {
-			return fields
-		}
-	}
-	return Fields{}
 }
 
 // identity is who a case is.

@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
 // generated are fields of an answer that the place and the history of a file say.
@@ -75,7 +76,7 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 		return nil, refuse("id %q: the path names test case %q, whose id stays", other, id)
 	}
 	delete(sent, "id")
-	fields := s.written(old)
+	fields := testcase.Definition(s.files, &old.CaseInfo)
 	maps.Copy(fields, sent)
 	return s.writeTestCase(ctx, settings, old.Origin.File, fields)
 }
