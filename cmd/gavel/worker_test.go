@@ -81,3 +81,45 @@ func TestWorkers(t *testing.T) {
 		}
 	}
 }
+
+// TestServeCheckOfADatabase looks at it and at its workers, and writes nothing.
+func TestServeCheckOfADatabase(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	j.forge.Scopes = []string{"repo"}
+	url := postgrestest.URL(t)
+	j.env[cli.DatabaseVariable] = url
+	file := operatorsFile(t, j, "")
+	check := func(code int, want string, args ...string) string {
+		t.Helper()
+		stdout, stderr, got := j.call(t, append([]string{"serve", "--check", "--config", file}, args...)...)
+		if got != code || !strings.Contains(stdout, want) {
+			t.Errorf("%v: exit code %d, want %d and %q\n%s%s", args, got, code, want, stdout, stderr)
+		}
+		return stdout
+	}
+	const unmade = ": the server makes its tables, or brings them up to date, when it starts\n"
+	check(exitPass, "optional workers: none is running, and cases wait for one: start gavel worker with the same database, or gavel serve with --judge\n")
+	for range 2 { // the first look made none
+		if stdout := check(exitPass, unmade); strings.Contains(stdout, "the ledger ") {
+			t.Errorf("a file is looked at:\n%s", stdout)
+		}
+	}
+	if stdout := check(exitPass, unmade, "--judge"); strings.Contains(stdout, "workers") {
+		t.Errorf("a server that judges itself needs no workers:\n%s", stdout)
+	}
+	log, end := start(t, j.env, "worker", "--config", file, "--listen", "127.0.0.1:0")
+	at := log.address(t, "answering")
+	for status := 0; status != http.StatusOK; {
+		status, _ = get(t, at+"/readyz")
+	}
+	if stdout := check(exitPass, "ok       workers: 1 running\n"); strings.Contains(stdout, unmade) {
+		t.Errorf("the tables of the worker are not seen:\n%s", stdout)
+	}
+	end()
+	j.env[cli.DatabaseVariable] = "postgres://gavel:hidden-word@127.0.0.1:1/gavel"
+	if stdout := check(exitUsage, "missing  the database postgres://gavel@127.0.0.1:1/gavel: "); strings.Contains(stdout, "hidden-word") || strings.Contains(stdout, "\n\t") {
+		t.Errorf("the password, or a line that is not a check, is printed:\n%s", stdout)
+	}
+	j.env[cli.DatabaseVariable] = "mysql://db/gavel"
+	check(exitUsage, "")
+}

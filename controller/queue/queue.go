@@ -122,6 +122,17 @@ func (q *Queue) Depth(ctx context.Context) (workers, waiting, judging int, err e
 	return workers, waiting, judging, err
 }
 
+// Workers counts the workers that give signs of life. It writes nothing, and a database
+// without a queue has none.
+func (q *Queue) Workers(ctx context.Context) (n int, err error) {
+	var isThere bool
+	if err := q.pool.QueryRow(ctx, "SELECT to_regclass('queue_workers') IS NOT NULL").Scan(&isThere); err != nil || !isThere {
+		return 0, err
+	}
+	err = q.pool.QueryRow(ctx, "SELECT count(*) FROM queue_workers WHERE until > now()").Scan(&n)
+	return n, err
+}
+
 // Close ends all connections.
 func (q *Queue) Close() { q.pool.Close() }
 

@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
+	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // A checked is one line of what --check says.
@@ -23,9 +27,12 @@ type checked struct {
 // check tries what the server will do, as far as nothing is written, and says
 // of each thing whether it works. It goes on after a failed check.
 func (s *serving) check(ctx context.Context) error {
+	if err := s.findDatabase(); err != nil {
+		return err
+	}
 	all := []checked{}
 	say := func(repository string, f serve.Finding) {
-		c := checked{repository, f.What, f.State, s.redact(f.Message)}
+		c := checked{repository, f.What, f.State, textfmt.Line(s.redact(f.Message))}
 		all = append(all, c)
 		if s.JSON {
 			return
@@ -43,13 +50,9 @@ func (s *serving) check(ctx context.Context) error {
 	if s.now.Load().file.Webhook != nil {
 		say("", found("the secret of the webhook", err))
 	}
-	release, err := serve.Lock(s.now.Load().file.Ledger)
-	if err == nil {
-		defer release()
-	} else if errors.Is(err, serve.ErrLocked) {
-		err = nil // a running server has it, which does not prevent a look
+	for _, f := range s.checkLedger(ctx) {
+		say("", f)
 	}
-	say("", found("the ledger "+s.now.Load().file.Ledger, err))
 	for _, r := range s.now.Load().file.Repositories {
 		name := cmp.Or(r.Name, r.URL)
 		repo, err := s.operator.Repository(r)
@@ -61,6 +64,58 @@ func (s *serving) check(ctx context.Context) error {
 		serve.Check(ctx, repo, func(f serve.Finding) { say(name, f) })
 	}
 	return errors.Join(s.end(all), ctx.Err())
+}
+
+// checkLedger tries where verdicts are kept, and looks for those who judge.
+func (s *serving) checkLedger(ctx context.Context) []serve.Finding {
+	if s.database != "" {
+		return s.checkDatabase(ctx)
+	}
+	path := s.now.Load().file.Ledger
+	release, err := serve.Lock(path)
+	if err == nil {
+		release()
+	} else if errors.Is(err, serve.ErrLocked) {
+		err = nil // a running server has it, which does not prevent a look
+	}
+	return []serve.Finding{found("the ledger "+path, err)}
+}
+
+// lookFor is how long the database may take to answer.
+const lookFor = 15 * time.Second
+
+// checkDatabase looks at the database and the workers that have it. Nothing is written.
+func (s *serving) checkDatabase(ctx context.Context) []serve.Finding {
+	ctx, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
+	pending, err := postgres.Pending(ctx, s.database)
+	database := found("the database "+postgres.Redacted(s.database), err)
+	if err != nil {
+		return []serve.Finding{database}
+	}
+	if pending > 0 {
+		database.Message = "the server makes its tables, or brings them up to date, when it starts"
+	}
+	if s.here {
+		return []serve.Finding{database}
+	}
+	return []serve.Finding{database, s.checkWorkers(ctx)}
+}
+
+func (s *serving) checkWorkers(ctx context.Context) serve.Finding {
+	q, err := queue.Open(ctx, s.database)
+	if err != nil {
+		return found("workers", err)
+	}
+	defer q.Close()
+	running, err := q.Workers(ctx)
+	switch {
+	case err != nil:
+		return found("workers", err)
+	case running == 0:
+		return serve.Finding{What: "workers", State: serve.StateOptional, Message: "none is running, and cases wait for one: start gavel worker with the same database, or gavel serve with --judge"}
+	}
+	return serve.Finding{What: "workers", State: serve.StateOK, Message: fmt.Sprintf("%d running", running)}
 }
 
 // end prints what has to be one document, and fails for what is missing.

@@ -142,14 +142,23 @@ func newSetting(a *cli.App, path string, data []byte) (*setting, []schema.Proble
 // redact takes secrets out of a text, by their values and their forms.
 func (s *serving) redact(text string) string { return s.Secrets.Text(s.operator.Redact(text)) }
 
+// findDatabase sets the database that a flag or the environment names; none leaves the
+// ledger in its file.
+func (s *serving) findDatabase() error {
+	url := cmp.Or(s.database, s.Env(cli.DatabaseVariable))
+	if url != "" && !postgres.IsURL(url) {
+		return cli.UsageError("--database-url is not the address of a PostgreSQL database; write postgres://user:password@host/name, or leave it out to use the ledger's file")
+	}
+	s.database = url
+	return nil
+}
+
 // run serves until ctx is cancelled.
 func (s *serving) run(ctx context.Context) error {
-	switch url := cmp.Or(s.database, s.Env(cli.DatabaseVariable)); {
-	case url == "":
-	case !postgres.IsURL(url):
-		return cli.UsageError("--database-url is not the address of a PostgreSQL database; write postgres://user:password@host/name, or leave it out to use the ledger's file")
-	default:
-		s.database = url
+	if err := s.findDatabase(); err != nil {
+		return err
+	}
+	if s.database != "" {
 		end, err := s.queued(ctx)
 		if err != nil {
 			return err

@@ -106,6 +106,31 @@ func Open(ctx context.Context, cfg Config) (*store.Store, error) {
 	return s, nil
 }
 
+// Pending connects to a database and returns how many of the scripts that make its
+// tables it has not seen. It writes nothing. The errors are those of [Open] about a
+// server that cannot be reached and a ledger that a newer version wrote.
+func Pending(ctx context.Context, url string) (int, error) {
+	parsed, err := parse(Config{URL: url})
+	if err != nil {
+		return 0, fmt.Errorf("the address cannot be read: %w", err)
+	}
+	e := &engine{db: stdlib.OpenDB(*parsed)}
+	version, err := e.version(ctx, e.db)
+	err = errors.Join(err, e.db.Close())
+	scripts, listing := fs.Glob(migrations, "migrations/*.sql")
+	switch err = errors.Join(err, listing); {
+	case err == nil && version > len(scripts):
+		err = fmt.Errorf("%w (schema %d, this one knows %d)", store.ErrNewer, version, len(scripts))
+		fallthrough
+	case err != nil:
+		if hint := e.Hint(err); hint != "" {
+			err = fmt.Errorf("%w; %s", err, hint)
+		}
+		return 0, err
+	}
+	return len(scripts) - version, nil
+}
+
 // native is what PostgreSQL does in its own way. It gives space back by itself, and it
 // refuses an entry that rests on nothing.
 var native = store.Native{
