@@ -151,11 +151,12 @@ type result struct {
 }
 
 func (s *Site) apiCompare(r *http.Request) (any, error) {
-	a, err := s.find(r, r.URL.Query().Get("a"))
+	q := r.URL.Query()
+	a, err := s.subjectOf(r, q.Get("a"), q.Get("target_a"))
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.find(r, r.URL.Query().Get("b"))
+	b, err := s.subjectOf(r, q.Get("b"), q.Get("target_b"))
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func TestBrowserAbuse16(t *testing.T) {
 	srv := httptest.NewServer(guard.Config{}.Handler(h.site(dashboard.Config{Files: definitions(r, strings.Join(texts, "\n")).open, Title: texts[0]})))
 	defer srv.Close()
 	b := browsertest.Open(t, srv.URL)
-	paths := []string{"/", "/runs/run-2", "/runs/run-2/targets", "/runs/run-2/timeline", "/compare?a=run-1&b=run-2", "/scores", "/costs", "/runs/none"}
+	paths := []string{"/", "/runs/run-2", "/runs/run-2/targets", "/runs/run-2/timeline", "/runs/run-2/ab", "/runs/run-2/judges", "/compare?a=run-1&b=run-2", "/scores", "/costs", "/runs/none"}
 	for _, i := range []int{0, len(r.Cases) / 2, len(r.Cases) - 1} {
 		paths = append(paths, "/runs/run-2/case?"+url.Values{"name": {r.Cases[i].Name()}}.Encode())
 	}
@@ -56,13 +56,16 @@ func TestBrowserPages(t *testing.T) {
 	h.run("run-before", report.Compare(reporttest.FirstRun().In))
 	h.run("run-now", r)
 	h.timedRun("run-timed", 30)
+	h.run("run-ab", abReport())
+	h.run("run-targets", targetsReport())
 	srv := httptest.NewServer(guard.Config{}.Handler(h.site(dashboard.Config{Files: definitions(r, "{\n  \"id\": 1\n}").open, Title: "octo/demo"})))
 	defer srv.Close()
 	b := browsertest.Open(t, srv.URL)
 	for name, path := range map[string]string{
 		"runs": "/", "run": "/runs/run-now", "compare": "/compare?a=run-before&b=run-now", "scores": "/scores", "costs": "/costs",
-		"timeline": "/runs/run-timed/timeline",
-		"case":     "/runs/run-now/case?" + url.Values{"name": {refund.Name()}}.Encode(),
+		"timeline": "/runs/run-timed/timeline", "ab": "/runs/run-ab/ab", "judges": "/runs/run-ab/judges",
+		"targets": "/runs/run-targets/targets", "compare-targets": "/compare?a=run-targets&b=run-targets&target_a=old&target_b=new",
+		"case": "/runs/run-now/case?" + url.Values{"name": {refund.Name()}}.Encode(),
 	} {
 		b.Visit(path)
 		b.Check("dashboard-" + name)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/html/parts"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -75,17 +76,72 @@ func kindOfChange(a, b *report.Row) string {
 	return "higher"
 }
 
-// changes are those of every case of two runs, by kind and then by name.
-func changes(a, b *stored) []change {
-	var out []change
-	for i := range b.report.Cases {
-		row := &b.report.Cases[i]
-		before := a.byName[row.Name()]
-		out = append(out, change{before, row, kindOfChange(before, row)})
+// A subject is a run, or what one target did in it, that is compared with another.
+type subject struct {
+	*stored
+	// target is empty for the whole run.
+	target string
+}
+
+// rows are the cases of the subject by what they are compared under: their name or, where
+// targets are compared, their key. The order is that of the report.
+func (x subject) cases() (names []string, rows map[string]*report.Row) {
+	rows = make(map[string]*report.Row, len(x.report.Cases))
+	for i := range x.report.Cases {
+		row := &x.report.Cases[i]
+		name := row.Name()
+		if x.target != "" { // the other side has another target
+			name = row.Key
+		}
+		if x.target == "" || row.Target == x.target {
+			names, rows[name] = append(names, name), row
+		}
 	}
-	for i := range a.report.Cases {
-		if row := &a.report.Cases[i]; b.byName[row.Name()] == nil {
-			out = append(out, change{row, nil, "only before"})
+	return names, rows
+}
+
+// subjectOf is the run with an id or commit, as far as it is of a target.
+func (s *Site) subjectOf(r *http.Request, run, target string) (subject, error) {
+	found, err := s.find(r, run)
+	if err != nil {
+		return subject{}, err
+	}
+	if target != "" && !slices.Contains(targetsOf(found.report), target) {
+		return subject{}, &mistake{fmt.Sprintf("run %s has no target %s; %s", found.ID, textfmt.Clip(s.line(target), 100), knownTargets(found.report))}
+	}
+	return subject{found, target}, nil
+}
+
+// targetsOf are the names of the targets of a report's cases, in their order.
+func targetsOf(r *report.Report) []string {
+	var names []string
+	seen := map[string]bool{}
+	for i := range r.Cases {
+		if name := r.Cases[i].Target; !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// knownTargets lists what may be written.
+func knownTargets(r *report.Report) string {
+	names := targetsOf(r)
+	return "write one of " + textfmt.Clip(textfmt.Line(strings.Join(names, ", ")), 200)
+}
+
+// changes are those of every case of two subjects, by kind and then by name.
+func changes(a, b subject) []change {
+	var out []change
+	wasNames, was := a.cases()
+	isNames, is := b.cases()
+	for _, name := range isNames {
+		out = append(out, change{was[name], is[name], kindOfChange(was[name], is[name])})
+	}
+	for _, name := range wasNames {
+		if is[name] == nil {
+			out = append(out, change{was[name], nil, "only before"})
 		}
 	}
 	slices.SortStableFunc(out, func(x, y change) int {
@@ -106,11 +162,11 @@ type changeRow struct {
 // compare is the comparison of two runs.
 func (s *Site) compare(r *http.Request) (view, error) {
 	q := r.URL.Query()
-	a, err := s.find(r, q.Get("a"))
+	a, err := s.subjectOf(r, q.Get("a"), q.Get("target_a"))
 	if err != nil {
 		return view{}, err
 	}
-	b, err := s.find(r, q.Get("b"))
+	b, err := s.subjectOf(r, q.Get("b"), q.Get("target_b"))
 	if err != nil {
 		return view{}, err
 	}
@@ -125,18 +181,28 @@ func (s *Site) compare(r *http.Request) (view, error) {
 		return kind == "" && c.kind == "same" || kind != "" && c.kind != kind ||
 			slices.ContainsFunc(text, func(w string) bool { return !strings.Contains(name, w) })
 	})
+	title := "Comparison of two runs"
+	if a.target != "" || b.target != "" {
+		title = "Comparison of two targets"
+	}
 	body := struct {
-		A, B, Text, Kind string
-		Sides            []sideView
-		Chips            []chip
-		All              string
-		Rows             []changeRow
-		Pager            pager
-	}{A: a.ID, B: b.ID, Text: q.Get("text"), Kind: kind, Sides: []sideView{s.side("before", a), s.side("after", b)}, Pager: paged(r, len(shown))}
+		Title, Text, Kind, Difference string
+		Sides                         []sideView
+		Hidden                        []field
+		Chips                         []chip
+		All                           string
+		Rows                          []changeRow
+		Pager                         pager
+	}{
+		Title: title, Text: q.Get("text"), Kind: kind, Difference: meanDifference(all), Sides: []sideView{s.side("before", a), s.side("after", b)},
+		Hidden: fieldsOf(a, b), Pager: paged(r, len(shown)),
+	}
 	link := func(kind string) string {
-		next := url.Values{"a": {a.ID}, "b": {b.ID}}
-		if kind != "" {
-			next.Set("kind", kind)
+		next := url.Values{}
+		for _, f := range append(body.Hidden, field{"kind", kind}) {
+			if f.Value != "" {
+				next.Set(f.Name, f.Value)
+			}
 		}
 		return "?" + next.Encode()
 	}
@@ -149,18 +215,51 @@ func (s *Site) compare(r *http.Request) (view, error) {
 	for _, c := range cut(shown, pageOf(r)) {
 		body.Rows = append(body.Rows, s.changeRow(c, a, b))
 	}
-	return view{Template: "compare", Title: "Comparison of two runs", Body: body}, nil
+	return view{Template: "compare", Title: title, Body: body}, nil
 }
 
-// A sideView is one of two runs that are compared.
-type sideView struct{ Name, Run, URL, When, Head, Gate, Counts, Score string }
+// A field is one of an address.
+type field struct{ Name, Value string }
 
-func (s *Site) side(name string, run *stored) sideView {
-	sum := run.report.Summary
-	return sideView{
-		Name: name, Run: run.ID, URL: s.runURL(run.ID), When: when(run.Finished), Head: parts.ShortCommit(run.Head),
-		Gate: run.report.Gate.Result, Counts: counts(sum), Score: textfmt.Score(sum.Score, 3),
+// fieldsOf are those that name what is compared.
+func fieldsOf(a, b subject) []field {
+	return slices.DeleteFunc([]field{{"a", a.ID}, {"b", b.ID}, {"target_a", a.target}, {"target_b", b.target}}, func(f field) bool { return f.Value == "" })
+}
+
+// meanDifference says by how much the scores of the cases that have one on both sides
+// differ; empty where there is no such case.
+func meanDifference(all []change) string {
+	var deltas []float64
+	for _, c := range all {
+		if c.a != nil && c.b != nil && c.a.Score != nil && c.b.Score != nil {
+			deltas = append(deltas, *c.b.Score-*c.a.Score)
+		}
 	}
+	if len(deltas) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s on average over %s with a score on both sides", textfmt.Signed(stats.Mean(deltas), 3), textfmt.Count(len(deltas), "case"))
+}
+
+// A sideView is one of two runs or targets that are compared.
+type sideView struct{ Name, Run, URL, When, Head, Target, Gate, Counts, Score string }
+
+func (s *Site) side(name string, x subject) sideView {
+	sum := x.report.Summary
+	out := sideView{
+		Name: name, Run: x.ID, URL: s.runURL(x.ID), When: when(x.Finished), Head: parts.ShortCommit(x.Head),
+		Gate: x.report.Gate.Result, Counts: counts(sum), Score: textfmt.Score(sum.Score, 3),
+	}
+	if x.target == "" {
+		return out
+	}
+	out.Target, out.Gate, out.Score, out.Counts = s.line(x.target), "", "", ""
+	for _, t := range x.report.Targets {
+		if t.Target == x.target {
+			out.Score, out.Counts = textfmt.Score(t.Score, 3), counts(report.Summary{Verdicts: t.Verdicts})
+		}
+	}
+	return out
 }
 
 func (c change) name() string {
@@ -170,12 +269,15 @@ func (c change) name() string {
 	return c.a.Name()
 }
 
-func (s *Site) changeRow(c change, a, b *stored) changeRow {
+func (s *Site) changeRow(c change, a, b subject) changeRow {
 	out := changeRow{Kind: c.kind, Name: s.line(c.name()), Before: outcome(c.a), After: outcome(c.b)}
 	out.URL = s.caseURL(b.ID, c.name())
 	row := c.b
 	if row == nil {
 		row, out.URL = c.a, s.caseURL(a.ID, c.name())
+	}
+	if a.target != "" && b.target != "" {
+		out.Name = s.line(row.Key)
 	}
 	out.Reason = textfmt.Clip(s.line(row.VerdictReason), 200)
 	if c.a != nil && c.b != nil && c.a.Score != nil && c.b.Score != nil && *c.a.Score != *c.b.Score {

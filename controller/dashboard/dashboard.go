@@ -80,6 +80,8 @@ func New(cfg Config) *Site {
 	s.page("/runs/{run}/case", s.runCase)
 	s.page("/runs/{run}/targets", s.runTargets)
 	s.page("/runs/{run}/timeline", s.runTimeline)
+	s.page("/runs/{run}/ab", s.runAB)
+	s.page("/runs/{run}/judges", s.runJudges)
 	s.page("/compare", s.compare)
 	s.page("/costs", s.costs)
 	s.page("/scores", s.scores)

@@ -115,7 +115,8 @@ type runBody struct {
 	Notices                  []parts.Notice
 	MoreNotices              int
 	Targets                  []parts.Target
-	TargetsURL, TimelineURL  string
+	TargetsURL               string
+	Pages                    []pageLink // of this run
 	Tables                   []parts.Table
 	Filter                   filter
 	Chips                    []chip
@@ -146,7 +147,7 @@ func (s *Site) run(r *http.Request) (view, error) {
 		Facts: parts.Facts(rep), Notices: parts.Notices(rep, parts.Options{}), Targets: parts.Targets(rep),
 		Tables: parts.Tables(rep.Groups), Filter: f, Pager: paged(r, len(rows)), All: f.link(""),
 		Sorts: []string{"name", "score", "cost", "calls", "time"}, CompareURL: s.cfg.Root + "/compare",
-		TimelineURL: s.runURL(run.ID) + "/timeline",
+		Pages: s.pagesOf(run),
 	}
 	if n := len(body.Notices); n > mostNotices {
 		body.Notices, body.MoreNotices = body.Notices[:mostNotices], n-mostNotices
@@ -170,6 +171,18 @@ func (s *Site) run(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	return view{Template: "run", Title: body.Headline, Body: body}, nil
+}
+
+// pagesOf are the further pages of a run that have something to show.
+func (s *Site) pagesOf(run *stored) []pageLink {
+	pages := []pageLink{{"Timeline", s.runURL(run.ID) + "/timeline"}}
+	if slices.ContainsFunc(run.rows, func(row *report.Row) bool { return row.Comparison != nil }) {
+		pages = append(pages, pageLink{"A/B results", s.runURL(run.ID) + "/ab"})
+	}
+	if slices.ContainsFunc(run.rows, func(row *report.Row) bool { return len(row.Evaluators) > 1 }) {
+		pages = append(pages, pageLink{"Agreement of evaluators", s.runURL(run.ID) + "/judges"})
+	}
+	return pages
 }
 
 // others are the newest runs that a run can be compared with.
@@ -220,13 +233,11 @@ func (s *Site) runTargets(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	var names, keys []string
+	var keys []string
+	names := targetsOf(run.report)
 	cells := map[string]map[string]*report.Row{}
 	for i := range run.report.Cases {
 		row := &run.report.Cases[i]
-		if !slices.Contains(names, row.Target) {
-			names = append(names, row.Target)
-		}
 		if cells[row.Key] == nil {
 			cells[row.Key] = map[string]*report.Row{}
 			keys = append(keys, row.Key)
@@ -235,16 +246,19 @@ func (s *Site) runTargets(r *http.Request) (view, error) {
 	}
 	slices.Sort(keys)
 	body := struct {
-		Run, URL string
-		Names    []string
-		Rows     []matrixRow
-		Pager    pager
-	}{run.ID, s.runURL(run.ID), names[:min(len(names), 20)], nil, paged(r, len(keys))}
+		Run, URL, CompareURL string
+		Names                []field // as they are shown, and as they are
+		Rows                 []matrixRow
+		Pager                pager
+	}{run.ID, s.runURL(run.ID), s.cfg.Root + "/compare", nil, nil, paged(r, len(keys))}
+	for _, name := range names[:min(len(names), 20)] {
+		body.Names = append(body.Names, field{textfmt.Clip(s.line(name), 60), name})
+	}
 	for _, key := range cut(keys, pageOf(r)) {
 		line := matrixRow{Key: s.line(key)}
 		for _, name := range body.Names {
 			var c matrixCell
-			if row := cells[key][name]; row != nil {
+			if row := cells[key][name.Value]; row != nil {
 				kind := parts.KindOf(row)
 				c = matrixCell{parts.Icons[kind], kind, textfmt.OutOf(row.Score, row.Scale()), s.caseURL(run.ID, row.Name())}
 			}

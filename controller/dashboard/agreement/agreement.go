@@ -1,0 +1,120 @@
+// Package agreement says how often the evaluators of the same cases agree. It is pure.
+//
+// Most callers want [Count].
+package agreement
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/report"
+)
+
+// A Pair is two evaluators that measured the same cases.
+type Pair struct {
+	// A and B are their names, A before B in the alphabet, and TypeA and TypeB their
+	// types, which may be empty.
+	A, B, TypeA, TypeB string
+	// BothPass, BothFail, OnlyA and OnlyB count the cases by which evaluator passed them.
+	BothPass, BothFail, OnlyA, OnlyB int
+	// Disputed are the rows on which the evaluators disagree, in the order of the report.
+	Disputed []*report.Row
+}
+
+// Cases is how many cases both evaluators measured.
+func (p *Pair) Cases() int { return p.BothPass + p.BothFail + p.OnlyA + p.OnlyB }
+
+// Rate is the share of cases on which the evaluators agree, in [0,1].
+func (p *Pair) Rate() float64 { return float64(p.BothPass+p.BothFail) / float64(p.Cases()) }
+
+// Kappa is Cohen's κ = (p − e) / (1 − e), the share p on which they agree beyond the
+// share e on which they would by chance (J. Cohen, A Coefficient of Agreement for
+// Nominal Scales, Educational and Psychological Measurement 20, 1960). ok is false where
+// chance alone explains everything, because both always say the same.
+func (p *Pair) Kappa() (kappa float64, ok bool) {
+	n := float64(p.Cases())
+	a, b := float64(p.BothPass+p.OnlyA)/n, float64(p.BothPass+p.OnlyB)/n
+	chance := a*b + (1-a)*(1-b)
+	if n == 0 || 1-chance < 1e-9 {
+		return 0, false
+	}
+	return (p.Rate() - chance) / (1 - chance), true
+}
+
+// Count returns the pairs of evaluators of a report, those first that disagree most
+// often. Evaluators are the same where their names are; members of a composite count as
+// evaluators under its name and their own.
+func Count(r *report.Report) []*Pair {
+	found := map[[2]string]*Pair{}
+	for i := range r.Cases {
+		row := &r.Cases[i]
+		all := flat("", row.Evaluators)
+		for n, x := range all {
+			for _, y := range all[n+1:] {
+				add(found, row, x, y)
+			}
+		}
+	}
+	pairs := make([]*Pair, 0, len(found))
+	for _, p := range found {
+		pairs = append(pairs, p)
+	}
+	slices.SortFunc(pairs, func(x, y *Pair) int {
+		return cmp.Or(cmp.Compare(y.OnlyA+y.OnlyB, x.OnlyA+x.OnlyB), cmp.Compare(x.A, y.A), cmp.Compare(x.B, y.B))
+	})
+	return pairs
+}
+
+// add counts one case for two evaluators. A composite and its own member are not
+// compared: one is made of the other.
+func add(found map[[2]string]*Pair, row *report.Row, x, y report.EvaluatorScore) {
+	if x.Name == y.Name || within(x.Name, y.Name) || within(y.Name, x.Name) {
+		return
+	}
+	if x.Name > y.Name {
+		x, y = y, x
+	}
+	name := [2]string{x.Name, y.Name}
+	p := found[name]
+	if p == nil {
+		p = &Pair{A: x.Name, B: y.Name, TypeA: x.Type, TypeB: y.Type}
+		found[name] = p
+	}
+	switch {
+	case x.Pass && y.Pass:
+		p.BothPass++
+	case x.Pass:
+		p.OnlyA++
+	case y.Pass:
+		p.OnlyB++
+	default:
+		p.BothFail++
+	}
+	if x.Pass != y.Pass {
+		p.Disputed = append(p.Disputed, row)
+	}
+}
+
+// separator is between the name of a composite and that of its member.
+const separator = " / "
+
+// within reports whether the second name is that of a member of the first.
+func within(outer, name string) bool {
+	return len(name) > len(outer)+len(separator) && name[:len(outer)] == outer && name[len(outer):len(outer)+len(separator)] == separator
+}
+
+// mostEvaluators bounds the pairs of one case.
+const mostEvaluators = 24
+
+// flat are the evaluators with the members of composites.
+func flat(outer string, evaluators []report.EvaluatorScore) []report.EvaluatorScore {
+	var out []report.EvaluatorScore
+	for _, e := range evaluators {
+		members := e.Evaluators
+		if outer != "" {
+			e.Name = outer + separator + e.Name
+		}
+		out = append(append(out, e), flat(e.Name, members)...)
+	}
+	return out[:min(len(out), mostEvaluators)]
+}
