@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -120,7 +119,7 @@ func TestEstimateOfExamples(t *testing.T) {
 				t.Errorf("requirements (-loaded +brief):\n%s", diff)
 			}
 			for i, row := range brief.Plan.Rows {
-				if want := loaded.Plan.Rows[i]; row.HeadCase != nil || row.Key != want.Key || row.Action != want.Action || !slices.Equal(row.Reasons, want.Reasons) {
+				if want := loaded.Plan.Rows[i]; row.HeadCase != nil || row.Key != want.Key || row.Action != want.Action || !cmp.Equal(row.Reasons, want.Reasons) {
 					t.Errorf("the brief row is %s %s %v, want %s %s %v without its case", row.Key, row.Action, row.Reasons, want.Key, want.Action, want.Reasons)
 				}
 			}

@@ -3,6 +3,8 @@ package schema
 import (
 	"slices"
 	"time"
+
+	"github.com/gavel-evals/gavel/schema/row"
 )
 
 // The names of the dialects.
@@ -38,6 +40,8 @@ type Case struct {
 
 	Evaluators []Evaluator
 	Policy     Policy
+	// Row is what a case of the matrix dialect is made of; nil for all others.
+	Row *row.Row
 }
 
 // A CaseInfo identifies a case and says how it is listed and counted. It has

@@ -93,7 +93,7 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 	}
 	if c.Skip != "" {
 		row.Action = Skip
-		row.Reasons = []Reason{{"status", c.Origin.File, c.Skip}}
+		row.Reasons = []Reason{{Part: "status", File: c.Origin.File, Message: c.Skip}}
 	}
 	if base == nil {
 		return row
@@ -104,9 +104,9 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 	switch {
 	case row.Action == Skip:
 	case row.Base == nil:
-		row.Reasons = []Reason{{"new", c.Origin.File, "the case is new"}}
+		row.Reasons = []Reason{{Part: "new", File: c.Origin.File, Message: "the case is new"}}
 	case row.Base.Skip != "":
-		row.Reasons = []Reason{{"status", c.Origin.File, "active again: at base it was skipped (" + row.Base.Skip + ")"}}
+		row.Reasons = []Reason{{Part: "status", File: c.Origin.File, Message: "active again: at base it was skipped (" + row.Base.Skip + ")"}}
 	case row.BaseDigests.D != row.HeadDigests.D:
 		row.Reasons = comparison{row.BaseDigests.Parts(), row.HeadDigests.Parts(), row.BaseCase, c.Case, opts.Changed}.reasons()
 	default:
@@ -162,16 +162,16 @@ func missing(base, head Side) []Row {
 		}
 		row := Row{
 			Key: c.Key, Dialect: c.Dialect, Target: cmp.Or(c.Target, base.DefaultTarget), Action: Removed,
-			Reasons: []Reason{{"removed", c.Origin.File, "the case is gone"}},
+			Reasons: []Reason{{Part: "removed", File: c.Origin.File, Message: "the case is gone"}},
 			Base:    c.CaseInfo, BaseCase: c.Case, BaseDigests: c.Digests,
 		}
 		if head.Ignored != nil && head.Ignored(c.Origin.File) {
-			row.Reasons = []Reason{{Ignored, ignoreFile, "the case is gone: its file is ignored"}}
+			row.Reasons = []Reason{{Part: Ignored, File: ignoreFile, Message: "the case is gone: its file is ignored"}}
 		}
 		for _, in := range c.Inputs {
 			if head.Invalid[in.File] {
 				row.Action = Skip
-				row.Reasons = []Reason{{"invalid", in.File, "the definition is invalid"}}
+				row.Reasons = []Reason{{Part: "invalid", File: in.File, Message: "the definition is invalid"}}
 				break
 			}
 		}
@@ -201,7 +201,7 @@ func pairMoved(rows []Row) []Row {
 		old, row := rows[from[0]], &rows[to[0]]
 		row.Action = Reuse
 		row.Base, row.BaseCase, row.BaseDigests, row.MovedFrom = old.Base, old.BaseCase, old.BaseDigests, old.Key
-		row.Reasons = []Reason{{"moved", row.Head.Origin.File, "moved from " + old.Key}}
+		row.Reasons = []Reason{{Part: "moved", File: row.Head.Origin.File, Message: "moved from " + old.Key}}
 		drop[from[0]] = true
 	}
 	kept := rows[:0]
@@ -234,13 +234,13 @@ func (r *Row) Settle(known Known) {
 		r.Action = Reuse
 	case r.Steered && known.Executed >= r.Samples:
 		// There may be more attempts to make: only a decision says that not.
-		r.Reasons = append(r.Reasons, Reason{"samples", r.Head.Origin.File, "the first attempt is stored"})
+		r.Reasons = append(r.Reasons, Reason{Part: "samples", File: r.Head.Origin.File, Message: "the first attempt is stored"})
 	case known.Judged >= r.Samples:
 		r.Action = Redecide
 	case known.Executed >= r.Samples:
 		r.Action = Rejudge
 	case known.Executed > 0:
-		r.Reasons = append(r.Reasons, Reason{"samples", r.Head.Origin.File, fmt.Sprintf("%d of %d samples are stored", known.Executed, r.Samples)})
+		r.Reasons = append(r.Reasons, Reason{Part: "samples", File: r.Head.Origin.File, Message: fmt.Sprintf("%d of %d samples are stored", known.Executed, r.Samples)})
 	}
 	if why := known.Passed; why != nil && r.Action == Run {
 		r.Reasons = append(r.Reasons, *why)
@@ -253,7 +253,7 @@ func (r *Row) Settle(known Known) {
 // lacks says why what the ledger has of a row is not enough: by what changed
 // since the case was decided last, where it was.
 func (r *Row) lacks() []Reason {
-	reason := Reason{"ledger", r.Head.Origin.File, "not judged before"}
+	reason := Reason{Part: "ledger", File: r.Head.Origin.File, Message: "not judged before"}
 	layer := Execution
 	switch {
 	case r.Known.Unread != nil:

@@ -168,7 +168,7 @@ func TestSettleSince(t *testing.T) {
 		"known and judged again":   {tc("a", "2", 0.6), Known{Last: was, Executed: 1}, "rejudge: threshold 0.5 → 0.6 in a.json"},
 		"an older rule":            {tc("a", "1", 0.5), Known{Last: was, Executed: 1, Judged: 1}, "redecide: judged before under another rule"},
 		"the same, but too old":    {tc("a", "1", 0.5), Known{Last: was}, "run: its verdict is too old"},
-		"what may not be read":     {tc("a", "2", 0.5), Known{Last: was, Unread: &Reason{"reuse", "gavel.yaml", "reuse is off"}}, "run: reuse is off in gavel.yaml"},
+		"what may not be read":     {tc("a", "2", 0.5), Known{Last: was, Unread: &Reason{Part: "reuse", File: "gavel.yaml", Message: "reuse is off"}}, "run: reuse is off in gavel.yaml"},
 		"nothing was decided ever": {tc("a", "2", 0.5), Known{}, "run: not judged before"},
 	} {
 		t.Run(name, func(t *testing.T) {

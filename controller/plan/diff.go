@@ -49,7 +49,7 @@ func (c comparison) reasons() []Reason {
 		case !there:
 			found.add(p, c.blame(p.Files), c.title(p)+" "+verb(p.Name)+" new")
 		default:
-			found.add(p, c.blame(p.Files, was.Files...), c.change(was, p))
+			found.add(p, c.blame(c.sentIn(p, p.Files), c.sentIn(p, was.Files)...), c.change(was, p))
 		}
 	}
 	for _, p := range c.was {
@@ -140,23 +140,53 @@ func (c comparison) title(p Part) string {
 	return p.Title()
 }
 
-// blame picks the file that a reason names: the last one that changed, since
-// the nearest layer is last; and if none is known to have changed, the
-// only one that a part comes from. It may have come from others before.
-func (c comparison) blame(files []string, before ...string) string {
+// blame returns the files that a reason names: those that changed; and if none is known
+// to have changed, the only one that a part comes from. It may have come from others
+// before.
+func (c comparison) blame(files []string, before ...string) []string {
 	if c.changed != nil {
 		all := slices.Concat(files, before)
 		slices.Sort(all)
-		for _, f := range slices.Backward(all) {
-			if c.changed(f) {
-				return f
-			}
+		all = slices.DeleteFunc(slices.Compact(all), func(f string) bool { return !c.changed(f) })
+		if len(all) > 0 {
+			return all
 		}
 	}
 	if len(files) == 1 {
-		return files[0]
+		return files
 	}
-	return ""
+	return nil
+}
+
+// sentIn are those of the files of a part that may have changed it. The file of the
+// prompt has the change of a row of a matrix where its template differs, and the
+// others have it where its variables do.
+func (c comparison) sentIn(p Part, files []string) []string {
+	if p.Name != "messages" && p.Name != "system prompt" || c.changed == nil ||
+		c.before == nil || c.after == nil || c.before.Row == nil || c.after.Row == nil {
+		return files
+	}
+	was, is := c.before.Row, c.after.Row
+	samePrompt, isOrigin := was.Prompt == is.Prompt, is.PromptFile == c.after.Origin.File
+	switch sameVars := was.SameVars(is); {
+	case sameVars && !samePrompt && c.changed(is.PromptFile):
+		return []string{is.PromptFile}
+	case samePrompt && !sameVars && !isOrigin:
+		return slices.DeleteFunc(slices.Clone(files), func(f string) bool { return f == is.PromptFile })
+	}
+	return files
+}
+
+// reasonIn is a reason with the files that it is in.
+func reasonIn(part string, files []string, message string) Reason {
+	r := Reason{Part: part, Message: message}
+	if len(files) > 0 {
+		r.File = files[len(files)-1]
+	}
+	if len(files) > 1 {
+		r.Files = files
+	}
+	return r
 }
 
 // findings are reasons, each with what it was found by.
@@ -170,20 +200,20 @@ type finding struct {
 	whole string
 }
 
-func (f *findings) add(p Part, file, message string) {
+func (f *findings) add(p Part, files []string, message string) {
 	// Other lines of a recording answer a case that asks something else, and
 	// weights begin to count where there is a second evaluator.
 	follows := strings.HasSuffix(p.Name, " recording") || p.Name == weightPart && !strings.Contains(message, "→")
-	*f = append(*f, finding{Reason{p.Name, file, message}, follows, ""})
+	*f = append(*f, finding{reasonIn(p.Name, files, message), follows, ""})
 }
 
 // whole notes that what the part belongs to is new or gone. A role is needed
 // because of something else.
-func (f *findings) whole(p Part, file, what string) {
+func (f *findings) whole(p Part, files []string, what string) {
 	if slices.ContainsFunc(*f, func(x finding) bool { return x.whole == p.Of }) {
 		return
 	}
-	reason := Reason{p.Of, file, p.Of + " is " + what}
+	reason := reasonIn(p.Of, files, p.Of+" is "+what)
 	if p.Number > 0 {
 		reason.Part, reason.Message = evaluatorPart, "evaluator "+reason.Message
 	}
@@ -222,7 +252,10 @@ func Summarise(reasons []Reason) string {
 	return strings.Join(seen, "; ")
 }
 
-// String is the message with its file. The reasons \"unknown\" and \"rerun\" have no
+// maxNamed is how many files a reason names.
+const maxNamed = 4
+
+// String is the message with its files. The reasons \"unknown\" and \"rerun\" have no
 // file.
 func (r Reason) String() string {
 	switch r.Part {
@@ -231,7 +264,12 @@ func (r Reason) String() string {
 	case "removed":
 		return r.Message + " from " + r.File
 	}
-	if r.File == "" {
+	switch n := len(r.Files); {
+	case n > maxNamed:
+		return fmt.Sprintf("%s in %s and %d more files", r.Message, strings.Join(r.Files[:maxNamed-1], ", "), n-maxNamed+1)
+	case n > 1:
+		return r.Message + " in " + strings.Join(r.Files[:n-1], ", ") + " and " + r.Files[n-1]
+	case r.File == "":
 		return r.Message
 	}
 	return r.Message + " in " + r.File

@@ -2,12 +2,14 @@ package plan
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	matrixrow "github.com/gavel-evals/gavel/schema/row"
 )
 
 // measuredBy is a case with these evaluators, which are named in their order.
@@ -134,13 +136,63 @@ func TestNumberedParts(t *testing.T) {
 	}
 }
 
+// TestReasonNamesEveryChangedFile: a row of a matrix is written in several files. A change
+// is that of the files that changed, of prompts, variables and what all tests share, too.
+func TestReasonNamesEveryChangedFile(t *testing.T) {
+	row := func(text, system, word string) *schema.Case {
+		c := measuredBy(keywords(1, word))
+		c.Dialect, c.Origin.File, c.System = schema.DialectMatrix, "rows.csv", system
+		c.Drive.Messages[0].Content = text
+		c.Inputs = []schema.Input{
+			{File: "m.yaml", Role: "definition"}, {File: "p.txt", Role: "prompt"}, {File: "rows.csv", Role: "tests"}, {File: "v.txt", Role: "variable"}, {File: "x.py", Role: "program"},
+		}
+		return c
+	}
+	for _, test := range []struct {
+		changed    []string
+		base, head *schema.Case
+		want       string
+		files      []string
+	}{
+		{[]string{"v.txt"}, row("a", "", "w"), row("b", "", "w"), "messages changed in v.txt", nil},
+		{[]string{"p.txt", "v.txt"}, row("a", "", "w"), row("b", "", "w"), "messages changed in p.txt and v.txt", []string{"p.txt", "v.txt"}},
+		{[]string{"m.yaml", "p.txt", "rows.csv"}, row("a", "", "w"), row("b", "", "w"), "messages changed in m.yaml, p.txt and rows.csv", []string{"m.yaml", "p.txt", "rows.csv"}},
+		{[]string{"v.txt"}, row("a", "s", "w"), row("a", "t", "w"), "system prompt changed in v.txt", nil},
+		{[]string{"m.yaml"}, row("a", "", "w"), row("a", "", "x"), "evaluator first: keywords changed in m.yaml", nil},
+	} {
+		base := side(test.base)
+		p := Compare(&base, side(test.head), Options{Changed: func(f string) bool { return slices.Contains(test.changed, f) }})
+		reasons := p.Rows[0].Reasons
+		if got := Summarise(reasons); got != test.want || !slices.Equal(reasons[0].Files, test.files) {
+			t.Errorf("%v changed: %q in %v, want %q in %v", test.changed, got, reasons[0].Files, test.want, test.files)
+		}
+	}
+	was, is := row("a", "", "w"), row("b", "", "w")
+	was.Row, is.Row = &matrixrow.Row{Prompt: "a", PromptFile: "p.txt"}, &matrixrow.Row{Prompt: "b", PromptFile: "p.txt"}
+	for want, base := range map[string]*schema.Case{"messages changed in p.txt": was, "messages changed in m.yaml and v.txt": row("a", "", "w")} {
+		if base.Row == nil {
+			base.Row = &matrixrow.Row{Prompt: "b", PromptFile: "p.txt", Vars: map[string]json.RawMessage{"q": json.RawMessage("1")}}
+		}
+		state := side(base)
+		p := Compare(&state, side(is), Options{Changed: func(f string) bool { return f == "p.txt" || f == "m.yaml" || f == "v.txt" }})
+		if got := Summarise(p.Rows[0].Reasons); got != want {
+			t.Errorf("with the template and the variables known: %q, want %q", got, want)
+		}
+	}
+	many := Reason{Message: "messages changed", File: "e", Files: []string{"a", "b", "c", "d", "e"}}
+	if got, want := many.String(), "messages changed in a, b, c and 2 more files"; got != want {
+		t.Errorf("the reason is %q, want %q", got, want)
+	}
+}
+
 // TestReasonShape holds that a reason always has all fields.
 func TestReasonShape(t *testing.T) {
 	for want, reason := range map[string]Reason{
-		`{"part":"all","file":"","message":"all cases were asked for"}`: {Part: "all", Message: "all cases were asked for"},
-		`{"part":"new","file":"a.json","message":"the case is new"}`:    {"new", "a.json", "the case is new"},
-		`{"part":"moved","file":"a.json","message":"moved from b"}`:     {"moved", "a.json", "moved from b"},
-		`{"part":"removed","file":"a.json","message":"the case gone"}`:  {"removed", "a.json", "the case gone"},
+		`{"part":"all","file":"","message":"all cases were asked for"}`:        {Part: "all", Message: "all cases were asked for"},
+		`{"part":"new","file":"a.json","message":"the case is new"}`:           {Part: "new", File: "a.json", Message: "the case is new"},
+		`{"part":"moved","file":"a.json","message":"moved from b"}`:            {Part: "moved", File: "a.json", Message: "moved from b"},
+		`{"part":"messages","file":"b","message":"changed","files":["a","b"]}`: {Part: "messages", File: "b", Message: "changed", Files: []string{"a", "b"}},
+		`{"part":"removed","file":"a.json","message":"the case gone"}`:         {Part: "removed", File: "a.json", Message: "the case gone"},
 	} {
 		got, err := json.Marshal(reason)
 		if err != nil {
@@ -150,7 +202,7 @@ func TestReasonShape(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	got := Summarise([]Reason{{"removed", "a.json", "the case is gone"}, {"moved", "b.json", "moved from a"}, {"x", "c.json", "y"}, {"x", "c.json", "y"}, {"ledger", "d.json", "not judged before"}})
+	got := Summarise([]Reason{{Part: "removed", File: "a.json", Message: "the case is gone"}, {Part: "moved", File: "b.json", Message: "moved from a"}, {Part: "x", File: "c.json", Message: "y"}, {Part: "x", File: "c.json", Message: "y"}, {Part: "ledger", File: "d.json", Message: "not judged before"}})
 	if want := "the case is gone from a.json; moved from a; y in c.json; not judged before"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -116,7 +116,11 @@ func (d *digester) execution() {
 		d.value(Execution, "openings", c.Drive.Openings, c.Origin.File)
 	}
 	if c.System != "" {
-		d.long(Execution, "system prompt", c.System, layerFiles(c.Layers)...)
+		files := layerFiles(c.Layers)
+		if c.Dialect == schema.DialectMatrix {
+			files = append(files, d.sending()...)
+		}
+		d.long(Execution, "system prompt", c.System, files...)
 	}
 	if !target.Agent && len(c.Tools)+len(c.Mocks) > 0 {
 		for _, t := range c.Tools {
@@ -313,9 +317,9 @@ func (d *digester) showsImages() bool {
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-func (d *digester) files(ev schema.Evaluator) []string {
-	return []string{d.c.Origin.File, ev.File}
-}
+// files are those that an evaluator may be written in. That of a row of a matrix may be
+// shared with other rows, and it has the variables and the prompt in it.
+func (d *digester) files(ev schema.Evaluator) []string { return append(d.sending(), ev.File) }
 
 // configured are the files that may contain a value which gavel.yaml can set
 // for all cases.

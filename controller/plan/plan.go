@@ -164,6 +164,9 @@ type Reason struct {
 	File string `json:"file"`
 	// Message is one line for people.
 	Message string `json:"message"`
+	// Files are all files that the part comes from and that changed, File among them,
+	// where there are several.
+	Files []string `json:"files,omitempty"`
 }
 
 // A Row is the plan for one case.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	matrixrow "github.com/gavel-evals/gavel/schema/row"
 	"github.com/gavel-evals/gavel/schema/targetname"
 	"github.com/gavel-evals/gavel/schema/template"
 	"github.com/gavel-evals/gavel/schema/unread"
@@ -189,11 +190,13 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	for _, m := range messages {
 		c.size += len(m.Content)
 	}
+	tc.Row = &matrixrow.Row{Vars: r.vars, Prompt: p.template(), Label: p.label, PromptFile: p.file, Test: r.name}
 	if system != "" {
 		tc.Layers = []schema.Layer{{File: p.file, Text: system}}
 	}
 	j := judgement{threshold: r.test.threshold, prompt: shown(system, messages), transform: r.test.transform, judgedBy: r.test.judge, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine}
 	for _, a := range r.test.asserts {
+		tc.Row.Asserts = append(tc.Row.Asserts, matrixrow.Assertion{Type: a.Type, Value: a.Value, Threshold: a.Threshold, Weight: a.Weight, Metric: a.Metric})
 		if err := j.add(a, r.vars); err != nil {
 			c.misread(err, cmp.Or(a.at, r.test.at))
 			skip = cmp.Or(skip, err.Error())

@@ -78,6 +78,15 @@ func (p prompt) hash() string {
 	return shortHash(p.text + string(chat))
 }
 
+// template is the text of a prompt, or a chat as JSON.
+func (p prompt) template() string {
+	if p.chat == nil {
+		return p.text
+	}
+	chat, _ := json.Marshal(p.chat) // raw JSON that was read
+	return string(chat)
+}
+
 // shortHash is enough of a hash to tell the texts of a file apart.
 func shortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
