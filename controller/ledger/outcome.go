@@ -81,6 +81,9 @@ type Outcome struct {
 	// Lease is the one that all of it was made under; nil where nobody else
 	// can be at work. It ends with the decision.
 	Lease *Lease
+	// Also, when set, stores what others keep of the outcome, in the same transaction.
+	// It may be called twice, see [store.Engine].
+	Also func(*store.Tx) error
 }
 
 // Errors are not remembered but tried again; and what rests on nothing is no
@@ -181,6 +184,11 @@ func (s *saving) insert(t *store.Tx) error {
 	}
 	if s.Decision != nil {
 		if err := s.Lease.done(t); err != nil {
+			return err
+		}
+	}
+	if s.Also != nil {
+		if err := s.Also(t); err != nil {
 			return err
 		}
 	}

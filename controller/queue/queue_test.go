@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,12 +14,14 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/run/runtest"
+	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
 // open connects to the queue of a database.
@@ -72,8 +75,12 @@ func (o *orders) get(about json.RawMessage) (runtest.Order, error) {
 	return order, nil
 }
 
-// judge returns what a worker does with a task, within limits.
-func (o *orders) judge(t *testing.T, limiters *limit.Limiters) func(context.Context, queue.Task, json.RawMessage) (run.Outcome, error) {
+// A judge does what a worker does with a task.
+type judge = func(context.Context, queue.Task, json.RawMessage, *run.Completion) (run.Outcome, error)
+
+// judge returns what a worker does with a task, within limits. A ledger in a file has
+// no part in completing it.
+func (o *orders) judge(t *testing.T, limiters *limit.Limiters) judge {
 	breakers := &limit.Breakers{}
 	var mu sync.Mutex
 	sessions := map[string]*run.Session{}
@@ -93,7 +100,7 @@ func (o *orders) judge(t *testing.T, limiters *limit.Limiters) func(context.Cont
 		}
 		return s, err
 	}
-	return func(ctx context.Context, task queue.Task, about json.RawMessage) (run.Outcome, error) {
+	return func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error) {
 		order, err := o.get(about)
 		if err != nil {
 			return run.Outcome{}, err
@@ -102,9 +109,12 @@ func (o *orders) judge(t *testing.T, limiters *limit.Limiters) func(context.Cont
 		if err != nil {
 			return run.Outcome{}, err
 		}
+		if !postgres.IsURL(order.Config.Ledger.Path()) {
+			completion = nil
+		}
 		for _, job := range order.Jobs {
 			if job.Digests.D == task.D {
-				return s.Judge(ctx, job)
+				return s.Judge(ctx, job, completion)
 			}
 		}
 		return run.Outcome{}, errors.New("there is no such case")
@@ -127,11 +137,18 @@ func start(t *testing.T, cfg queue.WorkerConfig) (end func()) {
 	return end
 }
 
-// TestConformance is of a run whose cases two workers judge.
+// TestConformance is of a run whose cases two workers judge, with a ledger in a file and
+// in the database of the queue.
 func TestConformance(t *testing.T) {
+	t.Run("file", func(t *testing.T) { conformance(t, func(string) ledger.Config { return ledger.Config{} }) })
+	t.Run("database", func(t *testing.T) { conformance(t, func(url string) ledger.Config { return ledger.Config{Path: url} }) })
+}
+
+func conformance(t *testing.T, config func(url string) ledger.Config) {
 	runtest.Conformance(t, func(t *testing.T) runtest.Fixture {
-		q := open(t, postgrestest.URL(t))
-		store := ledgertest.Open(t, ledger.Config{})
+		url := postgrestest.URL(t)
+		q := open(t, url)
+		store := ledgertest.Open(t, config(url))
 		known := &orders{}
 		var ends []func()
 		for range 2 {
@@ -174,7 +191,7 @@ func batch(name string) queue.Batch {
 	return queue.Batch{Class: queue.Interactive, Side: "head", Config: o.Config, Jobs: o.Jobs}
 }
 
-func polite(_ context.Context, task queue.Task, _ json.RawMessage) (run.Outcome, error) {
+func polite(_ context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (run.Outcome, error) {
 	return run.Outcome{Key: task.Case}, nil
 }
 
@@ -220,9 +237,9 @@ func TestAWorkerWithoutASandbox(t *testing.T) {
 		t.Errorf("without a sandbox the outcome is %+v, error %v", outs, err)
 	}
 	taken := make(chan string, 1)
-	with := queue.WorkerConfig{Queue: q, Sandbox: true, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage) (run.Outcome, error) {
+	with := queue.WorkerConfig{Queue: q, Sandbox: true, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error) {
 		taken <- "with"
-		return polite(ctx, task, about)
+		return polite(ctx, task, about, completion)
 	}}
 	defer start(t, with)()
 	for outs[0].Unrun != "" { // until the other has given its first sign of life
@@ -236,6 +253,47 @@ func TestAWorkerWithoutASandbox(t *testing.T) {
 	end()
 }
 
+// TestATaskIsCompletedWithItsVerdict: where one of both cannot be stored, neither is.
+func TestATaskIsCompletedWithItsVerdict(t *testing.T) {
+	url := postgrestest.URL(t)
+	q, store := open(t, url), ledgertest.Open(t, ledger.Config{Path: url})
+	order := runtest.One(store, "one")
+	known := &orders{}
+	limiters := limit.Shared()
+	failed := make(chan error, 10)
+	exec(t, url, "ALTER TABLE queue_outcomes ADD CONSTRAINT nothing CHECK (false)")
+	start(t, queue.WorkerConfig{Queue: q, Limiters: limiters, Judge: known.judge(t, limiters), Failed: func(err error) { failed <- err }})
+	judged := make(chan run.Outcome, 1)
+	go func() {
+		outs, err := q.Judge(t.Context(), queue.Batch{Class: queue.Interactive, Side: "head", About: known.add(order), Config: order.Config, Jobs: order.Jobs})
+		if err != nil {
+			t.Error(err)
+		}
+		judged <- outs[0]
+	}()
+	select {
+	case err := <-failed:
+		if !strings.Contains(err.Error(), "nothing") {
+			t.Errorf("the worker fails with %v, want the constraint", err)
+		}
+	case out := <-judged:
+		t.Fatalf("it is judged although its outcome cannot be stored: %+v", out)
+	}
+	stored := func() (verdicts, completed int64) {
+		return exec(t, url, "SELECT FROM gavel.verdicts"), exec(t, url, "SELECT FROM river_job WHERE state = 'completed'")
+	}
+	if verdicts, completed := stored(); verdicts != 0 || completed != 0 {
+		t.Errorf("%d verdicts and %d completed tasks are stored although the outcome is not", verdicts, completed)
+	}
+	exec(t, url, "ALTER TABLE queue_outcomes DROP CONSTRAINT nothing")
+	if out := <-judged; out.Result.Verdict != verdict.Pass {
+		t.Errorf("the outcome is %+v", out)
+	}
+	if verdicts, completed := stored(); verdicts != 1 || completed != 1 {
+		t.Errorf("%d verdicts and %d completed tasks are stored, want one each", verdicts, completed)
+	}
+}
+
 // TestARunThatNobodyWaitsFor is not judged: its controller is gone.
 func TestARunThatNobodyWaitsFor(t *testing.T) {
 	url := postgrestest.URL(t)
@@ -247,7 +305,7 @@ func TestARunThatNobodyWaitsFor(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	exec(t, url, "UPDATE queue_runs SET until = now() - interval '1 second'")
-	start(t, queue.WorkerConfig{Queue: q, Judge: func(context.Context, queue.Task, json.RawMessage) (run.Outcome, error) {
+	start(t, queue.WorkerConfig{Queue: q, Judge: func(context.Context, queue.Task, json.RawMessage, *run.Completion) (run.Outcome, error) {
 		t.Error("it is judged")
 		return run.Outcome{}, nil
 	}})

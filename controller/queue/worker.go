@@ -16,6 +16,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/tracing"
@@ -27,8 +28,10 @@ type WorkerConfig struct {
 	Queue *Queue
 	// Judge judges the case of a task; about is that of its [Batch]. It stores the
 	// verdict in the ledger, and returns an outcome that is Stopped where ctx ended
-	// before. Its error means that another try, here or elsewhere, may succeed.
-	Judge func(ctx context.Context, task Task, about json.RawMessage) (run.Outcome, error)
+	// before. Its error means that another try, here or elsewhere, may succeed. It
+	// stores the completion with the verdict if the ledger is in the database of the
+	// queue; otherwise the task is completed afterwards.
+	Judge func(ctx context.Context, task Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error)
 	// Interactive and Background are how many tasks of each class are judged at once.
 	// They default to 8 and 8.
 	Interactive, Background int
@@ -186,10 +189,19 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 		return river.JobCancel(errors.New("nobody waits for its run"))
 	}
 	var out run.Outcome
+	completion := &run.Completion{Store: func(t *store.Tx, out run.Outcome) error {
+		tx, err := postgres.Tx(t)
+		if err != nil {
+			return err
+		}
+		return complete(context.WithoutCancel(ctx), tx, job, out)
+	}}
 	if err == nil {
-		out, err = w.cfg.Judge(ctx, job.Args, in.about)
+		out, err = w.cfg.Judge(ctx, job.Args, in.about, completion)
 	}
 	switch {
+	case err == nil && completion.Stored:
+		return nil
 	case w.ending.Load() && (err != nil || out.Stopped):
 		return river.JobSnooze(0)
 	case ctx.Err() != nil && (err != nil || out.Stopped):
@@ -204,7 +216,8 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 		}
 		out = failed(job.Args, err.Error())
 	}
-	return w.complete(context.WithoutCancel(ctx), job, out)
+	ctx = context.WithoutCancel(ctx)
+	return pgx.BeginFunc(ctx, w.cfg.Queue.pool, func(tx pgx.Tx) error { return complete(ctx, tx, job, out) })
 }
 
 // failed is the outcome of a case that no worker could judge.
@@ -213,20 +226,18 @@ func failed(t Task, why string) run.Outcome {
 }
 
 // complete ends a task together with its outcome. Without its run nobody asks for it.
-func (w *Worker) complete(ctx context.Context, job *river.Job[Task], out run.Outcome) error {
+func complete(ctx context.Context, tx pgx.Tx, job *river.Job[Task], out run.Outcome) error {
 	out.Transcripts = nil // they are in the ledger
 	body, err := json.Marshal(out)
 	if err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, w.cfg.Queue.pool, func(tx pgx.Tx) error {
-		if _, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `INSERT INTO queue_outcomes (run, job, outcome) SELECT id, $2, $3 FROM queue_runs WHERE id = $1
-			ON CONFLICT DO NOTHING`, job.Args.Run, job.ID, body)
+	if _, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job); err != nil && !errors.Is(err, rivertype.ErrNotFound) {
 		return err
-	})
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO queue_outcomes (run, job, outcome) SELECT id, $2, $3 FROM queue_runs WHERE id = $1
+		ON CONFLICT DO NOTHING`, job.Args.Run, job.ID, body)
+	return err
 }
 
 // run is what is known of a run. Whether somebody waits for it is looked up every

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -150,13 +151,13 @@ func (a *attempt) failed() int {
 	return n
 }
 
-// save writes what is new in one transaction, with the decision if there is
-// one.
-func (a *attempt) save(ctx context.Context, decision *ledger.Decision) error {
+// save writes what is new in one transaction, with the decision if there is one, and
+// with what also stores.
+func (a *attempt) save(ctx context.Context, decision *ledger.Decision, also func(*store.Tx) error) error {
 	if a.c.run.recording {
 		return nil
 	}
-	o := ledger.Outcome{Trust: a.c.run.cfg.Trust, Digests: a.digests, Case: a.c.job.Case.ID(), Commit: a.c.run.cfg.Revision, Decision: decision, Lease: a.c.hold.lease, Purpose: a.c.job.Purpose}
+	o := ledger.Outcome{Trust: a.c.run.cfg.Trust, Digests: a.digests, Case: a.c.job.Case.ID(), Commit: a.c.run.cfg.Revision, Decision: decision, Lease: a.c.hold.lease, Purpose: a.c.job.Purpose, Also: also}
 	if decision != nil {
 		if o.Parts = a.digests.Parts(); o.Parts == nil {
 			o.Case = "" // what it consists of is not that of the case
@@ -174,5 +175,9 @@ func (a *attempt) save(ctx context.Context, decision *ledger.Decision) error {
 		return nil
 	}
 	// Results that were paid for are kept even if the run is being cancelled.
-	return a.c.run.cfg.Ledger.Save(context.WithoutCancel(ctx), o)
+	err := a.c.run.cfg.Ledger.Save(context.WithoutCancel(ctx), o)
+	if err == nil && also != nil {
+		a.c.completion.Stored = true
+	}
+	return err
 }

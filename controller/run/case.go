@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -21,9 +22,11 @@ type caseRun struct {
 	// case waits where another run is at work on it.
 	turn    turn
 	patient bool
-	hold    *hold         // see acquireLease
-	claim   *budget.Claim // see admit
-	costs   costs
+	// completion is stored with the verdict; nil where nobody else stores anything.
+	completion *Completion
+	hold       *hold         // see acquireLease
+	claim      *budget.Claim // see admit
+	costs      costs
 	// attempts are those that were begun; all but the last have ended.
 	attempts    []*attempt
 	alternative *attempt // nil where nothing is compared
@@ -122,7 +125,7 @@ func (c *caseRun) conclude(ctx context.Context, err error) (Outcome, error) {
 		return Outcome{}, ledger.ErrLeaseLost
 	}
 	out := c.outcome()
-	if err := c.last().save(ctx, c.decision(out)); err != nil {
+	if err := c.last().save(ctx, c.decision(out), c.completing(out)); err != nil {
 		return Outcome{}, err
 	}
 	c.run.observe(Event{Key: c.job.Case.Key, Outcome: &out})
@@ -130,6 +133,14 @@ func (c *caseRun) conclude(ctx context.Context, err error) (Outcome, error) {
 		out.Transcripts = nil
 	}
 	return out, nil
+}
+
+// completing stores what others keep of the outcome; nil where they keep nothing.
+func (c *caseRun) completing(out Outcome) func(*store.Tx) error {
+	if c.completion == nil || out.Stopped {
+		return nil
+	}
+	return func(t *store.Tx) error { return c.completion.Store(t, out) }
 }
 
 func (c *caseRun) last() *attempt { return c.attempts[len(c.attempts)-1] }
@@ -159,7 +170,7 @@ func (c *caseRun) makeAttempts(ctx context.Context) error {
 		if err := c.compare(ctx, first); err != nil {
 			return err
 		}
-		if err := c.alternative.save(ctx, nil); err != nil {
+		if err := c.alternative.save(ctx, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -205,7 +216,7 @@ func (c *caseRun) due() bool {
 // is nil where the editor is stuck.
 func (c *caseRun) nextAttempt(ctx context.Context) (*attempt, error) {
 	before := c.last()
-	if err := before.save(ctx, nil); err != nil {
+	if err := before.save(ctx, nil, nil); err != nil {
 		return nil, err
 	}
 	system := before.system

@@ -21,6 +21,8 @@ type schedule struct {
 	// patient is set from the second round on: its jobs wait where another run is
 	// at work on their case.
 	patient bool
+	// completion is that of the only job; nil where nobody else stores anything.
+	completion *Completion
 }
 
 func newSchedule(jobs []Job) *schedule {
@@ -103,7 +105,7 @@ func (r *runner) round(ctx context.Context, s *schedule) error {
 					return nil
 				}
 				c := newCaseRun(r, s.jobs[i])
-				c.turn, c.patient, c.costs.spent = here, s.patient, s.outcomes[i].Spent
+				c.turn, c.patient, c.completion, c.costs.spent = here, s.patient, s.completion, s.outcomes[i].Spent
 				out, err := c.judge(ctx)
 				s.outcomes[i].Spent = out.Spent // also where the lease was lost
 				if errors.Is(err, ledger.ErrLeased) {

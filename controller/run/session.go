@@ -1,6 +1,10 @@
 package run
 
-import "context"
+import (
+	"context"
+
+	"github.com/gavel-evals/gavel/controller/ledger/store"
+)
 
 // A Session judges jobs of one run as they come, such as those that a worker takes
 // from a queue. It is safe for concurrent use.
@@ -14,10 +18,20 @@ func Begin(ctx context.Context, cfg Config) (*Session, error) {
 	return &Session{r}, err
 }
 
-// Judge is [Run] for one job.
-func (s *Session) Judge(ctx context.Context, job Job) (Outcome, error) {
+// A Completion is what others store of the outcome of a job, in the transaction that
+// stores its verdict.
+type Completion struct {
+	// Store may be called several times, and what it did before is then undone.
+	Store func(t *store.Tx, out Outcome) error
+	// Stored is set when it was stored. It stays false where the outcome needed no
+	// transaction, as one that was stored before.
+	Stored bool
+}
+
+// Judge is [Run] for one job. completion may be nil.
+func (s *Session) Judge(ctx context.Context, job Job, completion *Completion) (Outcome, error) {
 	one := newSchedule([]Job{job})
-	one.patient = true
+	one.patient, one.completion = true, completion
 	var err error
 	for err == nil && ctx.Err() == nil && len(one.groups) > 0 {
 		err = s.runner.round(ctx, one)

@@ -79,8 +79,9 @@ func New(cfg Config) *Judge {
 	return &Judge{cfg: cfg, limiters: cmp.Or(cfg.Limiters, &limit.Limiters{}), plans: map[string]*planned{}}
 }
 
-// Judge judges the case of a task. The error says why this worker cannot.
-func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessage) (run.Outcome, error) {
+// Judge judges the case of a task, and stores the completion with its verdict. The
+// error says why this worker cannot.
+func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error) {
 	p, err := j.plan(ctx, about)
 	if err != nil {
 		return run.Outcome{}, err
@@ -98,7 +99,7 @@ func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessag
 	if err != nil {
 		return run.Outcome{}, err
 	}
-	return s.Judge(ctx, job)
+	return s.Judge(ctx, job, completion)
 }
 
 // Close ends what is kept.

@@ -115,7 +115,7 @@ func TestJudge(t *testing.T) {
 	b := newBench(t)
 	j := worker.New(b.cfg)
 	for range 2 {
-		out, err := j.Judge(t.Context(), b.task, b.about)
+		out, err := j.Judge(t.Context(), b.task, b.about, nil)
 		if err != nil || out.Result.Verdict != verdict.Pass || out.Key != "talk/level_1/hello" {
 			t.Errorf("the outcome is %+v, %v, want that talk/level_1/hello passes", out, err)
 		}
@@ -138,7 +138,7 @@ func TestAKnownVerdict(t *testing.T) {
 	b := newBench(t)
 	for _, name := range []string{"first", "second"} {
 		j := worker.New(b.cfg)
-		out, err := j.Judge(t.Context(), b.task, b.about)
+		out, err := j.Judge(t.Context(), b.task, b.about, nil)
 		if err != nil || out.Result.Verdict != verdict.Pass || b.calls.Load() != 1 {
 			t.Errorf("the outcome of the %s worker is %+v, %v, after %d calls, want a pass after one", name, out, err, b.calls.Load())
 		}
@@ -168,7 +168,7 @@ func TestWhatATaskMayNotClaim(t *testing.T) {
 			b := newBench(t)
 			j := worker.New(b.cfg)
 			tt.change(&b.task)
-			out, err := j.Judge(t.Context(), b.task, b.about)
+			out, err := j.Judge(t.Context(), b.task, b.about, nil)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("the outcome is %+v, %v, want an error with %q", out, err, tt.want)
 			}
@@ -191,11 +191,11 @@ func TestARepositoryThatCannotBeHad(t *testing.T) {
 		return there(ctx, name)
 	}
 	j := worker.New(b.cfg)
-	if out, err := j.Judge(t.Context(), b.task, b.about); !errors.Is(err, errAway) {
+	if out, err := j.Judge(t.Context(), b.task, b.about, nil); !errors.Is(err, errAway) {
 		t.Errorf("the outcome is %+v, %v, want the error of the forge", out, err)
 	}
 	away = false
-	if out, err := j.Judge(t.Context(), b.task, b.about); err != nil || out.Result.Verdict != verdict.Pass {
+	if out, err := j.Judge(t.Context(), b.task, b.about, nil); err != nil || out.Result.Verdict != verdict.Pass {
 		t.Errorf("the outcome is %+v, %v, want a pass", out, err)
 	}
 	if err := j.Close(); err != nil {

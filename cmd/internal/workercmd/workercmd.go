@@ -4,7 +4,6 @@ package workercmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,7 +25,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/queue"
-	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/serve/operator"
 	"github.com/gavel-evals/gavel/controller/target"
@@ -104,9 +102,7 @@ func (w *working) run(ctx context.Context) error {
 	w.log.Info().Int("interactive", w.interactive).Int("background", w.background).Bool("programs", able).Msg("waiting for cases")
 	cases := queue.NewWorker(queue.WorkerConfig{
 		Queue: q, Interactive: w.interactive, Background: w.background, Sandbox: able, Drain: w.drain, Tracer: w.Tracer, Limiters: limiters,
-		Judge: func(ctx context.Context, task queue.Task, about json.RawMessage) (run.Outcome, error) {
-			return judge.Judge(ctx, task, about)
-		},
+		Judge:  judge.Judge,
 		Failed: func(err error) { w.log.Warn().AnErr("err", err).Msg("a task failed") },
 	})
 	end, err := w.watched(cases)

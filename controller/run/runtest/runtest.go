@@ -418,5 +418,10 @@ func testOutage(t *testing.T, f Fixture) {
 	}
 }
 
+// One is an order of one case that passes, with a ledger.
+func One(store *ledger.Ledger, name string) Order {
+	return order(Fixture{Ledger: store}, &Target{answer: hello}, name, 1)
+}
+
 // Greetings is an order for a number of cases that no target is open for.
 func Greetings(name string, n int) Order { return order(Fixture{}, nil, name, n) }
