@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/dashboard/heatmap"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/report/archive"
@@ -23,13 +24,6 @@ const (
 
 // A column is a run in the table of scores.
 type column struct{ URL, When, Head string }
-
-// A scoreRow is one domain, suite or level with its score in each run.
-type scoreRow struct {
-	Name  string
-	Inner bool
-	Cells []parts.Cell
-}
 
 // scores is the heat map of domains and levels over the newest runs that have groups,
 // the oldest on the left.
@@ -55,17 +49,21 @@ func (s *Site) scores(r *http.Request) (view, error) {
 	}
 	slices.Reverse(columns)
 	slices.Reverse(runs)
-	rows := scoreRows(runs)
+	rows, times := scoreRows(runs), make([]string, len(columns))
+	for i, c := range columns {
+		times[i] = c.When
+	}
 	body := struct {
 		Columns []column
-		Rows    []scoreRow
+		Rows    []heatmap.Row
 		More    int
-	}{columns, rows[:min(len(rows), mostScoreRows)], max(len(rows)-mostScoreRows, 0)}
+		Map     heatmap.Map
+	}{columns, rows[:min(len(rows), mostScoreRows)], max(len(rows)-mostScoreRows, 0), heatmap.Draw(times, rows)}
 	return view{Template: "scores", Title: "Scores", Body: body}, nil
 }
 
 // scoreRows are the groups of all runs, by name: an outer one before its inner ones.
-func scoreRows(runs [][]report.Group) []scoreRow {
+func scoreRows(runs [][]report.Group) []heatmap.Row {
 	cells := map[string][]parts.Cell{}
 	last := map[string]float64{}
 	for i, groups := range runs {
@@ -89,10 +87,10 @@ func scoreRows(runs [][]report.Group) []scoreRow {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	var out []scoreRow
+	var out []heatmap.Row
 	for _, name := range names {
 		path := strings.Split(name, "\x00")[2:]
-		row := scoreRow{Name: textfmt.Line(path[len(path)-1]), Inner: len(path) > 1, Cells: cells[name]}
+		row := heatmap.Row{Name: textfmt.Line(path[len(path)-1]), Inner: len(path) > 1, Cells: cells[name]}
 		if target := strings.Split(name, "\x00")[1]; target != "" {
 			row.Name += ": " + textfmt.Line(target)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	dom "golang.org/x/net/html"
 
 	"github.com/gavel-evals/gavel/controller/dashboard"
@@ -76,4 +77,31 @@ func TestBadge(t *testing.T) {
 			h.run("run-3", scored("<script>", 0.1, 1))
 		}
 	}
+}
+
+// TestHeatmap draws a cell for each score of a group in each run, with the color of the
+// score, and a mark where it is lower than before. The table has the numbers.
+func TestHeatmap(t *testing.T) {
+	h := newHouse(t)
+	site := h.site(dashboard.Config{})
+	h.run("run-1", scored("pass", 0.9, 1))
+	if strings.Contains(get(t, site, "/scores", 200), "heatmap") {
+		t.Error("one run has a heat map")
+	}
+	h.run("run-2", scored("fail", 0.4, 1))
+	var cells []string
+	walk(t, get(t, site, "/scores", 200), func(n *dom.Node, a map[string]string) {
+		if n.Data == "path" && n.Parent.FirstChild != nil && strings.Contains(a["d"], "M150") || a["class"] == "falls" {
+			cells = append(cells, a["class"]+" "+a["d"])
+		}
+	})
+	want := []string{
+		"h9 M150.0 18h244.0v19h-244.0z", "h10 M150.0 38h244.0v19h-244.0zM395.0 38h244.0v19h-244.0z", "falls M456.2 33h121.5",
+	}
+	if diff := cmp.Diff(want, cells); diff != "" {
+		t.Errorf("the cells differ (-want +got):\n%s", diff)
+	}
+	has(t, site, "/scores", `<path class="h4" d="M395.0 18h244.0v19h-244.0z"/>`,
+		"2 groups over 2 runs, from 03-01 13:00 to 03-01 14:00. 0 ended higher than they began, 1 lower, and 1 about the same.",
+		`<text class="inner" x="12" y="52">level_1</text>`)
 }

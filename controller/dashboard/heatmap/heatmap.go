@@ -1,0 +1,120 @@
+// Package heatmap draws the scores of groups over several runs as a grid of colors. It
+// is pure.
+//
+// Most callers want [Draw].
+package heatmap
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+const (
+	// Width is how many pixels the drawing is wide, which a page scales.
+	Width = 640
+	// mostRows is how many groups the heat map draws.
+	mostRows = 40
+	// The sizes are pixels of the drawing.
+	left      = 150
+	top       = 18
+	rowHeight = 20
+)
+
+// A Map draws groups and runs as a grid of colors.
+type Map struct {
+	Height int
+	Labels []Label
+	// Shades are the cells of each color, from 0 for a score of 0 to 10 for 1, and Falls
+	// marks those that are lower than the one before.
+	Shades []Shade
+	Falls  string
+	// First and Last say which runs are at the ends.
+	First, Last string
+	// Text says in words what is drawn.
+	Text string
+	More int
+}
+
+// A Label is the name of a group.
+type Label struct {
+	Name, X string
+	TextY   int
+	Inner   bool
+}
+
+// A Shade is all cells of one color as the data of a path.
+type Shade struct {
+	Heat int
+	Path string
+}
+
+// A Row is one domain, suite or level with its score in each run.
+type Row struct {
+	Name  string
+	Inner bool
+	Cells []parts.Cell
+}
+
+// Draw draws the scores of groups, a row for each; none for fewer than two runs, which
+// are given by their times.
+func Draw(runs []string, rows []Row) Map {
+	if len(runs) < 2 {
+		return Map{}
+	}
+	out := Map{More: max(0, len(rows)-mostRows), First: runs[0], Last: runs[len(runs)-1]}
+	rows = rows[:len(rows)-out.More]
+	out.Height = top + len(rows)*rowHeight
+	width := float64(Width-left) / float64(len(runs))
+	var paths [11]strings.Builder
+	var falls strings.Builder
+	for n, row := range rows {
+		y := top + n*rowHeight
+		label := Label{Name: textfmt.Clip(row.Name, 22), X: "0", TextY: y + 14, Inner: row.Inner}
+		if row.Inner {
+			label.X, label.Name = "12", textfmt.Clip(row.Name, 20)
+		}
+		out.Labels = append(out.Labels, label)
+		for i, cell := range row.Cells {
+			if cell.Heat < 0 {
+				continue
+			}
+			x := left + width*float64(i)
+			fmt.Fprintf(&paths[cell.Heat], "M%.1f %dh%.1fv%dh-%.1fz", x, y, width-1, rowHeight-1, width-1)
+			if cell.Worse {
+				fmt.Fprintf(&falls, "M%.1f %dh%.1f", x+width*0.25, y+rowHeight-5, width*0.5-1)
+			}
+		}
+	}
+	for heat := range paths {
+		if paths[heat].Len() > 0 {
+			out.Shades = append(out.Shades, Shade{heat, paths[heat].String()})
+		}
+	}
+	out.Falls = falls.String()
+	out.Text = fmt.Sprintf("%s over %s, from %s to %s. %s", textfmt.Count(len(rows), "group"), textfmt.Count(len(runs), "run"), out.First, out.Last, trendText(rows))
+	return out
+}
+
+// trendText says how many groups ended higher and lower than they began.
+func trendText(rows []Row) string {
+	var higher, lower, same int
+	for _, row := range rows {
+		cells := slices.DeleteFunc(slices.Clone(row.Cells), func(c parts.Cell) bool { return c.Heat < 0 })
+		if len(cells) < 2 {
+			continue
+		}
+		switch first, last := cells[0].Heat, cells[len(cells)-1].Heat; {
+		case last > first:
+			higher++
+		case last < first:
+			lower++
+		default:
+			same++
+		}
+	}
+	return fmt.Sprintf("%d ended higher than they began, %d lower, and %d about the same.", higher, lower, same)
+}
