@@ -152,3 +152,30 @@ func TestWritingTestCases(t *testing.T) {
 	d.want(200, "DELETE", "/api/test-cases/"+id, "")
 	d.want(404, "GET", "/api/test-cases/"+id, "")
 }
+
+// TestRefusedTestCasesAreNotWritten holds that a change which leaves no test case, or a
+// blank message, is refused before anything is written.
+func TestRefusedTestCasesAreNotWritten(t *testing.T) {
+	const file, id = "test_definitions/chats/parcel.json", "3f2b1c52-6f0e-4b57-9a3c-0a1b2c3d4e5f"
+	was := `{"id": "` + id + `", "name": "Parcel", "initial_message": "Where is it?"}`
+	d := newDesk(t, write(t, map[string]string{file: was}))
+	for body, want := range map[string]string{
+		`{"initial_message": ""}`:        "initial_message is blank",
+		`{"initial_message": " \n"}`:     "initial_message is blank",
+		`{"initial_message": ["hello"]}`: "initial_message",
+	} {
+		answer := d.want(400, "PUT", "/api/test-cases/"+id, body)
+		if text, _ := answer["error"].(string); !strings.Contains(text, want) {
+			t.Errorf("PUT %s is refused with %q, want %s in it", body, text, want)
+		}
+		if got := d.file(file); got != was {
+			t.Fatalf("PUT %s is refused, but written: %s", body, got)
+		}
+	}
+	d.want(400, "POST", "/api/test-cases", `{"name": "Silent", "initial_message": ""}`)
+	if got := d.file("test_definitions/chats/silent.json"); got != "" {
+		t.Errorf("a new case is refused, but written: %s", got)
+	}
+	// Without a message, the simulator writes it.
+	d.want(200, "PUT", "/api/test-cases/"+id, `{"initial_message": null}`)
+}

@@ -110,7 +110,7 @@ const mostItems = 200
 // overview is the page of the definitions, or of those of a domain and level.
 func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 	q := r.URL.Query()
-	domain, level := q.Get("domain"), number(q.Get("level"), 0, 9999)
+	domain, level := q.Get("domain"), object.Number(q.Get("level"), 0, 9999)
 	entries, err := s.list(r.Context(), wish{})
 	if err != nil {
 		return page{}, err

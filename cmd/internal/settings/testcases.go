@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
 
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -28,7 +28,7 @@ func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	q, list, total := r.URL.Query(), []Fields{}, 0
-	limit, page := number(q.Get("limit"), 100, mostTestCases), number(q.Get("page"), 1, 1_000_000)
+	limit, page := object.Number(q.Get("limit"), 100, mostTestCases), object.Number(q.Get("page"), 1, 1_000_000)
 	for _, c := range cases {
 		l := c.Labels
 		if !wanted(q.Get("difficulty"), l.Difficulty) || !wanted(q.Get("status"), l.Status) || q.Has("tag") && !slices.Contains(l.Tags, q.Get("tag")) {
@@ -113,15 +113,6 @@ func (s *Store) identity(ctx context.Context, c *schema.Case) (*explain.Identity
 		return explain.Identify(ctx, &c.CaseInfo, explain.History{Repository: s.cfg.Repository})
 	}
 	return s.cfg.Identity(ctx, s.files, c)
-}
-
-// number is a parameter from 1; usual where there is none.
-func number(value string, usual, most int) int {
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 1 {
-		return usual
-	}
-	return min(n, most)
 }
 
 // wanted reports whether a value is the one that is asked for, if one is.

@@ -113,14 +113,18 @@ func sentTestCase(r *http.Request) (Fields, error) {
 	return fields, err
 }
 
-// writeTestCase writes a case, and answers with it as the file will have it.
+// writeTestCase writes a case, and answers with it as the file will have it. Fields that
+// make another definition than a test case are refused before anything is written.
 func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, file string, fields Fields) (any, error) {
 	data, err := fileText(kindTestcase, fields)
 	if err != nil {
 		return nil, err
 	}
+	if object.IsBlank(fields["initial_message"]) {
+		return nil, refuse("initial_message is blank; write what the user says first, or null where the simulator writes it")
+	}
 	change := Change{file: data}
-	written, err := s.apply(ctx, settings, change, nil)
+	written, err := s.check(ctx, settings, change, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +136,13 @@ func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, fil
 	}
 	at := slices.IndexFunc(cases, func(c *schema.Case) bool { return c.Origin.File == file })
 	if at < 0 {
-		return nil, refuse("%s is written, but is not a test case; write an initial_message", file)
+		return nil, refuse("%s would not be a test case; write an initial_message or a persona", file)
 	}
 	made, err := after.testCaseOf(ctx, settings, cases[at])
+	if err != nil {
+		return nil, err
+	}
+	written.Kept, err = s.write(ctx, change)
 	return written.answer(map[string]any{"test_case": made}), err
 }
 

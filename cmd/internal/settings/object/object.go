@@ -66,6 +66,21 @@ func Text(value json.RawMessage) string {
 	return out
 }
 
+// IsBlank reports whether a JSON value is a string of white space alone.
+func IsBlank(value json.RawMessage) bool {
+	var out *string
+	return json.Unmarshal(value, &out) == nil && out != nil && strings.TrimSpace(*out) == ""
+}
+
+// Number is a parameter from 1 to most; usual where it is not a number from 1.
+func Number(value string, usual, most int) int {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 {
+		return usual
+	}
+	return min(n, most)
+}
+
 // Equal reports whether two texts are the same JSON, however they are written.
 func Equal(a, b []byte) bool {
 	x, err := schema.Canonical(a)
