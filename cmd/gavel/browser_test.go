@@ -82,6 +82,47 @@ func TestBrowserServe(t *testing.T) {
 	end()
 }
 
+// TestBrowserServeKeyboard signs in, meets a message about a field, and opens a pull
+// request, with the keyboard alone.
+func TestBrowserServeKeyboard(t *testing.T) {
+	j := newPages(t, true)
+	base, log, end := j.serving(t, operatorsFile(t, j, usersOfPages))
+	log.await(t, `"repo":"octo/demo#1","duration"`)
+	b := browsertest.Open(t, base)
+	b.Visit("/sign-in")
+	b.Tab("#in-token")
+	b.Press(adasToken)
+	b.PressLoad(kb.Enter)
+	b.Visit("/r/octo/demo/settings")
+	b.Tab(".side ul li a")
+	b.PressLoad(kb.Enter)
+	b.Tab("a.button.main")
+	b.PressLoad(kb.Enter)
+	b.Tab("#in-name")
+	b.Press("By keys")
+	b.Tab("#in-weight")
+	b.Press("-1")
+	b.Await(`document.querySelector("#say-weight").textContent !== ""`)
+	if said := browsertest.Eval[string](b, `document.querySelector("#in-weight").getAttribute("aria-describedby") || ""`); !strings.Contains(said, "say-weight") {
+		t.Errorf("the field is described by %q, and not by its message", said)
+	}
+	b.Press(kb.Backspace + kb.Backspace + "2")
+	b.Await(`document.querySelector("#say-weight").textContent === ""`)
+	for _, field := range []struct{ name, text string }{{"prompt", "Hello?"}, {"expected", `{"keywords": ["hello"]}`}, {"evaluator_id", "keyword"}} {
+		b.Tab("#in-" + field.name)
+		b.Press(field.text)
+	}
+	b.Tab("button[value=save]")
+	b.PressLoad(kb.Enter)
+	if text := b.Text("main"); !strings.Contains(text, "A pull request is open") || !strings.Contains(text, "By keys") {
+		t.Errorf("after saving the page says\n%s", text)
+	}
+	if got := j.forge.Pull(2); got.HeadRef == "" {
+		t.Error("no pull request is open")
+	}
+	end()
+}
+
 // TestBrowserKeyboard goes through the pages of a working tree with the keyboard alone.
 func TestBrowserKeyboard(t *testing.T) {
 	dir := mainOf(t, shopFolder(t))
