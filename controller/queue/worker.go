@@ -217,7 +217,11 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 		out = failed(job.Args, err.Error())
 	}
 	ctx = context.WithoutCancel(ctx)
-	return pgx.BeginFunc(ctx, w.cfg.Queue.pool, func(tx pgx.Tx) error { return complete(ctx, tx, job, out) })
+	err = pgx.BeginFunc(ctx, w.cfg.Queue.pool, func(tx pgx.Tx) error { return complete(ctx, tx, job, out) })
+	if err != nil {
+		w.cfg.Failed(fmt.Errorf("complete %s: %w", job.Args.Case, err))
+	}
+	return err
 }
 
 // failed is the outcome of a case that no worker could judge.
