@@ -62,8 +62,8 @@ func TestResultsOfTheExample(t *testing.T) {
 			t.Errorf("reused verdicts have the results\n%s\nand had\n%s", all, first)
 		}
 	}
-	_, stderr, code := gavel(t, dir, "run", "--results", "x.jsonl", "--results-format", "promptfoo")
-	if code != exitUsage || !strings.Contains(stderr, "write agentevals") {
+	_, stderr, code := gavel(t, dir, "run", "--results", "x.jsonl", "--results-format", "csv")
+	if code != exitUsage || !strings.Contains(stderr, "write agentevals or promptfoo") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

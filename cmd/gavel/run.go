@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/artifact"
-	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/reporters/promptfoo"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -52,15 +51,15 @@ func runCommand(a *cli.App) *cobra.Command {
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file, such as report.xml")
 	cmd.Flags().StringVar(&f.markdown, "markdown", "", "also write the comment that a pull request would get to this file, such as comment.md")
 	cmd.Flags().StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html")
-	cmd.Flags().StringVar(&f.results, "results", "", "also write a line of JSON for each case of the evalcase format to this file, such as results.jsonl")
-	cmd.Flags().StringVar(&f.resultsForm, "results-format", agentevals.Format, "write --results in this form, such as "+agentevals.Format)
+	cmd.Flags().StringVar(&f.results, "results", "", "also write a line of JSON for each case of the evalcase format to this file, such as results.jsonl, or with --results-format promptfoo the output of promptfoo for the cases of promptfooconfig.yaml")
+	cmd.Flags().StringVar(&f.resultsForm, "results-format", agentevals.Format, "write --results in this form: "+agentevals.Format+", or "+promptfoo.Format)
 	cmd.Flags().StringVar(&f.summary, "summary", "", "also write the summary of these results to this file, such as summary.json")
 	return cmd
 }
 
 func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.Ledger, f runFlags) error {
-	if f.resultsForm != agentevals.Format {
-		return cli.UsageError("--results-format is %q; write %s", f.resultsForm, agentevals.Format)
+	if f.resultsForm != agentevals.Format && f.resultsForm != promptfoo.Format {
+		return cli.UsageError("--results-format is %q; write %s or %s", f.resultsForm, agentevals.Format, promptfoo.Format)
 	}
 	prepared, err := a.Local(ctx, w, store, f.Selection)
 	if err != nil {
@@ -74,7 +73,7 @@ func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.L
 	}
 	files := artifact.Named(a.Path, artifact.JUnit(f.junit), artifact.Markdown(f.markdown), artifact.HTML(f.html, func() (casehistory.History, error) {
 		return maintenance.Histories(context.WithoutCancel(ctx), store, casehistory.UsualRuns, nil)
-	}), artifact.Results(f.results, time.Now), artifact.Summary(f.summary, time.Now))
+	}), resultsFile(f), artifact.Summary(f.summary, time.Now))
 	if err := artifact.Check(files...); err != nil {
 		return cli.UsageError("%w", err)
 	}
@@ -87,10 +86,13 @@ func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.L
 	if a.JSON {
 		err = errors.Join(err, explain.AddIdentities(context.WithoutCancel(ctx), w.Repo, report.Cases, prepared.Plan, prepared.Head().Config.Settings()))
 	}
+	if f.results != "" && f.resultsForm == promptfoo.Format {
+		err = errors.Join(err, addRows(context.WithoutCancel(ctx), prepared.Head(), report))
+	}
 	// The verdict is paid for: it is printed even if the files fail.
 	err = errors.Join(err, a.PrintReport(report), printSaid(context.WithoutCancel(ctx), a, prepared, report), artifact.Write(report, files...))
-	if n := agentevals.LeftOut(report); n > 0 && f.results != "" {
-		a.Note(fmt.Sprintf("%s of other formats: not in %s, which holds cases of the evalcase format", textfmt.Count(n, "case"), f.results))
+	if said := leftOut(f, report); said != "" {
+		a.Note(said)
 	}
 	if len(report.Cases) == 0 && len(f.Keys) == 0 && !schema.HasErrors(prepared.Problems) {
 		a.Note(noCases)

@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/row"
 )
 
 // Class says how a case stands against base.
@@ -213,6 +214,8 @@ type Result struct {
 	// known any more.
 	Transcript *verdict.Transcript
 	Evaluators []verdict.EvaluatorResult
+	// Row is what a case of the matrix dialect is made of; nil where that is not known.
+	Row *row.Row
 }
 
 // Name is what the row is called where people read it: the key, with the

@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/junit"
+	"github.com/gavel-evals/gavel/reporters/promptfoo"
 )
 
 // A File is one of them.
@@ -42,6 +43,14 @@ func Markdown(path string) File {
 func Results(path string, now func() time.Time) File {
 	return File{Flag: "--results", Path: path, Render: func(w io.Writer, r *report.Report) error {
 		return agentevals.WriteResults(w, r, now())
+	}}
+}
+
+// Promptfoo are the results of cases of the matrix format, in the form of promptfoo's own
+// output.
+func Promptfoo(path string, now func() time.Time) File {
+	return File{Flag: "--results", Path: path, Render: func(w io.Writer, r *report.Report) error {
+		return promptfoo.Write(w, r, now())
 	}}
 }
 

@@ -190,7 +190,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	for _, m := range messages {
 		c.size += len(m.Content)
 	}
-	tc.Row = &matrixrow.Row{Vars: r.vars, Prompt: p.template(), Label: p.label, PromptFile: p.file, Test: r.name}
+	tc.Row = &matrixrow.Row{Vars: r.vars, Prompt: p.template(), Label: p.label, PromptFile: p.file, Test: r.name, Description: r.test.description}
 	if system != "" {
 		tc.Layers = []schema.Layer{{File: p.file, Text: system}}
 	}

@@ -15,8 +15,9 @@ type Row struct {
 	// Prompt is the template that is sent, or a chat as JSON. Label is its name, and
 	// PromptFile the file that has it.
 	Prompt, Label, PromptFile string
-	// Test is the name of the test, which it has with every prompt.
-	Test string
+	// Test is the name of the test, which it has with every prompt; Description is how it
+	// is described, or empty.
+	Test, Description string
 	// Asserts are the assertions, in the order of the evaluators.
 	Asserts []Assertion
 }

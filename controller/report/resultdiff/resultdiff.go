@@ -21,14 +21,17 @@ import (
 )
 
 // ErrNotResults says that a file has no results in a form that is known.
-var ErrNotResults = errors.New(`it has no results; write it with "gavel run --json > FILE" or "gavel run --results FILE"`)
+var ErrNotResults = errors.New(`it has no results; write it with "gavel run --json > FILE" or "gavel run --results FILE", or with promptfoo as JSON`)
 
-// Read reads what `gavel run --json` printed, or the lines that `gavel run --results`
-// wrote. The error wraps [ErrNotResults] for anything else.
+// Read reads what `gavel run --json` printed, the lines that `gavel run --results`
+// wrote, or an output of promptfoo in JSON. The error wraps [ErrNotResults] for anything else.
 func Read(data []byte) (*report.Report, error) {
 	var r report.Report
 	if err := json.Unmarshal(data, &r); err == nil && r.Cases != nil {
 		return &r, nil
+	}
+	if found := readPromptfoo(data); found != nil {
+		return found, nil
 	}
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, len(data)+1)

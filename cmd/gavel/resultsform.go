@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters/agentevals"
+	"github.com/gavel-evals/gavel/reporters/artifact"
+	"github.com/gavel-evals/gavel/reporters/promptfoo"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/row"
+)
+
+// resultsFile is the file of results in the form that is asked for.
+func resultsFile(f runFlags) artifact.File {
+	if f.resultsForm == promptfoo.Format {
+		return artifact.Promptfoo(f.results, time.Now)
+	}
+	return artifact.Results(f.results, time.Now)
+}
+
+// leftOut says how many cases the file of results does not have; empty for none.
+func leftOut(f runFlags, r *report.Report) string {
+	n, format := agentevals.LeftOut(r), schema.DialectEvalcase
+	if f.resultsForm == promptfoo.Format {
+		n, format = promptfoo.LeftOut(r), schema.DialectMatrix
+	}
+	if n == 0 || f.results == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s of other formats: not in %s, which holds cases of the %s format", textfmt.Count(n, "case"), f.results, format)
+}
+
+// addRows adds what the cases of the matrix format are made of. Definitions are read
+// again, since a plan does not keep those whose verdicts are reused.
+func addRows(ctx context.Context, head controller.Checkout, r *report.Report) error {
+	loaded, err := load.Load(ctx, head.FS, load.Options{Settings: head.Config.Settings()})
+	if err != nil {
+		return fmt.Errorf("read the definitions for the results: %w", err)
+	}
+	rows := map[string]*row.Row{}
+	for _, c := range loaded.Cases {
+		rows[c.Key+"\x00"+c.Target] = c.Row
+	}
+	for i := range r.Cases {
+		if c := &r.Cases[i]; c.Result != nil && c.Dialect == schema.DialectMatrix {
+			if c.Result.Row = rows[c.Key+"\x00"+c.Target]; c.Result.Row == nil {
+				c.Result.Row = rows[c.Key+"\x00"] // of the default target
+			}
+		}
+	}
+	return nil
+}

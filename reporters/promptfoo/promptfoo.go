@@ -1,0 +1,277 @@
+// Package promptfoo writes the results of cases of the matrix dialect in the form of
+// promptfoo's own output, so that its viewer and scripts that read it go on working.
+//
+// Most callers want [Write]. It wants a report whose rows have a Result. Cases of other
+// formats, and those that are skipped or were not meant to run, are left out.
+package promptfoo
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/row"
+)
+
+// Format is the name of the form of results.
+const Format = "promptfoo"
+
+// The values of failureReason.
+const (
+	failedNone = iota
+	failedAssertion
+	failedError
+)
+
+// A document is a file of results.
+type document struct {
+	EvalID       string         `json:"evalId"`
+	Results      results        `json:"results"`
+	Config       map[string]any `json:"config"`
+	ShareableURL *string        `json:"shareableUrl"`
+	Metadata     metadata       `json:"metadata"`
+}
+
+type metadata struct {
+	ExportedAt time.Time `json:"exportedAt"`
+	Writer     string    `json:"writer"`
+}
+
+type results struct {
+	Version   int       `json:"version"`
+	Timestamp time.Time `json:"timestamp"`
+	Prompts   []prompt  `json:"prompts"`
+	Results   []result  `json:"results"`
+	Stats     stats     `json:"stats"`
+}
+
+// A prompt is one of the templates with one of the targets.
+type prompt struct {
+	Raw      string  `json:"raw"`
+	Label    string  `json:"label"`
+	ID       string  `json:"id,omitempty"`
+	Provider string  `json:"provider,omitempty"`
+	Metrics  *totals `json:"metrics,omitempty"`
+}
+
+// totals sum up the results of a prompt.
+type totals struct {
+	Score           float64            `json:"score"`
+	TestPassCount   int                `json:"testPassCount"`
+	TestFailCount   int                `json:"testFailCount"`
+	TestErrorCount  int                `json:"testErrorCount"`
+	AssertPassCount int                `json:"assertPassCount"`
+	AssertFailCount int                `json:"assertFailCount"`
+	TotalLatencyMS  int64              `json:"totalLatencyMs"`
+	TokenUsage      tokens             `json:"tokenUsage"`
+	NamedScores     map[string]float64 `json:"namedScores"`
+	Cost            float64            `json:"cost"`
+}
+
+type tokens struct {
+	Prompt      int64 `json:"prompt"`
+	Completion  int64 `json:"completion"`
+	Total       int64 `json:"total"`
+	Cached      int64 `json:"cached"`
+	NumRequests int   `json:"numRequests"`
+}
+
+func (t *tokens) add(u tokens) {
+	t.Prompt += u.Prompt
+	t.Completion += u.Completion
+	t.Total += u.Total
+	t.NumRequests += u.NumRequests
+}
+
+type stats struct {
+	Successes  int    `json:"successes"`
+	Failures   int    `json:"failures"`
+	Errors     int    `json:"errors"`
+	TokenUsage tokens `json:"tokenUsage"`
+}
+
+type provider struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+}
+
+// A result is that of one case.
+type result struct {
+	ID            string                     `json:"id"`
+	PromptIdx     int                        `json:"promptIdx"`
+	TestIdx       int                        `json:"testIdx"`
+	TestCase      testCase                   `json:"testCase"`
+	PromptID      string                     `json:"promptId"`
+	Provider      provider                   `json:"provider"`
+	Prompt        prompt                     `json:"prompt"`
+	Vars          map[string]json.RawMessage `json:"vars"`
+	Response      *response                  `json:"response,omitempty"`
+	Error         string                     `json:"error,omitempty"`
+	FailureReason int                        `json:"failureReason"`
+	Success       bool                       `json:"success"`
+	Score         float64                    `json:"score"`
+	LatencyMS     int64                      `json:"latencyMs"`
+	NamedScores   map[string]float64         `json:"namedScores"`
+	Grading       *grading                   `json:"gradingResult"`
+	Cost          float64                    `json:"cost"`
+	Metadata      map[string]string          `json:"metadata"`
+}
+
+type testCase struct {
+	Description string                     `json:"description,omitempty"`
+	Vars        map[string]json.RawMessage `json:"vars"`
+	Assert      []row.Assertion            `json:"assert"`
+	Metadata    map[string][]string        `json:"metadata,omitempty"`
+}
+
+type response struct {
+	Output     string  `json:"output"`
+	TokenUsage tokens  `json:"tokenUsage"`
+	Cost       float64 `json:"cost"`
+}
+
+// A grading is that of a case, or of one of its assertions.
+type grading struct {
+	Pass       bool               `json:"pass"`
+	Score      float64            `json:"score"`
+	Reason     string             `json:"reason"`
+	Named      map[string]float64 `json:"namedScores,omitempty"`
+	Components []grading          `json:"componentResults,omitempty"`
+	Assertion  *row.Assertion     `json:"assertion,omitempty"`
+}
+
+// LeftOut counts the cases of other formats, which have no result.
+func LeftOut(r *report.Report) int {
+	n := 0
+	for _, c := range r.Cases {
+		if c.Dialect != schema.DialectMatrix && c.Verdict != nil && *c.Verdict != verdict.Skipped {
+			n++
+		}
+	}
+	return n
+}
+
+// A writer collects the results of a report.
+type writer struct {
+	doc     document
+	tests   map[string]int // the numbers of tests by their names
+	prompts map[string]int // of prompts by label and target
+}
+
+// Write writes the results of a report. now is when they are written.
+func Write(out io.Writer, r *report.Report, now time.Time) error {
+	w := &writer{tests: map[string]int{}, prompts: map[string]int{}, doc: document{
+		EvalID: "eval-" + cmp.Or(r.Run, "gavel") + "-" + now.UTC().Format("2006-01-02T15:04:05"), Config: map[string]any{},
+		Metadata: metadata{now.UTC(), "gavel"},
+		Results:  results{Version: 3, Timestamp: now.UTC(), Prompts: []prompt{}, Results: []result{}},
+	}}
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		isJudged := c.Verdict != nil && *c.Verdict != verdict.Skipped
+		if c.Dialect == schema.DialectMatrix && c.Result != nil && (isJudged || c.Error != nil) {
+			w.add(c)
+		}
+	}
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(w.doc)
+}
+
+func (w *writer) add(c *report.Row) {
+	from := c.Result.Row
+	if from == nil {
+		from = &row.Row{Test: c.Key}
+	}
+	raw := from.Prompt
+	id := hash(raw)
+	out := result{
+		ID: hash(c.Name())[:16], PromptID: id, Provider: provider{c.Target, c.Target},
+		Prompt: prompt{Raw: sent(c.Result.Transcript, raw), Label: cmp.Or(from.Label, raw)}, Vars: orEmpty(from.Vars),
+		TestCase:    testCase{Description: from.Description, Vars: orEmpty(from.Vars), Assert: from.Asserts, Metadata: tags(c)},
+		NamedScores: map[string]float64{}, Metadata: map[string]string{"gavelKey": c.Key},
+	}
+	if out.TestCase.Assert == nil {
+		out.TestCase.Assert = []row.Assertion{}
+	}
+	out.TestIdx = number(w.tests, c.File+"\x00"+from.Test)
+	out.PromptIdx = number(w.prompts, c.File+"\x00"+from.Label+raw+"\x00"+c.Target)
+	if out.PromptIdx == len(w.doc.Results.Prompts) {
+		w.doc.Results.Prompts = append(w.doc.Results.Prompts, prompt{
+			Raw: raw, Label: out.Prompt.Label, ID: id, Provider: c.Target, Metrics: &totals{NamedScores: map[string]float64{}},
+		})
+	}
+	out.grade(c, from)
+	w.count(&out)
+	w.doc.Results.Results = append(w.doc.Results.Results, out)
+}
+
+// number is that of a name, which gets the next one where it has none.
+func number(numbers map[string]int, name string) int {
+	n, known := numbers[name]
+	if !known {
+		n = len(numbers)
+		numbers[name] = n
+	}
+	return n
+}
+
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+func orEmpty(vars map[string]json.RawMessage) map[string]json.RawMessage {
+	if vars == nil {
+		return map[string]json.RawMessage{}
+	}
+	return vars
+}
+
+func tags(c *report.Row) map[string][]string {
+	if len(c.Result.Labels.Tags) == 0 {
+		return nil
+	}
+	return map[string][]string{"tags": c.Result.Labels.Tags}
+}
+
+// sent is the prompt as it was sent: a text, or a chat as JSON; what is there where
+// nothing is known of it.
+func sent(t *verdict.Transcript, without string) string {
+	if t == nil {
+		return without
+	}
+	var chat []map[string]string
+	if t.System != "" {
+		chat = append(chat, map[string]string{"role": schema.RoleSystem, "content": t.System})
+	}
+	last := lastOfUser(t.Messages)
+	for _, m := range t.Messages[:last+1] {
+		chat = append(chat, map[string]string{"role": m.Role, "content": m.Content})
+	}
+	if len(chat) == 1 {
+		return chat[0]["content"]
+	}
+	raw, err := json.Marshal(chat)
+	if err != nil {
+		return without
+	}
+	return string(raw)
+}
+
+// lastOfUser is the index of the user's last message; -1 where there is none.
+func lastOfUser(messages []schema.Message) int {
+	for i, m := range slices.Backward(messages) {
+		if m.Role == schema.RoleUser {
+			return i
+		}
+	}
+	return -1
+}
