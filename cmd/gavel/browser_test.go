@@ -174,6 +174,10 @@ func TestBrowserKeyboard(t *testing.T) {
 	if text := b.Text("main"); !strings.Contains(text, "Saved") || !strings.Contains(text, "By keys") {
 		t.Errorf("after saving the page says\n%s", text)
 	}
+	for _, format := range []string{"testcase", "promptval", "evalcase"} {
+		b.Visit("/settings/form?path=test_definitions/new.json&format=" + format)
+		b.Check("form-" + format)
+	}
 	var runs struct{ Total int }
 	if err := json.Unmarshal([]byte(mustGet(t, "http://"+address+"/api/runs")), &runs); err != nil || runs.Total != 1 {
 		t.Errorf("there are %d runs, %v, want 1", runs.Total, err)

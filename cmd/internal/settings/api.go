@@ -205,11 +205,8 @@ func (s *Store) move(ctx context.Context, r *http.Request) (any, error) {
 
 // save1 writes the definition that a request has.
 func (s *Store) save1(ctx context.Context, e edit, r *http.Request) (any, error) {
-	body, err := bodyOf(r)
-	if err != nil {
-		return nil, err
-	}
-	if e.fields, err = decodeFields(body); err != nil {
+	var err error
+	if _, e.fields, err = fieldsOf(r); err != nil {
 		return nil, err
 	}
 	for name := range e.fields {
@@ -257,13 +254,20 @@ func bodyOf(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
+// fieldsOf are the fields of the JSON object that a request has, and its text.
+func fieldsOf(r *http.Request) (body []byte, fields Fields, err error) {
+	if body, err = bodyOf(r); err != nil {
+		return nil, nil, err
+	}
+	if fields, err = object.Decode(body); err != nil {
+		return nil, nil, refuse("%v", err)
+	}
+	return body, fields, nil
+}
+
 // postImport imports a document, which may be the body or its field data.
 func (s *Store) postImport(ctx context.Context, r *http.Request) (any, error) {
-	body, err := bodyOf(r)
-	if err != nil {
-		return nil, err
-	}
-	fields, err := decodeFields(body)
+	body, fields, err := fieldsOf(r)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package settings
 
 import (
 	"context"
-	"encoding/json"
 	"io/fs"
 	"maps"
 	"path"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -110,7 +110,7 @@ type edit struct {
 	// only are the fields that may be given; nil for all.
 	only []string
 	// mode is what is done with the change. Defaults to saving it.
-	mode mode
+	mode changes.Mode
 }
 
 // save writes a new definition or changes one: fields that are given replace those of
@@ -141,7 +141,7 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 		}
 	}
 	out, err := s.carry(ctx, e.mode, settings, change, versions)
-	entry.Version = versionOf(data)
+	entry.Version = changes.Version(data)
 	return entry, out, err
 }
 
@@ -277,7 +277,7 @@ func (t *tree) free(file string) (string, error) {
 
 // remove removes a definition; a domain has to be empty.
 func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, error) {
-	s, end, err := s.beginChange(ctx, saving)
+	s, end, err := s.beginChange(ctx, changes.Saving)
 	if err != nil {
 		return Written{}, err
 	}
@@ -296,13 +296,4 @@ func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, 
 		return Written{}, refuse("domain %q has tests; delete or move them first", id)
 	}
 	return s.apply(ctx, settings, Change{found.File: nil}, map[string]string{found.File: version})
-}
-
-// decodeFields reads a JSON object. Numbers stay as they are written.
-func decodeFields(data []byte) (Fields, error) {
-	var out Fields
-	if err := json.Unmarshal(data, &out); err != nil || out == nil {
-		return nil, refuse("the body is not a JSON object, such as {\"name\": \"Sum\"}: %v", err)
-	}
-	return out, nil
 }

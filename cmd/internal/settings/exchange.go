@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/evonic"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 )
@@ -48,7 +49,7 @@ type Imported struct {
 // importing writes the definitions of a document. An imported definition replaces
 // the one with its id. With merge all others stay; without it they are removed.
 func (s *Store) importing(ctx context.Context, data []byte, merge bool) (Imported, error) {
-	s, end, err := s.beginChange(ctx, saving)
+	s, end, err := s.beginChange(ctx, changes.Saving)
 	if err != nil {
 		return Imported{}, err
 	}
@@ -81,7 +82,7 @@ func (s *Store) importing(ctx context.Context, data []byte, merge bool) (Importe
 		file, same := f.Path, false
 		if old, ok := t.counterpart(kind, id, f.Path); ok && !old.Several {
 			kept[old.File] = true
-			if kind != kindTest || old.File == f.Path || sameLevel(old, f.Path) {
+			if kind != kindTest || old.File == f.Path || path.Dir(old.File) == path.Dir(f.Path) {
 				file, same = old.File, t.equalFields(old, []byte(f.Text))
 			} else {
 				change[old.File] = nil
@@ -114,11 +115,6 @@ func (s *Store) importing(ctx context.Context, data []byte, merge bool) (Importe
 	return out, err
 }
 
-// sameLevel reports whether a file is in the folder where a test is.
-func sameLevel(e Entry, file string) bool {
-	return e.File[:strings.LastIndex(e.File, "/")] == file[:strings.LastIndex(file, "/")]
-}
-
 // counterpart is the definition that an imported one replaces.
 func (t *tree) counterpart(kind, id, file string) (Entry, bool) {
 	for _, e := range t.entries {
@@ -142,10 +138,5 @@ func (t *tree) equalFields(old Entry, file []byte) bool {
 			delete(other, "evaluator_id")
 		}
 	}
-	a, err := json.Marshal(object.Filled(kept(old.Fields)))
-	if err != nil {
-		return false
-	}
-	b, err := json.Marshal(object.Filled(kept(other)))
-	return err == nil && object.Equal(a, b)
+	return object.Same(object.Filled(kept(old.Fields)), object.Filled(kept(other)))
 }

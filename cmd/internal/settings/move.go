@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -26,11 +27,7 @@ type destination struct {
 
 // destinationOf reads a destination, of which only the named fields may be given.
 func destinationOf(r *http.Request, only ...string) (destination, error) {
-	body, err := bodyOf(r)
-	if err != nil {
-		return destination{}, err
-	}
-	fields, err := decodeFields(body)
+	body, fields, err := fieldsOf(r)
 	if err != nil {
 		return destination{}, err
 	}
@@ -99,7 +96,7 @@ func (s *Store) deleteLevel(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, saving)
+	s, end, err := s.beginChange(ctx, changes.Saving)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +129,7 @@ func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, saving)
+	s, end, err := s.beginChange(ctx, changes.Saving)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +200,7 @@ func (s *Store) moveNamed(ctx context.Context, kind string, r *http.Request) (an
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, saving)
+	s, end, err := s.beginChange(ctx, changes.Saving)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
@@ -48,6 +49,8 @@ func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http
 		"POST /settings/edit": s.submit,
 		"GET /settings/file":  s.openFile,
 		"POST /settings/file": s.submitFile,
+		"GET /settings/form":  s.openForm,
+		"POST /settings/form": s.submitForm,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			p, err := answer(w, r)
@@ -145,7 +148,7 @@ func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 		}
 	}
 	if view.More -= len(view.Tests); domain != "" {
-		view.AddURL = s.address("/settings/edit", "kind", kindTest, "domain", domain, "level", levelText(max(level, 1)))
+		view.AddURL = s.address("/settings/edit", "kind", kindTest, "domain", domain, "level", object.Level(max(level, 1)))
 	}
 	if domain != "" && level > 0 {
 		view.Title += ", level " + strconv.Itoa(level)
@@ -201,8 +204,8 @@ type sheet struct {
 	Domain, Level string
 	Domains       []string
 	Fields        []*form.Field
-	// Text and Path are a file that is changed as a text.
-	Text, Path string
+	// Text and Path are a file that is changed as a text, or by the fields of its Format.
+	Text, Path, Format string
 	// Known are words that fields may have, by field.
 	Known map[string][]string
 	Token string
@@ -210,34 +213,12 @@ type sheet struct {
 	Errors   []string
 	Conflict string
 	// Diff and Forecast are what saving would do, or has done.
-	Diff     []diffLine
+	Diff     []changes.Line
 	Forecast *Forecast
 	Saved    *Written
 	File     string
 	Warnings []string
 	New      bool
-}
-
-// A diffLine is one of a change.
-type diffLine struct{ Kind, Text string }
-
-// diffLines are those of a diff.
-func diffLines(diff string) []diffLine {
-	var out []diffLine
-	for line := range strings.Lines(diff) {
-		line = strings.TrimSuffix(line, "\n")
-		kind := "same"
-		switch {
-		case strings.HasPrefix(line, "+"):
-			kind = "come"
-		case strings.HasPrefix(line, "-"):
-			kind = "gone"
-		case !strings.HasPrefix(line, " "):
-			kind = "file"
-		}
-		out = append(out, diffLine{kind, line})
-	}
-	return out
 }
 
 // sheetOf is the form of the definition that parameters name.
@@ -261,7 +242,7 @@ func (s *Store) sheetOf(ctx context.Context, q url.Values) (*sheet, Entry, error
 			return nil, Entry{}, err
 		}
 		if v.File = entry.File; v.Domain == "" {
-			v.Domain, v.Level = entry.Domain, levelText(entry.Level)
+			v.Domain, v.Level = entry.Domain, object.Level(entry.Level)
 		}
 		if v.Version == "" {
 			v.Version = entry.Version
@@ -303,7 +284,7 @@ func (v *sheet) page() page {
 	switch {
 	case v.Conflict != "":
 		status = http.StatusConflict
-	case len(v.Errors) > 0 || slices.ContainsFunc(v.Fields, func(f *form.Field) bool { return f.Problem != "" }):
+	case len(v.Errors) > 0 || form.Wrong(v.Fields):
 		status = http.StatusBadRequest
 	}
 	return page{Template: "settings-edit", Title: title, Status: status, Body: struct {
@@ -320,7 +301,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		return page{}, err
 	}
 	isDry := sent.Get("action") != "save"
-	e := edit{kind: v.Kind, id: v.ID, mode: modeOf(sent.Get("action"))}
+	e := edit{kind: v.Kind, id: v.ID, mode: changes.ModeOf(sent.Get("action"))}
 	v.Token = guard.Token(w, r)
 	v.Fields, e.fields = form.Typed(definitionOf[v.Kind], old.Fields, sent)
 	if sent.Get("action") == "remove" && !v.New {
@@ -332,7 +313,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 	if v.Kind == kindTest {
 		e.fields["domain_id"], e.fields["level"] = object.Quoted(v.Domain), object.Quoted(v.Level)
 	}
-	if !slices.ContainsFunc(v.Fields, func(f *form.Field) bool { return f.Problem != "" }) {
+	if !form.Wrong(v.Fields) {
 		entry, written, err := s.save(r.Context(), e)
 		if err := v.result(written, err, isDry); err != nil {
 			return page{}, err
@@ -347,9 +328,6 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		if err == nil && !isDry {
 			v.ID, v.Version, v.New = entry.ID, entry.Version, false
 		}
-		if v.Saved != nil && v.Saved.PullRequest != "" {
-			v.Fields = nil // what the form is about is only there after the merge
-		}
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		answer(w, http.StatusOK, v.messages())
@@ -358,43 +336,13 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 	return v.page(), nil
 }
 
-// A mode is what is done with a change.
-type mode int
-
-// The modes. A change that nobody says anything about is saved.
-const (
-	saving mode = iota
-	checking
-	foreseeing
-)
-
-// modeOf is what an action does with a change.
-func modeOf(action string) mode {
-	switch action {
-	case "save":
-		return saving
-	case "preview":
-		return foreseeing
-	default:
-		return checking
-	}
-}
-
 // messages are what a script shows at the fields.
 func (v *sheet) messages() any {
-	out := struct {
-		Fields map[string]string `json:"fields"`
-		Errors []string          `json:"errors"`
-	}{map[string]string{}, append([]string{}, v.Errors...)}
-	for _, f := range v.Fields {
-		if f.Problem != "" {
-			out.Fields[f.Name] = f.Problem
-		}
-	}
+	errors := slices.Clone(v.Errors)
 	if v.Conflict != "" {
-		out.Errors = append(out.Errors, v.Conflict)
+		errors = append(errors, v.Conflict)
 	}
-	return out
+	return form.Messages(v.Fields, errors)
 }
 
 // result takes over what became of a change. It returns errors that are not about what
@@ -414,12 +362,15 @@ func (v *sheet) result(written Written, err error, isDry bool) error {
 	default:
 		return nil // each is shown at its field
 	}
-	v.Diff, v.Forecast = diffLines(written.Diff), written.forecast
+	v.Diff, v.Forecast = changes.Lines(written.Diff), written.forecast
 	for _, p := range written.Warnings {
 		v.Warnings = append(v.Warnings, p.Message+" "+p.Hint)
 	}
 	if !isDry {
 		v.Saved = &written
+	}
+	if v.Saved != nil && written.PullRequest != "" {
+		v.Fields = nil // what the form is about is only there after the merge
 	}
 	return nil
 }
@@ -440,8 +391,13 @@ func (s *Store) removed(ctx context.Context, v *sheet) (page, error) {
 // openFile is the text of a file of definitions, in whatever format.
 func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	v := &sheet{Path: r.URL.Query().Get("path"), Token: guard.Token(w, r), New: true}
-	if v.Path == "" {
+	format := r.URL.Query().Get("format")
+	switch {
+	case v.Path == "":
 		return s.filePage(r.Context(), v)
+	case formats[format] != "":
+		http.Redirect(w, r, s.fileURL(v.Path, format), http.StatusSeeOther)
+		return page{}, nil
 	}
 	s, end, err := s.begin(r.Context())
 	if err != nil {
@@ -459,7 +415,7 @@ func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	case len(data) > maxText:
 		return page{}, refuse("%s is too large for a form; change it in an editor", v.Path)
 	default:
-		v.Text, v.Version, v.New = string(data), versionOf(data), false
+		v.Text, v.Version, v.New = string(data), changes.Version(data), false
 	}
 	return v.textPage(), nil
 }
@@ -498,16 +454,15 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 	v := &sheet{Path: r.PostForm.Get("path"), Version: r.PostForm.Get("version"), Token: guard.Token(w, r)}
 	v.Text = strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n")
 	action := r.PostForm.Get("action")
-	isDry := action != "save"
-	written, err := s.saveText(r.Context(), v, modeOf(action))
-	if err := v.result(written, err, isDry); err != nil {
+	written, err := s.saveText(r.Context(), v, changes.ModeOf(action))
+	if err := v.result(written, err, action != "save"); err != nil {
 		return page{}, err
 	}
 	for _, p := range problemsOf(err) {
 		v.Errors = append(v.Errors, "line "+strconv.Itoa(p.Line)+": "+p.Message+"; "+p.Hint)
 	}
 	if v.Saved != nil {
-		v.Version = versionOf([]byte(v.Text))
+		v.Version = changes.Version([]byte(v.Text))
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		answer(w, http.StatusOK, v.messages())
@@ -517,7 +472,7 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 }
 
 // saveText writes a file, or says what that would do.
-func (s *Store) saveText(ctx context.Context, v *sheet, as mode) (Written, error) {
+func (s *Store) saveText(ctx context.Context, v *sheet, as changes.Mode) (Written, error) {
 	s, end, err := s.beginChange(ctx, as)
 	if err != nil {
 		return Written{}, err
@@ -532,7 +487,7 @@ func (s *Store) saveText(ctx context.Context, v *sheet, as mode) (Written, error
 	}
 	version := v.Version
 	if version == "" {
-		version = versionOf(nil) // it must be a new file
+		version = changes.Version(nil) // it must be a new file
 	}
 	change, versions := Change{v.Path: []byte(v.Text)}, map[string]string{v.Path: version}
 	return s.carry(ctx, as, settings, change, versions)
@@ -558,19 +513,11 @@ func (s *Store) filePage(ctx context.Context, v *sheet) (page, error) {
 		if len(list) == mostItems {
 			break
 		}
-		list = append(list, item{URL: s.address("/settings/file", "path", d.File), Text: d.File, Note: cmp.Or(d.Dialect, "not a definition")})
+		list = append(list, item{URL: s.fileURL(d.File, d.Dialect), Text: d.File, Note: cmp.Or(d.Dialect, "not a definition")})
 	}
 	return page{Template: "settings-file", Title: "Files", Body: struct {
 		*sheet
 		Title string
 		Files []item
 	}{v, "Files of definitions", list}}, nil
-}
-
-// levelText is a level as a form has it.
-func levelText(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
 }

@@ -27,7 +27,7 @@ func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, saving)
+	s, end, err := s.beginChange(ctx, changes.Saving)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, saving)
+	s, end, err := s.beginChange(ctx, changes.Saving)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 
 // deleteTestCase removes the file of a case.
 func (s *Store) deleteTestCase(ctx context.Context, r *http.Request) (any, error) {
-	s, end, err := s.beginChange(ctx, saving)
+	s, end, err := s.beginChange(ctx, changes.Saving)
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +102,7 @@ func (s *Store) deleteTestCase(ctx context.Context, r *http.Request) (any, error
 
 // sentTestCase reads the fields of a case, without those that are generated.
 func sentTestCase(r *http.Request) (Fields, error) {
-	body, err := bodyOf(r)
-	if err != nil {
-		return nil, err
-	}
-	fields, err := decodeFields(body)
+	_, fields, err := fieldsOf(r)
 	for _, name := range generated {
 		delete(fields, name)
 	}

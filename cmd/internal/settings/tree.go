@@ -8,8 +8,6 @@ package settings
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -19,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -154,7 +153,7 @@ func (t *tree) file(fsys fs.FS, file string, as Entry) {
 		t.entries = append(t.entries, as)
 		return
 	}
-	as.Version = versionOf(data)
+	as.Version = changes.Version(data)
 	doc, problems := schema.Parse(file, data)
 	if doc == nil || schema.HasErrors(problems) {
 		as.Problem = "the file cannot be read; gavel validate says why"
@@ -207,12 +206,6 @@ func (t *tree) find(kind, id string) (Entry, error) {
 		ids = append(ids, e.ID)
 	}
 	return Entry{}, &refusal{status: 404, text: strings.TrimSpace(fmt.Sprintf("%s %q does not exist; %s", kind, id, schema.DidYouMean(id, ids)))}
-}
-
-// versionOf names the content of a file.
-func versionOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:8])
 }
 
 // document is an entry as requests are answered with it.

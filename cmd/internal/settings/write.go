@@ -89,8 +89,8 @@ func (s *Store) begin(ctx context.Context) (look *Store, end func(), err error) 
 
 // beginChange is begin for a change. Where it is saved nobody else writes until end, and
 // the files are as they are now.
-func (s *Store) beginChange(ctx context.Context, as mode) (look *Store, end func(), err error) {
-	if as != saving {
+func (s *Store) beginChange(ctx context.Context, as changes.Mode) (look *Store, end func(), err error) {
+	if as != changes.Saving {
 		return s.begin(ctx)
 	}
 	s.saving.Lock()
@@ -144,11 +144,11 @@ type Written struct {
 }
 
 // carry does with a change what a mode says.
-func (s *Store) carry(ctx context.Context, as mode, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
+func (s *Store) carry(ctx context.Context, as changes.Mode, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
 	switch as {
-	case checking:
+	case changes.Checking:
 		return s.check(ctx, settings, c, versions)
-	case foreseeing:
+	case changes.Foreseeing:
 		return s.foreseen(ctx, settings, c, versions)
 	default:
 		return s.apply(ctx, settings, c, versions)
@@ -186,7 +186,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return out, refuse("%s cannot be replaced: %v", file, err)
 		}
-		if want, asked := versions[file]; asked && want != "" && want != versionOf(was) {
+		if want, asked := versions[file]; asked && want != "" && want != changes.Version(was) {
 			return out, &refusal{status: http.StatusConflict, text: file + " was changed since it was read; load it again"}
 		}
 		if bytes.Equal(was, c[file]) && (err == nil) == (c[file] != nil) {

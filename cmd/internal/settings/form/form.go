@@ -42,7 +42,7 @@ func (f *Field) Input() string { return "f." + f.Name }
 var unformed = []string{"created_at", "updated_at", "domain_id", "level", "path", "tests", "tools", "icd_target", "source"}
 
 // long are texts of several lines.
-var long = []string{"prompt", "system_prompt", "eval_prompt", "description", "mock_response"}
+var long = []string{"initial_message", "testing_prompt", "expected_outcome", "prompt", "system_prompt", "eval_prompt", "description", "mock_response"}
 
 // Fields are the fields of a definition of the schema, such as #Test, with values.
 func Fields(name string, values object.Fields) []*Field {
@@ -71,7 +71,7 @@ func (f *Field) widget(s *shape.Shape) {
 		f.Widget, f.Choices = pickWidget, []string{"true", "false"}
 	case slices.Contains(long, f.Name):
 		f.Widget, f.Rows = textWidget, 4
-	case takes(shape.List) && !takes(shape.String) && s.Elem != nil && slices.Contains(s.Elem.Kinds, shape.String):
+	case takes(shape.List) && !takes(shape.String) && s.Elem != nil && slices.Contains(s.Elem.Kinds, shape.String) && !slices.Contains(s.Elem.Kinds, shape.Object):
 		f.Widget, f.Rows = listWidget, 2
 	case takes(shape.Object) || len(s.Kinds) == 0 || takes(shape.List):
 		f.Widget, f.Rows = jsonWidget, 6
@@ -84,6 +84,9 @@ func (f *Field) widget(s *shape.Shape) {
 func (f *Field) fill(value json.RawMessage) {
 	plain := string(bytes.TrimSpace(value))
 	var list []string
+	if composite := strings.HasPrefix(plain, "{") || strings.HasPrefix(plain, "["); composite && (f.Widget != listWidget || json.Unmarshal(value, &list) != nil) {
+		f.Widget = jsonWidget // a line would make a text of it
+	}
 	switch {
 	case plain == "" || plain == "null":
 	case f.Widget == jsonWidget:
@@ -155,6 +158,11 @@ func Typed(name string, old object.Fields, sent url.Values) ([]*Field, object.Fi
 	return form, out
 }
 
+// Wrong reports whether a field has a problem.
+func Wrong(fields []*Field) bool {
+	return slices.ContainsFunc(fields, func(f *Field) bool { return f.Problem != "" })
+}
+
 // topField is a line of a file that begins a field of its object.
 var topField = regexp.MustCompile(`^  "([A-Za-z_$][A-Za-z0-9_$]*)":`)
 
@@ -191,6 +199,21 @@ func Place(form []*Field, problems []schema.Problem, file []byte) []string {
 		form[at].Problem = said
 	}
 	return rest
+}
+
+// Messages are the problems of the fields by their names, and the errors that are about
+// no field, as a script reads them.
+func Messages(fields []*Field, errors []string) any {
+	out := struct {
+		Fields map[string]string `json:"fields"`
+		Errors []string          `json:"errors"`
+	}{map[string]string{}, append([]string{}, errors...)}
+	for _, f := range fields {
+		if f.Problem != "" {
+			out.Fields[f.Name] = f.Problem
+		}
+	}
+	return out
 }
 
 // Sentence has the problems in one text.

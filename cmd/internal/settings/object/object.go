@@ -48,6 +48,15 @@ func File(names []string, fields Fields) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// Decode reads a JSON object, whose numbers stay as they are written.
+func Decode(data []byte) (Fields, error) {
+	var out Fields
+	if err := json.Unmarshal(data, &out); err != nil || out == nil {
+		return nil, fmt.Errorf("the body is not a JSON object, such as {\"name\": \"Sum\"}: %v", err)
+	}
+	return out, nil
+}
+
 // Quoted is a text as JSON.
 func Quoted(text string) json.RawMessage {
 	out, err := json.Marshal(text)
@@ -79,6 +88,32 @@ func Number(value string, usual, most int) int {
 		return usual
 	}
 	return min(n, most)
+}
+
+// Level is a level as a form has it; empty for 0.
+func Level(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// Same reports whether two objects are the same JSON.
+func Same(a, b any) bool {
+	x, err := json.Marshal(a)
+	if err != nil {
+		return false
+	}
+	y, err := json.Marshal(b)
+	return err == nil && Equal(x, y)
+}
+
+// Merged are the fields with those that replace them; one without a value is removed.
+func Merged(fields, changed Fields) Fields {
+	out := maps.Clone(fields)
+	maps.Copy(out, changed)
+	maps.DeleteFunc(out, func(_ string, value json.RawMessage) bool { return value == nil })
+	return out
 }
 
 // Equal reports whether two texts are the same JSON, however they are written.

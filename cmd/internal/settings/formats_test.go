@@ -1,0 +1,113 @@
+package settings
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// formats of files, each with a wrong value of a field, a right one, and the file that
+// the right one makes.
+var formatForms = []struct {
+	format, file, was   string
+	field, wrong, right string
+	want                string
+}{
+	{
+		"testcase", "test_definitions/parcel.json", `{"name": "Parcel", "initial_message": "Where is it?", "tags": ["mail"]}`,
+		"difficulty", "easy", "hard", `"difficulty": "hard"`,
+	},
+	{
+		"promptval", "test_definitions/prompts/greet.json",
+		`{"test_type": "agent", "name": "bot", "user_input": "Hi", "testing_prompt": "It greets.", "evaluation_type": "default", "iterations": 1}`,
+		"iterations", "0", "3", `"iterations": 3`,
+	},
+	{
+		"evalcase", "test_definitions/suites/shop.json",
+		`{"description": "Shop", "evalcases": [{"id": "a", "input": "Hi", "expected_outcome": "It greets."}]}`,
+		"evalcases", `[{"id": "a", "input": "Hi", "expected_outcme": "It greets."}]`, `[{"id": "b", "input": "Hi", "expected_outcome": "It greets."}]`, `"id": "b"`,
+	},
+}
+
+// TestFormsOfOtherFormats changes a file of each format by its fields: a message is at
+// the field, a preview has the changed lines and what would be judged, saving writes
+// nothing but the change, and another one's change is a conflict.
+func TestFormsOfOtherFormats(t *testing.T) {
+	for _, tt := range formatForms {
+		t.Run(tt.format, func(t *testing.T) {
+			r := newReader(t, map[string]string{tt.file: tt.was, "test_definitions/list.json": `[{"name": "One", "initial_message": "hi"}]`})
+			address := "/settings/form?" + url.Values{"path": {tt.file}, "format": {tt.format}}.Encode()
+			_, list := r.ask("/settings/file", nil)
+			r.has(list, strings.ReplaceAll(url.Values{"path": {tt.file}}.Encode(), "&", "&amp;"), "/settings/form?format="+tt.format)
+			_, page := r.ask(address, nil)
+			r.has(page, `action="/settings/form"`, `id="in-`+tt.field+`"`, tt.file)
+
+			status, wrong := r.ask("/settings/form", r.form(page, url.Values{"f." + tt.field: {tt.wrong}, "action": {"save"}}))
+			_, after, _ := strings.Cut(wrong, `id="say-`+tt.field+`" role="alert">`)
+			if said, _, _ := strings.Cut(after, "<"); status != 400 || said == "" || r.file(tt.file) != tt.was {
+				t.Errorf("%s = %s is answered with %d and %q at the field, and the file is %s\n%s", tt.field, tt.wrong, status, said, r.file(tt.file), wrong)
+			}
+			r.script = true
+			_, said := r.ask("/settings/form", r.form(page, url.Values{"f." + tt.field: {tt.wrong}, "action": {"check"}}))
+			r.script = false
+			r.has(said, `"`+tt.field+`": "`)
+
+			_, preview := r.ask("/settings/form", r.form(page, url.Values{"f." + tt.field: {tt.right}, "action": {"preview"}}))
+			r.has(preview, "What this would rerun", "What would be changed")
+			if r.file(tt.file) != tt.was {
+				t.Error("a preview has changed the file")
+			}
+			status, saved := r.ask("/settings/form", r.form(preview, url.Values{"action": {"save"}}))
+			r.has(saved, "Saved", "What was changed")
+			if got := r.file(tt.file); status != 200 || !strings.Contains(got, tt.want) {
+				t.Errorf("%d: the file is %s, want %s in it", status, got, tt.want)
+			}
+			status, late := r.ask("/settings/form", r.form(page, url.Values{"f.description": {"Late"}, "action": {"save"}}))
+			if status != 409 || !strings.Contains(late, "was changed since it was read") || strings.Contains(r.file(tt.file), "Late") {
+				t.Errorf("another one's change is answered with %d: %s", status, late)
+			}
+		})
+	}
+}
+
+// TestFormOfANewFile makes a file by its fields, and sends to the text of a file that has
+// no form.
+func TestFormOfANewFile(t *testing.T) {
+	r := newReader(t, map[string]string{"test_definitions/list.json": `[{"name": "One", "initial_message": "hi"}]`})
+	const file = "test_definitions/new.json"
+	_, page := r.ask("/settings/file?format=testcase&path="+file, nil)
+	r.has(page, "New testcase", `action="/settings/form"`)
+	_, saved := r.ask("/settings/form", r.form(page, url.Values{"f.name": {"New"}, "f.initial_message": {"Hello?\r\nIs anybody there?"}, "action": {"save"}}))
+	r.has(saved, "Saved")
+	if got, want := r.file(file), "{\n  \"name\": \"New\",\n  \"initial_message\": \"Hello?\\nIs anybody there?\"\n}\n"; got != want {
+		t.Errorf("the file is %s, want %s", got, want)
+	}
+	_, text := r.ask("/settings/form?format=testcase&path=test_definitions/list.json", nil)
+	r.has(text, `id="in-text"`)
+	if status, _ := r.ask("/settings/form?format=testcase&path=gavel.json", nil); status != 400 {
+		t.Errorf("a file elsewhere is answered with %d, want 400", status)
+	}
+	if status, _ := r.ask("/settings/form?format=other&path="+file, nil); status != 404 {
+		t.Errorf("another format is answered with %d, want 404", status)
+	}
+}
+
+// TestFormKeepsObjects holds that a value which is an object or a list stays one where the
+// field also takes a text or lines.
+func TestFormKeepsObjects(t *testing.T) {
+	const cases, prompts = "test_definitions/parcel.json", "test_definitions/greet.json"
+	r := newReader(t, map[string]string{
+		cases:   `{"name": "Parcel", "initial_message": "Where?", "expected_outcomes": {"answer": "yes"}}`,
+		prompts: `{"test_type": "agent", "name": "bot", "user_input": ["Hi", "Hello"], "testing_prompt": "It greets.", "evaluation_type": "default"}`,
+	})
+	_, page := r.ask("/settings/form?format=testcase&path="+cases, nil)
+	r.ask("/settings/form", r.form(page, url.Values{"f.expected_outcomes": {`{"answer": "no"}`}, "action": {"save"}}))
+	if got := r.file(cases); !strings.Contains(got, `"answer": "no"`) || strings.Contains(got, `\"`) {
+		t.Errorf("the outcomes are a text or lines: %s", got)
+	}
+	_, page = r.ask("/settings/form?format=promptval&path="+prompts, nil)
+	r.ask("/settings/form", r.form(page, url.Values{"f.user_input": {`["Hi", "Bye"]`}, "action": {"save"}}))
+	if got := r.file(prompts); !strings.Contains(got, `"Bye"`) || strings.Contains(got, `\"`) {
+		t.Errorf("the inputs are a text: %s", got)
+	}
+}
