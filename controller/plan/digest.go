@@ -81,13 +81,16 @@ func sealed(p Part, several bool) string {
 // writeString writes s behind its length, so that no two sequences of strings
 // hash alike.
 func writeString(h hash.Hash, s string) {
-	fmt.Fprintf(h, "%d:%s", len(s), s)
+	text := append(strconv.AppendInt(make([]byte, 0, len(s)+8), int64(len(s)), 10), ':')
+	_, _ = h.Write(append(text, s...)) // a hash takes everything
 }
 
 type digester struct {
 	c     *schema.Case
 	env   *Environment
 	parts []Part
+	// sent are the files that messages may be written in, once they are known.
+	sent []string
 	// of and number are what the parts that are added belong to.
 	of     string
 	number int
@@ -297,12 +300,21 @@ func (d *digester) score(name string, x float64, files ...string) {
 // long adds a part by its text.
 func (d *digester) long(layer Layer, name, text string, files ...string) {
 	sum := sha256.Sum256([]byte(text))
-	files = slices.DeleteFunc(slices.Clone(files), func(f string) bool { return f == "" })
-	slices.Sort(files)
 	d.parts = append(d.parts, Part{
 		Layer: layer, Name: name, Of: d.of, Number: d.number,
-		Files: slices.Compact(files), Digest: hex.EncodeToString(sum[:]),
+		Files: d.sorted(files), Digest: hex.EncodeToString(sum[:]),
 	})
+}
+
+// sorted are files by name, without repetition. Parts whose files are those that messages
+// may be written in share one list.
+func (d *digester) sorted(files []string) []string {
+	if slices.Equal(files, d.sent) {
+		return d.sent
+	}
+	files = slices.DeleteFunc(slices.Clone(files), func(f string) bool { return f == "" })
+	slices.Sort(files)
+	return slices.Compact(files)
 }
 
 // showsImages reports whether the user shows an image in the case.
@@ -319,7 +331,12 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // files are those that an evaluator may be written in. That of a row of a matrix may be
 // shared with other rows, and it has the variables and the prompt in it.
-func (d *digester) files(ev schema.Evaluator) []string { return append(d.sending(), ev.File) }
+func (d *digester) files(ev schema.Evaluator) []string {
+	if ev.File == "" {
+		return slices.Clip(d.sending())
+	}
+	return append(slices.Clip(d.sending()), ev.File)
+}
 
 // configured are the files that may contain a value which gavel.yaml can set
 // for all cases.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -11,7 +12,7 @@ import (
 // messages adds what is sent. Files and images count by what they hold; their
 // paths only if the target is an agent, which sees them.
 func (d *digester) messages(agent bool) {
-	files, paths := d.sending(), d.attached()
+	files, paths := slices.Clip(d.sending()), d.attached()
 	d.value(Execution, "messages", d.c.Drive.Messages, append(files, paths...)...)
 	if agent && len(paths) > 0 {
 		d.value(Execution, "paths of files", paths, append(files, paths...)...)
@@ -21,17 +22,18 @@ func (d *digester) messages(agent bool) {
 // sending are the files that the messages may be written in. A row of a matrix has
 // its prompt, its test and its variables in one file or in several.
 func (d *digester) sending() []string {
-	files := []string{d.c.Origin.File}
-	if d.c.Dialect != schema.DialectMatrix {
-		return files
+	if d.sent != nil {
+		return d.sent
 	}
+	files := []string{d.c.Origin.File}
 	for _, in := range d.c.Inputs {
-		switch in.Role {
-		case "definition", "prompt", "tests", "variable":
+		if d.c.Dialect == schema.DialectMatrix && slices.Contains([]string{"definition", "prompt", "tests", "variable"}, in.Role) {
 			files = append(files, in.File)
 		}
 	}
-	return files
+	slices.Sort(files)
+	d.sent = slices.Compact(files)
+	return d.sent
 }
 
 // attached are the files and images of the messages.

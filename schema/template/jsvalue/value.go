@@ -39,6 +39,10 @@ func Decode(raw json.RawMessage) any {
 	if len(raw) == 0 {
 		return Undefined{}
 	}
+	var text string
+	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+		return text // as most are
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	value, err := decodeNext(dec)
