@@ -348,18 +348,30 @@ func judged(kind string, value json.RawMessage, a written) (schema.Spec, schema.
 
 // needOf names what an assertion that is not read needs.
 func needOf(kind string) string {
-	switch kind {
-	case "webhook":
-		return "a program (" + kind + ")"
-	case "classifier", "moderation":
-		return "a model that classifies (" + kind + ")"
-	case "select-best", "max-score":
-		return "the answers of other cases (" + kind + ")"
+	if what := unreadTypes[kind]; what != "" {
+		return what + " (" + kind + ")"
+	}
+	if strings.HasPrefix(kind, "trace-span-") {
+		return "spans of a trace (" + kind + ")"
 	}
 	if near := schema.Suggest(kind, known); near != "" {
 		return fmt.Sprintf("the assertion %q, which is not known; did you mean %s", template.Clip(kind), near)
 	}
 	return fmt.Sprintf("the assertion %q", template.Clip(kind))
+}
+
+// unreadTypes are the assertions of promptfoo that are not read, with what they need.
+var unreadTypes = map[string]string{
+	"webhook":    "a program",
+	"classifier": "a model that classifies", "moderation": "a model that classifies", "guardrails": "a model that classifies", "pi": "a model that classifies",
+	"select-best": "the answers of other cases", "max-score": "the answers of other cases",
+	"is-sql": "a parser of SQL", "contains-sql": "a parser of SQL",
+	"is-xml": "a parser of XML or HTML", "contains-xml": "a parser of XML or HTML", "is-html": "a parser of XML or HTML", "contains-html": "a parser of XML or HTML",
+	"rouge-n": "a measure of overlap", "bleu": "a measure of overlap", "gleu": "a measure of overlap", "meteor": "a measure of overlap",
+	"perplexity": "probabilities of tokens", "perplexity-score": "probabilities of tokens",
+	"context-recall": "a context that was retrieved", "context-relevance": "a context that was retrieved", "context-faithfulness": "a context that was retrieved",
+	"finish-reason": "the reason why the model ended", "is-refusal": "a list of the words of refusals",
+	"tool-call-f1": "a measure of tool calls", "search-rubric": "a judge that searches", "agent-rubric": "a judge with tools", "conversation-relevance": "the turns of a conversation",
 }
 
 // known are the assertions that are read.
@@ -432,7 +444,7 @@ var short = regexp.MustCompile(`^(not-)?([a-z][a-z-]*)(?:\(([\d.]+)\))?(?::\s?([
 // type that is known, the answer has to equal the text.
 func shortForm(s string) written {
 	m := short.FindStringSubmatch(strings.TrimSpace(s))
-	isType := m != nil && (slices.Contains(known, m[2]) || strings.HasPrefix(needOf(m[2]), "a program") || strings.HasPrefix(needOf(m[2]), "a model"))
+	isType := m != nil && (slices.Contains(known, m[2]) || unreadTypes[m[2]] != "")
 	raw := func(s string) json.RawMessage { out, _ := json.Marshal(s); return out } // a text
 	if !isType {
 		return written{Type: "equals", Value: raw(s)}

@@ -51,6 +51,16 @@ func TestTrapP3(t *testing.T) {
 	}
 }
 
+// TestTableNamesTypes: a cell that names a type of promptfoo is not a text to be equal to,
+// also where the type is not read.
+func TestTableNamesTypes(t *testing.T) {
+	got, _ := load(t, "prompts: [x]\ntests: t.csv\n", map[string]string{"t.csv": "q,__expected\na,is-xml\nb,perplexity(5)\nc,is-it\n"})
+	skips := []string{got[0].Skip, got[1].Skip, got[2].Skip}
+	if want := []string{"it needs a parser of XML or HTML (is-xml)", "it needs probabilities of tokens (perplexity)", ""}; !slices.Equal(skips, want) {
+		t.Errorf("skips %q, want %q", skips, want)
+	}
+}
+
 // TestTrapP5: a variable that is JSON is filled in compactly, and text stays text.
 func TestTrapP5(t *testing.T) {
 	got := lines(cases(t, "prompts: ['{{o}} {{s}}']\ntests: [{description: a, vars: {o: {b: 2}, s: '{\"b\": 2}'}}]\n", nil))
