@@ -131,8 +131,11 @@ func openBench(b testing.TB, dir string) benchRepo {
 		b.Fatal(err)
 	}
 	r := benchRepo{repo: repo}
-	for ref, into := range map[string]*string{"main~1": &r.base, "main": &r.head} {
-		if *into, err = repo.Resolve(b.Context(), ref); err != nil {
+	for _, tt := range []struct {
+		ref  string
+		into *string
+	}{{"main~1", &r.base}, {"main", &r.head}} {
+		if *tt.into, err = repo.Resolve(b.Context(), tt.ref); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -56,12 +56,15 @@ func BenchmarkUnchanged(b *testing.B) {
 		return prepared
 	}
 	execute(b, remembered)
-	for name, req := range map[string]controller.Request{"loaded": req, "remembered": remembered} {
-		b.Run(name, func(b *testing.B) {
+	for _, tt := range []struct {
+		name string
+		req  controller.Request
+	}{{"loaded", req}, {"remembered", remembered}} {
+		b.Run(tt.name, func(b *testing.B) {
 			before := heap()
 			var prepared *controller.Prepared
 			for b.Loop() {
-				prepared = execute(b, req)
+				prepared = execute(b, tt.req)
 			}
 			b.ReportMetric(float64(heap()-before)/n, "held-B/case")
 			runtime.KeepAlive(prepared)

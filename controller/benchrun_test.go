@@ -84,9 +84,12 @@ func (r benchRun) execute(b *testing.B) *report.Report {
 // and at 50 ms, unchanged, and with one case changed.
 func BenchmarkRun(b *testing.B) {
 	const n = 1000
-	for name, latency := range map[string]time.Duration{"first": 0, "first-50ms": 50 * time.Millisecond, "unchanged": 0, "one-changed": 0} {
-		b.Run(name, func(b *testing.B) {
-			model := newBenchModel(b, latency)
+	for _, tt := range []struct {
+		name    string
+		latency time.Duration
+	}{{"first", 0}, {"first-50ms", 50 * time.Millisecond}, {"unchanged", 0}, {"one-changed", 0}} {
+		b.Run(tt.name, func(b *testing.B) {
+			model := newBenchModel(b, tt.latency)
 			r := benchRun{dir: b.TempDir(), store: filepath.Join(b.TempDir(), "ledger.db")}
 			var problems any
 			r.config, problems = config.Parse("gavel.yaml", fmt.Appendf(nil, "version: 1\ntargets: {bot: {provider: openai, model: m, base_url: %q, concurrency: 20}}\n", model.URL+"/v1"))
@@ -98,13 +101,13 @@ func BenchmarkRun(b *testing.B) {
 				writeBench(b, r.dir, fmt.Sprintf("level_1/test_%d.json", i), benchTest(i, "is"))
 			}
 			want := int64(n)
-			if name == "unchanged" || name == "one-changed" {
+			if tt.name == "unchanged" || tt.name == "one-changed" {
 				r.execute(b)
 				want = 0
 			}
 			for i := 0; b.Loop(); i++ {
 				b.StopTimer()
-				switch name {
+				switch tt.name {
 				case "one-changed":
 					writeBench(b, r.dir, "level_1/test_7.json", benchTest(7, fmt.Sprint("is, said ", i)))
 					want = 1

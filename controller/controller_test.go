@@ -21,15 +21,15 @@ import (
 // files is a repository with two domains.
 func files() fstest.MapFS {
 	f := fstest.MapFS{}
-	for name, text := range map[string]string{
-		"test_definitions/math/domain.json":            `{"id": "math", "name": "Math", "evaluator_id": "two_pass", "system_prompt": "Calculate."}`,
-		"test_definitions/math/level_1/sum.json":       `{"id": "sum", "name": "Sum", "prompt": "1 + 1?", "expected": {"answer": 2}}`,
-		"test_definitions/math/level_2/product.json":   `{"id": "product", "name": "Product", "prompt": "3 * 4?", "expected": {"answer": "12"}}`,
-		"test_definitions/talk/domain.json":            `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
-		"test_definitions/talk/level_1/hello.json":     `{"id": "hello", "name": "Hello", "prompt": "hello", "expected": {"keywords": ["hello", "hi"]}}`,
-		"test_definitions/talk/level_1/forbidden.json": `{"id": "forbidden", "name": "Never", "prompt": "say no", "expected": {"forbidden": ["yes"]}}`,
+	for _, tt := range []struct{ name, text string }{
+		{"test_definitions/math/domain.json", `{"id": "math", "name": "Math", "evaluator_id": "two_pass", "system_prompt": "Calculate."}`},
+		{"test_definitions/math/level_1/sum.json", `{"id": "sum", "name": "Sum", "prompt": "1 + 1?", "expected": {"answer": 2}}`},
+		{"test_definitions/math/level_2/product.json", `{"id": "product", "name": "Product", "prompt": "3 * 4?", "expected": {"answer": "12"}}`},
+		{"test_definitions/talk/domain.json", `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`},
+		{"test_definitions/talk/level_1/hello.json", `{"id": "hello", "name": "Hello", "prompt": "hello", "expected": {"keywords": ["hello", "hi"]}}`},
+		{"test_definitions/talk/level_1/forbidden.json", `{"id": "forbidden", "name": "Never", "prompt": "say no", "expected": {"forbidden": ["yes"]}}`},
 	} {
-		f[name] = &fstest.MapFile{Data: []byte(text)}
+		f[tt.name] = &fstest.MapFile{Data: []byte(tt.text)}
 	}
 	return f
 }

@@ -191,27 +191,28 @@ func TestConversationsAreRepeatedAsFarAsNeeded(t *testing.T) {
 	files := conversationFiles()
 	judgeAll(t, store, files, &tap{})
 	const parcel = "test_definitions/parcel.json"
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name           string
 		file, from, to string
 		action         plan.Action
 		asked          string
 	}{
-		"nothing":      {parcel, "", "", plan.Reuse, ""},
-		"description":  {parcel, `"name"`, `"description": "x", "difficulty": "hard", "tags": ["a"], "name"`, plan.Reuse, ""},
-		"key order":    {parcel, `{"order": "A-1042", "city": "Köln"}`, `{"city": "K\u00f6ln", "order": "A-1042"}`, plan.Reuse, ""},
-		"threshold":    {"gavel.yaml", "version: 1", "version: 1\nthresholds: {testcase: 0.99}", plan.Redecide, ""},
-		"outcome":      {parcel, "day_named", "day_told", plan.Rejudge, "judge judge"},
-		"expectation":  {parcel, "cancel_order", "drop_order", plan.Rejudge, "judge judge"},
-		"persona":      {parcel, "Be brief.", "Be curt.", plan.Run, "customer desk desk customer desk judge judge"},
-		"knowledge":    {parcel, "Köln", "Bonn", plan.Run, "customer desk desk customer desk judge judge"},
-		"mock":         {parcel, `"arrives": "Friday"`, `"arrives": "on Friday"`, plan.Run, "customer desk desk customer desk judge judge"},
-		"max_turns":    {parcel, `"name"`, `"max_turns": 1, "name"`, plan.Run, "customer desk desk judge judge"},
-		"opening":      {parcel, `"name"`, `"initial_message": "My parcel?", "name"`, plan.Run, "desk desk customer desk judge judge"},
-		"cap":          {"gavel.yaml", "version: 1", "version: 1\ndefaults: {max_turns_cap: 9}", plan.Run, "customer desk desk customer desk judge judge"},
-		"end by tool":  {"gavel.yaml", "ends_conversation: [say_goodbye]", "ends_conversation: [say_goodbye, x]", plan.Run, "customer desk desk customer desk judge judge"},
-		"another role": {"gavel.yaml", "simulator: customer", "simulator: judge", plan.Run, "judge judge judge"},
+		{"nothing", parcel, "", "", plan.Reuse, ""},
+		{"description", parcel, `"name"`, `"description": "x", "difficulty": "hard", "tags": ["a"], "name"`, plan.Reuse, ""},
+		{"key order", parcel, `{"order": "A-1042", "city": "Köln"}`, `{"city": "K\u00f6ln", "order": "A-1042"}`, plan.Reuse, ""},
+		{"threshold", "gavel.yaml", "version: 1", "version: 1\nthresholds: {testcase: 0.99}", plan.Redecide, ""},
+		{"outcome", parcel, "day_named", "day_told", plan.Rejudge, "judge judge"},
+		{"expectation", parcel, "cancel_order", "drop_order", plan.Rejudge, "judge judge"},
+		{"persona", parcel, "Be brief.", "Be curt.", plan.Run, "customer desk desk customer desk judge judge"},
+		{"knowledge", parcel, "Köln", "Bonn", plan.Run, "customer desk desk customer desk judge judge"},
+		{"mock", parcel, `"arrives": "Friday"`, `"arrives": "on Friday"`, plan.Run, "customer desk desk customer desk judge judge"},
+		{"max_turns", parcel, `"name"`, `"max_turns": 1, "name"`, plan.Run, "customer desk desk judge judge"},
+		{"opening", parcel, `"name"`, `"initial_message": "My parcel?", "name"`, plan.Run, "desk desk customer desk judge judge"},
+		{"cap", "gavel.yaml", "version: 1", "version: 1\ndefaults: {max_turns_cap: 9}", plan.Run, "customer desk desk customer desk judge judge"},
+		{"end by tool", "gavel.yaml", "ends_conversation: [say_goodbye]", "ends_conversation: [say_goodbye, x]", plan.Run, "customer desk desk customer desk judge judge"},
+		{"another role", "gavel.yaml", "simulator: customer", "simulator: judge", plan.Run, "judge judge judge"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			changed := conversationFiles()
 			if !strings.Contains(changed[tt.file], tt.from) {
 				t.Fatalf("%s does not hold %q", tt.file, tt.from)

@@ -34,17 +34,18 @@ func TestEstimate(t *testing.T) {
 	}
 	// A request of 3 characters is under a token; a reply counts as 300.
 	const reply = 300 * 2.0 / 1e6
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name          string
 		target, extra string
 		cases, calls  int
 		usd           float64 // < 0: not known
 	}{
-		"free":          {`{provider: mock, replies: [{reply: x}]}`, "", 2, 2, 0},
-		"priced":        {`{provider: openai, model: m, price: {input: 1, output: 2}}`, "", 2, 2, 2 * reply},
-		"unpriced":      {`{provider: openai, model: m}`, "", 2, 2, -1},
-		"three samples": {`{provider: openai, model: m, price: {input: 1, output: 2}}`, "defaults: {iterations: 3}\n", 2, 6, 6 * reply},
+		{"free", `{provider: mock, replies: [{reply: x}]}`, "", 2, 2, 0},
+		{"priced", `{provider: openai, model: m, price: {input: 1, output: 2}}`, "", 2, 2, 2 * reply},
+		{"unpriced", `{provider: openai, model: m}`, "", 2, 2, -1},
+		{"three samples", `{provider: openai, model: m, price: {input: 1, output: 2}}`, "defaults: {iterations: 3}\n", 2, 6, 6 * reply},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			head := maps.Clone(files)
 			head["gavel.yaml"] = "version: 1\ntargets: {bot: " + tt.target + "}\n" + tt.extra
 			p, err := controller.Prepare(t.Context(), controller.Request{
@@ -78,16 +79,19 @@ func TestEstimate(t *testing.T) {
 // further attempts are counted: the comment after each row says what the example really takes. A brief
 // plan estimates the same from what is remembered, and reads no definition for it.
 func TestEstimateOfExamples(t *testing.T) {
-	for name, want := range map[string]report.Estimate{
-		"domain":    {Calls: 17},                // 17
-		"evalcase":  {Calls: 16},                // 17, one for a tool
-		"promptval": {Calls: 38, RetryCalls: 7}, // 41, of which 3 to run a failure again; an editor may propose once more
-		"testcase":  {Calls: 51},                // 30: conversations are shorter than 5 replies
+	for _, tt := range []struct {
+		name string
+		want report.Estimate
+	}{
+		{"domain", report.Estimate{Calls: 17}},                   // 17
+		{"evalcase", report.Estimate{Calls: 16}},                 // 17, one for a tool
+		{"promptval", report.Estimate{Calls: 38, RetryCalls: 7}}, // 41, of which 3 to run a failure again; an editor may propose once more
+		{"testcase", report.Estimate{Calls: 51}},                 // 30: conversations are shorter than 5 replies
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			req := controller.Request{
-				Head: stateOf(t, controller.Worktree, exampleFiles(t, name)), ConfigFile: "gavel.yaml",
+				Head: stateOf(t, controller.Worktree, exampleFiles(t, tt.name)), ConfigFile: "gavel.yaml",
 				LookupEnv: nowhere,
 			}
 			loaded, err := controller.Prepare(t.Context(), req)
@@ -95,8 +99,8 @@ func TestEstimateOfExamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			free := 0.
-			want.USD = &free
-			if diff := cmp.Diff(want, loaded.Estimate().Estimate); diff != "" {
+			tt.want.USD = &free
+			if diff := cmp.Diff(tt.want, loaded.Estimate().Estimate); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			read := &countedFS{FS: req.Head.FS}
@@ -174,22 +178,23 @@ func TestEstimateOfMeasuringAgain(t *testing.T) {
 		}
 		return files
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name        string
 		bot, extra  string
 		base, head  int
 		stored      bool
 		usual, most int // most -1: nothing is said
 	}{
-		"fresh base":      {bot, "", 2, 2, false, 1, 2 * 26},
-		"stored base":     {bot, "", 6, 6, true, 1, 6 * 57},
-		"fewer samples":   {bot, "noise: {samples: 4}\n", 2, 2, false, 1, 2 * 10},
-		"two iterations":  {bot, "defaults: {iterations: 2}\n", 2, 2, false, 2, 2 * 2 * 26},
-		"a new case":      {bot, "", 1, 2, false, 1, 26 + 1},
-		"a new case runs": {bot, "noise: {new: {runs: 5, pass: 4}}\n", 1, 2, false, 1, 26 + 5},
-		"off":             {bot, "noise: {confirm: off}\n", 2, 2, false, 0, -1},
-		"deterministic":   {`{provider: mock, replies: [{reply: x}]}`, "", 2, 2, false, 0, -1},
+		{"fresh base", bot, "", 2, 2, false, 1, 2 * 26},
+		{"stored base", bot, "", 6, 6, true, 1, 6 * 57},
+		{"fewer samples", bot, "noise: {samples: 4}\n", 2, 2, false, 1, 2 * 10},
+		{"two iterations", bot, "defaults: {iterations: 2}\n", 2, 2, false, 2, 2 * 2 * 26},
+		{"a new case", bot, "", 1, 2, false, 1, 26 + 1},
+		{"a new case runs", bot, "noise: {new: {runs: 5, pass: 4}}\n", 1, 2, false, 1, 26 + 5},
+		{"off", bot, "noise: {confirm: off}\n", 2, 2, false, 0, -1},
+		{"deterministic", `{provider: mock, replies: [{reply: x}]}`, "", 2, 2, false, 0, -1},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			store := ledgertest.Open(t, ledger.Config{})
 			base := stateOf(t, strings.Repeat("b", 40), checkout(tt.bot, tt.extra, "base", tt.base))
 			req := controller.Request{

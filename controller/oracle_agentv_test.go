@@ -144,17 +144,17 @@ func changesOfTests() []change {
 		name, _, _ := strings.Cut(key, ":")
 		changes = append(changes, change{"#EvalcaseAssertion." + name, suite, key, name + ": 99", "counts D"})
 	}
-	for key, to := range map[string]string{
-		"Tests.name: desk": "front", "Tests.description: Answers.": "x", "Tests.category: support": "x", "Tests.version: 1\n": "2\n", "Tests.author: somebody": "x",
-		"Tests.license: MIT": "x", "Tests.requires: {agentv: 4}": "{}", "Tests.governance: {level: 1}": "{}", "Tests.tags: [daily]": "[]", "Tests.metadata: {team: a}": "{}",
-		"Tests.$schema: https://example.com/x": "y", "TestExecution.targets: [bot]": "[]", "TestExecution.workers: 3": "4", "TestExecution.trials: 1": "2",
-		"TestExecution.cache: true": "false", "TestExecution.budget_usd: 1": "2", "TestExecution.fail_on_error: true": "false",
-		"Test.description: The first.": "x", "Test.conversation_id: c1": "c2", "Test.metadata: {topic: hello}": "{}", "Test.vars: {x: 1}": "{}",
-		"Assertion.temperature: 0": "1", "Assertion.max_steps: 3": "4",
+	for _, tt := range []struct{ key, to string }{
+		{"Tests.name: desk", "front"}, {"Tests.description: Answers.", "x"}, {"Tests.category: support", "x"}, {"Tests.version: 1\n", "2\n"}, {"Tests.author: somebody", "x"},
+		{"Tests.license: MIT", "x"}, {"Tests.requires: {agentv: 4}", "{}"}, {"Tests.governance: {level: 1}", "{}"}, {"Tests.tags: [daily]", "[]"}, {"Tests.metadata: {team: a}", "{}"},
+		{"Tests.$schema: https://example.com/x", "y"}, {"TestExecution.targets: [bot]", "[]"}, {"TestExecution.workers: 3", "4"}, {"TestExecution.trials: 1", "2"},
+		{"TestExecution.cache: true", "false"}, {"TestExecution.budget_usd: 1", "2"}, {"TestExecution.fail_on_error: true", "false"},
+		{"Test.description: The first.", "x"}, {"Test.conversation_id: c1", "c2"}, {"Test.metadata: {topic: hello}", "{}"}, {"Test.vars: {x: 1}", "{}"},
+		{"Assertion.temperature: 0", "1"}, {"Assertion.max_steps: 3", "4"},
 	} {
-		def, text, _ := strings.Cut(key, ".")
+		def, text, _ := strings.Cut(tt.key, ".")
 		name, _, _ := strings.Cut(text, ":")
-		changes = append(changes, change{"#Evalcase" + def + "." + name, suite, text, name + ": " + to, ""})
+		changes = append(changes, change{"#Evalcase" + def + "." + name, suite, text, name + ": " + tt.to, ""})
 	}
 	return changes
 }

@@ -87,21 +87,21 @@ func TestTheJudgeIsShownThePromptOfTheTarget(t *testing.T) {
 // the target is judged without its prompt.
 func TestAPromptThatIsMissing(t *testing.T) {
 	base := deskFiles("http://127.0.0.1:1")
-	for name, tt := range map[string]struct{ text, want string }{
-		"no file":  {"", "the system prompt of the target desk is missing: the file prompts/desk.md does not exist"},
-		"no text":  {"\xff\xfe", "the system prompt of the target desk is missing: the file prompts/desk.md is not text in UTF-8"},
-		"no words": {" \n", ""},
+	for _, tt := range []struct{ name, text, want string }{
+		{"no file", "", "the system prompt of the target desk is missing: the file prompts/desk.md does not exist"},
+		{"no text", "\xff\xfe", "the system prompt of the target desk is missing: the file prompts/desk.md is not text in UTF-8"},
+		{"no words", " \n", ""},
 	} {
 		prepared := planOf(t, stateOf(t, strings.Repeat("b", 40), base), controller.Request{Head: stateOf(t, controller.Worktree, with(base, map[string]string{"prompts/desk.md": tt.text}))})
 		found := prepared.Requirements()
 		if tt.want == "" {
 			if len(found) > 0 {
-				t.Errorf("%s: the problems are %v, want none", name, found)
+				t.Errorf("%s: the problems are %v, want none", tt.name, found)
 			}
 			continue
 		}
 		if len(found) != 1 || found[0].Message != tt.want || found[0].Severity != schema.Error || found[0].Line != 4 || found[0].File != "gavel.yaml" {
-			t.Errorf("%s: the problems are %v, want one in line 4 of gavel.yaml: %s", name, found, tt.want)
+			t.Errorf("%s: the problems are %v, want one in line 4 of gavel.yaml: %s", tt.name, found, tt.want)
 		}
 		rep, err := prepared.Execute(t.Context(), controller.Host{}, controller.RunOptions{ID: "run"})
 		if err != nil {
@@ -109,7 +109,7 @@ func TestAPromptThatIsMissing(t *testing.T) {
 		}
 		for _, row := range rep.Cases {
 			if row.Key != "other" && (!row.Unrun() || !strings.HasPrefix(tt.want, *row.Error)) {
-				t.Errorf("%s: %s is judged, or not withheld for the prompt: %+v", name, row.Key, row)
+				t.Errorf("%s: %s is judged, or not withheld for the prompt: %+v", tt.name, row.Key, row)
 			}
 		}
 	}

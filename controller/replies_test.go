@@ -10,10 +10,13 @@ func TestTheReplyOfBaseIsKnown(t *testing.T) {
 	head, changed := clone(files(), map[string]string{
 		"test_definitions/math/level_1/sum.json": `{"id": "sum", "name": "Sum", "prompt": "What is 1 + 1?", "expected": {"answer": 2}}`,
 	})
-	for name, before := range map[string]bool{"judged before": true, "judged in the same run": false} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		before bool
+	}{{"judged before", true}, {"judged in the same run", false}} {
+		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
-			if before {
+			if tt.before {
 				b.run(t, nil, files(), nil)
 			}
 			_, report := b.run(t, files(), head, changed)

@@ -165,25 +165,28 @@ func TestPlansOfRemovedMovedAndBroken(t *testing.T) {
 	base := oracleFiles("http://127.0.0.1:1")
 	base[defs+"b/level_1/idle.json"] = `{"id": "idle", "name": "Idle", "prompt": "idle?", "expected": "x", "enabled": false}`
 	base[defs+"loose.json"] = `{"test_type": "agent", "name": "agent", "user_input": "hi", "testing_prompt": "It greets."}`
-	for name, change := range map[string]map[string]string{
-		"half a definition": {defs + "loose.json": "{"},
-		"removed":           {defs + "a/level_1/alpha.json": ""},
-		"moved":             {defs + "a/level_1/alpha.json": "", defs + "a/level_3/alpha.json": base[defs+"a/level_1/alpha.json"]},
-		"broken":            {defs + "a/level_1/alpha.json": "{"},
-		"broken domain":     {defs + "a/domain.json": "{"},
-		"domain removed":    {defs + "a/domain.json": ""},
-		"disabled":          {defs + "a/level_1/alpha.json": strings.Replace(base[defs+"a/level_1/alpha.json"], "{", `{"enabled": false, `, 1)},
-		"enabled":           {defs + "b/level_1/idle.json": strings.Replace(base[defs+"b/level_1/idle.json"], "false", "true", 1)},
-		"new":               {defs + "b/level_1/new.yaml": "id: new\nname: N\nprompt: new?\nexpected: x\n"},
-		"id that is taken":  {defs + "a/level_1/aa.json": strings.Replace(base[defs+"a/level_1/alpha.json"], "alpha?", "aa?", 1)},
-		"id taken by later": {defs + "b/level_1/zz.json": `{"id": "alpha", "name": "Z", "prompt": "zz?", "expected": "x"}`},
-		"no definition":     {defs + "notes.yaml": "colour: red"},
-		"ignored":           {".gavelignore": "b/\n"},
-		"nothing":           {},
+	for _, tt := range []struct {
+		name   string
+		change map[string]string
+	}{
+		{"half a definition", map[string]string{defs + "loose.json": "{"}},
+		{"removed", map[string]string{defs + "a/level_1/alpha.json": ""}},
+		{"moved", map[string]string{defs + "a/level_1/alpha.json": "", defs + "a/level_3/alpha.json": base[defs+"a/level_1/alpha.json"]}},
+		{"broken", map[string]string{defs + "a/level_1/alpha.json": "{"}},
+		{"broken domain", map[string]string{defs + "a/domain.json": "{"}},
+		{"domain removed", map[string]string{defs + "a/domain.json": ""}},
+		{"disabled", map[string]string{defs + "a/level_1/alpha.json": strings.Replace(base[defs+"a/level_1/alpha.json"], "{", `{"enabled": false, `, 1)}},
+		{"enabled", map[string]string{defs + "b/level_1/idle.json": strings.Replace(base[defs+"b/level_1/idle.json"], "false", "true", 1)}},
+		{"new", map[string]string{defs + "b/level_1/new.yaml": "id: new\nname: N\nprompt: new?\nexpected: x\n"}},
+		{"id that is taken", map[string]string{defs + "a/level_1/aa.json": strings.Replace(base[defs+"a/level_1/alpha.json"], "alpha?", "aa?", 1)}},
+		{"id taken by later", map[string]string{defs + "b/level_1/zz.json": `{"id": "alpha", "name": "Z", "prompt": "zz?", "expected": "x"}`}},
+		{"no definition", map[string]string{defs + "notes.yaml": "colour: red"}},
+		{"ignored", map[string]string{".gavelignore": "b/\n"}},
+		{"nothing", map[string]string{}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			head := maps.Clone(base)
-			for file, text := range change {
+			for file, text := range tt.change {
 				head[file] = text
 				if text == "" {
 					delete(head, file)
@@ -197,7 +200,7 @@ func TestPlansOfRemovedMovedAndBroken(t *testing.T) {
 			if diff := cmp.Diff(all.Problems, some.Problems); diff != "" {
 				t.Errorf("problems (-all +affected):\n%s", diff)
 			}
-			if changes := len(rows(all.Plan)) > 1; changes != (len(change) > 0 && name != "no definition" && name != "id taken by later") {
+			if changes := len(rows(all.Plan)) > 1; changes != (len(tt.change) > 0 && tt.name != "no definition" && tt.name != "id taken by later") {
 				t.Errorf("the plan is %v", rows(all.Plan))
 			}
 		})

@@ -14,21 +14,21 @@ import (
 // TestAbuse11BombsAndDepths holds the files that are written to bring a reader down:
 // each is refused at a place, at once and without the memory it asks for.
 func TestAbuse11BombsAndDepths(t *testing.T) {
-	for name, tt := range map[string]struct{ file, text, want string }{
-		"brackets without end": {"x.json", strings.Repeat("[", 250_000), "x.json:1:66: error: values are nested more than 64 deep; flatten the file"},
-		"objects without end":  {"x.json", strings.Repeat(`{"a":`, 50_000), "x.json:1:326: error: values are nested more than 64 deep; flatten the file"},
-		"CUE's parentheses":    {"x.json", strings.Repeat("(", 250_000), "x.json:1:1: error: not valid JSON: it begins with neither { nor [; name a YAML file .yaml"},
-		"CUE's interpolation":  {"x.json", `"` + strings.Repeat(`\("`, 80_000), "x.json:1:3: error: not valid JSON: unknown escape sequence; write \\\\ for a backslash"},
-		"a CUE expression":     {"x.json", `{"a": 1 + 1}`, "x.json:1:9: error: not valid JSON: a comma is missing before this place; write one, and look whether a quote is missing or too many"},
-		"flow without end":     {"x.yaml", "a: " + strings.Repeat("[", 1500), "x.yaml:1:1: error: not valid YAML: a value is missing before this place; write one, remove the comma, or close the bracket"},
-		"nested flow":          {"x.yaml", strings.Repeat("[", 80) + strings.Repeat("]", 80), "x.yaml:1:66: error: values are nested more than 64 deep; flatten the file"},
-		"dashes without end":   {"x.yaml", strings.Repeat("- ", 100_000), "x.yaml:1:1: error: values are nested more than 64 deep; flatten the file"},
-		"alias bomb":           {"x.yaml", bomb(30), "x.yaml:6:5: error: the file holds more than 100000 values, aliases expanded; use fewer aliases"},
-		"anchor in itself":     {"x.yaml", "a: &a [*a]\n", "x.yaml:1:8: error: the anchor \"a\" contains itself; write the value out"},
-		"merge into itself":    {"x.yaml", "id: x\na: &a {<<: *a}\n", "x.yaml:2:12: error: the anchor \"a\" contains itself; write the value out"},
-		"loop over two":        {"x.yaml", "a: &a\n  b: &b [*a]\n", "x.yaml:2:10: error: the anchor \"a\" contains itself; write the value out"},
+	for _, tt := range []struct{ name, file, text, want string }{
+		{"brackets without end", "x.json", strings.Repeat("[", 250_000), "x.json:1:66: error: values are nested more than 64 deep; flatten the file"},
+		{"objects without end", "x.json", strings.Repeat(`{"a":`, 50_000), "x.json:1:326: error: values are nested more than 64 deep; flatten the file"},
+		{"CUE's parentheses", "x.json", strings.Repeat("(", 250_000), "x.json:1:1: error: not valid JSON: it begins with neither { nor [; name a YAML file .yaml"},
+		{"CUE's interpolation", "x.json", `"` + strings.Repeat(`\("`, 80_000), "x.json:1:3: error: not valid JSON: unknown escape sequence; write \\\\ for a backslash"},
+		{"a CUE expression", "x.json", `{"a": 1 + 1}`, "x.json:1:9: error: not valid JSON: a comma is missing before this place; write one, and look whether a quote is missing or too many"},
+		{"flow without end", "x.yaml", "a: " + strings.Repeat("[", 1500), "x.yaml:1:1: error: not valid YAML: a value is missing before this place; write one, remove the comma, or close the bracket"},
+		{"nested flow", "x.yaml", strings.Repeat("[", 80) + strings.Repeat("]", 80), "x.yaml:1:66: error: values are nested more than 64 deep; flatten the file"},
+		{"dashes without end", "x.yaml", strings.Repeat("- ", 100_000), "x.yaml:1:1: error: values are nested more than 64 deep; flatten the file"},
+		{"alias bomb", "x.yaml", bomb(30), "x.yaml:6:5: error: the file holds more than 100000 values, aliases expanded; use fewer aliases"},
+		{"anchor in itself", "x.yaml", "a: &a [*a]\n", "x.yaml:1:8: error: the anchor \"a\" contains itself; write the value out"},
+		{"merge into itself", "x.yaml", "id: x\na: &a {<<: *a}\n", "x.yaml:2:12: error: the anchor \"a\" contains itself; write the value out"},
+		{"loop over two", "x.yaml", "a: &a\n  b: &b [*a]\n", "x.yaml:2:10: error: the anchor \"a\" contains itself; write the value out"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			doc, problems := schema.Parse(tt.file, []byte(tt.text))
 			if doc != nil || len(problems) != 1 || problems[0].String() != tt.want {
 				t.Errorf("got %v\nwant %s", problems, tt.want)
@@ -58,27 +58,27 @@ func TestParseExpandsAliases(t *testing.T) {
 
 // TestYAMLIsReadAsItIsMeant compares YAML with the JSON that it means.
 func TestYAMLIsReadAsItIsMeant(t *testing.T) {
-	for text, want := range map[string]string{
-		"- &b {n: A, t: 1}\n- {n: B, <<: *b}\n- {<<: *b, n: C}\n":                `[{"n":"A","t":1},{"n":"B","t":1},{"n":"C","t":1}]`,
-		"- &a {n: 1}\n- &b {n: 2, m: 2}\n- <<: [*a, *b]\n- {<<: {<<: *b, k: 3}}": `[{"n":1},{"m":2,"n":2},{"m":2,"n":1},{"k":3,"m":2,"n":2}]`,
-		"a: <<\n\"<<\": b\n": `{"<<":"b","a":"<<"}`,
-		"[1., .5, +5, -.5e3, -0x1F, 0b101, 0o17, 1_000, 017, 1.e5, 1e-2]":       `[1.0,0.5,5,-500.0,-31,5,15,1000,15,100000.0,0.01]`,
-		"[no, Yes, on, 089, 190:20:30, 2026-01-02, 12:30, True, ~, Null, \"\"]": `["no","Yes","on","089","190:20:30","2026-01-02","12:30",true,null,null,""]`,
-		"{1: a, true: b, ~: c, 1.5: d, 010: e, é: f}":                           `{"010":"e","1":"a","1.5":"d","null":"c","true":"b","é":"f"}`,
-		"a: !!str 5\nb: !!float 3\nc: !!binary aGk=\nd: !!set {x}\n":            `{"a":"5","b":3,"c":"hi","d":{"x":null}}`,
-		"a: \"x\u2028y\"\nb: |\n  x\u0085  y\nc: 1\n":                           `{"a":"x\u2028y","b":"x\ny\n","c":1}`,
-		"a: |\n" + strings.Repeat(" ", 300) + "x\n":                             `{"a":"x\n"}`,
-		"a: [" + strings.Repeat("{}, ", 2000) + "]\n":                           `{"a":[` + strings.Repeat("{},", 1999) + `{}]}`,
-		"a: 1\rb: 2\r": `{"a":1,"b":2}`,
+	for _, tt := range []struct{ text, want string }{
+		{"- &b {n: A, t: 1}\n- {n: B, <<: *b}\n- {<<: *b, n: C}\n", `[{"n":"A","t":1},{"n":"B","t":1},{"n":"C","t":1}]`},
+		{"- &a {n: 1}\n- &b {n: 2, m: 2}\n- <<: [*a, *b]\n- {<<: {<<: *b, k: 3}}", `[{"n":1},{"m":2,"n":2},{"m":2,"n":1},{"k":3,"m":2,"n":2}]`},
+		{"a: <<\n\"<<\": b\n", `{"<<":"b","a":"<<"}`},
+		{"[1., .5, +5, -.5e3, -0x1F, 0b101, 0o17, 1_000, 017, 1.e5, 1e-2]", `[1.0,0.5,5,-500.0,-31,5,15,1000,15,100000.0,0.01]`},
+		{"[no, Yes, on, 089, 190:20:30, 2026-01-02, 12:30, True, ~, Null, \"\"]", `["no","Yes","on","089","190:20:30","2026-01-02","12:30",true,null,null,""]`},
+		{"{1: a, true: b, ~: c, 1.5: d, 010: e, é: f}", `{"010":"e","1":"a","1.5":"d","null":"c","true":"b","é":"f"}`},
+		{"a: !!str 5\nb: !!float 3\nc: !!binary aGk=\nd: !!set {x}\n", `{"a":"5","b":3,"c":"hi","d":{"x":null}}`},
+		{"a: \"x\u2028y\"\nb: |\n  x\u0085  y\nc: 1\n", `{"a":"x\u2028y","b":"x\ny\n","c":1}`},
+		{"a: |\n" + strings.Repeat(" ", 300) + "x\n", `{"a":"x\n"}`},
+		{"a: [" + strings.Repeat("{}, ", 2000) + "]\n", `{"a":[` + strings.Repeat("{},", 1999) + `{}]}`},
+		{"a: 1\rb: 2\r", `{"a":1,"b":2}`},
 	} {
-		doc, problems := schema.Parse("x.yaml", []byte(text))
+		doc, problems := schema.Parse("x.yaml", []byte(tt.text))
 		if doc == nil {
-			t.Errorf("%q does not parse: %v", text, problems)
+			t.Errorf("%q does not parse: %v", tt.text, problems)
 			continue
 		}
-		canonical, err := schema.Canonical([]byte(want))
+		canonical, err := schema.Canonical([]byte(tt.want))
 		if got := string(doc.JSON()); err != nil || got != string(canonical) {
-			t.Errorf("%q is read as\n%s\nwant\n%s, %v", text, got, canonical, err)
+			t.Errorf("%q is read as\n%s\nwant\n%s, %v", tt.text, got, canonical, err)
 		}
 	}
 }
@@ -115,34 +115,37 @@ func TestPlacesInYAML(t *testing.T) {
 // TestHintsOfScalars holds that a hint repeats the text of the file, not
 // the value that YAML reads from it.
 func TestHintsOfScalars(t *testing.T) {
-	for text, want := range map[string][]string{
-		"name: 012":                           {"1:7: error: `name` must be a string, not a number; write \"012\""},
-		"name: x\nmax_turns: 012":             {"2:12: warning: YAML reads 012 in base 8, as 10; write \"012\" for a text, 10 or 12 for a number"},
-		"name: x\nuser_context: {zip: [007]}": {"2:22: warning: YAML reads 007 in base 8, as 7; write \"007\" for a text, 7 for a number"},
-		"name: 0o12":                          {"1:7: error: `name` must be a string, not a number; write \"0o12\""},
-		"name: 1_000 # said so":               {"1:7: error: `name` must be a string, not a number; write \"1_000\""},
-		"tags: [1.50, True]\nname: x":         {"1:8: error: an item of tags must be a string, not a number; write \"1.50\"", "1:14: error: an item of tags must be a string, not true or false; write \"True\""},
-		"name: &n 5\ndescription: *n":         {"1:7: error: `name` must be a string, not a number; write \"5\"", "2:14: error: `description` must be a string, not a number; write \"5\""},
-		"name: x\nmax_turns: 08":              {"2:12: error: `max_turns` must be a number, not a string; write 8"},
-		"name: x\nmax_turns: \"8\"":           {"2:12: error: `max_turns` must be a number, not a string; write 8 without quotes"},
-		"name: x\nmax_turns: 0":               {"2:12: error: `max_turns` is 0; it must be at least 1, or null"},
-		"name: x\nmax_turns: -1":              {"2:12: error: `max_turns` is -1; it must be at least 1, or null"},
-		"name: x\nmax_turns: 3e0":             {"2:12: error: `max_turns` must be a whole number, not 3e0; write 3"},
-		"name: x\nmax_turns: 1.5":             {"2:12: error: `max_turns` must be a whole number, not 1.5; write it without a fraction"},
-		"name: x\nexpected_tool_calls: [{tool: t, should_call: no}]": {"2:46: error: `should_call` must be true or false, not a string; write false"},
+	for _, tt := range []struct {
+		text string
+		want []string
+	}{
+		{"name: 012", []string{"1:7: error: `name` must be a string, not a number; write \"012\""}},
+		{"name: x\nmax_turns: 012", []string{"2:12: warning: YAML reads 012 in base 8, as 10; write \"012\" for a text, 10 or 12 for a number"}},
+		{"name: x\nuser_context: {zip: [007]}", []string{"2:22: warning: YAML reads 007 in base 8, as 7; write \"007\" for a text, 7 for a number"}},
+		{"name: 0o12", []string{"1:7: error: `name` must be a string, not a number; write \"0o12\""}},
+		{"name: 1_000 # said so", []string{"1:7: error: `name` must be a string, not a number; write \"1_000\""}},
+		{"tags: [1.50, True]\nname: x", []string{"1:8: error: an item of tags must be a string, not a number; write \"1.50\"", "1:14: error: an item of tags must be a string, not true or false; write \"True\""}},
+		{"name: &n 5\ndescription: *n", []string{"1:7: error: `name` must be a string, not a number; write \"5\"", "2:14: error: `description` must be a string, not a number; write \"5\""}},
+		{"name: x\nmax_turns: 08", []string{"2:12: error: `max_turns` must be a number, not a string; write 8"}},
+		{"name: x\nmax_turns: \"8\"", []string{"2:12: error: `max_turns` must be a number, not a string; write 8 without quotes"}},
+		{"name: x\nmax_turns: 0", []string{"2:12: error: `max_turns` is 0; it must be at least 1, or null"}},
+		{"name: x\nmax_turns: -1", []string{"2:12: error: `max_turns` is -1; it must be at least 1, or null"}},
+		{"name: x\nmax_turns: 3e0", []string{"2:12: error: `max_turns` must be a whole number, not 3e0; write 3"}},
+		{"name: x\nmax_turns: 1.5", []string{"2:12: error: `max_turns` must be a whole number, not 1.5; write it without a fraction"}},
+		{"name: x\nexpected_tool_calls: [{tool: t, should_call: no}]", []string{"2:46: error: `should_call` must be true or false, not a string; write false"}},
 	} {
-		doc, problems := schema.Parse("x.yaml", []byte(text))
+		doc, problems := schema.Parse("x.yaml", []byte(tt.text))
 		if doc == nil {
-			t.Fatal(text, problems)
+			t.Fatal(tt.text, problems)
 		}
 		var got []string
 		for _, p := range doc.Check("#Testcase", schema.Error) {
 			got = append(got, strings.TrimPrefix(p.String(), "x.yaml:"))
 		}
 		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("%s gives\n%s\nwant\n%s", text, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		slices.Sort(tt.want)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s gives\n%s\nwant\n%s", tt.text, strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 		}
 	}
 }

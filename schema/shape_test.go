@@ -82,14 +82,14 @@ func TestShapes(t *testing.T) {
 // TestSchemasThatDoNotCompile holds that a mistake in a .cue file is an error
 // and never a schema that accepts everything.
 func TestSchemasThatDoNotCompile(t *testing.T) {
-	for name, text := range map[string]string{
-		"syntax":    "package schema\n#A: {",
-		"reference": "package schema\n#A: {a: #B}",
-		"import":    "package schema\nimport \"nowhere.example/x\"\n#A: {a: x.Y}",
-		"conflict":  "package schema\n#A: 1\n#A: 2",
+	for _, tt := range []struct{ name, text string }{
+		{"syntax", "package schema\n#A: {"},
+		{"reference", "package schema\n#A: {a: #B}"},
+		{"import", "package schema\nimport \"nowhere.example/x\"\n#A: {a: x.Y}"},
+		{"conflict", "package schema\n#A: 1\n#A: 2"},
 	} {
-		if _, err := shape.New(fstest.MapFS{"a.cue": {Data: []byte(text)}}); err == nil {
-			t.Errorf("%s: compiled", name)
+		if _, err := shape.New(fstest.MapFS{"a.cue": {Data: []byte(tt.text)}}); err == nil {
+			t.Errorf("%s: compiled", tt.name)
 		}
 	}
 }

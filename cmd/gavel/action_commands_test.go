@@ -254,23 +254,23 @@ func TestTalk(t *testing.T) {
 		return payload(`"action": %q, "issue": %s, "comment": {"body": %q}`, action, issue, body)
 	}
 	const pull = `{"number": 1, "pull_request": {}}`
-	for what, text := range map[string]string{
-		"talk":                    event(pull, "created", "nice"),
-		"another word":            event(pull, "created", "/gavelier approve"),
-		"a command further below": event(pull, "created", "hello\n/gavel run"),
-		"a quote":                 event(pull, "created", "> /gavel run"),
-		"a program":               event(pull, "created", "$(touch $RUNNER_TEMP/pwned)`touch $RUNNER_TEMP/pwned`\"; touch $RUNNER_TEMP/pwned #"),
-		"an output":               event(pull, "created", "x\nkeep=true\nbase=gavel-base-"),
-		"an edit":                 event(pull, "edited", "/gavel run"),
-		"an issue":                event(`{"number": 1}`, "created", "/gavel run"),
+	for _, tt := range []struct{ what, text string }{
+		{"talk", event(pull, "created", "nice")},
+		{"another word", event(pull, "created", "/gavelier approve")},
+		{"a command further below", event(pull, "created", "hello\n/gavel run")},
+		{"a quote", event(pull, "created", "> /gavel run")},
+		{"a program", event(pull, "created", "$(touch $RUNNER_TEMP/pwned)`touch $RUNNER_TEMP/pwned`\"; touch $RUNNER_TEMP/pwned #")},
+		{"an output", event(pull, "created", "x\nkeep=true\nbase=gavel-base-")},
+		{"an edit", event(pull, "edited", "/gavel run")},
+		{"an issue", event(`{"number": 1}`, "created", "/gavel run")},
 	} {
-		m := p.job("issue_comment", defaultScope, text)
-		p.wants(m, what, exitPass)
+		m := p.job("issue_comment", defaultScope, tt.text)
+		p.wants(m, tt.what, exitPass)
 		if len(m.restored)+len(m.saved) > 0 || m.outputs["judge"]["keep"] != "" || !strings.Contains(m.log.String(), "nothing to do: ") {
-			t.Errorf("%s: restored %v, saved %v, outputs %v\n%s", what, m.restored, m.saved, m.outputs, &m.log)
+			t.Errorf("%s: restored %v, saved %v, outputs %v\n%s", tt.what, m.restored, m.saved, m.outputs, &m.log)
 		}
 		if _, err := os.Stat(filepath.Join(m.temp, "pwned")); err == nil {
-			t.Errorf("%s was run", what)
+			t.Errorf("%s was run", tt.what)
 		}
 	}
 	if requests := p.forge.Requests()[before:]; len(requests) > 0 {
@@ -292,10 +292,10 @@ func TestUnauthorizedApprovals(t *testing.T) {
 	j := p.inProcess()
 	head := p.git("rev-parse", "topic")
 	approve := "/gavel approve " + head
-	for what, login := range map[string]string{"a reader": "reader", "the author": "stranger", "a bot": "helper[bot]", "ourselves": "github-actions[bot]"} {
-		id := p.forge.AddComment(1, login, approve)
+	for _, tt := range []struct{ what, login string }{{"a reader", "reader"}, {"the author", "stranger"}, {"a bot", "helper[bot]"}, {"ourselves", "github-actions[bot]"}} {
+		id := p.forge.AddComment(1, tt.login, approve)
 		if _, stderr, code := j.event(t, "issue_comment", written(approve)); code != exitGate || p.reactions(id) != "-1" {
-			t.Errorf("%s: exit code %d, reactions %q\n%s", what, code, p.reactions(id), stderr)
+			t.Errorf("%s: exit code %d, reactions %q\n%s", tt.what, code, p.reactions(id), stderr)
 		}
 	}
 	id := p.forge.AddComment(1, "mona", approve)

@@ -54,17 +54,20 @@ func released(t *testing.T, bytes, digested []byte) string {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), archiveName)
-	for name, data := range map[string][]byte{
-		filepath.Join(dir, "go.mod"):                             []byte("module github.com/gavel-evals/gavel\n"),
-		filepath.Join(dir, "cmd/gavel/main.go"):                  nil,
-		filepath.Join(dir, "action.yml"):                         action,
-		filepath.Join(dir, ".github/actions/gavel/archives.txt"): fmt.Appendf(nil, "%x file://%s\n", sha256.Sum256(digested), file),
-		file: bytes,
+	for _, tt := range []struct {
+		name string
+		data []byte
+	}{
+		{filepath.Join(dir, "go.mod"), []byte("module github.com/gavel-evals/gavel\n")},
+		{filepath.Join(dir, "cmd/gavel/main.go"), nil},
+		{filepath.Join(dir, "action.yml"), action},
+		{filepath.Join(dir, ".github/actions/gavel/archives.txt"), fmt.Appendf(nil, "%x file://%s\n", sha256.Sum256(digested), file)},
+		{file, bytes},
 	} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(tt.name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, data, 0o644); err != nil {
+		if err := os.WriteFile(tt.name, tt.data, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -188,11 +191,14 @@ func TestThePageOnInstalling(t *testing.T) {
 	text := page(t, "examples/install.md")
 	made := archive(t)
 	release := t.TempDir()
-	for name, data := range map[string][]byte{
-		archiveName:     made,
-		"checksums.txt": fmt.Appendf(nil, "%x  %s\n%064d  gavel_darwin_arm64.tar.gz\n", sha256.Sum256(made), archiveName, 0),
+	for _, tt := range []struct {
+		name string
+		data []byte
+	}{
+		{archiveName, made},
+		{"checksums.txt", fmt.Appendf(nil, "%x  %s\n%064d  gavel_darwin_arm64.tar.gz\n", sha256.Sum256(made), archiveName, 0)},
 	} {
-		if err := os.WriteFile(filepath.Join(release, name), data, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(release, tt.name), tt.data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

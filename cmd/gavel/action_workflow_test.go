@@ -154,20 +154,20 @@ func TestTheExampleStartsAndEndsJobs(t *testing.T) {
 	comment := func(issue, who, body string) string {
 		return fmt.Sprintf(`{"issue": %s, "comment": {"body": %q, "author_association": %q}}`, issue, body, who)
 	}
-	for what, tt := range map[string]struct{ event, payload, group, cancel, starts string }{
-		"a head":                {"pull_request_target", `{"pull_request": {"number": 7}}`, "gavel-7", "true", "true"},
-		"another head":          {"pull_request_target", `{"pull_request": {"number": 8}}`, "gavel-8", "true", "true"},
-		"a merge group":         {"merge_group", `{"merge_group": {}}`, "gavel-refs/heads/main", "false", "true"},
-		"a push":                {"push", `{"ref": "refs/heads/main"}`, "gavel-refs/heads/main", "false", "true"},
-		"a schedule":            {"schedule", `{"schedule": "17 3 * * 1,4"}`, "gavel-refs/heads/main", "false", "true"},
-		"a person":              {"workflow_dispatch", `{"ref": "refs/heads/main"}`, "gavel-refs/heads/main", "false", "true"},
-		"a command":             {"issue_comment", comment(pull, "NONE", "/gavel help"), "gavel-7", "false", "true"},
-		"a cancel":              {"issue_comment", comment(pull, "MEMBER", "/gavel cancel"), "gavel-7", "true", "true"},
-		"a stranger's cancel":   {"issue_comment", comment(pull, "CONTRIBUTOR", "/gavel cancel"), "gavel-7", "false", "true"},
-		"talk":                  {"issue_comment", comment(pull, "OWNER", "nice /gavel cancel"), "gavel-99", "false", "false"},
-		"a command on an issue": {"issue_comment", comment(`{"number": 7}`, "OWNER", "/gavel run"), "gavel-99", "false", "<nil>"},
-		"a cancel on an issue":  {"issue_comment", comment(`{"number": 7}`, "OWNER", "/gavel cancel"), "gavel-99", "true", "<nil>"},
-		"a comment of somebody": {"issue_comment", comment(pull, "NONE", "${{ github.token }}' || 'x"), "gavel-99", "false", "false"},
+	for _, tt := range []struct{ what, event, payload, group, cancel, starts string }{
+		{"a head", "pull_request_target", `{"pull_request": {"number": 7}}`, "gavel-7", "true", "true"},
+		{"another head", "pull_request_target", `{"pull_request": {"number": 8}}`, "gavel-8", "true", "true"},
+		{"a merge group", "merge_group", `{"merge_group": {}}`, "gavel-refs/heads/main", "false", "true"},
+		{"a push", "push", `{"ref": "refs/heads/main"}`, "gavel-refs/heads/main", "false", "true"},
+		{"a schedule", "schedule", `{"schedule": "17 3 * * 1,4"}`, "gavel-refs/heads/main", "false", "true"},
+		{"a person", "workflow_dispatch", `{"ref": "refs/heads/main"}`, "gavel-refs/heads/main", "false", "true"},
+		{"a command", "issue_comment", comment(pull, "NONE", "/gavel help"), "gavel-7", "false", "true"},
+		{"a cancel", "issue_comment", comment(pull, "MEMBER", "/gavel cancel"), "gavel-7", "true", "true"},
+		{"a stranger's cancel", "issue_comment", comment(pull, "CONTRIBUTOR", "/gavel cancel"), "gavel-7", "false", "true"},
+		{"talk", "issue_comment", comment(pull, "OWNER", "nice /gavel cancel"), "gavel-99", "false", "false"},
+		{"a command on an issue", "issue_comment", comment(`{"number": 7}`, "OWNER", "/gavel run"), "gavel-99", "false", "<nil>"},
+		{"a cancel on an issue", "issue_comment", comment(`{"number": 7}`, "OWNER", "/gavel cancel"), "gavel-99", "true", "<nil>"},
+		{"a comment of somebody", "issue_comment", comment(pull, "NONE", "${{ github.token }}' || 'x"), "gavel-99", "false", "false"},
 	} {
 		var event map[string]any
 		if err := json.Unmarshal([]byte(tt.payload), &event); err != nil {
@@ -177,13 +177,13 @@ func TestTheExampleStartsAndEndsJobs(t *testing.T) {
 			"event": event, "event_name": tt.event, "run_id": "99", "ref": "refs/heads/main",
 		}}
 		if got := evaluate(t, w.Concurrency.Group, names); got != tt.group {
-			t.Errorf("%s: the group is %s, want %s", what, got, tt.group)
+			t.Errorf("%s: the group is %s, want %s", tt.what, got, tt.group)
 		}
 		if got := evaluate(t, w.Concurrency.Cancel, names); got != tt.cancel {
-			t.Errorf("%s: it ends others: %s, want %s", what, got, tt.cancel)
+			t.Errorf("%s: it ends others: %s, want %s", tt.what, got, tt.cancel)
 		}
 		if got := evaluate(t, w.Jobs["gavel"].If, names); got != tt.starts {
-			t.Errorf("%s: it starts: %s, want %s", what, got, tt.starts)
+			t.Errorf("%s: it starts: %s, want %s", tt.what, got, tt.starts)
 		}
 	}
 }
@@ -200,8 +200,11 @@ func TestTheExampleWithoutForks(t *testing.T) {
 		Jobs map[string]struct{ If string }
 	}
 	var w, other file
-	for name, into := range map[string]*file{"without-forks": &w, "gavel": &other} {
-		if err := yaml.Unmarshal([]byte(workflowFiles(t)["examples/workflow/"+name+".yml"]), into); err != nil {
+	for _, tt := range []struct {
+		name string
+		into *file
+	}{{"without-forks", &w}, {"gavel", &other}} {
+		if err := yaml.Unmarshal([]byte(workflowFiles(t)["examples/workflow/"+tt.name+".yml"]), tt.into); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -214,11 +217,11 @@ func TestTheExampleWithoutForks(t *testing.T) {
 	if w.On["pull_request_target"] != nil || w.On["issue_comment"] != nil || len(w.On) != 5 {
 		t.Errorf("it starts on %v", w.On)
 	}
-	for what, tt := range map[string]struct{ event, payload, group, cancel, starts string }{
-		"a head":     {"pull_request", `{"pull_request": {"number": 7, "head": {"repo": {"full_name": "octo/demo"}}}}`, "gavel-7", "true", "true"},
-		"a fork":     {"pull_request", `{"pull_request": {"number": 7, "head": {"repo": {"full_name": "mona/demo"}}}}`, "gavel-7", "true", "false"},
-		"a push":     {"push", `{}`, "gavel-refs/heads/main", "false", "true"},
-		"a schedule": {"schedule", `{}`, "gavel-refs/heads/main", "false", "true"},
+	for _, tt := range []struct{ what, event, payload, group, cancel, starts string }{
+		{"a head", "pull_request", `{"pull_request": {"number": 7, "head": {"repo": {"full_name": "octo/demo"}}}}`, "gavel-7", "true", "true"},
+		{"a fork", "pull_request", `{"pull_request": {"number": 7, "head": {"repo": {"full_name": "mona/demo"}}}}`, "gavel-7", "true", "false"},
+		{"a push", "push", `{}`, "gavel-refs/heads/main", "false", "true"},
+		{"a schedule", "schedule", `{}`, "gavel-refs/heads/main", "false", "true"},
 	} {
 		var event map[string]any
 		if err := json.Unmarshal([]byte(tt.payload), &event); err != nil {
@@ -227,7 +230,7 @@ func TestTheExampleWithoutForks(t *testing.T) {
 		names := map[string]any{"github": map[string]any{"event": event, "event_name": tt.event, "repository": "octo/demo", "ref": "refs/heads/main"}}
 		got := []string{evaluate(t, w.Concurrency.Group, names), evaluate(t, w.Concurrency.Cancel, names), evaluate(t, w.Jobs["gavel"].If, names)}
 		if want := []string{tt.group, tt.cancel, tt.starts}; !slices.Equal(got, want) {
-			t.Errorf("%s: group, cancel and start are %v, want %v", what, got, want)
+			t.Errorf("%s: group, cancel and start are %v, want %v", tt.what, got, want)
 		}
 	}
 }

@@ -26,17 +26,18 @@ func (j *job) constrain(t *testing.T, base, head string) {
 func TestConstraintsOfAPullRequest(t *testing.T) {
 	const never = "#Test: prompt: error(\"no test is good enough\")\n"
 	const changed = "test_definitions/schema/<wbr>team.cue](https://github.com/octo/demo/blob/%s/test_definitions/schema/team.cue) is changed here; this run was decided by the one at base"
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name       string
 		base, head string
 		invalid    string // of the definitions one is invalid without any constraint
 		comment    string
 	}{
-		"base demands":          {never, "", "failure: 12 invalid definitions", "no test is good enough"},
-		"head demands":          {"", never, "failure: 1 invalid definition", changed},
-		"head's cannot be used": {"", "#Tset: _\n", "failure: 2 invalid definitions", "unknown definition &#96;#Tset&#96;; did you mean &#96;#Test&#96;?"},
-		"base's are mended":     {"#Tset: _\n", never, "failure: 1 invalid definition, 1 warning", changed},
+		{"base demands", never, "", "failure: 12 invalid definitions", "no test is good enough"},
+		{"head demands", "", never, "failure: 1 invalid definition", changed},
+		{"head's cannot be used", "", "#Tset: _\n", "failure: 2 invalid definitions", "unknown definition &#96;#Tset&#96;; did you mean &#96;#Test&#96;?"},
+		{"base's are mended", "#Tset: _\n", never, "failure: 1 invalid definition, 1 warning", changed},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 			j.constrain(t, tt.base, tt.head)
 			j.run(t)

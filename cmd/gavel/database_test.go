@@ -157,9 +157,12 @@ func TestTwoControllers(t *testing.T) {
 	log.listens(t)
 	second, endSecond := j.starting(t, files[1], "--judge")
 	waiting := second.address(t, "another controller leads")
-	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
-		if status, body := get(t, waiting+path); status != want {
-			t.Errorf("%s of the controller that waits is %d %s, want %d", path, status, body, want)
+	for _, tt := range []struct {
+		path string
+		want int
+	}{{"/healthz", http.StatusOK}, {"/readyz", http.StatusServiceUnavailable}} {
+		if status, body := get(t, waiting+tt.path); status != tt.want {
+			t.Errorf("%s of the controller that waits is %d %s, want %d", tt.path, status, body, tt.want)
 		}
 	}
 	log.await(t, `"repo":"octo/demo#1","duration"`)

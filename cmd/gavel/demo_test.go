@@ -155,13 +155,13 @@ func TestDemo(t *testing.T) {
 
 // TestProgram says what works where the demo was called.
 func TestProgram(t *testing.T) {
-	for called, want := range map[string]string{
-		"gavel": "gavel", "./gavel": "./gavel", "/opt/go-builds.d/x/gavel": "/opt/go-builds.d/x/gavel",
-		"/tmp/go-build3084876763/b001/exe/gavel": "go run ./cmd/gavel",
-		"/var/.cache/go-build/3a/3a0c-d/gavel":   "go run ./cmd/gavel",
+	for _, tt := range []struct{ called, want string }{
+		{"gavel", "gavel"}, {"./gavel", "./gavel"}, {"/opt/go-builds.d/x/gavel", "/opt/go-builds.d/x/gavel"},
+		{"/tmp/go-build3084876763/b001/exe/gavel", "go run ./cmd/gavel"},
+		{"/var/.cache/go-build/3a/3a0c-d/gavel", "go run ./cmd/gavel"},
 	} {
-		if got := demo.Program(called, "../.."); got != want {
-			t.Errorf("%s: %s, want %s", called, got, want)
+		if got := demo.Program(tt.called, "../.."); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.called, got, tt.want)
 		}
 	}
 	if got := demo.Program("/tmp/go-build1/b001/exe/gavel", t.TempDir()); got != "go run github.com/gavel-evals/gavel/cmd/gavel@latest" {
@@ -266,27 +266,30 @@ func changesOfTheDemo(t *testing.T, dir, store string) {
 	for _, c := range got.Cases {
 		means[c.Key] = strings.TrimSpace(fmt.Sprintf("%s: %s %s", c.Action, plan.Summarise(c.Reasons), strings.Join(c.Edited, ", ")))
 	}
-	for change, want := range map[string][2]string{
-		"nothing changes":                {"invoices#total", "reuse:"},
-		"a prompt is edited":             {"mails/ready", "run: messages changed in test_definitions/mails/ready.json"},
-		"a shared system prompt, first":  {"support/level_1/test_order_status", "run: system prompt changed in test_definitions/support/domain.json"},
-		"a shared system prompt, second": {"support/level_1/test_refund_window", "run: system prompt changed in test_definitions/support/domain.json"},
-		"a shared system prompt, third":  {"support/level_2/test_angry_customer", "run: system prompt changed in test_definitions/support/domain.json"},
-		"a file breaks":                  {"support/level_2/test_spare_part", "skip: the definition is invalid in test_definitions/support/level_2/test_spare_part.json"},
-		"a description changes":          {"returns#gives-a-wheel-back", "reuse:  description"},
-		"a case is added":                {"returns#asks-for-a-spare-key", "run: the case is new in test_definitions/returns.yaml"},
-		"a case is moved":                {"payments#thanks", "reuse: moved from invoices#thanks"},
-		"what is moved is not there":     {"invoices#thanks", ""},
-		"a case is removed":              {"mails/welcome", "removed: the case is gone from test_definitions/mails/welcome.json"},
-		"a rubric demands more":          {"invoices#reminder", "rejudge: evaluator rubrics: criteria.date added in test_definitions/invoices.yaml"},
-		"a question is asked otherwise":  {"workshop#brakes", "run: messages changed in test_definitions/workshop.yaml"},
-		"another question is":            {"workshop#puncture", "run: messages changed in test_definitions/workshop.yaml"},
-		"a threshold is lowered":         {"mails/delay", "redecide: threshold 8 → 7.5 in test_definitions/mails/delay.json"},
+	for _, tt := range []struct {
+		change string
+		want   [2]string
+	}{
+		{"nothing changes", [2]string{"invoices#total", "reuse:"}},
+		{"a prompt is edited", [2]string{"mails/ready", "run: messages changed in test_definitions/mails/ready.json"}},
+		{"a shared system prompt, first", [2]string{"support/level_1/test_order_status", "run: system prompt changed in test_definitions/support/domain.json"}},
+		{"a shared system prompt, second", [2]string{"support/level_1/test_refund_window", "run: system prompt changed in test_definitions/support/domain.json"}},
+		{"a shared system prompt, third", [2]string{"support/level_2/test_angry_customer", "run: system prompt changed in test_definitions/support/domain.json"}},
+		{"a file breaks", [2]string{"support/level_2/test_spare_part", "skip: the definition is invalid in test_definitions/support/level_2/test_spare_part.json"}},
+		{"a description changes", [2]string{"returns#gives-a-wheel-back", "reuse:  description"}},
+		{"a case is added", [2]string{"returns#asks-for-a-spare-key", "run: the case is new in test_definitions/returns.yaml"}},
+		{"a case is moved", [2]string{"payments#thanks", "reuse: moved from invoices#thanks"}},
+		{"what is moved is not there", [2]string{"invoices#thanks", ""}},
+		{"a case is removed", [2]string{"mails/welcome", "removed: the case is gone from test_definitions/mails/welcome.json"}},
+		{"a rubric demands more", [2]string{"invoices#reminder", "rejudge: evaluator rubrics: criteria.date added in test_definitions/invoices.yaml"}},
+		{"a question is asked otherwise", [2]string{"workshop#brakes", "run: messages changed in test_definitions/workshop.yaml"}},
+		{"another question is", [2]string{"workshop#puncture", "run: messages changed in test_definitions/workshop.yaml"}},
+		{"a threshold is lowered", [2]string{"mails/delay", "redecide: threshold 8 → 7.5 in test_definitions/mails/delay.json"}},
 	} {
-		if means[want[0]] != want[1] {
-			t.Errorf("%s, %s: %q, want %q", change, want[0], means[want[0]], want[1])
+		if means[tt.want[0]] != tt.want[1] {
+			t.Errorf("%s, %s: %q, want %q", tt.change, tt.want[0], means[tt.want[0]], tt.want[1])
 		}
-		delete(means, want[0])
+		delete(means, tt.want[0])
 	}
 	if len(means) > 0 {
 		t.Errorf("more is in the plan: %q", means)

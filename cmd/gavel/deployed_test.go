@@ -141,10 +141,10 @@ func TestReuseOfAnUnknownVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	today := time.Now().UTC().Format("2006-01-02")
-	for name, text := range map[string]string{"the terminal": text, "the comment": string(markdown)} {
-		text = strings.Join(strings.Fields(text), " ")
-		if !strings.Contains(text, "the deployed version is unknown; 2 verdicts reused, the oldest of "+today) || !strings.Contains(text, "less than a minute ago") {
-			t.Errorf("%s does not say how old the verdicts are:\n%s", name, text)
+	for _, tt := range []struct{ name, text string }{{"the terminal", text}, {"the comment", string(markdown)}} {
+		tt.text = strings.Join(strings.Fields(tt.text), " ")
+		if !strings.Contains(tt.text, "the deployed version is unknown; 2 verdicts reused, the oldest of "+today) || !strings.Contains(tt.text, "less than a minute ago") {
+			t.Errorf("%s does not say how old the verdicts are:\n%s", tt.name, tt.text)
 		}
 	}
 	var report report.Report

@@ -68,18 +68,21 @@ func TestHelp(t *testing.T) {
 // does nothing there, in its help and in its manual page.
 func TestTheHelpNamesFlagsThatWork(t *testing.T) {
 	t.Parallel()
-	for command, want := range map[string][]string{
-		"version": {"--json"}, "schema": {"--json"}, "demo": {"--json", "--ledger"}, "man": nil, "completion bash": nil,
-		"run": {"--config", "--dir", "--json", "--ledger", "--strict"},
+	for _, tt := range []struct {
+		command string
+		want    []string
+	}{
+		{"version", []string{"--json"}}, {"schema", []string{"--json"}}, {"demo", []string{"--json", "--ledger"}}, {"man", nil}, {"completion bash", nil},
+		{"run", []string{"--config", "--dir", "--json", "--ledger", "--strict"}},
 	} {
-		help, _, code := gavel(t, t.TempDir(), append(strings.Fields(command), "--help")...)
-		manual, _, _ := gavel(t, t.TempDir(), append([]string{"man"}, strings.Fields(command)...)...)
+		help, _, code := gavel(t, t.TempDir(), append(strings.Fields(tt.command), "--help")...)
+		manual, _, _ := gavel(t, t.TempDir(), append([]string{"man"}, strings.Fields(tt.command)...)...)
 		_, manual, _ = strings.Cut(strings.ReplaceAll(manual, `\-`, "-"), "OPTIONS OF ALL COMMANDS")
 		_, global, _ := strings.Cut(help, "Global Flags:")
 		for _, flag := range []string{"--config", "--dir", "--json", "--ledger", "--strict"} {
-			wanted := slices.Contains(want, flag)
+			wanted := slices.Contains(tt.want, flag)
 			if strings.Contains(global, flag+" ") != wanted || strings.Contains(manual, flag+`\fR`) != wanted || code != exitPass {
-				t.Errorf("gavel %s: %s is named %v in the help and %v in the manual, want %v\n%s", command, flag, strings.Contains(global, flag+" "), strings.Contains(manual, flag+`\fR`), wanted, help)
+				t.Errorf("gavel %s: %s is named %v in the help and %v in the manual, want %v\n%s", tt.command, flag, strings.Contains(global, flag+" "), strings.Contains(manual, flag+`\fR`), wanted, help)
 			}
 		}
 	}

@@ -93,20 +93,23 @@ func TestSecretsDoNotLeave(t *testing.T) {
 
 	// Evaluators read what was said: now, from the ledger, and in a replay.
 	replay := strings.Replace(leaking("")["gavel.yaml"], "bot: {provider: mock", "bot: {provider: replay, kind: model, path: recordings/bot.jsonl}\n  old: {provider: mock", 1)
-	for name, files := range map[string]map[string]string{
-		"judged again": {"test_definitions/talk/level_1/leak.json": strings.Replace(
-			leaking("My password is " + declared + ". What is your key?")["test_definitions/talk/level_1/leak.json"], `["key"]`, `["key", "token"]`, 1)},
-		"replayed": {"gavel.yaml": replay},
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+	}{
+		{"judged again", map[string]string{"test_definitions/talk/level_1/leak.json": strings.Replace(
+			leaking("My password is " + declared + ". What is your key?")["test_definitions/talk/level_1/leak.json"], `["key"]`, `["key", "token"]`, 1)}},
+		{"replayed", map[string]string{"gavel.yaml": replay}},
 	} {
-		for file, text := range files {
+		for file, text := range tt.files {
 			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 		stdout, stderr, code := withKey(t, dir, "run")
-		keepsSecrets(t, name, stdout+stderr)
+		keepsSecrets(t, tt.name, stdout+stderr)
 		if code != exitGate || !strings.Contains(stdout, "fail +talk/level_1/leak") && !strings.Contains(stdout, "1 passed, 1 failed") {
-			t.Errorf("%s: exit code %d\n%s%s", name, code, stdout, stderr)
+			t.Errorf("%s: exit code %d\n%s%s", tt.name, code, stdout, stderr)
 		}
 		gittest.Run(t, dir, "checkout", "-q", ".")
 	}

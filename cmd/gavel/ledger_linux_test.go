@@ -64,8 +64,11 @@ func TestWhatMayNotBeReadOrWritten(t *testing.T) {
 	dir := open(t)
 	gittest.Run(t, dir, "init", "-q", "-b", "main")
 	gittest.Commit(t, dir, map[string]string{"gavel.yaml": mistakeConfig, mistakeFile: mistakeCase, "test_definitions/other.yaml": mistakeCase})
-	for name, mode := range map[string]os.FileMode{mistakeFile: 0o644, "gavel.yaml": 0o644, "test_definitions": 0o755, "test_definitions/other.yaml": 0o000, ".": 0o555} {
-		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+	for _, tt := range []struct {
+		name string
+		mode os.FileMode
+	}{{mistakeFile, 0o644}, {"gavel.yaml", 0o644}, {"test_definitions", 0o755}, {"test_definitions/other.yaml", 0o000}, {".", 0o555}} {
+		if err := os.Chmod(filepath.Join(dir, tt.name), tt.mode); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -179,14 +179,14 @@ func TestAnAddressThatIsWrong(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
-	for address, want := range map[string]string{
-		"http://127.0.0.1:1": "error: target bot: 127.0.0.1:1: ",
-		server.URL:           "404 Not Found: 404 page not found; is the address in gavel.yaml right?",
+	for _, tt := range []struct{ address, want string }{
+		{"http://127.0.0.1:1", "error: target bot: 127.0.0.1:1: "},
+		{server.URL, "404 Not Found: 404 page not found; is the address in gavel.yaml right?"},
 	} {
 		dir := t.TempDir()
 		gittest.Run(t, dir, "init", "-q", "-b", "main")
-		gittest.Commit(t, dir, oneTarget(`provider: openai, model: m, base_url: "`+address+`"`))
+		gittest.Commit(t, dir, oneTarget(`provider: openai, model: m, base_url: "`+tt.address+`"`))
 		stdout, stderr, code := gavel(t, dir, "try", "bot", "hi")
-		mistake{args: "try", code: exitGate, says: []string{want}, never: []string{"dial tcp"}}.held(t, stdout+stderr, code)
+		mistake{args: "try", code: exitGate, says: []string{tt.want}, never: []string{"dial tcp"}}.held(t, stdout+stderr, code)
 	}
 }

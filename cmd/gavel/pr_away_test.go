@@ -47,22 +47,25 @@ func (j *job) until(t *testing.T, away time.Duration, faults ...forgetest.Fault)
 // minutes, to all requests from the first one or only to writes. The job waits:
 // its statuses are terminal and there is one comment.
 func TestAbuse36ForgeAway(t *testing.T) {
-	for name, fault := range map[string]forgetest.Fault{
-		"502 for all":               {Status: http.StatusBadGateway},
-		"502 for writes":            {Method: http.MethodPost, Status: http.StatusBadGateway},
-		"half a document":           {Half: true},
-		"half of an announced body": {Short: true},
-		"half an answer to writes":  {Method: http.MethodPost, Half: true},
-		"200 and an empty body":     {Method: http.MethodGet, Status: http.StatusOK, Body: " "},
-		"cut connections":           {Cut: true},
-		"503 with a time":           {Status: http.StatusServiceUnavailable, Header: map[string]string{"Retry-After": "45"}},
+	for _, tt := range []struct {
+		name  string
+		fault forgetest.Fault
+	}{
+		{"502 for all", forgetest.Fault{Status: http.StatusBadGateway}},
+		{"502 for writes", forgetest.Fault{Method: http.MethodPost, Status: http.StatusBadGateway}},
+		{"half a document", forgetest.Fault{Half: true}},
+		{"half of an announced body", forgetest.Fault{Short: true}},
+		{"half an answer to writes", forgetest.Fault{Method: http.MethodPost, Half: true}},
+		{"200 and an empty body", forgetest.Fault{Method: http.MethodGet, Status: http.StatusOK, Body: " "}},
+		{"cut connections", forgetest.Fault{Cut: true}},
+		{"503 with a time", forgetest.Fault{Status: http.StatusServiceUnavailable, Header: map[string]string{"Retry-After": "45"}}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			j := newGreenJob(t)
-			stderr, code, took := j.until(t, 5*time.Minute, fault)
+			stderr, code, took := j.until(t, 5*time.Minute, tt.fault)
 			// A write whose answer was cut off is found by reading.
-			least := map[bool]time.Duration{false: 5 * time.Minute}[fault.Method == http.MethodPost && fault.Half]
+			least := map[bool]time.Duration{false: 5 * time.Minute}[tt.fault.Method == http.MethodPost && tt.fault.Half]
 			if code != exitPass || took < least || took > 8*time.Minute {
 				t.Errorf("exit code %d after %v, want 0 soon after the forge is back\n%s", code, took, stderr)
 			}
@@ -81,19 +84,19 @@ func TestAbuse36ForgeAway(t *testing.T) {
 // TestAbuse36ForgeStaysAway: a job that could not publish all of its report does
 // not end with 0, and ends after the time that it has.
 func TestAbuse36ForgeStaysAway(t *testing.T) {
-	for name, path := range map[string]string{"all": "", "statuses": "/statuses/", "comments": "/issues/1/comments"} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct{ name, path string }{{"all", ""}, {"statuses", "/statuses/"}, {"comments", "/issues/1/comments"}} {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			j := newGreenJob(t)
 			method := http.MethodPost
-			if path == "" {
+			if tt.path == "" {
 				method = ""
 			}
-			stderr, code, took := j.until(t, 24*time.Hour, forgetest.Fault{Method: method, Path: path, Status: http.StatusBadGateway})
+			stderr, code, took := j.until(t, 24*time.Hour, forgetest.Fault{Method: method, Path: tt.path, Status: http.StatusBadGateway})
 			if code != exitInternal || took < 10*time.Minute || took > 15*time.Minute {
 				t.Errorf("exit code %d after %v, want %d after ten minutes\n%s", code, took, exitInternal, stderr)
 			}
-			if got := len(j.forge.Written(1, "maintainer", comment.Marker)); path == "/statuses/" && got != 1 {
+			if got := len(j.forge.Written(1, "maintainer", comment.Marker)); tt.path == "/statuses/" && got != 1 {
 				t.Errorf("%d comments, although the forge takes them\n%s", got, stderr)
 			}
 			for context, state := range j.states() {

@@ -10,17 +10,18 @@ import (
 // TestAJobWritesACheckRun with annotations at the lines of definitions, once;
 // who may not is told so, and nothing else is different.
 func TestAJobWritesACheckRun(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		token  string
 		refuse bool
 		want   int
 		said   string
 	}{
-		"a job":                 {forgetest.TokenActions, false, 1, ""},
-		"a job that may not":    {forgetest.TokenActions, true, 0, "checks: write"},
-		"a token of somebody's": {forgetest.TokenUser, false, 0, ""},
+		{"a job", forgetest.TokenActions, false, 1, ""},
+		{"a job that may not", forgetest.TokenActions, true, 0, "checks: write"},
+		{"a token of somebody's", forgetest.TokenUser, false, 0, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			j := newJob(t, forgetest.Pull{}, tt.token)
 			j.env["GITHUB_ACTIONS"] = "true"
 			if tt.refuse {

@@ -28,25 +28,26 @@ func TestAForgeThatRefuses(t *testing.T) {
 	once := func(f forgetest.Fault) []forgetest.Fault {
 		return []forgetest.Fault{f.On(http.MethodGet, ""), f.On(http.MethodPost, comments), f.On(http.MethodPost, statuses)}
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		faults []forgetest.Fault
 		// commented and verdict are what stands on the forge afterwards.
 		commented, verdict bool
 		stderr             string
 	}{
-		"403 for the comment":           {[]forgetest.Fault{always(403, comments)}, false, true, "pull-requests: write"},
-		"404 for the comment":           {[]forgetest.Fault{always(404, comments)}, false, true, "pull-requests: write"},
-		"422 for a comment of any size": {[]forgetest.Fault{always(422, comments)}, false, true, "could not be published"},
-		"403 for the statuses":          {[]forgetest.Fault{always(403, statuses)}, true, false, "statuses: write"},
-		"404 for the statuses":          {[]forgetest.Fault{always(404, statuses)}, true, false, "statuses: write"},
-		"422 for the statuses":          {[]forgetest.Fault{always(422, statuses)}, true, false, "could not be published"},
-		"429 for all":                   {[]forgetest.Fault{always(429, "")}, false, false, "could not be published"},
-		"429 once":                      {once(forgetest.TooManyRequests(time.Minute)), true, true, ""},
-		"secondary limit once":          {once(forgetest.SecondaryLimit()), true, true, ""},
-		"502 once":                      {once(forgetest.Fault{Status: 502}), true, true, ""},
-		"replies that are lost":         {[]forgetest.Fault{forgetest.LostReply(http.MethodPost).On(http.MethodPost, comments), forgetest.LostReply(http.MethodPost).On(http.MethodPost, statuses)}, true, true, ""},
+		{"403 for the comment", []forgetest.Fault{always(403, comments)}, false, true, "pull-requests: write"},
+		{"404 for the comment", []forgetest.Fault{always(404, comments)}, false, true, "pull-requests: write"},
+		{"422 for a comment of any size", []forgetest.Fault{always(422, comments)}, false, true, "could not be published"},
+		{"403 for the statuses", []forgetest.Fault{always(403, statuses)}, true, false, "statuses: write"},
+		{"404 for the statuses", []forgetest.Fault{always(404, statuses)}, true, false, "statuses: write"},
+		{"422 for the statuses", []forgetest.Fault{always(422, statuses)}, true, false, "could not be published"},
+		{"429 for all", []forgetest.Fault{always(429, "")}, false, false, "could not be published"},
+		{"429 once", once(forgetest.TooManyRequests(time.Minute)), true, true, ""},
+		{"secondary limit once", once(forgetest.SecondaryLimit()), true, true, ""},
+		{"502 once", once(forgetest.Fault{Status: 502}), true, true, ""},
+		{"replies that are lost", []forgetest.Fault{forgetest.LostReply(http.MethodPost).On(http.MethodPost, comments), forgetest.LostReply(http.MethodPost).On(http.MethodPost, statuses)}, true, true, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 			for _, f := range tt.faults {

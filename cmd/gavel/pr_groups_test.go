@@ -41,13 +41,13 @@ func TestGroupStatuses(t *testing.T) {
 	if diff := cmp.Diff(judgedGroups, j.byContext()); diff != "" || code != exitUsage {
 		t.Errorf("exit code %d, %s\n-want +got:\n%s", code, stderr, diff)
 	}
-	for context, want := range map[string]string{
-		"gavel/verdict/math":         "failure: 1 invalid definition · 1 improvement · 1 of 3 cases rerun · score 0.000 → 1.000",
-		"gavel/verdict/support":      "failure: 1 regression, 1 improvement · 1 case regressed (fail_on: regression) · 3 of 3 cases rerun · score 0.833 → 0.667",
-		"gavel/verdict/tool_calling": "success: no affected cases",
+	for _, tt := range []struct{ context, want string }{
+		{"gavel/verdict/math", "failure: 1 invalid definition · 1 improvement · 1 of 3 cases rerun · score 0.000 → 1.000"},
+		{"gavel/verdict/support", "failure: 1 regression, 1 improvement · 1 case regressed (fail_on: regression) · 3 of 3 cases rerun · score 0.833 → 0.667"},
+		{"gavel/verdict/tool_calling", "success: no affected cases"},
 	} {
-		if got := j.states()[context]; got != want {
-			t.Errorf("%s is\n%q, want\n%q", context, got, want)
+		if got := j.states()[tt.context]; got != tt.want {
+			t.Errorf("%s is\n%q, want\n%q", tt.context, got, tt.want)
 		}
 	}
 	order := ""
@@ -103,16 +103,19 @@ func TestGroupStatusesOfAFork(t *testing.T) {
 // TestGroupStatusesOfCommits are those of a merge queue and of a base branch.
 func TestGroupStatusesOfCommits(t *testing.T) {
 	const queue = "refs/heads/gh-readonly-queue/main/pr-1"
-	for event, body := range map[string]func(*job) string{
-		"merge_group": func(j *job) string {
+	for _, tt := range []struct {
+		event string
+		body  func(*job) string
+	}{
+		{"merge_group", func(j *job) string {
 			return payload(`"action": "checks_requested", "merge_group": {"head_sha": %q, "head_ref": %q, "base_sha": %q, "base_ref": "refs/heads/main"}`,
 				j.head, queue, j.base)
-		},
-		"push": func(j *job) string {
+		}},
+		{"push", func(j *job) string {
 			return payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, j.base, j.head)
-		},
+		}},
 	} {
-		t.Run(event, func(t *testing.T) {
+		t.Run(tt.event, func(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 			j.configure(t, "statuses: groups\n")
@@ -121,7 +124,7 @@ func TestGroupStatusesOfCommits(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, stderr, _ := j.event(t, event, body(j))
+			_, stderr, _ := j.event(t, tt.event, tt.body(j))
 			if diff := cmp.Diff(judgedGroups, j.byContext()); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", stderr, diff)
 			}

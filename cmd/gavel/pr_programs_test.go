@@ -160,13 +160,16 @@ func TestProgramsOfPeopleWhoMayWrite(t *testing.T) {
 // TestTrustOfAJob that is written wrongly is refused before anything is read.
 func TestTrustOfAJob(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	for want, args := range map[string][]string{
-		`--programs: "writer" is not one of writers, approved, base-only, never`: {"--programs", "writer"},
-		`--bots: "dependabot" is not the id of an account`:                       {"--bots", "7,dependabot"},
-		`--bots: "-7" is not the id of an account`:                               {"--bots", "-7"},
+	for _, tt := range []struct {
+		want string
+		args []string
+	}{
+		{`--programs: "writer" is not one of writers, approved, base-only, never`, []string{"--programs", "writer"}},
+		{`--bots: "dependabot" is not the id of an account`, []string{"--bots", "7,dependabot"}},
+		{`--bots: "-7" is not the id of an account`, []string{"--bots", "-7"}},
 	} {
-		if _, stderr, code := j.run(t, args...); code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("%q: exit code %d: %s", args, code, stderr)
+		if _, stderr, code := j.run(t, tt.args...); code != exitUsage || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%q: exit code %d: %s", tt.args, code, stderr)
 		}
 	}
 	if n := len(j.forge.Requests()); n > 0 {

@@ -271,14 +271,14 @@ func TestEvents(t *testing.T) {
 
 func TestEventsThatCannotBeJudged(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	for name, want := range map[string]string{
-		fmt.Sprintf(`{"repository": {"id": 1, "full_name": "octo/demo"}, "ref": "refs/heads/x", "before": %q, "after": %q}`,
-			strings.Repeat("0", 40), j.head): "nothing to compare with: use gavel run",
-		payload(`"ref": "refs/heads/x", "before": %q, "after": %q`, j.base, strings.Repeat("0", 40)): "the push deletes",
-		`{"ref": 5}`: "read event push",
+	for _, tt := range []struct{ name, want string }{
+		{fmt.Sprintf(`{"repository": {"id": 1, "full_name": "octo/demo"}, "ref": "refs/heads/x", "before": %q, "after": %q}`,
+			strings.Repeat("0", 40), j.head), "nothing to compare with: use gavel run"},
+		{payload(`"ref": "refs/heads/x", "before": %q, "after": %q`, j.base, strings.Repeat("0", 40)), "the push deletes"},
+		{`{"ref": 5}`, "read event push"},
 	} {
-		if _, stderr, code := j.event(t, "push", name); code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("exit code %d, want %d and %q: %s", code, exitUsage, want, stderr)
+		if _, stderr, code := j.event(t, "push", tt.name); code != exitUsage || !strings.Contains(stderr, tt.want) {
+			t.Errorf("exit code %d, want %d and %q: %s", code, exitUsage, tt.want, stderr)
 		}
 	}
 	if len(j.forge.Writes()) != 0 {

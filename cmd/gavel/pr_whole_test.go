@@ -52,13 +52,13 @@ func TestABaseBranchIsJudgedAsAWhole(t *testing.T) {
 // TestAnEventWithoutAPushNamesWhatIsMissing leaves out and damages what such an event
 // is read from.
 func TestAnEventWithoutAPushNamesWhatIsMissing(t *testing.T) {
-	for name, tt := range map[string]struct{ variable, value, want string }{
-		"no repository":              {"GITHUB_REPOSITORY", "", "GITHUB_REPOSITORY"},
-		"no commit":                  {"GITHUB_SHA", "", "GITHUB_SHA"},
-		"a commit that is an option": {"GITHUB_SHA", "--upload-pack=x", "GITHUB_SHA"},
-		"a branch that is an option": {"GITHUB_REF", "refs/heads/--x", "GITHUB_REF"},
+	for _, tt := range []struct{ name, variable, value, want string }{
+		{"no repository", "GITHUB_REPOSITORY", "", "GITHUB_REPOSITORY"},
+		{"no commit", "GITHUB_SHA", "", "GITHUB_SHA"},
+		{"a commit that is an option", "GITHUB_SHA", "--upload-pack=x", "GITHUB_SHA"},
+		{"a branch that is an option", "GITHUB_REF", "refs/heads/--x", "GITHUB_REF"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 			j.env["GITHUB_REPOSITORY"], j.env["GITHUB_REF"], j.env["GITHUB_SHA"] = "octo/demo", "refs/heads/main", j.base
 			j.env[tt.variable] = tt.value

@@ -59,22 +59,23 @@ func TestAbuse30LeavingACaseOut(t *testing.T) {
 		{"disabled", map[string]string{bye: goodbye(`, "enabled": false`)}, nil, "has no verdict at base and is disabled here: the test is not enabled"},
 		{"drafted", map[string]string{"test_definitions/greetings.json": greeting("draft")}, nil, "has no verdict at base and is drafted here: the status is draft"},
 	} {
-		for gate, want := range map[string]struct {
+		for _, want := range []struct {
+			gate            string
 			code            int
 			headline, state string
 		}{
-			"{fail_on: regression}": {exitPass, "✅ No regressions · 1 case " + tc.way, "success: no regressions · 1 case " + tc.way},
-			"{removed: fail}": {exitGate, "❌ Gate failed: 1 case " + tc.way + " (removed: fail)",
+			{"{fail_on: regression}", exitPass, "✅ No regressions · 1 case " + tc.way, "success: no regressions · 1 case " + tc.way},
+			{"{removed: fail}", exitGate, "❌ Gate failed: 1 case " + tc.way + " (removed: fail)",
 				"failure: no regressions · 1 case " + tc.way + " · 1 case " + tc.way + " (removed: fail)"},
 		} {
-			t.Run(strings.Join(append([]string{tc.way, gate, fmt.Sprint(len(tc.head))}, tc.git...), " "), func(t *testing.T) {
+			t.Run(strings.Join(append([]string{tc.way, want.gate, fmt.Sprint(len(tc.head))}, tc.git...), " "), func(t *testing.T) {
 				t.Parallel()
 				j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 				head := map[string]string{"README": "about\n", "gavel.yaml": withFailures("{removed: allow}")["gavel.yaml"]}
 				for file, text := range tc.head {
 					head[file] = text
 				}
-				j.replace(t, withFailures(gate), head)
+				j.replace(t, withFailures(want.gate), head)
 				if tc.git != nil {
 					j.git(t, tc.git...)
 					j.head = gittest.Commit(t, j.folder, nil)

@@ -115,8 +115,11 @@ func writeCall(t *testing.T, b *strings.Builder, key string, call explain.Call) 
 		Messages []schema.Message `json:"messages"`
 		Usage    verdict.Usage    `json:"usage"`
 	}
-	for raw, into := range map[*json.RawMessage]any{&call.Request: &req, &call.Reply: &reply} {
-		if err := json.Unmarshal(*raw, into); err != nil {
+	for _, tt := range []struct {
+		raw  *json.RawMessage
+		into any
+	}{{&call.Request, &req}, {&call.Reply, &reply}} {
+		if err := json.Unmarshal(*tt.raw, tt.into); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,20 +11,20 @@ import (
 func TestNoWordOfTheReadmeComesTooEarly(t *testing.T) {
 	t.Parallel()
 	text := regexp.MustCompile("(?ms)^```.*?^```$|\\]\\([^)]*\\)").ReplaceAllString(page(t, "README.md"), "")
-	for word, explained := range map[string]string{
-		"regression": "A regression is a test that a change made worse.",
-		"target":     "What Gavel tests is called a target.",
-		"case":       "Gavel calls such a test a case",
-		"inputs":     "`inputs` are the files that a program is made of",
+	for _, tt := range []struct{ word, explained string }{
+		{"regression", "A regression is a test that a change made worse."},
+		{"target", "What Gavel tests is called a target."},
+		{"case", "Gavel calls such a test a case"},
+		{"inputs", "`inputs` are the files that a program is made of"},
 	} {
-		first, explains := regexp.MustCompile(`\b`+word+`s?\b`).FindStringIndex(text), strings.Index(text, explained)
+		first, explains := regexp.MustCompile(`\b`+tt.word+`s?\b`).FindStringIndex(text), strings.Index(text, tt.explained)
 		if explains < 0 || first == nil {
-			t.Errorf("the README does not say %q", explained)
+			t.Errorf("the README does not say %q", tt.explained)
 			continue
 		}
 		// The same line may have the word before, such as a name in bold.
 		if early := text[min(first[0], explains):explains]; strings.Contains(early, "\n") {
-			t.Errorf("the README has %q before it says %q: %q", word, explained, early)
+			t.Errorf("the README has %q before it says %q: %q", tt.word, tt.explained, early)
 		}
 	}
 	for _, word := range []string{"ledger", "gate", "verdict", "digest", "dialect", "evaluator", "merge base", "rubric", "judgement", "re-judged", "affected-only", "quarantine", "outcome"} {

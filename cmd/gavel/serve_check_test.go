@@ -40,32 +40,35 @@ func (tt checkCase) run(t *testing.T, j *job, file string) {
 
 // TestServeCheck says which one is missing, and how to repair it.
 func TestServeCheck(t *testing.T) {
-	for name, tt := range map[string]checkCase{
-		"all is there": {func(*job) {}, []string{"ok       octo/demo: statuses: write\n", "ok       octo/demo: pull-requests: write\n", "ok       octo/demo: contents: read, branch main\n"}, exitPass},
-		"no token": {func(j *job) { delete(j.env, "GITHUB_TOKEN") },
-			[]string{"missing  octo/demo: credential bot: the variable GITHUB_TOKEN holds nothing\n"}, exitUsage},
-		"a wrong token": {func(j *job) { j.env["GITHUB_TOKEN"] = "wrong-token-of-nobody" },
-			[]string{"missing  octo/demo: metadata: read: 401 Bad credentials; the token is wrong, or it has expired: make a new one"}, exitUsage},
-		"not seen": {func(j *job) { j.forge.Inject(forgetest.Fault{Path: "/octo/demo", Status: 404}) },
-			[]string{"missing  octo/demo: metadata: read: 404", "a classic one by the scope repo; the API of Gitea and Forgejo is at https://127.0.0.1", "/api/v1, "}, exitUsage},
-		"a short secret": {func(j *job) { j.env["HOOK"] = "short" }, []string{"missing  the secret of the webhook: "}, exitUsage},
-		"may not list": {func(j *job) { j.forge.Inject(forgetest.Fault{Path: "/pulls", Status: 403}) },
-			[]string{"missing  octo/demo: pull-requests: read: 403 Forbidden: give the credential this permission\n"}, exitUsage},
-		"may only read": {func(j *job) { j.forge.SetPermission("maintainer", "read") },
-			[]string{"missing  octo/demo: statuses: write: the account of the token may not write to the repository: give it the role Write there\n"}, exitUsage},
-		"a scope too few": {func(j *job) { j.forge.Scopes = []string{"read:org", "repo:status"} },
-			[]string{"ok       octo/demo: statuses: write\n", `missing  octo/demo: pull-requests: write: the token has the scopes "read:org, repo:status": add repo or public_repo in its settings`}, exitUsage},
-		"no scope for what is private": {func(j *job) { j.forge.Scopes, j.forge.Private = []string{"public_repo"}, true },
-			[]string{`missing  octo/demo: statuses: write: the token has the scopes "public_repo": add repo or repo:status`}, exitUsage},
-		"no scope at all": {func(j *job) { j.forge.Scopes = []string{} }, []string{`missing  octo/demo: statuses: write: the token has the scopes ""`}, exitUsage},
-		"a fine-grained token": {func(j *job) { j.forge.Scopes = nil },
-			[]string{"untold   octo/demo: pull-requests: write: ", "takes Pull requests: Read and write\n", "takes Commit statuses: Read and write\n"}, exitPass},
-		"no clone": {func(j *job) { j.forge.CloneURL = "http://127.0.0.1:1/nothing.git" }, []string{"missing  octo/demo: contents: read, branch main: "}, exitUsage},
+	for _, row := range []struct {
+		name string
+		tt   checkCase
+	}{
+		{"all is there", checkCase{func(*job) {}, []string{"ok       octo/demo: statuses: write\n", "ok       octo/demo: pull-requests: write\n", "ok       octo/demo: contents: read, branch main\n"}, exitPass}},
+		{"no token", checkCase{func(j *job) { delete(j.env, "GITHUB_TOKEN") },
+			[]string{"missing  octo/demo: credential bot: the variable GITHUB_TOKEN holds nothing\n"}, exitUsage}},
+		{"a wrong token", checkCase{func(j *job) { j.env["GITHUB_TOKEN"] = "wrong-token-of-nobody" },
+			[]string{"missing  octo/demo: metadata: read: 401 Bad credentials; the token is wrong, or it has expired: make a new one"}, exitUsage}},
+		{"not seen", checkCase{func(j *job) { j.forge.Inject(forgetest.Fault{Path: "/octo/demo", Status: 404}) },
+			[]string{"missing  octo/demo: metadata: read: 404", "a classic one by the scope repo; the API of Gitea and Forgejo is at https://127.0.0.1", "/api/v1, "}, exitUsage}},
+		{"a short secret", checkCase{func(j *job) { j.env["HOOK"] = "short" }, []string{"missing  the secret of the webhook: "}, exitUsage}},
+		{"may not list", checkCase{func(j *job) { j.forge.Inject(forgetest.Fault{Path: "/pulls", Status: 403}) },
+			[]string{"missing  octo/demo: pull-requests: read: 403 Forbidden: give the credential this permission\n"}, exitUsage}},
+		{"may only read", checkCase{func(j *job) { j.forge.SetPermission("maintainer", "read") },
+			[]string{"missing  octo/demo: statuses: write: the account of the token may not write to the repository: give it the role Write there\n"}, exitUsage}},
+		{"a scope too few", checkCase{func(j *job) { j.forge.Scopes = []string{"read:org", "repo:status"} },
+			[]string{"ok       octo/demo: statuses: write\n", `missing  octo/demo: pull-requests: write: the token has the scopes "read:org, repo:status": add repo or public_repo in its settings`}, exitUsage}},
+		{"no scope for what is private", checkCase{func(j *job) { j.forge.Scopes, j.forge.Private = []string{"public_repo"}, true },
+			[]string{`missing  octo/demo: statuses: write: the token has the scopes "public_repo": add repo or repo:status`}, exitUsage}},
+		{"no scope at all", checkCase{func(j *job) { j.forge.Scopes = []string{} }, []string{`missing  octo/demo: statuses: write: the token has the scopes ""`}, exitUsage}},
+		{"a fine-grained token", checkCase{func(j *job) { j.forge.Scopes = nil },
+			[]string{"untold   octo/demo: pull-requests: write: ", "takes Pull requests: Read and write\n", "takes Commit statuses: Read and write\n"}, exitPass}},
+		{"no clone", checkCase{func(j *job) { j.forge.CloneURL = "http://127.0.0.1:1/nothing.git" }, []string{"missing  octo/demo: contents: read, branch main: "}, exitUsage}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(row.name, func(t *testing.T) {
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 			j.forge.Scopes = []string{"repo"}
-			tt.run(t, j, operatorsFile(t, j, ""))
+			row.tt.run(t, j, operatorsFile(t, j, ""))
 		})
 	}
 }
@@ -75,29 +78,32 @@ func TestServeCheckOfAnApp(t *testing.T) {
 	change := func(change func(*forgetest.App)) func(*job) {
 		return func(j *job) { j.forge.Change(5, change) }
 	}
-	for name, tt := range map[string]checkCase{
-		"all is there": {func(*job) {}, []string{"ok       octo/demo: checks: write\n", "ok       octo/demo: events\n", "ok       octo/demo: pull-requests: write\n"}, exitPass},
-		"reads only": {change(func(a *forgetest.App) { a.Permissions["pull_requests"] = "read" }),
-			[]string{"missing  octo/demo: pull-requests: write: the installation grants read: choose Pull requests: Read and write under Permissions & events of the App, and accept the change in its installation\n"}, exitUsage},
-		"no statuses": {change(func(a *forgetest.App) { delete(a.Permissions, "statuses") }),
-			[]string{"missing  octo/demo: statuses: write: the installation grants nothing: choose Commit statuses: Read and write"}, exitUsage},
-		"no checks": {change(func(a *forgetest.App) { delete(a.Permissions, "checks") }),
-			[]string{"optional octo/demo: checks: write: no check runs, statuses and comment say the same: "}, exitPass},
-		"not told about all": {change(func(a *forgetest.App) { a.Events = []string{"pull_request", "push", "check_run", "issue_comment"} }),
-			[]string{"optional octo/demo: events: the App does not receive check_suite, merge_group, which polling finds later"}, exitPass},
-		"suspended": {change(func(a *forgetest.App) { a.Suspended = "2026-03-02T09:00:00Z" }), []string{"missing  octo/demo: statuses: write: the installation of the App is suspended"}, exitUsage},
-		"not installed": {change(func(a *forgetest.App) { a.Installation = 0 }),
-			[]string{"missing  octo/demo: metadata: read: the App 5 is not installed in octo/demo: install it there from its settings, or correct app_id"}, exitUsage},
-		"another key": {func(j *job) { j.env["KEY"] = "no key at all" }, []string{"missing  octo/demo: metadata: read: the private key of App 5: it is not an RSA key in PEM"}, exitUsage},
+	for _, row := range []struct {
+		name string
+		tt   checkCase
+	}{
+		{"all is there", checkCase{func(*job) {}, []string{"ok       octo/demo: checks: write\n", "ok       octo/demo: events\n", "ok       octo/demo: pull-requests: write\n"}, exitPass}},
+		{"reads only", checkCase{change(func(a *forgetest.App) { a.Permissions["pull_requests"] = "read" }),
+			[]string{"missing  octo/demo: pull-requests: write: the installation grants read: choose Pull requests: Read and write under Permissions & events of the App, and accept the change in its installation\n"}, exitUsage}},
+		{"no statuses", checkCase{change(func(a *forgetest.App) { delete(a.Permissions, "statuses") }),
+			[]string{"missing  octo/demo: statuses: write: the installation grants nothing: choose Commit statuses: Read and write"}, exitUsage}},
+		{"no checks", checkCase{change(func(a *forgetest.App) { delete(a.Permissions, "checks") }),
+			[]string{"optional octo/demo: checks: write: no check runs, statuses and comment say the same: "}, exitPass}},
+		{"not told about all", checkCase{change(func(a *forgetest.App) { a.Events = []string{"pull_request", "push", "check_run", "issue_comment"} }),
+			[]string{"optional octo/demo: events: the App does not receive check_suite, merge_group, which polling finds later"}, exitPass}},
+		{"suspended", checkCase{change(func(a *forgetest.App) { a.Suspended = "2026-03-02T09:00:00Z" }), []string{"missing  octo/demo: statuses: write: the installation of the App is suspended"}, exitUsage}},
+		{"not installed", checkCase{change(func(a *forgetest.App) { a.Installation = 0 }),
+			[]string{"missing  octo/demo: metadata: read: the App 5 is not installed in octo/demo: install it there from its settings, or correct app_id"}, exitUsage}},
+		{"another key", checkCase{func(j *job) { j.env["KEY"] = "no key at all" }, []string{"missing  octo/demo: metadata: read: the private key of App 5: it is not an RSA key in PEM"}, exitUsage}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(row.name, func(t *testing.T) {
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 			file := asApp(t, j, j.forge.AddApp(t, forgetest.App{
 				ID: 5, Slug: "gavel-judge", Installation: 77,
 				Events:      []string{"check_run", "check_suite", "issue_comment", "merge_group", "pull_request", "push"},
 				Permissions: map[string]string{"metadata": "read", "contents": "read", "pull_requests": "write", "statuses": "write", "checks": "write"},
 			}))
-			tt.run(t, j, file)
+			row.tt.run(t, j, file)
 		})
 	}
 }
@@ -105,24 +111,27 @@ func TestServeCheckOfAnApp(t *testing.T) {
 // TestServeCheckOfADriftIssue takes the issue and a permission of its own.
 func TestServeCheckOfADriftIssue(t *testing.T) {
 	granted := map[string]string{"metadata": "read", "contents": "read", "pull_requests": "write", "statuses": "write", "checks": "write"}
-	for issue, tt := range map[string]checkCase{
-		"1": {func(*job) { granted["issues"] = "write" }, []string{"ok       octo/demo: issues: write\n", "ok       octo/demo: issue 1\n"}, exitPass},
-		"9": {func(*job) { delete(granted, "issues") }, []string{
+	for _, row := range []struct {
+		issue string
+		tt    checkCase
+	}{
+		{"1", checkCase{func(*job) { granted["issues"] = "write" }, []string{"ok       octo/demo: issues: write\n", "ok       octo/demo: issue 1\n"}, exitPass}},
+		{"9", checkCase{func(*job) { delete(granted, "issues") }, []string{
 			"missing  octo/demo: issues: write: the installation grants nothing: choose Issues: Read and write under",
-			"missing  octo/demo: issue 9: 404 Not Found: correct drift_issue, or give the credential issues: read\n"}, exitUsage},
+			"missing  octo/demo: issue 9: 404 Not Found: correct drift_issue, or give the credential issues: read\n"}, exitUsage}},
 	} {
-		t.Run(issue, func(t *testing.T) {
+		t.Run(row.issue, func(t *testing.T) {
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 			file := asApp(t, j, j.forge.AddApp(t, forgetest.App{ID: 5, Slug: "gavel-judge", Installation: 77, Permissions: granted}))
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			drifting := strings.Replace(string(text), "name: octo/demo,", "name: octo/demo, drift_issue: "+issue+",", 1)
+			drifting := strings.Replace(string(text), "name: octo/demo,", "name: octo/demo, drift_issue: "+row.issue+",", 1)
 			if err := os.WriteFile(file, []byte(drifting), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			tt.run(t, j, file)
+			row.tt.run(t, j, file)
 		})
 	}
 }
@@ -145,15 +154,18 @@ func asApp(t *testing.T, j *job, key string) string {
 
 // TestServeCheckOfGitea, which tells nothing of its tokens.
 func TestServeCheckOfGitea(t *testing.T) {
-	for permission, tt := range map[string]checkCase{
-		"admin": {func(*job) {}, []string{"untold   octo/demo: statuses: write: ", "write:repository, write:issue and read:user\n", "ok       octo/demo: who may write\n"}, exitPass},
-		"write": {func(*job) {}, []string{"missing  octo/demo: who may write: on Gitea and Forgejo only an administrator may ask"}, exitUsage},
+	for _, row := range []struct {
+		permission string
+		tt         checkCase
+	}{
+		{"admin", checkCase{func(*job) {}, []string{"untold   octo/demo: statuses: write: ", "write:repository, write:issue and read:user\n", "ok       octo/demo: who may write\n"}, exitPass}},
+		{"write", checkCase{func(*job) {}, []string{"missing  octo/demo: who may write: on Gitea and Forgejo only an administrator may ask"}, exitUsage}},
 	} {
-		t.Run(permission, func(t *testing.T) {
+		t.Run(row.permission, func(t *testing.T) {
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 			j.forge.URL += "/api/v1"
-			j.forge.SetPermission("maintainer", permission)
-			tt.run(t, j, operatorsFile(t, j, ""))
+			j.forge.SetPermission("maintainer", row.permission)
+			row.tt.run(t, j, operatorsFile(t, j, ""))
 		})
 	}
 }

@@ -92,19 +92,19 @@ func TestServePages(t *testing.T) {
 	if got.Repositories[0].Name != "octo/demo" || pull.Number != 1 || pull.Head != j.head || pull.State != "fail" || pull.Title != "Friendlier <b>support</b>" {
 		t.Errorf("the pull request is %+v", pull)
 	}
-	for path, want := range map[string]string{
-		"/":                               `href="/r/octo/demo/runs/` + pull.Run + `"`,
-		"/costs":                          "octo/demo",
-		"/r/octo/demo/":                   "#1",
-		"/r/Octo/Demo/pulls":              "#1 Friendlier &lt;b&gt;support&lt;/b&gt;",
-		"/r/octo/demo/scores":             "Scores over time",
-		"/r/octo/demo/runs/" + pull.Run:   "1 regression",
-		"/r/octo/demo/settings":           `href="/r/octo/demo/settings?domain=`,
-		"/r/octo/demo/api/settings/tests": `"domain_id"`,
-		"/sign-in":                        `name="token"`,
+	for _, tt := range []struct{ path, want string }{
+		{"/", `href="/r/octo/demo/runs/` + pull.Run + `"`},
+		{"/costs", "octo/demo"},
+		{"/r/octo/demo/", "#1"},
+		{"/r/Octo/Demo/pulls", "#1 Friendlier &lt;b&gt;support&lt;/b&gt;"},
+		{"/r/octo/demo/scores", "Scores over time"},
+		{"/r/octo/demo/runs/" + pull.Run, "1 regression"},
+		{"/r/octo/demo/settings", `href="/r/octo/demo/settings?domain=`},
+		{"/r/octo/demo/api/settings/tests", `"domain_id"`},
+		{"/sign-in", `name="token"`},
 	} {
-		if status, body := ask(t, "GET", base+path, "", ""); status != 200 || !strings.Contains(body, want) {
-			t.Errorf("%s is %d without %s:\n%.2000s", path, status, want, body)
+		if status, body := ask(t, "GET", base+tt.path, "", ""); status != 200 || !strings.Contains(body, tt.want) {
+			t.Errorf("%s is %d without %s:\n%.2000s", tt.path, status, tt.want, body)
 		}
 	}
 	first, _, _ := strings.Cut(strings.SplitN(mustGet(t, base+"/r/octo/demo/api/settings/tests"), `"domain_id": "`, 2)[1], `"`)

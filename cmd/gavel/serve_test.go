@@ -248,17 +248,17 @@ func TestTwoServersOnOneLedger(t *testing.T) {
 // TestServeRefuses what it could not do.
 func TestServeRefuses(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	for more, want := range map[string]string{
-		"trust: {forks: sometimes}\n":           "server.yaml",
-		"":                                      "",
-		"budget: {usd: -1}\n":                   "server.yaml",
-		"poll: never\n":                         "server.yaml",
-		"unknown: 1\n":                          "server.yaml",
-		"trust: {programs: never, forks: plan}": "",
+	for _, tt := range []struct{ more, want string }{
+		{"trust: {forks: sometimes}\n", "server.yaml"},
+		{"", ""},
+		{"budget: {usd: -1}\n", "server.yaml"},
+		{"poll: never\n", "server.yaml"},
+		{"unknown: 1\n", "server.yaml"},
+		{"trust: {programs: never, forks: plan}", ""},
 	} {
-		_, stderr, code := j.call(t, "serve", "--check", "--config", operatorsFile(t, j, more))
-		if want == "" && code != exitPass || want != "" && (code != exitUsage || !strings.Contains(stderr, want)) {
-			t.Errorf("%q: exit code %d: %s", more, code, stderr)
+		_, stderr, code := j.call(t, "serve", "--check", "--config", operatorsFile(t, j, tt.more))
+		if tt.want == "" && code != exitPass || tt.want != "" && (code != exitUsage || !strings.Contains(stderr, tt.want)) {
+			t.Errorf("%q: exit code %d: %s", tt.more, code, stderr)
 		}
 	}
 	if _, stderr, code := j.call(t, "serve", "--config", "nothing.yaml"); code != exitUsage || !strings.Contains(stderr, "name it with --config") {
@@ -289,13 +289,16 @@ func TestServeByTheClock(t *testing.T) {
 // so again.
 func TestUntilRestart(t *testing.T) {
 	start := config.Server{Listen: ":1", Data: "/data", Ledger: "/ledger", Poll: time.Minute}
-	for want, now := range map[string]config.Server{
-		"":                        {Listen: ":1", Data: "/data", Ledger: "/ledger", Poll: time.Minute, Bots: []int64{7}},
-		"ledger":                  {Listen: ":1", Data: "/data", Ledger: "/other", Poll: time.Minute},
-		"data,ledger,listen,poll": {},
+	for _, tt := range []struct {
+		want string
+		now  config.Server
+	}{
+		{"", config.Server{Listen: ":1", Data: "/data", Ledger: "/ledger", Poll: time.Minute, Bots: []int64{7}}},
+		{"ledger", config.Server{Listen: ":1", Data: "/data", Ledger: "/other", Poll: time.Minute}},
+		{"data,ledger,listen,poll", config.Server{}},
 	} {
-		if got := strings.Join(now.UntilRestart(&start), ","); got != want {
-			t.Errorf("%q waits, want %q", got, want)
+		if got := strings.Join(tt.now.UntilRestart(&start), ","); got != tt.want {
+			t.Errorf("%q waits, want %q", got, tt.want)
 		}
 	}
 }

@@ -173,11 +173,11 @@ func TestTryHints(t *testing.T) {
 		target += ", " + want
 	}
 	const object = "the text is an object; a text in it is at reply: $.data.answer"
-	for path, want := range map[string]string{"reply: $.data.answer": "text        Thirty days.", "reply: $.data": object} {
-		gittest.Commit(t, dir, oneTarget(strings.Replace(target, "reply: $.data.answer", path, 1)))
+	for _, tt := range []struct{ path, want string }{{"reply: $.data.answer", "text        Thirty days."}, {"reply: $.data", object}} {
+		gittest.Commit(t, dir, oneTarget(strings.Replace(target, "reply: $.data.answer", tt.path, 1)))
 		stdout, stderr, code := try(t, dir, map[string]string{"AGENT_KEY": "key of this test"}, "bot", "How long?")
-		if code != exitPass || !strings.Contains(stdout, want) || strings.Contains(stdout, object) != (want == object) {
-			t.Errorf("with all that was said and %s: exit code %d, want %q\n%s%s", path, code, want, stdout, stderr)
+		if code != exitPass || !strings.Contains(stdout, tt.want) || strings.Contains(stdout, object) != (tt.want == object) {
+			t.Errorf("with all that was said and %s: exit code %d, want %q\n%s%s", tt.path, code, tt.want, stdout, stderr)
 		}
 	}
 }

@@ -56,17 +56,17 @@ func read(t *testing.T, url string) (status int, text string) {
 func twoTests(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for file, text := range map[string]string{
-		"gavel.yaml":                                "version: 1\ndefault_target: bot\ntargets: {bot: {provider: mock, replies: [{reply: 'hello <b>you</b>'}]}}\n",
-		"test_definitions/talk/domain.json":         `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
-		"test_definitions/talk/level_1/hello.json":  `{"id": "hello", "name": "Hello", "prompt": "Hi", "expected": {"keywords": ["hello"]}}`,
-		"test_definitions/talk/level_1/refuse.json": `{"id": "refuse", "name": "Refuse", "prompt": "Hi", "expected": {"keywords": ["sorry"]}}`,
+	for _, tt := range []struct{ file, text string }{
+		{"gavel.yaml", "version: 1\ndefault_target: bot\ntargets: {bot: {provider: mock, replies: [{reply: 'hello <b>you</b>'}]}}\n"},
+		{"test_definitions/talk/domain.json", `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`},
+		{"test_definitions/talk/level_1/hello.json", `{"id": "hello", "name": "Hello", "prompt": "Hi", "expected": {"keywords": ["hello"]}}`},
+		{"test_definitions/talk/level_1/refuse.json", `{"id": "refuse", "name": "Refuse", "prompt": "Hi", "expected": {"keywords": ["sorry"]}}`},
 	} {
-		path := filepath.Join(dir, file)
+		path := filepath.Join(dir, tt.file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -173,13 +173,13 @@ func TestUISaysWhatAChangeWouldRerun(t *testing.T) {
 
 // TestUIIsForOnePerson holds that gavel ui refuses to be reached by others.
 func TestUIIsForOnePerson(t *testing.T) {
-	for listen, want := range map[string]string{
-		"0.0.0.0:8080": "others reach this address", ":8080": "others reach this address", "8080": "write an address and a port",
-		"example.com:80": "others reach this address",
+	for _, tt := range []struct{ listen, want string }{
+		{"0.0.0.0:8080", "others reach this address"}, {":8080", "others reach this address"}, {"8080", "write an address and a port"},
+		{"example.com:80", "others reach this address"},
 	} {
-		_, stderr, code := gavel(t, t.TempDir(), "ui", "--listen", listen)
-		if code != cli.ExitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("--listen %s ends with %d, want 2 and %q: %s", listen, code, want, stderr)
+		_, stderr, code := gavel(t, t.TempDir(), "ui", "--listen", tt.listen)
+		if code != cli.ExitUsage || !strings.Contains(stderr, tt.want) {
+			t.Errorf("--listen %s ends with %d, want 2 and %q: %s", tt.listen, code, tt.want, stderr)
 		}
 	}
 }

@@ -83,16 +83,16 @@ func (p *pty) until(t *testing.T, text string) {
 func talk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"gavel.yaml":                           "version: 1\ntargets: {bot: {provider: mock, replies: [{reply: hello}]}}\n",
-		"test_definitions/talk/domain.json":    `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
-		"test_definitions/talk/level_1/a.json": `{"id": "a", "name": "A", "prompt": "a", "expected": {"keywords": ["hello"]}}`,
+	for _, tt := range []struct{ name, text string }{
+		{"gavel.yaml", "version: 1\ntargets: {bot: {provider: mock, replies: [{reply: hello}]}}\n"},
+		{"test_definitions/talk/domain.json", `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`},
+		{"test_definitions/talk/level_1/a.json", `{"id": "a", "name": "A", "prompt": "a", "expected": {"keywords": ["hello"]}}`},
 	} {
-		file := filepath.Join(dir, filepath.FromSlash(name))
+		file := filepath.Join(dir, filepath.FromSlash(tt.name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(tt.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,16 +174,17 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 // ways: afterwards the terminal is as it was before.
 func TestTheTerminalIsGivenBack(t *testing.T) {
 	dir := talk(t)
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name string
 		end  func(p *pty, gavel *os.Process) error
 		code int
 	}{
-		"q":            {func(p *pty, _ *os.Process) error { _, err := p.hold.WriteString("q"); return err }, 0},
-		"Ctrl-C":       {func(p *pty, _ *os.Process) error { _, err := p.hold.WriteString("\x03"); return err }, exitInterrupted},
-		"a signal":     {func(_ *pty, gavel *os.Process) error { return gavel.Signal(syscall.SIGTERM) }, exitInterrupted},
-		"an interrupt": {func(_ *pty, gavel *os.Process) error { return gavel.Signal(os.Interrupt) }, exitInterrupted},
+		{"q", func(p *pty, _ *os.Process) error { _, err := p.hold.WriteString("q"); return err }, 0},
+		{"Ctrl-C", func(p *pty, _ *os.Process) error { _, err := p.hold.WriteString("\x03"); return err }, exitInterrupted},
+		{"a signal", func(_ *pty, gavel *os.Process) error { return gavel.Signal(syscall.SIGTERM) }, exitInterrupted},
+		{"an interrupt", func(_ *pty, gavel *os.Process) error { return gavel.Signal(os.Interrupt) }, exitInterrupted},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			p := newPTY(t)
 			before, err := term.GetState(int(p.side.Fd()))
 			if err != nil {
@@ -213,9 +214,9 @@ func TestTheTerminalIsGivenBack(t *testing.T) {
 			}
 			p.until(t, "1 passed; spent 1 call\r\n") // the sentence at the end, below what was there before
 			out := p.said()
-			for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h"} {
-				if strings.LastIndex(out, on) < 0 || strings.LastIndex(out, off) < strings.LastIndex(out, on) {
-					t.Errorf("%q is not taken back by %q", on, off)
+			for _, tt := range []struct{ on, off string }{{"\x1b[?1049h", "\x1b[?1049l"}, {"\x1b[?25l", "\x1b[?25h"}} {
+				if strings.LastIndex(out, tt.on) < 0 || strings.LastIndex(out, tt.off) < strings.LastIndex(out, tt.on) {
+					t.Errorf("%q is not taken back by %q", tt.on, tt.off)
 				}
 			}
 		})

@@ -68,17 +68,18 @@ func TestACommandThatCannotBeAsked(t *testing.T) {
 			h.forge.Inject(forgetest.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Times: -1})
 		}
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		breaks func(*hall)
 		mends  func(*hall)
 	}{
-		"who we are":          {away("/user"), nil},
-		"the permission":      {away("/collaborators/mona/permission"), nil},
-		"the reactions":       {away("/reactions"), nil},
-		"the ledger is away":  {closing("/collaborators/mona/permission"), reopening},
-		"the comments at all": {away("/issues/1/comments"), nil},
+		{"who we are", away("/user"), nil},
+		{"the permission", away("/collaborators/mona/permission"), nil},
+		{"the reactions", away("/reactions"), nil},
+		{"the ledger is away", closing("/collaborators/mona/permission"), reopening},
+		{"the comments at all", away("/issues/1/comments"), nil},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			h := newHall(t)
 			tt.breaks(h)
 			commands, unread := h.take()

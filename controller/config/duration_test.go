@@ -10,12 +10,15 @@ import (
 
 func TestParseDuration(t *testing.T) {
 	const day = 24 * time.Hour
-	for text, want := range map[string]time.Duration{
-		"90d": 90 * day, "1d": day, "0d": 0, "1.5d": 36 * time.Hour, "1d12h": 36 * time.Hour, "2d1h30m": 49*time.Hour + 30*time.Minute,
-		"720h": 30 * day, "60s": time.Minute, "1ns": 1, "0": 0, "-5m": -5 * time.Minute,
+	for _, tt := range []struct {
+		text string
+		want time.Duration
+	}{
+		{"90d", 90 * day}, {"1d", day}, {"0d", 0}, {"1.5d", 36 * time.Hour}, {"1d12h", 36 * time.Hour}, {"2d1h30m", 49*time.Hour + 30*time.Minute},
+		{"720h", 30 * day}, {"60s", time.Minute}, {"1ns", 1}, {"0", 0}, {"-5m", -5 * time.Minute},
 	} {
-		if got, err := config.ParseDuration(text); err != nil || got != want {
-			t.Errorf("%q is %v, want %v (%v)", text, got, want, err)
+		if got, err := config.ParseDuration(tt.text); err != nil || got != tt.want {
+			t.Errorf("%q is %v, want %v (%v)", tt.text, got, tt.want, err)
 		}
 	}
 	for _, text := range []string{

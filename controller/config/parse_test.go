@@ -107,12 +107,15 @@ func TestDefaults(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	for name, c := range map[string]*Config{"least": least, "none": Default()} {
-		if c.Definitions[0] != "test_definitions" || c.Comment != "edit" || !c.Reuse.On || len(c.Targets) != 0 || len(c.Digest) != 64 {
-			t.Errorf("%s: %+v, want the defaults", name, c)
+	for _, tt := range []struct {
+		name string
+		c    *Config
+	}{{"least", least}, {"none", Default()}} {
+		if tt.c.Definitions[0] != "test_definitions" || tt.c.Comment != "edit" || !tt.c.Reuse.On || len(tt.c.Targets) != 0 || len(tt.c.Digest) != 64 {
+			t.Errorf("%s: %+v, want the defaults", tt.name, tt.c)
 		}
-		if s := c.Settings(); s.Targets != nil {
-			t.Errorf("%s: Settings().Targets = %v, want nil: no name can be checked", name, s.Targets)
+		if s := tt.c.Settings(); s.Targets != nil {
+			t.Errorf("%s: Settings().Targets = %v, want nil: no name can be checked", tt.name, s.Targets)
 		}
 	}
 	if least.Digest != Default().Digest {
@@ -144,13 +147,16 @@ default_target: a
 }
 
 func TestReuseForms(t *testing.T) {
-	for text, want := range map[string]Reuse{
-		"on": {On: true}, "off": {}, "true": {On: true}, "false": {}, `"on"`: {On: true}, `"off"`: {},
-		"{}": {On: true}, "{mode: off}": {}, "{mode: true}": {On: true}, "{mode: off, max_age: 1h}": {MaxAge: time.Hour}, "{max_age: 2h}": {On: true, MaxAge: 2 * time.Hour},
+	for _, tt := range []struct {
+		text string
+		want Reuse
+	}{
+		{"on", Reuse{On: true}}, {"off", Reuse{}}, {"true", Reuse{On: true}}, {"false", Reuse{}}, {`"on"`, Reuse{On: true}}, {`"off"`, Reuse{}},
+		{"{}", Reuse{On: true}}, {"{mode: off}", Reuse{}}, {"{mode: true}", Reuse{On: true}}, {"{mode: off, max_age: 1h}", Reuse{MaxAge: time.Hour}}, {"{max_age: 2h}", Reuse{On: true, MaxAge: 2 * time.Hour}},
 	} {
-		c, problems := Parse("gavel.yaml", []byte("version: 1\nreuse: "+text+"\n"))
-		if len(problems) > 0 || c.Reuse != want {
-			t.Errorf("reuse: %s = %+v, %v; want %+v", text, c.Reuse, problems, want)
+		c, problems := Parse("gavel.yaml", []byte("version: 1\nreuse: "+tt.text+"\n"))
+		if len(problems) > 0 || c.Reuse != tt.want {
+			t.Errorf("reuse: %s = %+v, %v; want %+v", tt.text, c.Reuse, problems, tt.want)
 		}
 	}
 }
@@ -318,10 +324,13 @@ func TestProblems(t *testing.T) {
 // Keys of what stands in a list of folders begin at the root, so that they stay
 // when the list grows.
 func TestListed(t *testing.T) {
-	for text, want := range map[string]bool{"": false, "definitions: a": false, "definitions: [a]": true, "definitions: [a, b]": true} {
-		c, problems := Parse("gavel.yaml", []byte("version: 1\n"+text+"\n"))
-		if len(problems) > 0 || c.Settings().Listed != want {
-			t.Errorf("%s: listed is %v; %v", text, c.Settings().Listed, problems)
+	for _, tt := range []struct {
+		text string
+		want bool
+	}{{"", false}, {"definitions: a", false}, {"definitions: [a]", true}, {"definitions: [a, b]", true}} {
+		c, problems := Parse("gavel.yaml", []byte("version: 1\n"+tt.text+"\n"))
+		if len(problems) > 0 || c.Settings().Listed != tt.want {
+			t.Errorf("%s: listed is %v; %v", tt.text, c.Settings().Listed, problems)
 		}
 	}
 }

@@ -185,10 +185,10 @@ func FuzzParseServer(f *testing.F) {
 // TestAServerHasABudget although its file says none, and no other than what it says.
 func TestAServerHasABudget(t *testing.T) {
 	const repositories = "version: 1\nrepositories: [{name: octo/one}, {name: octo/two}]\n"
-	for more, want := range map[string]string{
-		"": "40000 calls", "budget: {}": "40000 calls", "budget: {calls: 7}": "7 calls", "budget: {usd: 2}": "2 USD",
+	for _, tt := range []struct{ more, want string }{
+		{"", "40000 calls"}, {"budget: {}", "40000 calls"}, {"budget: {calls: 7}", "7 calls"}, {"budget: {usd: 2}", "2 USD"},
 	} {
-		server, problems := ParseServer("server.yaml", []byte(repositories+more))
+		server, problems := ParseServer("server.yaml", []byte(repositories+tt.more))
 		if server == nil {
 			t.Fatal(problems)
 		}
@@ -198,8 +198,8 @@ func TestAServerHasABudget(t *testing.T) {
 		} else if b.USD != nil {
 			got = fmt.Sprintf("%v USD", *b.USD)
 		}
-		if got != want || server.Budget.Tokens != nil {
-			t.Errorf("%q gives %+v, want %s", more, server.Budget, want)
+		if got != tt.want || server.Budget.Tokens != nil {
+			t.Errorf("%q gives %+v, want %s", tt.more, server.Budget, tt.want)
 		}
 	}
 	one, _ := ParseServer("server.yaml", []byte(repositories))
@@ -242,17 +242,17 @@ func TestPages(t *testing.T) {
 	if none, _ := ParseServer("server.yaml", []byte(server)); none == nil || none.Pages != nil {
 		t.Errorf("without pages there are %+v", none)
 	}
-	for text, want := range map[string]string{
-		"pages: {users: {ada: {}}}":                                           "neither `token_env` nor `token_file` says where the secret is",
-		"pages: {users: {ada: {token_env: A, role: admin}}}":                  "role",
-		"pages: {users: {ada: {token_env: A, repositories: [octo/demon]}}}":   "not one of `repositories`",
-		"pages: {proxy: {header: \"X User\", from: [127.0.0.1]}}":             "not the name of a header",
-		"pages: {proxy: {header: X-User, from: [everywhere]}}":                "which is not an address",
-		"pages: {proxy: {header: X-User, from: []}}":                          "from",
-		"pages: {users: {ada: {token_env: A, token_file: /run/secrets/ada}}}": "both hold it",
+	for _, tt := range []struct{ text, want string }{
+		{"pages: {users: {ada: {}}}", "neither `token_env` nor `token_file` says where the secret is"},
+		{"pages: {users: {ada: {token_env: A, role: admin}}}", "role"},
+		{"pages: {users: {ada: {token_env: A, repositories: [octo/demon]}}}", "not one of `repositories`"},
+		{"pages: {proxy: {header: \"X User\", from: [127.0.0.1]}}", "not the name of a header"},
+		{"pages: {proxy: {header: X-User, from: [everywhere]}}", "which is not an address"},
+		{"pages: {proxy: {header: X-User, from: []}}", "from"},
+		{"pages: {users: {ada: {token_env: A, token_file: /run/secrets/ada}}}", "both hold it"},
 	} {
-		if got, problems := ParseServer("server.yaml", []byte(server+text+"\n")); got != nil || !strings.Contains(fmt.Sprint(problems), want) {
-			t.Errorf("%s: %v, want %q", text, problems, want)
+		if got, problems := ParseServer("server.yaml", []byte(server+tt.text+"\n")); got != nil || !strings.Contains(fmt.Sprint(problems), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.text, problems, tt.want)
 		}
 	}
 }

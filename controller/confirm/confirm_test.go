@@ -60,38 +60,39 @@ var unbounded = confirm.Options{Budget: -1}
 func TestClasses(t *testing.T) {
 	gone, certain, required := compared("p", "f"), compared("p", "f"), compared("p", "f")
 	gone.Gone, certain.Certain, required.Required = true, true, true
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name         string
 		c            confirm.Case
 		base, head   string
 		class        confirm.Class
 		sentence     string
 		undetermined bool
 	}{
-		"unchanged":              {compared("p", "p"), "", "", confirm.Unchanged, "", false},
-		"fails on both sides":    {compared("f", "f"), "", "", confirm.Unchanged, "", false},
-		"improvement":            {compared("f", "p"), "", "", confirm.Improvement, "better in one run a side", false},
-		"error at head":          {compared("p", "e"), "", "", confirm.Error, "", true},
-		"error at base":          {compared("e", "f"), "", "", confirm.Error, "", true},
-		"deterministic":          {certain, "", "", confirm.Regression, "failed; nothing in this case is left to chance", false},
-		"regression":             {compared("p", "f"), "p", "f", confirm.Regression, "failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)", false},
-		"with a pass":            {compared("p", "f"), "p", "fpf", confirm.Regression, "failed in 4 of 5 reruns here, passed 5 of 5 at base (p = 0.03 after all looks)", false},
-		"noise":                  {compared("p", "f"), "p", "p", confirm.Flaky, "failed once, then passed 5 of 5 reruns: as likely noise", false},
-		"not settled":            {compared("p", "f"), "f", "f", confirm.Unclear, "failed once; 4 reruns do not settle it", false},
-		"required, not settled":  {required, "f", "f", confirm.Unclear, "failed once; 4 reruns do not settle it", true},
-		"required, noise":        {required, "p", "p", confirm.Flaky, "failed once, then passed 5 of 5 reruns: as likely noise", false},
-		"borderline":             {compared("p", "b"), "p", "b", confirm.Regression, "was worse than base in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)", false},
-		"as good as base":        {compared("b", "f"), "b", "b", confirm.Flaky, "was worse than base once, then passed 5 of 5 reruns: as likely noise", false},
-		"base cannot be run":     {gone, "", "f", confirm.Regression, "failed in 5 of 5 reruns here; base could not be measured again", false},
-		"nor is head steady":     {gone, "", "fffp", confirm.Unclear, "failed once; 4 reruns do not settle it", false},
-		"provider is down":       {compared("p", "f"), "p", "fe", confirm.Error, "", true},
-		"provider was down":      {compared("p", "f"), "p", "eef", confirm.Error, "", true},
-		"history, regression":    {compared("pppppppppp", "f"), "p", "f", confirm.Regression, "failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.02 after all looks)", false},
-		"history, noise":         {compared("pppppppppp", "f"), "p", "p", confirm.Flaky, "failed once, then passed 6 of 6 reruns: as likely noise", false},
-		"history of fails":       {compared("fffffp", "f"), "p", "f", confirm.Flaky, "failed once; base is not steady enough to tell", false},
-		"short history of fails": {compared("ffp", "f"), "p", "f", confirm.Regression, "failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)", false},
-		"new":                    {compared("", "p"), "", "", confirm.Added, "", false},
+		{"unchanged", compared("p", "p"), "", "", confirm.Unchanged, "", false},
+		{"fails on both sides", compared("f", "f"), "", "", confirm.Unchanged, "", false},
+		{"improvement", compared("f", "p"), "", "", confirm.Improvement, "better in one run a side", false},
+		{"error at head", compared("p", "e"), "", "", confirm.Error, "", true},
+		{"error at base", compared("e", "f"), "", "", confirm.Error, "", true},
+		{"deterministic", certain, "", "", confirm.Regression, "failed; nothing in this case is left to chance", false},
+		{"regression", compared("p", "f"), "p", "f", confirm.Regression, "failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)", false},
+		{"with a pass", compared("p", "f"), "p", "fpf", confirm.Regression, "failed in 4 of 5 reruns here, passed 5 of 5 at base (p = 0.03 after all looks)", false},
+		{"noise", compared("p", "f"), "p", "p", confirm.Flaky, "failed once, then passed 5 of 5 reruns: as likely noise", false},
+		{"not settled", compared("p", "f"), "f", "f", confirm.Unclear, "failed once; 4 reruns do not settle it", false},
+		{"required, not settled", required, "f", "f", confirm.Unclear, "failed once; 4 reruns do not settle it", true},
+		{"required, noise", required, "p", "p", confirm.Flaky, "failed once, then passed 5 of 5 reruns: as likely noise", false},
+		{"borderline", compared("p", "b"), "p", "b", confirm.Regression, "was worse than base in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)", false},
+		{"as good as base", compared("b", "f"), "b", "b", confirm.Flaky, "was worse than base once, then passed 5 of 5 reruns: as likely noise", false},
+		{"base cannot be run", gone, "", "f", confirm.Regression, "failed in 5 of 5 reruns here; base could not be measured again", false},
+		{"nor is head steady", gone, "", "fffp", confirm.Unclear, "failed once; 4 reruns do not settle it", false},
+		{"provider is down", compared("p", "f"), "p", "fe", confirm.Error, "", true},
+		{"provider was down", compared("p", "f"), "p", "eef", confirm.Error, "", true},
+		{"history, regression", compared("pppppppppp", "f"), "p", "f", confirm.Regression, "failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.02 after all looks)", false},
+		{"history, noise", compared("pppppppppp", "f"), "p", "p", confirm.Flaky, "failed once, then passed 6 of 6 reruns: as likely noise", false},
+		{"history of fails", compared("fffffp", "f"), "p", "f", confirm.Flaky, "failed once; base is not steady enough to tell", false},
+		{"short history of fails", compared("ffp", "f"), "p", "f", confirm.Regression, "failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)", false},
+		{"new", compared("", "p"), "", "", confirm.Added, "", false},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			res, asked := play([]confirm.Case{tt.c}, unbounded, script{0: {tt.base, tt.head}}.answer)
 			f := res.Findings[0]
 			if f.Class != tt.class || f.Sentence() != tt.sentence || f.Undetermined() != tt.undetermined {
@@ -202,9 +203,12 @@ func TestOutage(t *testing.T) {
 	if res, _ := play(fixture(8, time.Second), unbounded, down); res.Retaken != 3 || res.Findings[7].Class != confirm.Regression {
 		t.Errorf("a real failure of all: %+v", res)
 	}
-	for name, cases := range map[string][]confirm.Case{"few": fixture(4, time.Second), "slow": fixture(8, time.Minute)} {
-		if res, _ := play(cases, unbounded, up); res.Retaken != 0 || res.Findings[0].Class != confirm.Flaky {
-			t.Errorf("%s: %+v, want a flaky case that was not retaken", name, res)
+	for _, tt := range []struct {
+		name  string
+		cases []confirm.Case
+	}{{"few", fixture(4, time.Second)}, {"slow", fixture(8, time.Minute)}} {
+		if res, _ := play(tt.cases, unbounded, up); res.Retaken != 0 || res.Findings[0].Class != confirm.Flaky {
+			t.Errorf("%s: %+v, want a flaky case that was not retaken", tt.name, res)
 		}
 	}
 }

@@ -61,14 +61,14 @@ func TestBrowserPages(t *testing.T) {
 	srv := httptest.NewServer(guard.Config{}.Handler(h.site(dashboard.Config{Files: definitions(r, "{\n  \"id\": 1\n}").open, Title: "octo/demo"})))
 	defer srv.Close()
 	b := browsertest.Open(t, srv.URL)
-	for name, path := range map[string]string{
-		"runs": "/", "run": "/runs/run-now", "compare": "/compare?a=run-before&b=run-now", "scores": "/scores", "costs": "/costs",
-		"timeline": "/runs/run-timed/timeline", "ab": "/runs/run-ab/ab", "judges": "/runs/run-ab/judges",
-		"targets": "/runs/run-targets/targets", "compare-targets": "/compare?a=run-targets&b=run-targets&target_a=old&target_b=new",
-		"case": "/runs/run-now/case?" + url.Values{"name": {refund.Name()}}.Encode(),
+	for _, tt := range []struct{ name, path string }{
+		{"runs", "/"}, {"run", "/runs/run-now"}, {"compare", "/compare?a=run-before&b=run-now"}, {"scores", "/scores"}, {"costs", "/costs"},
+		{"timeline", "/runs/run-timed/timeline"}, {"ab", "/runs/run-ab/ab"}, {"judges", "/runs/run-ab/judges"},
+		{"targets", "/runs/run-targets/targets"}, {"compare-targets", "/compare?a=run-targets&b=run-targets&target_a=old&target_b=new"},
+		{"case", "/runs/run-now/case?" + url.Values{"name": {refund.Name()}}.Encode()},
 	} {
-		b.Visit(path)
-		b.Check("dashboard-" + name)
+		b.Visit(tt.path)
+		b.Check("dashboard-" + tt.name)
 	}
 }
 

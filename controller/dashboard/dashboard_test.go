@@ -356,12 +356,15 @@ func TestEveryCaseIsOnOnePage(t *testing.T) {
 
 func TestWhatIsNotThere(t *testing.T) {
 	_, site, _ := regressions(t)
-	for path, status := range map[string]int{
-		"/runs/none": 404, "/nowhere": 404, "/runs/run-2/case?name=none": 404, "/runs/run-2/case": 404,
-		"/compare": 400, "/compare?a=run-1&b=none": 404, "/runs/run-2?sort=colour": 400,
-		"/api/runs/none": 404, "/runs/run-2?page=99": 200, "/?page=-1": 200, "/?page=x": 200,
+	for _, tt := range []struct {
+		path   string
+		status int
+	}{
+		{"/runs/none", 404}, {"/nowhere", 404}, {"/runs/run-2/case?name=none", 404}, {"/runs/run-2/case", 404},
+		{"/compare", 400}, {"/compare?a=run-1&b=none", 404}, {"/runs/run-2?sort=colour", 400},
+		{"/api/runs/none", 404}, {"/runs/run-2?page=99", 200}, {"/?page=-1", 200}, {"/?page=x", 200},
 	} {
-		get(t, site, path, status)
+		get(t, site, tt.path, tt.status)
 	}
 	if text := get(t, newHouse(t).site(dashboard.Config{}), "/", 200); !strings.Contains(text, "gavel run") {
 		t.Errorf("an empty ledger does not say what to do:\n%s", text)

@@ -89,9 +89,9 @@ func TestCaseHistory(t *testing.T) {
 			bars = append(bars, text(n))
 		}
 	})
-	for name, want := range map[string]string{"facts": "1 .50", "tone": "1 1"} {
-		if rows[name] != want {
-			t.Errorf("criterion %s has the scores %q, want %q", name, rows[name], want)
+	for _, tt := range []struct{ name, want string }{{"facts", "1 .50"}, {"tone", "1 1"}} {
+		if rows[tt.name] != tt.want {
+			t.Errorf("criterion %s has the scores %q, want %q", tt.name, rows[tt.name], tt.want)
 		}
 	}
 	// Three samples are shown, each with its own remark at its second turn.

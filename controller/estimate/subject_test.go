@@ -11,26 +11,29 @@ import (
 // TestReadsWhatIsRemembered holds that a subject is read as it was written, and that
 // a text with a byte less or more is none.
 func TestReadsWhatIsRemembered(t *testing.T) {
-	for name, s := range map[string]Subject{
-		"nothing": {},
-		"plain":   {samples: 1, said: 70_000, asks: []load.Asked{{}}},
-		"all": {
+	for _, tt := range []struct {
+		name string
+		s    Subject
+	}{
+		{"nothing", Subject{}},
+		{"plain", Subject{samples: 1, said: 70_000, asks: []load.Asked{{}}}},
+		{"all", Subject{
 			samples: 6, said: 1, turns: 4, alternative: true, retried: true, retries: 3, editors: 1,
 			judges:     []load.Asked{{Role: schema.Judge}, {Target: "second"}},
 			comparison: []load.Asked{{Role: schema.Judge}},
 			asks:       []load.Asked{{Target: "bot"}, {Role: schema.Judge}, {Role: schema.Simulator}},
-		},
+		}},
 	} {
-		text := s.Text()
-		if got, ok := Read(text); !ok || !reflect.DeepEqual(got, s) {
-			t.Errorf("%s: %+v was read, want %+v", name, got, s)
+		text := tt.s.Text()
+		if got, ok := Read(text); !ok || !reflect.DeepEqual(got, tt.s) {
+			t.Errorf("%s: %+v was read, want %+v", tt.name, got, tt.s)
 		}
 		if _, ok := Read(text + "x"); ok {
-			t.Errorf("%s: a byte too many was read", name)
+			t.Errorf("%s: a byte too many was read", tt.name)
 		}
 		for n := range text {
 			if _, ok := Read(text[:n]); ok {
-				t.Errorf("%s: %d of %d bytes were read", name, n, len(text))
+				t.Errorf("%s: %d of %d bytes were read", tt.name, n, len(text))
 			}
 		}
 	}

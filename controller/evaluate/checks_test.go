@@ -73,12 +73,15 @@ func TestChecks(t *testing.T) {
 		}
 	}
 	nested := strings.Repeat("[", 100) + strings.Repeat("]", 100)
-	for want, check := range map[string]evaluator.Check{
-		"there is no check": {Kind: "likes"}, "missing closing": {Kind: "regex", Text: "("}, "is not part of the schema": {Kind: "is_json", Form: raw(`{"$ref":"x"}`)},
-		"too complex":                           {Kind: "is_json", Form: raw(`{"allOf":[{"items":{"$ref":"#"}},{"items":{"$ref":"#"}}]}`)},
-		"how long the target took is not known": {Kind: "latency_ms"}, "does not report its tokens": {Kind: "cost_usd"},
+	for _, tt := range []struct {
+		want  string
+		check evaluator.Check
+	}{
+		{"there is no check", evaluator.Check{Kind: "likes"}}, {"missing closing", evaluator.Check{Kind: "regex", Text: "("}}, {"is not part of the schema", evaluator.Check{Kind: "is_json", Form: raw(`{"$ref":"x"}`)}},
+		{"too complex", evaluator.Check{Kind: "is_json", Form: raw(`{"allOf":[{"items":{"$ref":"#"}},{"items":{"$ref":"#"}}]}`)}},
+		{"how long the target took is not known", evaluator.Check{Kind: "latency_ms"}}, {"does not report its tokens", evaluator.Check{Kind: "cost_usd"}},
 	} {
-		fails(t, measure(t, evaluator.Checks{Checks: []evaluator.Check{check}}, nested, &script{}), want)
+		fails(t, measure(t, evaluator.Checks{Checks: []evaluator.Check{tt.check}}, nested, &script{}), tt.want)
 	}
 	fails(t, measure(t, evaluator.Checks{}, "x", &script{}), "there are no checks")
 }

@@ -74,25 +74,26 @@ func decide(spec evaluator.Conversation, m ...verdict.Measurement) verdict.Resul
 func TestConversationScores(t *testing.T) {
 	own := evaluator.Conversation{Criteria: "Is it short?"}
 	overall := func(score string) map[string]string { return map[string]string{"overall": score} }
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		spec   evaluator.Conversation
 		scores map[string]string
 		want   float64
 		pass   bool
 	}{
-		"best":               {evaluator.Conversation{}, all("5"), 1, true},
-		"worst":              {evaluator.Conversation{}, all("0"), 0, false},
-		"at the threshold":   {evaluator.Conversation{}, all("3.75"), 0.75, true},
-		"below it":           {evaluator.Conversation{}, all("3.7"), 0.74, false},
-		"one weighs .15":     {evaluator.Conversation{}, with(all("5"), "tool_routing", "0"), 0.85, true},
-		"one weighs .125":    {evaluator.Conversation{}, with(all("5"), "grounding_fidelity", "0"), 0.875, true},
-		"one weighs .10":     {evaluator.Conversation{}, with(all("0"), "response_delivery", "5"), 0.1, false},
-		"one does not apply": {evaluator.Conversation{}, with(with(all("5"), "tool_routing", "null"), "response_delivery", "0"), 0.75 / 0.85, true},
-		"one applies":        {evaluator.Conversation{}, with(all("null"), "response_delivery", "4"), 0.8, true},
-		"criteria":           {own, overall("4"), 0.8, true},
-		"criteria, failed":   {own, overall("3"), 0.6, false},
+		{"best", evaluator.Conversation{}, all("5"), 1, true},
+		{"worst", evaluator.Conversation{}, all("0"), 0, false},
+		{"at the threshold", evaluator.Conversation{}, all("3.75"), 0.75, true},
+		{"below it", evaluator.Conversation{}, all("3.7"), 0.74, false},
+		{"one weighs .15", evaluator.Conversation{}, with(all("5"), "tool_routing", "0"), 0.85, true},
+		{"one weighs .125", evaluator.Conversation{}, with(all("5"), "grounding_fidelity", "0"), 0.875, true},
+		{"one weighs .10", evaluator.Conversation{}, with(all("0"), "response_delivery", "5"), 0.1, false},
+		{"one does not apply", evaluator.Conversation{}, with(with(all("5"), "tool_routing", "null"), "response_delivery", "0"), 0.75 / 0.85, true},
+		{"one applies", evaluator.Conversation{}, with(all("null"), "response_delivery", "4"), 0.8, true},
+		{"criteria", own, overall("4"), 0.8, true},
+		{"criteria, failed", own, overall("3"), 0.6, false},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			m := judge(t, tt.spec, talk(), &script{replies: []string{judged(tt.scores, "")}})
 			res := decide(tt.spec, m)
 			if m.Error != "" || res.Score == nil || math.Abs(*res.Score-tt.want) > 1e-9 || (res.Verdict == verdict.Pass) != tt.pass {
@@ -140,36 +141,37 @@ func TestConversationOutcomes(t *testing.T) {
 // at last no judgement.
 func TestConversationReplies(t *testing.T) {
 	outcome := evaluator.Conversation{Outcomes: []evaluator.Outcome{{Label: "x", Want: raw("true")}}}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		spec  evaluator.Conversation
 		reply string
 		want  string
 	}{
-		"empty":               {evaluator.Conversation{}, "", "it is empty"},
-		"prose":               {evaluator.Conversation{}, "The agent did well: 5/5", "not the JSON"},
-		"cut off":             {evaluator.Conversation{}, `{"metrics": {"tool_routing": {"sco`, "not the JSON"},
-		"two values":          {evaluator.Conversation{}, judged(all("5"), "") + judged(all("0"), ""), "text after the JSON"},
-		"a list":              {evaluator.Conversation{}, "[]", "not the JSON"},
-		"null":                {evaluator.Conversation{}, "null", "no metric tool_routing"},
-		"no metrics":          {evaluator.Conversation{}, "{}", "no metric tool_routing"},
-		"one missing":         {evaluator.Conversation{}, judged(map[string]string{"tool_routing": "5"}, ""), "no metric parameter_extraction"},
-		"a word":              {evaluator.Conversation{}, judged(all(`"n/a"`), ""), "score of tool_routing is no number"},
-		"number as a string":  {evaluator.Conversation{}, judged(all(`"5"`), ""), "score of tool_routing is no number"},
-		"no score":            {evaluator.Conversation{}, strings.ReplaceAll(judged(all("5"), ""), `"score"`, `"points"`), "score of tool_routing is no number"},
-		"too large a number":  {evaluator.Conversation{}, judged(all("1e999"), ""), "score of tool_routing is no number"},
-		"nothing applies":     {evaluator.Conversation{}, judged(all("null"), ""), "none of its metrics has a score"},
-		"overall null":        {evaluator.Conversation{Criteria: "x"}, judged(map[string]string{"overall": "null"}, ""), "score of overall"},
-		"metrics of others":   {evaluator.Conversation{Criteria: "x"}, judged(all("5"), ""), "no metric overall"},
-		"no outcomes":         {outcome, judged(all("5"), ""), "outcome 1 is missing"},
-		"no such outcome":     {outcome, judged(all("5"), `, "outcomes": [{"outcome": 2, "met": true}]`), "no outcome 2"},
-		"outcome 0":           {outcome, judged(all("5"), `, "outcomes": [{"outcome": 0, "met": true}]`), "no outcome 0"},
-		"outcome twice":       {outcome, judged(all("5"), `, "outcomes": [{"outcome": 1, "met": true}, {"outcome": 1, "met": false}]`), "outcome 1 is there twice"},
-		"outcome undecided":   {outcome, judged(all("5"), `, "outcomes": [{"outcome": 1, "met": null}]`), "neither true nor false"},
-		"met as a word":       {outcome, judged(all("5"), `, "outcomes": [{"outcome": 1, "met": "yes"}]`), "not the JSON"},
-		"outcomes by label":   {outcome, judged(all("5"), `, "outcomes": {"x": true}`), "not the JSON"},
-		"comparison unwanted": {outcome, judged(all("5"), `, "outcomes": [{"outcome": 1, "met": true}], "comparisons": [{"comparison": 1, "same": true}]`), "no comparison 1"},
+		{"empty", evaluator.Conversation{}, "", "it is empty"},
+		{"prose", evaluator.Conversation{}, "The agent did well: 5/5", "not the JSON"},
+		{"cut off", evaluator.Conversation{}, `{"metrics": {"tool_routing": {"sco`, "not the JSON"},
+		{"two values", evaluator.Conversation{}, judged(all("5"), "") + judged(all("0"), ""), "text after the JSON"},
+		{"a list", evaluator.Conversation{}, "[]", "not the JSON"},
+		{"null", evaluator.Conversation{}, "null", "no metric tool_routing"},
+		{"no metrics", evaluator.Conversation{}, "{}", "no metric tool_routing"},
+		{"one missing", evaluator.Conversation{}, judged(map[string]string{"tool_routing": "5"}, ""), "no metric parameter_extraction"},
+		{"a word", evaluator.Conversation{}, judged(all(`"n/a"`), ""), "score of tool_routing is no number"},
+		{"number as a string", evaluator.Conversation{}, judged(all(`"5"`), ""), "score of tool_routing is no number"},
+		{"no score", evaluator.Conversation{}, strings.ReplaceAll(judged(all("5"), ""), `"score"`, `"points"`), "score of tool_routing is no number"},
+		{"too large a number", evaluator.Conversation{}, judged(all("1e999"), ""), "score of tool_routing is no number"},
+		{"nothing applies", evaluator.Conversation{}, judged(all("null"), ""), "none of its metrics has a score"},
+		{"overall null", evaluator.Conversation{Criteria: "x"}, judged(map[string]string{"overall": "null"}, ""), "score of overall"},
+		{"metrics of others", evaluator.Conversation{Criteria: "x"}, judged(all("5"), ""), "no metric overall"},
+		{"no outcomes", outcome, judged(all("5"), ""), "outcome 1 is missing"},
+		{"no such outcome", outcome, judged(all("5"), `, "outcomes": [{"outcome": 2, "met": true}]`), "no outcome 2"},
+		{"outcome 0", outcome, judged(all("5"), `, "outcomes": [{"outcome": 0, "met": true}]`), "no outcome 0"},
+		{"outcome twice", outcome, judged(all("5"), `, "outcomes": [{"outcome": 1, "met": true}, {"outcome": 1, "met": false}]`), "outcome 1 is there twice"},
+		{"outcome undecided", outcome, judged(all("5"), `, "outcomes": [{"outcome": 1, "met": null}]`), "neither true nor false"},
+		{"met as a word", outcome, judged(all("5"), `, "outcomes": [{"outcome": 1, "met": "yes"}]`), "not the JSON"},
+		{"outcomes by label", outcome, judged(all("5"), `, "outcomes": {"x": true}`), "not the JSON"},
+		{"comparison unwanted", outcome, judged(all("5"), `, "outcomes": [{"outcome": 1, "met": true}], "comparisons": [{"comparison": 1, "same": true}]`), "no comparison 1"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			s := &script{replies: []string{tt.reply, tt.reply, tt.reply}}
 			fails(t, judge(t, tt.spec, talk(), s), tt.want)
 			if len(s.asked) != 3 {

@@ -28,48 +28,49 @@ func expecting(specs ...string) evaluator.Conversation {
 // TestExpectations says what is asked of the judge, and what holds once it has
 // answered, as 1 and 0 by expectation.
 func TestExpectations(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		want  []string
 		calls []string
 		same  string // the judge's answers by comparison: y and n
 		held  string
 	}{
-		"called":                      {[]string{"get"}, []string{"get {}"}, "", "1"},
-		"not called":                  {[]string{"get"}, nil, "", "0"},
-		"another was":                 {[]string{"get"}, []string{"got {}"}, "", "0"},
-		"name in another case":        {[]string{"get"}, []string{"Get {}"}, "", "0"},
-		"params":                      {[]string{`get {"a":1}`}, []string{`get {"b":2,"a":1.0}`}, "", "1"},
-		"nested params":               {[]string{`get {"a":{"b":[1,{"c":2}]}}`}, []string{`get {"a":{"b":[1,{"c":2,"d":3}],"e":4}}`}, "", "1"},
-		"a param is missing":          {[]string{`get {"a":1}`}, []string{`get {"b":1}`}, "", "0"},
-		"no arguments":                {[]string{`get {"a":1}`}, []string{`get `}, "", "0"},
-		"arguments are not an object": {[]string{`get {"a":1}`}, []string{`get [1]`}, "", "0"},
-		"arguments are not json":      {[]string{`get {"a":1}`}, []string{`get {"a":`}, "", "0"},
-		"no json, any params":         {[]string{`get`}, []string{`get {"a":`}, "", "1"},
-		"means the same":              {[]string{`get {"a":"1 May"}`}, []string{`get {"a":"May 1st"}`}, "y", "1"},
-		"means another":               {[]string{`get {"a":"1 May"}`}, []string{`get {"a":"2 May"}`}, "n", "0"},
-		"another type":                {[]string{`get {"a":1}`}, []string{`get {"a":"1"}`}, "y", "1"},
-		"asked once":                  {[]string{`get {"a":1}`}, []string{`get {"a":"1"}`, `get {"a": "1"}`}, "y", "1"},
-		"one and its string":          {[]string{`get {"a":0}`}, []string{`get {"a":1}`, `get {"a":"1"}`}, "ny", "1"},
-		"exactly, so not asked":       {[]string{`get {"a":1}`}, []string{`get {"a":2}`, `get {"a":1}`}, "", "1"},
-		"two want two":                {[]string{"get", "get"}, []string{"get {}"}, "", "10"},
-		"two have two":                {[]string{"get", "get"}, []string{"get {}", "get {}"}, "", "11"},
-		"any order":                   {[]string{"a", "b"}, []string{"b {}", "c {}", "a {}"}, "", "11"},
-		"the flexible makes room":     {[]string{"get", `get {"a":1}`}, []string{`get {"a":1}`, `get {"a":2}`}, "", "11"},
-		"the judged makes room":       {[]string{"get", `get {"a":1}`}, []string{`get {"a":"one"}`, "get {}"}, "y", "11"},
-		"each asked of both":          {[]string{`get {"a":1}`, `get {"a":1,"b":2}`}, []string{`get {"a":1,"b":"2"}`, `get {"a":"1"}`}, "yy", "11"},
-		"forbidden":                   {[]string{"!get"}, []string{"get {}"}, "", "0"},
-		"forbidden, not called":       {[]string{"!get"}, []string{"put {}"}, "", "1"},
-		"forbidden params":            {[]string{`!get {"a":1}`}, []string{`get {"a":1,"b":2}`}, "", "0"},
-		"other params":                {[]string{`!get {"a":1}`}, []string{`get {"b":1}`}, "", "1"},
-		"forbidden, the same":         {[]string{`!get {"a":"x"}`}, []string{`get {"a":"X."}`}, "y", "0"},
-		"forbidden, not the same":     {[]string{`!get {"a":"x"}`}, []string{`get {"a":"y"}`}, "n", "1"},
-		"forbidden, one of two":       {[]string{`!get {"a":"x"}`}, []string{`get {"a":"y"}`, `get {"a":"z"}`}, "ny", "0"},
-		"forbidden, so not asked":     {[]string{`!get {"a":"x"}`}, []string{`get {"a":"y"}`, `get {"a":"x"}`}, "", "0"},
-		"wanted and forbidden":        {[]string{`get {"a":1}`, `!get {"a":2}`}, []string{`get {"a":1}`, `get {"a":2}`}, "", "10"},
-		"forbidden does not claim":    {[]string{`get`, `!get {"a":2}`}, []string{`get {"a":2}`}, "", "10"},
-		"open forbidden":              {[]string{`get {"a":1}`, `!get`}, []string{`get {"a":1}`}, "", "10"},
+		{"called", []string{"get"}, []string{"get {}"}, "", "1"},
+		{"not called", []string{"get"}, nil, "", "0"},
+		{"another was", []string{"get"}, []string{"got {}"}, "", "0"},
+		{"name in another case", []string{"get"}, []string{"Get {}"}, "", "0"},
+		{"params", []string{`get {"a":1}`}, []string{`get {"b":2,"a":1.0}`}, "", "1"},
+		{"nested params", []string{`get {"a":{"b":[1,{"c":2}]}}`}, []string{`get {"a":{"b":[1,{"c":2,"d":3}],"e":4}}`}, "", "1"},
+		{"a param is missing", []string{`get {"a":1}`}, []string{`get {"b":1}`}, "", "0"},
+		{"no arguments", []string{`get {"a":1}`}, []string{`get `}, "", "0"},
+		{"arguments are not an object", []string{`get {"a":1}`}, []string{`get [1]`}, "", "0"},
+		{"arguments are not json", []string{`get {"a":1}`}, []string{`get {"a":`}, "", "0"},
+		{"no json, any params", []string{`get`}, []string{`get {"a":`}, "", "1"},
+		{"means the same", []string{`get {"a":"1 May"}`}, []string{`get {"a":"May 1st"}`}, "y", "1"},
+		{"means another", []string{`get {"a":"1 May"}`}, []string{`get {"a":"2 May"}`}, "n", "0"},
+		{"another type", []string{`get {"a":1}`}, []string{`get {"a":"1"}`}, "y", "1"},
+		{"asked once", []string{`get {"a":1}`}, []string{`get {"a":"1"}`, `get {"a": "1"}`}, "y", "1"},
+		{"one and its string", []string{`get {"a":0}`}, []string{`get {"a":1}`, `get {"a":"1"}`}, "ny", "1"},
+		{"exactly, so not asked", []string{`get {"a":1}`}, []string{`get {"a":2}`, `get {"a":1}`}, "", "1"},
+		{"two want two", []string{"get", "get"}, []string{"get {}"}, "", "10"},
+		{"two have two", []string{"get", "get"}, []string{"get {}", "get {}"}, "", "11"},
+		{"any order", []string{"a", "b"}, []string{"b {}", "c {}", "a {}"}, "", "11"},
+		{"the flexible makes room", []string{"get", `get {"a":1}`}, []string{`get {"a":1}`, `get {"a":2}`}, "", "11"},
+		{"the judged makes room", []string{"get", `get {"a":1}`}, []string{`get {"a":"one"}`, "get {}"}, "y", "11"},
+		{"each asked of both", []string{`get {"a":1}`, `get {"a":1,"b":2}`}, []string{`get {"a":1,"b":"2"}`, `get {"a":"1"}`}, "yy", "11"},
+		{"forbidden", []string{"!get"}, []string{"get {}"}, "", "0"},
+		{"forbidden, not called", []string{"!get"}, []string{"put {}"}, "", "1"},
+		{"forbidden params", []string{`!get {"a":1}`}, []string{`get {"a":1,"b":2}`}, "", "0"},
+		{"other params", []string{`!get {"a":1}`}, []string{`get {"b":1}`}, "", "1"},
+		{"forbidden, the same", []string{`!get {"a":"x"}`}, []string{`get {"a":"X."}`}, "y", "0"},
+		{"forbidden, not the same", []string{`!get {"a":"x"}`}, []string{`get {"a":"y"}`}, "n", "1"},
+		{"forbidden, one of two", []string{`!get {"a":"x"}`}, []string{`get {"a":"y"}`, `get {"a":"z"}`}, "ny", "0"},
+		{"forbidden, so not asked", []string{`!get {"a":"x"}`}, []string{`get {"a":"y"}`, `get {"a":"x"}`}, "", "0"},
+		{"wanted and forbidden", []string{`get {"a":1}`, `!get {"a":2}`}, []string{`get {"a":1}`, `get {"a":2}`}, "", "10"},
+		{"forbidden does not claim", []string{`get`, `!get {"a":2}`}, []string{`get {"a":2}`}, "", "10"},
+		{"open forbidden", []string{`get {"a":1}`, `!get`}, []string{`get {"a":1}`}, "", "10"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			spec := expecting(tt.want...)
 			var said []string
 			for i, c := range tt.same {

@@ -17,36 +17,37 @@ import (
 )
 
 func TestLLMJudge(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		reply  string
 		score  float64
 		reason string
 	}{
-		"all of it":    {`{"score":0.7,"hits":["polite"],"misses":["no date","no name"],"reasoning":"Nearly."}`, 0.7, "Nearly. (missed: no date; no name)"},
-		"score alone":  {`{"score":1}`, 1, ""},
-		"misses alone": {`{"score":0.5,"misses":["no date"]}`, 0.5, "missed: no date"},
-		"in a fence":   {"```json\n{\"score\":0.25}\n```", 0.25, ""},
-		"more fields":  {`{"score":0.5,"details":{"a":1},"confidence":"high"}`, 0.5, ""},
+		{"all of it", `{"score":0.7,"hits":["polite"],"misses":["no date","no name"],"reasoning":"Nearly."}`, 0.7, "Nearly. (missed: no date; no name)"},
+		{"score alone", `{"score":1}`, 1, ""},
+		{"misses alone", `{"score":0.5,"misses":["no date"]}`, 0.5, "missed: no date"},
+		{"in a fence", "```json\n{\"score\":0.25}\n```", 0.25, ""},
+		{"more fields", `{"score":0.5,"details":{"a":1},"confidence":"high"}`, 0.5, ""},
 	} {
 		m := measure(t, evaluator.LLMJudge{}, "An answer.", &script{replies: []string{tt.reply}})
 		if m.Error != "" || m.Criteria[0].Score != tt.score || m.Reason != tt.reason {
-			t.Errorf("%s: %+v, want %v %q", name, m, tt.score, tt.reason)
+			t.Errorf("%s: %+v, want %v %q", tt.name, m, tt.score, tt.reason)
 		}
 	}
-	for name, tt := range map[string]struct{ reply, want string }{
-		"empty":             {"", "empty"},
-		"a number alone":    {"0.9", "not the JSON"},
-		"prose":             {"I would say 0.9.", "not the JSON"},
-		"no score":          {`{"reasoning":"Great."}`, `no number under "score"`},
-		"null":              {`{"score":null}`, `no number under "score"`},
-		"a word":            {`{"score":"high"}`, "not the JSON"},
-		"on another scale":  {`{"score":8}`, "the score 8 is out of range"},
-		"more than it gave": {`{"score":0.5} {"score":1}`, "text after the JSON"},
+	for _, tt := range []struct{ name, reply, want string }{
+		{"empty", "", "empty"},
+		{"a number alone", "0.9", "not the JSON"},
+		{"prose", "I would say 0.9.", "not the JSON"},
+		{"no score", `{"reasoning":"Great."}`, `no number under "score"`},
+		{"null", `{"score":null}`, `no number under "score"`},
+		{"a word", `{"score":"high"}`, "not the JSON"},
+		{"on another scale", `{"score":8}`, "the score 8 is out of range"},
+		{"more than it gave", `{"score":0.5} {"score":1}`, "text after the JSON"},
 	} {
 		s := &script{replies: []string{tt.reply, tt.reply, tt.reply, `{"score":1}`}}
 		fails(t, measure(t, evaluator.LLMJudge{}, "An answer.", s), tt.want)
 		if len(s.asked) != 3 {
-			t.Errorf("%s: %d attempts", name, len(s.asked))
+			t.Errorf("%s: %d attempts", tt.name, len(s.asked))
 		}
 	}
 	fails(t, measure(t, evaluator.LLMJudge{}, "x", &script{err: errors.New("503")}), "503")
@@ -99,26 +100,27 @@ func run(t *testing.T, spec schema.Spec, in evaluate.Input, programs suite.Progr
 func TestCodeJudge(t *testing.T) {
 	spec := evaluator.CodeJudge{Program: evaluator.Program{Argv: []string{"python", "check.py"}}}
 	in := input("What is it?", "An answer.", &script{})
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name            string
 		printed, reason string
 		score           float64
 	}{
-		"all of it":   {`{"score":0.5,"hits":["a"],"misses":["b"],"reasoning":"Half.","details":{"x":1}}`, "Half. (missed: b)", 0.5},
-		"score alone": {"{\"score\": 1}\n", "", 1},
-		"zero":        {`{"score":0,"reasoning":"No."}`, "No.", 0},
+		{"all of it", `{"score":0.5,"hits":["a"],"misses":["b"],"reasoning":"Half.","details":{"x":1}}`, "Half. (missed: b)", 0.5},
+		{"score alone", "{\"score\": 1}\n", "", 1},
+		{"zero", `{"score":0,"reasoning":"No."}`, "No.", 0},
 	} {
 		m := run(t, spec, in, printed(tt.printed, nil))
 		if m.Error != "" || m.Criteria[0].Score != tt.score || m.Reason != tt.reason || m.Usage.Calls != 0 {
-			t.Errorf("%s: %+v, want %v %q", name, m, tt.score, tt.reason)
+			t.Errorf("%s: %+v, want %v %q", tt.name, m, tt.score, tt.reason)
 		}
 	}
-	for printedText, want := range map[string]string{
-		"": "empty", "ok\n{\"score\":1}": "cannot be read", `{"score":1} done`: "text after", `{"score":"1"}`: "cannot be read", `{}`: `no number under "score"`,
-		`{"score":85}`: "from 0 to 1", `{"score":-1}`: "from 0 to 1", `{"score":NaN}`: "cannot be read", `[1]`: "cannot be read", "\x00\xff": "cannot be read",
+	for _, tt := range []struct{ printedText, want string }{
+		{"", "empty"}, {"ok\n{\"score\":1}", "cannot be read"}, {`{"score":1} done`, "text after"}, {`{"score":"1"}`, "cannot be read"}, {`{}`, `no number under "score"`},
+		{`{"score":85}`, "from 0 to 1"}, {`{"score":-1}`, "from 0 to 1"}, {`{"score":NaN}`, "cannot be read"}, {`[1]`, "cannot be read"}, {"\x00\xff", "cannot be read"},
 	} {
-		m := run(t, spec, in, printed(printedText, nil))
-		if fails(t, m, want); !strings.Contains(m.Error, "python check.py") {
-			t.Errorf("%q: the error %q does not name the program", printedText, m.Error)
+		m := run(t, spec, in, printed(tt.printedText, nil))
+		if fails(t, m, tt.want); !strings.Contains(m.Error, "python check.py") {
+			t.Errorf("%q: the error %q does not name the program", tt.printedText, m.Error)
 		}
 	}
 	fails(t, run(t, spec, in, printed(`{"score":1}`, errors.New("python: exit status 3"))), "exit status 3")
@@ -174,14 +176,14 @@ func TestProgramsReadAllThereIs(t *testing.T) {
 
 // both adds to the snake_case names of an object the camelCase ones.
 func both(object map[string]any) map[string]any {
-	for name, camel := range map[string]string{
-		"candidate_answer": "candidateAnswer", "expected_outcome": "expectedOutcome", "reference_answer": "referenceAnswer",
-		"input_messages": "inputMessages", "output_messages": "outputMessages", "expected_messages": "expectedMessages",
-		"input_files": "inputFiles", "guideline_files": "guidelineFiles", "trace_summary": "traceSummary", "event_count": "eventCount", "tool_names": "toolNames",
-		"tool_calls_by_name": "toolCallsByName", "input_tokens": "inputTokens", "output_tokens": "outputTokens", "cost_usd": "costUsd", "duration_ms": "durationMs",
+	for _, tt := range []struct{ name, camel string }{
+		{"candidate_answer", "candidateAnswer"}, {"expected_outcome", "expectedOutcome"}, {"reference_answer", "referenceAnswer"},
+		{"input_messages", "inputMessages"}, {"output_messages", "outputMessages"}, {"expected_messages", "expectedMessages"},
+		{"input_files", "inputFiles"}, {"guideline_files", "guidelineFiles"}, {"trace_summary", "traceSummary"}, {"event_count", "eventCount"}, {"tool_names", "toolNames"},
+		{"tool_calls_by_name", "toolCallsByName"}, {"input_tokens", "inputTokens"}, {"output_tokens", "outputTokens"}, {"cost_usd", "costUsd"}, {"duration_ms", "durationMs"},
 	} {
-		if value, ok := object[name]; ok {
-			object[camel] = value
+		if value, ok := object[tt.name]; ok {
+			object[tt.camel] = value
 		}
 	}
 	return object

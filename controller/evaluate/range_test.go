@@ -14,20 +14,21 @@ import (
 // for the nearest one on the scale.
 func TestOutOfRangeIsAskedAgain(t *testing.T) {
 	overall := `{"metrics":{"overall":{"score":%v,"justification":""}},"outcomes":[],"comparisons":[],"summary":""}`
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name        string
 		spec        schema.Spec
 		reply       string
 		most, above float64
 	}{
-		"promptval, numeric":     {rubric("A"), `{"criteria":[{"name":"A","score":%v}]}`, 10, 11},
-		"testcase":               {evaluator.Conversation{Criteria: "Be brief."}, overall, 5, 50},
-		"evalcase, rubric":       {criteriaOf("a*"), `{"criteria":[{"id":"a","score":%v}]}`, 10, 12},
-		"evalcase, judge":        {evaluator.LLMJudge{}, `{"score":%v,"hits":[],"misses":[],"reasoning":""}`, 1, 8},
-		"domain, prompt":         {evaluator.Prompt{Template: "Judge {response}."}, `{"score":%v,"reason":""}`, 1, 80},
-		"domain, hybrid":         {evaluator.Prompt{Template: "Judge {response}.", Pattern: `score (\S+)`}, `score %v`, 1, 1.5},
-		"domain, with max_score": {evaluator.Prompt{Template: "Judge {response}.", MaxScore: 100}, `{"score":%v,"reason":""}`, 100, 101},
+		{"promptval, numeric", rubric("A"), `{"criteria":[{"name":"A","score":%v}]}`, 10, 11},
+		{"testcase", evaluator.Conversation{Criteria: "Be brief."}, overall, 5, 50},
+		{"evalcase, rubric", criteriaOf("a*"), `{"criteria":[{"id":"a","score":%v}]}`, 10, 12},
+		{"evalcase, judge", evaluator.LLMJudge{}, `{"score":%v,"hits":[],"misses":[],"reasoning":""}`, 1, 8},
+		{"domain, prompt", evaluator.Prompt{Template: "Judge {response}."}, `{"score":%v,"reason":""}`, 1, 80},
+		{"domain, hybrid", evaluator.Prompt{Template: "Judge {response}.", Pattern: `score (\S+)`}, `score %v`, 1, 1.5},
+		{"domain, with max_score", evaluator.Prompt{Template: "Judge {response}.", MaxScore: 100}, `{"score":%v,"reason":""}`, 100, 101},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			for _, wrong := range []float64{tt.above, -0.5} {
 				bad := fmt.Sprintf(tt.reply, wrong)
 				s := &script{replies: []string{bad, fmt.Sprintf(tt.reply, tt.most/2)}}

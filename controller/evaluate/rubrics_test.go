@@ -30,20 +30,21 @@ func criteriaOf(ids ...string) evaluator.Rubrics {
 }
 
 func TestRubrics(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		spec  evaluator.Rubrics
 		reply string
 		want  []float64
 	}{
-		"met and not":               {criteriaOf("a", "b"), `{"criteria":[{"id":"a","met":true,"reason":""},{"id":"b","met":false,"reason":"no"}],"summary":""}`, []float64{1, 0}},
-		"in another order":          {criteriaOf("a", "b"), `{"criteria":[{"id":"b","met":false},{"id":"a","met":true}]}`, []float64{1, 0}},
-		"scores":                    {criteriaOf("a*", "b*"), `{"criteria":[{"id":"a","score":7.5},{"id":"b","score":10}]}`, []float64{0.75, 1}},
-		"both kinds":                {criteriaOf("a", "b*"), `{"criteria":[{"id":"a","met":true,"score":null},{"id":"b","met":null,"score":5}]}`, []float64{1, 0.5}},
-		"what does not belong":      {criteriaOf("a", "b*"), `{"criteria":[{"id":"a","met":false,"score":10},{"id":"b","met":true,"score":0}]}`, []float64{0, 0}},
-		"one that nobody asked for": {criteriaOf("a"), `{"criteria":[{"id":"a","met":true},{"id":"other","met":false}]}`, []float64{1}},
-		"in a fence":                {criteriaOf("a"), "```json\n{\"criteria\":[{\"id\":\"a\",\"met\":true}]}\n```", []float64{1}},
+		{"met and not", criteriaOf("a", "b"), `{"criteria":[{"id":"a","met":true,"reason":""},{"id":"b","met":false,"reason":"no"}],"summary":""}`, []float64{1, 0}},
+		{"in another order", criteriaOf("a", "b"), `{"criteria":[{"id":"b","met":false},{"id":"a","met":true}]}`, []float64{1, 0}},
+		{"scores", criteriaOf("a*", "b*"), `{"criteria":[{"id":"a","score":7.5},{"id":"b","score":10}]}`, []float64{0.75, 1}},
+		{"both kinds", criteriaOf("a", "b*"), `{"criteria":[{"id":"a","met":true,"score":null},{"id":"b","met":null,"score":5}]}`, []float64{1, 0.5}},
+		{"what does not belong", criteriaOf("a", "b*"), `{"criteria":[{"id":"a","met":false,"score":10},{"id":"b","met":true,"score":0}]}`, []float64{0, 0}},
+		{"one that nobody asked for", criteriaOf("a"), `{"criteria":[{"id":"a","met":true},{"id":"other","met":false}]}`, []float64{1}},
+		{"in a fence", criteriaOf("a"), "```json\n{\"criteria\":[{\"id\":\"a\",\"met\":true}]}\n```", []float64{1}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			m := measure(t, tt.spec, "An answer.", &script{replies: []string{tt.reply}})
 			var got []float64
 			for i, c := range m.Criteria {
@@ -60,22 +61,22 @@ func TestRubrics(t *testing.T) {
 }
 
 func TestRubricsThatCannotBeRead(t *testing.T) {
-	for name, tt := range map[string]struct{ reply, want string }{
-		"empty":          {"", "empty"},
-		"no JSON":        {"All criteria are met.", "not the JSON"},
-		"cut off":        {`{"criteria":[{"id":"a","met":true`, "not the JSON"},
-		"text behind it": {`{"criteria":[{"id":"a","met":true},{"id":"b","score":1}]} I hope it helps.`, "text after the JSON"},
-		"one left out":   {`{"criteria":[{"id":"a","met":true}]}`, `no criterion "b"`},
-		"none":           {`{"criteria":[],"summary":"Great!"}`, `no criterion "a"`},
-		"no list":        {`{}`, `no criterion "a"`},
-		"one twice":      {`{"criteria":[{"id":"a","met":true},{"id":"a","met":false},{"id":"b","score":1}]}`, "twice"},
-		"met is null":    {`{"criteria":[{"id":"a","met":null},{"id":"b","score":1}]}`, "neither true nor false"},
-		"met is a word":  {`{"criteria":[{"id":"a","met":"yes"},{"id":"b","score":1}]}`, "not the JSON"},
-		"score is null":  {`{"criteria":[{"id":"a","met":true},{"id":"b","score":null}]}`, `no number under "score"`},
-		"score is NaN":   {`{"criteria":[{"id":"a","met":true},{"id":"b","score":NaN}]}`, "not the JSON"},
-		"score is huge":  {`{"criteria":[{"id":"a","met":true},{"id":"b","score":1e999}]}`, "not the JSON"},
+	for _, tt := range []struct{ name, reply, want string }{
+		{"empty", "", "empty"},
+		{"no JSON", "All criteria are met.", "not the JSON"},
+		{"cut off", `{"criteria":[{"id":"a","met":true`, "not the JSON"},
+		{"text behind it", `{"criteria":[{"id":"a","met":true},{"id":"b","score":1}]} I hope it helps.`, "text after the JSON"},
+		{"one left out", `{"criteria":[{"id":"a","met":true}]}`, `no criterion "b"`},
+		{"none", `{"criteria":[],"summary":"Great!"}`, `no criterion "a"`},
+		{"no list", `{}`, `no criterion "a"`},
+		{"one twice", `{"criteria":[{"id":"a","met":true},{"id":"a","met":false},{"id":"b","score":1}]}`, "twice"},
+		{"met is null", `{"criteria":[{"id":"a","met":null},{"id":"b","score":1}]}`, "neither true nor false"},
+		{"met is a word", `{"criteria":[{"id":"a","met":"yes"},{"id":"b","score":1}]}`, "not the JSON"},
+		{"score is null", `{"criteria":[{"id":"a","met":true},{"id":"b","score":null}]}`, `no number under "score"`},
+		{"score is NaN", `{"criteria":[{"id":"a","met":true},{"id":"b","score":NaN}]}`, "not the JSON"},
+		{"score is huge", `{"criteria":[{"id":"a","met":true},{"id":"b","score":1e999}]}`, "not the JSON"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			spec := criteriaOf("a", "b*")
 			s := &script{replies: []string{tt.reply, tt.reply, tt.reply, tt.reply}}
 			fails(t, measure(t, spec, "An answer.", s), tt.want)

@@ -18,27 +18,30 @@ func TestThinkingReachesNoEvaluator(t *testing.T) {
 		"not closed":  {Role: schema.RoleAssistant, Content: "<think>It is " + secret},
 		"apart":       {Role: schema.RoleAssistant, Content: "It is 12.", Reasoning: "It may be " + secret},
 	}
-	for name, spec := range map[string]schema.Spec{
-		"keyword":      evaluator.Keyword{Keywords: []string{secret}},
-		"regex":        evaluator.Regex{Pattern: secret},
-		"two_pass":     evaluator.TwoPass{Answer: raw(secret), Type: "numeric"},
-		"contains":     evaluator.TwoPass{Answer: raw(`"` + secret + `"`), Type: "contains"},
-		"sql_executor": evaluator.SQLExecutor{QueryType: "SELECT"},
-		"prompt":       evaluator.Prompt{Template: "Judge {response}."},
-		"conversation": evaluator.Conversation{},
-		"criteria":     rubric("A"),
-		"semantic":     evaluator.Semantic{},
-		"rubrics":      criteriaOf("a"),
-		"llm_judge":    evaluator.LLMJudge{},
-		"output":       evaluator.LLMJudge{Template: "Judge {{output_messages}}."},
-		"checks":       evaluator.Checks{Checks: []evaluator.Check{{ID: "c", Kind: evaluator.CheckContains, Text: secret}}},
+	for _, tt := range []struct {
+		name string
+		spec schema.Spec
+	}{
+		{"keyword", evaluator.Keyword{Keywords: []string{secret}}},
+		{"regex", evaluator.Regex{Pattern: secret}},
+		{"two_pass", evaluator.TwoPass{Answer: raw(secret), Type: "numeric"}},
+		{"contains", evaluator.TwoPass{Answer: raw(`"` + secret + `"`), Type: "contains"}},
+		{"sql_executor", evaluator.SQLExecutor{QueryType: "SELECT"}},
+		{"prompt", evaluator.Prompt{Template: "Judge {response}."}},
+		{"conversation", evaluator.Conversation{}},
+		{"criteria", rubric("A")},
+		{"semantic", evaluator.Semantic{}},
+		{"rubrics", criteriaOf("a")},
+		{"llm_judge", evaluator.LLMJudge{}},
+		{"output", evaluator.LLMJudge{Template: "Judge {{output_messages}}."}},
+		{"checks", evaluator.Checks{Checks: []evaluator.Check{{ID: "c", Kind: evaluator.CheckContains, Text: secret}}}},
 	} {
 		for how, message := range said {
-			t.Run(name+" "+how, func(t *testing.T) {
+			t.Run(tt.name+" "+how, func(t *testing.T) {
 				s := &script{replies: []string{`{"answer": null}`, "nothing", "nothing"}}
 				in := input("What is it?", "", s)
 				in.Transcript.Messages[1] = message
-				m := measured(t.Context(), t, schema.Evaluator{Name: "main", Weight: 1, Spec: spec}, in)
+				m := measured(t.Context(), t, schema.Evaluator{Name: "main", Weight: 1, Spec: tt.spec}, in)
 				if len(m.Criteria) > 0 && m.Criteria[0].Score > 0 {
 					t.Errorf("the measurement is %+v, want a score of 0", m)
 				}

@@ -46,28 +46,29 @@ func steps(list ...string) []evaluator.Step {
 
 func TestTrajectory(t *testing.T) {
 	const a, b, c = `a {"x":1}`, `b {"y":"two"}`, `c {}`
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name string
 		spec evaluator.Trajectory
 		in   evaluate.Input
 		want []float64
 	}{
-		"minimums":                   {evaluator.Trajectory{Mode: "any_order", Minimums: map[string]int{"a": 2, "b": 1, "search": 1}}, after(a, a, c), []float64{1, 0, 0}},
-		"any order":                  {evaluator.Trajectory{Mode: "any_order", Steps: steps("a", "b")}, after(b, c, a), []float64{1, 1}},
-		"any order, one call twice":  {evaluator.Trajectory{Mode: "any_order", Steps: steps("a", "a")}, after(a), []float64{1, 0}},
-		"any order, best matching":   {evaluator.Trajectory{Mode: "any_order", Steps: steps("a", a)}, after(a, `a {"x":2}`), []float64{1, 1}},
-		"in order":                   {evaluator.Trajectory{Mode: "in_order", Steps: steps("a", "b")}, after(a, c, b), []float64{1, 1}},
-		"out of order":               {evaluator.Trajectory{Mode: "in_order", Steps: steps("a", "b")}, after(b, a), []float64{0, 0}},
-		"exact":                      {evaluator.Trajectory{Mode: "exact", Steps: steps("a", "b")}, after(a, b), []float64{1, 1}},
-		"exact, one more":            {evaluator.Trajectory{Mode: "exact", Steps: steps("a", "b")}, after(a, b, c), []float64{0, 0}},
-		"exact, one between":         {evaluator.Trajectory{Mode: "exact", Steps: steps("a", "b")}, after(a, c, b), []float64{0, 0}},
-		"exact, one missing":         {evaluator.Trajectory{Mode: "exact", Steps: steps("a", "b")}, after(a), []float64{1, 0}},
-		"arguments by listed keys":   {evaluator.Trajectory{Mode: "exact", Steps: steps(`a {"x":1.0}`)}, after(`a {"x":1,"z":[2]}`), []float64{1}},
-		"other arguments":            {evaluator.Trajectory{Mode: "in_order", Steps: steps(`a {"x":1}`)}, after(`a {"x":"1"}`), []float64{0}},
-		"arguments that do not read": {evaluator.Trajectory{Mode: "in_order", Steps: steps(`a {"x":1}`, "a")}, after(`a {"x":`), []float64{0, 1}},
-		"any value":                  {evaluator.Trajectory{Mode: "in_order", Steps: []evaluator.Step{{Tool: "a", AnyValue: []string{"x"}}, {Tool: "b", AnyValue: []string{"x"}}}}, after(a, b), []float64{1, 0}},
-		"no call":                    {evaluator.Trajectory{Mode: "any_order", Steps: steps("search"), Minimums: map[string]int{"a": 1}}, after(), []float64{0, 0}},
+		{"minimums", evaluator.Trajectory{Mode: "any_order", Minimums: map[string]int{"a": 2, "b": 1, "search": 1}}, after(a, a, c), []float64{1, 0, 0}},
+		{"any order", evaluator.Trajectory{Mode: "any_order", Steps: steps("a", "b")}, after(b, c, a), []float64{1, 1}},
+		{"any order, one call twice", evaluator.Trajectory{Mode: "any_order", Steps: steps("a", "a")}, after(a), []float64{1, 0}},
+		{"any order, best matching", evaluator.Trajectory{Mode: "any_order", Steps: steps("a", a)}, after(a, `a {"x":2}`), []float64{1, 1}},
+		{"in order", evaluator.Trajectory{Mode: "in_order", Steps: steps("a", "b")}, after(a, c, b), []float64{1, 1}},
+		{"out of order", evaluator.Trajectory{Mode: "in_order", Steps: steps("a", "b")}, after(b, a), []float64{0, 0}},
+		{"exact", evaluator.Trajectory{Mode: "exact", Steps: steps("a", "b")}, after(a, b), []float64{1, 1}},
+		{"exact, one more", evaluator.Trajectory{Mode: "exact", Steps: steps("a", "b")}, after(a, b, c), []float64{0, 0}},
+		{"exact, one between", evaluator.Trajectory{Mode: "exact", Steps: steps("a", "b")}, after(a, c, b), []float64{0, 0}},
+		{"exact, one missing", evaluator.Trajectory{Mode: "exact", Steps: steps("a", "b")}, after(a), []float64{1, 0}},
+		{"arguments by listed keys", evaluator.Trajectory{Mode: "exact", Steps: steps(`a {"x":1.0}`)}, after(`a {"x":1,"z":[2]}`), []float64{1}},
+		{"other arguments", evaluator.Trajectory{Mode: "in_order", Steps: steps(`a {"x":1}`)}, after(`a {"x":"1"}`), []float64{0}},
+		{"arguments that do not read", evaluator.Trajectory{Mode: "in_order", Steps: steps(`a {"x":1}`, "a")}, after(`a {"x":`), []float64{0, 1}},
+		{"any value", evaluator.Trajectory{Mode: "in_order", Steps: []evaluator.Step{{Tool: "a", AnyValue: []string{"x"}}, {Tool: "b", AnyValue: []string{"x"}}}}, after(a, b), []float64{1, 0}},
+		{"no call", evaluator.Trajectory{Mode: "any_order", Steps: steps("search"), Minimums: map[string]int{"a": 1}}, after(), []float64{0, 0}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			m := run(t, tt.spec, tt.in, nil)
 			var got []float64
 			for _, c := range m.Criteria {
@@ -93,11 +94,11 @@ func TestTrajectoryThatIsNotKnown(t *testing.T) {
 
 	slow := evaluator.Trajectory{Mode: "in_order", Steps: []evaluator.Step{{Tool: "a", MaxMS: 100}}}
 	fails(t, run(t, slow, after("a {}"), nil), "does not report how long its calls take")
-	for took, want := range map[float64]float64{99: 1, 100: 1, 100.5: 0} {
+	for _, tt := range []struct{ took, want float64 }{{99, 1}, {100, 1}, {100.5, 0}} {
 		in := after("a {}")
-		in.Transcript.Messages[3].ToolCalls[0].DurationMS = &took
-		if m := run(t, slow, in, nil); m.Error != "" || m.Criteria[0].Score != want {
-			t.Errorf("%v ms: %+v", took, m)
+		in.Transcript.Messages[3].ToolCalls[0].DurationMS = &tt.took
+		if m := run(t, slow, in, nil); m.Error != "" || m.Criteria[0].Score != tt.want {
+			t.Errorf("%v ms: %+v", tt.took, m)
 		}
 	}
 	many := make([]string, 1500)
@@ -118,38 +119,39 @@ func TestFieldAccuracy(t *testing.T) {
 		f.Tolerance, f.Relative, f.Formats = tolerance, relative, formats
 		return f
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		field evaluator.Field
 		want  float64
 	}{
-		"exact":                         {field("name", "exact", `"ACME Ltd."`), 1},
-		"exact number":                  {field("total", "exact", `1234.50`), 1},
-		"exact, another case":           {field("name", "exact", `"Acme Ltd."`), 0},
-		"exact object":                  {field("lines[0]", "exact", `{"net":"1,200.00 EUR"}`), 1},
-		"exact null":                    {field("none", "exact", `null`), 1},
-		"exact, a string":               {field("total", "exact", `"1234.5"`), 0},
-		"missing":                       {field("vat", "exact", `19`), 0},
-		"missing in a list":             {field("lines[3].net", "exact", `1`), 0},
-		"contains":                      {field("text", "contains", `"due: 12"`), 1},
-		"contains not":                  {field("text", "contains", `"Due"`), 0},
-		"regex":                         {field("text", "regex", `"(?i)TOTAL.*\\d+$"`), 1},
-		"regex, a number":               {field("total", "regex", `"^1234"`), 1},
-		"within":                        {with(field("total", "numeric_tolerance", `1234`), 0.5, false), 1},
-		"beyond":                        {with(field("total", "numeric_tolerance", `1234`), 0.4, false), 0},
-		"relative":                      {with(field("total", "numeric_tolerance", `1200`), 0.03, true), 1},
-		"relative, beyond":              {with(field("total", "numeric_tolerance", `1200`), 0.02, true), 0},
-		"as people write":               {field("lines[0].net", "numeric_tolerance", `1200`), 1},
-		"a number is no thousands":      {with(field("total", "numeric_tolerance", `1234500`), 0, false), 0},
-		"not a number":                  {field("name", "numeric_tolerance", `1`), 0},
-		"date in a format":              {with(field("date", "date", `"2024-03-05"`), 0, false, "DD/MM/YYYY"), 1},
-		"date in the other format":      {with(field("date", "date", `"2024-03-05"`), 0, false, "MM/DD/YYYY"), 0},
-		"date in no format":             {field("date", "date", `"2024-03-05"`), 0},
-		"the first format wins":         {with(field("date", "date", `"2024-05-03"`), 0, false, "MM/DD/YYYY", "DD/MM/YYYY"), 1},
-		"expected in the format":        {with(field("date", "date", `"5.3.2024"`), 0, false, "DD/MM/YYYY", "D.M.YYYY"), 1},
-		"a number is not a date":        {with(field("total", "date", `"2024-03-05"`), 0, false, "DD/MM/YYYY"), 0},
-		"through what is not an object": {field("name.first", "exact", `"A"`), 0},
+		{"exact", field("name", "exact", `"ACME Ltd."`), 1},
+		{"exact number", field("total", "exact", `1234.50`), 1},
+		{"exact, another case", field("name", "exact", `"Acme Ltd."`), 0},
+		{"exact object", field("lines[0]", "exact", `{"net":"1,200.00 EUR"}`), 1},
+		{"exact null", field("none", "exact", `null`), 1},
+		{"exact, a string", field("total", "exact", `"1234.5"`), 0},
+		{"missing", field("vat", "exact", `19`), 0},
+		{"missing in a list", field("lines[3].net", "exact", `1`), 0},
+		{"contains", field("text", "contains", `"due: 12"`), 1},
+		{"contains not", field("text", "contains", `"Due"`), 0},
+		{"regex", field("text", "regex", `"(?i)TOTAL.*\\d+$"`), 1},
+		{"regex, a number", field("total", "regex", `"^1234"`), 1},
+		{"within", with(field("total", "numeric_tolerance", `1234`), 0.5, false), 1},
+		{"beyond", with(field("total", "numeric_tolerance", `1234`), 0.4, false), 0},
+		{"relative", with(field("total", "numeric_tolerance", `1200`), 0.03, true), 1},
+		{"relative, beyond", with(field("total", "numeric_tolerance", `1200`), 0.02, true), 0},
+		{"as people write", field("lines[0].net", "numeric_tolerance", `1200`), 1},
+		{"a number is no thousands", with(field("total", "numeric_tolerance", `1234500`), 0, false), 0},
+		{"not a number", field("name", "numeric_tolerance", `1`), 0},
+		{"date in a format", with(field("date", "date", `"2024-03-05"`), 0, false, "DD/MM/YYYY"), 1},
+		{"date in the other format", with(field("date", "date", `"2024-03-05"`), 0, false, "MM/DD/YYYY"), 0},
+		{"date in no format", field("date", "date", `"2024-03-05"`), 0},
+		{"the first format wins", with(field("date", "date", `"2024-05-03"`), 0, false, "MM/DD/YYYY", "DD/MM/YYYY"), 1},
+		{"expected in the format", with(field("date", "date", `"5.3.2024"`), 0, false, "DD/MM/YYYY", "D.M.YYYY"), 1},
+		{"a number is not a date", with(field("total", "date", `"2024-03-05"`), 0, false, "DD/MM/YYYY"), 0},
+		{"through what is not an object", field("name.first", "exact", `"A"`), 0},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			m := measure(t, evaluator.FieldAccuracy{Fields: []evaluator.Field{tt.field}}, answer, &script{})
 			if m.Error != "" || m.Criteria[0].Score != tt.want || m.Criteria[0].ID != tt.field.Path || (m.Criteria[0].Note == "") != (tt.want == 1) {
 				t.Errorf("%+v, want %v", m, tt.want)
@@ -157,12 +159,15 @@ func TestFieldAccuracy(t *testing.T) {
 		})
 	}
 	name := evaluator.FieldAccuracy{Fields: []evaluator.Field{field("name", "exact", `"ACME"`)}}
-	for answer, want := range map[string]float64{
-		`{"name":"ACME"}`: 1, "Here it is:\n```json\n{\"name\":\"ACME\"}\n```\nAnything else?": 1, "": 0, "ACME": 0, `{"name":`: 0, `[{"name":"ACME"}]`: 0,
-		"```\n{\"name\":\"X\"}\n```\n```\n{\"name\":\"ACME\"}\n```": 0, strings.Repeat("[", 100_000): 0,
+	for _, tt := range []struct {
+		answer string
+		want   float64
+	}{
+		{`{"name":"ACME"}`, 1}, {"Here it is:\n```json\n{\"name\":\"ACME\"}\n```\nAnything else?", 1}, {"", 0}, {"ACME", 0}, {`{"name":`, 0}, {`[{"name":"ACME"}]`, 0},
+		{"```\n{\"name\":\"X\"}\n```\n```\n{\"name\":\"ACME\"}\n```", 0}, {strings.Repeat("[", 100_000), 0},
 	} {
-		if m := measure(t, name, answer, &script{}); m.Error != "" || m.Criteria[0].Score != want {
-			t.Errorf("%.40q: %+v, want %v", answer, m, want)
+		if m := measure(t, name, tt.answer, &script{}); m.Error != "" || m.Criteria[0].Score != tt.want {
+			t.Errorf("%.40q: %+v, want %v", tt.answer, m, tt.want)
 		}
 	}
 	fails(t, measure(t, evaluator.FieldAccuracy{}, "{}", &script{}), "no field")
@@ -174,29 +179,30 @@ func TestFieldAccuracy(t *testing.T) {
 
 func TestMeasured(t *testing.T) {
 	known := verdict.Usage{Calls: 3, InputTokens: 900, OutputTokens: 100, CostUSD: 0.02}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name     string
 		quantity string
 		change   func(*verdict.Transcript)
 		value    float64
 		want     string // the error
 	}{
-		"tool calls":               {evaluator.ToolCallCount, nil, 2, ""},
-		"model calls":              {evaluator.ModelCallCount, nil, 3, ""},
-		"no calls":                 {evaluator.ToolCallCount, func(t *verdict.Transcript) { t.Messages = t.Messages[:3] }, 0, ""},
-		"calls that are not known": {evaluator.ToolCallCount, func(t *verdict.Transcript) { t.Traced = false }, 0, "does not report its tool calls"},
-		"tokens":                   {evaluator.TotalTokens, nil, 1000, ""},
-		"input tokens":             {evaluator.InputTokens, nil, 900, ""},
-		"output tokens":            {evaluator.OutputTokens, nil, 100, ""},
-		"no tokens":                {evaluator.TotalTokens, func(t *verdict.Transcript) { t.Usage = verdict.Usage{Calls: 1} }, 0, "does not report its tokens"},
-		"half of the tokens":       {evaluator.TotalTokens, func(t *verdict.Transcript) { t.Usage.OutputTokens = 0 }, 0, "does not report its tokens"},
-		"cost":                     {evaluator.CostUSD, nil, 0.02, ""},
-		"no price":                 {evaluator.CostUSD, func(t *verdict.Transcript) { t.Usage.Unpriced = 1 }, 0, "set price: of the target"},
-		"a price of nothing":       {evaluator.CostUSD, func(t *verdict.Transcript) { t.Usage = verdict.Usage{Calls: 1} }, 0, "does not report its tokens"},
-		"duration":                 {evaluator.DurationMS, nil, 1500, ""},
-		"no duration":              {evaluator.DurationMS, func(t *verdict.Transcript) { t.Latency = 0 }, 0, "how long the target took is not known"},
-		"something else":           {"mood", nil, 0, "no quantity"},
+		{"tool calls", evaluator.ToolCallCount, nil, 2, ""},
+		{"model calls", evaluator.ModelCallCount, nil, 3, ""},
+		{"no calls", evaluator.ToolCallCount, func(t *verdict.Transcript) { t.Messages = t.Messages[:3] }, 0, ""},
+		{"calls that are not known", evaluator.ToolCallCount, func(t *verdict.Transcript) { t.Traced = false }, 0, "does not report its tool calls"},
+		{"tokens", evaluator.TotalTokens, nil, 1000, ""},
+		{"input tokens", evaluator.InputTokens, nil, 900, ""},
+		{"output tokens", evaluator.OutputTokens, nil, 100, ""},
+		{"no tokens", evaluator.TotalTokens, func(t *verdict.Transcript) { t.Usage = verdict.Usage{Calls: 1} }, 0, "does not report its tokens"},
+		{"half of the tokens", evaluator.TotalTokens, func(t *verdict.Transcript) { t.Usage.OutputTokens = 0 }, 0, "does not report its tokens"},
+		{"cost", evaluator.CostUSD, nil, 0.02, ""},
+		{"no price", evaluator.CostUSD, func(t *verdict.Transcript) { t.Usage.Unpriced = 1 }, 0, "set price: of the target"},
+		{"a price of nothing", evaluator.CostUSD, func(t *verdict.Transcript) { t.Usage = verdict.Usage{Calls: 1} }, 0, "does not report its tokens"},
+		{"duration", evaluator.DurationMS, nil, 1500, ""},
+		{"no duration", evaluator.DurationMS, func(t *verdict.Transcript) { t.Latency = 0 }, 0, "how long the target took is not known"},
+		{"something else", "mood", nil, 0, "no quantity"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			in := after("a {}", "b {}")
 			in.Transcript.Usage, in.Transcript.Latency = known, 1500*time.Millisecond
 			if tt.change != nil {

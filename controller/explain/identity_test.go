@@ -39,24 +39,25 @@ func TestIdentify(t *testing.T) {
 		exported    = "- {name: A, id: 0f8fad5b-d9cb-469f-a165-70867728950e, max_turns: 2}\n"
 		invalid     = "- {name: A, max_turn: 2}\n"
 	)
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name             string
 		versions         []Version
 		partial          bool
 		created, updated int // 0 where it is not known
 	}{
-		"written once":            {[]Version{on(1, a)}, false, 1, 1},
-		"changed":                 {[]Version{on(5, a), on(3, other)}, false, 3, 5},
-		"a label counts":          {[]Version{on(5, a), on(3, labelled)}, false, 3, 5},
-		"another case changed":    {[]Version{on(5, a+b), on(3, a)}, false, 3, 3},
-		"moved down":              {[]Version{on(5, b+a), on(4, a+b), on(3, a)}, false, 3, 3},
-		"came later":              {[]Version{on(5, b+a), on(4, a+b), on(3, b)}, false, 4, 4},
-		"changed before another":  {[]Version{on(6, b+a), on(5, a), on(3, other)}, false, 3, 5},
-		"deleted and back":        {[]Version{on(6, a), on(5, ""), on(3, a)}, false, 3, 6},
-		"could not be read":       {[]Version{on(6, a), on(5, invalid), on(3, a)}, false, 3, 6},
-		"never committed":         {nil, false, 0, 0},
-		"earlier ones are lost":   {[]Version{on(5, a)}, true, 0, 0},
-		"changed, earlier lost":   {[]Version{on(6, a), on(5, other)}, true, 0, 6},
-		"the name before was not": {[]Version{on(6, a), on(5, b)}, false, 6, 6},
+		{"written once", []Version{on(1, a)}, false, 1, 1},
+		{"changed", []Version{on(5, a), on(3, other)}, false, 3, 5},
+		{"a label counts", []Version{on(5, a), on(3, labelled)}, false, 3, 5},
+		{"another case changed", []Version{on(5, a+b), on(3, a)}, false, 3, 3},
+		{"moved down", []Version{on(5, b+a), on(4, a+b), on(3, a)}, false, 3, 3},
+		{"came later", []Version{on(5, b+a), on(4, a+b), on(3, b)}, false, 4, 4},
+		{"changed before another", []Version{on(6, b+a), on(5, a), on(3, other)}, false, 3, 5},
+		{"deleted and back", []Version{on(6, a), on(5, ""), on(3, a)}, false, 3, 6},
+		{"could not be read", []Version{on(6, a), on(5, invalid), on(3, a)}, false, 3, 6},
+		{"never committed", nil, false, 0, 0},
+		{"earlier ones are lost", []Version{on(5, a)}, true, 0, 0},
+		{"changed, earlier lost", []Version{on(6, a), on(5, other)}, true, 0, 6},
+		{"the name before was not", []Version{on(6, a), on(5, b)}, false, 6, 6},
 	} {
 		h := History{Repository: "octo/demo", Settings: settings, Versions: tt.versions, Whole: !tt.partial}
 		got, err := Identify(t.Context(), &desk(t, on(9, a+b)).CaseInfo, h)
@@ -64,13 +65,13 @@ func TestIdentify(t *testing.T) {
 			t.Fatal(err)
 		}
 		if dayOf(got.Created) != tt.created || dayOf(got.Updated) != tt.updated {
-			t.Errorf("%s: created on day %d and updated on day %d, want %d and %d", name, dayOf(got.Created), dayOf(got.Updated), tt.created, tt.updated)
+			t.Errorf("%s: created on day %d and updated on day %d, want %d and %d", tt.name, dayOf(got.Created), dayOf(got.Updated), tt.created, tt.updated)
 		}
 	}
-	for text, want := range map[string]string{a + b: "961f3bef-8e23-5acd-9c52-70f989d676ab", exported: "0f8fad5b-d9cb-469f-a165-70867728950e"} {
-		got, err := Identify(t.Context(), &desk(t, on(9, text)).CaseInfo, History{Repository: "octo/demo"})
-		if err != nil || got.ID != want {
-			t.Errorf("id %s, want %s; %v", got.ID, want, err)
+	for _, tt := range []struct{ text, want string }{{a + b, "961f3bef-8e23-5acd-9c52-70f989d676ab"}, {exported, "0f8fad5b-d9cb-469f-a165-70867728950e"}} {
+		got, err := Identify(t.Context(), &desk(t, on(9, tt.text)).CaseInfo, History{Repository: "octo/demo"})
+		if err != nil || got.ID != tt.want {
+			t.Errorf("id %s, want %s; %v", got.ID, tt.want, err)
 		}
 	}
 }

@@ -21,20 +21,23 @@ func TestAbuse34NoInotifyInstance(t *testing.T) {
 		withoutInstance(t, lack)
 		return
 	}
-	for name, attr := range map[string]*syscall.SysProcAttr{
-		"instances": {
+	for _, tt := range []struct {
+		name string
+		attr *syscall.SysProcAttr
+	}{
+		{"instances", &syscall.SysProcAttr{
 			Cloneflags:  syscall.CLONE_NEWUSER,
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
 			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-		},
-		"descriptors": nil,
+		}},
+		{"descriptors", nil},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAbuse34NoInotifyInstance$", "-test.v")
-			cmd.Env = append(os.Environ(), exhausted+"="+name)
-			cmd.SysProcAttr = attr
+			cmd.Env = append(os.Environ(), exhausted+"="+tt.name)
+			cmd.SysProcAttr = tt.attr
 			out, err := cmd.CombinedOutput()
-			if len(out) == 0 && err != nil && attr != nil {
+			if len(out) == 0 && err != nil && tt.attr != nil {
 				t.Skipf("there are no user namespaces here: %v", err)
 			}
 			if err != nil || !strings.Contains(string(out), "--- PASS: TestAbuse34NoInotifyInstance") {

@@ -72,20 +72,23 @@ func write(t *testing.T, root string, names ...string) {
 func TestSettling(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, "defs/a.json", "defs/b.json", "other/x")
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		do    func(f *fake)
 		held  func() bool
 		want  Hint
 		after time.Duration // from the first event
 	}{
-		"one save": {
+		{
+			name: "one save",
 			do: func(f *fake) {
 				f.tell(fsnotify.Create, "defs/a.json")
 				f.tell(fsnotify.Write, "defs/a.json", "defs/a.json")
 			},
 			want: Hint{Paths: []string{"defs/a.json"}}, after: 100 * time.Millisecond,
 		},
-		"two saves close together": {
+		{
+			name: "two saves close together",
 			do: func(f *fake) {
 				f.tell(fsnotify.Write, "defs/b.json")
 				time.Sleep(90 * time.Millisecond)
@@ -93,7 +96,8 @@ func TestSettling(t *testing.T) {
 			},
 			want: Hint{Paths: []string{"defs/a.json", "defs/b.json"}}, after: 190 * time.Millisecond,
 		},
-		"without end": {
+		{
+			name: "without end",
 			do: func(f *fake) {
 				for range 60 {
 					f.tell(fsnotify.Write, "defs/a.json")
@@ -102,7 +106,8 @@ func TestSettling(t *testing.T) {
 			},
 			want: Hint{Paths: []string{"defs/a.json"}}, after: 2 * time.Second,
 		},
-		"nothing that is watched": {
+		{
+			name: "nothing that is watched",
 			do: func(f *fake) {
 				f.tell(fsnotify.Write, "other/x", "defs/.hidden")
 				f.tell(fsnotify.Chmod, "defs/a.json")
@@ -111,17 +116,19 @@ func TestSettling(t *testing.T) {
 			},
 			want: Hint{Paths: []string{"defs/gone.json"}}, after: 1100 * time.Millisecond,
 		},
-		"events lost": {
+		{
+			name: "events lost",
 			do:   func(f *fake) { f.tell(fsnotify.Write, "defs/a.json"); f.errors <- fsnotify.ErrEventOverflow },
 			want: Hint{All: true}, after: 100 * time.Millisecond,
 		},
-		"the root goes": {
+		{
+			name: "the root goes",
 			do:   func(f *fake) { f.tell(fsnotify.Remove, ".") },
 			want: Hint{All: true}, after: 100 * time.Millisecond,
 		},
-		"nothing for a minute": {do: func(*fake) {}, want: Hint{All: true}, after: time.Minute},
+		{name: "nothing for a minute", do: func(*fake) {}, want: Hint{All: true}, after: time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake(root)
 				w, err := Open(Config{
@@ -271,29 +278,30 @@ func TestFolders(t *testing.T) {
 // TestRealChanges makes the changes that people and editors make, and waits
 // for the hint that names them.
 func TestRealChanges(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name string
 		do   func(t *testing.T, root string)
 		want string // a path that the hints have to name, or *
 	}{
-		"written": {func(t *testing.T, root string) { write(t, root, "defs/a.json") }, "defs/a.json"},
-		"saved by renaming": {func(t *testing.T, root string) {
+		{"written", func(t *testing.T, root string) { write(t, root, "defs/a.json") }, "defs/a.json"},
+		{"saved by renaming", func(t *testing.T, root string) {
 			write(t, root, "defs/a.json.tmp")
 			rename(t, root, "defs/a.json.tmp", "defs/a.json")
 		}, "defs/a.json"},
-		"saved with a backup": {func(t *testing.T, root string) {
+		{"saved with a backup", func(t *testing.T, root string) {
 			rename(t, root, "defs/a.json", "defs/a.json~")
 			write(t, root, "defs/a.json")
 		}, "defs/a.json"},
-		"renamed":      {func(t *testing.T, root string) { rename(t, root, "defs/a.json", "defs/b.json") }, "defs/b.json"},
-		"removed":      {func(t *testing.T, root string) { remove(t, root, "defs/a.json") }, "defs/a.json"},
-		"a new folder": {func(t *testing.T, root string) { write(t, root, "defs/new/deep/c.json") }, "defs/new"},
-		"the folder again": {func(t *testing.T, root string) {
+		{"renamed", func(t *testing.T, root string) { rename(t, root, "defs/a.json", "defs/b.json") }, "defs/b.json"},
+		{"removed", func(t *testing.T, root string) { remove(t, root, "defs/a.json") }, "defs/a.json"},
+		{"a new folder", func(t *testing.T, root string) { write(t, root, "defs/new/deep/c.json") }, "defs/new"},
+		{"the folder again", func(t *testing.T, root string) {
 			remove(t, root, "defs")
 			write(t, root, "defs/again.json")
 		}, "defs"},
-		"a file of its own": {func(t *testing.T, root string) { write(t, root, "gavel.yaml") }, "gavel.yaml"},
+		{"a file of its own", func(t *testing.T, root string) { write(t, root, "gavel.yaml") }, "gavel.yaml"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
 			write(t, root, "defs/a.json", "gavel.yaml")
 			w, err := Open(Config{Root: root, Paths: []string{"defs", "gavel.yaml"}, Settle: time.Millisecond})

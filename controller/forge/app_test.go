@@ -189,20 +189,21 @@ func TestAbuse24ExpiredAppTokenAndClockSkew(t *testing.T) {
 
 // TestAppErrors name what to do, and show nothing of the key.
 func TestAppErrors(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		change func(w *appWorld, cfg *forge.AppConfig)
 		fault  forgetest.Fault
 		want   string
 	}{
-		"no key": {func(_ *appWorld, cfg *forge.AppConfig) {
+		{"no key", func(_ *appWorld, cfg *forge.AppConfig) {
 			cfg.Key = func() (forge.Token, error) { return "s3cret-key", nil }
 		}, forgetest.Fault{}, "not an RSA key in PEM"},
-		"not installed": {func(*appWorld, *forge.AppConfig) {}, forgetest.Fault{Path: "/installation", Status: 404}, "not installed in octo/demo"},
-		"another App":   {func(_ *appWorld, cfg *forge.AppConfig) { cfg.ID = 6 }, forgetest.Fault{}, "as the App 6"},
-		"odd answer":    {func(*appWorld, *forge.AppConfig) {}, forgetest.Fault{Path: "/access_tokens", Status: 201, Body: `{"token": "ghs_s3cret", "expires_at": 5}`}, "not JSON of the expected form"},
-		"empty answer":  {func(*appWorld, *forge.AppConfig) {}, forgetest.Fault{Path: "/access_tokens", Status: 201, Body: `{}`}, "the answer has none"},
+		{"not installed", func(*appWorld, *forge.AppConfig) {}, forgetest.Fault{Path: "/installation", Status: 404}, "not installed in octo/demo"},
+		{"another App", func(_ *appWorld, cfg *forge.AppConfig) { cfg.ID = 6 }, forgetest.Fault{}, "as the App 6"},
+		{"odd answer", func(*appWorld, *forge.AppConfig) {}, forgetest.Fault{Path: "/access_tokens", Status: 201, Body: `{"token": "ghs_s3cret", "expires_at": 5}`}, "not JSON of the expected form"},
+		{"empty answer", func(*appWorld, *forge.AppConfig) {}, forgetest.Fault{Path: "/access_tokens", Status: 201, Body: `{}`}, "the answer has none"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			var w *appWorld
 			w = newAppWorld(t, func(cfg *forge.AppConfig) { tt.change(w, cfg) })
 			if tt.fault.Status != 0 {

@@ -29,10 +29,10 @@ func talk(t *testing.T, n int) (f *forgetest.Forge, at func(i int) time.Time) {
 }
 
 func TestComments(t *testing.T) {
-	for name, base := range map[string]string{"GitHub": "", "GitHub Enterprise": "/api/v3", "Gitea": "/api/v1"} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct{ name, base string }{{"GitHub", ""}, {"GitHub Enterprise", "/api/v3"}, {"Gitea", "/api/v1"}} {
+		t.Run(tt.name, func(t *testing.T) {
 			f, at := talk(t, 500)
-			c := lister(t, f, base)
+			c := lister(t, f, tt.base)
 			all, err := c.Comments(t.Context(), demo, 7, time.Time{})
 			if err != nil || len(all) != 250 {
 				t.Fatalf("%d comments, %v", len(all), err)
@@ -56,10 +56,10 @@ func TestComments(t *testing.T) {
 // TestRecentComments lists those of a whole repository, for free where there
 // are not new ones.
 func TestRecentComments(t *testing.T) {
-	for name, base := range map[string]string{"GitHub": "", "Gitea": "/api/v1"} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct{ name, base string }{{"GitHub", ""}, {"Gitea", "/api/v1"}} {
+		t.Run(tt.name, func(t *testing.T) {
 			f, at := talk(t, 300)
-			c := lister(t, f, base)
+			c := lister(t, f, tt.base)
 			found, tag, err := c.RecentComments(t.Context(), demo, at(100), "")
 			if err != nil || len(found) != 200 || found[0].Number != 7 || found[199].Number != 8 || !found[199].Bot || found[0].Bot {
 				t.Fatalf("%d comments, %v", len(found), err)
@@ -96,10 +96,10 @@ func TestOddComments(t *testing.T) {
 
 // TestReactions looks through all pages for those of one account.
 func TestReactions(t *testing.T) {
-	for name, base := range map[string]string{"GitHub": "", "Gitea": "/api/v1"} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct{ name, base string }{{"GitHub", ""}, {"Gitea", "/api/v1"}} {
+		t.Run(tt.name, func(t *testing.T) {
 			f, _ := talk(t, 1)
-			c := lister(t, f, base)
+			c := lister(t, f, tt.base)
 			of := func(login string) []string {
 				t.Helper()
 				found, err := c.Reactions(t.Context(), demo, 1001, login)
@@ -129,10 +129,10 @@ func TestReactions(t *testing.T) {
 
 // TestFirstStatus is the oldest one of ours, however many came later.
 func TestFirstStatus(t *testing.T) {
-	for name, base := range map[string]string{"GitHub": "", "Gitea": "/api/v1"} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct{ name, base string }{{"GitHub", ""}, {"Gitea", "/api/v1"}} {
+		t.Run(tt.name, func(t *testing.T) {
 			f, at := talk(t, 1)
-			c := lister(t, f, base)
+			c := lister(t, f, tt.base)
 			if first, err := c.FirstStatus(t.Context(), demo, headSHA, "a", "b"); err != nil || !first.IsZero() {
 				t.Errorf("of none: %v, %v", first, err)
 			}

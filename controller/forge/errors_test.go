@@ -21,24 +21,25 @@ func TestTransient(t *testing.T) {
 	answer := func(status int) error {
 		return fmt.Errorf("comment: %w", &github.ErrorResponse{Response: &http.Response{StatusCode: status}})
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name string
 		err  error
 		want bool
 	}{
-		"nothing":               {nil, false},
-		"502":                   {answer(502), true},
-		"422":                   {answer(422), false},
-		"403":                   {forge.Explain("comment", "pull-requests: write", answer(403)), false},
-		"a limit":               {fmt.Errorf("comment: %w", &forge.LimitError{Until: time.Now()}), true},
-		"no connection":         {&url.Error{Op: "Get", Err: errors.New("connection refused")}, true},
-		"no answer in time":     {&url.Error{Op: "Get", Err: context.DeadlineExceeded}, true},
-		"the caller's own end":  {&url.Error{Op: "Get", Err: context.Canceled}, false},
-		"a remote that is away": {fmt.Errorf("fetch: %w", &gitrepo.AwayError{}), true},
-		"a mistake of ours":     {errors.New("no pull request"), false},
-		"one of two":            {errors.Join(answer(422), &forge.LimitError{}), true},
+		{"nothing", nil, false},
+		{"502", answer(502), true},
+		{"422", answer(422), false},
+		{"403", forge.Explain("comment", "pull-requests: write", answer(403)), false},
+		{"a limit", fmt.Errorf("comment: %w", &forge.LimitError{Until: time.Now()}), true},
+		{"no connection", &url.Error{Op: "Get", Err: errors.New("connection refused")}, true},
+		{"no answer in time", &url.Error{Op: "Get", Err: context.DeadlineExceeded}, true},
+		{"the caller's own end", &url.Error{Op: "Get", Err: context.Canceled}, false},
+		{"a remote that is away", fmt.Errorf("fetch: %w", &gitrepo.AwayError{}), true},
+		{"a mistake of ours", errors.New("no pull request"), false},
+		{"one of two", errors.Join(answer(422), &forge.LimitError{}), true},
 	} {
 		if got := forge.Transient(tt.err); got != tt.want {
-			t.Errorf("%s: Transient(%v) = %v, want %v", name, tt.err, got, tt.want)
+			t.Errorf("%s: Transient(%v) = %v, want %v", tt.name, tt.err, got, tt.want)
 		}
 	}
 }
@@ -56,19 +57,20 @@ func TestARedirectIsNotTransient(t *testing.T) {
 // TestRefused is true where a missing permission is all there is.
 func TestRefused(t *testing.T) {
 	denied := func(status int) error { return fmt.Errorf("publish: %w", &forge.DeniedError{Status: status}) }
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name string
 		err  error
 		want bool
 	}{
-		"nothing":           {nil, false},
-		"403":               {denied(403), true},
-		"403 and 404":       {errors.Join(denied(403), denied(404)), true},
-		"401":               {denied(401), false},
-		"403 and a failure": {errors.Join(denied(403), errors.New("502")), false},
-		"a failure":         {errors.New("502"), false},
+		{"nothing", nil, false},
+		{"403", denied(403), true},
+		{"403 and 404", errors.Join(denied(403), denied(404)), true},
+		{"401", denied(401), false},
+		{"403 and a failure", errors.Join(denied(403), errors.New("502")), false},
+		{"a failure", errors.New("502"), false},
 	} {
 		if got := forge.Refused(tt.err); got != tt.want {
-			t.Errorf("%s: Refused(%v) = %v, want %v", name, tt.err, got, tt.want)
+			t.Errorf("%s: Refused(%v) = %v, want %v", tt.name, tt.err, got, tt.want)
 		}
 	}
 }

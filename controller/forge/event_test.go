@@ -231,9 +231,12 @@ func TestTrusted(t *testing.T) {
 			})
 		}
 	}
-	for event, run := range map[string]bool{EventPush: true, EventMergeGroup: true, "issue_comment": false, "workflow_run": false} {
-		if got := Trusted(event, nil, PermissionUnknown); got.Run != run || (got.Reason == "") != run {
-			t.Errorf("%s: got %+v", event, got)
+	for _, tt := range []struct {
+		event string
+		run   bool
+	}{{EventPush, true}, {EventMergeGroup, true}, {"issue_comment", false}, {"workflow_run", false}} {
+		if got := Trusted(tt.event, nil, PermissionUnknown); got.Run != tt.run || (got.Reason == "") != tt.run {
+			t.Errorf("%s: got %+v", tt.event, got)
 		}
 	}
 }

@@ -105,20 +105,21 @@ func TestPermission(t *testing.T) {
 	f.SetPermission("writer", "write")
 	f.SetPermission("nobody", "none")
 	c := newClient(t, f.URL, new(forgetest.Clock))
-	for user, want := range map[string]struct {
+	for _, want := range []struct {
+		user       string
 		permission forge.Permission
 		canWrite   bool
 	}{
-		"maintainer":      {"admin", true},
-		"writer":          {"write", true},
-		"stranger":        {"read", false},
-		"nobody":          {"none", false},
-		"dependabot[bot]": {"none", false},
-		"../../user":      {"none", false},
+		{"maintainer", "admin", true},
+		{"writer", "write", true},
+		{"stranger", "read", false},
+		{"nobody", "none", false},
+		{"dependabot[bot]", "none", false},
+		{"../../user", "none", false},
 	} {
-		got, err := c.Permission(t.Context(), demo, user)
+		got, err := c.Permission(t.Context(), demo, want.user)
 		if err != nil || got != want.permission || got.CanWrite() != want.canWrite {
-			t.Errorf("%s: got %q, can write %v, %v; want %+v", user, got, got.CanWrite(), err, want)
+			t.Errorf("%s: got %q, can write %v, %v; want %+v", want.user, got, got.CanWrite(), err, want)
 		}
 	}
 	if n := len(f.Requests()); n != 4 {

@@ -47,14 +47,15 @@ func (s *slow) RoundTrip(req *http.Request) (*http.Response, error) {
 // reads next to it. A write that is told to wait is not overtaken by another
 // one.
 func TestOneWriteInFlight(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		refuse int
 		took   time.Duration
 	}{
-		"well":                 {0, 3*2*time.Second - time.Second}, // three writes, a second between two
-		"by a secondary limit": {1, 3*2*time.Second + time.Minute}, // a second for the refusal
+		{"well", 0, 3*2*time.Second - time.Second},                 // three writes, a second between two
+		{"by a secondary limit", 1, 3*2*time.Second + time.Minute}, // a second for the refusal
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				transport := &slow{now: map[string]int{}, most: map[string]int{}, refuse: tt.refuse}
 				start := time.Now()

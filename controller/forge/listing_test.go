@@ -20,13 +20,13 @@ func lister(t *testing.T, f *forgetest.Forge, base string) *forge.Client {
 }
 
 func TestOpenPulls(t *testing.T) {
-	for name, base := range map[string]string{"GitHub": "", "GitHub Enterprise": "/api/v3", "Gitea": "/api/v1"} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct{ name, base string }{{"GitHub", ""}, {"GitHub Enterprise", "/api/v3"}, {"Gitea", "/api/v1"}} {
+		t.Run(tt.name, func(t *testing.T) {
 			f := forgetest.New(t)
 			for n := 1; n <= 230; n++ {
 				f.AddPull(forgetest.Pull{Number: n, HeadSHA: fmt.Sprintf("%040x", n), BaseSHA: fmt.Sprintf("%040x", 1000), HeadRef: "x", Closed: n == 5})
 			}
-			c := lister(t, f, base)
+			c := lister(t, f, tt.base)
 			pulls, tag, err := c.OpenPulls(t.Context(), demo, "")
 			if err != nil || len(pulls) != 229 || pulls[0].Number != 230 || pulls[228].Number != 1 {
 				t.Fatalf("%d pulls, %v", len(pulls), err)
@@ -68,25 +68,25 @@ func TestRepository(t *testing.T) {
 	if _, err := lister(t, f, "").Repository(t.Context(), forge.Repo{Owner: "octo", Name: "other"}); err == nil {
 		t.Error("a repository that is not there was read")
 	}
-	for name, body := range map[string]string{
-		"no id": `{"full_name": "octo/demo", "default_branch": "main"}`, "a hostile name": `{"id": 1, "full_name": "octo/../demo", "default_branch": "main"}`,
-		"a hostile branch": `{"id": 1, "full_name": "octo/demo", "default_branch": "--x"}`, "null": `null`,
+	for _, tt := range []struct{ name, body string }{
+		{"no id", `{"full_name": "octo/demo", "default_branch": "main"}`}, {"a hostile name", `{"id": 1, "full_name": "octo/../demo", "default_branch": "main"}`},
+		{"a hostile branch", `{"id": 1, "full_name": "octo/demo", "default_branch": "--x"}`}, {"null", `null`},
 	} {
-		f.Inject(forgetest.Fault{Method: "GET", Status: 200, Body: body})
+		f.Inject(forgetest.Fault{Method: "GET", Status: 200, Body: tt.body})
 		if got, err := lister(t, f, "").Repository(t.Context(), demo); err == nil {
-			t.Errorf("%s: %+v, want an error", name, got)
+			t.Errorf("%s: %+v, want an error", tt.name, got)
 		}
 	}
 }
 
 func TestWebURL(t *testing.T) {
-	for api, want := range map[string]string{
-		"https://api.github.com":             "https://github.com",
-		"https://git.example/api/v3":         "https://git.example",
-		"https://git.example/forgejo/api/v1": "https://git.example/forgejo",
+	for _, tt := range []struct{ api, want string }{
+		{"https://api.github.com", "https://github.com"},
+		{"https://git.example/api/v3", "https://git.example"},
+		{"https://git.example/forgejo/api/v1", "https://git.example/forgejo"},
 	} {
-		if got := forge.WebURL(api); got != want {
-			t.Errorf("the pages of %s are at %s, want %s", api, got, want)
+		if got := forge.WebURL(tt.api); got != tt.want {
+			t.Errorf("the pages of %s are at %s, want %s", tt.api, got, tt.want)
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 func TestPusher(t *testing.T) {
 	sha, other := strings.Repeat("a", 40), strings.Repeat("b", 40)
 	type push struct{ branch, sha, login string }
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		pushes []push
 		base   string
 		branch string
@@ -21,18 +22,18 @@ func TestPusher(t *testing.T) {
 		bot    bool
 		err    error
 	}{
-		"a person":            {pushes: []push{{"topic", sha, "mona"}}, want: "mona"},
-		"a name to quote":     {pushes: []push{{"a&ref=b#c", sha, "mona"}}, branch: "a&ref=b#c", want: "mona"},
-		"a bot":               {pushes: []push{{"topic", sha, "helper[bot]"}}, want: "helper[bot]", bot: true},
-		"the last one":        {pushes: []push{{"topic", sha, "mona"}, {"topic", other, "mona"}, {"topic", sha, "hubot"}}, want: "hubot"},
-		"before another push": {pushes: []push{{"topic", sha, "mona"}, {"topic", other, "hubot"}}, want: "mona"},
-		"GitHub Enterprise":   {base: "/api/v3", pushes: []push{{"topic", sha, "mona"}}, want: "mona"},
-		"another commit":      {pushes: []push{{"topic", other, "mona"}}, err: forge.ErrNoPusher},
-		"another branch":      {pushes: []push{{"main", sha, "mona"}}, err: forge.ErrNoPusher},
-		"a deleted account":   {pushes: []push{{"topic", sha, "-"}}, err: forge.ErrNoPusher},
-		"Gitea":               {base: "/api/v1", pushes: []push{{"topic", sha, "mona"}}, err: forge.ErrNoPusher},
+		{name: "a person", pushes: []push{{"topic", sha, "mona"}}, want: "mona"},
+		{name: "a name to quote", pushes: []push{{"a&ref=b#c", sha, "mona"}}, branch: "a&ref=b#c", want: "mona"},
+		{name: "a bot", pushes: []push{{"topic", sha, "helper[bot]"}}, want: "helper[bot]", bot: true},
+		{name: "the last one", pushes: []push{{"topic", sha, "mona"}, {"topic", other, "mona"}, {"topic", sha, "hubot"}}, want: "hubot"},
+		{name: "before another push", pushes: []push{{"topic", sha, "mona"}, {"topic", other, "hubot"}}, want: "mona"},
+		{name: "GitHub Enterprise", base: "/api/v3", pushes: []push{{"topic", sha, "mona"}}, want: "mona"},
+		{name: "another commit", pushes: []push{{"topic", other, "mona"}}, err: forge.ErrNoPusher},
+		{name: "another branch", pushes: []push{{"main", sha, "mona"}}, err: forge.ErrNoPusher},
+		{name: "a deleted account", pushes: []push{{"topic", sha, "-"}}, err: forge.ErrNoPusher},
+		{name: "Gitea", base: "/api/v1", pushes: []push{{"topic", sha, "mona"}}, err: forge.ErrNoPusher},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			f := forgetest.New(t)
 			for _, p := range tt.pushes {
 				f.Push(p.branch, p.sha, p.login)

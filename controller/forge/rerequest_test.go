@@ -106,18 +106,21 @@ func TestRerequestsOfAJob(t *testing.T) {
 
 func TestRerequestsRefused(t *testing.T) {
 	sha := fmt.Sprintf("%040x", 9)
-	for name, fault := range map[string]forgetest.Fault{
-		"403": {Status: http.StatusForbidden}, "404": {Status: http.StatusNotFound}, "500": {Status: http.StatusInternalServerError, Times: -1},
-		"odd": {Status: http.StatusOK, Body: `{"check_suites": [{"status": 7}]}`}, "nothing": {Status: http.StatusOK, Body: `null`},
-		"no such commit": {Status: http.StatusUnprocessableEntity, Body: `{"message": "No commit found for SHA"}`},
+	for _, tt := range []struct {
+		name  string
+		fault forgetest.Fault
+	}{
+		{"403", forgetest.Fault{Status: http.StatusForbidden}}, {"404", forgetest.Fault{Status: http.StatusNotFound}}, {"500", forgetest.Fault{Status: http.StatusInternalServerError, Times: -1}},
+		{"odd", forgetest.Fault{Status: http.StatusOK, Body: `{"check_suites": [{"status": 7}]}`}}, {"nothing", forgetest.Fault{Status: http.StatusOK, Body: `null`}},
+		{"no such commit", forgetest.Fault{Status: http.StatusUnprocessableEntity, Body: `{"message": "No commit found for SHA"}`}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			w := newAppWorld(t, nil)
-			fault.Path = "/check-suites"
-			w.forge.Inject(fault)
+			tt.fault.Path = "/check-suites"
+			w.forge.Inject(tt.fault)
 			got, err := w.client.Rerequests(t.Context(), demo, sha, "gavel/report")
 			denied, refused := errors.AsType[*forge.DeniedError](err)
-			if got != nil || (err == nil) != strings.HasPrefix(name, "no") || refused != (fault.Status == http.StatusForbidden || fault.Status == http.StatusNotFound) {
+			if got != nil || (err == nil) != strings.HasPrefix(tt.name, "no") || refused != (tt.fault.Status == http.StatusForbidden || tt.fault.Status == http.StatusNotFound) {
 				t.Errorf("got %v, %v; want no wishes, an error only of a fault, and a refusal only for 403 and 404", got, err)
 			}
 			if refused && denied.Permission != "checks: read" {

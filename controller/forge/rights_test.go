@@ -11,20 +11,21 @@ import (
 // TestRightsToAsk: an App may ask what others may do; the account of a token has
 // to be one that may write, and on Gitea one that may do everything.
 func TestRightsToAsk(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name       string
 		base       string
 		permission string
 		app        bool
 		want       string // of the repair; empty where there is nothing to repair
 	}{
-		"a writer":                {permission: "write"},
-		"an administrator":        {permission: "admin"},
-		"a reader":                {permission: "read", want: "give it the role Write"},
-		"an App":                  {permission: "read", app: true},
-		"Gitea, a writer":         {base: "/api/v1", permission: "write", want: "only an administrator"},
-		"Gitea, an administrator": {base: "/api/v1", permission: "admin"},
+		{name: "a writer", permission: "write"},
+		{name: "an administrator", permission: "admin"},
+		{name: "a reader", permission: "read", want: "give it the role Write"},
+		{name: "an App", permission: "read", app: true},
+		{name: "Gitea, a writer", base: "/api/v1", permission: "write", want: "only an administrator"},
+		{name: "Gitea, an administrator", base: "/api/v1", permission: "admin"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			f, clock := newForge(t), new(forgetest.Clock)
 			f.SetPermission("maintainer", tt.permission)
 			cfg := forge.Config{BaseURL: f.URL + tt.base, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait}

@@ -58,18 +58,21 @@ func TestAbuse26Bombs(t *testing.T) {
 		{"long", b.commit(b.tree(wide...)), ".", "paths of 82157780 bytes are added or changed; the bound is 67108864 bytes", 20},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			for what, look := range map[string]func(r *Repository) error{
-				"Within":  func(r *Repository) error { return r.CheckBounds(t.Context(), base, test.head) },
-				"Changed": func(r *Repository) error { _, err := r.Changed(t.Context(), base, test.head); return err },
+			for _, tt := range []struct {
+				what string
+				look func(r *Repository) error
+			}{
+				{"Within", func(r *Repository) error { return r.CheckBounds(t.Context(), base, test.head) }},
+				{"Changed", func(r *Repository) error { _, err := r.Changed(t.Context(), base, test.head); return err }},
 			} {
 				r := b.open()
-				err := look(r)
+				err := tt.look(r)
 				over, ok := errors.AsType[*excess.Error](err)
 				if !ok || !strings.HasPrefix(over.Path, test.path) || !strings.Contains(over.Message, test.want) || over.Hint == "" {
-					t.Errorf("%s = %v; want %s: %s", what, err, test.path, test.want)
+					t.Errorf("%s = %v; want %s: %s", tt.what, err, test.path, test.want)
 				}
 				if n := len(r.dirs); n > test.trees {
-					t.Errorf("%s read %d trees, more than %d", what, n, test.trees)
+					t.Errorf("%s read %d trees, more than %d", tt.what, n, test.trees)
 				}
 			}
 		})

@@ -78,10 +78,10 @@ func TestChangedWork(t *testing.T) {
 		b.folder("left", b.file("all", "1")),
 		b.folder("other", b.file("edited", "1")),
 	))
-	for name, text := range map[string]string{
-		"defs/same": "1", "defs/edited": "2", "defs/new": "1", "other/edited": "2", "right/new": "1",
+	for _, tt := range []struct{ name, text string }{
+		{"defs/same", "1"}, {"defs/edited", "2"}, {"defs/new", "1"}, {"other/edited", "2"}, {"right/new", "1"},
 	} {
-		b.write(name, text)
+		b.write(tt.name, tt.text)
 	}
 	if err := os.Symlink("defs", filepath.Join(b.dir, "link")); err != nil {
 		t.Fatal(err)

@@ -68,22 +68,25 @@ func TestCreate(t *testing.T) {
 	dir, repo := told(t)
 	main := map[string]string{"a.txt": "1", "b/c.txt": "of main", "gone.txt": "3", "turns": "into a folder"}
 	commits := map[string]string{}
-	for ref, want := range map[string]map[string]string{
-		"main~1": {"a.txt": "1", "b/c.txt": "2", "gone.txt": "3", "turns": "into a folder"},
-		"side":   {"a.txt": "changed", "b/c.txt": "2", "empty": "", "turns/file": "4"},
-		"main":   main,
+	for _, tt := range []struct {
+		ref  string
+		want map[string]string
+	}{
+		{"main~1", map[string]string{"a.txt": "1", "b/c.txt": "2", "gone.txt": "3", "turns": "into a folder"}},
+		{"side", map[string]string{"a.txt": "changed", "b/c.txt": "2", "empty": "", "turns/file": "4"}},
+		{"main", main},
 	} {
-		commit, err := repo.Resolve(t.Context(), ref)
+		commit, err := repo.Resolve(t.Context(), tt.ref)
 		if err != nil {
 			t.Fatal(err)
 		}
-		commits[ref] = commit
+		commits[tt.ref] = commit
 		fsys, err := repo.FS(commit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, contents(t, fsys)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", ref, diff)
+		if diff := cmp.Diff(tt.want, contents(t, fsys)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.ref, diff)
 		}
 	}
 	if diff := cmp.Diff(main, contents(t, os.DirFS(dir))); diff != "" {

@@ -196,18 +196,18 @@ func TestFetchEndsWithItsContext(t *testing.T) {
 }
 
 func TestParseRemote(t *testing.T) {
-	for raw, want := range map[string]struct{ scheme, path, show string }{
-		"https://github.com/o/n.git":           {"https", "o/n", "https://github.com/o/n.git"},
-		"https://user:pw@github.com/o/n?t=1":   {"https", "o/n", "https://github.com/o/n"},
-		"ssh://git@example.com:2222/g/s/n.git": {"ssh", "g/s/n", "ssh://example.com:2222/g/s/n.git"},
-		"git@github.com:o/n.git":               {"ssh", "o/n", "github.com:o/n.git"},
-		"/srv/o/n.git":                         {"file", "srv/o/n", "/srv/o/n.git"},
-		"../n.git":                             {"file", "repos/n", "/repos/n.git"},
-		"file:///srv/n.git":                    {"file", "srv/n", "file:///srv/n.git"},
+	for _, want := range []struct{ raw, scheme, path, show string }{
+		{"https://github.com/o/n.git", "https", "o/n", "https://github.com/o/n.git"},
+		{"https://user:pw@github.com/o/n?t=1", "https", "o/n", "https://github.com/o/n"},
+		{"ssh://git@example.com:2222/g/s/n.git", "ssh", "g/s/n", "ssh://example.com:2222/g/s/n.git"},
+		{"git@github.com:o/n.git", "ssh", "o/n", "github.com:o/n.git"},
+		{"/srv/o/n.git", "file", "srv/o/n", "/srv/o/n.git"},
+		{"../n.git", "file", "repos/n", "/repos/n.git"},
+		{"file:///srv/n.git", "file", "srv/n", "file:///srv/n.git"},
 	} {
-		got, err := parseRemote(raw, "/repos/here")
+		got, err := parseRemote(want.raw, "/repos/here")
 		if err != nil || got.scheme != want.scheme || got.path != want.path || got.show != want.show {
-			t.Errorf("parseRemote(%q) = %+v, %v; want %+v", raw, got, err, want)
+			t.Errorf("parseRemote(%q) = %+v, %v; want %+v", want.raw, got, err, want)
 		}
 	}
 	for _, raw := range []string{

@@ -72,24 +72,27 @@ func TestMirrorHealsItself(t *testing.T) {
 		}
 		return err
 	}
-	for name, hurt := range map[string]func(*Mirror) error{
-		"vanished":      func(m *Mirror) error { return os.RemoveAll(m.cfg.Dir) },
-		"empty":         func(m *Mirror) error { return errFirst(os.RemoveAll(m.cfg.Dir), os.MkdirAll(m.cfg.Dir, 0o700)) },
-		"without packs": func(m *Mirror) error { return packs(m, os.Remove) },
-		"cut packs": func(m *Mirror) error {
+	for _, tt := range []struct {
+		name string
+		hurt func(*Mirror) error
+	}{
+		{"vanished", func(m *Mirror) error { return os.RemoveAll(m.cfg.Dir) }},
+		{"empty", func(m *Mirror) error { return errFirst(os.RemoveAll(m.cfg.Dir), os.MkdirAll(m.cfg.Dir, 0o700)) }},
+		{"without packs", func(m *Mirror) error { return packs(m, os.Remove) }},
+		{"cut packs", func(m *Mirror) error {
 			return packs(m, func(name string) error { return errFirst(os.Chmod(name, 0o600), os.Truncate(name, 20)) })
-		},
-		"without HEAD":   func(m *Mirror) error { return os.Remove(filepath.Join(m.cfg.Dir, "HEAD")) },
-		"garbled HEAD":   func(m *Mirror) error { return os.WriteFile(filepath.Join(m.cfg.Dir, "HEAD"), []byte("\x00"), 0o600) },
-		"garbled config": func(m *Mirror) error { return os.WriteFile(filepath.Join(m.cfg.Dir, "config"), []byte("[[["), 0o600) },
-		"a ref to nothing": func(m *Mirror) error {
+		}},
+		{"without HEAD", func(m *Mirror) error { return os.Remove(filepath.Join(m.cfg.Dir, "HEAD")) }},
+		{"garbled HEAD", func(m *Mirror) error { return os.WriteFile(filepath.Join(m.cfg.Dir, "HEAD"), []byte("\x00"), 0o600) }},
+		{"garbled config", func(m *Mirror) error { return os.WriteFile(filepath.Join(m.cfg.Dir, "config"), []byte("[[["), 0o600) }},
+		{"a ref to nothing", func(m *Mirror) error {
 			return os.WriteFile(filepath.Join(m.cfg.Dir, "refs/gavel/pull/7/head"), []byte(strings.Repeat("5", 40)+"\n"), 0o600)
-		},
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			m := newMirror(t, url)
 			m.holdsPull(t, main, pull)
-			if err := hurt(m); err != nil {
+			if err := tt.hurt(m); err != nil {
 				t.Fatal(err)
 			}
 			m.holdsPull(t, main, pull)
@@ -184,15 +187,15 @@ func TestACredentialThatEnded(t *testing.T) {
 // TestBranches lists those that there are now.
 func TestBranches(t *testing.T) {
 	up, base, main, _ := upstream(t)
-	for name, url := range map[string]string{"http": serve(t, up, true), "folder": up.dir} {
-		m := newMirror(t, url)
+	for _, tt := range []struct{ name, url string }{{"http", serve(t, up, true)}, {"folder", up.dir}} {
+		m := newMirror(t, tt.url)
 		up.ref("refs/heads/queue/one", base)
 		tips, err := m.Branches(t.Context())
 		if err != nil || len(tips) != 2 || tips["main"] != main || tips["queue/one"] != base {
-			t.Errorf("%s: branches %v, %v", name, tips, err)
+			t.Errorf("%s: branches %v, %v", tt.name, tips, err)
 		}
 		if _, err := os.Stat(m.cfg.Dir); err == nil {
-			t.Errorf("%s: a clone was made", name)
+			t.Errorf("%s: a clone was made", tt.name)
 		}
 	}
 	empty := t.TempDir()

@@ -23,8 +23,8 @@ func TestPush(t *testing.T) {
 	main := gittest.Commit(t, dir, nil)
 	bare := t.TempDir()
 	gittest.Run(t, bare, "clone", "-q", "--bare", dir, ".")
-	for server, url := range map[string]string{"go-git": gittest.Serve(t, bare, "secret"), "git": gittest.Backend(t, bare)} {
-		m, err := gitrepo.NewMirror(gitrepo.MirrorConfig{Dir: t.TempDir(), URL: url, Token: gitrepo.Constant("secret")})
+	for _, row := range []struct{ server, url string }{{"go-git", gittest.Serve(t, bare, "secret")}, {"git", gittest.Backend(t, bare)}} {
+		m, err := gitrepo.NewMirror(gitrepo.MirrorConfig{Dir: t.TempDir(), URL: row.url, Token: gitrepo.Constant("secret")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,35 +39,36 @@ func TestPush(t *testing.T) {
 			Parent: main, Message: "settings: one\n\nand two", Author: "Ada\nparent x <a@b>", At: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 			Files: map[string][]byte{"a.txt": []byte("A\n"), "deep/er/b.txt": nil, "new/x.json": []byte("{}\n")},
 		}
-		got, err := m.Push(t.Context(), "gavel/"+server, change)
+		got, err := m.Push(t.Context(), "gavel/"+row.server, change)
 		if err != nil {
-			t.Fatalf("a push to %s: %v", server, err)
+			t.Fatalf("a push to %s: %v", row.server, err)
 		}
 		gittest.Run(t, bare, "fsck", "--strict")
-		if is := gittest.Run(t, bare, "rev-parse", "gavel/"+server); is != got {
-			t.Errorf("%s: the branch is at %s, want %s", server, is, got)
+		if is := gittest.Run(t, bare, "rev-parse", "gavel/"+row.server); is != got {
+			t.Errorf("%s: the branch is at %s, want %s", row.server, is, got)
 		}
 		if tree, want := gittest.Run(t, bare, "ls-tree", "-r", "--format=%(objectmode) %(path)", got), "100755 a.txt\n100644 deep.txt\n100644 deep/c.txt\n100644 new/x.json"; tree != want {
-			t.Errorf("%s: the tree is\n%s\nwant\n%s", server, tree, want)
+			t.Errorf("%s: the tree is\n%s\nwant\n%s", row.server, tree, want)
 		}
 		if said := gittest.Run(t, bare, "log", "-1", "--format=%an|%ae|%cn|%P|%s|%b", got); said != "Ada parent x a@b|gavel@localhost|Gavel|"+main+"|settings: one|and two" {
-			t.Errorf("%s: the commit is %s", server, said)
+			t.Errorf("%s: the commit is %s", row.server, said)
 		}
-		for name, tt := range map[string]struct {
+		for _, tt := range []struct {
+			name   string
 			branch string
 			change gitrepo.Commit
 			want   string
 		}{
-			"the branch exists":  {"gavel/" + server, change, "exists"},
-			"the branch is bad":  {"-x", change, "-x"},
-			"the parent is gone": {"gavel/x", gitrepo.Commit{Parent: strings.Repeat("1", 40), Files: change.Files}, "object not found"},
-			"a file is gone":     {"gavel/x", gitrepo.Commit{Parent: main, Files: map[string][]byte{"none": nil}}, "none: does not exist"},
-			"a file is a folder": {"gavel/x", gitrepo.Commit{Parent: main, Files: map[string][]byte{"deep": []byte("x")}}, "deep: is not a regular file"},
-			"a folder is a file": {"gavel/x", gitrepo.Commit{Parent: main, Files: map[string][]byte{"a.txt/x": []byte("x")}}, "a.txt is not a folder"},
-			"a name is git's":    {"gavel/x", gitrepo.Commit{Parent: main, Files: map[string][]byte{".GIT": []byte("x")}}, "is not the name of a file"},
+			{"the branch exists", "gavel/" + row.server, change, "exists"},
+			{"the branch is bad", "-x", change, "-x"},
+			{"the parent is gone", "gavel/x", gitrepo.Commit{Parent: strings.Repeat("1", 40), Files: change.Files}, "object not found"},
+			{"a file is gone", "gavel/x", gitrepo.Commit{Parent: main, Files: map[string][]byte{"none": nil}}, "none: does not exist"},
+			{"a file is a folder", "gavel/x", gitrepo.Commit{Parent: main, Files: map[string][]byte{"deep": []byte("x")}}, "deep: is not a regular file"},
+			{"a folder is a file", "gavel/x", gitrepo.Commit{Parent: main, Files: map[string][]byte{"a.txt/x": []byte("x")}}, "a.txt is not a folder"},
+			{"a name is git's", "gavel/x", gitrepo.Commit{Parent: main, Files: map[string][]byte{".GIT": []byte("x")}}, "is not the name of a file"},
 		} {
 			if _, err := m.Push(t.Context(), tt.branch, tt.change); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%s: a push where %s is refused with %v, want %q", server, name, err, tt.want)
+				t.Errorf("%s: a push where %s is refused with %v, want %q", row.server, tt.name, err, tt.want)
 			}
 		}
 	}

@@ -33,17 +33,18 @@ func TestAbuse27LargeBlobsTakeNoMemory(t *testing.T) {
 	head = gittest.Graft(t, dir, head, "100644 blob "+gittest.Zeros(t, dir, size+1)+"\tassets/two")
 	head = gittest.Graft(t, dir, head, "100644 blob "+gittest.Blob(t, dir, strings.NewReader("2"))+"\ta")
 	gittest.Run(t, dir, "update-ref", "refs/pull/7/head", head)
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name  string
 		most  Bounds
 		depth string
 		want  string // part of the error
 	}{
-		"head":          {OfHead, "0", ""},
-		"head by delta": {OfHead, "50", fmt.Sprintf("a new object of %d bytes is stored as the difference to another one", size)},
-		"base":          {OfBase, "0", ""},
-		"base by delta": {OfBase, "50", ""},
+		{"head", OfHead, "0", ""},
+		{"head by delta", OfHead, "50", fmt.Sprintf("a new object of %d bytes is stored as the difference to another one", size)},
+		{"base", OfBase, "0", ""},
+		{"base by delta", OfBase, "50", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			gittest.Run(t, dir, "repack", "-adfq", "--depth="+test.depth)
 			m := newMirror(t, gittest.Backend(t, dir))
 			took := allocated(func() {

@@ -26,14 +26,14 @@ func TestResolve(t *testing.T) {
 	b.ref("refs/tags/v3", b.store(b.git.Storer.NewEncodedObject(), note.Encode).String())
 	r := b.open()
 
-	for ref, want := range map[string]string{
-		third: third, third[:9]: third, "HEAD": third, "@": third, "main": third, "refs/heads/main": third,
-		"feature/x": second, "origin/release": first, "release": first,
-		"v1": first, "v2": second, "v3": second,
-		"HEAD~1": second, "HEAD^": second, "HEAD^2": first, "main~2": first, "HEAD^1~1": first,
+	for _, tt := range []struct{ ref, want string }{
+		{third, third}, {third[:9], third}, {"HEAD", third}, {"@", third}, {"main", third}, {"refs/heads/main", third},
+		{"feature/x", second}, {"origin/release", first}, {"release", first},
+		{"v1", first}, {"v2", second}, {"v3", second},
+		{"HEAD~1", second}, {"HEAD^", second}, {"HEAD^2", first}, {"main~2", first}, {"HEAD^1~1", first},
 	} {
-		if got, err := r.Resolve(t.Context(), ref); err != nil || got != want {
-			t.Errorf("Resolve(%q) = %s, %v; want %s", ref, got, err, want)
+		if got, err := r.Resolve(t.Context(), tt.ref); err != nil || got != tt.want {
+			t.Errorf("Resolve(%q) = %s, %v; want %s", tt.ref, got, err, tt.want)
 		}
 	}
 }

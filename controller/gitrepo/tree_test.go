@@ -65,14 +65,14 @@ func TestAbuse10FSFollowsNothing(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	for name, want := range map[string]string{
-		"link": "symbolic link", "tolink/x": "symbolic link", "sub": "submodule", "sub/x": "submodule",
-		"real": "is a folder", "real/x/y": "does not exist", "nothing": "does not exist",
-		"../x": "invalid argument", "/link": "invalid argument", "real/../link": "invalid argument",
-		strings.Repeat("a/", 300) + "a": "deep",
+	for _, tt := range []struct{ name, want string }{
+		{"link", "symbolic link"}, {"tolink/x", "symbolic link"}, {"sub", "submodule"}, {"sub/x", "submodule"},
+		{"real", "is a folder"}, {"real/x/y", "does not exist"}, {"nothing", "does not exist"},
+		{"../x", "invalid argument"}, {"/link", "invalid argument"}, {"real/../link", "invalid argument"},
+		{strings.Repeat("a/", 300) + "a", "deep"},
 	} {
-		if _, err := fsys.ReadFile(name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("ReadFile(%.20q) = %v; want an error with %q", name, err, want)
+		if _, err := fsys.ReadFile(tt.name); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("ReadFile(%.20q) = %v; want an error with %q", tt.name, err, tt.want)
 		}
 	}
 	if _, err := fsys.Stat("nothing"); !errors.Is(err, fs.ErrNotExist) {

@@ -48,10 +48,10 @@ func TestWorkFSFollowsNothing(t *testing.T) {
 	b.write("module/.git", "gitdir: ../.git/modules/module\n")
 	b.write("module/x", "1")
 	b.write("real/.GIT/x", "1")
-	for link, to := range map[string]string{
-		"tofile": "real/x", "tofolder": "real", "loop": "loop", "out": outside, "up": "..",
+	for _, tt := range []struct{ link, to string }{
+		{"tofile", "real/x"}, {"tofolder", "real"}, {"loop", "loop"}, {"out", outside}, {"up", ".."},
 	} {
-		if err := os.Symlink(to, filepath.Join(b.dir, link)); err != nil {
+		if err := os.Symlink(tt.to, filepath.Join(b.dir, tt.link)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,16 +71,16 @@ func TestWorkFSFollowsNothing(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	for name, want := range map[string]string{
-		"tofile": "symbolic link", "tofolder/x": "symbolic link", "loop": "symbolic link", "loop/x": "symbolic link",
-		"out/x": "symbolic link", "up/x": "symbolic link",
-		"module": "submodule", "module/x": "submodule", ".git/HEAD": "not exist", "real/.GIT/x": "not exist",
-		"real": "is a folder", "real/x/y": "not exist", "nothing": "no such file",
-		"../x": "invalid argument", "/etc/passwd": "invalid argument",
-		strings.Repeat("a/", 300) + "a": "deep",
+	for _, tt := range []struct{ name, want string }{
+		{"tofile", "symbolic link"}, {"tofolder/x", "symbolic link"}, {"loop", "symbolic link"}, {"loop/x", "symbolic link"},
+		{"out/x", "symbolic link"}, {"up/x", "symbolic link"},
+		{"module", "submodule"}, {"module/x", "submodule"}, {".git/HEAD", "not exist"}, {"real/.GIT/x", "not exist"},
+		{"real", "is a folder"}, {"real/x/y", "not exist"}, {"nothing", "no such file"},
+		{"../x", "invalid argument"}, {"/etc/passwd", "invalid argument"},
+		{strings.Repeat("a/", 300) + "a", "deep"},
 	} {
-		if _, err := w.ReadFile(name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("ReadFile(%.20q) = %v; want an error with %q", name, err, want)
+		if _, err := w.ReadFile(tt.name); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("ReadFile(%.20q) = %v; want an error with %q", tt.name, err, tt.want)
 		}
 	}
 	if list, err := w.ReadDir("real"); err != nil || len(list) != 1 {

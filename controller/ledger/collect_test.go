@@ -64,8 +64,11 @@ func testCollect(t *testing.T, b backend) {
 	// theirs what base judged.
 	k.collect(c, ledger.Removed{Samples: 2, Judgements: 4, Verdicts: 4, Calls: 5})
 	k.collect(c, ledger.Removed{})
-	for name, d := range map[string]plan.Digests{"needed": needed, "wanted": wanted, "young": young} {
-		k.wantSeen(ledger.Scope{Trust: base}, d, one(name))
+	for _, tt := range []struct {
+		name string
+		d    plan.Digests
+	}{{"needed", needed}, {"wanted", wanted}, {"young", young}} {
+		k.wantSeen(ledger.Scope{Trust: base}, tt.d, one(tt.name))
 	}
 	k.wantSeen(ledger.Scope{Trust: base}, old, seen{})
 	k.wantSeen(ledger.Scope{Trust: pull7}, open, one("open"))
@@ -73,10 +76,13 @@ func testCollect(t *testing.T, b backend) {
 	k.wantSeen(ledger.Scope{Trust: pull7}, rejudged, seen{
 		Executions: map[int]string{0: "theirs"}, Judgements: map[int]string{0: "was"}, Next: 1, Decision: "was",
 	})
-	for digest, want := range map[string]int{needed.E: 1, needed.J: 1, old.E: 0, old.J: 0, theirs.E: 1, theirs.J: 0} {
-		calls, err := k.Calls(t.Context(), ledger.Scope{Trust: base}, digest, 0)
-		if err != nil || len(calls) != want {
-			t.Errorf("%d calls of %s, want %d (%v)", len(calls), digest, want, err)
+	for _, tt := range []struct {
+		digest string
+		want   int
+	}{{needed.E, 1}, {needed.J, 1}, {old.E, 0}, {old.J, 0}, {theirs.E, 1}, {theirs.J, 0}} {
+		calls, err := k.Calls(t.Context(), ledger.Scope{Trust: base}, tt.digest, 0)
+		if err != nil || len(calls) != tt.want {
+			t.Errorf("%d calls of %s, want %d (%v)", len(calls), tt.digest, tt.want, err)
 		}
 	}
 	if v := k.verify(nil); len(v.Faults) > 0 {

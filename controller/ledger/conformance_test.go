@@ -44,44 +44,47 @@ func TestPostgres(t *testing.T) {
 
 // conformance is what every backend has to fulfil.
 func conformance(t *testing.T, b backend) {
-	for name, test := range map[string]func(*testing.T, backend){
-		"round trip":         testRoundTrip,
-		"first sample wins":  testFirstWins,
-		"nothing of a loser": testLoser,
-		"errors are refused": testRefused,
-		"visibility":         testVisibility,
-		"no shadow":          testNoShadow,
-		"own samples":        testOwnSamples,
-		"age":                testAge,
-		"more samples":       testMoreSamples,
-		"known":              testKnown,
-		"parts":              testParts,
-		"journal":            testJournal,
-		"journal by trust":   testJournalTrust,
-		"runs":               testRuns,
-		"outbox":             testOutbox,
-		"two at once":        testTwoAtOnce,
-		"fail alone":         testFailAlone,
-		"lease":              testLease,
-		"lease by trust":     testLeaseTrust,
-		"lost lease":         testLostLease,
-		"clock":              testLeaseClock,
-		"wanted":             testWanted,
-		"dead run":           testDeadRun,
-		"collect":            testCollect,
-		"collect by size":    testCollectBySize,
-		"collect runs":       testCollectRuns,
-		"verify":             testVerify,
-		"export":             testExport,
-		"spending":           testSpending,
-		"spending at once":   testSpendingAtOnce,
-		"claims":             testClaims,
-		"commands":           testCommands,
-		"heads":              testHeads,
+	for _, tt := range []struct {
+		name string
+		test func(*testing.T, backend)
+	}{
+		{"round trip", testRoundTrip},
+		{"first sample wins", testFirstWins},
+		{"nothing of a loser", testLoser},
+		{"errors are refused", testRefused},
+		{"visibility", testVisibility},
+		{"no shadow", testNoShadow},
+		{"own samples", testOwnSamples},
+		{"age", testAge},
+		{"more samples", testMoreSamples},
+		{"known", testKnown},
+		{"parts", testParts},
+		{"journal", testJournal},
+		{"journal by trust", testJournalTrust},
+		{"runs", testRuns},
+		{"outbox", testOutbox},
+		{"two at once", testTwoAtOnce},
+		{"fail alone", testFailAlone},
+		{"lease", testLease},
+		{"lease by trust", testLeaseTrust},
+		{"lost lease", testLostLease},
+		{"clock", testLeaseClock},
+		{"wanted", testWanted},
+		{"dead run", testDeadRun},
+		{"collect", testCollect},
+		{"collect by size", testCollectBySize},
+		{"collect runs", testCollectRuns},
+		{"verify", testVerify},
+		{"export", testExport},
+		{"spending", testSpending},
+		{"spending at once", testSpendingAtOnce},
+		{"claims", testClaims},
+		{"commands", testCommands},
+		{"heads", testHeads},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			test(t, b)
+			tt.test(t, b)
 		})
 	}
 }
@@ -273,24 +276,27 @@ func testLoser(t *testing.T, b backend) {
 
 func testRefused(t *testing.T, b backend) {
 	k := newFixture(t, b)
-	for name, spoil := range map[string]func(*ledger.Outcome){
-		"error in a sample":       func(o *ledger.Outcome) { o.Samples[0].Sample.Error = "timeout" },
-		"error in a measurement":  func(o *ledger.Outcome) { o.Samples[0].Sample.Measurements[0].Error = "no judge" },
-		"error as the verdict":    func(o *ledger.Outcome) { o.Decision.Result.Verdict = verdict.Error },
-		"no trust":                func(o *ledger.Outcome) { o.Trust = ledger.Trust{} },
-		"too much trust":          func(o *ledger.Outcome) { o.Trust.Level = ledger.LevelOperator + 1 },
-		"judgement on nothing":    func(o *ledger.Outcome) { o.Executions = nil },
-		"decision on nothing":     func(o *ledger.Outcome) { o.Executions, o.Samples = nil, nil },
-		"decision on no sample":   func(o *ledger.Outcome) { o.Executions, o.Samples, o.Decision.Samples = nil, nil, 0 },
-		"ordinal below 0":         func(o *ledger.Outcome) { o.Executions[0].Ordinal = -1; o.Samples = nil; o.Decision = nil },
-		"judgement of another":    func(o *ledger.Outcome) { o.Samples[0].Sample.Ordinal = 5 },
-		"score that is no number": func(o *ledger.Outcome) { *o.Decision.Result.Score = nan() },
+	for _, tt := range []struct {
+		name  string
+		spoil func(*ledger.Outcome)
+	}{
+		{"error in a sample", func(o *ledger.Outcome) { o.Samples[0].Sample.Error = "timeout" }},
+		{"error in a measurement", func(o *ledger.Outcome) { o.Samples[0].Sample.Measurements[0].Error = "no judge" }},
+		{"error as the verdict", func(o *ledger.Outcome) { o.Decision.Result.Verdict = verdict.Error }},
+		{"no trust", func(o *ledger.Outcome) { o.Trust = ledger.Trust{} }},
+		{"too much trust", func(o *ledger.Outcome) { o.Trust.Level = ledger.LevelOperator + 1 }},
+		{"judgement on nothing", func(o *ledger.Outcome) { o.Executions = nil }},
+		{"decision on nothing", func(o *ledger.Outcome) { o.Executions, o.Samples = nil, nil }},
+		{"decision on no sample", func(o *ledger.Outcome) { o.Executions, o.Samples, o.Decision.Samples = nil, nil, 0 }},
+		{"ordinal below 0", func(o *ledger.Outcome) { o.Executions[0].Ordinal = -1; o.Samples = nil; o.Decision = nil }},
+		{"judgement of another", func(o *ledger.Outcome) { o.Samples[0].Sample.Ordinal = 5 }},
+		{"score that is no number", func(o *ledger.Outcome) { *o.Decision.Result.Score = nan() }},
 	} {
-		d := digestsOf(name)
+		d := digestsOf(tt.name)
 		o := outcome(base, d, 0, "text")
-		spoil(&o)
+		tt.spoil(&o)
 		if err := k.Save(t.Context(), o); err == nil {
-			t.Errorf("%s: no error", name)
+			t.Errorf("%s: no error", tt.name)
 		}
 		k.wantSeen(ledger.Scope{Trust: base}, d, seen{})
 	}
@@ -424,9 +430,12 @@ func testAge(t *testing.T, b backend) {
 	anew.D = digest("anew d")
 	k.save(ledger.Outcome{Trust: base, Digests: anew, Decision: decision(1, "anew")})
 	// Nor does it count where it is asked what was decided before.
-	for before, want := range map[time.Duration]string{time.Hour: "", time.Hour + time.Second: "anew"} {
-		if got := k.see(ledger.Scope{Trust: base, Before: epoch.Add(before)}, anew).Decision; got != want {
-			t.Errorf("before %v it was decided %q, want %q", before, got, want)
+	for _, tt := range []struct {
+		before time.Duration
+		want   string
+	}{{time.Hour, ""}, {time.Hour + time.Second, "anew"}} {
+		if got := k.see(ledger.Scope{Trust: base, Before: epoch.Add(tt.before)}, anew).Decision; got != tt.want {
+			t.Errorf("before %v it was decided %q, want %q", tt.before, got, tt.want)
 		}
 	}
 	k.wantSeen(fresh, anew, seen{Next: 1})
@@ -498,9 +507,12 @@ func testMoreSamples(t *testing.T, b backend) {
 		k.save(o)
 	}
 	k.save(ledger.Outcome{Trust: pull7, Digests: twice, Decision: decision(2, "twice")})
-	for notBefore, want := range map[time.Duration]string{0: "twice", time.Minute: ""} {
-		if got := k.see(ledger.Scope{Trust: pull7, NotBefore: epoch.Add(notBefore)}, twice).Decision; got != want {
-			t.Errorf("not before %v is decided %q, want %q", notBefore, got, want)
+	for _, tt := range []struct {
+		notBefore time.Duration
+		want      string
+	}{{0, "twice"}, {time.Minute, ""}} {
+		if got := k.see(ledger.Scope{Trust: pull7, NotBefore: epoch.Add(tt.notBefore)}, twice).Decision; got != tt.want {
+			t.Errorf("not before %v is decided %q, want %q", tt.notBefore, got, tt.want)
 		}
 	}
 	// More samples than there are decide nothing.

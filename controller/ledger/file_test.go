@@ -309,16 +309,16 @@ func TestCrash(t *testing.T) {
 // TestVerifyFindsDamage changes a ledger past its own rules, one thing at a
 // time.
 func TestVerifyFindsDamage(t *testing.T) {
-	for statement, want := range map[string]string{
-		"UPDATE verdicts SET verdict = 'fail'":                                               "its row says fail, and its body pass",
-		"UPDATE verdicts SET score = 0.75":                                                   "its row says pass, and its body pass",
-		"UPDATE verdicts SET body = CAST('x' AS BLOB)":                                       "it cannot be read",
-		"DELETE FROM judgements":                                                             "it rests on 1 samples, and there are 0",
-		"PRAGMA foreign_keys = OFF; DELETE FROM samples":                                     "that is not there",
-		"DELETE FROM transcripts":                                                            "its transcript cannot be read",
-		"UPDATE transcripts SET body = CAST('{' AS BLOB)":                                    "its transcript cannot be read",
-		"UPDATE calls SET reply = CAST('' AS BLOB)":                                          "it cannot be read",
-		"PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'runs_started'": "Page",
+	for _, tt := range []struct{ statement, want string }{
+		{"UPDATE verdicts SET verdict = 'fail'", "its row says fail, and its body pass"},
+		{"UPDATE verdicts SET score = 0.75", "its row says pass, and its body pass"},
+		{"UPDATE verdicts SET body = CAST('x' AS BLOB)", "it cannot be read"},
+		{"DELETE FROM judgements", "it rests on 1 samples, and there are 0"},
+		{"PRAGMA foreign_keys = OFF; DELETE FROM samples", "that is not there"},
+		{"DELETE FROM transcripts", "its transcript cannot be read"},
+		{"UPDATE transcripts SET body = CAST('{' AS BLOB)", "its transcript cannot be read"},
+		{"UPDATE calls SET reply = CAST('' AS BLOB)", "it cannot be read"},
+		{"PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'runs_started'", "Page"},
 	} {
 		path := filepath.Join(t.TempDir(), "ledger.db")
 		l, err := ledger.Open(t.Context(), ledger.Config{Path: path})
@@ -331,14 +331,14 @@ func TestVerifyFindsDamage(t *testing.T) {
 			t.Errorf("undamaged: %+v", v)
 		}
 		k.check(l.Close())
-		raw(t, path, statement)
+		raw(t, path, tt.statement)
 		k.Ledger = open(t, path)
 		found := ""
 		for _, fault := range k.verify(nil).Faults {
 			found += fault.Entry + ": " + fault.Message + "\n"
 		}
-		if !strings.Contains(found, want) {
-			t.Errorf("%s: found %q, want %q", statement, found, want)
+		if !strings.Contains(found, tt.want) {
+			t.Errorf("%s: found %q, want %q", tt.statement, found, tt.want)
 		}
 	}
 }

@@ -115,10 +115,13 @@ func testRuns(t *testing.T, b backend) {
 	for _, i := range []int{0, 2, 1} {
 		k.check(k.SaveReport(t.Context(), runs[i]))
 	}
-	for id, want := range map[string]ledger.Run{"r0": runs[0], "r1": runs[1], "": runs[2]} {
-		got, err := k.Run(t.Context(), id)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("run %q: %v (-want +got):\n%s", id, err, diff)
+	for _, tt := range []struct {
+		id   string
+		want ledger.Run
+	}{{"r0", runs[0]}, {"r1", runs[1]}, {"", runs[2]}} {
+		got, err := k.Run(t.Context(), tt.id)
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("run %q: %v (-want +got):\n%s", tt.id, err, diff)
 		}
 	}
 	if _, err := k.Run(t.Context(), "r9"); !errors.Is(err, ledger.ErrNoRun) {
@@ -174,11 +177,11 @@ func testOutbox(t *testing.T, b backend) {
 	for _, destination := range []string{"comment", "status", "other"} { // the last two have none
 		k.check(k.ReplaceReceipt(t.Context(), destination, "number 8"))
 	}
-	for destination, receipt := range map[string]string{"comment": "number 8", "status": "", "other": ""} {
-		got, err := k.Receipt(t.Context(), destination)
+	for _, tt := range []struct{ destination, receipt string }{{"comment", "number 8"}, {"status", ""}, {"other", ""}} {
+		got, err := k.Receipt(t.Context(), tt.destination)
 		k.check(err)
-		if got != receipt {
-			t.Errorf("the receipt of %s is %q, want %q", destination, got, receipt)
+		if got != tt.receipt {
+			t.Errorf("the receipt of %s is %q, want %q", tt.destination, got, tt.receipt)
 		}
 	}
 	save("comment", "a") // back to what was there before

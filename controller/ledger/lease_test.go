@@ -292,14 +292,17 @@ func TestBeat(t *testing.T) {
 		time.Sleep(3100 * time.Millisecond)
 		synctest.Wait()
 		other.wantLeased(second, "e")
-		for lease, want := range map[*ledger.Lease]bool{kept: false, lost: true} {
+		for _, tt := range []struct {
+			lease *ledger.Lease
+			want  bool
+		}{{kept, false}, {lost, true}} {
 			select {
-			case <-lease.Lost():
-				if !want {
+			case <-tt.lease.Lost():
+				if !tt.want {
 					t.Error("a lease that nobody took over is lost")
 				}
 			default:
-				if want {
+				if tt.want {
 					t.Error("a lease that another has is not lost")
 				}
 			}

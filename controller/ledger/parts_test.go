@@ -35,20 +35,21 @@ func testParts(t *testing.T, b backend) {
 	}
 	elsewhere := base
 	elsewhere.Repository = "other/repository"
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name  string
 		trust ledger.Trust
 		want  [][]plan.Part
 	}{
-		"base":               {base, [][]plan.Part{kept("0.6"), kept("0.7"), nil}},
-		"a pull request":     {pull7, [][]plan.Part{kept("0.8"), kept("0.7"), nil}},
-		"another repository": {elsewhere, make([][]plan.Part, 3)},
+		{"base", base, [][]plan.Part{kept("0.6"), kept("0.7"), nil}},
+		{"a pull request", pull7, [][]plan.Part{kept("0.8"), kept("0.7"), nil}},
+		{"another repository", elsewhere, make([][]plan.Part, 3)},
 	} {
 		got, err := k.LastParts(t.Context(), ledger.Scope{Trust: test.trust}, []string{"a", "b\x00small", "b"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
 }

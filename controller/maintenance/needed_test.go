@@ -64,14 +64,14 @@ func TestNeeded(t *testing.T) {
 	roots.Head = state(t, repo, commit("main"))
 	// prompts are what is needed, told by the digests that the states have.
 	prompts := map[string]string{}
-	for ref, prompt := range map[string]string{"main": "hello there", "feature": "hello you", "feature~1": "hello"} {
+	for _, tt := range []struct{ ref, prompt string }{{"main", "hello there"}, {"feature", "hello you"}, {"feature~1", "hello"}} {
 		r := roots
-		r.Head = state(t, repo, commit(ref))
+		r.Head = state(t, repo, commit(tt.ref))
 		prepared, err := controller.Prepare(t.Context(), controller.Request{Head: r.Head, Ledger: store, ConfigFile: "gavel.yaml", LookupEnv: r.LookupEnv, HeadTrust: ledger.Trust{Level: ledger.LevelOperator}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		prompts[prepared.Plan.Rows[0].HeadDigests.E] = prompt
+		prompts[prepared.Plan.Rows[0].HeadDigests.E] = tt.prompt
 	}
 	want := func(expected ...string) {
 		t.Helper()

@@ -163,14 +163,17 @@ const on = "noise: {nightly: true}\n"
 // TestAHistoryIsMadeOnce: the first night makes it, whatever the answers are, and the
 // nights after that only add their own measurement.
 func TestAHistoryIsMadeOnce(t *testing.T) {
-	for name, reply := range map[string]func(string, int) string{
-		"all pass": nil,
-		"all fail": func(string, int) string { return "no" },
-		"by turns": func(_ string, n int) string { return []string{"yes", "no", "no"}[n%3] },
+	for _, tt := range []struct {
+		name  string
+		reply func(string, int) string
+	}{
+		{"all pass", nil},
+		{"all fail", func(string, int) string { return "no" }},
+		{"by turns", func(_ string, n int) string { return []string{"yes", "no", "no"}[n%3] }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			b := newBranch(t, on)
-			b.reply = reply
+			b.reply = tt.reply
 			r := b.night(t.Context(), 2)
 			b.wantAsked("the first night", confirm.Enough)
 			if n := r.Nightly; n == nil || n.Measurements != cases*(confirm.Enough-1) || n.Calls != n.Measurements || n.Short {

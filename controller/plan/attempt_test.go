@@ -37,41 +37,42 @@ func TestConfigurationsInDigests(t *testing.T) {
 	models := func(judge, gemini, claude string) Environment {
 		out := env
 		out.Targets = map[string]Target{}
-		for name, model := range map[string]string{"judge": judge, "gemini": gemini, "claude": claude} {
-			out.Targets[name] = Target{Facts: []Fact{{Name: "model", Value: model}}}
+		for _, tt := range []struct{ name, model string }{{"judge", judge}, {"gemini", gemini}, {"claude", claude}} {
+			out.Targets[tt.name] = Target{Facts: []Fact{{Name: "model", Value: tt.model}}}
 		}
 		return out
 	}
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name   string
 		of     func() *schema.Case
 		change func(*schema.Case)
 		env    Environment
 		want   string
 	}{
-		"nothing":                {configuration, func(*schema.Case) {}, env, ""},
-		"an input":               {configuration, func(c *schema.Case) { c.Drive.Openings[1][0].Content = "3" }, env, "EJD"},
-		"the order of inputs":    {configuration, func(c *schema.Case) { slices.Reverse(c.Drive.Openings) }, env, "EJD"},
-		"the alternative":        {configuration, func(c *schema.Case) { c.Alternative.System = "C" }, env, "EJD"},
-		"no alternative":         {configuration, func(c *schema.Case) { c.Alternative = nil }, env, "EJD"},
-		"what is compared":       {configuration, func(c *schema.Case) { c.Alternative.Comparison = evaluator.Comparison{} }, env, "JD"},
-		"no comparison":          {configuration, func(c *schema.Case) { c.Alternative.Comparison = nil }, env, "JD"},
-		"the judge":              {configuration, func(*schema.Case) {}, models("x", "g", "c"), "JD"},
-		"an editor without use":  {configuration, func(*schema.Case) {}, models("j", "x", "x"), ""},
-		"half of the samples":    {configuration, func(c *schema.Case) { c.Evaluators[0].Rule.Unanimous = false }, env, "D"},
-		"no threshold":           {configuration, func(c *schema.Case) { c.Evaluators[0].Rule.Ungated = true }, env, "D"},
-		"a threshold":            {configuration, func(c *schema.Case) { c.Evaluators[0].Rule.Threshold = 0.1 }, env, "D"},
-		"a retry":                {configuration, func(c *schema.Case) { c.Policy.Retry = &schema.Retry{Most: 1} }, env, "EJD"},
-		"more retries":           {attempted, func(c *schema.Case) { c.Policy.Retry.Most = 2 }, env, "EJD"},
-		"no rewriting":           {attempted, func(c *schema.Case) { c.Policy.Retry.Edit = nil }, env, "EJD"},
-		"another editor":         {attempted, func(c *schema.Case) { c.Policy.Retry.Edit.Editor = schema.ClaudeEditor }, env, "EJD"},
-		"the editor's model":     {attempted, func(*schema.Case) {}, models("j", "x", "c"), "EJD"},
-		"another editor's model": {attempted, func(*schema.Case) {}, models("j", "g", "x"), ""},
-		"a steering judge":       {attempted, func(*schema.Case) {}, models("x", "g", "c"), "EJD"},
-		"a steering threshold":   {attempted, func(c *schema.Case) { c.Evaluators[0].Rule.Threshold = 0.1 }, env, "EJD"},
-		"a steering question":    {attempted, func(c *schema.Case) { c.Evaluators[0].Spec = evaluator.Semantic{} }, env, "EJD"},
-		"steering iterations":    {attempted, func(c *schema.Case) { c.Policy.Iterations = 2 }, env, "EJD"},
+		{"nothing", configuration, func(*schema.Case) {}, env, ""},
+		{"an input", configuration, func(c *schema.Case) { c.Drive.Openings[1][0].Content = "3" }, env, "EJD"},
+		{"the order of inputs", configuration, func(c *schema.Case) { slices.Reverse(c.Drive.Openings) }, env, "EJD"},
+		{"the alternative", configuration, func(c *schema.Case) { c.Alternative.System = "C" }, env, "EJD"},
+		{"no alternative", configuration, func(c *schema.Case) { c.Alternative = nil }, env, "EJD"},
+		{"what is compared", configuration, func(c *schema.Case) { c.Alternative.Comparison = evaluator.Comparison{} }, env, "JD"},
+		{"no comparison", configuration, func(c *schema.Case) { c.Alternative.Comparison = nil }, env, "JD"},
+		{"the judge", configuration, func(*schema.Case) {}, models("x", "g", "c"), "JD"},
+		{"an editor without use", configuration, func(*schema.Case) {}, models("j", "x", "x"), ""},
+		{"half of the samples", configuration, func(c *schema.Case) { c.Evaluators[0].Rule.Unanimous = false }, env, "D"},
+		{"no threshold", configuration, func(c *schema.Case) { c.Evaluators[0].Rule.Ungated = true }, env, "D"},
+		{"a threshold", configuration, func(c *schema.Case) { c.Evaluators[0].Rule.Threshold = 0.1 }, env, "D"},
+		{"a retry", configuration, func(c *schema.Case) { c.Policy.Retry = &schema.Retry{Most: 1} }, env, "EJD"},
+		{"more retries", attempted, func(c *schema.Case) { c.Policy.Retry.Most = 2 }, env, "EJD"},
+		{"no rewriting", attempted, func(c *schema.Case) { c.Policy.Retry.Edit = nil }, env, "EJD"},
+		{"another editor", attempted, func(c *schema.Case) { c.Policy.Retry.Edit.Editor = schema.ClaudeEditor }, env, "EJD"},
+		{"the editor's model", attempted, func(*schema.Case) {}, models("j", "x", "c"), "EJD"},
+		{"another editor's model", attempted, func(*schema.Case) {}, models("j", "g", "x"), ""},
+		{"a steering judge", attempted, func(*schema.Case) {}, models("x", "g", "c"), "EJD"},
+		{"a steering threshold", attempted, func(c *schema.Case) { c.Evaluators[0].Rule.Threshold = 0.1 }, env, "EJD"},
+		{"a steering question", attempted, func(c *schema.Case) { c.Evaluators[0].Spec = evaluator.Semantic{} }, env, "EJD"},
+		{"steering iterations", attempted, func(c *schema.Case) { c.Policy.Iterations = 2 }, env, "EJD"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			old, now := Digest(test.of(), &env), test.of()
 			test.change(now)
 			got, is := "", Digest(now, &test.env)
@@ -120,40 +121,44 @@ func TestAttemptsHaveDigestsOfTheirOwn(t *testing.T) {
 		t.Errorf("the first attempt has the digests %+v, want those of the case: %+v", first, d)
 	}
 	seen := map[string]string{d.E: "E", d.J: "J"}
-	for name, other := range map[string]Digests{
-		"attempt 1": d.Attempt(1, "x"), "attempt 1, another prompt": d.Attempt(1, "y"), "attempt 2": d.Attempt(2, "x"),
-		"edit 1": d.Edit(1), "edit 2": d.Edit(2), "alternative": d.Alternative(), "comparison": d.Comparison(),
+	for _, tt := range []struct {
+		name  string
+		other Digests
+	}{
+		{"attempt 1", d.Attempt(1, "x")}, {"attempt 1, another prompt", d.Attempt(1, "y")}, {"attempt 2", d.Attempt(2, "x")},
+		{"edit 1", d.Edit(1)}, {"edit 2", d.Edit(2)}, {"alternative", d.Alternative()}, {"comparison", d.Comparison()},
 	} {
-		if other.D != d.D {
-			t.Errorf("%s has a decision of its own", name)
+		if tt.other.D != d.D {
+			t.Errorf("%s has a decision of its own", tt.name)
 		}
-		for _, digest := range []string{other.E, other.J} {
+		for _, digest := range []string{tt.other.E, tt.other.J} {
 			if first, there := seen[digest]; there {
-				t.Errorf("%s and %s have one digest", name, first)
+				t.Errorf("%s and %s have one digest", tt.name, first)
 			}
-			seen[digest] = name
+			seen[digest] = tt.name
 		}
 	}
 }
 
 // TestSettleCountsEveryInput has a sample of each of two inputs, twice.
 func TestSettleCountsEveryInput(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		of    func() *schema.Case
 		known Known
 		want  Action
 	}{
-		"some":                          {configuration, Known{Executed: 3, Judged: 3}, Run},
-		"all":                           {configuration, Known{Executed: 4, Judged: 3}, Rejudge},
-		"all judged":                    {configuration, Known{Executed: 4, Judged: 4}, Redecide},
-		"the first of several attempts": {attempted, Known{Executed: 4, Judged: 4}, Run},
+		{"some", configuration, Known{Executed: 3, Judged: 3}, Run},
+		{"all", configuration, Known{Executed: 4, Judged: 3}, Rejudge},
+		{"all judged", configuration, Known{Executed: 4, Judged: 4}, Redecide},
+		{"the first of several attempts", attempted, Known{Executed: 4, Judged: 4}, Run},
 	} {
 		c := tt.of()
 		c.Policy.Iterations = 2
 		p := &Plan{Rows: []Row{{Head: &c.CaseInfo, HeadCase: c, Action: Run, Samples: c.Samples(), Steered: c.Policy.Steered()}}}
 		Settle(p, []Known{tt.known})
 		if got := p.Rows[0].Action; got != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
 }

@@ -55,30 +55,31 @@ func conversationIn(c *schema.Case, simulator string) Digests {
 // digest that has to follow, by the name of the part that tells why.
 func TestConversationDigests(t *testing.T) {
 	spec := func(c *schema.Case) evaluator.Conversation { return c.Evaluators[0].Spec.(evaluator.Conversation) }
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		change func(*schema.Case)
 		layer  Layer // the first digest that changes; empty for none
 		part   string
 	}{
-		"persona":         {func(c *schema.Case) { c.Drive.Simulation.Persona.Instructions = "j" }, Execution, "persona"},
-		"no persona":      {func(c *schema.Case) { c.Drive.Simulation.Persona = nil }, Execution, "persona"},
-		"user context":    {func(c *schema.Case) { c.Drive.Simulation.Context = json.RawMessage(`{"order":2}`) }, Execution, "user context"},
-		"no user context": {func(c *schema.Case) { c.Drive.Simulation.Context = nil }, Execution, "user context"},
-		"initial message": {func(c *schema.Case) { c.Drive.Messages[0].Content = "Hello" }, Execution, "messages"},
-		"max turns":       {func(c *schema.Case) { c.Policy.MaxTurns = 3 }, Execution, "max turns"},
-		"turn cap":        {func(c *schema.Case) { c.Policy.TurnCap = 0 }, Execution, "turn cap"},
-		"no simulation":   {func(c *schema.Case) { c.Drive.Simulation = nil }, Execution, "simulator version"},
-		"mock":            {func(c *schema.Case) { c.Mocks[1].Response = json.RawMessage(`"never"`) }, Execution, "mocks of refund"},
-		"mocks' order":    {func(c *schema.Case) { c.Mocks[0], c.Mocks[1] = c.Mocks[1], c.Mocks[0] }, Execution, "mocks of refund"},
-		"tool rounds":     {func(c *schema.Case) { c.Policy.MaxToolRounds = 3 }, Execution, "tool rounds"},
-		"outcome":         {func(c *schema.Case) { spec(c).Outcomes[0].Want = json.RawMessage("false") }, Judgement, "evaluator conversation"},
-		"call":            {func(c *schema.Case) { spec(c).Calls[0].Forbidden = true }, Judgement, "evaluator conversation"},
-		"threshold":       {func(c *schema.Case) { c.Evaluators[0].Rule.Threshold = 0.8 }, Decision, "threshold of conversation"},
-		"labels":          {func(c *schema.Case) { c.Labels = schema.Labels{Name: "B", Status: "draft", Difficulty: "hard"} }, "", ""},
-		"weight":          {func(c *schema.Case) { c.Weight = 2 }, "", ""},
-		"key and place":   {func(c *schema.Case) { c.Key, c.Origin = "b", schema.Position{File: "b.json", Line: 9} }, "", ""},
+		{"persona", func(c *schema.Case) { c.Drive.Simulation.Persona.Instructions = "j" }, Execution, "persona"},
+		{"no persona", func(c *schema.Case) { c.Drive.Simulation.Persona = nil }, Execution, "persona"},
+		{"user context", func(c *schema.Case) { c.Drive.Simulation.Context = json.RawMessage(`{"order":2}`) }, Execution, "user context"},
+		{"no user context", func(c *schema.Case) { c.Drive.Simulation.Context = nil }, Execution, "user context"},
+		{"initial message", func(c *schema.Case) { c.Drive.Messages[0].Content = "Hello" }, Execution, "messages"},
+		{"max turns", func(c *schema.Case) { c.Policy.MaxTurns = 3 }, Execution, "max turns"},
+		{"turn cap", func(c *schema.Case) { c.Policy.TurnCap = 0 }, Execution, "turn cap"},
+		{"no simulation", func(c *schema.Case) { c.Drive.Simulation = nil }, Execution, "simulator version"},
+		{"mock", func(c *schema.Case) { c.Mocks[1].Response = json.RawMessage(`"never"`) }, Execution, "mocks of refund"},
+		{"mocks' order", func(c *schema.Case) { c.Mocks[0], c.Mocks[1] = c.Mocks[1], c.Mocks[0] }, Execution, "mocks of refund"},
+		{"tool rounds", func(c *schema.Case) { c.Policy.MaxToolRounds = 3 }, Execution, "tool rounds"},
+		{"outcome", func(c *schema.Case) { spec(c).Outcomes[0].Want = json.RawMessage("false") }, Judgement, "evaluator conversation"},
+		{"call", func(c *schema.Case) { spec(c).Calls[0].Forbidden = true }, Judgement, "evaluator conversation"},
+		{"threshold", func(c *schema.Case) { c.Evaluators[0].Rule.Threshold = 0.8 }, Decision, "threshold of conversation"},
+		{"labels", func(c *schema.Case) { c.Labels = schema.Labels{Name: "B", Status: "draft", Difficulty: "hard"} }, "", ""},
+		{"weight", func(c *schema.Case) { c.Weight = 2 }, "", ""},
+		{"key and place", func(c *schema.Case) { c.Key, c.Origin = "b", schema.Position{File: "b.json", Line: 9} }, "", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			changed := conversation()
 			tt.change(changed)
 			before, after := conversationIn(conversation(), "s"), conversationIn(changed, "s")
@@ -90,15 +91,18 @@ func TestConversationDigests(t *testing.T) {
 // TestTheOrderOfMocks is in the digest where the case and its target have mocks of one
 // tool: there the answers changed when those of the case came first.
 func TestTheOrderOfMocks(t *testing.T) {
-	for tool, want := range map[string]bool{"refund": true, "bye": false} {
+	for _, tt := range []struct {
+		tool string
+		want bool
+	}{{"refund", true}, {"bye", false}} {
 		c := conversation()
 		c.Tools = []schema.Tool{{Name: "refund"}, {Name: "bye"}}
 		d := Digest(c, &Environment{DefaultTarget: "model", Targets: map[string]Target{
-			"model": {Facts: []Fact{{Name: "mock " + tool, Value: "[]", Tool: tool}}},
+			"model": {Facts: []Fact{{Name: "mock " + tt.tool, Value: "[]", Tool: tt.tool}}},
 		}})
 		got := slices.ContainsFunc(d.Parts(), func(p Part) bool { return p.Name == "order of the mocks of refund" && p.Show == "case, target" })
-		if got != want {
-			t.Errorf("with mocks of the target for %s the order of mocks is a part: %v, want %v", tool, got, want)
+		if got != tt.want {
+			t.Errorf("with mocks of the target for %s the order of mocks is a part: %v, want %v", tt.tool, got, tt.want)
 		}
 	}
 }

@@ -61,26 +61,29 @@ func actions(p *Plan) map[string]string {
 // TestEdited names what differs in a case that nothing affects, and says
 // nothing of one that is judged anyway.
 func TestEdited(t *testing.T) {
-	for want, edit := range map[string]func(*schema.Case){
-		"":             func(c *schema.Case) { c.Labels.Groups = []string{"other"} },
-		"name":         func(c *schema.Case) { c.Labels.Name = "another" },
-		"description":  func(c *schema.Case) { c.Labels.Description = "another" },
-		"tags weight":  func(c *schema.Case) { c.Labels.Tags, c.Weight = []string{"red-team"}, 2 },
-		"difficulty":   func(c *schema.Case) { c.Labels.Difficulty = "hard" },
-		"judged again": func(c *schema.Case) { c.Labels.Name, c.Evaluators[0].Rule.Threshold = "another", 0.5 },
+	for _, tt := range []struct {
+		want string
+		edit func(*schema.Case)
+	}{
+		{"", func(c *schema.Case) { c.Labels.Groups = []string{"other"} }},
+		{"name", func(c *schema.Case) { c.Labels.Name = "another" }},
+		{"description", func(c *schema.Case) { c.Labels.Description = "another" }},
+		{"tags weight", func(c *schema.Case) { c.Labels.Tags, c.Weight = []string{"red-team"}, 2 }},
+		{"difficulty", func(c *schema.Case) { c.Labels.Difficulty = "hard" }},
+		{"judged again", func(c *schema.Case) { c.Labels.Name, c.Evaluators[0].Rule.Threshold = "another", 0.5 }},
 	} {
 		head := tc("a", "1", 1)
-		edit(head)
+		tt.edit(head)
 		base := side(tc("a", "1", 1))
 		row := Compare(&base, side(head), Options{}).Rows[0]
-		if want == "judged again" {
+		if tt.want == "judged again" {
 			if row.Action != Run || row.Edited != nil {
 				t.Errorf("%s, edited %v", row.Action, row.Edited)
 			}
 			continue
 		}
-		if got := strings.Join(row.Edited, " "); got != want || row.Action != Reuse || !row.Unaffected() {
-			t.Errorf("%s, edited %q, want %q", row.Action, got, want)
+		if got := strings.Join(row.Edited, " "); got != tt.want || row.Action != Reuse || !row.Unaffected() {
+			t.Errorf("%s, edited %q, want %q", row.Action, got, tt.want)
 		}
 	}
 }
@@ -124,24 +127,25 @@ func TestSeveralTargets(t *testing.T) {
 func TestCompare(t *testing.T) {
 	invalid := side(tc("a", "1", 1))
 	invalid.Invalid["b.json"] = true
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name       string
 		base, head Side
 		want       map[string]string
 	}{
-		"the same":            {side(tc("a", "1", 1)), side(tc("a", "1", 1)), map[string]string{"a": "reuse"}},
-		"another prompt":      {side(tc("a", "1", 1)), side(tc("a", "2", 1)), map[string]string{"a": "run: messages changed"}},
-		"another threshold":   {side(tc("a", "1", 0.7)), side(tc("a", "1", 0.8)), map[string]string{"a": "run: threshold 0.7 → 0.8"}},
-		"new":                 {side(), side(tc("a", "1", 1)), map[string]string{"a": "run: the case is new"}},
-		"removed":             {side(tc("a", "1", 1)), side(), map[string]string{"a": "removed: the case is gone"}},
-		"moved":               {side(tc("a", "1", 1)), side(tc("b", "1", 1)), map[string]string{"b": "reuse from a: moved from a"}},
-		"moved and changed":   {side(tc("a", "1", 1)), side(tc("b", "2", 1)), map[string]string{"a": "removed: the case is gone", "b": "run: the case is new"}},
-		"two that could move": {side(tc("a", "1", 1), tc("b", "1", 1)), side(tc("c", "1", 1)), map[string]string{"a": "removed: the case is gone", "b": "removed: the case is gone", "c": "run: the case is new"}},
-		"one to two":          {side(tc("a", "1", 1)), side(tc("b", "1", 1), tc("c", "1", 1)), map[string]string{"a": "removed: the case is gone", "b": "run: the case is new", "c": "run: the case is new"}},
-		"disabled":            {side(tc("a", "1", 1)), side(skipped(tc("a", "1", 1))), map[string]string{"a": "skip: the test is not enabled"}},
-		"enabled":             {side(skipped(tc("a", "1", 1))), side(tc("a", "1", 1)), map[string]string{"a": "run: active again: at base it was skipped (the test is not enabled)"}},
-		"now invalid":         {side(tc("a", "1", 1), tc("b", "2", 1)), invalid, map[string]string{"a": "reuse", "b": "skip: the definition is invalid"}},
+		{"the same", side(tc("a", "1", 1)), side(tc("a", "1", 1)), map[string]string{"a": "reuse"}},
+		{"another prompt", side(tc("a", "1", 1)), side(tc("a", "2", 1)), map[string]string{"a": "run: messages changed"}},
+		{"another threshold", side(tc("a", "1", 0.7)), side(tc("a", "1", 0.8)), map[string]string{"a": "run: threshold 0.7 → 0.8"}},
+		{"new", side(), side(tc("a", "1", 1)), map[string]string{"a": "run: the case is new"}},
+		{"removed", side(tc("a", "1", 1)), side(), map[string]string{"a": "removed: the case is gone"}},
+		{"moved", side(tc("a", "1", 1)), side(tc("b", "1", 1)), map[string]string{"b": "reuse from a: moved from a"}},
+		{"moved and changed", side(tc("a", "1", 1)), side(tc("b", "2", 1)), map[string]string{"a": "removed: the case is gone", "b": "run: the case is new"}},
+		{"two that could move", side(tc("a", "1", 1), tc("b", "1", 1)), side(tc("c", "1", 1)), map[string]string{"a": "removed: the case is gone", "b": "removed: the case is gone", "c": "run: the case is new"}},
+		{"one to two", side(tc("a", "1", 1)), side(tc("b", "1", 1), tc("c", "1", 1)), map[string]string{"a": "removed: the case is gone", "b": "run: the case is new", "c": "run: the case is new"}},
+		{"disabled", side(tc("a", "1", 1)), side(skipped(tc("a", "1", 1))), map[string]string{"a": "skip: the test is not enabled"}},
+		{"enabled", side(skipped(tc("a", "1", 1))), side(tc("a", "1", 1)), map[string]string{"a": "run: active again: at base it was skipped (the test is not enabled)"}},
+		{"now invalid", side(tc("a", "1", 1), tc("b", "2", 1)), invalid, map[string]string{"a": "reuse", "b": "skip: the definition is invalid"}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			got := actions(Compare(&test.base, test.head, Options{}))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
@@ -157,21 +161,22 @@ func TestSettleSince(t *testing.T) {
 	for i := range was {
 		was[i].Files, was[i].Digest = nil, was[i].Digest[:OutlineDigits]
 	}
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name  string
 		now   *schema.Case
 		known Known
 		want  string
 	}{
-		"another prompt":           {tc("a", "2", 0.5), Known{Last: was}, "run: messages changed in a.json"},
-		"both":                     {tc("a", "2", 0.6), Known{Last: was}, "run: messages changed in a.json; threshold 0.5 → 0.6 in a.json"},
-		"known and decided again":  {tc("a", "2", 0.6), Known{Last: was, Executed: 1, Judged: 1}, "redecide: threshold 0.5 → 0.6 in a.json"},
-		"known and judged again":   {tc("a", "2", 0.6), Known{Last: was, Executed: 1}, "rejudge: threshold 0.5 → 0.6 in a.json"},
-		"an older rule":            {tc("a", "1", 0.5), Known{Last: was, Executed: 1, Judged: 1}, "redecide: judged before under another rule"},
-		"the same, but too old":    {tc("a", "1", 0.5), Known{Last: was}, "run: its verdict is too old"},
-		"what may not be read":     {tc("a", "2", 0.5), Known{Last: was, Unread: &Reason{Part: "reuse", File: "gavel.yaml", Message: "reuse is off"}}, "run: reuse is off in gavel.yaml"},
-		"nothing was decided ever": {tc("a", "2", 0.5), Known{}, "run: not judged before"},
+		{"another prompt", tc("a", "2", 0.5), Known{Last: was}, "run: messages changed in a.json"},
+		{"both", tc("a", "2", 0.6), Known{Last: was}, "run: messages changed in a.json; threshold 0.5 → 0.6 in a.json"},
+		{"known and decided again", tc("a", "2", 0.6), Known{Last: was, Executed: 1, Judged: 1}, "redecide: threshold 0.5 → 0.6 in a.json"},
+		{"known and judged again", tc("a", "2", 0.6), Known{Last: was, Executed: 1}, "rejudge: threshold 0.5 → 0.6 in a.json"},
+		{"an older rule", tc("a", "1", 0.5), Known{Last: was, Executed: 1, Judged: 1}, "redecide: judged before under another rule"},
+		{"the same, but too old", tc("a", "1", 0.5), Known{Last: was}, "run: its verdict is too old"},
+		{"what may not be read", tc("a", "2", 0.5), Known{Last: was, Unread: &Reason{Part: "reuse", File: "gavel.yaml", Message: "reuse is off"}}, "run: reuse is off in gavel.yaml"},
+		{"nothing was decided ever", tc("a", "2", 0.5), Known{}, "run: not judged before"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			p := Compare(nil, sideOf("c", []*schema.Case{test.now}, Environment{}), Options{})
 			Settle(p, []Known{test.known})
 			if got := string(p.Rows[0].Action) + ": " + Summarise(p.Rows[0].Reasons); got != test.want {
@@ -182,19 +187,20 @@ func TestSettleSince(t *testing.T) {
 }
 
 func TestSettle(t *testing.T) {
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name  string
 		known Known
 		want  string
 	}{
-		"nothing":              {Known{}, "run: not judged before"},
-		"executed":             {Known{Executed: 3}, "rejudge: run before, but judged otherwise"},
-		"judged":               {Known{Executed: 3, Judged: 3}, "redecide: judged before under another rule"},
-		"decided":              {Known{Executed: 3, Judged: 3, Decided: &verdict.Result{}}, "reuse"},
-		"too few executions":   {Known{Executed: 2, Judged: 2}, "run: 2 of 3 samples are stored"},
-		"too few judged":       {Known{Executed: 3, Judged: 2}, "rejudge: run before, but judged otherwise"},
-		"decided is all there": {Known{Decided: &verdict.Result{}}, "reuse"},
+		{"nothing", Known{}, "run: not judged before"},
+		{"executed", Known{Executed: 3}, "rejudge: run before, but judged otherwise"},
+		{"judged", Known{Executed: 3, Judged: 3}, "redecide: judged before under another rule"},
+		{"decided", Known{Executed: 3, Judged: 3, Decided: &verdict.Result{}}, "reuse"},
+		{"too few executions", Known{Executed: 2, Judged: 2}, "run: 2 of 3 samples are stored"},
+		{"too few judged", Known{Executed: 3, Judged: 2}, "rejudge: run before, but judged otherwise"},
+		{"decided is all there", Known{Decided: &verdict.Result{}}, "reuse"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			c := tc("a", "1", 1)
 			c.Policy.Iterations = 3
 			p := Compare(nil, side(c), Options{})

@@ -60,33 +60,34 @@ func TestReasons(t *testing.T) {
 		}
 		return c
 	}
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name       string
 		base, head *schema.Case
 		want       string
 	}{
-		"a criterion":     {measuredBy(rubric(tone, date)), measuredBy(rubric(tone, strict)), "evaluator first: criteria.date.description a date is named → the date of payment is named in a.json"},
-		"criteria":        {measuredBy(rubric(date)), measuredBy(rubric(tone)), "evaluator first: criteria.date removed, criteria.tone added in a.json"},
-		"an order":        {measuredBy(rubric(tone, date)), measuredBy(rubric(date, tone)), "evaluator first: criteria reordered in a.json"},
-		"a list of words": {measuredBy(keywords(1, "a")), measuredBy(keywords(1, "b")), "evaluator first: keywords changed in a.json"},
-		"many fields": {
+		{"a criterion", measuredBy(rubric(tone, date)), measuredBy(rubric(tone, strict)), "evaluator first: criteria.date.description a date is named → the date of payment is named in a.json"},
+		{"criteria", measuredBy(rubric(date)), measuredBy(rubric(tone)), "evaluator first: criteria.date removed, criteria.tone added in a.json"},
+		{"an order", measuredBy(rubric(tone, date)), measuredBy(rubric(date, tone)), "evaluator first: criteria reordered in a.json"},
+		{"a list of words", measuredBy(keywords(1, "a")), measuredBy(keywords(1, "b")), "evaluator first: keywords changed in a.json"},
+		{"many fields",
 			measuredBy(rubric(evaluator.Criterion{Name: "1"}, evaluator.Criterion{Name: "2"}, evaluator.Criterion{Name: "3"}, evaluator.Criterion{Name: "4"}, evaluator.Criterion{Name: "5"})), measuredBy(rubric(tone)),
 			"evaluator first: criteria.1 removed, criteria.2 removed, criteria.3 removed, 3 more in a.json",
 		},
-		"another kind":              {measuredBy(keywords(0.8, "a")), measuredBy(rubric(tone)), "evaluator first: keyword → criteria in a.json"},
-		"one more":                  {measuredBy(keywords(1, "a")), measuredBy(keywords(1, "a"), rubric(tone)), "evaluator second is new in a.json"},
-		"one more before the other": {measuredBy(keywords(1, "a")), measuredBy(called("second", rubric(tone)), called("first", keywords(1, "a"))), "evaluator second is new in a.json"},
-		"one less":                  {measuredBy(keywords(1, "a"), rubric(tone)), measuredBy(keywords(1, "a")), "evaluator second is gone in a.json"},
-		"the threshold of one":      {measuredBy(keywords(1, "a")), measuredBy(keywords(0.5, "a")), "threshold 1 → 0.5 in a.json"},
-		"the threshold of two":      {measuredBy(keywords(1, "a"), keywords(1, "b")), measuredBy(keywords(1, "a"), keywords(0.5, "b")), "threshold of second 1 → 0.5 in a.json"},
-		"a threshold out of ten":    {promptval(0.8), promptval(0.75), "threshold 8 → 7.5 in a.json"},
-		"a threshold of 0.56":       {promptval(0.56), promptval(0.57), "threshold 5.6 → 5.7 in a.json"},
-		"weights":                   {weights, measuredBy(rubric(tone)), "criterion weights are gone in a.json"},
-		"openings":                  {tc("a", "1", 1), openings, "openings are new in a.json"},
-		"a new prompt":              {tc("a", "1", 1), layered("s", "domain.json"), "system prompt is new in domain.json"},
-		"the layer that changed":    {layered("one", "domain.json"), layered("one\n\ntwo", "domain.json", "a.json"), "system prompt changed in a.json"},
-		"layers none of which did":  {layered("one", "domain.json"), layered("two", "domain.json", "level.json"), "system prompt changed"},
+		{"another kind", measuredBy(keywords(0.8, "a")), measuredBy(rubric(tone)), "evaluator first: keyword → criteria in a.json"},
+		{"one more", measuredBy(keywords(1, "a")), measuredBy(keywords(1, "a"), rubric(tone)), "evaluator second is new in a.json"},
+		{"one more before the other", measuredBy(keywords(1, "a")), measuredBy(called("second", rubric(tone)), called("first", keywords(1, "a"))), "evaluator second is new in a.json"},
+		{"one less", measuredBy(keywords(1, "a"), rubric(tone)), measuredBy(keywords(1, "a")), "evaluator second is gone in a.json"},
+		{"the threshold of one", measuredBy(keywords(1, "a")), measuredBy(keywords(0.5, "a")), "threshold 1 → 0.5 in a.json"},
+		{"the threshold of two", measuredBy(keywords(1, "a"), keywords(1, "b")), measuredBy(keywords(1, "a"), keywords(0.5, "b")), "threshold of second 1 → 0.5 in a.json"},
+		{"a threshold out of ten", promptval(0.8), promptval(0.75), "threshold 8 → 7.5 in a.json"},
+		{"a threshold of 0.56", promptval(0.56), promptval(0.57), "threshold 5.6 → 5.7 in a.json"},
+		{"weights", weights, measuredBy(rubric(tone)), "criterion weights are gone in a.json"},
+		{"openings", tc("a", "1", 1), openings, "openings are new in a.json"},
+		{"a new prompt", tc("a", "1", 1), layered("s", "domain.json"), "system prompt is new in domain.json"},
+		{"the layer that changed", layered("one", "domain.json"), layered("one\n\ntwo", "domain.json", "a.json"), "system prompt changed in a.json"},
+		{"layers none of which did", layered("one", "domain.json"), layered("two", "domain.json", "level.json"), "system prompt changed"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			base := side(test.base)
 			p := Compare(&base, side(test.head), Options{Changed: func(f string) bool { return f == "a.json" }})
 			if got := Summarise(p.Rows[0].Reasons); got != test.want {
@@ -106,15 +107,16 @@ func TestReasonsOfRoles(t *testing.T) {
 		}
 	}
 	words, both := measuredBy(keywords(1, "a")), measuredBy(keywords(1, "a"), rubric(evaluator.Criterion{Name: "tone"}))
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name       string
 		base, head Side
 		want       string
 	}{
-		"a judge is needed":    {sideOf("b", []*schema.Case{words}, env("m")), sideOf("h", []*schema.Case{both}, env("m")), "evaluator second is new in a.json"},
-		"and no longer":        {sideOf("b", []*schema.Case{both}, env("m")), sideOf("h", []*schema.Case{words}, env("m")), "evaluator second is gone in a.json"},
-		"the judge is another": {sideOf("b", []*schema.Case{both}, env("m")), sideOf("h", []*schema.Case{both}, env("n")), "judge model m → n in gavel.yaml"},
+		{"a judge is needed", sideOf("b", []*schema.Case{words}, env("m")), sideOf("h", []*schema.Case{both}, env("m")), "evaluator second is new in a.json"},
+		{"and no longer", sideOf("b", []*schema.Case{both}, env("m")), sideOf("h", []*schema.Case{words}, env("m")), "evaluator second is gone in a.json"},
+		{"the judge is another", sideOf("b", []*schema.Case{both}, env("m")), sideOf("h", []*schema.Case{both}, env("n")), "judge model m → n in gavel.yaml"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			p := Compare(&test.base, test.head, Options{Changed: func(f string) bool { return f == "a.json" }})
 			if got := Summarise(p.Rows[0].Reasons); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
@@ -169,14 +171,17 @@ func TestReasonNamesEveryChangedFile(t *testing.T) {
 	}
 	was, is := row("a", "", "w"), row("b", "", "w")
 	was.Row, is.Row = &matrixrow.Row{Prompt: "a", PromptFile: "p.txt"}, &matrixrow.Row{Prompt: "b", PromptFile: "p.txt"}
-	for want, base := range map[string]*schema.Case{"messages changed in p.txt": was, "messages changed in m.yaml and v.txt": row("a", "", "w")} {
-		if base.Row == nil {
-			base.Row = &matrixrow.Row{Prompt: "b", PromptFile: "p.txt", Vars: map[string]json.RawMessage{"q": json.RawMessage("1")}}
+	for _, tt := range []struct {
+		want string
+		base *schema.Case
+	}{{"messages changed in p.txt", was}, {"messages changed in m.yaml and v.txt", row("a", "", "w")}} {
+		if tt.base.Row == nil {
+			tt.base.Row = &matrixrow.Row{Prompt: "b", PromptFile: "p.txt", Vars: map[string]json.RawMessage{"q": json.RawMessage("1")}}
 		}
-		state := side(base)
+		state := side(tt.base)
 		p := Compare(&state, side(is), Options{Changed: func(f string) bool { return f == "p.txt" || f == "m.yaml" || f == "v.txt" }})
-		if got := Summarise(p.Rows[0].Reasons); got != want {
-			t.Errorf("with the template and the variables known: %q, want %q", got, want)
+		if got := Summarise(p.Rows[0].Reasons); got != tt.want {
+			t.Errorf("with the template and the variables known: %q, want %q", got, tt.want)
 		}
 	}
 	many := Reason{Message: "messages changed", File: "e", Files: []string{"a", "b", "c", "d", "e"}}
@@ -187,18 +192,21 @@ func TestReasonNamesEveryChangedFile(t *testing.T) {
 
 // TestReasonShape holds that a reason always has all fields.
 func TestReasonShape(t *testing.T) {
-	for want, reason := range map[string]Reason{
-		`{"part":"all","file":"","message":"all cases were asked for"}`:        {Part: "all", Message: "all cases were asked for"},
-		`{"part":"new","file":"a.json","message":"the case is new"}`:           {Part: "new", File: "a.json", Message: "the case is new"},
-		`{"part":"moved","file":"a.json","message":"moved from b"}`:            {Part: "moved", File: "a.json", Message: "moved from b"},
-		`{"part":"messages","file":"b","message":"changed","files":["a","b"]}`: {Part: "messages", File: "b", Message: "changed", Files: []string{"a", "b"}},
-		`{"part":"removed","file":"a.json","message":"the case gone"}`:         {Part: "removed", File: "a.json", Message: "the case gone"},
+	for _, tt := range []struct {
+		want   string
+		reason Reason
+	}{
+		{`{"part":"all","file":"","message":"all cases were asked for"}`, Reason{Part: "all", Message: "all cases were asked for"}},
+		{`{"part":"new","file":"a.json","message":"the case is new"}`, Reason{Part: "new", File: "a.json", Message: "the case is new"}},
+		{`{"part":"moved","file":"a.json","message":"moved from b"}`, Reason{Part: "moved", File: "a.json", Message: "moved from b"}},
+		{`{"part":"messages","file":"b","message":"changed","files":["a","b"]}`, Reason{Part: "messages", File: "b", Message: "changed", Files: []string{"a", "b"}}},
+		{`{"part":"removed","file":"a.json","message":"the case gone"}`, Reason{Part: "removed", File: "a.json", Message: "the case gone"}},
 	} {
-		got, err := json.Marshal(reason)
+		got, err := json.Marshal(tt.reason)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, string(got)); diff != "" {
+		if diff := cmp.Diff(tt.want, string(got)); diff != "" {
 			t.Error(diff)
 		}
 	}

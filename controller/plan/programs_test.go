@@ -64,24 +64,25 @@ func judgedBy(c *schema.Case, own string) Digests {
 func TestSuiteDigests(t *testing.T) {
 	blocks := func(c *schema.Case) []schema.Block { return c.Drive.Messages[0].Blocks }
 	both := func(c *schema.Case) evaluator.Composite { return c.Evaluators[1].Spec.(evaluator.Composite) }
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		change func(*schema.Case)
 		layer  Layer // the first digest that changes; empty for none
 		part   string
 	}{
-		"text of a file":    {func(c *schema.Case) { blocks(c)[0].Text = "other" }, Execution, "messages"},
-		"bytes of an image": {func(c *schema.Case) { blocks(c)[1].Data = []byte("gif") }, Execution, "messages"},
-		"path of a file":    {func(c *schema.Case) { blocks(c)[0].Path = "t/look.txt" }, Judgement, "program input 1 of both"},
-		"note": {func(c *schema.Case) {
+		{"text of a file", func(c *schema.Case) { blocks(c)[0].Text = "other" }, Execution, "messages"},
+		{"bytes of an image", func(c *schema.Case) { blocks(c)[1].Data = []byte("gif") }, Execution, "messages"},
+		{"path of a file", func(c *schema.Case) { blocks(c)[0].Path = "t/look.txt" }, Judgement, "program input 1 of both"},
+		{"note", func(c *schema.Case) {
 			r := c.Evaluators[0].Spec.(evaluator.Rubrics)
 			r.Note = "m"
 			c.Evaluators[0].Spec = r
 		}, Judgement, "evaluator rubrics"},
-		"program of a member":  {func(c *schema.Case) { both(c).Members[0].Spec.(evaluator.CodeJudge).Files[0].Data = []byte("2") }, Judgement, "program file 1 of both"},
-		"program of composite": {func(c *schema.Case) { both(c).Program.Files[0].Data = []byte("2") }, Judgement, "program file 2 of both"},
-		"folder of a program":  {func(c *schema.Case) { both(c).Program.Files[0].Path, both(c).Program.Dir = "t/judge.py", "t" }, Judgement, "program input 2 of both"},
-		"name of a program":    {func(c *schema.Case) { both(c).Program.Files[0].Path = "s/other.py" }, Judgement, "program file 2 of both"},
-		"folder of all": {func(c *schema.Case) {
+		{"program of a member", func(c *schema.Case) { both(c).Members[0].Spec.(evaluator.CodeJudge).Files[0].Data = []byte("2") }, Judgement, "program file 1 of both"},
+		{"program of composite", func(c *schema.Case) { both(c).Program.Files[0].Data = []byte("2") }, Judgement, "program file 2 of both"},
+		{"folder of a program", func(c *schema.Case) { both(c).Program.Files[0].Path, both(c).Program.Dir = "t/judge.py", "t" }, Judgement, "program input 2 of both"},
+		{"name of a program", func(c *schema.Case) { both(c).Program.Files[0].Path = "s/other.py" }, Judgement, "program file 2 of both"},
+		{"folder of all", func(c *schema.Case) {
 			for i := range blocks(c) {
 				blocks(c)[i].Path = "t" + blocks(c)[i].Path[1:]
 			}
@@ -90,25 +91,25 @@ func TestSuiteDigests(t *testing.T) {
 			both(c).Members[0].Spec = member
 			both(c).Program.Files[0].Path, both(c).Program.Dir = "t/judge.py", "t"
 		}, "", ""},
-		"least score":       {func(c *schema.Case) { c.Evaluators[0].Rule.Least["a"] = 0.6 }, Decision, "least scores of rubrics"},
-		"aggregation":       {func(c *schema.Case) { c.Evaluators[1].Rule.Aggregate = schema.Maximum }, Decision, "aggregation of both"},
-		"bound of a member": {func(c *schema.Case) { both(c).Members[1].Rule.Most["cost_usd"] = 2 }, Judgement, "evaluator both"},
-		"bound":             {func(c *schema.Case) { c.Evaluators[2].Rule.Most["tool_calls"] = 4 }, Decision, "bounds of calls"},
-		"quantity": {func(c *schema.Case) {
+		{"least score", func(c *schema.Case) { c.Evaluators[0].Rule.Least["a"] = 0.6 }, Decision, "least scores of rubrics"},
+		{"aggregation", func(c *schema.Case) { c.Evaluators[1].Rule.Aggregate = schema.Maximum }, Decision, "aggregation of both"},
+		{"bound of a member", func(c *schema.Case) { both(c).Members[1].Rule.Most["cost_usd"] = 2 }, Judgement, "evaluator both"},
+		{"bound", func(c *schema.Case) { c.Evaluators[2].Rule.Most["tool_calls"] = 4 }, Decision, "bounds of calls"},
+		{"quantity", func(c *schema.Case) {
 			c.Evaluators[2].Spec = evaluator.Measured{Type: "execution_metrics", Quantities: []string{"llm_calls"}}
 		}, Judgement, "evaluator calls"},
-		"type of a measurement": {func(c *schema.Case) {
+		{"type of a measurement", func(c *schema.Case) {
 			c.Evaluators[2].Spec = evaluator.Measured{Type: "latency", Quantities: []string{"tool_calls"}}
 		}, Judgement, "evaluator calls"},
-		"text of a check": {func(c *schema.Case) {
+		{"text of a check", func(c *schema.Case) {
 			c.Evaluators[3].Spec.(evaluator.Checks).Checks[0].Text = "y"
 		}, Judgement, "evaluator checks"},
-		"bound of a check": {func(c *schema.Case) { c.Evaluators[3].Rule.Most["latency_ms"] = 4 }, Decision, "bounds of checks"},
-		"passing score":    {func(c *schema.Case) { c.Policy.Bands.Pass = 0.9 }, Decision, "passing score"},
-		"borderline score": {func(c *schema.Case) { c.Policy.Bands.Borderline = 0.5 }, Decision, "borderline score"},
-		"conversation":     {func(c *schema.Case) { c.Labels.Conversation = "d" }, "", ""},
+		{"bound of a check", func(c *schema.Case) { c.Evaluators[3].Rule.Most["latency_ms"] = 4 }, Decision, "bounds of checks"},
+		{"passing score", func(c *schema.Case) { c.Policy.Bands.Pass = 0.9 }, Decision, "passing score"},
+		{"borderline score", func(c *schema.Case) { c.Policy.Bands.Borderline = 0.5 }, Decision, "borderline score"},
+		{"conversation", func(c *schema.Case) { c.Labels.Conversation = "d" }, "", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			changed := judged()
 			tt.change(changed)
 			before, after := judgedBy(judged(), "o"), judgedBy(changed, "o")
@@ -127,18 +128,19 @@ func TestPricesCountWhereTheCostIsMeasured(t *testing.T) {
 		return Digest(c, &Environment{DefaultTarget: "model", Targets: map[string]Target{"model": {Price: price}}})
 	}
 	cost := evaluator.Measured{Type: "cost", Quantities: []string{"cost_usd"}}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name string
 		spec schema.Spec
 		want Layer
 	}{
-		"cost":      {cost, Judgement},
-		"a member":  {evaluator.Composite{Members: []evaluator.Member{{ID: "cost", Spec: cost}}}, Judgement},
-		"a check":   {evaluator.Checks{Checks: []evaluator.Check{{ID: "cost_usd", Kind: "cost_usd"}}}, Judgement},
-		"no cost":   {evaluator.Measured{Type: "latency", Quantities: []string{"duration_ms"}}, ""},
-		"no checks": {evaluator.Checks{Checks: []evaluator.Check{{ID: "contains", Kind: "contains", Text: "x"}}}, ""},
+		{"cost", cost, Judgement},
+		{"a member", evaluator.Composite{Members: []evaluator.Member{{ID: "cost", Spec: cost}}}, Judgement},
+		{"a check", evaluator.Checks{Checks: []evaluator.Check{{ID: "cost_usd", Kind: "cost_usd"}}}, Judgement},
+		{"no cost", evaluator.Measured{Type: "latency", Quantities: []string{"duration_ms"}}, ""},
+		{"no checks", evaluator.Checks{Checks: []evaluator.Check{{ID: "contains", Kind: "contains", Text: "x"}}}, ""},
 	} {
 		if got := firstChange(with(tt.spec, "1 in, 2 out"), with(tt.spec, "1 in, 3 out")); got != tt.want {
-			t.Errorf("%s: another price changes %q, want %q", name, got, tt.want)
+			t.Errorf("%s: another price changes %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

@@ -200,14 +200,15 @@ func polite(_ context.Context, task queue.Task, _ json.RawMessage, _ *run.Comple
 func TestAnOrphan(t *testing.T) {
 	url := postgrestest.URL(t)
 	q := open(t, url)
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name    string
 		attempt int
 		want    string
-	}{"first": {1, ""}, "last": {5, "5 workers ended while they judged it"}} {
-		t.Run(name, func(t *testing.T) {
+	}{{"first", 1, ""}, {"last", 5, "5 workers ended while they judged it"}} {
+		t.Run(tt.name, func(t *testing.T) {
 			got := make(chan run.Outcome, 1)
 			go func() {
-				outs, err := q.Judge(t.Context(), batch(name))
+				outs, err := q.Judge(t.Context(), batch(tt.name))
 				if err != nil {
 					t.Error(err)
 				}

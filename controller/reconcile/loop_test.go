@@ -115,27 +115,30 @@ func TestErrorsSayWhatComesNext(t *testing.T) {
 		"wait":  {&reconcile.Wait{After: 30 * time.Second}},
 		"retry": {errors.New("500"), errors.New("500"), errors.New("500")},
 	}
-	for key, want := range map[string][]string{
-		"stall": {"0s begin stall", "0s end stall: no permission"},
-		"wait":  {"0s begin wait", "0s end wait: look again after 30s", "30s begin wait", "30s end wait: <nil>"},
-		"retry": {
+	for _, tt := range []struct {
+		key  string
+		want []string
+	}{
+		{"stall", []string{"0s begin stall", "0s end stall: no permission"}},
+		{"wait", []string{"0s begin wait", "0s end wait: look again after 30s", "30s begin wait", "30s end wait: <nil>"}},
+		{"retry", []string{
 			"0s begin retry", "0s end retry: 500", "1s begin retry", "1s end retry: 500",
 			"3s begin retry", "3s end retry: 500", "7s begin retry", "7s end retry: <nil>",
-		},
+		}},
 	} {
-		t.Run(key, func(t *testing.T) {
+		t.Run(tt.key, func(t *testing.T) {
 			got := bubble(t, reconcile.Config[string]{Reconcile: func(context.Context, string) error {
-				errs := left[key]
+				errs := left[tt.key]
 				if len(errs) == 0 {
 					return nil
 				}
-				left[key] = errs[1:]
+				left[tt.key] = errs[1:]
 				return errs[0]
 			}}, func(l *reconcile.Loop[string], _ *diary) {
-				l.Add(key)
+				l.Add(tt.key)
 				time.Sleep(10 * time.Minute)
 			})
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -260,12 +263,15 @@ func TestTheEndIsGraceful(t *testing.T) {
 
 // TestTheWaitBetweenTries doubles up to a bound and has a jitter of up to a half.
 func TestTheWaitBetweenTries(t *testing.T) {
-	for random, want := range map[float64][]string{
-		0:   {"0s", "500ms", "1.5s", "3.5s", "6.5s", "9.5s"},
-		0.5: {"0s", "750ms", "2.25s", "5.25s", "9.75s", "14.25s"},
+	for _, tt := range []struct {
+		random float64
+		want   []string
+	}{
+		{0, []string{"0s", "500ms", "1.5s", "3.5s", "6.5s", "9.5s"}},
+		{0.5, []string{"0s", "750ms", "2.25s", "5.25s", "9.75s", "14.25s"}},
 	} {
 		cfg := reconcile.Config[string]{
-			Most: 6 * time.Second, Random: func() float64 { return random },
+			Most: 6 * time.Second, Random: func() float64 { return tt.random },
 			Reconcile: func(context.Context, string) error { return errors.New("500") },
 		}
 		var got []string
@@ -277,8 +283,8 @@ func TestTheWaitBetweenTries(t *testing.T) {
 				got = append(got, at)
 			}
 		}
-		if diff := cmp.Diff(want, got[:min(len(got), len(want))]); diff != "" {
-			t.Errorf("jitter %v (-want +got):\n%s", random, diff)
+		if diff := cmp.Diff(tt.want, got[:min(len(got), len(tt.want))]); diff != "" {
+			t.Errorf("jitter %v (-want +got):\n%s", tt.random, diff)
 		}
 	}
 }

@@ -20,25 +20,25 @@ func TestText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for in, want := range map[string]string{
-		"key sk-ant-api03-" + mixed + "-AA!":      "key [redacted]!",
-		`{"k":"sk-proj-` + mixed + `_x"}`:         `{"k":"[redacted]"}`,
-		"sk-" + mixed[:20] + ".":                  "[redacted].",
-		"sk-abcdefghijklmnopqrstuvwxyz":           "[redacted]",
-		"two: sk-" + mixed + " sk-" + mixed:       "two: [redacted] [redacted]",
-		"ghp_" + mixed[:36]:                       "[redacted]",
-		"gho_" + mixed[:36] + ",ghr_" + mixed:     "[redacted],[redacted]",
-		"github_pat_" + mixed[:22] + "_" + mixed:  "[redacted]",
-		"id AKIAIOSFODNN7EXAMPLE.":                "id [redacted].",
-		"?key=AIza" + mixed[:35] + "&x":           "?key=[redacted]&x",
-		"AQ." + mixed:                             "[redacted]",
-		"Bearer " + jwt + ", and more":            "Bearer [redacted], and more",
-		"a\n" + pem + "\nb":                       "a\n[redacted]\nb",
-		`{"key":` + string(quoted) + `,"more":1}`: `{"key":"[redacted]","more":1}`,
-		"cut: " + pem[:200]:                       "cut: [redacted]",
+	for _, tt := range []struct{ in, want string }{
+		{"key sk-ant-api03-" + mixed + "-AA!", "key [redacted]!"},
+		{`{"k":"sk-proj-` + mixed + `_x"}`, `{"k":"[redacted]"}`},
+		{"sk-" + mixed[:20] + ".", "[redacted]."},
+		{"sk-abcdefghijklmnopqrstuvwxyz", "[redacted]"},
+		{"two: sk-" + mixed + " sk-" + mixed, "two: [redacted] [redacted]"},
+		{"ghp_" + mixed[:36], "[redacted]"},
+		{"gho_" + mixed[:36] + ",ghr_" + mixed, "[redacted],[redacted]"},
+		{"github_pat_" + mixed[:22] + "_" + mixed, "[redacted]"},
+		{"id AKIAIOSFODNN7EXAMPLE.", "id [redacted]."},
+		{"?key=AIza" + mixed[:35] + "&x", "?key=[redacted]&x"},
+		{"AQ." + mixed, "[redacted]"},
+		{"Bearer " + jwt + ", and more", "Bearer [redacted], and more"},
+		{"a\n" + pem + "\nb", "a\n[redacted]\nb"},
+		{`{"key":` + string(quoted) + `,"more":1}`, `{"key":"[redacted]","more":1}`},
+		{"cut: " + pem[:200], "cut: [redacted]"},
 	} {
-		if got := Text(in); got != want {
-			t.Errorf("%q gives\n%q, want\n%q", in, got, want)
+		if got := Text(tt.in); got != tt.want {
+			t.Errorf("%q gives\n%q, want\n%q", tt.in, got, tt.want)
 		}
 	}
 	for _, in := range []string{

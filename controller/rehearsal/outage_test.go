@@ -18,16 +18,17 @@ import (
 // there had been none. That holds for a run that is interrupted as well.
 func TestAnOutageIsTriedAgain(t *testing.T) {
 	const struck = 6
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name    string
 		history int
 		text    string
 		status  int
 	}{
-		"one reply, fresh base":     {0, "no, please try again later", 0},
-		"one reply, with a history": {5, "no, please try again later", 0},
-		"one error, with a history": {5, "the model is overloaded", http.StatusBadRequest},
+		{"one reply, fresh base", 0, "no, please try again later", 0},
+		{"one reply, with a history", 5, "no, please try again later", 0},
+		{"one error, with a history", 5, "the model is overloaded", http.StatusBadRequest},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			cell := simulation.Cell{Truth: simulation.Calm, Cases: 8, History: tt.history, Broken: 1}
 			pull := simulation.NewPull(cell, 3, 1)
 			want := rehearsal.Alone(pull, cell)

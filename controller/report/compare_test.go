@@ -236,16 +236,19 @@ func TestWithoutBase(t *testing.T) {
 // TestReportGolden compares whole reports, as run --json prints them, with
 // testdata. The packages below render them in their tests.
 func TestReportGolden(t *testing.T) {
-	for name, s := range map[string]*reporttest.Scenario{
-		"first_run": reporttest.FirstRun(), "regressions": reporttest.Regressions(), "errors": reporttest.ErrorsOnly(), "invalid": reporttest.InvalidDefinitions(), "fresh_ledger": reporttest.FreshLedger(),
-		"moved_removed_new": reporttest.MovedRemovedNew(), "waiting": reporttest.Waiting(), "lightened": reporttest.Lightened(), "withdrawn": reporttest.Withdrawn(), "hostile": reporttest.Hostile(reporttest.HostileTexts()),
+	for _, tt := range []struct {
+		name string
+		s    *reporttest.Scenario
+	}{
+		{"first_run", reporttest.FirstRun()}, {"regressions", reporttest.Regressions()}, {"errors", reporttest.ErrorsOnly()}, {"invalid", reporttest.InvalidDefinitions()}, {"fresh_ledger", reporttest.FreshLedger()},
+		{"moved_removed_new", reporttest.MovedRemovedNew()}, {"waiting", reporttest.Waiting()}, {"lightened", reporttest.Lightened()}, {"withdrawn", reporttest.Withdrawn()}, {"hostile", reporttest.Hostile(reporttest.HostileTexts())},
 	} {
-		t.Run(name, func(t *testing.T) {
-			raw, err := json.MarshalIndent(Compare(s.In), "", " ")
+		t.Run(tt.name, func(t *testing.T) {
+			raw, err := json.MarshalIndent(Compare(tt.s.In), "", " ")
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden.Compare(t, "testdata/"+name+".json", string(raw)+"\n")
+			golden.Compare(t, "testdata/"+tt.name+".json", string(raw)+"\n")
 		})
 	}
 }

@@ -20,20 +20,21 @@ func TestInterval(t *testing.T) {
 			s.Add(key, pass(1), pass(score), definition).Head.Labels.Conversation = talk
 		}
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name string
 		fill func(*reporttest.Scenario)
 		// half is that of the interval, 0 for none.
 		half  float64
 		noise bool
 	}{
 		// s² = 4·0.01/3 around d̄ = −0.9, t(0.975, 3) = 3.182446.
-		"clear":    {func(s *reporttest.Scenario) { add(s, 2, 0.2, ""); add(s, 2, 0, "") }, 3.182446 * math.Sqrt(0.04/12), false},
-		"noise":    {func(s *reporttest.Scenario) { add(s, 9, 1, ""); add(s, 1, 0, "") }, 2.262157 * 0.1, true},
-		"together": {func(s *reporttest.Scenario) { add(s, 2, 0.2, "a"); add(s, 2, 0, "b"); add(s, 1, 0.1, "") }, 4.302653 * math.Sqrt(1.5*0.08) / 5, false},
-		"two":      {func(s *reporttest.Scenario) { add(s, 1, 1, ""); add(s, 1, 0, "") }, 0, false},
-		"alike":    {func(s *reporttest.Scenario) { add(s, 3, 0.5, "") }, 0, false},
+		{"clear", func(s *reporttest.Scenario) { add(s, 2, 0.2, ""); add(s, 2, 0, "") }, 3.182446 * math.Sqrt(0.04/12), false},
+		{"noise", func(s *reporttest.Scenario) { add(s, 9, 1, ""); add(s, 1, 0, "") }, 2.262157 * 0.1, true},
+		{"together", func(s *reporttest.Scenario) { add(s, 2, 0.2, "a"); add(s, 2, 0, "b"); add(s, 1, 0.1, "") }, 4.302653 * math.Sqrt(1.5*0.08) / 5, false},
+		{"two", func(s *reporttest.Scenario) { add(s, 1, 1, ""); add(s, 1, 0, "") }, 0, false},
+		{"alike", func(s *reporttest.Scenario) { add(s, 3, 0.5, "") }, 0, false},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			s := reporttest.New()
 			tt.fill(s)
 			d := Compare(s.In).Diff

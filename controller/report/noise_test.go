@@ -19,7 +19,8 @@ import (
 func TestNoiseDecidesTheGate(t *testing.T) {
 	five := stats.Count{Passed: 0, Of: 5}
 	all := stats.Count{Passed: 5, Of: 5}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name     string
 		finding  confirm.Finding
 		mean     confirm.Mean
 		why      string
@@ -28,35 +29,41 @@ func TestNoiseDecidesTheGate(t *testing.T) {
 		result   string
 		says     string
 	}{
-		"confirmed": {
+		{
+			name:    "confirmed",
 			finding: confirm.Finding{Class: confirm.Regression, Confirmed: true, Head: five, Base: all, Reruns: five, P: 0.004},
 			class:   Regression, result: GateFail, says: "1 case regressed (fail_on: regression)",
 		},
-		"noise":           {finding: confirm.Finding{Class: confirm.Flaky, Reruns: all}, class: Flaky, result: GatePass, says: "no case regressed (fail_on: regression)"},
-		"required, noise": {finding: confirm.Finding{Class: confirm.Flaky, Reruns: all, Required: true}, required: true, class: Flaky, result: GatePass, says: "no case regressed (fail_on: regression)"},
-		"unclear":         {finding: confirm.Finding{Class: confirm.Unclear, Reruns: five}, class: Unclear, result: GatePass, says: "no case regressed, 1 case unclear (fail_on: regression)"},
-		"required, unclear": {
+		{name: "noise", finding: confirm.Finding{Class: confirm.Flaky, Reruns: all}, class: Flaky, result: GatePass, says: "no case regressed (fail_on: regression)"},
+		{name: "required, noise", finding: confirm.Finding{Class: confirm.Flaky, Reruns: all, Required: true}, required: true, class: Flaky, result: GatePass, says: "no case regressed (fail_on: regression)"},
+		{name: "unclear", finding: confirm.Finding{Class: confirm.Unclear, Reruns: five}, class: Unclear, result: GatePass, says: "no case regressed, 1 case unclear (fail_on: regression)"},
+		{
+			name:    "required, unclear",
 			finding: confirm.Finding{Class: confirm.Unclear, Reruns: five, Required: true}, required: true,
 			class: Unclear, result: GateUndetermined, says: "required case math/1/a is not settled: failed once; 5 reruns do not settle it",
 		},
-		"the budget ended": {
+		{
+			name:    "the budget ended",
 			finding: confirm.Finding{Class: confirm.Unclear, Open: true}, why: "not run: budget calls 3 of 3 is spent", mean: confirm.Mean{State: confirm.MeanOpen},
 			class: Unclear, result: GateUndetermined, says: "1 case was not measured again often enough to tell a regression from noise: budget calls 3 of 3 is spent",
 		},
-		"an error in a rerun": {
+		{
+			name:    "an error in a rerun",
 			finding: confirm.Finding{Class: confirm.Error}, class: Unclear, result: GateUndetermined,
 			says: "1 case was not measured again often enough to tell a regression from noise",
 		},
-		"the mean": {
+		{
+			name:    "the mean",
 			finding: confirm.Finding{Class: confirm.Flaky, Reruns: all}, mean: confirm.Mean{State: confirm.MeanTested, Called: true, P: 0.0041, Worse: 31, Better: 9},
 			class: Flaky, result: GateFail, says: "the cases got worse on the whole: 31 worse, 9 better (p = 0.004)",
 		},
-		"the mean was not measured": {
+		{
+			name:    "the mean was not measured",
 			finding: confirm.Finding{Class: confirm.Flaky, Reruns: all}, mean: confirm.Mean{State: confirm.MeanOpen}, why: "not run: budget calls 3 of 3 is spent",
 			class: Flaky, result: GateUndetermined, says: "whether the cases got worse on the whole was not measured: budget calls 3 of 3 is spent",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			s := reporttest.New()
 			row := s.Add("math/1/a", pass(1), fail(0, "no"), definition)
 			tt.finding.BaseVerdict, tt.finding.HeadVerdict = verdict.Pass, verdict.Fail

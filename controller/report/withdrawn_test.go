@@ -34,11 +34,14 @@ var ways = map[string]func(s *reporttest.Scenario, key string, base *side){
 // the headline, a notice and the gate name it, and gate.removed decides.
 func TestAbuse30WithdrawnCases(t *testing.T) {
 	for way, leave := range ways {
-		for was, base := range map[string]*side{"has no verdict": unknown, "passed": pass(1), "failed": fail(0, "")} {
-			t.Run(way+" that "+was, func(t *testing.T) {
+		for _, tt := range []struct {
+			was  string
+			base *side
+		}{{"has no verdict", unknown}, {"passed", pass(1)}, {"failed", fail(0, "")}} {
+			t.Run(way+" that "+tt.was, func(t *testing.T) {
 				s := reporttest.New()
 				s.Same("math/1", 1, 1)
-				leave(s, "math/2/out", base)
+				leave(s, "math/2/out", tt.base)
 				r := Compare(s.In)
 				sections := reporters.Arrange(r)
 				if got, want := sections.Headline(r), "No regressions · 1 case "+way; got != want {
@@ -47,7 +50,7 @@ func TestAbuse30WithdrawnCases(t *testing.T) {
 				if r.Gate.Result != GatePass || !strings.HasSuffix(r.Gate.Reason, "; 1 case "+way) {
 					t.Errorf("gate %+v", r.Gate)
 				}
-				if len(r.Notices) != 1 || r.Notices[0].Case != "math/2/out" || !strings.HasPrefix(r.Notices[0].Message, was+" at base and is "+way+" here") {
+				if len(r.Notices) != 1 || r.Notices[0].Case != "math/2/out" || !strings.HasPrefix(r.Notices[0].Message, tt.was+" at base and is "+way+" here") {
 					t.Errorf("notices %+v", r.Notices)
 				}
 				if row := r.Cases[1]; row.Withdrawn != way {
@@ -112,17 +115,17 @@ func TestManyWithdrawnAreOneNotice(t *testing.T) {
 // TestWithdrawnUnderOtherRules: gate.removed counts under every rule, and under
 // never it is told.
 func TestWithdrawnUnderOtherRules(t *testing.T) {
-	for rule, want := range map[string]string{
-		FailOnAny:       GateFail,
-		FailOnThreshold: GateFail,
-		FailOnNever:     GatePass,
+	for _, tt := range []struct{ rule, want string }{
+		{FailOnAny, GateFail},
+		{FailOnThreshold, GateFail},
+		{FailOnNever, GatePass},
 	} {
 		s := reporttest.New()
 		s.Same("math/1", 1, 1)
 		s.Add("math/2/out", pass(1), nil, plan.Reason{Part: "removed"})
-		s.In.Gate = GateSettings{FailOn: rule, MinScore: number(0.5), Removed: RemovedFail}
-		if got := Compare(s.In).Gate; got.Result != want || !strings.Contains(got.Reason, "1 case removed (removed: fail)") {
-			t.Errorf("%s: %+v, want the removed case to fail the gate as the rule says", rule, got)
+		s.In.Gate = GateSettings{FailOn: tt.rule, MinScore: number(0.5), Removed: RemovedFail}
+		if got := Compare(s.In).Gate; got.Result != tt.want || !strings.Contains(got.Reason, "1 case removed (removed: fail)") {
+			t.Errorf("%s: %+v, want the removed case to fail the gate as the rule says", tt.rule, got)
 		}
 	}
 }

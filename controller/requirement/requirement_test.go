@@ -47,33 +47,34 @@ const (
 
 func TestProblems(t *testing.T) {
 	const file = "test_definitions/a.json"
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		files map[string]string
 		want  string
 	}{
-		"nothing is to be judged":      {map[string]string{file: `{"name": "a", "status": "draft"}`}, ""},
-		"no configuration":             {map[string]string{file: talk}, "gavel.yaml:1:1 note no-configuration\n"},
-		"no targets":                   {map[string]string{file: talk, "gavel.yaml": "version: 1"}, "gavel.yaml:1:1 note no-configuration\n"},
-		"another extension":            {map[string]string{file: talk, "gavel.yml": "targets: {}"}, "gavel.yml:1:1 error no-configuration\n"},
-		"a dot":                        {map[string]string{file: talk, ".gavel.yaml": "targets: {}"}, ".gavel.yaml:1:1 error no-configuration\n"},
-		"JSON":                         {map[string]string{file: talk, "gavel.json": `{"targets": {}}`}, "gavel.json:1:1 error no-configuration\n"},
-		"capitals":                     {map[string]string{file: talk, "Gavel.yaml": "targets: {}"}, "Gavel.yaml:1:1 error no-configuration\n"},
-		"a typing error":               {map[string]string{file: talk, "gravel.yaml": "targets: {}"}, "gravel.yaml:1:1 error no-configuration\n"},
-		"among the definitions":        {map[string]string{file: talk, "test_definitions/gavel.yaml": "targets: {}"}, "test_definitions/gavel.yaml:1:1 error no-configuration\n"},
-		"another file of a like name":  {map[string]string{file: talk, "navel.yaml": "oranges: 7"}, "gavel.yaml:1:1 note no-configuration\n"},
-		"a second configuration":       {map[string]string{file: talk, "gavel.yml": "targets: {}", "gavel.yaml": "version: 1\ntargets: {a: " + mock + "}\nroles: {judge: a}"}, ""},
-		"no judge and no simulator":    {map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + "}"}, file + ":1:1 error missing-role\n" + file + ":1:1 error missing-role\n"},
-		"a simulator without a judge":  {map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + "}\nroles: {simulator: a}"}, file + ":1:1 error missing-role\n"},
-		"a key of a judge":             {map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + ", j: {provider: openai, model: m, api_key_env: KEY}}\ndefault_target: a\nroles: {judge: j}"}, "gavel.yaml:2:87 warning unset-variable\n"},
-		"a key in a header":            {map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: {provider: http, url: \"http://a\",\n headers: {X-Key: {value_env: KEY}}, revision: reply}, j: " + mock + "}\ndefault_target: a\nroles: {judge: j}"}, "gavel.yaml:3:12 warning unset-variable\n"},
-		"a key of nobody who is asked": {map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + ", j: {provider: openai, model: m, api_key_env: KEY}}\ndefault_target: a\nroles: {judge: a}"}, ""},
-		"an editor": {map[string]string{
+		{"nothing is to be judged", map[string]string{file: `{"name": "a", "status": "draft"}`}, ""},
+		{"no configuration", map[string]string{file: talk}, "gavel.yaml:1:1 note no-configuration\n"},
+		{"no targets", map[string]string{file: talk, "gavel.yaml": "version: 1"}, "gavel.yaml:1:1 note no-configuration\n"},
+		{"another extension", map[string]string{file: talk, "gavel.yml": "targets: {}"}, "gavel.yml:1:1 error no-configuration\n"},
+		{"a dot", map[string]string{file: talk, ".gavel.yaml": "targets: {}"}, ".gavel.yaml:1:1 error no-configuration\n"},
+		{"JSON", map[string]string{file: talk, "gavel.json": `{"targets": {}}`}, "gavel.json:1:1 error no-configuration\n"},
+		{"capitals", map[string]string{file: talk, "Gavel.yaml": "targets: {}"}, "Gavel.yaml:1:1 error no-configuration\n"},
+		{"a typing error", map[string]string{file: talk, "gravel.yaml": "targets: {}"}, "gravel.yaml:1:1 error no-configuration\n"},
+		{"among the definitions", map[string]string{file: talk, "test_definitions/gavel.yaml": "targets: {}"}, "test_definitions/gavel.yaml:1:1 error no-configuration\n"},
+		{"another file of a like name", map[string]string{file: talk, "navel.yaml": "oranges: 7"}, "gavel.yaml:1:1 note no-configuration\n"},
+		{"a second configuration", map[string]string{file: talk, "gavel.yml": "targets: {}", "gavel.yaml": "version: 1\ntargets: {a: " + mock + "}\nroles: {judge: a}"}, ""},
+		{"no judge and no simulator", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + "}"}, file + ":1:1 error missing-role\n" + file + ":1:1 error missing-role\n"},
+		{"a simulator without a judge", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + "}\nroles: {simulator: a}"}, file + ":1:1 error missing-role\n"},
+		{"a key of a judge", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + ", j: {provider: openai, model: m, api_key_env: KEY}}\ndefault_target: a\nroles: {judge: j}"}, "gavel.yaml:2:87 warning unset-variable\n"},
+		{"a key in a header", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: {provider: http, url: \"http://a\",\n headers: {X-Key: {value_env: KEY}}, revision: reply}, j: " + mock + "}\ndefault_target: a\nroles: {judge: j}"}, "gavel.yaml:3:12 warning unset-variable\n"},
+		{"a key of nobody who is asked", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + ", j: {provider: openai, model: m, api_key_env: KEY}}\ndefault_target: a\nroles: {judge: a}"}, ""},
+		{"an editor", map[string]string{
 			file:         `{"test_type": "agent", "name": "a", "user_input": "x", "testing_prompt": "y", "analysis": false, "expected_tools": [{"name": "t", "eq": 1}], "retry": true, "max_retries": 1, "edit_prompt": true}`,
 			"gavel.yaml": "version: 1\ntargets: {a: " + mock + "}",
 		}, file + ":1:1 warning missing-role\n"},
 	} {
 		if got := problems(t, tt.files); got != tt.want {
-			t.Errorf("%s: got\n%swant\n%s", name, got, tt.want)
+			t.Errorf("%s: got\n%swant\n%s", tt.name, got, tt.want)
 		}
 	}
 }

@@ -49,16 +49,17 @@ func TestAnApprovedHeadConfiguresItself(t *testing.T) {
 		"test_definitions/talk/domain.json":        []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`),
 		"test_definitions/talk/level_1/hello.json": []byte(`{"id": "hello", "name": "Hello", "prompt": "hi", "expected": {"keywords": ["hello"]}}`),
 	}
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name           string
 		base           []byte
 		approved, want string
 	}{
-		"nobody approved":     {nil, "", "base has no gavel.yaml: validated and planned only, until"},
-		"another is approved": {nil, another, "base has no gavel.yaml: validated and planned only, until"},
-		"approved":            {nil, "head", "no case regressed"},
-		"base has its own":    {mock("bye"), "head", "1 new case fails"},
+		{"nobody approved", nil, "", "base has no gavel.yaml: validated and planned only, until"},
+		{"another is approved", nil, another, "base has no gavel.yaml: validated and planned only, until"},
+		{"approved", nil, "head", "no case regressed"},
+		{"base has its own", mock("bye"), "head", "1 new case fails"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			base := map[string][]byte{"README.md": []byte("hello\n")}
 			if test.base != nil {
 				base["gavel.yaml"] = test.base
@@ -83,7 +84,8 @@ func TestAbuse06ProgramsOfTheHead(t *testing.T) {
 	base["gavel.yaml"] = []byte("version: 1\ntargets: {bot: {provider: command, argv: [sh, agent.sh], inputs: [agent.sh]}}\n")
 	base["test_definitions/talk/domain.json"] = []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`)
 	base["test_definitions/talk/level_1/hello.json"] = []byte(`{"id": "hello", "name": "Hello", "prompt": "hi", "expected": {"keywords": ["hello"]}}`)
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name               string
 		pull               forgetest.Pull
 		programs, approved string
 		// pushers brought the branch to the head, the last one wins.
@@ -92,30 +94,30 @@ func TestAbuse06ProgramsOfTheHead(t *testing.T) {
 		runs, own bool
 		said      string
 	}{
-		"nobody approved":            {said: "agent.sh is changed here: programs run as base has them until the head is approved"},
-		"another is approved":        {approved: another, said: "until the head is approved"},
-		"approved":                   {approved: "head", runs: true, own: true},
-		"a fork, approved":           {pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}, approved: "head", runs: true, own: true},
-		"the operator runs base's":   {programs: review.ProgramsBase, approved: "head", said: "programs run as base has them"},
-		"a writer's own":             {pushers: []string{"maintainer"}, runs: true, own: true},
-		"of another writer":          {pushers: []string{"maintainer", "mona"}, runs: true, own: true},
-		"and pushed by a bot":        {pushers: []string{"maintainer", "helper[bot]"}, said: "until the head is approved, since helper[bot], who pushed it, is a bot"},
-		"and pushed by a listed bot": {pushers: []string{"helper[bot]"}, bots: []string{"helper[bot]"}, runs: true, own: true},
-		"and pushed by a reader":     {pushers: []string{"reader"}, said: "it is not known that reader, who pushed it, has write permission"},
-		"by a deleted account":       {pushers: []string{"-"}, said: "it is not known who pushed it"},
-		"another branch's":           {pushers: []string{"other:maintainer"}, said: "it is not known who pushed it"},
-		"a reader opened it":         {pull: forgetest.Pull{Author: "reader"}, pushers: []string{"maintainer"}, said: "reader has no write permission"},
-		"a bot opened it":            {pull: forgetest.Pull{Author: "helper[bot]"}, pushers: []string{"maintainer"}, said: "helper[bot] has no write permission"},
-		"a listed bot opened it":     {pull: forgetest.Pull{Author: "helper[bot]"}, pushers: []string{"maintainer"}, bots: []string{"helper[bot]"}, runs: true, own: true},
-		"a listed bot's fork":        {pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "helper[bot]"}, bots: []string{"helper[bot]"}, said: "fork"},
-		"a writer's fork":            {pull: forgetest.Pull{HeadRepo: "mona/demo", Author: "mona"}, pushers: []string{"mona"}, said: "fork"},
-		"a writer's, stricter":       {programs: review.ProgramsApproved, pushers: []string{"maintainer"}, said: "programs run as base has them until the head is approved"},
-		"a writer's, base's":         {programs: review.ProgramsBase, pushers: []string{"maintainer"}, said: "programs run as base has them"},
-		"a writer's, none":           {programs: review.ProgramsNever, pushers: []string{"maintainer"}, own: true, said: "the operator allows none"},
-		"approved, none":             {programs: review.ProgramsNever, approved: "head", own: true, said: "the operator allows none"},
-		"a fork, another's approval": {pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}, approved: another, said: "until somebody with write permission approves"},
+		{name: "nobody approved", said: "agent.sh is changed here: programs run as base has them until the head is approved"},
+		{name: "another is approved", approved: another, said: "until the head is approved"},
+		{name: "approved", approved: "head", runs: true, own: true},
+		{name: "a fork, approved", pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}, approved: "head", runs: true, own: true},
+		{name: "the operator runs base's", programs: review.ProgramsBase, approved: "head", said: "programs run as base has them"},
+		{name: "a writer's own", pushers: []string{"maintainer"}, runs: true, own: true},
+		{name: "of another writer", pushers: []string{"maintainer", "mona"}, runs: true, own: true},
+		{name: "and pushed by a bot", pushers: []string{"maintainer", "helper[bot]"}, said: "until the head is approved, since helper[bot], who pushed it, is a bot"},
+		{name: "and pushed by a listed bot", pushers: []string{"helper[bot]"}, bots: []string{"helper[bot]"}, runs: true, own: true},
+		{name: "and pushed by a reader", pushers: []string{"reader"}, said: "it is not known that reader, who pushed it, has write permission"},
+		{name: "by a deleted account", pushers: []string{"-"}, said: "it is not known who pushed it"},
+		{name: "another branch's", pushers: []string{"other:maintainer"}, said: "it is not known who pushed it"},
+		{name: "a reader opened it", pull: forgetest.Pull{Author: "reader"}, pushers: []string{"maintainer"}, said: "reader has no write permission"},
+		{name: "a bot opened it", pull: forgetest.Pull{Author: "helper[bot]"}, pushers: []string{"maintainer"}, said: "helper[bot] has no write permission"},
+		{name: "a listed bot opened it", pull: forgetest.Pull{Author: "helper[bot]"}, pushers: []string{"maintainer"}, bots: []string{"helper[bot]"}, runs: true, own: true},
+		{name: "a listed bot's fork", pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "helper[bot]"}, bots: []string{"helper[bot]"}, said: "fork"},
+		{name: "a writer's fork", pull: forgetest.Pull{HeadRepo: "mona/demo", Author: "mona"}, pushers: []string{"mona"}, said: "fork"},
+		{name: "a writer's, stricter", programs: review.ProgramsApproved, pushers: []string{"maintainer"}, said: "programs run as base has them until the head is approved"},
+		{name: "a writer's, base's", programs: review.ProgramsBase, pushers: []string{"maintainer"}, said: "programs run as base has them"},
+		{name: "a writer's, none", programs: review.ProgramsNever, pushers: []string{"maintainer"}, own: true, said: "the operator allows none"},
+		{name: "approved, none", programs: review.ProgramsNever, approved: "head", own: true, said: "the operator allows none"},
+		{name: "a fork, another's approval", pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}, approved: another, said: "until somebody with write permission approves"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			d := newDesk(t, history.Change{Write: base}, history.Change{Branch: "topic", Write: agent("head")})
 			d.pull(1)
 			test.pull.Number, test.pull.HeadSHA, test.pull.HeadRef, test.pull.BaseSHA = 1, d.head, "topic", d.base

@@ -45,8 +45,11 @@ func (d *desk) states() map[string]string {
 // have statuses.
 func TestAReviewThatBreaks(t *testing.T) {
 	const broken = "error: gavel could not judge this head; see the log of its run"
-	for statuses, groups := range map[string][]string{"groups": {"gavel/verdict/talk_1", "gavel/verdict/talk_2"}, "total": nil} {
-		d := groupDesk(t, statuses, 2)
+	for _, tt := range []struct {
+		statuses string
+		groups   []string
+	}{{"groups", []string{"gavel/verdict/talk_1", "gavel/verdict/talk_2"}}, {"total", nil}} {
+		d := groupDesk(t, tt.statuses, 2)
 		d.cfg.Execute = func(context.Context, *controller.Prepared, controller.RunOptions) (*report.Report, error) {
 			return nil, errors.New("the disk is full")
 		}
@@ -60,11 +63,11 @@ func TestAReviewThatBreaks(t *testing.T) {
 			t.Errorf("Run = %v", err)
 		}
 		want := map[string]string{"gavel/validate": broken, "gavel/verdict": broken}
-		for _, group := range groups {
+		for _, group := range tt.groups {
 			want[group] = broken
 		}
-		if diff := cmp.Diff(want, d.states()); diff != "" || !slices.Equal(noted, groups) {
-			t.Errorf("%s: noted are %q; -want +got:\n%s", statuses, noted, diff)
+		if diff := cmp.Diff(want, d.states()); diff != "" || !slices.Equal(noted, tt.groups) {
+			t.Errorf("%s: noted are %q; -want +got:\n%s", tt.statuses, noted, diff)
 		}
 	}
 }

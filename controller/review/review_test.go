@@ -122,11 +122,14 @@ func (d *desk) review(number int) error {
 // TestOwnOnly: where several reviews are in progress at once, none publishes what
 // is another's.
 func TestOwnOnly(t *testing.T) {
-	for own, want := range map[bool]int{true: 0, false: 1} {
-		t.Run(fmt.Sprint(own), func(t *testing.T) {
+	for _, tt := range []struct {
+		own  bool
+		want int
+	}{{true, 0}, {false, 1}} {
+		t.Run(fmt.Sprint(tt.own), func(t *testing.T) {
 			d := newDesk(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
 				history.Change{Branch: "topic", Write: map[string][]byte{"README.md": []byte("hello\n")}})
-			d.cfg.OwnOnly = own
+			d.cfg.OwnOnly = tt.own
 			d.pull(1)
 			d.pull(2)
 			d.forge.Inject(forgetest.Fault{Method: "POST", Path: "/issues/1/comments", Status: 500, Times: -1})
@@ -137,8 +140,8 @@ func TestOwnOnly(t *testing.T) {
 			if err := d.review(2); err != nil {
 				t.Fatal(err)
 			}
-			if n := len(d.forge.Comments(1)); n != want {
-				t.Errorf("%d comments on the other pull request, want %d", n, want)
+			if n := len(d.forge.Comments(1)); n != tt.want {
+				t.Errorf("%d comments on the other pull request, want %d", n, tt.want)
 			}
 			if err := review.New(d.cfg).Deliver(t.Context()); err != nil {
 				t.Fatal(err)

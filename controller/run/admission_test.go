@@ -55,20 +55,21 @@ func judged(t *testing.T, s *script, outcomes []run.Outcome) string {
 // TestASmallBudgetFinishesCasesInOrder has many cases begin at once on a
 // budget for some: those come first, and of the others none is begun.
 func TestASmallBudgetFinishesCasesInOrder(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name           string
 		limit, samples int64
 		need           budget.Need
 		want, why      string
 	}{
-		"two of six":          {limit: 5, samples: 2, need: needs(2, 2), want: "ab", why: "is not enough: 1 is left, and the case takes at least 2"},
-		"all":                 {limit: 12, samples: 2, need: needs(2, 2), want: "abcdef"},
-		"none":                {limit: 1, samples: 2, need: needs(2, 2), want: "", why: "1 is left"},
-		"nothing is left":     {limit: 4, samples: 2, need: needs(2, 2), want: "ab", why: "4 calls is not enough"},
-		"a guess too high":    {limit: 8, samples: 2, need: needs(7, 2), want: "abcd", why: "8 calls is not enough"},
-		"one after another":   {limit: 11, samples: 3, need: needs(4, 3), want: "abc", why: "2 are left, and the case takes at least 3"},
-		"one that is guessed": {limit: 3, samples: 3, need: needs(9, 3), want: "a", why: "3 calls is not enough"},
+		{name: "two of six", limit: 5, samples: 2, need: needs(2, 2), want: "ab", why: "is not enough: 1 is left, and the case takes at least 2"},
+		{name: "all", limit: 12, samples: 2, need: needs(2, 2), want: "abcdef"},
+		{name: "none", limit: 1, samples: 2, need: needs(2, 2), want: "", why: "1 is left"},
+		{name: "nothing is left", limit: 4, samples: 2, need: needs(2, 2), want: "ab", why: "4 calls is not enough"},
+		{name: "a guess too high", limit: 8, samples: 2, need: needs(7, 2), want: "abcd", why: "8 calls is not enough"},
+		{name: "one after another", limit: 11, samples: 3, need: needs(4, 3), want: "abc", why: "2 are left, and the case takes at least 3"},
+		{name: "one that is guessed", limit: 3, samples: 3, need: needs(9, 3), want: "a", why: "3 calls is not enough"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			b.cfg.Concurrency = 8

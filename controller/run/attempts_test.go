@@ -125,7 +125,8 @@ func retried(most int, edit *schema.Edit) *schema.Case {
 
 // TestAttempts lets the judge give marks and says how the attempts go.
 func TestAttempts(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name    string
 		most    int
 		marks   []int
 		verdict verdict.Verdict
@@ -134,14 +135,14 @@ func TestAttempts(t *testing.T) {
 		calls   string
 		before  int // attempts that are told
 	}{
-		"passes at once":            {2, []int{8}, verdict.Pass, 0.8, "sum 8", "1 1 0", 0},
-		"passes on the second":      {2, []int{3, 8}, verdict.Pass, 0.8, "passed on attempt 2: sum 8", "2 2 0", 2},
-		"passes on the last":        {2, []int{3, 4, 7}, verdict.Pass, 0.7, "passed on attempt 3: sum 7", "3 3 0", 3},
-		"never passes":              {1, []int{3, 4, 9}, verdict.Fail, 0.4, "failed in 2 attempts; the last: sum 4", "2 2 0", 2},
-		"the last and not the best": {1, []int{6, 1}, verdict.Fail, 0.1, "failed in 2 attempts; the last: sum 1", "2 2 0", 2},
-		"there is no retry":         {0, []int{3, 8}, verdict.Fail, 0.3, "sum 3", "1 1 0", 0},
+		{"passes at once", 2, []int{8}, verdict.Pass, 0.8, "sum 8", "1 1 0", 0},
+		{"passes on the second", 2, []int{3, 8}, verdict.Pass, 0.8, "passed on attempt 2: sum 8", "2 2 0", 2},
+		{"passes on the last", 2, []int{3, 4, 7}, verdict.Pass, 0.7, "passed on attempt 3: sum 7", "3 3 0", 3},
+		{"never passes", 1, []int{3, 4, 9}, verdict.Fail, 0.4, "failed in 2 attempts; the last: sum 4", "2 2 0", 2},
+		{"the last and not the best", 1, []int{6, 1}, verdict.Fail, 0.1, "failed in 2 attempts; the last: sum 1", "2 2 0", 2},
+		{"there is no retry", 0, []int{3, 8}, verdict.Fail, 0.3, "sum 3", "1 1 0", 0},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			tr := newTrio(t)
 			tr.marks["old"] = tt.marks
 			c := numeric()
@@ -173,10 +174,10 @@ func TestEveryAttemptIsKept(t *testing.T) {
 	digests := plan.Digest(c, &plan.Environment{DefaultTarget: "bot", Roles: map[schema.Role]string{schema.Judge: "judge"}})
 	for n := range 2 {
 		d := digests.Attempt(n, "old")
-		for role, digest := range map[string]string{"target": d.E, "judge": d.J} {
-			calls, err := tr.store.Calls(t.Context(), scope, digest, 0)
-			if err != nil || len(calls) != 1 || calls[0].Key.Attempt != n || calls[0].Key.Role != role {
-				t.Errorf("attempt %d, %s: %+v, %v", n, role, calls, err)
+		for _, tt := range []struct{ role, digest string }{{"target", d.E}, {"judge", d.J}} {
+			calls, err := tr.store.Calls(t.Context(), scope, tt.digest, 0)
+			if err != nil || len(calls) != 1 || calls[0].Key.Attempt != n || calls[0].Key.Role != tt.role {
+				t.Errorf("attempt %d, %s: %+v, %v", n, tt.role, calls, err)
 			}
 		}
 	}
@@ -239,12 +240,13 @@ func TestPromptsAreRewritten(t *testing.T) {
 }
 
 func TestEditorsSeeWhatTheyMay(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name    string
 		edit    schema.Edit
 		outputs bool
 	}{
-		"gemini": {schema.Edit{Editor: schema.GeminiEditor, ShowOutputs: true}, true},
-		"claude": {schema.Edit{Editor: schema.ClaudeEditor}, false},
+		{"gemini", schema.Edit{Editor: schema.GeminiEditor, ShowOutputs: true}, true},
+		{"claude", schema.Edit{Editor: schema.ClaudeEditor}, false},
 	} {
 		tr := newTrio(t)
 		tr.marks = map[string][]int{"old": {1}, "new": {9}}
@@ -252,11 +254,11 @@ func TestEditorsSeeWhatTheyMay(t *testing.T) {
 		tr.hold(t, retried(1, &tt.edit))
 		asked := tr.editor.asked[0].Messages[0].Content
 		if got := strings.Contains(asked, "output<old|go>"); got != tt.outputs {
-			t.Errorf("%s sees the outputs: %v", name, got)
+			t.Errorf("%s sees the outputs: %v", tt.name, got)
 		}
 		for _, want := range []string{"\nold\n", "sum 1", "because of 1", "A: 1 of 10"} {
 			if !strings.Contains(asked, want) {
-				t.Errorf("%s does not see %q:\n%s", name, want, asked)
+				t.Errorf("%s does not see %q:\n%s", tt.name, want, asked)
 			}
 		}
 	}
@@ -265,20 +267,23 @@ func TestEditorsSeeWhatTheyMay(t *testing.T) {
 // TestAnEditorOfNoUse leaves the case without a judgement, and the next run
 // asks the editor alone.
 func TestAnEditorOfNoUse(t *testing.T) {
-	for name, replies := range map[string][]string{
-		"is out of order":   nil,
-		"writes no json":    {"Sure!", "Here it is", "new"},
-		"writes nothing":    {`{"prompt":""}`, `{"prompt":"  "}`, `{}`},
-		"writes too much":   {bulky, bulky, bulky},
-		"writes two things": {`{"prompt":"a"} {"prompt":"b"}`, `[]`, `{"prompt":3}`},
+	for _, tt := range []struct {
+		name    string
+		replies []string
+	}{
+		{"is out of order", nil},
+		{"writes no json", []string{"Sure!", "Here it is", "new"}},
+		{"writes nothing", []string{`{"prompt":""}`, `{"prompt":"  "}`, `{}`}},
+		{"writes too much", []string{bulky, bulky, bulky}},
+		{"writes two things", []string{`{"prompt":"a"} {"prompt":"b"}`, `[]`, `{"prompt":3}`}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			tr := newTrio(t)
 			tr.marks = map[string][]int{"old": {1}, "new": {9}}
 			write := tr.editor.answer
 			tr.editor.answer = func(n int, req target.Request) (target.Reply, error) {
-				if n < len(replies) {
-					return says(replies[n]), nil
+				if n < len(tt.replies) {
+					return says(tt.replies[n]), nil
 				}
 				return write(n, req)
 			}

@@ -23,19 +23,20 @@ func withAlternative(iterations int) *schema.Case {
 // TestContests gives the marks under both prompts, the last of which repeats.
 // The verdict is A's, whoever wins.
 func TestContests(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name    string
 		a, b    []int
 		delta   float64
 		winner  string
 		verdict verdict.Verdict
 	}{
-		"B is better":           {[]int{3}, []int{9}, 0.6, "B", verdict.Fail},
-		"A is better":           {[]int{9}, []int{3}, -0.6, "A", verdict.Pass},
-		"the same":              {[]int{8}, []int{8}, 0, "", verdict.Pass},
-		"better by what varies": {[]int{7, 3, 9, 5}, []int{5, 9, 8, 6}, 0.1, "", verdict.Fail},
-		"better by a step":      {[]int{7}, []int{8}, 0.1, "B", verdict.Pass},
+		{"B is better", []int{3}, []int{9}, 0.6, "B", verdict.Fail},
+		{"A is better", []int{9}, []int{3}, -0.6, "A", verdict.Pass},
+		{"the same", []int{8}, []int{8}, 0, "", verdict.Pass},
+		{"better by what varies", []int{7, 3, 9, 5}, []int{5, 9, 8, 6}, 0.1, "", verdict.Fail},
+		{"better by a step", []int{7}, []int{8}, 0.1, "B", verdict.Pass},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			tr := newTrio(t)
 			tr.cfg.Concurrency = 1
 			tr.marks = map[string][]int{"old": tt.a, "B": tt.b}
@@ -103,17 +104,18 @@ func TestTheAlternativeIsRunInTheFirstAttemptOnly(t *testing.T) {
 // TestSemanticContest has a judge who sees both outputs: it is asked for every
 // pair in both orders, and prefers what it is told to, or a place.
 func TestSemanticContest(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name       string
 		prefer     string // the output of this prompt, or a place
 		a, b, ties int
 		winner     string
 	}{
-		"B":         {"B", 0, 6, 0, "B"},
-		"A":         {"old", 6, 0, 0, "A"},
-		"the first": {"first", 0, 0, 6, ""},
-		"neither":   {"tie", 0, 0, 6, ""},
+		{"B", "B", 0, 6, 0, "B"},
+		{"A", "old", 6, 0, 0, "A"},
+		{"the first", "first", 0, 0, 6, ""},
+		{"neither", "tie", 0, 0, 6, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			tr := newTrio(t)
 			firstOutput := regexp.MustCompile(`<<<FIRST OUTPUT \w+\noutput<(\w+)\|`)
 			tr.judge.answer = func(_ int, req target.Request) (target.Reply, error) {

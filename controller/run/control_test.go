@@ -29,8 +29,11 @@ func (h held) Respond(ctx context.Context, req target.Request) (target.Reply, er
 // TestASupersededRun begins no further case, gives up what is not wanted any
 // more, and finishes and keeps what is.
 func TestASupersededRun(t *testing.T) {
-	for name, wanted := range map[string]bool{"still wanted": true, "stale": false} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		wanted bool
+	}{{"still wanted", true}, {"stale", false}} {
+		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			b.control = &run.Control{}
 			h := held{asked: make(chan string), free: make(chan struct{})}
@@ -39,8 +42,8 @@ func TestASupersededRun(t *testing.T) {
 			go func() { done <- b.run(t.Context(), t, h, first, second, third) }()
 			asked := <-h.asked
 			under := plan.Digest(greeting(asked[len("greet "):]), &plan.Environment{DefaultTarget: "bot"}).D
-			b.control.Supersede(func(d string) bool { return wanted && d == under })
-			if wanted {
+			b.control.Supersede(func(d string) bool { return tt.wanted && d == under })
+			if tt.wanted {
 				close(h.free)
 			}
 			finished := 0
@@ -58,7 +61,7 @@ func TestASupersededRun(t *testing.T) {
 				}
 				break
 			}
-			if want := map[bool]int{true: 1, false: 0}[wanted]; finished != want {
+			if want := map[bool]int{true: 1, false: 0}[tt.wanted]; finished != want {
 				t.Errorf("%d cases were finished, want %d", finished, want)
 			}
 		})

@@ -111,7 +111,8 @@ func TestConversationsEnd(t *testing.T) {
 	ended.End = true
 	silentEnd := target.Reply{End: true, Traced: true, Usage: verdict.Usage{Calls: 1}}
 	hangUp := says("Goodbye.", calls("hang_up", "{}"))
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name          string
 		first         string
 		maxTurns, cap int
 		agent         []target.Reply
@@ -119,33 +120,33 @@ func TestConversationsEnd(t *testing.T) {
 		want          string // what was said, or the error
 		end           verdict.End
 	}{
-		"the user is done":          {"Hi", 0, 50, []target.Reply{says("Hello")}, []string{line("", true)}, "user: Hi\nassistant: Hello", verdict.EndedByUser},
-		"last words":                {"Hi", 0, 50, []target.Reply{says("Hello")}, []string{line("Bye", true)}, "user: Hi\nassistant: Hello\nuser: Bye", verdict.EndedByUser},
-		"the simulator opens":       {"", 0, 50, []target.Reply{says("Hello")}, []string{line("Hey", false), line("", true)}, "user: Hey\nassistant: Hello", verdict.EndedByUser},
-		"an opening is not an end":  {"", 0, 50, []target.Reply{says("Hello")}, []string{line("Hey", true), line("", true)}, "user: Hey\nassistant: Hello", verdict.EndedByUser},
-		"the agent ends":            {"Hi", 0, 50, []target.Reply{says("Yes?"), ended}, []string{line("No", false)}, "user: Hi\nassistant: Yes?\nuser: No\nassistant: Bye.", verdict.EndedByTarget},
-		"the agent ends unheard":    {"Hi", 0, 50, []target.Reply{silentEnd}, nil, "user: Hi", verdict.EndedByTarget},
-		"a tool ends":               {"Hi", 0, 50, []target.Reply{hangUp}, nil, "user: Hi\nassistant: Goodbye.hang_up()\ntool: {\"ended\":true}", verdict.EndedByTarget},
-		"one turn":                  {"Hi", 1, 0, []target.Reply{says("Hello")}, nil, "user: Hi\nassistant: Hello", verdict.EndedByLimit},
-		"one turn, opened":          {"", 1, 0, []target.Reply{says("Hello")}, []string{line("Hey", false)}, "user: Hey\nassistant: Hello", verdict.EndedByLimit},
-		"two turns":                 {"Hi", 2, 0, []target.Reply{says("A"), says("B")}, []string{line("More", false)}, "user: Hi\nassistant: A\nuser: More\nassistant: B", verdict.EndedByLimit},
-		"done before the limit":     {"Hi", 9, 0, []target.Reply{says("A")}, []string{line("", true)}, "user: Hi\nassistant: A", verdict.EndedByUser},
-		"tools are no turns":        {"Hi", 2, 0, []target.Reply{says("", calls("get", "{}")), says("A"), says("B")}, []string{line("More", false)}, "user: Hi\nassistant: get()\ntool: {\"error\":\"there is no tool get\"}\nassistant: A\nuser: More\nassistant: B", verdict.EndedByLimit},
-		"no natural end":            {"Hi", 0, 2, []target.Reply{says("A"), says("B")}, []string{line("More", false), line("More", false)}, "error: no natural end: neither side ended the conversation within 2 replies", ""},
-		"an end at the cap":         {"Hi", 0, 2, []target.Reply{says("A"), says("B")}, []string{line("More", false), line("Fine", true)}, "user: Hi\nassistant: A\nuser: More\nassistant: B\nuser: Fine", verdict.EndedByUser},
-		"the agent ends at the cap": {"Hi", 0, 1, []target.Reply{ended}, nil, "user: Hi\nassistant: Bye.", verdict.EndedByTarget},
-		"max_turns above the cap":   {"Hi", 3, 0, []target.Reply{says("A"), says("B"), says("C")}, []string{line("1", false), line("2", false)}, "user: Hi\nassistant: A\nuser: 1\nassistant: B\nuser: 2\nassistant: C", verdict.EndedByLimit},
-		"no cap":                    {"Hi", 0, 0, []target.Reply{says("A")}, []string{line("", true)}, "user: Hi\nassistant: A", verdict.EndedByUser},
-		"unreadable twice":          {"Hi", 1, 0, []target.Reply{says("A")}, nil, "user: Hi\nassistant: A", verdict.EndedByLimit},
-		"the third can be read":     {"Hi", 0, 9, []target.Reply{says("A")}, []string{"Sure!", `{"message": "x"}`, line("", true)}, "user: Hi\nassistant: A", verdict.EndedByUser},
-		"never readable":            {"Hi", 0, 9, []target.Reply{says("A")}, []string{"x", "", `["y"]`}, "error: the simulator's reply could not be read in 3 attempts", ""},
-		"nothing to say":            {"Hi", 0, 9, []target.Reply{says("A")}, []string{line(" ", false), line("", false), line("\n", false)}, `error: its "message" is empty`, ""},
-		"an opening of nothing":     {"", 0, 9, nil, []string{line("", true), line("", true), line("", true)}, `error: its "message" is empty`, ""},
-		"done as a word":            {"Hi", 0, 9, []target.Reply{says("A")}, []string{`{"message": "", "done": "true"}`, `{"message": null, "done": true}`, `{"done": true}`}, "error: could not be read", ""},
-		"the simulator is down":     {"Hi", 0, 9, []target.Reply{says("A")}, nil, "error: the user has no more lines", ""},
-		"the agent says nothing":    {"Hi", 0, 9, []target.Reply{says("")}, []string{line("Hello?", true)}, "user: Hi\nassistant: \nuser: Hello?", verdict.EndedByUser},
+		{"the user is done", "Hi", 0, 50, []target.Reply{says("Hello")}, []string{line("", true)}, "user: Hi\nassistant: Hello", verdict.EndedByUser},
+		{"last words", "Hi", 0, 50, []target.Reply{says("Hello")}, []string{line("Bye", true)}, "user: Hi\nassistant: Hello\nuser: Bye", verdict.EndedByUser},
+		{"the simulator opens", "", 0, 50, []target.Reply{says("Hello")}, []string{line("Hey", false), line("", true)}, "user: Hey\nassistant: Hello", verdict.EndedByUser},
+		{"an opening is not an end", "", 0, 50, []target.Reply{says("Hello")}, []string{line("Hey", true), line("", true)}, "user: Hey\nassistant: Hello", verdict.EndedByUser},
+		{"the agent ends", "Hi", 0, 50, []target.Reply{says("Yes?"), ended}, []string{line("No", false)}, "user: Hi\nassistant: Yes?\nuser: No\nassistant: Bye.", verdict.EndedByTarget},
+		{"the agent ends unheard", "Hi", 0, 50, []target.Reply{silentEnd}, nil, "user: Hi", verdict.EndedByTarget},
+		{"a tool ends", "Hi", 0, 50, []target.Reply{hangUp}, nil, "user: Hi\nassistant: Goodbye.hang_up()\ntool: {\"ended\":true}", verdict.EndedByTarget},
+		{"one turn", "Hi", 1, 0, []target.Reply{says("Hello")}, nil, "user: Hi\nassistant: Hello", verdict.EndedByLimit},
+		{"one turn, opened", "", 1, 0, []target.Reply{says("Hello")}, []string{line("Hey", false)}, "user: Hey\nassistant: Hello", verdict.EndedByLimit},
+		{"two turns", "Hi", 2, 0, []target.Reply{says("A"), says("B")}, []string{line("More", false)}, "user: Hi\nassistant: A\nuser: More\nassistant: B", verdict.EndedByLimit},
+		{"done before the limit", "Hi", 9, 0, []target.Reply{says("A")}, []string{line("", true)}, "user: Hi\nassistant: A", verdict.EndedByUser},
+		{"tools are no turns", "Hi", 2, 0, []target.Reply{says("", calls("get", "{}")), says("A"), says("B")}, []string{line("More", false)}, "user: Hi\nassistant: get()\ntool: {\"error\":\"there is no tool get\"}\nassistant: A\nuser: More\nassistant: B", verdict.EndedByLimit},
+		{"no natural end", "Hi", 0, 2, []target.Reply{says("A"), says("B")}, []string{line("More", false), line("More", false)}, "error: no natural end: neither side ended the conversation within 2 replies", ""},
+		{"an end at the cap", "Hi", 0, 2, []target.Reply{says("A"), says("B")}, []string{line("More", false), line("Fine", true)}, "user: Hi\nassistant: A\nuser: More\nassistant: B\nuser: Fine", verdict.EndedByUser},
+		{"the agent ends at the cap", "Hi", 0, 1, []target.Reply{ended}, nil, "user: Hi\nassistant: Bye.", verdict.EndedByTarget},
+		{"max_turns above the cap", "Hi", 3, 0, []target.Reply{says("A"), says("B"), says("C")}, []string{line("1", false), line("2", false)}, "user: Hi\nassistant: A\nuser: 1\nassistant: B\nuser: 2\nassistant: C", verdict.EndedByLimit},
+		{"no cap", "Hi", 0, 0, []target.Reply{says("A")}, []string{line("", true)}, "user: Hi\nassistant: A", verdict.EndedByUser},
+		{"unreadable twice", "Hi", 1, 0, []target.Reply{says("A")}, nil, "user: Hi\nassistant: A", verdict.EndedByLimit},
+		{"the third can be read", "Hi", 0, 9, []target.Reply{says("A")}, []string{"Sure!", `{"message": "x"}`, line("", true)}, "user: Hi\nassistant: A", verdict.EndedByUser},
+		{"never readable", "Hi", 0, 9, []target.Reply{says("A")}, []string{"x", "", `["y"]`}, "error: the simulator's reply could not be read in 3 attempts", ""},
+		{"nothing to say", "Hi", 0, 9, []target.Reply{says("A")}, []string{line(" ", false), line("", false), line("\n", false)}, `error: its "message" is empty`, ""},
+		{"an opening of nothing", "", 0, 9, nil, []string{line("", true), line("", true), line("", true)}, `error: its "message" is empty`, ""},
+		{"done as a word", "Hi", 0, 9, []target.Reply{says("A")}, []string{`{"message": "", "done": "true"}`, `{"message": null, "done": true}`, `{"done": true}`}, "error: could not be read", ""},
+		{"the simulator is down", "Hi", 0, 9, []target.Reply{says("A")}, nil, "error: the user has no more lines", ""},
+		{"the agent says nothing", "Hi", 0, 9, []target.Reply{says("")}, []string{line("Hello?", true)}, "user: Hi\nassistant: \nuser: Hello?", verdict.EndedByUser},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			s := newStage(t, tt.agent, tt.user...)
 			s.cfg.EndsConversation = []string{"hang_up"}
 			c := simulated(tt.first)
@@ -313,7 +314,8 @@ func TestMocksOfACase(t *testing.T) {
 	}
 	ofTarget := map[string][]config.ToolMock{"get": {{Params: map[string]rawMessage{"q": rawMessage(`"t"`)}, Response: rawMessage(`"target"`)}}}
 	own := []schema.Tool{{Name: "get", Mock: &schema.Mock{Kind: "text", Body: "own"}}}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		target map[string][]config.ToolMock
 		mocks  []schema.CallMock
 		tools  []schema.Tool
@@ -321,20 +323,20 @@ func TestMocksOfACase(t *testing.T) {
 		want   []string
 		notes  int
 	}{
-		"any params":         {nil, []schema.CallMock{mock("", `{"a":1}`)}, nil, []string{`{"x":1}`, ``, `not json`}, []string{`{"a":1}`, `{"a":1}`, `{"a":1}`}, 0},
-		"trimmed and folded": {nil, []schema.CallMock{mock(`{"q":" One"}`, `"x"`)}, nil, []string{`{"q":"ONE "}`}, []string{"x"}, 0},
-		"folded in depth":    {nil, []schema.CallMock{mock(`{"q":{"a":["One"]}}`, `"x"`)}, nil, []string{`{"q":{"a":["one "]}}`}, []string{"x"}, 0},
-		"deep, and equal":    {nil, []schema.CallMock{mock(`{"q":{"a":1}}`, `"x"`)}, nil, []string{`{"q":{"a":1,"b":2}}`}, []string{`{"error":"no mock response of tool get matches these arguments"}`}, 1},
-		"numbers":            {nil, []schema.CallMock{mock(`{"q":1}`, `"x"`)}, nil, []string{`{"q":1.0}`, `{"q":"1"}`}, []string{"x", `{"error":"no mock response of tool get matches these arguments"}`}, 1},
-		"null is not text":   {nil, []schema.CallMock{mock(`{"q":""}`, `null`)}, nil, []string{`{"q":null}`, `{"q":" "}`}, []string{`{"error":"no mock response of tool get matches these arguments"}`, "null"}, 1},
-		"each used once":     {nil, []schema.CallMock{mock("", `"1"`), mock(`{"q":2}`, `"2"`), mock("", `"3"`)}, nil, []string{`{}`, `{}`, `{"q":2}`, `{}`}, []string{"1", "3", "2", "3"}, 0},
-		"the case's first":   {ofTarget, []schema.CallMock{mock("", `"case"`)}, []schema.Tool{{Name: "get"}}, []string{`{"q":"t"}`, `{"q":"u"}`}, []string{"case", "case"}, 0},
-		"then the target's":  {ofTarget, []schema.CallMock{mock(`{"q":"c"}`, `"case"`)}, []schema.Tool{{Name: "get"}}, []string{`{"q":"t"}`, `{"q":"c"}`}, []string{"target", "case"}, 0},
-		"then the tool's":    {ofTarget, []schema.CallMock{mock(`{"q":"c"}`, `"case"`)}, own, []string{`{"q":"c"}`, `{"q":"z"}`}, []string{"case", "own"}, 0},
-		"of a tool not had":  {ofTarget, nil, nil, []string{`{"q":"t"}`}, []string{`{"error":"there is no tool get"}`}, 1},
-		"none":               {nil, nil, []schema.Tool{{Name: "get"}}, []string{`{}`}, []string{`{"error":"tool get has no mock response"}`}, 1},
+		{"any params", nil, []schema.CallMock{mock("", `{"a":1}`)}, nil, []string{`{"x":1}`, ``, `not json`}, []string{`{"a":1}`, `{"a":1}`, `{"a":1}`}, 0},
+		{"trimmed and folded", nil, []schema.CallMock{mock(`{"q":" One"}`, `"x"`)}, nil, []string{`{"q":"ONE "}`}, []string{"x"}, 0},
+		{"folded in depth", nil, []schema.CallMock{mock(`{"q":{"a":["One"]}}`, `"x"`)}, nil, []string{`{"q":{"a":["one "]}}`}, []string{"x"}, 0},
+		{"deep, and equal", nil, []schema.CallMock{mock(`{"q":{"a":1}}`, `"x"`)}, nil, []string{`{"q":{"a":1,"b":2}}`}, []string{`{"error":"no mock response of tool get matches these arguments"}`}, 1},
+		{"numbers", nil, []schema.CallMock{mock(`{"q":1}`, `"x"`)}, nil, []string{`{"q":1.0}`, `{"q":"1"}`}, []string{"x", `{"error":"no mock response of tool get matches these arguments"}`}, 1},
+		{"null is not text", nil, []schema.CallMock{mock(`{"q":""}`, `null`)}, nil, []string{`{"q":null}`, `{"q":" "}`}, []string{`{"error":"no mock response of tool get matches these arguments"}`, "null"}, 1},
+		{"each used once", nil, []schema.CallMock{mock("", `"1"`), mock(`{"q":2}`, `"2"`), mock("", `"3"`)}, nil, []string{`{}`, `{}`, `{"q":2}`, `{}`}, []string{"1", "3", "2", "3"}, 0},
+		{"the case's first", ofTarget, []schema.CallMock{mock("", `"case"`)}, []schema.Tool{{Name: "get"}}, []string{`{"q":"t"}`, `{"q":"u"}`}, []string{"case", "case"}, 0},
+		{"then the target's", ofTarget, []schema.CallMock{mock(`{"q":"c"}`, `"case"`)}, []schema.Tool{{Name: "get"}}, []string{`{"q":"t"}`, `{"q":"c"}`}, []string{"target", "case"}, 0},
+		{"then the tool's", ofTarget, []schema.CallMock{mock(`{"q":"c"}`, `"case"`)}, own, []string{`{"q":"c"}`, `{"q":"z"}`}, []string{"case", "own"}, 0},
+		{"of a tool not had", ofTarget, nil, nil, []string{`{"q":"t"}`}, []string{`{"error":"there is no tool get"}`}, 1},
+		{"none", nil, nil, []schema.Tool{{Name: "get"}}, []string{`{}`}, []string{`{"error":"tool get has no mock response"}`}, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			var replies []target.Reply
 			for _, args := range tt.args {
 				replies = append(replies, says("", calls("get", args)))

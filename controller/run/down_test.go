@@ -180,24 +180,25 @@ func ends(outcomes []run.Outcome) (passed, failed, unrun int) {
 // TestAbuse32AProviderThatIsDown has many cases for a provider that is down in
 // each way: it is asked a few times, and what was not run says why.
 func TestAbuse32AProviderThatIsDown(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name    string
 		handle  http.HandlerFunc // nil refuses connections
 		within  time.Duration
 		because string
 		cases   int
 	}{
-		"no such port":      {nil, 5 * time.Second, "connection refused", 400},
-		"500":               {status(500, ""), 5 * time.Second, "500 Internal Server Error", 400},
-		"503 with a wait":   {status(503, "2"), 15 * time.Second, "503 Service Unavailable", 60},
-		"401":               {status(401, ""), 5 * time.Second, "401 Unauthorized", 60},
-		"404":               {status(404, ""), 5 * time.Second, "404 Not Found", 60},
-		"429":               {status(429, ""), 5 * time.Minute, "429 Too Many Requests", 400},
-		"429 with a wait":   {status(429, "60"), 5 * time.Minute, "429 Too Many Requests", 60},
-		"429 with a second": {status(429, "1"), 5 * time.Minute, "429 Too Many Requests", 60},
-		"no reply":          {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 5 * time.Minute, "no reply in time", 60},
-		"cut off":           {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 5 * time.Second, "EOF", 60},
+		{"no such port", nil, 5 * time.Second, "connection refused", 400},
+		{"500", status(500, ""), 5 * time.Second, "500 Internal Server Error", 400},
+		{"503 with a wait", status(503, "2"), 15 * time.Second, "503 Service Unavailable", 60},
+		{"401", status(401, ""), 5 * time.Second, "401 Unauthorized", 60},
+		{"404", status(404, ""), 5 * time.Second, "404 Not Found", 60},
+		{"429", status(429, ""), 5 * time.Minute, "429 Too Many Requests", 400},
+		{"429 with a wait", status(429, "60"), 5 * time.Minute, "429 Too Many Requests", 60},
+		{"429 with a second", status(429, "1"), 5 * time.Minute, "429 Too Many Requests", 60},
+		{"no reply", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 5 * time.Minute, "no reply in time", 60},
+		{"cut off", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 5 * time.Second, "EOF", 60},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := field{bench: newBench(t), agent: serving(t, tt.handle), n: tt.cases}
@@ -269,23 +270,24 @@ func TestAbuse32AJudgeThatIsDown(t *testing.T) {
 // TestAbuse32AStormOfRefusals has providers that answer only so often, in the
 // ways in which they count. All cases are judged, and few calls are in vain.
 func TestAbuse32AStormOfRefusals(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name    string
 		allow   func(now time.Duration, underway int) (wait time.Duration, ok bool)
 		latency time.Duration
 	}{
-		"one a second":                         {fixed(1, time.Second, true), time.Second},
-		"five a second, and no wait is named":  {fixed(5, time.Second, false), 50 * time.Millisecond},
-		"sixty a minute":                       {fixed(60, time.Minute, true), time.Second},
-		"sixty a minute, and no wait is named": {fixed(60, time.Minute, false), 50 * time.Millisecond},
-		"four at once":                         {atOnce(4), time.Second},
-		"nothing for half a minute": {func(now time.Duration, _ int) (time.Duration, bool) {
+		{"one a second", fixed(1, time.Second, true), time.Second},
+		{"five a second, and no wait is named", fixed(5, time.Second, false), 50 * time.Millisecond},
+		{"sixty a minute", fixed(60, time.Minute, true), time.Second},
+		{"sixty a minute, and no wait is named", fixed(60, time.Minute, false), 50 * time.Millisecond},
+		{"four at once", atOnce(4), time.Second},
+		{"nothing for half a minute", func(now time.Duration, _ int) (time.Duration, bool) {
 			return 0, now > 30*time.Second
 		}, time.Second},
-		"a few seconds of each minute": {func(now time.Duration, _ int) (time.Duration, bool) {
+		{"a few seconds of each minute", func(now time.Duration, _ int) (time.Duration, bool) {
 			return 5 * time.Second, now%time.Minute > 5*time.Second
 		}, time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := field{bench: newBench(t), n: 400, agent: serving(t, rationed(tt.allow, tt.latency))}
@@ -355,20 +357,21 @@ func atOnce(n int) func(time.Duration, int) (time.Duration, bool) {
 // TestWaitsCountIntoTheTimeout has a provider ask for a wait that is longer than
 // what a case has left: it is not waited for.
 func TestWaitsCountIntoTheTimeout(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		handle http.HandlerFunc
 		rate   int
 		calls  int
 		within time.Duration
 		reason string
 	}{
-		"the provider's": {status(429, "30"), 0, 1, time.Second, "target bot timed out after 10s: 429 Too Many Requests"},
-		"between two attempts": {func(w http.ResponseWriter, r *http.Request) {
+		{"the provider's", status(429, "30"), 0, 1, time.Second, "target bot timed out after 10s: 429 Too Many Requests"},
+		{"between two attempts", func(w http.ResponseWriter, r *http.Request) {
 			time.Sleep(9*time.Second + 700*time.Millisecond)
 			status(500, "")(w, r)
 		}, 0, 1, 10 * time.Second, "target bot timed out after 10s: 500 Internal Server Error"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := field{bench: newBench(t), agent: serving(t, tt.handle), n: 1, timeout: 10 * time.Second}
 				out, took := f.run(t)

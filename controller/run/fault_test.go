@@ -204,11 +204,11 @@ func TestAClockThatJumps(t *testing.T) {
 // of the two places that are read before it is judged: the run ends with that
 // and without a call, since nobody knows what was paid for.
 func TestAnUnreadableSampleCostsNothing(t *testing.T) {
-	for what, damage := range map[string]string{
-		"read the samples of":    "UPDATE transcripts SET body = X'7B'",
-		"read the judgements of": "UPDATE judgements SET body = X'7B'",
+	for _, tt := range []struct{ what, damage string }{
+		{"read the samples of", "UPDATE transcripts SET body = X'7B'"},
+		{"read the judgements of", "UPDATE judgements SET body = X'7B'"},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(tt.what, func(t *testing.T) {
 			h := newHazard(t.TempDir())
 			h.cases = h.cases[:1]
 			h.recovers(t, 1)
@@ -216,7 +216,7 @@ func TestAnUnreadableSampleCostsNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			done, err := db.Exec(damage)
+			done, err := db.Exec(tt.damage)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -226,7 +226,7 @@ func TestAnUnreadableSampleCostsNothing(t *testing.T) {
 			if err := db.Close(); err != nil {
 				t.Fatal(err)
 			}
-			h.fails(t, what)
+			h.fails(t, tt.what)
 			if len(h.asked) != 1 {
 				t.Errorf("%d calls after what was stored could not be read", len(h.asked)-1)
 			}

@@ -21,11 +21,14 @@ import (
 // it is read, and nothing behind it, nor is that kept.
 func TestTheFirstCallThatDiffersDropsTheRest(t *testing.T) {
 	operator := ledger.Trust{Level: ledger.LevelOperator}
-	for name, differ := range map[string]func(*ledger.Call){
-		"another request": func(c *ledger.Call) { c.RequestDigest = "another" },
-		"another role":    func(c *ledger.Call) { c.Key.Role = "judge" },
+	for _, tt := range []struct {
+		name   string
+		differ func(*ledger.Call)
+	}{
+		{"another request", func(c *ledger.Call) { c.RequestDigest = "another" }},
+		{"another role", func(c *ledger.Call) { c.Key.Role = "judge" }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			s := newStage(t, nil)
 			turns, lines := 3, 9 // before the agent fails, and before the user is done
 			s.agent.answer = func(_ int, req target.Request) (target.Reply, error) {
@@ -49,7 +52,7 @@ func TestTheFirstCallThatDiffersDropsTheRest(t *testing.T) {
 			}
 			s.hold(t, c)
 			call := journal(6)[1]
-			differ(&call)
+			tt.differ(&call)
 			if err := s.store.SaveCall(t.Context(), operator, call); err != nil {
 				t.Fatal(err)
 			}

@@ -16,7 +16,8 @@ import (
 // with words of its own. Either is one of its replies, and the simulated user is told
 // nothing but what it hears.
 func TestTheAgentOpens(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name     string
 		first    string
 		maxTurns int
 		agent    []target.Reply
@@ -24,13 +25,13 @@ func TestTheAgentOpens(t *testing.T) {
 		want     string
 		end      verdict.End
 	}{
-		"with the case's words":    {"Welcome", 2, []target.Reply{says("Sure")}, []string{line("A hat", false)}, "assistant: Welcome\nuser: A hat\nassistant: Sure", verdict.EndedByLimit},
-		"with nothing to follow":   {"Welcome", 1, nil, nil, "assistant: Welcome", verdict.EndedByLimit},
-		"and the user leaves":      {"Welcome", 0, nil, []string{line("Bye", true)}, "assistant: Welcome\nuser: Bye", verdict.EndedByUser},
-		"with words of its own":    {"", 2, []target.Reply{says("Good day"), says("Sure")}, []string{line("A hat", false)}, "assistant: Good day\nuser: A hat\nassistant: Sure", verdict.EndedByLimit},
-		"and says all that it can": {"", 1, []target.Reply{says("Good day")}, nil, "assistant: Good day", verdict.EndedByLimit},
+		{"with the case's words", "Welcome", 2, []target.Reply{says("Sure")}, []string{line("A hat", false)}, "assistant: Welcome\nuser: A hat\nassistant: Sure", verdict.EndedByLimit},
+		{"with nothing to follow", "Welcome", 1, nil, nil, "assistant: Welcome", verdict.EndedByLimit},
+		{"and the user leaves", "Welcome", 0, nil, []string{line("Bye", true)}, "assistant: Welcome\nuser: Bye", verdict.EndedByUser},
+		{"with words of its own", "", 2, []target.Reply{says("Good day"), says("Sure")}, []string{line("A hat", false)}, "assistant: Good day\nuser: A hat\nassistant: Sure", verdict.EndedByLimit},
+		{"and says all that it can", "", 1, []target.Reply{says("Good day")}, nil, "assistant: Good day", verdict.EndedByLimit},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			s := newStage(t, tt.agent, tt.user...)
 			c := simulated("")
 			if c.Policy.MaxTurns = tt.maxTurns; tt.first == "" {
@@ -63,13 +64,14 @@ func TestTheAgentOpens(t *testing.T) {
 // TestNoNaturalEnd is an error of a conversation that its timeout ends: neither side
 // failed. One that has a bound, and one that never began, timed out and no more.
 func TestNoNaturalEnd(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name              string
 		replies, maxTurns int
 		natural           bool
 	}{
-		"in the third turn":              {2, 0, true},
-		"in the third of five turns":     {2, 5, false},
-		"before the agent said anything": {0, 0, false},
+		{"in the third turn", 2, 0, true},
+		{"in the third of five turns", 2, 5, false},
+		{"before the agent said anything", 0, 0, false},
 	} {
 		s := newStage(t, nil)
 		s.clock = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
@@ -87,7 +89,7 @@ func TestNoNaturalEnd(t *testing.T) {
 		reason := out.Result.Reason
 		if out.Result.Verdict != verdict.Error || !strings.Contains(reason, "target bot timed out after 1m0s") ||
 			strings.Contains(reason, "no natural end: neither side ended the conversation after 2 replies") != tt.natural {
-			t.Errorf("%s: the result is %+v, want the error that it timed out, and has no natural end: %v", name, out.Result, tt.natural)
+			t.Errorf("%s: the result is %+v, want the error that it timed out, and has no natural end: %v", tt.name, out.Result, tt.natural)
 		}
 	}
 }

@@ -14,7 +14,8 @@ import (
 // TestAProposal is what an editor writes after the last attempt failed, also where
 // nothing is retried. It is not run, and no second run asks for it again.
 func TestAProposal(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name    string
 		retries int
 		marks   map[string][]int
 		prompts []string
@@ -23,23 +24,23 @@ func TestAProposal(t *testing.T) {
 		want    []verdict.Attempt // by their prompts
 		reason  string
 	}{
-		"without a retry": {
+		{"without a retry",
 			0, map[string][]int{"old": {1}}, []string{"new"}, verdict.Fail, "1 1 1", []verdict.Attempt{{System: "old", Proposal: "new"}}, "sum 1",
 		},
-		"after the last": {
+		{"after the last",
 			1, map[string][]int{"old": {1}, "new": {2}}, []string{"new", "newer"}, verdict.Fail, "2 2 2",
 			[]verdict.Attempt{{System: "old"}, {System: "new", Proposal: "newer"}}, "failed in 2 attempts; the last: sum 2",
 		},
-		"not of a case that passes": {
+		{"not of a case that passes",
 			1, map[string][]int{"old": {1}, "new": {9}}, []string{"new", "newer"}, verdict.Pass, "2 2 1",
 			[]verdict.Attempt{{System: "old"}, {System: "new"}}, "passed on attempt 2: sum 9",
 		},
-		"not of a first that passes": {0, map[string][]int{"old": {9}}, []string{"new"}, verdict.Pass, "1 1 0", nil, "sum 9"},
-		"an editor without one": {
+		{"not of a first that passes", 0, map[string][]int{"old": {9}}, []string{"new"}, verdict.Pass, "1 1 0", nil, "sum 9"},
+		{"an editor without one",
 			0, map[string][]int{"old": {1}}, nil, verdict.Fail, "1 1 1", nil, "sum 1; no prompt is proposed: target editor: no idea",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			tr := newTrio(t)
 			tr.marks, tr.prompts = tt.marks, tt.prompts
 			c := retried(tt.retries, &schema.Edit{Editor: schema.GeminiEditor})

@@ -51,21 +51,24 @@ func TestRetell(t *testing.T) {
 	spec := evaluator.Semantic{Instruction: "Good?"}
 	compared.Evaluators = []schema.Evaluator{{Name: "semantic", Weight: 1, Spec: spec, Rule: spec.Rule()}}
 	compared.Alternative.Comparison = evaluator.Comparison(spec)
-	for name, c := range map[string]*schema.Case{
-		"samples":                     several(3),
-		"attempts":                    retried(2, nil),
-		"attempts by another prompt":  retried(2, &schema.Edit{Editor: schema.GeminiEditor}),
-		"two prompts":                 withAlternative(2),
-		"two prompts and preferences": compared,
+	for _, tt := range []struct {
+		name string
+		c    *schema.Case
+	}{
+		{"samples", several(3)},
+		{"attempts", retried(2, nil)},
+		{"attempts by another prompt", retried(2, &schema.Edit{Editor: schema.GeminiEditor})},
+		{"two prompts", withAlternative(2)},
+		{"two prompts and preferences", compared},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			tr, l := newTrio(t), &told{}
 			tr.record = l.record
 			tr.prompts = []string{"new", "newer"}
 			judge := tr.judge.answer
 			tr.judge.answer = func(n int, req target.Request) (target.Reply, error) {
 				switch {
-				case name != "two prompts and preferences":
+				case tt.name != "two prompts and preferences":
 					return judge(n, req)
 				case strings.Contains(req.Messages[0].Content, "<<<FIRST OUTPUT"):
 					return says(`{"analysis":"","better":"tie"}`), nil
@@ -73,12 +76,12 @@ func TestRetell(t *testing.T) {
 				return says(`{"analysis":"","grade":"Good","pass":true}`), nil
 			}
 			tr.marks = map[string][]int{"old": {3}, "new": {3}, "newer": {9}, "B": {9}}
-			tr.hold(t, c)
+			tr.hold(t, tt.c)
 			live, calls := l.take(), tr.calls()
 			if len(live) < 2 {
 				t.Fatalf("the live run tells of %q", live)
 			}
-			cfg, job := tr.job(c)
+			cfg, job := tr.job(tt.c)
 			unrecorded, err := run.RecordStored(t.Context(), cfg, []run.Job{job})
 			if err != nil || len(unrecorded) > 0 {
 				t.Fatalf("unrecorded %v, %v", unrecorded, err)

@@ -15,7 +15,8 @@ import (
 // is wanted, and waits for it as long as it may.
 func TestRevision(t *testing.T) {
 	missing := &target.Error{Target: "bot", Status: 404, Message: "no such preview"}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name     string
 		revision string
 		waitFor  time.Duration
 		// before are the answers until the agent is there: a revision or an error.
@@ -23,17 +24,17 @@ func TestRevision(t *testing.T) {
 		want   string // part of the error; empty for a pass
 		slept  time.Duration
 	}{
-		"there at once":             {config.RevisionReply, 0, nil, "", 0},
-		"another":                   {config.RevisionReply, 0, []any{"old"}, "agent is at old, wanted new", 0},
-		"an agent that says none":   {config.RevisionReply, 0, []any{""}, "agent is at an unknown revision, wanted new", 0},
-		"on its way":                {config.RevisionReply, time.Minute, []any{"old", "old"}, "", 10 * time.Second},
-		"too late":                  {config.RevisionReply, 7 * time.Second, []any{"old", "old", "old"}, "agent is at old, wanted new", 10 * time.Second},
-		"a preview that comes up":   {config.RevisionTemplate, time.Minute, []any{missing, "old"}, "", 10 * time.Second},
-		"no preview":                {config.RevisionTemplate, 4 * time.Second, []any{missing, missing, missing}, "no such preview", 5 * time.Second},
-		"not found is no deploying": {config.RevisionReply, time.Minute, []any{missing}, "no such preview", 0},
-		"nobody asks":               {config.RevisionNone, 0, []any{"old"}, "", 0},
+		{"there at once", config.RevisionReply, 0, nil, "", 0},
+		{"another", config.RevisionReply, 0, []any{"old"}, "agent is at old, wanted new", 0},
+		{"an agent that says none", config.RevisionReply, 0, []any{""}, "agent is at an unknown revision, wanted new", 0},
+		{"on its way", config.RevisionReply, time.Minute, []any{"old", "old"}, "", 10 * time.Second},
+		{"too late", config.RevisionReply, 7 * time.Second, []any{"old", "old", "old"}, "agent is at old, wanted new", 10 * time.Second},
+		{"a preview that comes up", config.RevisionTemplate, time.Minute, []any{missing, "old"}, "", 10 * time.Second},
+		{"no preview", config.RevisionTemplate, 4 * time.Second, []any{missing, missing, missing}, "no such preview", 5 * time.Second},
+		{"not found is no deploying", config.RevisionReply, time.Minute, []any{missing}, "no such preview", 0},
+		{"nobody asks", config.RevisionNone, 0, []any{"old"}, "", 0},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			b.clock = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 			b.revision = "new"

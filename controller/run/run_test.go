@@ -236,19 +236,20 @@ func tooled(tools ...schema.Tool) *schema.Case {
 
 func TestToolLoop(t *testing.T) {
 	mock := func(kind, body string) *schema.Mock { return &schema.Mock{Kind: kind, Body: body} }
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name  string
 		tool  schema.Tool
 		mocks map[string][]config.ToolMock
 		ask   string
 		want  string // the tool's answer, or the error
 	}{
-		"json mock":     {schema.Tool{Name: "get", Mock: mock("json", `{"a":1}`)}, nil, "get", `{"a":1}`},
-		"no mock":       {schema.Tool{Name: "get"}, nil, "get", `{"error":"tool get has no mock response"}`},
-		"unknown tool":  {schema.Tool{Name: "get"}, nil, "put", `{"error":"there is no tool put"}`},
-		"code mock":     {schema.Tool{Name: "get", File: "tools/get.json", Mock: mock("python", "x")}, nil, "get", "error: tool get was called, but its mock is python code"},
-		"target's mock": {schema.Tool{Name: "get", Mock: mock("python", "x")}, map[string][]config.ToolMock{"get": {{Response: []byte(`"from the target"`)}}}, "get", "from the target"},
+		{"json mock", schema.Tool{Name: "get", Mock: mock("json", `{"a":1}`)}, nil, "get", `{"a":1}`},
+		{"no mock", schema.Tool{Name: "get"}, nil, "get", `{"error":"tool get has no mock response"}`},
+		{"unknown tool", schema.Tool{Name: "get"}, nil, "put", `{"error":"there is no tool put"}`},
+		{"code mock", schema.Tool{Name: "get", File: "tools/get.json", Mock: mock("python", "x")}, nil, "get", "error: tool get was called, but its mock is python code"},
+		{"target's mock", schema.Tool{Name: "get", Mock: mock("python", "x")}, map[string][]config.ToolMock{"get": {{Response: []byte(`"from the target"`)}}}, "get", "from the target"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t)
 			b.cfg.Mocks = test.mocks
 			s := &script{answer: func(n int, _ target.Request) (target.Reply, error) {

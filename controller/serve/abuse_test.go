@@ -21,17 +21,20 @@ import (
 // TestAbuse02OneBadPullRequest blocks no other, whatever the forge says of it.
 func TestAbuse02OneBadPullRequest(t *testing.T) {
 	t.Parallel()
-	for name, bad := range map[string]forgetest.Pull{
-		"null everywhere":      {HeadRepo: "-", Author: "-", HeadSHA: strings.Repeat("5", 40), HeadRef: "x"},
-		"no commit":            {HeadRef: "x"},
-		"a head that is a ref": {HeadSHA: "refs/heads/main", HeadRef: "x"},
-		"no branch":            {HeadSHA: strings.Repeat("5", 40)},
+	for _, tt := range []struct {
+		name string
+		bad  forgetest.Pull
+	}{
+		{"null everywhere", forgetest.Pull{HeadRepo: "-", Author: "-", HeadSHA: strings.Repeat("5", 40), HeadRef: "x"}},
+		{"no commit", forgetest.Pull{HeadRef: "x"}},
+		{"a head that is a ref", forgetest.Pull{HeadSHA: "refs/heads/main", HeadRef: "x"}},
+		{"no branch", forgetest.Pull{HeadSHA: strings.Repeat("5", 40)}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
-			bad.Number = 2
-			w.forge.AddPull(bad)
+			tt.bad.Number = 2
+			w.forge.AddPull(tt.bad)
 			w.push("one")
 			w.start()
 			w.hintOf(2)
@@ -226,14 +229,17 @@ func TestAbuse25TheDiskIsFull(t *testing.T) {
 // TestACloneThatIsGone is made again while the server runs.
 func TestACloneThatIsGone(t *testing.T) {
 	t.Parallel()
-	for name, hurt := range map[string]func(clone string) error{"gone": removeAll, "corrupt": garble} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		hurt func(clone string) error
+	}{{"gone", removeAll}, {"corrupt", garble}} {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
 			w.push("one")
 			w.start()
 			w.idle()
-			if err := hurt(w.one("clones/*.git")); err != nil {
+			if err := tt.hurt(w.one("clones/*.git")); err != nil {
 				t.Fatal(err)
 			}
 			w.push("two")

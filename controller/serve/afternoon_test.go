@@ -222,13 +222,16 @@ func (a afternoon) look(f *forgetest.Forge, p *pushed) {
 // to within three minutes: the median of the verdicts came after 271 s, since each
 // head took six writes at one a second, and those that said nothing went first.
 func TestManyPushAtOnce(t *testing.T) {
-	for name, a := range map[string]afternoon{
-		"57 pushes":                   {pulls: 51, pushes: 57, within: 3 * time.Minute, takes: 2 * time.Second},
-		"a question is not answered":  {pulls: 51, pushes: 57, within: 3 * time.Minute, takes: 2 * time.Second, unasked: true},
-		"each is pushed to once more": {pulls: 51, pushes: 108, within: 3 * time.Minute, takes: 2 * time.Second},
+	for _, tt := range []struct {
+		name string
+		a    afternoon
+	}{
+		{"57 pushes", afternoon{pulls: 51, pushes: 57, within: 3 * time.Minute, takes: 2 * time.Second}},
+		{"a question is not answered", afternoon{pulls: 51, pushes: 57, within: 3 * time.Minute, takes: 2 * time.Second, unasked: true}},
+		{"each is pushed to once more", afternoon{pulls: 51, pushes: 108, within: 3 * time.Minute, takes: 2 * time.Second}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			all, times, comments := a.run(t)
+		t.Run(tt.name, func(t *testing.T) {
+			all, times, comments := tt.a.run(t)
 			for i := 1; i < len(times); i++ {
 				if gap := times[i].Sub(times[i-1]); gap < time.Second {
 					t.Errorf("two writes within %v", gap)

@@ -19,22 +19,25 @@ func (w *fixture) hintPush() {
 // TestAPushToBase is judged against what was judged before it, and a pull
 // request upon it finds what base has.
 func TestAPushToBase(t *testing.T) {
-	for name, tell := range map[string]func(*fixture){
-		"hint": (*fixture).hintPush,
-		"lost": (*fixture).poll,
-		"restart": func(w *fixture) {
+	for _, tt := range []struct {
+		name string
+		tell func(*fixture)
+	}{
+		{"hint", (*fixture).hintPush},
+		{"lost", (*fixture).poll},
+		{"restart", func(w *fixture) {
 			w.end()
 			w.start()
-		},
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
 			w.start()
 			w.idle()
 			for _, push := range []struct{ commit, states string }{{"one", "success success"}, {"two", "success failure"}} {
 				w.move("refs/heads/main", push.commit)
-				tell(w)
+				tt.tell(w)
 				w.idle()
 				if got := w.states(push.commit); got != push.states {
 					t.Errorf("the states of %s are %q, want %q", push.commit, got, push.states)

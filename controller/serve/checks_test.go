@@ -9,17 +9,18 @@ import (
 
 // TestCheckRunsOfEveryKind: none is green that its status is not.
 func TestCheckRunsOfEveryKind(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		commit string
 		pull   forgetest.Pull
 		want   string
 		title  string
 	}{
-		"good":    {"one", forgetest.Pull{}, "success 1", "no case regressed"},
-		"invalid": {"broken", forgetest.Pull{}, "failure 1", "1 invalid definition"},
-		"a fork":  {"one", forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}, "action_required 1", "approves"},
+		{"good", "one", forgetest.Pull{}, "success 1", "no case regressed"},
+		{"invalid", "broken", forgetest.Pull{}, "failure 1", "1 invalid definition"},
+		{"a fork", "one", forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}, "action_required 1", "approves"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newAppFixture(t)
 			w.pull(tt.commit, tt.pull)
@@ -33,7 +34,7 @@ func TestCheckRunsOfEveryKind(t *testing.T) {
 				t.Errorf("%q: %s; states %q", out.Title, out.Summary, w.states(tt.commit))
 			}
 			// The warning of the domain is one.
-			if annotated := len(out.Annotations) > 1; annotated != (name == "invalid") {
+			if annotated := len(out.Annotations) > 1; annotated != (tt.name == "invalid") {
 				t.Errorf("annotations %+v", out.Annotations)
 			}
 		})

@@ -109,17 +109,17 @@ func TestAbuse08Comments(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "one", fork)
 	approve := "/gavel approve " + w.commits["one"]
-	for name, test := range map[string]struct{ login, body, reactions string }{
-		"a reader":      {"reader", approve, "-1"},
-		"the author":    {"stranger", approve, "-1"},
-		"a bot":         {"helper[bot]", approve, "-1"},
-		"ourselves":     {"maintainer", approve, "-1"},
-		"a quote":       {"mona", "> " + approve, ""},
-		"a second line": {"mona", "hello\n" + approve, ""},
-		"a fence":       {"mona", "```\n" + approve + "\n```", ""},
+	for _, test := range []struct{ name, login, body, reactions string }{
+		{"a reader", "reader", approve, "-1"},
+		{"the author", "stranger", approve, "-1"},
+		{"a bot", "helper[bot]", approve, "-1"},
+		{"ourselves", "maintainer", approve, "-1"},
+		{"a quote", "mona", "> " + approve, ""},
+		{"a second line", "mona", "hello\n" + approve, ""},
+		{"a fence", "mona", "```\n" + approve + "\n```", ""},
 	} {
 		if got := w.comment(test.login, test.body); got != test.reactions {
-			t.Errorf("%s: reactions %q, want %q", name, got, test.reactions)
+			t.Errorf("%s: reactions %q, want %q", test.name, got, test.reactions)
 		}
 	}
 	id := w.forge.AddComment(1, "mona", "nice work")
@@ -252,8 +252,11 @@ func TestRerun(t *testing.T) {
 // TestCancel ends the run that is in progress, for good, until somebody asks.
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	for name, tell := range map[string]func(*fixture){"hint": (*fixture).hint, "lost": (*fixture).poll} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		tell func(*fixture)
+	}{{"hint", (*fixture).hint}, {"lost", (*fixture).poll}} {
+		t.Run(tt.name, func(t *testing.T) {
 			w := newFixture(t)
 			w.forge.SetPermission("mona", "write")
 			w.start()
@@ -263,7 +266,7 @@ func TestCancel(t *testing.T) {
 			w.hint()
 			<-w.agent.held
 			id := w.forge.AddComment(1, "mona", "/gavel cancel")
-			tell(w)
+			tt.tell(w)
 			w.idle()
 			release()
 			if got := w.reactions(id); got != "+1" {
@@ -294,12 +297,12 @@ func TestAccept(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "two", forgetest.Pull{})
 	const key = "talk/level_1/hello"
-	for body, want := range map[string]string{
-		"/gavel accept talk/level_1/helo it is meant": "-1",
-		"/gavel accept " + key:                        "confused",
+	for _, tt := range []struct{ body, want string }{
+		{"/gavel accept talk/level_1/helo it is meant", "-1"},
+		{"/gavel accept " + key, "confused"},
 	} {
-		if got := w.comment("mona", body); got != want {
-			t.Errorf("%s: reactions %q", body, got)
+		if got := w.comment("mona", tt.body); got != tt.want {
+			t.Errorf("%s: reactions %q", tt.body, got)
 		}
 	}
 	w.wantStates("two", "success failure")
@@ -479,8 +482,11 @@ func TestCancelLeavesWhatOthersWant(t *testing.T) {
 // TestACommandBeforeTheReport that it is about waits for it.
 func TestACommandBeforeTheReport(t *testing.T) {
 	t.Parallel()
-	for name, meanwhile := range map[string]bool{"before it is judged": false, "while it is judged": true} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		meanwhile bool
+	}{{"before it is judged", false}, {"while it is judged", true}} {
+		t.Run(tt.name, func(t *testing.T) {
 			w := newFixture(t)
 			w.forge.SetPermission("mona", "write")
 			w.push("two")
@@ -489,12 +495,12 @@ func TestACommandBeforeTheReport(t *testing.T) {
 			w.forge.Now = func() time.Time { return time.Now().Add(-48 * time.Hour) }
 			command := func() { id = w.forge.AddComment(1, "mona", "/gavel accept talk/level_1/hello it is meant") }
 			release := w.agent.block()
-			if !meanwhile {
+			if !tt.meanwhile {
 				command()
 			}
 			w.start()
 			<-w.agent.held
-			if meanwhile {
+			if tt.meanwhile {
 				command()
 				w.hint()
 			}

@@ -91,19 +91,19 @@ func TestGroupStatusesOff(t *testing.T) {
 // nobody knows which there are.
 func TestGroupStatusesOfAFork(t *testing.T) {
 	t.Parallel()
-	for forks, want := range map[string]string{
-		"approve": "error: the head comes from the fork stranger/demo: validated and planned only, until somebody with write permission approves · 1 case would run",
-		"plan":    "error: the head comes from the fork stranger/demo: validated and planned only · 1 case would run",
-		"never":   "",
+	for _, tt := range []struct{ forks, want string }{
+		{"approve", "error: the head comes from the fork stranger/demo: validated and planned only, until somebody with write permission approves · 1 case would run"},
+		{"plan", "error: the head comes from the fork stranger/demo: validated and planned only · 1 case would run"},
+		{"never", ""},
 	} {
 		w := newFixture(t, ofGroups)
-		w.forks = forks
+		w.forks = tt.forks
 		w.forge.SetPermission("mona", "write")
 		w.pull("one", forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"})
 		w.start()
 		w.idle()
-		w.wantGroups(map[string]string{"one": want})
-		if forks != "approve" {
+		w.wantGroups(map[string]string{"one": tt.want})
+		if tt.forks != "approve" {
 			continue
 		}
 		w.forge.AddComment(1, "mona", "/gavel approve "+w.commits["one"])
@@ -118,30 +118,33 @@ func TestGroupStatusesOfAFork(t *testing.T) {
 // the forge is away meanwhile.
 func TestGroupStatusesSuperseded(t *testing.T) {
 	t.Parallel()
-	for name, meanwhile := range map[string]func(*fixture){
-		"nothing": func(w *fixture) {
+	for _, tt := range []struct {
+		name      string
+		meanwhile func(*fixture)
+	}{
+		{"nothing", func(w *fixture) {
 			w.hint()
 			<-w.agent.held
-		},
-		"a restart": func(w *fixture) {
+		}},
+		{"a restart", func(w *fixture) {
 			w.end()
 			w.start()
 			<-w.agent.held
-		},
-		"a forge that is away": func(w *fixture) {
+		}},
+		{"a forge that is away", func(w *fixture) {
 			w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/statuses/", Status: 500, Times: -1})
 			w.end()
 			w.forge.Heal()
 			w.start()
 			<-w.agent.held
-		},
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t, ofGroups)
 			release := w.judging()
 			w.push("two")
-			meanwhile(w)
+			tt.meanwhile(w)
 			release()
 			w.idle()
 			w.poll()

@@ -63,19 +63,22 @@ func TestAbuse23DNSRebinding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for host, want := range map[string]int{
-		"127.0.0.1:8080": http.StatusOK, "10.1.2.3": http.StatusOK, "[::1]:8080": http.StatusOK, "[::1]": http.StatusOK,
-		"localhost:8080": http.StatusOK, "Gavel.example:443": http.StatusOK,
-		"evil.example:8080": http.StatusMisdirectedRequest, "127.0.0.1.evil.example": http.StatusMisdirectedRequest,
-		"gavel.example.evil.example": http.StatusMisdirectedRequest, "": http.StatusMisdirectedRequest,
+	for _, tt := range []struct {
+		host string
+		want int
+	}{
+		{"127.0.0.1:8080", http.StatusOK}, {"10.1.2.3", http.StatusOK}, {"[::1]:8080", http.StatusOK}, {"[::1]", http.StatusOK},
+		{"localhost:8080", http.StatusOK}, {"Gavel.example:443", http.StatusOK},
+		{"evil.example:8080", http.StatusMisdirectedRequest}, {"127.0.0.1.evil.example", http.StatusMisdirectedRequest},
+		{"gavel.example.evil.example", http.StatusMisdirectedRequest}, {"", http.StatusMisdirectedRequest},
 	} {
 		for _, path := range []string{"/metrics", "/readyz", "/healthz"} {
 			rec := httptest.NewRecorder()
 			req := httptest.NewRequest("GET", path, nil)
-			req.Host = host
+			req.Host = tt.host
 			handler.ServeHTTP(rec, req)
-			if rec.Code != want {
-				t.Errorf("%s of %q = %d, want %d", path, host, rec.Code, want)
+			if rec.Code != tt.want {
+				t.Errorf("%s of %q = %d, want %d", path, tt.host, rec.Code, tt.want)
 			}
 		}
 	}

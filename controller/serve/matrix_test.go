@@ -229,43 +229,46 @@ func TestEventMatrix(t *testing.T) {
 		m.end()
 		m.start()
 	}
-	for name, tell := range map[string]func(m *matrix, h happening){
-		"once":  (*matrix).deliver,
-		"twice": func(m *matrix, h happening) { m.deliver(h); m.deliver(h); m.idle(); m.deliver(h) },
-		"lost":  func(m *matrix, _ happening) { m.poll() },
-		"after a restart": func(m *matrix, h happening) {
+	for _, tt := range []struct {
+		name string
+		tell func(m *matrix, h happening)
+	}{
+		{"once", (*matrix).deliver},
+		{"twice", func(m *matrix, h happening) { m.deliver(h); m.deliver(h); m.idle(); m.deliver(h) }},
+		{"lost", func(m *matrix, _ happening) { m.poll() }},
+		{"after a restart", func(m *matrix, h happening) {
 			restart(m)
 			m.deliver(h)
-		},
-		"before a restart": func(m *matrix, h happening) {
+		}},
+		{"before a restart", func(m *matrix, h happening) {
 			m.deliver(h)
 			restart(m)
-		},
-		"restart in the middle": func(m *matrix, h happening) {
+		}},
+		{"restart in the middle", func(m *matrix, h happening) {
 			release := m.agent.block()
 			m.deliver(h)
 			m.underWay()
 			m.end()
 			release()
 			m.start()
-		},
-		"the forge is away": func(m *matrix, h happening) {
+		}},
+		{"the forge is away", func(m *matrix, h happening) {
 			m.forge.Inject(forgetest.Fault{Method: "POST", Status: 500, Times: -1, Body: "{}"})
 			m.deliver(h)
 			m.idle()
 			m.forge.Heal()
 			restart(m)
-		},
+		}},
 	} {
-		if raced && name != "restart in the middle" {
+		if raced && tt.name != "restart in the middle" {
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMatrix(t)
 			for _, h := range happenings() {
 				m.does(h)
-				tell(m, h)
+				tt.tell(m, h)
 				m.holds(h.name)
 			}
 		})
@@ -276,26 +279,29 @@ func TestEventMatrix(t *testing.T) {
 // first, and are told in that order, the other way round, late or not at all.
 func TestEventMatrixInPairs(t *testing.T) {
 	t.Parallel()
-	for name, tell := range map[string]func(m *matrix, first, second happening){
-		"in order": func(m *matrix, first, second happening) {
+	for _, tt := range []struct {
+		name string
+		tell func(m *matrix, first, second happening)
+	}{
+		{"in order", func(m *matrix, first, second happening) {
 			m.does(first)
 			m.does(second)
 			m.deliver(first)
 			m.deliver(second)
-		},
-		"reverse": func(m *matrix, first, second happening) {
+		}},
+		{"reverse", func(m *matrix, first, second happening) {
 			m.does(first)
 			m.does(second)
 			m.deliver(second)
 			m.deliver(first)
-		},
-		"first is lost": func(m *matrix, first, second happening) {
+		}},
+		{"first is lost", func(m *matrix, first, second happening) {
 			m.does(first)
 			m.does(second)
 			m.poll()
 			m.deliver(second)
-		},
-		"while the first runs": func(m *matrix, first, second happening) {
+		}},
+		{"while the first runs", func(m *matrix, first, second happening) {
 			release := m.agent.block()
 			m.does(first)
 			m.deliver(first)
@@ -304,13 +310,13 @@ func TestEventMatrixInPairs(t *testing.T) {
 			m.deliver(second)
 			m.underWay()
 			release()
-		},
+		}},
 	} {
 		for _, from := range []int{0, 1} {
-			if raced && (name != "while the first runs" || from > 0) {
+			if raced && (tt.name != "while the first runs" || from > 0) {
 				continue
 			}
-			t.Run(fmt.Sprint(name, " from ", from), func(t *testing.T) {
+			t.Run(fmt.Sprint(tt.name, " from ", from), func(t *testing.T) {
 				t.Parallel()
 				m := newMatrix(t)
 				all := happenings()
@@ -320,7 +326,7 @@ func TestEventMatrixInPairs(t *testing.T) {
 					m.holds(h.name)
 				}
 				for rest := all[from:]; len(rest) > 1; rest = rest[2:] {
-					tell(m, rest[0], rest[1])
+					tt.tell(m, rest[0], rest[1])
 					m.holds(rest[0].name+" and "+rest[1].name, rest[0].commit)
 					if rest[0].commit != rest[1].commit {
 						delete(m.want, rest[0].commit)

@@ -14,15 +14,15 @@ func TestQuarantine(t *testing.T) {
 	w := newTalk(t, "two", forgetest.Pull{})
 	const key = "talk/level_1/hello"
 	w.wantStates("two", "success failure")
-	for body, want := range map[string]string{
-		"/gavel quarantine talk/level_1/helo 2999-01-31 slow": "-1",
-		"/gavel quarantine " + key + " 2999-01-31":            "confused",
-		"/gavel quarantine " + key + " soon slow":             "-1",
-		"/gavel quarantine " + key + " 2999-02-31 slow":       "-1",
-		"/gavel quarantine " + key + " 2001-01-31 slow":       "-1",
+	for _, tt := range []struct{ body, want string }{
+		{"/gavel quarantine talk/level_1/helo 2999-01-31 slow", "-1"},
+		{"/gavel quarantine " + key + " 2999-01-31", "confused"},
+		{"/gavel quarantine " + key + " soon slow", "-1"},
+		{"/gavel quarantine " + key + " 2999-02-31 slow", "-1"},
+		{"/gavel quarantine " + key + " 2001-01-31 slow", "-1"},
 	} {
-		if got := w.comment("mona", body); got != want {
-			t.Errorf("%s: reactions %q, want %q", body, got, want)
+		if got := w.comment("mona", tt.body); got != tt.want {
+			t.Errorf("%s: reactions %q, want %q", tt.body, got, tt.want)
 		}
 	}
 	w.report("unknown case", "is not a date; write it as 2026-04-01", "2001-01-31 is over; write a later date")

@@ -33,21 +33,24 @@ func (w *fixture) hintQueue(branch string) {
 // TestAMergeGroup gets statuses and no comment, and pays for nothing that its
 // pull request has.
 func TestAMergeGroup(t *testing.T) {
-	for name, tell := range map[string]func(*fixture, string){
-		"hint": (*fixture).hintQueue,
-		"lost": func(w *fixture, _ string) { w.poll() },
-		"restart": func(w *fixture, _ string) {
+	for _, tt := range []struct {
+		name string
+		tell func(*fixture, string)
+	}{
+		{"hint", (*fixture).hintQueue},
+		{"lost", func(w *fixture, _ string) { w.poll() }},
+		{"restart", func(w *fixture, _ string) {
 			w.end()
 			w.start()
-		},
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			w := newFixture(t)
 			w.push("one")
 			w.start()
 			w.idle()
 			comment, asked := w.forge.Comments(1)[0], len(w.agent.asked)
-			tell(w, w.queue("group"))
+			tt.tell(w, w.queue("group"))
 			w.idle()
 			if got := w.states("group"); got != "success success" || w.says("group") == "no affected cases" {
 				t.Errorf("the states of the group are %q, it says %q", got, w.says("group"))

@@ -13,19 +13,22 @@ import (
 // somebody repaired that, without any news; until then it is not asked all the
 // time.
 func TestAPermissionThatIsGivenLater(t *testing.T) {
-	for name, fault := range map[string]forgetest.Fault{
-		"statuses":         {Method: "POST", Path: "/statuses", Status: http.StatusForbidden},
-		"comments":         {Method: "POST", Path: "/comments", Status: http.StatusForbidden},
-		"the pull request": {Method: "GET", Path: "/pulls/1", Status: http.StatusNotFound},
+	for _, tt := range []struct {
+		name  string
+		fault forgetest.Fault
+	}{
+		{"statuses", forgetest.Fault{Method: "POST", Path: "/statuses", Status: http.StatusForbidden}},
+		{"comments", forgetest.Fault{Method: "POST", Path: "/comments", Status: http.StatusForbidden}},
+		{"the pull request", forgetest.Fault{Method: "GET", Path: "/pulls/1", Status: http.StatusNotFound}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
 			now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 			w.configure = func(cfg *serve.Config) { cfg.Now = func() time.Time { return now } }
 			w.push("one")
-			fault.Times = -1
-			w.forge.Inject(fault)
+			tt.fault.Times = -1
+			w.forge.Inject(tt.fault)
 			w.start()
 			w.idle()
 			w.writesNothing(func() { w.poll(); w.idle() }) // not again at once

@@ -81,9 +81,12 @@ func TestTwoForges(t *testing.T) {
 	other.push("later")
 	w.hint()
 	w.idle()
-	for name, one := range map[string]*fixture{"one": w, "the other": other} {
-		if got := one.states("later"); got != "success success" || len(one.forge.Comments(1)) != 1 {
-			t.Errorf("%s: the states are %q, comments %v", name, got, one.forge.Comments(1))
+	for _, tt := range []struct {
+		name string
+		one  *fixture
+	}{{"one", w}, {"the other", other}} {
+		if got := tt.one.states("later"); got != "success success" || len(tt.one.forge.Comments(1)) != 1 {
+			t.Errorf("%s: the states are %q, comments %v", tt.name, got, tt.one.forge.Comments(1))
 		}
 	}
 }
@@ -149,14 +152,17 @@ func TestOneRepositoryHoldsUpNoOther(t *testing.T) {
 // for.
 func TestAbuse04RenamedRepository(t *testing.T) {
 	t.Parallel()
-	for name, tell := range map[string]func(*fixture){
-		"seen": func(*fixture) {},
-		"poll": (*fixture).poll,
-		"restart": func(w *fixture) {
+	for _, tt := range []struct {
+		name string
+		tell func(*fixture)
+	}{
+		{"seen", func(*fixture) {}},
+		{"poll", (*fixture).poll},
+		{"restart", func(w *fixture) {
 			w.end()
 			w.start()
-		},
-		"copy": func(w *fixture) { // of what the operator's file says to keep one of
+		}},
+		{"copy", func(w *fixture) { // of what the operator's file says to keep one of
 			w.end()
 			files, err := os.ReadDir(w.dir)
 			for _, f := range files {
@@ -168,9 +174,9 @@ func TestAbuse04RenamedRepository(t *testing.T) {
 				w.t.Fatal(err)
 			}
 			w.start()
-		},
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
 			w.push("one")
@@ -178,7 +184,7 @@ func TestAbuse04RenamedRepository(t *testing.T) {
 			w.idle()
 			comment := w.forge.Comments(1)[0].ID
 			w.forge.Rename("Acme/Renamed")
-			tell(w)
+			tt.tell(w)
 			w.idle()
 			w.hint()
 			w.idle()
@@ -260,15 +266,18 @@ func TestADeletedFork(t *testing.T) {
 // TestBranchesWithoutAForge are judged, and nothing is published.
 func TestBranchesWithoutAForge(t *testing.T) {
 	t.Parallel()
-	for name, url := range map[string]func(*fixture) string{
-		"url":    func(w *fixture) string { return w.url },
-		"folder": func(w *fixture) string { return w.folder },
+	for _, tt := range []struct {
+		name string
+		url  func(*fixture) string
+	}{
+		{"url", func(w *fixture) string { return w.url }},
+		{"folder", func(w *fixture) string { return w.folder }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
 			w.configure = func(cfg *serve.Config) {
-				cfg.Repositories = []*serve.Repository{{URL: url(w), Branches: []string{"main"}, ConfigFile: "gavel.yaml"}}
+				cfg.Repositories = []*serve.Repository{{URL: tt.url(w), Branches: []string{"main"}, ConfigFile: "gavel.yaml"}}
 			}
 			w.start()
 			w.idle()

@@ -85,20 +85,21 @@ func TestARerunIsRequested(t *testing.T) {
 // TestARerunOfAnOldCommit is answered there, with what is stored of it, and
 // nowhere else.
 func TestARerunOfAnOldCommit(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		asked string
 		then  func(w *fixture)
 		want  string
 	}{
-		"of a pull request": {"two", func(w *fixture) { w.push("later"); w.hint() }, "failure 1, failure 1"},
-		"of a closed one":   {"two", func(w *fixture) { w.pull("two", forgetest.Pull{Closed: true}); w.hint() }, "failure 1, failure 1"},
-		"of base":           {"main", func(w *fixture) { w.move("refs/heads/main", "settings"); w.poll() }, "success 1, success 1"},
-		"that base has now": {"two", func(w *fixture) {
+		{"of a pull request", "two", func(w *fixture) { w.push("later"); w.hint() }, "failure 1, failure 1"},
+		{"of a closed one", "two", func(w *fixture) { w.pull("two", forgetest.Pull{Closed: true}); w.hint() }, "failure 1, failure 1"},
+		{"of base", "main", func(w *fixture) { w.move("refs/heads/main", "settings"); w.poll() }, "success 1, success 1"},
+		{"that base has now", "two", func(w *fixture) {
 			w.pull("two", forgetest.Pull{Closed: true})
 			w.move("refs/heads/main", "two")
 			w.poll()
 		}, "failure 1, failure 1, failure 1"},
-		"without a report": {"two", func(w *fixture) {
+		{"without a report", "two", func(w *fixture) {
 			w.push("later")
 			w.end()
 			if err := os.Remove(filepath.Join(w.dir, "ledger.db")); err != nil {
@@ -106,7 +107,7 @@ func TestARerunOfAnOldCommit(t *testing.T) {
 			}
 			w.start()
 		}, "failure 1, cancelled 1, cancelled 1"},
-		"while the forge was away": {"two", func(w *fixture) {
+		{"while the forge was away", "two", func(w *fixture) {
 			w.push("later")
 			w.hint()
 			w.idle()
@@ -116,7 +117,7 @@ func TestARerunOfAnOldCommit(t *testing.T) {
 			w.forge.Heal()
 			w.start()
 		}, "failure 1, failure 1"},
-		"while the repository could not be reached": {"two", func(w *fixture) {
+		{"while the repository could not be reached", "two", func(w *fixture) {
 			w.push("later")
 			w.hint()
 			w.idle()
@@ -128,7 +129,7 @@ func TestARerunOfAnOldCommit(t *testing.T) {
 			w.poll()
 		}, "failure 1, failure 1"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newAppFixture(t)
 			w.push("two")
@@ -137,10 +138,10 @@ func TestARerunOfAnOldCommit(t *testing.T) {
 			tt.then(w)
 			w.idle()
 			before, asked := len(w.forge.Writes()), len(w.agent.asked)
-			if !strings.HasPrefix(name, "while ") {
+			if !strings.HasPrefix(tt.name, "while ") {
 				w.rerequest(tt.asked)
 			}
-			if name == "without a report" { // and once more
+			if tt.name == "without a report" { // and once more
 				w.rerequest(tt.asked)
 			}
 			w.rerequest("group") // which nobody knows
@@ -152,7 +153,7 @@ func TestARerunOfAnOldCommit(t *testing.T) {
 					t.Errorf("%s wrote %s", r, r.Body)
 				}
 			}
-			if runs := w.forge.CheckRuns(w.commits[tt.asked]); name == "without a report" && !strings.Contains(runs[len(runs)-1].Output.Title, "superseded by "+w.commits["later"][:7]) {
+			if runs := w.forge.CheckRuns(w.commits[tt.asked]); tt.name == "without a report" && !strings.Contains(runs[len(runs)-1].Output.Title, "superseded by "+w.commits["later"][:7]) {
 				t.Errorf("it says %+v", runs[len(runs)-1].Output)
 			}
 			if len(w.agent.asked) != asked {

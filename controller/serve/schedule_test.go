@@ -217,8 +217,11 @@ func TestMissedTimes(t *testing.T) {
 // again, whether the server ended or the forge was away.
 func TestWhatWasBrokenOffGoesOn(t *testing.T) {
 	t.Parallel()
-	for name, breaks := range map[string]func(w *fixture){
-		"in the middle": func(w *fixture) {
+	for _, tt := range []struct {
+		name   string
+		breaks func(w *fixture)
+	}{
+		{"in the middle", func(w *fixture) {
 			release := w.agent.block()
 			w.poll()
 			<-w.agent.held
@@ -227,26 +230,26 @@ func TestWhatWasBrokenOffGoesOn(t *testing.T) {
 			if got := w.drift("main"); got != "error: gavel was stopped; judging resumes when it restarts" {
 				w.t.Errorf("it says %q", got)
 			}
-		},
-		"before it is published": func(w *fixture) {
+		}},
+		{"before it is published", func(w *fixture) {
 			w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/", Status: 500, Times: -1})
 			w.poll()
 			w.idle()
 			w.end()
 			w.forge.Heal()
-		},
-		"before it is noted": func(w *fixture) {
+		}},
+		{"before it is noted", func(w *fixture) {
 			w.poll()
 			w.idle()
 			w.end()
 			noted(w, time.Date(2026, 3, 2, 2, 0, 0, 0, time.UTC))
-		},
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w, clock := nightly(t)
 			clock.set(2, 4)
-			breaks(w)
+			tt.breaks(w)
 			w.start()
 			w.idle()
 			w.rejudged(2, unchanged)

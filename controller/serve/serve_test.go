@@ -121,11 +121,14 @@ func TestInvalidDefinitionsAreJudgedOnce(t *testing.T) {
 // TestADeletedCommentIsMadeAnew, each time, whether that is told or not, and with
 // more pull requests than one look sees.
 func TestADeletedCommentIsMadeAnew(t *testing.T) {
-	for name, tell := range map[string]func(*fixture){
-		"hint": (*fixture).hint,
-		"lost": func(w *fixture) { w.poll(); w.idle(); w.poll() },
+	for _, tt := range []struct {
+		name string
+		tell func(*fixture)
+	}{
+		{"hint", (*fixture).hint},
+		{"lost", func(w *fixture) { w.poll(); w.idle(); w.poll() }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
 			w.push("one")
@@ -137,7 +140,7 @@ func TestADeletedCommentIsMadeAnew(t *testing.T) {
 			w.idle()
 			for range 2 {
 				w.forge.DeleteComment(w.forge.Comments(1)[0].ID)
-				tell(w)
+				tt.tell(w)
 				w.idle()
 				w.want("one", "success success")
 			}
@@ -159,8 +162,11 @@ func TestADeletedCommentIsMadeAnew(t *testing.T) {
 // TestANewHeadSupersedesTheRun, whose commit says so, and no comment of which
 // is ever written.
 func TestANewHeadSupersedesTheRun(t *testing.T) {
-	for name, tell := range map[string]func(*fixture){"hint": (*fixture).hint, "lost": (*fixture).poll} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		tell func(*fixture)
+	}{{"hint", (*fixture).hint}, {"lost", (*fixture).poll}} {
+		t.Run(tt.name, func(t *testing.T) {
 			w := newFixture(t)
 			w.slow = true
 			w.start()
@@ -171,7 +177,7 @@ func TestANewHeadSupersedesTheRun(t *testing.T) {
 			<-w.agent.held // the base of one is measured, or one
 			w.becomes("one", "pending pending")
 			w.push("two")
-			tell(w)
+			tt.tell(w)
 			<-w.agent.held // by the next run: the one before is over
 			if want := "superseded by " + w.commits["two"][:7]; w.says("one") != want || w.states("one") != "error error" {
 				t.Errorf("one says %q and is %q; want %q", w.says("one"), w.states("one"), want)
@@ -184,7 +190,7 @@ func TestANewHeadSupersedesTheRun(t *testing.T) {
 			w.want("two", "success failure")
 			// Back to the first: what was broken off is judged now.
 			w.push("one")
-			tell(w)
+			tt.tell(w)
 			w.idle()
 			w.want("one", "success success")
 		})
@@ -247,14 +253,14 @@ func TestAHeadThatNobodyNames(t *testing.T) {
 
 // TestAbuse05Forks gives strangers what the operator allows.
 func TestAbuse05Forks(t *testing.T) {
-	for forks, want := range map[string]string{
-		"approve": "until somebody with write permission approves",
-		"plan":    "validated and planned only",
-		"never":   "not looked at: the head comes from the fork stranger/demo",
+	for _, tt := range []struct{ forks, want string }{
+		{"approve", "until somebody with write permission approves"},
+		{"plan", "validated and planned only"},
+		{"never", "not looked at: the head comes from the fork stranger/demo"},
 	} {
-		t.Run(forks, func(t *testing.T) {
+		t.Run(tt.forks, func(t *testing.T) {
 			w := newFixture(t)
-			w.forks = forks
+			w.forks = tt.forks
 			w.start()
 			w.idle()
 			asked := len(w.agent.asked)
@@ -263,15 +269,15 @@ func TestAbuse05Forks(t *testing.T) {
 			w.idle()
 			comments := w.forge.Comments(1)
 			text := w.says("one")
-			if forks == "never" {
+			if tt.forks == "never" {
 				if len(comments) != 0 || w.states("one") != "error error" {
 					t.Errorf("comments %v, states %q", comments, w.states("one"))
 				}
 			} else if len(comments) == 1 {
 				text = comments[0].Body
 			}
-			if !strings.Contains(text, want) || forks == "plan" && strings.Contains(text, "approves") {
-				t.Errorf("it says\n%s\nwant %q", text, want)
+			if !strings.Contains(text, tt.want) || tt.forks == "plan" && strings.Contains(text, "approves") {
+				t.Errorf("it says\n%s\nwant %q", text, tt.want)
 			}
 			if len(w.agent.asked) != asked {
 				t.Errorf("a stranger had %q asked", w.agent.asked[asked:])

@@ -39,11 +39,14 @@ func TestAbuse26StrangersTakeTurns(t *testing.T) {
 	}
 	w.start()
 	w.idle()
-	for number, commit := range map[int]string{2: "two", 3: "later"} {
-		ref := map[int]string{2: "refs/pull/2/head", 3: "refs/pull/3/head"}[number]
-		w.move(ref, commit)
+	for _, tt := range []struct {
+		number int
+		commit string
+	}{{2, "two"}, {3, "later"}} {
+		ref := map[int]string{2: "refs/pull/2/head", 3: "refs/pull/3/head"}[tt.number]
+		w.move(ref, tt.commit)
 		w.forge.AddPull(forgetest.Pull{
-			Number: number, HeadSHA: w.commits[commit], HeadRef: "other", BaseSHA: w.commits["main"], Author: "stranger", HeadRepo: "stranger/demo",
+			Number: tt.number, HeadSHA: w.commits[tt.commit], HeadRef: "other", BaseSHA: w.commits["main"], Author: "stranger", HeadRepo: "stranger/demo",
 		})
 	}
 	w.poll()

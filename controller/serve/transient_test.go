@@ -11,15 +11,18 @@ import (
 // TestWhoMayWriteIsAskedAgain where the forge could not say it: nobody has less
 // trust because of that.
 func TestWhoMayWriteIsAskedAgain(t *testing.T) {
-	for name, fault := range map[string]forgetest.Fault{
-		"away":    {Path: "/permission", Status: http.StatusBadGateway, Times: 5},
-		"limited": {Path: "/permission", Status: http.StatusTooManyRequests, Times: 5, Header: map[string]string{"Retry-After": "1"}},
+	for _, tt := range []struct {
+		name  string
+		fault forgetest.Fault
+	}{
+		{"away", forgetest.Fault{Path: "/permission", Status: http.StatusBadGateway, Times: 5}},
+		{"limited", forgetest.Fault{Path: "/permission", Status: http.StatusTooManyRequests, Times: 5, Header: map[string]string{"Retry-After": "1"}}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
 			w.push("one")
-			w.forge.Inject(fault)
+			w.forge.Inject(tt.fault)
 			w.start()
 			for w.says("one") == "" && t.Context().Err() == nil {
 				time.Sleep(time.Millisecond) // nothing reports another try

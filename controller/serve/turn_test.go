@@ -197,9 +197,12 @@ func TestAbuse28AHeadThatEndsTheServer(t *testing.T) {
 	if slices.Contains(w.agent.asked, "one") || !slices.Contains(w.agent.asked, "two") {
 		t.Errorf("asked %q", w.agent.asked)
 	}
-	for head, want := range map[string]int{"one": 2, "two": 1} {
-		if n := d.count(w.commits[head]); n != want {
-			t.Errorf("%s was tried %d times, want %d", head, n, want)
+	for _, tt := range []struct {
+		head string
+		want int
+	}{{"one", 2}, {"two", 1}} {
+		if n := d.count(w.commits[tt.head]); n != tt.want {
+			t.Errorf("%s was tried %d times, want %d", tt.head, n, tt.want)
 		}
 	}
 	w.end()

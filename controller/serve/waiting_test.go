@@ -22,9 +22,12 @@ func TestEveryHeadIsPendingAtOnce(t *testing.T) {
 		w.poll()
 	}
 	says := w.becomes
-	for number, commit := range map[int]string{2: "two", 3: "later"} {
-		at(number, commit)
-		says(commit, "pending pending")
+	for _, tt := range []struct {
+		number int
+		commit string
+	}{{2, "two"}, {3, "later"}} {
+		at(tt.number, tt.commit)
+		says(tt.commit, "pending pending")
 	}
 	w.until(3) // the sweep that a poll asks for ends
 	if waiting, running := w.server.Depth(); waiting != 2 || running != 1 {
@@ -35,9 +38,9 @@ func TestEveryHeadIsPendingAtOnce(t *testing.T) {
 	says("after", "pending pending")
 	release()
 	w.idle()
-	for commit, want := range map[string]string{"one": "success success", "two": "success failure", "after": "success success"} {
-		if got := w.states(commit); got != want {
-			t.Errorf("the states of %s are %q, want %q", commit, got, want)
+	for _, tt := range []struct{ commit, want string }{{"one", "success success"}, {"two", "success failure"}, {"after", "success success"}} {
+		if got := w.states(tt.commit); got != tt.want {
+			t.Errorf("the states of %s are %q, want %q", tt.commit, got, tt.want)
 		}
 	}
 	w.want("one", "success success")

@@ -51,15 +51,15 @@ func TestTheFolderOfAProgram(t *testing.T) {
 		"gavel.yaml", "test_definitions/talk/domain.json", ".github/workflows/ci.yml", ".gavel/ledger.db", "notes/draft.md",
 	)
 	files[".gavelignore"] = &fstest.MapFile{Data: []byte("notes/\n")}
-	for argv, want := range map[string]string{
-		"python3, agent/main.py":                                "agent/main.py agent/prompts/tone.txt",
-		"python3, ./agent/main.py, --config, config/agent.toml": "agent/main.py config/agent.toml agent/prompts/tone.txt",
-		"agent/prompts/tone.txt, agent/main.py":                 "agent/main.py agent/prompts/tone.txt",
-		"./run":                                                 "run .gavelignore agent/main.py agent/prompts/tone.txt config/agent.toml lib/other.py",
-		"python3, -m, agent.main":                               ".gavelignore agent/main.py agent/prompts/tone.txt config/agent.toml lib/other.py run",
+	for _, tt := range []struct{ argv, want string }{
+		{"python3, agent/main.py", "agent/main.py agent/prompts/tone.txt"},
+		{"python3, ./agent/main.py, --config, config/agent.toml", "agent/main.py config/agent.toml agent/prompts/tone.txt"},
+		{"agent/prompts/tone.txt, agent/main.py", "agent/main.py agent/prompts/tone.txt"},
+		{"./run", "run .gavelignore agent/main.py agent/prompts/tone.txt config/agent.toml lib/other.py"},
+		{"python3, -m, agent.main", ".gavelignore agent/main.py agent/prompts/tone.txt config/agent.toml lib/other.py run"},
 	} {
-		if got := names(read(t, files, argv)); got != want {
-			t.Errorf("%s is built from\n%s, want\n%s", argv, got, want)
+		if got := names(read(t, files, tt.argv)); got != tt.want {
+			t.Errorf("%s is built from\n%s, want\n%s", tt.argv, got, tt.want)
 		}
 	}
 }
@@ -70,12 +70,15 @@ func TestCounts(t *testing.T) {
 	files := tree("agent/main.py", "agent/evals/a.json")
 	files[".gavelignore"] = &fstest.MapFile{Data: []byte("*.log\nagent/evals/\n")}
 	s := read(t, files, "python3, agent/main.py")
-	for name, want := range map[string]bool{
-		"agent/main.py": true, "agent/gone/tone.txt": true, "agent": true, "agents/x": false, "gavel.yaml": false,
-		"agent/x.log": false, "agent/evals/a.json": false, "agent/evals/deep/b.json": false,
+	for _, tt := range []struct {
+		name string
+		want bool
+	}{
+		{"agent/main.py", true}, {"agent/gone/tone.txt", true}, {"agent", true}, {"agents/x", false}, {"gavel.yaml", false},
+		{"agent/x.log", false}, {"agent/evals/a.json", false}, {"agent/evals/deep/b.json", false},
 	} {
-		if got := s.Counts(name); got != want {
-			t.Errorf("%s counts: %t, want %t", name, got, want)
+		if got := s.Counts(tt.name); got != tt.want {
+			t.Errorf("%s counts: %t, want %t", tt.name, got, tt.want)
 		}
 	}
 }
@@ -93,14 +96,17 @@ func TestManyFilesAreOneFact(t *testing.T) {
 	}
 	edited := tree(append(all, "agent/main.py")...)
 	edited["agent/part_07.py"] = &fstest.MapFile{Data: []byte("another")}
-	for name, head := range map[string]fstest.MapFS{
-		"agent/part_07.py": edited,
-		"agent/new.py":     tree(append(all, "agent/main.py", "agent/new.py")...),
-		"agent/part_00.py": tree(append(all[1:], "agent/main.py")...),
+	for _, tt := range []struct {
+		name string
+		head fstest.MapFS
+	}{
+		{"agent/part_07.py", edited},
+		{"agent/new.py", tree(append(all, "agent/main.py", "agent/new.py")...)},
+		{"agent/part_00.py", tree(append(all[1:], "agent/main.py")...)},
 	} {
-		got := read(t, head, "python3, agent/main.py").Facts(&base)[1]
-		if got.File != name || got.Value == facts[1].Value || got.Name != facts[1].Name {
-			t.Errorf("after a change of %s: %+v", name, got)
+		got := read(t, tt.head, "python3, agent/main.py").Facts(&base)[1]
+		if got.File != tt.name || got.Value == facts[1].Value || got.Name != facts[1].Name {
+			t.Errorf("after a change of %s: %+v", tt.name, got)
 		}
 	}
 	if diff := cmp.Diff(facts, read(t, tree(append(all, "agent/main.py", "elsewhere")...), "python3, agent/main.py").Facts(&base)); diff != "" {

@@ -250,20 +250,21 @@ func TestNewSequentialRefuses(t *testing.T) {
 }
 
 func TestBenjaminiHochberg(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name       string
 		p, weights []float64
 		want       []bool
 	}{
-		"three of four":        {[]float64{.001, .02, .03, .5}, nil, []bool{true, true, true, false}},
-		"in any order":         {[]float64{.5, .03, .001, .02}, nil, []bool{false, true, true, true}},
-		"nothing":              {nil, nil, []bool{}},
-		"at the limit":         {[]float64{.02, 1}, nil, []bool{true, false}},
-		"above it":             {[]float64{.021, 1}, nil, []bool{false, false}},
-		"weights of any scale": {[]float64{.05, .05}, []float64{3, 1}, []bool{false, false}},
-		"a heavy one":          {[]float64{.03, 1}, []float64{3, 1}, []bool{true, false}},
-		"a light one":          {[]float64{.02, 1}, []float64{1, 3}, []bool{false, false}},
+		{"three of four", []float64{.001, .02, .03, .5}, nil, []bool{true, true, true, false}},
+		{"in any order", []float64{.5, .03, .001, .02}, nil, []bool{false, true, true, true}},
+		{"nothing", nil, nil, []bool{}},
+		{"at the limit", []float64{.02, 1}, nil, []bool{true, false}},
+		{"above it", []float64{.021, 1}, nil, []bool{false, false}},
+		{"weights of any scale", []float64{.05, .05}, []float64{3, 1}, []bool{false, false}},
+		{"a heavy one", []float64{.03, 1}, []float64{3, 1}, []bool{true, false}},
+		{"a light one", []float64{.02, 1}, []float64{1, 3}, []bool{false, false}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			got := stats.BenjaminiHochberg(tt.p, tt.weights, .04)
 			for i := range tt.want {
 				if got[i] != tt.want[i] {

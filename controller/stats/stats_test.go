@@ -11,20 +11,21 @@ func near(a, b, within float64) bool { return math.Abs(a-b) <= within }
 
 // TestPaired compares with intervals that were computed by hand.
 func TestPaired(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name        string
 		differences []float64
 		step        float64
 		want        stats.Interval
 	}{
 		// s = 1, so that half is t(0.975, ν)/√n.
-		"two":              {[]float64{0, math.Sqrt2}, 0, stats.Interval{Mean: math.Sqrt2 / 2, Low: math.Sqrt2/2 - 12.706205/math.Sqrt2, High: math.Sqrt2/2 + 12.706205/math.Sqrt2}},
-		"three":            {[]float64{-1, 0, 1}, 0, stats.Interval{Low: -2.484138, High: 2.484138}},
-		"of the hand book": {[]float64{1, 2, 3, 4, 5}, 0, stats.Interval{Mean: 3, Low: 3 - 1.963243, High: 3 + 1.963243}},
-		"all the same":     {[]float64{2, 2, 2}, 0, stats.Interval{Mean: 2, Low: 2, High: 2}},
+		{"two", []float64{0, math.Sqrt2}, 0, stats.Interval{Mean: math.Sqrt2 / 2, Low: math.Sqrt2/2 - 12.706205/math.Sqrt2, High: math.Sqrt2/2 + 12.706205/math.Sqrt2}},
+		{"three", []float64{-1, 0, 1}, 0, stats.Interval{Low: -2.484138, High: 2.484138}},
+		{"of the hand book", []float64{1, 2, 3, 4, 5}, 0, stats.Interval{Mean: 3, Low: 3 - 1.963243, High: 3 + 1.963243}},
+		{"all the same", []float64{2, 2, 2}, 0, stats.Interval{Mean: 2, Low: 2, High: 2}},
 		// r²/6 = 1 stands in for the variance.
-		"in steps": {[]float64{2, 2, 2, 2}, math.Sqrt(6), stats.Interval{Mean: 2, Low: 2 - 1.591223, High: 2 + 1.591223}},
+		{"in steps", []float64{2, 2, 2, 2}, math.Sqrt(6), stats.Interval{Mean: 2, Low: 2 - 1.591223, High: 2 + 1.591223}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			got, ok := stats.Paired(tt.differences, tt.step)
 			if !ok || !near(got.Mean, tt.want.Mean, 1e-6) || !near(got.Low, tt.want.Low, 1e-5) || !near(got.High, tt.want.High, 1e-5) {
 				t.Errorf("%+v %v, want %+v", got, ok, tt.want)
@@ -42,25 +43,26 @@ func TestClustered(t *testing.T) {
 		}
 		return pairs
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		pairs []stats.Pair
 		want  stats.Interval
 		ok    bool
 	}{
-		"each alone, as if paired": {alone(1, 2, 3, 4, 5), stats.Interval{Mean: 3, Low: 3 - 1.963243, High: 3 + 1.963243}, true},
+		{"each alone, as if paired", alone(1, 2, 3, 4, 5), stats.Interval{Mean: 3, Low: 3 - 1.963243, High: 3 + 1.963243}, true},
 		// u = ±2, so that √(2/1 · 8) / 4 = 1.
-		"two clusters of two": {[]stats.Pair{{1, 1, "a"}, {1, 1, "a"}, {-1, 1, "b"}, {-1, 1, "b"}}, stats.Interval{Low: -12.706205, High: 12.706205}, true},
+		{"two clusters of two", []stats.Pair{{1, 1, "a"}, {1, 1, "a"}, {-1, 1, "b"}, {-1, 1, "b"}}, stats.Interval{Low: -12.706205, High: 12.706205}, true},
 		// d̄ = 3/4, u = ±3/4, so that √(2/1 · 9/8) / 4 = 3/8.
-		"weights":             {[]stats.Pair{{0, 1, "a"}, {1, 3, "b"}}, stats.Interval{Mean: 0.75, Low: 0.75 - 12.706205*3/8, High: 0.75 + 12.706205*3/8}, true},
-		"no weight, no voice": {append(alone(1, 2, 3, 4, 5), stats.Pair{Difference: 9, Cluster: "z"}), stats.Interval{Mean: 3, Low: 3 - 1.963243, High: 3 + 1.963243}, true},
-		"nothing":             {nil, stats.Interval{}, false},
-		"one cluster":         {[]stats.Pair{{1, 1, "a"}, {2, 1, "a"}}, stats.Interval{}, false},
-		"all the same":        {alone(1, 1, 1), stats.Interval{}, false},
-		"no weights":          {[]stats.Pair{{1, 0, "a"}, {2, 0, "b"}}, stats.Interval{}, false},
-		"no number":           {alone(1, math.NaN(), 2), stats.Interval{}, false},
-		"no end":              {alone(1, math.Inf(1), 2), stats.Interval{}, false},
+		{"weights", []stats.Pair{{0, 1, "a"}, {1, 3, "b"}}, stats.Interval{Mean: 0.75, Low: 0.75 - 12.706205*3/8, High: 0.75 + 12.706205*3/8}, true},
+		{"no weight, no voice", append(alone(1, 2, 3, 4, 5), stats.Pair{Difference: 9, Cluster: "z"}), stats.Interval{Mean: 3, Low: 3 - 1.963243, High: 3 + 1.963243}, true},
+		{"nothing", nil, stats.Interval{}, false},
+		{"one cluster", []stats.Pair{{1, 1, "a"}, {2, 1, "a"}}, stats.Interval{}, false},
+		{"all the same", alone(1, 1, 1), stats.Interval{}, false},
+		{"no weights", []stats.Pair{{1, 0, "a"}, {2, 0, "b"}}, stats.Interval{}, false},
+		{"no number", alone(1, math.NaN(), 2), stats.Interval{}, false},
+		{"no end", alone(1, math.Inf(1), 2), stats.Interval{}, false},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			got, ok := stats.Clustered(tt.pairs)
 			if ok != tt.ok || !near(got.Mean, tt.want.Mean, 1e-9) || !near(got.Low, tt.want.Low, 1e-5) || !near(got.High, tt.want.High, 1e-5) {
 				t.Errorf("%+v %v, want %+v %v", got, ok, tt.want, tt.ok)
@@ -80,25 +82,31 @@ func TestPairedHasNothingToGoBy(t *testing.T) {
 // TestQuantiles takes t off intervals of differences with s = 1: a half of −1
 // and +1 each has s² = n/(n−1).
 func TestQuantiles(t *testing.T) {
-	for n, want := range map[int]float64{ // published tables: ν = n − 1
-		2: 12.7062, 4: 3.18245, 10: 2.26216, 12: 2.20099, 16: 2.13145, 22: 2.07961, 32: 2.03951, 62: 1.99962, 122: 1.97976, 1002: 1.96234,
+	for _, tt := range []struct {
+		n    int
+		want float64
+	}{ // published tables: ν = n − 1
+		{2, 12.7062}, {4, 3.18245}, {10, 2.26216}, {12, 2.20099}, {16, 2.13145}, {22, 2.07961}, {32, 2.03951}, {62, 1.99962}, {122, 1.97976}, {1002, 1.96234},
 	} {
-		differences := make([]float64, n)
+		differences := make([]float64, tt.n)
 		for i := range differences {
 			differences[i] = float64(1 - 2*(i%2))
 		}
 		got, _ := stats.Paired(differences, 0)
-		if q := got.High * math.Sqrt(float64(n-1)); !near(q, want, 6e-5) {
-			t.Errorf("t(0.975, %d) is %.5f, want %.5f", n-1, q, want)
+		if q := got.High * math.Sqrt(float64(tt.n-1)); !near(q, tt.want, 6e-5) {
+			t.Errorf("t(0.975, %d) is %.5f, want %.5f", tt.n-1, q, tt.want)
 		}
 	}
 }
 
 func TestExcludes(t *testing.T) {
 	i := stats.Interval{Mean: 2, Low: 1, High: 3}
-	for x, want := range map[float64]bool{0: true, 1: false, 1 - 1e-12: false, 2: false, 3: false, 3.01: true} {
-		if i.Excludes(x) != want {
-			t.Errorf("excludes %v: %v", x, !want)
+	for _, tt := range []struct {
+		x    float64
+		want bool
+	}{{0, true}, {1, false}, {1 - 1e-12, false}, {2, false}, {3, false}, {3.01, true}} {
+		if i.Excludes(tt.x) != tt.want {
+			t.Errorf("excludes %v: %v", tt.x, !tt.want)
 		}
 	}
 }

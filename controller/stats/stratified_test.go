@@ -27,28 +27,29 @@ func repeat(s stats.Stratum, n int) []stats.Stratum {
 
 func TestStratified(t *testing.T) {
 	worse, better := stats.Stratum{Base: ones(1, 1), Head: ones(0, 1)}, stats.Stratum{Base: ones(0, 1), Head: ones(1, 1)}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		strata []stats.Stratum
 		want   float64
 	}{
-		"sign test, 10 worse and 2 better": {append(repeat(worse, 10), repeat(better, 2)...), 79. / 4096},
-		"head passes with .8, .8, .5, once": {[]stats.Stratum{
+		{"sign test, 10 worse and 2 better", append(repeat(worse, 10), repeat(better, 2)...), 79. / 4096},
+		{"head passes with .8, .8, .5, once", []stats.Stratum{
 			{Base: ones(4, 4), Head: ones(0, 1)}, {Base: ones(4, 4), Head: ones(0, 1)}, {Base: ones(0, 1), Head: ones(1, 1)},
 		}, .2},
-		"20 of 21 passed, twice, never head": {repeat(stats.Stratum{Base: ones(20, 20), Head: ones(0, 1)}, 2), 1. / 441},
-		"2 v 2, totals 2 and 3, head once": {[]stats.Stratum{
+		{"20 of 21 passed, twice, never head", repeat(stats.Stratum{Base: ones(20, 20), Head: ones(0, 1)}, 2), 1. / 441},
+		{"2 v 2, totals 2 and 3, head once", []stats.Stratum{
 			{Base: ones(2, 2), Head: ones(0, 2)}, {Base: ones(2, 2), Head: ones(1, 2)},
 		}, 1. / 12},
-		"one table is Fisher's":    {[]stats.Stratum{{Base: ones(5, 5), Head: ones(0, 5)}}, 1. / 252},
-		"nothing":                  {nil, 1},
-		"all alike":                {repeat(stats.Stratum{Base: []int{3, 3}, Head: []int{3}}, 4), 1},
-		"nothing to compare with":  {[]stats.Stratum{{Head: ones(0, 1)}, {Base: ones(1, 1)}}, 1},
-		"better":                   {repeat(better, 3), 1},
-		"totals, all flipped down": {[]stats.Stratum{{Base: []int{60}, Head: []int{20}}, {Base: []int{30}, Head: []int{0}}}, .25},
+		{"one table is Fisher's", []stats.Stratum{{Base: ones(5, 5), Head: ones(0, 5)}}, 1. / 252},
+		{"nothing", nil, 1},
+		{"all alike", repeat(stats.Stratum{Base: []int{3, 3}, Head: []int{3}}, 4), 1},
+		{"nothing to compare with", []stats.Stratum{{Head: ones(0, 1)}, {Base: ones(1, 1)}}, 1},
+		{"better", repeat(better, 3), 1},
+		{"totals, all flipped down", []stats.Stratum{{Base: []int{60}, Head: []int{20}}, {Base: []int{30}, Head: []int{0}}}, .25},
 		// Of the four choices of signs of 40 and 30, the sums are ±10 and ±70.
-		"totals, one flipped up": {[]stats.Stratum{{Base: []int{60}, Head: []int{20}}, {Base: []int{0}, Head: []int{30}}}, .5},
+		{"totals, one flipped up", []stats.Stratum{{Base: []int{60}, Head: []int{20}}, {Base: []int{0}, Head: []int{30}}}, .5},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			if got := stats.Stratified(tt.strata); !near(got, tt.want, 1e-12) {
 				t.Errorf("p = %.9f, want %.9f", got, tt.want)
 			}
@@ -161,9 +162,9 @@ func FuzzStratified(f *testing.F) {
 
 func TestFlaky(t *testing.T) {
 	// The fewest of n that are contradictory.
-	for n, want := range map[int]int{4: 2, 7: 2, 8: 3, 15: 3, 20: 4, 30: 5, 50: 6} {
-		if stats.Flaky(want-1, n) || !stats.Flaky(want, n) {
-			t.Errorf("of %d, %d are flaky: %v, %d: %v", n, want-1, stats.Flaky(want-1, n), want, stats.Flaky(want, n))
+	for _, tt := range []struct{ n, want int }{{4, 2}, {7, 2}, {8, 3}, {15, 3}, {20, 4}, {30, 5}, {50, 6}} {
+		if stats.Flaky(tt.want-1, tt.n) || !stats.Flaky(tt.want, tt.n) {
+			t.Errorf("of %d, %d are flaky: %v, %d: %v", tt.n, tt.want-1, stats.Flaky(tt.want-1, tt.n), tt.want, stats.Flaky(tt.want, tt.n))
 		}
 	}
 	for _, tt := range [][2]int{{0, 0}, {0, 9}, {1, 1}, {1, 2}, {1, 3}, {2, 3}, {9, 10}} {

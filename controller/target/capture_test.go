@@ -14,23 +14,26 @@ import (
 // that agents use; what is in none of them is not its tools.
 func TestAgentsDescribeThemselves(t *testing.T) {
 	get := []schema.Tool{{Name: "get", Description: "Gets.", Parameters: json.RawMessage(`{"type":"object"}`)}}
-	for metadata, want := range map[string]Reply{
-		`{}`: {},
-		`{"system_prompt":"Be kind.","tools":[{"name":"get","description":"Gets.","parameters":{"type":"object"}}]}`:     {System: "Be kind.", Tools: get},
-		`{"tools":[{"type":"function","function":{"name":"get","description":"Gets.","parameters":{"type":"object"}}}]}`: {Tools: get},
-		`{"tools":["get","put"]}`:                    {Tools: []schema.Tool{{Name: "get"}, {Name: "put"}}},
-		`{"system_prompt":null,"tools":null}`:        {},
-		`{"system_prompt":["a","b"],"tools":{}}`:     {System: `["a","b"]`},
-		`{"tools":[1]}`:                              {},
-		`{"tools":[{"description":"without name"}]}`: {},
-		`{"tools":"get"}`:                            {},
+	for _, tt := range []struct {
+		metadata string
+		want     Reply
+	}{
+		{`{}`, Reply{}},
+		{`{"system_prompt":"Be kind.","tools":[{"name":"get","description":"Gets.","parameters":{"type":"object"}}]}`, Reply{System: "Be kind.", Tools: get}},
+		{`{"tools":[{"type":"function","function":{"name":"get","description":"Gets.","parameters":{"type":"object"}}}]}`, Reply{Tools: get}},
+		{`{"tools":["get","put"]}`, Reply{Tools: []schema.Tool{{Name: "get"}, {Name: "put"}}}},
+		{`{"system_prompt":null,"tools":null}`, Reply{}},
+		{`{"system_prompt":["a","b"],"tools":{}}`, Reply{System: `["a","b"]`}},
+		{`{"tools":[1]}`, Reply{}},
+		{`{"tools":[{"description":"without name"}]}`, Reply{}},
+		{`{"tools":"get"}`, Reply{}},
 	} {
-		got, err := agentReply([]byte(`{"messages":[{"role":"assistant","content":"Hi."}],"metadata":` + metadata + `}`))
+		got, err := agentReply([]byte(`{"messages":[{"role":"assistant","content":"Hi."}],"metadata":` + tt.metadata + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, Reply{System: got.System, Tools: got.Tools}); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", metadata, diff)
+		if diff := cmp.Diff(tt.want, Reply{System: got.System, Tools: got.Tools}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.metadata, diff)
 		}
 	}
 }

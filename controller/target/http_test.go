@@ -269,24 +269,24 @@ func TestHTTPUnreadable(t *testing.T) {
 // address, the header and the variable with what was asked.
 func TestPresets(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]struct{ base, header, env string }{
-		"azure":      {"https://shop.openai.azure.com/openai/v1", "Api-Key: k", "AZURE_OPENAI_API_KEY"},
-		"bedrock":    {"https://bedrock-mantle.us-east-1.api.aws/v1", "Authorization: Bearer k", "AWS_BEARER_TOKEN_BEDROCK"},
-		"groq":       {"https://api.groq.com/openai/v1", "Authorization: Bearer k", "GROQ_API_KEY"},
-		"lmstudio":   {"http://localhost:1234/v1", "", ""},
-		"ollama":     {"http://localhost:11434/v1", "", ""},
-		"openrouter": {"https://openrouter.ai/api/v1", "Authorization: Bearer k", "OPENROUTER_API_KEY"},
-		"together":   {"https://api.together.ai/v1", "Authorization: Bearer k", "TOGETHER_API_KEY"},
-		"vertex":     {"https://us-east1-aiplatform.googleapis.com/v1/projects/p/locations/us-east1/endpoints/openapi", "Authorization: Bearer k", "GOOGLE_OAUTH_ACCESS_TOKEN"},
-		"vllm":       {"http://localhost:8000/v1", "", ""},
+	for _, want := range []struct{ name, base, header, env string }{
+		{"azure", "https://shop.openai.azure.com/openai/v1", "Api-Key: k", "AZURE_OPENAI_API_KEY"},
+		{"bedrock", "https://bedrock-mantle.us-east-1.api.aws/v1", "Authorization: Bearer k", "AWS_BEARER_TOKEN_BEDROCK"},
+		{"groq", "https://api.groq.com/openai/v1", "Authorization: Bearer k", "GROQ_API_KEY"},
+		{"lmstudio", "http://localhost:1234/v1", "", ""},
+		{"ollama", "http://localhost:11434/v1", "", ""},
+		{"openrouter", "https://openrouter.ai/api/v1", "Authorization: Bearer k", "OPENROUTER_API_KEY"},
+		{"together", "https://api.together.ai/v1", "Authorization: Bearer k", "TOGETHER_API_KEY"},
+		{"vertex", "https://us-east1-aiplatform.googleapis.com/v1/projects/p/locations/us-east1/endpoints/openapi", "Authorization: Bearer k", "GOOGLE_OAUTH_ACCESS_TOKEN"},
+		{"vllm", "http://localhost:8000/v1", "", ""},
 	} {
-		fields := "    provider: " + name + "\n    model: m\n"
-		if name == "azure" || name == "bedrock" || name == "vertex" {
+		fields := "    provider: " + want.name + "\n    model: m\n"
+		if want.name == "azure" || want.name == "bedrock" || want.name == "vertex" {
 			fields += "    base_url: " + want.base + "\n"
 		}
 		cfg, problems := config.Parse("gavel.yaml", []byte("version: 1\ntargets:\n  bot:\n"+fields))
 		if len(problems) > 0 {
-			t.Fatalf("the target %s has problems, want none: %v", name, problems)
+			t.Fatalf("the target %s has problems, want none: %v", want.name, problems)
 		}
 		var sent *http.Request
 		target, err := New(cfg.Targets["bot"], Env{
@@ -298,18 +298,18 @@ func TestPresets(t *testing.T) {
 			}),
 		})
 		if err != nil {
-			t.Fatalf("opening the target %s returns %v, want no error", name, err)
+			t.Fatalf("opening the target %s returns %v, want no error", want.name, err)
 		}
 		if reply, err := target.Respond(t.Context(), aTurn()); err != nil || reply.Messages[0].Content != "yes" {
-			t.Errorf("%s: the reply is %v, %v", name, reply, err)
+			t.Errorf("%s: the reply is %v, %v", want.name, reply, err)
 		}
 		if sent.URL.String() != want.base+"/chat/completions" {
-			t.Errorf("%s: asked %s, want %s/chat/completions", name, sent.URL, want.base)
+			t.Errorf("%s: asked %s, want %s/chat/completions", want.name, sent.URL, want.base)
 		}
 		header, value, _ := strings.Cut(want.header, ": ")
 		for _, other := range []string{"Authorization", "Api-Key"} {
 			if got := sent.Header.Get(other); (other == header) != (got != "") || other == header && got != value {
-				t.Errorf("%s: the header %s is %q, want %q", name, other, got, want.header)
+				t.Errorf("%s: the header %s is %q, want %q", want.name, other, got, want.header)
 			}
 		}
 	}

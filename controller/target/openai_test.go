@@ -438,21 +438,21 @@ func TestOpenAITimeout(t *testing.T) {
 // TestBaseURLKeepsItsQuery holds that a gateway gets the path below its own and
 // what it wants behind it, such as a version.
 func TestBaseURLKeepsItsQuery(t *testing.T) {
-	for provider, want := range map[string]string{
-		"openai":    "/a%2Fb/chat/completions?api-version=1",
-		"gemini":    "/a%2Fb/chat/completions?api-version=1",
-		"anthropic": "/a%2Fb/v1/messages?api-version=1",
+	for _, tt := range []struct{ provider, want string }{
+		{"openai", "/a%2Fb/chat/completions?api-version=1"},
+		{"gemini", "/a%2Fb/chat/completions?api-version=1"},
+		{"anthropic", "/a%2Fb/v1/messages?api-version=1"},
 	} {
 		var got string
 		srv, env := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			got = r.URL.RequestURI()
 			io.WriteString(w, chatReply)
 		})
-		cfg := config.Target{Provider: provider, Model: "m", BaseURL: srv.URL + "/a%2Fb/?api-version=1"}
+		cfg := config.Target{Provider: tt.provider, Model: "m", BaseURL: srv.URL + "/a%2Fb/?api-version=1"}
 		// The answer does not matter: only what was sent is looked at.
 		_, _ = openTest(t, cfg, env).Respond(t.Context(), user("Hello"))
-		if got != want {
-			t.Errorf("%s: the request went to %s, want %s", provider, got, want)
+		if got != tt.want {
+			t.Errorf("%s: the request went to %s, want %s", tt.provider, got, tt.want)
 		}
 	}
 }

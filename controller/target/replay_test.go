@@ -148,9 +148,12 @@ func TestRecorder(t *testing.T) {
 	if diff := cmp.Diff([]string{about("a"), about("b"), about("c")}, order); diff != "" {
 		t.Error(diff)
 	}
-	for text, want := range map[string]int{testKey: 0, "second[redacted]": 1, "first[redacted]": 1, "cost_usd\":0,\"unpriced\":0": 3, `"opaque":{"calls":{"c1":"signed"}}`: 1, `"opaque"`: 1} {
-		if n := strings.Count(got, text); n != want {
-			t.Errorf("%q stands %d times in the recording, want %d:\n%s", text, n, want, got)
+	for _, tt := range []struct {
+		text string
+		want int
+	}{{testKey, 0}, {"second[redacted]", 1}, {"first[redacted]", 1}, {"cost_usd\":0,\"unpriced\":0", 3}, {`"opaque":{"calls":{"c1":"signed"}}`, 1}, {`"opaque"`, 1}} {
+		if n := strings.Count(got, tt.text); n != tt.want {
+			t.Errorf("%q stands %d times in the recording, want %d:\n%s", tt.text, n, tt.want, got)
 		}
 	}
 	lines, err := readRecording(path, strings.NewReader(got))
@@ -282,17 +285,20 @@ func TestRecordingMasksKeys(t *testing.T) {
 	if err := recorders.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string][]string{
-		"bot":   {Digest(first), "it is " + masked},
-		"judge": {Digest(request("judge: it is " + masked)), Digest(part), `"bad"`},
+	for _, tt := range []struct {
+		name string
+		want []string
+	}{
+		{"bot", []string{Digest(first), "it is " + masked}},
+		{"judge", []string{Digest(request("judge: it is " + masked)), Digest(part), `"bad"`}},
 	} {
-		text, err := os.ReadFile(filepath.Join(dir, name+".jsonl"))
+		text, err := os.ReadFile(filepath.Join(dir, tt.name+".jsonl"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range want {
+		for _, part := range tt.want {
 			if !strings.Contains(string(text), part) || strings.Contains(string(text), key) {
-				t.Errorf("%s lacks %s:\n%s", name, part, text)
+				t.Errorf("%s lacks %s:\n%s", tt.name, part, text)
 			}
 		}
 	}

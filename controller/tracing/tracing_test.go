@@ -145,21 +145,24 @@ func TestAnotherProcess(t *testing.T) {
 }
 
 func TestParents(t *testing.T) {
-	for header, want := range map[string]bool{
-		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01":       true,
-		"cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-later": true,
-		"":   false,
-		"00": false,
-		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x": false,
-		"ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01":   false,
-		"00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01":   false,
-		"00-00000000000000000000000000000000-b7ad6b7169203331-01":   false,
-		"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01":   false,
-		"00-0af7651916cd43dd8448eb211c8031-b7ad6b7169203331-01":     false,
-		"00-0af7651916cd43dd8448eb211c80319g-b7ad6b7169203331-01":   false,
+	for _, tt := range []struct {
+		header string
+		want   bool
+	}{
+		{"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", true},
+		{"cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-later", true},
+		{"", false},
+		{"00", false},
+		{"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x", false},
+		{"ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", false},
+		{"00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", false},
+		{"00-00000000000000000000000000000000-b7ad6b7169203331-01", false},
+		{"00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", false},
+		{"00-0af7651916cd43dd8448eb211c8031-b7ad6b7169203331-01", false},
+		{"00-0af7651916cd43dd8448eb211c80319g-b7ad6b7169203331-01", false},
 	} {
-		if _, _, _, ok := parse(header); ok != want {
-			t.Errorf("%q is a parent: %v, want %v", header, ok, want)
+		if _, _, _, ok := parse(tt.header); ok != tt.want {
+			t.Errorf("%q is a parent: %v, want %v", tt.header, ok, tt.want)
 		}
 	}
 }
@@ -201,14 +204,14 @@ func TestSamplers(t *testing.T) {
 
 // TestWhatCannotBeFollowed names the variable.
 func TestWhatCannotBeFollowed(t *testing.T) {
-	for name, value := range map[string]string{
-		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "localhost:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
-		"OTEL_EXPORTER_OTLP_TIMEOUT": "10s", "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION": "zstd", "OTEL_EXPORTER_OTLP_HEADERS": "a",
-		"OTEL_EXPORTER_OTLP_CERTIFICATE": "/none", "OTEL_TRACES_SAMPLER": "some", "OTEL_RESOURCE_ATTRIBUTES": "=x",
+	for _, tt := range []struct{ name, value string }{
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "localhost:4318"}, {"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"},
+		{"OTEL_EXPORTER_OTLP_TIMEOUT", "10s"}, {"OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "zstd"}, {"OTEL_EXPORTER_OTLP_HEADERS", "a"},
+		{"OTEL_EXPORTER_OTLP_CERTIFICATE", "/none"}, {"OTEL_TRACES_SAMPLER", "some"}, {"OTEL_RESOURCE_ATTRIBUTES", "=x"},
 	} {
-		_, err := Open(Config{LookupEnv: lookup(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318", name: value})})
-		if err == nil || !strings.HasPrefix(err.Error(), name+": ") {
-			t.Errorf("%s=%s is the error %v", name, value, err)
+		_, err := Open(Config{LookupEnv: lookup(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://localhost:4318", tt.name: tt.value})})
+		if err == nil || !strings.HasPrefix(err.Error(), tt.name+": ") {
+			t.Errorf("%s=%s is the error %v", tt.name, tt.value, err)
 		}
 	}
 }

@@ -23,18 +23,19 @@ func without(m verdict.Measurement, ids ...string) verdict.Measurement {
 
 func TestWeightOfWhatDoesNotApplyIsSpread(t *testing.T) {
 	rule := schema.Rule{Threshold: 0.75, Weights: map[string]float64{"a": 0.5, "b": 0.3, "c": 0.2}}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name    string
 		samples []verdict.Sample
 		verdict verdict.Verdict
 		score   float64
 	}{
-		"one of three":         {samples(without(scores(1, 0, 1), "b")), verdict.Pass, 1},
-		"the heaviest":         {samples(without(scores(1, 1, 0.5), "a")), verdict.Pass, (0.3 + 0.1) / 0.5},
-		"all":                  {samples(without(scores(1, 1, 1), "a", "b", "c")), verdict.Error, 0},
-		"in one sample of two": {samples(without(scores(1, 0, 1), "b"), scores(1, 0, 1)), verdict.Pass, (1 + 0.7) / 2},
-		"all of one sample":    {samples(without(scores(1), "a"), scores(1)), verdict.Error, 0},
+		{"one of three", samples(without(scores(1, 0, 1), "b")), verdict.Pass, 1},
+		{"the heaviest", samples(without(scores(1, 1, 0.5), "a")), verdict.Pass, (0.3 + 0.1) / 0.5},
+		{"all", samples(without(scores(1, 1, 1), "a", "b", "c")), verdict.Error, 0},
+		{"in one sample of two", samples(without(scores(1, 0, 1), "b"), scores(1, 0, 1)), verdict.Pass, (1 + 0.7) / 2},
+		{"all of one sample", samples(without(scores(1), "a"), scores(1)), verdict.Error, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			res := verdict.Decide([]schema.Evaluator{{Weight: 1, Rule: rule}}, tt.samples)
 			if res.Verdict != tt.verdict {
 				t.Fatalf("the result is %+v, want the verdict of the table", res)
@@ -63,15 +64,18 @@ func TestMeanOfWhatAppliesSometimes(t *testing.T) {
 }
 
 func TestRemark(t *testing.T) {
-	for want, c := range map[string]verdict.Criterion{
-		"":                                {},
-		"late":                            {Note: "late"},
-		"turn 3":                          {Turns: []int{3}},
-		"[slow]":                          {Code: "slow"},
-		"turn 2, 4: not backed [made_up]": {Note: "not backed", Code: "made_up", Turns: []int{2, 4}},
+	for _, tt := range []struct {
+		want string
+		c    verdict.Criterion
+	}{
+		{"", verdict.Criterion{}},
+		{"late", verdict.Criterion{Note: "late"}},
+		{"turn 3", verdict.Criterion{Turns: []int{3}}},
+		{"[slow]", verdict.Criterion{Code: "slow"}},
+		{"turn 2, 4: not backed [made_up]", verdict.Criterion{Note: "not backed", Code: "made_up", Turns: []int{2, 4}}},
 	} {
-		if got := c.Remark(); got != want {
-			t.Errorf("remark %q, want %q", got, want)
+		if got := tt.c.Remark(); got != tt.want {
+			t.Errorf("remark %q, want %q", got, tt.want)
 		}
 	}
 }

@@ -26,25 +26,26 @@ func judgedBy(completeness, clarity, feasibility float64) verdict.Sample {
 
 func TestNumericConfiguration(t *testing.T) {
 	at := func(threshold float64) *float64 { return &threshold }
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name      string
 		threshold *float64
 		samples   []verdict.Sample
 		verdict   verdict.Verdict
 		score     float64 // out of ten
 		ungated   bool
 	}{
-		"one run":                {at(8), []verdict.Sample{judgedBy(9, 8, 8)}, verdict.Pass, 8.4, false},
-		"just at the threshold":  {at(8.4), []verdict.Sample{judgedBy(9, 8, 8)}, verdict.Pass, 8.4, false},
-		"just below":             {at(8.41), []verdict.Sample{judgedBy(9, 8, 8)}, verdict.Fail, 8.4, false},
-		"mean of three":          {at(7), []verdict.Sample{judgedBy(9, 8, 8), judgedBy(5, 5, 5), judgedBy(8, 8, 8)}, verdict.Pass, (8.4 + 5 + 8) / 3, false},
-		"rounded to a billionth": {at(0.3), []verdict.Sample{judgedBy(0.1, 0.1, 0.1), judgedBy(0.5, 0.5, 0.5)}, verdict.Pass, 0.3, false},
-		"threshold 0":            {at(0), []verdict.Sample{judgedBy(0, 0, 0)}, verdict.Pass, 0, false},
-		"threshold 10":           {at(10), []verdict.Sample{judgedBy(10, 10, 10)}, verdict.Pass, 10, false},
-		"no threshold":           {nil, []verdict.Sample{judgedBy(1, 0, 0)}, verdict.Pass, 0.4, true},
-		"no threshold, an error": {nil, []verdict.Sample{{Error: "timeout"}}, verdict.Error, 0, false},
-		"an error is not a zero": {at(8), []verdict.Sample{judgedBy(9, 8, 8), {Error: "timeout"}}, verdict.Pass, 8.4, false},
+		{"one run", at(8), []verdict.Sample{judgedBy(9, 8, 8)}, verdict.Pass, 8.4, false},
+		{"just at the threshold", at(8.4), []verdict.Sample{judgedBy(9, 8, 8)}, verdict.Pass, 8.4, false},
+		{"just below", at(8.41), []verdict.Sample{judgedBy(9, 8, 8)}, verdict.Fail, 8.4, false},
+		{"mean of three", at(7), []verdict.Sample{judgedBy(9, 8, 8), judgedBy(5, 5, 5), judgedBy(8, 8, 8)}, verdict.Pass, (8.4 + 5 + 8) / 3, false},
+		{"rounded to a billionth", at(0.3), []verdict.Sample{judgedBy(0.1, 0.1, 0.1), judgedBy(0.5, 0.5, 0.5)}, verdict.Pass, 0.3, false},
+		{"threshold 0", at(0), []verdict.Sample{judgedBy(0, 0, 0)}, verdict.Pass, 0, false},
+		{"threshold 10", at(10), []verdict.Sample{judgedBy(10, 10, 10)}, verdict.Pass, 10, false},
+		{"no threshold", nil, []verdict.Sample{judgedBy(1, 0, 0)}, verdict.Pass, 0.4, true},
+		{"no threshold, an error", nil, []verdict.Sample{{Error: "timeout"}}, verdict.Error, 0, false},
+		{"an error is not a zero", at(8), []verdict.Sample{judgedBy(9, 8, 8), {Error: "timeout"}}, verdict.Pass, 8.4, false},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			got := verdict.Decide([]schema.Evaluator{numeric(tt.threshold)}, tt.samples)
 			if got.Verdict != tt.verdict || got.NoThreshold != tt.ungated {
 				t.Fatalf("%s, ungated %v (%s); want %s, %v", got.Verdict, got.NoThreshold, got.Reason, tt.verdict, tt.ungated)
@@ -92,18 +93,19 @@ func TestSemanticConfiguration(t *testing.T) {
 			{ID: evaluator.PassCriterion, Score: pass}, {ID: evaluator.GradeCriterion, Score: grade},
 		}}}}
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name    string
 		samples []verdict.Sample
 		want    verdict.Verdict
 		score   float64
 	}{
-		"passes":                     {[]verdict.Sample{sample(1, 0.75)}, verdict.Pass, 0.75},
-		"passes with a bad grade":    {[]verdict.Sample{sample(1, 0)}, verdict.Pass, 0},
-		"fails with a good grade":    {[]verdict.Sample{sample(0, 1)}, verdict.Fail, 1},
-		"one of three does not pass": {[]verdict.Sample{sample(1, 1), sample(0, 0.25), sample(1, 1)}, verdict.Fail, 0.75},
-		"all pass":                   {[]verdict.Sample{sample(1, 1), sample(1, 0.5)}, verdict.Pass, 0.75},
+		{"passes", []verdict.Sample{sample(1, 0.75)}, verdict.Pass, 0.75},
+		{"passes with a bad grade", []verdict.Sample{sample(1, 0)}, verdict.Pass, 0},
+		{"fails with a good grade", []verdict.Sample{sample(0, 1)}, verdict.Fail, 1},
+		{"one of three does not pass", []verdict.Sample{sample(1, 1), sample(0, 0.25), sample(1, 1)}, verdict.Fail, 0.75},
+		{"all pass", []verdict.Sample{sample(1, 1), sample(1, 0.5)}, verdict.Pass, 0.75},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			got := verdict.Decide(ev, tt.samples)
 			if got.Verdict != tt.want || math.Abs(*got.Score-tt.score) > 1e-9 {
 				t.Errorf("%s %v, want %s %v", got.Verdict, *got.Score, tt.want, tt.score)

@@ -29,14 +29,17 @@ func TestTheOrderOfScoresSaysNothing(t *testing.T) {
 			c := &schema.Case{Evaluators: []schema.Evaluator{{Name: "main", Weight: 1, Rule: rule}}, Policy: schema.Policy{Bands: bands}}
 			return verdict.DecideCase(c, list)
 		}
-		for name, got := range map[string]verdict.Result{
-			"criteria":   one(rule, samples(scores(a, b, c))...),
-			"samples":    one(rule, samples(scores(a), scores(b), scores(c))...),
-			"evaluators": verdict.DecideCase(three, []verdict.Sample{each}),
-			"a floor":    one(schema.Rule{Threshold: 0.8, Floor: 0.8}, samples(scores(a, b, c))...),
+		for _, tt := range []struct {
+			name string
+			got  verdict.Result
+		}{
+			{"criteria", one(rule, samples(scores(a, b, c))...)},
+			{"samples", one(rule, samples(scores(a), scores(b), scores(c))...)},
+			{"evaluators", verdict.DecideCase(three, []verdict.Sample{each})},
+			{"a floor", one(schema.Rule{Threshold: 0.8, Floor: 0.8}, samples(scores(a, b, c))...)},
 		} {
-			if got.Verdict != verdict.Pass {
-				t.Errorf("%v as %s: the verdict is %s (%s), want pass at 0.8", s, name, got.Verdict, got.Reason)
+			if tt.got.Verdict != verdict.Pass {
+				t.Errorf("%v as %s: the verdict is %s (%s), want pass at 0.8", s, tt.name, tt.got.Verdict, tt.got.Reason)
 			}
 		}
 	}

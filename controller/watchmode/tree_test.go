@@ -75,16 +75,19 @@ func (f *follower) settles() {
 // TestFollowed makes the changes that people, editors and git make. After each
 // the plan is the one that a new process makes.
 func TestFollowed(t *testing.T) {
-	for name, do := range map[string]func(r *repo){
-		"written in place": func(r *repo) { r.write(map[string]string{hello: greeting("hi")}) },
-		"saved as vim does, with a backup next to it": func(r *repo) {
+	for _, tt := range []struct {
+		name string
+		do   func(r *repo)
+	}{
+		{"written in place", func(r *repo) { r.write(map[string]string{hello: greeting("hi")}) }},
+		{"saved as vim does, with a backup next to it", func(r *repo) {
 			r.write(map[string]string{"test_definitions/talk/level_1/4913": ""})
 			r.must(os.Remove(r.path("test_definitions/talk/level_1/4913")))
 			r.must(os.Rename(r.path(hello), r.path(hello+"~")))
 			r.write(map[string]string{hello: greeting("hi")})
 			r.must(os.Remove(r.path(hello + "~")))
-		},
-		"saved as VS Code does, truncated and written": func(r *repo) {
+		}},
+		{"saved as VS Code does, truncated and written", func(r *repo) {
 			f, err := os.OpenFile(r.path(hello), os.O_WRONLY|os.O_TRUNC, 0)
 			r.must(err)
 			for part := range slices.Chunk([]byte(greeting("hi there")), 20) {
@@ -92,68 +95,68 @@ func TestFollowed(t *testing.T) {
 				r.must(err)
 			}
 			r.must(f.Close())
-		},
-		"saved by renaming over it": func(r *repo) {
+		}},
+		{"saved by renaming over it", func(r *repo) {
 			r.write(map[string]string{hello + ".tmp": greeting("hi")})
 			r.must(os.Rename(r.path(hello+".tmp"), r.path(hello)))
-		},
-		"renamed": func(r *repo) {
+		}},
+		{"renamed", func(r *repo) {
 			r.must(os.Rename(r.path(hello), r.path("test_definitions/talk/level_1/hallo.json")))
-		},
-		"deleted": func(r *repo) { r.must(os.Remove(r.path(hello))) },
-		"deleted and made again": func(r *repo) {
+		}},
+		{"deleted", func(r *repo) { r.must(os.Remove(r.path(hello))) }},
+		{"deleted and made again", func(r *repo) {
 			r.must(os.Remove(r.path(hello)))
 			r.write(map[string]string{hello: greeting("again")})
-		},
-		"a new folder with files": func(r *repo) {
+		}},
+		{"a new folder with files", func(r *repo) {
 			r.write(map[string]string{
 				"test_definitions/new/domain.json":       `{"id": "new", "name": "New", "evaluator_id": "keyword"}`,
 				"test_definitions/new/level_1/one.json":  `{"id": "one", "name": "One", "prompt": "one", "expected": {"keywords": ["x"]}}`,
 				"test_definitions/new/level_2/two.json":  `{"id": "two", "name": "Two", "prompt": "two", "expected": {"keywords": ["x"]}}`,
 				"test_definitions/talk/level_3/far.json": `{"id": "far", "name": "Far", "prompt": "far", "expected": {"keywords": ["x"]}}`,
 			})
-		},
-		"a folder renamed": func(r *repo) {
+		}},
+		{"a folder renamed", func(r *repo) {
 			r.must(os.Rename(r.path("test_definitions/talk/level_2"), r.path("test_definitions/talk/level_5")))
-		},
-		"a prompt that many use": func(r *repo) { r.write(map[string]string{"prompts/talk.md": "Be kind.\n"}) },
-		"broken":                 func(r *repo) { r.write(map[string]string{hello: `{"id": "hello", `}) },
-		"ignored": func(r *repo) {
+		}},
+		{"a prompt that many use", func(r *repo) { r.write(map[string]string{"prompts/talk.md": "Be kind.\n"}) }},
+		{"broken", func(r *repo) { r.write(map[string]string{hello: `{"id": "hello", `}) }},
+		{"ignored", func(r *repo) {
 			r.write(map[string]string{".gavelignore": "level_2/\n", "test_definitions/talk/level_2/new.json": "{"})
-		},
-		"other definitions": func(r *repo) {
+		}},
+		{"other definitions", func(r *repo) {
 			r.write(map[string]string{"gavel.yaml": "definitions: more\n" + start["gavel.yaml"], "more/talk/domain.json": start["test_definitions/talk/domain.json"]})
-		},
-		"a configuration with an error": func(r *repo) { r.write(map[string]string{"gavel.yaml": "version: 1\ntarget: x\n"}) },
-		"a configuration that is gone":  func(r *repo) { r.must(os.Remove(r.path("gavel.yaml"))) },
-		"a link that leads back":        func(r *repo) { r.must(os.Symlink("..", r.path("test_definitions/talk/loop"))) },
-		"a file that became a link":     func(r *repo) { r.must(errors.Join(os.Remove(r.path(hello)), os.Symlink("bye.json", r.path(hello)))) },
-		"the definitions gone":          func(r *repo) { r.must(os.RemoveAll(r.path("test_definitions"))) },
-		"the definitions gone and back": func(r *repo) { r.again("test_definitions") },
-		"the whole repository again":    func(r *repo) { r.again(".") },
-		"committed": func(r *repo) {
+		}},
+		{"a configuration with an error", func(r *repo) { r.write(map[string]string{"gavel.yaml": "version: 1\ntarget: x\n"}) }},
+		{"a configuration that is gone", func(r *repo) { r.must(os.Remove(r.path("gavel.yaml"))) }},
+		{"a link that leads back", func(r *repo) { r.must(os.Symlink("..", r.path("test_definitions/talk/loop"))) }},
+		{"a file that became a link", func(r *repo) { r.must(errors.Join(os.Remove(r.path(hello)), os.Symlink("bye.json", r.path(hello)))) }},
+		{"the definitions gone", func(r *repo) { r.must(os.RemoveAll(r.path("test_definitions"))) }},
+		{"the definitions gone and back", func(r *repo) { r.again("test_definitions") }},
+		{"the whole repository again", func(r *repo) { r.again(".") }},
+		{"committed", func(r *repo) {
 			r.write(map[string]string{hello: greeting("hi")})
 			r.git("commit", "-q", "-a", "-m", "hi")
-		},
-		"packed": func(r *repo) {
+		}},
+		{"packed", func(r *repo) {
 			r.git("gc", "-q")
 			r.write(map[string]string{hello: greeting("hi")})
 			r.git("commit", "-q", "-a", "-m", "hi")
 			r.git("gc", "-q")
 			r.write(map[string]string{hello: greeting("hi again")})
-		},
-		"stashed and back": func(r *repo) {
+		}},
+		{"stashed and back", func(r *repo) {
 			r.write(map[string]string{hello: greeting("hi"), "prompts/talk.md": "Be kind.\n"})
 			r.git("stash", "-q")
 			r.git("stash", "pop", "-q")
-		},
-		"stashed": func(r *repo) { r.write(map[string]string{hello: greeting("hi")}); r.git("stash", "-q") },
+		}},
+		{"stashed", func(r *repo) { r.write(map[string]string{hello: greeting("hi")}); r.git("stash", "-q") }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			r := newRepo(t)
 			f := follow(r, r.config())
 			f.settles()
-			do(r)
+			tt.do(r)
 			f.settles()
 			// And what comes after it is still followed.
 			r.write(map[string]string{"test_definitions/talk/level_1/bye.json": strings.Replace(start["test_definitions/talk/level_1/bye.json"], "bye\"", "so long\"", 1)})

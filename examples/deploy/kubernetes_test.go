@@ -141,11 +141,14 @@ func TestSecretsOfPods(t *testing.T) {
 	for _, found := range made {
 		keys = append(keys, string(found[1]))
 	}
-	for role, want := range map[string][]string{
-		"server": {"database-url", "webhook-secret"}, "worker": {"database-url", "openai-api-key"}, "database": {"database-password"},
+	for _, tt := range []struct {
+		role string
+		want []string
+	}{
+		{"server", []string{"database-url", "webhook-secret"}}, {"worker", []string{"database-url", "openai-api-key"}}, {"database", []string{"database-password"}},
 	} {
 		var got []string
-		for _, c := range m.byRole[role].Containers {
+		for _, c := range m.byRole[tt.role].Containers {
 			for _, e := range c.Env {
 				if e.ValueFrom != nil {
 					got = append(got, e.ValueFrom.SecretKeyRef.Key)
@@ -153,12 +156,12 @@ func TestSecretsOfPods(t *testing.T) {
 			}
 		}
 		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("%s has the secrets %v, want %v", role, got, want)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s has the secrets %v, want %v", tt.role, got, tt.want)
 		}
 		for _, key := range got {
 			if !slices.Contains(keys, key) {
-				t.Errorf("%s needs the secret %s, which the command does not make", role, key)
+				t.Errorf("%s needs the secret %s, which the command does not make", tt.role, key)
 			}
 		}
 	}

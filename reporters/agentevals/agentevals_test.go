@@ -121,19 +121,22 @@ func TestSummaryCountsWhatWasJudged(t *testing.T) {
 
 // TestSummaryOfSeveralSuitesIsAList, and so is that of several targets.
 func TestSummaryOfSeveralSuitesIsAList(t *testing.T) {
-	for name, change := range map[string]func(*report.Row){
-		"suites":  func(r *report.Row) { r.Groups = []string{"named"} },
-		"targets": func(r *report.Row) { r.Target = "other" },
+	for _, tt := range []struct {
+		name   string
+		change func(*report.Row)
+	}{
+		{"suites", func(r *report.Row) { r.Groups = []string{"named"} }},
+		{"targets", func(r *report.Row) { r.Target = "other" }},
 	} {
 		cases := []report.Row{row("a", verdict.Pass, 1), row("b", verdict.Pass, 1)}
-		change(&cases[1])
+		tt.change(&cases[1])
 		var b strings.Builder
 		if err := WriteSummary(&b, &report.Report{Cases: cases}, now); err != nil {
 			t.Fatal(err)
 		}
 		var got []struct{ Suite, Target string }
 		if err := json.Unmarshal([]byte(b.String()), &got); err != nil || len(got) != 2 || got[0] == got[1] {
-			t.Errorf("%s: %v in %s", name, err, b.String())
+			t.Errorf("%s: %v in %s", tt.name, err, b.String())
 		}
 	}
 }

@@ -32,9 +32,9 @@ func TestCheckMakesFoldersAndLeavesFiles(t *testing.T) {
 	if err := artifact.Write(r, artifact.JUnit(old), artifact.Markdown(fresh)); err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{old: "<testsuites name=\"gavel\"", fresh: "### ❌ 2 regressions"} {
-		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), want) {
-			t.Errorf("%s lacks %q: %v", file, want, err)
+	for _, tt := range []struct{ file, want string }{{old, "<testsuites name=\"gavel\""}, {fresh, "### ❌ 2 regressions"}} {
+		if text, err := os.ReadFile(tt.file); err != nil || !strings.Contains(string(text), tt.want) {
+			t.Errorf("%s lacks %q: %v", tt.file, tt.want, err)
 		}
 	}
 }

@@ -151,10 +151,13 @@ func holdsLine(t *testing.T, line string, columns int) int {
 // TestMarkdownLevels checks that a smaller limit gives a smaller rendering
 // that is whole, and that the last level fits what publishers fall back to.
 func TestMarkdownLevels(t *testing.T) {
-	for name, s := range map[string]*reporttest.Scenario{"plain": reporttest.ChangedCases(2000), "hostile": reporttest.Hostile(reporttest.HostileTexts())} {
-		r := report.Compare(s.In)
+	for _, tt := range []struct {
+		name string
+		s    *reporttest.Scenario
+	}{{"plain", reporttest.ChangedCases(2000)}, {"hostile", reporttest.Hostile(reporttest.HostileTexts())}} {
+		r := report.Compare(tt.s.In)
 		for _, limit := range []int{60_000, 30_000, 10_000, 3_000} {
-			t.Run(fmt.Sprint(name, limit), func(t *testing.T) {
+			t.Run(fmt.Sprint(tt.name, limit), func(t *testing.T) {
 				o := onForge()
 				o.MaxBytes = limit
 				got := Markdown(r, o)
@@ -250,15 +253,15 @@ func TestLabels(t *testing.T) {
 // case was judged on both sides.
 func TestGroupTables(t *testing.T) {
 	s := reporttest.New()
-	for key, dialect := range map[string]string{"shop/1/a": schema.DialectEvalcase, "shop/1/b": schema.DialectEvalcase, "talk/1/c": schema.DialectTestcase} {
+	for _, tt := range []struct{ key, dialect string }{{"shop/1/a", schema.DialectEvalcase}, {"shop/1/b", schema.DialectEvalcase}, {"talk/1/c", schema.DialectTestcase}} {
 		base := reporttest.Pass(1)
-		if key != "shop/1/a" {
+		if tt.key != "shop/1/a" {
 			base = nil
 		}
-		row := s.Add(key, base, reporttest.Pass(0.5), reporttest.Definition())
+		row := s.Add(tt.key, base, reporttest.Pass(0.5), reporttest.Definition())
 		for _, c := range []*schema.CaseInfo{row.Head, row.Base} {
 			if c != nil {
-				c.Dialect, c.Labels.Groups = dialect, c.Labels.Groups[:1]
+				c.Dialect, c.Labels.Groups = tt.dialect, c.Labels.Groups[:1]
 			}
 		}
 	}

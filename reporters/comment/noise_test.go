@@ -60,24 +60,27 @@ func TestNoise(t *testing.T) {
 	if got, want := r.Remeasured.Line, "1 regression (confirmed), 1 unclear, 1 flaky"; got != want {
 		t.Errorf("the line in the JSON is %q, want %q", got, want)
 	}
-	for name, write := range map[string]func(io.Writer) error{
-		"terminal": func(w io.Writer) error { return terminal.Report(w, r, terminal.Options{Width: 120}) },
-		"page":     func(w io.Writer) error { return html.Write(w, r, html.Options{}) },
+	for _, tt := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{"terminal", func(w io.Writer) error { return terminal.Report(w, r, terminal.Options{Width: 120}) }},
+		{"page", func(w io.Writer) error { return html.Write(w, r, html.Options{}) }},
 	} {
 		var b strings.Builder
-		if err := write(&b); err != nil {
+		if err := tt.write(&b); err != nil {
 			t.Fatal(err)
 		}
 		wants := []string{"1 regression (confirmed), 1 unclear, 1 flaky", "failed once, then passed 4 of 4 reruns: as likely noise"}
-		if name == "terminal" {
+		if tt.name == "terminal" {
 			wants = append(wants, "measured again: head ✗ ✗ ✗ ✗, base ✓ ✓ ✓ ✓")
 		}
-		if name == "page" {
+		if tt.name == "page" {
 			wants = append(wants, "Measured again: head ✗ ✗ ✗ ✗, base ✓ ✓ ✓ ✓: failed in 4 of 4 reruns here", "Measured again: head ✓ ✓ ✓ ✓, base ✓ ✓ ✓ ✓<")
 		}
 		for _, want := range wants {
 			if !strings.Contains(b.String(), want) {
-				t.Errorf("the %s lacks %q:\n%s", name, want, b.String())
+				t.Errorf("the %s lacks %q:\n%s", tt.name, want, b.String())
 			}
 		}
 	}

@@ -45,15 +45,18 @@ func TestShape(t *testing.T) {
 		{Position: schema.Position{File: "a.json"}, Severity: schema.Warning, Rule: "octal", Message: "m", Hint: "h"},
 		{Severity: schema.Note, Rule: "no-definition", Message: "1 file is not a definition: a.json"},
 	}
-	for name, out := range map[string]document.Validation{
-		"all": document.NewValidation(slices.Values(listed), problems), "nothing": document.NewValidation(slices.Values([]load.Listed{}), nil),
+	for _, tt := range []struct {
+		name string
+		out  document.Validation
+	}{
+		{"all", document.NewValidation(slices.Values(listed), problems)}, {"nothing", document.NewValidation(slices.Values([]load.Listed{}), nil)},
 	} {
-		text, err := json.Marshal(out)
+		text, err := json.Marshal(tt.out)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := form.Check(text); err != nil {
-			t.Errorf("%s: %v in\n%s", name, err, text)
+			t.Errorf("%s: %v in\n%s", tt.name, err, text)
 		}
 	}
 	out := document.NewValidation(slices.Values(listed), problems)

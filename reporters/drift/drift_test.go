@@ -61,27 +61,28 @@ func drifted() *reporttest.Scenario {
 // worse and all are known.
 func TestStatus(t *testing.T) {
 	pass, fail := reporttest.Pass(1), reporttest.Fail(0, "no")
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		of    *reporttest.Scenario
 		state github.State
 		says  string
 	}{
-		"all": {drifted(), github.Failure, "2 verdicts of 4 cases changed, 1 for the worse, 1 not judged · score 0.833 → 0.700 (−0.133"},
-		"same": {scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(fail, fail)}), github.Success,
+		{"all", drifted(), github.Failure, "2 verdicts of 4 cases changed, 1 for the worse, 1 not judged · score 0.833 → 0.700 (−0.133"},
+		{"same", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(fail, fail)}), github.Success,
 			"no verdict of 1 case changed"},
-		"better": {scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(fail, pass)}), github.Success,
+		{"better", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(fail, pass)}), github.Success,
 			"1 verdict of 1 case got better"},
-		"worse": {scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(pass, fail)}), github.Failure,
+		{"worse", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(pass, fail)}), github.Failure,
 			"1 verdict of 1 case got worse"},
-		"first": {scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(unknown(), fail)}), github.Success,
+		{"first", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(unknown(), fail)}), github.Success,
 			"1 case judged for the first time"},
-		"error": {scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(pass, pass), "billing/1/broken": sides(pass, broken())}), github.Error,
+		{"error", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(pass, pass), "billing/1/broken": sides(pass, broken())}), github.Error,
 			"no verdict of 1 case changed, 1 not judged"},
-		"nothing": {reporttest.New(), github.Error, "no case was judged"},
-		"invalid": {reporttest.InvalidDefinitions(), github.Error, "invalid definition"},
-		"waiting": {reporttest.Waiting(), github.Error, "waits for approval"},
+		{"nothing", reporttest.New(), github.Error, "no case was judged"},
+		{"invalid", reporttest.InvalidDefinitions(), github.Error, "invalid definition"},
+		{"waiting", reporttest.Waiting(), github.Error, "waits for approval"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			got := Status(report.Compare(tt.of.In))
 			if got.Context != "gavel/drift" || got.State != tt.state || !strings.Contains(got.Description, tt.says) {
 				t.Errorf("got %+v, want %s: %s", got, tt.state, tt.says)
@@ -102,15 +103,15 @@ func collected() *reporttest.Scenario {
 func TestMarkdownGolden(t *testing.T) {
 	hostile := onForge()
 	hostile.Branch = "x --> <b>@octocat</b> #1\n"
-	for name, got := range map[string]string{
-		"drifted": Markdown(report.Compare(drifted().In), onForge()),
-		"none":    Markdown(report.Compare(scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(reporttest.Pass(1), reporttest.Pass(1))}).In), onForge()),
-		"nightly": Markdown(report.Compare(collected().In), onForge()),
-		"hostile": Markdown(report.Compare(reporttest.Hostile(reporttest.HostileTexts()).In), hostile),
+	for _, tt := range []struct{ name, got string }{
+		{"drifted", Markdown(report.Compare(drifted().In), onForge())},
+		{"none", Markdown(report.Compare(scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(reporttest.Pass(1), reporttest.Pass(1))}).In), onForge())},
+		{"nightly", Markdown(report.Compare(collected().In), onForge())},
+		{"hostile", Markdown(report.Compare(reporttest.Hostile(reporttest.HostileTexts()).In), hostile)},
 	} {
-		path := filepath.Join("testdata", name+".md")
+		path := filepath.Join("testdata", tt.name+".md")
 		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			if err := os.WriteFile(path, []byte(tt.got), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -118,8 +119,8 @@ func TestMarkdownGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s changed, -update rewrites it (-want +got):\n%s", name, diff)
+		if diff := cmp.Diff(string(want), tt.got); diff != "" {
+			t.Errorf("%s changed, -update rewrites it (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }

@@ -54,17 +54,20 @@ func oneCheck(t *testing.T, f *forgetest.Forge, want github.Check) forgetest.Che
 
 // TestSetCheck writes 50 annotations with each request, and the same once.
 func TestSetCheck(t *testing.T) {
-	for n, want := range map[int][]int{50: {50}, 51: {50, 1}, 120: {50, 50, 20}} {
+	for _, tt := range []struct {
+		n    int
+		want []int
+	}{{50, []int{50}}, {51, []int{50, 1}}, {120, []int{50, 50, 20}}} {
 		f := newForge(t)
 		p := publisher(t, f.URL, forgetest.TokenActions, nil)
-		c := manyAnnotations(n)
+		c := manyAnnotations(tt.n)
 		for range 2 {
 			if err := p.SetCheck(t.Context(), sha, c); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if diff := cmp.Diff(want, oneCheck(t, f, c).Requests); diff != "" {
-			t.Errorf("%d annotations, requests -want +got:\n%s", n, diff)
+		if diff := cmp.Diff(tt.want, oneCheck(t, f, c).Requests); diff != "" {
+			t.Errorf("%d annotations, requests -want +got:\n%s", tt.n, diff)
 		}
 	}
 }
@@ -92,16 +95,19 @@ func TestAnEmptyCheck(t *testing.T) {
 // TestCheckAfterACrash or a lost answer at each request: there is one check run,
 // and no annotation stands twice or is missing.
 func TestCheckAfterACrash(t *testing.T) {
-	for name, fault := range map[string]forgetest.Fault{
-		"lost":           {Apply: true, Cut: true},
-		"500 after it":   {Apply: true, Status: 502},
-		"500 before it":  {Status: 500},
-		"gone for good":  {Cut: true, Times: -1},
-		"limit":          {Status: 429, Header: map[string]string{"Retry-After": "3600"}},
-		"applied, ended": {Apply: true, Status: 500, Times: 3},
+	for _, tt := range []struct {
+		name  string
+		fault forgetest.Fault
+	}{
+		{"lost", forgetest.Fault{Apply: true, Cut: true}},
+		{"500 after it", forgetest.Fault{Apply: true, Status: 502}},
+		{"500 before it", forgetest.Fault{Status: 500}},
+		{"gone for good", forgetest.Fault{Cut: true, Times: -1}},
+		{"limit", forgetest.Fault{Status: 429, Header: map[string]string{"Retry-After": "3600"}}},
+		{"applied, ended", forgetest.Fault{Apply: true, Status: 500, Times: 3}},
 	} {
 		for skip := range 3 { // the writes of a check run with 120
-			t.Run(fmt.Sprint(name, " at ", skip), func(t *testing.T) {
+			t.Run(fmt.Sprint(tt.name, " at ", skip), func(t *testing.T) {
 				f := newForge(t)
 				c := manyAnnotations(120)
 				method := http.MethodPatch
@@ -109,7 +115,7 @@ func TestCheckAfterACrash(t *testing.T) {
 				if skip == 0 {
 					method, after = http.MethodPost, 0
 				}
-				fault := fault.On(method, "/check-runs")
+				fault := tt.fault.On(method, "/check-runs")
 				fault.Skip = after
 				f.Inject(fault)
 				// An error is what a crash leaves behind, too.
@@ -151,17 +157,20 @@ func TestCheckThatSaysSomethingElse(t *testing.T) {
 // TestCheckAgain is a new check run, which settles the suite of the one before,
 // and one, whatever is lost on the way.
 func TestCheckAgain(t *testing.T) {
-	for name, fault := range map[string]forgetest.Fault{
-		"no fault": {Path: "/nowhere"}, "lost": {Apply: true, Cut: true}, "500 after it": {Apply: true, Status: 502}, "500 before it": {Status: 500},
+	for _, tt := range []struct {
+		name  string
+		fault forgetest.Fault
+	}{
+		{"no fault", forgetest.Fault{Path: "/nowhere"}}, {"lost", forgetest.Fault{Apply: true, Cut: true}}, {"500 after it", forgetest.Fault{Apply: true, Status: 502}}, {"500 before it", forgetest.Fault{Status: 500}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			f := newForge(t)
 			p := publisher(t, f.URL, forgetest.TokenActions, nil)
 			c := manyAnnotations(60)
 			for _, again := range []bool{false, true} {
 				if c.Again = again; again {
-					fault.Method = http.MethodPost
-					f.Inject(fault)
+					tt.fault.Method = http.MethodPost
+					f.Inject(tt.fault)
 				}
 				if err := p.SetCheck(t.Context(), sha, c); err != nil {
 					t.Fatal(err)
@@ -185,12 +194,15 @@ func TestCheckOf(t *testing.T) {
 	if err := publisher(t, f.URL, forgetest.TokenActions, nil).SetCheck(t.Context(), sha, manyAnnotations(1)); err != nil {
 		t.Fatal(err)
 	}
-	for id, want := range map[string]int{
-		f.CheckRuns(sha)[0].ExternalID: 7, "gavel:0:abc": 0, "gavel:-1:abc": -1, "gavel:x:abc": -1, "7:abc": -1, "": -1, "gavel:": -1,
+	for _, tt := range []struct {
+		id   string
+		want int
+	}{
+		{f.CheckRuns(sha)[0].ExternalID, 7}, {"gavel:0:abc", 0}, {"gavel:-1:abc", -1}, {"gavel:x:abc", -1}, {"7:abc", -1}, {"", -1}, {"gavel:", -1},
 	} {
-		number, ours := github.CheckOf(id)
-		if ours != (want >= 0) || ours && number != want {
-			t.Errorf("%q is of %d, %v", id, number, ours)
+		number, ours := github.CheckOf(tt.id)
+		if ours != (tt.want >= 0) || ours && number != tt.want {
+			t.Errorf("%q is of %d, %v", tt.id, number, ours)
 		}
 	}
 }
@@ -244,14 +256,15 @@ func TestCheckFor(t *testing.T) {
 	if c.Conclusion != "failure" || c.Title != "2 cases regressed, says @everybody · score 0.900 → 0.400" || strings.Contains(c.Summary, "@everybody") {
 		t.Errorf("got %+v", c)
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		change func(*report.Report)
 		want   string
 	}{
-		"pass":         {func(r *report.Report) { r.Gate.Result = report.GatePass }, "success"},
-		"invalid":      {func(r *report.Report) { r.Gate.Result, r.Problems[0].Severity = report.GatePass, schema.Error }, "failure"},
-		"undetermined": {func(r *report.Report) { r.Gate.Result = report.GateUndetermined }, "failure"},
-		"waiting": {func(r *report.Report) {
+		{"pass", func(r *report.Report) { r.Gate.Result = report.GatePass }, "success"},
+		{"invalid", func(r *report.Report) { r.Gate.Result, r.Problems[0].Severity = report.GatePass, schema.Error }, "failure"},
+		{"undetermined", func(r *report.Report) { r.Gate.Result = report.GateUndetermined }, "failure"},
+		{"waiting", func(r *report.Report) {
 			r.Gate.Result, r.NotRunReason = report.GateUndetermined, "waits for approval"
 		}, "action_required"},
 	} {
@@ -259,7 +272,7 @@ func TestCheckFor(t *testing.T) {
 		changed.Problems = append([]schema.Problem{}, r.Problems...)
 		tt.change(&changed)
 		if got := github.CheckFor(&changed).Conclusion; got != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
 	// A model may talk without an end, and a team write a long reason.

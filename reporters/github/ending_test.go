@@ -16,16 +16,17 @@ func TestStatusesThatHold(t *testing.T) {
 		return github.Status{Context: context, State: state, Description: "now"}
 	}
 	const verdict, validate = github.ContextVerdict, github.ContextValidate
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name       string
 		before     []github.Status
 		begin, end []string // what is written
 		held       bool
 	}{
-		"nothing":          {nil, []string{"gavel/verdict pending", "gavel/validate pending"}, []string{"gavel/verdict error"}, false},
-		"both are pending": {[]github.Status{at(verdict, github.Pending), at(validate, github.Pending)}, nil, []string{"gavel/verdict error", "gavel/validate error"}, false},
-		"green":            {[]github.Status{at(verdict, github.Success), at(validate, github.Success)}, nil, nil, true},
-		"one is terminal":  {[]github.Status{at(verdict, github.Failure)}, []string{"gavel/validate pending"}, nil, true},
-		"the other is":     {[]github.Status{at(validate, github.Error)}, []string{"gavel/verdict pending"}, []string{"gavel/verdict error"}, true},
+		{"nothing", nil, []string{"gavel/verdict pending", "gavel/validate pending"}, []string{"gavel/verdict error"}, false},
+		{"both are pending", []github.Status{at(verdict, github.Pending), at(validate, github.Pending)}, nil, []string{"gavel/verdict error", "gavel/validate error"}, false},
+		{"green", []github.Status{at(verdict, github.Success), at(validate, github.Success)}, nil, nil, true},
+		{"one is terminal", []github.Status{at(verdict, github.Failure)}, []string{"gavel/validate pending"}, nil, true},
+		{"the other is", []github.Status{at(validate, github.Error)}, []string{"gavel/verdict pending"}, []string{"gavel/verdict error"}, true},
 	} {
 		for _, base := range []string{"", "/api/v1"} {
 			written := func(do func(*github.Publisher) error) (all []string) {
@@ -45,7 +46,7 @@ func TestStatusesThatHold(t *testing.T) {
 			begun := written(func(p *github.Publisher) error {
 				held, err := p.BeginStatuses(t.Context(), sha, at(verdict, github.Pending), at(validate, github.Pending))
 				if held != tt.held {
-					t.Errorf("%s%s: held is %v, want %v", name, base, held, tt.held)
+					t.Errorf("%s%s: held is %v, want %v", tt.name, base, held, tt.held)
 				}
 				return err
 			})
@@ -53,7 +54,7 @@ func TestStatusesThatHold(t *testing.T) {
 				return p.EndStatuses(t.Context(), sha, at(verdict, github.Error), at(validate, github.Error))
 			})
 			if diff := cmp.Diff([][]string{tt.begin, tt.end}, [][]string{begun, ended}); diff != "" {
-				t.Errorf("%s%s: -want +got:\n%s", name, base, diff)
+				t.Errorf("%s%s: -want +got:\n%s", tt.name, base, diff)
 			}
 		}
 	}

@@ -274,13 +274,16 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	writes := forgetest.Fault{Method: http.MethodPost, Path: "/issues/7/comments", Gather: 2}
 	again := looks
 	again.Skip = 2
-	for name, faults := range map[string][]forgetest.Fault{
-		"same look": {looks}, "same look and same write": {looks, writes}, "same look, each time": {looks, again},
+	for _, tt := range []struct {
+		name   string
+		faults []forgetest.Fault
+	}{
+		{"same look", []forgetest.Fault{looks}}, {"same look and same write", []forgetest.Fault{looks, writes}}, {"same look, each time", []forgetest.Fault{looks, again}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			f := newForge(t)
 			foreign := f.AddComment(7, "mallory", body("foreign"))
-			for _, fault := range faults {
+			for _, fault := range tt.faults {
 				f.Inject(fault)
 			}
 			var wg sync.WaitGroup
@@ -354,15 +357,16 @@ func TestDeletedBetweenLookAndWrite(t *testing.T) {
 }
 
 func TestTooLong(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		fault *forgetest.Fault
 		sizes []int
 		want  int
 	}{
-		"fits":                     {sizes: []int{60_000}, want: 60_000},
-		"too long for this server": {fault: &forgetest.Fault{Method: http.MethodPost, Status: 422, Times: 2}, sizes: []int{60_000, 30_000, 10_000}, want: 10_000},
+		{name: "fits", sizes: []int{60_000}, want: 60_000},
+		{name: "too long for this server", fault: &forgetest.Fault{Method: http.MethodPost, Status: 422, Times: 2}, sizes: []int{60_000, 30_000, 10_000}, want: 10_000},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			f := newForge(t)
 			if tt.fault != nil {
 				f.Inject(*tt.fault)
@@ -413,25 +417,26 @@ func TestCommentNeedsMarker(t *testing.T) {
 
 func TestDenied(t *testing.T) {
 	status := github.Status{Context: github.ContextVerdict, State: github.Success}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name       string
 		token      forge.Token
 		fault      *forgetest.Fault
 		status     int
 		permission string
 		try        func(*testing.T, *github.Publisher) error
 	}{
-		"comment, fork's token":  {token: forgetest.TokenFork, status: 403, permission: "pull-requests: write", try: comment},
-		"comment, unknown token": {token: "nobody-knows-this-token", status: 401, permission: "pull-requests: write", try: comment},
-		"comment, 404 on create": {token: forgetest.TokenUser, fault: &forgetest.Fault{Method: "POST", Status: 404}, status: 404, permission: "pull-requests: write", try: comment},
-		"comment, 404 on list":   {token: forgetest.TokenUser, fault: &forgetest.Fault{Path: "/comments", Status: 404}, status: 404, permission: "pull-requests: write", try: comment},
-		"status, fork's token": {token: forgetest.TokenFork, status: 403, permission: "statuses: write", try: func(t *testing.T, p *github.Publisher) error {
+		{name: "comment, fork's token", token: forgetest.TokenFork, status: 403, permission: "pull-requests: write", try: comment},
+		{name: "comment, unknown token", token: "nobody-knows-this-token", status: 401, permission: "pull-requests: write", try: comment},
+		{name: "comment, 404 on create", token: forgetest.TokenUser, fault: &forgetest.Fault{Method: "POST", Status: 404}, status: 404, permission: "pull-requests: write", try: comment},
+		{name: "comment, 404 on list", token: forgetest.TokenUser, fault: &forgetest.Fault{Path: "/comments", Status: 404}, status: 404, permission: "pull-requests: write", try: comment},
+		{name: "status, fork's token", token: forgetest.TokenFork, status: 403, permission: "statuses: write", try: func(t *testing.T, p *github.Publisher) error {
 			return p.SetStatuses(t.Context(), sha, status)
 		}},
-		"status, 404": {token: forgetest.TokenUser, fault: &forgetest.Fault{Method: "POST", Status: 404}, status: 404, permission: "statuses: write", try: func(t *testing.T, p *github.Publisher) error {
+		{name: "status, 404", token: forgetest.TokenUser, fault: &forgetest.Fault{Method: "POST", Status: 404}, status: 404, permission: "statuses: write", try: func(t *testing.T, p *github.Publisher) error {
 			return p.SetStatuses(t.Context(), sha, status)
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			f := newForge(t)
 			if tt.fault != nil {
 				f.Inject(*tt.fault)

@@ -118,16 +118,16 @@ func TestStatusesAtOnce(t *testing.T) {
 	if n := len(f.Requests()) - before; n != 3 {
 		t.Errorf("%d requests, want a look and two writes", n)
 	}
-	for status, want := range map[int]int{422: 3, 403: 1} { // one status is refused, or the credential
-		f.Inject(forgetest.Fault{Method: "POST", Status: status})
+	for _, tt := range []struct{ status, want int }{{422, 3}, {403, 1}} { // one status is refused, or the credential
+		f.Inject(forgetest.Fault{Method: "POST", Status: tt.status})
 		before := len(f.Writes())
 		for i := range all {
-			all[i].State, all[i].Description = github.Error, fmt.Sprint(status)
+			all[i].State, all[i].Description = github.Error, fmt.Sprint(tt.status)
 		}
 		err := p.SetStatuses(t.Context(), sha, all[:3]...)
 		f.Heal()
-		if n := len(f.Writes()) - before; err == nil || n != want {
-			t.Errorf("%d: %d writes, want %d: %v", status, n, want, err)
+		if n := len(f.Writes()) - before; err == nil || n != tt.want {
+			t.Errorf("%d: %d writes, want %d: %v", tt.status, n, tt.want, err)
 		}
 	}
 }

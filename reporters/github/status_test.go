@@ -84,16 +84,19 @@ func TestStatusLimits(t *testing.T) {
 	if utf8.RuneCountInString(got) != 140 || !utf8.ValidString(got) || !strings.HasSuffix(got, "→…") {
 		t.Errorf("got %q", got)
 	}
-	for name, s := range map[string]github.Status{
-		"no state":      {Context: "x"},
-		"unknown state": {Context: "x", State: "green"},
-		"no context":    {State: github.Success},
-		"long context":  {Context: strings.Repeat("x", 256), State: github.Success},
-		"script as URL": {Context: "x", State: github.Success, TargetURL: "javascript:alert(1)"},
-		"no host":       {Context: "x", State: github.Success, TargetURL: "https:///x"},
+	for _, tt := range []struct {
+		name string
+		s    github.Status
+	}{
+		{"no state", github.Status{Context: "x"}},
+		{"unknown state", github.Status{Context: "x", State: "green"}},
+		{"no context", github.Status{State: github.Success}},
+		{"long context", github.Status{Context: strings.Repeat("x", 256), State: github.Success}},
+		{"script as URL", github.Status{Context: "x", State: github.Success, TargetURL: "javascript:alert(1)"}},
+		{"no host", github.Status{Context: "x", State: github.Success, TargetURL: "https:///x"}},
 	} {
-		if err := p.SetStatuses(t.Context(), sha, s); err == nil {
-			t.Errorf("%s: no error", name)
+		if err := p.SetStatuses(t.Context(), sha, tt.s); err == nil {
+			t.Errorf("%s: no error", tt.name)
 		}
 	}
 }

@@ -192,22 +192,22 @@ func TestStandingFailures(t *testing.T) {
 
 // TestGateInXML: a run whose gate did not pass is red, also where no case is.
 func TestGateInXML(t *testing.T) {
-	for name, want := range map[string]string{
-		"lightened":        `<failure message="score 0.750 is below min_score 0.9, by base&#39;s weights: 1 weight is lowered here" type="fail">`,
-		"nothing_affected": "",
-		"no_case":          `<error message="there is no case" type="undetermined">`,
+	for _, tt := range []struct{ name, want string }{
+		{"lightened", `<failure message="score 0.750 is below min_score 0.9, by base&#39;s weights: 1 weight is lowered here" type="fail">`},
+		{"nothing_affected", ""},
+		{"no_case", `<error message="there is no case" type="undetermined">`},
 	} {
 		s := map[string]*reporttest.Scenario{
 			"lightened": reporttest.Lightened(), "nothing_affected": reporttest.NothingAffected(), "no_case": reporttest.New(),
-		}[name]
+		}[tt.name]
 		var b bytes.Buffer
 		if err := Write(&b, report.Compare(s.In)); err != nil {
 			t.Fatal(err)
 		}
 		conforms(t, b.Bytes())
 		_, gate, found := strings.Cut(b.String(), `<testcase name="gate" classname="gavel.gate"`)
-		if found != (want != "") || !strings.Contains(gate, want) {
-			t.Errorf("%s: %s, want %q", name, gate, want)
+		if found != (tt.want != "") || !strings.Contains(gate, tt.want) {
+			t.Errorf("%s: %s, want %q", tt.name, gate, tt.want)
 		}
 	}
 }

@@ -72,18 +72,18 @@ func TestLines(t *testing.T) {
 }
 
 func TestAddress(t *testing.T) {
-	for in, want := range map[string]string{
-		"https://github.com/octo/demo/":      "https://github.com/octo/demo",
-		"http://localhost:3000/o/d":          "http://localhost:3000/o/d",
-		"https://u:secret@github.com/octo/x": "https://github.com/octo/x",
-		"javascript:alert(1)":                "",
-		"//github.com/octo":                  "",
-		"https://a.example/x)](y":            "https://a.example/x%29%5D%28y",
-		"https://a.example/<b>":              "https://a.example/%3Cb%3E",
-		"":                                   "",
+	for _, tt := range []struct{ in, want string }{
+		{"https://github.com/octo/demo/", "https://github.com/octo/demo"},
+		{"http://localhost:3000/o/d", "http://localhost:3000/o/d"},
+		{"https://u:secret@github.com/octo/x", "https://github.com/octo/x"},
+		{"javascript:alert(1)", ""},
+		{"//github.com/octo", ""},
+		{"https://a.example/x)](y", "https://a.example/x%29%5D%28y"},
+		{"https://a.example/<b>", "https://a.example/%3Cb%3E"},
+		{"", ""},
 	} {
-		if got := Address(in); got != want {
-			t.Errorf("Address(%q) = %q, want %q", in, got, want)
+		if got := Address(tt.in); got != tt.want {
+			t.Errorf("Address(%q) = %q, want %q", tt.in, got, tt.want)
 		}
 	}
 }

@@ -13,12 +13,15 @@ import (
 // TestRestored holds that the terminal is given back as it was, however the
 // watch ends.
 func TestRestored(t *testing.T) {
-	for name, end := range map[string]func(keys io.Writer, cancel func()){
-		"q":            func(keys io.Writer, _ func()) { io.WriteString(keys, "q") },
-		"Ctrl-C":       func(keys io.Writer, _ func()) { io.WriteString(keys, "\x03") },
-		"from outside": func(_ io.Writer, cancel func()) { cancel() },
+	for _, tt := range []struct {
+		name string
+		end  func(keys io.Writer, cancel func())
+	}{
+		{"q", func(keys io.Writer, _ func()) { io.WriteString(keys, "q") }},
+		{"Ctrl-C", func(keys io.Writer, _ func()) { io.WriteString(keys, "\x03") }},
+		{"from outside", func(_ io.Writer, cancel func()) { cancel() }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			in, keys := io.Pipe()
@@ -30,10 +33,10 @@ func TestRestored(t *testing.T) {
 				s.Render(watchstate.Update{Kind: watchstate.Result, Snapshot: day()})
 				io.WriteString(keys, "p")
 				<-asked // so it is up
-				end(keys, cancel)
+				tt.end(keys, cancel)
 			}()
 			interrupted, err := s.Run(ctx)
-			if err != nil || interrupted != (name == "Ctrl-C") {
+			if err != nil || interrupted != (tt.name == "Ctrl-C") {
 				t.Errorf("interrupted %v, %v", interrupted, err)
 			}
 			for _, pair := range [][2]string{{"\x1b[?1049h", "\x1b[?1049l"}, {"\x1b[?25l", "\x1b[?25h"}} {

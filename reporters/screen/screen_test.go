@@ -185,29 +185,30 @@ func (s *bench) frame() string {
 
 // TestFrames compares whole screens.
 func TestFrames(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		board func(b *watchstate.Snapshot)
 		keys  []string
 	}{
-		"day": {},
-		"empty": {board: func(b *watchstate.Snapshot) {
+		{name: "day"},
+		{name: "empty", board: func(b *watchstate.Snapshot) {
 			*b = watchstate.Snapshot{State: watchstate.Waiting, Base: b.Base, Ref: "main", Total: 12}
 		}},
-		"running": {board: func(b *watchstate.Snapshot) {
+		{name: "running", board: func(b *watchstate.Snapshot) {
 			b.State, b.Done, b.Due, b.Began = watchstate.Running, 12, 30, noon.Add(-4*time.Second)
 			b.Rows[0].Due, b.Rows[3].Due = true, true
 			b.Rows[3].Verdict, b.Rows[3].Score = nil, nil
 		}},
-		"asking": {board: func(b *watchstate.Snapshot) {
+		{name: "asking", board: func(b *watchstate.Snapshot) {
 			b.State, b.Question = watchstate.Asking, "judge 120 cases in about 240 calls for about $3.10?"
 		}},
-		"broken":  {board: broken},
-		"problem": {board: broken, keys: []string{"up", "up", "enter"}},
-		"again": {board: func(b *watchstate.Snapshot) {
+		{name: "broken", board: broken},
+		{name: "problem", board: broken, keys: []string{"up", "up", "enter"}},
+		{name: "again", board: func(b *watchstate.Snapshot) {
 			b.State, b.Done, b.Due, b.Again = watchstate.Running, 30, 30, 14
 			b.Estimate.Again = &noise.Expense{UsualCalls: 4, MostCalls: 208, UsualUSD: number(0.01), MostUSD: number(0.52)}
 		}},
-		"confirmed": {board: func(b *watchstate.Snapshot) {
+		{name: "confirmed", board: func(b *watchstate.Snapshot) {
 			b.Line = "1 regression (confirmed), 1 flaky"
 			sample := func(side string, v verdict.Verdict) noise.Sample { return noise.Sample{Side: side, Verdict: v} }
 			b.Rows[0].Confirmation = &noise.Confirmation{
@@ -217,18 +218,18 @@ func TestFrames(t *testing.T) {
 				b.Rows[0].Confirmation.Samples = append(b.Rows[0].Confirmation.Samples, sample("head", verdict.Fail), sample("base", verdict.Pass))
 			}
 		}, keys: []string{"enter"}},
-		"stopped": {board: func(b *watchstate.Snapshot) { b.Stopped, b.Rows[2].Due = true, true }},
-		"failed":  {keys: []string{"f"}},
-		"filter":  {keys: []string{"/", "t", "e", "s", "t", "_", "o", "backspace", "o"}},
-		"detail":  {keys: []string{"enter"}},
-		"help":    {keys: []string{"?"}},
-		"hostile": {board: func(b *watchstate.Snapshot) {
+		{name: "stopped", board: func(b *watchstate.Snapshot) { b.Stopped, b.Rows[2].Due = true, true }},
+		{name: "failed", keys: []string{"f"}},
+		{name: "filter", keys: []string{"/", "t", "e", "s", "t", "_", "o", "backspace", "o"}},
+		{name: "detail", keys: []string{"enter"}},
+		{name: "help", keys: []string{"?"}},
+		{name: "hostile", board: func(b *watchstate.Snapshot) {
 			b.Changed = []string{"a\x1b[2Jb\nc.json", "日本語のとても長い名前のファイルですよ本当にとても長い名前のファイル.json"}
 			b.Rows[0].Key = "日本語/\x1b]0;owned\x07/レベル一/とても長い名前のテストケースですよ本当にとても長い"
 			b.Rows[0].VerdictReason = "\x1b[31mred\u202e reversed\n\n" + strings.Repeat("long ", 100)
 			b.Error = "\x1b[Hhome"
 		}},
-		"emoji": {board: func(b *watchstate.Snapshot) {
+		{name: "emoji", board: func(b *watchstate.Snapshot) {
 			const warning, thumb, family = "\u26a0\ufe0f", "\U0001f44d\U0001f3fd", "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 			b.Changed = []string{strings.Repeat(family, 60) + ".json", "\ufe0f\u0301" + thumb + ".json"}
 			b.Rows[0].Key = strings.Repeat(warning+thumb+"/", 40) + family
@@ -237,7 +238,7 @@ func TestFrames(t *testing.T) {
 		}},
 	} {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {
-			full := fmt.Sprintf("%s_%dx%d", name, size[0], size[1])
+			full := fmt.Sprintf("%s_%dx%d", tt.name, size[0], size[1])
 			t.Run(full, func(t *testing.T) {
 				b := day()
 				if tt.board != nil {
@@ -253,14 +254,17 @@ func TestFrames(t *testing.T) {
 
 // TestLowFrames holds the whole screen on ten lines, as half a split terminal has.
 func TestLowFrames(t *testing.T) {
-	for name, keys := range map[string][]string{"low": nil, "low_down": {"down", "down", "down", "down"}, "low_detail": {"enter"}, "low_problem": {"up", "enter"}} {
+	for _, tt := range []struct {
+		name string
+		keys []string
+	}{{"low", nil}, {"low_down", []string{"down", "down", "down", "down"}}, {"low_detail", []string{"enter"}}, {"low_problem", []string{"up", "enter"}}} {
 		b := day()
-		if name == "low_problem" {
+		if tt.name == "low_problem" {
 			broken(&b)
 		}
 		s := newBench(t, 80, 10, b)
-		s.press(keys...)
-		golden.Compare(t, "testdata/"+name+"_80x10.txt", s.frame())
+		s.press(tt.keys...)
+		golden.Compare(t, "testdata/"+tt.name+"_80x10.txt", s.frame())
 	}
 }
 
@@ -306,13 +310,16 @@ func TestProblemsAreSelected(t *testing.T) {
 
 // TestColors holds the colors on a dark and on a light terminal.
 func TestColors(t *testing.T) {
-	for name, background := range map[string]imagecolor.Color{"dark": imagecolor.Black, "light": imagecolor.White} {
+	for _, tt := range []struct {
+		name       string
+		background imagecolor.Color
+	}{{"dark", imagecolor.Black}, {"light", imagecolor.White}} {
 		s := newBench(t, 80, 24, day())
-		s.send(tea.BackgroundColorMsg{Color: background})
+		s.send(tea.BackgroundColorMsg{Color: tt.background})
 		painted := s.model.(Model).Frame()
 		shown := strings.NewReplacer("\x1b[m", "‹›", "\x1b[", "‹").Replace(painted)
 		shown = regexp.MustCompile("‹([0-9;]*)m").ReplaceAllString(shown, "‹$1›")
-		golden.Compare(t, "testdata/colors_"+name+".txt", shown+"\n")
+		golden.Compare(t, "testdata/colors_"+tt.name+".txt", shown+"\n")
 	}
 }
 
@@ -336,26 +343,27 @@ func TestEverySize(t *testing.T) {
 // TestKeys holds what the keys ask for.
 func TestKeys(t *testing.T) {
 	first, second := day().Rows[0].Key, day().Rows[1].Key
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name string
 		keys []string
 		want []watchstate.Command
 		quit bool
 	}{
-		"rerun":             {keys: []string{"r"}, want: []watchstate.Command{{Do: watchstate.Rerun, Keys: []string{first}}}},
-		"rerun the next":    {keys: []string{"down", "r"}, want: []watchstate.Command{{Do: watchstate.Rerun, Keys: []string{second}}}},
-		"rerun what failed": {keys: []string{"f", "R"}, want: []watchstate.Command{{Do: watchstate.Rerun, Keys: []string{first, second}}}},
-		"all cases":         {keys: []string{"A"}, want: []watchstate.Command{{Do: watchstate.All}}},
-		"pause":             {keys: []string{"p"}, want: []watchstate.Command{{Do: watchstate.Pause}}},
-		"accept":            {keys: []string{"c"}, want: []watchstate.Command{{Do: watchstate.Accept}}},
-		"answers":           {keys: []string{"y", "n"}, want: []watchstate.Command{{Do: watchstate.Answer}, {Do: watchstate.Decline}}},
-		"text for a filter": {keys: []string{"/", "q", "r", "esc"}},
-		"quit":              {keys: []string{"q"}, quit: true},
-		"interrupt":         {keys: []string{"ctrl+c"}, quit: true},
+		{name: "rerun", keys: []string{"r"}, want: []watchstate.Command{{Do: watchstate.Rerun, Keys: []string{first}}}},
+		{name: "rerun the next", keys: []string{"down", "r"}, want: []watchstate.Command{{Do: watchstate.Rerun, Keys: []string{second}}}},
+		{name: "rerun what failed", keys: []string{"f", "R"}, want: []watchstate.Command{{Do: watchstate.Rerun, Keys: []string{first, second}}}},
+		{name: "all cases", keys: []string{"A"}, want: []watchstate.Command{{Do: watchstate.All}}},
+		{name: "pause", keys: []string{"p"}, want: []watchstate.Command{{Do: watchstate.Pause}}},
+		{name: "accept", keys: []string{"c"}, want: []watchstate.Command{{Do: watchstate.Accept}}},
+		{name: "answers", keys: []string{"y", "n"}, want: []watchstate.Command{{Do: watchstate.Answer}, {Do: watchstate.Decline}}},
+		{name: "text for a filter", keys: []string{"/", "q", "r", "esc"}},
+		{name: "quit", keys: []string{"q"}, quit: true},
+		{name: "interrupt", keys: []string{"ctrl+c"}, quit: true},
 	} {
 		s := newBench(t, 80, 24, day())
 		s.press(tt.keys...)
 		if diff := cmp.Diff(tt.want, s.asked); diff != "" || s.quit != tt.quit {
-			t.Errorf("%s: quits %v (-want +got):\n%s", name, s.quit, diff)
+			t.Errorf("%s: quits %v (-want +got):\n%s", tt.name, s.quit, diff)
 		}
 	}
 	b := day()
@@ -397,18 +405,21 @@ func TestThePaneIsOfTheSelectedCase(t *testing.T) {
 	rows := day().Rows
 	less := day()
 	less.Rows = rows[1:]
-	for name, move := range map[string]func(*bench){
-		"key":    func(s *bench) { s.press("down") },
-		"filter": func(s *bench) { s.press(append([]string{"/"}, strings.Split(rows[1].Key, "")...)...) },
-		"board":  func(s *bench) { s.send(updated{Kind: watchstate.Planned, Snapshot: less}) },
-		"again":  func(s *bench) { s.press("enter", "down", "enter") },
+	for _, tt := range []struct {
+		name string
+		move func(*bench)
+	}{
+		{"key", func(s *bench) { s.press("down") }},
+		{"filter", func(s *bench) { s.press(append([]string{"/"}, strings.Split(rows[1].Key, "")...)...) }},
+		{"board", func(s *bench) { s.send(updated{Kind: watchstate.Planned, Snapshot: less}) }},
+		{"again", func(s *bench) { s.press("enter", "down", "enter") }},
 	} {
 		s := newBench(t, 120, 40, day())
 		s.press("enter")
-		move(s)
+		tt.move(s)
 		m := s.model.(Model)
-		if m.selected != rows[1].Key && name != "board" || m.detail.Key != m.selected {
-			t.Errorf("%s: the pane is of %s, and %s is selected", name, m.detail.Key, m.selected)
+		if m.selected != rows[1].Key && tt.name != "board" || m.detail.Key != m.selected {
+			t.Errorf("%s: the pane is of %s, and %s is selected", tt.name, m.detail.Key, m.selected)
 		}
 	}
 }
@@ -433,16 +444,19 @@ func TestScoresOfADialect(t *testing.T) {
 // TestEnds holds what is left out where two lines do not fit next to each other.
 func TestEnds(t *testing.T) {
 	left, long, short := text(plain, strings.Repeat("l", 20)), text(plain, "long right"), text(plain, "right")
-	for width, want := range map[int]string{
-		32: "llllllllllllllllllll  long right", 31: "llllllllllllllllllll      right", 27: "llllllllllllllllllll  right",
-		26: "llllllllllllllllll…  right", 12: "lllllllllll…",
+	for _, tt := range []struct {
+		width int
+		want  string
+	}{
+		{32, "llllllllllllllllllll  long right"}, {31, "llllllllllllllllllll      right"}, {27, "llllllllllllllllllll  right"},
+		{26, "llllllllllllllllll…  right"}, {12, "lllllllllll…"},
 	} {
 		got := ""
-		for _, s := range ends(left, width, long, short) {
+		for _, s := range ends(left, tt.width, long, short) {
 			got += s.text
 		}
-		if got != want {
-			t.Errorf("%d columns: %q, want %q", width, got, want)
+		if got != tt.want {
+			t.Errorf("%d columns: %q, want %q", tt.width, got, tt.want)
 		}
 	}
 }

@@ -47,19 +47,22 @@ func holds(t *testing.T, width int, render func(Options) string) string {
 
 // TestFiles writes the folder that several files share once.
 func TestFiles(t *testing.T) {
-	for want, names := range map[string][]string{
-		"":                                  nil,
-		"defs/d0/a.json":                    {"defs/d0/a.json"},
-		"a.json, b.json in defs/d0":         {"defs/d0/a.json", "defs/d0/b.json"},
-		"d0/a.json, d01/b.json in defs":     {"defs/d0/a.json", "defs/d01/b.json"},
-		"a.json, b.json":                    {"a.json", "b.json"},
-		"defs/a.json, b.json":               {"defs/a.json", "b.json"},
-		"defs, defs/b.json":                 {"defs", "defs/b.json"},
-		"a.json, b/c.json and 1 more in de": {"de/a.json", "de/b/c.json", "de/z.json"},
-		"a, b and 1 more":                   {"a", "b", "c"},
+	for _, tt := range []struct {
+		want  string
+		names []string
+	}{
+		{"", nil},
+		{"defs/d0/a.json", []string{"defs/d0/a.json"}},
+		{"a.json, b.json in defs/d0", []string{"defs/d0/a.json", "defs/d0/b.json"}},
+		{"d0/a.json, d01/b.json in defs", []string{"defs/d0/a.json", "defs/d01/b.json"}},
+		{"a.json, b.json", []string{"a.json", "b.json"}},
+		{"defs/a.json, b.json", []string{"defs/a.json", "b.json"}},
+		{"defs, defs/b.json", []string{"defs", "defs/b.json"}},
+		{"a.json, b/c.json and 1 more in de", []string{"de/a.json", "de/b/c.json", "de/z.json"}},
+		{"a, b and 1 more", []string{"a", "b", "c"}},
 	} {
-		if got := Files(names, 2); got != want {
-			t.Errorf("Files(%q) returns %q, want %q", names, got, want)
+		if got := Files(tt.names, 2); got != tt.want {
+			t.Errorf("Files(%q) returns %q, want %q", tt.names, got, tt.want)
 		}
 	}
 }
@@ -248,12 +251,13 @@ func TestProblemsGolden(t *testing.T) {
 // TestRepeatedProblems shows the first of many that say the same and counts
 // the rest; a count of one would be longer than the problem.
 func TestRepeatedProblems(t *testing.T) {
-	for n, want := range map[int]struct {
+	for _, want := range []struct {
+		n     int
 		shown int
 		rest  string
-	}{3: {3, ""}, 4: {4, ""}, 5: {3, "… and 2 more: d/domain.json is invalid"}, 500: {3, "… and 497 more: d/domain.json is invalid"}} {
+	}{{3, 3, ""}, {4, 4, ""}, {5, 3, "… and 2 more: d/domain.json is invalid"}, {500, 3, "… and 497 more: d/domain.json is invalid"}} {
 		var problems []schema.Problem
-		for i := range n {
+		for i := range want.n {
 			problems = append(problems, schema.Problem{
 				Position: schema.Position{File: fmt.Sprintf("d/level_1/%03d.json", i), Line: 1, Column: 1},
 				Severity: schema.Error, Rule: "domain-invalid", Message: "d/domain.json is invalid", Hint: "mend it first",
@@ -265,10 +269,10 @@ func TestRepeatedProblems(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Count(b.String(), "mend it first"); got != want.shown {
-			t.Errorf("of %d, %d are shown, want %d", n, got, want.shown)
+			t.Errorf("of %d, %d are shown, want %d", want.n, got, want.shown)
 		}
 		if !strings.Contains(b.String(), want.rest) || (want.rest == "") != !strings.Contains(b.String(), "more:") || !strings.Contains(b.String(), "another") {
-			t.Errorf("of %d, the rest is not said as %q:\n%s", n, want.rest, b.String())
+			t.Errorf("of %d, the rest is not said as %q:\n%s", want.n, want.rest, b.String())
 		}
 	}
 }

@@ -30,7 +30,8 @@ func read(files fstest.MapFS, shell bool, argv ...string) command.Program {
 }
 
 func TestProgram(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		files fstest.MapFS
 		shell bool
 		argv  []string
@@ -39,17 +40,17 @@ func TestProgram(t *testing.T) {
 		want, made, absent string
 		problem            string
 	}{
-		"next to the suite":       {files("a/b/j.py", "a/b/lib.py", "a/b/x.txt"), false, []string{"python", "j.py"}, "python j.py", "a/b/j.py a/b/lib.py", "", ""},
-		"in a folder":             {files("a/b/c/j.py"), false, []string{"python", "./c/j.py"}, "python ./c/j.py", "a/b/c/j.py", "", ""},
-		"from a folder above":     {files("a/j.py"), false, []string{"python", "../j.py"}, "python ../j.py", "a/j.py", "", ""},
-		"found above":             {files("j.py"), false, []string{"python", "j.py"}, "python ../../j.py", "j.py", "a/b/j.py a/j.py", "1:2: warning: j.py is not in the folder that the program runs in; j.py is taken; write ../../j.py"},
-		"found above that folder": {files("judges/j.py"), false, []string{"python", "../judges/j.py"}, "python ../../judges/j.py", "judges/j.py", "a/judges/j.py", "1:2: warning: ../judges/j.py is not in the folder that the program runs in; judges/j.py is taken; write ../../judges/j.py"},
-		"of a text":               {files("a/b/j.py"), true, []string{"python j.py | cat"}, "sh -c python j.py | cat", "a/b/j.py", "", ""},
-		"missing":                 {files("a/b/judge.py"), false, []string{"python", "judg.py"}, "python judg.py", "", "a/b/judg.py a/judg.py judg.py", "1:2: error: the file a/b/judg.py does not exist; did you mean `judge.py`?"},
-		"outside":                 {files(), false, []string{"../../../j.py"}, "../../../j.py", "", "", "1:1: error: the path \"../../../j.py\" leaves the repository; name a file inside it"},
-		"options":                 {files("a/b/-m"), false, []string{"python", "-m", "judge", "/usr/lib/j.py", ".."}, "python -m judge /usr/lib/j.py ..", "", "", ""},
+		{"next to the suite", files("a/b/j.py", "a/b/lib.py", "a/b/x.txt"), false, []string{"python", "j.py"}, "python j.py", "a/b/j.py a/b/lib.py", "", ""},
+		{"in a folder", files("a/b/c/j.py"), false, []string{"python", "./c/j.py"}, "python ./c/j.py", "a/b/c/j.py", "", ""},
+		{"from a folder above", files("a/j.py"), false, []string{"python", "../j.py"}, "python ../j.py", "a/j.py", "", ""},
+		{"found above", files("j.py"), false, []string{"python", "j.py"}, "python ../../j.py", "j.py", "a/b/j.py a/j.py", "1:2: warning: j.py is not in the folder that the program runs in; j.py is taken; write ../../j.py"},
+		{"found above that folder", files("judges/j.py"), false, []string{"python", "../judges/j.py"}, "python ../../judges/j.py", "judges/j.py", "a/judges/j.py", "1:2: warning: ../judges/j.py is not in the folder that the program runs in; judges/j.py is taken; write ../../judges/j.py"},
+		{"of a text", files("a/b/j.py"), true, []string{"python j.py | cat"}, "sh -c python j.py | cat", "a/b/j.py", "", ""},
+		{"missing", files("a/b/judge.py"), false, []string{"python", "judg.py"}, "python judg.py", "", "a/b/judg.py a/judg.py judg.py", "1:2: error: the file a/b/judg.py does not exist; did you mean `judge.py`?"},
+		{"outside", files(), false, []string{"../../../j.py"}, "../../../j.py", "", "", "1:1: error: the path \"../../../j.py\" leaves the repository; name a file inside it"},
+		{"options", files("a/b/-m"), false, []string{"python", "-m", "judge", "/usr/lib/j.py", ".."}, "python -m judge /usr/lib/j.py ..", "", "", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			got := read(tt.files, tt.shell, tt.argv...)
 			var made, absent, problems []string
 			for _, f := range got.Files {
@@ -85,16 +86,16 @@ func TestManyFilesNextToAProgram(t *testing.T) {
 
 func TestFolder(t *testing.T) {
 	r := command.Reader{Files: files("judges/j.py")}
-	for cwd, want := range map[string]string{
-		"": "a/b", "..": "a", "../../judges": "judges", "/judges": "judges", "/": ".",
-		"../../..": "path-escapes", "nowhere": "missing-file", `..\b`: "path-backslash", "/judges/j.py": "missing-file", "a\x00": "path-escapes",
+	for _, tt := range []struct{ cwd, want string }{
+		{"", "a/b"}, {"..", "a"}, {"../../judges", "judges"}, {"/judges", "judges"}, {"/", "."},
+		{"../../..", "path-escapes"}, {"nowhere", "missing-file"}, {`..\b`, "path-backslash"}, {"/judges/j.py", "missing-file"}, {"a\x00", "path-escapes"},
 	} {
-		got, problem := r.Folder("a/b/suite.yaml", cwd)
+		got, problem := r.Folder("a/b/suite.yaml", tt.cwd)
 		if problem != nil {
 			got = problem.Rule
 		}
-		if got != want {
-			t.Errorf("%q is %s, want %s", cwd, got, want)
+		if got != tt.want {
+			t.Errorf("%q is %s, want %s", tt.cwd, got, tt.want)
 		}
 	}
 }

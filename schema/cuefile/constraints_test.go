@@ -46,29 +46,29 @@ func constraints(t *testing.T, texts ...string) (*cuefile.Constraints, error) {
 // TestConstraints holds what constraints say of values.
 func TestConstraints(t *testing.T) {
 	const owner = "import \"list\"\n#Talk: tags: list.MatchN(>0, =~\"^owner:\") | error(\"every talk needs an owner tag\")\n"
-	for name, tt := range map[string]struct{ rules, value, want string }{
-		"holds":                    {owner, `{"name": "x", "tags": ["owner:me"], "other": 1}`, ""},
-		"own message":              {owner, `{"name": "x", "tags": ["me"]}`, "tags: every talk needs an owner tag (own) a.cue:2:45"},
-		"missing":                  {owner, `{"name": "x"}`, "tags: every talk needs an owner tag (missing) (own) a.cue:2:8"},
-		"a comment":                {"#Talk: {\n\t// Names begin\n\t// with A.\n\tname: =~\"^A\"\n}\n", `{"name": "x"}`, "name: Names begin with A (own) a.cue:4:8"},
-		"a computed message":       {"#Talk: {name: _, if len(name) < 3 {name: error(\"\\(name) is short\")}}\n", `{"name": "x"}`, "name: x is short (own) a.cue:1:42"},
-		"no message":               {"#Talk: name: =~\"^A\"\n", `{"name": "x"}`, `name: invalid value "x" (out of bound =~"^A") a.cue:1:14`},
-		"one of":                   {"#Talk: name: \"a\" | \"b\"\n", `{"name": "x"}`, "name: the value is none of those that are allowed here a.cue:1:14"},
-		"may be left out":          {"#Talk: status?: \"active\"\n", `{"name": "x"}`, ""},
-		"a value is not filled in": {"#Talk: status: \"active\"\n", `{"name": "x"}`, "status: field is required but not present (missing) a.cue:1:8"},
-		"a part":                   {"#Speaker: about: =~\"a\"\n", `{"name": "x", "speaker": {"type": "t", "about": "b"}}`, `speaker/about: invalid value "b" (out of bound =~"a") a.cue:1:18`},
-		"no part":                  {"#Speaker: about: =~\"a\"\n", `{"name": "x", "speaker": null}`, ""},
-		"inside a value":           {"#Talk: extra?: {items: [...{id: >1}]}\n", `{"name": "x", "extra": {"more": 1, "items": [{"id": 2, "b": 1}, {"id": 1}]}}`, `extra/items/1/id: invalid value 1 (out of bound >1) a.cue:1:33`},
-		"a condition":              {"#Talk: {name: _, if name == \"x\" {tags: [_, ...]}}\n", `{"name": "x"}`, "tags: field is required but not present (missing) a.cue:1:34"},
-		"forbidden":                {"#Talk: status?: error(\"all talks are active\")\n", `{"name": "x", "status": "draft"}`, "status: all talks are active (own) a.cue:1:17"},
-		"a quoted name":            {"#Talk: \"$id\": =~\"a\"\n", `{"name": "x", "$id": "b"}`, `$id: invalid value "b" (out of bound =~"a") a.cue:1:15`},
-		"another type":             {"#Talk: extra: string\n", `{"name": "x", "extra": 5}`, "extra: it must be a string, not a whole number a.cue:1:15"},
-		"another type of a part":   {"#Talk: extra: [...{id: int}]\n", `{"name": "x", "extra": [{"id": 1}, {"id": "a"}]}`, "extra/1/id: it must be a whole number, not a string a.cue:1:24"},
-		"a condition on nothing":   {"#Talk: {\n\tstatus?: _\n\t// drafts have tags\n\tif status == \"draft\" {tags: [_, ...]}\n}\n", `{"name": "x"}`, ": a constraint looks at `status`, which is not here: add it, or begin the condition with if status != _|_ (own) a.cue:4:5"},
-		"a condition with a guard": {"#Talk: {\n\tstatus?: _\n\tif status != _|_ if status == \"draft\" {tags: [_, ...]}\n}\n", `{"name": "x"}`, ""},
-		"names of its own":         {"package team\n_short: =~\"^.$\"\n_#Long: =~\"..\"\n#Talk: name: _#Long & !~\"y\"\n", `{"name": "x"}`, `name: invalid value "x" (out of bound =~"..") a.cue:3:9`},
+	for _, tt := range []struct{ name, rules, value, want string }{
+		{"holds", owner, `{"name": "x", "tags": ["owner:me"], "other": 1}`, ""},
+		{"own message", owner, `{"name": "x", "tags": ["me"]}`, "tags: every talk needs an owner tag (own) a.cue:2:45"},
+		{"missing", owner, `{"name": "x"}`, "tags: every talk needs an owner tag (missing) (own) a.cue:2:8"},
+		{"a comment", "#Talk: {\n\t// Names begin\n\t// with A.\n\tname: =~\"^A\"\n}\n", `{"name": "x"}`, "name: Names begin with A (own) a.cue:4:8"},
+		{"a computed message", "#Talk: {name: _, if len(name) < 3 {name: error(\"\\(name) is short\")}}\n", `{"name": "x"}`, "name: x is short (own) a.cue:1:42"},
+		{"no message", "#Talk: name: =~\"^A\"\n", `{"name": "x"}`, `name: invalid value "x" (out of bound =~"^A") a.cue:1:14`},
+		{"one of", "#Talk: name: \"a\" | \"b\"\n", `{"name": "x"}`, "name: the value is none of those that are allowed here a.cue:1:14"},
+		{"may be left out", "#Talk: status?: \"active\"\n", `{"name": "x"}`, ""},
+		{"a value is not filled in", "#Talk: status: \"active\"\n", `{"name": "x"}`, "status: field is required but not present (missing) a.cue:1:8"},
+		{"a part", "#Speaker: about: =~\"a\"\n", `{"name": "x", "speaker": {"type": "t", "about": "b"}}`, `speaker/about: invalid value "b" (out of bound =~"a") a.cue:1:18`},
+		{"no part", "#Speaker: about: =~\"a\"\n", `{"name": "x", "speaker": null}`, ""},
+		{"inside a value", "#Talk: extra?: {items: [...{id: >1}]}\n", `{"name": "x", "extra": {"more": 1, "items": [{"id": 2, "b": 1}, {"id": 1}]}}`, `extra/items/1/id: invalid value 1 (out of bound >1) a.cue:1:33`},
+		{"a condition", "#Talk: {name: _, if name == \"x\" {tags: [_, ...]}}\n", `{"name": "x"}`, "tags: field is required but not present (missing) a.cue:1:34"},
+		{"forbidden", "#Talk: status?: error(\"all talks are active\")\n", `{"name": "x", "status": "draft"}`, "status: all talks are active (own) a.cue:1:17"},
+		{"a quoted name", "#Talk: \"$id\": =~\"a\"\n", `{"name": "x", "$id": "b"}`, `$id: invalid value "b" (out of bound =~"a") a.cue:1:15`},
+		{"another type", "#Talk: extra: string\n", `{"name": "x", "extra": 5}`, "extra: it must be a string, not a whole number a.cue:1:15"},
+		{"another type of a part", "#Talk: extra: [...{id: int}]\n", `{"name": "x", "extra": [{"id": 1}, {"id": "a"}]}`, "extra/1/id: it must be a whole number, not a string a.cue:1:24"},
+		{"a condition on nothing", "#Talk: {\n\tstatus?: _\n\t// drafts have tags\n\tif status == \"draft\" {tags: [_, ...]}\n}\n", `{"name": "x"}`, ": a constraint looks at `status`, which is not here: add it, or begin the condition with if status != _|_ (own) a.cue:4:5"},
+		{"a condition with a guard", "#Talk: {\n\tstatus?: _\n\tif status != _|_ if status == \"draft\" {tags: [_, ...]}\n}\n", `{"name": "x"}`, ""},
+		{"names of its own", "package team\n_short: =~\"^.$\"\n_#Long: =~\"..\"\n#Talk: name: _#Long & !~\"y\"\n", `{"name": "x"}`, `name: invalid value "x" (out of bound =~"..") a.cue:3:9`},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			c, err := constraints(t, tt.rules)
 			if err != nil {
 				t.Fatal(err)

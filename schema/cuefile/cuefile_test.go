@@ -51,17 +51,17 @@ func show(v *cuefile.Value) string {
 }
 
 func TestEvaluate(t *testing.T) {
-	for name, tt := range map[string]struct{ src, want string }{
-		"data":                    {"name: \"x\"\nn: -1.5e3\nyes: true\nnone: null\n", `@1:1 {@1:1 "name": @1:7 "x", @2:1 "n": @2:4 -1.5E+3, @3:1 "yes": @3:6 true, @4:1 "none": @4:7 null}`},
-		"a value at the top":      {`[1, "ä", {a: 2}]`, `@1:1 [@1:2 1, @1:5 "ä", @1:10 {@1:11 "a": @1:14 2}]`},
-		"columns are code points": {`"ä": "ö", b: 1`, `@1:1 {@1:1 "ä": @1:6 "ö", @1:11 "b": @1:14 1}`},
-		"what is hidden":          {"_h: 1\n#D: {a: int}\nb?: string\nc: _h\n", `@1:1 {@4:1 "c": @4:4 1}`},
-		"a default":               {"#T: {weight: *1 | number}\nt: #T\n", `@1:1 {@2:1 "t": @2:4 {@1:6 "weight": @1:14 1}}`},
-		"the field over its type": {"#T: {name: string}\nt: #T & {name: \"x\"}\n", `@1:1 {@2:1 "t": @2:4 {@2:10 "name": @2:16 "x"}}`},
-		"a comprehension":         {"import \"list\"\n[for i in list.Range(0, 3, 1) {n: i}]\n", `@1:1 [@2:31 {@2:32 "n": @2:35 0}, @2:31 {@2:32 "n": @2:35 1}, @2:31 {@2:32 "n": @2:35 2}]`},
-		"nothing":                 {"", `@1:1 {}`},
+	for _, tt := range []struct{ name, src, want string }{
+		{"data", "name: \"x\"\nn: -1.5e3\nyes: true\nnone: null\n", `@1:1 {@1:1 "name": @1:7 "x", @2:1 "n": @2:4 -1.5E+3, @3:1 "yes": @3:6 true, @4:1 "none": @4:7 null}`},
+		{"a value at the top", `[1, "ä", {a: 2}]`, `@1:1 [@1:2 1, @1:5 "ä", @1:10 {@1:11 "a": @1:14 2}]`},
+		{"columns are code points", `"ä": "ö", b: 1`, `@1:1 {@1:1 "ä": @1:6 "ö", @1:11 "b": @1:14 1}`},
+		{"what is hidden", "_h: 1\n#D: {a: int}\nb?: string\nc: _h\n", `@1:1 {@4:1 "c": @4:4 1}`},
+		{"a default", "#T: {weight: *1 | number}\nt: #T\n", `@1:1 {@2:1 "t": @2:4 {@1:6 "weight": @1:14 1}}`},
+		{"the field over its type", "#T: {name: string}\nt: #T & {name: \"x\"}\n", `@1:1 {@2:1 "t": @2:4 {@2:10 "name": @2:16 "x"}}`},
+		{"a comprehension", "import \"list\"\n[for i in list.Range(0, 3, 1) {n: i}]\n", `@1:1 [@2:31 {@2:32 "n": @2:35 0}, @2:31 {@2:32 "n": @2:35 1}, @2:31 {@2:32 "n": @2:35 2}]`},
+		{"nothing", "", `@1:1 {}`},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			v, err := unbounded.Evaluate(t.Context(), "x.cue", []byte(tt.src))
 			if err != nil {
 				t.Fatal(err)
@@ -112,16 +112,16 @@ func TestProblems(t *testing.T) {
 // come back as a problem, and the next file after each evaluated.
 func TestAbuse12Limits(t *testing.T) {
 	many := "import \"list\"\n"
-	for name, tt := range map[string]struct{ src, rule string }{
-		"time":                {many + "a: [for i in list.Range(0, 100000, 1) for j in list.Range(0, 100000, 1) if i*j < 0 {i}]", "cue-limit"},
-		"memory":              {many + "a: list.Range(0, 1000000000, 1)", "cue-limit"},
-		"one allocation":      {"import \"strings\"\na: strings.Repeat(\"x\", 100000000000)", "cue-limit"},
-		"doubling":            {doubling(60), "cue-limit"},
-		"doubled structs":     {structs(40), ""},
-		"long text":           {"import \"strings\"\na: strings.Repeat(\"x\", 5000000)", "too-large"},
-		"nesting of brackets": {"a: " + strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000), ""},
+	for _, tt := range []struct{ name, src, rule string }{
+		{"time", many + "a: [for i in list.Range(0, 100000, 1) for j in list.Range(0, 100000, 1) if i*j < 0 {i}]", "cue-limit"},
+		{"memory", many + "a: list.Range(0, 1000000000, 1)", "cue-limit"},
+		{"one allocation", "import \"strings\"\na: strings.Repeat(\"x\", 100000000000)", "cue-limit"},
+		{"doubling", doubling(60), "cue-limit"},
+		{"doubled structs", structs(40), ""},
+		{"long text", "import \"strings\"\na: strings.Repeat(\"x\", 5000000)", "too-large"},
+		{"nesting of brackets", "a: " + strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000), ""},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := unbounded.Evaluate(t.Context(), "x.cue", []byte(tt.src))
 			var problems cuefile.Problems

@@ -33,38 +33,38 @@ func said(t *testing.T, name, text string) string {
 }
 
 func TestResemblance(t *testing.T) {
-	for name, tt := range map[string]struct{ file, text, want string }{
-		"a rubric without a type":     {"a.json", `{"name": "bot", "input": "Hi", "rubric": {"criteria": []}}`, "promptval: `test_type` and `testing_prompt` are missing"},
-		"tools that are counted":      {"a.yaml", "name: bot\nexpected_tools: []\n", "promptval: `test_type` and `testing_prompt` are missing"},
-		"cases without an outcome":    {"a.yaml", "- {id: x, input: Hi}\n", "evalcase: `expected_outcome` is missing"},
-		"lines without an outcome":    {"a.jsonl", `{"input": "Hi", "expected_output": "Hello"}`, "evalcase: `id` and `expected_outcome` are missing"},
-		"a case, not a suite":         {"a.yaml", "id: x\ninput: Hi\nassertions: []\n", "evalcase: `expected_outcome` and the list `evalcases` are missing"},
-		"an outcome that is expected": {"a.json", `[{"id": "x", "input": "Hi", "expected": "Hello"}]`, "evalcase: `expected_outcome` is missing"},
-		"a testcase without a name":   {"a.json", `{"title": "Refund", "difficulty": "hard", "status": "draft"}`, "testcase: `name` is missing"},
-		"a test in no level":          {"a.json", `{"id": "x", "prompt": "2?", "expected": {"answer": 2}}`, "domain: a test is in test_definitions/<domain>/level_1, next to a domain.json"},
-		"a tool elsewhere":            {"a.json", `{"type": "function", "function": {"name": "f", "parameters": {}}}`, "domain: a tool is read from test_definitions/tools alone"},
-		"cases under another key":     {"a.yaml", "scenarios:\n- {title: x, persona: {type: a}, description: y}\n", "testcase: its cases are under `scenarios`; write them as a list under `test_cases`, each with a `name`"},
-		"cases in a map":              {"a.yaml", "refund: {input: Hi, expected_outcome: ok}\ngreeting: {input: Hi, expected_outcome: ok}\n", "evalcase: its cases are a map; write them as a list under `evalcases`, each with an `id`"},
+	for _, tt := range []struct{ name, file, text, want string }{
+		{"a rubric without a type", "a.json", `{"name": "bot", "input": "Hi", "rubric": {"criteria": []}}`, "promptval: `test_type` and `testing_prompt` are missing"},
+		{"tools that are counted", "a.yaml", "name: bot\nexpected_tools: []\n", "promptval: `test_type` and `testing_prompt` are missing"},
+		{"cases without an outcome", "a.yaml", "- {id: x, input: Hi}\n", "evalcase: `expected_outcome` is missing"},
+		{"lines without an outcome", "a.jsonl", `{"input": "Hi", "expected_output": "Hello"}`, "evalcase: `id` and `expected_outcome` are missing"},
+		{"a case, not a suite", "a.yaml", "id: x\ninput: Hi\nassertions: []\n", "evalcase: `expected_outcome` and the list `evalcases` are missing"},
+		{"an outcome that is expected", "a.json", `[{"id": "x", "input": "Hi", "expected": "Hello"}]`, "evalcase: `expected_outcome` is missing"},
+		{"a testcase without a name", "a.json", `{"title": "Refund", "difficulty": "hard", "status": "draft"}`, "testcase: `name` is missing"},
+		{"a test in no level", "a.json", `{"id": "x", "prompt": "2?", "expected": {"answer": 2}}`, "domain: a test is in test_definitions/<domain>/level_1, next to a domain.json"},
+		{"a tool elsewhere", "a.json", `{"type": "function", "function": {"name": "f", "parameters": {}}}`, "domain: a tool is read from test_definitions/tools alone"},
+		{"cases under another key", "a.yaml", "scenarios:\n- {title: x, persona: {type: a}, description: y}\n", "testcase: its cases are under `scenarios`; write them as a list under `test_cases`, each with a `name`"},
+		{"cases in a map", "a.yaml", "refund: {input: Hi, expected_outcome: ok}\ngreeting: {input: Hi, expected_outcome: ok}\n", "evalcase: its cases are a map; write them as a list under `evalcases`, each with an `id`"},
 
-		"nothing of ours":              {"a.json", `{"colour": "red"}`, ""},
-		"a list of nothing":            {"a.json", `[]`, ""},
-		"a number":                     {"a.json", `5`, ""},
-		"data with a name":             {"a.json", `[{"name": "Oslo", "country": "Norway", "population": 700000}]`, ""},
-		"data with an id and a weight": {"a.json", `[{"id": 1, "weight": 3, "level": 2}]`, ""},
-		"a library of prompts":         {"a.json", `{"id": "x", "name": "y", "prompt": "Be kind."}`, ""},
-		"settings with retries":        {"a.yaml", "name: client\nretry: true\nmax_retries: 3\nthreshold: 0.5\niterations: 100\n", ""},
-		"pairs of a training set":      {"a.jsonl", `{"prompt": "2?", "completion": "2"}`, ""},
-		"messages":                     {"a.json", `[{"role": "user", "content": "Hi"}]`, ""},
-		"a ticket":                     {"a.json", `{"title": "Broken", "difficulty": "easy", "status": "open"}`, ""},
-		"a JSON Schema":                {"a.json", `{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "id": "x", "input": "y"}`, ""},
-		"a JSON Schema of cases":       {"a.json", `{"type": "object", "properties": {"id": {"type": "string"}, "input": {"type": "string"}}}`, ""},
-		"a description of an API":      {"a.yaml", "openapi: 3.1.0\ninfo: {title: x}\npaths: {}\n", ""},
-		"a package":                    {"composer.json", `{"name": "x/y", "description": "z", "version": "1", "dependencies": {}}`, ""},
-		"a configuration":              {"a.yaml", "version: 1\ntargets: {bot: {provider: mock}}\n", ""},
-		"a map of settings":            {"a.yaml", "dev: {url: a}\nprod: {url: b}\n", ""},
+		{"nothing of ours", "a.json", `{"colour": "red"}`, ""},
+		{"a list of nothing", "a.json", `[]`, ""},
+		{"a number", "a.json", `5`, ""},
+		{"data with a name", "a.json", `[{"name": "Oslo", "country": "Norway", "population": 700000}]`, ""},
+		{"data with an id and a weight", "a.json", `[{"id": 1, "weight": 3, "level": 2}]`, ""},
+		{"a library of prompts", "a.json", `{"id": "x", "name": "y", "prompt": "Be kind."}`, ""},
+		{"settings with retries", "a.yaml", "name: client\nretry: true\nmax_retries: 3\nthreshold: 0.5\niterations: 100\n", ""},
+		{"pairs of a training set", "a.jsonl", `{"prompt": "2?", "completion": "2"}`, ""},
+		{"messages", "a.json", `[{"role": "user", "content": "Hi"}]`, ""},
+		{"a ticket", "a.json", `{"title": "Broken", "difficulty": "easy", "status": "open"}`, ""},
+		{"a JSON Schema", "a.json", `{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "id": "x", "input": "y"}`, ""},
+		{"a JSON Schema of cases", "a.json", `{"type": "object", "properties": {"id": {"type": "string"}, "input": {"type": "string"}}}`, ""},
+		{"a description of an API", "a.yaml", "openapi: 3.1.0\ninfo: {title: x}\npaths: {}\n", ""},
+		{"a package", "composer.json", `{"name": "x/y", "description": "z", "version": "1", "dependencies": {}}`, ""},
+		{"a configuration", "a.yaml", "version: 1\ntargets: {bot: {provider: mock}}\n", ""},
+		{"a map of settings", "a.yaml", "dev: {url: a}\nprod: {url: b}\n", ""},
 	} {
 		if got := said(t, tt.file, tt.text); got != tt.want {
-			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

@@ -65,15 +65,15 @@ func TestUnknownToolIsOneError(t *testing.T) {
 
 // TestDisplayFieldsNeverVoidADomain has mistakes in fields for people.
 func TestDisplayFieldsNeverVoidADomain(t *testing.T) {
-	for name, text := range map[string]string{
-		"misspelt name": `{"id": "d", "nmae": "D", "evaluator_id": "keyword"}`,
-		"a number":      `{"id": "d", "name": 5, "evaluator_id": "keyword"}`,
-		"a list":        `{"id": "d", "name": "D", "icon": ["chat"], "evaluator_id": "keyword"}`,
-		"misspelt":      `{"id": "d", "name": "D", "colour": "red", "evaluator_id": "keyword"}`,
+	for _, tt := range []struct{ name, text string }{
+		{"misspelt name", `{"id": "d", "nmae": "D", "evaluator_id": "keyword"}`},
+		{"a number", `{"id": "d", "name": 5, "evaluator_id": "keyword"}`},
+		{"a list", `{"id": "d", "name": "D", "icon": ["chat"], "evaluator_id": "keyword"}`},
+		{"misspelt", `{"id": "d", "name": "D", "colour": "red", "evaluator_id": "keyword"}`},
 	} {
-		problems, cases, _ := changed(t, schema.Settings{}, map[string]string{domainFile: text})
+		problems, cases, _ := changed(t, schema.Settings{}, map[string]string{domainFile: tt.text})
 		if len(problems) == 0 || len(cases) != 1 {
-			t.Errorf("%s: the problems are %q and the cases %q, want a problem and the case", name, problems, cases)
+			t.Errorf("%s: the problems are %q and the cases %q, want a problem and the case", tt.name, problems, cases)
 		}
 	}
 	_, cases, _ := changed(t, schema.Settings{}, map[string]string{domainFile: `{"id": "d", "name": "D", "evaluator_id": 5}`})
@@ -149,40 +149,40 @@ func TestKeywordLists(t *testing.T) {
 
 // TestScaleOfAJudge notes a prompt that asks for a score above 1 without a maximum.
 func TestScaleOfAJudge(t *testing.T) {
-	for prompt, best := range map[string]string{
-		"Score {response} from 0 to 100.":              "100",
-		"Give a score (0-10) to {response}.":           "10",
-		"Beri nilai 1 sampai 5 untuk {response}.":      "5",
-		"Rate {response}, 0–100, as JSON.":             "100",
-		"Score: X/10. {response}":                      "10",
-		"How good is {response}? Give points, max 20.": "20",
-		"Score {response} from 0 to 1.":                "",
-		"Score {response} from 0.0 to 1.0.":            "",
-		"Is {response} polite, in 1 to 3 sentences?":   "",
-		"Judge {response}.":                            "",
+	for _, tt := range []struct{ prompt, best string }{
+		{"Score {response} from 0 to 100.", "100"},
+		{"Give a score (0-10) to {response}.", "10"},
+		{"Beri nilai 1 sampai 5 untuk {response}.", "5"},
+		{"Rate {response}, 0–100, as JSON.", "100"},
+		{"Score: X/10. {response}", "10"},
+		{"How good is {response}? Give points, max 20.", "20"},
+		{"Score {response} from 0 to 1.", ""},
+		{"Score {response} from 0.0 to 1.0.", ""},
+		{"Is {response} polite, in 1 to 3 sentences?", ""},
+		{"Judge {response}.", ""},
 	} {
 		for _, regex := range []string{"", `, "extraction_regex": "(\\d+)"`} {
-			problems, _, _ := changed(t, schema.Settings{}, map[string]string{"t/evaluators/tone.json": `{"id": "tone", "eval_prompt": "` + prompt + `"` + regex + `}`})
+			problems, _, _ := changed(t, schema.Settings{}, map[string]string{"t/evaluators/tone.json": `{"id": "tone", "eval_prompt": "` + tt.prompt + `"` + regex + `}`})
 			switch {
-			case best == "" && len(problems) > 0:
-				t.Errorf("%q has the problems %q, want none", prompt, problems)
-			case best != "" && (len(problems) != 1 || !strings.Contains(problems[0], "note: eval_prompt seems to ask for a score up to "+best+",")):
-				t.Errorf("%q has the problems %q, want a note of %s", prompt, problems, best)
+			case tt.best == "" && len(problems) > 0:
+				t.Errorf("%q has the problems %q, want none", tt.prompt, problems)
+			case tt.best != "" && (len(problems) != 1 || !strings.Contains(problems[0], "note: eval_prompt seems to ask for a score up to "+tt.best+",")):
+				t.Errorf("%q has the problems %q, want a note of %s", tt.prompt, problems, tt.best)
 			}
 		}
-		problems, _, _ := changed(t, schema.Settings{}, map[string]string{"t/evaluators/tone.json": `{"id": "tone", "eval_prompt": "` + prompt + `", "config": {"max_score": 100}}`})
-		wants(t, prompt+" with a maximum", problems)
+		problems, _, _ := changed(t, schema.Settings{}, map[string]string{"t/evaluators/tone.json": `{"id": "tone", "eval_prompt": "` + tt.prompt + `", "config": {"max_score": 100}}`})
+		wants(t, tt.prompt+" with a maximum", problems)
 	}
 }
 
 // TestExpectedObjectOfARegex compares the answer of an object.
 func TestExpectedObjectOfARegex(t *testing.T) {
-	for expected, want := range map[string]string{
-		`"B"`: `"B"`, `{"answer": "B"}`: `"B"`, `{"expected": 1999}`: `1999`, `{"value": true, "note": "x"}`: `true`, `{"other": "B"}`: `{"other":"B"}`,
+	for _, tt := range []struct{ expected, want string }{
+		{`"B"`, `"B"`}, {`{"answer": "B"}`, `"B"`}, {`{"expected": 1999}`, `1999`}, {`{"value": true, "note": "x"}`, `true`}, {`{"other": "B"}`, `{"other":"B"}`},
 	} {
-		c := one(t, map[string]string{oneFile: with(`"evaluator_id": "year", "expected": ` + expected)})
-		if got := string(c.Evaluators[0].Spec.(evaluator.Regex).Expected); got != want {
-			t.Errorf("%s is compared as %s, want %s", expected, got, want)
+		c := one(t, map[string]string{oneFile: with(`"evaluator_id": "year", "expected": ` + tt.expected)})
+		if got := string(c.Evaluators[0].Spec.(evaluator.Regex).Expected); got != tt.want {
+			t.Errorf("%s is compared as %s, want %s", tt.expected, got, tt.want)
 		}
 	}
 	c := one(t, map[string]string{
@@ -196,19 +196,19 @@ func TestExpectedObjectOfARegex(t *testing.T) {
 
 // TestAnswersThatNeverMatch are told by validation.
 func TestAnswersThatNeverMatch(t *testing.T) {
-	for expected, want := range map[string]string{
-		`{"answer": "abc", "type": "numeric"}`:                                "is not a number",
-		`{"answer": "maybe", "type": "boolean"}`:                              "is neither yes nor no",
-		`{"answer": " ", "type": "contains"}`:                                 "is empty",
-		`{"answer": "C", "type": "choice", "choices": ["A. x", "B. y"]}`:      "is not one of the choices",
-		`{"answer": "Bali", "type": "choice", "choices": ["Java", "Borneo"]}`: "is not one of the choices",
-		`{"answer": "B", "type": "choice", "choices": ["A. x", "B. y"]}`:      "",
-		`{"answer": "java", "type": "choice", "choices": ["Java", "Borneo"]}`: "",
-		`{"answer": "105", "type": "numeric"}`:                                "",
+	for _, tt := range []struct{ expected, want string }{
+		{`{"answer": "abc", "type": "numeric"}`, "is not a number"},
+		{`{"answer": "maybe", "type": "boolean"}`, "is neither yes nor no"},
+		{`{"answer": " ", "type": "contains"}`, "is empty"},
+		{`{"answer": "C", "type": "choice", "choices": ["A. x", "B. y"]}`, "is not one of the choices"},
+		{`{"answer": "Bali", "type": "choice", "choices": ["Java", "Borneo"]}`, "is not one of the choices"},
+		{`{"answer": "B", "type": "choice", "choices": ["A. x", "B. y"]}`, ""},
+		{`{"answer": "java", "type": "choice", "choices": ["Java", "Borneo"]}`, ""},
+		{`{"answer": "105", "type": "numeric"}`, ""},
 	} {
-		problems, _, _ := changed(t, schema.Settings{}, map[string]string{oneFile: with(`"evaluator_id": "two_pass", "expected": ` + expected)})
-		if told := strings.Join(problems, "\n"); (want == "") != (told == "") || !strings.Contains(told, want) {
-			t.Errorf("%s has the problems %q, want %q", expected, told, want)
+		problems, _, _ := changed(t, schema.Settings{}, map[string]string{oneFile: with(`"evaluator_id": "two_pass", "expected": ` + tt.expected)})
+		if told := strings.Join(problems, "\n"); (tt.want == "") != (told == "") || !strings.Contains(told, tt.want) {
+			t.Errorf("%s has the problems %q, want %q", tt.expected, told, tt.want)
 		}
 	}
 	problems, _, _ := changed(t, schema.Settings{}, map[string]string{oneFile: with(`"evaluator_id": "sql_executor", "expected": {"query_type": "SELCT"}`)})
@@ -222,17 +222,18 @@ func TestWeightsOfALevel(t *testing.T) {
 	weighs := func(id, fields string) string {
 		return `{"id": "` + id + `", "name": "N", "prompt": "?", "expected": {"keywords": ["x"]}, ` + fields + `}`
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name string
 		two  string
 		want bool
 	}{
-		"both":           {weighs("two", `"weight": 0`), true},
-		"one of two":     {weighs("two", `"weight": 0.1`), false},
-		"one is skipped": {weighs("two", `"weight": 1, "enabled": false`), true},
+		{"both", weighs("two", `"weight": 0`), true},
+		{"one of two", weighs("two", `"weight": 0.1`), false},
+		{"one is skipped", weighs("two", `"weight": 1, "enabled": false`), true},
 	} {
 		problems, _, _ := changed(t, schema.Settings{}, map[string]string{oneFile: weighs("one", `"weight": 0`), "t/d/level_1/two.json": tt.two})
 		if told := strings.Join(problems, "\n"); strings.Contains(told, "t/d/level_1/one.json:1:1: error: the weights of the tests in t/d/level_1 sum to 0") != tt.want {
-			t.Errorf("%s: the problems are %q, want one of the level: %v", name, told, tt.want)
+			t.Errorf("%s: the problems are %q, want one of the level: %v", tt.name, told, tt.want)
 		}
 	}
 }

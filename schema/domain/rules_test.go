@@ -173,19 +173,19 @@ func TestSystem(t *testing.T) {
 	level := func(text, mode string) string {
 		return fmt.Sprintf(`{"system_prompt": %q, "system_prompt_mode": %q}`, text, mode)
 	}
-	for name, tt := range map[string]struct{ level, test, want string }{
-		"the domain's":                {"", ``, "Domain."},
-		"the test's":                  {"", `"system_prompt": "Test.", `, "Test."},
-		"the test's, appended":        {"", `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Domain.\n\nTest."},
-		"null is not a layer":         {"", `"system_prompt": null, "system_prompt_mode": "overwrite", `, "Domain."},
-		"blank is not a layer":        {"", `"system_prompt": " \n", "system_prompt_mode": "overwrite", `, "Domain."},
-		"the level's":                 {level("Level.", "overwrite"), ``, "Level."},
-		"the level's, appended":       {level("Level.", "append"), ``, "Domain.\n\nLevel."},
-		"all three":                   {level("Level.", "append"), `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Domain.\n\nLevel.\n\nTest."},
-		"a level that overwrites":     {level("Level.", "overwrite"), `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Level.\n\nTest."},
-		"a blank level is not a wall": {level("", "overwrite"), `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Domain.\n\nTest."},
+	for _, tt := range []struct{ name, level, test, want string }{
+		{"the domain's", "", ``, "Domain."},
+		{"the test's", "", `"system_prompt": "Test.", `, "Test."},
+		{"the test's, appended", "", `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Domain.\n\nTest."},
+		{"null is not a layer", "", `"system_prompt": null, "system_prompt_mode": "overwrite", `, "Domain."},
+		{"blank is not a layer", "", `"system_prompt": " \n", "system_prompt_mode": "overwrite", `, "Domain."},
+		{"the level's", level("Level.", "overwrite"), ``, "Level."},
+		{"the level's, appended", level("Level.", "append"), ``, "Domain.\n\nLevel."},
+		{"all three", level("Level.", "append"), `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Domain.\n\nLevel.\n\nTest."},
+		{"a level that overwrites", level("Level.", "overwrite"), `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Level.\n\nTest."},
+		{"a blank level is not a wall", level("", "overwrite"), `"system_prompt": "Test.", "system_prompt_mode": "append", `, "Domain.\n\nTest."},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			changes := map[string]string{"t/d/level_1/one.json": with(tt.test + `"expected": {"keywords": ["x"]}`)}
 			if tt.level != "" {
 				changes["t/d/level_1/level.json"] = tt.level
@@ -219,35 +219,36 @@ func TestDefaults(t *testing.T) {
 	if c.Key != "d/level_1/one" || c.Weight != 1 || c.Policy.Timeout.Seconds() != 30 || c.Policy.MaxToolRounds != 16 || c.Policy.Iterations != 1 || c.Skip != "" {
 		t.Errorf("%s: weight %v, policy %+v, skip %q", c.Key, c.Weight, c.Policy, c.Skip)
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name       string
 		file, text string
 		holds      func(*schema.Case) bool
 	}{
-		"weight":       {"t/d/level_1/one.json", with(`"weight": 0, "expected": {"keywords": ["x"]}`), func(c *schema.Case) bool { return c.Weight == 0 }},
-		"timeout":      {"t/d/level_1/one.json", with(`"timeout_ms": 1500, "expected": {"keywords": ["x"]}`), func(c *schema.Case) bool { return c.Policy.Timeout.Milliseconds() == 1500 }},
-		"test enabled": {"t/d/level_1/one.json", with(`"enabled": true, "expected": {"keywords": ["x"]}`), func(c *schema.Case) bool { return c.Skip == "" }},
-		"test":         {"t/d/level_1/one.json", with(`"enabled": false, "expected": {"keywords": ["x"]}`), func(c *schema.Case) bool { return c.Skip == "the test is not enabled" }},
-		"domain":       {"t/d/domain.json", `{"id": "d", "name": "D", "evaluator_id": "keyword", "enabled": false}`, func(c *schema.Case) bool { return c.Skip == "the domain is not enabled" }},
-		"match any": {
+		{"weight", "t/d/level_1/one.json", with(`"weight": 0, "expected": {"keywords": ["x"]}`), func(c *schema.Case) bool { return c.Weight == 0 }},
+		{"timeout", "t/d/level_1/one.json", with(`"timeout_ms": 1500, "expected": {"keywords": ["x"]}`), func(c *schema.Case) bool { return c.Policy.Timeout.Milliseconds() == 1500 }},
+		{"test enabled", "t/d/level_1/one.json", with(`"enabled": true, "expected": {"keywords": ["x"]}`), func(c *schema.Case) bool { return c.Skip == "" }},
+		{"test", "t/d/level_1/one.json", with(`"enabled": false, "expected": {"keywords": ["x"]}`), func(c *schema.Case) bool { return c.Skip == "the test is not enabled" }},
+		{"domain", "t/d/domain.json", `{"id": "d", "name": "D", "evaluator_id": "keyword", "enabled": false}`, func(c *schema.Case) bool { return c.Skip == "the domain is not enabled" }},
+		{"match any",
 			"t/d/level_1/one.json", with(`"expected": {"keywords": ["x", "y"], "match": "any"}`),
 			func(c *schema.Case) bool {
 				return c.Evaluators[0].Rule.Need == 1 && c.Evaluators[0].Rule.Threshold == 1
 			},
 		},
-		"evaluator's threshold": {
+		{"evaluator's threshold",
 			"t/evaluators/keyword.json", `{"id": "keyword", "type": "predefined", "config": {"threshold": 0.9}}`,
 			func(c *schema.Case) bool { return c.Evaluators[0].Rule.Threshold == 0.9 },
 		},
-		"a predefined evaluator is the built-in": {
+		{"a predefined evaluator is the built-in",
 			"t/evaluators/keyword.json", `{"id": "keyword", "type": "predefined", "extraction_regex": "(x)"}`,
 			func(c *schema.Case) bool { return c.Evaluators[0].Spec.Kind() == "keyword" },
 		},
-		"so is one of its name that measures nothing itself": {
+		{"so is one of its name that measures nothing itself",
 			"t/evaluators/keyword.json", `{"id": "keyword", "type": "keyword", "config": {"threshold": 0.9}}`,
 			func(c *schema.Case) bool { return c.Evaluators[0].Spec.Kind() == "keyword" },
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			if c := one(t, map[string]string{tt.file: tt.text}); !tt.holds(c) {
 				t.Errorf("weight %v, policy %+v, skip %q, evaluators %+v", c.Weight, c.Policy, c.Skip, c.Evaluators)
 			}
@@ -277,33 +278,33 @@ func TestWhatCanNeverHold(t *testing.T) {
 	sql := func(kind string) string {
 		return with(`"evaluator_id": "sql_executor", "expected": {"query_type": "` + kind + `"}`)
 	}
-	for text, want := range map[string]string{
-		twoPass(`{"answer": "abc", "type": "numeric"}`):      "the answer \"abc\" is not a number, and type is numeric",
-		twoPass(`{"answer": "maybe", "type": "boolean"}`):    "the answer \"maybe\" is neither yes nor no, and type is boolean",
-		twoPass(`{"answer": " ", "type": "contains"}`):       "the answer \" \" is empty, and every reply contains it, and type is contains",
-		twoPass(`{"answer": "Rp 1.500", "type": "numeric"}`): "",
-		twoPass(`{"answer": "٣", "type": "numeric"}`):        "",
-		twoPass(`{"answer": "Yes.", "type": "boolean"}`):     "",
-		twoPass(`{"answer": "ＹＥＳ", "type": "boolean"}`):      "",
-		twoPass(`{"answer": 1, "type": "boolean"}`):          "",
-		twoPass(`{"answer": false}`):                         "",
-		twoPass(`{"answer": "abc"}`):                         "",
-		sql("SELCT"):                                         "`query_type` is \"SELCT\", which no statement of SQL begins with; did you mean `SELECT`?",
-		sql("WITH"):                                          "; write what follows the WITH clause, such as SELECT",
-		sql("a query"):                                       "; write the word that the statement begins with, such as SELECT",
-		sql(" select "):                                      "",
-		sql("Explain"):                                       "",
+	for _, tt := range []struct{ text, want string }{
+		{twoPass(`{"answer": "abc", "type": "numeric"}`), "the answer \"abc\" is not a number, and type is numeric"},
+		{twoPass(`{"answer": "maybe", "type": "boolean"}`), "the answer \"maybe\" is neither yes nor no, and type is boolean"},
+		{twoPass(`{"answer": " ", "type": "contains"}`), "the answer \" \" is empty, and every reply contains it, and type is contains"},
+		{twoPass(`{"answer": "Rp 1.500", "type": "numeric"}`), ""},
+		{twoPass(`{"answer": "٣", "type": "numeric"}`), ""},
+		{twoPass(`{"answer": "Yes.", "type": "boolean"}`), ""},
+		{twoPass(`{"answer": "ＹＥＳ", "type": "boolean"}`), ""},
+		{twoPass(`{"answer": 1, "type": "boolean"}`), ""},
+		{twoPass(`{"answer": false}`), ""},
+		{twoPass(`{"answer": "abc"}`), ""},
+		{sql("SELCT"), "`query_type` is \"SELCT\", which no statement of SQL begins with; did you mean `SELECT`?"},
+		{sql("WITH"), "; write what follows the WITH clause, such as SELECT"},
+		{sql("a query"), "; write the word that the statement begins with, such as SELECT"},
+		{sql(" select "), ""},
+		{sql("Explain"), ""},
 	} {
 		files := seed()
-		files["t/d/level_1/one.json"] = text
+		files["t/d/level_1/one.json"] = tt.text
 		var got string
 		for _, p := range load(t, files, schema.Settings{}).Problems {
 			if p.File == "t/d/level_1/one.json" {
 				got += p.String() + "\n"
 			}
 		}
-		if want == "" && got != "" || !strings.Contains(got, want) {
-			t.Errorf("%s: got %q, want %q", text, got, want)
+		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.text, got, tt.want)
 		}
 	}
 }

@@ -197,19 +197,20 @@ func TestPrecedence(t *testing.T) {
 		Aliases: map[string]string{"azure": "slow"}, DefaultTarget: "fast",
 		Timeout: 9 * time.Second, Iterations: 3,
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name              string
 		suite, tc, target string
 		timeout           time.Duration
 	}{
-		"nothing":                 {"", "", "", 9 * time.Second},
-		"the suite's target":      {"target: azure\n", "", "slow", 7 * time.Second},
-		"execution wins":          {"target: other\nexecution: {target: slow}\n", "", "slow", 7 * time.Second},
-		"the case's target":       {"execution: {target: slow}\n", "    execution: {target: other}\n", "other", 9 * time.Second},
-		"the suite's timeout":     {"execution: {target: slow, timeout_seconds: 1.5}\n", "", "slow", 1500 * time.Millisecond},
-		"the case's timeout":      {"execution: {timeout_seconds: 5}\n", "    execution: {timeout_seconds: 2}\n", "", 2 * time.Second},
-		"null leaves the suite's": {"execution: {timeout_seconds: 5}\n", "    execution: null\n", "", 5 * time.Second},
+		{"nothing", "", "", "", 9 * time.Second},
+		{"the suite's target", "target: azure\n", "", "slow", 7 * time.Second},
+		{"execution wins", "target: other\nexecution: {target: slow}\n", "", "slow", 7 * time.Second},
+		{"the case's target", "execution: {target: slow}\n", "    execution: {target: other}\n", "other", 9 * time.Second},
+		{"the suite's timeout", "execution: {target: slow, timeout_seconds: 1.5}\n", "", "slow", 1500 * time.Millisecond},
+		{"the case's timeout", "execution: {timeout_seconds: 5}\n", "    execution: {timeout_seconds: 2}\n", "", 2 * time.Second},
+		{"null leaves the suite's", "execution: {timeout_seconds: 5}\n", "    execution: null\n", "", 5 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			text := tt.suite + "evalcases:\n  - id: x\n    expected_outcome: y\n    input: z\n" + tt.tc
 			files := fstest.MapFS{"suites/a.yaml": {Data: []byte(text)}}
 			cases, problems := loadIn(t, files, "a.yaml", settings)
@@ -232,52 +233,56 @@ func TestPrecedence(t *testing.T) {
 // programs that judge it and those that write a prompt.
 func TestProgramsTimeout(t *testing.T) {
 	const judges = "evaluators: [{name: j, type: code_judge, script: [x]}, {name: p, type: llm_judge, prompt: {script: [x]}}]"
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name      string
 		execution string
 		want      time.Duration
 	}{
-		"none":  {"", 0},
-		"suite": {"execution: {timeout_seconds: 5}\n", 5 * time.Second},
+		{"none", "", 0},
+		{"suite", "execution: {timeout_seconds: 5}\n", 5 * time.Second},
 	} {
 		text := tt.execution + "evalcases:\n  - {id: x, expected_outcome: y, input: z, " + judges + "}\n" +
 			"  - {id: y, expected_outcome: y, input: z, execution: {timeout_seconds: 2, " + judges + "}}\n"
 		cases, problems := loadIn(t, fstest.MapFS{"suites/a.yaml": {Data: []byte(text)}}, "a.yaml", schema.Settings{Timeout: time.Hour})
 		if len(cases) != 2 || len(problems) > 0 {
-			t.Fatalf("%s: %d cases, problems %q", name, len(cases), problems)
+			t.Fatalf("%s: %d cases, problems %q", tt.name, len(cases), problems)
 		}
 		for i, want := range []time.Duration{tt.want, 2 * time.Second} {
 			code := cases[i].Evaluators[0].Spec.(evaluator.CodeJudge).Timeout
 			prompt := cases[i].Evaluators[1].Spec.(evaluator.LLMJudge).Program.Timeout
 			if code != want || prompt != want {
-				t.Errorf("%s: case %d: a judge has %v and a prompt %v, want %v", name, i, code, prompt, want)
+				t.Errorf("%s: case %d: a judge has %v and a prompt %v, want %v", tt.name, i, code, prompt, want)
 			}
 		}
 	}
 }
 
 func TestShortFormsExpand(t *testing.T) {
-	for name, forms := range map[string][2]string{
-		"input":    {"input: Hi", "input_messages: [{role: user, content: Hi}]"},
-		"messages": {"input: [{role: user, content: Hi}]", "input_messages: [{role: user, content: Hi}]"},
-		"expected": {"expected_output: Yo", "expected_messages: [{role: assistant, content: Yo}]"},
-		"list":     {"expected_output: [{role: assistant, content: Yo}]", "expected_messages: [{role: assistant, content: Yo}]"},
-		"outcome":  {"outcome: Works.", "expected_outcome: Works."},
-		"rubric":   {"rubrics: [Greets]", "rubrics: [{id: rubric-1, expected_outcome: Greets, weight: 1.0, required: false}]"},
-		"alias":    {"rubrics: [{id: a, description: Greets}]", "rubrics: [{id: a, expected_outcome: Greets}]"},
-		"blocks":   {"input: [{role: user, content: Hi}]", "input: [{role: user, content: [Hi]}]"},
-		"any":      {"evaluators: [{type: tool_trajectory, mode: exact, expected: [{tool: a, args: any}]}]", "evaluators: [{type: tool_trajectory, mode: exact, expected: [{tool: a}]}]"},
-		"place":    {"evaluators: [{type: latency, max_ms: 5}]", "execution: {evaluators: [{type: latency, threshold: 5}]}"},
-		"tokens":   {"evaluators: [{type: token_usage, max_total: 5}]", "evaluators: [{type: token_usage, max_total_tokens: 5}]"},
-		"usd":      {"evaluators: [{type: cost, budget: 5}]", "evaluators: [{type: cost, max_usd: 5}]"},
+	for _, tt := range []struct {
+		name  string
+		forms [2]string
+	}{
+		{"input", [2]string{"input: Hi", "input_messages: [{role: user, content: Hi}]"}},
+		{"messages", [2]string{"input: [{role: user, content: Hi}]", "input_messages: [{role: user, content: Hi}]"}},
+		{"expected", [2]string{"expected_output: Yo", "expected_messages: [{role: assistant, content: Yo}]"}},
+		{"list", [2]string{"expected_output: [{role: assistant, content: Yo}]", "expected_messages: [{role: assistant, content: Yo}]"}},
+		{"outcome", [2]string{"outcome: Works.", "expected_outcome: Works."}},
+		{"rubric", [2]string{"rubrics: [Greets]", "rubrics: [{id: rubric-1, expected_outcome: Greets, weight: 1.0, required: false}]"}},
+		{"alias", [2]string{"rubrics: [{id: a, description: Greets}]", "rubrics: [{id: a, expected_outcome: Greets}]"}},
+		{"blocks", [2]string{"input: [{role: user, content: Hi}]", "input: [{role: user, content: [Hi]}]"}},
+		{"any", [2]string{"evaluators: [{type: tool_trajectory, mode: exact, expected: [{tool: a, args: any}]}]", "evaluators: [{type: tool_trajectory, mode: exact, expected: [{tool: a}]}]"}},
+		{"place", [2]string{"evaluators: [{type: latency, max_ms: 5}]", "execution: {evaluators: [{type: latency, threshold: 5}]}"}},
+		{"tokens", [2]string{"evaluators: [{type: token_usage, max_total: 5}]", "evaluators: [{type: token_usage, max_total_tokens: 5}]"}},
+		{"usd", [2]string{"evaluators: [{type: cost, budget: 5}]", "evaluators: [{type: cost, max_usd: 5}]"}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			judged := "\nexecution: {evaluators: [{name: j, type: code_judge, script: [x]}]}"
-			if strings.Contains(forms[0], "evaluators") {
+			if strings.Contains(tt.forms[0], "evaluators") {
 				judged = ""
 			}
-			short, long := fields(t, forms[0]+judged), fields(t, forms[1]+judged)
+			short, long := fields(t, tt.forms[0]+judged), fields(t, tt.forms[1]+judged)
 			if diff := cmp.Diff(long, short); diff != "" {
-				t.Errorf("%s and %s differ:\n%s", forms[0], forms[1], diff)
+				t.Errorf("%s and %s differ:\n%s", tt.forms[0], tt.forms[1], diff)
 			}
 		})
 	}
@@ -352,30 +357,31 @@ func TestABadSuiteKeyCostsItsCases(t *testing.T) {
 // is that of the case's target where it has one.
 func TestProgramsThatAsk(t *testing.T) {
 	settings := schema.Settings{DefaultTarget: "bot", Targets: map[string]schema.TargetSettings{"bot": {Judge: "careful"}, "careful": {}, "large": {}}}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		target string
 		calls  int
 		asked  string
 	}{
-		"none":         {"", 0, ""},
-		"the default":  {", target: {}", 50, "careful"},
-		"written":      {", target: {max_calls: 3}", 3, "careful"},
-		"another name": {", target: {max_calls: 3, name: large}", 3, "large"},
+		{"none", "", 0, ""},
+		{"the default", ", target: {}", 50, "careful"},
+		{"written", ", target: {max_calls: 3}", 3, "careful"},
+		{"another name", ", target: {max_calls: 3, name: large}", 3, "large"},
 	} {
-		for form, text := range map[string]string{
-			"evalcases": "evalcases:\n  - {id: x, expected_outcome: y, input: z, evaluators: [{type: code_judge, script: [x]" + tt.target + "}]}\n",
-			"tests":     "tests:\n  - {id: x, input: z, assertions: [{type: code-grader, command: [x]" + tt.target + "}]}\n",
+		for _, row := range []struct{ form, text string }{
+			{"evalcases", "evalcases:\n  - {id: x, expected_outcome: y, input: z, evaluators: [{type: code_judge, script: [x]" + tt.target + "}]}\n"},
+			{"tests", "tests:\n  - {id: x, input: z, assertions: [{type: code-grader, command: [x]" + tt.target + "}]}\n"},
 		} {
-			cases, problems := loadIn(t, fstest.MapFS{"suites/a.yaml": {Data: []byte(text)}}, "a.yaml", settings)
+			cases, problems := loadIn(t, fstest.MapFS{"suites/a.yaml": {Data: []byte(row.text)}}, "a.yaml", settings)
 			if len(cases) != 1 || len(problems) > 0 {
-				t.Fatalf("%s in %s: %d cases, problems %q", name, form, len(cases), problems)
+				t.Fatalf("%s in %s: %d cases, problems %q", tt.name, row.form, len(cases), problems)
 			}
 			got, ok := cases[0].Evaluators[0].Spec.(evaluator.CodeJudge)
 			if !ok || got.MaxCalls != tt.calls || got.Target != tt.asked {
-				t.Errorf("%s in %s: the program asks %q %d times, want %q %d times", name, form, got.Target, got.MaxCalls, tt.asked, tt.calls)
+				t.Errorf("%s in %s: the program asks %q %d times, want %q %d times", tt.name, row.form, got.Target, got.MaxCalls, tt.asked, tt.calls)
 			}
 			if roles := len(got.Roles()) + len(got.Targets()); (roles > 0) != (tt.calls > 0) {
-				t.Errorf("%s in %s: %d models are needed", name, form, roles)
+				t.Errorf("%s in %s: %d models are needed", tt.name, row.form, roles)
 			}
 		}
 	}

@@ -71,19 +71,19 @@ func problemsOf(t *testing.T, text string) []string {
 // TestSidecarProblems holds that problems are in the file next to the lines, and leave no case of
 // these.
 func TestSidecarProblems(t *testing.T) {
-	for text, want := range map[string]string{
-		"target: 5\n":                     "a.yaml:1:9: error: `target` must be a string, not a number; write \"5\"",
-		"excution: {}\n":                  "a.yaml:1:1: error: unknown field `excution`; did you mean `execution`?",
-		"execution: {evaluators: [{}]}\n": "a.yaml:1:26: error: the field `type` is missing; add \"type\": …",
-		"a: [\n":                          "a.yaml:1:4: error: not valid YAML: a value is missing before this place; write one, remove the comma, or close the bracket",
+	for _, tt := range []struct{ text, want string }{
+		{"target: 5\n", "a.yaml:1:9: error: `target` must be a string, not a number; write \"5\""},
+		{"excution: {}\n", "a.yaml:1:1: error: unknown field `excution`; did you mean `execution`?"},
+		{"execution: {evaluators: [{}]}\n", "a.yaml:1:26: error: the field `type` is missing; add \"type\": …"},
+		{"a: [\n", "a.yaml:1:4: error: not valid YAML: a value is missing before this place; write one, remove the comma, or close the bracket"},
 	} {
 		files := fstest.MapFS{
 			"suites/a.jsonl": {Data: []byte(`{"id": "x", "expected_outcome": "y", "input": "z"}` + "\n")},
-			"suites/a.yaml":  {Data: []byte(text)},
+			"suites/a.yaml":  {Data: []byte(tt.text)},
 		}
 		cases, problems := loadIn(t, files, "a.jsonl", schema.Settings{})
-		if diff := cmp.Diff([]string{"a.jsonl:1:1: error: suites/a.yaml is invalid; fix it first; the cases depend on it", want}, problems); diff != "" || len(cases) > 0 {
-			t.Errorf("%q: %d cases, problems (-want +got):\n%s", text, len(cases), diff)
+		if diff := cmp.Diff([]string{"a.jsonl:1:1: error: suites/a.yaml is invalid; fix it first; the cases depend on it", tt.want}, problems); diff != "" || len(cases) > 0 {
+			t.Errorf("%q: %d cases, problems (-want +got):\n%s", tt.text, len(cases), diff)
 		}
 	}
 }

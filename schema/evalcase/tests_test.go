@@ -76,10 +76,13 @@ func TestTheVerdictOfAgentV4(t *testing.T) {
 	if c.Policy.Bands.Pass != 0.6 {
 		t.Errorf("the case passes at %v, want its own threshold 0.6", c.Policy.Bands.Pass)
 	}
-	for text, floor := range map[string]float64{"required: true": 0.8, "required: 0.3": 0.3, "required: true, min_score: 0.4": 0.4, "min_score: 0.4": 0} {
-		c := asserted(t, "[{type: contains, value: a, "+text+"}]")
-		if got := c.Evaluators[0].Rule.Floor; got != floor {
-			t.Errorf("%s: the least score of the evaluator is %v, want %v", text, got, floor)
+	for _, tt := range []struct {
+		text  string
+		floor float64
+	}{{"required: true", 0.8}, {"required: 0.3", 0.3}, {"required: true, min_score: 0.4", 0.4}, {"min_score: 0.4", 0}} {
+		c := asserted(t, "[{type: contains, value: a, "+tt.text+"}]")
+		if got := c.Evaluators[0].Rule.Floor; got != tt.floor {
+			t.Errorf("%s: the least score of the evaluator is %v, want %v", tt.text, got, tt.floor)
 		}
 	}
 }
@@ -175,9 +178,9 @@ func TestTestsInFilesOfAgentV4(t *testing.T) {
 	if diff := cmp.Diff([]string{"listed", "line", "own"}, ids); diff != "" || len(problems) > 0 {
 		t.Errorf("problems %q, cases (-want +got):\n%s", problems, diff)
 	}
-	for file, want := range map[string]string{"b.yaml": "gone.yaml", "c.yaml": `tests are not read from "cases.csv"`} {
-		if _, problems := loadIn(t, files, file, schema.Settings{}); len(problems) == 0 || !strings.Contains(problems[0], want) {
-			t.Errorf("%s: problems %q, want one about %s", file, problems, want)
+	for _, tt := range []struct{ file, want string }{{"b.yaml", "gone.yaml"}, {"c.yaml", `tests are not read from "cases.csv"`}} {
+		if _, problems := loadIn(t, files, tt.file, schema.Settings{}); len(problems) == 0 || !strings.Contains(problems[0], tt.want) {
+			t.Errorf("%s: problems %q, want one about %s", tt.file, problems, tt.want)
 		}
 	}
 }

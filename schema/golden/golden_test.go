@@ -25,15 +25,18 @@ func TestJSON(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for text, differs := range map[string]bool{"<a>": false, "<b>": true} {
+	for _, tt := range []struct {
+		text    string
+		differs bool
+	}{{"<a>", false}, {"<b>", true}} {
 		j := &judged{TB: t}
 		JSON(j, file, struct {
 			In         inner
 			Text, None string
 			Nothing    []int
-		}{Text: text})
-		if j.failed != differs {
-			t.Errorf("%s: it differs from the file: %v", text, j.failed)
+		}{Text: tt.text})
+		if j.failed != tt.differs {
+			t.Errorf("%s: it differs from the file: %v", tt.text, j.failed)
 		}
 	}
 }

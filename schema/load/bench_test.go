@@ -38,11 +38,14 @@ func BenchmarkMixed(b *testing.B) {
 		File: "test_definitions/schema/team.cue",
 		Text: "#Testcase: tags: [_, ...]\n#Promptval: iterations?: <9\n#Test: weight?: <9\n#Evalcase: id: !=\"\"\n",
 	}}
-	for name, with := range map[string]schema.Settings{"plain": settings, "constrained": constrained} {
-		b.Run(fmt.Sprint(name, "/", n), func(b *testing.B) {
+	for _, tt := range []struct {
+		name string
+		with schema.Settings
+	}{{"plain", settings}, {"constrained", constrained}} {
+		b.Run(fmt.Sprint(tt.name, "/", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				res, err := Load(b.Context(), files, Options{Settings: with})
+				res, err := Load(b.Context(), files, Options{Settings: tt.with})
 				if err != nil || len(res.Cases) != n || schema.HasErrors(res.Problems) {
 					b.Fatal(err, len(res.Cases), res.Problems[:min(3, len(res.Problems))])
 				}

@@ -91,35 +91,35 @@ func TestChecksOfEveryDialect(t *testing.T) {
 // TestChecksThatCannotBeRead cost the cases of the definition, which would pass
 // without them.
 func TestChecksThatCannotBeRead(t *testing.T) {
-	for name, tt := range map[string]struct{ text, want string }{
-		"no map":           {"- contains: x\n", "1:1: error: checks are a map from the local id"},
-		"no YAML":          {"one: [", "1:"},
-		"unknown case":     {"on: [{contains: x}]\n", `1:1: error: suite.yaml has no case "on"; did you mean`},
-		"one check alone":  {"one: {contains: x}\n", `1:1: error: the checks of "one" are not a list`},
-		"no checks":        {"one: []\n", `the checks of "one" are not a list`},
-		"unknown check":    {"one: [{contain: x}]\n", "1:8: error: unknown field `contain`; did you mean `contains`?"},
-		"another spelling": {"one: [{is-json: true}]\n", "1:8: error: unknown field `is-json`; did you mean `is_json`?"},
-		"without its unit": {"one: [{latency: 5}]\n", "1:8: error: unknown field `latency`; did you mean `latency_ms`?"},
-		"another's check":  {"one: [{starts_with: x}]\n", "unknown field `starts_with`"},
-		"two in one":       {"one: [{contains: x, equals: y}]\n", "1:7: error: a check has one field, and this one has 2"},
-		"none in one":      {"one: [{}]\n", "a check has one field, and this one has 0"},
-		"a number":         {"one: [{contains: 5}]\n", "`contains` must be a string"},
-		"a pattern":        {"one: [{regex: \"(\"}]\n", "the pattern does not compile: missing closing ): `(`; write"},
-		"a long pattern":   {"one: [{regex: \"" + strings.Repeat("x", 5000) + "\"}]\n", "the pattern has 5000 bytes; it may have 4096"},
-		"is_json: false":   {"one: [{is_json: false}]\n", "demands nothing"},
-		"a schema":         {"one: [{is_json: {$ref: x}}]\n", "$: $ref \"x\" is not part of the schema"},
-		"a type":           {"one: [{is_json: {type: strin}}]\n", "$: unknown type \"strin\"; did you mean `string`?"},
-		"a keyword":        {"one: [{is_json: {properties: {a: {minimun: 1}}}}]\n", "$.properties.a: unknown keyword \"minimun\"; did you mean `minimum`?"},
-		"a value":          {"one: [{is_json: {required: a}}]\n", "$.required: got string, want array; write a schema"},
-		"no time at all":   {"one: [{latency_ms: 0}]\n", "`latency_ms` is 0"},
-		"no texts":         {"one: [{any_of: []}]\n", "`any_of` has 0 items; it must have at least 1"},
-		"a text alone":     {"one: [{all_of: x}]\n", "`all_of` must be a list, not a string"},
-		"no value":         {"one: [{json_path: {path: a}}]\n", "the field `value` is missing"},
-		"no path":          {"one: [{json_path: {path: \"a..b\", value: 1}}]\n", "the path \"a..b\" cannot be read; write names and indexes, such as items[0].name"},
-		"the same twice":   {"one: [{contains: x}]\none: [{contains: y}]\n", "2:1: error: "},
-		"less than no usd": {"one: [{cost_usd: -1}]\n", "`cost_usd` is -1"},
+	for _, tt := range []struct{ name, text, want string }{
+		{"no map", "- contains: x\n", "1:1: error: checks are a map from the local id"},
+		{"no YAML", "one: [", "1:"},
+		{"unknown case", "on: [{contains: x}]\n", `1:1: error: suite.yaml has no case "on"; did you mean`},
+		{"one check alone", "one: {contains: x}\n", `1:1: error: the checks of "one" are not a list`},
+		{"no checks", "one: []\n", `the checks of "one" are not a list`},
+		{"unknown check", "one: [{contain: x}]\n", "1:8: error: unknown field `contain`; did you mean `contains`?"},
+		{"another spelling", "one: [{is-json: true}]\n", "1:8: error: unknown field `is-json`; did you mean `is_json`?"},
+		{"without its unit", "one: [{latency: 5}]\n", "1:8: error: unknown field `latency`; did you mean `latency_ms`?"},
+		{"another's check", "one: [{starts_with: x}]\n", "unknown field `starts_with`"},
+		{"two in one", "one: [{contains: x, equals: y}]\n", "1:7: error: a check has one field, and this one has 2"},
+		{"none in one", "one: [{}]\n", "a check has one field, and this one has 0"},
+		{"a number", "one: [{contains: 5}]\n", "`contains` must be a string"},
+		{"a pattern", "one: [{regex: \"(\"}]\n", "the pattern does not compile: missing closing ): `(`; write"},
+		{"a long pattern", "one: [{regex: \"" + strings.Repeat("x", 5000) + "\"}]\n", "the pattern has 5000 bytes; it may have 4096"},
+		{"is_json: false", "one: [{is_json: false}]\n", "demands nothing"},
+		{"a schema", "one: [{is_json: {$ref: x}}]\n", "$: $ref \"x\" is not part of the schema"},
+		{"a type", "one: [{is_json: {type: strin}}]\n", "$: unknown type \"strin\"; did you mean `string`?"},
+		{"a keyword", "one: [{is_json: {properties: {a: {minimun: 1}}}}]\n", "$.properties.a: unknown keyword \"minimun\"; did you mean `minimum`?"},
+		{"a value", "one: [{is_json: {required: a}}]\n", "$.required: got string, want array; write a schema"},
+		{"no time at all", "one: [{latency_ms: 0}]\n", "`latency_ms` is 0"},
+		{"no texts", "one: [{any_of: []}]\n", "`any_of` has 0 items; it must have at least 1"},
+		{"a text alone", "one: [{all_of: x}]\n", "`all_of` must be a list, not a string"},
+		{"no value", "one: [{json_path: {path: a}}]\n", "the field `value` is missing"},
+		{"no path", "one: [{json_path: {path: \"a..b\", value: 1}}]\n", "the path \"a..b\" cannot be read; write names and indexes, such as items[0].name"},
+		{"the same twice", "one: [{contains: x}]\none: [{contains: y}]\n", "2:1: error: "},
+		{"less than no usd", "one: [{cost_usd: -1}]\n", "`cost_usd` is -1"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			res := loadBy(t, schema.Settings{Definitions: []string{"test_definitions"}}, map[string]string{
 				"test_definitions/suite.yaml":        "- {id: one, expected_outcome: x, input: i}\n",
 				"test_definitions/suite.checks.yaml": tt.text,
@@ -156,19 +156,19 @@ func TestChangedChecksAffectTheirDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{
-		"test_definitions/suite.checks.yaml":            "test_definitions/suite.yaml",
-		"test_definitions/lines.checks.yaml":            "test_definitions/lines.jsonl",
-		"test_definitions/math/level_1/sum.checks.yaml": "test_definitions/math/level_1/sum.json",
-		"test_definitions/talk.json":                    "",
+	for _, tt := range []struct{ file, want string }{
+		{"test_definitions/suite.checks.yaml", "test_definitions/suite.yaml"},
+		{"test_definitions/lines.checks.yaml", "test_definitions/lines.jsonl"},
+		{"test_definitions/math/level_1/sum.checks.yaml", "test_definitions/math/level_1/sum.json"},
+		{"test_definitions/talk.json", ""},
 	} {
 		gone := fstest.MapFS{}
 		for name, f := range files {
-			if name != file {
+			if name != tt.file {
 				gone[name] = f
 			}
 		}
-		change, err := before.Update(t.Context(), gone, Options{Settings: settings}, []string{file})
+		change, err := before.Update(t.Context(), gone, Options{Settings: settings}, []string{tt.file})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,19 +179,19 @@ func TestChangedChecksAffectTheirDefinition(t *testing.T) {
 			}
 			for _, c := range d.Cases {
 				if checksOf(c) != nil {
-					t.Errorf("%s: %s still has checks", file, c.Key)
+					t.Errorf("%s: %s still has checks", tt.file, c.Key)
 				}
 			}
 		}
-		if diff := cmp.Diff(strings.Fields(want), loaded); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", file, diff)
+		if diff := cmp.Diff(strings.Fields(tt.want), loaded); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.file, diff)
 		}
 		whole, err := Scan(t.Context(), gone, Options{Settings: settings})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !change.Snapshot().Equal(whole) {
-			t.Errorf("%s: the state after the change differs from a new one", file)
+			t.Errorf("%s: the state after the change differs from a new one", tt.file)
 		}
 	}
 }

@@ -125,19 +125,19 @@ func TestAddedFieldsAreKnown(t *testing.T) {
 // TestConstraintsThatCannotBeUsed holds that they are problems at their place,
 // and cost no definition anything.
 func TestConstraintsThatCannotBeUsed(t *testing.T) {
-	for name, tt := range map[string]struct{ rules, want string }{
-		"syntax":               {"#Testcase: {", teamFile + ":1:13: error: expected '}', found 'EOF'; look for a missing comma, quote or bracket at or before this place"},
-		"a misspelt name":      {"#TestCase: tags: _", teamFile + ":1:1: error: unknown definition `#TestCase`; did you mean `#Testcase`?"},
-		"a misspelt field":     {"#Testcase: tagz: _", teamFile + ":1:12: error: `#Testcase` has no field `tagz`; did you mean `tags`?"},
-		"no such field":        {"#TestcasePersona: colour: string", teamFile + ":1:19: error: `#TestcasePersona` has no field `colour`; known are type, description, instructions"},
-		"a field that is none": {"#Testcase: agent_tools: _", teamFile + ":1:12: error: `agent_tools` does not belong here: the agent's tools are captured on the run, so that the same case fits every version of the agent; remove them; calls that are wanted go into expected_tool_calls, their answers into its mock_responses"},
-		"an unknown name":      {"#Agent: name: _", teamFile + ":1:1: error: unknown definition `#Agent`, and nothing refers to it: it constrains nothing; open one of #Testcase, #Promptval, #Evalcase, #EvalcaseSuite, #EvalcaseSidecar, #Domain, #Level, #Test, #Tool, #Evaluator, or another of those that gavel schema prints"},
-		"a name in itself":     {"#List: {#Agent: 1}\n_x: #Agent\n#Agent: 1", teamFile + ":1:1: error: unknown definition `#List`, and nothing refers to it: it constrains nothing; open one of #Testcase, #Promptval, #Evalcase, #EvalcaseSuite, #EvalcaseSidecar, #Domain, #Level, #Test, #Tool, #Evaluator, or another of those that gavel schema prints"},
-		"no definition":        {"testcase: {}", teamFile + ":1:1: error: `testcase` constrains nothing; open a definition again, such as #Testcase: {…}; names of your own begin with _"},
-		"memory":               {"import \"strings\"\n#Testcase: name: !=strings.Repeat(\"x\", 2000000000)", teamFile + ":1:1: error: the constraints are not checked: the evaluation needed more memory than 512 MiB, or is nested too deeply; look for comprehensions, lists or strings that grow, and for definitions that refer to themselves"},
-		"too large":            {"// " + strings.Repeat("x", schema.MaxFile), teamFile + ":1:1: error: the file cannot be read: it has 262147 bytes and may have 262144; make it a plain file of the repository"},
+	for _, tt := range []struct{ name, rules, want string }{
+		{"syntax", "#Testcase: {", teamFile + ":1:13: error: expected '}', found 'EOF'; look for a missing comma, quote or bracket at or before this place"},
+		{"a misspelt name", "#TestCase: tags: _", teamFile + ":1:1: error: unknown definition `#TestCase`; did you mean `#Testcase`?"},
+		{"a misspelt field", "#Testcase: tagz: _", teamFile + ":1:12: error: `#Testcase` has no field `tagz`; did you mean `tags`?"},
+		{"no such field", "#TestcasePersona: colour: string", teamFile + ":1:19: error: `#TestcasePersona` has no field `colour`; known are type, description, instructions"},
+		{"a field that is none", "#Testcase: agent_tools: _", teamFile + ":1:12: error: `agent_tools` does not belong here: the agent's tools are captured on the run, so that the same case fits every version of the agent; remove them; calls that are wanted go into expected_tool_calls, their answers into its mock_responses"},
+		{"an unknown name", "#Agent: name: _", teamFile + ":1:1: error: unknown definition `#Agent`, and nothing refers to it: it constrains nothing; open one of #Testcase, #Promptval, #Evalcase, #EvalcaseSuite, #EvalcaseSidecar, #Domain, #Level, #Test, #Tool, #Evaluator, or another of those that gavel schema prints"},
+		{"a name in itself", "#List: {#Agent: 1}\n_x: #Agent\n#Agent: 1", teamFile + ":1:1: error: unknown definition `#List`, and nothing refers to it: it constrains nothing; open one of #Testcase, #Promptval, #Evalcase, #EvalcaseSuite, #EvalcaseSidecar, #Domain, #Level, #Test, #Tool, #Evaluator, or another of those that gavel schema prints"},
+		{"no definition", "testcase: {}", teamFile + ":1:1: error: `testcase` constrains nothing; open a definition again, such as #Testcase: {…}; names of your own begin with _"},
+		{"memory", "import \"strings\"\n#Testcase: name: !=strings.Repeat(\"x\", 2000000000)", teamFile + ":1:1: error: the constraints are not checked: the evaluation needed more memory than 512 MiB, or is nested too deeply; look for comprehensions, lists or strings that grow, and for definitions that refer to themselves"},
+		{"too large", "// " + strings.Repeat("x", schema.MaxFile), teamFile + ":1:1: error: the file cannot be read: it has 262147 bytes and may have 262144; make it a plain file of the repository"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			with, texts := constrained(seed(), map[string]string{teamFile: tt.rules, "test_definitions/polite.json": `{"name": "Polite"}`})
 			res := loadBy(t, with, texts)
 			if len(res.Problems) != 1 || res.Problems[0].String() != tt.want {

@@ -71,8 +71,11 @@ func TestAbuse26MoreThanIsLookedAt(t *testing.T) {
 // TestAbuse26CasesOfNewFiles: what is new has a bound of its own.
 func TestAbuse26CasesOfNewFiles(t *testing.T) {
 	isNew := func(file string) bool { return strings.HasPrefix(file, "test_definitions/1") } // 11 files
-	for most, want := range map[int64]string{0: "", 11: "", 10: "the definitions that are new or changed have more than 10 cases"} {
-		res, err := Load(t.Context(), greetings(100), Options{Settings: oneFolder, New: isNew, MaxNew: most})
+	for _, tt := range []struct {
+		most int64
+		want string
+	}{{0, ""}, {11, ""}, {10, "the definitions that are new or changed have more than 10 cases"}} {
+		res, err := Load(t.Context(), greetings(100), Options{Settings: oneFolder, New: isNew, MaxNew: tt.most})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,8 +83,8 @@ func TestAbuse26CasesOfNewFiles(t *testing.T) {
 		for _, p := range res.Problems {
 			got += p.Message
 		}
-		if got != want || want == "" && len(res.Cases) != 100 {
-			t.Errorf("at most %d: %d cases, problems %q; want %q", most, len(res.Cases), got, want)
+		if got != tt.want || tt.want == "" && len(res.Cases) != 100 {
+			t.Errorf("at most %d: %d cases, problems %q; want %q", tt.most, len(res.Cases), got, tt.want)
 		}
 	}
 }

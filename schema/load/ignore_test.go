@@ -84,15 +84,18 @@ func TestIgnoredDefinitions(t *testing.T) {
 
 // TestIgnoreFileThatCannotBeRead is a problem of that file, and all is loaded.
 func TestIgnoreFileThatCannotBeRead(t *testing.T) {
-	for name, file := range map[string]*fstest.MapFile{
-		"link": {Mode: fs.ModeSymlink, Data: []byte("elsewhere")}, "large": {Data: make([]byte, schema.MaxFile+1)},
-		"long pattern": {Data: append([]byte("a\n"), make([]byte, wildcard.MaxPattern)...)},
+	for _, tt := range []struct {
+		name string
+		file *fstest.MapFile
+	}{
+		{"link", &fstest.MapFile{Mode: fs.ModeSymlink, Data: []byte("elsewhere")}}, {"large", &fstest.MapFile{Data: make([]byte, schema.MaxFile+1)}},
+		{"long pattern", &fstest.MapFile{Data: append([]byte("a\n"), make([]byte, wildcard.MaxPattern)...)}},
 	} {
 		files := greetings(1)
-		files[ignore.File] = file
+		files[ignore.File] = tt.file
 		res, err := Load(t.Context(), noLinks{files}, Options{Settings: oneFolder})
 		if err != nil || len(res.Cases) != 1 || len(res.Problems) != 1 || res.Problems[0].File != ignore.File || res.Problems[0].Severity != schema.Error {
-			t.Errorf("%s: Load = %+v, %v; want the case and one error of %s", name, res, err, ignore.File)
+			t.Errorf("%s: Load = %+v, %v; want the case and one error of %s", tt.name, res, err, ignore.File)
 		}
 	}
 }

@@ -91,19 +91,19 @@ func TestChecksWithinCases(t *testing.T) {
 // TestOnlyChecksAloneNeedNoOutcome: a case that a judge or an evaluator of its own
 // scores says what success is.
 func TestOnlyChecksAloneNeedNoOutcome(t *testing.T) {
-	for more, want := range map[string]string{
-		"checks: [{contains: a}]":                                              "",
-		"checks: [{contains: a}], rubrics: [Is kind]":                          "the field `expected_outcome` is missing",
-		"checks: [{contains: a}], evaluators: [{type: latency, threshold: 5}]": "the field `expected_outcome` is missing",
-		"note: x": "the field `expected_outcome` is missing",
+	for _, tt := range []struct{ more, want string }{
+		{"checks: [{contains: a}]", ""},
+		{"checks: [{contains: a}], rubrics: [Is kind]", "the field `expected_outcome` is missing"},
+		{"checks: [{contains: a}], evaluators: [{type: latency, threshold: 5}]", "the field `expected_outcome` is missing"},
+		{"note: x", "the field `expected_outcome` is missing"},
 	} {
-		res := loadAll(t, map[string]string{"test_definitions/suite.yaml": "evalcases: [{id: a, input: i, " + more + "}]\n"})
+		res := loadAll(t, map[string]string{"test_definitions/suite.yaml": "evalcases: [{id: a, input: i, " + tt.more + "}]\n"})
 		var said []string
 		for _, p := range res.Problems {
 			said = append(said, p.String())
 		}
-		if all := strings.Join(said, "\n"); (want == "" && all != "") || !strings.Contains(all, want) {
-			t.Errorf("%s: the problems are\n%s\nwant %q", more, all, want)
+		if all := strings.Join(said, "\n"); (tt.want == "" && all != "") || !strings.Contains(all, tt.want) {
+			t.Errorf("%s: the problems are\n%s\nwant %q", tt.more, all, tt.want)
 		}
 	}
 }

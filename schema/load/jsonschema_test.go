@@ -47,14 +47,14 @@ func examples(t *testing.T) []example {
 			out = append(out, example{schema.DialectDomain, name, f.Data, demo})
 		}
 	}
-	for evaluator, expected := range map[string]string{
-		"keyword":      `{"keywords": ["x"], "forbidden": ["y"], "match": "any"}`,
-		"two_pass":     `{"answer": 3, "type": "numeric", "tolerance": 0.5}`,
-		"sql_executor": `{"query_type": "SELECT", "table": ["t"]}`,
-		"tool_call":    `{"tools": ["a", "b"], "chain": true}`,
+	for _, tt := range []struct{ evaluator, expected string }{
+		{"keyword", `{"keywords": ["x"], "forbidden": ["y"], "match": "any"}`},
+		{"two_pass", `{"answer": 3, "type": "numeric", "tolerance": 0.5}`},
+		{"sql_executor", `{"query_type": "SELECT", "table": ["t"]}`},
+		{"tool_call", `{"tools": ["a", "b"], "chain": true}`},
 	} {
-		text := fmt.Sprintf(`{"id": %q, "name": "T", "prompt": "x", "evaluator_id": %q, "expected": %s}`, evaluator, evaluator, expected)
-		out = append(out, example{schema.DialectDomain, "test_definitions/own/level_1/" + evaluator + ".json", []byte(text), fsOf(map[string]string{
+		text := fmt.Sprintf(`{"id": %q, "name": "T", "prompt": "x", "evaluator_id": %q, "expected": %s}`, tt.evaluator, tt.evaluator, tt.expected)
+		out = append(out, example{schema.DialectDomain, "test_definitions/own/level_1/" + tt.evaluator + ".json", []byte(text), fsOf(map[string]string{
 			"test_definitions/own/domain.json": `{"id": "own", "name": "Own"}`,
 		})})
 	}

@@ -107,50 +107,50 @@ func TestProblems(t *testing.T) {
 		yaml     = "test_definitions/math/level_1/more.yaml"
 		sql      = "test_definitions/sql/level_1/test_select.json"
 	)
-	for name, row := range map[string]struct{ file, text, want string }{
-		"misspelt field":      {test, `{"id": "m", "name": "M", "promt": "1?", "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:26: error: unknown field `promt`; did you mean `prompt`?"},
-		"wrong type":          {test, `{"id": "m", "name": "M", "prompt": 5, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:36: error: `prompt` must be a string, not a number; write \"5\""},
-		"missing required":    {test, `{"id": "m", "name": "M", "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:1: error: the field `prompt` is missing; add \"prompt\": …"},
-		"out of range":        {test, `{"id": "m", "name": "M", "prompt": "1?", "weight": -2, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:52: error: `weight` is -2; it must be at least 0"},
-		"no whole number":     {test, `{"id": "m", "name": "M", "prompt": "1?", "timeout_ms": 0.5, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:56: error: `timeout_ms` must be a whole number, not 0.5; write it without a fraction"},
-		"wrong enum":          {test, `{"id": "m", "name": "M", "prompt": "1?", "system_prompt_mode": "apend", "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:64: error: `system_prompt_mode` is \"apend\"; did you mean `append`? write one of overwrite, append"},
-		"unknown evaluator":   {test, `{"id": "m", "name": "M", "prompt": "1?", "expected": {"answer": 1}, "evaluator_id": "two_pas"}`, "1:69: error: unknown evaluator \"two_pas\"; did you mean `two_pass`?"},
-		"no evaluator":        {test, `{"id": "m", "name": "M", "prompt": "1?", "expected": {"answer": 1}}`, "1:1: error: neither the test nor its domain names an evaluator; add \"evaluator_id\": \"keyword\" or another"},
-		"unknown tool":        {test, `{"id": "m", "name": "M", "prompt": "1?", "tool_ids": ["get_wether"], "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:55: error: unknown tool \"get_wether\"; did you mean `get_weather`?"},
-		"nothing expected":    {greeting, `{"id": "g", "name": "G", "prompt": "Hi", "expected": {}}`, "1:42: error: expected has neither keywords nor forbidden; add \"keywords\": [\"…\"]"},
-		"no expected":         {greeting, `{"id": "g", "name": "G", "prompt": "Hi"}`, "1:1: error: the field `expected` is missing; the evaluator needs it"},
-		"an answer":           {greeting, `{"id": "g", "name": "G", "prompt": "Hi", "expected": {"answer": "x"}}`, "1:42: error: expected has neither keywords nor forbidden; add \"keywords\": [\"…\"], or write \"two_pass\" into evaluator_id, which looks at `answer`"},
-		"keywords":            {test, `{"id": "m", "name": "M", "prompt": "1?", "expected": {"keywords": ["x"]}, "evaluator_id": "two_pass"}`, "1:42: error: the field `answer` is missing; add \"answer\": …, or write \"keyword\" into evaluator_id, which looks at `keywords`"},
-		"tools for SQL":       {sql, `{"id": "s", "name": "S", "prompt": "x", "expected": {"tools": ["x"]}}`, "1:41: error: expected declares no check; add \"query_type\": \"SELECT\" or another, or write \"tool_call\" into evaluator_id, which looks at `tools`"},
-		"a number as keyword": {greeting, `{"id": "g", "name": "G", "prompt": "Hi", "expected": {"keywords": [105]}}`, "1:68: error: an item of keywords must be a string, not a number; write \"105\""},
-		"one keyword":         {greeting, `{"id": "g", "name": "G", "prompt": "Hi", "expected": {"keywords": "105"}}`, "1:67: error: `keywords` must be a list, not a string; write [\"105\"]"},
-		"no time":             {test, `{"id": "m", "name": "M", "prompt": "1?", "timeout_ms": 0, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:56: error: `timeout_ms` is 0; it must be more than 0, or null"},
-		"wrong expected":      {greeting, `{"id": "g", "name": "G", "prompt": "Hi", "expected": {"keyword": ["x"]}}`, "1:55: error: unknown field `keyword`; did you mean `keywords`?"},
-		"no answer":           {test, `{"id": "m", "name": "M", "prompt": "1?", "expected": {"type": "numeric"}, "evaluator_id": "two_pass"}`, "1:42: error: the field `answer` is missing; add \"answer\": …"},
-		"rows swapped":        {sql, `{"id": "s", "name": "S", "prompt": "x", "expected": {"min_rows": 3, "max_rows": 2}}`, "1:54: error: min_rows is larger than max_rows; swap them"},
-		"id of the domain":    {domain, `{"id": "maths", "name": "Math"}`, "1:2: error: the id \"maths\" is not the name of the folder; write \"math\""},
-		"level disagrees":     {test, `{"id": "m", "name": "M", "prompt": "1?", "level": 2, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:42: error: level is 2, but the file is in level_1; make them agree"},
-		"duplicate id":        {yaml, "id: math_multiply_1\nname: M\nprompt: 1?\nexpected: {answer: 1}\nevaluator_id: two_pass\n", "two tests have the id \"math_multiply_1\""},
-		"duplicate key":       {"test_definitions/math/level_1/test_multiply.yaml", "id: m\nname: M\nprompt: 1?\nexpected: {answer: 1}\nevaluator_id: two_pass\n", "the case math/level_1/test_multiply is defined twice; the other is in " + test + ":1:1"},
-		"two equal fields":    {test, `{"id": "m", "id": "m", "name": "M", "prompt": "1?"}`, "1:13: error: duplicate key \"id\"; the first is in line 1; remove one"},
-		"YAML tab":            {yaml, "id: m\nexpected:\n\tanswer: 1\n", "3:1: error: the line is indented with a tab, and YAML allows only spaces; use spaces"},
-		"empty file":          {yaml, "\n", "1:1: error: the file is empty; fill it, or remove it"},
-		"two documents":       {yaml, "id: m\n---\nid: n\n", "error: the file holds more than one YAML document; put each into a file of its own"},
-		"alias bomb":          {yaml, "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n", "error: "},
-		"invalid UTF-8":       {yaml, "id: m\nname: \xff\n", "2:7: error: the line is not valid UTF-8; save the file as UTF-8"},
-		"byte order mark":     {test, "\xef\xbb\xbf{}", "1:1: error: the file begins with a byte order mark; save it as UTF-8 without BOM"},
-		"broken JSON":         {test, "{\n  \"id\": \"m\",\n}", "2:12: error: not valid JSON"},
-		"large exponent":      {test, `{"id": "m", "name": "M", "prompt": "1?", "weight": 1e1000000000}`, "1:52: error: the exponent of the number has more than three digits; write a number that can be meant"},
-		"nested too deeply":   {test, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), "error: values are nested more than 64 deep; flatten the file"},
-		"too large":           {test, strings.Repeat(" ", schema.MaxFile) + "{}", "error: the file has 262146 bytes; a definition may have 262144; split it"},
-		"no domain.json":      {"test_definitions/new/level_1/t.json", `{"id": "m", "name": "M", "prompt": "1?", "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:1: error: domain.json is missing; add test_definitions/new/domain.json"},
-		"missing database":    {"test_definitions/evaluators/sql_executor.json", `{"id": "sql_executor", "type": "predefined", "config": {"database": "no.sql"}}`, "error: the file test_definitions/evaluators/no.sql does not exist (named in test_definitions/evaluators/sql_executor.json:1:57); add it or correct the path"},
-		"near in an open map": {"test_definitions/evaluators/style.json", `{"id": "style", "eval_prompt": "x", "config": {"treshold": 0.5, "colour": 1}}`, "1:48: warning: the field `treshold` means nothing here; did you mean `threshold`?"},
-		"escaping path":       {"test_definitions/evaluators/sql_executor.json", `{"id": "sql_executor", "type": "predefined", "config": {"database": "../../../etc/x.sql"}}`, "error: the path \"../../../etc/x.sql\" leaves the repository (named in test_definitions/evaluators/sql_executor.json:1:57); name a file inside it"},
-		"stray in a domain":   {"test_definitions/math/readme.json", "{}", "1:1: warning: the file is in no level folder and is not read"},
-		"unlikely extra key":  {test, `{"id": "m", "name": "M", "prompt": "1?", "zzz": 1, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:42: warning: unknown field `zzz`; it is ignored; remove it"},
+	for _, row := range []struct{ name, file, text, want string }{
+		{"misspelt field", test, `{"id": "m", "name": "M", "promt": "1?", "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:26: error: unknown field `promt`; did you mean `prompt`?"},
+		{"wrong type", test, `{"id": "m", "name": "M", "prompt": 5, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:36: error: `prompt` must be a string, not a number; write \"5\""},
+		{"missing required", test, `{"id": "m", "name": "M", "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:1: error: the field `prompt` is missing; add \"prompt\": …"},
+		{"out of range", test, `{"id": "m", "name": "M", "prompt": "1?", "weight": -2, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:52: error: `weight` is -2; it must be at least 0"},
+		{"no whole number", test, `{"id": "m", "name": "M", "prompt": "1?", "timeout_ms": 0.5, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:56: error: `timeout_ms` must be a whole number, not 0.5; write it without a fraction"},
+		{"wrong enum", test, `{"id": "m", "name": "M", "prompt": "1?", "system_prompt_mode": "apend", "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:64: error: `system_prompt_mode` is \"apend\"; did you mean `append`? write one of overwrite, append"},
+		{"unknown evaluator", test, `{"id": "m", "name": "M", "prompt": "1?", "expected": {"answer": 1}, "evaluator_id": "two_pas"}`, "1:69: error: unknown evaluator \"two_pas\"; did you mean `two_pass`?"},
+		{"no evaluator", test, `{"id": "m", "name": "M", "prompt": "1?", "expected": {"answer": 1}}`, "1:1: error: neither the test nor its domain names an evaluator; add \"evaluator_id\": \"keyword\" or another"},
+		{"unknown tool", test, `{"id": "m", "name": "M", "prompt": "1?", "tool_ids": ["get_wether"], "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:55: error: unknown tool \"get_wether\"; did you mean `get_weather`?"},
+		{"nothing expected", greeting, `{"id": "g", "name": "G", "prompt": "Hi", "expected": {}}`, "1:42: error: expected has neither keywords nor forbidden; add \"keywords\": [\"…\"]"},
+		{"no expected", greeting, `{"id": "g", "name": "G", "prompt": "Hi"}`, "1:1: error: the field `expected` is missing; the evaluator needs it"},
+		{"an answer", greeting, `{"id": "g", "name": "G", "prompt": "Hi", "expected": {"answer": "x"}}`, "1:42: error: expected has neither keywords nor forbidden; add \"keywords\": [\"…\"], or write \"two_pass\" into evaluator_id, which looks at `answer`"},
+		{"keywords", test, `{"id": "m", "name": "M", "prompt": "1?", "expected": {"keywords": ["x"]}, "evaluator_id": "two_pass"}`, "1:42: error: the field `answer` is missing; add \"answer\": …, or write \"keyword\" into evaluator_id, which looks at `keywords`"},
+		{"tools for SQL", sql, `{"id": "s", "name": "S", "prompt": "x", "expected": {"tools": ["x"]}}`, "1:41: error: expected declares no check; add \"query_type\": \"SELECT\" or another, or write \"tool_call\" into evaluator_id, which looks at `tools`"},
+		{"a number as keyword", greeting, `{"id": "g", "name": "G", "prompt": "Hi", "expected": {"keywords": [105]}}`, "1:68: error: an item of keywords must be a string, not a number; write \"105\""},
+		{"one keyword", greeting, `{"id": "g", "name": "G", "prompt": "Hi", "expected": {"keywords": "105"}}`, "1:67: error: `keywords` must be a list, not a string; write [\"105\"]"},
+		{"no time", test, `{"id": "m", "name": "M", "prompt": "1?", "timeout_ms": 0, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:56: error: `timeout_ms` is 0; it must be more than 0, or null"},
+		{"wrong expected", greeting, `{"id": "g", "name": "G", "prompt": "Hi", "expected": {"keyword": ["x"]}}`, "1:55: error: unknown field `keyword`; did you mean `keywords`?"},
+		{"no answer", test, `{"id": "m", "name": "M", "prompt": "1?", "expected": {"type": "numeric"}, "evaluator_id": "two_pass"}`, "1:42: error: the field `answer` is missing; add \"answer\": …"},
+		{"rows swapped", sql, `{"id": "s", "name": "S", "prompt": "x", "expected": {"min_rows": 3, "max_rows": 2}}`, "1:54: error: min_rows is larger than max_rows; swap them"},
+		{"id of the domain", domain, `{"id": "maths", "name": "Math"}`, "1:2: error: the id \"maths\" is not the name of the folder; write \"math\""},
+		{"level disagrees", test, `{"id": "m", "name": "M", "prompt": "1?", "level": 2, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:42: error: level is 2, but the file is in level_1; make them agree"},
+		{"duplicate id", yaml, "id: math_multiply_1\nname: M\nprompt: 1?\nexpected: {answer: 1}\nevaluator_id: two_pass\n", "two tests have the id \"math_multiply_1\""},
+		{"duplicate key", "test_definitions/math/level_1/test_multiply.yaml", "id: m\nname: M\nprompt: 1?\nexpected: {answer: 1}\nevaluator_id: two_pass\n", "the case math/level_1/test_multiply is defined twice; the other is in " + test + ":1:1"},
+		{"two equal fields", test, `{"id": "m", "id": "m", "name": "M", "prompt": "1?"}`, "1:13: error: duplicate key \"id\"; the first is in line 1; remove one"},
+		{"YAML tab", yaml, "id: m\nexpected:\n\tanswer: 1\n", "3:1: error: the line is indented with a tab, and YAML allows only spaces; use spaces"},
+		{"empty file", yaml, "\n", "1:1: error: the file is empty; fill it, or remove it"},
+		{"two documents", yaml, "id: m\n---\nid: n\n", "error: the file holds more than one YAML document; put each into a file of its own"},
+		{"alias bomb", yaml, "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n", "error: "},
+		{"invalid UTF-8", yaml, "id: m\nname: \xff\n", "2:7: error: the line is not valid UTF-8; save the file as UTF-8"},
+		{"byte order mark", test, "\xef\xbb\xbf{}", "1:1: error: the file begins with a byte order mark; save it as UTF-8 without BOM"},
+		{"broken JSON", test, "{\n  \"id\": \"m\",\n}", "2:12: error: not valid JSON"},
+		{"large exponent", test, `{"id": "m", "name": "M", "prompt": "1?", "weight": 1e1000000000}`, "1:52: error: the exponent of the number has more than three digits; write a number that can be meant"},
+		{"nested too deeply", test, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), "error: values are nested more than 64 deep; flatten the file"},
+		{"too large", test, strings.Repeat(" ", schema.MaxFile) + "{}", "error: the file has 262146 bytes; a definition may have 262144; split it"},
+		{"no domain.json", "test_definitions/new/level_1/t.json", `{"id": "m", "name": "M", "prompt": "1?", "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:1: error: domain.json is missing; add test_definitions/new/domain.json"},
+		{"missing database", "test_definitions/evaluators/sql_executor.json", `{"id": "sql_executor", "type": "predefined", "config": {"database": "no.sql"}}`, "error: the file test_definitions/evaluators/no.sql does not exist (named in test_definitions/evaluators/sql_executor.json:1:57); add it or correct the path"},
+		{"near in an open map", "test_definitions/evaluators/style.json", `{"id": "style", "eval_prompt": "x", "config": {"treshold": 0.5, "colour": 1}}`, "1:48: warning: the field `treshold` means nothing here; did you mean `threshold`?"},
+		{"escaping path", "test_definitions/evaluators/sql_executor.json", `{"id": "sql_executor", "type": "predefined", "config": {"database": "../../../etc/x.sql"}}`, "error: the path \"../../../etc/x.sql\" leaves the repository (named in test_definitions/evaluators/sql_executor.json:1:57); name a file inside it"},
+		{"stray in a domain", "test_definitions/math/readme.json", "{}", "1:1: warning: the file is in no level folder and is not read"},
+		{"unlikely extra key", test, `{"id": "m", "name": "M", "prompt": "1?", "zzz": 1, "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:42: warning: unknown field `zzz`; it is ignored; remove it"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(row.name, func(t *testing.T) {
 			texts := seed()
 			texts[row.file] = row.text
 			res := loadAll(t, texts)
@@ -169,15 +169,18 @@ func TestProblems(t *testing.T) {
 func TestLinksAreToldOf(t *testing.T) {
 	const rest = "so that no definition behind this one is read; put the files themselves here, add their folder to definitions: in gavel.yaml, or name the link in .gavelignore"
 	files := fsOf(seed())
-	for name, mode := range map[string]fs.FileMode{
-		"test_definitions/more":                 fs.ModeSymlink,
-		"test_definitions/v1.2":                 fs.ModeIrregular, // a submodule
-		"test_definitions/math/level_1/x.json":  fs.ModeSymlink,
-		"test_definitions/node_modules":         fs.ModeSymlink,
-		"tools/get_order.json":                  fs.ModeSymlink,
-		"test_definitions/evaluators/near.yaml": fs.ModeSymlink,
+	for _, tt := range []struct {
+		name string
+		mode fs.FileMode
+	}{
+		{"test_definitions/more", fs.ModeSymlink},
+		{"test_definitions/v1.2", fs.ModeIrregular}, // a submodule
+		{"test_definitions/math/level_1/x.json", fs.ModeSymlink},
+		{"test_definitions/node_modules", fs.ModeSymlink},
+		{"tools/get_order.json", fs.ModeSymlink},
+		{"test_definitions/evaluators/near.yaml", fs.ModeSymlink},
 	} {
-		files[name] = &fstest.MapFile{Data: []byte("nowhere"), Mode: mode}
+		files[tt.name] = &fstest.MapFile{Data: []byte("nowhere"), Mode: tt.mode}
 	}
 	want := []string{
 		"test_definitions/evaluators/near.yaml:1:1: error: links and submodules are not followed; put a plain file here",
@@ -305,36 +308,37 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	with.Targets = map[string]schema.TargetSettings{"bot": {Kind: "agent", Agent: true}}
 	with.DefaultTarget = "bot"
 	const d = "test_definitions/"
-	for file, row := range map[string]struct {
+	for _, row := range []struct {
+		file  string
 		text  string
 		want  []string
 		cases int // of the file, that load all the same
 	}{
-		"tc.json": {"[{\"name\": \"A\", \"max_turn\": 3,\n \"tags\": \"x\", \"tags\": \"y\"},\n {\"name\": \"B\", \"max_turns\": 1}]", []string{
+		{"tc.json", "[{\"name\": \"A\", \"max_turn\": 3,\n \"tags\": \"x\", \"tags\": \"y\"},\n {\"name\": \"B\", \"max_turns\": 1}]", []string{
 			"1:16 unknown-field", "2:10 wrong-type", "2:15 duplicate-key",
 		}, 1},
-		"pv.yaml": {"test_type: agnt\nname: bto\nuser_input: Hi\ntesting_prompt: x\niterations: 0\nthreshold: .inf\n", []string{
+		{"pv.yaml", "test_type: agnt\nname: bto\nuser_input: Hi\ntesting_prompt: x\niterations: 0\nthreshold: .inf\n", []string{
 			"1:12 wrong-value", "2:1 unknown-target", "5:13 out-of-range", "6:12 not-finite",
 		}, 0},
-		"math/level_1/t.json": {"{\"id\": \"t\", \"name\": 5, \"prompt\": \"2?\",\n \"evaluator_id\": \"keyword\", \"tool_ids\": [\"get_wether\"],\n \"expected\": {\"keyword\": [\"2\"]},\n \"weight\": -1, \"weight\": 1}", []string{
+		{"math/level_1/t.json", "{\"id\": \"t\", \"name\": 5, \"prompt\": \"2?\",\n \"evaluator_id\": \"keyword\", \"tool_ids\": [\"get_wether\"],\n \"expected\": {\"keyword\": [\"2\"]},\n \"weight\": -1, \"weight\": 1}", []string{
 			"1:21 wrong-type", "2:42 unknown-tool", "3:15 unknown-field", "4:12 out-of-range", "4:16 duplicate-key",
 		}, 0},
-		"ec.yaml": {"- id: a\n  inptu: Hi\n  expected_outcome: Greets\n  execution: {target: bto}\n  input_messages:\n  - {role: user, content: [{type: file, value: orders.md}]}\n- {id: b, input: Hi, expected_outcome: Greets}\n", []string{
+		{"ec.yaml", "- id: a\n  inptu: Hi\n  expected_outcome: Greets\n  execution: {target: bto}\n  input_messages:\n  - {role: user, content: [{type: file, value: orders.md}]}\n- {id: b, input: Hi, expected_outcome: Greets}\n", []string{
 			"2:3 unknown-field", "4:15 unknown-target", "6:41 missing-file",
 		}, 1},
-		"lines.jsonl": {"{\"id\": \"a\", \"input\": \"x\", \"expected_outcome\": \"y\"}\n{\"id\": \"b\",\n{\"id\": \"c\", \"id\": \"c\", \"input\": \"x\", \"expected_outcome\": \"y\"}\n{\"id\": \"d\", \"input\": 5, \"expected_outcome\": \"y\"}\n{\"id\": \"e\", \"input\": \"x\", \"expected_outcome\": \"y\"}\n", []string{
+		{"lines.jsonl", "{\"id\": \"a\", \"input\": \"x\", \"expected_outcome\": \"y\"}\n{\"id\": \"b\",\n{\"id\": \"c\", \"id\": \"c\", \"input\": \"x\", \"expected_outcome\": \"y\"}\n{\"id\": \"d\", \"input\": 5, \"expected_outcome\": \"y\"}\n{\"id\": \"e\", \"input\": \"x\", \"expected_outcome\": \"y\"}\n", []string{
 			"2:1 syntax", "3:13 duplicate-key", "4:22 wrong-type",
 		}, 2},
-		"testcases.jsonl":         {"{\"name\": \"A\", \"max_turns\": 1}\n{\"name\": \n{\"name\": \"C\", \"tags\": [\"\x00\"]}\n{\"name\": \"D\"}\n", []string{"2:1 syntax", "3:25 nul"}, 2},
-		"math/level_1/more.jsonl": {"{\"id\": \"l1\", \"name\": \"L\", \"prompt\": \"2?\", \"evaluator_id\": \"two_pass\", \"expected\": {\"answer\": 2}}\nnot JSON\n", []string{"2:1 syntax"}, 1},
+		{"testcases.jsonl", "{\"name\": \"A\", \"max_turns\": 1}\n{\"name\": \n{\"name\": \"C\", \"tags\": [\"\x00\"]}\n{\"name\": \"D\"}\n", []string{"2:1 syntax", "3:25 nul"}, 2},
+		{"math/level_1/more.jsonl", "{\"id\": \"l1\", \"name\": \"L\", \"prompt\": \"2?\", \"evaluator_id\": \"two_pass\", \"expected\": {\"answer\": 2}}\nnot JSON\n", []string{"2:1 syntax"}, 1},
 	} {
-		t.Run(file, func(t *testing.T) {
+		t.Run(row.file, func(t *testing.T) {
 			texts := seed()
-			texts[d+file] = row.text
+			texts[d+row.file] = row.text
 			res := loadBy(t, with, texts)
 			var got []string
 			for _, p := range res.Problems {
-				if p.File == d+file {
+				if p.File == d+row.file {
 					got = append(got, strings.TrimPrefix(p.Position.String(), p.File+":")+" "+p.Rule)
 				}
 				if p.Hint == "" || p.Severity == schema.Note {
@@ -343,7 +347,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 			}
 			cases := 0
 			for _, c := range res.Cases {
-				if c.Origin.File == d+file {
+				if c.Origin.File == d+row.file {
 					cases++
 				}
 			}

@@ -22,12 +22,15 @@ func TestAScanKeepsLittleOfACase(t *testing.T) {
 		tests[fmt.Sprintf("test_definitions/d/level_%d/t%d.json", 1+i%10, i)] = fmt.Sprintf(
 			`{"id": "t%d", "name": "Test %d", "prompt": "What is %d?", "expected": {"keywords": ["%d"]}, "weight": 1.5}`, i, i, i, i)
 	}
-	for name, files := range map[string]fstest.MapFS{"one dialect": fsOf(tests), "all dialects": mixed(n)} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		files fstest.MapFS
+	}{{"one dialect", fsOf(tests)}, {"all dialects", mixed(n)}} {
+		t.Run(tt.name, func(t *testing.T) {
 			var noted atomic.Int64
 			var peak int64
 			before := inUse()
-			s, err := Scan(t.Context(), files, Options{Settings: settings, Note: func(*schema.Case) string {
+			s, err := Scan(t.Context(), tt.files, Options{Settings: settings, Note: func(*schema.Case) string {
 				if noted.Add(1) == n {
 					peak = inUse()
 				}

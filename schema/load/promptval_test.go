@@ -14,15 +14,15 @@ import (
 func TestPromptvalAmongOthers(t *testing.T) {
 	const config = `{"test_type": "agent", "name": "planner", "user_input": "x", "testing_prompt": "y"}`
 	texts := seed()
-	for name, text := range map[string]string{
-		"plan.json":        config,
-		"plan.yaml":        "test_type: agent\nname: planner\nuser_input: x\ntesting_prompt: y\n",
-		"deep/lines.jsonl": config + "\n",
-		"deep/wrong.json":  strings.Replace(config, "planner", "planer", 1),
-		"deep/two.json":    "[" + config + ", " + config + "]",
-		"deep/later.json":  strings.NewReplacer("test_type", "type", "user_input", "input").Replace(config),
+	for _, tt := range []struct{ name, text string }{
+		{"plan.json", config},
+		{"plan.yaml", "test_type: agent\nname: planner\nuser_input: x\ntesting_prompt: y\n"},
+		{"deep/lines.jsonl", config + "\n"},
+		{"deep/wrong.json", strings.Replace(config, "planner", "planer", 1)},
+		{"deep/two.json", "[" + config + ", " + config + "]"},
+		{"deep/later.json", strings.NewReplacer("test_type", "type", "user_input", "input").Replace(config)},
 	} {
-		texts["test_definitions/prompts/"+name] = text
+		texts["test_definitions/prompts/"+tt.name] = tt.text
 	}
 	for _, brief := range []bool{false, true} {
 		s := settings

@@ -12,21 +12,21 @@ import (
 // which an editor finds its schema: the cases are the same.
 func TestTheSchemaKeyBearsOnNothing(t *testing.T) {
 	const domain, level = "test_definitions/d/domain.json", "test_definitions/d/level_1/"
-	for name, tt := range map[string]struct{ file, before, after string }{
-		"testcase":          {"test_definitions/a.json", `{"name": "x"`, `}`},
-		"an envelope":       {"test_definitions/a.json", `{"test_cases": [{"name": "x"}]`, `}`},
-		"promptval":         {"test_definitions/a.json", `{"test_type": "agent", "name": "bot", "user_input": "x", "testing_prompt": "y"`, `}`},
-		"evalcase":          {"test_definitions/a.json", `{"evalcases": [{"id": "x", "expected_outcome": "y", "input": "z"}]`, `}`},
-		"tests of AgentV 4": {"test_definitions/a.json", `{"tests": [{"id": "x", "input": "z", "assertions": [{"type": "contains", "value": "y"}]}]`, `}`},
-		"matrix":            {"test_definitions/promptfooconfig.json", `{"prompts": ["a"], "providers": ["x"], "tests": [{"assert": [{"type": "contains", "value": "y"}]}]`, `}`},
-		"evalcase as YAML":  {"test_definitions/a.yaml", "evalcases: [{id: x, expected_outcome: y, input: z}]\n", ""},
-		"CUE":               {"test_definitions/a.cue", "name: \"x\"\n", ""},
-		"a test":            {level + "b.json", `{"id": "b", "name": "B", "prompt": "x", "expected": {"keywords": ["y"]}`, `}`},
-		"a domain":          {domain, `{"id": "d", "name": "D", "evaluator_id": "keyword"`, `}`},
-		"a level":           {level + "level.json", `{"system_prompt": "x"`, `}`},
-		"an evaluator":      {"test_definitions/evaluators/e.json", `{"id": "e", "eval_prompt": "x"`, `}`},
-		"a tool":            {"test_definitions/tools/t.json", `{"id": "t", "function": {"name": "t"}`, `}`},
-		"checks":            {"test_definitions/d/level_1/c.checks.yaml", ".: [{contains: x}]\n", ""},
+	for _, tt := range []struct{ name, file, before, after string }{
+		{"testcase", "test_definitions/a.json", `{"name": "x"`, `}`},
+		{"an envelope", "test_definitions/a.json", `{"test_cases": [{"name": "x"}]`, `}`},
+		{"promptval", "test_definitions/a.json", `{"test_type": "agent", "name": "bot", "user_input": "x", "testing_prompt": "y"`, `}`},
+		{"evalcase", "test_definitions/a.json", `{"evalcases": [{"id": "x", "expected_outcome": "y", "input": "z"}]`, `}`},
+		{"tests of AgentV 4", "test_definitions/a.json", `{"tests": [{"id": "x", "input": "z", "assertions": [{"type": "contains", "value": "y"}]}]`, `}`},
+		{"matrix", "test_definitions/promptfooconfig.json", `{"prompts": ["a"], "providers": ["x"], "tests": [{"assert": [{"type": "contains", "value": "y"}]}]`, `}`},
+		{"evalcase as YAML", "test_definitions/a.yaml", "evalcases: [{id: x, expected_outcome: y, input: z}]\n", ""},
+		{"CUE", "test_definitions/a.cue", "name: \"x\"\n", ""},
+		{"a test", level + "b.json", `{"id": "b", "name": "B", "prompt": "x", "expected": {"keywords": ["y"]}`, `}`},
+		{"a domain", domain, `{"id": "d", "name": "D", "evaluator_id": "keyword"`, `}`},
+		{"a level", level + "level.json", `{"system_prompt": "x"`, `}`},
+		{"an evaluator", "test_definitions/evaluators/e.json", `{"id": "e", "eval_prompt": "x"`, `}`},
+		{"a tool", "test_definitions/tools/t.json", `{"id": "t", "function": {"name": "t"}`, `}`},
+		{"checks", "test_definitions/d/level_1/c.checks.yaml", ".: [{contains: x}]\n", ""},
 	} {
 		key := `"$schema": "https://json-schema.org/draft/2020-12/schema"`
 		if tt.after != "" {
@@ -41,12 +41,12 @@ func TestTheSchemaKeyBearsOnNothing(t *testing.T) {
 			files[tt.file] = text
 			res := loadAll(t, files)
 			if len(res.Problems) > 0 {
-				t.Errorf("%s: problems %v, want none", name, res.Problems)
+				t.Errorf("%s: problems %v, want none", tt.name, res.Problems)
 			}
 			got = append(got, res)
 		}
 		if diff := cmp.Diff(got[0].Cases, got[1].Cases); diff != "" {
-			t.Errorf("%s: the cases differ (-without +with):\n%s", name, diff)
+			t.Errorf("%s: the cases differ (-without +with):\n%s", tt.name, diff)
 		}
 	}
 }

@@ -85,16 +85,17 @@ func TestUpdateIsAFreshLoad(t *testing.T) {
 	}}
 	constraints, _ := constrained(seed(), map[string]string{teamFile: "#Test: prompt: !~\"2\" | error(\"no twos\")\n#Tool: function: name: !=\"weather\""})
 	unusable, _ := constrained(seed(), map[string]string{teamFile: "#Test: {"})
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name      string
 		settings  schema.Settings
 		sequences int
 	}{
-		"plain":                                {settings, 40},
-		"with tools of the target":             {tools, 10},
-		"with constraints":                     {constraints, 10},
-		"with constraints that cannot be used": {unusable, 3},
+		{"plain", settings, 40},
+		{"with tools of the target", tools, 10},
+		{"with constraints", constraints, 10},
+		{"with constraints that cannot be used", unusable, 3},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			updateIsAFreshLoad(t, tt.settings, tt.sequences)
 		})

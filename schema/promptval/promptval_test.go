@@ -110,11 +110,11 @@ func load(t testing.TB, file, text string, s schema.Settings) (*schema.Case, []s
 }
 
 func TestGolden(t *testing.T) {
-	for name, text := range map[string]string{
-		"defaults.json": with(),
-		"numeric.json":  with(rubricExample, `"evaluation_type": "numeric", "threshold": 7.5, "iterations": 3, "output": {"score": 9}`),
-		"tools.json":    with(toolsExample),
-		"semantic.yaml": `
+	for _, tt := range []struct{ name, text string }{
+		{"defaults.json", with()},
+		{"numeric.json", with(rubricExample, `"evaluation_type": "numeric", "threshold": 7.5, "iterations": 3, "output": {"score": 9}`)},
+		{"tools.json", with(toolsExample)},
+		{"semantic.yaml", `
 test_type: custom_workflow
 name: azure_base
 user_input: {topic: trips, days: 1.50, budget: null}
@@ -124,20 +124,20 @@ rubric:
   criteria:
     - {name: Clarity, weight: 2}
     - {name: Depth, description: It goes into detail.}
-`,
-		"inputs.cue": `
+`},
+		{"inputs.cue", `
 _days: [2, 5]
 test_type:      "workflow"
 name:           "unknown-kind"
 user_input:     [for d in _days {"Plan \(d) days."}]
 testing_prompt: "Is the plan good?"
 new_prompt:     "Plan day by day."
-`,
-		"retried.jsonl": strings.ReplaceAll(with(rubricExample, toolsExample,
-			`"evaluation_type": "numeric", "threshold": 7, "retry": true, "max_retries": 2, "edit_prompt": true, "editor_model": "claude", "new_prompt": "Plan day by day."`), "\n", " "),
+`},
+		{"retried.jsonl", strings.ReplaceAll(with(rubricExample, toolsExample,
+			`"evaluation_type": "numeric", "threshold": 7, "retry": true, "max_retries": 2, "edit_prompt": true, "editor_model": "claude", "new_prompt": "Plan day by day."`), "\n", " ")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			tc, problems := load(t, "tests/plans/"+name, text, settings())
+		t.Run(tt.name, func(t *testing.T) {
+			tc, problems := load(t, "tests/plans/"+tt.name, tt.text, settings())
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}
@@ -148,7 +148,7 @@ new_prompt:     "Plan day by day."
 			if tc.Alternative != nil && tc.Alternative.Comparison != nil {
 				specs["alternative"] = tc.Alternative.Comparison.Kind()
 			}
-			golden.JSON(t, "testdata/"+strings.TrimSuffix(name, filepath.Ext(name))+".json", map[string]any{"case": tc, "specs": specs})
+			golden.JSON(t, "testdata/"+strings.TrimSuffix(tt.name, filepath.Ext(tt.name))+".json", map[string]any{"case": tc, "specs": specs})
 		})
 	}
 }
@@ -161,15 +161,15 @@ func TestNullIsTheDefault(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	for name, text := range map[string]string{
-		"null": with(`"iterations": null, "rubric": null, "evaluation_type": null, "threshold": null, "retry": null, "max_retries": null,
-			"edit_prompt": null, "editor_model": null, "new_prompt": null, "expected_tools": null, "analysis": null, "output": null`),
-		"written out": with(`"iterations": 1, "evaluation_type": "default", "retry": false, "max_retries": 0, "edit_prompt": false,
-			"editor_model": "gemini", "expected_tools": [], "analysis": true`),
-		"list of one input": strings.Replace(with(), `"Plan a trip."`, `["Plan a trip."]`, 1),
+	for _, tt := range []struct{ name, text string }{
+		{"null", with(`"iterations": null, "rubric": null, "evaluation_type": null, "threshold": null, "retry": null, "max_retries": null,
+			"edit_prompt": null, "editor_model": null, "new_prompt": null, "expected_tools": null, "analysis": null, "output": null`)},
+		{"written out", with(`"iterations": 1, "evaluation_type": "default", "retry": false, "max_retries": 0, "edit_prompt": false,
+			"editor_model": "gemini", "expected_tools": [], "analysis": true`)},
+		{"list of one input", strings.Replace(with(), `"Plan a trip."`, `["Plan a trip."]`, 1)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got, problems := load(t, file, text, settings())
+		t.Run(tt.name, func(t *testing.T) {
+			got, problems := load(t, file, tt.text, settings())
 			if diff := cmp.Diff(plain, got); diff != "" || len(problems) > 0 {
 				t.Errorf("%v (-want +got):\n%s", problems, diff)
 			}
@@ -196,31 +196,32 @@ func TestPolicy(t *testing.T) {
 	configured.Iterations, configured.Timeout = 4, time.Minute
 	retried := `"retry": true, "max_retries": 2`
 	base := schema.Policy{Iterations: 1, Timeout: 120 * time.Second, MaxToolRounds: 16, Whole: true}
-	for name, test := range map[string]struct {
+	for _, test := range []struct {
+		name     string
 		text     string
 		settings schema.Settings
 		change   func(*schema.Policy)
 	}{
-		"ours":              {with(), settings(), func(*schema.Policy) {}},
-		"gavel.yaml":        {with(), configured, func(p *schema.Policy) { p.Iterations, p.Timeout = 4, time.Minute }},
-		"written":           {with(`"iterations": 2`), configured, func(p *schema.Policy) { p.Iterations, p.Timeout = 2, time.Minute }},
-		"timeout of target": {swap(with(), "agent", "workflow", "planner", "support"), configured, func(p *schema.Policy) { p.Iterations, p.Timeout = 4, 5*time.Second }},
-		"three runs in all": {with(retried), settings(), func(p *schema.Policy) { p.Retry = &schema.Retry{Most: 2} }},
-		"gemini by default": {with(retried, `"edit_prompt": true`), settings(), func(p *schema.Policy) {
+		{"ours", with(), settings(), func(*schema.Policy) {}},
+		{"gavel.yaml", with(), configured, func(p *schema.Policy) { p.Iterations, p.Timeout = 4, time.Minute }},
+		{"written", with(`"iterations": 2`), configured, func(p *schema.Policy) { p.Iterations, p.Timeout = 2, time.Minute }},
+		{"timeout of target", swap(with(), "agent", "workflow", "planner", "support"), configured, func(p *schema.Policy) { p.Iterations, p.Timeout = 4, 5*time.Second }},
+		{"three runs in all", with(retried), settings(), func(p *schema.Policy) { p.Retry = &schema.Retry{Most: 2} }},
+		{"gemini by default", with(retried, `"edit_prompt": true`), settings(), func(p *schema.Policy) {
 			p.Retry = &schema.Retry{Most: 2, Edit: &schema.Edit{Editor: schema.GeminiEditor, ShowOutputs: true}}
 		}},
-		"claude": {with(retried, `"edit_prompt": true, "editor_model": "claude"`), settings(), func(p *schema.Policy) {
+		{"claude", with(retried, `"edit_prompt": true, "editor_model": "claude"`), settings(), func(p *schema.Policy) {
 			p.Retry = &schema.Retry{Most: 2, Edit: &schema.Edit{Editor: schema.ClaudeEditor}}
 		}},
-		"an editor without a retry": {with(`"edit_prompt": true`), settings(), func(p *schema.Policy) {
+		{"an editor without a retry", with(`"edit_prompt": true`), settings(), func(p *schema.Policy) {
 			p.Retry = &schema.Retry{Edit: &schema.Edit{Editor: schema.GeminiEditor, ShowOutputs: true}}
 		}},
-		"an editor and retries that are off": {with(`"edit_prompt": true`, `"retry": false, "editor_model": "claude"`), settings(), func(p *schema.Policy) {
+		{"an editor and retries that are off", with(`"edit_prompt": true`, `"retry": false, "editor_model": "claude"`), settings(), func(p *schema.Policy) {
 			p.Retry = &schema.Retry{Edit: &schema.Edit{Editor: schema.ClaudeEditor}}
 		}},
-		"editor without use": {with(`"editor_model": "claude"`), settings(), func(*schema.Policy) {}},
+		{"editor without use", with(`"editor_model": "claude"`), settings(), func(*schema.Policy) {}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			tc, problems := load(t, "tests/a.json", test.text, test.settings)
 			want := base
 			test.change(&want)

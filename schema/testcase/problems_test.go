@@ -23,113 +23,114 @@ const known = "known are name, description, difficulty, tags, status, persona, p
 // to write instead; and how many of its cases load all the same.
 func TestProblems(t *testing.T) {
 	const id = "0b9f6a34-58a5-4b8a-9a6e-0f0c6d1b2a3c"
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name       string
 		file, text string
 		cases      int
 		want       []string
 	}{
-		"misspelt field": {"a.json", `{"name": "N", "inital_message": "Hi"}`, 0, []string{
+		{"misspelt field", "a.json", `{"name": "N", "inital_message": "Hi"}`, 0, []string{
 			"1:15: error: unknown field `inital_message`; did you mean `initial_message`?",
 		}},
-		"unknown field": {"a.json", `{"name": "N", "zzz": 1}`, 0, []string{"1:15: error: unknown field `zzz`; " + known}},
-		"field of promptval": {"a.yaml", "name: N\nrubric:\n  a: {weight: 1}\n", 0, []string{
+		{"unknown field", "a.json", `{"name": "N", "zzz": 1}`, 0, []string{"1:15: error: unknown field `zzz`; " + known}},
+		{"field of promptval", "a.yaml", "name: N\nrubric:\n  a: {weight: 1}\n", 0, []string{
 			"2:1: error: `rubric` does not belong here: it is a field of the promptval format; write `evaluation_criteria_override`",
 		}},
-		"field of evalcase": {"a.json", `{"name": "N", "expected_outcome": "refunded"}`, 0, []string{
+		{"field of evalcase", "a.json", `{"name": "N", "expected_outcome": "refunded"}`, 0, []string{
 			"1:15: error: unknown field `expected_outcome`; did you mean `expected_outcomes`?",
 		}},
-		"field of domain": {"a.json", `{"name": "N", "tool_ids": ["x"]}`, 0, []string{"1:15: error: unknown field `tool_ids`; " + known}},
-		"the agent's prompt": {"a.json", "{\"name\": \"N\",\n \"agent_system_prompt\": \"Be brief.\"}", 0, []string{
+		{"field of domain", "a.json", `{"name": "N", "tool_ids": ["x"]}`, 0, []string{"1:15: error: unknown field `tool_ids`; " + known}},
+		{"the agent's prompt", "a.json", "{\"name\": \"N\",\n \"agent_system_prompt\": \"Be brief.\"}", 0, []string{
 			"2:2: error: `agent_system_prompt` does not belong here: the agent's system prompt is captured on the run, so that the same case fits every version of the agent; remove it; the agent under test brings its own",
 		}},
-		"the agent's tools": {"a.json", "{\"name\": \"N\",\n \"agent_tools\": []}", 0, []string{
+		{"the agent's tools", "a.json", "{\"name\": \"N\",\n \"agent_tools\": []}", 0, []string{
 			"2:2: error: `agent_tools` does not belong here: the agent's tools are captured on the run, so that the same case fits every version of the agent; remove them; calls that are wanted go into expected_tool_calls, their answers into its mock_responses",
 		}},
-		"names of later versions": {"a.yaml", "name: N\npersona_context: x\nfirst_message: Hi\n", 1, nil},
-		"both forms": {"a.yaml", "name: N\npersona_context: x\npersona: {type: a, description: b, instructions: c}\nfirst_message: Hi\ninitial_message: Hi\n", 0, []string{
+		{"names of later versions", "a.yaml", "name: N\npersona_context: x\nfirst_message: Hi\n", 1, nil},
+		{"both forms", "a.yaml", "name: N\npersona_context: x\npersona: {type: a, description: b, instructions: c}\nfirst_message: Hi\ninitial_message: Hi\n", 0, []string{
 			"2:1: error: `persona` and `persona_context` are two forms of the same; remove one of them",
 			"4:1: error: `initial_message` and `first_message` are two forms of the same; remove one of them",
 		}},
-		"the agent opens with the user's message": {"a.yaml", "name: N\ninitial_message: Hi\nfirst_turn: agent\n", 0, []string{
+		{"the agent opens with the user's message", "a.yaml", "name: N\ninitial_message: Hi\nfirst_turn: agent\n", 0, []string{
 			"2:1: error: `initial_message` is the first message of the user, and `first_turn` is agent; write `first_message`, or remove `first_turn`",
 		}},
-		"statements that say nothing": {"a.yaml", "name: N\nexpected_outcomes: [\"a\", \" \",\n  a]\n", 0, []string{
+		{"statements that say nothing", "a.yaml", "name: N\nexpected_outcomes: [\"a\", \" \",\n  a]\n", 0, []string{
 			"2:26: error: a statement of `expected_outcomes` is empty; write what must be true at the end, or remove it",
 			"3:3: error: `expected_outcomes` has a statement twice; the first is in line 2; remove one",
 		}},
-		"both forms of a mock": {"a.yaml", "name: N\nexpected_tool_calls:\n- {tool: t, mock_response: 1, mock_responses: [{response: 2}]}\n", 0, []string{
+		{"both forms of a mock", "a.yaml", "name: N\nexpected_tool_calls:\n- {tool: t, mock_response: 1, mock_responses: [{response: 2}]}\n", 0, []string{
 			"3:13: error: `mock_responses` and `mock_response` are two forms of the same; remove one of them",
 		}},
-		"a mock of an agent": {"a.yaml", "name: N\nexpected_tool_calls:\n- {tool: t, mock_response: 1}\n", 1, []string{
+		{"a mock of an agent", "a.yaml", "name: N\nexpected_tool_calls:\n- {tool: t, mock_response: 1}\n", 1, []string{
 			"3:13: warning: the target support runs its tools itself: these answers never reach it; remove them, or name another target",
 		}},
-		"the export envelope":                {"a.json", `{"exported_at": "2026-05-01T00:00:00Z", "count": 1, "test_cases": [{"name": "A", "agent_id": "x", "source_call_id": null}]}`, 1, nil},
-		"one field of a still later version": {"a.json", `[{"name": "A"}, {"name": "B", "voice": "alto"}]`, 1, []string{"1:31: error: unknown field `voice`; " + known}},
-		"wrong type": {"a.json", `{"name": "N", "tags": "red-team"}`, 0, []string{
+		{"the export envelope", "a.json", `{"exported_at": "2026-05-01T00:00:00Z", "count": 1, "test_cases": [{"name": "A", "agent_id": "x", "source_call_id": null}]}`, 1, nil},
+		{"one field of a still later version", "a.json", `[{"name": "A"}, {"name": "B", "voice": "alto"}]`, 1, []string{"1:31: error: unknown field `voice`; " + known}},
+		{"wrong type", "a.json", `{"name": "N", "tags": "red-team"}`, 0, []string{
 			"1:23: error: `tags` must be a list, not a string; write [\"red-team\"]",
 		}},
-		"missing required": {"a.json", `{"persona": {"type": "t", "description": "d"}}`, 0, []string{
+		{"missing required", "a.json", `{"persona": {"type": "t", "description": "d"}}`, 0, []string{
 			"1:1: error: the field `name` is missing; add \"name\": …",
 			"1:2: error: the field `instructions` is missing; add \"instructions\": …",
 		}},
-		"name too long": {"a.json", `{"name": "` + strings.Repeat("é", 256) + `"}`, 0, []string{
+		{"name too long", "a.json", `{"name": "` + strings.Repeat("é", 256) + `"}`, 0, []string{
 			"1:10: error: `name` has 256 characters; it must have at most 255",
 		}},
-		"out of range":   {"a.yaml", "name: N\nmax_turns: 0\n", 0, []string{"2:12: error: `max_turns` is 0; it must be at least 1, or null"}},
-		"beyond numbers": {"a.json", `{"name": "N", "max_turns": 99999999999999999999}`, 0, []string{"1:28: error: `max_turns` is more than can be counted; write a number that can be meant, or null"}},
-		"wrong value":    {"a.json", `{"name": "N", "difficulty": "hrad"}`, 0, []string{"1:29: error: `difficulty` is \"hrad\"; did you mean `hard`? write one of normal, hard"}},
-		"nested unknown": {"a.json", `{"name": "N", "expected_tool_calls": [{"tool": "x", "params": {}, "mock_responses": [{"response": 1, "sleep": 2}]}]}`, 0, []string{
+		{"out of range", "a.yaml", "name: N\nmax_turns: 0\n", 0, []string{"2:12: error: `max_turns` is 0; it must be at least 1, or null"}},
+		{"beyond numbers", "a.json", `{"name": "N", "max_turns": 99999999999999999999}`, 0, []string{"1:28: error: `max_turns` is more than can be counted; write a number that can be meant, or null"}},
+		{"wrong value", "a.json", `{"name": "N", "difficulty": "hrad"}`, 0, []string{"1:29: error: `difficulty` is \"hrad\"; did you mean `hard`? write one of normal, hard"}},
+		{"nested unknown", "a.json", `{"name": "N", "expected_tool_calls": [{"tool": "x", "params": {}, "mock_responses": [{"response": 1, "sleep": 2}]}]}`, 0, []string{
 			"1:53: error: unknown field `params`; did you mean `expected_params`?",
 			"1:102: error: unknown field `sleep`; known are expected_params, response",
 		}},
-		"same uuid": {"a.json", "[{\"name\": \"A\", \"id\": \"" + id + "\"},\n {\"id\": \"" + strings.ToUpper(id) + "\", \"name\": \"B\"}]", 1, []string{
+		{"same uuid", "a.json", "[{\"name\": \"A\", \"id\": \"" + id + "\"},\n {\"id\": \"" + strings.ToUpper(id) + "\", \"name\": \"B\"}]", 1, []string{
 			"2:3: error: two cases of the file are called \"" + id + "\"; the other is in line 1; give one of them another name, or a uuid as its id",
 		}},
-		"same name": {"a.jsonl", "{\"name\": \"Refund!\"}\n{\"name\": \"B\"}\n{\"tags\": [], \"name\": \"refund\"}\n", 2, []string{
+		{"same name", "a.jsonl", "{\"name\": \"Refund!\"}\n{\"name\": \"B\"}\n{\"tags\": [], \"name\": \"refund\"}\n", 2, []string{
 			"3:14: error: two cases of the file are called \"refund\"; the other is in line 1; give one of them another name, or a uuid as its id",
 		}},
-		"same name to the eye": {"a.json", "[{\"name\": \"Caf\u00e9\"},\n {\"name\": \"cafe\u0301\"}]", 1, []string{
+		{"same name to the eye", "a.json", "[{\"name\": \"Caf\u00e9\"},\n {\"name\": \"cafe\u0301\"}]", 1, []string{
 			"2:3: error: two cases of the file are called \"caf\u00e9\"; the other is in line 1; give one of them another name, or a uuid as its id",
 		}},
-		"no name in a list": {"a.json", `[{"name": "?!"}, {"name": "B"}]`, 1, []string{
+		{"no name in a list", "a.json", `[{"name": "?!"}, {"name": "B"}]`, 1, []string{
 			"1:3: error: the name has no letter or digit by which the case can be found; add some, or a uuid as the id",
 		}},
-		"empty name of a file": {"a.json", `{"name": ""}`, 0, []string{"1:10: error: `name` has 0 characters; it must have at least 1"}},
-		"id that is not a uuid": {"a.json", `[{"name": "N", "id": "case-7"}]`, 1, []string{
+		{"empty name of a file", "a.json", `{"name": ""}`, 0, []string{"1:10: error: `name` has 0 characters; it must have at least 1"}},
+		{"id that is not a uuid", "a.json", `[{"name": "N", "id": "case-7"}]`, 1, []string{
 			"1:16: warning: `id` is not a UUID and is ignored; remove it; a case is found by its file and name",
 		}},
-		"one bad case of a list": {"a.yaml", "- name: A\n- nam: B\n- name: C\n", 2, []string{
+		{"one bad case of a list", "a.yaml", "- name: A\n- nam: B\n- name: C\n", 2, []string{
 			"2:3: error: unknown field `nam`; did you mean `name`?",
 		}},
-		"one bad line": {"a.jsonl", "{\"name\": \"A\"}\n\n{\"name\": 5}\n", 1, []string{
+		{"one bad line", "a.jsonl", "{\"name\": \"A\"}\n\n{\"name\": 5}\n", 1, []string{
 			"3:10: error: `name` must be a string, not a number; write \"5\"",
 		}},
-		"no list of cases": {"a.json", `["A", {"name": "B"}]`, 1, []string{
+		{"no list of cases", "a.json", `["A", {"name": "B"}]`, 1, []string{
 			`1:2: error: an item of the list is not a test case; write an object with a "name"`,
 		}},
-		"empty list":     {"a.yaml", "[]\n", 0, []string{"1:1: error: the list has no test case; add one or remove the file"}},
-		"empty envelope": {"a.json", `{"test_cases": []}`, 0, []string{"1:16: error: `test_cases` has 0 items; it must have at least 1 item"}},
-		"envelope of another kind": {"a.json", `{"test_cases": {"name": "A"}}`, 0, []string{
+		{"empty list", "a.yaml", "[]\n", 0, []string{"1:1: error: the list has no test case; add one or remove the file"}},
+		{"empty envelope", "a.json", `{"test_cases": []}`, 0, []string{"1:16: error: `test_cases` has 0 items; it must have at least 1 item"}},
+		{"envelope of another kind", "a.json", `{"test_cases": {"name": "A"}}`, 0, []string{
 			"1:16: error: `test_cases` must be a list, not an object; write a list",
 		}},
-		"envelope with more": {"a.yaml", "version: 1\ntest_cases:\n- name: A\n- B\n- name: C\n", 2, []string{
+		{"envelope with more", "a.yaml", "version: 1\ntest_cases:\n- name: A\n- B\n- name: C\n", 2, []string{
 			"1:1: error: unknown field `version`; known are test_cases, exported_at, count",
 			"4:3: error: an item of test_cases must be an object, not a string; write an object",
 		}},
-		"no object": {"a.yaml", "just text\n", 0, []string{"1:1: error: the file must be an object, not a string; write an object"}},
-		"CUE": {"a.cue", "name: \"N\"\nstatus: \"Active\"\n", 0, []string{
+		{"no object", "a.yaml", "just text\n", 0, []string{"1:1: error: the file must be an object, not a string; write an object"}},
+		{"CUE", "a.cue", "name: \"N\"\nstatus: \"Active\"\n", 0, []string{
 			"2:9: error: `status` is \"Active\"; did you mean `active`? write one of draft, active, archived",
 		}},
-		"blank texts": {"a.json", `{"name": "N", "initial_message": " ", "evaluation_criteria_override": ""}`, 1, []string{
+		{"blank texts", "a.json", `{"name": "N", "initial_message": " ", "evaluation_criteria_override": ""}`, 1, []string{
 			"1:15: warning: `initial_message` is blank: the simulator writes the first message; write null or leave it out",
 			"1:39: warning: `evaluation_criteria_override` is blank: the default criteria apply; write null or leave it out",
 		}},
-		"mocks of an agent": {"a.yaml", "name: N\nexpected_tool_calls:\n- tool: x\n- tool: y\n  mock_responses:\n  - response: 1\n", 1, []string{
+		{"mocks of an agent", "a.yaml", "name: N\nexpected_tool_calls:\n- tool: x\n- tool: y\n  mock_responses:\n  - response: 1\n", 1, []string{
 			"5:3: warning: the target support runs its tools itself: these answers never reach it; remove them, or name another target",
 		}},
-		"no mocks of an agent": {"a.json", `{"name": "N", "expected_tool_calls": [{"tool": "x", "mock_responses": []}]}`, 1, nil},
+		{"no mocks of an agent", "a.json", `{"name": "N", "expected_tool_calls": [{"tool": "x", "mock_responses": []}]}`, 1, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			cases, problems := load(t, agent, tt.file, tt.text)
 			checkProblems(t, tt.file, problems, tt.want)
 			if len(cases) != tt.cases {

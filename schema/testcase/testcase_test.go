@@ -126,20 +126,21 @@ func TestSettings(t *testing.T) {
 
 func TestTurns(t *testing.T) {
 	five := 5
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name      string
 		cap       *int
 		text      string
 		most, cut int
 	}{
-		"neither":             {nil, `{"name": "x"}`, 0, 0},
-		"a cap":               {&five, `{"name": "x"}`, 0, 5},
-		"max_turns below":     {&five, `{"name": "x", "max_turns": 2}`, 2, 0},
-		"max_turns above":     {&five, `{"name": "x", "max_turns": 1000}`, 1000, 0},
-		"max_turns, no limit": {&five, `{"name": "x", "max_turns": null}`, 0, 5},
+		{"neither", nil, `{"name": "x"}`, 0, 0},
+		{"a cap", &five, `{"name": "x"}`, 0, 5},
+		{"max_turns below", &five, `{"name": "x", "max_turns": 2}`, 2, 0},
+		{"max_turns above", &five, `{"name": "x", "max_turns": 1000}`, 1000, 0},
+		{"max_turns, no limit", &five, `{"name": "x", "max_turns": null}`, 0, 5},
 	} {
 		p := one(t, schema.Settings{MaxTurnsCap: tt.cap}, tt.text).Policy
 		if p.MaxTurns != tt.most || p.TurnCap != tt.cut {
-			t.Errorf("%s: max turns %d, cap %d", name, p.MaxTurns, p.TurnCap)
+			t.Errorf("%s: max turns %d, cap %d", tt.name, p.MaxTurns, p.TurnCap)
 		}
 	}
 }
@@ -147,23 +148,24 @@ func TestTurns(t *testing.T) {
 // TestTurnsOfATarget apply where the case leaves the key out, and never to null.
 func TestTurnsOfATarget(t *testing.T) {
 	cap := 9
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name             string
 		target, defaults int
 		text             string
 		most, cut        int
 	}{
-		"of the target":           {4, 6, `{"name": "x"}`, 4, 0},
-		"of the defaults":         {0, 6, `{"name": "x"}`, 6, 0},
-		"of the case":             {4, 6, `{"name": "x", "max_turns": 2}`, 2, 0},
-		"of a case that is above": {4, 6, `{"name": "x", "max_turns": 20}`, 20, 0},
-		"of a case with null":     {4, 6, `{"name": "x", "max_turns": null}`, 0, 9},
-		"of nobody":               {0, 0, `{"name": "x"}`, 0, 9},
+		{"of the target", 4, 6, `{"name": "x"}`, 4, 0},
+		{"of the defaults", 0, 6, `{"name": "x"}`, 6, 0},
+		{"of the case", 4, 6, `{"name": "x", "max_turns": 2}`, 2, 0},
+		{"of a case that is above", 4, 6, `{"name": "x", "max_turns": 20}`, 20, 0},
+		{"of a case with null", 4, 6, `{"name": "x", "max_turns": null}`, 0, 9},
+		{"of nobody", 0, 0, `{"name": "x"}`, 0, 9},
 	} {
 		p := one(t, schema.Settings{
 			Targets: map[string]schema.TargetSettings{"desk": {MaxTurns: tt.target}}, DefaultTarget: "desk", MaxTurns: tt.defaults, MaxTurnsCap: &cap,
 		}, tt.text).Policy
 		if p.MaxTurns != tt.most || p.TurnCap != tt.cut {
-			t.Errorf("%s: max turns %d, cap %d, want %d and %d", name, p.MaxTurns, p.TurnCap, tt.most, tt.cut)
+			t.Errorf("%s: max turns %d, cap %d, want %d and %d", tt.name, p.MaxTurns, p.TurnCap, tt.most, tt.cut)
 		}
 	}
 }
@@ -187,31 +189,32 @@ func TestTheFormOfLaterVersions(t *testing.T) {
 	if diff := cmp.Diff(today, later); diff != "" {
 		t.Errorf("the form of today against that of later versions (-today +later):\n%s", diff)
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name string
 		text string
 		want schema.Drive
 	}{
-		"the agent's message": {`{"name": "x", "first_turn": "agent", "first_message": "Welcome"}`, schema.Drive{Messages: []schema.Message{{Role: "assistant", Content: "Welcome"}}}},
-		"the agent is called": {`{"name": "x", "first_turn": "agent"}`, schema.Drive{TargetOpens: true}},
-		"a blank message":     {`{"name": "x", "first_turn": "agent", "first_message": null}`, schema.Drive{TargetOpens: true}},
-		"the user":            {`{"name": "x", "first_turn": null, "first_message": "Hi"}`, schema.Drive{Messages: []schema.Message{{Role: "user", Content: "Hi"}}}},
+		{"the agent's message", `{"name": "x", "first_turn": "agent", "first_message": "Welcome"}`, schema.Drive{Messages: []schema.Message{{Role: "assistant", Content: "Welcome"}}}},
+		{"the agent is called", `{"name": "x", "first_turn": "agent"}`, schema.Drive{TargetOpens: true}},
+		{"a blank message", `{"name": "x", "first_turn": "agent", "first_message": null}`, schema.Drive{TargetOpens: true}},
+		{"the user", `{"name": "x", "first_turn": null, "first_message": "Hi"}`, schema.Drive{Messages: []schema.Message{{Role: "user", Content: "Hi"}}}},
 	} {
 		c := one(t, schema.Settings{}, tt.text)
 		tt.want.Simulation = &schema.Simulation{}
 		if diff := cmp.Diff(tt.want, c.Drive); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
-		if spec, _ := c.Evaluators[0].Spec.(evaluator.Conversation); (spec.InitialMessage != "") != (name == "the user") {
-			t.Errorf("%s: the judge is told that the user came with %q", name, spec.InitialMessage)
+		if spec, _ := c.Evaluators[0].Spec.(evaluator.Conversation); (spec.InitialMessage != "") != (tt.name == "the user") {
+			t.Errorf("%s: the judge is told that the user came with %q", tt.name, spec.InitialMessage)
 		}
 	}
 }
 
 func TestStatus(t *testing.T) {
-	for status, skip := range map[string]string{"active": "", "draft": "the status is draft", "archived": "the status is archived"} {
-		c := one(t, schema.Settings{}, `{"name": "x", "status": "`+status+`"}`)
-		if c.Skip != skip || c.Labels.Status != status {
-			t.Errorf("%s: skip %q, status %q", status, c.Skip, c.Labels.Status)
+	for _, tt := range []struct{ status, skip string }{{"active", ""}, {"draft", "the status is draft"}, {"archived", "the status is archived"}} {
+		c := one(t, schema.Settings{}, `{"name": "x", "status": "`+tt.status+`"}`)
+		if c.Skip != tt.skip || c.Labels.Status != tt.status {
+			t.Errorf("%s: skip %q, status %q", tt.status, c.Skip, c.Labels.Status)
 		}
 	}
 }
@@ -220,21 +223,22 @@ func TestStatus(t *testing.T) {
 // never by its position.
 func TestKeys(t *testing.T) {
 	const id = "0b9f6a34-58a5-4b8a-9a6e-0f0c6d1b2a3c"
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name       string
 		file, text string
 		want       []string
 	}{
-		"one case":           {"s/a.json", `{"name": "N", "id": "` + id + `"}`, []string{"s/a"}},
-		"list":               {"s/a.yaml", `[{name: "Refund, please!"}, {name: B}]`, []string{"s/a#refund-please", "s/a#b"}},
-		"list of one":        {"a.json", `[{"name": "N"}]`, []string{"a#n"}},
-		"envelope":           {"a.b.json", `{"test_cases": [{"name": "N"}]}`, []string{"a.b#n"}},
-		"lines":              {"a.jsonl", `{"name": "N"}` + "\n", []string{"a#n"}},
-		"uuid before name":   {"a.json", `[{"name": "N", "id": "` + strings.ToUpper(id) + `"}, {"name": "N"}]`, []string{"a#" + id, "a#n"}},
-		"letters and marks":  {"a.json", `[{"name": "Größe: ÉTÉ"}, {"name": "हिन्दी 2"}, {"name": "返金"}]`, []string{"a#größe-été", "a#हिन्दी-2", "a#返金"}},
-		"invisible":          {"a.json", `[{"name": "re\u00adfund\u200b now"}]`, []string{"a#refund-now"}},
-		"nothing but letter": {"a.json", `[{"name": "  --x.. "}, {"name": "a/b#c*d"}]`, []string{"a#x", "a#a-b-c-d"}},
+		{"one case", "s/a.json", `{"name": "N", "id": "` + id + `"}`, []string{"s/a"}},
+		{"list", "s/a.yaml", `[{name: "Refund, please!"}, {name: B}]`, []string{"s/a#refund-please", "s/a#b"}},
+		{"list of one", "a.json", `[{"name": "N"}]`, []string{"a#n"}},
+		{"envelope", "a.b.json", `{"test_cases": [{"name": "N"}]}`, []string{"a.b#n"}},
+		{"lines", "a.jsonl", `{"name": "N"}` + "\n", []string{"a#n"}},
+		{"uuid before name", "a.json", `[{"name": "N", "id": "` + strings.ToUpper(id) + `"}, {"name": "N"}]`, []string{"a#" + id, "a#n"}},
+		{"letters and marks", "a.json", `[{"name": "Größe: ÉTÉ"}, {"name": "हिन्दी 2"}, {"name": "返金"}]`, []string{"a#größe-été", "a#हिन्दी-2", "a#返金"}},
+		{"invisible", "a.json", `[{"name": "re\u00adfund\u200b now"}]`, []string{"a#refund-now"}},
+		{"nothing but letter", "a.json", `[{"name": "  --x.. "}, {"name": "a/b#c*d"}]`, []string{"a#x", "a#a-b-c-d"}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			cases, problems := load(t, schema.Settings{}, tt.file, tt.text)
 			var keys []string
 			for _, c := range cases {
@@ -248,17 +252,18 @@ func TestKeys(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name       string
 		file, text string
 		want       []string
 	}{
-		"a list is a suite":           {"s/a.json", `[{"name": "N"}]`, []string{"s/a"}},
-		"a folder of files is one":    {"s/a.json", `{"name": "N"}`, []string{"s"}},
-		"the definitions folder none": {"a.json", `{"name": "N"}`, nil},
+		{"a list is a suite", "s/a.json", `[{"name": "N"}]`, []string{"s/a"}},
+		{"a folder of files is one", "s/a.json", `{"name": "N"}`, []string{"s"}},
+		{"the definitions folder none", "a.json", `{"name": "N"}`, nil},
 	} {
 		cases, _ := load(t, schema.Settings{}, tt.file, tt.text)
 		if diff := cmp.Diff(tt.want, cases[0].Labels.Groups); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }

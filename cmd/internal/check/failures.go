@@ -14,7 +14,8 @@ var (
 )
 
 // checkFailures finds the failures of tests that print values and not a word
-// about them. A reader of the log needs to know what was wanted.
+// about them, since a reader of the log needs to know what was wanted, and tables whose
+// rows come in another order each time.
 func checkFailures(files []source) []finding {
 	var found []finding
 	for _, f := range files {
@@ -25,9 +26,22 @@ func checkFailures(files []source) []finding {
 			if call, ok := n.(*ast.CallExpr); ok && wordless(call) {
 				found = append(found, finding{f.path, f.line(call.Pos()), "the failure prints values only; say what they are and what was wanted"})
 			}
+			if table, ok := n.(*ast.RangeStmt); ok && unordered(table) {
+				found = append(found, finding{f.path, f.line(table.Pos()), "the table is a map, whose rows have no order; write a slice"})
+			}
 		}
 	}
 	return found
+}
+
+// unordered reports a loop over a map that is written out.
+func unordered(loop *ast.RangeStmt) bool {
+	table, ok := loop.X.(*ast.CompositeLit)
+	if !ok {
+		return false
+	}
+	_, isMap := table.Type.(*ast.MapType)
+	return isMap
 }
 
 // wordless reports a call of Errorf or Fatalf of a test whose format has no

@@ -17,6 +17,9 @@ func TestFailures(t *testing.T) {
 		{"testing", `t.Error(err)`, ""},
 		{"testing", `fmt.Errorf("%w: %s", err, name)`, ""},
 		{"fmt", `t.Errorf("%+v", got)`, ""},
+		{"testing", `for name, want := range map[string]int{"a": 1} {}`, "a_test.go:3: the table is a map"},
+		{"testing", `for name, want := range []string{"a"} {}`, ""},
+		{"testing", `for name, want := range table {}`, ""},
 	} {
 		code := "package a\nimport \"" + test.imports + "\"\nfunc f() { " + test.code + " }\n"
 		got := messages(checkFailures([]source{parse(t, "a_test.go", code)}))

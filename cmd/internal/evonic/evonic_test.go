@@ -88,14 +88,14 @@ func TestImport(t *testing.T) {
 
 // TestWhatIsNoDocument has errors with lines, and ends for every prefix of one.
 func TestWhatIsNoDocument(t *testing.T) {
-	for text, want := range map[string]string{
-		"{\n  \"domains\": [,]}": "line 2: the document is not JSON",
-		"\n[]":                   "line 2: the document is not an export of Evonic: it needs a list `domains`",
-		`{"tests": []}`:          "line 1: the document is not an export of Evonic",
-		"":                       "the document is not JSON",
+	for _, tt := range []struct{ text, want string }{
+		{"{\n  \"domains\": [,]}", "line 2: the document is not JSON"},
+		{"\n[]", "line 2: the document is not an export of Evonic: it needs a list `domains`"},
+		{`{"tests": []}`, "line 1: the document is not an export of Evonic"},
+		{"", "the document is not JSON"},
 	} {
-		if _, _, err := evonic.Import([]byte(text), "x"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("importing %q returns %v, want an error that contains %q", text, err, want)
+		if _, _, err := evonic.Import([]byte(tt.text), "x"); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("importing %q returns %v, want an error that contains %q", tt.text, err, tt.want)
 		}
 	}
 	for i := range document {
@@ -161,15 +161,15 @@ func TestExportAndBack(t *testing.T) {
 // TestExportLosses names what a document cannot say.
 func TestExportLosses(t *testing.T) {
 	fsys := fstest.MapFS{}
-	for name, text := range map[string]string{
-		"d/math/domain.json":         `{"id": "math", "name": "Math", "evaluator_id": "keyword"}`,
-		"d/math/level_1/level.json":  `{"system_prompt": "x"}`,
-		"d/math/level_1/a.yaml":      "{id: a, name: A, prompt: x, expected: {keywords: [x]}, difficulty: hard, mood: good}",
-		"d/math/level_12/b.json":     `[{"id": "b", "name": "B", "prompt": "x"}, {"id": "c", "name": "C", "prompt": "x"}]`,
-		"d/other/level_1/alone.json": `{"id": "d"}`,
-		"d/tools/broken.json":        `{`,
+	for _, tt := range []struct{ name, text string }{
+		{"d/math/domain.json", `{"id": "math", "name": "Math", "evaluator_id": "keyword"}`},
+		{"d/math/level_1/level.json", `{"system_prompt": "x"}`},
+		{"d/math/level_1/a.yaml", "{id: a, name: A, prompt: x, expected: {keywords: [x]}, difficulty: hard, mood: good}"},
+		{"d/math/level_12/b.json", `[{"id": "b", "name": "B", "prompt": "x"}, {"id": "c", "name": "C", "prompt": "x"}]`},
+		{"d/other/level_1/alone.json", `{"id": "d"}`},
+		{"d/tools/broken.json", `{`},
 	} {
-		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+		fsys[tt.name] = &fstest.MapFile{Data: []byte(tt.text)}
 	}
 	files := []string{"d/math/level_1/a.yaml", "d/math/level_12/b.json", "d/math/domain.json", "d/math/level_1/level.json", "d/other/level_1/alone.json", "d/tools/broken.json"}
 	doc, losses, err := evonic.Export(fsys, []string{"d"}, files, exported)

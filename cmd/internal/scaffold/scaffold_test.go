@@ -77,8 +77,11 @@ func filesOf(t *testing.T, a scaffold.Answers) fstest.MapFS {
 
 // TestTheWorkflowIsTheReadyOne replaces the branch and the keys and nothing else.
 func TestTheWorkflowIsTheReadyOne(t *testing.T) {
-	for name, noForks := range map[string]bool{"gavel.yml": false, "without-forks.yml": true} {
-		t.Run(name, func(t *testing.T) { isReady(t, name, noForks) })
+	for _, tt := range []struct {
+		name    string
+		noForks bool
+	}{{"gavel.yml", false}, {"without-forks.yml", true}} {
+		t.Run(tt.name, func(t *testing.T) { isReady(t, tt.name, tt.noForks) })
 	}
 }
 
@@ -89,17 +92,20 @@ func isReady(t *testing.T, name string, noForks bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, a := range map[string]scaffold.Answers{
-		"      A_KEY: ${{ secrets.A_KEY }}\n      B_KEY: ${{ secrets.B_KEY }}\n": {
+	for _, tt := range []struct {
+		want string
+		a    scaffold.Answers
+	}{
+		{"      A_KEY: ${{ secrets.A_KEY }}\n      B_KEY: ${{ secrets.B_KEY }}\n", scaffold.Answers{
 			Agent: scaffold.Agent{Provider: config.OpenAI, KeyEnv: "A_KEY"}, Judge: &scaffold.Agent{KeyEnv: "B_KEY"},
-		},
-		"    env: {}\n": {Agent: scaffold.Agent{Provider: config.HTTP}},
+		}},
+		{"    env: {}\n", scaffold.Answers{Agent: scaffold.Agent{Provider: config.HTTP}}},
 	} {
-		a.NoForks = noForks
-		a.Workflow, a.Branch, a.Definitions, a.Format = true, "trunk", "test_definitions", schema.DialectEvalcase
-		text := string(filesOf(t, a)[".github/workflows/gavel.yml"].Data)
-		if !strings.Contains(text, want) || !strings.Contains(text, "branches: [trunk]") {
-			t.Errorf("the workflow lacks %q or the branch:\n%s", want, text)
+		tt.a.NoForks = noForks
+		tt.a.Workflow, tt.a.Branch, tt.a.Definitions, tt.a.Format = true, "trunk", "test_definitions", schema.DialectEvalcase
+		text := string(filesOf(t, tt.a)[".github/workflows/gavel.yml"].Data)
+		if !strings.Contains(text, tt.want) || !strings.Contains(text, "branches: [trunk]") {
+			t.Errorf("the workflow lacks %q or the branch:\n%s", tt.want, text)
 		}
 		changed := 0
 		lines := strings.Split(string(ready), "\n")
@@ -170,9 +176,9 @@ func TestWriteNeverOverwrites(t *testing.T) {
 	if err != nil || len(out.Kept) != 1 || len(out.Written) != 1 {
 		t.Errorf("Write returns %+v and %v, want one file kept and one written", out, err)
 	}
-	for file, want := range map[string]string{"a.yaml": "mine", "b/c.yaml": "new"} {
-		if got, err := os.ReadFile(filepath.Join(dir, file)); string(got) != want {
-			t.Errorf("%s is %q, %v", file, got, err)
+	for _, tt := range []struct{ file, want string }{{"a.yaml", "mine"}, {"b/c.yaml", "new"}} {
+		if got, err := os.ReadFile(filepath.Join(dir, tt.file)); string(got) != tt.want {
+			t.Errorf("%s is %q, %v", tt.file, got, err)
 		}
 	}
 	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {

@@ -37,18 +37,21 @@ func TestFolderWritesAllOrNothing(t *testing.T) {
 		return strings.Join(out, " ")
 	}
 	before := state()
-	for name, more := range map[string]Change{
-		"a file is a folder":             {"m.json": []byte("m")},
-		"a folder is removed as a file":  {"m.json": nil},
-		"a file that is gone is removed": {"q.json": nil},
-		"a folder is a file":             {"z.json/x.json": []byte("x")},
-		"a path leads out":               {"../x.json": []byte("x")},
+	for _, tt := range []struct {
+		name string
+		more Change
+	}{
+		{"a file is a folder", Change{"m.json": []byte("m")}},
+		{"a folder is removed as a file", Change{"m.json": nil}},
+		{"a file that is gone is removed", Change{"q.json": nil}},
+		{"a folder is a file", Change{"z.json/x.json": []byte("x")}},
+		{"a path leads out", Change{"../x.json": []byte("x")}},
 	} {
-		if _, err := Folder(dir)(t.Context(), nil, change(more)); err == nil {
-			t.Errorf("%s: no error", name)
+		if _, err := Folder(dir)(t.Context(), nil, change(tt.more)); err == nil {
+			t.Errorf("%s: no error", tt.name)
 		}
 		if got := state(); got != before {
-			t.Errorf("%s: the files are %s, want %s", name, got, before)
+			t.Errorf("%s: the files are %s, want %s", tt.name, got, before)
 		}
 	}
 	if _, err := Folder(dir)(t.Context(), nil, change(nil)); err != nil {

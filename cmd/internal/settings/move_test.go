@@ -130,11 +130,11 @@ func TestWritingTestCases(t *testing.T) {
 	if second["path"] != "test_definitions/chats/late_parcel_2.json" {
 		t.Errorf("a second case of the same name is in %v", second["path"])
 	}
-	for body, want := range map[string]string{
-		`{"difficulty": "easy"}`: "difficulty", `{"id": "another"}`: "stays", `{"nmae": "x"}`: "nmae", `[]`: "JSON object",
+	for _, tt := range []struct{ body, want string }{
+		{`{"difficulty": "easy"}`, "difficulty"}, {`{"id": "another"}`, "stays"}, {`{"nmae": "x"}`, "nmae"}, {`[]`, "JSON object"},
 	} {
-		if answer := d.want(400, "PUT", "/api/test-cases/"+id, body); !strings.Contains(answer["error"].(string), want) {
-			t.Errorf("PUT %s is refused with %v, want %s in it", body, answer["error"], want)
+		if answer := d.want(400, "PUT", "/api/test-cases/"+id, tt.body); !strings.Contains(answer["error"].(string), tt.want) {
+			t.Errorf("PUT %s is refused with %v, want %s in it", tt.body, answer["error"], tt.want)
 		}
 	}
 	d.want(404, "PUT", "/api/test-cases/none", `{"difficulty": "hard"}`)
@@ -159,17 +159,17 @@ func TestRefusedTestCasesAreNotWritten(t *testing.T) {
 	const file, id = "test_definitions/chats/parcel.json", "3f2b1c52-6f0e-4b57-9a3c-0a1b2c3d4e5f"
 	was := `{"id": "` + id + `", "name": "Parcel", "initial_message": "Where is it?"}`
 	d := newDesk(t, write(t, map[string]string{file: was}))
-	for body, want := range map[string]string{
-		`{"initial_message": ""}`:        "initial_message is blank",
-		`{"initial_message": " \n"}`:     "initial_message is blank",
-		`{"initial_message": ["hello"]}`: "initial_message",
+	for _, tt := range []struct{ body, want string }{
+		{`{"initial_message": ""}`, "initial_message is blank"},
+		{`{"initial_message": " \n"}`, "initial_message is blank"},
+		{`{"initial_message": ["hello"]}`, "initial_message"},
 	} {
-		answer := d.want(400, "PUT", "/api/test-cases/"+id, body)
-		if text, _ := answer["error"].(string); !strings.Contains(text, want) {
-			t.Errorf("PUT %s is refused with %q, want %s in it", body, text, want)
+		answer := d.want(400, "PUT", "/api/test-cases/"+id, tt.body)
+		if text, _ := answer["error"].(string); !strings.Contains(text, tt.want) {
+			t.Errorf("PUT %s is refused with %q, want %s in it", tt.body, text, tt.want)
 		}
 		if got := d.file(file); got != was {
-			t.Fatalf("PUT %s is refused, but written: %s", body, got)
+			t.Fatalf("PUT %s is refused, but written: %s", tt.body, got)
 		}
 	}
 	d.want(400, "POST", "/api/test-cases", `{"name": "Silent", "initial_message": ""}`)

@@ -327,10 +327,13 @@ func TestExportImportExport(t *testing.T) {
 	if diff := cmp.Diff(before, export(to)); diff != "" {
 		t.Errorf("the second export differs (-first +second):\n%s", diff)
 	}
-	for name, d := range map[string]*desk{"the new tree": to, "the old tree": from} {
-		again := d.want(200, "POST", "/api/settings/import", before)
+	for _, tt := range []struct {
+		name string
+		d    *desk
+	}{{"the new tree", to}, {"the old tree", from}} {
+		again := tt.d.want(200, "POST", "/api/settings/import", before)
 		if files, _ := again["files"].([]any); len(files) != 0 {
-			t.Errorf("a second import into %s writes %v: %v", name, files, again["diff"])
+			t.Errorf("a second import into %s writes %v: %v", tt.name, files, again["diff"])
 		}
 	}
 }
@@ -369,9 +372,9 @@ func TestOpenAPI(t *testing.T) {
 			continue
 		}
 		id := "math_sum"
-		for part, of := range map[string]string{"domains": "math", "evaluators": "tone", "tools": "get_order", "test-cases": "3f2b1c52-6f0e-4b57-9a3c-0a1b2c3d4e5f"} {
-			if strings.Contains(path, "/"+part+"/") {
-				id = of
+		for _, tt := range []struct{ part, of string }{{"domains", "math"}, {"evaluators", "tone"}, {"tools", "get_order"}, {"test-cases", "3f2b1c52-6f0e-4b57-9a3c-0a1b2c3d4e5f"}} {
+			if strings.Contains(path, "/"+tt.part+"/") {
+				id = tt.of
 			}
 		}
 		d := math(t)
@@ -391,15 +394,15 @@ func TestTestCases(t *testing.T) {
 	d := newDesk(t, write(t, map[string]string{"test_definitions/a.json": `[
 		{"name": "One", "tags": ["red", "x"], "difficulty": "hard", "status": "active", "persona": {"type": "c", "description": "d", "instructions": "i"}, "initial_message": "hi", "expected_outcomes": {"a": "b"}},
 		{"name": "Two", "tags": ["blue"], "difficulty": "normal", "status": "draft", "persona": {"type": "c", "description": "d", "instructions": "i"}, "initial_message": "hi", "expected_outcomes": {"a": "b"}}]`}))
-	for query, want := range map[string]string{"": "One Two", "?tag=red": "One", "?difficulty=normal": "Two", "?status=draft": "Two", "?tag=red&status=draft": ""} {
-		list, _ := d.want(200, "GET", "/api/test-cases"+query, "")["test_cases"].([]any)
+	for _, tt := range []struct{ query, want string }{{"", "One Two"}, {"?tag=red", "One"}, {"?difficulty=normal", "Two"}, {"?status=draft", "Two"}, {"?tag=red&status=draft", ""}} {
+		list, _ := d.want(200, "GET", "/api/test-cases"+tt.query, "")["test_cases"].([]any)
 		var got []string
 		for _, item := range list {
 			fields, _ := item.(map[string]any)
 			got = append(got, fmt.Sprint(fields["name"]))
 		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("/api/test-cases%s has %v, want %s", query, got, want)
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("/api/test-cases%s has %v, want %s", tt.query, got, tt.want)
 		}
 	}
 }

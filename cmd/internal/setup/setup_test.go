@@ -59,26 +59,30 @@ func read(t *testing.T, s setup.Setup, file string) string {
 // TestAPersonAnswers gives the answers of a person line by line, wrong ones among
 // them, and looks at what is asked and written.
 func TestAPersonAnswers(t *testing.T) {
-	for name, c := range map[string]struct {
+	for _, c := range []struct {
+		name    string
 		files   map[string]string
 		answers []string
 		asked   []string
 		config  []string // what gavel.yaml holds
 		not     []string // files that are not written
 	}{
-		"an agent over HTTP": {
+		{
+			name:    "an agent over HTTP",
 			answers: []string{"9", "1", "nonsense", "https://agent.example.com/chat", "2", "n"},
 			asked:   []string{`"9" is not one of the numbers 1 to 4`, `"nonsense" is not an address`, "Add a workflow"},
 			config:  []string{`url: "https://agent.example.com/chat"`},
 			not:     []string{".github/workflows/gavel.yml"},
 		},
-		"the API that was found": {
+		{
+			name:    "the API that was found",
 			files:   map[string]string{"openapi.yaml": "paths: {/ask: {post: {requestBody: {content: {application/json: {schema: {properties: {question: {}}}}}}}}}"},
 			answers: []string{"", "", "y"},
 			asked:   []string{"1  POST http://127.0.0.1:8000/ask (openapi.yaml)"},
 			config:  []string{`url: "http://127.0.0.1:8000/ask"`, `    body: {question: "{{message}}"}`, "    # reply: $.answer\n"},
 		},
-		"an API with a form of its own": {
+		{
+			name: "an API with a form of its own",
 			files: map[string]string{"openapi.json": `{"paths": {"/ask": {"post": {
 				"requestBody": {"content": {"application/json": {"schema": {"properties": {"question": {}, "session": {}}}}}},
 				"responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Answer"}}}}}}}},
@@ -86,7 +90,8 @@ func TestAPersonAnswers(t *testing.T) {
 			answers: []string{"", "", "y"},
 			config:  []string{`body: {question: "{{message}}"}`, "reply: $.answer"},
 		},
-		"an API whose answer is below": {
+		{
+			name: "an API whose answer is below",
 			files: map[string]string{"openapi.json": `{"paths": {"/ask": {"post": {
 				"requestBody": {"content": {"application/json": {"schema": {"properties": {"question": {"type": "string"}}}}}},
 				"responses": {"200": {"content": {"application/json": {"schema": {"properties": {"answers": {"type": "integer"},
@@ -95,33 +100,38 @@ func TestAPersonAnswers(t *testing.T) {
 			answers: []string{"", "", "y"},
 			config:  []string{`body: {question: "{{message}}"}`, "    reply: $.data.text\n"},
 		},
-		"a model whose SDK is there, and a rubric": {
+		{
+			name:    "a model whose SDK is there, and a rubric",
 			files:   map[string]string{"requirements.txt": "anthropic\n"},
 			answers: []string{"1", "", "some-model", "4", ""},
 			asked:   []string{"An answer is needed"},
 			config:  []string{"provider: anthropic\n    model: some-model", "api_key_env: ANTHROPIC_API_KEY", "roles: {judge: agent}"},
 		},
-		"a program with a judge": {
+		{
+			name:    "a program with a judge",
 			answers: []string{"2", `python "my agent.py`, `python agent/main.py`, "3", "judge-1", "JUDGE_KEY", ""},
 			asked:   []string{"has a quote that is not closed", "needs a model that judges"},
 			config:  []string{"argv: [python, agent/main.py]", `inputs: ["agent/**"]`, "judge:\n    provider: openai\n    model: judge-1", "api_key_env: JUDGE_KEY"},
 		},
-		"a model of an account": {
+		{
+			name:    "a model of an account",
 			answers: []string{"3", "4", "https://shop.openai.azure.com/openai/v1", "my-gpt", "", "", "n"},
 			asked:   []string{"  4  azure\n", "Base URL: "},
 			config:  []string{"provider: azure\n    model: my-gpt\n    base_url: ", "api_key_env: AZURE_OPENAI_API_KEY"},
 		},
-		"a local server": {
+		{
+			name:    "a local server",
 			answers: []string{"3", "8", "llama", "", "n"},
 			config:  []string{"provider: ollama\n    model: llama\n    temperature: 0"},
 		},
-		"nothing yet": {
+		{
+			name:    "nothing yet",
 			answers: []string{"4", ""},
 			config:  []string{"default_target: mock"},
 			not:     []string{"test_definitions/first.yaml"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			s := newSetup(t, c.files)
 			var out bytes.Buffer
 			s.Out = &out
@@ -162,29 +172,32 @@ func TestThePersonLeaves(t *testing.T) {
 
 // TestFlagsInsteadOfAPerson has every mistake in what is said without a terminal.
 func TestFlagsInsteadOfAPerson(t *testing.T) {
-	for want, flags := range map[string]interview.Flags{
-		"it is not known how your agent is reached; add one of":                                        {},
-		`--url "agent:8000" is not an address`:                                                         {URL: "agent:8000"},
-		"--url has a password":                                                                         {URL: "http://me:secret@example.com/"},
-		"different ways to reach an agent":                                                             {URL: "http://a/", Command: "b"},
-		"different ways to reach an agent: give":                                                       {Command: "b", Model: "m"},
-		"the command is empty":                                                                         {Command: "  "},
-		"--provider http needs the address of the agent":                                               {Provider: "http"},
-		"--provider command needs the program":                                                         {Provider: "command"},
-		"--provider \"opnai\" is not known; did you mean `openai`":                                     {Provider: "opnai"},
-		`--provider "watsonx" is not known; write one of openai`:                                       {Provider: "watsonx"},
-		"--provider azure needs the address of your account; add --base-url, such as https://RESOURCE": {Provider: "azure", Model: "m"},
-		"--provider \"olama\" is not known; did you mean `ollama`":                                     {Provider: "olama"},
-		"--provider openai needs a model; add --model":                                                 {Provider: "openai"},
-		`--base-url "localhost" is not an address`:                                                     {BaseURL: "localhost", Model: "m"},
-		"--format \"testcases\" is not known; did you mean `testcase`":                                 {URL: "http://a/", Format: "testcases"},
-		"the testcase format needs a model that judges; add --judge-model":                             {URL: "http://a/", Format: "testcase"},
-		"--judge-provider openai needs a model; add --judge-model":                                     {URL: "http://a/", JudgeProvider: "openai"},
+	for _, tt := range []struct {
+		want  string
+		flags interview.Flags
+	}{
+		{"it is not known how your agent is reached; add one of", interview.Flags{}},
+		{`--url "agent:8000" is not an address`, interview.Flags{URL: "agent:8000"}},
+		{"--url has a password", interview.Flags{URL: "http://me:secret@example.com/"}},
+		{"different ways to reach an agent", interview.Flags{URL: "http://a/", Command: "b"}},
+		{"different ways to reach an agent: give", interview.Flags{Command: "b", Model: "m"}},
+		{"the command is empty", interview.Flags{Command: "  "}},
+		{"--provider http needs the address of the agent", interview.Flags{Provider: "http"}},
+		{"--provider command needs the program", interview.Flags{Provider: "command"}},
+		{"--provider \"opnai\" is not known; did you mean `openai`", interview.Flags{Provider: "opnai"}},
+		{`--provider "watsonx" is not known; write one of openai`, interview.Flags{Provider: "watsonx"}},
+		{"--provider azure needs the address of your account; add --base-url, such as https://RESOURCE", interview.Flags{Provider: "azure", Model: "m"}},
+		{"--provider \"olama\" is not known; did you mean `ollama`", interview.Flags{Provider: "olama"}},
+		{"--provider openai needs a model; add --model", interview.Flags{Provider: "openai"}},
+		{`--base-url "localhost" is not an address`, interview.Flags{BaseURL: "localhost", Model: "m"}},
+		{"--format \"testcases\" is not known; did you mean `testcase`", interview.Flags{URL: "http://a/", Format: "testcases"}},
+		{"the testcase format needs a model that judges; add --judge-model", interview.Flags{URL: "http://a/", Format: "testcase"}},
+		{"--judge-provider openai needs a model; add --judge-model", interview.Flags{URL: "http://a/", JudgeProvider: "openai"}},
 	} {
 		s := newSetup(t, nil)
-		s.Flags = flags
-		if err := failure(t, s); !errors.As(err, new(*interview.Mistake)) || !strings.Contains(err.Error(), want) {
-			t.Errorf("the flags %+v return %v, which is not the error that was wanted", flags, err)
+		s.Flags = tt.flags
+		if err := failure(t, s); !errors.As(err, new(*interview.Mistake)) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("the flags %+v return %v, which is not the error that was wanted", tt.flags, err)
 		}
 	}
 	s := newSetup(t, map[string]string{"gavel.yaml": "version: 1"})
@@ -197,16 +210,19 @@ func TestFlagsInsteadOfAPerson(t *testing.T) {
 // TestTheForgeOfTheRemote writes the workflow where Gavel can comment, for the
 // branch that is checked out, and says what to do elsewhere.
 func TestTheForgeOfTheRemote(t *testing.T) {
-	for remote, want := range map[string]bool{
-		"":                                  true,
-		"https://github.com/octo/shop.git":  true,
-		"git@git.example.com:octo/shop.git": true,
-		"https://gitlab.com/octo/shop.git":  false,
-		"git@bitbucket.org:octo/shop.git":   false,
+	for _, tt := range []struct {
+		remote string
+		want   bool
+	}{
+		{"", true},
+		{"https://github.com/octo/shop.git", true},
+		{"git@git.example.com:octo/shop.git", true},
+		{"https://gitlab.com/octo/shop.git", false},
+		{"git@bitbucket.org:octo/shop.git", false},
 	} {
 		s := newSetup(t, nil)
-		if remote != "" {
-			gittest.Run(t, s.Dir, "remote", "add", "origin", remote)
+		if tt.remote != "" {
+			gittest.Run(t, s.Dir, "remote", "add", "origin", tt.remote)
 		}
 		s.Provider = "mock"
 		out, err := s.Run(t.Context())
@@ -214,31 +230,31 @@ func TestTheForgeOfTheRemote(t *testing.T) {
 			t.Fatal(err)
 		}
 		written := slices.ContainsFunc(out.Written.Written, func(f scaffold.File) bool { return f.Path == ".github/workflows/gavel.yml" })
-		if written != want || written && !strings.Contains(read(t, s, ".github/workflows/gavel.yml"), "branches: [trunk]") {
-			t.Errorf("%q: the workflow is written: %v", remote, written)
+		if written != tt.want || written && !strings.Contains(read(t, s, ".github/workflows/gavel.yml"), "branches: [trunk]") {
+			t.Errorf("%q: the workflow is written: %v", tt.remote, written)
 		}
-		if !want && !strings.Contains(strings.Join(out.Notes, "\n"), "gavel run --base trunk --junit report.xml") {
-			t.Errorf("with the remote %q the notes are %v, want one that names gavel run --base trunk --junit report.xml", remote, out.Notes)
+		if !tt.want && !strings.Contains(strings.Join(out.Notes, "\n"), "gavel run --base trunk --junit report.xml") {
+			t.Errorf("with the remote %q the notes are %v, want one that names gavel run --base trunk --junit report.xml", tt.remote, out.Notes)
 		}
 	}
 }
 
 // TestAProgramThatIsNotThere is written down all the same, with a note.
 func TestAProgramThatIsNotThere(t *testing.T) {
-	for line, want := range map[string]string{
-		"sh agent.sh":                  "",
-		"sh agnet.sh":                  "the file agnet.sh does not exist: write it, or correct the command in gavel.yaml",
-		"no-such-interpreter agent.sh": "no-such-interpreter is not found on this machine: install it, or correct the command in gavel.yaml",
-		"./agnet.sh":                   "the file agnet.sh does not exist: write it, or correct the command in gavel.yaml",
+	for _, tt := range []struct{ line, want string }{
+		{"sh agent.sh", ""},
+		{"sh agnet.sh", "the file agnet.sh does not exist: write it, or correct the command in gavel.yaml"},
+		{"no-such-interpreter agent.sh", "no-such-interpreter is not found on this machine: install it, or correct the command in gavel.yaml"},
+		{"./agnet.sh", "the file agnet.sh does not exist: write it, or correct the command in gavel.yaml"},
 	} {
 		s := newSetup(t, map[string]string{"agent.sh": "cat"})
-		s.Command = line
+		s.Command = tt.line
 		out, err := s.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(out.Notes, "\n"); got != want {
-			t.Errorf("--command %q has the notes %q, want %q", line, got, want)
+		if got := strings.Join(out.Notes, "\n"); got != tt.want {
+			t.Errorf("--command %q has the notes %q, want %q", tt.line, got, tt.want)
 		}
 	}
 }

@@ -103,18 +103,21 @@ func TestAPIs(t *testing.T) {
 }
 
 func TestPackages(t *testing.T) {
-	for text, want := range map[string]survey.Package{
-		`package.json {"name": "shop", "dependencies": {"@anthropic-ai/sdk": "1", "left-pad": "1"}}`:                                                            {Name: "shop", Provider: "anthropic"},
-		"package.json {\"name\": \"openai\"}":                                                                                                                   {Name: "openai"},
-		"pyproject.toml [project]\nname = \"shop\"\ndependencies = [\"fastapi\", \"openai>=1\"]\n":                                                              {Name: "shop", Provider: "openai"},
-		"pyproject.toml [build-system]\nrequires = [\"x\"]\n[tool.poetry]\nversion = \"1\"\nname = 'shop'\n[tool.poetry.dependencies]\ngoogle-genai = \"^1\"\n": {Name: "shop", Provider: "gemini"},
-		"requirements.txt flask\nlangchain-openai==1\n":                                                                                                         {Provider: "openai"},
-		"requirements.txt flask\nmy-openai-fork==1\n":                                                                                                           {},
+	for _, tt := range []struct {
+		text string
+		want survey.Package
+	}{
+		{`package.json {"name": "shop", "dependencies": {"@anthropic-ai/sdk": "1", "left-pad": "1"}}`, survey.Package{Name: "shop", Provider: "anthropic"}},
+		{"package.json {\"name\": \"openai\"}", survey.Package{Name: "openai"}},
+		{"pyproject.toml [project]\nname = \"shop\"\ndependencies = [\"fastapi\", \"openai>=1\"]\n", survey.Package{Name: "shop", Provider: "openai"}},
+		{"pyproject.toml [build-system]\nrequires = [\"x\"]\n[tool.poetry]\nversion = \"1\"\nname = 'shop'\n[tool.poetry.dependencies]\ngoogle-genai = \"^1\"\n", survey.Package{Name: "shop", Provider: "gemini"}},
+		{"requirements.txt flask\nlangchain-openai==1\n", survey.Package{Provider: "openai"}},
+		{"requirements.txt flask\nmy-openai-fork==1\n", survey.Package{}},
 	} {
-		file, text, _ := strings.Cut(text, " ")
-		want.File = file
-		if got := look(t, map[string]string{file: text}).Packages; len(got) != 1 || got[0] != want {
-			t.Errorf("in %s with %q the survey finds %+v, want %+v", file, text, got, want)
+		file, text, _ := strings.Cut(tt.text, " ")
+		tt.want.File = file
+		if got := look(t, map[string]string{file: text}).Packages; len(got) != 1 || got[0] != tt.want {
+			t.Errorf("in %s with %q the survey finds %+v, want %+v", file, text, got, tt.want)
 		}
 	}
 }

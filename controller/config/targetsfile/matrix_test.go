@@ -46,35 +46,38 @@ func TestProvidersOfMatrixFiles(t *testing.T) {
 // the definition.
 func TestProgramsAsProviders(t *testing.T) {
 	c, _ := added(t, ownTarget, map[string]string{"test_definitions/promptfooconfig.yaml": "prompts: [x]\nproviders: ['file://p.py:ask', 'python:q.py', 'file://r.mjs']\ntests: []\n"})
-	for name, want := range map[string][]string{
-		"file://p.py:ask": {"python3", "test_definitions/p.py", "ask"}, "python:q.py": {"python3", "test_definitions/q.py", "call_api"}, "file://r.mjs": {"node", "test_definitions/r.mjs"},
+	for _, tt := range []struct {
+		name string
+		want []string
+	}{
+		{"file://p.py:ask", []string{"python3", "test_definitions/p.py", "ask"}}, {"python:q.py", []string{"python3", "test_definitions/q.py", "call_api"}}, {"file://r.mjs", []string{"node", "test_definitions/r.mjs"}},
 	} {
-		argv := c.Targets[name].Argv
-		if len(argv) < 3 || !slices.Equal(slices.Delete(slices.Clone(argv), 1, 3), want) {
-			t.Errorf("%s: argv %q, want %q besides the program", name, argv, want)
+		argv := c.Targets[tt.name].Argv
+		if len(argv) < 3 || !slices.Equal(slices.Delete(slices.Clone(argv), 1, 3), tt.want) {
+			t.Errorf("%s: argv %q, want %q besides the program", tt.name, argv, tt.want)
 		}
 	}
 }
 
 // TestUnusableProviders say why, at their line, and cost the others nothing.
 func TestUnusableProviders(t *testing.T) {
-	for written, want := range map[string]string{
-		"{id: 'openai:x', config: {apiKey: sk-1}}":                               "`apiKey` would put a secret into the repository",
-		"{id: 'openai:x', config: {model: '{{env.M}}'}}":                         "`model` is filled in when it is asked",
-		"{id: 'openai:x', config: {tools: []}}":                                  "`tools` of its config is not read",
-		"vendor:x":                                                               `the provider "vendor:x" is not known here`,
-		"'https://a.example'":                                                    "its config does not say where the answer is in a reply (`transformResponse`)",
-		"{id: 'https://a.example', config: {headers: {Authorization: x}}}":       "the header Authorization may be a secret",
-		"{id: 'https://a.example', config: {transformResponse: 'f => f.x.y()'}}": "`transformResponse` of its config is a function",
-		"file://p.ts": "a provider in a .ts file is not run",
+	for _, tt := range []struct{ written, want string }{
+		{"{id: 'openai:x', config: {apiKey: sk-1}}", "`apiKey` would put a secret into the repository"},
+		{"{id: 'openai:x', config: {model: '{{env.M}}'}}", "`model` is filled in when it is asked"},
+		{"{id: 'openai:x', config: {tools: []}}", "`tools` of its config is not read"},
+		{"vendor:x", `the provider "vendor:x" is not known here`},
+		{"'https://a.example'", "its config does not say where the answer is in a reply (`transformResponse`)"},
+		{"{id: 'https://a.example', config: {headers: {Authorization: x}}}", "the header Authorization may be a secret"},
+		{"{id: 'https://a.example', config: {transformResponse: 'f => f.x.y()'}}", "`transformResponse` of its config is a function"},
+		{"file://p.ts", "a provider in a .ts file is not run"},
 	} {
-		c, _ := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": "prompts: [x]\nproviders:\n- echo\n- " + written + "\ntests: []\n"})
+		c, _ := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": "prompts: [x]\nproviders:\n- echo\n- " + tt.written + "\ntests: []\n"})
 		if _, ok := c.Targets["echo"]; !ok || len(c.Unusable) != 1 {
-			t.Errorf("%s: targets %v, unusable %v", written, c.Targets, c.Unusable)
+			t.Errorf("%s: targets %v, unusable %v", tt.written, c.Targets, c.Unusable)
 		}
 		for _, p := range c.Unusable {
-			if p.Message != want || p.Line != 4 {
-				t.Errorf("%s: %v, want %q in line 4", written, p, want)
+			if p.Message != tt.want || p.Line != 4 {
+				t.Errorf("%s: %v, want %q in line 4", tt.written, p, tt.want)
 			}
 		}
 	}

@@ -41,21 +41,21 @@ const ownTarget = "targets: {bot: {provider: mock, replies: [{reply: own}]}}\n"
 
 // TestEachProvider: a target of the file is the target that gavel.yaml would have.
 func TestEachProvider(t *testing.T) {
-	for name, tt := range map[string]struct{ written, same string }{
-		"openai":    {"provider: openai, model: gpt-5, api_key: '${{ KEY }}', endpoint: 'https://a.example/v1', temperature: 0.2, max_output_tokens: 9, workers: 3", "provider: openai, model: gpt-5, api_key_env: KEY, base_url: 'https://a.example/v1', temperature: 0.2, max_tokens: 9, concurrency: 3"},
-		"anthropic": {"provider: anthropic, model: claude, api_key: '${{ANTHROPIC}}'", "provider: anthropic, model: claude, api_key_env: ANTHROPIC"},
-		"azure":     {"provider: azure, endpoint: 'https://r.openai.azure.com/', model: d, api_key: '${{ KEY }}', version: '2024-12-01'", "provider: azure, base_url: 'https://r.openai.azure.com/openai/v1', model: d, api_key_env: KEY"},
-		"older":     {"provider: azure, settings: {endpoint: r, deployment: d, api_key: '${{ KEY }}'}", "provider: azure, base_url: 'https://r.openai.azure.com/openai/v1', model: d, api_key_env: KEY"},
-		"cli":       {"provider: cli, command: 'python agent.py', timeout_seconds: 90", "provider: command, argv: [sh, -c, python agent.py], timeout: 90s"},
-		"mock":      {"provider: mock, response: Hello", "provider: mock, replies: [{match: '', reply: Hello}]"},
+	for _, tt := range []struct{ name, written, same string }{
+		{"openai", "provider: openai, model: gpt-5, api_key: '${{ KEY }}', endpoint: 'https://a.example/v1', temperature: 0.2, max_output_tokens: 9, workers: 3", "provider: openai, model: gpt-5, api_key_env: KEY, base_url: 'https://a.example/v1', temperature: 0.2, max_tokens: 9, concurrency: 3"},
+		{"anthropic", "provider: anthropic, model: claude, api_key: '${{ANTHROPIC}}'", "provider: anthropic, model: claude, api_key_env: ANTHROPIC"},
+		{"azure", "provider: azure, endpoint: 'https://r.openai.azure.com/', model: d, api_key: '${{ KEY }}', version: '2024-12-01'", "provider: azure, base_url: 'https://r.openai.azure.com/openai/v1', model: d, api_key_env: KEY"},
+		{"older", "provider: azure, settings: {endpoint: r, deployment: d, api_key: '${{ KEY }}'}", "provider: azure, base_url: 'https://r.openai.azure.com/openai/v1', model: d, api_key_env: KEY"},
+		{"cli", "provider: cli, command: 'python agent.py', timeout_seconds: 90", "provider: command, argv: [sh, -c, python agent.py], timeout: 90s"},
+		{"mock", "provider: mock, response: Hello", "provider: mock, replies: [{match: '', reply: Hello}]"},
 	} {
 		got, problems := added(t, ownTarget, map[string]string{".agentv/targets.yaml": "targets: [{name: x, " + tt.written + "}]"})
 		want, wrong := config.Parse("gavel.yaml", []byte("version: 1\ndefault_target: x\ntargets: {x: {"+tt.same+"}}"))
 		if schema.HasErrors(wrong) || len(problems)+len(got.Unusable) > 0 {
-			t.Errorf("%s: as in gavel.yaml it has the problems %v; the file has the problems %v, and unusable are %v", name, wrong, problems, got.Unusable)
+			t.Errorf("%s: as in gavel.yaml it has the problems %v; the file has the problems %v, and unusable are %v", tt.name, wrong, problems, got.Unusable)
 		}
 		if diff := cmp.Diff(want.Targets["x"], got.Targets["x"], cmpopts.IgnoreFields(config.Target{}, "File")); diff != "" {
-			t.Errorf("%s (-as in gavel.yaml +as read):\n%s", name, diff)
+			t.Errorf("%s (-as in gavel.yaml +as read):\n%s", tt.name, diff)
 		}
 	}
 }
@@ -81,35 +81,35 @@ func TestEnvironment(t *testing.T) {
 // TestUnusable: what cannot be used says so at its line, and everything else of the
 // file can.
 func TestUnusable(t *testing.T) {
-	for name, tt := range map[string]struct{ written, want string }{
-		"a provider":     {"provider: vscode", `.agentv/targets.yaml:3:5: error: the provider "vscode" of the target "x" is not known here; write the target in gavel.yaml; of this file the providers anthropic, azure, cli, mock and openai are read`},
-		"a secret":       {"provider: openai, model: m, api_key: sk-123", ".agentv/targets.yaml:3:5: error: `api_key` would put a secret into the repository; write ${{ NAME }} with the name of the environment variable that holds it"},
-		"an environment": {"provider: openai, model: '${{ MODEL }}'", ".agentv/targets.yaml:3:5: error: `model` is taken from the environment variable MODEL, which gavel.yaml does not allow; write the value, or add environment: [MODEL] to gavel.yaml"},
-		"an address":     {"provider: azure, endpoint: '${{ AZURE }}', model: m", ".agentv/targets.yaml:3:5: error: `endpoint` is taken from the environment variable AZURE, which gavel.yaml does not allow; write the value, or add environment: [AZURE] to gavel.yaml"},
-		"an empty one":   {"provider: openai, model: '${{ LATER }}'", ".agentv/targets.yaml:3:5: error: `model` is taken from the environment variable LATER, which is not set; set it, or write the value"},
-		"a part":         {"provider: openai, model: 'gpt-${{ LATER }}'", ".agentv/targets.yaml:3:5: error: `model` has a variable within other text; write the whole value, or one variable alone, such as ${{ NAME }}"},
-		"a command":      {"provider: cli, command: 'run ${{ LATER }}'", ".agentv/targets.yaml:3:5: error: the command has a variable; have the program read its environment, and name the variable under `env` of a target in gavel.yaml"},
-		"a credential":   {"provider: openai, model: m, base_url: 'https://u:p@a.example'", ".agentv/targets.yaml:3:5: error: `base_url` holds a credential; take it out and name its variable as api_key_env"},
-		"no model":       {"provider: openai", ".agentv/targets.yaml:3:5: error: a target of provider openai needs `model`; add model: …"},
-		"a hole":         {"provider: cli, command: 'run {PROMPT}'", ".agentv/targets.yaml:3:5: error: {PROMPT} of the command is not filled in: the program gets the conversation as JSON on stdin; have it read stdin, and take {PROMPT} out of the command"},
-		"a judge":        {"provider: mock, response: a, judge_target: nobody", ".agentv/targets.yaml:3:5: error: the judge_target \"nobody\" is not a target; add it to this file, or to targets: in gavel.yaml"},
-		"its judge":      {"provider: mock, response: a, judge_target: ide", ".agentv/targets.yaml:4:21: error: the provider \"codex\" of the target \"ide\" is not known here; write the target in gavel.yaml; of this file the providers anthropic, azure, cli, mock and openai are read"},
+	for _, tt := range []struct{ name, written, want string }{
+		{"a provider", "provider: vscode", `.agentv/targets.yaml:3:5: error: the provider "vscode" of the target "x" is not known here; write the target in gavel.yaml; of this file the providers anthropic, azure, cli, mock and openai are read`},
+		{"a secret", "provider: openai, model: m, api_key: sk-123", ".agentv/targets.yaml:3:5: error: `api_key` would put a secret into the repository; write ${{ NAME }} with the name of the environment variable that holds it"},
+		{"an environment", "provider: openai, model: '${{ MODEL }}'", ".agentv/targets.yaml:3:5: error: `model` is taken from the environment variable MODEL, which gavel.yaml does not allow; write the value, or add environment: [MODEL] to gavel.yaml"},
+		{"an address", "provider: azure, endpoint: '${{ AZURE }}', model: m", ".agentv/targets.yaml:3:5: error: `endpoint` is taken from the environment variable AZURE, which gavel.yaml does not allow; write the value, or add environment: [AZURE] to gavel.yaml"},
+		{"an empty one", "provider: openai, model: '${{ LATER }}'", ".agentv/targets.yaml:3:5: error: `model` is taken from the environment variable LATER, which is not set; set it, or write the value"},
+		{"a part", "provider: openai, model: 'gpt-${{ LATER }}'", ".agentv/targets.yaml:3:5: error: `model` has a variable within other text; write the whole value, or one variable alone, such as ${{ NAME }}"},
+		{"a command", "provider: cli, command: 'run ${{ LATER }}'", ".agentv/targets.yaml:3:5: error: the command has a variable; have the program read its environment, and name the variable under `env` of a target in gavel.yaml"},
+		{"a credential", "provider: openai, model: m, base_url: 'https://u:p@a.example'", ".agentv/targets.yaml:3:5: error: `base_url` holds a credential; take it out and name its variable as api_key_env"},
+		{"no model", "provider: openai", ".agentv/targets.yaml:3:5: error: a target of provider openai needs `model`; add model: …"},
+		{"a hole", "provider: cli, command: 'run {PROMPT}'", ".agentv/targets.yaml:3:5: error: {PROMPT} of the command is not filled in: the program gets the conversation as JSON on stdin; have it read stdin, and take {PROMPT} out of the command"},
+		{"a judge", "provider: mock, response: a, judge_target: nobody", ".agentv/targets.yaml:3:5: error: the judge_target \"nobody\" is not a target; add it to this file, or to targets: in gavel.yaml"},
+		{"its judge", "provider: mock, response: a, judge_target: ide", ".agentv/targets.yaml:4:21: error: the provider \"codex\" of the target \"ide\" is not known here; write the target in gavel.yaml; of this file the providers anthropic, azure, cli, mock and openai are read"},
 	} {
 		c, problems := added(t, ownTarget+"environment: [LATER]\n", map[string]string{".agentv/targets.yaml": "targets:\n  - {name: good, provider: mock, response: a}\n  - {name: x, " + tt.written + "}\n  - {name: ide, provider: codex}\n"})
 		if _, ok := c.Targets["x"]; ok || len(problems) > 0 {
-			t.Errorf("%s: the target is there, problems %v", name, problems)
+			t.Errorf("%s: the target is there, problems %v", tt.name, problems)
 		}
 		if _, ok := c.Targets["good"]; !ok {
-			t.Errorf("%s: the other target is lost", name)
+			t.Errorf("%s: the other target is lost", tt.name)
 		}
 		why := c.Unusable["x"]
 		got := why.String()
 		// The column depends on the field.
 		if head, rest, ok := strings.Cut(got, ": error: "); !ok || rest != tt.want[strings.Index(tt.want, ": error: ")+len(": error: "):] || !strings.HasPrefix(head, tt.want[:len(".agentv/targets.yaml:3:")]) {
-			t.Errorf("%s:\n%s\nwant\n%s", name, got, tt.want)
+			t.Errorf("%s:\n%s\nwant\n%s", tt.name, got, tt.want)
 		}
 		if strings.Contains(got, "sk-123") || strings.Contains(got, "u:p") {
-			t.Errorf("%s shows a secret: %s", name, got)
+			t.Errorf("%s shows a secret: %s", tt.name, got)
 		}
 	}
 }
@@ -121,12 +121,12 @@ func TestWhichWins(t *testing.T) {
 		return "targets: [{name: bot, provider: mock, response: " + text + "}, {name: default, provider: mock, response: " + text + "}]"
 	}
 	files := map[string]string{".agentv/targets.yaml": reply("root"), "a/b/.agentv/targets.yaml": reply("near"), "c/.agentv/targets.yaml": reply("other")}
-	for name, tt := range map[string]struct{ own, bot, target string }{
-		"gavel.yaml":  {"definitions: a/b\n" + ownTarget, "own", "bot"},
-		"the nearest": {"definitions: a/b/x\n", "near", "default"},
-		"the root":    {"definitions: z\n", "root", "default"},
-		"an alias":    {"definitions: z\naliases: {bot: other}\ntargets: {other: {provider: mock, replies: [{reply: own}]}}\n", "", "other"},
-		"none of two": {"definitions: [a/b, c]\n", "", ""},
+	for _, tt := range []struct{ name, own, bot, target string }{
+		{"gavel.yaml", "definitions: a/b\n" + ownTarget, "own", "bot"},
+		{"the nearest", "definitions: a/b/x\n", "near", "default"},
+		{"the root", "definitions: z\n", "root", "default"},
+		{"an alias", "definitions: z\naliases: {bot: other}\ntargets: {other: {provider: mock, replies: [{reply: own}]}}\n", "", "other"},
+		{"none of two", "definitions: [a/b, c]\n", "", ""},
 	} {
 		c, _ := added(t, tt.own, files)
 		got := ""
@@ -134,7 +134,7 @@ func TestWhichWins(t *testing.T) {
 			got = bot.Replies[0].Reply
 		}
 		if got != tt.bot || c.DefaultTarget != tt.target {
-			t.Errorf("%s: bot says %q and the default is %q, want %q and %q", name, got, c.DefaultTarget, tt.bot, tt.target)
+			t.Errorf("%s: bot says %q and the default is %q, want %q and %q", tt.name, got, c.DefaultTarget, tt.bot, tt.target)
 		}
 	}
 	c, _ := added(t, "definitions: [a/b, c]\n", files)
@@ -157,21 +157,22 @@ func TestBrokenFile(t *testing.T) {
 func TestChangedFiles(t *testing.T) {
 	const one, two = "targets: [{name: x, provider: mock, response: a}]", "targets: [{name: x, provider: mock, response: b}]"
 	base, _ := added(t, ownTarget, map[string]string{".agentv/targets.yaml": one})
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name      string
 		own, text string
 		want      []string
 	}{
-		"nothing":    {ownTarget, one, nil},
-		"the target": {ownTarget, two, []string{".agentv/targets.yaml"}},
-		"both":       {ownTarget + "comment: new\n", two, []string{"gavel.yaml", ".agentv/targets.yaml"}},
-		"gavel.yaml": {ownTarget + "comment: new\n", one, []string{"gavel.yaml"}},
+		{"nothing", ownTarget, one, nil},
+		{"the target", ownTarget, two, []string{".agentv/targets.yaml"}},
+		{"both", ownTarget + "comment: new\n", two, []string{"gavel.yaml", ".agentv/targets.yaml"}},
+		{"gavel.yaml", ownTarget + "comment: new\n", one, []string{"gavel.yaml"}},
 	} {
 		head, _ := added(t, tt.own, map[string]string{".agentv/targets.yaml": tt.text})
 		if diff := cmp.Diff(tt.want, base.ChangedFiles(head, "gavel.yaml")); diff != "" {
-			t.Errorf("%s: changed files (-want +got):\n%s", name, diff)
+			t.Errorf("%s: changed files (-want +got):\n%s", tt.name, diff)
 		}
 		if (base.Digest == head.Digest) != (len(tt.want) == 0) {
-			t.Errorf("%s: the digests do not say so", name)
+			t.Errorf("%s: the digests do not say so", tt.name)
 		}
 	}
 }

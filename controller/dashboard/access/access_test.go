@@ -38,24 +38,25 @@ func TestWhoAsks(t *testing.T) {
 	proxied := access.Config{Users: known, Header: "X-User", From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	open := proxied
 	open.Others = access.See
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		cfg    access.Config
 		r      *http.Request
 		want   string
 		role   access.Role
 		status int
 	}{
-		"nobody":                          {proxied, request("10.1.1.1"), "", 0, 200},
-		"a token":                         {proxied, request("192.0.2.1", "Authorization", "Bearer a-token-of-ada-123"), "ada", access.Edit, 200},
-		"a wrong token":                   {proxied, request("192.0.2.1", "Authorization", "Bearer a-token-of-ada-12"), "", 0, 401},
-		"no token":                        {proxied, request("192.0.2.1", "Authorization", "Bearer "), "", 0, 401},
-		"the proxy":                       {proxied, request("10.1.1.1", "X-User", "bob"), "bob", access.Judge, 200},
-		"the proxy over mapped addresses": {proxied, request("[::ffff:10.1.1.1]", "X-User", "bob"), "bob", access.Judge, 200},
-		"another address":                 {proxied, request("192.0.2.1", "X-User", "bob"), "", 0, 200},
-		"two headers":                     {proxied, request("10.1.1.1", "X-User", "bob", "X-User", "ada"), "", 0, 200},
-		"another name":                    {proxied, request("10.1.1.1", "X-User", "eve"), "", 0, 200},
-		"another name with a role":        {open, request("10.1.1.1", "X-User", "eve"), "eve", access.See, 200},
-		"no proxy":                        {access.Config{Users: known}, request("10.1.1.1", "X-User", "bob"), "", 0, 200},
+		{"nobody", proxied, request("10.1.1.1"), "", 0, 200},
+		{"a token", proxied, request("192.0.2.1", "Authorization", "Bearer a-token-of-ada-123"), "ada", access.Edit, 200},
+		{"a wrong token", proxied, request("192.0.2.1", "Authorization", "Bearer a-token-of-ada-12"), "", 0, 401},
+		{"no token", proxied, request("192.0.2.1", "Authorization", "Bearer "), "", 0, 401},
+		{"the proxy", proxied, request("10.1.1.1", "X-User", "bob"), "bob", access.Judge, 200},
+		{"the proxy over mapped addresses", proxied, request("[::ffff:10.1.1.1]", "X-User", "bob"), "bob", access.Judge, 200},
+		{"another address", proxied, request("192.0.2.1", "X-User", "bob"), "", 0, 200},
+		{"two headers", proxied, request("10.1.1.1", "X-User", "bob", "X-User", "ada"), "", 0, 200},
+		{"another name", proxied, request("10.1.1.1", "X-User", "eve"), "", 0, 200},
+		{"another name with a role", open, request("10.1.1.1", "X-User", "eve"), "eve", access.See, 200},
+		{"no proxy", access.Config{Users: known}, request("10.1.1.1", "X-User", "bob"), "", 0, 200},
 	} {
 		who, status := asked(access.New(tt.cfg), tt.r)
 		got, role := "", access.Nobody
@@ -63,7 +64,7 @@ func TestWhoAsks(t *testing.T) {
 			got, role = who.Name, who.RoleIn("octo/demo")
 		}
 		if got != tt.want || role != tt.role || status != tt.status {
-			t.Errorf("%s: %q with role %d, status %d, want %q, %d, %d", name, got, role, status, tt.want, tt.role, tt.status)
+			t.Errorf("%s: %q with role %d, status %d, want %q, %d, %d", tt.name, got, role, status, tt.want, tt.role, tt.status)
 		}
 	}
 	if got := known[1].RoleIn("octo/other"); got != access.Nobody {
@@ -88,23 +89,24 @@ func TestASession(t *testing.T) {
 		r.AddCookie(&http.Cookie{Name: cookies[0].Name, Value: value})
 		return r
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		gate  *access.Gate
 		value string
 		want  string
 	}{
-		"as it is":         {g, cookies[0].Value, "ada"},
-		"changed":          {g, cookies[0].Value + "x", ""},
-		"another one's":    {g, "Ym9i" + cookies[0].Value[4:], ""},
-		"another server's": {access.New(access.Config{Users: known, Now: cfg.Now}), cookies[0].Value, ""},
-		"another token": {access.New(access.Config{
+		{"as it is", g, cookies[0].Value, "ada"},
+		{"changed", g, cookies[0].Value + "x", ""},
+		{"another one's", g, "Ym9i" + cookies[0].Value[4:], ""},
+		{"another server's", access.New(access.Config{Users: known, Now: cfg.Now}), cookies[0].Value, ""},
+		{"another token", access.New(access.Config{
 			Users: []access.User{{Name: "ada", Token: "another-token-of-ada", Role: access.Edit}}, Secret: secret, Now: cfg.Now,
 		}), cookies[0].Value, ""},
-		"broken": {g, "..", ""},
+		{"broken", g, "..", ""},
 	} {
 		who, _ := asked(tt.gate, with(tt.value))
 		if got := who; (got != nil) != (tt.want != "") || got != nil && got.Name != tt.want {
-			t.Errorf("a session that is %s is of %+v, want %q", name, got, tt.want)
+			t.Errorf("a session that is %s is of %+v, want %q", tt.name, got, tt.want)
 		}
 	}
 	now = now.Add(12 * time.Hour)

@@ -15,12 +15,12 @@ import (
 func hiddenTree(t *testing.T) (string, Hidden) {
 	t.Helper()
 	tree := filepath.Join(t.TempDir(), `a,b:c\d e`)
-	for name, text := range map[string]string{
-		".env": "KEY=secret", ".git/config": "secret", "modules/one/f": "secret", "modules/two/f": "given", "src/a": "a", "src/b.log": "secret", "plain/f": "f",
-		"venv/bin/tool": "#!/bin/sh\n",
+	for _, tt := range []struct{ name, text string }{
+		{".env", "KEY=secret"}, {".git/config", "secret"}, {"modules/one/f", "secret"}, {"modules/two/f", "given"}, {"src/a", "a"}, {"src/b.log", "secret"}, {"plain/f", "f"},
+		{"venv/bin/tool", "#!/bin/sh\n"},
 	} {
-		file := filepath.Join(tree, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o755)); err != nil {
+		file := filepath.Join(tree, tt.name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(tt.text), 0o755)); err != nil {
 			t.Fatal(err)
 		}
 	}

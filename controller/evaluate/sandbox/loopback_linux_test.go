@@ -156,11 +156,14 @@ func TestNoNamespaceToListenIn(t *testing.T) {
 
 // TestProfileOfAProgramThatAsks gives sockets only to programs that ask.
 func TestProfileOfAProgramThatAsks(t *testing.T) {
-	for want, s := range map[confine.Profile]spec{
-		confine.Program: {}, confine.Loopback: {Loopback: "ASK_URL"}, confine.Client: {Loopback: "ASK_URL", Network: true},
+	for _, tt := range []struct {
+		want confine.Profile
+		s    spec
+	}{
+		{confine.Program, spec{}}, {confine.Loopback, spec{Loopback: "ASK_URL"}}, {confine.Client, spec{Loopback: "ASK_URL", Network: true}},
 	} {
-		if got := s.profile(); got != want {
-			t.Errorf("the profile of %+v is %v, want %v", s, got, want)
+		if got := tt.s.profile(); got != tt.want {
+			t.Errorf("the profile of %+v is %v, want %v", tt.s, got, tt.want)
 		}
 	}
 }

@@ -88,12 +88,12 @@ func TestFailures(t *testing.T) {
 func TestFind(t *testing.T) {
 	outside, elsewhere := t.TempDir(), t.TempDir()
 	tree := t.TempDir()
-	for name, text := range map[string]string{
-		tree + "/plain": "", tree + "/sh": "#!/bin/sh\n", tree + "/env": "#!/usr/bin/env sh\n", tree + "/split": "#!/usr/bin/env -S A=1 sh -e\n",
-		tree + "/gone": "#!/no/such/python -u\n", tree + "/unknown": "#!/usr/bin/env no-such-python\n",
-		tree + "/far": "#!" + outside + "/tool\n", outside + "/tool": "", elsewhere + "/tool": "",
+	for _, tt := range []struct{ name, text string }{
+		{tree + "/plain", ""}, {tree + "/sh", "#!/bin/sh\n"}, {tree + "/env", "#!/usr/bin/env sh\n"}, {tree + "/split", "#!/usr/bin/env -S A=1 sh -e\n"},
+		{tree + "/gone", "#!/no/such/python -u\n"}, {tree + "/unknown", "#!/usr/bin/env no-such-python\n"},
+		{tree + "/far", "#!" + outside + "/tool\n"}, {outside + "/tool", ""}, {elsewhere + "/tool", ""},
 	} {
-		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
+		if err := os.WriteFile(tt.name, []byte(tt.text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

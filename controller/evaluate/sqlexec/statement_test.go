@@ -43,12 +43,15 @@ func TestParse(t *testing.T) {
 
 func TestHasClause(t *testing.T) {
 	const text = `SELECT a, "having" FROM b LEFT OUTER JOIN c ON 1 WHERE d = 'LIMIT 3' GROUP /* x */ BY e`
-	for clause, want := range map[string]bool{
-		"where": true, "GROUP BY": true, "group  by": true, "LEFT JOIN": true, "LEFT OUTER JOIN": true, "JOIN": true,
-		"HAVING": false, "LIMIT": false, "ORDER BY": false, "RIGHT JOIN": false, "": false, "OUTER": false,
+	for _, tt := range []struct {
+		clause string
+		want   bool
+	}{
+		{"where", true}, {"GROUP BY", true}, {"group  by", true}, {"LEFT JOIN", true}, {"LEFT OUTER JOIN", true}, {"JOIN", true},
+		{"HAVING", false}, {"LIMIT", false}, {"ORDER BY", false}, {"RIGHT JOIN", false}, {"", false}, {"OUTER", false},
 	} {
-		if got := sqlexec.Parse(text).HasClause(clause); got != want {
-			t.Errorf("HasClause(%q) = %v, want %v", clause, got, want)
+		if got := sqlexec.Parse(text).HasClause(tt.clause); got != tt.want {
+			t.Errorf("HasClause(%q) = %v, want %v", tt.clause, got, tt.want)
 		}
 	}
 }
@@ -89,12 +92,15 @@ func TestStructure(t *testing.T) {
 // ILIKE as LIKE.
 func TestFunctionsAndClauses(t *testing.T) {
 	st := sqlexec.Parse("SELECT a, COUNT(*) FROM b WHERE a ILIKE '%x%' GROUP BY a HAVING COUNT(*) > (SELECT 1)")
-	for name, want := range map[string]bool{
-		"COUNT": true, "count(*)": true, "COUNT()": true, "GROUP BY": true, "having": true, "SUBQUERY": true, "LIKE": true, "ILIKE": true,
-		"SUM": false, "ORDER BY": false, "CTE": false, "b": false, "a": false,
+	for _, tt := range []struct {
+		name string
+		want bool
+	}{
+		{"COUNT", true}, {"count(*)", true}, {"COUNT()", true}, {"GROUP BY", true}, {"having", true}, {"SUBQUERY", true}, {"LIKE", true}, {"ILIKE", true},
+		{"SUM", false}, {"ORDER BY", false}, {"CTE", false}, {"b", false}, {"a", false},
 	} {
-		if got := st.HasFunction(name); got != want {
-			t.Errorf("HasFunction(%q) = %v, want %v", name, got, want)
+		if got := st.HasFunction(tt.name); got != tt.want {
+			t.Errorf("HasFunction(%q) = %v, want %v", tt.name, got, tt.want)
 		}
 	}
 	if !sqlexec.Parse("SELECT a FROM b WHERE a NOT LIKE 'x'").HasClause("not ilike") {

@@ -75,9 +75,12 @@ func TestACodeGraderOfAgentV4(t *testing.T) {
 	if err := json.Unmarshal([]byte(tr.read[0]), &read); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]any{"output": "Hello", "criteria": "It works.", "candidate_answer": "Hello", "cost_usd": 0.02, "duration_ms": 1500.} {
-		if read[name] != want {
-			t.Errorf("the program reads %s as %v, want %v", name, read[name], want)
+	for _, tt := range []struct {
+		name string
+		want any
+	}{{"output", "Hello"}, {"criteria", "It works."}, {"candidate_answer", "Hello"}, {"cost_usd", 0.02}, {"duration_ms", 1500.}} {
+		if read[tt.name] != tt.want {
+			t.Errorf("the program reads %s as %v, want %v", tt.name, read[tt.name], tt.want)
 		}
 	}
 	if config, ok := read["config"].(map[string]any); !ok || config["level"] != 3. {

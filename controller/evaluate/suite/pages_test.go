@@ -498,20 +498,23 @@ evaluators:
 // error, and one that reports none made none.
 func TestDemandsOnToolsNeedTheTrace(t *testing.T) {
 	untraced := func(tr *verdict.Transcript) { tr.Traced = false }
-	for text, silent := range map[string]verdict.Verdict{
-		"evaluators: [{type: tool_trajectory, expected: [{tool: a}]}]":                                               verdict.Fail,
-		"evaluators: [{type: tool_trajectory, mode: exact, expected: []}]":                                           verdict.Pass,
-		"evaluators: [{type: tool_trajectory, minimums: {a: 1}}]":                                                    verdict.Fail,
-		"evaluators: [{type: execution_metrics, max_tool_calls: 5}]":                                                 verdict.Pass,
-		"evaluators: [{type: execution_metrics, target_exploration_ratio: 0.5}]":                                     verdict.Fail,
-		"evaluators: [{type: composite, name: c, evaluators: [{name: t, type: tool_trajectory, minimums: {a: 1}}]}]": verdict.Fail,
+	for _, tt := range []struct {
+		text   string
+		silent verdict.Verdict
+	}{
+		{"evaluators: [{type: tool_trajectory, expected: [{tool: a}]}]", verdict.Fail},
+		{"evaluators: [{type: tool_trajectory, mode: exact, expected: []}]", verdict.Pass},
+		{"evaluators: [{type: tool_trajectory, minimums: {a: 1}}]", verdict.Fail},
+		{"evaluators: [{type: execution_metrics, max_tool_calls: 5}]", verdict.Pass},
+		{"evaluators: [{type: execution_metrics, target_exploration_ratio: 0.5}]", verdict.Fail},
+		{"evaluators: [{type: composite, name: c, evaluators: [{name: t, type: tool_trajectory, minimums: {a: 1}}]}]", verdict.Fail},
 	} {
-		got := expect(t, &trial{text: text, change: untraced}, verdict.Error, 0)
+		got := expect(t, &trial{text: tt.text, change: untraced}, verdict.Error, 0)
 		if !strings.Contains(got.Reason, "does not report its tool calls") {
-			t.Errorf("%s: the reason is %q", text, got.Reason)
+			t.Errorf("%s: the reason is %q", tt.text, got.Reason)
 		}
-		if got := (&trial{text: text}).run(t); got.Verdict != silent {
-			t.Errorf("%s: no call gives %s (%s), want %s", text, got.Verdict, got.Reason, silent)
+		if got := (&trial{text: tt.text}).run(t); got.Verdict != tt.silent {
+			t.Errorf("%s: no call gives %s (%s), want %s", tt.text, got.Verdict, got.Reason, tt.silent)
 		}
 	}
 }

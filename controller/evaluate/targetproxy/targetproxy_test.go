@@ -108,22 +108,23 @@ func TestMaxCalls(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	m := &model{}
 	p := targetproxy.New("judge", 9, m.ask)
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name                      string
 		method, path, token, body string
 		status                    int
 	}{
-		"no token":         {http.MethodPost, "/invoke", "", `{"question":"a"}`, http.StatusUnauthorized},
-		"another token":    {http.MethodPost, "/invoke", "x" + p.Token(), `{"question":"a"}`, http.StatusUnauthorized},
-		"no question":      {http.MethodPost, "/invoke", p.Token(), `{}`, http.StatusBadRequest},
-		"no JSON":          {http.MethodPost, "/invoke", p.Token(), `question`, http.StatusBadRequest},
-		"too long":         {http.MethodPost, "/invoke", p.Token(), `{"question":"` + strings.Repeat("a", 5<<20) + `"}`, http.StatusBadRequest},
-		"another target":   {http.MethodPost, "/invoke", p.Token(), `{"question":"a","target":"expensive"}`, http.StatusBadRequest},
-		"no requests":      {http.MethodPost, "/invokeBatch", p.Token(), `{"question":"a"}`, http.StatusBadRequest},
-		"a bad one of two": {http.MethodPost, "/invokeBatch", p.Token(), `{"requests":[{"question":"a"},{}]}`, http.StatusBadRequest},
-		"another path":     {http.MethodGet, "/", p.Token(), "", http.StatusNotFound},
+		{"no token", http.MethodPost, "/invoke", "", `{"question":"a"}`, http.StatusUnauthorized},
+		{"another token", http.MethodPost, "/invoke", "x" + p.Token(), `{"question":"a"}`, http.StatusUnauthorized},
+		{"no question", http.MethodPost, "/invoke", p.Token(), `{}`, http.StatusBadRequest},
+		{"no JSON", http.MethodPost, "/invoke", p.Token(), `question`, http.StatusBadRequest},
+		{"too long", http.MethodPost, "/invoke", p.Token(), `{"question":"` + strings.Repeat("a", 5<<20) + `"}`, http.StatusBadRequest},
+		{"another target", http.MethodPost, "/invoke", p.Token(), `{"question":"a","target":"expensive"}`, http.StatusBadRequest},
+		{"no requests", http.MethodPost, "/invokeBatch", p.Token(), `{"question":"a"}`, http.StatusBadRequest},
+		{"a bad one of two", http.MethodPost, "/invokeBatch", p.Token(), `{"requests":[{"question":"a"},{}]}`, http.StatusBadRequest},
+		{"another path", http.MethodGet, "/", p.Token(), "", http.StatusNotFound},
 	} {
 		if status, got := send(t, p, tt.method, tt.path, tt.token, tt.body); status != tt.status || got["error"] == nil {
-			t.Errorf("%s: %d %v, want %d and an error", name, status, got, tt.status)
+			t.Errorf("%s: %d %v, want %d and an error", tt.name, status, got, tt.status)
 		}
 	}
 	if len(m.asked) > 0 {

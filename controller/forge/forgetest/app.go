@@ -217,11 +217,11 @@ func needs(r *http.Request) (permission, level string) {
 	if r.Method != http.MethodGet {
 		level = "write"
 	}
-	for part, name := range map[string]string{
-		"/check-runs": "checks", "/check-suites": "checks", "/statuses/": "statuses", "/status": "statuses", "/issues/": "pull_requests", "/pulls": "pull_requests",
+	for _, tt := range []struct{ part, name string }{
+		{"/check-runs", "checks"}, {"/check-suites", "checks"}, {"/statuses/", "statuses"}, {"/status", "statuses"}, {"/issues/", "pull_requests"}, {"/pulls", "pull_requests"},
 	} {
-		if strings.Contains(r.URL.Path, part) {
-			return name, level
+		if strings.Contains(r.URL.Path, tt.part) {
+			return tt.name, level
 		}
 	}
 	return "metadata", "read"

@@ -66,12 +66,12 @@ func TestConforms(t *testing.T) {
 // TestHeadersConform only looks at those of requests that came with some.
 func TestHeadersConform(t *testing.T) {
 	good := http.Header{"Accept": {"application/vnd.github+json"}, "User-Agent": {"gavel"}, "X-Github-Api-Version": {"2022-11-28"}}
-	for name, want := range map[string]string{"": "", "Accept": "Accept is", "User-Agent": "User-Agent is", "X-Github-Api-Version": "X-Github-Api-Version is"} {
+	for _, tt := range []struct{ name, want string }{{"", ""}, {"Accept", "Accept is"}, {"User-Agent", "User-Agent is"}, {"X-Github-Api-Version", "X-Github-Api-Version is"}} {
 		header := good.Clone()
-		header.Del(name)
+		header.Del(tt.name)
 		err := Conforms(Request{Method: "GET", Path: "/user", Header: header})
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("without %s: %v, want %q", name, err, want)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("without %s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
 }

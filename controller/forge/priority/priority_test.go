@@ -30,35 +30,36 @@ func TestOrder(t *testing.T) {
 		return priority.Write{Worth: worth, Pushed: start.Add(-ago)}
 	}
 	const s, m = time.Second, time.Minute
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		writes map[string]priority.Write
 		want   string
 	}{
-		"by worth": {map[string]priority.Write{
+		{"by worth", map[string]priority.Write{
 			"superseded": at(priority.Superseded, s), "pending": at(priority.Pending, s), "reaction": at(priority.Reaction, s),
 			"check": at(priority.CheckRun, s), "comment": at(priority.Comment, s), "verdict": at(priority.Verdict, s), "token": at(priority.Credential, 0),
 		}, "token verdict comment check reaction pending superseded"},
-		"the newest push first": {map[string]priority.Write{
+		{"the newest push first", map[string]priority.Write{
 			"old": at(priority.Verdict, 2*m), "new": at(priority.Verdict, s), "middle": at(priority.Verdict, m),
 		}, "new middle old"},
-		"worth before age": {map[string]priority.Write{
+		{"worth before age", map[string]priority.Write{
 			"old verdict": at(priority.Verdict, 2*m), "new comment": at(priority.Comment, s),
 		}, "old verdict new comment"},
-		"what is due is passed by nothing": {map[string]priority.Write{
+		{"what is due is passed by nothing", map[string]priority.Write{
 			"new": at(priority.Verdict, s), "due": at(priority.Verdict, 3*m), "longer due": at(priority.Verdict, 4*m),
 		}, "longer due due new"},
-		"a due comment before a new verdict": {map[string]priority.Write{
+		{"a due comment before a new verdict", map[string]priority.Write{
 			"verdict": at(priority.Verdict, s), "comment": at(priority.Comment, 6*m),
 		}, "comment verdict"},
-		"the last word before five minutes": {map[string]priority.Write{
+		{"the last word before five minutes", map[string]priority.Write{
 			"verdict": at(priority.Verdict, s), "last word": at(priority.Superseded, 4*m),
 		}, "last word verdict"},
-		"a token before all that is due": {map[string]priority.Write{
+		{"a token before all that is due", map[string]priority.Write{
 			"verdict": at(priority.Verdict, 20*m), "token": at(priority.Credential, 0),
 		}, "token verdict"},
 	} {
 		if got := order(start, tt.writes); got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

@@ -19,23 +19,24 @@ var errAway = &url.Error{Op: "Post", URL: "https://forge.example", Err: errors.N
 // TestWaits doubles up to a minute and ends with the time that there is.
 func TestWaits(t *testing.T) {
 	const s = time.Second
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		random float64
 		bound  time.Duration
 		want   []time.Duration
 	}{
-		"no time":       {1, 0, nil},
-		"three minutes": {1, 3 * time.Minute, []time.Duration{2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s, 58 * s}},
-		"jitter":        {0.5, 10 * s, []time.Duration{1500 * time.Millisecond, 3 * s, 5500 * time.Millisecond}},
+		{"no time", 1, 0, nil},
+		{"three minutes", 1, 3 * time.Minute, []time.Duration{2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s, 58 * s}},
+		{"jitter", 0.5, 10 * s, []time.Duration{1500 * time.Millisecond, 3 * s, 5500 * time.Millisecond}},
 	} {
 		clock, tries := &forgetest.Clock{}, 0
 		cfg := retry.Config{For: tt.bound, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return tt.random }}
 		err := cfg.Do(t.Context(), func() error { tries++; return errAway })
 		if !errors.Is(err, errAway) || tries != len(tt.want)+1 {
-			t.Errorf("%s: %v after %d tries", name, err, tries)
+			t.Errorf("%s: %v after %d tries", tt.name, err, tries)
 		}
 		if diff := cmp.Diff(tt.want, clock.Waits()); diff != "" {
-			t.Errorf("%s: waits, -want +got:\n%s", name, diff)
+			t.Errorf("%s: waits, -want +got:\n%s", tt.name, diff)
 		}
 	}
 }
@@ -43,15 +44,16 @@ func TestWaits(t *testing.T) {
 // TestEnds with success, with what no wait changes, and with the caller.
 func TestEnds(t *testing.T) {
 	denied := &forge.DeniedError{Status: 403}
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name  string
 		err   error // of the second try
 		ends  bool  // the caller does
 		want  error
 		tries int
 	}{
-		"success": {nil, false, nil, 2},
-		"refusal": {denied, false, denied, 2},
-		"caller":  {nil, true, errAway, 1},
+		{"success", nil, false, nil, 2},
+		{"refusal", denied, false, denied, 2},
+		{"caller", nil, true, errAway, 1},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		if tt.ends {
@@ -66,27 +68,30 @@ func TestEnds(t *testing.T) {
 		})
 		cancel()
 		if err != tt.want || tries != tt.tries {
-			t.Errorf("%s: %v after %d tries, want %v after %d", name, err, tries, tt.want, tt.tries)
+			t.Errorf("%s: %v after %d tries, want %v after %d", tt.name, err, tries, tt.want, tt.tries)
 		}
 	}
 }
 
 // TestALimit is waited for as long as the forge asks, where there is time.
 func TestALimit(t *testing.T) {
-	for bound, want := range map[time.Duration][]time.Duration{
-		10 * time.Minute: {5 * time.Minute},
-		time.Minute:      nil,
+	for _, tt := range []struct {
+		bound time.Duration
+		want  []time.Duration
+	}{
+		{10 * time.Minute, []time.Duration{5 * time.Minute}},
+		{time.Minute, nil},
 	} {
 		clock, tries := &forgetest.Clock{}, 0
 		limit := &forge.LimitError{Until: clock.Now().Add(5 * time.Minute)}
-		err := retry.Config{For: bound, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return 0 }}.Do(t.Context(), func() error {
+		err := retry.Config{For: tt.bound, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return 0 }}.Do(t.Context(), func() error {
 			if tries++; tries == 1 {
 				return limit
 			}
 			return nil
 		})
-		if diff := cmp.Diff(want, clock.Waits()); diff != "" || (err == nil) != (want != nil) {
-			t.Errorf("%v: %v, waits -want +got:\n%s", bound, err, diff)
+		if diff := cmp.Diff(tt.want, clock.Waits()); diff != "" || (err == nil) != (tt.want != nil) {
+			t.Errorf("%v: %v, waits -want +got:\n%s", tt.bound, err, diff)
 		}
 	}
 }

@@ -26,22 +26,23 @@ func (u *unreadable) Close() error { return nil }
 
 // TestAbuse29HeadersFirst: what the headers alone refuse, costs no byte of a body.
 func TestAbuse29HeadersFirst(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		change func(*http.Request)
 		want   int
 	}{
-		"another verb": {func(r *http.Request) { r.Method = http.MethodPut }, http.StatusMethodNotAllowed},
-		"a form":       {func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, http.StatusUnsupportedMediaType},
-		"too long":     {func(r *http.Request) { r.ContentLength = longest + 1 }, http.StatusRequestEntityTooLarge},
-		"no signature": {func(r *http.Request) { r.Header.Del("X-Hub-Signature-256") }, http.StatusUnauthorized},
-		"SHA-1 only": {func(r *http.Request) {
+		{"another verb", func(r *http.Request) { r.Method = http.MethodPut }, http.StatusMethodNotAllowed},
+		{"a form", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, http.StatusUnsupportedMediaType},
+		{"too long", func(r *http.Request) { r.ContentLength = longest + 1 }, http.StatusRequestEntityTooLarge},
+		{"no signature", func(r *http.Request) { r.Header.Del("X-Hub-Signature-256") }, http.StatusUnauthorized},
+		{"SHA-1 only", func(r *http.Request) {
 			r.Header.Del("X-Hub-Signature-256")
 			r.Header.Set("X-Hub-Signature", "sha1="+strings.Repeat("0", 40))
 		}, http.StatusUnauthorized},
-		"half a signature": {func(r *http.Request) { r.Header.Set("X-Hub-Signature-256", "sha256=00") }, http.StatusUnauthorized},
-		"no hex":           {func(r *http.Request) { r.Header.Set("X-Hub-Signature-256", "sha256="+strings.Repeat("z", 64)) }, http.StatusUnauthorized},
+		{"half a signature", func(r *http.Request) { r.Header.Set("X-Hub-Signature-256", "sha256=00") }, http.StatusUnauthorized},
+		{"no hex", func(r *http.Request) { r.Header.Set("X-Hub-Signature-256", "sha256="+strings.Repeat("z", 64)) }, http.StatusUnauthorized},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			hook := newHook(t, nil)
 			body := &unreadable{}
 			req := httptest.NewRequest(http.MethodPost, "/", body)
@@ -116,8 +117,11 @@ func post(ctx context.Context, url, event, signature string, body io.Reader, len
 // delivery of the forge is taken meanwhile.
 func TestAbuse29AnonymousBodies(t *testing.T) {
 	const posts, size = 40, 24 << 20
-	for name, length := range map[string]int64{"of a declared length": size, "of no declared length": -1} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		length int64
+	}{{"of a declared length", size}, {"of no declared length", -1}} {
+		t.Run(tt.name, func(t *testing.T) {
 			var taken atomic.Int32
 			hook := newHook(t, func(forge.Hint) error { taken.Add(1); return nil })
 			server := httptest.NewServer(hook)
@@ -131,7 +135,7 @@ func TestAbuse29AnonymousBodies(t *testing.T) {
 				go func() {
 					// Each is past what is large before any of them ends.
 					body := &held{io.LimitReader(zeros{}, size), 2 << 20, release}
-					resp, err := post(t.Context(), server.URL, "push", forged, body, length)
+					resp, err := post(t.Context(), server.URL, "push", forged, body, tt.length)
 					if err != nil {
 						statuses <- 0
 						return
@@ -212,19 +216,22 @@ func TestAbuse29SmallBodies(t *testing.T) {
 
 // TestAbuse29UnknownEvents are hashed and not held.
 func TestAbuse29UnknownEvents(t *testing.T) {
-	for signature, want := range map[string]int{
-		"sha256=" + strings.Repeat("0", 64):                    http.StatusUnauthorized,
-		sign([]byte(strings.Repeat("\x00", 9<<20)), oldSecret): http.StatusAccepted,
+	for _, tt := range []struct {
+		signature string
+		want      int
+	}{
+		{"sha256=" + strings.Repeat("0", 64), http.StatusUnauthorized},
+		{sign([]byte(strings.Repeat("\x00", 9<<20)), oldSecret), http.StatusAccepted},
 	} {
 		hook := newHook(t, nil)
 		req := httptest.NewRequest(http.MethodPost, "/", io.LimitReader(zeros{}, 9<<20))
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("X-GitHub-Event", "star")
-		req.Header.Set("X-Hub-Signature-256", signature)
+		req.Header.Set("X-Hub-Signature-256", tt.signature)
 		rec := httptest.NewRecorder()
 		hook.ServeHTTP(rec, req)
-		if rec.Code != want {
-			t.Errorf("answered %d, want %d", rec.Code, want)
+		if rec.Code != tt.want {
+			t.Errorf("answered %d, want %d", rec.Code, tt.want)
 		}
 		if now, peak := hook.intake.peaked(); now != 0 || peak != chunk {
 			t.Errorf("%d bytes are held, and at most were %d", now, peak)

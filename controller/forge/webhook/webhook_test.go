@@ -127,29 +127,29 @@ func TestHints(t *testing.T) {
 // TestAbuse02UselessDeliveries are taken with thanks, so that one of them never
 // blocks the others, and nobody is disturbed.
 func TestAbuse02UselessDeliveries(t *testing.T) {
-	for name, tt := range map[string]struct{ event, body string }{
-		"an unknown event":       {"star", `{` + ofDemo + `}`},
-		"no event":               {"", `{` + ofDemo + `}`},
-		"no JSON":                {"push", `{`},
-		"null":                   {"push", `null`},
-		"a list":                 {"push", `[]`},
-		"no repository":          {"push", `{"ref": "refs/heads/main"}`},
-		"a null repository":      {"pull_request", `{"number": 7, "repository": null}`},
-		"an odd id":              {"pull_request", `{"number": 7, "repository": {"id": "1"}}`},
-		"a negative id":          {"pull_request", `{"number": 7, "repository": {"id": -1}}`},
-		"no number":              {"pull_request", `{` + ofDemo + `}`},
-		"a negative number":      {"pull_request", `{"number": -7, ` + ofDemo + `}`},
-		"an edited comment":      {"issue_comment", `{"action": "edited", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`},
-		"a comment on issues":    {"issue_comment", `{"issue": {"number": 7, "pull_request": null}, ` + ofDemo + `}`},
-		"a finished check run":   {"check_run", `{"action": "completed", "check_run": {"pull_requests": [{"number": 7}]}, ` + ofDemo + `}`},
-		"a check run of nothing": {"check_run", `{"action": "rerequested", "check_run": {"head_sha": "main"}, ` + ofDemo + `}`},
-		"no check run":           {"check_run", `{"action": "rerequested", ` + ofDemo + `}`},
-		"no merge group":         {"merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/topic"}, ` + ofDemo + `}`},
-		"a hostile group":        {"merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/gh-readonly-queue/main/pr-7 --x"}, ` + ofDemo + `}`},
-		"a hostile branch":       {"push", `{"ref": "refs/heads/--upload-pack=x", ` + ofDemo + `}`},
-		"a branch with an end":   {"push", `{"ref": "refs/heads/a\u0000b", ` + ofDemo + `}`},
+	for _, tt := range []struct{ name, event, body string }{
+		{"an unknown event", "star", `{` + ofDemo + `}`},
+		{"no event", "", `{` + ofDemo + `}`},
+		{"no JSON", "push", `{`},
+		{"null", "push", `null`},
+		{"a list", "push", `[]`},
+		{"no repository", "push", `{"ref": "refs/heads/main"}`},
+		{"a null repository", "pull_request", `{"number": 7, "repository": null}`},
+		{"an odd id", "pull_request", `{"number": 7, "repository": {"id": "1"}}`},
+		{"a negative id", "pull_request", `{"number": 7, "repository": {"id": -1}}`},
+		{"no number", "pull_request", `{` + ofDemo + `}`},
+		{"a negative number", "pull_request", `{"number": -7, ` + ofDemo + `}`},
+		{"an edited comment", "issue_comment", `{"action": "edited", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`},
+		{"a comment on issues", "issue_comment", `{"issue": {"number": 7, "pull_request": null}, ` + ofDemo + `}`},
+		{"a finished check run", "check_run", `{"action": "completed", "check_run": {"pull_requests": [{"number": 7}]}, ` + ofDemo + `}`},
+		{"a check run of nothing", "check_run", `{"action": "rerequested", "check_run": {"head_sha": "main"}, ` + ofDemo + `}`},
+		{"no check run", "check_run", `{"action": "rerequested", ` + ofDemo + `}`},
+		{"no merge group", "merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/topic"}, ` + ofDemo + `}`},
+		{"a hostile group", "merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/gh-readonly-queue/main/pr-7 --x"}, ` + ofDemo + `}`},
+		{"a hostile branch", "push", `{"ref": "refs/heads/--upload-pack=x", ` + ofDemo + `}`},
+		{"a branch with an end", "push", `{"ref": "refs/heads/a\u0000b", ` + ofDemo + `}`},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			h := newHooked(t)
 			if got := h.deliver(t, tt.event, tt.body, nil); got != http.StatusAccepted {
 				t.Errorf("answered %d", got)
@@ -170,33 +170,34 @@ func TestAbuse01ForgedDeliveries(t *testing.T) {
 	}
 	weak := hmac.New(sha1sum.New, []byte(hookSecret))
 	weak.Write([]byte(body))
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name   string
 		change func(*http.Request)
 		want   int
 	}{
-		"the secret of before": {header("X-Hub-Signature-256", sign([]byte(body), oldSecret)), http.StatusAccepted},
-		"another secret":       {header("X-Hub-Signature-256", sign([]byte(body), "no secret of ours at all")), http.StatusUnauthorized},
-		"an empty secret":      {header("X-Hub-Signature-256", sign([]byte(body), "")), http.StatusUnauthorized},
-		"another body":         {header("X-Hub-Signature-256", sign([]byte(body+" "), hookSecret)), http.StatusUnauthorized},
-		"no signature":         {func(r *http.Request) { r.Header.Del("X-Hub-Signature-256") }, http.StatusUnauthorized},
-		"no hex":               {header("X-Hub-Signature-256", "sha256=zz"), http.StatusUnauthorized},
-		"half a signature":     {header("X-Hub-Signature-256", sign([]byte(body), hookSecret)[:40]), http.StatusUnauthorized},
-		"another algorithm":    {header("X-Hub-Signature-256", "sha1="+hex.EncodeToString(weak.Sum(nil))), http.StatusUnauthorized},
-		"SHA-1 only": {func(r *http.Request) {
+		{"the secret of before", header("X-Hub-Signature-256", sign([]byte(body), oldSecret)), http.StatusAccepted},
+		{"another secret", header("X-Hub-Signature-256", sign([]byte(body), "no secret of ours at all")), http.StatusUnauthorized},
+		{"an empty secret", header("X-Hub-Signature-256", sign([]byte(body), "")), http.StatusUnauthorized},
+		{"another body", header("X-Hub-Signature-256", sign([]byte(body+" "), hookSecret)), http.StatusUnauthorized},
+		{"no signature", func(r *http.Request) { r.Header.Del("X-Hub-Signature-256") }, http.StatusUnauthorized},
+		{"no hex", header("X-Hub-Signature-256", "sha256=zz"), http.StatusUnauthorized},
+		{"half a signature", header("X-Hub-Signature-256", sign([]byte(body), hookSecret)[:40]), http.StatusUnauthorized},
+		{"another algorithm", header("X-Hub-Signature-256", "sha1="+hex.EncodeToString(weak.Sum(nil))), http.StatusUnauthorized},
+		{"SHA-1 only", func(r *http.Request) {
 			r.Header.Del("X-Hub-Signature-256")
 			r.Header.Set("X-Hub-Signature", "sha1="+hex.EncodeToString(weak.Sum(nil)))
 		}, http.StatusUnauthorized},
-		"a form":       {header("Content-Type", "application/x-www-form-urlencoded"), http.StatusUnsupportedMediaType},
-		"no type":      {func(r *http.Request) { r.Header.Del("Content-Type") }, http.StatusUnsupportedMediaType},
-		"another verb": {func(r *http.Request) { r.Method = http.MethodPut }, http.StatusMethodNotAllowed},
-		"oversized": {func(r *http.Request) {
+		{"a form", header("Content-Type", "application/x-www-form-urlencoded"), http.StatusUnsupportedMediaType},
+		{"no type", func(r *http.Request) { r.Header.Del("Content-Type") }, http.StatusUnsupportedMediaType},
+		{"another verb", func(r *http.Request) { r.Method = http.MethodPut }, http.StatusMethodNotAllowed},
+		{"oversized", func(r *http.Request) {
 			r.Body, r.ContentLength = io.NopCloser(io.LimitReader(zeros{}, longest+1)), longest+1
 		}, http.StatusRequestEntityTooLarge},
-		"oversized without a length": {func(r *http.Request) {
+		{"oversized without a length", func(r *http.Request) {
 			r.Body, r.ContentLength = io.NopCloser(io.LimitReader(zeros{}, longest+1)), -1
 		}, http.StatusRequestEntityTooLarge},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			h := newHooked(t)
 			if got := h.deliver(t, "pull_request", body, tt.change); got != tt.want {
 				t.Errorf("answered %d, want %d", got, tt.want)
@@ -259,14 +260,17 @@ func (d *deadlines) SetReadDeadline(at time.Time) error {
 
 func TestWebhookSecrets(t *testing.T) {
 	take := func(forge.Hint) error { return nil }
-	for name, cfg := range map[string]Config{
-		"none":    {Take: take},
-		"empty":   {Secrets: []forge.Token{""}, Take: take},
-		"short":   {Secrets: []forge.Token{hookSecret, "short"}, Take: take},
-		"no take": {Secrets: []forge.Token{hookSecret}},
+	for _, tt := range []struct {
+		name string
+		cfg  Config
+	}{
+		{"none", Config{Take: take}},
+		{"empty", Config{Secrets: []forge.Token{""}, Take: take}},
+		{"short", Config{Secrets: []forge.Token{hookSecret, "short"}, Take: take}},
+		{"no take", Config{Secrets: []forge.Token{hookSecret}}},
 	} {
-		if _, err := New(cfg); err == nil || strings.Contains(err.Error(), "short secret") {
-			t.Errorf("%s: error %v, want one that does not show the secret", name, err)
+		if _, err := New(tt.cfg); err == nil || strings.Contains(err.Error(), "short secret") {
+			t.Errorf("%s: error %v, want one that does not show the secret", tt.name, err)
 		}
 	}
 }

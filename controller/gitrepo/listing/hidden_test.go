@@ -23,14 +23,14 @@ func TestHidden(t *testing.T) {
 	gittest.Commit(t, dir, map[string]string{
 		".gitignore": ".env\n*.log\nbuild/\nnode_modules/\n", "agent/run.sh": "run", "agent/sub/.gitignore": "!kept.log\nlocal.txt\n",
 	})
-	for name, text := range map[string]string{
-		".env": "", "new.txt": "", "agent/.env": "", "agent/x.log": "", "agent/sub/kept.log": "", "agent/sub/local.txt": "",
-		"agent/forced.log": "", "build/deep/out": "", "build/deep/forced": "", "node_modules/one/index.js": "", "node_modules/two/index.js": "",
-		"book/ledger.db": "", "book/other": "", ".gavel/ledger.db": "", ".gavel/cassette": "", "inner/file": "", "mine.txt": "",
-		".git/info/exclude": "mine.txt\n",
+	for _, tt := range []struct{ name, text string }{
+		{".env", ""}, {"new.txt", ""}, {"agent/.env", ""}, {"agent/x.log", ""}, {"agent/sub/kept.log", ""}, {"agent/sub/local.txt", ""},
+		{"agent/forced.log", ""}, {"build/deep/out", ""}, {"build/deep/forced", ""}, {"node_modules/one/index.js", ""}, {"node_modules/two/index.js", ""},
+		{"book/ledger.db", ""}, {"book/other", ""}, {".gavel/ledger.db", ""}, {".gavel/cassette", ""}, {"inner/file", ""}, {"mine.txt", ""},
+		{".git/info/exclude", "mine.txt\n"},
 	} {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+		file := filepath.Join(dir, filepath.FromSlash(tt.name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(tt.text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}

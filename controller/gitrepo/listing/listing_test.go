@@ -26,13 +26,13 @@ func TestFiles(t *testing.T) {
 		".gitignore": "*.log\n/home/\nbuild/\n", "agent/run.sh": "run", "agent/sub/.gitignore": "!kept.log\nlocal.txt\n",
 		"agent/sub/a.txt": "a", "agent/gone.txt": "gone", "other/b.txt": "b",
 	})
-	for name, text := range map[string]string{
-		"agent/x.log": "", "agent/sub/kept.log": "", "agent/sub/local.txt": "", "agent/local.txt": "", "agent/build/out": "",
-		"agent/forced.log": "", "agent/build/forced": "", "agent/mine.txt": "", "agent/usual.bak": "",
-		".git/info/exclude": "mine.txt\n", "home/.config/git/ignore": "*.bak\n",
+	for _, tt := range []struct{ name, text string }{
+		{"agent/x.log", ""}, {"agent/sub/kept.log", ""}, {"agent/sub/local.txt", ""}, {"agent/local.txt", ""}, {"agent/build/out", ""},
+		{"agent/forced.log", ""}, {"agent/build/forced", ""}, {"agent/mine.txt", ""}, {"agent/usual.bak", ""},
+		{".git/info/exclude", "mine.txt\n"}, {"home/.config/git/ignore", "*.bak\n"},
 	} {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+		file := filepath.Join(dir, filepath.FromSlash(tt.name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(tt.text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,9 +79,12 @@ func TestFiles(t *testing.T) {
 // TestFilesAreBounded counts folders, too, so that a tree of empty ones ends.
 func TestFilesAreBounded(t *testing.T) {
 	files := fstest.MapFS{"a/b/c/d": {Mode: fs.ModeDir}, "a/one": {}, "a/two": {}}
-	for most, want := range map[int]error{5: listing.ErrTooMany, 6: nil} {
-		if _, err := listing.Files(files, []string{"a"}, listing.Options{Most: most}); !errors.Is(err, want) {
-			t.Errorf("at most %d: %v, want %v", most, err, want)
+	for _, tt := range []struct {
+		most int
+		want error
+	}{{5, listing.ErrTooMany}, {6, nil}} {
+		if _, err := listing.Files(files, []string{"a"}, listing.Options{Most: tt.most}); !errors.Is(err, tt.want) {
+			t.Errorf("at most %d: %v, want %v", tt.most, err, tt.want)
 		}
 	}
 }

@@ -75,12 +75,15 @@ func TestIndexIsGits(t *testing.T) {
 		gittest.Commit(t, dir, files)
 	}
 	gittest.Run(t, dir, "tag", "-a", "-m", "tag", "v1")
-	for name, args := range map[string][]string{
-		"offsets": {"-c", "pack.depth=50", "repack", "-adfq", "--depth=50", "--window=50"},
-		"names":   {"-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq", "--depth=30", "--window=30"},
+	for _, tt := range []struct {
+		name string
+		args []string
+	}{
+		{"offsets", []string{"-c", "pack.depth=50", "repack", "-adfq", "--depth=50", "--window=50"}},
+		{"names", []string{"-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq", "--depth=30", "--window=30"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			gittest.Run(t, dir, args...)
+		t.Run(tt.name, func(t *testing.T) {
+			gittest.Run(t, dir, tt.args...)
 			packs, err := filepath.Glob(filepath.Join(dir, ".git/objects/pack/*.pack"))
 			if err != nil || len(packs) != 1 {
 				t.Fatal(packs, err)

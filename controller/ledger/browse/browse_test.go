@@ -63,9 +63,9 @@ func TestRuns(t *testing.T) {
 			t.Errorf("page %+v of %q: %v of %d, want %s of %d", tt.page, tt.repository, got, total, tt.want, tt.total)
 		}
 	}
-	for prefix, want := range map[string]string{fmt.Sprintf("%040d", 2): "run-2", "0000000": "run-4", "abc": ""} {
-		if got, err := browse.RunOfCommit(t.Context(), store, "", prefix); err != nil || got != want {
-			t.Errorf("the run of head %s is %q, %v, want %q", prefix, got, err, want)
+	for _, tt := range []struct{ prefix, want string }{{fmt.Sprintf("%040d", 2), "run-2"}, {"0000000", "run-4"}, {"abc", ""}} {
+		if got, err := browse.RunOfCommit(t.Context(), store, "", tt.prefix); err != nil || got != tt.want {
+			t.Errorf("the run of head %s is %q, %v, want %q", tt.prefix, got, err, tt.want)
 		}
 	}
 }

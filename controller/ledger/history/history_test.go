@@ -159,9 +159,12 @@ func TestBegin(t *testing.T) {
 	if err != nil || len(begun) != 1 || len(begun[digests.J]) != 2 {
 		t.Fatalf("begun %v, %v", begun, err)
 	}
-	for until, want := range map[int]time.Time{1: {}, 2: at(2), 4: at(2), 9: at(5)} {
-		if got := history.Last(begun[digests.J], at(until)); !got.Equal(want) {
-			t.Errorf("after %d hours it is %v, want %v", until, got, want)
+	for _, tt := range []struct {
+		until int
+		want  time.Time
+	}{{1, time.Time{}}, {2, at(2)}, {4, at(2)}, {9, at(5)}} {
+		if got := history.Last(begun[digests.J], at(tt.until)); !got.Equal(tt.want) {
+			t.Errorf("after %d hours it is %v, want %v", tt.until, got, tt.want)
 		}
 	}
 }

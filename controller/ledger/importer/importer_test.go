@@ -137,23 +137,26 @@ func TestFrom(t *testing.T) {
 	if err != nil || taken != 2 {
 		t.Fatalf("%d samples, %v", taken, err)
 	}
-	for trust, want := range map[ledger.Trust]map[string][]any{
-		seven: {
+	for _, tt := range []struct {
+		trust ledger.Trust
+		want  map[string][]any
+	}{
+		{seven, map[string][]any{
 			"known": {"base said", "base said", "base said", 2}, "new": {"base said", "base said", "base said", 2},
 			"mine": {"seven said", "seven said", "seven said", 2}, "other": {0},
-		},
-		base: {
+		}},
+		{base, map[string][]any{
 			"known": {"base said", "base said", "base said", 2}, "new": {"base said", "base said", "base said", 2},
 			"mine": {"base said", "base said", "base said", 2}, "other": {0},
-		},
-		eight: {"new": {"base said", "base said", "base said", 2}, "other": {0}},
+		}},
+		{eight, map[string][]any{"new": {"base said", "base said", "base said", 2}, "other": {0}}},
 	} {
 		names := []string{}
-		for name := range want {
+		for name := range tt.want {
 			names = append(names, name)
 		}
-		if diff := cmp.Diff(want, seen(t, own, trust, names...)); diff != "" {
-			t.Errorf("seen by %+v (-want +got):\n%s", trust, diff)
+		if diff := cmp.Diff(tt.want, seen(t, own, tt.trust, names...)); diff != "" {
+			t.Errorf("seen by %+v (-want +got):\n%s", tt.trust, diff)
 		}
 	}
 	if taken, err := importer.Import(t.Context(), own, of); err != nil || taken != 0 {

@@ -77,17 +77,20 @@ const asideAt = "ledger.db.damaged-20260302T090000.000Z"
 // TestAbuse33ADamagedLedgerIsPutAside: the damaged bytes are kept, and the new
 // file says what happened.
 func TestAbuse33ADamagedLedgerIsPutAside(t *testing.T) {
-	for name, damage := range map[string]func([]byte) []byte{
-		"cut in the middle":  func(b []byte) []byte { return b[:len(b)/2] },
-		"cut by one page":    func(b []byte) []byte { return b[:len(b)-4096] },
-		"cut in the header":  func(b []byte) []byte { return b[:50] },
-		"text":               func([]byte) []byte { return []byte(strings.Repeat("this is not a database\n", 100)) },
-		"random bytes":       func(b []byte) []byte { return bytes.Repeat([]byte{0xee, 0x17, 0x02}, len(b)/3) },
-		"header overwritten": func(b []byte) []byte { return append(bytes.Repeat([]byte{0}, 100), b[100:]...) },
+	for _, tt := range []struct {
+		name   string
+		damage func([]byte) []byte
+	}{
+		{"cut in the middle", func(b []byte) []byte { return b[:len(b)/2] }},
+		{"cut by one page", func(b []byte) []byte { return b[:len(b)-4096] }},
+		{"cut in the header", func(b []byte) []byte { return b[:50] }},
+		{"text", func([]byte) []byte { return []byte(strings.Repeat("this is not a database\n", 100)) }},
+		{"random bytes", func(b []byte) []byte { return bytes.Repeat([]byte{0xee, 0x17, 0x02}, len(b)/3) }},
+		{"header overwritten", func(b []byte) []byte { return append(bytes.Repeat([]byte{0}, 100), b[100:]...) }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ledger.db")
-			damaged := damage(sound(t, path))
+			damaged := tt.damage(sound(t, path))
 			write(t, path, damaged)
 			l, err := recovery.Open(t.Context(), config(path))
 			if err != nil {
@@ -119,25 +122,28 @@ func TestAbuse33ADamagedLedgerIsPutAside(t *testing.T) {
 // TestAbuse33AForeignFileStays: what a newer version or another program wrote is
 // refused by name and never moved.
 func TestAbuse33AForeignFileStays(t *testing.T) {
-	for name, tt := range map[string]struct{ statement, want string }{
-		"newer":   {"PRAGMA user_version = 999", "newer version of gavel"},
-		"foreign": {"PRAGMA application_id = 7", "another program"},
+	for _, tt := range []struct{ name, statement, want string }{
+		{"newer", "PRAGMA user_version = 999", "newer version of gavel"},
+		{"foreign", "PRAGMA application_id = 7", "another program"},
 	} {
 		path := filepath.Join(t.TempDir(), "ledger.db")
 		sound(t, path)
 		raw(t, path, tt.statement)
 		before := read(t, path)
-		for what, open := range map[string]func(context.Context, ledger.Config) (*ledger.Ledger, error){"open": recovery.Open, "read": ledger.Read} {
-			if _, err := open(t.Context(), config(path)); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%s: %s: %v, want %q", name, what, err, tt.want)
+		for _, row := range []struct {
+			what string
+			open func(context.Context, ledger.Config) (*ledger.Ledger, error)
+		}{{"open", recovery.Open}, {"read", ledger.Read}} {
+			if _, err := row.open(t.Context(), config(path)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %s: %v, want %q", tt.name, row.what, err, tt.want)
 			}
 		}
 		if _, err := recovery.Heal(t.Context(), config(path)); err == nil {
-			t.Errorf("%s: it was healed", name)
+			t.Errorf("%s: it was healed", tt.name)
 		}
 		files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*damaged*"))
 		if err != nil || len(files) > 0 || !bytes.Equal(read(t, path), before) {
-			t.Errorf("%s: the file was touched: %v, %v", name, files, err)
+			t.Errorf("%s: the file was touched: %v, %v", tt.name, files, err)
 		}
 	}
 }
@@ -199,18 +205,21 @@ func TestUse(t *testing.T) {
 // TestAbuse33AVanishedLedger is told from one that is there, and no connection
 // is ever made to another file at its place.
 func TestAbuse33AVanishedLedger(t *testing.T) {
-	for name, vanish := range map[string]func(t *testing.T, path string){
-		"removed": func(t *testing.T, path string) {
+	for _, tt := range []struct {
+		name   string
+		vanish func(t *testing.T, path string)
+	}{
+		{"removed", func(t *testing.T, path string) {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
-		},
-		"replaced": func(t *testing.T, path string) {
+		}},
+		{"replaced", func(t *testing.T, path string) {
 			sound(t, path+".other")
 			if err := os.Rename(path+".other", path); err != nil {
 				t.Fatal(err)
 			}
-		},
+		}},
 	} {
 		path := filepath.Join(t.TempDir(), "ledger.db")
 		var told []string
@@ -220,11 +229,11 @@ func TestAbuse33AVanishedLedger(t *testing.T) {
 				return nil
 			}
 			if err := l.Vanished(); err != nil {
-				t.Errorf("%s: before: %v", name, err)
+				t.Errorf("%s: before: %v", tt.name, err)
 			}
-			vanish(t, path)
+			tt.vanish(t, path)
 			if err := l.Vanished(); !errors.Is(err, store.ErrVanished) {
-				t.Errorf("%s: error %v, want ErrVanished", name, err)
+				t.Errorf("%s: error %v, want ErrVanished", tt.name, err)
 			}
 			// Sooner or later a reader needs another connection than those that are open.
 			errs := make(chan error, 100)
@@ -247,7 +256,7 @@ func TestAbuse33AVanishedLedger(t *testing.T) {
 			return all
 		})
 		if err != nil || calls != 2 || len(told) != 1 || told[0] != recovery.Gone {
-			t.Errorf("%s: %v after %d calls: %q", name, err, calls, told)
+			t.Errorf("%s: %v after %d calls: %q", tt.name, err, calls, told)
 		}
 	}
 }

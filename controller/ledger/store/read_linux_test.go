@@ -44,16 +44,17 @@ func words(t *testing.T, s *store.Store) string {
 // TestAbuse33Read reads a file that may not be written, in whatever state it
 // was left, and writes nothing next to it.
 func TestAbuse33Read(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name    string
 		scripts fstest.MapFS // of the reader
 		open    bool         // the writer has not folded its log in
 	}{
-		"closed":               {scripts: one},
-		"with a log":           {scripts: one, open: true},
-		"of an earlier schema": {scripts: two},
-		"both":                 {scripts: two, open: true},
+		{name: "closed", scripts: one},
+		{name: "with a log", scripts: one, open: true},
+		{name: "of an earlier schema", scripts: two},
+		{name: "both", scripts: two, open: true},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			made := t.TempDir()
 			writer, err := store.Open(t.Context(), config(filepath.Join(made, "file.db"), one))
 			if err != nil {

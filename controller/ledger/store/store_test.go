@@ -63,16 +63,16 @@ func TestCancelAfterTakenUp(t *testing.T) {
 }
 
 func TestGather(t *testing.T) {
-	for waiting, want := range map[int]int{1: 1, 20: 20, maxBatch: maxBatch, maxBatch + 10: maxBatch} {
+	for _, tt := range []struct{ waiting, want int }{{1, 1}, {20, 20}, {maxBatch, maxBatch}, {maxBatch + 10, maxBatch}} {
 		synctest.Test(t, func(t *testing.T) {
 			l := idle()
-			for range waiting {
+			for range tt.waiting {
 				go l.Submit(t.Context(), Alone, nil) //nolint:errcheck // only that it waits matters
 			}
 			synctest.Wait()
 			batch := l.gather(<-l.writes)
-			if len(batch) != want {
-				t.Errorf("of %d waiting writes %d are gathered, want %d", waiting, len(batch), want)
+			if len(batch) != tt.want {
+				t.Errorf("of %d waiting writes %d are gathered, want %d", tt.waiting, len(batch), tt.want)
 			}
 			for _, w := range batch {
 				w.done <- nil

@@ -39,15 +39,15 @@ func results(verdicts string) *report.Report {
 // TestCompare holds that one result a side calls no case a regression, and that all
 // cases together can have got worse.
 func TestCompare(t *testing.T) {
-	for name, tt := range map[string]struct{ base, head, classes, gate, says string }{
-		"nothing":  {"ppf", "ppf", "unchanged unchanged unchanged", report.GatePass, "no affected cases"},
-		"one":      {"ppf", "pff", "unchanged unclear unchanged", report.GateUndetermined, "1 case was not measured again often enough to tell a regression from noise: they are files"},
-		"better":   {"pff", "ppf", "unchanged improvement unchanged", report.GatePass, "no affected cases"},
-		"error":    {"pp", "pe", "unchanged error", report.GateUndetermined, "1 case ended in an error"},
-		"new":      {"p ", "pp", "unchanged new", report.GatePass, "no affected cases"},
-		"new fail": {"p ", "pf", "unchanged new", report.GateFail, "1 new case fails"},
-		"removed":  {"pp", "p ", "unchanged removed", report.GatePass, "1 case removed"},
-		"all": {
+	for _, tt := range []struct{ name, base, head, classes, gate, says string }{
+		{"nothing", "ppf", "ppf", "unchanged unchanged unchanged", report.GatePass, "no affected cases"},
+		{"one", "ppf", "pff", "unchanged unclear unchanged", report.GateUndetermined, "1 case was not measured again often enough to tell a regression from noise: they are files"},
+		{"better", "pff", "ppf", "unchanged improvement unchanged", report.GatePass, "no affected cases"},
+		{"error", "pp", "pe", "unchanged error", report.GateUndetermined, "1 case ended in an error"},
+		{"new", "p ", "pp", "unchanged new", report.GatePass, "no affected cases"},
+		{"new fail", "p ", "pf", "unchanged new", report.GateFail, "1 new case fails"},
+		{"removed", "pp", "p ", "unchanged removed", report.GatePass, "1 case removed"},
+		{"all",
 			"pppppppp", "ffffffff", strings.TrimSpace(strings.Repeat("unclear ", 8)), report.GateFail,
 			"the cases got worse on the whole: 8 worse, 0 better (p = 0.004)",
 		},
@@ -58,7 +58,7 @@ func TestCompare(t *testing.T) {
 			classes = append(classes, string(*row.Class))
 		}
 		if diff := cmp.Diff([]string{tt.classes, tt.gate}, []string{strings.Join(classes, " "), r.Gate.Result}); diff != "" || !strings.Contains(r.Gate.Reason, tt.says) {
-			t.Errorf("%s: classes and gate (-want +got):\n%s%s", name, diff, r.Gate.Reason)
+			t.Errorf("%s: classes and gate (-want +got):\n%s%s", tt.name, diff, r.Gate.Reason)
 		}
 	}
 }
@@ -73,10 +73,10 @@ func TestRead(t *testing.T) {
 
 {"evalId": "b", "score": 0, "verdict": "fail", "error": "timed out"}
 `
-	for text, want := range map[string]string{string(printed): "math/00 pass, math/01 fail", lines: "a pass, b timed out"} {
-		r, err := resultdiff.Read([]byte(text))
+	for _, tt := range []struct{ text, want string }{{string(printed), "math/00 pass, math/01 fail"}, {lines, "a pass, b timed out"}} {
+		r, err := resultdiff.Read([]byte(tt.text))
 		if err != nil {
-			t.Errorf("reading %s: %v", text, err)
+			t.Errorf("reading %s: %v", tt.text, err)
 			continue
 		}
 		var got []string
@@ -87,8 +87,8 @@ func TestRead(t *testing.T) {
 				got = append(got, row.Key+" "+string(*row.Verdict))
 			}
 		}
-		if strings.Join(got, ", ") != want {
-			t.Errorf("read %q, want %q", got, want)
+		if strings.Join(got, ", ") != tt.want {
+			t.Errorf("read %q, want %q", got, tt.want)
 		}
 	}
 	for _, text := range []string{"", "version: 1", "{}", "[]", `{"evalId": ""}`, "null"} {

@@ -269,11 +269,12 @@ func TestHalfOpen(t *testing.T) {
 // TestFailuresUnderWay has many calls begin before the first fails, and counts
 // those that begin while it is not known whether the endpoint is up.
 func TestFailuresUnderWay(t *testing.T) {
-	for name, tt := range map[string]struct {
+	for _, tt := range []struct {
+		name     string
 		answered bool
 		want     int
-	}{"never answered": {false, unknown}, "answered before": {true, 50}} {
-		t.Run(name, func(t *testing.T) {
+	}{{"never answered", false, unknown}, {"answered before", true, 50}} {
+		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLimiter(config.Target{Name: "bot", Concurrency: 50})
 				if tt.answered {

@@ -45,11 +45,14 @@ type Fixture struct {
 
 // Conformance tests what open makes.
 func Conformance(t *testing.T, open func(t *testing.T) Fixture) {
-	for name, test := range map[string]func(*testing.T, Fixture){
-		"order": testOrder, "duplicates": testDuplicates, "cancel": testCancel, "crash": testCrash,
-		"class": testClass, "budget": testBudget, "breaker": testBreaker, "outage": testOutage, "limit": testLimit,
+	for _, tt := range []struct {
+		name string
+		test func(*testing.T, Fixture)
+	}{
+		{"order", testOrder}, {"duplicates", testDuplicates}, {"cancel", testCancel}, {"crash", testCrash},
+		{"class", testClass}, {"budget", testBudget}, {"breaker", testBreaker}, {"outage", testOutage}, {"limit", testLimit},
 	} {
-		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+		t.Run(tt.name, func(t *testing.T) { tt.test(t, open(t)) })
 	}
 }
 

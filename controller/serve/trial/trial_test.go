@@ -85,21 +85,22 @@ func execute(ctx context.Context, p *controller.Prepared, o controller.RunOption
 
 // TestAbuse28AHeadThatEndsTheProcess ends a child and no more.
 func TestAbuse28AHeadThatEndsTheProcess(t *testing.T) {
-	for head, tt := range map[string]struct {
+	for _, tt := range []struct {
+		head      string
 		proven    bool
 		run, said string
 	}{
-		"does no harm":   {proven: true, run: "run-1"},
-		"cannot be read": {proven: true},
-		"panics":         {said: "panic: a fault of ours"},
-		"is killed":      {said: "signal: killed"},
-		"has no end":     {said: "signal: "},
-		"eats memory":    {said: "exit status"}, // whichever part of the program misses it first,
+		{head: "does no harm", proven: true, run: "run-1"},
+		{head: "cannot be read", proven: true},
+		{head: "panics", said: "panic: a fault of ours"},
+		{head: "is killed", said: "signal: killed"},
+		{head: "has no end", said: "signal: "},
+		{head: "eats memory", said: "exit status"}, // whichever part of the program misses it first,
 	} {
-		t.Run(head, func(t *testing.T) {
+		t.Run(tt.head, func(t *testing.T) {
 			t.Parallel()
 			fetched := 0
-			got, err := Run(t.Context(), Job{Subject: review.Subject{Head: head}, Memory: 512 << 20, CPU: 2}, func() { fetched++ })
+			got, err := Run(t.Context(), Job{Subject: review.Subject{Head: tt.head}, Memory: 512 << 20, CPU: 2}, func() { fetched++ })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -99,16 +99,16 @@ func TestDecodeTakesWhatServersSend(t *testing.T) {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	for body, want := range map[string]string{
-		"":               "EOF",
-		"<!doctype":      "invalid character '<'",
-		`{"choices":[`:   "unexpected EOF",
-		`{"model":"a"}}`: "",
-		`[]`:             "",
+	for _, tt := range []struct{ body, want string }{
+		{"", "EOF"},
+		{"<!doctype", "invalid character '<'"},
+		{`{"choices":[`, "unexpected EOF"},
+		{`{"model":"a"}}`, ""},
+		{`[]`, ""},
 	} {
-		err := provider.Decode([]byte(body), &provider.ChatReply{})
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", body, err, want)
+		err := provider.Decode([]byte(tt.body), &provider.ChatReply{})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: error %v, want %q", tt.body, err, tt.want)
 		}
 	}
 }
