@@ -75,35 +75,57 @@ func prepareFile(path string) (string, error) {
 }
 
 // whole reports with errCut a file that is shorter than its header says. SQLite
-// takes care of a log.
+// takes care of a log. Another process that closes the file writes the header before
+// the pages that the header counts, so that only a second look that finds the same
+// as the first one decides.
 func whole(path string) error {
-	const headerBytes = 100
-	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
-		return nil
+	for first := (extent{}); ; {
+		found, err := extentOf(path)
+		if err != nil || found.log || found.counted <= found.bytes {
+			return err
+		}
+		if found == first {
+			return errCut
+		}
+		first = found
 	}
+}
+
+// extent is the size of a file and what its header says about it.
+type extent struct {
+	bytes, counted int64   // counted is 0 where the header says nothing valid
+	changes        [4]byte // counts the transactions of the file
+	log            bool    // it has a log
+}
+
+func extentOf(path string) (extent, error) {
+	const headerBytes = 100
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return extent{}, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	header := make([]byte, headerBytes)
 	if _, err := io.ReadFull(f, header); err != nil {
-		return nil // it is empty, or SQLite says what it is
+		return extent{}, nil // it is empty, or SQLite says what it is
 	}
-	size := int64(binary.BigEndian.Uint16(header[16:]))
-	if size == 1 { // what 65,536 is written as
-		size = 1 << 16
+	info, err := f.Stat()
+	if err != nil {
+		return extent{}, err
 	}
+	found := extent{bytes: info.Size(), changes: [4]byte(header[24:28])}
 	// The count of pages is one of this version of the file where the next two agree.
-	pages, valid := binary.BigEndian.Uint32(header[28:]), bytes.Equal(header[24:28], header[92:96])
-	if bytes.HasPrefix(header, []byte("SQLite format 3\x00")) && valid && int64(pages)*size > info.Size() {
-		return errCut
+	if bytes.HasPrefix(header, []byte("SQLite format 3\x00")) && bytes.Equal(header[24:28], header[92:96]) {
+		size := int64(binary.BigEndian.Uint16(header[16:]))
+		if size == 1 { // what 65,536 is written as
+			size = 1 << 16
+		}
+		found.counted = int64(binary.BigEndian.Uint32(header[28:])) * size
 	}
-	return nil
+	// The log comes last: it stands there for as long as its pages are copied.
+	log, err := os.Stat(path + "-wal")
+	found.log = err == nil && log.Size() > 0
+	return found, nil
 }
 
 // dsn asks for every connection for commits that outlive a power cut (FULL).
