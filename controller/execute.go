@@ -63,18 +63,18 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	opts.ID = cmp.Or(opts.ID, newID())
 	p.elsewhere = host.Judge != nil
 	e := &execution{p: p, host: host, opts: opts}
-	if err := e.recall(ctx); err != nil {
+	if err := e.loadStored(ctx); err != nil {
 		return nil, err
 	}
-	if err := e.schedule(ctx); err != nil {
+	if err := e.makeBatches(ctx); err != nil {
 		return nil, err
 	}
-	for b, due := e.next(); due; b, due = e.next() {
-		cfg, err := e.config(b)
+	for b, due := e.nextBatch(); due; b, due = e.nextBatch() {
+		cfg, err := e.runConfig(b)
 		if err != nil {
 			return nil, fmt.Errorf("judge %s: %w", b.side(), err)
 		}
-		outcomes, err := e.judge(b)(ctx, cfg, b.jobs)
+		outcomes, err := e.judgeFunc(b)(ctx, cfg, b.jobs)
 		e.collect(b, outcomes)
 		if err != nil {
 			return nil, fmt.Errorf("judge %s: %w", b.side(), err)
@@ -101,7 +101,7 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 // why nothing is judged; empty where nothing is left to be.
 func (p *Prepared) Preview(ctx context.Context, notRun string) (*report.Report, error) {
 	e := &execution{p: p, opts: RunOptions{NotRun: notRun}}
-	if err := e.recall(ctx); err != nil {
+	if err := e.loadStored(ctx); err != nil {
 		return nil, err
 	}
 	started := p.req.Now()
@@ -118,10 +118,10 @@ func (e *execution) report(started time.Time) *report.Report {
 	return Redacted(e.p, report.Compare(*e.in))
 }
 
-// recall fills in what the report says before anything is judged: what the ledger
+// loadStored fills in what the report says before anything is judged: what the ledger
 // knows of both sides, with the transcripts of the cases that people will look
 // into.
-func (e *execution) recall(ctx context.Context) error {
+func (e *execution) loadStored(ctx context.Context) error {
 	p, cfg := e.p, e.p.req.Head.Config
 	e.in = &report.Input{
 		Run: e.opts.ID, Plan: p.Plan, Problems: p.Problems,

@@ -26,12 +26,12 @@ type jobBatch struct {
 // side is what a batch is of in messages.
 func (b jobBatch) side() string { return progress.Step{Base: b.base}.Side() }
 
-// schedule puts what the plan leaves to be judged into batches: head's cases,
+// makeBatches puts what the plan leaves to be judged into batches: head's cases,
 // whose verdicts decide, and then those of base that they are compared with.
 // Questions that both sides share go first at base, whose samples head may
 // always read, while base may not read what a stranger's head has stored. Where
 // nothing may be run there is no batch.
-func (e *execution) schedule(ctx context.Context) error {
+func (e *execution) makeBatches(ctx context.Context) error {
 	if e.opts.NotRun != "" {
 		return nil
 	}
@@ -69,9 +69,9 @@ func (e *execution) rosterOf(c Checkout) *roster.Roster {
 	return roster.New(c.Config, func(t config.Target) (target.Target, error) { return e.host.Open(t, c) })
 }
 
-// next returns the batch that is due, and false where none is left. A case of
+// nextBatch returns the batch that is due, and false where none is left. A case of
 // base that head has no verdict for is left out.
-func (e *execution) next() (jobBatch, bool) {
+func (e *execution) nextBatch() (jobBatch, bool) {
 	for len(e.left) > 0 {
 		b := e.left[0]
 		if e.left = e.left[1:]; len(e.left) == 0 {
@@ -86,8 +86,8 @@ func (e *execution) next() (jobBatch, bool) {
 	return jobBatch{}, false
 }
 
-// config is that of the run of a batch, with its targets opened.
-func (e *execution) config(b jobBatch) (run.Config, error) {
+// runConfig is that of the run of a batch, with its targets opened.
+func (e *execution) runConfig(b jobBatch) (run.Config, error) {
 	side, names := e.p.req.Head, e.head
 	keep := e.p.keepTranscript(e.in.Base)
 	if e.opts.Results {
@@ -112,8 +112,8 @@ func (e *execution) config(b jobBatch) (run.Config, error) {
 	}, nil
 }
 
-// judge returns what judges a batch: the host's function, or [run.Run].
-func (e *execution) judge(b jobBatch) func(context.Context, run.Config, []run.Job) ([]run.Outcome, error) {
+// judgeFunc returns what judges a batch: the host's function, or [run.Run].
+func (e *execution) judgeFunc(b jobBatch) func(context.Context, run.Config, []run.Job) ([]run.Outcome, error) {
 	if e.host.Judge == nil {
 		return run.Run
 	}

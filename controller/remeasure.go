@@ -82,13 +82,13 @@ func (p *Prepared) comparison() *remeasure.Comparison {
 // measure runs jobs of a side as further measurements, which are not recorded.
 func (e *execution) measure(ctx context.Context, side confirm.Side, jobs []run.Job) ([]run.Outcome, error) {
 	b := jobBatch{side == confirm.Base, jobs}
-	cfg, err := e.config(b)
+	cfg, err := e.runConfig(b)
 	if err != nil {
 		return nil, err
 	}
 	e.measured.Store(true)
 	cfg.Record, cfg.Observe = nil, e.observe(side == confirm.Base, true)
-	return e.judge(b)(ctx, cfg, b.jobs)
+	return e.judgeFunc(b)(ctx, cfg, b.jobs)
 }
 
 // comparedRows are the cases of head with what it takes to measure them again.

@@ -16,7 +16,7 @@ import (
 // An attempt is all samples of a case under one system prompt. Those of the
 // alternative are one, too.
 type attempt struct {
-	c       *caseRun
+	caseRun *caseRun
 	digests plan.Digests
 	system  string
 	// number counts from 0, as in the keys of calls.
@@ -34,7 +34,7 @@ type attempt struct {
 // as there may be attempts before it; the alternative's come after all.
 func (c *caseRun) newAttempt(number, block int, digests plan.Digests, system string) *attempt {
 	n := c.job.Case.Samples()
-	return &attempt{c: c, digests: digests, system: system, number: number, first: block * n, size: n}
+	return &attempt{caseRun: c, digests: digests, system: system, number: number, first: block * n, size: n}
 }
 
 // run takes the samples that are missing and decides. A sample begins when one
@@ -46,14 +46,14 @@ func (a *attempt) run(ctx context.Context) error {
 		return err
 	}
 	var group errgroup.Group
-	group.SetLimit(a.c.run.room)
+	group.SetLimit(a.caseRun.runner.room)
 	for i := range a.size {
 		s := stored.sample(a, i)
 		if !s.judged && ctx.Err() != nil {
 			break
 		}
 		a.samples = append(a.samples, s)
-		if !s.judged || a.c.run.cfg.Record != nil {
+		if !s.judged || a.caseRun.runner.cfg.Record != nil {
 			group.Go(func() (err error) {
 				defer recovered(&err)
 				return s.run(ctx)
@@ -63,12 +63,12 @@ func (a *attempt) run(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	a.result = verdict.DecideCase(a.c.job.Case, a.results())
+	a.result = verdict.DecideCase(a.caseRun.job.Case, a.results())
 	return nil
 }
 
-// stock is what is stored of an attempt.
-type stock struct {
+// storedSamples are the samples of an attempt that the ledger has.
+type storedSamples struct {
 	// executions by opening, those of the lowest ordinals first.
 	executions [][]ledger.Execution
 	judgements map[int]ledger.Judgement // by ordinal
@@ -76,8 +76,8 @@ type stock struct {
 }
 
 // load reads what is stored.
-func (a *attempt) load(ctx context.Context) (*stock, error) {
-	store, job := a.c.run.cfg.Ledger, a.c.job
+func (a *attempt) load(ctx context.Context) (*storedSamples, error) {
+	store, job := a.caseRun.runner.cfg.Ledger, a.caseRun.job
 	executions, next, err := store.Executions(ctx, job.Scope, a.digests.E)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (a *attempt) load(ctx context.Context) (*stock, error) {
 		return nil, err
 	}
 	openings := max(1, len(job.Case.Drive.Openings))
-	out := &stock{executions: make([][]ledger.Execution, openings), judgements: map[int]ledger.Judgement{}, next: next}
+	out := &storedSamples{executions: make([][]ledger.Execution, openings), judgements: map[int]ledger.Judgement{}, next: next}
 	for _, x := range executions {
 		out.executions[x.Ordinal%openings] = append(out.executions[x.Ordinal%openings], x)
 	}
@@ -100,19 +100,19 @@ func (a *attempt) load(ctx context.Context) (*stock, error) {
 // sample returns the next sample of an attempt: one that is stored, or a new one.
 // Each opening gets as many samples as the others, so a new one takes the next
 // ordinal that begins with what is missing.
-func (k *stock) sample(a *attempt, i int) *sample {
-	openings := len(k.executions)
-	left := k.executions[i%openings]
+func (stored *storedSamples) sample(a *attempt, i int) *sample {
+	openings := len(stored.executions)
+	left := stored.executions[i%openings]
 	if len(left) == 0 {
-		for k.next%openings != i%openings {
-			k.next++
+		for stored.next%openings != i%openings {
+			stored.next++
 		}
-		k.next++
-		return &sample{attempt: a, number: a.first + i, execution: &ledger.Execution{Ordinal: k.next - 1}, fresh: true}
+		stored.next++
+		return &sample{attempt: a, number: a.first + i, execution: &ledger.Execution{Ordinal: stored.next - 1}, fresh: true}
 	}
-	k.executions[i%openings] = left[1:]
+	stored.executions[i%openings] = left[1:]
 	s := &sample{attempt: a, number: a.first + i, execution: &left[0]}
-	if j, ok := k.judgements[left[0].Ordinal]; ok {
+	if j, ok := stored.judgements[left[0].Ordinal]; ok {
 		s.result, s.made, s.judged = j.Sample, j.Usage, true
 	}
 	return s
@@ -154,10 +154,10 @@ func (a *attempt) failed() int {
 // save writes what is new in one transaction, with the decision if there is one, and
 // with what also stores.
 func (a *attempt) save(ctx context.Context, decision *ledger.Decision, also func(*store.Tx) error) error {
-	if a.c.run.recording {
+	if a.caseRun.runner.recording {
 		return nil
 	}
-	o := ledger.Outcome{Trust: a.c.run.cfg.Trust, Digests: a.digests, Case: a.c.job.Case.ID(), Commit: a.c.run.cfg.Revision, Decision: decision, Lease: a.c.hold.lease, Purpose: a.c.job.Purpose, Also: also}
+	o := ledger.Outcome{Trust: a.caseRun.runner.cfg.Trust, Digests: a.digests, Case: a.caseRun.job.Case.ID(), Commit: a.caseRun.runner.cfg.Revision, Decision: decision, Lease: a.caseRun.hold.lease, Purpose: a.caseRun.job.Purpose, Also: also}
 	if decision != nil {
 		if o.Parts = a.digests.Parts(); o.Parts == nil {
 			o.Case = "" // what it consists of is not that of the case
@@ -175,9 +175,9 @@ func (a *attempt) save(ctx context.Context, decision *ledger.Decision, also func
 		return nil
 	}
 	// Results that were paid for are kept even if the run is being cancelled.
-	err := a.c.run.cfg.Ledger.Save(context.WithoutCancel(ctx), o)
+	err := a.caseRun.runner.cfg.Ledger.Save(context.WithoutCancel(ctx), o)
 	if err == nil && also != nil {
-		a.c.completion.Stored = true
+		a.caseRun.completion.Stored = true
 	}
 	return err
 }

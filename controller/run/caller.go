@@ -23,10 +23,10 @@ var pauses = backoff.Doubling{First: 500 * time.Millisecond, Most: 30 * time.Sec
 
 // A caller sends the calls of one log.
 type caller struct {
-	c *caseRun
+	caseRun *caseRun
 	// left is what remains of the timeout that calls are allowed: of the whole
 	// sample with the target, of each call with a judge. Once a call was sent,
-	// begun, waiting for the provider counts, too; waiting for a free place does not.
+	// begun, waiting for the provider counts, too; waiting for a permit does not.
 	left, allowed time.Duration
 	begun         bool
 	// spent is what the calls of the log cost that were sent.
@@ -38,7 +38,7 @@ func (c *caller) allow(timeout time.Duration) { c.left, c.allowed, c.begun = tim
 
 // A sending is one try of a call.
 type sending struct {
-	place    *limit.Permit
+	permit   *limit.Permit
 	reserved budget.Reservation
 	reply    target.Reply
 	err      error
@@ -51,7 +51,7 @@ type sending struct {
 // call sends a request, again after transport errors, within what is left of the
 // timeout, and again while an agent is being deployed.
 func (c *caller) call(ctx context.Context, name string, req target.Request) (target.Reply, error) {
-	r := c.c.run
+	r := c.caseRun.runner
 	t := r.cfg.Targets[name]
 	if t.Target == nil {
 		return target.Reply{}, fmt.Errorf("there is no target %s", name)
@@ -59,7 +59,7 @@ func (c *caller) call(ctx context.Context, name string, req target.Request) (tar
 	for past := (tries{name: name, whole: c.left}); ; {
 		s := c.begin(ctx, name, req)
 		if s.err == nil {
-			call, end := c.c.hold.callContext(ctx, c.left)
+			call, end := c.caseRun.hold.callContext(ctx, c.left)
 			start := r.cfg.Now()
 			s.reply, s.err = t.Respond(call, req)
 			c.left -= r.cfg.Now().Sub(start)
@@ -69,7 +69,7 @@ func (c *caller) call(ctx context.Context, name string, req target.Request) (tar
 		if s.err == nil {
 			return s.reply, nil
 		}
-		wait, err := c.again(ctx, &past, s)
+		wait, err := c.retry(ctx, &past, s)
 		if err == nil && wait > 0 {
 			err = r.cfg.Sleep(ctx, wait)
 		}
@@ -79,46 +79,46 @@ func (c *caller) call(ctx context.Context, name string, req target.Request) (tar
 	}
 }
 
-// begin waits for a free place and reserves what the call may cost.
+// begin waits for a permit and reserves what the call may cost.
 func (c *caller) begin(ctx context.Context, name string, req target.Request) sending {
-	r := c.c.run
-	place, err := r.limits[name].Acquire(ctx, limit.Caller{Begun: c.begun, Left: c.left})
+	r := c.caseRun.runner
+	permit, err := r.limits[name].Acquire(ctx, limit.Caller{Begun: c.begun, Left: c.left})
 	if err != nil {
-		c.c.costs.refused(err)
+		c.caseRun.costs.refused(err)
 		return sending{err: err}
 	}
-	c.left -= place.Held()
-	reserved, err := c.c.claim.Reserve(ctx, r.cfg.Targets[name].Config, req)
+	c.left -= permit.Held()
+	reserved, err := c.caseRun.claim.Reserve(ctx, r.cfg.Targets[name].Config, req)
 	if err != nil {
-		place.Done(limit.Outcome{})
-		c.c.costs.refused(err)
+		permit.Done(limit.Outcome{})
+		c.caseRun.costs.refused(err)
 		return sending{err: budgetErr(ctx, err)}
 	}
-	return sending{place: place, reserved: reserved}
+	return sending{permit: permit, reserved: reserved}
 }
 
 // finish accounts for a call that was sent, and finds out what came of it. over
 // means that its context has ended.
 func (c *caller) finish(ctx context.Context, name string, s *sending, over bool) {
-	cfg := c.c.run.cfg.Targets[name].Config
+	cfg := c.caseRun.runner.cfg.Targets[name].Config
 	c.begun = true
 	s.reply.Usage = budget.Priced(s.reply.Usage, cfg.Price)
 	amount := budget.Cost(s.reserved.Amount, s.reply.Usage, s.err)
 	tokens := s.reply.Usage.Tokens()
 	if s.err == nil {
-		if s.err = c.c.run.checkRevision(cfg, s.reply); s.err != nil {
+		if s.err = c.caseRun.runner.checkRevision(cfg, s.reply); s.err != nil {
 			c.spent = c.spent.Add(s.reply.Usage) // though it is of no use
 		}
 	}
 	if s.err != nil && over {
-		c.c.costs.giveUp()
+		c.caseRun.costs.giveUp()
 	}
 	s.late = over && ctx.Err() == nil
-	s.awaited = s.err != nil && c.c.run.awaits(cfg, s.err)
-	outcome := s.judge(ctx)
+	s.awaited = s.err != nil && c.caseRun.runner.awaits(cfg, s.err)
+	outcome := s.outcome(ctx)
 	outcome.Tokens = tokens
-	s.place.Done(outcome)
-	if err := c.c.claim.Settle(ctx, s.reserved, name, amount); err != nil {
+	s.permit.Done(outcome)
+	if err := c.caseRun.claim.Settle(ctx, s.reserved, name, amount); err != nil {
 		*s = sending{err: &evaluate.Fault{Err: err}}
 	}
 }
@@ -133,9 +133,9 @@ type tries struct {
 	last     error // of the try before; nil before the second
 }
 
-// again returns how long to wait before the next try of a call after one that
+// retry returns how long to wait before the next try of a call after one that
 // failed, or the error with which the call ends.
-func (c *caller) again(ctx context.Context, past *tries, s sending) (time.Duration, error) {
+func (c *caller) retry(ctx context.Context, past *tries, s sending) (time.Duration, error) {
 	past.n++
 	var down *limit.Down
 	var late *limit.Late
@@ -163,7 +163,7 @@ func (c *caller) again(ctx context.Context, past *tries, s sending) (time.Durati
 	if s.held {
 		return 0, nil // the target's calls are held back, and this one with them
 	}
-	wait := pauses.Jittered(past.n-past.refusals-1, c.c.run.cfg.Jitter)
+	wait := pauses.Jittered(past.n-past.refusals-1, c.caseRun.runner.cfg.Jitter)
 	if c.left -= wait; c.left <= 0 {
 		return 0, c.timeout(past.name, past.n, past.last)
 	}
@@ -193,13 +193,13 @@ func attempts(n int) string {
 	return fmt.Sprintf(", %d attempts", n)
 }
 
-// judge tells what a sending says of its target. A complaint about one request
+// outcome tells what a sending says of its target. A complaint about one request
 // says nothing of the others; one about the key, the model or the address does.
-func (s *sending) judge(ctx context.Context) limit.Outcome {
-	var other *revisionError
+func (s *sending) outcome(ctx context.Context) limit.Outcome {
+	var revision *revisionError
 	var fault *target.Error
 	switch {
-	case s.err == nil || errors.As(s.err, &other):
+	case s.err == nil || errors.As(s.err, &revision):
 		return limit.Outcome{Kind: limit.Answered}
 	case ctx.Err() != nil || s.awaited:
 		return limit.Outcome{}

@@ -27,7 +27,7 @@ const roleTimeout = 120 * time.Second
 // A callLog is the sequence of calls of one sample under one digest. Calls that
 // the journal has are answered from it as long as they are the same.
 type callLog struct {
-	c *caseRun
+	caseRun *caseRun
 	// tc is the case as the sample has it: with its own opening, and with the
 	// system prompt of the attempt.
 	tc      *schema.Case
@@ -49,9 +49,9 @@ type callLog struct {
 
 // openLog reads the calls of the sample that the journal has under a digest.
 func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
-	a, c := s.attempt, s.attempt.c
+	a, c := s.attempt, s.attempt.caseRun
 	ordinal := s.execution.Ordinal
-	stored, err := c.run.cfg.Ledger.Calls(ctx, c.job.Scope, digest, ordinal)
+	stored, err := c.runner.cfg.Ledger.Calls(ctx, c.job.Scope, digest, ordinal)
 	if err != nil {
 		return nil, err
 	}
@@ -60,19 +60,19 @@ func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
 	tc := *first
 	tc.System = a.system
 	return &callLog{
-		c: c, tc: &tc, digest: digest, ordinal: ordinal, attempt: a.number, sample: s.number,
-		root: root(first, c.run.cfg.Targets[c.job.Target]), stored: stored, seen: map[string]int{}, caller: caller{c: c},
+		caseRun: c, tc: &tc, digest: digest, ordinal: ordinal, attempt: a.number, sample: s.number,
+		root: root(first, c.runner.cfg.Targets[c.job.Target]), stored: stored, seen: map[string]int{}, caller: caller{caseRun: c},
 	}, nil
 }
 
 // askRole asks the model that has a role, within its own timeout.
 func (l *callLog) askRole(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
-	name, err := l.c.run.player(role)
+	name, err := l.caseRun.runner.targetName(role)
 	if err != nil {
 		return target.Reply{}, err
 	}
 	req.Case = l.tc.Key
-	cfg := l.c.run.cfg.Targets[name].Config
+	cfg := l.caseRun.runner.cfg.Targets[name].Config
 	if !cfg.TakesImages() {
 		req.Messages = withoutImages(req.Messages)
 	}
@@ -89,8 +89,8 @@ func withoutImages(messages []schema.Message) []schema.Message {
 	return out
 }
 
-// player is the name of the target that has a role.
-func (r *runner) player(role schema.Role) (string, error) {
+// targetName is the name of the target that has a role.
+func (r *runner) targetName(role schema.Role) (string, error) {
 	if name, ok := evaluator.JudgedBy(role); ok {
 		return name, nil
 	}
@@ -109,7 +109,7 @@ func (r *runner) player(role schema.Role) (string, error) {
 // [evaluate.Fault].
 func (l *callLog) ask(ctx context.Context, role, name string, req target.Request) (target.Reply, error) {
 	digest := target.Digest(req)
-	req.Sample, req.Occurrence, req.Root, req.Again = l.sample, l.seen[digest], l.root, l.c.job.Again
+	req.Sample, req.Occurrence, req.Root, req.Again = l.sample, l.seen[digest], l.root, l.caseRun.job.Again
 	l.seen[digest]++
 	key := ledger.CallKey{Digest: l.digest, Ordinal: l.ordinal, Role: role, Attempt: l.attempt, Seq: l.seq}
 	l.seq++
@@ -117,9 +117,9 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 		l.record(name, digest, req, reply)
 		return reply, nil
 	}
-	if l.c.run.recording {
-		l.c.costs.missReply()
-		return target.Reply{}, errUntold
+	if l.caseRun.runner.recording {
+		l.caseRun.costs.missReply()
+		return target.Reply{}, errUnrecorded
 	}
 	l.live = true
 	if err := l.forget(ctx, key); err != nil {
@@ -130,7 +130,7 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 	if err != nil {
 		return target.Reply{}, err
 	}
-	reply = reply.Scrubbed(l.c.run.cfg.Scrub)
+	reply = reply.Scrubbed(l.caseRun.runner.cfg.Scrub)
 	l.caller.spent = l.caller.spent.Add(reply.Usage)
 	l.record(name, digest, req, reply)
 	return reply, l.journal(ctx, key, digest, req, reply)
@@ -141,7 +141,7 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 // beginning the journal has goes on in its session.
 func (l *callLog) sessionOf(key ledger.CallKey, name string) string {
 	switch {
-	case !l.c.run.cfg.Targets[name].Config.HTTP.UsesSession():
+	case !l.caseRun.runner.cfg.Targets[name].Config.HTTP.UsesSession():
 		return ""
 	case key.Role != targetRole:
 		return rand.Text()
@@ -181,7 +181,7 @@ func (l *callLog) forget(ctx context.Context, key ledger.CallKey) error {
 // in the same error forever. Otherwise it returns err.
 func (l *callLog) startOver(ctx context.Context, err error) (again bool, _ error) {
 	_, fault := errors.AsType[*evaluate.Fault](err)
-	if err == nil || l.live || l.c.run.recording || l.seq == 0 || ctx.Err() != nil || fault {
+	if err == nil || l.live || l.caseRun.runner.recording || l.seq == 0 || ctx.Err() != nil || fault {
 		return false, err
 	}
 	key := ledger.CallKey{Digest: l.digest, Ordinal: l.ordinal}
@@ -198,7 +198,7 @@ func (l *callLog) drop(ctx context.Context, key ledger.CallKey) error {
 	if key.Seq == 0 {
 		l.session = ""
 	}
-	if err := l.c.run.cfg.Ledger.DropCalls(ctx, l.c.run.cfg.Trust, key, l.c.hold.lease); err != nil {
+	if err := l.caseRun.runner.cfg.Ledger.DropCalls(ctx, l.caseRun.runner.cfg.Trust, key, l.caseRun.hold.lease); err != nil {
 		return &evaluate.Fault{Err: err}
 	}
 	return nil
@@ -215,15 +215,15 @@ type journaled struct {
 func (l *callLog) journal(ctx context.Context, key ledger.CallKey, digest string, req target.Request, reply target.Reply) error {
 	asked, err := json.Marshal(journaled{req.System, req.Messages, req.Tools, req.Session})
 	if err != nil {
-		return fmt.Errorf("journal the request of %s: %w", l.c.job.Case.Key, err)
+		return fmt.Errorf("journal the request of %s: %w", l.caseRun.job.Case.Key, err)
 	}
 	answered, err := json.Marshal(reply)
 	if err != nil {
-		return fmt.Errorf("journal the reply to %s: %w", l.c.job.Case.Key, err)
+		return fmt.Errorf("journal the reply to %s: %w", l.caseRun.job.Case.Key, err)
 	}
 	// A reply that was paid for is kept even if the run is being cancelled.
-	err = l.c.run.cfg.Ledger.SaveCall(context.WithoutCancel(ctx), l.c.run.cfg.Trust, ledger.Call{
-		Key: key, RequestDigest: digest, Request: []byte(l.c.run.cfg.Scrub(string(asked))), Reply: answered, At: l.c.run.cfg.Now(), Lease: l.c.hold.lease,
+	err = l.caseRun.runner.cfg.Ledger.SaveCall(context.WithoutCancel(ctx), l.caseRun.runner.cfg.Trust, ledger.Call{
+		Key: key, RequestDigest: digest, Request: []byte(l.caseRun.runner.cfg.Scrub(string(asked))), Reply: answered, At: l.caseRun.runner.cfg.Now(), Lease: l.caseRun.hold.lease,
 	})
 	if err != nil {
 		return &evaluate.Fault{Err: err}
@@ -234,7 +234,7 @@ func (l *callLog) journal(ctx context.Context, key ledger.CallKey, digest string
 // delimiter is what separates subject text in a judge's request: without the
 // ledger's secret it cannot be guessed.
 func (l *callLog) delimiter(key ledger.CallKey) string {
-	mac := hmac.New(sha256.New, l.c.run.cfg.Ledger.Secret())
+	mac := hmac.New(sha256.New, l.caseRun.runner.cfg.Ledger.Secret())
 	fmt.Fprintf(mac, "%s %d %s %d %d", key.Digest, key.Ordinal, key.Role, key.Attempt, key.Seq)
 	return hex.EncodeToString(mac.Sum(nil)[:12])
 }

@@ -16,8 +16,8 @@ import (
 
 // A caseRun is the run of one job's case.
 type caseRun struct {
-	run *runner
-	job Job
+	runner *runner
+	job    Job
 	// turn is that of the case among those that are judged side by side. A patient
 	// case waits where another run is at work on it.
 	turn    turn
@@ -38,7 +38,7 @@ type caseRun struct {
 	proposal, unproposed string
 }
 
-func newCaseRun(r *runner, job Job) *caseRun { return &caseRun{run: r, job: job} }
+func newCaseRun(r *runner, job Job) *caseRun { return &caseRun{runner: r, job: job} }
 
 // judge has the case to itself, as far as the ledger knows, makes its attempts
 // and stores what comes of them. Its error is the ledger's, or ErrLeased where
@@ -49,7 +49,7 @@ func (c *caseRun) judge(ctx context.Context) (out Outcome, err error) {
 	defer func() {
 		span.Text("gavel.digest", c.job.Digests.D).Text("gavel.verdict", string(out.Result.Verdict)).End(err)
 	}()
-	ctx, done, ok := c.run.cfg.Control.begin(ctx, c)
+	ctx, done, ok := c.runner.cfg.Control.begin(ctx, c)
 	if !ok {
 		return c.unfinished(), nil
 	}
@@ -57,9 +57,10 @@ func (c *caseRun) judge(ctx context.Context) (out Outcome, err error) {
 	held, release, err := c.acquireLease(ctx)
 	if err == nil {
 		if err = c.admit(held); err == nil {
-			c.run.observe(Event{Key: c.job.Case.Key})
-			err = c.makeAttempts(held)
-			out, err = c.conclude(held, err)
+			c.runner.observe(Event{Key: c.job.Case.Key})
+			if err = c.makeAttempts(held); err == nil {
+				out, err = c.conclude(held)
+			}
 			c.claim.Done()
 		} else if short, ok := errors.AsType[*budget.Shortage](err); ok {
 			out, err = c.keptOut(short), nil
@@ -68,13 +69,13 @@ func (c *caseRun) judge(ctx context.Context) (out Outcome, err error) {
 		if err = errors.Join(err, release()); taken {
 			err = ledger.ErrLeased
 		}
-		if err == nil {
-			return out, nil
-		}
 	}
-	if !errors.Is(err, ledger.ErrLeased) && ctx.Err() != nil {
+	switch {
+	case err == nil:
+		return out, nil
+	case ctx.Err() != nil && !errors.Is(err, ledger.ErrLeased):
 		// A case that was given up cannot be written; that is not a fault of the ledger.
-		err = nil
+		return c.unfinished(), nil
 	}
 	return c.unfinished(), err
 }
@@ -83,14 +84,14 @@ func (c *caseRun) judge(ctx context.Context) (out Outcome, err error) {
 // the error is a Shortage if not.
 func (c *caseRun) admit(ctx context.Context) (err error) {
 	defer c.turn.pass()
-	if c.run.cfg.Budget.Limited() {
+	if c.runner.cfg.Budget.Limited() {
 		select {
 		case <-c.turn.ahead:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	c.claim, err = c.run.cfg.Budget.Admit(ctx, c.hold.lease, c.job.Need)
+	c.claim, err = c.runner.cfg.Budget.Admit(ctx, c.hold.lease, c.job.Need)
 	return err
 }
 
@@ -100,7 +101,7 @@ func (c *caseRun) keptOut(short *budget.Shortage) Outcome {
 		Key: c.job.Case.Key, Spent: c.costs.spent, Unrun: short.Summary(),
 		Result: verdict.Result{Verdict: verdict.Error, Reason: short.Error()},
 	}
-	c.run.observe(Event{Key: out.Key, Outcome: &out})
+	c.runner.observe(Event{Key: out.Key, Outcome: &out})
 	return out
 }
 
@@ -117,10 +118,7 @@ func (c *caseRun) unfinished() Outcome {
 }
 
 // conclude stores the outcome of attempts that ended without an error.
-func (c *caseRun) conclude(ctx context.Context, err error) (Outcome, error) {
-	if err != nil {
-		return Outcome{}, err
-	}
+func (c *caseRun) conclude(ctx context.Context) (Outcome, error) {
 	if lost(ctx, nil) {
 		return Outcome{}, ledger.ErrLeaseLost
 	}
@@ -128,8 +126,8 @@ func (c *caseRun) conclude(ctx context.Context, err error) (Outcome, error) {
 	if err := c.last().save(ctx, c.decision(out), c.completing(out)); err != nil {
 		return Outcome{}, err
 	}
-	c.run.observe(Event{Key: c.job.Case.Key, Outcome: &out})
-	if keep := c.run.cfg.Keep; keep != nil && !keep(c.job, out.Result) {
+	c.runner.observe(Event{Key: c.job.Case.Key, Outcome: &out})
+	if keep := c.runner.cfg.Keep; keep != nil && !keep(c.job, out.Result) {
 		out.Transcripts = nil
 	}
 	return out, nil

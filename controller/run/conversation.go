@@ -33,8 +33,8 @@ type conversation struct {
 }
 
 func newConversation(log *callLog) (*conversation, error) {
-	tc, name := log.tc, log.c.job.Target
-	t := log.c.run.cfg.Targets[name]
+	tc, name := log.tc, log.caseRun.job.Target
+	t := log.caseRun.runner.cfg.Targets[name]
 	c := &conversation{log: log, tc: tc, name: name, target: t, mocks: mocks.New(tc, t.Config)}
 	c.transcript = verdict.Transcript{System: tc.System, Traced: true, Messages: slices.Clone(tc.Drive.Messages)}
 	if t.Config.RunsTools() {
@@ -81,7 +81,7 @@ func (c *conversation) run(ctx context.Context) error {
 		if ended, err = c.reply(ctx); err != nil || c.user == nil {
 			break
 		}
-		over, err = c.goOn(ctx, ended)
+		over, err = c.afterReply(ctx, ended)
 	}
 	if c.user != nil && c.tc.Policy.MaxTurns == 0 && c.replies > 0 && cutOff(err) {
 		return fmt.Errorf("no natural end: neither side ended the conversation after %d replies: %w", c.replies, err)
@@ -105,17 +105,17 @@ func (c *conversation) open(ctx context.Context) (over bool, err error) {
 	case c.user == nil || c.tc.Drive.TargetOpens && n == 0:
 		return false, nil
 	case n == 0:
-		_, err = c.listen(ctx)
+		_, err = c.userSpeaks(ctx)
 		return false, err
 	case c.transcript.Messages[n-1].Role == schema.RoleAssistant:
-		return c.goOn(ctx, false)
+		return c.afterReply(ctx, false)
 	}
 	return false, nil
 }
 
-// goOn has the user speak after a reply of the target, and reports whether the
+// afterReply has the user speak after a reply of the target, and reports whether the
 // conversation is over. ended says that the target ended it with the reply.
-func (c *conversation) goOn(ctx context.Context, ended bool) (over bool, err error) {
+func (c *conversation) afterReply(ctx context.Context, ended bool) (over bool, err error) {
 	c.replies++
 	switch limit := c.tc.Policy.MaxTurns; {
 	case ended:
@@ -125,7 +125,7 @@ func (c *conversation) goOn(ctx context.Context, ended bool) (over bool, err err
 		c.transcript.Ended = verdict.EndedByLimit
 		return true, nil
 	}
-	done, err := c.listen(ctx)
+	done, err := c.userSpeaks(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -139,9 +139,9 @@ func (c *conversation) goOn(ctx context.Context, ended bool) (over bool, err err
 	return false, nil
 }
 
-// listen has the user speak, and reports whether those were the last words.
+// userSpeaks has the user speak, and reports whether those were the last words.
 // Such words are in the transcript, and nobody answers them.
-func (c *conversation) listen(ctx context.Context) (done bool, err error) {
+func (c *conversation) userSpeaks(ctx context.Context) (done bool, err error) {
 	said, err := c.user.speak(ctx, c.transcript.Messages)
 	c.transcript.Simulated = c.user.usage
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *conversation) reply(ctx context.Context) (ended bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		c.hear(reply)
+		c.addReply(reply)
 		ended := c.user != nil && (reply.End || c.endsIn(reply.Messages))
 		calls := pendingCalls(reply)
 		if !c.target.Config.RunsTools() || len(calls) == 0 {
@@ -172,7 +172,7 @@ func (c *conversation) reply(ctx context.Context) (ended bool, err error) {
 			return false, fmt.Errorf("the target still asks for tools after %d rounds", c.tc.Policy.MaxToolRounds)
 		}
 		for _, call := range calls {
-			if err := c.answer(call); err != nil {
+			if err := c.answerToolCall(call); err != nil {
 				return false, err
 			}
 		}
@@ -194,8 +194,8 @@ func (c *conversation) add(messages ...schema.Message) {
 	c.transcript.Messages = append(slices.Clip(c.transcript.Messages), messages...)
 }
 
-// hear takes a reply of the target into the transcript.
-func (c *conversation) hear(reply target.Reply) {
+// addReply takes a reply of the target into the transcript.
+func (c *conversation) addReply(reply target.Reply) {
 	t := &c.transcript
 	c.add(reply.Messages...)
 	t.Model = cmp.Or(reply.Model, t.Model)
@@ -209,9 +209,9 @@ func (c *conversation) hear(reply target.Reply) {
 	t.Usage = t.Usage.Add(reply.Usage)
 }
 
-// answer gives a tool call the answer of a mock. A call that no mock answers is
+// answerToolCall gives a tool call the answerToolCall of a mock. A call that no mock answers is
 // noted: it says something about the definitions and not about the target.
-func (c *conversation) answer(call schema.ToolCall) error {
+func (c *conversation) answerToolCall(call schema.ToolCall) error {
 	m, missing, err := c.mocks.Answer(call)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ type hold struct {
 func (c *caseRun) acquireLease(ctx context.Context) (_ context.Context, release func() error, err error) {
 	var lease *ledger.Lease
 	for {
-		lease, err = c.run.handle.Lease(ctx, c.job.Digests.E)
+		lease, err = c.runner.handle.Lease(ctx, c.job.Digests.E)
 		if !c.patient || !errors.Is(err, ledger.ErrLeased) {
 			break
 		}
@@ -67,7 +67,7 @@ func (c *caseRun) acquireLease(ctx context.Context) (_ context.Context, release 
 // to be given up. Where another run wants their replies, they are finished: that
 // run takes the lease over and continues after them.
 func (c *caseRun) drainCalls(ctx context.Context, done <-chan struct{}) {
-	wanted, err := c.run.handle.Release(context.WithoutCancel(ctx), c.job.Digests.E)
+	wanted, err := c.runner.handle.Release(context.WithoutCancel(ctx), c.job.Digests.E)
 	if err != nil || !wanted {
 		return
 	}
@@ -80,7 +80,7 @@ func (c *caseRun) drainCalls(ctx context.Context, done <-chan struct{}) {
 // awaitOther returns when another run is done with the case, or dead.
 func (c *caseRun) awaitOther(ctx context.Context) error {
 	for n := 0; ; n++ {
-		leased, err := c.run.handle.Leased(ctx, c.job.Digests.E)
+		leased, err := c.runner.handle.Leased(ctx, c.job.Digests.E)
 		if err != nil || !leased {
 			return err
 		}

@@ -35,35 +35,35 @@ func RecordStored(ctx context.Context, cfg Config, jobs []Job) (unrecorded []str
 	return unrecorded, nil
 }
 
-// errUntold ends a sample that would need a call to be recorded.
-var errUntold = errors.New("a reply is no longer stored")
+// errUnrecorded ends a sample that would need a call to be recorded.
+var errUnrecorded = errors.New("a reply is no longer stored")
 
 // record reports a reply that is used, whether it is live or stored.
 func (l *callLog) record(name, digest string, req target.Request, reply target.Reply) {
-	if record := l.c.run.cfg.Record; record != nil {
+	if record := l.caseRun.runner.cfg.Record; record != nil {
 		record(name, digest, req, reply)
 	}
 }
 
-// tell hands the calls of a stored sample to Record: those to the target, and
+// recordStored hands the calls of a stored sample to Record: those to the target, and
 // those that judged it.
-func (s *sample) tell(ctx context.Context) error {
-	if s.attempt.c.run.cfg.Record == nil || s.fresh {
+func (s *sample) recordStored(ctx context.Context) error {
+	if s.attempt.caseRun.runner.cfg.Record == nil || s.fresh {
 		return nil
 	}
-	told, err := s.tellCalls(ctx, s.attempt.digests.E)
+	recorded, err := s.recordCalls(ctx, s.attempt.digests.E)
 	if err != nil {
 		return err
 	}
-	missing := told == 0
+	missing := recorded == 0
 	if s.judged {
-		if told, err = s.tellCalls(ctx, s.attempt.digests.J); err != nil {
+		if recorded, err = s.recordCalls(ctx, s.attempt.digests.J); err != nil {
 			return err
 		}
-		missing = missing || told == 0 && s.askedModel()
+		missing = missing || recorded == 0 && s.askedModel()
 	}
 	if missing {
-		s.attempt.c.costs.missReply()
+		s.attempt.caseRun.costs.missReply()
 	}
 	return nil
 }
@@ -73,9 +73,9 @@ func (s *sample) askedModel() bool {
 	return slices.ContainsFunc(s.result.Measurements, func(m verdict.Measurement) bool { return m.Usage.Calls > 0 })
 }
 
-// tellCalls hands the calls of the sample under one digest to Record, and counts
+// recordCalls hands the calls of the sample under one digest to Record, and counts
 // them.
-func (s *sample) tellCalls(ctx context.Context, digest string) (int, error) {
+func (s *sample) recordCalls(ctx context.Context, digest string) (int, error) {
 	log, err := s.openLog(ctx, digest)
 	if err != nil {
 		return 0, err
@@ -103,7 +103,7 @@ func (s *sample) tellCalls(ctx context.Context, digest string) (int, error) {
 // answering is the target that answered a stored call.
 func (l *callLog) answering(c ledger.Call) (string, error) {
 	if c.Key.Role == targetRole {
-		return l.c.job.Target, nil
+		return l.caseRun.job.Target, nil
 	}
-	return l.c.run.player(schema.Role(c.Key.Role))
+	return l.caseRun.runner.targetName(schema.Role(c.Key.Role))
 }

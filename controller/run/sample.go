@@ -39,11 +39,11 @@ func opened(c *schema.Case, ordinal int) *schema.Case {
 // run drives the target and measures as far as that is not stored. A stored
 // sample is reported where replies are recorded.
 func (s *sample) run(ctx context.Context) error {
-	if err := s.tell(ctx); err != nil || s.judged {
+	if err := s.recordStored(ctx); err != nil || s.judged {
 		return err
 	}
 	if down := s.down(); down != nil {
-		s.attempt.c.costs.refused(down)
+		s.attempt.caseRun.costs.refused(down)
 		return s.fail(ctx, down)
 	}
 	if s.fresh {
@@ -51,7 +51,7 @@ func (s *sample) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		now := s.attempt.c.run.cfg.Now
+		now := s.attempt.caseRun.runner.cfg.Now
 		start := now()
 		var talk *conversation
 		for again := true; again; {
@@ -94,12 +94,12 @@ func (s *sample) measure(ctx context.Context) error {
 
 // measureAll adds what each evaluator measures.
 func (s *sample) measureAll(ctx context.Context, log *callLog) error {
-	r, target := s.attempt.c.run, s.attempt.c.job.Target
+	r, target := s.attempt.caseRun.runner, s.attempt.caseRun.job.Target
 	transcript := s.execution.Transcript
 	// The price is that of now, which need not be the one that was paid.
 	transcript.Usage = budget.Priced(transcript.Usage, r.cfg.Targets[target].Config.Price)
 	var problem error
-	for _, ev := range s.attempt.c.job.Case.Evaluators {
+	for _, ev := range s.attempt.caseRun.job.Case.Evaluators {
 		m, err := evaluate.Measure(ctx, ev, evaluate.Input{
 			Case: log.tc, Transcript: &transcript, Ask: log.askRole, Programs: r.cfg.Programs,
 		})
@@ -138,7 +138,7 @@ func (s *sample) failed() bool {
 // down says which of the targets that the sample still needs is not asked, so
 // that none of the others is asked in vain; nil where none is down.
 func (s *sample) down() error {
-	r, job := s.attempt.c.run, s.attempt.c.job
+	r, job := s.attempt.caseRun.runner, s.attempt.caseRun.job
 	names := r.judges(job.Case)
 	if s.fresh {
 		names = append(names, job.Target)

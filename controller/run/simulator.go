@@ -20,7 +20,7 @@ type simulator struct {
 }
 
 func newSimulator(log *callLog, sim schema.Simulation) (*simulator, error) {
-	name, err := log.c.run.player(schema.Simulator)
+	name, err := log.caseRun.runner.targetName(schema.Simulator)
 	if err != nil {
 		return nil, err
 	}

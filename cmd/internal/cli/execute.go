@@ -49,13 +49,7 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 	}
 	bar := terminal.NewBar(a.Stderr)
 	if opts.Observe == nil {
-		opts.Observe = func(p progress.Step) {
-			step := terminal.Step{Side: p.Side(), Done: p.Done, Total: p.Total, Again: p.Again, Verdict: p.Verdict(), Held: p.Held}
-			if p.Outcome != nil {
-				step.Spent = p.Outcome.Spent
-			}
-			bar.Show(step)
-		}
+		opts.Observe = func(p progress.Step) { bar.Show(barStep(p)) }
 	}
 	if folder != "" {
 		done, err := recording.Start(&host, p, a.Path(folder))
@@ -70,6 +64,15 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 		a.Note(recovery.Gone)
 	}
 	return report, err
+}
+
+// barStep is a step of the progress as the bar shows it.
+func barStep(p progress.Step) terminal.Step {
+	step := terminal.Step{Side: p.Side(), Done: p.Done, Total: p.Total, Again: p.Again, Verdict: p.Verdict(), Held: p.Held}
+	if p.Outcome != nil {
+		step.Spent = p.Outcome.Spent
+	}
+	return step
 }
 
 // step is a step of the trace of ctx, and begins one where there is none. A CI system
