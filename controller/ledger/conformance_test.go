@@ -22,6 +22,8 @@ type backend struct {
 	empty func(t *testing.T) string
 	// open opens a store by its name. It is closed with the test.
 	open func(t *testing.T, store string, now func() time.Time) *ledger.Ledger
+	// leased has outcomes stored under leases that nobody else asks for.
+	leased bool
 }
 
 func TestSQLite(t *testing.T) {
@@ -39,6 +41,17 @@ func TestPostgres(t *testing.T) {
 		open: func(t *testing.T, store string, now func() time.Time) *ledger.Ledger {
 			return ledgertest.Open(t, ledger.Config{Path: store, Now: now})
 		},
+	})
+}
+
+// TestPostgresUnderLeases has every outcome stored under a lease, as workers do.
+func TestPostgresUnderLeases(t *testing.T) {
+	conformance(t, backend{
+		empty: func(t *testing.T) string { return postgrestest.URL(t) },
+		open: func(t *testing.T, store string, now func() time.Time) *ledger.Ledger {
+			return ledgertest.Open(t, ledger.Config{Path: store, Now: now})
+		},
+		leased: true,
 	})
 }
 
@@ -92,12 +105,13 @@ func conformance(t *testing.T, b backend) {
 // A fixture is a ledger with short ways to write and read one case.
 type fixture struct {
 	*ledger.Ledger
-	t   *testing.T
-	now time.Time
+	t      *testing.T
+	now    time.Time
+	leased bool // see backend
 }
 
 func newFixture(t *testing.T, b backend) *fixture {
-	k := &fixture{t: t, now: epoch}
+	k := &fixture{t: t, now: epoch, leased: b.leased}
 	k.Ledger = b.open(t, b.empty(t), func() time.Time { return k.now })
 	return k
 }
@@ -141,6 +155,13 @@ func outcome(trust ledger.Trust, d plan.Digests, ordinal int, text string) ledge
 
 func (k *fixture) save(o ledger.Outcome) {
 	k.t.Helper()
+	if k.leased && o.Lease == nil {
+		run, err := k.BeginRun(k.t.Context(), o.Trust, nil)
+		k.check(err)
+		o.Lease, err = run.Lease(k.t.Context(), "of nobody "+o.Digests.E)
+		k.check(err)
+		defer func() { k.check(run.Close(k.t.Context())) }()
+	}
 	if err := k.Save(k.t.Context(), o); err != nil {
 		k.t.Fatal(err)
 	}

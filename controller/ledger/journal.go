@@ -3,8 +3,10 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/ledger/roundtrip"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
@@ -40,7 +42,17 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 	if err := trust.check(); err != nil {
 		return l.store.Fault("store a call", err)
 	}
-	err := l.store.Submit(ctx, func(t *store.Tx) error {
+	err := store.ErrRefused
+	if c.Lease != nil {
+		err = roundtrip.Call{
+			Digest: c.Key.Digest, Ordinal: c.Key.Ordinal, Seq: c.Key.Seq, Namespace: trust.namespace(), Level: int(trust.Level), Attempt: c.Key.Attempt,
+			Role: c.Key.Role, RequestDigest: c.RequestDigest, Request: c.Request, Reply: c.Reply, Created: c.At.UnixMilli(),
+		}.Store(ctx, l.store, c.Lease.epoch)
+	}
+	if !errors.Is(err, store.ErrRefused) {
+		return l.store.Fault("store a call", err)
+	}
+	err = l.store.Submit(ctx, func(t *store.Tx) error {
 		if err := c.Lease.check(t); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/ledger/roundtrip"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
@@ -111,19 +112,15 @@ func (r *RunHandle) Release(ctx context.Context, digest string) (wanted bool, er
 func (r *RunHandle) Lease(ctx context.Context, digest string) (*Lease, error) {
 	l, ns := r.ledger, r.trust.namespace()
 	lease := &Lease{handle: r, digest: digest, lost: make(chan struct{})}
+	epoch, err := l.epochs.Take(ctx, l.store, roundtrip.Lease{Digest: digest, Namespace: ns, Owner: r.run, Until: l.soon()})
+	lease.epoch = epoch
 	var taken bool
-	err := l.store.Submit(ctx, func(t *store.Tx) error {
-		var err error
-		if taken, err = l.taken(t, digest, ns); err != nil || taken {
+	if errors.Is(err, store.ErrRefused) {
+		err = l.store.Submit(ctx, func(t *store.Tx) (err error) {
+			taken, err = l.replace(t, lease)
 			return err
-		}
-		// An expired lease goes, with what it had claimed.
-		if err := t.Exec("DELETE FROM leases WHERE digest = ? AND ns = ?", digest, ns); err != nil {
-			return err
-		}
-		return t.Row("INSERT INTO leases (digest, ns, owner, until) VALUES (?, ?, ?, ?) RETURNING epoch",
-			digest, ns, r.run, l.soon()).Scan(&lease.epoch)
-	})
+		})
+	}
 	switch {
 	case err != nil:
 		return nil, l.store.Fault("take the lease on "+digest, err)
@@ -132,6 +129,29 @@ func (r *RunHandle) Lease(ctx context.Context, digest string) (*Lease, error) {
 	}
 	lease.keep()
 	return lease, nil
+}
+
+// replace takes the lease in place of one that has ended, and reports whether a living run
+// has it instead.
+func (l *Ledger) replace(t *store.Tx, x *Lease) (taken bool, err error) {
+	ns := x.handle.trust.namespace()
+	var before sql.NullInt64
+	if err := t.Row("SELECT max(epoch) FROM leases WHERE digest = ? AND ns = ?", x.digest, ns).Scan(&before); err != nil {
+		return false, err
+	}
+	if taken, err := l.taken(t, x.digest, ns); err != nil || taken {
+		return taken, err
+	}
+	// One that has ended goes, with what it had claimed. Another may come right then.
+	if err := t.Exec("DELETE FROM leases WHERE epoch = ?", before.Int64); err != nil {
+		return false, err
+	}
+	err = t.Row("INSERT INTO leases (digest, ns, owner, until) VALUES (?, ?, ?, ?) ON CONFLICT (digest, ns) DO NOTHING RETURNING epoch",
+		x.digest, ns, x.handle.run, l.soon()).Scan(&x.epoch)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	return false, err
 }
 
 // taken reports whether a living run has the lease.

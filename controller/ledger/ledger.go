@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
+	"github.com/gavel-evals/gavel/controller/ledger/roundtrip"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
@@ -53,6 +54,7 @@ type Ledger struct {
 	store  *store.Store
 	now    func() time.Time
 	secret []byte
+	epochs roundtrip.Epochs
 	notice string
 	opened time.Time
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger/former"
+	"github.com/gavel-evals/gavel/controller/ledger/roundtrip"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -84,6 +85,8 @@ type Outcome struct {
 	// Also, when set, stores what others keep of the outcome, in the same transaction.
 	// It may be called twice, see [store.Engine].
 	Also func(*store.Tx) error
+	// Completion does what Also does by one statement; nil where that is not possible.
+	Completion *store.Statement
 }
 
 // Errors are not remembered but tried again; and what rests on nothing is no
@@ -110,7 +113,10 @@ func (l *Ledger) Save(ctx context.Context, o Outcome) error {
 	// Let go of before it ends, so that a sign of life that finds it ended does
 	// not take it for lost.
 	held := o.Lease.drop()
-	if err = l.store.Submit(ctx, s.insert); err != nil && held {
+	if err = s.atOnce(ctx, l.store); errors.Is(err, store.ErrRefused) {
+		err = l.store.Submit(ctx, s.insert)
+	}
+	if err != nil && held {
 		o.Lease.keep()
 	}
 	return l.store.Fault("store an outcome", err)
@@ -124,6 +130,26 @@ type saving struct {
 	// transcripts and judgements are parallel to Executions and Samples.
 	transcripts, judgements [][]byte
 	decision, parts         []byte
+}
+
+// atOnce stores an outcome that is decided in one round trip.
+func (s *saving) atOnce(ctx context.Context, to *store.Store) error {
+	if s.Also != nil && s.Completion == nil {
+		return store.ErrRefused
+	}
+	result, executions, judgements := s.Decision.Result, roundtrip.NewRows(s.transcripts), roundtrip.NewRows(s.judgements)
+	for _, x := range s.Executions {
+		executions.Ordinals, executions.Durations = append(executions.Ordinals, int64(x.Ordinal)), append(executions.Durations, int64(x.Duration))
+	}
+	for _, j := range s.Samples {
+		judgements.Ordinals = append(judgements.Ordinals, int64(j.Sample.Ordinal))
+	}
+	return roundtrip.Outcome{
+		Epoch: s.Lease.epoch, Owner: s.Lease.handle.run, Lease: s.Lease.digest, E: s.Digests.E, J: s.Digests.J, D: s.Digests.D, Namespace: s.ns,
+		Level: int(s.Trust.Level), Purpose: int(s.Purpose), Now: s.now, Executions: executions, Judgements: judgements, Used: s.Decision.Samples,
+		Verdict: string(result.Verdict), Score: result.Score, Samples: result.Samples, Decision: s.decision,
+		Case: caseID(s.Trust.Repository, s.Case), Commit: s.Commit, Parts: s.parts, Completion: s.Completion,
+	}.Store(ctx, to)
 }
 
 // encode does everything that needs no transaction.

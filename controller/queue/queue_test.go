@@ -25,7 +25,7 @@ import (
 )
 
 // open connects to the queue of a database.
-func open(t *testing.T, url string) *queue.Queue {
+func open(t testing.TB, url string) *queue.Queue {
 	t.Helper()
 	q, err := queue.Open(t.Context(), url)
 	if err == nil {
@@ -80,7 +80,7 @@ type judge = func(context.Context, queue.Task, json.RawMessage, *run.Completion)
 
 // judge returns what a worker does with a task, within limits. A ledger in a file has
 // no part in completing it.
-func (o *orders) judge(t *testing.T, limiters *limit.Limiters) judge {
+func (o *orders) judge(t testing.TB, limiters *limit.Limiters) judge {
 	breakers := &limit.Breakers{}
 	var mu sync.Mutex
 	sessions := map[string]*run.Session{}
@@ -122,7 +122,7 @@ func (o *orders) judge(t *testing.T, limiters *limit.Limiters) judge {
 }
 
 // start runs a worker until end.
-func start(t *testing.T, cfg queue.WorkerConfig) (end func()) {
+func start(t testing.TB, cfg queue.WorkerConfig) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -258,7 +258,7 @@ func TestAWorkerWithoutASandbox(t *testing.T) {
 func TestATaskIsCompletedWithItsVerdict(t *testing.T) {
 	url := postgrestest.URL(t)
 	q, store := open(t, url), ledgertest.Open(t, ledger.Config{Path: url})
-	order := runtest.One(store, "one")
+	order := runtest.Passing(store, "one", 1)
 	known := &orders{}
 	limiters := limit.Shared()
 	failed := make(chan error, 10)

@@ -189,7 +189,7 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 		return river.JobCancel(errors.New("nobody waits for its run"))
 	}
 	var out run.Outcome
-	completion := &run.Completion{Store: func(t *store.Tx, out run.Outcome) error {
+	completion := &run.Completion{Statement: func(out run.Outcome) (store.Statement, error) { return completed(job, out) }, Store: func(t *store.Tx, out run.Outcome) error {
 		tx, err := postgres.Tx(t)
 		if err != nil {
 			return err
@@ -227,6 +227,15 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 // failed is the outcome of a case that no worker could judge.
 func failed(t Task, why string) run.Outcome {
 	return run.Outcome{Key: t.Case, Result: verdict.Result{Verdict: verdict.Error, Reason: "no worker could judge it: " + why}}
+}
+
+// completed is complete as one statement.
+func completed(job *river.Job[Task], out run.Outcome) (store.Statement, error) {
+	out.Transcripts = nil // they are in the ledger
+	body, err := json.Marshal(out)
+	return store.Statement{Text: `WITH completed AS (UPDATE river_job SET state = 'completed', finalized_at = now() WHERE id = ?2 AND state = 'running')
+		INSERT INTO queue_outcomes (run, job, outcome) SELECT id, ?2, ?3 FROM queue_runs WHERE id = ?1 ON CONFLICT DO NOTHING`,
+		Args: []any{job.Args.Run, job.ID, body}}, err
 }
 
 // complete ends a task together with its outcome. Without its run nobody asks for it.

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/store"
+	"github.com/gavel-evals/gavel/controller/ledger/casestore"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -28,6 +28,8 @@ type attempt struct {
 	size    int
 	samples []*sample
 	result  verdict.Result
+	// journaled reports that the journal may have had calls when the attempt began.
+	journaled bool
 }
 
 // newAttempt prepares an attempt. Its samples come after those of as many blocks
@@ -77,21 +79,17 @@ type storedSamples struct {
 
 // load reads what is stored.
 func (a *attempt) load(ctx context.Context) (*storedSamples, error) {
-	store, job := a.caseRun.runner.cfg.Ledger, a.caseRun.job
-	executions, next, err := store.Executions(ctx, job.Scope, a.digests.E)
+	stored, err := casestore.Load(ctx, a.caseRun.runner.cfg.Ledger, a.caseRun.job.Scope, a.digests.E, a.digests.J)
 	if err != nil {
 		return nil, err
 	}
-	judgements, err := store.Judgements(ctx, job.Scope, a.digests.J)
-	if err != nil {
-		return nil, err
-	}
-	openings := max(1, len(job.Case.Drive.Openings))
-	out := &storedSamples{executions: make([][]ledger.Execution, openings), judgements: map[int]ledger.Judgement{}, next: next}
-	for _, x := range executions {
+	a.journaled = stored.Journal
+	openings := max(1, len(a.caseRun.job.Case.Drive.Openings))
+	out := &storedSamples{executions: make([][]ledger.Execution, openings), judgements: map[int]ledger.Judgement{}, next: stored.Next}
+	for _, x := range stored.Executions {
 		out.executions[x.Ordinal%openings] = append(out.executions[x.Ordinal%openings], x)
 	}
-	for _, j := range slices.Backward(judgements) { // of two with one ordinal the first counts
+	for _, j := range slices.Backward(stored.Judgements) { // of two with one ordinal the first counts
 		out.judgements[j.Sample.Ordinal] = j
 	}
 	return out, nil
@@ -152,12 +150,15 @@ func (a *attempt) failed() int {
 }
 
 // save writes what is new in one transaction, with the decision if there is one, and
-// with what also stores.
-func (a *attempt) save(ctx context.Context, decision *ledger.Decision, also func(*store.Tx) error) error {
+// with what is done with the case.
+func (a *attempt) save(ctx context.Context, decision *ledger.Decision, done *completing) error {
 	if a.caseRun.runner.recording {
 		return nil
 	}
-	o := ledger.Outcome{Trust: a.caseRun.runner.cfg.Trust, Digests: a.digests, Case: a.caseRun.job.Case.ID(), Commit: a.caseRun.runner.cfg.Revision, Decision: decision, Lease: a.caseRun.hold.lease, Purpose: a.caseRun.job.Purpose, Also: also}
+	o := ledger.Outcome{Trust: a.caseRun.runner.cfg.Trust, Digests: a.digests, Case: a.caseRun.job.Case.ID(), Commit: a.caseRun.runner.cfg.Revision, Decision: decision, Lease: a.caseRun.hold.lease, Purpose: a.caseRun.job.Purpose}
+	if done != nil {
+		o.Also, o.Completion = done.store, done.statement
+	}
 	if decision != nil {
 		if o.Parts = a.digests.Parts(); o.Parts == nil {
 			o.Case = "" // what it consists of is not that of the case
@@ -176,7 +177,7 @@ func (a *attempt) save(ctx context.Context, decision *ledger.Decision, also func
 	}
 	// Results that were paid for are kept even if the run is being cancelled.
 	err := a.caseRun.runner.cfg.Ledger.Save(context.WithoutCancel(ctx), o)
-	if err == nil && also != nil {
+	if err == nil && done != nil {
 		a.caseRun.completion.Stored = true
 	}
 	return err

@@ -51,9 +51,12 @@ type callLog struct {
 func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
 	a, c := s.attempt, s.attempt.caseRun
 	ordinal := s.execution.Ordinal
-	stored, err := c.runner.cfg.Ledger.Calls(ctx, c.job.Scope, digest, ordinal)
-	if err != nil {
-		return nil, err
+	var stored []ledger.Call
+	if a.journaled { // else nobody has written any since, under the lease
+		var err error
+		if stored, err = c.runner.cfg.Ledger.Calls(ctx, c.job.Scope, digest, ordinal); err != nil {
+			return nil, err
+		}
 	}
 	// A recording has only the beginning of a case's first attempt.
 	first := opened(c.job.Case, ordinal)

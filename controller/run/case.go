@@ -123,7 +123,11 @@ func (c *caseRun) conclude(ctx context.Context) (Outcome, error) {
 		return Outcome{}, ledger.ErrLeaseLost
 	}
 	out := c.outcome()
-	if err := c.last().save(ctx, c.decision(out), c.completing(out)); err != nil {
+	done, err := c.completing(out)
+	if err == nil {
+		err = c.last().save(ctx, c.decision(out), done)
+	}
+	if err != nil {
 		return Outcome{}, err
 	}
 	c.runner.observe(Event{Key: c.job.Case.Key, Outcome: &out})
@@ -133,12 +137,24 @@ func (c *caseRun) conclude(ctx context.Context) (Outcome, error) {
 	return out, nil
 }
 
-// completing stores what others keep of the outcome; nil where they keep nothing.
-func (c *caseRun) completing(out Outcome) func(*store.Tx) error {
+// A completing stores what others keep of an outcome, in two ways.
+type completing struct {
+	store     func(*store.Tx) error
+	statement *store.Statement // nil where that is not possible
+}
+
+// completing is nil where others keep nothing.
+func (c *caseRun) completing(out Outcome) (*completing, error) {
 	if c.completion == nil || out.Stopped {
-		return nil
+		return nil, nil
 	}
-	return func(t *store.Tx) error { return c.completion.Store(t, out) }
+	done := &completing{store: func(t *store.Tx) error { return c.completion.Store(t, out) }}
+	if c.completion.Statement == nil {
+		return done, nil
+	}
+	statement, err := c.completion.Statement(out)
+	done.statement = &statement
+	return done, err
 }
 
 func (c *caseRun) last() *attempt { return c.attempts[len(c.attempts)-1] }

@@ -23,6 +23,9 @@ func Begin(ctx context.Context, cfg Config) (*Session, error) {
 type Completion struct {
 	// Store may be called several times, and what it did before is then undone.
 	Store func(t *store.Tx, out Outcome) error
+	// Statement does what Store does, where the ledger can; nil means that Store is
+	// called.
+	Statement func(out Outcome) (store.Statement, error)
 	// Stored is set when it was stored. It stays false where the outcome needed no
 	// transaction, as one that was stored before.
 	Stored bool

@@ -52,6 +52,12 @@ const writing = 0x6761766c01
 // Submit makes a change in a transaction of its own. One that may have been
 // committed when its connection was lost is found by its token, and not made again.
 func (e *engine) Submit(ctx context.Context, order store.Order, do func(*store.Tx) error) error {
+	token := uuid.NewString()
+	return e.change(ctx, func(ctx context.Context) error { return e.transact(ctx, token, order, do) })
+}
+
+// change has do called when it is the turn of a change, and again after errors that pass.
+func (e *engine) change(ctx context.Context, do func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -66,9 +72,8 @@ func (e *engine) Submit(ctx context.Context, order store.Order, do func(*store.T
 	if e.closed {
 		return store.ErrClosed
 	}
-	token := uuid.NewString()
 	after := context.WithoutCancel(ctx) // it is taken up
-	return e.patiently(after, isTransient, func() error { return e.transact(after, token, order, do) })
+	return e.patiently(after, isTransient, func() error { return do(after) })
 }
 
 // A transaction is what a change is made in.
@@ -124,9 +129,11 @@ func (t *transaction) begin(token string, order store.Order) (bool, error) {
 	return err == nil, err
 }
 
-// forget removes tokens that nobody asks for any more.
+// forgetting removes tokens that nobody asks for any more.
+const forgetting = "DELETE FROM submissions WHERE made < now() - interval '1 hour'"
+
 func (t *transaction) forget() error {
-	_, err := t.conn.ExecContext(t.ctx, "DELETE FROM submissions WHERE made < now() - interval '1 hour'")
+	_, err := t.conn.ExecContext(t.ctx, forgetting)
 	return err
 }
 

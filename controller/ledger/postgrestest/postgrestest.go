@@ -58,6 +58,37 @@ func Start(tb testing.TB) *Server {
 // wraps [ErrMissing] where PostgreSQL is not installed.
 func Open() (*Server, error) { return start() }
 
+// StartLogged is [Start] with a server that logs its statements, see [Server.Statements].
+func StartLogged(tb testing.TB) *Server {
+	tb.Helper()
+	s, err := start("log_statement = all", "log_line_prefix = '"+mark+"'")
+	require(tb, err)
+	tb.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// mark begins each message in the log of a server that is [StartLogged].
+const mark = "@gavel@ "
+
+// Statements returns the first lines of the statements that clients have had executed so
+// far, each once for every time, begin and commit included. A statement that only waits
+// for its execution, as one that is prepared, does not count.
+func (s *Server) Statements(tb testing.TB) []string {
+	tb.Helper()
+	log, err := os.ReadFile(filepath.Join(s.dir, "log"))
+	require(tb, err)
+	var found []string
+	for _, line := range strings.Split(string(log), "\n") {
+		message, marked := strings.CutPrefix(line, mark+"LOG:  ")
+		if text, simple := strings.CutPrefix(message, "statement: "); marked && simple {
+			found = append(found, text)
+		} else if _, text, named := strings.Cut(message, ": "); marked && named && strings.HasPrefix(message, "execute ") {
+			found = append(found, text)
+		}
+	}
+	return found
+}
+
 // Close ends the server and removes all that it has.
 func (s *Server) Close() error { return s.guard.Close() }
 

@@ -34,6 +34,26 @@ type Engine interface {
 	Close() error
 }
 
+// A Statement is one with its arguments. Into is where the columns of the row go that it
+// returns; nil where it returns none.
+type Statement struct {
+	Text       string
+	Args, Into []any
+}
+
+// ErrRefused means that a change is not made by its statements, and has to be made by
+// [Store.Submit], which knows why.
+var ErrRefused = errors.New("the change has to be made step by step")
+
+// A Single is an [Engine] that makes a change by statements whose results it does not
+// need in between: in one transaction and one round trip.
+type Single interface {
+	// Single runs the statements, and may run them twice. One that stores a token in
+	// submissions was run before where the token is there. The error is ErrRefused
+	// where one of them refuses. Alone is as for Submit; Alongside takes no lock.
+	Single(ctx context.Context, order Order, statements ...Statement) error
+}
+
 // Statements run in one transaction.
 type Statements interface {
 	// Change runs a statement and returns how many rows it changed.
@@ -163,6 +183,14 @@ func (s *Store) Submit(ctx context.Context, do func(*Tx) error) error {
 // [Order].
 func (s *Store) Alongside(ctx context.Context, do func(*Tx) error) error {
 	return s.engine.Submit(ctx, Alongside, do)
+}
+
+// Single has a change made by statements in one round trip, see [Single]. The error is [ErrRefused] where the database has no such way.
+func (s *Store) Single(ctx context.Context, order Order, statements ...Statement) error {
+	if single, ok := s.engine.(Single); ok {
+		return single.Single(ctx, order, statements...)
+	}
+	return ErrRefused
 }
 
 // Each calls do for every row of a query.

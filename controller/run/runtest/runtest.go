@@ -421,9 +421,10 @@ func testOutage(t *testing.T, f Fixture) {
 	}
 }
 
-// One is an order of one case that passes, with a ledger.
-func One(store *ledger.Ledger, name string) Order {
-	return order(Fixture{Ledger: store}, &Target{answer: hello}, name, 1)
+// Passing is an order of a number of cases that pass, with a ledger. Each asks its
+// target once.
+func Passing(store *ledger.Ledger, name string, n int) Order {
+	return order(Fixture{Ledger: store}, &Target{answer: hello}, name, n)
 }
 
 // Greetings is an order for a number of cases that no target is open for.

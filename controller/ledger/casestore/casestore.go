@@ -1,0 +1,77 @@
+// Package casestore reads at once what a ledger has of one case.
+package casestore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/former"
+)
+
+// A Stored is what a ledger has of a case under its digests.
+type Stored struct {
+	// Executions, Next and Judgements are what [ledger.Ledger.Executions] and
+	// [ledger.Ledger.Judgements] return.
+	Executions []ledger.Execution
+	Next       int
+	Judgements []ledger.Judgement
+	// Journal reports that there may be calls in the journal.
+	Journal bool
+}
+
+// The kinds of rows.
+const (
+	execution = iota
+	judgement
+	journal
+)
+
+// Load reads what the scope may use under the digests E and J, in one statement. The error
+// says what cannot be read.
+func Load(ctx context.Context, l *ledger.Ledger, scope ledger.Scope, e, j string) (Stored, error) {
+	var s Stored
+	own, since := scope.Namespace(), scope.NotBefore.UnixMilli()
+	last := -1 // the ordinal of the last judgement
+	op := "read the samples of " + e
+	err := l.Store().Each(ctx, func(rows *sql.Rows) error {
+		var kind, ordinal int
+		var x ledger.Execution
+		var created int64
+		var body, ns sql.RawBytes
+		if err := rows.Scan(&kind, &ordinal, &x.Duration, &created, &body, &ns); err != nil {
+			return err
+		}
+		fresh := !scope.Nothing && created >= since
+		switch {
+		case kind == journal:
+			s.Journal = !scope.Nothing
+		case kind == execution && ordinal >= s.Next: // else the scope has a sample of its own
+			s.Next, x.Ordinal = ordinal+1, ordinal
+			if !fresh {
+				return nil
+			}
+			if err := former.Transcript.Decode(body, &x.Transcript); err != nil {
+				return fmt.Errorf("sample %d: %w", ordinal, err)
+			}
+			x.Usage = x.Transcript.Usage
+			s.Executions = append(s.Executions, x)
+		case kind == judgement && fresh && ordinal != last:
+			last, op = ordinal, "read the judgements of "+j
+			var judged ledger.Judgement
+			if err := former.Judgement.Decode(body, &judged); err != nil {
+				return fmt.Errorf("sample %d: %w", ordinal, err)
+			}
+			s.Judgements = append(s.Judgements, judged)
+		}
+		return nil
+	}, `SELECT 0, s.ordinal, s.duration, s.created, t.body, s.ns AS ns FROM samples s JOIN transcripts t ON t.sample = s.id
+			WHERE s.e = ?1 AND s.ns IN ('', ?3)
+		UNION ALL SELECT 1, s.ordinal, 0, s.created, j.body, j.ns FROM judgements j JOIN samples s ON s.id = j.sample
+			WHERE j.j = ?2 AND j.ns IN ('', ?3) AND s.ns IN ('', ?3) AND (s.ns = ?3 OR NOT EXISTS
+				(SELECT 1 FROM samples own WHERE own.e = s.e AND own.ordinal = s.ordinal AND own.ns = ?3))
+		UNION ALL SELECT 2, 0, 0, 0, NULL, '' WHERE EXISTS (SELECT 1 FROM calls WHERE digest IN (?1, ?2) AND ns IN ('', ?3))
+		ORDER BY 1, 2, 6 DESC`, e, j, own)
+	return s, l.Store().Fault(op, err)
+}

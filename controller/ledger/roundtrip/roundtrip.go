@@ -1,0 +1,195 @@
+// Package roundtrip makes the changes of a ledger that every case needs in one round trip
+// each, where the database can: a lease, a call of the journal, and an outcome.
+//
+// Each is made as a whole or not at all. Where something is not as most cases have it, the
+// error is [store.ErrRefused], and the caller makes the change step by step.
+package roundtrip
+
+import (
+	"context"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/gavel-evals/gavel/controller/ledger/store"
+)
+
+// A Lease is one that is asked for.
+type Lease struct {
+	Digest, Namespace, Owner string
+	// Until is when it ends, in milliseconds.
+	Until int64
+}
+
+// Epochs takes leases. It draws their epochs in advance: a lease that was stored, though
+// its connection was lost, is known by its epoch. Its zero value is ready, and safe for
+// concurrent use.
+type Epochs struct {
+	mu   sync.Mutex
+	left []int64 // guarded by mu
+}
+
+// Take stores a lease where there is none on the digest, living or not, and returns its
+// epoch.
+func (e *Epochs) Take(ctx context.Context, s *store.Store, x Lease) (int64, error) {
+	epoch, err := e.draw(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	var taken bool
+	err = s.Single(ctx, store.Alongside, store.Statement{Text: `WITH own AS (
+			INSERT INTO leases (epoch, digest, ns, owner, until) SELECT ?5, ?1, ?2, ?3, ?4
+			WHERE NOT EXISTS (SELECT 1 FROM leases WHERE digest = ?1 AND ns IN ('', ?2))
+			ON CONFLICT (epoch) DO UPDATE SET until = excluded.until RETURNING epoch
+		)
+		SELECT EXISTS (SELECT 1 FROM own) OR EXISTS (SELECT 1 FROM leases WHERE epoch = ?5)`,
+		Args: []any{x.Digest, x.Namespace, x.Owner, x.Until, epoch}, Into: []any{&taken}})
+	if err == nil && !taken {
+		err = store.ErrRefused
+	}
+	return epoch, err
+}
+
+// draw returns an epoch that nobody else has.
+func (e *Epochs) draw(ctx context.Context, s *store.Store) (int64, error) {
+	const atOnce = 100
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.left) == 0 {
+		err := s.Single(ctx, store.Alongside, store.Statement{
+			Text: "SELECT array_agg(nextval(pg_get_serial_sequence('leases', 'epoch'))) FROM generate_series(1, ?)", Args: []any{atOnce}, Into: []any{&e.left},
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	epoch := e.left[0]
+	e.left = e.left[1:]
+	return epoch, nil
+}
+
+// A Call is one of the journal.
+type Call struct {
+	Digest         string
+	Ordinal, Seq   int
+	Namespace      string
+	Level, Attempt int
+	Role           string
+	RequestDigest  string
+	Request, Reply []byte
+	Created        int64
+}
+
+// Store writes a call down, in place of one that has the same place, while the lease is
+// held.
+func (c Call) Store(ctx context.Context, s *store.Store, epoch int64) error {
+	var stored bool
+	err := s.Single(ctx, store.Alongside, store.Statement{Text: `WITH held AS (SELECT epoch FROM leases WHERE epoch = ?12 FOR UPDATE), stored AS (
+			INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
+			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 FROM held
+			ON CONFLICT (digest, ordinal, seq, ns) DO UPDATE SET level = excluded.level, role = excluded.role,
+				attempt = excluded.attempt, request_digest = excluded.request_digest,
+				request = excluded.request, reply = excluded.reply, created = excluded.created
+			RETURNING id
+		)
+		SELECT EXISTS (SELECT 1 FROM stored)`,
+		Args: []any{c.Digest, c.Ordinal, c.Seq, c.Namespace, c.Level, c.Role, c.Attempt, c.RequestDigest, c.Request, c.Reply, c.Created, epoch},
+		Into: []any{&stored},
+	})
+	if err == nil && !stored {
+		err = store.ErrRefused
+	}
+	return err
+}
+
+// An Outcome is what a run found out about a case that is decided.
+type Outcome struct {
+	// Epoch is that of the lease, which the run Owner has on the digest Lease.
+	Epoch          int64
+	Owner, Lease   string
+	E, J, D        string
+	Namespace      string
+	Level, Purpose int
+	Now            int64
+	Executions     Rows
+	Judgements     Rows
+	Used           int // on how many samples the decision rests
+	Verdict        string
+	Score          *float64
+	Samples        int
+	Decision       []byte
+	Case, Commit   string
+	Parts          []byte
+	Completion     *store.Statement // is run in the same transaction; nil for none
+}
+
+// Rows are those of one table. Durations are those of executions.
+type Rows struct {
+	Ordinals  []int64
+	Durations []int64
+	Bodies    [][]byte
+}
+
+// NewRows returns rows with bodies, and none of the rest.
+func NewRows(bodies [][]byte) Rows {
+	return Rows{Ordinals: []int64{}, Durations: []int64{}, Bodies: append([][]byte{}, bodies...)}
+}
+
+// Store stores an outcome and ends its lease. It refuses where the lease is lost, and where
+// another process was first with a sample or a judgement.
+func (o Outcome) Store(ctx context.Context, s *store.Store) error {
+	var whole int64
+	statements := []store.Statement{{Text: outcome, Args: []any{
+		o.Epoch, uuid.NewString(), o.Owner, o.E, o.J, o.D, o.Namespace, o.Level, o.Now, o.Purpose,
+		o.Executions.Ordinals, o.Executions.Durations, o.Executions.Bodies, o.Judgements.Ordinals, o.Judgements.Bodies,
+		o.Used, o.Verdict, o.Score, o.Samples, o.Decision, o.Case, o.Parts, o.Commit, o.Lease,
+	}, Into: []any{&whole}}}
+	if o.Completion != nil {
+		statements = append(statements, *o.Completion)
+	}
+	return s.Single(ctx, store.Alongside, statements...)
+}
+
+// outcome ends the lease, which nobody can take over before the transaction ends, and
+// stores all rows or none: where one is missing, its last line is not a number.
+// A token that is there is found before anything else, since held asks for it first.
+const outcome = `WITH fresh AS (INSERT INTO submissions (token) VALUES (?2::uuid) RETURNING token),
+	held AS (DELETE FROM leases WHERE epoch = ?1 AND EXISTS (SELECT 1 FROM fresh) RETURNING epoch),
+	unwanted AS (DELETE FROM wanted WHERE run = ?3 AND digest = ?24::text),
+	x AS (SELECT * FROM unnest(?11::bigint[], ?12::bigint[], ?13::bytea[]) AS x (ordinal, duration, body)),
+	made AS (
+		INSERT INTO samples (e, ordinal, ns, level, duration, created, chosen)
+		SELECT ?4::text, ordinal, ?7::text, ?8::bigint, duration, ?9::bigint, ?10::bigint FROM x
+		ON CONFLICT (e, ordinal, ns) DO NOTHING RETURNING id, ordinal
+	),
+	transcribed AS (INSERT INTO transcripts (sample, body) SELECT made.id, x.body FROM made JOIN x USING (ordinal)),
+	y AS (SELECT * FROM unnest(?14::bigint[], ?15::bytea[]) AS y (ordinal, body)),
+	placed AS (
+		SELECT made.id, ordinal, ?9::bigint AS created, y.body FROM y JOIN made USING (ordinal)
+		UNION ALL
+		SELECT old.id, y.ordinal, old.created, y.body FROM y CROSS JOIN LATERAL (
+			SELECT s.id, s.created FROM samples s WHERE s.e = ?4::text AND s.ordinal = y.ordinal AND s.ns IN ('', ?7::text) ORDER BY s.ns DESC LIMIT 1
+		) AS old WHERE y.ordinal <> ALL (?11::bigint[])
+	),
+	judged AS (
+		INSERT INTO judgements (j, sample, ns, level, body, created) SELECT ?5::text, id, ?7::text, ?8::bigint, body, ?9::bigint FROM placed
+		ON CONFLICT (j, sample, ns) DO NOTHING RETURNING sample
+	),
+	used AS (
+		SELECT DISTINCT ordinal, created FROM (
+			SELECT ordinal, created FROM placed
+			UNION ALL
+			SELECT s.ordinal, s.created FROM judgements j JOIN samples s ON s.id = j.sample
+			WHERE j.j = ?5::text AND j.ns IN ('', ?7::text) AND s.ns IN ('', ?7::text) AND s.ordinal <> ALL (?11::bigint[]) AND (s.ns = ?7::text OR NOT EXISTS
+				(SELECT 1 FROM samples own WHERE own.e = s.e AND own.ordinal = s.ordinal AND own.ns = ?7::text))
+		) AS both_of ORDER BY ordinal DESC LIMIT ?16::bigint
+	),
+	decided AS (
+		INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts, commit_id)
+		SELECT ?6, max(ordinal), ?7::text, ?8::bigint, ?4::text, ?5::text, ?17, ?18::double precision, ?19::bigint, ?20::bytea, min(created), ?9::bigint, ?21, ?22::bytea, ?23 FROM used
+		ON CONFLICT (d, last, ns) DO NOTHING
+	)
+	SELECT CAST(CASE WHEN NOT EXISTS (SELECT 1 FROM held) THEN 'refused'
+		WHEN (SELECT count(*) FROM made) = cardinality(?11::bigint[])
+		AND (SELECT count(*) FROM judged) = cardinality(?14::bigint[])
+		AND (SELECT count(*) FROM used) = ?16::bigint THEN '1' ELSE 'refused' END AS BIGINT)`
