@@ -15,6 +15,9 @@ import (
 const (
 	// leaseTime is how long a lease lasts without a sign of life.
 	leaseTime = 10 * time.Second
+	// longestLease is how long a lease of a living run can last by the clock of a reader,
+	// who may have read it a while ago, or on another machine.
+	longestLease = 2 * leaseTime
 	// beatEvery is how often a run gives one.
 	beatEvery = 3 * time.Second
 )
@@ -161,7 +164,7 @@ func (l *Ledger) taken(t *store.Tx, digest, ns string) (bool, error) {
 		var there bool
 		// One that lasts too long was taken before the clock was set back.
 		err := t.Row("SELECT EXISTS (SELECT 1 FROM leases WHERE digest = ? AND ns IN ('', ?) AND until > ? AND until <= ?)",
-			digest, ns, now.UnixMilli(), now.Add(leaseTime).UnixMilli()).Scan(&there)
+			digest, ns, now.UnixMilli(), now.Add(longestLease).UnixMilli()).Scan(&there)
 		return there, err
 	}
 	there, err := leased()
@@ -184,7 +187,7 @@ func (r *RunHandle) Leased(ctx context.Context, digest string) (bool, error) {
 		there = there || err == nil && l.store.Locks().Alive(owner)
 		return err
 	}, "SELECT owner FROM leases WHERE digest = ? AND ns IN ('', ?) AND until > ? AND until <= ?",
-		digest, r.trust.namespace(), now.UnixMilli(), now.Add(leaseTime).UnixMilli())
+		digest, r.trust.namespace(), now.UnixMilli(), now.Add(longestLease).UnixMilli())
 	return there, l.store.Fault("read the lease on "+digest, err)
 }
 

@@ -75,6 +75,10 @@ func testLease(t *testing.T, b backend) {
 	other.wantLeased(second, d.E)
 	one.wantLeased(same, d.E)
 	one.lease(first, "another")
+	// The clocks of two machines differ.
+	one.now = one.now.Add(5 * time.Second)
+	one.lease(first, "early")
+	other.wantLeased(second, "early")
 
 	// An undecided case goes on under the lease.
 	o := outcome(base, d, 0, "text")

@@ -59,7 +59,7 @@ func (l *Ledger) sweep(t *store.Tx) error {
 	now := l.now()
 	var list string
 	err := t.Row("SELECT json_group_array(CASE WHEN until > ? AND until <= ? THEN '+' ELSE '-' END || run) FROM underway",
-		now.UnixMilli(), now.Add(leaseTime).UnixMilli()).Scan(&list)
+		now.UnixMilli(), now.Add(longestLease).UnixMilli()).Scan(&list)
 	if err != nil {
 		return err
 	}

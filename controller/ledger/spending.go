@@ -51,7 +51,7 @@ func (x *Lease) Settle(ctx context.Context, list []Account, more, rest Amount) e
 func (x *Lease) charged(list []Account, c accounts.Charge) (accounts.Charge, error) {
 	text, err := json.Marshal(list)
 	now := x.handle.ledger.now()
-	c.List, c.Epoch, c.Now, c.Soon = string(text), x.epoch, now.UnixMilli(), now.Add(leaseTime).UnixMilli()
+	c.List, c.Epoch, c.Now, c.Soon = string(text), x.epoch, now.UnixMilli(), now.Add(longestLease).UnixMilli()
 	return c, err
 }
 
@@ -66,7 +66,10 @@ func (x *Lease) charge(ctx context.Context, list []Account, c accounts.Charge) (
 		return nil, l.store.Fault("reserve", err)
 	}
 	err = l.store.Submit(ctx, func(t *store.Tx) error {
-		var err error
+		c, err := x.charged(list, c) // as of now: it may have waited for its turn
+		if err != nil {
+			return err
+		}
 		short, err = c.Short(t)
 		if err == nil && short != nil && short.Claimed != (Amount{}) {
 			// The process that claimed it may be dead.
