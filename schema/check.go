@@ -14,6 +14,7 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 
 	"github.com/gavel-evals/gavel/schema/shape"
+	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/syntax"
 )
 
@@ -209,9 +210,9 @@ func (w *walker) unknown(f field, s *shape.Shape, near string) {
 	case isRefused:
 		w.fail(f.pos, refused.Rule, refused.Message, refused.Hint)
 	case near != "" && (!s.Open || slices.Contains(s.Must, near)):
-		w.fail(f.pos, "unknown-field", message, didYouMean(near))
+		w.fail(f.pos, "unknown-field", message, suggest.Question(near))
 	case near != "":
-		w.problems = append(w.problems, Problem{f.pos, Warning, "unknown-field", fmt.Sprintf("the field `%s` means nothing here", f.name), didYouMean(near)})
+		w.problems = append(w.problems, Problem{f.pos, Warning, "unknown-field", fmt.Sprintf("the field `%s` means nothing here", f.name), suggest.Question(near)})
 	case s.Open:
 	case w.extra == Error:
 		w.fail(f.pos, "unknown-field", message, "known are "+strings.Join(s.Names, ", "))
@@ -227,7 +228,7 @@ func (w *walker) meant(name string, s *shape.Shape, n *node) string {
 	if n == w.root {
 		known = slices.Concat(known, w.added)
 	}
-	return Suggest(name, slices.DeleteFunc(slices.Clone(known), func(name string) bool {
+	return suggest.Nearest(name, slices.DeleteFunc(slices.Clone(known), func(name string) bool {
 		return slices.ContainsFunc(n.fields, func(f field) bool { return f.name == name })
 	}))
 }
@@ -242,7 +243,7 @@ func (w *walker) word(n *node, s *shape.Shape, name string) {
 		if slices.Contains(s.Kinds, numberNode) {
 			hint += ", or a number"
 		}
-		if near := DidYouMean(text, s.Enum); near != "" && len(s.Enum) > 1 {
+		if near := suggest.DidYouMean(text, s.Enum); near != "" && len(s.Enum) > 1 {
 			hint = near + " " + hint
 		}
 		w.fail(n.pos, "wrong-value", fmt.Sprintf("%s is %q", quoteName(name), clip(text)), hint)

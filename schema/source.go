@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // A Source is the repository that definitions are read from, with the settings
@@ -167,7 +168,7 @@ func (s Source) nearest(file string) string {
 			return fmt.Sprintf("the name of the file that looks like it is made of other characters: write it as %+q", names[i])
 		}
 	}
-	if near := DidYouMean(path.Base(file), names); near != "" {
+	if near := suggest.DidYouMean(path.Base(file), names); near != "" {
 		return near
 	}
 	return hint

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/reporters/terminal"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 func historyCommand(a *cli.App) *cobra.Command {
@@ -73,7 +73,7 @@ func printHistories(a *cli.App, h casehistory.History) error {
 func printHistory(a *cli.App, h casehistory.History, name string) error {
 	found, ok := h[name]
 	if !ok {
-		hint := schema.DidYouMean(name, h.Names())
+		hint := suggest.DidYouMean(name, h.Names())
 		if hint == "" {
 			hint = "gavel history lists the cases that were"
 		}

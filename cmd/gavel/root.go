@@ -36,6 +36,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // commandLine runs gavel with the arguments of this process and returns the exit code.
@@ -202,7 +203,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		if hint := schema.DidYouMean("--"+unknown.GetSpecifiedName(), names); hint != "" {
+		if hint := suggest.DidYouMean("--"+unknown.GetSpecifiedName(), names); hint != "" {
 			return cli.UsageError("%w; %s", err, hint)
 		}
 	}

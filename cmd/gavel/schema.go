@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 func schemaCommand(a *cli.App) *cobra.Command {
@@ -36,7 +37,7 @@ func schemaCommand(a *cli.App) *cobra.Command {
 
 func printSchema(a *cli.App, format, notation string) error {
 	if known := schema.Formats(); !slices.Contains(known, format) {
-		return cli.UsageError("unknown format %q; %s", format, cmp.Or(schema.DidYouMean(format, known), "known: "+strings.Join(known, ", ")))
+		return cli.UsageError("unknown format %q; %s", format, cmp.Or(suggest.DidYouMean(format, known), "known: "+strings.Join(known, ", ")))
 	}
 	if a.JSON {
 		notation = "json-schema"

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/testcase"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -167,8 +168,8 @@ func plural(n int) string {
 // near ends a line about a label with the name that is meant, or with what there is.
 // Tags of which no case has one are suggested where the format knows them.
 func near(label, name string, known []string) string {
-	if meant := schema.DidYouMean(name, testcase.Tags()); meant != "" && label == "tag" {
-		return "; " + cmp.Or(schema.DidYouMean(name, known), meant)
+	if meant := suggest.DidYouMean(name, testcase.Tags()); meant != "" && label == "tag" {
+		return "; " + cmp.Or(suggest.DidYouMean(name, known), meant)
 	}
 	return nearName(name, known)
 }
@@ -218,7 +219,7 @@ func isFile(glob string) bool {
 func nearName(name string, known []string) string {
 	known = slices.DeleteFunc(known, func(s string) bool { return s == "" })
 	_, err := strconv.Atoi(name) // of levels none is near to another
-	if near := schema.DidYouMean(name, known); near != "" && err != nil {
+	if near := suggest.DidYouMean(name, known); near != "" && err != nil {
 		return "; " + near
 	}
 	const most = 8
@@ -254,7 +255,7 @@ func nearKey(glob string, keys []string) string {
 	}
 	near := meant[literal]
 	if near == "" {
-		near = meant[schema.Suggest(literal, slices.Collect(maps.Keys(meant)))]
+		near = meant[suggest.Nearest(literal, slices.Collect(maps.Keys(meant)))]
 	}
 	if near == "" {
 		return nearName(glob, slices.Compact(folders))

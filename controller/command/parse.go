@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/controller/ledger/quarantines"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // The commands.
@@ -96,7 +96,7 @@ func (o Command) problem() string {
 		}
 	case Rerun:
 		if o.Argument != Failed && o.Argument != Errors {
-			return join("it is rerun failed or rerun errors", schema.DidYouMean(first, []string{Failed, Errors}))
+			return join("it is rerun failed or rerun errors", suggest.DidYouMean(first, []string{Failed, Errors}))
 		}
 	case Approve:
 		if !commitPattern.MatchString(o.Argument) {
@@ -119,7 +119,7 @@ func (o Command) problem() string {
 			return o.Verb + " takes nothing more"
 		}
 	default:
-		return join(fmt.Sprintf("unknown command %q", o.Verb), schema.DidYouMean(o.Verb, verbs))
+		return join(fmt.Sprintf("unknown command %q", o.Verb), suggest.DidYouMean(o.Verb, verbs))
 	}
 	return ""
 }

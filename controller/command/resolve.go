@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/report/quarantine"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
@@ -83,7 +83,7 @@ func (l *poll) run(c *ledger.Command) string {
 			return ""
 		}
 	}
-	return strings.TrimSuffix("no case has such a key; "+schema.DidYouMean(c.Argument, l.names()), "; ")
+	return strings.TrimSuffix("no case has such a key; "+suggest.DidYouMean(c.Argument, l.names()), "; ")
 }
 
 func (l *poll) rerun(c *ledger.Command) string {
@@ -152,7 +152,7 @@ func (l *poll) find(c *ledger.Command) (refused string) {
 	}
 	if found == "" {
 		name, _, _ := strings.Cut(strings.ReplaceAll(said, "`", ""), " ")
-		return strings.TrimSuffix(fmt.Sprintf("unknown case %q; %s", name, schema.DidYouMean(name, l.names())), "; ")
+		return strings.TrimSuffix(fmt.Sprintf("unknown case %q; %s", name, suggest.DidYouMean(name, l.names())), "; ")
 	}
 	c.Cases = []string{found}
 	return ""

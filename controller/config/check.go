@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
@@ -60,7 +60,7 @@ func (k *checker) reference(name string, where ...any) {
 	if _, ok := k.config.Targets[name]; ok || name == "" {
 		return
 	}
-	hint := schema.DidYouMean(name, k.names())
+	hint := suggest.DidYouMean(name, k.names())
 	switch {
 	case hint != "":
 	case len(k.config.Targets) == 0:

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/target/httpagent"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // httpForm is how an http target's requests and replies are written.
@@ -140,7 +140,7 @@ func (k *checker) format(t Target) {
 		}
 	}
 	for _, fault := range httpagent.Faults(t.HTTP) {
-		hint := cmp.Or(fault.Hint, schema.DidYouMean(fault.Name, httpagent.Holes), "there are {{"+strings.Join(httpagent.Holes, "}}, {{")+"}}")
+		hint := cmp.Or(fault.Hint, suggest.DidYouMean(fault.Name, httpagent.Holes), "there are {{"+strings.Join(httpagent.Holes, "}}, {{")+"}}")
 		where := at(fault.Where...)
 		if fault.Where[0] == "headers" {
 			where = at("headers", k.written(t, fault.Where[1]))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // A Quarantine takes a case out of the gate.
@@ -53,7 +54,7 @@ func (c *Config) StaleQuarantine(names []string, now time.Time) []schema.Problem
 		case q.Until < now.UTC().Format(time.DateOnly):
 			warn(q, "quarantine-over", fmt.Sprintf("the quarantine of %s ended on %s, so the case counts again", q.Case, q.Until), "remove the entry, or write a later date")
 		case names != nil && !slices.Contains(names, q.Case):
-			hint := schema.DidYouMean(q.Case, names)
+			hint := suggest.DidYouMean(q.Case, names)
 			if hint == "" {
 				hint = "remove the entry, or write the key of a case"
 			}

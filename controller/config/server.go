@@ -14,6 +14,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // A Server is the operator's checked file with its defaults filled in. It is
@@ -327,7 +328,7 @@ func (k *serverChecker) repository(i int, schedule string) {
 		k.Fail("wrong-value", "Gitea and Forgejo have no GitHub Apps", "name a credential with token_env or token_file", at("credential")...)
 	case !ok && r.Credential != "":
 		known := slices.Sorted(maps.Keys(k.server.Credentials))
-		k.Fail("unknown-credential", fmt.Sprintf("unknown credential %q", r.Credential), cmp.Or(schema.DidYouMean(r.Credential, known), "add it under credentials"), at("credential")...)
+		k.Fail("unknown-credential", fmt.Sprintf("unknown credential %q", r.Credential), cmp.Or(suggest.DidYouMean(r.Credential, known), "add it under credentials"), at("credential")...)
 	}
 	k.inside(r.Config, at("config")...)
 	if schedule == "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // Find returns the row of a case by its key, or by a file or folder that has only
@@ -41,6 +42,6 @@ func Find(p *plan.Plan, problems []schema.Problem, key, folder string) (plan.Row
 			return plan.Row{}, fmt.Errorf("the definition of %s is invalid: %s", key, problem)
 		}
 	}
-	hint := schema.DidYouMean(key, slices.Collect(maps.Keys(known)))
+	hint := suggest.DidYouMean(key, slices.Collect(maps.Keys(known)))
 	return plan.Row{}, fmt.Errorf("unknown case %q; %s", key, strings.TrimSpace(hint+" gavel plan lists all"))
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // Names of the events that start a job.
@@ -110,7 +110,7 @@ func ReadEvent(path, eventName string) (Event, error) {
 func parseEvent(name string, data []byte) (Event, error) {
 	if !slices.Contains(jobEvents, name) {
 		return Event{}, errors.New(strings.TrimSpace("it is none of " + strings.Join(jobEvents, ", ") + "; name the pull request instead; " +
-			schema.DidYouMean(name, jobEvents)))
+			suggest.DidYouMean(name, jobEvents)))
 	}
 	var wire wireEvent
 	if err := json.Unmarshal(data, &wire); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/ancestry"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // Resolve returns the 40 hex digits of the commit that ref names: a commit (or
@@ -77,7 +77,7 @@ func (r *Repository) unresolved(ref string, cause error) error {
 	if err != nil {
 		return err
 	}
-	if hint := schema.DidYouMean(base, append(names, "HEAD")); hint != "" {
+	if hint := suggest.DidYouMean(base, append(names, "HEAD")); hint != "" {
 		return r.missing(fmt.Errorf("no commit, branch or tag is called %q; %s", ref, hint))
 	}
 	if remote, branch, ok := strings.Cut(base, "/"); ok && branch != "" {

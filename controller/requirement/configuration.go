@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // Configuration notes of a configuration without errors that it has no target
@@ -101,7 +102,7 @@ func namedLike(name, wanted string) bool {
 		return false
 	}
 	stem, want := strings.TrimSuffix(name, ext), strings.TrimSuffix(wanted, path.Ext(wanted))
-	return stem == want || schema.Suggest(stem, []string{want}) != ""
+	return stem == want || suggest.Nearest(stem, []string{want}) != ""
 }
 
 // configures reports whether a file has a key that every configuration has.

@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/prompt"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // The rules of the problems.
@@ -132,7 +133,7 @@ func (r Requirement) Problems(needs []load.Need) []schema.Problem {
 			found = append(found, schema.Problem{
 				Position: n.At, Severity: schema.Error, Rule: RuleTarget,
 				Message: fmt.Sprintf("unknown target %q%s", name, others(n.Cases)),
-				Hint:    cmp.Or(schema.DidYouMean(name, slices.Collect(maps.Keys(r.config.Targets))), "add it to targets: in "+r.file),
+				Hint:    cmp.Or(suggest.DidYouMean(name, slices.Collect(maps.Keys(r.config.Targets))), "add it to targets: in "+r.file),
 			})
 		case r.unset(t) != "":
 			unset[r.unset(t)] = append(unset[r.unset(t)], name)

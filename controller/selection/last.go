@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report/archive"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // Results of a case in a run.
@@ -32,7 +33,7 @@ const recalled = 5000
 func Last(ctx context.Context, store *ledger.Ledger, head string, ways []string) (func(*schema.CaseInfo) bool, error) {
 	for _, way := range ways {
 		if !slices.Contains(outcomes, way) {
-			hint := cmp.Or(schema.DidYouMean(way, outcomes), "write one of "+strings.Join(outcomes, ", "))
+			hint := cmp.Or(suggest.DidYouMean(way, outcomes), "write one of "+strings.Join(outcomes, ", "))
 			return nil, mistake("--only %q is not known; %s", way, hint)
 		}
 	}

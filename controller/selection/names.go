@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
@@ -35,7 +36,7 @@ func checkStatuses(statuses []string) error {
 	known := schema.Shapes()["#Testcase"].Fields["status"].Enum
 	for _, status := range statuses {
 		if !slices.Contains(known, status) {
-			hint := cmp.Or(schema.DidYouMean(status, known), "write one of "+strings.Join(known, ", "))
+			hint := cmp.Or(suggest.DidYouMean(status, known), "write one of "+strings.Join(known, ", "))
 			return mistake("--status %q is not known; %s", status, hint)
 		}
 	}

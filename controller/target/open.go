@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/target/secret"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // An Env is what a target needs of the outside.
@@ -104,7 +104,7 @@ func open(cfg config.Target, env Env) (Target, error) {
 	}
 	known := []string{config.OpenAI, config.Anthropic, config.Gemini, config.HTTP, config.Command, config.Replay, config.Mock}
 	msg := fmt.Sprintf("there is no provider %q", cfg.Provider)
-	if hint := schema.DidYouMean(cfg.Provider, known); hint != "" {
+	if hint := suggest.DidYouMean(cfg.Provider, known); hint != "" {
 		msg += "; " + hint
 	}
 	return nil, errors.New(msg)

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // maxPattern bounds a pattern, whose compiled form grows with it.
@@ -105,7 +106,7 @@ func (r *reader) form(check *Check, at ...any) {
 func formHint(err error) string {
 	const example = "write a schema such as {type: object, required: [id]}"
 	if unknown, ok := errors.AsType[*jsonschema.UnknownError](err); ok {
-		return cmp.Or(schema.DidYouMean(unknown.Name, unknown.Known), example)
+		return cmp.Or(suggest.DidYouMean(unknown.Name, unknown.Known), example)
 	}
 	return example
 }

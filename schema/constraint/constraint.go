@@ -27,6 +27,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/shape"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // maxFiles bounds the files of one definitions folder.
@@ -152,7 +153,7 @@ func (c *Set) vet() []schema.Problem {
 		message, hint := "", ""
 		switch s := shapes[f.Def]; {
 		case s == nil: // a name of their own, or a misspelt one
-			message, hint = fmt.Sprintf("unknown definition `%s`", f.Def), schema.DidYouMean(f.Def, slices.Collect(maps.Keys(shapes)))
+			message, hint = fmt.Sprintf("unknown definition `%s`", f.Def), suggest.DidYouMean(f.Def, slices.Collect(maps.Keys(shapes)))
 			if hint == "" && f.Used {
 				continue
 			}
@@ -179,7 +180,7 @@ func (c *Set) vet() []schema.Problem {
 // nothing where the team may add it.
 func unknown(f cuefile.ConstrainedField, s *shape.Shape) (message, hint string) {
 	message = fmt.Sprintf("`%s` has no field `%s`", f.Def, f.Field)
-	if near := schema.DidYouMean(f.Field, s.Names); near != "" {
+	if near := suggest.DidYouMean(f.Field, s.Names); near != "" {
 		return message, near
 	}
 	if r, ok := s.Refused[f.Field]; ok {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // The fields that tell the dialects apart. A file with one of them that fits
@@ -218,7 +219,7 @@ func nearlyHas(doc *schema.Document, dialect string, keys []string) bool {
 	known := doc.Fields(caseOf[dialect])
 	strange := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(known, key) })
 	return !slices.ContainsFunc(needs[dialect], func(field string) bool {
-		return !slices.Contains(keys, field) && schema.Suggest(field, strange) == ""
+		return !slices.Contains(keys, field) && suggest.Nearest(field, strange) == ""
 	})
 }
 
@@ -228,7 +229,7 @@ func nearlyHas(doc *schema.Document, dialect string, keys []string) bool {
 func misspelt(doc *schema.Document, keys []string, at []any) []schema.Problem {
 	for _, dialect := range contentDialects {
 		for _, key := range keys {
-			near := schema.Suggest(key, distinctive[dialect])
+			near := suggest.Nearest(key, distinctive[dialect])
 			isWord := !strings.Contains(key, "_") && near != "evalcases" && near != "eval_cases"
 			if near == "" || isField(key) || isWord && (len(near)-len(key) > 2 || !isTestcaseBut(key, keys, doc.Fields("#Testcase"))) {
 				continue

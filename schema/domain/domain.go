@@ -17,6 +17,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/prompt"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // A Source is what Load reads.
@@ -317,7 +318,7 @@ func ofDisplay(doc *schema.Document, p schema.Problem) bool {
 		case "missing-field":
 			return p.Message == fmt.Sprintf("the field `%s` is missing", name)
 		case "unknown-field":
-			return p.Hint == schema.DidYouMean(field, []string{name})
+			return p.Hint == suggest.DidYouMean(field, []string{name})
 		}
 		return field == name
 	})

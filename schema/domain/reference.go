@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // builtins are the evaluators that need no file.
@@ -88,7 +89,7 @@ func (t *tree) hasEvaluator(id string) bool {
 
 func (t *tree) unknownEvaluator(doc *schema.Document, id string) schema.Problem {
 	known := slices.Concat(builtins, slices.Collect(maps.Keys(t.evaluators)))
-	hint := schema.DidYouMean(id, known)
+	hint := suggest.DidYouMean(id, known)
 	if hint == "" {
 		hint = fmt.Sprintf("add evaluators/%s.json or use one of %s", id, strings.Join(slices.Sorted(slices.Values(known)), ", "))
 	}
@@ -201,7 +202,7 @@ func (t *tree) unknownTools(doc *schema.Document, ids []string) []schema.Problem
 			continue // or it is not a name, which is reported already
 		}
 		known := slices.Collect(maps.Keys(t.tools))
-		hint := schema.DidYouMean(id, known)
+		hint := suggest.DidYouMean(id, known)
 		if hint == "" {
 			hint = fmt.Sprintf("add tools/%s.json", id)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // maxDatabase bounds the bytes of a database that a test brings.
@@ -73,7 +74,7 @@ func (c *compiler) knownStatement(name string) bool {
 	if word == "" || slices.Contains(statements, word) {
 		return true
 	}
-	hint := cmp.Or(schema.DidYouMean(word, statements), "write the word that the statement begins with, such as SELECT")
+	hint := cmp.Or(suggest.DidYouMean(word, statements), "write the word that the statement begins with, such as SELECT")
 	if word == "WITH" {
 		hint = "write what follows the WITH clause, such as SELECT"
 	}

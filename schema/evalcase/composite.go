@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // composite reads an evaluator that is made of others.
@@ -150,7 +151,7 @@ func (c *compiler) gates(p part, names []string) []string {
 }
 
 func (c *compiler) unknownMember(p part, name string, names []string) {
-	hint := schema.DidYouMean(name, names)
+	hint := suggest.DidYouMean(name, names)
 	if hint == "" {
 		hint = "name one of the composite's evaluators"
 	}

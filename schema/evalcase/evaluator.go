@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // definitions are those of the evaluators by type.
@@ -96,7 +97,7 @@ func (c *compiler) fallback(threshold float64) []schema.Evaluator {
 }
 
 func (c *compiler) unknownType(p part, kind string) {
-	hint := schema.DidYouMean(kind, types())
+	hint := suggest.DidYouMean(kind, types())
 	if hint == "" {
 		hint = "write one of " + strings.Join(types(), ", ")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // llmJudge reads a judge with a question of its own.
@@ -68,7 +69,7 @@ func (c *compiler) template(p part, known []string) string {
 			c.fail(p.problem("misplaced-field", "`{{file_changes}}` cannot be filled in: what an agent changed in its workspace is not collected", "have the agent report the changes, or judge its answer"))
 			continue
 		}
-		hint := schema.DidYouMean(name, known)
+		hint := suggest.DidYouMean(name, known)
 		if hint == "" {
 			hint = "known are " + strings.Join(known, ", ")
 		}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 const (
@@ -279,7 +280,7 @@ func (c *compiler) unknownBlock(p part, kind string) {
 		c.fail(p.problem("missing-field", "the field `type` is missing", hint))
 		return
 	}
-	if near := schema.DidYouMean(kind, known); near != "" {
+	if near := suggest.DidYouMean(kind, known); near != "" {
 		hint = near
 	}
 	c.fail(p.problem("wrong-value", fmt.Sprintf("unknown content type %s", p.json("type")), hint, "type"))

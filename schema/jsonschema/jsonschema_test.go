@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // ExampleSchema_Check holds a value against a schema that refers to itself.
@@ -140,7 +140,7 @@ func TestCompileRefuses(t *testing.T) {
 			continue
 		}
 		if unknown, ok := errors.AsType[*jsonschema.UnknownError](err); ok {
-			if hint := schema.DidYouMean(unknown.Name, unknown.Known); tt.hint != "" && hint != tt.hint {
+			if hint := suggest.DidYouMean(unknown.Name, unknown.Known); tt.hint != "" && hint != tt.hint {
 				t.Errorf("%.60s: the hint is %q, want %q", tt.schema, hint, tt.hint)
 			}
 		}

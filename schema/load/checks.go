@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/check"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 const (
@@ -109,7 +110,7 @@ func (r *checksReader) read() {
 		c, ok := cases[id]
 		switch {
 		case !ok && !r.invalid:
-			hint := schema.DidYouMean(id, known)
+			hint := suggest.DidYouMean(id, known)
 			switch {
 			case len(known) == 0:
 				hint = "it has no cases; put the checks next to a file that has some"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // offersTools reports whether a target brings tools for its cases.
@@ -109,7 +110,7 @@ func (l *loader) unknownTools() []schema.Problem {
 			}
 			found = append(found, schema.Problem{
 				Position: t.ToolsAt, Severity: schema.Error, Rule: "unknown-tool", Message: fmt.Sprintf("unknown tool %q", id),
-				Hint: cmp.Or(schema.DidYouMean(id, slices.Collect(maps.Keys(known))), fmt.Sprintf("add tools/%s.json to the folder of definitions", id)),
+				Hint: cmp.Or(suggest.DidYouMean(id, slices.Collect(maps.Keys(known))), fmt.Sprintf("add tools/%s.json to the folder of definitions", id)),
 			})
 		}
 	}

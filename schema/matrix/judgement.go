@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -354,7 +355,7 @@ func needOf(kind string) string {
 	if strings.HasPrefix(kind, "trace-span-") {
 		return "spans of a trace (" + kind + ")"
 	}
-	if near := schema.Suggest(kind, known); near != "" {
+	if near := suggest.Nearest(kind, known); near != "" {
 		return fmt.Sprintf("the assertion %q, which is not known; did you mean %s", template.Clip(kind), near)
 	}
 	return fmt.Sprintf("the assertion %q", template.Clip(kind))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
@@ -81,7 +82,7 @@ func (c *compiler) names() {
 			c.Fail("both-forms", fmt.Sprintf("`%s` says the same as `%s`", later, field), "remove one of them", later)
 		case hasLater:
 			return later
-		case !slices.Contains(keys, field) && !slices.ContainsFunc(strange, func(k string) bool { return schema.Suggest(k, []string{field}) != "" }):
+		case !slices.Contains(keys, field) && !slices.ContainsFunc(strange, func(k string) bool { return suggest.Nearest(k, []string{field}) != "" }):
 			c.Fail("missing-field", fmt.Sprintf("the field `%s` is missing", field), fmt.Sprintf(`add "%s": …`, field))
 		}
 		return field

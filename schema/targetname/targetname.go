@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // Find resolves the name of a target as a definition writes it: aliases first.
@@ -28,7 +29,7 @@ func Find(s schema.Settings, name string) (target string, ok bool, problem *sche
 		return "", false, &unusable
 	}
 	known := slices.Concat(slices.Collect(maps.Keys(s.Targets)), slices.Collect(maps.Keys(s.Aliases)))
-	hint := cmp.Or(schema.DidYouMean(name, known), "add it to targets: or aliases: in gavel.yaml")
+	hint := cmp.Or(suggest.DidYouMean(name, known), "add it to targets: or aliases: in gavel.yaml")
 	return "", false, &schema.Problem{Severity: schema.Error, Rule: "unknown-target", Message: fmt.Sprintf("unknown target %q", clip(name)), Hint: hint}
 }
 

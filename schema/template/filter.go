@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template/jsvalue"
 )
 
@@ -154,7 +154,7 @@ func unknown(r *reader, name token, kind string, known map[string]function) erro
 	if kind == "filter" {
 		hint = "write the text without it; filters of `nunjucksFilters` are not read"
 	}
-	if near := schema.Suggest(name.text, names); near != "" {
+	if near := suggest.Nearest(name.text, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	if h := unread[name.text]; h != "" {

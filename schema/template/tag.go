@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template/jsvalue"
 )
 
@@ -150,7 +150,7 @@ func (p *parser) tag(at piece, name token, r *reader, within string) (node, erro
 		return nil, errorAt(p.source, at.at, "the tag "+shown+" has no beginning", hint)
 	}
 	hint := "the tags are " + strings.Join(tags, ", ")
-	if near := schema.Suggest(name.text, tags); near != "" {
+	if near := suggest.Nearest(name.text, tags); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return nil, errorAt(p.source, at.at, "the tag "+shown+" is not known", hint)

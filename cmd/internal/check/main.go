@@ -21,7 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 func main() {
@@ -104,7 +104,7 @@ func stepNames(text string) ([]string, error) {
 		if slices.Contains(known, name) {
 			continue
 		}
-		if hint := schema.DidYouMean(name, known); hint != "" {
+		if hint := suggest.DidYouMean(name, known); hint != "" {
 			return nil, fmt.Errorf("there is no step %q; %s", name, hint)
 		}
 		return nil, fmt.Errorf("there is no step %q; there are %s", name, strings.Join(known, ", "))

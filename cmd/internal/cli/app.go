@@ -23,7 +23,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/tracing"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // The exit codes that scripts rely on.
@@ -133,7 +133,7 @@ func OneOfItsCommands(cmd *cobra.Command, args []string) error {
 		names = append(names, c.Name())
 	}
 	path := cmd.CommandPath()
-	return UsageError("unknown command %q; %s", path+" "+args[0], strings.TrimSpace(schema.DidYouMean(args[0], names)+" "+path+" --help lists all"))
+	return UsageError("unknown command %q; %s", path+" "+args[0], strings.TrimSpace(suggest.DidYouMean(args[0], names)+" "+path+" --help lists all"))
 }
 
 // Path is that of a file which is named on the command line.

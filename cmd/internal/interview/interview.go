@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target/preset"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // Flags are what was said on the command line; what is empty was not.
@@ -55,7 +56,7 @@ func Format(name string) (string, error) {
 	if slices.Contains(known, name) {
 		return name, nil
 	}
-	return "", mistake("--format %q is not known; %s", name, cmp.Or(schema.DidYouMean(name, known), "write one of "+strings.Join(known, ", ")))
+	return "", mistake("--format %q is not known; %s", name, cmp.Or(suggest.DidYouMean(name, known), "write one of "+strings.Join(known, ", ")))
 }
 
 // Hear returns the agent, the judge and the format. A nil console asks nobody: what
@@ -148,7 +149,7 @@ func model(prefix, provider, name, key string) (scaffold.Agent, error) {
 	server, isServer := preset.Named(provider)
 	if keys[provider] == "" && !isServer {
 		known := slices.Concat(providers, preset.Names(), []string{config.HTTP, config.Command, config.Mock})
-		hint := cmp.Or(schema.DidYouMean(provider, known), "write one of "+strings.Join(known, ", ")+"; a server that speaks OpenAI's protocol is openai with --base-url")
+		hint := cmp.Or(suggest.DidYouMean(provider, known), "write one of "+strings.Join(known, ", ")+"; a server that speaks OpenAI's protocol is openai with --base-url")
 		return scaffold.Agent{}, mistake("%sprovider %q is not known; %s", prefix, provider, hint)
 	}
 	if name == "" {

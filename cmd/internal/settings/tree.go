@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // The kinds of definitions.
@@ -205,7 +206,7 @@ func (t *tree) find(kind, id string) (Entry, error) {
 		}
 		ids = append(ids, e.ID)
 	}
-	return Entry{}, &refusal{status: 404, text: strings.TrimSpace(fmt.Sprintf("%s %q does not exist; %s", kind, id, schema.DidYouMean(id, ids)))}
+	return Entry{}, &refusal{status: 404, text: strings.TrimSpace(fmt.Sprintf("%s %q does not exist; %s", kind, id, suggest.DidYouMean(id, ids)))}
 }
 
 // document is an entry as requests are answered with it.

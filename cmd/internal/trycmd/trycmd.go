@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/prompt"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // New returns the command try.
@@ -139,7 +140,7 @@ func (t *trial) subject(cfg *config.Config) (config.Target, string, error) {
 		return found, message, nil
 	}
 	known := slices.Sorted(maps.Keys(cfg.Targets))
-	switch hint := schema.DidYouMean(name, known); {
+	switch hint := suggest.DidYouMean(name, known); {
 	case len(known) == 0:
 		return found, "", cli.UsageError("%s has no targets; gavel init writes one", t.ConfigFile)
 	case name == "":

@@ -26,7 +26,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // A Mode says how much programs are restricted.
@@ -51,7 +51,7 @@ func ParseMode(name string) (Mode, error) {
 		return Mode(name), nil
 	}
 	msg := fmt.Sprintf("there is no sandbox %q; write one of %s", name, strings.Join(modes, ", "))
-	if hint := schema.DidYouMean(name, modes); hint != "" {
+	if hint := suggest.DidYouMean(name, modes); hint != "" {
 		msg += "; " + hint
 	}
 	return "", errors.New(msg)

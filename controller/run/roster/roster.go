@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // ErrUnconfigured means that a case names a target that gavel.yaml does not
@@ -83,6 +83,6 @@ func (r *Roster) target(name string) (run.Target, error) {
 }
 
 func unconfigured(name string, cfg *config.Config) error {
-	hint := cmp.Or(schema.DidYouMean(name, slices.Collect(maps.Keys(cfg.Targets))), "add it under targets: in gavel.yaml")
+	hint := cmp.Or(suggest.DidYouMean(name, slices.Collect(maps.Keys(cfg.Targets))), "add it under targets: in gavel.yaml")
 	return fmt.Errorf("target %q %w; %s", name, ErrUnconfigured, hint)
 }

@@ -1,4 +1,5 @@
-package schema
+// Package suggest finds the name that a misspelt one most likely means.
+package suggest
 
 import (
 	"slices"
@@ -6,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Suggest returns the candidate that a misspelt name most likely means, or ""
+// Nearest returns the candidate that a misspelt name most likely means, or ""
 // when none is near. A difference in case or between -, _ and space weighs
 // nothing; otherwise about one typing error in three letters is forgiven, and
 // words that were left out. The one with fewer typing errors wins among equally
 // near candidates, then the first in alphabetical order.
-func Suggest(name string, candidates []string) string {
+func Nearest(name string, candidates []string) string {
 	folded := foldName(name)
 	length := utf8.RuneCountInString(folded)
-	if length == 0 || length > maxSuggestLength {
+	if length == 0 || length > maxLength {
 		return ""
 	}
 	best, bestDistance, bestEdits := "", max(1, length/3)+1, 0
@@ -34,16 +35,17 @@ func Suggest(name string, candidates []string) string {
 // DidYouMean renders a suggestion as the end of a message, "did you mean
 // `expected`?", or "" when no candidate is near.
 func DidYouMean(name string, candidates []string) string {
-	if s := Suggest(name, candidates); s != "" {
-		return didYouMean(s)
+	if s := Nearest(name, candidates); s != "" {
+		return Question(s)
 	}
 	return ""
 }
 
-func didYouMean(name string) string { return "did you mean `" + name + "`?" }
+// Question asks whether a name is meant.
+func Question(name string) string { return "did you mean `" + name + "`?" }
 
 // Longer names are not typing errors, and the comparison is quadratic.
-const maxSuggestLength = 64
+const maxLength = 64
 
 func foldName(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -65,13 +67,13 @@ func nearness(a, b string) int {
 	if len(short) >= 4 && (strings.HasPrefix(long, short) || strings.HasSuffix(long, "_"+short)) {
 		return min(1, len(long)-len(short))
 	}
-	return maxSuggestLength
+	return maxLength
 }
 
 // editDistance counts insertions, deletions, replacements and swaps of
 // neighbours that turn a into b (optimal string alignment).
 func editDistance(a, b []rune) int {
-	if len(b) > 2*maxSuggestLength {
+	if len(b) > 2*maxLength {
 		return len(b)
 	}
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
