@@ -53,6 +53,7 @@ type waiting struct {
 	id       string
 	outcomes []run.Outcome
 	left     map[int64]int // the job of each task that has no outcome
+	taken    []int64       // tasks whose outcomes were taken and are still in the table
 	beaten   time.Time
 	alone    bool // no worker ran at the last beat
 }
@@ -162,10 +163,7 @@ func (w *waiting) task(ctx context.Context, job run.Job) Task {
 func (w *waiting) await(ctx context.Context) error {
 	var away time.Time // since when the database is
 	for len(w.left) > 0 {
-		err := w.collect(ctx)
-		if err == nil {
-			err = w.beat(ctx)
-		}
+		err := within(ctx, w.look)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -181,6 +179,14 @@ func (w *waiting) await(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// look takes the outcomes that are there, and says that somebody waits for the rest.
+func (w *waiting) look(ctx context.Context) error {
+	if err := w.collect(ctx); err != nil {
+		return err
+	}
+	return w.beat(ctx)
 }
 
 // beat says that somebody waits for the run, and looks whether a worker is running.
@@ -202,9 +208,11 @@ func (w *waiting) beat(ctx context.Context) error {
 	return nil
 }
 
-// collect takes the outcomes that are there.
+// collect takes the outcomes that are there. They are removed by the next look: what is
+// found may not arrive.
 func (w *waiting) collect(ctx context.Context) error {
-	rows, err := w.pool.Query(ctx, "DELETE FROM queue_outcomes WHERE run = $1 RETURNING job, outcome", w.id)
+	rows, err := w.pool.Query(ctx, `WITH gone AS (DELETE FROM queue_outcomes WHERE run = $1 AND job = ANY ($2::bigint[]))
+		SELECT job, outcome FROM queue_outcomes WHERE run = $1 AND job <> ALL ($2::bigint[])`, w.id, append([]int64{}, w.taken...))
 	if err != nil {
 		return err
 	}
@@ -215,9 +223,11 @@ func (w *waiting) collect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.taken = w.taken[:0]
 	for _, f := range found {
 		i, there := w.left[f.Job]
 		if !there {
+			w.taken = append(w.taken, f.Job)
 			continue
 		}
 		var out run.Outcome
@@ -228,6 +238,7 @@ func (w *waiting) collect(ctx context.Context) error {
 			return err
 		}
 		delete(w.left, f.Job)
+		w.taken = append(w.taken, f.Job)
 		w.conclude(i, out)
 	}
 	return nil

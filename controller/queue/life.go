@@ -47,14 +47,21 @@ func (w *Worker) beating(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		err := w.live(ctx)
+		err := within(ctx, w.live)
 		if seen.trusts(err) {
-			err = w.cfg.Queue.adopt(ctx)
+			err = within(ctx, w.cfg.Queue.adopt)
 		}
 		if err != nil && ctx.Err() == nil {
 			w.cfg.Failed(fmt.Errorf("give a sign of life: %w", err))
 		}
 	}
+}
+
+// within calls do with a context that ends where the database does not answer.
+func within(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, answer)
+	defer cancel()
+	return do(ctx)
 }
 
 // adopt makes the tasks of dead workers available again. A task that has ended too

@@ -26,6 +26,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run/budget"
 )
@@ -87,6 +88,9 @@ const (
 	beat       = 2 * time.Second
 	workerLife = 6 * time.Second
 	runLife    = 90 * time.Second
+	// answer is how long a database may take to answer what is asked of it again and
+	// again. After that the connection is given up, and the next one is tried.
+	answer = workerLife
 )
 
 // A Queue is safe for concurrent use.
@@ -101,7 +105,7 @@ var schema string
 
 // Open connects to a PostgreSQL by its URL. The caller must call Close.
 func Open(ctx context.Context, url string) (*Queue, error) {
-	pool, err := pgxpool.New(ctx, url)
+	pool, err := postgres.Pool(ctx, url)
 	if err != nil {
 		return nil, errors.New("open the queue: the URL of the database is invalid, such as postgres://gavel@db.example.com/gavel") // the error may quote a password
 	}

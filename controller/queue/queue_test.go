@@ -81,6 +81,11 @@ type judge = func(context.Context, queue.Task, json.RawMessage, *run.Completion)
 // judge returns what a worker does with a task, within limits. A ledger in a file has
 // no part in completing it.
 func (o *orders) judge(t testing.TB, limiters *limit.Limiters) judge {
+	return o.judgeBy(t, limiters, nil)
+}
+
+// judgeBy is judge for a worker that has a connection of its own to the ledger.
+func (o *orders) judgeBy(t testing.TB, limiters *limit.Limiters, own *ledger.Ledger) judge {
 	breakers := &limit.Breakers{}
 	var mu sync.Mutex
 	sessions := map[string]*run.Session{}
@@ -91,6 +96,9 @@ func (o *orders) judge(t testing.TB, limiters *limit.Limiters) judge {
 			return s, nil
 		}
 		cfg := order.Config
+		if own != nil {
+			cfg.Ledger = own
+		}
 		cfg.Observe, cfg.Limiters, cfg.Breakers = nil, limiters, breakers
 		cfg.Budget = budget.New(budget.Config{Budget: order.Budget, Run: id})
 		s, err := run.Begin(context.WithoutCancel(ctx), cfg)

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -105,6 +106,46 @@ func TestARefusalIsKnownToAll(t *testing.T) {
 	// It grows with the replies, as it would in one process.
 	if got := settled(t, w[0], limit.Usage{Size: 16, Want: 50, Replies: growth * 8}); got.Slots != 5 {
 		t.Errorf("after the replies the worker may have %d, want half of 9 and the one left over", got.Slots)
+	}
+}
+
+// TestAWorkerThatVanishesWhileItSettles holds a target only until the server gives its
+// silent transaction up.
+func TestAWorkerThatVanishesWhileItSettles(t *testing.T) {
+	server := postgrestest.Start(t)
+	url, proxy := server.URL(t), server.Proxy(t)
+	near, err := Open(t.Context(), url)
+	if err == nil {
+		t.Cleanup(near.Close)
+		err = near.Migrate(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := NewWorker(WorkerConfig{Queue: near})
+	if err := w.live(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	far, err := Open(t.Context(), proxy.URL(t, url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy := limit.Usage{Size: 4, Want: 9}
+	tx, err := far.pool.Begin(t.Context())
+	if err == nil {
+		_, err = lockTarget(t.Context(), tx, "bot", busy)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.Silence()
+	t.Cleanup(func() {
+		proxy.Resume()
+		_ = tx.Rollback(context.Background()) // the server has ended it
+		far.Close()
+	})
+	if got := settled(t, w, busy); got.Slots != 4 {
+		t.Errorf("the worker that is there may have %d calls in flight, want all 4", got.Slots)
 	}
 }
 

@@ -161,7 +161,10 @@ func (w *Worker) drain(ctx context.Context, client *river.Client[pgx.Tx]) error 
 		defer cancel()
 		err = client.StopAndCancel(last)
 	}
-	_, gone := w.cfg.Queue.pool.Exec(ctx, "WITH share AS (DELETE FROM queue_shares WHERE worker = $1) DELETE FROM queue_workers WHERE id = $1", w.id)
+	gone := within(ctx, func(ctx context.Context) error {
+		_, err := w.cfg.Queue.pool.Exec(ctx, "WITH share AS (DELETE FROM queue_shares WHERE worker = $1) DELETE FROM queue_workers WHERE id = $1", w.id)
+		return err
+	})
 	return errors.Join(err, gone)
 }
 

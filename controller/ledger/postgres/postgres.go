@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -150,22 +149,11 @@ func parse(cfg Config) (*pgx.ConnConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range map[string]string{
-		"application_name":                    "gavel",
+	session(parsed, map[string]string{
 		"search_path":                         Schema + ", public",
 		"idle_in_transaction_session_timeout": fmt.Sprint(frozen.Milliseconds()),
 		"lock_timeout":                        fmt.Sprint(cfg.Wait.Milliseconds()),
-	} {
-		if _, given := parsed.RuntimeParams[name]; !given {
-			parsed.RuntimeParams[name] = value
-		}
-	}
-	if parsed.ConnectTimeout == 0 {
-		parsed.ConnectTimeout = 10 * time.Second
-	}
-	// A machine that is gone without a word is noticed in half a minute.
-	dialer := &net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
-	parsed.DialFunc = dialer.DialContext
+	})
 	parsed.Tracer = cfg.Traced
 	return parsed, nil
 }

@@ -14,9 +14,9 @@ type Proxy struct {
 	socket   string
 
 	mu     sync.Mutex
-	cut    bool          // guarded by mu; see Cut
-	silent chan struct{} // closed by Silence
-	quiet  sync.Once
+	moved  *sync.Cond
+	cut    bool       // guarded by mu; see Cut
+	silent bool       // guarded by mu; see Silence
 	conns  []net.Conn // guarded by mu
 }
 
@@ -25,12 +25,13 @@ func (s *Server) Proxy(tb testing.TB) *Proxy {
 	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require(tb, err)
-	p := &Proxy{listener: listener, socket: s.Socket(), silent: make(chan struct{})}
+	p := &Proxy{listener: listener, socket: s.Socket()}
+	p.moved = sync.NewCond(&p.mu)
 	var group sync.WaitGroup
 	group.Go(func() { p.accept(&group) })
 	tb.Cleanup(func() {
 		_ = listener.Close()
-		p.Silence()
+		p.Resume()
 		p.mu.Lock()
 		for _, c := range p.conns {
 			_ = c.Close()
@@ -58,9 +59,26 @@ func (p *Proxy) Cut() {
 	p.cut = true
 }
 
+// IsCutting reports whether no answer has come since Cut.
+func (p *Proxy) IsCutting() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cut
+}
+
 // Silence forwards nothing from now on, and closes no connection, as when a machine loses
-// its power.
-func (p *Proxy) Silence() { p.quiet.Do(func() { close(p.silent) }) }
+// its network.
+func (p *Proxy) Silence() { p.quiet(true) }
+
+// Resume forwards again, what was held back first.
+func (p *Proxy) Resume() { p.quiet(false) }
+
+func (p *Proxy) quiet(silent bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.silent = silent
+	p.moved.Broadcast()
+}
 
 func (p *Proxy) accept(group *sync.WaitGroup) {
 	for {
@@ -76,32 +94,31 @@ func (p *Proxy) accept(group *sync.WaitGroup) {
 		p.mu.Lock()
 		p.conns = append(p.conns, client, server)
 		p.mu.Unlock()
-		group.Go(func() { p.forward(server, client, func() bool { return false }) })
-		group.Go(func() { p.forward(client, server, p.cuts) })
+		group.Go(func() { p.forward(server, client, false) })
+		group.Go(func() { p.forward(client, server, true) })
 	}
 }
 
-// cuts reports whether the answer at hand is the one to be lost.
-func (p *Proxy) cuts() bool {
+// pass waits while nothing is forwarded, and reports whether what is at hand is to be lost
+// as an answer.
+func (p *Proxy) pass(answer bool) (lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	cut := p.cut
-	p.cut = false
-	return cut
+	for p.silent {
+		p.moved.Wait()
+	}
+	lost = p.cut && answer
+	p.cut = p.cut && !lost
+	return lost
 }
 
-// forward copies until one side closes or lost reports true, and then closes both.
-func (p *Proxy) forward(to, from net.Conn, lost func() bool) {
+// forward copies answers or what is asked, until one side closes, and then closes both.
+func (p *Proxy) forward(to, from net.Conn, answers bool) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
-		select {
-		case <-p.silent:
-			return
-		default:
-		}
-		if err == nil && lost() {
-			err = errors.New("lost")
+		if p.pass(answers && n > 0) {
+			err = errLost
 		}
 		if err == nil {
 			_, err = to.Write(buffer[:n])
@@ -112,3 +129,5 @@ func (p *Proxy) forward(to, from net.Conn, lost func() bool) {
 		}
 	}
 }
+
+var errLost = errors.New("the answer is lost")

@@ -427,5 +427,21 @@ func Passing(store *ledger.Ledger, name string, n int) Order {
 	return order(Fixture{Ledger: store}, &Target{answer: hello}, name, n)
 }
 
+// Waiting is [Passing] for a target that calls wait before each reply, and that is
+// another endpoint for each name, with 64 places. The calls end with their
+// context.
+func Waiting(store *ledger.Ledger, name string, n int, wait func(context.Context)) Order {
+	o := order(Fixture{Ledger: store}, &Target{answer: func(ctx context.Context, req target.Request) (target.Reply, error) {
+		if wait(ctx); ctx.Err() != nil {
+			return target.Reply{}, ctx.Err()
+		}
+		return hello(ctx, req)
+	}}, name, n)
+	t := o.Config.Targets["bot"]
+	t.Config.Model, t.Config.Concurrency = name, 64
+	o.Config.Targets["bot"] = t
+	return o
+}
+
 // Greetings is an order for a number of cases that no target is open for.
 func Greetings(name string, n int) Order { return order(Fixture{}, nil, name, n) }

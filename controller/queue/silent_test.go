@@ -1,0 +1,120 @@
+package queue_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
+	"github.com/gavel-evals/gavel/controller/queue"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/run/runtest"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// TestAVanishedMachine: the connections of a worker go silent while it judges, and none is
+// closed. Another one takes its cases and judges them, while the first one waits for its
+// calls. When it comes back, what it then knows changes nothing, and it goes on.
+func TestAVanishedMachine(t *testing.T) {
+	server := postgrestest.Start(t)
+	url, proxy := server.URL(t), server.Proxy(t)
+	far := proxy.URL(t, url)
+	q, store := open(t, url), ledgertest.Open(t, ledger.Config{Path: url})
+	known := &orders{}
+	var mu sync.Mutex
+	asked, vanished := 0, make(chan struct{}) // asked is guarded by mu
+	back := make(chan struct{})
+	order := runtest.Waiting(store, "silent", 6, func(ctx context.Context) {
+		mu.Lock()
+		asked++
+		n := asked
+		mu.Unlock()
+		if n > 6 {
+			return // the second worker's
+		}
+		if n == 6 {
+			close(vanished)
+		}
+		select {
+		case <-back:
+		case <-ctx.Done():
+		}
+	})
+	begin := func(q *queue.Queue, store *ledger.Ledger) (end func()) {
+		limiters := limit.Shared()
+		return start(t, queue.WorkerConfig{Queue: q, Judge: known.judgeBy(t, limiters, store), Limiters: limiters, Failed: func(err error) { t.Log(err) }})
+	}
+	first := begin(open(t, far), ledgertest.Open(t, ledger.Config{Path: far}))
+	judged := make(chan []run.Outcome, 1)
+	go func() {
+		outs, err := q.Judge(t.Context(), queue.Batch{Class: queue.Interactive, Side: "head", About: known.add(order), Config: order.Config, Jobs: order.Jobs})
+		if err != nil {
+			t.Error(err)
+		}
+		judged <- outs
+	}()
+	<-vanished
+	proxy.Silence()
+	since := time.Now()
+	begin(q, store)
+	for _, out := range <-judged {
+		if out.Result.Verdict != verdict.Pass {
+			t.Errorf("%s is %s: %s", out.Key, out.Result.Verdict, out.Result.Reason)
+		}
+	}
+	t.Logf("the cases of the silent worker are judged after %v", time.Since(since))
+	proxy.Resume()
+	close(back)
+	first()
+	mu.Lock()
+	defer mu.Unlock()
+	if asked != 12 {
+		t.Errorf("the agent is asked %d times, want once by each worker for each of 6 cases", asked)
+	}
+	if n := exec(t, url, "SELECT FROM gavel.verdicts"); n != 6 {
+		t.Errorf("%d verdicts are stored, want 6", n)
+	}
+}
+
+// TestOutcomesWhoseAnswersAreLost are taken by a later look: the connection of the run is
+// lost again and again after the server has answered.
+func TestOutcomesWhoseAnswersAreLost(t *testing.T) {
+	server := postgrestest.Start(t)
+	url, proxy := server.URL(t), server.Proxy(t)
+	near, q := open(t, url), open(t, proxy.URL(t, url))
+	release := make(chan bool)
+	start(t, queue.WorkerConfig{Queue: near, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error) {
+		<-release
+		return polite(ctx, task, about, completion)
+	}})
+	const n = 10
+	o := runtest.Greetings("lost", n)
+	judged := make(chan []run.Outcome, 1)
+	go func() {
+		outs, err := q.Judge(t.Context(), queue.Batch{Class: queue.Interactive, Side: "head", Config: o.Config, Jobs: o.Jobs})
+		if err != nil {
+			t.Error(err)
+		}
+		judged <- outs
+	}()
+	for exec(t, url, "SELECT FROM river_job") < n {
+		time.Sleep(time.Millisecond)
+	}
+	for range n {
+		proxy.Cut()
+		release <- true
+		for proxy.IsCutting() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	for _, out := range <-judged {
+		if out.Stopped {
+			t.Errorf("%s has no outcome", out.Key)
+		}
+	}
+}
