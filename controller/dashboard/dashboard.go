@@ -59,6 +59,7 @@ type Site struct {
 	shell   *shell.Shell
 	mux     *http.ServeMux
 	reports *shelf
+	spent   *browse.Costs
 	reading sync.Mutex // held while files are read
 }
 
@@ -67,7 +68,7 @@ func New(cfg Config) *Site {
 	if cfg.Hide == nil {
 		cfg.Hide = redact.Text
 	}
-	s := &Site{cfg: cfg, mux: http.NewServeMux(), reports: newShelf(cfg.Ledger, cfg.Repository)}
+	s := &Site{cfg: cfg, mux: http.NewServeMux(), reports: newShelf(cfg.Ledger, cfg.Repository), spent: browse.NewCosts(cfg.Ledger)}
 	s.shell = shell.New(shell.Config{Root: cfg.Root, Home: cfg.Home, Title: cfg.Title, Hide: cfg.Hide, Links: func(r *http.Request) []shell.Link {
 		links := []shell.Link{{Path: "/", Text: "Runs"}, {Path: "/scores", Text: "Scores"}, {Path: "/costs", Text: "Costs"}}
 		if cfg.Links != nil {

@@ -233,28 +233,28 @@ func (s *Site) runTargets(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	var keys []string
+	keys := cut(run.keys, pageOf(r))
 	names := targetsOf(run.report)
 	cells := map[string]map[string]*report.Row{}
+	for _, key := range keys {
+		cells[key] = map[string]*report.Row{}
+	}
 	for i := range run.report.Cases {
 		row := &run.report.Cases[i]
-		if cells[row.Key] == nil {
-			cells[row.Key] = map[string]*report.Row{}
-			keys = append(keys, row.Key)
+		if line := cells[row.Key]; line != nil {
+			line[row.Target] = row
 		}
-		cells[row.Key][row.Target] = row
 	}
-	slices.Sort(keys)
 	body := struct {
 		Run, URL, CompareURL string
 		Names                []field // as they are shown, and as they are
 		Rows                 []matrixRow
 		Pager                pager
-	}{run.ID, s.runURL(run.ID), s.cfg.Root + "/compare", nil, nil, paged(r, len(keys))}
+	}{run.ID, s.runURL(run.ID), s.cfg.Root + "/compare", nil, nil, paged(r, len(run.keys))}
 	for _, name := range names[:min(len(names), 20)] {
 		body.Names = append(body.Names, field{textfmt.Clip(s.line(name), 60), name})
 	}
-	for _, key := range cut(keys, pageOf(r)) {
+	for _, key := range keys {
 		line := matrixRow{Key: s.line(key)}
 		for _, name := range body.Names {
 			var c matrixCell

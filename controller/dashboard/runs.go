@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -120,14 +119,11 @@ const costRuns = 1000
 
 // costs is what the newest runs cost, by day.
 func (s *Site) costs(r *http.Request) (view, error) {
-	found, total, err := browse.Runs(r.Context(), s.cfg.Ledger, s.cfg.Repository, browse.Page{Limit: costRuns})
+	found, total, err := s.spent.Newest(r.Context(), s.cfg.Repository, costRuns)
 	if err != nil {
 		return view{}, err
 	}
-	days, err := byDay(found)
-	if err != nil {
-		return view{}, err
-	}
+	days := byDay(found)
 	body := struct {
 		Runs, Total int
 		Days        []day
@@ -137,36 +133,23 @@ func (s *Site) costs(r *http.Request) (view, error) {
 }
 
 // byDay adds up what runs cost, the newest day first.
-func byDay(runs []browse.Run) ([]day, error) {
+func byDay(runs []browse.Cost) []day {
 	var days []day
 	calls, tokens := map[string]int64{}, map[string]int64{}
 	for _, run := range runs {
-		// Only these fields are read: a report has many more.
-		var rep struct {
-			Summary struct {
-				Calls   int64    `json:"calls"`
-				Tokens  int64    `json:"tokens"`
-				CostUSD *float64 `json:"cost_usd"`
-			} `json:"summary"`
-		}
-		if err := json.Unmarshal(run.Report, &rep); err != nil {
-			return nil, fmt.Errorf("report of run %s: %w", run.ID, err)
-		}
 		date := run.Finished.Format(time.DateOnly)
 		at := slices.IndexFunc(days, func(d day) bool { return d.Date == date })
 		if at < 0 {
 			at, days = len(days), append(days, day{Date: date})
 		}
 		days[at].Runs++
-		calls[date] += rep.Summary.Calls
-		tokens[date] += rep.Summary.Tokens
-		if rep.Summary.CostUSD != nil {
-			days[at].usd += *rep.Summary.CostUSD
-		}
+		days[at].usd += run.USD
+		calls[date] += run.Calls
+		tokens[date] += run.Tokens
 	}
 	for i := range days {
 		d := &days[i]
 		d.Calls, d.Tokens, d.Cost = textfmt.Int(calls[d.Date]), textfmt.Int(tokens[d.Date]), textfmt.USD(d.usd)
 	}
-	return days, nil
+	return days
 }

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ type stored struct {
 	kinds    []string
 	words    []string // what a filter looks through
 	byName   map[string]*report.Row
+	keys     []string // of the cases, in order
 }
 
 // A shelf remembers runs that were looked at, since reading a large one takes long.
@@ -87,7 +89,10 @@ func arranged(run ledger.Run, r *report.Report) *stored {
 		}
 		out.words[i] = strings.ToLower(text)
 		out.byName[row.Name()] = row
+		out.keys = append(out.keys, row.Key)
 	}
+	slices.Sort(out.keys)
+	out.keys = slices.Compact(out.keys)
 	return out
 }
 

@@ -240,7 +240,7 @@ const costDays = 30
 // costs is what the repositories cost.
 func (p *portal) costs(w http.ResponseWriter, r *http.Request) {
 	since := p.cfg.Now().Add(-costDays * 24 * time.Hour)
-	spent, err := browse.Spent(r.Context(), p.cfg.Ledger, since)
+	spent, err := p.spent.Spent(r.Context(), since)
 	if err != nil {
 		p.fail(w, r, err)
 		return

@@ -24,6 +24,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/schema"
@@ -60,6 +61,7 @@ type portal struct {
 	cfg   Config
 	shell *shell.Shell
 	mux   *http.ServeMux
+	spent *browse.Costs
 
 	mu sync.Mutex
 	// houses are the pages of repositories by where they are; guarded by mu.
@@ -71,7 +73,7 @@ func New(cfg Config) http.Handler {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	p := &portal{cfg: cfg, mux: http.NewServeMux(), houses: map[string]*house{}}
+	p := &portal{cfg: cfg, mux: http.NewServeMux(), spent: browse.NewCosts(cfg.Ledger), houses: map[string]*house{}}
 	p.shell = shell.New(shell.Config{Hide: cfg.Hide, Links: func(r *http.Request) []shell.Link {
 		return []shell.Link{{Path: "/", Text: "Repositories"}, {Path: "/costs", Text: "Costs"}, signLink(r)}
 	}})

@@ -109,43 +109,6 @@ func scan(rows *sql.Rows) (r Run, err error) {
 	return r, nil
 }
 
-// A Sum is what runs took together.
-type Sum struct {
-	Runs          int
-	Calls, Tokens int64
-	USD           float64
-}
-
-// Spent adds up by repository what the runs took that ended since a time.
-func Spent(ctx context.Context, store *ledger.Ledger, since time.Time) (map[string]Sum, error) {
-	out := map[string]Sum{}
-	err := store.Store().Each(ctx, func(rows *sql.Rows) error {
-		r, err := scan(rows)
-		if err != nil {
-			return err
-		}
-		// Only these fields are read: a report has many more.
-		var rep struct {
-			Summary struct {
-				Calls   int64    `json:"calls"`
-				Tokens  int64    `json:"tokens"`
-				CostUSD *float64 `json:"cost_usd"`
-			} `json:"summary"`
-		}
-		if err := json.Unmarshal(r.Report, &rep); err != nil {
-			return fmt.Errorf("report of run %s: %w", r.ID, err)
-		}
-		s := out[r.Repository]
-		s.Runs, s.Calls, s.Tokens = s.Runs+1, s.Calls+rep.Summary.Calls, s.Tokens+rep.Summary.Tokens
-		if rep.Summary.CostUSD != nil {
-			s.USD += *rep.Summary.CostUSD
-		}
-		out[r.Repository] = s
-		return nil
-	}, selectRuns+" WHERE finished >= ?", since.UnixMilli())
-	return out, store.Store().Fault("add up what the runs took", err)
-}
-
 // A Judgement is one time that a case was judged.
 type Judgement struct {
 	At      time.Time
