@@ -124,7 +124,7 @@ func fail(w http.ResponseWriter, err error) {
 
 // getAll are the definitions of a kind.
 func (s *Store) getAll(ctx context.Context, kind string, r *http.Request) (any, error) {
-	w := wish{domain: r.URL.Query().Get("domain")}
+	w := wish{domain: r.URL.Query().Get("domain"), kind: kind}
 	if level := r.URL.Query().Get("level"); level != "" {
 		var err error
 		if w.level, err = strconv.Atoi(level); err != nil || w.level < 1 {

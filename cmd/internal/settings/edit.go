@@ -23,7 +23,7 @@ func (s *Store) state(ctx context.Context) (schema.Settings, *tree, error) {
 	if err != nil {
 		return settings, nil, err
 	}
-	t, err := read(ctx, s.files, settings.Definitions, wish{})
+	t, err := s.read(ctx, settings.Definitions, wish{})
 	return settings, t, err
 }
 
@@ -49,7 +49,7 @@ func (s *Store) list(ctx context.Context, w wish) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := read(ctx, s.files, settings.Definitions, w)
+	t, err := s.read(ctx, settings.Definitions, w)
 	if err != nil {
 		return nil, err
 	}

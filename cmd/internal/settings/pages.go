@@ -19,7 +19,6 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
-	"github.com/gavel-evals/gavel/schema/load"
 )
 
 //go:embed pages/*.tmpl
@@ -504,16 +503,16 @@ func (s *Store) filePage(ctx context.Context, v *sheet) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	found, err := load.Scan(ctx, s.files, load.Options{Settings: settings})
+	found, err := s.catalogs.Catalog(ctx, s.known, s.files, settings)
 	if err != nil {
 		return page{}, err
 	}
 	var list []item
-	for d := range found.Definitions {
+	for _, d := range found.Files {
 		if len(list) == mostItems {
 			break
 		}
-		list = append(list, item{URL: s.fileURL(d.File, d.Dialect), Text: d.File, Note: cmp.Or(d.Dialect, "not a definition")})
+		list = append(list, item{URL: s.fileURL(d.File, d.Format), Text: d.File, Note: cmp.Or(d.Format, "not a definition")})
 	}
 	return page{Template: "settings-file", Title: "Files", Body: struct {
 		*sheet

@@ -9,7 +9,6 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
@@ -23,11 +22,11 @@ func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	defer end()
-	settings, cases, err := s.cases(ctx)
+	_, cases, err := s.cases(ctx)
 	if err != nil {
 		return nil, err
 	}
-	q, list, total := r.URL.Query(), []Fields{}, 0
+	q, list, total, read := r.URL.Query(), []Fields{}, 0, testcase.NewReader(s.files)
 	limit, page := object.Number(q.Get("limit"), 100, mostTestCases), object.Number(q.Get("page"), 1, 1_000_000)
 	for _, c := range cases {
 		l := c.Labels
@@ -35,7 +34,7 @@ func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 			continue
 		}
 		if total++; total > limit*(page-1) && len(list) < limit {
-			fields, err := s.testCaseOf(ctx, settings, c)
+			fields, err := s.testCaseOf(ctx, read, c)
 			if err != nil {
 				return nil, err
 			}
@@ -52,7 +51,7 @@ func (s *Store) testCase(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	defer end()
-	settings, cases, err := s.cases(ctx)
+	_, cases, err := s.cases(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,32 +59,26 @@ func (s *Store) testCase(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.testCaseOf(ctx, settings, c)
+	return s.testCaseOf(ctx, testcase.NewReader(s.files), c)
 }
 
 // cases are those of the first format.
-func (s *Store) cases(ctx context.Context) (schema.Settings, []*schema.Case, error) {
+func (s *Store) cases(ctx context.Context) (schema.Settings, []*schema.CaseInfo, error) {
 	settings, err := s.cfg.Settings(ctx, s.files)
 	if err != nil {
 		return settings, nil, err
 	}
-	found, err := load.Load(ctx, s.files, load.Options{Settings: settings})
+	found, err := s.catalogs.Catalog(ctx, s.known, s.files, settings)
 	if err != nil {
 		return settings, nil, err
 	}
-	var out []*schema.Case
-	for _, c := range found.Cases {
-		if c.Dialect == schema.DialectTestcase {
-			out = append(out, c)
-		}
-	}
-	return settings, out, nil
+	return settings, found.Cases, nil
 }
 
 // testCaseOf is a case as its file has it, with the fields that the format calls
 // generated and those that say where it is.
-func (s *Store) testCaseOf(ctx context.Context, settings schema.Settings, c *schema.Case) (Fields, error) {
-	out := testcase.Definition(s.files, &c.CaseInfo)
+func (s *Store) testCaseOf(ctx context.Context, read *testcase.Reader, c *schema.CaseInfo) (Fields, error) {
+	out := read.Definition(c)
 	for name, value := range map[string]any{
 		"name": c.Labels.Name, "status": c.Labels.Status, "difficulty": c.Labels.Difficulty, "tags": append([]string{}, c.Labels.Tags...),
 		"key": c.Key, "path": c.Origin.File, "line": c.Origin.Line,
@@ -108,11 +101,11 @@ func (s *Store) testCaseOf(ctx context.Context, settings schema.Settings, c *sch
 }
 
 // identity is who a case is.
-func (s *Store) identity(ctx context.Context, c *schema.Case) (*explain.Identity, error) {
+func (s *Store) identity(ctx context.Context, c *schema.CaseInfo) (*explain.Identity, error) {
 	if s.cfg.Identity == nil {
-		return explain.Identify(ctx, &c.CaseInfo, explain.History{Repository: s.cfg.Repository})
+		return explain.Identify(ctx, c, explain.History{Repository: s.cfg.Repository})
 	}
-	return s.cfg.Identity(ctx, s.files, c)
+	return s.cfg.Identity(ctx, s.files, &schema.Case{CaseInfo: *c})
 }
 
 // wanted reports whether a value is the one that is asked for, if one is.

@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
@@ -76,7 +77,7 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 		return nil, refuse("id %q: the path names test case %q, whose id stays", other, id)
 	}
 	delete(sent, "id")
-	fields := testcase.Definition(s.files, &old.CaseInfo)
+	fields := testcase.Definition(s.files, old)
 	maps.Copy(fields, sent)
 	return s.writeTestCase(ctx, settings, old.Origin.File, fields)
 }
@@ -126,15 +127,15 @@ func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, fil
 	}
 	after := *s
 	after.files, after.cfg.Identity = changes.Overlay(s.files, Change{file: data}), nil
-	_, cases, err := after.cases(ctx)
+	found, err := load.Load(ctx, after.files, load.Options{Settings: settings, Files: []string{file}})
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(cases, func(c *schema.Case) bool { return c.Origin.File == file })
+	at := slices.IndexFunc(found.Cases, func(c *schema.Case) bool { return c.Origin.File == file && c.Dialect == schema.DialectTestcase })
 	if at < 0 {
 		return nil, refuse("%s would not be a test case; write an initial_message or a persona", file)
 	}
-	made, err := after.testCaseOf(ctx, settings, cases[at])
+	made, err := after.testCaseOf(ctx, testcase.NewReader(after.files), &found.Cases[at].CaseInfo)
 	if err != nil {
 		return nil, err
 	}
@@ -143,9 +144,9 @@ func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, fil
 }
 
 // caseNamed is the case with an id.
-func (s *Store) caseNamed(ctx context.Context, cases []*schema.Case, name string) (*schema.Case, error) {
+func (s *Store) caseNamed(ctx context.Context, cases []*schema.CaseInfo, name string) (*schema.CaseInfo, error) {
 	for _, c := range cases {
-		id, err := explain.Identify(ctx, &c.CaseInfo, explain.History{Repository: s.cfg.Repository}) // reads no history
+		id, err := explain.Identify(ctx, c, explain.History{Repository: s.cfg.Repository}) // reads no history
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +158,7 @@ func (s *Store) caseNamed(ctx context.Context, cases []*schema.Case, name string
 }
 
 // alone is the case with an id, whose file has no other and can be written.
-func (s *Store) alone(ctx context.Context, cases []*schema.Case, name string) (*schema.Case, error) {
+func (s *Store) alone(ctx context.Context, cases []*schema.CaseInfo, name string) (*schema.CaseInfo, error) {
 	found, err := s.caseNamed(ctx, cases, name)
 	if err != nil {
 		return nil, err

@@ -8,18 +8,19 @@ package settings
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/parsed"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -62,37 +63,50 @@ type Entry struct {
 var levelFolder = regexp.MustCompile(`^level_([1-9][0-9]{0,3})$`)
 
 // A tree is all definitions of the format.
-type tree struct{ entries []Entry }
+type tree struct {
+	entries []Entry
+	files   *parsed.Memory
+}
 
-// A wish is which tests are read, by domain and level; empty and 0 mean all.
+// A wish is which tests are read, by domain and level, or which kind; empty and 0 mean all.
 type wish struct {
-	domain string
-	level  int
+	domain, kind string
+	level        int
 }
 
 // read reads the definitions below the folders, of all kinds.
-func read(ctx context.Context, fsys fs.FS, folders []string, w wish) (*tree, error) {
-	t := &tree{}
+func (s *Store) read(ctx context.Context, folders []string, w wish) (*tree, error) {
+	t, fsys := &tree{files: s.known}, s.files
 	for _, folder := range folders {
 		folder = path.Clean(folder)
 		list, err := fs.ReadDir(fsys, folder)
 		if err != nil {
 			continue // gavel validate says that the folder is missing
 		}
-		for _, e := range list {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			dir := path.Join(folder, e.Name())
-			switch {
-			case !e.IsDir():
-			case e.Name() == "evaluators":
-				t.folder(fsys, dir, Entry{Kind: kindEvaluator})
-			case e.Name() == "tools":
-				t.folder(fsys, dir, Entry{Kind: kindTool})
-			default:
-				t.domain(fsys, dir, w)
-			}
+		parts := make([]*tree, len(list))
+		var reading errgroup.Group
+		reading.SetLimit(runtime.GOMAXPROCS(0))
+		for i, e := range list {
+			part, dir := &tree{files: s.known}, path.Join(folder, e.Name())
+			parts[i] = part
+			reading.Go(func() error {
+				switch {
+				case !e.IsDir() || ctx.Err() != nil:
+				case e.Name() == "evaluators":
+					part.folder(fsys, dir, Entry{Kind: kindEvaluator})
+				case e.Name() == "tools":
+					part.folder(fsys, dir, Entry{Kind: kindTool})
+				case w.kind == "" || w.kind == kindDomain || w.kind == kindTest:
+					part.domain(fsys, dir, w)
+				}
+				return ctx.Err()
+			})
+		}
+		if err := reading.Wait(); err != nil {
+			return nil, err
+		}
+		for _, part := range parts {
+			t.entries = append(t.entries, part.entries...)
 		}
 	}
 	return t, nil
@@ -105,10 +119,11 @@ func (t *tree) domain(fsys fs.FS, dir string, w wish) {
 		return
 	}
 	list, err := fs.ReadDir(fsys, dir)
-	if err != nil || !slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == "domain.json" }) {
+	at := slices.IndexFunc(list, func(e fs.DirEntry) bool { return e.Name() == "domain.json" })
+	if err != nil || at < 0 {
 		return
 	}
-	t.file(fsys, path.Join(dir, "domain.json"), Entry{Kind: kindDomain, Domain: name})
+	t.file(fsys, dir, list[at], Entry{Kind: kindDomain, Domain: name})
 	for _, e := range list {
 		number := levelFolder.FindStringSubmatch(e.Name())
 		if number == nil || !e.IsDir() {
@@ -135,49 +150,25 @@ func (t *tree) folder(fsys fs.FS, dir string, as Entry) {
 		if as.Kind == kindTest && strings.TrimSuffix(e.Name(), path.Ext(e.Name())) == "level" {
 			is.Kind = kindLevel
 		}
-		t.file(fsys, path.Join(dir, e.Name()), is)
+		t.file(fsys, dir, e, is)
 	}
 }
 
-// file reads one file.
-func (t *tree) file(fsys fs.FS, file string, as Entry) {
-	as.File, as.ID = file, strings.TrimSuffix(path.Base(file), path.Ext(file))
+// file reads one file of a folder.
+func (t *tree) file(fsys fs.FS, dir string, e fs.DirEntry, as Entry) {
+	as.File, as.ID = path.Join(dir, e.Name()), strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
 	switch as.Kind {
 	case kindDomain:
 		as.ID = as.Domain
 	case kindLevel:
 		as.ID = levelID(as.Domain, as.Level)
 	}
-	data, err := schema.ReadFile(fsys, file, 0)
-	if err != nil {
-		as.Problem = err.Error()
-		t.entries = append(t.entries, as)
-		return
-	}
-	as.Version = changes.Version(data)
-	doc, problems := schema.Parse(file, data)
-	if doc == nil || schema.HasErrors(problems) {
-		as.Problem = "the file cannot be read; gavel validate says why"
-		t.entries = append(t.entries, as)
-		return
-	}
-	var list []Fields
-	if doc.IsList() {
-		if err := json.Unmarshal(doc.JSON(), &list); err != nil {
-			as.Problem = "the file is not a list of objects"
-		}
-		as.Several = true
-	} else {
-		var one Fields
-		if err := json.Unmarshal(doc.JSON(), &one); err != nil {
-			as.Problem = "the file is not an object"
-		}
-		list = []Fields{one}
-	}
-	for _, fields := range list {
+	found := t.files.File(fsys, as.File, e)
+	as.Version, as.Several, as.Problem = found.Version, found.Several, found.Problem
+	for i, fields := range found.List {
 		one := as
 		one.Fields = fields
-		if id := object.Text(fields["id"]); id != "" && as.Kind != kindLevel {
+		if id := found.IDs[i]; id != "" && as.Kind != kindLevel {
 			one.ID = id
 		}
 		t.entries = append(t.entries, one)

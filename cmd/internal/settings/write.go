@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/parsed"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/schema"
@@ -63,6 +64,8 @@ type Kept struct {
 type Store struct {
 	cfg       Config
 	templates *template.Template
+	known     *parsed.Memory
+	catalogs  *parsed.Catalogs
 	saving    *sync.Mutex // held while files are checked and written
 	// files are those of the look at hand; nil in the store that callers have.
 	files fs.FS
@@ -73,7 +76,7 @@ func New(cfg Config) *Store {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Store{cfg: cfg, templates: templates(cfg.Root), saving: new(sync.Mutex)}
+	return &Store{cfg: cfg, templates: templates(cfg.Root), known: parsed.New(cfg.Now), catalogs: new(parsed.Catalogs), saving: new(sync.Mutex)}
 }
 
 // begin opens the files, and returns the store with them. The caller calls end.

@@ -1,0 +1,148 @@
+// Package parsed has the definitions of files as fields, and remembers what it has read
+// until the files change.
+//
+// Most callers want [New] and [Memory.File].
+package parsed
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A File is what a file of definitions has.
+type File struct {
+	// List has the fields of each definition.
+	List []object.Fields
+	// IDs are the texts of their fields id, empty where there is none.
+	IDs []string
+	// Several says that the file is a list.
+	Several bool
+	// Version changes with the file.
+	Version string
+	// Problem says why the file cannot be read. List has one definition without fields then.
+	Problem string
+}
+
+// read reads a file.
+func read(fsys fs.FS, file string) File {
+	out := fieldsOf(fsys, file)
+	for _, fields := range out.List {
+		out.IDs = append(out.IDs, object.Text(fields["id"]))
+	}
+	return out
+}
+
+// fieldsOf is what read returns without the ids.
+func fieldsOf(fsys fs.FS, file string) File {
+	out := File{List: []object.Fields{nil}}
+	data, err := schema.ReadFile(fsys, file, 0)
+	if err != nil {
+		out.Problem = err.Error()
+		return out
+	}
+	out.Version = changes.Version(data)
+	doc, problems := schema.Parse(file, data)
+	switch {
+	case doc == nil || schema.HasErrors(problems):
+		out.Problem = "the file cannot be read; gavel validate says why"
+	case doc.IsList():
+		var list []object.Fields
+		if out.Several = true; json.Unmarshal(doc.JSON(), &list) != nil {
+			out.Problem = "the file is not a list of objects"
+		}
+		out.List = list
+	case json.Unmarshal(doc.JSON(), &out.List[0]) != nil:
+		out.Problem = "the file is not an object"
+	}
+	return out
+}
+
+// A mark is what tells states of a file apart: the hash that git has, or what the file
+// system says.
+type mark struct {
+	hash string
+	info fs.FileInfo
+}
+
+// settled is for how long a file has to be unchanged before it is remembered: two changes
+// within one tick of a file system's clock look like one.
+const settled = 2 * time.Second
+
+// markOf is the mark of a file now. ok is false where another change might not be seen.
+func (m *Memory) markOf(fsys fs.FS, file string, entry fs.DirEntry) (now mark, ok bool) {
+	info, err := entry.Info()
+	if err != nil {
+		return mark{}, false
+	}
+	if at := info.ModTime(); !at.IsZero() {
+		return mark{info: info}, m.now().Sub(at) > settled
+	}
+	hashes, has := fsys.(interface{ Hash(string) (string, error) })
+	if !has {
+		return mark{}, false
+	}
+	hash, err := hashes.Hash(file)
+	return mark{hash: hash}, err == nil && hash != ""
+}
+
+// equal reports whether two marks are of the same state.
+func (a mark) equal(b mark) bool {
+	if a.info == nil || b.info == nil {
+		return a.info == nil && b.info == nil && a.hash == b.hash
+	}
+	return os.SameFile(a.info, b.info) && a.info.Size() == b.info.Size() && a.info.ModTime().Equal(b.info.ModTime())
+}
+
+// most is how many files a memory has.
+const most = 200_000
+
+// A Memory remembers files. It is safe for concurrent use.
+type Memory struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	files map[string]remembered // guarded by mu; by path
+}
+
+type remembered struct {
+	mark mark
+	file File
+}
+
+// New is an empty memory; now is the clock.
+func New(now func() time.Time) *Memory {
+	return &Memory{now: now, files: map[string]remembered{}}
+}
+
+// File reads a file of a folder's list, or returns what it was while it is unchanged. The
+// caller does not change the fields.
+func (m *Memory) File(fsys fs.FS, file string, entry fs.DirEntry) File {
+	now, ok := m.markOf(fsys, file, entry)
+	m.mu.Lock()
+	old, known := m.files[file]
+	m.mu.Unlock()
+	if ok && known && old.mark.equal(now) {
+		return old.file
+	}
+	out := read(fsys, file)
+	if !ok {
+		return out
+	}
+	if after, still := m.markOf(fsys, file, entry); !still || !after.equal(now) {
+		return out // the file was changed while it was read
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.files) >= most {
+		clear(m.files)
+	}
+	m.files[file] = remembered{now, out}
+	return out
+}

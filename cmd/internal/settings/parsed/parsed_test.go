@@ -1,0 +1,147 @@
+package parsed
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// counting counts how often files are opened.
+type counting struct {
+	fs.FS
+	opened int
+}
+
+func (c *counting) Open(name string) (fs.File, error) {
+	c.opened++
+	return c.FS.Open(name)
+}
+
+// hashed is a tree that knows no times, as a commit.
+type hashed struct {
+	*counting
+	hash string
+}
+
+func (h hashed) Hash(string) (string, error) { return h.hash, nil }
+
+func entryOf(t *testing.T, fsys fs.FS) fs.DirEntry {
+	t.Helper()
+	list, err := fs.ReadDir(fsys, ".")
+	if err != nil || len(list) != 1 {
+		t.Fatalf("the folder has %v (%v), want one file", list, err)
+	}
+	return list[0]
+}
+
+// TestMemoryOfAFolder reads a file once while nobody changes it, and again after a change
+// that keeps its size and time. One that was changed a moment ago is read each time.
+func TestMemoryOfAFolder(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	put := func(text string, at time.Time) {
+		t.Helper()
+		name, next := filepath.Join(dir, "a.json"), filepath.Join(t.TempDir(), "next")
+		if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(next, at, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(next, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := &counting{FS: os.DirFS(dir)}
+	m := New(func() time.Time { return at.Add(time.Minute) })
+	want := func(name string, read bool) {
+		t.Helper()
+		e := entryOf(t, os.DirFS(dir))
+		files.opened = 0
+		got := m.File(files, "a.json", e)
+		if string(got.List[0]["name"]) != name || (files.opened > 0) != read {
+			t.Errorf("the file has %s and was opened %d times, want %s and read %v", got.List[0]["name"], files.opened, name, read)
+		}
+	}
+	put(`{"name": 1}`, at)
+	want("1", true)
+	want("1", false)
+	put(`{"name": 2}`, at)
+	want("2", true)
+	want("2", false)
+	put(`{"name": 3}`, at.Add(time.Minute-time.Second))
+	want("3", true)
+	want("3", true)
+}
+
+// TestMemoryOfACommit takes the hash of a file for what it has, and reads a file that has
+// neither hash nor time each time.
+func TestMemoryOfACommit(t *testing.T) {
+	text := fstest.MapFS{"a.json": {Data: []byte(`[{"name": 1}, {"name": 2}]`)}}
+	files := &counting{FS: text}
+	m := New(time.Now)
+	want := func(fsys fs.FS, read bool) {
+		t.Helper()
+		files.opened = 0
+		if got := m.File(fsys, "a.json", entryOf(t, text)); !got.Several || len(got.List) != 2 || (files.opened > 0) != read {
+			t.Errorf("%+v was opened %d times, want 2 definitions and read %v", got, files.opened, read)
+		}
+	}
+	want(hashed{files, "one"}, true)
+	want(hashed{files, "one"}, false)
+	want(hashed{files, "two"}, true)
+	want(files, true)
+	want(files, true)
+}
+
+// TestCatalog loads the definitions once while nobody changes a file or the settings.
+func TestCatalog(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	put := func(name, text string) {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(name, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a.json", `{"name": "A", "initial_message": "Hi"}`)
+	files, settings := os.DirFS(dir), schema.Settings{Definitions: []string{"."}}
+	m, catalogs := New(func() time.Time { return at.Add(time.Minute) }), new(Catalogs)
+	var last *Catalog
+	want := func(again bool, names ...string) {
+		t.Helper()
+		got, err := catalogs.Catalog(t.Context(), m, files, settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cases []string
+		for _, c := range got.Cases {
+			cases = append(cases, c.Labels.Name)
+		}
+		if !slices.Equal(cases, names) || len(got.Files) != len(names) || (got != last) != again {
+			t.Errorf("the catalog has %v in %v and was loaded: %v, want %v and %v", cases, got.Files, got != last, names, again)
+		}
+		last = got
+	}
+	want(true, "A")
+	want(false, "A")
+	put("b.json", `{"name": "B", "initial_message": "Hi"}`)
+	want(true, "A", "B")
+	want(false, "A", "B")
+	if err := os.Remove(filepath.Join(dir, "a.json")); err != nil {
+		t.Fatal(err)
+	}
+	want(true, "B")
+	settings.DefaultTarget = "other"
+	want(true, "B")
+}
