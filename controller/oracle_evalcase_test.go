@@ -209,6 +209,6 @@ func TestWhatEvalcasesAreAbout(t *testing.T) {
 	base := suites(s.URL)
 	base["copy/notes.md"], base["copy/paper.md"] = base["test_definitions/notes.md"], base["test_definitions/paper.md"]
 	changes := changesOfSuites()
-	expectRows(t, "evalcase.cue", slices.Concat(changes, changesOfEvaluators(), changesOfTests(), notRunOfTests()))
+	expectRows(t, "evalcase.cue", slices.Concat(changes, changesOfEvaluators(), changesOfTests(), notRunOfTests(), changesOfV5(), notRunOfV5()))
 	expectChanges(t, s, base, changes)
 }

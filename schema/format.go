@@ -113,7 +113,9 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 			named = append(named, shape.JSON{"required": []string{name}})
 		}
 		suite := shape.JSON{"if": shape.JSON{"anyOf": named}, "then": w.Ref("#EvalcaseSuite"), "else": shape.JSON{
-			"if": shape.JSON{"required": []string{"tests"}}, "then": w.Ref("#EvalcaseTests"), "else": w.Ref("#EvalcaseSidecar")}}
+			"if": shape.JSON{"required": []string{"tests"}}, "else": w.Ref("#EvalcaseSidecar"), "then": shape.JSON{
+				"if":   shape.JSON{"anyOf": []shape.JSON{{"required": []string{"prompts"}}, {"required": []string{"providers"}}, {"required": []string{"default_test"}}}},
+				"then": w.Ref("#EvalcaseV5"), "else": w.Ref("#EvalcaseTests")}}}
 		return listOr(shape.JSON{"items": w.Ref("#Evalcase")}, suite)
 	case DialectMatrix:
 		return w.Ref("#Matrix")

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/agentv5"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -41,7 +42,7 @@ var (
 // Detect returns the dialect of a file by its content; "" if it has none.
 func Detect(doc *schema.Document) string {
 	switch {
-	case isSuite(doc), has(doc, "id", "expected_outcome"), has(doc, "id", "criteria"), has(doc, "id", "outcome"):
+	case agentv5.Is(doc), isSuite(doc), has(doc, "id", "expected_outcome"), has(doc, "id", "criteria"), has(doc, "id", "outcome"):
 		return schema.DialectEvalcase
 	case has(doc, "test_type", "testing_prompt"), has(doc, "type", "testing_prompt"):
 		return schema.DialectPromptval

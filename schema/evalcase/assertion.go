@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -126,8 +127,11 @@ func (c *compiler) assertionSpec(p part, kind string, threshold float64) (schema
 		if evaluatorTypes[kind] == "rubric" && !list.has() {
 			list = p.sub("criteria")
 		}
+		if kind == "llm-rubric" && p.isList("value") {
+			list = p.sub("value")
+		}
 		if len(list.list()) == 0 {
-			return c.llmJudge(p), rule
+			return c.rubricOf(p, kind), rule
 		}
 		criteria, weights := c.rubrics(list, threshold)
 		rule.Weights = weights.Weights // what is required only bears on the assertion, not on the row
@@ -146,11 +150,43 @@ func (c *compiler) assertionSpec(p part, kind string, threshold float64) (schema
 			return c.comparison(p, kind), schema.Rule{Threshold: 1}
 		case kind == "skill-trigger":
 			return c.skill(p), schema.Rule{Threshold: 1}
+		case strings.HasPrefix(strings.TrimPrefix(kind, "not-"), "trajectory:"), strings.TrimPrefix(kind, "not-") == evaluator.CallsOfSkills:
+			return c.trajectoryCalls(p, kind)
 		}
 		return c.ownAssertion(p, kind), rule
 	}
 	spec, rule := c.measured(p, evaluatorTypes[kind], threshold)
 	rule.Aggregate = "" // the score is the share of the bounds that hold
+	return spec, rule
+}
+
+// rubricOf is a judge who is asked about the case, or about the rubric of an llm-rubric.
+func (c *compiler) rubricOf(p part, kind string) schema.Spec {
+	spec, ok := c.llmJudge(p).(evaluator.LLMJudge)
+	if ok && kind == "llm-rubric" && p.text("value") != "" {
+		spec.Subject.ExpectedOutcome = p.text("value")
+	}
+	return spec
+}
+
+// trajectoryCalls is an assertion of AgentV 5 about the calls of the target, or about the goal that
+// they reach.
+func (c *compiler) trajectoryCalls(p part, kind string) (schema.Spec, schema.Rule) {
+	kind, not := strings.CutPrefix(kind, "not-")
+	rule := schema.Rule{Threshold: 1}
+	if kind == "trajectory:goal-success" {
+		return evaluator.Graded{Rubric: "The system under test reached this goal: " + p.text("value"), Not: not, Target: c.judge(p)}, rule
+	}
+	value := p.json("value")
+	if !p.has("value") { // the fields stand next to the type
+		value = p.json()
+	}
+	spec, err := assertion.Calls(kind, value)
+	if err != nil {
+		c.fail(p.problem("wrong-value", fmt.Sprintf("the assertion %s names no call", kind), `add "value": the name of a tool, a list of names, or {name: …}`))
+		return nil, rule
+	}
+	spec.Not = not
 	return spec, rule
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/agentv5"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/targetname"
@@ -43,8 +44,15 @@ type suite struct {
 	// lookups are remembered, since what a suite names is read for every case.
 	lookups  map[schema.Reference]schema.Lookup
 	programs map[string]command.Program
-	// isTests marks a suite of AgentV 4, which lists its cases under `tests`.
+	// isTests marks a suite of AgentV 4 or 5, which lists its cases under `tests`.
 	isTests bool
+	// form is the version of AgentV that the suite is of; empty for the format's own.
+	form string
+	// needs and needOfAll are what tests of AgentV 5 need and is not read, by their
+	// ids and of all.
+	needs     map[string]string
+	needOfAll string
+	perTarget bool // the tests are run against several targets
 	// lacking counts the tests that are not run, by what they need.
 	lacking map[string]int
 }
@@ -55,7 +63,12 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		Source: src, file: doc.File, inputs: []schema.Input{{File: doc.File, Role: "definition"}},
 		lookups: map[schema.Reference]schema.Lookup{}, programs: map[string]command.Program{}, lacking: map[string]int{},
 	}
-	problems, usable := s.open(doc)
+	problems, doc := s.rewritten(doc)
+	if doc == nil {
+		return nil, schema.SortProblems(problems)
+	}
+	more, usable := s.open(doc)
+	problems = append(problems, more...)
 	places, more := s.places(doc)
 	problems = append(problems, more...)
 	shape := "#Evalcase"
@@ -78,11 +91,15 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		}
 		problems = append(problems, found...)
 		id := item.Text("id")
-		if at, dup := first[id]; dup && id != "" {
+		known := id
+		if s.perTarget {
+			known += "\x00" + item.Text("execution", "target")
+		}
+		if at, dup := first[known]; dup && id != "" {
 			problems = append(problems, item.Problem("duplicate-id", fmt.Sprintf("two cases have the id %q", id), "the other is in "+at.String(), "id"))
 			continue
 		}
-		first[id] = item.At("id")
+		first[known] = item.At("id")
 		if tc != nil && usable {
 			cases = append(cases, tc)
 		}
@@ -97,6 +114,18 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 	return cases, schema.SortProblems(problems)
 }
 
+// rewritten is a suite of AgentV 5 as one of AgentV 4, and every other document as it
+// is; nil where the suite has errors.
+func (s *suite) rewritten(doc *schema.Document) ([]schema.Problem, *schema.Document) {
+	if !agentv5.Is(doc) {
+		return nil, doc
+	}
+	out := agentv5.Rewrite(s.Source, doc)
+	s.inputs = append(s.inputs, out.Inputs...)
+	s.form, s.needs, s.needOfAll, s.perTarget = "AgentV 5", out.Needs, out.NeedOfAll, out.PerTarget
+	return out.Problems, out.Doc
+}
+
 // open checks what is said of the suite as a whole. It is not usable when
 // something that all cases build on is wrong.
 func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
@@ -104,6 +133,9 @@ func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
 	switch {
 	case doc.IsObject():
 		s.keys, s.isTests = part{doc: doc}, listKey(doc) == testsKey
+		if s.isTests {
+			s.form = cmp.Or(s.form, "AgentV 4")
+		}
 		problems = checkSuite(doc)
 	case !doc.IsList():
 		problems = []schema.Problem{doc.Problem("wrong-type", "the file is not a suite", "write a list of cases, or put them under `evalcases`")}
@@ -254,12 +286,10 @@ func (c *compiler) build() *schema.Case {
 				Name: c.ID, Description: strings.TrimSpace(c.Description), Conversation: c.Conversation,
 				Groups: []string{c.name()}, Tags: c.tags(),
 			},
-			Target: c.findTarget(),
+			Target: c.findTarget(), PerTarget: c.perTarget,
 			Weight: 1,
 		},
-	}
-	if c.isTests {
-		tc.Form = "AgentV 4"
+		Form: c.form,
 	}
 	tc.Policy = c.policy()
 	said := c.talk()
@@ -337,7 +367,9 @@ func (c *compiler) findTarget() string {
 	name, at := "", c.tc
 	for _, p := range []part{c.tc.sub("execution", "target"), c.keys.sub("execution", "target"), c.keys.sub("target")} {
 		if p.text() != "" {
-			name, at = c.resolve(p), p
+			if name, at = c.resolve(p), p; c.perTarget {
+				name = cmp.Or(name, p.text()) // which tells the cases of a test apart
+			}
 			break
 		}
 	}

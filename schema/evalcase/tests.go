@@ -99,6 +99,11 @@ func (c *compiler) readTest() {
 			c.need(lackingOf[key])
 		}
 	}
+	for _, what := range []string{c.needs[c.ID], c.needOfAll} {
+		if what != "" {
+			c.need(what)
+		}
+	}
 	c.lacks = slices.Compact(c.lacks)
 }
 

@@ -11,7 +11,9 @@ import (
 // A briefCase is what a Snapshot takes of a case. A hundred thousand of them fit
 // where the cases do not.
 type briefCase struct {
-	key     string
+	key string
+	// id is the key, with the target where the case is there for several.
+	id      string
 	at      schema.Position
 	skipped bool
 	// inputs are the files that the case was built from, except its own and that of
@@ -24,7 +26,7 @@ type briefCase struct {
 
 // brief returns what a Snapshot takes of a case of a file with its note.
 func brief(file string, c *schema.Case, note string) briefCase {
-	b := briefCase{key: c.Key, at: c.Origin, skipped: c.Skip != "", asked: AskedBy(c), note: note}
+	b := briefCase{key: c.Key, id: c.ID(), at: c.Origin, skipped: c.Skip != "", asked: AskedBy(c), note: note}
 	if note != "" {
 		b.listing = encodeListing(&c.CaseInfo)
 	}

@@ -53,10 +53,15 @@ func encodeListing(c *schema.CaseInfo) string {
 	w.Number(c.Origin.Line)
 	w.Number(c.Origin.Column)
 	w.Text(c.Target)
+	perTarget := 0
+	if c.PerTarget {
+		perTarget = 1
+	}
+	w.Number(perTarget)
 	w.Fixed(math.Float64bits(c.Weight))
 	w.Text(c.Skip)
 	l := &c.Labels
-	for _, text := range []string{l.ID, l.Name, l.Difficulty, l.Status, l.Conversation} {
+	for _, text := range []string{l.ID, l.Name, l.Description, l.Difficulty, l.Status, l.Conversation} {
 		w.Text(text)
 	}
 	w.Texts(l.Tags)
@@ -68,10 +73,11 @@ func decodeListing(listing string, c *schema.CaseInfo) bool {
 	r := packed.Reader{Rest: listing}
 	c.Origin.Line, c.Origin.Column = r.Number(), r.Number()
 	c.Target = r.Text()
+	c.PerTarget = r.Number() == 1
 	c.Weight = math.Float64frombits(r.Fixed())
 	c.Skip = r.Text()
 	l := &c.Labels
-	for _, text := range []*string{&l.ID, &l.Name, &l.Difficulty, &l.Status, &l.Conversation} {
+	for _, text := range []*string{&l.ID, &l.Name, &l.Description, &l.Difficulty, &l.Status, &l.Conversation} {
 		*text = r.Text()
 	}
 	l.Tags, l.Groups = r.Texts(), r.Texts()

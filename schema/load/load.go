@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -504,30 +505,31 @@ func (l *loader) unique() {
 			}
 			ids[id.Name] = id.At
 		}
-		d.drop(func(number int, key string, at schema.Position) bool {
-			first, dup := keys[key]
+		d.drop(func(number int, id string, at schema.Position) bool {
+			first, dup := keys[id]
 			if dup {
+				key, _, _ := strings.Cut(id, "\x00")
 				l.problem(at, "duplicate-key", fmt.Sprintf("the case %s is defined twice", key), "the other is in "+first.String())
 				return true
 			}
-			keys[key] = at
+			keys[id] = at
 			return slices.Contains(dropped, number)
 		})
 	}
 }
 
 // drop removes cases with their notes.
-func (d *Definition) drop(unwanted func(number int, key string, at schema.Position) bool) {
+func (d *Definition) drop(unwanted func(number int, id string, at schema.Position) bool) {
 	kept := d.brief[:0]
 	for i, c := range d.brief {
-		if !unwanted(i, c.key, c.at) {
+		if !unwanted(i, c.id, c.at) {
 			kept = append(kept, c)
 		}
 	}
 	d.brief = kept
 	cases, notes := d.Cases[:0], d.notes[:0]
 	for i, c := range d.Cases {
-		if unwanted(i, c.Key, c.Origin) {
+		if unwanted(i, c.ID(), c.Origin) {
 			continue
 		}
 		cases = append(cases, c)

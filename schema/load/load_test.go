@@ -357,3 +357,28 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestSeveralTargets: a case that is there for each of several targets is not defined
+// twice, and is remembered as it is.
+func TestSeveralTargets(t *testing.T) {
+	files := fsOf(map[string]string{"test_definitions/a.yaml": "prompts: ['{{q}}']\nproviders: [a, b]\ntests: [{description: x, vars: {q: hi}, assert: [{type: contains, value: yes}]}]\n"})
+	res, err := Load(t.Context(), files, Options{Settings: schema.Settings{Definitions: settings.Definitions, Targets: map[string]schema.TargetSettings{"a": {}, "b": {}}}, Note: func(*schema.Case) string { return "n" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, remembered []schema.CaseInfo
+	for _, d := range res.Definitions {
+		for _, c := range d.Cases {
+			info := c.CaseInfo
+			info.Inputs = nil
+			got = append(got, info)
+		}
+	}
+	if len(got) != 2 || len(res.Problems) > 0 {
+		t.Fatalf("%d cases and the problems %v, want one case for each target", len(got), res.Problems)
+	}
+	res.Snapshot().Cases(func(r Remembered) { remembered = append(remembered, r.Info) })
+	if diff := cmp.Diff(got, remembered); diff != "" {
+		t.Errorf("what is remembered (-want +got):\n%s", diff)
+	}
+}

@@ -37,12 +37,6 @@ const (
 
 // Load compiles the rows of a file to cases. A file with errors compiles to none.
 func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
-	for _, key := range []string{"default_test", "evaluate_options", "environment", "governance"} {
-		if doc.Has(key) {
-			return nil, []schema.Problem{doc.Problem("agentv", fmt.Sprintf("`%s` is a key of AgentV 5, whose rules differ from those of promptfoo and are not read", key),
-				"name the file in .gavelignore, or write its tests in the evalcase format", key)}
-		}
-	}
 	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Matrix", schema.Warning)}, skipped: map[string]int{}, counted: map[string]int{}}
 	if !doc.IsObject() || schema.HasErrors(c.Problems) {
 		return nil, schema.SortProblems(c.Problems)

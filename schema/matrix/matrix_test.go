@@ -290,7 +290,6 @@ func TestMistakes(t *testing.T) {
 		{"prompts: []\ntests: [{vars: {}}]\n", "1:1: error: `prompts` has no prompt; write a text with {{variables}}, or file://prompt.txt"},
 		{"prompts: [file://no.txt]\ntests: [{vars: {}}]\n", "1:11: error: the file no.txt does not exist; add it or correct the path"},
 		{"prompts: [x]\nproviders: [openai:gpt-9]\ntests: [{}]\n", `2:13: error: the provider "openai:gpt-9" is not a target in gavel.yaml; add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {"openai:gpt-9": model}`},
-		{"prompts: [x]\ndefault_test: {}\ntests: [{}]\n", "2:1: error: `default_test` is a key of AgentV 5, whose rules differ from those of promptfoo and are not read; name the file in .gavelignore, or write its tests in the evalcase format"},
 		{"prompts: [x]\ntests: {a: 1}\n", "2:1: error: `tests` must be a list of tests or the name of a file; write - vars: {…} for each test, or file://tests.csv"},
 		{"prompts: [x]\ntests: file://t*.yaml\n", `2:1: error: no file fits "file://t*.yaml"; correct the path, or name each file`},
 		{"prompts: [x]\ntests: [{assert: [{value: x}]}]\n", "2:19: error: the field `type` is missing; add \"type\": …"},

@@ -57,6 +57,16 @@ func TestScoresOfAgentV4(t *testing.T) {
 	expect(t, &trial{text: six, replies: []string{`{"criteria": [` + strings.Join(list, ", ") + `], "summary": ""}`}}, verdict.Pass, 5./6)
 }
 
+// TestScriptsOfAgentV5: without a score the mean of the checks counts, else whether the
+// program passed; with one, that alone (A1).
+func TestScriptsOfAgentV5(t *testing.T) {
+	const script = "assertions: [{type: script, command: [grade]}]"
+	expect(t, &trial{text: script, printed: []string{`{"pass": true, "reason": "good"}`}}, verdict.Pass, 1)
+	expect(t, &trial{text: script, printed: []string{`{"pass": false}`}}, verdict.Fail, 0)
+	expect(t, &trial{text: script, printed: []string{`{"pass": false, "score": 0.9}`}}, verdict.Pass, 0.9)
+	expect(t, &trial{text: script, printed: []string{`{"checks": [{"text": "a", "pass": true}, {"text": "b", "pass": false}, {"text": "c", "score": 0.5}]}`}}, verdict.Fail, 0.5)
+}
+
 // TestACompositeByShareOfAgentV4 scores the share of its members that pass.
 func TestACompositeByShareOfAgentV4(t *testing.T) {
 	text := "assertions: [{type: composite, aggregator: {type: threshold, threshold: 0.5}, assertions: [{type: contains, value: a}, {type: contains, value: b}, {type: contains, value: c}, {type: contains, value: d}]}]"

@@ -54,6 +54,42 @@ type Result struct {
 	Criteria  []verdict.Criterion `json:"criteria"`
 }
 
+// An assertion is one that a program of AgentV 4 made.
+type assertion struct {
+	Text   string `json:"text"`
+	Passed bool   `json:"passed"`
+}
+
+// A check is an assertion of a program of AgentV 5.
+type check struct {
+	Text  string   `json:"text"`
+	Pass  *bool    `json:"pass"`
+	Score *float64 `json:"score"`
+}
+
+// scoreOf is the score of a program of AgentV 5 that printed none: the mean of its checks,
+// else whether it passed; nil where it printed neither.
+func scoreOf(checks []check, pass *bool) *float64 {
+	sum := 0.0
+	for _, c := range checks {
+		switch {
+		case c.Score != nil:
+			sum += *c.Score
+		case c.Pass != nil && *c.Pass:
+			sum++
+		}
+	}
+	switch {
+	case len(checks) > 0:
+		sum /= float64(len(checks))
+	case pass == nil:
+		return nil
+	case *pass:
+		sum = 1
+	}
+	return &sum
+}
+
 func readScore(printed []byte) (Finding, error) {
 	var got struct {
 		Score     *float64        `json:"score"`
@@ -62,14 +98,22 @@ func readScore(printed []byte) (Finding, error) {
 		Reasoning string          `json:"reasoning"`
 		Details   json.RawMessage `json:"details"`
 		// Assertions are hits and misses as AgentV 4 has them.
-		Assertions []struct {
-			Text   string `json:"text"`
-			Passed bool   `json:"passed"`
-		} `json:"assertions"`
+		Assertions []assertion `json:"assertions"`
+		// Pass, Reason and Checks are what AgentV 5 has for them.
+		Pass   *bool   `json:"pass"`
+		Reason string  `json:"reason"`
+		Checks []check `json:"checks"`
 	}
 	if err := judgecall.StrictJSON(string(printed), &got); err != nil {
 		return Finding{}, fmt.Errorf("what it printed cannot be read: %w", err)
 	}
+	if got.Score == nil {
+		got.Score = scoreOf(got.Checks, got.Pass)
+	}
+	for _, c := range got.Checks {
+		got.Assertions = append(got.Assertions, assertion{c.Text, c.Pass != nil && *c.Pass})
+	}
+	got.Reasoning = cmp.Or(got.Reasoning, got.Reason)
 	switch {
 	case got.Score == nil:
 		return Finding{}, errors.New(`what it printed has no number under "score"`)

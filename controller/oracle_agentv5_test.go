@@ -1,0 +1,130 @@
+package controller_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// testsOfAgentV5 are a suite of AgentV 5, whose cases differ in how they are judged.
+func testsOfAgentV5(url string) map[string]string {
+	return map[string]string{
+		"gavel.yaml": strings.ReplaceAll(evalcaseConfig, "URL", url),
+		"test_definitions/desk.yaml": `name: desk
+description: Answers.
+category: support
+version: 1
+author: somebody
+license: MIT
+requires: {agentv: 5}
+governance: {level: 1}
+tags: [daily]
+metadata: {team: a}
+env: {A: b}
+output_path: out
+derived_metrics: []
+nunjucks_filters: {}
+$schema: https://example.com/x
+prompts: ["{{ input }}"]
+providers: [bot]
+defaults: {provider: second, grader: second}
+input_files: [notes.md]
+default_test: {vars: {place: Bern}, assert: [{type: contains, value: all}]}
+assert: [{type: contains, value: too}]
+tests:
+- id: greets
+  criteria: A greeting
+  vars: {input: Hello, expected_output: Hey}
+  input_files: [paper.md]
+  assert: [Kind, {type: llm-rubric, value: Nice}]
+  description: The first.
+  conversation_id: c1
+  metadata: {topic: hello}
+  on_dependency_failure: skip
+  on_turn_failure: stop
+  aggregation: mean
+  window_size: 3
+- id: alone
+  criteria: Anything
+  vars: {input: Hi}
+  execution: {skip_defaults: true}
+- id: counts
+  vars: {input: Count}
+  execution: {skip_defaults: true}
+  run: {threshold: 0.7}
+  provider: bot
+  options: {repeat: 1}
+  assert:
+  - {type: "trajectory:tool-used", value: find, metric: finds, weight: 2}
+  - {type: skill-used, value: pdf}
+  - {type: assert-set, assert: [{type: contains, value: inner}]}
+  - {type: script, command: [python, judge.py], cwd: tools}
+`,
+		"test_definitions/tools/judge.py": "print(1)",
+		"test_definitions/notes.md":       "A note",
+		"test_definitions/paper.md":       "A paper",
+	}
+}
+
+func changesOfV5() []change {
+	const (
+		suite = "test_definitions/desk.yaml"
+		all   = "alone E, counts E, greets E"
+	)
+	changes := []change{
+		{"#EvalcaseV5.tests", suite, "vars: {input: Hi}", "vars: {input: Ho}", "alone E"},
+		{"#EvalcaseV5.prompts", suite, `["{{ input }}"]`, `["Now: {{ input }}"]`, all},
+		{"another notation of a prompt", suite, `["{{ input }}"]`, `"{{input}}"`, ""},
+		{"#EvalcaseV5.providers", suite, "providers: [bot]", "providers: [second]", "alone E, greets E"},
+		{"#EvalcaseV5.defaults", suite, "grader: second", "grader: judge", "greets J"},
+		{"#EvalcaseV5.input_files", suite, "input_files: [notes.md]", "input_files: [paper.md]", all},
+		{"a file of the suite", "test_definitions/notes.md", "A note", "Another note", all},
+		{"#EvalcaseV5.default_test", suite, "value: all", "value: any", "greets J"},
+		{"a threshold of all tests", suite, "default_test: {vars", "default_test: {threshold: 0.6, vars", "alone D, greets D"},
+		{"#EvalcaseV5.assert", suite, "value: too", "value: also", "greets J"},
+		{"#EvalcaseV5.threshold", suite, "version: 1\n", "version: 1\nthreshold: 0.6\n", "alone D, greets D"},
+
+		{"#EvalcaseV5Test.id", suite, "id: alone", "id: lonely", ""},
+		{"#EvalcaseV5Test.vars", suite, "expected_output: Hey", "expected_output: Ho", "greets J"},
+		{"a variable that no prompt has", suite, "place: Bern", "place: Rome", ""},
+		{"#EvalcaseV5Test.assert", suite, "Kind", "Kinder", "greets J"},
+		{"the rubric of an llm-rubric", suite, "value: Nice", "value: Nicer", "greets J"},
+		{"#EvalcaseV5Test.criteria", suite, "Anything", "Something", "alone J"},
+		{"#EvalcaseV5Test.input", suite, "  vars: {input: Hi}", "  input: Hi", ""},
+		{"#EvalcaseV5Test.expected_output", suite, "vars: {input: Hello, expected_output: Hey}", "expected_output: Hey\n  vars: {input: Hello}", ""},
+		{"#EvalcaseV5Test.input_files", suite, "input_files: [paper.md]", "input_files: [notes.md]", "greets E"},
+		{"#EvalcaseV5Test.run", suite, "threshold: 0.7", "threshold: 0.75", "counts D"},
+		{"#EvalcaseV5Test.execution", suite, "  vars: {input: Hi}\n  execution: {skip_defaults: true}", "  vars: {input: Hi}\n  execution: {skip_defaults: false}", "alone J"},
+		{"#EvalcaseV5Test.provider", suite, "provider: bot\n", "provider: second\n", "counts E"},
+		{"#EvalcaseV5Test.providers", suite, "provider: bot\n", "providers: [bot]\n", ""},
+		{"a tool", suite, "value: find", "value: seek", "counts J"},
+		{"the opposite of an assertion", suite, `"trajectory:tool-used", value: find, metric: finds`, `"not-trajectory:tool-used", value: find, metric: finds`, "counts J"},
+		{"a weight", suite, "weight: 2", "weight: 3", "counts D"},
+		{"a skill", suite, "value: pdf", "value: docx", "counts J"},
+		{"an assertion of a set", suite, "value: inner", "value: outer", "counts J"},
+		{"a program", "test_definitions/tools/judge.py", "print(1)", "print(3)", "counts J"},
+	}
+	for _, tt := range []struct{ key, to string }{
+		{".name: desk", "front"}, {".description: Answers.", "x"}, {".category: support", "x"}, {".version: 1\n", "2\n"}, {".author: somebody", "x"}, {".license: MIT", "x"},
+		{".requires: {agentv: 5}", "{}"}, {".governance: {level: 1}", "{}"}, {".tags: [daily]", "[]"}, {".metadata: {team: a}", "{}"}, {".env: {A: b}", "{}"}, {".output_path: out", "in"},
+		{".derived_metrics: []", "[1]"}, {".nunjucks_filters: {}", "{a: b}"}, {".$schema: https://example.com/x", "y"},
+		{"Test.description: The first.", "x"}, {"Test.conversation_id: c1", "c2"}, {"Test.metadata: {topic: hello}", "{}"}, {"Test.options: {repeat: 1}", "{}"},
+		{"Test.on_dependency_failure: skip", "run"}, {"Test.on_turn_failure: stop", "continue"}, {"Test.aggregation: mean", "min"}, {"Test.window_size: 3", "4"},
+	} {
+		def, text, _ := strings.Cut(tt.key, ".")
+		name, _, _ := strings.Cut(text, ":")
+		changes = append(changes, change{"#EvalcaseV5" + def + "." + name, suite, text, name + ": " + tt.to, ""})
+	}
+	return changes
+}
+
+// notRunOfV5 are the fields of cases that are not run, and of warnings, which
+// schema/evalcase tests.
+func notRunOfV5() []change {
+	return []change{{about: "#EvalcaseV5.environment #EvalcaseV5.extensions #EvalcaseV5.scenarios #EvalcaseV5.evaluate_options #EvalcaseV5Test.turns #EvalcaseV5Test.mode #EvalcaseV5Test.environment #EvalcaseV5Test.depends_on"}}
+}
+
+// TestWhatTestsOfAgentV5AreAbout changes every field of such a suite.
+func TestWhatTestsOfAgentV5AreAbout(t *testing.T) {
+	s := newStage(t)
+	expectChanges(t, s, testsOfAgentV5(s.URL), changesOfV5())
+}

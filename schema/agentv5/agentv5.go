@@ -1,0 +1,258 @@
+// Package agentv5 reads the files of AgentV 5, which are prompts × providers × tests,
+// as suites of AgentV 4, whose evaluators and rules they share.
+//
+// Most callers want [Is] and [Rewrite]. Values keep their positions in the file.
+package agentv5
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/template"
+)
+
+// suiteKeys are keys of AgentV 5 that neither promptfoo nor AgentV 4 has at the top of
+// a file with prompts or providers.
+var suiteKeys = []string{"default_test", "evaluate_options", "governance", "environment", "threshold", "assert"}
+
+// Is reports whether a document is of AgentV 5: it has prompts, providers or
+// default_test, and tests with an id each, or keys in its spelling. The tests of
+// promptfoo have no id.
+func Is(doc *schema.Document) bool {
+	keys := doc.Keys()
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(names, key) })
+	}
+	switch {
+	case !has("tests"), !has("prompts", "providers", "default_test"), has("defaultTest", "evaluateOptions", "targets", "redteam"):
+		return false
+	case has(suiteKeys...):
+		return true
+	}
+	for i := range doc.Items("tests") {
+		if doc.Has("tests", i, "id") && (doc.Has("tests", i, "vars") || doc.Has("tests", i, "assert") || doc.Has("tests", i, "criteria")) {
+			return true
+		}
+	}
+	return false
+}
+
+// A Suite is a file of AgentV 5 in the form of AgentV 4.
+type Suite struct {
+	// Doc is a suite of AgentV 4; nil where the file has errors.
+	Doc *schema.Document
+	// Inputs are the files that it was made of, apart from the file itself.
+	Inputs   []schema.Input
+	Problems []schema.Problem
+	// Needs says by the id of a test what it needs and is not read.
+	Needs map[string]string
+	// NeedOfAll is what every test needs and is not read; empty for nothing.
+	NeedOfAll string
+	// PerTarget is set where the tests are run against several providers.
+	PerTarget bool
+}
+
+// Rewrite reads a file of AgentV 5.
+func Rewrite(src schema.Source, doc *schema.Document) Suite {
+	r := &rewriter{Source: src, doc: doc, out: Suite{Needs: map[string]string{}}}
+	r.add(doc.Check("#EvalcaseV5", schema.Warning)...)
+	r.shared = place{doc, []any{"default_test"}}
+	if name := doc.Text("default_test"); name != "" {
+		r.shared = place{r.open(name, "default_test"), nil}
+	}
+	if again := string(doc.JSON("evaluate_options", "repeat")); again != "" && again != "1" {
+		r.warn(doc.Problem("not-read", "`repeat` is not read: AgentV keeps the best of several runs, and the best hides a failure", "write iterations in gavel.yaml for several samples of every case", "evaluate_options", "repeat"))
+	}
+	if doc.Has("scenarios") {
+		r.warn(doc.Problem("not-read", "`scenarios` is not read", "write their tests under tests", "scenarios"))
+	}
+	r.prompts = r.readPrompts()
+	r.providers = r.labels(doc.Part("providers"))
+	if len(r.providers) == 0 {
+		r.providers = []schema.Piece{doc.Piece("defaults", "provider")}
+	}
+	r.out.PerTarget = len(r.providers) > 1
+	shared := r.assertions("", r.shared.to("assert"), place{doc, []any{"assert"}})
+	var tests []schema.Piece
+	for _, p := range r.tests() {
+		if tests = append(tests, r.test(p)...); !r.within(len(tests)) {
+			break
+		}
+	}
+	if schema.HasErrors(r.out.Problems) {
+		return r.out
+	}
+	at := doc.At()
+	fields := []schema.NamedPiece{
+		{Name: "tests", Piece: schema.ListPiece(doc.At("tests"), tests...)},
+		{Name: "assertions", Piece: schema.ListPiece(at, shared...)},
+	}
+	for _, key := range []string{"name", "description", "category", "tags", "metadata", "input_files"} {
+		fields = append(fields, schema.NamedPiece{Name: key, Piece: doc.Piece(key)})
+	}
+	r.out.Doc = schema.Compose(doc.File, schema.ObjectPiece(at, fields...))
+	return r.out
+}
+
+// A place is a value of a document.
+type place struct {
+	doc *schema.Document
+	at  []any
+}
+
+func (p place) to(path ...any) place { return place{p.doc, append(slices.Clip(p.at), path...)} }
+
+func (p place) piece(path ...any) schema.Piece {
+	if p.doc == nil {
+		return schema.Piece{}
+	}
+	return p.doc.Piece(p.to(path...).at...)
+}
+
+func (p place) has(path ...any) bool { return p.doc != nil && p.doc.Has(p.to(path...).at...) }
+
+func (p place) text(path ...any) string {
+	if p.doc == nil {
+		return ""
+	}
+	return p.doc.Text(p.to(path...).at...)
+}
+
+func (p place) items(path ...any) []place {
+	if p.doc == nil {
+		return nil
+	}
+	out := make([]place, p.doc.Items(p.to(path...).at...))
+	for i := range out {
+		out[i] = p.to(append(slices.Clip(path), i)...)
+	}
+	return out
+}
+
+func (p place) position(path ...any) schema.Position { return p.doc.At(p.to(path...).at...) }
+
+// A rewriter rewrites one file.
+type rewriter struct {
+	schema.Source
+	doc       *schema.Document
+	out       Suite
+	shared    place // what all tests share; of no document where there is nothing
+	prompts   []prompt
+	providers []schema.Piece // labels; one that is missing is the default target
+	engine    template.Engine
+	size      int // of the prompts that were filled in, in bytes
+}
+
+const (
+	// maxTests bounds what the tests of one file are multiplied to.
+	maxTests = 20_000
+	// maxText bounds the prompts of one file that are filled in, in bytes.
+	maxText = 64 << 20
+)
+
+// within reports whether so many tests, and their texts, are few enough to go on.
+func (r *rewriter) within(n int) bool {
+	switch {
+	case n > maxTests:
+		r.add(r.doc.Problem("too-many-rows", fmt.Sprintf("the file makes more than %d cases", maxTests), "split it", "tests"))
+	case r.size > maxText:
+		r.add(r.doc.Problem("too-many-bytes", fmt.Sprintf("the prompts of the file have more than %d MiB of text", maxText>>20), "split it, or shorten the variables that every test has", "tests"))
+	default:
+		return true
+	}
+	return false
+}
+
+func (r *rewriter) add(problems ...schema.Problem) {
+	r.out.Problems = append(r.out.Problems, problems...)
+}
+
+func (r *rewriter) warn(p schema.Problem) {
+	p.Severity = schema.Warning
+	r.add(p)
+}
+
+// need notes what a test needs; the first counts.
+func (r *rewriter) need(id, what string) {
+	if id != "" && r.out.Needs[id] == "" {
+		r.out.Needs[id] = what
+	}
+}
+
+// read reads a file that the suite names at a place.
+func (r *rewriter) read(name, role string, at schema.Position) schema.File {
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "file://"), "./")
+	found := r.Read(schema.Reference{At: at, Path: name, Role: role})
+	r.out.Inputs = append(r.out.Inputs, found.Inputs...)
+	r.add(found.Problems...)
+	return found.File
+}
+
+// open reads a document that the suite names; nil where that cannot be done.
+func (r *rewriter) open(name string, at ...any) *schema.Document {
+	file := r.read(name, "suite", r.doc.At(at...))
+	if file.Path == "" {
+		return nil
+	}
+	doc, problems := schema.Parse(file.Path, file.Data)
+	r.add(problems...)
+	return doc
+}
+
+// labels are the names of providers: a text, an object with a label or an id, or a list
+// of either. The names of targets in gavel.yaml are looked up later.
+func (r *rewriter) labels(doc *schema.Document) []schema.Piece {
+	if doc == nil {
+		return nil
+	}
+	var out []schema.Piece
+	items := []place{{doc, nil}}
+	if doc.IsList() {
+		items = place{doc, nil}.items()
+	}
+	for _, p := range items {
+		name := cmp.Or(p.text(), p.text("label"), p.text("id"))
+		if name == "" {
+			r.add(doc.Problem("missing-field", "the provider has neither a label nor an id", `write the name of a target of gavel.yaml, or {label: …}`, p.at...))
+			continue
+		}
+		out = append(out, schema.TextPiece(p.position(), name))
+	}
+	return out
+}
+
+// variables are those of a test over those that all share, and their names in the order
+// of the file.
+func (r *rewriter) variables(p place) (vars template.Variables, pieces map[string]schema.Piece, order []string) {
+	vars, pieces = template.Variables{}, map[string]schema.Piece{}
+	for _, from := range []place{r.shared.to("vars"), p.to("vars")} {
+		if from.doc == nil {
+			continue
+		}
+		for _, name := range from.doc.Keys(from.at...) {
+			if _, known := vars[name]; !known {
+				order = append(order, name)
+			}
+			vars[name], pieces[name] = from.doc.JSON(from.to(name).at...), from.piece(name)
+		}
+	}
+	for _, name := range []string{"input", "expected_output"} { // as data files have them
+		if _, known := vars[name]; !known && p.has(name) {
+			vars[name], pieces[name], order = p.doc.JSON(p.to(name).at...), p.piece(name), append(order, name)
+		}
+	}
+	return vars, pieces, order
+}
+
+// listOfTexts are the texts of a variable that has several values.
+func listOfTexts(raw json.RawMessage) []string {
+	var texts []string
+	if json.Unmarshal(raw, &texts) != nil || slices.Contains(texts, "") {
+		return nil
+	}
+	return texts
+}

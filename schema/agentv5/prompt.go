@@ -1,0 +1,156 @@
+package agentv5
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/template"
+)
+
+// A prompt is what a test is sent with.
+type prompt struct {
+	// id is that of the file, or a hash of the text.
+	id   string
+	at   schema.Position
+	text string
+	chat schema.Piece // in place of text
+	need string       // what it needs and is not read
+}
+
+// readPrompts reads the prompts of the file. Without any, a test sends its input.
+func (r *rewriter) readPrompts() []prompt {
+	all := place{r.doc, []any{"prompts"}}
+	items := all.items()
+	switch {
+	case !all.has():
+		return []prompt{{text: "{{ input }}", at: r.doc.At()}}
+	case len(items) == 0 || isMessage(items[0]):
+		items = []place{all} // one prompt, or one chat
+	}
+	var out []prompt
+	for _, p := range items {
+		out = append(out, r.prompt(p))
+	}
+	return out
+}
+
+func isMessage(p place) bool { return p.has("role") && p.has("content") }
+
+// prompt reads a text, the name of a file, a chat, or an object of one of them.
+func (r *rewriter) prompt(p place) prompt {
+	out := prompt{at: p.position(), id: cmp.Or(p.text("id"), p.text("label")), text: p.text()}
+	for _, key := range []string{"raw", "prompt", "file"} {
+		if s := p.text(key); s != "" && out.text == "" {
+			if out.text = s; key == "file" && !strings.HasPrefix(s, "file://") {
+				out.text = "file://" + s
+			}
+			out.at = p.position(key)
+		}
+	}
+	for _, key := range []string{"command", "function", "function_file"} {
+		if p.has(key) {
+			out.need = "a program that writes the prompt"
+		}
+	}
+	chat := p
+	if p.has("messages") {
+		chat = p.to("messages")
+	} else if items := p.items("prompt"); len(items) > 0 {
+		chat = p.to("prompt")
+	}
+	if items := chat.items(); len(items) > 0 {
+		out.chat = chat.piece()
+	}
+	if name, isFile := strings.CutPrefix(out.text, "file://"); isFile {
+		out.text = ""
+		switch file := r.read(name, "prompt", out.at); path.Ext(name) {
+		case ".py", ".js", ".ts", ".mjs":
+			out.need = "a program that writes the prompt"
+		default:
+			out.id, out.text = cmp.Or(out.id, path.Base(name)), strings.TrimRight(string(file.Data), "\n")
+		}
+	}
+	if out.text == "" && out.chat.Missing() && out.need == "" && !schema.HasErrors(r.out.Problems) {
+		r.add(r.doc.Problem("missing-field", "the prompt has no text", "write a text with {{ variables }}, a list of messages, or file://prompt.txt", p.at...))
+	}
+	if out.id == "" {
+		sum := sha256.Sum256([]byte(out.text))
+		out.id = hex.EncodeToString(sum[:4])
+	}
+	return out
+}
+
+// onlyInput matches a prompt that is the input, whose value keeps its type.
+var onlyInput = regexp.MustCompile(`^\s*\{\{-?\s*(?:vars\.)?(\w+)\s*-?\}\}\s*$`)
+
+// input is what a test is sent: a text, or messages. need is what that needs and is not
+// read.
+func (r *rewriter) input(p prompt, vars template.Variables, pieces map[string]schema.Piece) (input schema.Piece, need string) {
+	if p.need != "" {
+		return input, p.need
+	}
+	if m := onlyInput.FindStringSubmatch(p.text); m != nil && !pieces[m[1]].Missing() {
+		return pieces[m[1]], ""
+	}
+	if len(vars) == 0 { // then AgentV fills nothing in
+		return cmp.Or(p.chat, schema.TextPiece(p.at, p.text)), ""
+	}
+	own := template.Variables{}
+	all, _ := json.Marshal(vars) // JSON values
+	own["vars"] = all
+	for name, value := range vars {
+		own[name] = value
+	}
+	written := p.text
+	if !p.chat.Missing() {
+		written = string(schema.Compose(p.at.File, p.chat).JSON())
+		raw, err := r.engine.FillJSON(own, json.RawMessage(written))
+		if err != nil {
+			return input, needOf(err)
+		}
+		r.size += len(raw)
+		return messages(p.at, raw), ""
+	}
+	text, err := r.engine.Fill(own, written)
+	if err != nil {
+		return input, needOf(err)
+	}
+	r.size += len(text)
+	if chat := messages(p.at, json.RawMessage(text)); !chat.Missing() {
+		return chat, ""
+	}
+	return schema.TextPiece(p.at, text), ""
+}
+
+func needOf(err error) string {
+	if need, ok := errors.AsType[*template.NeedError](err); ok {
+		return need.What
+	}
+	return err.Error()
+}
+
+// messages reads a list of messages with role and content; missing where the text is
+// none.
+func messages(at schema.Position, raw json.RawMessage) schema.Piece {
+	var chat []struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	if json.Unmarshal(raw, &chat) != nil || len(chat) == 0 || chat[0].Role == "" {
+		return schema.Piece{}
+	}
+	items := make([]schema.Piece, len(chat))
+	for i, m := range chat {
+		items[i] = schema.ObjectPiece(at,
+			schema.NamedPiece{Name: "role", Piece: schema.TextPiece(at, m.Role)},
+			schema.NamedPiece{Name: "content", Piece: schema.TextPiece(at, m.Content)})
+	}
+	return schema.ListPiece(at, items...)
+}

@@ -1,0 +1,297 @@
+package agentv5
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/template"
+)
+
+// tests are the places of the tests, in the file and in those that it names.
+func (r *rewriter) tests() []place {
+	all := place{r.doc, []any{"tests"}}
+	if name := all.text(); name != "" {
+		return r.testsIn(name, all)
+	}
+	var out []place
+	for _, p := range all.items() {
+		switch name := p.text(); {
+		case name != "":
+			out = append(out, r.testsIn(name, p)...)
+		case p.text("include") != "":
+			out = append(out, r.testsIn(p.text("include"), p.to("include"))...)
+		default:
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// testsIn are the tests of another file: a list, {tests: …}, a test a line, or a table.
+func (r *rewriter) testsIn(name string, at place) []place {
+	ext := path.Ext(name)
+	if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".csv"}, ext) {
+		r.warn(at.doc.Problem("not-read", fmt.Sprintf("the tests of %s are not read", template.Clip(name)), "name a file that ends in .yaml, .json, .jsonl or .csv", at.at...))
+		return nil
+	}
+	file := r.read(name, "tests", at.position())
+	if file.Path == "" {
+		return nil
+	}
+	if ext == ".csv" {
+		return r.table(file)
+	}
+	doc, problems := schema.Parse(file.Path, file.Data)
+	r.add(problems...)
+	switch {
+	case doc == nil:
+		return nil
+	case doc.IsObject() && doc.Has("tests"):
+		return place{doc, nil}.items("tests")
+	case doc.IsObject():
+		return []place{{doc, nil}}
+	}
+	return place{doc, nil}.items()
+}
+
+// table reads a table, whose columns are variables, apart from id, criteria and those
+// that begin with two underscores. A test without an id has that of its place.
+func (r *rewriter) table(file schema.File) []place {
+	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file.Data, []byte("\ufeff"))))
+	in.FieldsPerRecord = -1
+	var out []place
+	head, err := in.Read()
+	for n := 1; err == nil; n++ {
+		var record []string
+		if record, err = in.Read(); err != nil {
+			break
+		}
+		at := schema.Position{File: file.Path, Column: 1}
+		at.Line, _ = in.FieldPos(0)
+		out = append(out, place{schema.Compose(file.Path, rowOf(at, head, record, n)), nil})
+	}
+	if !errors.Is(err, io.EOF) {
+		p := schema.Problem{Position: schema.Position{File: file.Path, Line: 1, Column: 1}, Severity: schema.Error, Rule: "csv", Message: "the table cannot be read", Hint: "write a line with the names of the columns, then a line for each test"}
+		if parse, ok := errors.AsType[*csv.ParseError](err); ok {
+			p.Line, p.Column, p.Message = parse.Line, parse.Column, "the table cannot be read: "+parse.Err.Error()
+		}
+		r.add(p)
+	}
+	return out
+}
+
+// rowOf is a test of a table.
+func rowOf(at schema.Position, head, record []string, n int) schema.Piece {
+	id := "row-" + strconv.Itoa(n)
+	var fields, vars []schema.NamedPiece
+	var asserts []schema.Piece
+	for i, name := range head {
+		if name = strings.TrimSpace(name); i >= len(record) || record[i] == "" {
+			continue
+		}
+		text := schema.TextPiece(at, record[i])
+		switch {
+		case name == "id":
+			id = record[i]
+		case name == "criteria" || name == "conversation_id" || name == "expected_output":
+			fields = append(fields, schema.NamedPiece{Name: name, Piece: text})
+		case name == "__description":
+			fields = append(fields, schema.NamedPiece{Name: "description", Piece: text})
+		case strings.HasPrefix(name, "__expected"):
+			asserts = append(asserts, shortForm(at, record[i]))
+		case !strings.HasPrefix(name, "__"):
+			vars = append(vars, schema.NamedPiece{Name: name, Piece: text})
+		}
+	}
+	fields = append(fields, schema.NamedPiece{Name: "id", Piece: schema.TextPiece(at, id)}, schema.NamedPiece{Name: "vars", Piece: schema.ObjectPiece(at, vars...)})
+	if len(asserts) > 0 {
+		fields = append(fields, schema.NamedPiece{Name: "assert", Piece: schema.ListPiece(at, asserts...)})
+	}
+	return schema.ObjectPiece(at, fields...)
+}
+
+// shortForm reads an assertion as tables have it, type: value. Without a type that is
+// known the answer has to equal the text.
+func shortForm(at schema.Position, s string) schema.Piece {
+	kind, value, _ := strings.Cut(s, ":")
+	kind, negate := strings.CutPrefix(strings.TrimSpace(kind), "not-")
+	if !slices.Contains(tabled, kind) {
+		kind, value, negate = "equals", s, false
+	}
+	wanted := schema.TextPiece(at, strings.TrimSpace(value))
+	if strings.HasSuffix(kind, "-any") || strings.HasSuffix(kind, "-all") {
+		var parts []schema.Piece
+		for part := range strings.SplitSeq(value, ",") {
+			parts = append(parts, schema.TextPiece(at, strings.TrimSpace(part)))
+		}
+		wanted = schema.ListPiece(at, parts...)
+	}
+	fields := []schema.NamedPiece{{Name: "type", Piece: schema.TextPiece(at, kind)}, {Name: "value", Piece: wanted}}
+	if negate {
+		fields = append(fields, schema.NamedPiece{Name: "negate", Piece: schema.TruePiece(at)})
+	}
+	return schema.ObjectPiece(at, fields...)
+}
+
+// tabled are the assertions that a cell may have.
+var tabled = []string{"contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "equals", "starts-with", "ends-with", "regex", "is-json", "llm-rubric"}
+
+// copied are the fields of a test that AgentV 4 has under the same name.
+var copied = []string{"description", "metadata", "conversation_id", "input_files", "turns", "mode", "depends_on"}
+
+// test rewrites a test: one for every prompt, provider and text among its variables.
+func (r *rewriter) test(p place) []schema.Piece {
+	if p.doc.IsObject(p.at...) {
+		r.add(p.doc.CheckPart("#EvalcaseV5Test", schema.Warning, p.at...)...)
+	}
+	vars, pieces, order := r.variables(p)
+	id := p.text("id")
+	var out []schema.Piece
+	for _, v := range values(vars, order) {
+		for _, prompt := range r.prompts {
+			if len(out) > maxTests || r.size > maxText {
+				return out
+			}
+			name := id + v.suffix
+			if len(r.prompts) > 1 && id != "" {
+				name += "__prompt_" + prompt.id
+			}
+			own := maps.Clone(pieces)
+			for key, text := range v.texts {
+				own[key] = schema.TextPiece(p.position(), text)
+			}
+			input, need := r.input(prompt, v.vars, own)
+			if need != "" {
+				r.need(name, need)
+				input = schema.TextPiece(p.position(), "-") // is not sent
+			}
+			r.needs(name, p)
+			fields := r.fields(p, name, input, own)
+			providers := r.providers
+			if named := r.labels(p.doc.Part(p.to(providerKey(p)).at...)); len(named) > 0 {
+				providers = named
+			}
+			for _, provider := range providers {
+				out = append(out, schema.ObjectPiece(p.position(), append(slices.Clip(fields),
+					schema.NamedPiece{Name: "execution", Piece: r.execution(p, provider)})...))
+			}
+		}
+	}
+	return out
+}
+
+func providerKey(p place) string {
+	if p.has("providers") {
+		return "providers"
+	}
+	return "provider"
+}
+
+// fields are those of a test of AgentV 4, apart from its execution.
+func (r *rewriter) fields(p place, name string, input schema.Piece, vars map[string]schema.Piece) []schema.NamedPiece {
+	asserts := r.assertions(name, p.to("assert"), p.to("execution", "assert"))
+	fields := []schema.NamedPiece{
+		{Name: "input", Piece: input}, {Name: "expected_output", Piece: vars["expected_output"]},
+		{Name: "criteria", Piece: p.piece("criteria")},
+	}
+	if name != "" {
+		at := p.position()
+		if p.has("id") {
+			at = p.position("id")
+		}
+		fields = append(fields, schema.NamedPiece{Name: "id", Piece: schema.TextPiece(at, name)})
+	}
+	if r.out.Needs[name]+r.out.NeedOfAll != "" && !p.has("criteria") {
+		fields = append(fields, schema.NamedPiece{Name: "criteria", Piece: schema.TextPiece(p.position(), "-")}) // is not judged
+	}
+	if len(asserts) > 0 {
+		fields = append(fields, schema.NamedPiece{Name: "assertions", Piece: schema.ListPiece(p.position("assert"), asserts...)})
+	}
+	for _, key := range copied {
+		fields = append(fields, schema.NamedPiece{Name: key, Piece: p.piece(key)})
+	}
+	return fields
+}
+
+// execution says how a test is run: against a provider, with the threshold that comes
+// first of its own, that of all tests and that of the file.
+func (r *rewriter) execution(p place, provider schema.Piece) schema.Piece {
+	threshold := schema.Piece{}
+	for _, from := range []schema.Piece{
+		p.piece("run", "threshold"), p.piece("execution", "threshold"), r.shared.piece("threshold"), r.doc.Piece("threshold"),
+	} {
+		if threshold.Missing() {
+			threshold = from
+		}
+	}
+	return schema.ObjectPiece(p.position(),
+		schema.NamedPiece{Name: "target", Piece: provider}, schema.NamedPiece{Name: "threshold", Piece: threshold},
+		schema.NamedPiece{Name: "skip_defaults", Piece: p.piece("execution", "skip_defaults")},
+		schema.NamedPiece{Name: "timeout_seconds", Piece: p.piece("run", "timeout_seconds")})
+}
+
+// needs notes what a test needs and is not read.
+func (r *rewriter) needs(name string, p place) {
+	file := place{r.doc, nil}
+	for _, need := range []struct {
+		from place
+		what string
+	}{
+		{file.to("extensions"), "a program (extensions)"}, {file.to("environment"), "a workspace"}, {p.to("environment"), "a workspace"},
+		{p.to("options", "transform"), "a transform of the answer"}, {r.shared.to("options", "transform"), "a transform of the answer"},
+	} {
+		if need.from.has() {
+			r.need(name, need.what)
+		}
+	}
+}
+
+// A value is one of the texts of each variable that has several.
+type value struct {
+	vars   template.Variables
+	texts  map[string]string
+	suffix string // of the id, of what the texts say
+}
+
+// values multiplies a test by the lists of texts in its variables, as promptfoo does.
+func values(vars template.Variables, order []string) []value {
+	all := []value{{vars: vars}}
+	for _, name := range order {
+		texts := listOfTexts(vars[name])
+		if len(texts) == 0 || name == "expected_output" {
+			continue
+		}
+		all = multiply(all, name, texts)
+	}
+	return all
+}
+
+// multiply gives a variable each of its texts in turn. It stops where there are too
+// many.
+func multiply(all []value, name string, texts []string) []value {
+	var more []value
+	for _, v := range all {
+		for _, text := range texts {
+			sum := sha256.Sum256([]byte(text))
+			next := value{vars: maps.Clone(v.vars), texts: map[string]string{name: text}, suffix: v.suffix + "__" + name + "-" + hex.EncodeToString(sum[:4])}
+			maps.Copy(next.texts, v.texts)
+			next.vars[name], _ = json.Marshal(text) // a text
+			if more = append(more, next); len(more) > maxTests {
+				return more
+			}
+		}
+	}
+	return more
+}

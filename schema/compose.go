@@ -1,0 +1,61 @@
+package schema
+
+import "encoding/json"
+
+// A Piece is a value of which a document is put together. One that was taken from
+// another document keeps its positions.
+type Piece struct{ node *node }
+
+// A NamedPiece is a field of an object that is put together.
+type NamedPiece struct {
+	Name string
+	Piece
+}
+
+// Compose returns a document whose value is a piece. The file is that of problems
+// about what no other file has.
+func Compose(file string, value Piece) *Document {
+	return &Document{File: file, root: value.node, flawed: len(value.node.allFlaws()) > 0}
+}
+
+// Piece returns the value at a path; one that is missing where there is none.
+func (d *Document) Piece(path ...any) Piece {
+	if part := d.Part(path...); part != nil {
+		return Piece{part.root}
+	}
+	return Piece{}
+}
+
+// Missing reports whether there is no such value, or null.
+func (p Piece) Missing() bool { return p.node == nil || p.node.kind == nullNode }
+
+// TextPiece returns a text with the position of what it was made of.
+func TextPiece(at Position, text string) Piece {
+	raw, _ := json.Marshal(text) // a text
+	return Piece{&node{pos: at, kind: stringNode, scalar: string(raw)}}
+}
+
+// TruePiece returns true.
+func TruePiece(at Position) Piece { return Piece{&node{pos: at, kind: boolNode, scalar: "true"}} }
+
+// ListPiece returns a list. Values that are missing are left out.
+func ListPiece(at Position, items ...Piece) Piece {
+	out := &node{pos: at, kind: listNode}
+	for _, p := range items {
+		if !p.Missing() {
+			out.items = append(out.items, p.node)
+		}
+	}
+	return Piece{out}
+}
+
+// ObjectPiece returns an object. Fields whose value is missing are left out.
+func ObjectPiece(at Position, fields ...NamedPiece) Piece {
+	out := &node{pos: at, kind: objectNode}
+	for _, f := range fields {
+		if !f.Missing() {
+			out.fields = append(out.fields, field{f.Name, f.node.pos, f.node})
+		}
+	}
+	return Piece{out}
+}
