@@ -27,43 +27,66 @@ var compilerVersions = map[string]int{schema.DialectDomain: 1, schema.DialectTes
 // remembers what the parts are made from. The environment must not change after
 // that. Labels, keys, paths and origins are in none.
 func Digest(c *schema.Case, env *Environment) Digests {
-	out := seal(parts(c, env))
+	d := bareDigesters.Get().(*digester)
+	d.c, d.env = c, env
+	d.all()
+	out := seal(d.parts)
 	out.of, out.env = c, env
+	d.release()
 	return out
 }
 
 // parts are the inputs of the digests of a case.
 func parts(c *schema.Case, env *Environment) []Part {
 	d := digester{c: c, env: env}
+	d.all()
+	return d.parts
+}
+
+// all finds the parts of the case and sorts them as they are sealed.
+func (d *digester) all() {
 	d.execution()
 	d.judgement()
 	d.decision()
 	d.alternative()
 	d.retry()
 	slices.SortStableFunc(d.parts, func(a, b Part) int {
-		return cmp.Or(cmp.Compare(layerOrder(a.Layer), layerOrder(b.Layer)), cmp.Compare(a.Name, b.Name))
+		if a.Layer != b.Layer {
+			return layerOrder(a.Layer) - layerOrder(b.Layer)
+		}
+		return strings.Compare(a.Name, b.Name)
 	})
-	return d.parts
 }
 
-func layerOrder(l Layer) int { return slices.Index([]Layer{Execution, Judgement, Decision}, l) }
+// layerOrder is the place of a layer among the digests.
+func layerOrder(l Layer) int {
+	switch l {
+	case Execution:
+		return 0
+	case Judgement:
+		return 1
+	}
+	return 2
+}
 
 // seal hashes the sorted parts so that each digest contains the one before.
 func seal(parts []Part) Digests {
 	var out Digests
 	several := slices.ContainsFunc(parts, func(p Part) bool { return p.Number > 1 })
 	h := sha256.New()
+	text := make([]byte, 0, len(parts)*128) // a name and a digest, each behind its length
 	for _, step := range []struct {
 		layer Layer
 		into  *string
 	}{{Execution, &out.E}, {Judgement, &out.J}, {Decision, &out.D}} {
-		writeString(h, string(step.layer))
-		for _, p := range parts {
-			if p.Layer == step.layer {
-				writeString(h, sealed(p, several))
-				writeString(h, p.Digest)
+		text = appendString(text[:0], string(step.layer))
+		for i := range parts {
+			if p := &parts[i]; p.Layer == step.layer {
+				text = appendString(text, sealed(p, several))
+				text = appendString(text, p.Digest)
 			}
 		}
+		_, _ = h.Write(text) // a hash takes everything
 		*step.into = hex.EncodeToString(h.Sum(nil))
 	}
 	return out
@@ -71,7 +94,7 @@ func seal(parts []Part) Digests {
 
 // sealed is the name of a part in a digest: those of several evaluators are distinguished
 // by their numbers, for their names are for people.
-func sealed(p Part, several bool) string {
+func sealed(p *Part, several bool) string {
 	if several && p.Number > 0 {
 		return p.Name + " " + strconv.Itoa(p.Number)
 	}
@@ -81,14 +104,22 @@ func sealed(p Part, several bool) string {
 // writeString writes s behind its length, so that no two sequences of strings
 // hash alike.
 func writeString(h hash.Hash, s string) {
-	text := append(strconv.AppendInt(make([]byte, 0, len(s)+8), int64(len(s)), 10), ':')
-	_, _ = h.Write(append(text, s...)) // a hash takes everything
+	_, _ = h.Write(appendString(make([]byte, 0, len(s)+8), s)) // a hash takes everything
+}
+
+// appendString appends s behind its length.
+func appendString(text []byte, s string) []byte {
+	return append(append(strconv.AppendInt(text, int64(len(s)), 10), ':'), s...)
 }
 
 type digester struct {
 	c     *schema.Case
 	env   *Environment
 	parts []Part
+	// bare leaves out the files that parts come from: no digest covers them.
+	bare bool
+	// known are the digests of short texts; nil where none is remembered.
+	known map[string]string
 	// sent are the files that messages may be written in, once they are known.
 	sent []string
 	// of and number are what the parts that are added belong to.
@@ -281,7 +312,8 @@ func (d *digester) value(layer Layer, name string, v any, files ...string) {
 		// Cases hold only strings, numbers and JSON that was parsed before.
 		panic(fmt.Sprintf("digest of %s: part %s: %v", d.c.Key, name, err))
 	}
-	d.long(layer, name, string(raw), files...)
+	sum := sha256.Sum256(raw)
+	d.part(layer, name, hex.EncodeToString(sum[:]), files)
 }
 
 // short adds a part whose value a reason can show.
@@ -299,11 +331,16 @@ func (d *digester) score(name string, x float64, files ...string) {
 
 // long adds a part by its text.
 func (d *digester) long(layer Layer, name, text string, files ...string) {
-	sum := sha256.Sum256([]byte(text))
-	d.parts = append(d.parts, Part{
-		Layer: layer, Name: name, Of: d.of, Number: d.number,
-		Files: d.sorted(files), Digest: hex.EncodeToString(sum[:]),
-	})
+	d.part(layer, name, d.digestOf(text), files)
+}
+
+// part adds a part by the digest of its text.
+func (d *digester) part(layer Layer, name, digest string, files []string) {
+	p := Part{Layer: layer, Name: name, Of: d.of, Number: d.number, Digest: digest}
+	if !d.bare {
+		p.Files = d.sorted(files)
+	}
+	d.parts = append(d.parts, p)
 }
 
 // sorted are files by name, without repetition. Parts whose files are those that messages
@@ -332,6 +369,9 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // files are those that an evaluator may be written in. That of a row of a matrix may be
 // shared with other rows, and it has the variables and the prompt in it.
 func (d *digester) files(ev schema.Evaluator) []string {
+	if d.bare {
+		return nil
+	}
 	if ev.File == "" {
 		return slices.Clip(d.sending())
 	}
@@ -340,7 +380,12 @@ func (d *digester) files(ev schema.Evaluator) []string {
 
 // configured are the files that may contain a value which gavel.yaml can set
 // for all cases.
-func (d *digester) configured() []string { return []string{d.c.Origin.File, d.env.Config} }
+func (d *digester) configured() []string {
+	if d.bare {
+		return nil
+	}
+	return []string{d.c.Origin.File, d.env.Config}
+}
 
 func (d *digester) targetName() string { return cmp.Or(d.c.Target, d.env.DefaultTarget) }
 

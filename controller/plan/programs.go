@@ -22,7 +22,7 @@ func (d *digester) messages(agent bool) {
 // sending are the files that the messages may be written in. A row of a matrix has
 // its prompt, its test and its variables in one file or in several.
 func (d *digester) sending() []string {
-	if d.sent != nil {
+	if d.bare || d.sent != nil {
 		return d.sent
 	}
 	files := []string{d.c.Origin.File}
@@ -123,6 +123,9 @@ func (d *digester) bands() {
 // besides the definition.
 func (d *digester) sources() []string {
 	var files []string
+	if d.bare {
+		return files
+	}
 	for _, in := range d.c.Inputs {
 		if in.Role == "prompt" || in.Role == "suite" {
 			files = append(files, in.File)

@@ -1,0 +1,34 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// TestDigestsAreThoseOfTheParts: what a digester remembers of the cases before changes no
+// digest, and each is that of the parts that reasons name.
+func TestDigestsAreThoseOfTheParts(t *testing.T) {
+	env := Environment{Config: "gavel.yaml", Targets: map[string]Target{"bot": {Facts: []Fact{{Name: "model", Value: "m"}}}}}
+	cases := []*schema.Case{tc("a", "1", 0.7), configuration(), attempted(), tc("a", "2", 0.5), tc("a", strings.Repeat("long ", 100), 0.7)}
+	for round := range 3 {
+		for i, c := range cases {
+			got := Digest(c, &env)
+			if want := seal(got.Parts()); got.Bare() != want {
+				t.Errorf("round %d, case %d: digests %+v, of the parts %+v", round, i, got.Bare(), want)
+			}
+		}
+	}
+}
+
+// TestDigestTakesLittleMemory: the files that parts come from, which no digest covers, are
+// found for those alone who ask for the parts.
+func TestDigestTakesLittleMemory(t *testing.T) {
+	env := Environment{Config: "gavel.yaml"}
+	c := configuration()
+	bare := testing.AllocsPerRun(200, func() { Digest(c, &env) })
+	if whole := testing.AllocsPerRun(200, func() { seal(parts(c, &env)) }); bare > whole*3/4 {
+		t.Errorf("digesting a case allocates %v times, and with all of its parts %v times; want at most three quarters", bare, whole)
+	}
+}
