@@ -20,7 +20,7 @@ import (
 var varying = regexp.MustCompile(`run=\S+|[0-9a-f]{16,}|\d+(\.\d+)? ?(ms|s)\b|\d{4}-\d\d-\d\dT\S+`)
 
 // repeated is what differs where another controller has judged a part before.
-var repeated = regexp.MustCompile(`\d+ calls?, …(; reuse saved \d+ calls?)?|\d of 3 cases re(run|-judged)`)
+var repeated = regexp.MustCompile(`\d+ calls?, …(; reuse saved \d+ calls?)?|(none|\d) of 3 cases re(run|-judged) · |(3 new|no affected) cases · `)
 
 // published is all that a forge has of a pull request, in the order in which it was
 // written, without what varies, and without what a controller that ends says of that.
@@ -40,7 +40,7 @@ func published(j *job) []string {
 	}
 	for i := range all {
 		own := strings.NewReplacer(j.forge.URL, "forge", j.head, "head", j.base, "base", j.head[:7], "head", j.base[:7], "base")
-		all[i] = repeated.ReplaceAllString(varying.ReplaceAllString(own.Replace(all[i]), "…"), "…")
+		all[i] = repeated.ReplaceAllString(varying.ReplaceAllString(own.Replace(all[i]), "…"), "")
 	}
 	return all
 }
