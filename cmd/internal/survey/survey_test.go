@@ -48,6 +48,7 @@ func TestForeignFilesAreToldTruthfully(t *testing.T) {
 		"promptfooconfig.yaml":                "prompts: [\"Say {{x}}\"]\nproviders: [openai:x]\ntests: [{vars: {x: 1}}, {vars: {x: 2}}]",
 		"evals/old/suite.yaml":                "evalcases:\n  - {id: a, expected_outcome: x, input: y}",
 		"evals/new/suite.yaml":                "tests:\n  - {id: a, criteria: x, input: y}",
+		"evals/five/suite.yaml":               "prompts: [\"{{ input }}\"]\nproviders: [bot]\ntests:\n  - {id: a, vars: {input: x}, assert: [good]}",
 		"evals/shop/settings.yaml":            "oranges: 7",
 		".agentv/targets.yaml":                "targets: []",
 		"node_modules/x/promptfooconfig.yaml": "prompts: [x]\ntests: [{}]",
@@ -60,6 +61,7 @@ func TestForeignFilesAreToldTruthfully(t *testing.T) {
 	slices.Sort(said)
 	want := []string{
 		".agentv/targets.yaml has targets of AgentV: gavel reads those of the providers anthropic, azure, cli, mock and openai, and gavel.yaml wins",
+		"evals/five/suite.yaml is a file of AgentV with 1 test, which gavel reads as it is (evalcase): add its folder to definitions in gavel.yaml",
 		"evals/new/suite.yaml is a file of AgentV with 1 test, which gavel reads as it is (evalcase): add its folder to definitions in gavel.yaml",
 		"evals/old/suite.yaml is a file of AgentV with 1 test, which gavel reads as it is (evalcase): add its folder to definitions in gavel.yaml",
 		"promptfooconfig.yaml is a file of promptfoo with 2 tests, which gavel reads as it is (matrix): add the file to definitions in gavel.yaml",
