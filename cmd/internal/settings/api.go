@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -243,13 +242,9 @@ func (e Entry) place() Entry {
 }
 
 func bodyOf(r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(r.Body)
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		return nil, &refusal{status: http.StatusRequestEntityTooLarge, text: "the body is too large"}
-	}
+	body, status, err := object.Read(r)
 	if err != nil {
-		return nil, refuse("the body cannot be read: %v", err)
+		return nil, &refusal{status: status, text: err.Error()}
 	}
 	return body, nil
 }

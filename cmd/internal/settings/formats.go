@@ -1,38 +1,35 @@
 package settings
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/document"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// formats name the CUE definitions of the files of formats that are changed by fields.
-var formats = map[string]string{
-	schema.DialectTestcase: "#Testcase", schema.DialectPromptval: "#Promptval", schema.DialectEvalcase: "#EvalcaseSuite",
-}
+// formats are those whose files are changed by fields.
+var formats = []string{schema.DialectTestcase, schema.DialectPromptval, schema.DialectEvalcase}
 
 // fileURL is the page that changes a file: a form where its format has one.
 func (s *Store) fileURL(file, format string) string {
-	if formats[format] == "" || !strings.HasSuffix(file, ".json") {
+	if !slices.Contains(formats, format) || !document.Formed(file) {
 		return s.address("/settings/file", "path", file)
 	}
 	return s.address("/settings/form", "path", file, "format", format)
 }
 
-// formOf is the sheet of the file that parameters name, with the fields of the file. ok is
-// false for a file that is not one JSON object, whose text has to be changed.
-func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, fields Fields, ok bool, err error) {
-	v = &sheet{Path: q.Get("path"), File: q.Get("path"), Format: q.Get("format"), Kind: q.Get("format"), ID: q.Get("path"), Version: q.Get("version")}
-	if formats[v.Format] == "" {
+// formOf is the sheet of the file that parameters name, with what the file has. ok is false for a file that has no form, whose text has to be changed.
+func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *document.Document, ok bool, err error) {
+	v = &sheet{Path: q.Get("path"), File: q.Get("path"), Format: q.Get("format"), Kind: q.Get("format"), ID: q.Get("path"), Version: q.Get("version"), Item: q.Get("item")}
+	if !slices.Contains(formats, v.Format) {
 		return nil, nil, false, &refusal{status: http.StatusNotFound, text: "there is no form of this format; write testcase, promptval or evalcase"}
 	}
 	s, end, err := s.begin(r.Context())
@@ -46,20 +43,39 @@ func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, fields Fields, 
 	data, err := schema.ReadFile(s.files, v.Path, maxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		v.New = true
-		return v, Fields{}, strings.HasSuffix(v.Path, ".json"), nil
+		return v, document.New(v.Path, v.Format), document.Formed(v.Path) && v.Item == "", nil
 	}
-	if err != nil || !strings.HasSuffix(v.Path, ".json") || json.Unmarshal(data, &fields) != nil {
+	if err == nil {
+		doc, ok = document.Open(v.Path, v.Format, data)
+	}
+	if !ok {
 		return v, nil, false, nil
 	}
+	v.rows(doc, s)
 	if v.Version == "" && r.Method == http.MethodGet {
 		v.Version = changes.Version(data)
 	}
-	return v, fields, true, nil
+	if _, has := doc.Fields(v.Item); !has && (v.Item != "" || len(v.Rows) == 0) {
+		return nil, nil, false, &refusal{status: http.StatusNotFound, text: v.Path + " does not have this definition any more; load the file again"}
+	}
+	return v, doc, true, nil
 }
 
-// openForm is the form of a file that has one definition of a format.
+// rows links to the forms of the definitions of a file, and names the one of the sheet.
+func (v *sheet) rows(doc *document.Document, s *Store) {
+	for _, row := range doc.Rows() {
+		if row.Item == v.Item {
+			v.ID = row.Name
+		}
+		if v.Item == "" && len(v.Rows) < mostItems {
+			v.Rows = append(v.Rows, item{URL: s.address("/settings/form", "path", v.Path, "format", v.Format, "item", row.Item), Text: row.Name})
+		}
+	}
+}
+
+// openForm is the form of a file that has definitions of a format.
 func (s *Store) openForm(w http.ResponseWriter, r *http.Request) (page, error) {
-	v, fields, ok, err := s.formOf(r, r.URL.Query())
+	v, doc, ok, err := s.formOf(r, r.URL.Query())
 	if err != nil {
 		return page{}, err
 	}
@@ -67,29 +83,31 @@ func (s *Store) openForm(w http.ResponseWriter, r *http.Request) (page, error) {
 		http.Redirect(w, r, s.address("/settings/file", "path", v.Path), http.StatusSeeOther)
 		return page{}, nil
 	}
-	v.Token, v.Fields = guard.Token(w, r), form.Fields(formats[v.Format], fields)
+	if fields, ok := doc.Fields(v.Item); ok {
+		v.Token, v.Fields = guard.Token(w, r), form.Fields(doc.Definition(v.Item), fields)
+	}
 	return v.page(), nil
 }
 
 // submitForm checks or saves what the form of a file has.
 func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error) {
 	sent := r.PostForm
-	v, fields, ok, err := s.formOf(r, sent)
+	v, doc, ok, err := s.formOf(r, sent)
 	if err != nil {
 		return page{}, err
+	}
+	var fields Fields
+	if ok {
+		fields, ok = doc.Fields(v.Item)
 	}
 	if !ok {
 		return page{}, refuse("%s has no form; change its text", v.Path)
 	}
 	var changed Fields
 	v.Token = guard.Token(w, r)
-	v.Fields, changed = form.Typed(formats[v.Format], fields, sent)
-	data, err := object.File(schema.Fields(formats[v.Format]), object.Merged(fields, changed))
-	if err != nil {
-		return page{}, refuse("%v", err)
-	}
+	v.Fields, changed = form.Typed(doc.Definition(v.Item), fields, sent)
 	if len(changed) > 0 && !form.Wrong(v.Fields) {
-		if err := s.writeForm(r, v, data); err != nil {
+		if err := s.writeForm(r, v, doc, changed); err != nil {
 			return page{}, err
 		}
 	}
@@ -101,14 +119,19 @@ func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error)
 }
 
 // writeForm checks or saves the text that a form makes, and puts each problem to its field.
-func (s *Store) writeForm(r *http.Request, v *sheet, data []byte) error {
+func (s *Store) writeForm(r *http.Request, v *sheet, doc *document.Document, changed Fields) error {
+	data, err := doc.Change(v.Item, changed)
+	if err != nil {
+		v.Errors = append(v.Errors, err.Error())
+		return nil
+	}
 	action := r.PostForm.Get("action")
 	v.Text = string(data)
 	written, err := s.saveText(r.Context(), v, changes.ModeOf(action))
 	if err := v.result(written, err, action != "save"); err != nil {
 		return err
 	}
-	v.Errors = append(v.Errors, form.Place(v.Fields, problemsOf(err), data)...)
+	v.Errors = append(v.Errors, form.Place(v.Fields, problemsOf(err), document.Locate(doc, v.Item, data))...)
 	if v.Saved != nil {
 		v.Version, v.New = changes.Version(data), false
 	}

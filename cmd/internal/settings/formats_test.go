@@ -73,7 +73,7 @@ func TestFormsOfOtherFormats(t *testing.T) {
 // TestFormOfANewFile makes a file by its fields, and sends to the text of a file that has
 // no form.
 func TestFormOfANewFile(t *testing.T) {
-	r := newReader(t, map[string]string{"test_definitions/list.json": `[{"name": "One", "initial_message": "hi"}]`})
+	r := newReader(t, map[string]string{"test_definitions/list.json": `[{"name": "One", "initial_message": "hi"}]`, "test_definitions/texts.json": `["One"]`})
 	const file = "test_definitions/new.json"
 	_, page := r.ask("/settings/file?format=testcase&path="+file, nil)
 	r.has(page, "New testcase", `action="/settings/form"`)
@@ -82,7 +82,9 @@ func TestFormOfANewFile(t *testing.T) {
 	if got, want := r.file(file), "{\n  \"name\": \"New\",\n  \"initial_message\": \"Hello?\\nIs anybody there?\"\n}\n"; got != want {
 		t.Errorf("the file is %s, want %s", got, want)
 	}
-	_, text := r.ask("/settings/form?format=testcase&path=test_definitions/list.json", nil)
+	_, list := r.ask("/settings/form?format=testcase&path=test_definitions/list.json", nil)
+	r.has(list, "item=0", "One")
+	_, text := r.ask("/settings/form?format=testcase&path=test_definitions/texts.json", nil)
 	r.has(text, `id="in-text"`)
 	if status, _ := r.ask("/settings/form?format=testcase&path=gavel.json", nil); status != 400 {
 		t.Errorf("a file elsewhere is answered with %d, want 400", status)
@@ -109,5 +111,63 @@ func TestFormKeepsObjects(t *testing.T) {
 	r.ask("/settings/form", r.form(page, url.Values{"f.user_input": {`["Hi", "Bye"]`}, "action": {"save"}}))
 	if got := r.file(prompts); !strings.Contains(got, `"Bye"`) || strings.Contains(got, `\"`) {
 		t.Errorf("the inputs are a text: %s", got)
+	}
+}
+
+// TestFormsOfLists changes one case of a file with several, in YAML with its comments: a
+// message is at the field of this case alone, and a change by somebody else is a conflict.
+func TestFormsOfLists(t *testing.T) {
+	for _, tt := range []struct {
+		name, format, file, was   string
+		field, wrong, right, want string
+	}{
+		{
+			"a list of the testcase format", "testcase", "test_definitions/list.yaml",
+			"# Parcels.\n- name: One # first\n  initial_message: Hi\n\n# Later.\n- name: Two\n  initial_message: Hi\n  difficulty: easy # for now\n",
+			"difficulty", "simple", "hard",
+			"# Parcels.\n- name: One # first\n  initial_message: Hi\n\n# Later.\n- name: Two\n  initial_message: Hi\n  difficulty: hard # for now\n",
+		},
+		{
+			"tests of AgentV 4", "evalcase", "test_definitions/shop.yaml",
+			"description: Shop # all\ntests:\n  - id: One\n    criteria: It greets.\n    input: Hi\n  # Later.\n  - id: Two\n    criteria: It greets.\n    input: Hi\n    checks:\n      - contains: ho\n",
+			"checks", `["hi"]`, `[{"contains": "hi"}]`,
+			"description: Shop # all\ntests:\n  - id: One\n    criteria: It greets.\n    input: Hi\n  # Later.\n  - id: Two\n    criteria: It greets.\n    input: Hi\n    checks:\n      - contains: hi\n",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newReader(t, map[string]string{tt.file: tt.was})
+			_, list := r.ask("/settings/form?format="+tt.format+"&path="+tt.file, nil)
+			r.has(list, "item=0", "item=1", ">One<", ">Two<")
+			_, page := r.ask("/settings/form?item=1&format="+tt.format+"&path="+tt.file, nil)
+			r.has(page, `name="item" value="1"`, `id="in-`+tt.field+`"`, "Two")
+			status, wrong := r.ask("/settings/form", r.form(page, url.Values{"f." + tt.field: {tt.wrong}, "action": {"save"}}))
+			_, after, _ := strings.Cut(wrong, `id="say-`+tt.field+`" role="alert">`)
+			if said, _, _ := strings.Cut(after, "<"); status != 400 || said == "" || r.file(tt.file) != tt.was {
+				t.Errorf("%s = %s is answered with %d and %q at the field, and the file is %s\n%s", tt.field, tt.wrong, status, said, r.file(tt.file), wrong)
+			}
+			status, saved := r.ask("/settings/form", r.form(page, url.Values{"f." + tt.field: {tt.right}, "action": {"save"}}))
+			if got := r.file(tt.file); status != 200 || got != tt.want {
+				t.Errorf("saving is answered with %d, and the file is\n%s\nwant\n%s\n%s", status, got, tt.want, saved)
+			}
+			status, late := r.ask("/settings/form", r.form(page, url.Values{"f." + tt.field: {tt.wrong}, "action": {"save"}}))
+			if status != 409 || !strings.Contains(late, "was changed since it was read") || r.file(tt.file) != tt.want {
+				t.Errorf("a change of what somebody else changed is answered with %d: %s", status, late)
+			}
+			if status, _ := r.ask("/settings/form?item=2&format="+tt.format+"&path="+tt.file, nil); status != 404 {
+				t.Errorf("a case that is not there is answered with %d, want 404", status)
+			}
+		})
+	}
+}
+
+// TestFormOfANewYAML makes a YAML file by its fields.
+func TestFormOfANewYAML(t *testing.T) {
+	r := newReader(t, nil)
+	const file = "test_definitions/new.yaml"
+	_, page := r.ask("/settings/file?format=testcase&path="+file, nil)
+	_, saved := r.ask("/settings/form", r.form(page, url.Values{"f.name": {"New"}, "f.initial_message": {"Hello?\r\nIs anybody there?"}, "action": {"save"}}))
+	r.has(saved, "Saved")
+	if got, want := r.file(file), "name: New\ninitial_message: |-\n  Hello?\n  Is anybody there?\n"; got != want {
+		t.Errorf("the file is %s, want %s", got, want)
 	}
 }

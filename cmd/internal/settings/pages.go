@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/document"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
@@ -85,13 +86,7 @@ func (s *Store) writePage(w http.ResponseWriter, r *http.Request, p page, around
 
 // address is the path of a page with its parameters.
 func (s *Store) address(path string, pairs ...string) string {
-	q := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			q.Set(pairs[i], pairs[i+1])
-		}
-	}
-	return s.cfg.Root + path + "?" + q.Encode()
+	return s.cfg.Root + object.Address(path, pairs...)
 }
 
 // An item is a link of a list.
@@ -205,6 +200,9 @@ type sheet struct {
 	Fields        []*form.Field
 	// Text and Path are a file that is changed as a text, or by the fields of its Format.
 	Text, Path, Format string
+	// Item is the one of the definitions of the file, and Rows are links to all.
+	Item string
+	Rows []item
 	// Known are words that fields may have, by field.
 	Known map[string][]string
 	Token string
@@ -322,7 +320,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		}
 		if why := problemsOf(err); why != nil {
 			data, _ := fileText(v.Kind, entry.Fields) // it was written once to be checked
-			v.Errors = append(v.Errors, form.Place(v.Fields, why, data)...)
+			v.Errors = append(v.Errors, form.Place(v.Fields, why, document.Locate(nil, "", data))...)
 		}
 		if err == nil && !isDry {
 			v.ID, v.Version, v.New = entry.ID, entry.Version, false
@@ -394,7 +392,7 @@ func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	switch {
 	case v.Path == "":
 		return s.filePage(r.Context(), v)
-	case formats[format] != "":
+	case slices.Contains(formats, format):
 		http.Redirect(w, r, s.fileURL(v.Path, format), http.StatusSeeOther)
 		return page{}, nil
 	}

@@ -3,7 +3,6 @@ package settings
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -258,8 +257,4 @@ func fileText(kind string, fields Fields) ([]byte, error) {
 }
 
 // kept are fields without those that a file does not keep.
-func kept(fields Fields) Fields {
-	out := maps.Clone(fields)
-	maps.DeleteFunc(out, func(name string, _ json.RawMessage) bool { return slices.Contains(notKept, name) })
-	return out
-}
+func kept(fields Fields) Fields { return object.Without(fields, notKept) }

@@ -163,30 +163,19 @@ func Wrong(fields []*Field) bool {
 	return slices.ContainsFunc(fields, func(f *Field) bool { return f.Problem != "" })
 }
 
-// topField is a line of a file that begins a field of its object.
-var topField = regexp.MustCompile(`^  "([A-Za-z_$][A-Za-z0-9_$]*)":`)
-
 // quotedName is a name of a field in a message.
 var quotedName = regexp.MustCompile("[`']([A-Za-z_][A-Za-z0-9_]*)")
 
 // Place gives each problem to the field that it is about, and returns those that are
-// about none.
-func Place(form []*Field, problems []schema.Problem, file []byte) []string {
-	lines := strings.Split(string(file), "\n")
+// about none. fieldAt is the field at a line, and whether the definition begins there:
+// what is missing is reported at that line.
+func Place(form []*Field, problems []schema.Problem, fieldAt func(line int) (name string, isFirst bool)) []string {
 	var rest []string
 	for _, p := range problems {
 		said := Sentence(p)
-		name := ""
-		for n := min(p.Line, len(lines)); n > 1 && name == ""; n-- {
-			if found := topField.FindStringSubmatch(lines[n-1]); found != nil {
-				name = found[1]
-			}
-		}
-		if p.Line <= 1 { // a field that is missing
-			for _, found := range quotedName.FindAllStringSubmatch(said, -1) {
-				name = found[1]
-				break
-			}
+		name, isFirst := fieldAt(p.Line)
+		if found := quotedName.FindStringSubmatch(said); isFirst && found != nil && slices.ContainsFunc(form, func(f *Field) bool { return f.Name == found[1] }) {
+			name = found[1]
 		}
 		at := slices.IndexFunc(form, func(f *Field) bool { return f.Name == name })
 		if at < 0 {

@@ -4,8 +4,12 @@ package object
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -159,4 +163,37 @@ func NewID(prefix, name string, isTaken func(string) bool) string {
 		id = strings.Trim(id, "_")
 	}
 	return id
+}
+
+// Address is a path with parameters, which are pairs of a name and a value; those without
+// a value are left out.
+func Address(path string, pairs ...string) string {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return path + "?" + q.Encode()
+}
+
+// Read is the body of a request. The error says to the caller what is wrong, with the
+// status of the answer.
+func Read(r *http.Request) (body []byte, status int, err error) {
+	body, err = io.ReadAll(r.Body)
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, http.StatusRequestEntityTooLarge, errors.New("the body is too large")
+	case err != nil:
+		return nil, http.StatusBadRequest, fmt.Errorf("the body cannot be read: %w", err)
+	}
+	return body, http.StatusOK, nil
+}
+
+// Without are fields but for those of some names.
+func Without(fields Fields, names []string) Fields {
+	out := maps.Clone(fields)
+	maps.DeleteFunc(out, func(name string, _ json.RawMessage) bool { return slices.Contains(names, name) })
+	return out
 }

@@ -1,0 +1,243 @@
+// Package document changes fields of one definition in a JSON or YAML file, and leaves
+// everything else of the file as it is written: other definitions, comments and order.
+//
+// Most callers want [Open] and [Document.Change].
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// lists are the fields that have the definitions of a file, by format.
+var lists = map[string][]string{
+	schema.DialectTestcase: {"test_cases", "testcases"},
+	schema.DialectEvalcase: {"evalcases", "eval_cases", "cases", "tests"},
+}
+
+// A Document is a file that has an object or a list of objects.
+type Document struct {
+	file   string
+	data   []byte
+	format string
+	// object is the whole file; nil for a list.
+	object object.Fields
+	// list is the field with the definitions; empty for none, or where the file is a list.
+	list  string
+	items []object.Fields
+	isNew bool
+}
+
+// New is a file of a format that is not there yet.
+func New(file, format string) *Document {
+	return &Document{file: file, format: format, object: object.Fields{}, isNew: true}
+}
+
+// Formed reports whether files of a name can have a form.
+func Formed(file string) bool { return isYAML(file) || strings.HasSuffix(file, ".json") }
+
+func isYAML(file string) bool {
+	return strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml")
+}
+
+// Open reads a file of a format. ok is false for one that is neither an object nor a list
+// of objects.
+func Open(file, format string, data []byte) (d *Document, ok bool) {
+	doc, problems := schema.Parse(file, data)
+	if doc == nil || schema.HasErrors(problems) || !Formed(file) {
+		return nil, false
+	}
+	d = &Document{file: file, data: data, format: format}
+	if doc.IsList() {
+		return d, json.Unmarshal(doc.JSON(), &d.items) == nil && !slices.ContainsFunc(d.items, isMissing)
+	}
+	if json.Unmarshal(doc.JSON(), &d.object) != nil || d.object == nil {
+		return nil, false
+	}
+	for _, name := range lists[format] {
+		var items []object.Fields
+		if json.Unmarshal(d.object[name], &items) == nil && len(items) > 0 && !slices.ContainsFunc(items, isMissing) {
+			d.list, d.items = name, items
+			break
+		}
+	}
+	return d, true
+}
+
+func isMissing(fields object.Fields) bool { return fields == nil }
+
+// A Row is one definition of a list.
+type Row struct{ Item, Name string }
+
+// Rows are the definitions of the list, which has none for a file of one definition.
+func (d *Document) Rows() []Row {
+	var out []Row
+	for i, fields := range d.items {
+		name := ""
+		for _, field := range []string{"name", "id", "description"} {
+			if name == "" {
+				name = object.Text(fields[field])
+			}
+		}
+		if name == "" {
+			name = "number " + strconv.Itoa(i+1)
+		}
+		out = append(out, Row{strconv.Itoa(i), name})
+	}
+	return out
+}
+
+// Fields are those of a definition: that of an item of Rows, or of the whole file for an
+// empty one. ok is false where there is none.
+func (d *Document) Fields(item string) (fields object.Fields, ok bool) {
+	if item == "" {
+		return d.object, d.object != nil
+	}
+	n, err := strconv.Atoi(item)
+	if err != nil || n < 0 || n >= len(d.items) {
+		return nil, false
+	}
+	return d.items[n], true
+}
+
+// Definition is the name of the schema of an item, such as #Testcase, or of the whole file
+// for an empty one.
+func (d *Document) Definition(item string) string {
+	return definition(d.format, d.object, d.list, item)
+}
+
+func definition(format string, whole object.Fields, list, item string) string {
+	isTests := whole["tests"] != nil
+	switch {
+	case format == schema.DialectTestcase:
+		return "#Testcase"
+	case format == schema.DialectPromptval:
+		return "#Promptval"
+	case item != "" && (list == "tests" || isTests):
+		return "#EvalcaseTest"
+	case item != "":
+		return "#Evalcase"
+	case isTests:
+		return "#EvalcaseTests"
+	}
+	return "#EvalcaseSuite"
+}
+
+// Change returns the file with other values of some fields of a definition; a field
+// without a value is removed. The error says what cannot be written this way.
+func (d *Document) Change(item string, changed object.Fields) ([]byte, error) {
+	old, ok := d.Fields(item)
+	if !ok {
+		return nil, fmt.Errorf("%s does not have definition %s any more; load it again", d.file, item)
+	}
+	var out []byte
+	var err error
+	switch {
+	case d.isNew:
+		return created(d.file, d.format, object.Merged(old, changed))
+	case isYAML(d.file):
+		out, err = d.changeYAML(item, changed)
+	case item == "":
+		return object.File(schema.Fields(d.Definition(item)), object.Merged(old, changed))
+	default:
+		out, err = d.changeJSON(item, object.Merged(old, changed))
+	}
+	if err != nil {
+		return nil, err
+	}
+	// The file has to say what was asked for, and nothing else.
+	after, ok := Open(d.file, d.format, out)
+	if !ok || !after.equals(d, item, object.Merged(old, changed)) {
+		return nil, fmt.Errorf("%s is written in a way that a form cannot change; change its text", d.file)
+	}
+	return out, nil
+}
+
+// equals reports whether a document says what another one does, but for the fields of one
+// definition.
+func (d *Document) equals(other *Document, item string, fields object.Fields) bool {
+	if item == "" {
+		return object.Same(d.object, fields)
+	}
+	n, _ := strconv.Atoi(item) // Fields has read it
+	want := slices.Clone(other.items)
+	want[n] = fields
+	return object.Same(d.items, want) && (d.object == nil) == (other.object == nil) && object.Same(d.around(), other.around())
+}
+
+// around are the fields of the file without its list.
+func (d *Document) around() object.Fields {
+	if d.object == nil {
+		return object.Fields{}
+	}
+	return object.Merged(d.object, object.Fields{d.list: nil})
+}
+
+// created is a file with one definition of a format.
+func created(file, format string, fields object.Fields) ([]byte, error) {
+	text, err := object.File(schema.Fields(definition(format, fields, "", "")), fields)
+	if err != nil || !isYAML(file) {
+		return text, err
+	}
+	node, err := nodeOf(text)
+	if err != nil {
+		return nil, err
+	}
+	return encoded(node)
+}
+
+// changeJSON replaces an item of a list in a JSON file.
+func (d *Document) changeJSON(item string, fields object.Fields) ([]byte, error) {
+	from, to, err := d.span(item)
+	if err != nil {
+		return nil, err
+	}
+	text, err := object.File(schema.Fields(d.Definition(item)), fields)
+	if err != nil {
+		return nil, err
+	}
+	line := d.data[bytes.LastIndexByte(d.data[:from], '\n')+1 : from]
+	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
+	text = bytes.ReplaceAll(bytes.TrimSpace(text), []byte("\n"), append([]byte("\n"), indent...))
+	return slices.Concat(d.data[:from], text, d.data[to:]), nil
+}
+
+// span is where an item of a list is in a JSON file.
+func (d *Document) span(item string) (from, to int, err error) {
+	dec := json.NewDecoder(bytes.NewReader(d.data))
+	if _, err := dec.Token(); err != nil {
+		return 0, 0, err
+	}
+	for found := d.object == nil; !found && dec.More(); {
+		name, err := dec.Token()
+		if err != nil {
+			return 0, 0, err
+		}
+		var skipped json.RawMessage
+		if found = name == d.list; found {
+			_, err = dec.Token()
+		} else {
+			err = dec.Decode(&skipped)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	for n := 0; dec.More(); n++ {
+		var one json.RawMessage
+		if err := dec.Decode(&one); err != nil {
+			return 0, 0, err
+		}
+		if to = int(dec.InputOffset()); strconv.Itoa(n) == item {
+			return to - len(one), to, nil
+		}
+	}
+	return 0, 0, fmt.Errorf("%s does not have definition %s any more; load it again", d.file, item)
+}

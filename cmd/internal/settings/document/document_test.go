@@ -1,0 +1,126 @@
+package document_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings/document"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const suite = `# Support cases.
+description: Shop   # for people
+
+tests:
+  # The first one.
+  - id: refund
+    criteria: >-
+      It names
+      thirty days.
+    input: |
+      Hello?
+
+      Is anybody there?
+    tags: [a, b]
+  # The second one.
+  - id: parcel # stays
+    criteria: It greets.
+    assertions:
+    - type: contains
+      value: hi
+
+threshold: 0.7
+`
+
+// TestChangeYAML holds that a form changes the lines of its fields and no other line.
+func TestChangeYAML(t *testing.T) {
+	for _, tt := range []struct {
+		name, item string
+		changed    string
+		want       string // the lines that differ, as was and is
+		old        string
+	}{
+		{"one line", "", `{"description": "yes"}`, `description: "yes" # for people`, "description: Shop   # for people"},
+		{"an item's text of several lines", "0", `{"input": "One\nTwo: three\n"}`, "    input: |\n      One\n      Two: three", "    input: |\n      Hello?\n\n      Is anybody there?"},
+		{"a folded text", "0", `{"criteria": "It greets."}`, "    criteria: It greets.", "    criteria: >-\n      It names\n      thirty days."},
+		{"the first field of an item", "1", `{"id": "letter"}`, "  - id: letter # stays", "  - id: parcel # stays"},
+		{"a list as far left as its name", "1", `{"assertions": ["names the window"]}`, "    assertions:\n      - names the window", "    assertions:\n    - type: contains\n      value: hi"},
+		{"a removed field", "0", `{"tags": null}`, "      Is anybody there?\n", "      Is anybody there?\n    tags: [a, b]\n"},
+		{"a new field", "1", `{"note": "Later"}`, "      value: hi\n    note: Later\n", "      value: hi\n"},
+		{"a number", "", `{"threshold": 0.5}`, "threshold: 0.5", "threshold: 0.7"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d, ok := document.Open("test_definitions/shop.yaml", schema.DialectEvalcase, []byte(suite))
+			if !ok {
+				t.Fatal("the suite has no form")
+			}
+			var changed object.Fields
+			if err := json.Unmarshal([]byte(tt.changed), &changed); err != nil {
+				t.Fatal(err)
+			}
+			for name, value := range changed {
+				if string(value) == "null" {
+					changed[name] = nil
+				}
+			}
+			got, err := d.Change(tt.item, changed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(suite, tt.old) {
+				t.Fatalf("the suite does not have %q", tt.old)
+			}
+			if diff := cmp.Diff(strings.Replace(suite, tt.old, tt.want, 1), string(got)); diff != "" {
+				t.Errorf("the file (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestChangeJSON changes one case of a list, and leaves the others as they are written.
+func TestChangeJSON(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{
+			"a list", "[\n  {\"name\":\"One\",  \"initial_message\": \"hi\"},\n  {\"name\": \"Two\", \"initial_message\": \"hi\"}\n]\n",
+			"[\n  {\"name\":\"One\",  \"initial_message\": \"hi\"},\n  {\n    \"name\": \"Two\",\n    \"initial_message\": \"Hello\"\n  }\n]\n",
+		},
+		{
+			"a list in a field", `{"version": [1], "test_cases": [{"name": "One", "initial_message": "hi"}, {"name": "Two", "initial_message": "hi"}], "note": {}}`,
+			`{"version": [1], "test_cases": [{"name": "One", "initial_message": "hi"}, {` + "\n  \"name\": \"Two\",\n  \"initial_message\": \"Hello\"\n}" + `], "note": {}}`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d, ok := document.Open("list.json", schema.DialectTestcase, []byte(tt.text))
+			if !ok || len(d.Rows()) != 2 || d.Rows()[1].Name != "Two" {
+				t.Fatalf("the list is %v (%v), want One and Two", d, ok)
+			}
+			got, err := d.Change("1", object.Fields{"initial_message": object.Quoted("Hello")})
+			if diff := cmp.Diff(tt.want, string(got)); diff != "" || err != nil {
+				t.Errorf("the file (-want +got): %v\n%s", err, diff)
+			}
+			if _, err := d.Change("2", nil); err == nil {
+				t.Error("a case that is not in the list can be changed")
+			}
+		})
+	}
+}
+
+// TestChangeRefuses holds that a file is refused whose other parts a change would alter.
+func TestChangeRefuses(t *testing.T) {
+	for _, text := range []string{
+		"name: &n One\ninitial_message: *n\n",
+		"{name: One, initial_message: Hi}\n",
+	} {
+		d, ok := document.Open("a.yaml", schema.DialectTestcase, []byte(text))
+		if !ok {
+			continue
+		}
+		if got, err := d.Change("", object.Fields{"name": object.Quoted("Two")}); err == nil {
+			t.Errorf("%q is changed to %q, want a refusal", text, got)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// changeYAML replaces, adds and removes fields of a definition in a YAML file.
+func (d *Document) changeYAML(item string, changed object.Fields) ([]byte, error) {
+	text := d.data
+	for _, name := range fieldOrder(d.Definition(item), changed) {
+		var file yaml.Node
+		if err := yaml.Unmarshal(text, &file); err != nil {
+			return nil, fmt.Errorf("%s: %w", d.file, err)
+		}
+		found := d.mapping(&file, item)
+		if found == nil || found.Style&yaml.FlowStyle != 0 || len(found.Content) == 0 {
+			return nil, fmt.Errorf("%s has this definition on one line; change its text", d.file)
+		}
+		var err error
+		if text, err = edited(text, found, name, changed[name]); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", d.file, name, err)
+		}
+	}
+	return text, nil
+}
+
+// fieldOrder are the names of fields in the order of a schema.
+func fieldOrder(def string, fields object.Fields) []string {
+	var out, rest []string
+	for _, name := range schema.Fields(def) {
+		if _, ok := fields[name]; ok {
+			out = append(out, name)
+		}
+	}
+	for name := range fields {
+		if !slices.Contains(out, name) {
+			rest = append(rest, name)
+		}
+	}
+	slices.Sort(rest)
+	return append(out, rest...)
+}
+
+// mapping is the node of a definition; nil where it is not written as one.
+func (d *Document) mapping(file *yaml.Node, item string) *yaml.Node {
+	if len(file.Content) != 1 {
+		return nil
+	}
+	at := file.Content[0]
+	if item != "" && d.object != nil {
+		if at = valueOf(at, d.list); at == nil {
+			return nil
+		}
+	}
+	if item != "" {
+		n, err := strconv.Atoi(item)
+		if err != nil || at.Kind != yaml.SequenceNode || n >= len(at.Content) {
+			return nil
+		}
+		at = at.Content[n]
+	}
+	if at.Kind != yaml.MappingNode {
+		return nil
+	}
+	return at
+}
+
+// valueOf is the value of a field of a mapping; nil for none.
+func valueOf(m *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == name {
+			return m.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// edited is a file with another value of a field of a mapping.
+func edited(text []byte, m *yaml.Node, name string, value json.RawMessage) ([]byte, error) {
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	column := m.Content[0].Column - 1
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		key, old := m.Content[i], m.Content[i+1]
+		if key.Value != name {
+			continue
+		}
+		from, to := key.Line-1, fieldEnd(lines, key, old)
+		prefix := string(lines[from][:min(column, len(lines[from]))]) // may have the dash of a list
+		if value == nil {
+			if strings.TrimSpace(prefix) != "" {
+				return nil, fmt.Errorf("the first field of a list's item cannot be removed by a form; change the text")
+			}
+			return joined(lines[:from], nil, lines[to:]), nil
+		}
+		next, err := field(name, value, prefix, old.LineComment)
+		if err != nil {
+			return nil, err
+		}
+		return joined(lines[:from], next, lines[to:]), nil
+	}
+	if value == nil {
+		return text, nil
+	}
+	count := len(m.Content)
+	last := fieldEnd(lines, m.Content[count-2], m.Content[count-1])
+	next, err := field(name, value, strings.Repeat(" ", column), "")
+	if before := lines[last-1]; !bytes.HasSuffix(before, []byte("\n")) {
+		next = append([]byte("\n"), next...)
+	}
+	return joined(lines[:last], next, lines[last:]), err
+}
+
+func joined(before [][]byte, between []byte, after [][]byte) []byte {
+	return slices.Concat(bytes.Join(before, nil), between, bytes.Join(after, nil))
+}
+
+// fieldEnd is the number of the line after a field, counted from 0: what is further to the
+// right belongs to it, and so does a list below its name. Comments and blank lines at the
+// end do not.
+func fieldEnd(lines [][]byte, key, value *yaml.Node) int {
+	column, end := key.Column-1, key.Line
+	for n := key.Line; n < len(lines); n++ {
+		line := bytes.TrimRight(lines[n], " \t\r\n")
+		trimmed := bytes.TrimLeft(line, " ")
+		indent := len(line) - len(trimmed)
+		isItem := value.Kind == yaml.SequenceNode && value.Style&yaml.FlowStyle == 0 && indent == column &&
+			(bytes.HasPrefix(trimmed, []byte("- ")) || len(trimmed) == 1 && trimmed[0] == '-')
+		switch {
+		case len(trimmed) == 0:
+			continue
+		case indent <= column && !isItem:
+			return end
+		}
+		end = n + 1
+	}
+	return end
+}
+
+// field is a field as lines of a file, the first after a prefix and the others as far to
+// the right.
+func field(name string, value json.RawMessage, prefix, comment string) ([]byte, error) {
+	node, err := nodeOf(value)
+	if err != nil {
+		return nil, err
+	}
+	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name}
+	out, err := encoded(&yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{key, node}})
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	for i, line := range strings.SplitAfter(string(out), "\n") {
+		switch {
+		case strings.TrimSpace(line) == "":
+			b.WriteString(line)
+			continue
+		case i == 0:
+			b.WriteString(prefix)
+			if comment != "" {
+				line = strings.TrimSuffix(line, "\n") + " " + comment + "\n"
+			}
+		default:
+			b.WriteString(strings.Repeat(" ", len(prefix)))
+		}
+		b.WriteString(line)
+	}
+	return b.Bytes(), nil
+}
+
+// nodeOf is a JSON value as YAML is usually written.
+func nodeOf(value []byte) (*yaml.Node, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(value, &doc); err != nil || len(doc.Content) != 1 {
+		return nil, fmt.Errorf("the value cannot be written as YAML: %w", err)
+	}
+	plain(doc.Content[0])
+	return doc.Content[0], nil
+}
+
+// oldBooleans are texts that readers of YAML 1.1 take for true or false.
+var oldBooleans = []string{"y", "n", "yes", "no", "on", "off"}
+
+// plain takes the quotes and braces of JSON away; the encoder adds those that are needed.
+func plain(n *yaml.Node) {
+	isText := n.Kind == yaml.ScalarNode && n.Style&yaml.DoubleQuotedStyle != 0
+	n.Style = 0
+	if isText {
+		n.Tag = "!!str"
+		switch {
+		case strings.Contains(n.Value, "\n"):
+			n.Style = yaml.LiteralStyle
+		case slices.Contains(oldBooleans, strings.ToLower(n.Value)):
+			n.Style = yaml.DoubleQuotedStyle
+		}
+	}
+	for _, child := range n.Content {
+		plain(child)
+	}
+}
+
+// encoded is a node as a file.
+func encoded(n *yaml.Node) ([]byte, error) {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(n); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), enc.Close()
+}
+
+// Locate returns the field of a definition at a line of a file that [Document.Change]
+// returned, and whether the definition begins at the line. The field is empty for a line
+// of another definition. A document that is nil is one of a whole file.
+func Locate(d *Document, item string, data []byte) func(line int) (name string, isFirst bool) {
+	if d == nil {
+		d = &Document{object: object.Fields{}}
+	}
+	var file yaml.Node
+	var found *yaml.Node
+	if yaml.Unmarshal(data, &file) == nil { // JSON is YAML, too
+		found = d.mapping(&file, item)
+	}
+	return func(line int) (name string, isFirst bool) {
+		if found == nil || len(found.Content) == 0 {
+			return "", line <= 1
+		}
+		first, last := found.Content[0].Line, lastLine(found)
+		if line > last+1 {
+			return "", false
+		}
+		for i := 0; i < len(found.Content); i += 2 {
+			if found.Content[i].Line <= line {
+				name = found.Content[i].Value
+			}
+		}
+		return name, line <= first && (item == "" || line >= found.Line)
+	}
+}
+
+// lastLine is the last line on which a node of a tree begins.
+func lastLine(n *yaml.Node) int {
+	last := n.Line
+	for _, child := range n.Content {
+		last = max(last, lastLine(child))
+	}
+	return last
+}
