@@ -115,7 +115,11 @@ func (s Source) Read(ref Reference) Lookup {
 		}
 		out.Inputs = append(out.Inputs, Input{File: file, Role: ref.Role})
 		if err != nil {
-			fail(Error, "unreadable", fmt.Sprintf("%s cannot be read: %s", file, reason(err)), "name a plain file of the repository")
+			hint := "name a plain file of the repository"
+			if _, ok := errors.AsType[tooLargeError](err); ok {
+				hint = "shorten it, or split it into several files and name each"
+			}
+			fail(Error, "unreadable", fmt.Sprintf("%s cannot be read: %s", file, reason(err)), hint)
 			return out
 		}
 		if i > 0 {

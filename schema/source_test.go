@@ -65,7 +65,7 @@ func TestRead(t *testing.T) {
 		},
 		{
 			"too large", "long.md", "", nil,
-			"tests/math/a.yaml:3:7: error: tests/math/long.md cannot be read: it has 100 bytes and may have 99; name a plain file of the repository",
+			"tests/math/a.yaml:3:7: error: tests/math/long.md cannot be read: it has 100 bytes and may have 99; shorten it, or split it into several files and name each",
 		},
 		{
 			"of Windows", `.\fixtures\a.md`, "", nil,

@@ -146,7 +146,7 @@ func TestReasonNamesEveryChangedFile(t *testing.T) {
 		c.Dialect, c.Origin.File, c.System = schema.DialectMatrix, "rows.csv", system
 		c.Drive.Messages[0].Content = text
 		c.Inputs = []schema.Input{
-			{File: "m.yaml", Role: "definition"}, {File: "p.txt", Role: "prompt"}, {File: "rows.csv", Role: "tests"}, {File: "v.txt", Role: "variable"}, {File: "x.py", Role: "program"},
+			{File: "m.yaml", Role: "definition"}, {File: "more.csv", Role: "other tests"}, {File: "p.txt", Role: "prompt"}, {File: "rows.csv", Role: "tests"}, {File: "v.txt", Role: "variable"}, {File: "x.py", Role: "program"},
 		}
 		return c
 	}
@@ -157,6 +157,7 @@ func TestReasonNamesEveryChangedFile(t *testing.T) {
 		files      []string
 	}{
 		{[]string{"v.txt"}, row("a", "", "w"), row("b", "", "w"), "messages changed in v.txt", nil},
+		{[]string{"more.csv", "v.txt"}, row("a", "", "w"), row("b", "", "w"), "messages changed in v.txt", nil},
 		{[]string{"p.txt", "v.txt"}, row("a", "", "w"), row("b", "", "w"), "messages changed in p.txt and v.txt", []string{"p.txt", "v.txt"}},
 		{[]string{"m.yaml", "p.txt", "rows.csv"}, row("a", "", "w"), row("b", "", "w"), "messages changed in m.yaml, p.txt and rows.csv", []string{"m.yaml", "p.txt", "rows.csv"}},
 		{[]string{"v.txt"}, row("a", "s", "w"), row("a", "t", "w"), "system prompt changed in v.txt", nil},

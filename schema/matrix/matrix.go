@@ -37,7 +37,7 @@ const (
 
 // Load compiles the rows of a file to cases. A file with errors compiles to none.
 func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
-	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Matrix", schema.Warning)}, skipped: map[string]int{}, counted: map[string]int{}}
+	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Matrix", schema.Warning)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}}
 	if !doc.IsObject() || schema.HasErrors(c.Problems) {
 		return nil, schema.SortProblems(c.Problems)
 	}
@@ -54,6 +54,7 @@ type compiler struct {
 	schema.Source
 	schema.Complaints
 	inputs    []schema.Input
+	tables    map[string]bool // files that have nothing but tests
 	prompts   []prompt
 	providers []provider
 	shared    test
@@ -167,7 +168,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 			Key: c.Key(c.Doc.File, local), Dialect: schema.DialectMatrix, Origin: r.test.at,
 			Labels: schema.Labels{Name: r.title(), Description: r.test.description, Tags: r.test.tags, Groups: []string{c.Key(c.Doc.File, "")}},
 			Target: t.target, PerTarget: len(c.providers) > 1, Weight: 1,
-			Inputs: r.inputs(c.inputs, p),
+			Inputs: c.rowInputs(r, p),
 		},
 		Policy: schema.Policy{
 			Iterations: c.repeat(), MaxToolRounds: maxToolRounds, Timeout: c.timeout(t.target),

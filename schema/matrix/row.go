@@ -195,9 +195,18 @@ func slug(s string) string {
 	return strings.Trim(string(out), "-")
 }
 
-// inputs are the files that a case of the row is built from, sorted.
-func (r row) inputs(file []schema.Input, p prompt) []schema.Input {
-	all := append(slices.Clone(file), r.test.inputs...)
+// otherTests is the role of the files that have tests of other rows. A change of one
+// compiles the file again, and changes nothing of the row.
+const otherTests = "other tests"
+
+// rowInputs are the files that a case of the row is built from, sorted.
+func (c *compiler) rowInputs(r row, p prompt) []schema.Input {
+	all := append(slices.Clone(c.inputs), r.test.inputs...)
+	for i, in := range c.inputs {
+		if c.tables[in.File] && in.File != r.test.at.File && !slices.ContainsFunc(r.test.inputs, func(own schema.Input) bool { return own.File == in.File }) {
+			all[i].Role = otherTests
+		}
+	}
 	all = slices.DeleteFunc(all, func(in schema.Input) bool { return in.Role == "prompt" && in.File != p.file && !in.Absent })
 	slices.SortFunc(all, func(a, b schema.Input) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role)) })
 	return slices.CompactFunc(all, func(a, b schema.Input) bool { return a.File == b.File })

@@ -171,6 +171,7 @@ func (c *compiler) testsOf(name string, at ...any) []test {
 	if doc == nil {
 		return nil
 	}
+	c.tables[doc.File] = true
 	if !doc.IsList() {
 		return []test{c.readTest(doc, c.shared)}
 	}
@@ -401,6 +402,7 @@ func (c *compiler) csvTests(file schema.File) []test {
 	if file.Path == "" {
 		return nil
 	}
+	c.tables[file.Path] = true
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file.Data, []byte("\ufeff"))))
 	r.FieldsPerRecord = -1
 	var records [][]string
