@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ var suiteKeys = []string{"default_test", "evaluate_options", "governance", "envi
 
 // Is reports whether a document is of AgentV 5: it has prompts, providers or
 // default_test, and tests with an id each, or keys in its spelling. The tests of
-// promptfoo have no id.
+// promptfoo have no id, and its providers are a vendor and a model.
 func Is(doc *schema.Document) bool {
 	keys := doc.Keys()
 	has := func(names ...string) bool {
@@ -30,11 +31,25 @@ func Is(doc *schema.Document) bool {
 	switch {
 	case !has("tests"), !has("prompts", "providers", "default_test"), has("defaultTest", "evaluateOptions", "targets", "redteam"):
 		return false
+	case strings.HasPrefix(path.Base(doc.File), "promptfooconfig"):
+		return false
 	case has(suiteKeys...):
 		return true
+	case ofVendor(doc):
+		return false
 	}
 	for i := range doc.Items("tests") {
 		if doc.Has("tests", i, "id") && (doc.Has("tests", i, "vars") || doc.Has("tests", i, "assert") || doc.Has("tests", i, "criteria")) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofVendor reports whether a provider is named as promptfoo does, as in openai:chat:gpt-5.
+func ofVendor(doc *schema.Document) bool {
+	for _, p := range append(place{doc, []any{"providers"}}.items(), place{doc, []any{"providers"}}) {
+		if strings.Contains(cmp.Or(p.text("label"), p.text("id"), p.text()), ":") {
 			return true
 		}
 	}

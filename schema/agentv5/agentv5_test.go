@@ -22,6 +22,8 @@ func TestIs(t *testing.T) {
 		{"prompts: [x]\ngovernance: {}\ntests: t.jsonl\n", true},
 		{"prompts: [x]\ntests: [{vars: {b: c}}]\n", false},
 		{"prompts: [x]\ntests: t.csv\n", false},
+		{"prompts: [x]\nproviders: [openai:chat:m]\ntests: [{id: a, vars: {b: c}}]\n", false},
+		{"prompts: [x]\nproviders: [{id: openai:chat:m, label: bot}]\ntests: [{id: a, vars: {b: c}}]\n", true},
 		{"prompts: [x]\ndefaultTest: {}\ntests: [{id: a, vars: {b: c}}]\n", false},
 		{"tests: [{id: a, input: b}]\n", false},
 		{"prompts: [x]\n", false},
