@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -178,8 +180,40 @@ func TestBrowserKeyboard(t *testing.T) {
 		b.Visit("/settings/form?path=test_definitions/new.json&format=" + format)
 		b.Check("form-" + format)
 	}
+	checkList(t, b, filepath.Join(dir, "test_definitions", "list.yaml"))
 	var runs struct{ Total int }
 	if err := json.Unmarshal([]byte(mustGet(t, "http://"+address+"/api/runs")), &runs); err != nil || runs.Total != 1 {
 		t.Errorf("there are %d runs, %v, want 1", runs.Total, err)
 	}
+}
+
+// checkList looks at the forms of a file with several cases, at a page that is refused,
+// and at what the form of one case says when somebody else was quicker.
+func checkList(t *testing.T, b *browsertest.Browser, file string) {
+	t.Helper()
+	put := func(message string) {
+		t.Helper()
+		text := "# Parcels.\n- name: First\n  initial_message: Hi\n- name: Second\n  initial_message: " + message + " # said first\n"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("Hello")
+	const list = "/settings/form?path=test_definitions/list.yaml&format=testcase"
+	for _, page := range []struct{ name, path string }{{"form-list", list}, {"form-item", list + "&item=1"}, {"refused", list + "&item=9"}} {
+		b.Visit(page.path)
+		b.Check(page.name)
+	}
+	b.Visit(list + "&item=1")
+	put("Hello again")
+	b.Tab("#in-description")
+	b.Press("Late")
+	b.Click("button[value=save]")
+	if text := b.Text("main"); !strings.Contains(text, "Nothing was saved") {
+		t.Errorf("after saving over a change of somebody else the page says\n%s", text)
+	}
+	if typed := browsertest.Eval[string](b, `document.querySelector("#in-description").value`); typed != "Late" {
+		t.Errorf("after a conflict the field has %q, want what was typed", typed)
+	}
+	b.Check("conflict")
 }

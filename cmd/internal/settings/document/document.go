@@ -95,10 +95,10 @@ func (d *Document) Rows() []Row {
 }
 
 // Fields are those of a definition: that of an item of Rows, or of the whole file for an
-// empty one. ok is false where there is none.
+// empty one. ok is false where there is none: a file around a list of testcases is not one.
 func (d *Document) Fields(item string) (fields object.Fields, ok bool) {
 	if item == "" {
-		return d.object, d.object != nil
+		return d.object, d.object != nil && (d.list == "" || d.format != schema.DialectTestcase)
 	}
 	n, err := strconv.Atoi(item)
 	if err != nil || n < 0 || n >= len(d.items) {

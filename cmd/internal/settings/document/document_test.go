@@ -98,6 +98,9 @@ func TestChangeJSON(t *testing.T) {
 			if !ok || len(d.Rows()) != 2 || d.Rows()[1].Name != "Two" {
 				t.Fatalf("the list is %v (%v), want One and Two", d, ok)
 			}
+			if fields, ok := d.Fields(""); ok {
+				t.Errorf("what is around the list is a definition with %v, want none", fields)
+			}
 			got, err := d.Change("1", object.Fields{"initial_message": object.Quoted("Hello")})
 			if diff := cmp.Diff(tt.want, string(got)); diff != "" || err != nil {
 				t.Errorf("the file (-want +got): %v\n%s", err, diff)
