@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gavel-evals/gavel/schema/childpool"
 )
 
 // ErrLimit says that an evaluation took too long or too much memory.
@@ -203,9 +205,9 @@ func (c *Constraints) ask(ctx context.Context, r ruleRequest) (ruleAnswer, error
 	switch {
 	case errors.Is(err, errSpent):
 		return out, fmt.Errorf("%w: they and the .cue files took more than %v together", ErrLimit, totalTime)
-	case errors.Is(err, errTime):
+	case errors.Is(err, childpool.ErrTime):
 		return out, fmt.Errorf("%w: the evaluation took longer than %v", ErrLimit, MaxTime)
-	case errors.Is(err, errMemory):
+	case errors.Is(err, childpool.ErrMemory):
 		return out, fmt.Errorf("%w: the evaluation needed more memory than %d MiB, or is nested too deeply", ErrLimit, MaxMemory>>20)
 	}
 	return out, err

@@ -18,6 +18,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/gavel-evals/gavel/schema/childpool"
 )
 
 const (
@@ -126,9 +128,9 @@ func (b *Budget) Evaluate(ctx context.Context, file string, data []byte) (*Value
 	switch {
 	case errors.Is(err, errSpent):
 		return nil, exceeded(fmt.Sprintf("the .cue files took more than %v together, and this one is not evaluated any more", totalTime))
-	case errors.Is(err, errTime):
+	case errors.Is(err, childpool.ErrTime):
 		return nil, exceeded(fmt.Sprintf("the evaluation took longer than %v", MaxTime))
-	case errors.Is(err, errMemory):
+	case errors.Is(err, childpool.ErrMemory):
 		return nil, exceeded(fmt.Sprintf("the evaluation needed more memory than %d MiB, or is nested too deeply", MaxMemory>>20))
 	case err != nil:
 		return nil, fmt.Errorf("evaluate %s: %w", file, err)

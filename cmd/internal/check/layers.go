@@ -164,7 +164,7 @@ var libraries = []confined{
 	{"google.golang.org/protobuf", []string{"controller/tracing"}, "only collectors of traces speak it"},
 	{"github.com/rs/zerolog", []string{"cmd"}, "what is logged passes one place that takes secrets out"},
 	{"github.com/spf13", []string{"cmd"}, "flags are read in one place"},
-	{"os/exec", []string{"schema/cuefile", "schema/confine/confinetest", "controller/target", "controller/evaluate", "controller/serve/trial", "controller/gitrepo/gittest", "controller/ledger/postgrestest", "cmd"}, "every program that is started needs a limit and a trust decision"},
+	{"os/exec", []string{"schema/childpool", "schema/confine/confinetest", "controller/target", "controller/evaluate", "controller/serve/trial", "controller/gitrepo/gittest", "controller/ledger/postgrestest", "cmd"}, "every program that is started needs a limit and a trust decision"},
 }
 
 // checkLayers finds the imports that go against the rooms. Tests may import
