@@ -21,6 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/targetname"
+	"github.com/gavel-evals/gavel/schema/trials"
 )
 
 const (
@@ -53,6 +54,7 @@ type suite struct {
 	needs     map[string]string
 	needOfAll string
 	perTarget bool // the tests are run against several targets
+	trials    int  // of every test; 0 where gavel.yaml decides
 	// lacking counts the tests that are not run, by what they need.
 	lacking map[string]int
 }
@@ -70,6 +72,8 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 	more, usable := s.open(doc)
 	problems = append(problems, more...)
 	places, more := s.places(doc)
+	problems = append(problems, more...)
+	s.trials, more = trials.Read(s.keys.doc)
 	problems = append(problems, more...)
 	shape := "#Evalcase"
 	if s.isTests {
@@ -396,7 +400,7 @@ func (c *compiler) resolve(p part) string {
 // gavel.yaml's defaults, the dialect's default.
 func (c *compiler) policy() schema.Policy {
 	return schema.Policy{
-		Iterations: max(c.Settings.Iterations, 1), MaxToolRounds: maxToolRounds,
+		Iterations: cmp.Or(c.trials, max(c.Settings.Iterations, 1)), MaxToolRounds: maxToolRounds,
 		Bands:   c.bands(),
 		Timeout: cmp.Or(c.timeout(), c.target.Timeout, c.Settings.Timeout, defaultTimeout),
 	}

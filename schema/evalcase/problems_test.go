@@ -181,6 +181,14 @@ func FuzzLoad(f *testing.F) {
 	} {
 		f.Add("yaml", seed)
 	}
+	for _, seed := range []string{
+		"tests: [{id: x, criteria: y, input: z, assertions: [a, {type: contains, value: 5}, {type: composite, assertions: [{type: regex, value: '('}]}, null]}]\n",
+		"execution: {trials: {count: 1e9, strategy: mean}, target: 5, threshold: 2}\ninput: [{role: system, content: [{type: file, value: ../../x}]}]\ninput_files: [/etc/passwd, 5]\ntests: [{id: x, input: z}, 5]\n",
+		"tests: [file://../../x.yaml, ../a.yaml, a.yaml, x.csv, {}]\n",
+		"tests: [{id: x, input: z, turns: [5], workspace: {template: ../..}, assertions: [{type: tool-trajectory, expected: 5}, {type: skill-trigger}, {type: field-accuracy, fields: 5}]}]\n",
+	} {
+		f.Add("yaml", seed) // suites of AgentV 4
+	}
 	f.Add("json", `{"evalcases": [{"id": "x", "id": "y"}]}`)
 	f.Add("json", `[{"id": "x", "expected_outcome": "y", "input": "z", "expected_output": [{"role": 5}]}]`)
 	f.Add("jsonl", "{\"id\": \"x\", \"expected_outcome\": \"y\", \"input\": \"z\"}\n\nnull\n[]\n{\"evalcases\": []}\n")

@@ -210,3 +210,15 @@ func TestWhatIsNotReadOfAgentV4(t *testing.T) {
 		t.Errorf("%d cases, %d of them not run; want 7 and 6", len(cases), skipped)
 	}
 }
+
+// TestTrialsOfAgentV4: their mean is the score, and their best is not.
+func TestTrialsOfAgentV4(t *testing.T) {
+	const test = "tests: [{id: x, criteria: y, input: z}]\n"
+	if got := one(t, "execution: {trials: {count: 4, strategy: mean}}\n"+test).Policy.Iterations; got != 4 {
+		t.Errorf("the mean of four trials takes %d samples", got)
+	}
+	cases, problems := load(t, "execution: {trials: {count: 4, strategy: pass_at_k}}\n"+test)
+	if len(cases) != 1 || cases[0].Policy.Iterations != 1 || len(problems) != 1 || !strings.Contains(problems[0], "the best hides a failure") {
+		t.Errorf("the best of four trials: %d cases and problems %q, want one sample and a warning", len(cases), problems)
+	}
+}
