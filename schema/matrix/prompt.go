@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -138,36 +137,6 @@ func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 		label = found.File.Path
 	}
 	return promptsOf(found.File, label)
-}
-
-// promptsOf reads a file with prompts. A .txt file has several, divided by lines
-// of three hyphens.
-func promptsOf(file schema.File, label string) []prompt {
-	whole := prompt{label: label, file: file.Path, at: schema.Position{File: file.Path, Line: 1, Column: 1}, text: string(file.Data)}
-	switch path.Ext(file.Path) {
-	case ".txt":
-		var all []prompt
-		parts := strings.Split("\n"+strings.ReplaceAll(whole.text, "\r\n", "\n")+"\n", "\n---\n")
-		for i, part := range parts {
-			p := whole
-			if p.text = strings.TrimSpace(part); len(parts) > 1 {
-				p.label = fmt.Sprintf("%s %d", label, i+1)
-			}
-			if p.text != "" {
-				all = append(all, p)
-			}
-		}
-		return all
-	case ".json", ".yaml", ".yml":
-		doc, problems := schema.Parse(file.Path, file.Data)
-		var chat []chatMessage
-		if doc != nil && !schema.HasErrors(problems) && json.Unmarshal(doc.JSON(), &chat) == nil && len(chat) > 0 {
-			whole.text, whole.chat = "", chat
-		}
-	case ".js", ".cjs", ".mjs", ".ts", ".py":
-		whole.need = "a program that writes the prompt (" + strings.TrimPrefix(path.Ext(file.Path), ".") + ")"
-	}
-	return []prompt{whole}
 }
 
 // messages are what a row is sent, with the system prompt apart. The prefix and

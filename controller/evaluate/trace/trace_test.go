@@ -73,3 +73,13 @@ func TestUnknownCalls(t *testing.T) {
 		t.Errorf("%+v, want an error", c)
 	}
 }
+
+// TestTrapA10: a call of exec_command is found by its name, where AgentV counts it as a
+// command and not as a tool.
+func TestTrapA10(t *testing.T) {
+	for _, name := range []string{"exec_command", "local_shell", "shell"} {
+		if c, err := trace.Measure(evaluator.Calls{Type: evaluator.CallsUsed, Tools: named(name)}, made(name)); err != nil || c.Score != 1 {
+			t.Errorf("%s is called: %+v (%v), want the score 1", name, c, err)
+		}
+	}
+}
