@@ -44,3 +44,20 @@ func TestLargeTable(t *testing.T) {
 		t.Errorf("%d cases, problems %v, want %s", len(got), problems, want)
 	}
 }
+
+// TestSettingsOfATable: __metric names the assertions of a row, and a column of __config
+// has the threshold of one of them. Neither is of what all tests share.
+func TestSettingsOfATable(t *testing.T) {
+	got := cases(t, "prompts: ['{{q}}']\ndefaultTest: {assert: [{type: similar, value: x}]}\ntests: t.csv\n", map[string]string{
+		"t.csv": "q,__expected1,__expected2,__metric,__config:__expected:threshold,__config:__expected2:threshold\na,similar: b,similar: c,near,0.6,0.9\nd,similar: e,,,,\n",
+	})
+	var said []string
+	for _, c := range got {
+		for _, ev := range c.Evaluators {
+			said = append(said, fmt.Sprintf("%s %.2g", ev.Name, ev.Rule.Threshold))
+		}
+	}
+	if diff := cmp.Diff([]string{"similar 0.75", "near 0.6", "near 2 0.9", "similar 0.75", "similar 2 0.75"}, said); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

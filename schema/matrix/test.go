@@ -1,13 +1,9 @@
 package matrix
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -57,6 +53,7 @@ type written struct {
 	rubricPrompt    string
 	program         *evaluator.Program
 	set             []written
+	column          string // of a table
 }
 
 // readShared reads what all tests share.
@@ -394,79 +391,4 @@ func (c *compiler) prompt(t *test, doc *schema.Document, at ...any) string {
 		raw = c.varFile(t, name, doc.At(at...))
 	}
 	return template.Written(raw)
-}
-
-// csvTests reads a table: a column is a variable, or one of the names that begin
-// with two underscores.
-func (c *compiler) csvTests(file schema.File) []test {
-	if file.Path == "" {
-		return nil
-	}
-	c.tables[file.Path] = true
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file.Data, []byte("\ufeff"))))
-	r.FieldsPerRecord = -1
-	var records [][]string
-	var lines []int
-	record, err := r.Read()
-	for ; err == nil; record, err = r.Read() {
-		line, _ := r.FieldPos(0)
-		records, lines = append(records, record), append(lines, line)
-	}
-	if !errors.Is(err, io.EOF) || len(records) == 0 {
-		at := schema.Position{File: file.Path, Line: 1, Column: 1}
-		message := "the table is empty"
-		if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-			at.Line, at.Column, message = parse.Line, parse.Column, "the table cannot be read: "+parse.Err.Error()
-		}
-		c.Problems = append(c.Problems, schema.Problem{Position: at, Severity: schema.Error, Rule: "csv", Message: message, Hint: "write a line with the names of the columns, then a line for each test"})
-		return nil
-	}
-	var all []test
-	for i, record := range records[1:] {
-		t := c.shared
-		t.at = schema.Position{File: file.Path, Line: lines[i+1], Column: 1}
-		t.asserts, t.vars, t.order = slices.Clone(t.asserts), maps.Clone(t.vars), slices.Clone(t.order)
-		for n, name := range records[0] {
-			if n < len(record) {
-				t.cell(strings.TrimSpace(name), record[n])
-			}
-		}
-		all = append(all, t)
-	}
-	return all
-}
-
-// cell takes over one field of a table.
-func (t *test) cell(name, value string) {
-	raw, _ := json.Marshal(value) // a text
-	switch {
-	case strings.HasPrefix(name, "__expected"):
-		if value != "" {
-			t.asserts = append(t.asserts, shortForm(value))
-		}
-	case name == "__prefix":
-		t.prefix = value
-	case name == "__suffix":
-		t.suffix = value
-	case name == "__description":
-		t.description = value
-	case name == "__threshold":
-		if n, ok := number(json.RawMessage(strings.TrimSpace(value))); ok {
-			t.threshold = &n
-		}
-	case name == "__metadata:tags[]" || name == "__metadata:category":
-		for tag := range strings.SplitSeq(value, ",") {
-			if tag = strings.TrimSpace(tag); tag != "" {
-				t.tags = append(slices.Clip(t.tags), tag)
-			}
-		}
-	case name == "__providerOutput" && value != "":
-		t.need = "an output that is given with the test"
-	case strings.HasPrefix(name, "__"):
-	default:
-		if _, known := t.vars[name]; !known {
-			t.order = append(t.order, name)
-		}
-		t.vars[name] = raw
-	}
 }
