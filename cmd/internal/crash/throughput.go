@@ -34,22 +34,31 @@ func (t *trial) measure(ctx context.Context, dir string) (err error) {
 	return nil
 }
 
-// judgedBy has so many workers judge, and returns how long they took after the server
-// had planned and all of them had begun.
+// judgedBy has so many workers judge, and returns how long they took from the first call.
+// All of them wait for cases before the server queues any.
 func (t *trial) judgedBy(ctx context.Context, dir string, database *postgrestest.Server, workers int) (took time.Duration, err error) {
 	r, err := t.newSpread(ctx, dir, database, 64*workers)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, r.end()) }()
-	if r.controller, err = r.begin(ctx, "none", "serve", "--config", r.file); err != nil {
-		return 0, err
-	}
 	before := t.server.received()
 	for range workers {
 		if err := r.add(ctx, places); err != nil {
 			return 0, err
 		}
+	}
+	for _, w := range r.workers {
+		select {
+		case <-w.ready:
+		case err := <-w.ended:
+			return 0, fmt.Errorf("gavel worker ended by itself: %w; the end of the log: %s", err, r.log.tail())
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	if r.controller, err = r.begin(ctx, "none", "serve", "--config", r.file); err != nil {
+		return 0, err
 	}
 	t.server.until(before+1, ctx.Done())
 	start := time.Now()
