@@ -51,7 +51,7 @@ func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *document.D
 	if !ok {
 		return v, nil, false, nil
 	}
-	v.rows(doc, s)
+	v.rows(doc, q.Get("page"), s)
 	if v.Version == "" && r.Method == http.MethodGet {
 		v.Version = changes.Version(data)
 	}
@@ -62,14 +62,13 @@ func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *document.D
 }
 
 // rows links to the forms of the definitions of a file, and names the one of the sheet.
-func (v *sheet) rows(doc *document.Document, s *Store) {
-	for _, row := range doc.Rows() {
-		if row.Item == v.Item {
+func (v *sheet) rows(doc *document.Document, page string, s *Store) {
+	for _, row := range doc.Rows(v.Item, page) {
+		if v.Item != "" {
 			v.ID = row.Name
+			continue
 		}
-		if v.Item == "" && len(v.Rows) < mostItems {
-			v.Rows = append(v.Rows, item{URL: s.address("/settings/form", "path", v.Path, "format", v.Format, "item", row.Item), Text: row.Name})
-		}
+		v.Rows = append(v.Rows, item{URL: s.address("/settings/form", "path", v.Path, "format", v.Format, "item", row.Item, "page", row.Page), Text: row.Name})
 	}
 }
 

@@ -73,25 +73,44 @@ func Open(file, format string, data []byte) (d *Document, ok bool) {
 
 func isMissing(fields object.Fields) bool { return fields == nil }
 
-// A Row is one definition of a list.
-type Row struct{ Item, Name string }
+// A Row is one definition of a list, or leads to a page with more of them.
+type Row struct{ Item, Name, Page string }
 
-// Rows are the definitions of the list, which has none for a file of one definition.
-func (d *Document) Rows() []Row {
+// perPage is how many rows a page has.
+const perPage = 200
+
+// Rows are the definitions of a page of the list, counted from 1, the last of which may
+// lead to the next page; or the one definition that is named. A file of one definition has
+// none.
+func (d *Document) Rows(item, page string) []Row {
+	if item != "" {
+		fields, ok := d.Fields(item)
+		if !ok {
+			return nil
+		}
+		n, _ := strconv.Atoi(item) // Fields has read it
+		return []Row{{Item: item, Name: nameOf(fields, n)}}
+	}
+	number := object.Number(page, 1, 1+len(d.items)/perPage)
+	from, to := min((number-1)*perPage, len(d.items)), min(number*perPage, len(d.items))
 	var out []Row
-	for i, fields := range d.items {
-		name := ""
-		for _, field := range []string{"name", "id", "description"} {
-			if name == "" {
-				name = object.Text(fields[field])
-			}
-		}
-		if name == "" {
-			name = "number " + strconv.Itoa(i+1)
-		}
-		out = append(out, Row{strconv.Itoa(i), name})
+	for n := from; n < to; n++ {
+		out = append(out, Row{Item: strconv.Itoa(n), Name: nameOf(d.items[n], n)})
+	}
+	if more := len(d.items) - to; more > 0 {
+		out = append(out, Row{Name: fmt.Sprintf("%d more", more), Page: strconv.Itoa(number + 1)})
 	}
 	return out
+}
+
+// nameOf is the name of a definition for people.
+func nameOf(fields object.Fields, n int) string {
+	for _, field := range []string{"name", "id", "description"} {
+		if name := object.Text(fields[field]); name != "" {
+			return name
+		}
+	}
+	return "number " + strconv.Itoa(n+1)
 }
 
 // Fields are those of a definition: that of an item of Rows, or of the whole file for an

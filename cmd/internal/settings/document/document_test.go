@@ -2,6 +2,7 @@ package document_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -95,7 +96,7 @@ func TestChangeJSON(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d, ok := document.Open("list.json", schema.DialectTestcase, []byte(tt.text))
-			if !ok || len(d.Rows()) != 2 || d.Rows()[1].Name != "Two" {
+			if !ok || len(d.Rows("", "")) != 2 || d.Rows("", "")[1].Name != "Two" {
 				t.Fatalf("the list is %v (%v), want One and Two", d, ok)
 			}
 			if fields, ok := d.Fields(""); ok {
@@ -125,5 +126,37 @@ func TestChangeRefuses(t *testing.T) {
 		if got, err := d.Change("", object.Fields{"name": object.Quoted("Two")}); err == nil {
 			t.Errorf("%q is changed to %q, want a refusal", text, got)
 		}
+	}
+}
+
+// TestRows pages through a list, and names one definition by what it has for people.
+func TestRows(t *testing.T) {
+	var list strings.Builder
+	for i := range 450 {
+		fmt.Fprintf(&list, "- name: Case %d\n  initial_message: Hi\n", i)
+	}
+	list.WriteString("- initial_message: Hi\n")
+	d, ok := document.Open("list.yaml", schema.DialectTestcase, []byte(list.String()))
+	if !ok {
+		t.Fatal("the list has no form")
+	}
+	for _, tt := range []struct {
+		item, page  string
+		rows        int
+		first, last document.Row
+	}{
+		{"", "", 201, document.Row{Item: "0", Name: "Case 0"}, document.Row{Name: "251 more", Page: "2"}},
+		{"", "2", 201, document.Row{Item: "200", Name: "Case 200"}, document.Row{Name: "51 more", Page: "3"}},
+		{"", "3", 51, document.Row{Item: "400", Name: "Case 400"}, document.Row{Item: "450", Name: "number 451"}},
+		{"", "99", 51, document.Row{Item: "400", Name: "Case 400"}, document.Row{Item: "450", Name: "number 451"}},
+		{"7", "2", 1, document.Row{Item: "7", Name: "Case 7"}, document.Row{Item: "7", Name: "Case 7"}},
+	} {
+		got := d.Rows(tt.item, tt.page)
+		if len(got) != tt.rows || got[0] != tt.first || got[len(got)-1] != tt.last {
+			t.Errorf("page %q of item %q has %d rows from %+v to %+v, want %d from %+v to %+v", tt.page, tt.item, len(got), got[0], got[len(got)-1], tt.rows, tt.first, tt.last)
+		}
+	}
+	if got := d.Rows("451", ""); got != nil {
+		t.Errorf("a definition that is not there has the rows %v, want none", got)
 	}
 }
