@@ -1,5 +1,6 @@
 // Package agentevals writes the results of evalcase suites as the pages of that
-// format have them: a line for each case, and a summary of each suite.
+// format have them: a line for each case, and a summary of each suite. A line has
+// the names of AgentV's index.jsonl, too.
 //
 // Both want a report whose rows have a Result. Cases of other formats, and those
 // that are skipped or were not meant to run, are left out.
@@ -41,6 +42,8 @@ type line struct {
 	Trace          *trace            `json:"traceSummary,omitempty"`
 	Evaluators     []evaluatorResult `json:"evaluatorResults"`
 	Error          string            `json:"error,omitempty"`
+
+	current
 }
 
 // A trace sums up what the target did. It is missing where the calls are not
@@ -128,6 +131,7 @@ func lineOf(row *report.Row, now time.Time) line {
 	if t := row.Result.Transcript; t != nil {
 		l.Answer, l.Trace = verdict.Answer(output(t)), traceOf(t)
 	}
+	l.current = currentOf(l, row)
 	return l
 }
 

@@ -80,8 +80,12 @@ func TestResultsHaveALineForEachCase(t *testing.T) {
 		`{"name":"style","type":"llm_judge","score":0.8,"weight":2,"hits":["kind"],"misses":["long"],"reasoning":"As it is."},` +
 		`{"name":"release","type":"composite","score":0.5,"weight":1,"hits":["[safe] rubric-1: nothing harmful"],"misses":["[program] score: too long"],"aggregator":"safety_gate","evaluatorResults":[` +
 		`{"name":"safe","type":"rubric","score":1,"weight":1,"hits":["rubric-1: nothing harmful"],"misses":[],"reasoning":"nothing harmful"},` +
-		`{"name":"program","type":"code_judge","score":0,"weight":1,"hits":[],"misses":["score: too long"],"reasoning":"too long","details":{"words":90}}]}]}` + "\n" +
-		`{"timestamp":"2026-03-05T12:00:00Z","evalId":"broken","dataset":"shop","score":null,"verdict":"error","hits":[],"misses":[],"candidateAnswer":"","target":"bot","evaluatorResults":[],"error":"the judge is down"}` + "\n"
+		`{"name":"program","type":"code_judge","score":0,"weight":1,"hits":[],"misses":["score: too long"],"reasoning":"too long","details":{"words":90}}]}],` +
+		`"test_id":"greets","suite":"shop","conversation_id":"flow","execution_status":"quality_failure","token_usage":{"input":0,"output":0},"cost_usd":0.02,"duration_ms":1500,"scores":[` +
+		`{"name":"style","type":"llm_judge","score":0.8,"weight":2},{"name":"release","type":"composite","score":0.5,"weight":1,"scores":[` +
+		`{"name":"safe","type":"rubric","score":1,"weight":1},{"name":"program","type":"code_judge","score":0,"weight":1}]}]}` + "\n" +
+		`{"timestamp":"2026-03-05T12:00:00Z","evalId":"broken","dataset":"shop","score":null,"verdict":"error","hits":[],"misses":[],"candidateAnswer":"","target":"bot","evaluatorResults":[],"error":"the judge is down",` +
+		`"test_id":"broken","suite":"shop","execution_status":"execution_error","scores":[]}` + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

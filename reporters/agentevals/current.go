@@ -1,0 +1,61 @@
+package agentevals
+
+import (
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// A current has the parts of a line under the names that AgentV 4 and 5 have for them in
+// index.jsonl. They follow the names of the format's pages, which stay.
+type current struct {
+	TestID          string  `json:"test_id"`
+	Suite           string  `json:"suite"`
+	Conversation    string  `json:"conversation_id,omitempty"`
+	ExecutionStatus string  `json:"execution_status"`
+	TokenUsage      *tokens `json:"token_usage,omitempty"`
+	// CostUSD is missing where the price of a call is not known.
+	CostUSD    *float64 `json:"cost_usd,omitempty"`
+	DurationMS *int64   `json:"duration_ms,omitempty"`
+	Scores     []score  `json:"scores"`
+}
+
+// A tokens is what the target read and wrote.
+type tokens struct {
+	Input  int64 `json:"input"`
+	Output int64 `json:"output"`
+}
+
+// A score is that of one evaluator.
+type score struct {
+	Name   string   `json:"name"`
+	Type   string   `json:"type,omitempty"`
+	Score  float64  `json:"score"`
+	Weight *float64 `json:"weight,omitempty"`
+	Scores []score  `json:"scores,omitempty"`
+}
+
+// currentOf is what AgentV calls the parts of a line.
+func currentOf(l line, row *report.Row) current {
+	out := current{TestID: l.EvalID, Suite: l.Dataset, Conversation: l.ConversationID, Scores: scoresOf(l.Evaluators)}
+	switch l.Verdict {
+	case verdict.Pass:
+		out.ExecutionStatus = "ok"
+	case verdict.Error:
+		out.ExecutionStatus = "execution_error"
+	default:
+		out.ExecutionStatus = "quality_failure"
+	}
+	if t := row.Result.Transcript; t != nil {
+		took := t.Latency.Milliseconds()
+		out.TokenUsage, out.CostUSD, out.DurationMS = &tokens{t.Usage.InputTokens, t.Usage.OutputTokens}, t.Usage.Cost(), &took
+	}
+	return out
+}
+
+func scoresOf(evaluators []evaluatorResult) []score {
+	out := make([]score, 0, len(evaluators))
+	for _, e := range evaluators {
+		out = append(out, score{e.Name, e.Type, e.Score, e.Weight, scoresOf(e.Evaluators)})
+	}
+	return out
+}
