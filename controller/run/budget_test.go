@@ -60,10 +60,12 @@ func unrun(t *testing.T, outcomes []run.Outcome, want string) int {
 func TestTheMostIsReserved(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Concurrency = 8
-	b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("100")}
+	b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("250")}
 	limit := int64(1000)
 	b.budget.Tokens = &limit
-	s := &script{answer: costs(250, 100)} // more than the request has bytes
+	// A call takes 350 tokens, more than the request has bytes and less than the most:
+	// in no order are there enough for a third one.
+	s := &script{answer: costs(250, 100)}
 	out := b.run(t.Context(), t, s, greetings("a", "b", "c", "d", "e")...)
 	if n := unrun(t, out, "not run: the budget of 1000 tokens is not enough"); n != 3 || len(s.asked) != 2 {
 		t.Errorf("%d cases were not run, %d calls", n, len(s.asked))

@@ -43,6 +43,12 @@ func (c *Claim) reserve(ctx context.Context, t config.Target, req target.Request
 	short := exceeds(b.cfg.Budget.Limits, b.taken.Plus(ahead), r.Amount)
 	underway := b.underway > 0
 	rest := c.likely.Rest(c.used.Plus(r.Amount))
+	if short == nil && len(r.accounts) == 0 { // before another call looks at what is left
+		c.take(r.Amount)
+		b.underway++
+		b.mu.Unlock()
+		return r, nil, nil
+	}
 	b.mu.Unlock()
 	if short == nil && len(r.accounts) > 0 {
 		on, err := c.lease.Reserve(ctx, r.accounts, r.Amount, rest)
