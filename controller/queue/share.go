@@ -144,17 +144,22 @@ func (t *sharedTarget) learn(u limit.Usage) {
 	}
 }
 
-// share is what one worker may use: all that is free, and where others wait no more
-// than it wants and each of them gets.
+// share is what one worker may use: all that is free where no other one calls the
+// target, else as much as each of them gets, more only where it wants more and none of
+// them waits, and less where it wants less and one of them does.
 func (t *sharedTarget) share(u limit.Usage) limit.Share {
-	slots := t.open - t.taken
-	switch workers := t.others + 1; {
+	slots, workers := t.open-t.taken, t.others+1
+	fair := 1
+	if t.open >= workers {
+		fair = t.open/workers + t.open%workers
+	}
+	switch {
 	case u.Want == 0:
 		slots = 0
-	case t.waiting > 0 && t.open >= workers:
-		slots = min(slots, u.Want, t.open/workers+t.open%workers)
 	case t.waiting > 0:
-		slots = min(slots, 1)
+		slots = min(slots, u.Want, fair)
+	case t.others > 0:
+		slots = min(slots, max(u.Want, fair))
 	}
 	s := limit.Share{Slots: max(slots, 0), Pause: t.pause}
 	s.Part = float64(s.Slots) / float64(t.open)

@@ -76,6 +76,30 @@ func TestSharesOfALimit(t *testing.T) {
 	}
 }
 
+// TestAShareLeavesRoom: a worker does not take what another one that calls the target
+// may want next, unless it wants that itself and the other one does not.
+func TestAShareLeavesRoom(t *testing.T) {
+	w := three(t)
+	for i, step := range []struct {
+		worker, wanted, want int
+	}{
+		{0, 4, 64}, // alone
+		{1, 4, 0},  // nothing is free
+		{0, 4, 4},  // since the other one waits
+		{1, 4, 32}, // and has half now, as it may want more next
+		{0, 4, 32},
+		{1, 20, 32}, // it need not wait
+		{0, 40, 32}, // nothing more is free
+		{1, 20, 20}, // the other one waits
+		{0, 40, 40}, // and has what it wants, since that one does not any more
+		{1, 20, 24},
+	} {
+		if got := settled(t, w[step.worker], limit.Usage{Size: 64, Want: step.wanted}); got.Slots != step.want {
+			t.Errorf("step %d: worker %d that wants %d may have %d, want %d", i, step.worker, step.wanted, got.Slots, step.want)
+		}
+	}
+}
+
 // TestADeadWorkerHasNoShare: what it had is for the others.
 func TestADeadWorkerHasNoShare(t *testing.T) {
 	w := three(t)

@@ -27,7 +27,8 @@ type Share struct {
 type Usage struct {
 	// Size is how many calls all processes together may have in flight, by the
 	// configuration. InFlight are those of this one, and Want is how many it would have
-	// in flight if it could.
+	// had in flight at most in the last one to two seconds: a conversation asks its
+	// targets in turn, and would wait for a share each time if it gave it up between.
 	Size, InFlight, Want int
 	// Replies and Refusals count what was heard since the last Usage, echoes left out.
 	Replies, Refusals int
@@ -42,9 +43,31 @@ type Usage struct {
 // A pool is what a Limiter keeps for other processes.
 type pool struct {
 	wanted chan<- struct{}
-	// replies and refusals are guarded by mu of the Limiter.
+	// The fields below are guarded by mu of the Limiter. peaks are the highest demand
+	// in the period that began at since, and in the one before it.
 	replies, refusals int
+	peaks             [2]int
+	since             time.Time
 }
+
+// peakPeriod is for how long the highest demand counts at least, and half of how long
+// it counts at most.
+const peakPeriod = time.Second
+
+// peak notes a demand, and returns the highest of late. The caller holds mu.
+func (s *pool) peak(now time.Time, demand int) int {
+	switch age := now.Sub(s.since); {
+	case age >= 2*peakPeriod:
+		s.since, s.peaks = now, [2]int{}
+	case age >= peakPeriod:
+		s.since, s.peaks = s.since.Add(peakPeriod), [2]int{0, s.peaks[0]}
+	}
+	s.peaks[0] = max(s.peaks[0], demand)
+	return max(s.peaks[0], s.peaks[1])
+}
+
+// demand is how many calls would be in flight now if all could.
+func (l *Limiter) demand() int { return l.slots.entered() + l.turn.entered() + l.turn.queued() }
 
 // share has the Limiter wait for its first Share.
 func (l *Limiter) share(wanted chan<- struct{}) *Limiter {
@@ -54,9 +77,16 @@ func (l *Limiter) share(wanted chan<- struct{}) *Limiter {
 	return l
 }
 
-// want asks for a Share where there is no room.
+// want notes the demand, and asks for a Share where there is no room.
 func (l *Limiter) want() {
-	if l.pooled == nil || l.slots.hasRoom() {
+	if l.pooled == nil {
+		return
+	}
+	demand := l.demand()
+	l.mu.Lock()
+	l.pooled.peak(l.clock.Now(), demand)
+	l.mu.Unlock()
+	if l.slots.hasRoom() {
 		return
 	}
 	select {
@@ -99,10 +129,11 @@ func (l *Limiter) Slots() int {
 func (l *Limiter) Usage() Usage {
 	now := l.clock.Now()
 	u := Usage{Size: l.size, InFlight: l.slots.entered()}
-	u.Want = u.InFlight + l.turn.entered() + l.turn.queued()
+	demand := l.demand()
 	u.Down, u.Rest = l.breaker.found(now)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	u.Want = l.pooled.peak(now, demand)
 	u.Pause = max(l.pace.until.Sub(now), 0)
 	u.Replies, u.Refusals = l.pooled.replies, l.pooled.refusals
 	l.pooled.replies, l.pooled.refusals = 0, 0

@@ -79,6 +79,32 @@ func TestUsage(t *testing.T) {
 	})
 }
 
+// TestTheDemandOfLateCounts: a target that is asked again and again keeps its share
+// between two calls, and not for long after the last one.
+func TestTheDemandOfLateCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, l := newShared(t, config.Target{Name: "bot", Concurrency: 16})
+		l.Use(Share{Slots: 16, Part: 1})
+		first, second := acquire(t, l, Caller{}), acquire(t, l, Caller{})
+		first.Done(Outcome{Kind: Answered})
+		second.Done(Outcome{Kind: Answered})
+		for _, step := range []struct {
+			after time.Duration
+			want  int
+		}{{0, 2}, {900 * time.Millisecond, 2}, {100 * time.Millisecond, 2}, {time.Second, 0}} {
+			time.Sleep(step.after)
+			if got := l.Usage(); got.Want != step.want || got.InFlight != 0 {
+				t.Errorf("%v later the usage is %+v, want none in flight and a demand of %d", step.after, got, step.want)
+			}
+		}
+		acquire(t, l, Caller{}).Done(Outcome{Kind: Answered})
+		time.Sleep(time.Hour)
+		if got := l.Usage(); got.Want != 0 {
+			t.Errorf("an hour after the last call the usage is %+v, want no demand", got)
+		}
+	})
+}
+
 // TestPartsOfRates: a process sends its part of what is allowed a minute.
 func TestPartsOfRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
