@@ -164,35 +164,54 @@ func (tf *toolFile) compile() schema.Tool {
 }
 
 // loadOtherTools reads the tool folders next to the definitions folder and
-// those that gavel.yaml names.
+// those that gavel.yaml names. A definition that is not in a folder of definitions, such
+// as a promptfooconfig.yaml in the root, has those of the folders, too.
 func (t *tree) loadOtherTools() {
 	folders := append([]string{path.Join(path.Dir(t.Root), "tools")}, t.Settings.Tools...)
+	var ofOthers []string
+	if info, err := fs.Stat(t.FS, t.Root); err == nil && info.Mode().IsRegular() {
+		for _, dir := range t.Settings.Definitions {
+			ofOthers = append(ofOthers, path.Join(dir, "tools"))
+		}
+	}
 	read := map[string]bool{path.Join(t.Root, "tools"): true}
-	for _, dir := range folders {
+	for _, dir := range append(folders, ofOthers...) {
 		dir = path.Clean(dir)
 		if read[dir] {
 			continue
 		}
 		read[dir] = true
-		entries, err := fs.ReadDir(t.FS, dir)
-		if err != nil {
-			if !errors.Is(err, fs.ErrNotExist) {
-				t.warn(dir, "unreadable", "the folder of tools cannot be read", "make it a plain folder of the repository")
-			}
-			continue
+		files := t.toolFiles(dir)
+		if !slices.Contains(ofOthers, dir) {
+			t.shared = append(t.shared, files...)
 		}
-		for _, e := range entries {
-			file := path.Join(dir, e.Name())
-			switch {
-			case e.IsDir() || !slices.Contains(extensions, path.Ext(file)):
-			case !e.Type().IsRegular():
-				t.warn(file, "not-a-file", "links and submodules are not followed, so that no tool is read here", "put a plain file here")
-			default:
-				t.shared = append(t.shared, file)
-				t.loadTool(file)
-			}
+		for _, file := range files {
+			t.loadTool(file)
 		}
 	}
+}
+
+// toolFiles are the definitions in a folder of tools.
+func (t *tree) toolFiles(dir string) []string {
+	entries, err := fs.ReadDir(t.FS, dir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.warn(dir, "unreadable", "the folder of tools cannot be read", "make it a plain folder of the repository")
+		}
+		return nil
+	}
+	var files []string
+	for _, e := range entries {
+		file := path.Join(dir, e.Name())
+		switch {
+		case e.IsDir() || !slices.Contains(extensions, path.Ext(file)):
+		case !e.Type().IsRegular():
+			t.warn(file, "not-a-file", "links and submodules are not followed, so that no tool is read here", "put a plain file here")
+		default:
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 func (t *tree) unknownTools(doc *schema.Document, ids []string) []schema.Problem {

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+// formsConfig is the gavel.yaml of the repositories in testdata/promptfoo. SERVER is the
+// address of the models.
+const formsConfig = `version: 1
+default_target: bot
+targets:
+  bot: {provider: openai, model: echo, base_url: "SERVER/v1", concurrency: 8, price: {input: 100, output: 100}}
+  shouter: {provider: openai, model: shout, base_url: "SERVER/v1", concurrency: 8}
+  caller: {provider: openai, model: echo, base_url: "SERVER/v1", tools: [search]}
+  agent: {provider: http, url: "SERVER/agent"}
+  judge: {provider: openai, model: judge, base_url: "SERVER/v1", concurrency: 8}
+  strict: {provider: openai, model: strict, base_url: "SERVER/v1", concurrency: 8}
+  letters: {provider: openai, api: embeddings, model: letters, base_url: "SERVER/v1", concurrency: 8}
+roles: {judge: judge, embedder: letters}
+`
+
+// formsTool is offered by the target caller.
+const formsTool = `{"id": "search", "function": {"name": "search", "parameters": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"], "additionalProperties": false}}, "mock_response": "found"}`
+
+// TestFormsRun runs each row of the tables that list what a promptfooconfig.yaml may
+// have: the keys of the file, prompts, providers, tests, variables, options, and types of
+// assertion. Each archive in testdata/promptfoo is a repository and says what its cases
+// come to.
+func TestFormsRun(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(formsServer())
+	t.Cleanup(server.Close)
+	archives, err := filepath.Glob("testdata/promptfoo/*.txtar")
+	if err != nil || len(archives) < 100 {
+		t.Fatalf("testdata/promptfoo has %d archives (%v), want at least 100", len(archives), err)
+	}
+	for _, name := range archives {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			runForm(t, server.URL, archive)
+		})
+	}
+}
+
+// runForm runs a repository and compares its cases with what the archive says. The file
+// want has a line for each case, and the file says has texts that validating prints.
+func runForm(t *testing.T, server string, archive *txtar.Archive) {
+	files := map[string]string{"gavel.yaml": formsConfig, "test_definitions/tools/search.json": formsTool}
+	for _, f := range archive.Files {
+		files[f.Name] = string(f.Data)
+	}
+	want, says := files["want"], files["says"]
+	for _, program := range strings.Fields(files["programs"]) {
+		needsIsolation(t)
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("%s is not installed", program)
+		}
+	}
+	for _, name := range []string{"want", "says", "programs"} {
+		delete(files, name)
+	}
+	for name := range files {
+		files[name] = strings.ReplaceAll(files[name], "SERVER", server)
+	}
+	dir := t.TempDir()
+	gittest.Run(t, dir, "init", "-q")
+	gittest.Commit(t, dir, files)
+	stdout, _, _ := withModelKey(t, dir, "validate")
+	printed := strings.Join(strings.Fields(stdout), " ")
+	for text := range strings.Lines(says) {
+		if text = strings.TrimSpace(text); !strings.Contains(printed, text) {
+			t.Errorf("validating does not say %q:\n%s", text, stdout)
+		}
+	}
+	stdout, stderr, _ := withModelKey(t, dir, "run", "--json")
+	var run struct {
+		Cases []struct {
+			Key, Target, Verdict, Error string
+			Score                       *float64
+			Reasons                     []struct{ Message string }
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &run); err != nil {
+		t.Fatalf("the run prints no JSON (%v):\n%s%s", err, stdout, stderr)
+	}
+	var got []string
+	for _, c := range run.Cases {
+		line := strings.TrimPrefix(c.Key, "promptfooconfig#")
+		if c.Target != "bot" {
+			line += " @" + c.Target
+		}
+		switch {
+		case c.Verdict == "skipped":
+			line += " skipped: " + c.Reasons[0].Message
+		case c.Score == nil:
+			line += " " + c.Verdict + ": " + c.Error
+		default:
+			line += fmt.Sprintf(" %s %.2f", c.Verdict, *c.Score)
+		}
+		got = append(got, line)
+	}
+	wanted := strings.Split(strings.TrimSpace(want), "\n")
+	slices.Sort(wanted)
+	slices.Sort(got)
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("the cases (-want +got):\n%s\n%s", diff, stderr)
+	}
+}
+
+// withModelKey is a command line of somebody who has a key of OpenAI.
+func withModelKey(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := &cli.App{Stdout: &out, Stderr: &errs, Dir: dir, LookupEnv: func(name string) (string, bool) {
+		return "sk-test", name == "OPENAI_API_KEY"
+	}}
+	code = execute(t.Context(), a, args)
+	return out.String(), errs.String(), code
+}
+
+// formsServer speaks the wire format of OpenAI. Its models are echo, which says what it
+// was sent, shout, which says it in capitals, judge, which replies with the first JSON
+// object that its prompt has, strict, which passes nothing, and letters, whose embedding
+// counts a, b and c. At /agent is an agent that calls the tools that it is told.
+func formsServer() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", formsChat)
+	mux.HandleFunc("POST /v1/embeddings", formsEmbedding)
+	mux.HandleFunc("POST /plain", func(w http.ResponseWriter, r *http.Request) {
+		var said struct{ Question string }
+		_ = json.NewDecoder(r.Body).Decode(&said)
+		_ = json.NewEncoder(w).Encode(map[string]any{"answer": said.Question + "!"})
+	})
+	mux.HandleFunc("POST /agent", func(w http.ResponseWriter, r *http.Request) {
+		var said struct{ Messages []struct{ Content string } }
+		_ = json.NewDecoder(r.Body).Decode(&said)
+		calls := toolCalls(said.Messages[len(said.Messages)-1].Content)
+		messages := []any{}
+		if len(calls) > 0 {
+			messages = append(messages, map[string]any{"role": "assistant", "content": "", "tool_calls": calls})
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"messages": append(messages, map[string]any{"role": "assistant", "content": "done"})})
+	})
+	return mux
+}
+
+// formsChat replies as one of the models that chat.
+func formsChat(w http.ResponseWriter, r *http.Request) {
+	var said struct {
+		Model    string
+		Messages []struct{ Role, Content string }
+	}
+	if err := json.NewDecoder(r.Body).Decode(&said); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var lines []string
+	for _, m := range said.Messages {
+		lines = append(lines, m.Role+": "+m.Content)
+	}
+	last := said.Messages[len(said.Messages)-1]
+	reply := strings.Join(lines, "\n")
+	if len(lines) == 1 {
+		reply = last.Content
+	}
+	message := map[string]any{"role": "assistant", "content": reply}
+	switch said.Model {
+	case "shout":
+		message["content"] = strings.ToUpper(reply)
+	case "judge":
+		message["content"] = `{"pass": true, "score": 1}`
+		if told := graded.FindString(reply); told != "" {
+			message["content"] = told
+		}
+	case "strict":
+		message["content"] = `{"reason": "strict", "pass": false, "score": 0}`
+	default:
+		if calls := toolCalls(last.Content); calls != nil && last.Role == "user" {
+			message["tool_calls"] = calls
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"id": "1", "object": "chat.completion", "model": said.Model, "choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": "stop"}},
+		"usage": map[string]any{"prompt_tokens": 1000, "completion_tokens": 1000, "total_tokens": 2000},
+	})
+}
+
+// formsEmbedding counts letters.
+func formsEmbedding(w http.ResponseWriter, r *http.Request) {
+	var said struct{ Input any }
+	_ = json.NewDecoder(r.Body).Decode(&said)
+	texts, many := said.Input.([]any)
+	if !many {
+		texts = []any{said.Input}
+	}
+	var data []any
+	for i, text := range texts {
+		var counts []int
+		for _, letter := range []string{"a", "b", "c"} {
+			counts = append(counts, strings.Count(fmt.Sprint(text), letter))
+		}
+		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": counts})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "model": "letters", "data": data, "usage": map[string]any{"prompt_tokens": 1, "total_tokens": 1}})
+}
+
+// graded matches what the judge is told to reply.
+var graded = regexp.MustCompile(`\{"(pass|score)":[^}…]*\}`)
+
+// called matches a call that the target is told to make, such as search({"q": "a"}).
+var called = regexp.MustCompile(`(\w+)\((\{[^}]*\})\)`)
+
+// toolCalls are the calls that a text has, in OpenAI's form.
+func toolCalls(text string) []any {
+	var calls []any
+	for i, m := range called.FindAllStringSubmatch(text, -1) {
+		calls = append(calls, map[string]any{"id": fmt.Sprint("call_", i), "type": "function", "function": map[string]any{"name": m[1], "arguments": m[2]}})
+	}
+	return calls
+}
