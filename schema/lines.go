@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"path"
+	"slices"
+	"strings"
 
 	"cuelang.org/go/cue/ast"
+
+	"github.com/gavel-evals/gavel/schema/syntax"
 )
 
 // maxLines is how many bytes a .jsonl file may have; each of its lines is
@@ -95,6 +99,21 @@ func (d *Document) Part(path ...any) *Document {
 		return nil
 	}
 	return &Document{File: d.File, root: n, expr: exprAt(d.expr, path), text: d.text, rules: d.rules, flawed: d.flawed}
+}
+
+// Dereferenced is the document with each {$ref: "#/a/b"} replaced by the value at that
+// place in it (see [syntax.Dereference]). The problems are those of a document that is too
+// large then; the document is as it was.
+func (d *Document) Dereferenced() (*Document, []Problem) {
+	if !slices.ContainsFunc(d.text.lines, func(line string) bool { return strings.Contains(line, "$ref") }) {
+		return d, nil
+	}
+	out, problems := build(syntax.Dereference(d.expr), d.text)
+	if out == nil {
+		return d, problems
+	}
+	out.file, out.rules = d.file, d.rules
+	return out, nil
 }
 
 // exprAt follows a path through what the parser read; nil where it ends.

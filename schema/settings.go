@@ -64,6 +64,8 @@ func (s Settings) CompileAgainst(target string) Settings {
 
 // TargetSettings are the values of one target that compiling needs.
 type TargetSettings struct {
+	// File is the definition that says how it is called; empty for gavel.yaml.
+	File string `json:",omitempty"`
 	// Timeout is 0 where the target does not set it.
 	Timeout time.Duration
 	// MaxTurns is that of the target, which wins over that of the Settings; 0 where the

@@ -113,7 +113,7 @@ func runForm(t *testing.T, server string, archive *txtar.Archive) {
 		case c.Verdict == "skipped":
 			line += " skipped: " + c.Reasons[0].Message
 		case c.Score == nil:
-			line += " " + c.Verdict + ": " + c.Error
+			line += " " + c.Verdict + ": " + strings.ReplaceAll(c.Error, server, "SERVER")
 		default:
 			line += fmt.Sprintf(" %s %.2f", c.Verdict, *c.Score)
 		}

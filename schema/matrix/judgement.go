@@ -24,8 +24,10 @@ type judgement struct {
 	// hold.
 	threshold *float64
 	prompt    string // that is sent
-	transform string // of the answer, for every assertion; empty for none
-	judgedBy  string // in place of the judge
+	// transforms are of the answer, for every assertion: those of the provider and of
+	// the test; empty for none.
+	transforms []string
+	judgedBy   string // in place of the judge
 	// rubricPrompt is what judges are asked in place of Gavel's question.
 	rubricPrompt string
 	names        map[string]int
@@ -155,7 +157,7 @@ var codes = map[string]bool{"javascript": true, "python": true, "ruby": true}
 // has to reach it.
 func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema.Rule, error) {
 	inner := judgement{
-		threshold: a.Threshold, prompt: j.prompt, transform: j.transform, judgedBy: j.judgedBy, rubricPrompt: j.rubricPrompt, names: map[string]int{}, engine: j.engine,
+		threshold: a.Threshold, prompt: j.prompt, transforms: j.transforms, judgedBy: j.judgedBy, rubricPrompt: j.rubricPrompt, names: map[string]int{}, engine: j.engine,
 	}
 	rule := schema.Rule{Weights: map[string]float64{}, Least: map[string]float64{}}
 	var spec evaluator.Composite
@@ -267,7 +269,7 @@ func compile(kind string, value json.RawMessage, a written) (schema.Spec, schema
 		calls, err := assertion.Calls(kind, value)
 		return calls, rule, err
 	default:
-		return nil, rule, &template.NeedError{What: needOf(kind)}
+		return nil, rule, &template.NeedError{What: needOf(kind, a.Type)}
 	}
 	return spec, rule, nil
 }
@@ -284,6 +286,8 @@ const geval = 0.7
 const (
 	relevance = 0.5
 	likeness  = 0.75
+	// likenessInTables is that of similar in a table.
+	likenessInTables = 0.8
 )
 
 // similar compares the answer with texts by their embeddings.
@@ -347,18 +351,29 @@ func judged(kind string, value json.RawMessage, a written) (schema.Spec, schema.
 	return evaluator.Graded{Rubric: rubric}, rule, nil
 }
 
-// needOf names what an assertion that is not read needs.
-func needOf(kind string) string {
+// needOf names what an assertion of a kind that is not read needs. written is the kind as
+// the file has it, which may have not- in front.
+func needOf(kind, written string) string {
 	if what := unreadTypes[kind]; what != "" {
 		return what + " (" + kind + ")"
 	}
 	if strings.HasPrefix(kind, "trace-span-") {
 		return "spans of a trace (" + kind + ")"
 	}
-	if near := suggest.Nearest(kind, known); near != "" {
-		return fmt.Sprintf("the assertion %q, which is not known; did you mean %s", template.Clip(kind), near)
+	if near := suggest.Nearest(kind, known); near != "" && instead[written] == "" {
+		return fmt.Sprintf("the assertion %q, which is not known; did you mean %s", template.Clip(written), near)
 	}
-	return fmt.Sprintf("the assertion %q", template.Clip(kind))
+	need := fmt.Sprintf("the assertion %q, which promptfoo does not have either", template.Clip(written))
+	if instead[written] != "" {
+		need += "; write " + instead[written]
+	}
+	return need
+}
+
+// instead are the assertions that do what some people expect of types that do not exist.
+var instead = map[string]string{
+	"not-empty": `javascript with "output.length > 0"`, "min-length": `javascript with "output.length >= 10"`, "max-length": `javascript with "output.length <= 10"`,
+	"exact-match": "equals", "matches": "regex", "json": "is-json", "schema": "is-json with a schema as its value",
 }
 
 // unreadTypes are the assertions of promptfoo that are not read, with what they need.
@@ -456,6 +471,9 @@ func shortForm(s string) written {
 	}
 	if n, err := strconv.ParseFloat(m[3], 64); err == nil {
 		a.Threshold = &n
+	} else if strings.HasPrefix(m[2], "similar") {
+		least := likenessInTables
+		a.Threshold = &least
 	}
 	return a
 }

@@ -37,7 +37,8 @@ const (
 
 // Load compiles the rows of a file to cases. A file with errors compiles to none.
 func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
-	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Matrix", schema.Warning)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}}
+	doc, problems := doc.Dereferenced()
+	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: append(problems, doc.Check("#Matrix", schema.Warning)...)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}}
 	if !doc.IsObject() || schema.HasErrors(c.Problems) {
 		return nil, schema.SortProblems(c.Problems)
 	}
@@ -73,7 +74,9 @@ type provider struct {
 	target string
 	// prompts are the labels that it is limited to; nil for all.
 	prompts []string
-	need    string // of its cases
+	// transform is of its answers, before assertions look at them; empty for none.
+	transform string
+	need      string // of its cases
 }
 
 func (c *compiler) build() []*schema.Case {
@@ -83,6 +86,11 @@ func (c *compiler) build() []*schema.Case {
 		}
 	}
 	c.inputs = append(c.inputs, schema.Input{File: c.Doc.File, Role: "definition"})
+	c.engine.Later = map[string]string{"_conversation": "the answers of other tests (_conversation)"}
+	c.engine.Environment = map[string]string{}
+	for _, name := range c.Doc.Keys("env") {
+		c.engine.Environment[name] = template.Written(c.Doc.JSON("env", name))
+	}
 	c.prompts = c.readPrompts()
 	c.providers = c.readProviders()
 	c.shared = c.readShared()
@@ -189,7 +197,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	if system != "" {
 		tc.Layers = []schema.Layer{{File: p.file, Text: system}}
 	}
-	j := judgement{threshold: r.test.threshold, prompt: shown(system, messages), transform: r.test.transform, judgedBy: r.test.judge, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine}
+	j := judgement{threshold: r.test.threshold, prompt: shown(system, messages), transforms: []string{t.transform, r.test.transform}, judgedBy: r.test.judge, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine}
 	for _, a := range r.test.asserts {
 		tc.Row.Asserts = append(tc.Row.Asserts, matrixrow.Assertion{Type: a.Type, Value: a.Value, Threshold: a.Threshold, Weight: a.Weight, Metric: a.Metric})
 		if err := j.add(a, r.vars); err != nil {
@@ -269,7 +277,24 @@ func (c *compiler) readProviders() []provider {
 	if len(c.strangers) == len(all) {
 		c.Problems = append(c.Problems, c.strangers...)
 	}
-	return all
+	return c.distinct(all, field)
+}
+
+// distinct leaves out providers that are the target of an earlier one: their cases
+// would be the same.
+func (c *compiler) distinct(all []provider, field string) []provider {
+	var out []provider
+	for i, p := range all {
+		same := slices.ContainsFunc(out, func(o provider) bool {
+			return o.target == p.target && o.transform == p.transform && slices.Equal(o.prompts, p.prompts) && (o.prompts == nil) == (p.prompts == nil)
+		})
+		if !same {
+			out = append(out, p)
+			continue
+		}
+		c.Warn("same-provider", fmt.Sprintf("the provider is the target %q, as an earlier one is; its cases are not run again", p.target), "give each provider a target of its own in gavel.yaml, or remove it", field, i)
+	}
+	return out
 }
 
 // listed reads an item of the list of providers: a name, {id, label, prompts} or
@@ -291,16 +316,27 @@ func (c *compiler) listed(field string, i int) provider {
 		c.Fail("missing-field", "the provider has no `id`", `add "id": …`, field, i)
 		return provider{}
 	}
-	if c.Doc.Has(field, i, "prompts") {
+	for _, at := range [][]any{{field, i, "prompts"}, {field, i, names[0], "prompts"}} {
+		if !c.Doc.Has(at...) {
+			continue
+		}
 		prompts = []string{}
-		for n := range c.Doc.Items(field, i, "prompts") {
-			prompts = append(prompts, c.Doc.Text(field, i, "prompts", n))
+		for n := range c.Doc.Items(at...) {
+			prompts = append(prompts, c.Doc.Text(append(at, n)...))
 		}
 	}
-	if c.Doc.Has(field, i, "config") {
+	p := c.provider(names, prompts, field, i)
+	if c.Doc.Has(field, i, "config") && p.need == "" && c.Settings.Targets[p.target].File == "" {
 		c.Note("not-read", fmt.Sprintf("the config of provider %q is not read", names[0]), "the target in gavel.yaml says how it is called", field, i, "config")
 	}
-	return c.provider(names, prompts, field, i)
+	for _, at := range [][]any{{field, i, "transform"}, {field, i, names[0], "transform"}} {
+		var read test
+		if code := c.Doc.Text(at...); code != "" {
+			p.transform = c.transformCode(&read, code, c.Doc.At(at...))
+			c.inputs = append(c.inputs, read.inputs...)
+		}
+	}
+	return p
 }
 
 // provider finds the target of a provider by the first of its names that

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -109,12 +110,8 @@ func (c *compiler) functionFile(t *test, a *written, language string, at schema.
 	if !found.Found() {
 		return
 	}
-	source := string(found.File.Data)
-	if path.Ext(name) == ".js" && len(source) <= maxCode && !foreign.MatchString(source) {
-		if function != "" {
-			function = "." + function
-		}
-		a.Value, _ = json.Marshal("const module = {exports: {}}; let exports = module.exports;\n" + source + "\n;const found = module.exports" + function + ";\nreturn found(output, context)") // a text
+	if code := computing(found.File, function); code != "" {
+		a.Value, _ = json.Marshal(code) // a text
 		return
 	}
 	p := evaluator.Program{Dir: path.Dir(c.Doc.File)}
@@ -126,6 +123,42 @@ func (c *compiler) functionFile(t *test, a *written, language string, at schema.
 		p.Argv = append(p.Argv, function)
 	}
 	a.program = &p
+}
+
+// computing is the code that calls a function of a file of JavaScript which only computes;
+// empty for any other file.
+func computing(file schema.File, function string) string {
+	source := string(file.Data)
+	if path.Ext(file.Path) != ".js" || len(source) > maxCode || foreign.MatchString(source) {
+		return ""
+	}
+	if function != "" {
+		function = "." + function
+	}
+	return "const module = {exports: {}}; let exports = module.exports;\n" + source + "\n;const found = module.exports" + function + ";\nreturn found(output, context)"
+}
+
+// readTransform reads the transform of a test.
+func (c *compiler) readTransform(t *test, doc *schema.Document, at ...any) {
+	if code := doc.Text(at...); code != "" {
+		t.transform = c.transformCode(t, code, doc.At(at...))
+	}
+}
+
+// transformCode is the code of a transform: that of the file which it names, if that only
+// computes.
+func (c *compiler) transformCode(t *test, code string, at schema.Position) string {
+	name, isFile := strings.CutPrefix(code, "file://")
+	if !isFile {
+		return code
+	}
+	name, function, _ := strings.Cut(strings.TrimPrefix(name, "./"), ":")
+	found := c.Read(schema.Reference{At: at, Path: name, Role: "program", Most: command.MaxFile})
+	c.Problems, t.inputs = append(c.Problems, found.Problems...), append(t.inputs, found.Inputs...)
+	if !found.Found() {
+		return ""
+	}
+	return cmp.Or(computing(found.File, function), code)
 }
 
 // told is the argument context of functions.
@@ -159,7 +192,7 @@ func (j *judgement) code(a written, value json.RawMessage, vars template.Variabl
 // transformed.
 func (j *judgement) transformed(spec schema.Spec, a written, vars template.Variables) (schema.Spec, error) {
 	var steps []string
-	for _, code := range []string{j.transform, a.Transform} {
+	for _, code := range append(slices.Clip(j.transforms), a.Transform) {
 		switch {
 		case code == "":
 			continue

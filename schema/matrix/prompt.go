@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -119,6 +120,7 @@ func (c *compiler) listedPrompt(at ...any) []prompt {
 // namedPrompts are those of one text: itself, or those of the file that it names.
 func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 	name, isFile := strings.CutPrefix(text, "file://")
+	isFile = isFile || barePrompt.MatchString(text)
 	switch {
 	case text == "":
 		c.Fail("wrong-type", "the prompt is not a text", "write a text with {{variables}}, or file://prompt.txt", at...)
@@ -128,6 +130,24 @@ func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 	case !isFile:
 		return []prompt{{label: label, file: c.Doc.File, at: c.Doc.At(at...), text: text}}
 	}
+	if strings.ContainsAny(name, "*?[") {
+		var all []prompt
+		for _, file := range c.glob(name, "prompt", c.Doc.At(at...)) {
+			all = append(all, c.promptFile(label, file, at...)...)
+		}
+		return all
+	}
+	return c.promptFile(label, codeFile.ReplaceAllString(name, "$1"), at...)
+}
+
+// barePrompt matches a prompt that is the name of a file, without file://.
+var barePrompt = regexp.MustCompile(`^[\w./*?-]+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?js|mjs|ts|py)(:\w+)?$`)
+
+// codeFile matches the name of a file with code that is followed by that of a function.
+var codeFile = regexp.MustCompile(`^(.*\.(?:c?js|mjs|ts|py)):\w+$`)
+
+// promptFile are the prompts of a file.
+func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 	found := c.Read(schema.Reference{At: c.Doc.At(at...), Path: strings.TrimPrefix(name, "./"), Role: "prompt"})
 	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
 	if !found.Found() {

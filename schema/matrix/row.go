@@ -92,9 +92,12 @@ func (c *compiler) nested(vars template.Variables) (template.Variables, string) 
 			}
 			out, err := c.engine.Fill(vars, s)
 			var env template.EnvironmentError
+			var later *template.NeedError
 			switch {
 			case errors.As(err, &env):
 				need = env.Error()
+			case errors.As(err, &later):
+				need = later.Error()
 			case err == nil && out != s:
 				filled[name], _ = json.Marshal(out) // a text
 				changed = true

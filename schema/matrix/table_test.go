@@ -57,7 +57,7 @@ func TestSettingsOfATable(t *testing.T) {
 			said = append(said, fmt.Sprintf("%s %.2g", ev.Name, ev.Rule.Threshold))
 		}
 	}
-	if diff := cmp.Diff([]string{"similar 0.75", "near 0.6", "near 2 0.9", "similar 0.75", "similar 2 0.75"}, said); diff != "" {
+	if diff := cmp.Diff([]string{"similar 0.75", "near 0.6", "near 2 0.9", "similar 0.75", "similar 2 0.8"}, said); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

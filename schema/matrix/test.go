@@ -28,6 +28,7 @@ type test struct {
 	inputs      []schema.Input
 	expands     bool   // lists of texts in vars multiply the test
 	need        string // what it needs and is not read
+	rescored    bool   // factuality has scores of its own
 	transform   string // of the answer, before assertions look at it
 	judge       string // the target that judges in place of the role
 	provider    string // in place of those of the file
@@ -154,7 +155,7 @@ func (c *compiler) testsOf(name string, at ...any) []test {
 		return nil
 	case strings.ContainsAny(name, "*?["):
 		var all []test
-		for _, found := range c.glob(name, at...) {
+		for _, found := range c.glob(name, "tests", c.Doc.At(at...)) {
 			all = append(all, c.testsOf(found, at...)...)
 		}
 		return all
@@ -181,8 +182,8 @@ func (c *compiler) testsOf(name string, at ...any) []test {
 
 // glob are the files that a name with wildcards stands for, as absolute paths of the
 // repository. Its folder is looked at again where a file is added to it.
-func (c *compiler) glob(name string, at ...any) []string {
-	pattern := path.Join(path.Dir(c.Doc.At(at...).File), strings.TrimPrefix(name, "file://"))
+func (c *compiler) glob(name, role string, at schema.Position) []string {
+	pattern := path.Join(path.Dir(at.File), strings.TrimPrefix(name, "file://"))
 	fixed := pattern
 	for strings.ContainsAny(fixed, "*?[") {
 		fixed = path.Dir(fixed)
@@ -197,9 +198,9 @@ func (c *compiler) glob(name string, at ...any) []string {
 		}
 		return nil // what cannot be read is not found
 	})
-	c.inputs = append(c.inputs, schema.Input{File: fixed, Role: "tests"})
+	c.inputs = append(c.inputs, schema.Input{File: fixed, Role: role})
 	if err != nil || len(files) == 0 {
-		c.Fail("missing-file", fmt.Sprintf("no file fits %q", template.Clip(name)), "correct the path, or name each file", at...)
+		c.Problems = append(c.Problems, schema.Problem{Position: at, Severity: schema.Error, Rule: "missing-file", Message: fmt.Sprintf("no file fits %q", template.Clip(name)), Hint: "correct the path, or name each file"})
 	}
 	return files
 }
@@ -222,7 +223,14 @@ func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
 	if n, ok := number(doc.JSON(in("threshold")...)); ok {
 		t.threshold = &n
 	}
+	c.readTransform(&t, doc, in("options", "transform")...)
+	if name := doc.Text(in("options", "storeOutputAs")...); name != "" {
+		c.engine.Later[name] = "the output of another test (" + template.Clip(name) + ")"
+	}
 	t.readOptions(doc, in)
+	if t.rescored && t.need == "" && slices.ContainsFunc(t.asserts, func(a written) bool { return strings.HasSuffix(a.Type, "factuality") }) {
+		t.need = "a factuality with scores of its own (options.factuality)"
+	}
 	if s := c.prompt(&t, doc, in("options", "rubricPrompt")...); s != "" {
 		t.rubricPrompt = s
 	}
@@ -253,7 +261,6 @@ func (t *test) readOptions(doc *schema.Document, in func(...any) []any) {
 	}{
 		{"an output that is given with the test", in("providerOutput")},
 		{"a program (assertScoringFunction)", in("assertScoringFunction")},
-		{"the output of another test (storeOutputAs)", in("options", "storeOutputAs")},
 	} {
 		if doc.Has(need.at...) && t.need == "" {
 			t.need = need.what
@@ -262,9 +269,7 @@ func (t *test) readOptions(doc *schema.Document, in func(...any) []any) {
 	if s := doc.Text(in("options", "transformVars")...); s != "" && t.need == "" {
 		t.need = "a transform of variables"
 	}
-	if s := doc.Text(in("options", "transform")...); s != "" {
-		t.transform = s
-	}
+	t.rescored = t.rescored || doc.Has(in("options", "factuality")...)
 	if s := doc.Text(in("options", "prefix")...); s != "" {
 		t.prefix = s
 	}
@@ -290,7 +295,7 @@ func (c *compiler) readVars(t *test, doc *schema.Document, at ...any) {
 		}
 		value := doc.JSON(append(at[:len(at):len(at)], name)...)
 		if file, isFile := fileName(value); isFile {
-			value = c.varFile(t, file, doc.At(append(at[:len(at):len(at)], name)...))
+			value = c.varFiles(t, doc, file, append(at[:len(at):len(at)], name)...)
 		}
 		t.vars[name] = value
 	}
@@ -304,6 +309,20 @@ func fileName(value json.RawMessage) (string, bool) {
 	}
 	name, isFile := strings.CutPrefix(s, "file://")
 	return strings.TrimPrefix(name, "./"), isFile
+}
+
+// varFiles is the value of a variable from a file. Those of the files that fit a name with
+// wildcards are a list of texts, which multiplies the test.
+func (c *compiler) varFiles(t *test, doc *schema.Document, name string, at ...any) json.RawMessage {
+	if !strings.ContainsAny(name, "*?[") {
+		return c.varFile(t, name, doc.At(at...))
+	}
+	texts := []string{}
+	for _, file := range c.glob(name, "variable", doc.At(at...)) {
+		texts = append(texts, template.Written(c.varFile(t, file, doc.At(at...))))
+	}
+	raw, _ := json.Marshal(texts) // texts
+	return raw
 }
 
 // varFile is the text of a file, or the value of one of JSON or YAML.
@@ -334,6 +353,9 @@ func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) writt
 	if doc.Text(at...) != "" {
 		return written{need: "an assertion in words, as AgentV 5 has it"}
 	}
+	if ref := doc.Text(append(at[:len(at):len(at)], "$ref")...); ref != "" {
+		return written{need: "the assertion of the reference " + template.Clip(ref) + ", which is not in the file"}
+	}
 	c.Problems = append(c.Problems, doc.CheckPart("#MatrixAssertion", schema.Note, at...)...)
 	if json.Unmarshal(doc.JSON(at...), &a) != nil {
 		return written{need: "an assertion that can be read"}
@@ -343,6 +365,7 @@ func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) writt
 	if doc.Has(in("contextTransform")...) {
 		a.need = "`contextTransform` of an assertion"
 	}
+	a.Transform = c.transformCode(t, a.Transform, doc.At(in("transform")...))
 	a.judge, a.embedder = c.judges(doc, in("provider")...)
 	a.rubricPrompt = c.prompt(t, doc, in("rubricPrompt")...)
 	for i := range doc.Items(in("assert")...) {

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema/template/jsvalue"
@@ -71,6 +72,15 @@ func (x *execution) lookup(name string) (any, error) {
 	return x.variable(name)
 }
 
+// environment is the object env, if the definition gives the variable that is asked for.
+func (x *execution) environment(name EnvironmentError) (any, error) {
+	if _, known := x.engine.Environment[string(name)]; !known {
+		return nil, name
+	}
+	raw, err := json.Marshal(x.engine.Environment)
+	return jsvalue.Decode(raw), err
+}
+
 // variable is the value of a variable. vars has all of them, unless one has that name.
 func (x *execution) variable(name string) (any, error) {
 	if v, known := x.decoded[name]; known {
@@ -79,6 +89,9 @@ func (x *execution) variable(name string) (any, error) {
 	raw, known := x.vars[name]
 	if !known && name == "vars" {
 		return x.vars, nil
+	}
+	if what := x.engine.Later[name]; !known && what != "" {
+		return nil, &NeedError{What: what}
 	}
 	if x.decoded == nil {
 		x.decoded = map[string]any{}

@@ -441,7 +441,7 @@ func (r *reader) name(t token) (expr, error) {
 		if r.peek().text == "." && r.next+1 < len(r.tokens) {
 			name = EnvironmentError(r.tokens[r.next+1].text)
 		}
-		return func(*execution) (any, error) { return nil, name }, nil
+		return func(x *execution) (any, error) { return x.environment(name) }, nil
 	}
 	return func(x *execution) (any, error) {
 		if err := x.step(t.at); err != nil {

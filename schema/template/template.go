@@ -60,9 +60,14 @@ const (
 // An Engine fills in the texts of one definition, and bounds what that takes.
 // It is not safe for concurrent use.
 type Engine struct {
-	parsed map[string]*parsed
-	steps  int // of all texts so far
-	made   int // for all texts so far, in bytes and items
+	// Later are variables whose values are known only once other tests were run, with
+	// what they are. A text that has one of them gives a [NeedError].
+	Later map[string]string
+	// Environment are the values of {{ env.NAME }} that the definition itself gives.
+	Environment map[string]string
+	parsed      map[string]*parsed
+	steps       int // of all texts so far
+	made        int // for all texts so far, in bytes and items
 }
 
 // A parsed text is a template, or what is wrong with it.
@@ -77,7 +82,8 @@ func isTemplate(text string) bool {
 }
 
 // Fill fills the variables into a text; one that is not known is empty. The error is
-// an [EnvironmentError], or an [*Error] about what is not read or takes too long.
+// an [EnvironmentError], a [*NeedError] about a variable that is known later, or an
+// [*Error] about what is not read or takes too long.
 func (e *Engine) Fill(vars Variables, text string) (string, error) {
 	if !isTemplate(text) {
 		return text, nil

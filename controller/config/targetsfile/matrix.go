@@ -72,9 +72,14 @@ func (r *reader) named(doc *schema.Document, counted map[string]int, at ...any) 
 		id, label = doc.Text(append(at, "id")...), doc.Text(append(at, "label")...)
 	}
 	if keys := doc.Keys(at...); id == "" && len(keys) == 1 {
-		id = keys[0]
+		at = append(slices.Clip(at), keys[0])
+		id, label = keys[0], doc.Text(append(slices.Clip(at), "label")...)
 	}
 	if id == "" {
+		return
+	}
+	if file, isFile := providerFile(id); isFile {
+		r.filed(doc, id, file, at...)
 		return
 	}
 	name := id
@@ -83,6 +88,30 @@ func (r *reader) named(doc *schema.Document, counted map[string]int, at ...any) 
 	}
 	counted[name]++
 	r.add(doc, id, targetname.Nth(name, counted[name]), at...)
+}
+
+// providerFile is the file that a provider names, if one of YAML or JSON says what it is.
+func providerFile(id string) (string, bool) {
+	file, isFile := strings.CutPrefix(id, "file://")
+	return file, isFile && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(file))
+}
+
+// filed takes over the provider that a file has: {id, label, config}. Its target has the
+// name by which the definition names the file.
+func (r *reader) filed(doc *schema.Document, name, file string, at ...any) {
+	file = path.Join(path.Dir(doc.File), file)
+	data, err := schema.ReadFile(r.fsys, file, maxFile)
+	if err != nil {
+		r.unusable[name] = doc.Problem("unknown-target", fmt.Sprintf("the file %s cannot be read", file), "add the file, or add the provider to gavel.yaml", at...)
+		return
+	}
+	said, _ := schema.Parse(file, data)
+	if said == nil || said.Text("id") == "" {
+		r.unusable[name] = doc.Problem("unknown-target", fmt.Sprintf("the file %s does not have the `id` of a provider", file), "write id: …, and config: {…} if it needs one", at...)
+		return
+	}
+	r.said = append(r.said, data...)
+	r.add(said, said.Text("id"), name)
 }
 
 // judgesIn takes over the providers that are named anywhere below a place.

@@ -52,7 +52,7 @@ func Paths(definitions []string) []string {
 // variables that c.Environment lists; with nil a target that takes one cannot be used.
 // The error is that of a file that cannot be read.
 func Add(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)) ([]schema.Problem, error) {
-	r := reader{own: c, lookup: lookup, targets: map[string]config.Target{}, unusable: map[string]schema.Problem{}, from: map[string]string{}}
+	r := reader{fsys: fsys, own: c, lookup: lookup, targets: map[string]config.Target{}, unusable: map[string]schema.Problem{}, from: map[string]string{}}
 	for _, file := range Paths(c.Definitions) {
 		for _, name := range []string{file, path.Join(path.Dir(file), "providers.yaml")} {
 			if info, err := fs.Stat(fsys, name); err != nil || !info.Mode().IsRegular() {
@@ -92,6 +92,7 @@ func (r *reader) note(file string, data []byte) {
 }
 
 type reader struct {
+	fsys     fs.FS
 	said     []byte // the providers of the file of the matrix format that is read
 	own      *config.Config
 	lookup   func(string) (string, bool)
