@@ -33,13 +33,14 @@ func (t *trial) serve(ctx context.Context, dir string) error {
 	}
 	start := time.Now()
 	var log bytes.Buffer
-	for left := t.kills; left > 0; left-- {
-		at := t.server.received()
-		if !verdict.Match(log.Bytes()) { // else nothing more is asked
-			at += t.random.IntN(2*t.cases/t.kills + 1)
-		}
-		if err := p.killServer(ctx, file, &log, at); err != nil {
+	for most, left := patience, t.kills; left > 0; left-- {
+		before := t.server.received()
+		at := before + t.random.IntN(2*t.cases/t.kills+1)
+		if err := p.killServer(ctx, file, &log, at, most); err != nil {
 			return err
+		}
+		if t.server.received() == before && at > before { // nothing is left to ask; what follows may be cut off
+			most = 10 * t.moment()
 		}
 	}
 	if err := p.settle(ctx, file, &log); err != nil {
@@ -73,19 +74,19 @@ func (p *fixture) served(ctx context.Context) (file string, err error) {
 }
 
 // killServer starts a server and kills it soon after the agents got so many
-// requests, or when no more come.
-func (p *fixture) killServer(ctx context.Context, file string, log io.Writer, at int) error {
+// requests, or after so long.
+func (p *fixture) killServer(ctx context.Context, file string, log io.Writer, at int, most time.Duration) error {
 	cmd := exec.CommandContext(ctx, p.program, "serve", "--config", file)
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	quiet, cancel := context.WithTimeout(ctx, patience)
+	quiet, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	p.server.until(at, quiet.Done())
 	select {
 	case <-ctx.Done():
-	case <-time.After(time.Duration(p.random.IntN(100)) * time.Millisecond):
+	case <-time.After(p.moment()):
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		return fmt.Errorf("gavel serve ended by itself: %w", err)
@@ -95,6 +96,11 @@ func (p *fixture) killServer(ctx context.Context, file string, log io.Writer, at
 		return fmt.Errorf("gavel serve: %w", err)
 	}
 	return nil
+}
+
+// moment is a short time, so that a kill meets other steps each time.
+func (t *trial) moment() time.Duration {
+	return time.Duration(t.random.IntN(100)) * time.Millisecond
 }
 
 // settle lets a server judge the branch to its end.
