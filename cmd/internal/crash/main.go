@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := t.serve(ctx, dir); err != nil {
+	if err := t.serve(ctx, dir, want); err != nil {
 		return err
 	}
 	return t.spread(ctx, dir, want)

@@ -88,9 +88,9 @@ type judged struct {
 	samples int
 }
 
-// judge runs gavel to its end and gives the verdicts by key.
-func (p *fixture) judge(ctx context.Context) (map[string]judged, error) {
-	cmd, problems := p.command(ctx, "run", "--json")
+// judge runs gavel to its end, with more arguments, and gives the verdicts by key.
+func (p *fixture) judge(ctx context.Context, args ...string) (map[string]judged, error) {
+	cmd, problems := p.command(ctx, append([]string{"run", "--json"}, args...)...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	// That some cases fail is meant.

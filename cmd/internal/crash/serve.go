@@ -20,9 +20,10 @@ const patience = 5 * time.Second
 // verdict is what the log says of a branch that is judged.
 var verdict = regexp.MustCompile(`main at [0-9a-f]{7}: `)
 
-// serve kills gavel serve again and again while it judges a branch, and demands
-// that no kill is taken for the fault of the commit that was looked at.
-func (t *trial) serve(ctx context.Context, dir string) error {
+// serve kills gavel serve again and again while it judges a branch. It demands that
+// the verdicts are those of a run that was not killed, and that no kill is taken for the
+// fault of the commit that was looked at.
+func (t *trial) serve(ctx context.Context, dir string, want map[string]judged) error {
 	p, err := newPlace(ctx, filepath.Join(dir, "served"), t)
 	if err != nil {
 		return err
@@ -46,17 +47,24 @@ func (t *trial) serve(ctx context.Context, dir string) error {
 	if err := p.settle(ctx, file, &log); err != nil {
 		return err
 	}
-	if !verdict.Match(log.Bytes()) {
-		return fmt.Errorf("the branch has no verdict: %s", log.String()[max(0, log.Len()-500):])
+	// A kill may meet the moment between the verdict and the line that tells of it.
+	calls := t.server.received()
+	got, err := p.judge(ctx, "--ledger", filepath.Join(p.dir+"-data", "ledger.db"))
+	if err != nil {
+		return err
+	}
+	wrong := differences(got, want)
+	if more := t.server.received() - calls; more > 0 {
+		wrong = append(wrong, fmt.Errorf("gavel serve has judged the branch, and %d calls were missing", more))
 	}
 	proven := strings.Count(log.String(), "did no harm in a process of its own")
 	fmt.Fprintf(t.out, "serve killed %d times: judged after %d trials, %.1f s\n", t.kills, proven, time.Since(start).Seconds())
 	for _, refusal := range []string{"ended a process of its own", "ended the server"} {
 		if i := strings.Index(log.String(), refusal); i >= 0 {
-			return fmt.Errorf("a kill was taken for a fault of the commit: %.200s", log.String()[max(0, i-100):])
+			wrong = append(wrong, fmt.Errorf("a kill was taken for a fault of the commit: %.200s", log.String()[max(0, i-100):]))
 		}
 	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 // served commits what is there and returns the file of a server for it.
