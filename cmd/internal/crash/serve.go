@@ -47,7 +47,7 @@ func (t *trial) serve(ctx context.Context, dir string, want map[string]judged) e
 	if err := p.settle(ctx, file, &log); err != nil {
 		return err
 	}
-	// A kill may meet the moment between the verdict and the line that tells of it.
+	// A kill may meet the moment between the verdict and its line in the log.
 	calls := t.server.received()
 	got, err := p.judge(ctx, "--ledger", filepath.Join(p.dir+"-data", "ledger.db"))
 	if err != nil {
