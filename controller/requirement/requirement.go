@@ -151,7 +151,7 @@ func (r Requirement) withoutRole(n load.Need) schema.Problem {
 	case editor:
 		hint = fmt.Sprintf("add roles: {editors: {%s: …}} to %s, with the name of a target; without it the judge edits", model, r.file)
 	case n.Role == schema.Embedder:
-		hint += " whose api is embeddings"
+		hint = fmt.Sprintf("add targets: {embeddings: {provider: openai, api: embeddings, model: …}} and roles: {%s: embeddings} to %s", n.Role, r.file)
 	case n.Role != schema.Judge:
 		hint += "; without it the judge has the role"
 	}
@@ -214,11 +214,31 @@ func namedAt(doc *schema.Document, target, variable string) []any {
 	return []any{"targets", target, "api_key_env"}
 }
 
+// providerAt is the path of a provider that a definition names itself; nil where the
+// definition names it in another way.
+func providerAt(doc *schema.Document, name string) []any {
+	for _, field := range []string{"providers", "targets"} {
+		for i := range doc.Items(field) {
+			at := []any{field, i}
+			if doc.Text(at...) == name || doc.Text(field, i, "id") == name || doc.Text(field, i, "label") == name || doc.Has(field, i, name) {
+				return at
+			}
+		}
+		if doc.Text(field) == name {
+			return []any{field}
+		}
+	}
+	return nil
+}
+
 func (r Requirement) withoutVariable(variable string, names []string) schema.Problem {
 	slices.Sort(names)
 	names = slices.Compact(names)
-	at := schema.Position{File: r.file, Line: 1, Column: 1}
-	if doc, _ := schema.Open(r.files, r.file); doc != nil {
+	file := cmp.Or(r.config.Targets[names[0]].File, r.file)
+	at := schema.Position{File: file, Line: 1, Column: 1}
+	if doc, _ := schema.Open(r.files, file); doc != nil && file != r.file {
+		at = doc.At(providerAt(doc, names[0])...)
+	} else if doc != nil {
 		at = doc.At(namedAt(doc, names[0], variable)...)
 	}
 	who := "the target " + names[0] + " needs it"

@@ -86,6 +86,10 @@ func otherwise(ctx context.Context, found *survey.Survey, console *Console) (sca
 	for _, way := range ways {
 		fmt.Fprintf(&said, "\n  %s%s  %s", way.flags, strings.Repeat(" ", width-textfmt.Columns(way.flags)), way.label)
 	}
+	if n := len(found.Providers); n > 0 {
+		names := strings.Join(found.Providers[:min(n, mostModels)], ", ")
+		return scaffold.Agent{}, mistake("it is not known which agent to write into gavel.yaml. The definitions name providers of their own (%s): gavel run asks them as they are, without gavel.yaml. To ask your agent in their place, add one of%s", names, said.String())
+	}
 	return scaffold.Agent{}, mistake("it is not known how your agent is reached; add one of%s", said.String())
 }
 

@@ -47,14 +47,27 @@ func configText(a Answers) string {
         reply: You can return it within 30 days, with the receipt.
       - reply: I do not know that.
 `)
-	if len(a.Providers) > 0 {
-		b.WriteString("\n# What the providers of promptfooconfig.yaml are run with.\naliases:\n")
-		for _, provider := range a.Providers {
-			fmt.Fprintf(&b, "  %s: %s\n", quoted(provider), name)
-		}
-	}
+	b.WriteString(aliasesText(a, name))
 	b.WriteString(judgeText(a))
 	return b.String()
+}
+
+// aliasesText says what the providers of the matrix format are run with: the one target,
+// unless there are several providers, which are compared as their file has them.
+func aliasesText(a Answers, target string) string {
+	if len(a.Providers) == 0 {
+		return ""
+	}
+	why, begin := "\n# What the providers of promptfooconfig.yaml are run with.\n", ""
+	if len(a.Providers) > 1 && target != mockName {
+		why = "\n# The providers of promptfooconfig.yaml are asked as that file has them. A line of\n# aliases asks a target in the place of one:\n"
+		begin = "# "
+	}
+	out := why + begin + "aliases:\n"
+	for _, provider := range a.Providers {
+		out += fmt.Sprintf("%s  %s: %s\n", begin, quoted(provider), target)
+	}
+	return out
 }
 
 // rootFiles are the definitions outside of the default folder, which a configured

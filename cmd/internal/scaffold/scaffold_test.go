@@ -191,3 +191,20 @@ func TestWriteNeverOverwrites(t *testing.T) {
 		t.Error("a file was written outside of the folder")
 	}
 }
+
+// TestSeveralProviders are compared as their file has them, unless all are a mock.
+func TestSeveralProviders(t *testing.T) {
+	for _, tt := range []struct{ provider, want string }{
+		{"openai", "\n# aliases:\n#   \"openai:a\": agent\n#   \"openai:b\": agent\n"},
+		{"mock", "\naliases:\n  \"openai:a\": mock\n  \"openai:b\": mock\n"},
+	} {
+		files, err := scaffold.Files(scaffold.Answers{Definitions: "test_definitions", Agent: scaffold.Agent{Provider: tt.provider, Model: "m"}, Providers: []string{"openai:a", "openai:b"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(files, func(f scaffold.File) bool { return f.Path == "gavel.yaml" })
+		if i < 0 || !strings.Contains(files[i].Text, tt.want) {
+			t.Errorf("gavel.yaml with %s does not have %q: %v", tt.provider, tt.want, files)
+		}
+	}
+}
