@@ -469,10 +469,12 @@ func shortForm(s string) written {
 	if m[4] != "" {
 		a.Value = raw(m[4])
 	}
-	if n, err := strconv.ParseFloat(m[3], 64); err == nil {
-		a.Threshold = &n
+	least := likenessInTables
+	if m[3] != "" {
+		if n, err := strconv.ParseFloat(m[3], 64); err == nil {
+			a.Threshold = &n
+		}
 	} else if strings.HasPrefix(m[2], "similar") {
-		least := likenessInTables
 		a.Threshold = &least
 	}
 	return a

@@ -237,7 +237,7 @@ func (c *compiler) repeat() int {
 // number reads a JSON number.
 func number(raw json.RawMessage) (float64, bool) {
 	var n *float64
-	if len(raw) == 0 || json.Unmarshal(raw, &n) != nil || n == nil {
+	if len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') || json.Unmarshal(raw, &n) != nil || n == nil {
 		return 0, false
 	}
 	return *n, true
@@ -245,11 +245,25 @@ func number(raw json.RawMessage) (float64, bool) {
 
 // text reads a JSON string; empty where it is another value.
 func text(raw json.RawMessage) (string, bool) {
-	var s *string
-	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil || s == nil {
+	var s string
+	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
 	}
-	return *s, true
+	if plain := raw[1 : len(raw)-1]; len(raw) > 1 && raw[len(raw)-1] == '"' && isPlain(plain) {
+		return string(plain), true
+	}
+	err := json.Unmarshal(raw, &s)
+	return s, err == nil
+}
+
+// isPlain reports whether the inside of a JSON string is the text itself.
+func isPlain(inside []byte) bool {
+	for _, b := range inside {
+		if b < ' ' || b > '~' || b == '\\' || b == '"' {
+			return false
+		}
+	}
+	return true
 }
 
 // readProviders finds the targets of the file.

@@ -171,7 +171,7 @@ func (p prompt) messages(r row, engine *template.Engine) (system string, message
 		if err != nil {
 			return "", nil, err
 		}
-		if json.Unmarshal([]byte(text), &chat) != nil || len(chat) == 0 || chat[0].Role == "" {
+		if !strings.HasPrefix(strings.TrimSpace(text), "[") || json.Unmarshal([]byte(text), &chat) != nil || len(chat) == 0 || chat[0].Role == "" {
 			return "", []schema.Message{{Role: schema.RoleUser, Content: text}}, nil
 		}
 		fill = func(s string) (string, error) { return s, nil } // they are filled in

@@ -50,7 +50,7 @@ func (t *test) values() []template.Variables {
 	all := []template.Variables{t.vars}
 	for _, name := range t.order {
 		var items []json.RawMessage
-		if !t.expands || json.Unmarshal(t.vars[name], &items) != nil || len(items) == 0 ||
+		if raw := t.vars[name]; !t.expands || len(raw) == 0 || raw[0] != '[' || json.Unmarshal(t.vars[name], &items) != nil || len(items) == 0 ||
 			slices.ContainsFunc(items, func(item json.RawMessage) bool { _, isText := text(item); return !isText }) {
 			continue
 		}
@@ -84,11 +84,14 @@ func (c *compiler) nested(vars template.Variables) (template.Variables, string) 
 	need := ""
 	for range maxNested {
 		changed := false
-		filled := maps.Clone(vars)
+		var filled template.Variables // a copy, once there is something to fill in
 		for name, value := range vars {
 			s, isText := text(value)
 			if !isText || !strings.Contains(s, "{{") {
 				continue
+			}
+			if filled == nil {
+				filled = maps.Clone(vars)
 			}
 			out, err := c.engine.Fill(vars, s)
 			var env template.EnvironmentError
@@ -103,9 +106,10 @@ func (c *compiler) nested(vars template.Variables) (template.Variables, string) 
 				changed = true
 			}
 		}
-		if vars = filled; !changed {
+		if !changed {
 			break
 		}
+		vars = filled
 	}
 	return vars, need
 }

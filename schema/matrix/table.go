@@ -56,7 +56,6 @@ func (c *compiler) csvTests(file schema.File) []test {
 
 // cell takes over one field of a table.
 func (t *test) cell(name, value string) {
-	raw, _ := json.Marshal(value) // a text
 	switch {
 	case strings.HasPrefix(name, "__expected"):
 		if value != "" {
@@ -87,7 +86,7 @@ func (t *test) cell(name, value string) {
 		if _, known := t.vars[name]; !known {
 			t.order = append(t.order, name)
 		}
-		t.vars[name] = raw
+		t.vars[name], _ = json.Marshal(value) // a text
 	}
 }
 
@@ -101,6 +100,9 @@ func (t *test) settings(names, record []string, shared int) {
 		}
 		name = strings.TrimSpace(name)
 		column, isThreshold := strings.CutSuffix(strings.TrimPrefix(name, "__config:"), ":threshold")
+		if !isThreshold && name != "__metric" {
+			continue
+		}
 		least, isNumber := number(json.RawMessage(strings.TrimSpace(record[n])))
 		for i := shared; i < len(t.asserts); i++ {
 			a := &t.asserts[i]
