@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -376,7 +377,14 @@ func (c *compiler) provider(names, prompts []string, path ...any) provider {
 	problem.Position, problem.Message = c.Doc.At(path...), why
 	problem.Hint = fmt.Sprintf("add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {%q: model}", name)
 	c.strangers = append(c.strangers, *problem)
-	return provider{need: fmt.Sprintf("a target for the provider %s", template.Clip(name)), target: name, prompts: prompts}
+	need := fmt.Sprintf("a target for the provider %s", template.Clip(name))
+	for _, written := range names {
+		if why := c.Settings.Unusable[written].Message; why != "" && !strings.Contains(why, "is not known here") {
+			need += " (" + why + ")"
+			break
+		}
+	}
+	return provider{need: need, target: name, prompts: prompts}
 }
 
 // find is the target of a name: the one that this file has it for, where another file

@@ -21,6 +21,8 @@ func TestProvidersOfMatrixFiles(t *testing.T) {
 		{"openai:responses:gpt-5", "openai:responses:gpt-5", "provider: openai, model: gpt-5, api: responses, api_key_env: OPENAI_API_KEY"},
 		{"openai:embedding:small", "openai:embedding:small", "provider: openai, model: small, api: embeddings, api_key_env: OPENAI_API_KEY"},
 		{"{id: 'openai:gpt-5', label: hot, config: {temperature: 1, max_tokens: 9, presence_penalty: 2, apiKeyEnvar: KEY}}", "hot", "provider: openai, model: gpt-5, temperature: 1, max_tokens: 9, parameters: {presence_penalty: 2}, api_key_env: KEY"},
+		{"{'openai:gpt-5': {label: cold, config: {temperature: 0}}}", "cold", "provider: openai, model: gpt-5, temperature: 0, api_key_env: OPENAI_API_KEY"},
+		{"file://p.yaml", "file://p.yaml", "provider: openai, model: gpt-5, temperature: 1, api_key_env: OPENAI_API_KEY"},
 		{"anthropic:messages:claude", "anthropic:messages:claude", "provider: anthropic, model: claude, api_key_env: ANTHROPIC_API_KEY"},
 		{"google:gemini-2.5-pro", "google:gemini-2.5-pro", "provider: gemini, model: gemini-2.5-pro, api_key_env: GEMINI_API_KEY"},
 		{"'ollama:chat:llama3:8b'", "ollama:chat:llama3:8b", "provider: ollama, model: 'llama3:8b'"},
@@ -31,7 +33,7 @@ func TestProvidersOfMatrixFiles(t *testing.T) {
 		{"'exec: ./agent.sh'", "exec: ./agent.sh", "provider: command, argv: [sh, -c, ' ./agent.sh \"$1\"', sh], prompt: argument"},
 		{"{id: 'https://a.example/chat', config: {method: POST, body: {q: '{{prompt}}'}, transformResponse: 'json.choices[0].text'}}", "https://a.example/chat", "provider: http, url: 'https://a.example/chat', method: POST, body: {q: '{{message}}'}, reply: '$.choices[0].text'"},
 	} {
-		got, problems := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": "prompts: [x]\nproviders: [" + tt.written + "]\ntests: []\n"})
+		got, problems := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": "prompts: [x]\nproviders: [" + tt.written + "]\ntests: []\n", "p.yaml": "id: openai:gpt-5\nconfig: {temperature: 1}\n"})
 		want, wrong := config.Parse("gavel.yaml", []byte("version: 1\ndefault_target: x\ntargets: {x: {"+tt.same+"}}"))
 		if schema.HasErrors(wrong) || len(problems)+len(got.Unusable) > 0 {
 			t.Errorf("%s: as in gavel.yaml it has the problems %v; the file has the problems %v, and unusable are %v", tt.written, wrong, problems, got.Unusable)
@@ -65,13 +67,16 @@ func TestUnusableProviders(t *testing.T) {
 		{"{id: 'openai:x', config: {apiKey: sk-1}}", "`apiKey` would put a secret into the repository"},
 		{"{id: 'openai:x', config: {model: '{{env.M}}'}}", "`model` is filled in when it is asked"},
 		{"{id: 'openai:x', config: {tools: []}}", "`tools` of its config is not read"},
+		{"'openai:assistant:asst_1'", "models of the kind assistant are not asked"},
+		{"file://gone.yaml", "the file gone.yaml cannot be read"},
+		{"file://empty.yaml", "the file empty.yaml does not have the `id` of a provider"},
 		{"vendor:x", `the provider "vendor:x" is not known here`},
 		{"'https://a.example'", "its config does not say where the answer is in a reply (`transformResponse`)"},
 		{"{id: 'https://a.example', config: {headers: {Authorization: x}}}", "the header Authorization may be a secret"},
 		{"{id: 'https://a.example', config: {transformResponse: 'f => f.x.y()'}}", "`transformResponse` of its config is a function"},
 		{"file://p.ts", "a provider in a .ts file is not run"},
 	} {
-		c, _ := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": "prompts: [x]\nproviders:\n- echo\n- " + tt.written + "\ntests: []\n"})
+		c, _ := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": "prompts: [x]\nproviders:\n- echo\n- " + tt.written + "\ntests: []\n", "empty.yaml": "label: x\n"})
 		if _, ok := c.Targets["echo"]; !ok || len(c.Unusable) != 1 {
 			t.Errorf("%s: targets %v, unusable %v", tt.written, c.Targets, c.Unusable)
 		}

@@ -87,7 +87,11 @@ func Form(name, file string, config map[string]json.RawMessage) (map[string]any,
 func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string]any, error) {
 	out := map[string]any{"provider": v.provider}
 	model := rest
-	if kind, after, ok := strings.Cut(rest, ":"); ok && slices.Contains(v.kinds, kind) {
+	kind, after, ok := strings.Cut(rest, ":")
+	switch {
+	case ok && slices.Contains(otherKinds, kind):
+		return nil, fmt.Errorf("models of the kind %s are not asked", kind)
+	case ok && slices.Contains(v.kinds, kind):
 		model = after
 		switch kind {
 		case "responses":
@@ -134,6 +138,9 @@ func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string
 	}
 	return out, nil
 }
+
+// otherKinds are the kinds of models that do not chat and do not embed.
+var otherKinds = []string{"assistant", "image", "realtime", "moderation", "transcription", "speech", "video", "agents", "codex", "codex-sdk", "chatkit"}
 
 // ignored are fields that bear on nothing here.
 var ignored = []string{"apiVersion", "deployment_id", "organization", "delay", "cost", "showThinking", "passthrough", "metadata", "label"}
