@@ -126,6 +126,12 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *document.Document, cha
 	}
 	action := r.PostForm.Get("action")
 	v.Text = string(data)
+	if v.New { // nobody else reports a file that is not a definition
+		if checked, err := s.saveText(r.Context(), v, changes.Checking); err == nil && slices.Contains(checked.unknown, v.Path) {
+			v.Errors = append(v.Errors, doc.Needs())
+			return nil
+		}
+	}
 	written, err := s.saveText(r.Context(), v, changes.ModeOf(action))
 	if err := v.result(written, err, action != "save"); err != nil {
 		return err

@@ -133,6 +133,18 @@ func TestFormsOfLists(t *testing.T) {
 			"checks", `["hi"]`, `[{"contains": "hi"}]`,
 			"description: Shop # all\ntests:\n  - id: One\n    criteria: It greets.\n    input: Hi\n  # Later.\n  - id: Two\n    criteria: It greets.\n    input: Hi\n    checks:\n      - contains: hi\n",
 		},
+		{
+			"lines of AgentV", "evalcase", "test_definitions/shop.jsonl",
+			"{\"id\":\"One\",\"input\":\"Hi\",\"expected_outcome\":\"It greets.\"}\n\n{\"input\": \"Hi\",  \"id\": \"Two\",  \"expected_outcome\": \"It greets.\"}\n",
+			"expected_outcome", " ", "It waves.",
+			"{\"id\":\"One\",\"input\":\"Hi\",\"expected_outcome\":\"It greets.\"}\n\n{\"input\": \"Hi\",  \"id\": \"Two\",  \"expected_outcome\": \"It waves.\"}\n",
+		},
+		{
+			"lines of the testcase format", "testcase", "test_definitions/list.jsonl",
+			"{\"name\":\"One\",\"initial_message\":\"Hi\"}\r\n{\"name\":\"Two\",\"initial_message\":\"Hi\"}",
+			"difficulty", "simple", "hard",
+			"{\"name\":\"One\",\"initial_message\":\"Hi\"}\r\n{\"name\":\"Two\",\"initial_message\":\"Hi\",\"difficulty\":\"hard\"}",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newReader(t, map[string]string{tt.file: tt.was})
@@ -169,5 +181,58 @@ func TestFormOfANewYAML(t *testing.T) {
 	r.has(saved, "Saved")
 	if got, want := r.file(file), "name: New\ninitial_message: |-\n  Hello?\n  Is anybody there?\n"; got != want {
 		t.Errorf("the file is %s, want %s", got, want)
+	}
+}
+
+// TestFormOfANewLine makes a file whose lines are cases by the fields of its first case.
+func TestFormOfANewLine(t *testing.T) {
+	r := newReader(t, nil)
+	const file = "test_definitions/new.jsonl"
+	_, page := r.ask("/settings/file?format=evalcase&path="+file, nil)
+	status, wrong := r.ask("/settings/form", r.form(page, url.Values{"f.id": {"One"}, "action": {"save"}}))
+	if status != 400 || r.file(file) != "" || !strings.Contains(wrong, "fill in id, input and expected_outcome") {
+		t.Errorf("a case without an input is answered with %d, want 400:\n%s", status, wrong)
+	}
+	_, saved := r.ask("/settings/form", r.form(page, url.Values{"f.id": {"One"}, "f.input": {"Hi"}, "f.expected_outcome": {"It greets."}, "action": {"save"}}))
+	r.has(saved, "Saved")
+	if got, want := r.file(file), "{\"id\": \"One\", \"expected_outcome\": \"It greets.\", \"input\": \"Hi\"}\n"; got != want {
+		t.Errorf("the file is %s, want %s", got, want)
+	}
+}
+
+// TestTextOfCUE changes a file of CUE as a text, on a page that says why it has no form.
+func TestTextOfCUE(t *testing.T) {
+	const file, was = "test_definitions/parcel.cue", "name: \"Parcel\"\ninitial_message: \"Where?\"\n"
+	r := newReader(t, map[string]string{file: was})
+	_, page := r.ask("/settings/form?format=testcase&path="+file, nil)
+	r.has(page, `id="in-text"`, "CUE computes the values of this file")
+	status, wrong := r.ask("/settings/file", r.form(page, url.Values{"text": {was + "difficulty: \"simple\"\n"}, "action": {"save"}}))
+	if status != 400 || r.file(file) != was {
+		t.Errorf("a wrong difficulty is answered with %d, want 400:\n%s", status, wrong)
+	}
+	_, saved := r.ask("/settings/file", r.form(page, url.Values{"text": {was + "difficulty: \"hard\"\n"}, "action": {"save"}}))
+	r.has(saved, "Saved")
+	if got, want := r.file(file), was+"difficulty: \"hard\"\n"; got != want {
+		t.Errorf("the file is %s, want %s", got, want)
+	}
+}
+
+// TestFormShowsTextsWithoutQuotes holds that a field which takes a text or messages shows
+// a text as it is, and keeps messages.
+func TestFormShowsTextsWithoutQuotes(t *testing.T) {
+	const file = "test_definitions/shop.jsonl"
+	r := newReader(t, map[string]string{file: "{\"id\": \"One\", \"input\": \"Hi [you]\", \"expected_outcome\": \"It greets.\"}\n"})
+	address := "/settings/form?item=0&format=evalcase&path=" + file
+	_, page := r.ask(address, nil)
+	r.has(page, ">\nHi [you]</textarea>", "A text, or JSON.")
+	_, page = r.ask("/settings/form", r.form(page, url.Values{"f.input": {`[{"role": "user", "content": "Hello"}]`}, "action": {"save"}}))
+	r.has(page, "Saved")
+	if got := r.file(file); !strings.Contains(got, `"input": [{"role":"user","content":"Hello"}]`) {
+		t.Errorf("the messages are written as %s", got)
+	}
+	_, page = r.ask(address, nil)
+	status, wrong := r.ask("/settings/form", r.form(page, url.Values{"f.input": {`[{"role": "user"`}, "action": {"save"}}))
+	if status != 400 || !strings.Contains(wrong, "the value is not JSON") {
+		t.Errorf("messages without an end are answered with %d, want 400", status)
 	}
 }

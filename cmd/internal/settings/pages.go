@@ -420,30 +420,28 @@ func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 // maxText is how large a file may be that a form shows.
 const maxText = 1 << 20
 
+// A fileView is the page of a file, or of all files.
+type fileView struct {
+	*sheet
+	Title    string
+	Files    []item
+	Computed bool
+}
+
 func (v *sheet) textPage() page {
-	p := v.page()
-	p.Template, p.Title = "settings-file", "Change "+v.Path
-	p.Body = struct {
-		*sheet
-		Title string
-		Files []item
-	}{v, p.Title, nil}
-	return p
+	title := "Change " + v.Path
+	return page{Template: "settings-file", Title: title, Status: v.page().Status, Body: fileView{v, title, nil, document.Computed(v.Path)}}
 }
 
 // isDefinition refuses files that are not below the folders of definitions.
 func (s *Store) isDefinition(ctx context.Context, file string) error {
 	settings, err := s.cfg.Settings(ctx, s.files)
-	if err != nil {
-		return err
+	if err == nil {
+		if wrong := document.Within(file, settings.Definitions); wrong != nil {
+			err = refuse("%v", wrong)
+		}
 	}
-	within := slices.ContainsFunc(settings.Definitions, func(folder string) bool {
-		return file == folder || strings.HasPrefix(file, strings.TrimSuffix(folder, "/")+"/")
-	})
-	if !fs.ValidPath(file) || !within || !slices.ContainsFunc([]string{".json", ".yaml", ".yml", ".jsonl"}, func(end string) bool { return strings.HasSuffix(file, end) }) {
-		return refuse("%s is not a file of definitions; write a path such as %s/greeting.yaml", file, settings.Definitions[0])
-	}
-	return nil
+	return err
 }
 
 // submitFile checks or saves the text of a file.
@@ -512,9 +510,5 @@ func (s *Store) filePage(ctx context.Context, v *sheet) (page, error) {
 		}
 		list = append(list, item{URL: s.fileURL(d.File, d.Format), Text: d.File, Note: cmp.Or(d.Format, "not a definition")})
 	}
-	return page{Template: "settings-file", Title: "Files", Body: struct {
-		*sheet
-		Title string
-		Files []item
-	}{v, "Files of definitions", list}}, nil
+	return page{Template: "settings-file", Title: "Files", Body: fileView{v, "Files of definitions", list, false}}, nil
 }

@@ -143,6 +143,8 @@ type Written struct {
 	Warnings []schema.Problem `json:"warnings"`
 	// forecast is nil unless it was asked for.
 	forecast *Forecast
+	// unknown are the files that would not be definitions of any format.
+	unknown []string
 }
 
 // carry does with a change what a mode says.
@@ -206,6 +208,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 	if err != nil {
 		return out, err
 	}
+	out.unknown = parsed.Unknown(found)
 	var bad []schema.Problem
 	for _, p := range found.Snapshot().Problems() {
 		switch {

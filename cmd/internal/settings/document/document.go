@@ -1,4 +1,4 @@
-// Package document changes fields of one definition in a JSON or YAML file, and leaves
+// Package document changes fields of one definition in a JSON, JSONL or YAML file, and leaves
 // everything else of the file as it is written: other definitions, comments and order.
 //
 // Most callers want [Open] and [Document.Change].
@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +42,32 @@ func New(file, format string) *Document {
 }
 
 // Formed reports whether files of a name can have a form.
-func Formed(file string) bool { return isYAML(file) || strings.HasSuffix(file, ".json") }
+func Formed(file string) bool {
+	return isYAML(file) || isLines(file) || strings.HasSuffix(file, ".json")
+}
+
+// Within refuses files that are not below the folders of definitions.
+func Within(file string, folders []string) error {
+	isBelow := slices.ContainsFunc(folders, func(folder string) bool {
+		return file == folder || strings.HasPrefix(file, strings.TrimSuffix(folder, "/")+"/")
+	})
+	if !fs.ValidPath(file) || !isBelow || !Formed(file) && !Computed(file) {
+		return fmt.Errorf("%s is not a file of definitions; write a path such as %s/greeting.yaml", file, folders[0])
+	}
+	return nil
+}
+
+// Computed reports whether a file computes its values, which a form cannot change.
+func Computed(file string) bool { return strings.HasSuffix(file, ".cue") }
+
+// Needs says what a file lacks that is not a definition.
+func (d *Document) Needs() string {
+	fields := map[string]string{
+		"#Testcase": "name and initial_message", "#Promptval": "test_type, name, user_input, testing_prompt and evaluation_type",
+		"#Evalcase": "id, input and expected_outcome", "#EvalcaseSuite": "evalcases",
+	}[d.Definition("")]
+	return "this would not be a definition of the format " + d.format + " yet; fill in " + fields
+}
 
 func isYAML(file string) bool {
 	return strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml")
@@ -129,6 +155,9 @@ func (d *Document) Fields(item string) (fields object.Fields, ok bool) {
 // Definition is the name of the schema of an item, such as #Testcase, or of the whole file
 // for an empty one.
 func (d *Document) Definition(item string) string {
+	if isLines(d.file) {
+		item = "0" // each line is one
+	}
 	return definition(d.format, d.object, d.list, item)
 }
 
@@ -159,10 +188,14 @@ func (d *Document) Change(item string, changed object.Fields) ([]byte, error) {
 	var out []byte
 	var err error
 	switch {
+	case d.isNew && isLines(d.file):
+		return append(written(nil, nil, d.Definition(item), object.Merged(old, changed)), '\n'), nil
 	case d.isNew:
 		return created(d.file, d.format, object.Merged(old, changed))
 	case isYAML(d.file):
 		out, err = d.changeYAML(item, changed)
+	case isLines(d.file):
+		out, err = d.changeLine(item, changed)
 	case item == "":
 		return object.File(schema.Fields(d.Definition(item)), object.Merged(old, changed))
 	default:

@@ -219,19 +219,23 @@ func encoded(n *yaml.Node) ([]byte, error) {
 	return b.Bytes(), enc.Close()
 }
 
-// Locate returns the field of a definition at a line of a file that [Document.Change]
-// returned, and whether the definition begins at the line. The field is empty for a line
-// of another definition. A document that is nil is one of a whole file.
-func Locate(d *Document, item string, data []byte) func(line int) (name string, isFirst bool) {
+// Locate returns the field of a definition at a place in a file that [Document.Change]
+// returned, and whether the definition begins there. The field is empty for a place in
+// another definition. A document that is nil is one of a whole file.
+func Locate(d *Document, item string, data []byte) func(schema.Position) (name string, isFirst bool) {
 	if d == nil {
 		d = &Document{object: object.Fields{}}
+	}
+	if isLines(d.file) {
+		return locateLine(item, data)
 	}
 	var file yaml.Node
 	var found *yaml.Node
 	if yaml.Unmarshal(data, &file) == nil { // JSON is YAML, too
 		found = d.mapping(&file, item)
 	}
-	return func(line int) (name string, isFirst bool) {
+	return func(p schema.Position) (name string, isFirst bool) {
+		line := p.Line
 		if found == nil || len(found.Content) == 0 {
 			return "", line <= 1
 		}

@@ -31,6 +31,8 @@ type Field struct {
 	Choices           []string
 	Rows              int
 	Required          bool
+	// Texts says that a field of JSON takes a text, too, which needs no quotes.
+	Texts bool
 	// Problem says what is wrong with the value.
 	Problem string
 }
@@ -74,10 +76,16 @@ func (f *Field) widget(s *shape.Shape) {
 	case takes(shape.List) && !takes(shape.String) && s.Elem != nil && slices.Contains(s.Elem.Kinds, shape.String) && !slices.Contains(s.Elem.Kinds, shape.Object):
 		f.Widget, f.Rows = listWidget, 2
 	case takes(shape.Object) || len(s.Kinds) == 0 || takes(shape.List):
-		f.Widget, f.Rows = jsonWidget, 6
+		f.Widget, f.Rows, f.Texts = jsonWidget, 6, takes(shape.String)
 	default:
 		f.Widget = lineWidget
 	}
+}
+
+// isText reports whether what was typed is a text in a field that takes JSON, too.
+func (f *Field) isText(typed string) bool {
+	typed = strings.TrimSpace(typed)
+	return f.Texts && typed != "" && !strings.ContainsAny(typed[:1], "{[\"") && !json.Valid([]byte(typed))
 }
 
 // fill writes a value into the field.
@@ -89,6 +97,8 @@ func (f *Field) fill(value json.RawMessage) {
 	}
 	switch {
 	case plain == "" || plain == "null":
+	case f.isText(object.Text(value)):
+		f.Value = object.Text(value)
 	case f.Widget == jsonWidget:
 		var b bytes.Buffer
 		_ = json.Indent(&b, value, "", "  ") // what cannot be indented is empty and replaced
@@ -148,7 +158,7 @@ func Typed(name string, old object.Fields, sent url.Values) ([]*Field, object.Fi
 			continue // what nobody touched stays as it is written
 		}
 		f.Value = value
-		if f.Widget == jsonWidget && strings.TrimSpace(value) != "" && !json.Valid([]byte(value)) {
+		if f.Widget == jsonWidget && strings.TrimSpace(value) != "" && !json.Valid([]byte(value)) && !f.isText(value) {
 			f.Problem = "the value is not JSON; write an object such as {\"answer\": \"105\"}, or a text in double quotes"
 		}
 		if read := f.read(def.Fields[f.Name]); !object.Equal(read, old[f.Name]) {
@@ -167,13 +177,13 @@ func Wrong(fields []*Field) bool {
 var quotedName = regexp.MustCompile("[`']([A-Za-z_][A-Za-z0-9_]*)")
 
 // Place gives each problem to the field that it is about, and returns those that are
-// about none. fieldAt is the field at a line, and whether the definition begins there:
-// what is missing is reported at that line.
-func Place(form []*Field, problems []schema.Problem, fieldAt func(line int) (name string, isFirst bool)) []string {
+// about none. fieldAt is the field at a place, and whether the definition begins there:
+// what is missing is reported at that place.
+func Place(form []*Field, problems []schema.Problem, fieldAt func(schema.Position) (name string, isFirst bool)) []string {
 	var rest []string
 	for _, p := range problems {
 		said := Sentence(p)
-		name, isFirst := fieldAt(p.Line)
+		name, isFirst := fieldAt(p.Position)
 		if found := quotedName.FindStringSubmatch(said); isFirst && found != nil && slices.ContainsFunc(form, func(f *Field) bool { return f.Name == found[1] }) {
 			name = found[1]
 		}

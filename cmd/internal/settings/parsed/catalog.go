@@ -23,6 +23,17 @@ type Catalog struct {
 // A Named is a file of definitions with its format, empty for a file that is not one.
 type Named struct{ File, Format string }
 
+// Unknown are the files of a result that are not definitions of any format.
+func Unknown(found *load.Result) []string {
+	var out []string
+	for _, d := range found.Definitions {
+		if d.Dialect == "" {
+			out = append(out, d.File)
+		}
+	}
+	return out
+}
+
 // Catalogs remembers the catalog of the last state of a repository. It is safe for
 // concurrent use; the zero value remembers nothing.
 type Catalogs struct {

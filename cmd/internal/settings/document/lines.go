@@ -1,0 +1,157 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// isLines reports whether each line of a file is a definition.
+func isLines(file string) bool { return strings.HasSuffix(file, ".jsonl") }
+
+// changeLine changes fields of the definition on a line, and leaves all other lines as
+// they are written.
+func (d *Document) changeLine(item string, changed object.Fields) ([]byte, error) {
+	lines := bytes.SplitAfter(d.data, []byte("\n"))
+	at := lineOf(lines, item)
+	if at < 0 {
+		return nil, fmt.Errorf("%s does not have definition %s any more; load it again", d.file, item)
+	}
+	line := bytes.TrimSpace(lines[at])
+	members, err := membersOf(line)
+	if err != nil {
+		return nil, fmt.Errorf("%s: line %d: %w", d.file, at+1, err)
+	}
+	before, after, _ := bytes.Cut(lines[at], line)
+	lines[at] = slices.Concat(before, written(line, members, d.Definition(item), changed), after)
+	return bytes.Join(lines, nil), nil
+}
+
+// lineOf is the index of the line that has an item, counted without blank lines; -1 for
+// none.
+func lineOf(lines [][]byte, item string) int {
+	n, err := strconv.Atoi(item)
+	for i, line := range lines {
+		switch {
+		case err != nil:
+			return -1
+		case len(bytes.TrimSpace(line)) == 0:
+		case n == 0:
+			return i
+		default:
+			n--
+		}
+	}
+	return -1
+}
+
+// A member is a field of an object as it is written.
+type member struct {
+	name string
+	// key is the name with its quotes, and value what the field has.
+	key, value []byte
+	// from, colon and to are where the key begins, where it ends, and where the value ends.
+	from, colon, to int
+}
+
+// membersOf reads the fields of an object in their order.
+func membersOf(line []byte) ([]member, error) {
+	dec := json.NewDecoder(bytes.NewReader(line))
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	var out []member
+	for dec.More() {
+		begin := int(dec.InputOffset())
+		name, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := member{colon: int(dec.InputOffset())}
+		m.name, _ = name.(string) // the name of a field is one
+		m.from = begin + bytes.IndexByte(line[begin:], '"')
+		if err := dec.Decode((*json.RawMessage)(&m.value)); err != nil {
+			return nil, err
+		}
+		m.key, m.to = line[m.from:m.colon], int(dec.InputOffset())
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// written is an object on one line with other values of some fields, with the spaces that
+// the line has after its first colon and comma.
+func written(line []byte, members []member, def string, changed object.Fields) []byte {
+	colon, comma := ": ", ", "
+	if len(members) > 0 {
+		first := members[0]
+		if colon = string(line[first.colon : first.to-len(first.value)]); colon == ":" {
+			comma = ","
+		}
+		if len(members) > 1 {
+			comma = string(line[first.to:members[1].from])
+		}
+	}
+	var parts []string
+	left := maps.Clone(changed)
+	for _, m := range members {
+		value, isChanged := changed[m.name]
+		delete(left, m.name)
+		switch {
+		case !isChanged:
+			parts = append(parts, string(m.key)+colon+string(m.value))
+		case value != nil:
+			parts = append(parts, string(m.key)+colon+onOneLine(value))
+		}
+	}
+	for _, name := range fieldOrder(def, left) {
+		if value := left[name]; value != nil {
+			parts = append(parts, string(object.Quoted(name))+colon+onOneLine(value))
+		}
+	}
+	return []byte("{" + strings.Join(parts, comma) + "}")
+}
+
+// onOneLine is a value without the white space between its parts.
+func onOneLine(value json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, value) != nil {
+		return string(value) // Change reports it
+	}
+	return b.String()
+}
+
+// locateLine returns the field of the item of a file of lines at a place, and whether that
+// is where the item begins.
+func locateLine(item string, data []byte) func(schema.Position) (name string, isFirst bool) {
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	at := lineOf(lines, item)
+	if item == "" {
+		at = lineOf(lines, "0") // the file is new
+	}
+	var text string
+	var members []member
+	if at >= 0 {
+		text = string(lines[at])
+		members, _ = membersOf(lines[at]) // those before the mistake
+	}
+	return func(p schema.Position) (name string, isFirst bool) {
+		if p.Line != at+1 {
+			return "", false
+		}
+		begin := strings.IndexByte(text, '{') + 1
+		for _, m := range members {
+			if len([]rune(text[:m.from])) < p.Column {
+				name = m.name
+			}
+		}
+		return name, p.Column <= begin
+	}
+}
