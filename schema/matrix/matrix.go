@@ -36,7 +36,8 @@ const (
 	maxRepeat = 1000
 )
 
-// Load compiles the rows of a file to cases. A file with errors compiles to none.
+// Load compiles the rows of a file to cases. The cases of a test with errors are not run;
+// a file with other errors compiles to none.
 func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
 	doc, problems := doc.Dereferenced()
 	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: append(problems, doc.Check("#Matrix", schema.Warning)...)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}}
@@ -44,11 +45,10 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		return nil, schema.SortProblems(c.Problems)
 	}
 	cases := c.build()
-	c.Problems = schema.SortProblems(c.Problems)
 	if schema.HasErrors(c.Problems) {
-		return nil, c.Problems
+		cases = nil
 	}
-	return cases, c.Problems
+	return cases, schema.SortProblems(append(c.Problems, c.wrong...))
 }
 
 // A compiler makes cases of one file.
@@ -56,7 +56,8 @@ type compiler struct {
 	schema.Source
 	schema.Complaints
 	inputs    []schema.Input
-	tables    map[string]bool // files that have nothing but tests
+	wrong     []schema.Problem // errors of single tests, whose cases are not run
+	tables    map[string]bool  // files that have nothing but tests
 	prompts   []prompt
 	providers []provider
 	shared    test
@@ -348,7 +349,7 @@ func (c *compiler) listed(field string, i int) provider {
 		var read test
 		if code := c.Doc.Text(at...); code != "" {
 			p.transform = c.transformCode(&read, code, c.Doc.At(at...))
-			c.inputs = append(c.inputs, read.inputs...)
+			p.need, c.inputs = cmp.Or(p.need, read.need), append(c.inputs, read.inputs...)
 		}
 	}
 	return p

@@ -296,7 +296,6 @@ func TestMistakes(t *testing.T) {
 		{"prompts: [x]\nproviders: [openai:gpt-9]\ntests: [{}]\n", `2:13: error: the provider "openai:gpt-9" is not a target in gavel.yaml; add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {"openai:gpt-9": model}`},
 		{"prompts: [x]\ntests: {a: 1}\n", "2:1: error: `tests` must be a list of tests or the name of a file; write - vars: {…} for each test, or file://tests.csv"},
 		{"prompts: [x]\ntests: file://t*.yaml\n", `2:1: error: no file fits "file://t*.yaml"; correct the path, or name each file`},
-		{"prompts: [x]\ntests: [{assert: [{value: x}]}]\n", "2:19: error: the field `type` is missing; add \"type\": …"},
 	} {
 		cases, problems := load(t, tt.text, nil)
 		var got []string
@@ -307,6 +306,33 @@ func TestMistakes(t *testing.T) {
 		}
 		if len(cases) != 0 || !slices.Contains(got, tt.want) {
 			t.Errorf("%s: %d cases, errors\n%s\nwant\n%s", tt.text, len(cases), strings.Join(got, "\n"), tt.want)
+		}
+	}
+}
+
+// TestOneTestHasErrors: its cases are not run, and those of the others are.
+func TestOneTestHasErrors(t *testing.T) {
+	for _, tt := range []struct{ test, want string }{
+		{"{assert: [{value: x}]}", "4:13: error: the field `type` is missing; add \"type\": …"},
+		{"{assert: [{not-contains: x}]}", "4:14: error: the assertion has no `type`, and not-contains is the name of one; write type: not-contains, and value: with what it looks for"},
+		{"{assert: [{type: contains, value: x, weight: much}]}", "4:48: error: `weight` must be a number, not a string; write a number"},
+		{"{threshold: 7}", "4:15: error: `threshold` is 7; it must be at most 1"},
+		{"{vars: {q: file://gone.txt}}", "4:11: error: the file gone.txt does not exist; add it or correct the path"},
+		{"{assert: [{type: javascript, value: file://gone.js}]}", "4:32: error: the file gone.js does not exist; add it or correct the path"},
+		{"{options: {transform: file://gone.js}}", "4:14: error: the file gone.js does not exist; add it or correct the path"},
+	} {
+		got, problems := load(t, "prompts: ['{{q}}']\ntests:\n- {description: runs, vars: {q: one}}\n- "+tt.test+"\n", nil)
+		var said []string
+		for _, p := range problems {
+			if p.Severity == schema.Error {
+				said = append(said, strings.TrimPrefix(p.String(), file+":"))
+			}
+		}
+		if len(said) != 1 || said[0] != tt.want {
+			t.Errorf("%s: errors %q, want %q", tt.test, said, tt.want)
+		}
+		if len(got) != 2 || got[0].Skip != "" || got[1].Skip != "it needs a test without errors" {
+			t.Errorf("%s: cases %q, want one that runs and one without", tt.test, lines(got))
 		}
 	}
 }

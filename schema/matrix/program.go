@@ -106,7 +106,8 @@ func (c *compiler) functionFile(t *test, a *written, language string, at schema.
 		name, function = name[:i], name[i+1:]
 	}
 	found := c.Read(schema.Reference{At: at, Path: name, Role: "program", Most: command.MaxFile})
-	c.Problems, t.inputs = append(c.Problems, found.Problems...), append(t.inputs, found.Inputs...)
+	t.inputs = append(t.inputs, found.Inputs...)
+	c.note(t, found.Problems)
 	if !found.Found() {
 		return
 	}
@@ -117,7 +118,8 @@ func (c *compiler) functionFile(t *test, a *written, language string, at schema.
 	p := evaluator.Program{Dir: path.Dir(c.Doc.File)}
 	line := command.Line{Argv: []string{p.Sees(found.File.Path)}, Dir: p.Dir, At: func(int) schema.Position { return at }}
 	files := command.Reader{Files: c.FS, Read: c.Read}.Program(line)
-	c.Problems, t.inputs = append(c.Problems, files.Problems...), append(t.inputs, files.Inputs...)
+	t.inputs = append(t.inputs, files.Inputs...)
+	c.note(t, files.Problems)
 	p.Files, p.Argv = files.Files, append(slices.Clone(runners[language]), files.Argv...)
 	if function != "" {
 		p.Argv = append(p.Argv, function)
@@ -154,7 +156,8 @@ func (c *compiler) transformCode(t *test, code string, at schema.Position) strin
 	}
 	name, function, _ := strings.Cut(strings.TrimPrefix(name, "./"), ":")
 	found := c.Read(schema.Reference{At: at, Path: name, Role: "program", Most: command.MaxFile})
-	c.Problems, t.inputs = append(c.Problems, found.Problems...), append(t.inputs, found.Inputs...)
+	t.inputs = append(t.inputs, found.Inputs...)
+	c.note(t, found.Problems)
 	if !found.Found() {
 		return ""
 	}

@@ -210,9 +210,9 @@ const maxGlob = 1000
 
 // readTest reads one test, over what all share.
 func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
-	c.Problems = append(c.Problems, doc.CheckPart("#MatrixTest", schema.Note, at...)...)
 	in := func(steps ...any) []any { return append(at[:len(at):len(at)], steps...) }
 	t := shared
+	c.note(&t, doc.CheckPart("#MatrixTest", schema.Note, at...))
 	t.at, t.description = doc.At(at...), doc.Text(in("description")...)
 	t.asserts, t.inputs = slices.Clone(shared.asserts), slices.Clone(shared.inputs)
 	t.vars, t.order = maps.Clone(shared.vars), slices.Clone(shared.order)
@@ -334,7 +334,8 @@ func (c *compiler) varFile(t *test, name string, at schema.Position) json.RawMes
 		return json.RawMessage("null")
 	}
 	found := c.Read(schema.Reference{At: at, Path: name, Role: "variable"})
-	c.Problems, t.inputs = append(c.Problems, found.Problems...), append(t.inputs, found.Inputs...)
+	t.inputs = append(t.inputs, found.Inputs...)
+	c.note(t, found.Problems)
 	if !found.Found() {
 		return json.RawMessage("null")
 	}
@@ -347,6 +348,35 @@ func (c *compiler) varFile(t *test, name string, at schema.Position) json.RawMes
 	return raw
 }
 
+// corrected is what a test needs that has errors.
+const corrected = "a test without errors"
+
+// note takes over problems of a test. Its errors leave its own cases out, and no others.
+func (c *compiler) note(t *test, found []schema.Problem) {
+	for _, p := range found {
+		if p.Severity != schema.Error {
+			c.Problems = append(c.Problems, p)
+			continue
+		}
+		c.wrong = append(c.wrong, p)
+		t.need = cmp.Or(t.need, corrected)
+	}
+}
+
+// assertionProblems are what is wrong with the form of an assertion. One that has its type
+// as a key, as in {contains: x}, is shown the form.
+func assertionProblems(doc *schema.Document, at ...any) []schema.Problem {
+	found := doc.CheckPart("#MatrixAssertion", schema.Note, at...)
+	in := func(name string) []any { return append(slices.Clip(at), name) }
+	i := slices.IndexFunc(doc.Keys(at...), func(key string) bool { return slices.Contains(known, strings.TrimPrefix(key, "not-")) })
+	if i < 0 || doc.Has(in("type")...) {
+		return found
+	}
+	kind := doc.Keys(at...)[i]
+	p := doc.Problem("missing-field", fmt.Sprintf("the assertion has no `type`, and %s is the name of one", kind), fmt.Sprintf("write type: %s, and value: with what it looks for", kind), in(kind)...)
+	return []schema.Problem{p}
+}
+
 // readAssertion reads one assertion.
 func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) written {
 	var a written
@@ -356,7 +386,7 @@ func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) writt
 	if ref := doc.Text(append(at[:len(at):len(at)], "$ref")...); ref != "" {
 		return written{need: "the assertion of the reference " + template.Clip(ref) + ", which is not in the file"}
 	}
-	c.Problems = append(c.Problems, doc.CheckPart("#MatrixAssertion", schema.Note, at...)...)
+	c.note(t, assertionProblems(doc, at...))
 	if json.Unmarshal(doc.JSON(at...), &a) != nil {
 		return written{need: "an assertion that can be read"}
 	}

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"time"
 
@@ -65,8 +66,27 @@ func Check(ctx context.Context, f Function, threshold *float64) (Result, error) 
 	case out.Thrown != "":
 		return Result{Reason: "the function throws " + textnorm.Clip(out.Thrown)}, nil
 	}
-	return Read(json.RawMessage(out.Value), threshold)
+	got, err := Read(json.RawMessage(out.Value), threshold)
+	if err != nil && string(out.Value) == "null" {
+		err = fmt.Errorf("%w%s", err, forgotten(f.Code))
+	}
+	return got, err
 }
+
+// forgotten is what code that returns nothing may lack; empty where it is not known.
+func forgotten(code string) string {
+	code = strings.TrimSpace(code)
+	switch {
+	case arrow.MatchString(code):
+		return "; write the body of the function alone, which has output and context"
+	case strings.Contains(code, "\n") && !strings.Contains(code, "return"):
+		return "; code of several lines needs return"
+	}
+	return ""
+}
+
+// arrow matches code that is a function, and does not call it.
+var arrow = regexp.MustCompile(`^(async )?(\([^()]*\)|\w+)\s*=>|^function\b`)
 
 // Read reads what a function returned, as JSON: true or false, a number that passes when
 // it is above 0 or reaches the threshold, or {pass, score, reason}. Another value is an

@@ -60,6 +60,8 @@ func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ code, want string }{
 		{"'yes'", "must return true or false, a number, or {pass, score, reason}"},
 		{"undefined", "and returns null"},
+		{"output.length > 3 &&\n  output.length < 9", "and returns null; code of several lines needs return"},
+		{"(output, context) => output.length > 3", "and returns null; write the body of the function alone, which has output and context"},
 		{"({score: 1})", "no true or false under `pass`"},
 		{"output >", "does not compile"},
 		{"while (true) {}\nreturn 1;", "takes longer than"},
