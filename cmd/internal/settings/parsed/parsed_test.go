@@ -1,13 +1,17 @@
 package parsed
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -145,3 +149,94 @@ func TestCatalog(t *testing.T) {
 	settings.DefaultTarget = "other"
 	want(true, "B")
 }
+
+// TestCatalogOfFewChanges holds that what is loaded of changed files alone is what loading
+// everything gives, and that files which are not changed are not read.
+func TestCatalogOfFewChanges(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	const list = "- name: One\n  initial_message: Hi\n- name: Two\n  initial_message: Hi\n"
+	change := func(name, text string) {
+		t.Helper()
+		at = at.Add(time.Second)
+		file := filepath.Join(dir, "defs", filepath.FromSlash(name))
+		err := os.RemoveAll(file)
+		if text != "" {
+			err = errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600), os.Chtimes(file, at, at))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []struct{ name, text string }{
+		{"a.json", `{"name": "A", "initial_message": "Hi"}`}, {"list.yaml", list}, {"math/domain.json", `{"id": "math", "name": "Math", "evaluator_id": "keyword"}`},
+		{"math/level_1/sum.json", `{"id": "sum", "name": "Sum", "prompt": "1?", "expected": {"keywords": ["1"]}}`},
+		{"suite.yaml", "evalcases:\n- id: one\n  input: Hi\n  expected_outcome: It greets.\n"},
+	} {
+		change(file.name, file.text)
+	}
+	settings := schema.Settings{Definitions: []string{"defs"}}
+	m, kept := New(func() time.Time { return at.Add(time.Minute) }), new(Catalogs)
+	if _, err := kept.Catalog(t.Context(), m, os.DirFS(dir), settings); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, file, text string
+		reads            bool // the list, which is not changed
+	}{
+		{"a changed case", "a.json", `{"name": "A", "initial_message": "Hello"}`, false},
+		{"another name", "a.json", `{"name": "B", "initial_message": "Hello"}`, false},
+		{"a new case", "new.json", `{"name": "New", "initial_message": "Hello", "id": "5b8e3a52-6d0f-4c57-9a0e-3d1f9f4a7c10"}`, false},
+		{"a case with errors", "new.json", `{"name": "New", "initial_message": 1}`, false},
+		{"a changed test", "math/level_1/sum.json", `{"id": "sum", "name": "Sum", "prompt": "2?", "expected": {"keywords": ["2"]}}`, false},
+		{"a changed domain", "math/domain.json", `{"id": "math", "name": "Maths", "evaluator_id": "keyword"}`, false},
+		{"a file less", "new.json", "", false},
+		{"an id", "new.json", `{"name": "New", "initial_message": "Hello", "id": "5b8e3a52-6d0f-4c57-9a0e-3d1f9f4a7c10"}`, false},
+		{"an id that another case has", "a.json", `{"name": "B", "initial_message": "Hello", "id": "5b8e3a52-6d0f-4c57-9a0e-3d1f9f4a7c10"}`, true},
+		{"no id again", "a.json", `{"name": "B", "initial_message": "Hello"}`, true},
+		{"a changed suite", "suite.yaml", "evalcases:\n- id: two\n  input: Hi\n  expected_outcome: It greets.\n", true},
+		{"a file that is nothing", "new.json", `{"colour": "red"}`, true},
+		{"a new domain", "talk/domain.json", `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`, true},
+		{"a domain less", "talk/domain.json", "", true},
+		{"ignored files", "../.gavelignore", "a.json\n", true},
+	} {
+		change(tt.file, tt.text)
+		files := &listening{FS: os.DirFS(dir)}
+		got, err := kept.Catalog(t.Context(), m, files, settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := new(Catalogs).Catalog(t.Context(), m, os.DirFS(dir), settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: the catalog is not what loading everything gives (-want +got):\n%s", tt.name, diff)
+		}
+		if files.read["defs/list.yaml"] != tt.reads {
+			t.Errorf("%s: a file that is not changed was read: %v, want %v", tt.name, files.read["defs/list.yaml"], tt.reads)
+		}
+	}
+}
+
+// listening knows which files were opened.
+type listening struct {
+	fs.FS
+	mu   sync.Mutex
+	read map[string]bool // guarded by mu
+}
+
+func (l *listening) Open(name string) (fs.File, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.read == nil {
+		l.read = map[string]bool{}
+	}
+	l.read[name] = true
+	return l.FS.Open(name)
+}
+
+func (l *listening) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(l.FS, name) }
+func (l *listening) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(l.FS, name) }
+func (l *listening) Lstat(name string) (fs.FileInfo, error)     { return fs.Lstat(l.FS, name) }
+func (l *listening) ReadLink(name string) (string, error)       { return fs.ReadLink(l.FS, name) }
