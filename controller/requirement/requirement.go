@@ -147,6 +147,9 @@ func (r Requirement) Problems(needs []load.Need) []schema.Problem {
 
 func (r Requirement) withoutRole(n load.Need) schema.Problem {
 	hint := fmt.Sprintf("add roles: {%s: …} to %s, with the name of a target", n.Role, r.file)
+	if name := r.provider(); name != "" {
+		hint = fmt.Sprintf("write version: 1 and roles: {%s: %q} into %s, or name another target in it", n.Role, name, r.file)
+	}
 	switch model, editor := strings.CutSuffix(string(n.Role), " editor"); {
 	case editor:
 		hint = fmt.Sprintf("add roles: {editors: {%s: …}} to %s, with the name of a target; without it the judge edits", model, r.file)
@@ -164,6 +167,20 @@ func (r Requirement) withoutRole(n load.Need) schema.Problem {
 		Message: fmt.Sprintf("the case %s %s, and %s does not name one%s", needs, described(n.Role), r.file, others(n.Cases)),
 		Hint:    hint,
 	}
+}
+
+// provider is a model that a definition names itself; empty where gavel.yaml has targets
+// of its own.
+func (r Requirement) provider() string {
+	for _, name := range slices.Sorted(maps.Keys(r.config.Targets)) {
+		switch t := r.config.Targets[name]; {
+		case t.File == "":
+			return ""
+		case t.RunsTools() && t.API != "embeddings":
+			return name
+		}
+	}
+	return ""
 }
 
 // perhaps reports whether a role is asked for some samples only: an extractor

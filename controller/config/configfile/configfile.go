@@ -35,5 +35,21 @@ func Read(fsys fs.FS, file string, lookup func(string) (string, bool)) (cfg *con
 	}
 	cfg.Constrain(constraint.Read(fsys, cfg.Definitions))
 	wrong, err := targetsfile.Add(fsys, cfg, lookup)
-	return cfg, append(problems, wrong...), found, err
+	return cfg, append(named(problems, cfg), wrong...), found, err
+}
+
+// named leaves out the problems about a name in gavel.yaml that is a target of another
+// file, which is read after gavel.yaml: a provider of a promptfooconfig.yaml can judge.
+func named(problems []schema.Problem, cfg *config.Config) []schema.Problem {
+	var left []schema.Problem
+	for _, p := range problems {
+		isTarget := false
+		for name, t := range cfg.Targets {
+			isTarget = isTarget || t.File != "" && p.Rule == "unknown-target" && p.Message == fmt.Sprintf("unknown target %q", name)
+		}
+		if !isTarget {
+			left = append(left, p)
+		}
+	}
+	return left
 }
