@@ -1,10 +1,13 @@
 package dashboard_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"testing"
 	"time"
@@ -14,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
 
 const (
@@ -75,27 +79,84 @@ func BenchmarkPages(b *testing.B) {
 	h.judgeSamples("case", large.Cases[0].Digest, 0.25, 0.5, 0.75)
 	h.run("large", large)
 	site := h.site(dashboard.Config{})
-	name := "?name=" + large.Cases[0].Name()
-	for _, page := range []struct{ name, path string }{
-		{"runs", "/"}, {"runs of the last page", "/?page=20"}, {"run", "/runs/run-500"}, {"large run", "/runs/large"},
-		{"large run filtered", "/runs/large?text=case_99&kind=fail&sort=score"}, {"case", "/runs/large/case" + name},
-		{"timeline", "/runs/large/timeline"}, {"targets", "/runs/large/targets"}, {"judges", "/runs/large/judges"}, {"ab", "/runs/large/ab"},
-		{"compare", "/compare?a=run-500&b=run-501"}, {"large comparison", "/compare?a=run-500&b=large"}, {"scores", "/scores"}, {"costs", "/costs"},
-		{"badge", "/badge.svg"}, {"api runs", "/api/runs"}, {"api run", "/api/runs/large"}, {"api cases", "/api/runs/large/cases"},
-		{"api compare", "/api/compare?a=run-500&b=large"},
-	} {
+	for _, page := range measuredPages("large", "run-500", "run-501", large.Cases[0].Name()) {
 		b.Run(page.name, func(b *testing.B) { benchPage(b, site, page.path) })
 	}
 }
 
+// A measured is a page that the benchmark serves.
+type measured struct{ name, path string }
+
+// measuredPages are all pages and requests of a large run, of two others, and of a case of
+// the large one.
+func measuredPages(large, one, other, name string) []measured {
+	run, at := "/runs/"+large, "?"+url.Values{"name": {name}}.Encode()
+	return []measured{
+		{"runs", "/"}, {"runs of the last page", "/?page=20"}, {"run", "/runs/" + one}, {"large run", run},
+		{"large run filtered", run + "?text=case_99&kind=fail&sort=score"}, {"case", run + "/case" + at},
+		{"timeline", run + "/timeline"}, {"targets", run + "/targets"}, {"judges", run + "/judges"}, {"ab", run + "/ab"},
+		{"compare", "/compare?a=" + one + "&b=" + other}, {"large comparison", "/compare?a=" + one + "&b=" + large}, {"scores", "/scores"}, {"costs", "/costs"},
+		{"badge", "/badge.svg"}, {"events", "/api/events"}, {"api runs", "/api/runs"}, {"api run", "/api" + run}, {"api cases", "/api" + run + "/cases"},
+		{"api compare", "/api/compare?a=" + one + "&b=" + large},
+	}
+}
+
+// TestEveryEndpointIsMeasured holds that the benchmark sends every request for JSON, and
+// that each page of it is served.
+func TestEveryEndpointIsMeasured(t *testing.T) {
+	h := newHouse(t)
+	r := report.Compare(reporttest.Regressions().In)
+	for _, run := range []string{"run-1", "run-2", "run-3"} {
+		h.run(run, r)
+	}
+	site, mux, missing := h.site(dashboard.Config{}), http.NewServeMux(), map[string]bool{}
+	for _, path := range dashboard.Requests() {
+		mux.HandleFunc("GET "+path, http.NotFound)
+		missing["GET "+path] = true
+	}
+	for _, page := range measuredPages("run-1", "run-2", "run-3", r.Cases[0].Name()) {
+		w, ask := first(httptest.NewRequest("GET", page.path, nil))
+		if site.ServeHTTP(w, ask); w.Code != http.StatusOK {
+			t.Errorf("%s is answered with %d, want 200", page.path, w.Code)
+		}
+		_, pattern := mux.Handler(ask)
+		delete(missing, pattern)
+	}
+	if len(missing) > 0 {
+		t.Errorf("the benchmark does not send %v", slices.Sorted(maps.Keys(missing)))
+	}
+}
+
+// An opening is an answer whose reader leaves after what is sent at first, which ends a
+// stream of events.
+type opening struct {
+	*httptest.ResponseRecorder
+	leave context.CancelFunc
+}
+
+func (o opening) Flush() { o.leave() }
+
+// first returns a request with such an answer.
+func first(r *http.Request) (opening, *http.Request) {
+	ctx, leave := context.WithCancel(r.Context())
+	return opening{httptest.NewRecorder(), leave}, r.WithContext(ctx)
+}
+
 // benchPage asks for a page again and again, after once to have the run in memory.
 func benchPage(b *testing.B, site http.Handler, path string) {
-	size := len(get(b, site, path, 200))
 	var times []time.Duration
-	for b.Loop() {
+	size := 0
+	do := func() time.Duration {
+		w, ask := first(httptest.NewRequest("GET", path, nil))
+		defer w.leave()
 		began := time.Now()
-		site.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
-		times = append(times, time.Since(began))
+		site.ServeHTTP(w, ask)
+		size = w.Body.Len()
+		return time.Since(began)
+	}
+	do()
+	for b.Loop() {
+		times = append(times, do())
 	}
 	slices.Sort(times)
 	b.ReportMetric(float64(times[len(times)*95/100].Microseconds())/1000, "p95-ms")

@@ -18,7 +18,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
-	"github.com/gavel-evals/gavel/controller/report/archive"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -56,14 +55,26 @@ const (
 	stateWaiting = "not judged"
 )
 
-// mostPulls is how many pull requests are listed of a repository.
-const mostPulls = 200
+// mostPulls is how many pull requests are listed of a repository, and firstPulls on the
+// page of all repositories.
+const (
+	mostPulls  = 200
+	firstPulls = 10
+)
 
-// pullRows are the open pull requests of a repository, with what became of their heads.
-func (p *portal) pullRows(ctx context.Context, w serve.Watched) ([]pullRow, error) {
+// pullRows are the newest open pull requests of a repository, with what became of their
+// heads, and at most as many as are wanted.
+func (p *portal) pullRows(ctx context.Context, w serve.Watched, most int) ([]pullRow, error) {
 	out := []pullRow{}
-	for _, pull := range w.Pulls[:min(len(w.Pulls), mostPulls)] {
-		row, err := p.pullRow(ctx, w, pull)
+	if len(w.Pulls) == 0 {
+		return out, nil
+	}
+	runs, err := browse.Heads(ctx, p.cfg.Ledger, w.Known)
+	if err != nil {
+		return nil, err
+	}
+	for _, pull := range w.Pulls[:min(len(w.Pulls), most)] {
+		row, err := p.pullRow(ctx, w, pull, runs[browse.Head{PullRequest: pull.Number, Head: pull.HeadSHA}])
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +83,8 @@ func (p *portal) pullRows(ctx context.Context, w serve.Watched) ([]pullRow, erro
 	return out, nil
 }
 
-func (p *portal) pullRow(ctx context.Context, w serve.Watched, pull forge.Pull) (pullRow, error) {
+// pullRow is a pull request whose head was judged in a run, or in none.
+func (p *portal) pullRow(ctx context.Context, w serve.Watched, pull forge.Pull, run string) (pullRow, error) {
 	row := pullRow{
 		Number: pull.Number, Title: p.line(pull.Title), Author: p.line(pull.Author), Head: pull.HeadSHA, IsDraft: pull.Draft, IsFork: pull.Fork,
 		State: stateWaiting, Look: rootOf(w) + "/pulls/" + strconv.Itoa(pull.Number) + lookEnd,
@@ -80,19 +92,15 @@ func (p *portal) pullRow(ctx context.Context, w serve.Watched, pull forge.Pull) 
 	if strings.HasPrefix(w.WebURL, "https://") || strings.HasPrefix(w.WebURL, "http://") {
 		row.Forge = fmt.Sprintf("%s/%s/pull/%d", w.WebURL, w.Name, pull.Number)
 	}
-	found, err := browse.OfHead(ctx, p.cfg.Ledger, w.Known, pull.Number, pull.HeadSHA)
+	found, err := p.outcomes.of(ctx, run)
 	switch {
 	case err != nil:
 		return row, err
 	case slices.Contains(w.Judging, pull.HeadSHA):
 		row.State = stateJudging
 	case found != nil:
-		rep, err := archive.Decode(found.Report)
-		if err != nil {
-			return row, fmt.Errorf("report of run %s: %w", found.ID, err)
-		}
-		row.State, row.Reason, row.Score = rep.Gate.Result, p.line(rep.Gate.Reason), rep.Summary.Score
-		row.Run, row.URL = &found.ID, rootOf(w)+"/runs/"+found.ID
+		row.State, row.Reason, row.Score = found.Gate, p.line(found.Reason), found.Score
+		row.Run, row.URL = &run, rootOf(w)+"/runs/"+run
 	}
 	return row, nil
 }
@@ -111,6 +119,7 @@ type repositoryRow struct {
 
 	Root string `json:"-"`
 	When string `json:"-"`
+	More int    `json:"-"` // pull requests that are not in Pulls
 }
 
 // Result is the gate of the newest run.
@@ -124,8 +133,9 @@ func (r repositoryRow) Result() string {
 // Points is the score in words.
 func (r repositoryRow) Points() string { return textfmt.Score(r.Score, 2) }
 
-// rows are the repositories that somebody may see.
-func (p *portal) rows(r *http.Request) ([]repositoryRow, error) {
+// rows are the repositories that somebody may see, each with at most as many pull requests
+// as are wanted.
+func (p *portal) rows(r *http.Request, most int) ([]repositoryRow, error) {
 	out := []repositoryRow{}
 	for _, w := range p.cfg.Watched() {
 		if role(r, w) < access.See {
@@ -133,19 +143,20 @@ func (p *portal) rows(r *http.Request) ([]repositoryRow, error) {
 		}
 		row := repositoryRow{Name: w.Known, Private: w.Private, Branch: w.Branch, Root: rootOf(w) + "/"}
 		var err error
-		if row.Pulls, err = p.pullRows(r.Context(), w); err != nil {
+		if row.Pulls, err = p.pullRows(r.Context(), w, most); err != nil {
 			return nil, err
 		}
-		newest, err := browse.OfBranch(r.Context(), p.cfg.Ledger, w.Known)
+		row.More = len(w.Pulls) - len(row.Pulls)
+		run, err := browse.OfBranch(r.Context(), p.cfg.Ledger, w.Known)
+		if err != nil {
+			return nil, err
+		}
+		newest, err := p.outcomes.of(r.Context(), run)
 		if err != nil {
 			return nil, err
 		}
 		if newest != nil {
-			rep, err := archive.Decode(newest.Report)
-			if err != nil {
-				return nil, fmt.Errorf("report of run %s: %w", newest.ID, err)
-			}
-			row.Gate, row.Score, row.When = &rep.Gate.Result, rep.Summary.Score, newest.Finished.UTC().Format("2006-01-02 15:04")
+			row.Gate, row.Score, row.When = &newest.Gate, newest.Score, newest.When
 		}
 		out = append(out, row)
 	}
@@ -154,7 +165,7 @@ func (p *portal) rows(r *http.Request) ([]repositoryRow, error) {
 
 // repositories is the first page.
 func (p *portal) repositories(w http.ResponseWriter, r *http.Request) {
-	rows, err := p.rows(r)
+	rows, err := p.rows(r, firstPulls)
 	if err != nil {
 		p.fail(w, r, err)
 		return
@@ -168,7 +179,7 @@ func (p *portal) repositories(w http.ResponseWriter, r *http.Request) {
 
 // apiRepositories is the first page as JSON.
 func (p *portal) apiRepositories(w http.ResponseWriter, r *http.Request) {
-	rows, err := p.rows(r)
+	rows, err := p.rows(r, mostPulls)
 	p.answer(w, map[string]any{"repositories": rows}, err)
 }
 
@@ -186,7 +197,7 @@ func (p *portal) answer(w http.ResponseWriter, body any, err error) {
 // pulls is the page of the open pull requests of a repository.
 func (p *portal) pulls(w http.ResponseWriter, r *http.Request, site *dashboard.Site) {
 	repo := watchedOf(r.Context())
-	rows, err := p.pullRows(r.Context(), repo)
+	rows, err := p.pullRows(r.Context(), repo, mostPulls)
 	if err != nil {
 		p.fail(w, r, err)
 		return
@@ -212,7 +223,7 @@ func (p *portal) pulls(w http.ResponseWriter, r *http.Request, site *dashboard.S
 
 // apiPulls is the page of pull requests as JSON.
 func (p *portal) apiPulls(w http.ResponseWriter, r *http.Request) {
-	rows, err := p.pullRows(r.Context(), watchedOf(r.Context()))
+	rows, err := p.pullRows(r.Context(), watchedOf(r.Context()), mostPulls)
 	p.answer(w, map[string]any{"pull_requests": rows}, err)
 }
 

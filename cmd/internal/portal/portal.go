@@ -62,6 +62,8 @@ type portal struct {
 	shell *shell.Shell
 	mux   *http.ServeMux
 	spent *browse.Costs
+	// outcomes are those of runs that lists show.
+	outcomes outcomes
 
 	mu sync.Mutex
 	// houses are the pages of repositories by where they are; guarded by mu.
@@ -73,7 +75,7 @@ func New(cfg Config) http.Handler {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	p := &portal{cfg: cfg, mux: http.NewServeMux(), spent: browse.NewCosts(cfg.Ledger), houses: map[string]*house{}}
+	p := &portal{cfg: cfg, mux: http.NewServeMux(), spent: browse.NewCosts(cfg.Ledger), outcomes: outcomes{ledger: cfg.Ledger}, houses: map[string]*house{}}
 	p.shell = shell.New(shell.Config{Hide: cfg.Hide, Links: func(r *http.Request) []shell.Link {
 		return []shell.Link{{Path: "/", Text: "Repositories"}, {Path: "/costs", Text: "Costs"}, signLink(r)}
 	}})

@@ -68,26 +68,43 @@ func RunOfCommit(ctx context.Context, store *ledger.Ledger, repository, prefix s
 	return id, store.Store().Fault("look for a run", err)
 }
 
-// OfHead returns the newest run of the head of a pull request with its report, which has
-// no cases; nil where there is none.
-func OfHead(ctx context.Context, store *ledger.Ledger, repository string, pull int, head string) (*Run, error) {
-	return newest(ctx, store, "repository = ? AND pull_request = ? AND head = ?", repository, pull, head)
+// A Head is a head of a pull request.
+type Head struct {
+	PullRequest int
+	Head        string
 }
 
-// OfBranch returns the newest run of a repository that is not of a pull request, as
-// [OfHead] does.
-func OfBranch(ctx context.Context, store *ledger.Ledger, repository string) (*Run, error) {
-	return newest(ctx, store, "repository = ? AND pull_request = 0", repository)
+// Heads returns the ids of the newest run of each head of the pull requests of a repository.
+func Heads(ctx context.Context, store *ledger.Ledger, repository string) (map[Head]string, error) {
+	out := map[Head]string{}
+	err := store.Store().Each(ctx, func(rows *sql.Rows) error {
+		var id string
+		var h Head
+		if err := rows.Scan(&id, &h.PullRequest, &h.Head); err != nil {
+			return err
+		}
+		out[h] = id // a later one is newer
+		return nil
+	}, "SELECT id, pull_request, head FROM runs WHERE repository = ? AND pull_request > 0 ORDER BY started, id", repository)
+	return out, store.Store().Fault("list the heads", err)
 }
 
-// newest is the newest run that a condition holds for.
-func newest(ctx context.Context, store *ledger.Ledger, condition string, args ...any) (found *Run, err error) {
+// OfBranch returns the id of the newest run of a repository that is not of a pull request;
+// empty where there is none.
+func OfBranch(ctx context.Context, store *ledger.Ledger, repository string) (id string, err error) {
+	err = store.Store().Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&id) },
+		"SELECT id FROM runs WHERE repository = ? AND pull_request = 0 ORDER BY started DESC, id DESC LIMIT 1", repository)
+	return id, store.Store().Fault("read the newest run", err)
+}
+
+// One returns a run with its report, which has no cases; nil where there is none.
+func One(ctx context.Context, store *ledger.Ledger, id string) (found *Run, err error) {
 	err = store.Store().Each(ctx, func(rows *sql.Rows) error {
 		r, err := scan(rows)
 		found = &r
 		return err
-	}, selectRuns+" WHERE "+condition+" ORDER BY started DESC, runs.id DESC LIMIT 1", args...)
-	return found, store.Store().Fault("read the newest run", err)
+	}, selectRuns+" WHERE runs.id = ?", id)
+	return found, store.Store().Fault("read a run", err)
 }
 
 // selectRuns are the columns that scan reads.

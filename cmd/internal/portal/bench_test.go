@@ -1,0 +1,123 @@
+package portal
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings"
+	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
+)
+
+// crowd are the pages of repositories, each with some open pull requests that were judged.
+func crowd(tb testing.TB, repositories, pulls int) http.Handler {
+	tb.Helper()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	store := ledgertest.Open(tb, ledger.Config{Now: func() time.Time { return at }})
+	body, err := json.Marshal(report.Compare(reporttest.Regressions().In))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var watched []serve.Watched
+	for i := range repositories {
+		w := serve.Watched{ID: int64(i + 1), Name: forge.Repo{Owner: "octo", Name: fmt.Sprintf("shop%d", i)}, Branch: "main", WebURL: "https://forge.example"}
+		w.Known = w.Name.String()
+		for n := range pulls + 1 {
+			at = at.Add(time.Minute)
+			head := fmt.Sprintf("%020x%020x", i, n)
+			run := ledger.Run{ID: fmt.Sprintf("run-%d-%d", i, n), Repository: w.Known, PullRequest: n, Head: head, Started: at, Finished: at, Report: body}
+			if err := store.SaveReport(tb.Context(), run); err != nil {
+				tb.Fatal(err)
+			}
+			if n > 0 { // the first is of the branch
+				w.Pulls = append(w.Pulls, forge.Pull{Number: n, Title: "Kinder words", Author: "ada", HeadSHA: head})
+			}
+		}
+		watched = append(watched, w)
+	}
+	return New(Config{
+		Watched: func() []serve.Watched { return watched }, Ledger: store, Gate: access.New(access.Config{}),
+		Hide: func(s string) string { return s },
+	})
+}
+
+// measured are the requests that a server alone answers, and its pages.
+var measured = []string{"/", "/costs", "/sign-in", repositoriesPath, "/r/octo/shop1/pulls", "/r/octo/shop1" + pullsPath}
+
+// TestEveryEndpointIsMeasured holds that every request of the OpenAPI document which neither
+// the dashboard nor the settings measure is measured here, and that each is answered.
+func TestEveryEndpointIsMeasured(t *testing.T) {
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(settings.OpenAPI, &doc); err != nil {
+		t.Fatal(err)
+	}
+	maps.DeleteFunc(doc.Paths, func(path string, _ map[string]json.RawMessage) bool {
+		return slices.Contains(settings.Requests(), "GET "+path) || slices.Contains(settings.Requests(), "POST "+path) || slices.Contains(dashboard.Requests(), path)
+	})
+	for path := range doc.Paths {
+		if !slices.Contains(measured, path) && !slices.Contains(measured, "/r/octo/shop1"+path) {
+			t.Errorf("%s is not measured", path)
+		}
+	}
+	site := crowd(t, 2, 2)
+	for _, path := range measured {
+		w := httptest.NewRecorder()
+		site.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
+		if w.Code != http.StatusOK {
+			t.Errorf("%s is answered with %d, want 200: %s", path, w.Code, w.Body)
+		}
+	}
+}
+
+// TestRepositoriesListTheNewestPulls holds that the first page lists the newest pull
+// requests of a repository alone, with the result of their heads, and leads to the others.
+func TestRepositoriesListTheNewestPulls(t *testing.T) {
+	site := crowd(t, 1, firstPulls+2)
+	w := httptest.NewRecorder()
+	site.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/", nil))
+	page := w.Body.String()
+	if got := strings.Count(page, "Kinder words"); got != firstPulls || !strings.Contains(page, `<a href="/r/octo/shop0/pulls">2 more open pull requests</a>`) {
+		t.Errorf("the page lists %d pull requests, want %d and a link to 2 more:\n%s", got, firstPulls, page)
+	}
+	if !strings.Contains(page, `<a href="/r/octo/shop0/runs/run-0-1">#1 Kinder words</a>`) {
+		t.Errorf("the page does not lead to the run of a head:\n%s", page)
+	}
+}
+
+// BenchmarkPages serves the pages and requests of a server with 20 repositories, whose 50
+// open pull requests each were judged. It reports the 95th percentile of the time, and how
+// large the answer is.
+func BenchmarkPages(b *testing.B) {
+	site := crowd(b, 20, 50)
+	for _, path := range measured {
+		b.Run(path, func(b *testing.B) {
+			var times []time.Duration
+			size := 0
+			for b.Loop() {
+				w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "http://localhost"+path, nil)
+				began := time.Now()
+				site.ServeHTTP(w, r)
+				times = append(times, time.Since(began))
+				size = w.Body.Len()
+			}
+			slices.Sort(times)
+			b.ReportMetric(float64(times[len(times)*95/100].Microseconds())/1000, "p95-ms")
+			b.ReportMetric(float64(size)/1000, "KB")
+		})
+	}
+}

@@ -1,0 +1,54 @@
+package portal
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/report/archive"
+)
+
+// An outcome is what lists show of a run.
+type outcome struct {
+	Gate, Reason, When string
+	Score              *float64
+}
+
+// mostOutcomes is how many are remembered.
+const mostOutcomes = 20_000
+
+// outcomes remembers those of runs, which do not change. It is safe for concurrent use.
+type outcomes struct {
+	ledger *ledger.Ledger
+
+	mu    sync.Mutex
+	known map[string]*outcome // guarded by mu; by run
+}
+
+// of returns the outcome of a run; nil where the run is not stored any more.
+func (o *outcomes) of(ctx context.Context, run string) (*outcome, error) {
+	o.mu.Lock()
+	found := o.known[run]
+	o.mu.Unlock()
+	if found != nil || run == "" {
+		return found, nil
+	}
+	stored, err := browse.One(ctx, o.ledger, run)
+	if err != nil || stored == nil {
+		return nil, err
+	}
+	rep, err := archive.Decode(stored.Report)
+	if err != nil {
+		return nil, fmt.Errorf("report of run %s: %w", run, err)
+	}
+	found = &outcome{Gate: rep.Gate.Result, Reason: rep.Gate.Reason, Score: rep.Summary.Score, When: stored.Finished.UTC().Format("2006-01-02 15:04")}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.known == nil || len(o.known) >= mostOutcomes {
+		o.known = map[string]*outcome{}
+	}
+	o.known[run] = found
+	return found, nil
+}
