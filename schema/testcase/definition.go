@@ -4,15 +4,22 @@ import (
 	"encoding/json"
 	"io/fs"
 	"maps"
+	"sync"
 
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // A Reader reads definitions, the file of each once. Most callers want [NewReader]. It is
-// for one goroutine.
+// safe for concurrent use.
 type Reader struct {
 	files fs.FS
-	known map[string]content
+	*contents
+}
+
+// contents remember what files have.
+type contents struct {
+	mu    sync.Mutex
+	known map[string]content // guarded by mu; by path
 }
 
 // A content is what a file has: one case, or a list.
@@ -20,10 +27,18 @@ type content struct {
 	one    map[string]json.RawMessage
 	list   []map[string]json.RawMessage
 	isList bool
+	// items are the cases of the list by field and text, the first of each.
+	items map[item]map[string]json.RawMessage
 }
 
+// An item is how a case of a list is found: by its id, or else by its name.
+type item struct{ field, text string }
+
 // NewReader reads from files, which stay as they are.
-func NewReader(files fs.FS) *Reader { return &Reader{files, map[string]content{}} }
+func NewReader(files fs.FS) *Reader { return &Reader{files, &contents{known: map[string]content{}}} }
+
+// On is a reader of the same files, opened another time. Both remember what one has read.
+func (r *Reader) On(files fs.FS) *Reader { return &Reader{files, r.contents} }
 
 // Definition returns the fields of a case of this format as its file has them, by
 // name. It is empty where the file does not have the case any more.
@@ -33,15 +48,25 @@ func Definition(files fs.FS, c *schema.CaseInfo) map[string]json.RawMessage {
 
 // Definition is as the function of this name. The caller owns the map.
 func (r *Reader) Definition(c *schema.CaseInfo) map[string]json.RawMessage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	found, ok := r.known[c.Origin.File]
 	if !ok {
 		found = contentOf(r.files, c.Origin.File)
+		found.items = itemsOf(found.list)
 		r.known[c.Origin.File] = found
 	}
-	if found.isList {
-		return maps.Clone(itemOf(found.list, c))
+	if !found.isList {
+		return maps.Clone(found.one)
 	}
-	return maps.Clone(found.one)
+	at := item{"name", c.Labels.Name}
+	if c.Labels.ID != "" {
+		at = item{"id", c.Labels.ID}
+	}
+	if fields := found.items[at]; fields != nil {
+		return maps.Clone(fields)
+	}
+	return map[string]json.RawMessage{}
 }
 
 // contentOf reads a file. One that cannot be read has no fields.
@@ -65,17 +90,19 @@ func contentOf(files fs.FS, file string) content {
 	return out
 }
 
-// itemOf is the item of a list that a case is made from.
-func itemOf(list []map[string]json.RawMessage, c *schema.CaseInfo) map[string]json.RawMessage {
+// itemsOf are the cases of a list by their names and ids.
+func itemsOf(list []map[string]json.RawMessage) map[item]map[string]json.RawMessage {
+	out := make(map[item]map[string]json.RawMessage, len(list))
 	for _, fields := range list {
-		field, want := "name", c.Labels.Name
-		if c.Labels.ID != "" {
-			field, want = "id", c.Labels.ID
-		}
-		var text string
-		if json.Unmarshal(fields[field], &text) == nil && text == want {
-			return fields
+		for _, field := range []string{"name", "id"} {
+			var text string
+			if json.Unmarshal(fields[field], &text) != nil {
+				continue
+			}
+			if at := (item{field, text}); out[at] == nil {
+				out[at] = fields
+			}
 		}
 	}
-	return map[string]json.RawMessage{}
+	return out
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/parsed"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/testcase"
@@ -22,13 +23,13 @@ func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	defer end()
-	_, cases, err := s.cases(ctx)
+	_, found, err := s.cases(ctx)
 	if err != nil {
 		return nil, err
 	}
-	q, list, total, read := r.URL.Query(), []Fields{}, 0, testcase.NewReader(s.files)
+	q, list, total, read := r.URL.Query(), []Fields{}, 0, found.Reader.On(s.files)
 	limit, page := object.Number(q.Get("limit"), 100, mostTestCases), object.Number(q.Get("page"), 1, 1_000_000)
-	for _, c := range cases {
+	for _, c := range found.Cases {
 		l := c.Labels
 		if !wanted(q.Get("difficulty"), l.Difficulty) || !wanted(q.Get("status"), l.Status) || q.Has("tag") && !slices.Contains(l.Tags, q.Get("tag")) {
 			continue
@@ -51,28 +52,25 @@ func (s *Store) testCase(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	defer end()
-	_, cases, err := s.cases(ctx)
+	_, found, err := s.cases(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.caseNamed(ctx, cases, r.PathValue("id"))
+	c, err := s.caseNamed(ctx, found.Cases, r.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
-	return s.testCaseOf(ctx, testcase.NewReader(s.files), c)
+	return s.testCaseOf(ctx, found.Reader.On(s.files), c)
 }
 
 // cases are those of the first format.
-func (s *Store) cases(ctx context.Context) (schema.Settings, []*schema.CaseInfo, error) {
+func (s *Store) cases(ctx context.Context) (schema.Settings, *parsed.Catalog, error) {
 	settings, err := s.cfg.Settings(ctx, s.files)
 	if err != nil {
 		return settings, nil, err
 	}
 	found, err := s.catalogs.Catalog(ctx, s.known, s.files, settings)
-	if err != nil {
-		return settings, nil, err
-	}
-	return settings, found.Cases, nil
+	return settings, found, err
 }
 
 // testCaseOf is a case as its file has it, with the fields that the format calls

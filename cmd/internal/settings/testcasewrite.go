@@ -33,10 +33,11 @@ func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) 
 		return nil, err
 	}
 	defer end()
-	settings, cases, err := s.cases(ctx)
+	settings, found, err := s.cases(ctx)
 	if err != nil {
 		return nil, err
 	}
+	cases := found.Cases
 	if id := object.Text(fields["id"]); id != "" {
 		if _, err := s.caseNamed(ctx, cases, id); err == nil {
 			return nil, refuse("test case %q exists; choose another id", id)
@@ -64,10 +65,11 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	defer end()
-	settings, cases, err := s.cases(ctx)
+	settings, found, err := s.cases(ctx)
 	if err != nil {
 		return nil, err
 	}
+	cases := found.Cases
 	id := r.PathValue("id")
 	old, err := s.alone(ctx, cases, id)
 	if err != nil {
@@ -89,10 +91,11 @@ func (s *Store) deleteTestCase(ctx context.Context, r *http.Request) (any, error
 		return nil, err
 	}
 	defer end()
-	settings, cases, err := s.cases(ctx)
+	settings, found, err := s.cases(ctx)
 	if err != nil {
 		return nil, err
 	}
+	cases := found.Cases
 	old, err := s.alone(ctx, cases, r.PathValue("id"))
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
 // A Catalog is what a repository has in all formats. Nobody changes it.
@@ -14,6 +15,9 @@ type Catalog struct {
 	Files []Named
 	// Cases are those of the testcase format, sorted by key.
 	Cases []*schema.CaseInfo
+	// Reader reads the definitions of the cases, and remembers their files. Callers give
+	// it the files that they have open.
+	Reader *testcase.Reader
 }
 
 // A Named is a file of definitions with its format, empty for a file that is not one.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
 // mostReplaced is how many changed files are loaded without all others.
@@ -30,7 +31,7 @@ type part struct {
 
 // partsOf are the parts of everything that was loaded, and the catalog of them.
 func partsOf(found *load.Result) (*parts, *Catalog) {
-	p, out := &parts{files: map[string]part{}, owners: map[string]string{}, isClear: !hasDuplicates(found)}, &Catalog{}
+	p, out := &parts{files: map[string]part{}, owners: map[string]string{}, isClear: !hasDuplicates(found)}, &Catalog{Reader: testcase.NewReader(nil)}
 	for i := range found.Definitions {
 		d := &found.Definitions[i]
 		p.put(d)
@@ -136,7 +137,7 @@ func (p *parts) replace(last *Catalog, changed []string, found *load.Result) *Ca
 		}
 		delete(p.files, file)
 	}
-	out := &Catalog{Files: make([]Named, 0, len(last.Files)+len(defs)), Cases: make([]*schema.CaseInfo, 0, len(last.Cases)+len(defs))}
+	out := &Catalog{Reader: testcase.NewReader(nil), Files: make([]Named, 0, len(last.Files)+len(defs)), Cases: make([]*schema.CaseInfo, 0, len(last.Cases)+len(defs))}
 	for _, f := range last.Files {
 		if !slices.Contains(changed, f.File) {
 			out.Files = append(out.Files, f)

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/ignore"
@@ -13,31 +16,59 @@ import (
 // A state is what files and settings a catalog is made of.
 type state struct {
 	settings string
-	names    []string // in the order in which they were found
-	files    map[string]noted
+	files    []noted // in the order in which they were found
 }
 
-// A noted is the mark of a file. It is settled where each later change has another mark.
+// A noted is a file with its mark. It is settled where each later change has another mark.
 type noted struct {
+	name string
 	mark
 	isSettled bool
 }
 
-// state are the settings and the files that definitions are in.
+// state are the settings and the files that definitions are in. A file that is gone or
+// cannot be read is not in it.
 func (m *Memory) state(fsys fs.FS, settings schema.Settings) *state {
-	out := &state{settings: fmt.Sprintf("%+v", settings), files: map[string]noted{}}
-	roots := append(slices.Clone(settings.RootFiles), ignore.File)
-	for _, root := range append(roots, settings.Definitions...) {
+	out := &state{settings: fmt.Sprintf("%+v", settings)}
+	var folders []string
+	for _, root := range slices.Concat(settings.RootFiles, []string{ignore.File}, settings.Definitions) {
 		_ = fs.WalkDir(fsys, path.Clean(root), func(name string, e fs.DirEntry, err error) error {
-			if err == nil && !e.IsDir() {
-				now, settled := m.markOf(fsys, name, e)
-				out.names, out.files[name] = append(out.names, name), noted{now, settled}
+			switch {
+			case err != nil:
+			case !e.IsDir():
+				out.files = append(out.files, m.note(fsys, name, e))
+			case name != path.Clean(root):
+				folders = append(folders, name)
+				return fs.SkipDir
 			}
-			return nil // what is not there or cannot be read has no mark
+			return nil
 		})
 	}
+	found := make([][]noted, len(folders))
+	var walking errgroup.Group
+	walking.SetLimit(runtime.GOMAXPROCS(0))
+	for i, folder := range folders {
+		walking.Go(func() error {
+			return fs.WalkDir(fsys, folder, func(name string, e fs.DirEntry, err error) error {
+				if err == nil && !e.IsDir() {
+					found[i] = append(found[i], m.note(fsys, name, e))
+				}
+				return nil
+			})
+		})
+	}
+	_ = walking.Wait() // no walk returns an error
+	out.files = append(out.files, slices.Concat(found...)...)
 	return out
 }
+
+func (m *Memory) note(fsys fs.FS, name string, e fs.DirEntry) noted {
+	now, isSettled := m.markOf(fsys, name, e)
+	return noted{name, now, isSettled}
+}
+
+// isSame reports whether two files are the same one, and unchanged as far as a mark tells.
+func (n noted) isSame(other noted) bool { return n.name == other.name && n.equal(other.mark) }
 
 // since are the files that may be other ones than in an earlier state, or are gone. ok is
 // false where the states cannot be compared.
@@ -45,22 +76,37 @@ func (s *state) since(old *state) (changed []string, ok bool) {
 	if old == nil || old.settings != s.settings {
 		return nil, false
 	}
-	for _, name := range s.names {
-		now, was := s.files[name], old.files[name]
-		if !now.isSettled || !was.isSettled || !now.equal(was.mark) {
-			changed = append(changed, name)
-		}
+	was := old.files
+	if !slices.EqualFunc(s.files, was, func(a, b noted) bool { return a.name == b.name }) {
+		was = old.arranged(s, &changed)
 	}
-	for _, name := range old.names {
-		if _, there := s.files[name]; !there {
-			changed = append(changed, name)
+	for i, now := range s.files {
+		if !now.isSettled || !was[i].isSettled || !now.isSame(was[i]) {
+			changed = append(changed, now.name)
 		}
 	}
 	return changed, true
 }
 
+// arranged are the files of a state in the order of another one, with an empty one for each
+// that the state does not have. It adds those that the other one does not have to gone.
+func (s *state) arranged(as *state, gone *[]string) []noted {
+	at := make(map[string]int, len(as.files))
+	for i, f := range as.files {
+		at[f.name] = i
+	}
+	out := make([]noted, len(as.files))
+	for _, f := range s.files {
+		if i, there := at[f.name]; there {
+			out[i] = f
+		} else {
+			*gone = append(*gone, f.name)
+		}
+	}
+	return out
+}
+
 // isEqual reports whether two states have the same marks, as far as these tell.
 func (s *state) isEqual(other *state) bool {
-	return s.settings == other.settings && slices.Equal(s.names, other.names) &&
-		!slices.ContainsFunc(s.names, func(name string) bool { return !s.files[name].equal(other.files[name].mark) })
+	return s.settings == other.settings && slices.EqualFunc(s.files, other.files, noted.isSame)
 }
