@@ -23,6 +23,8 @@ func FuzzLoad(f *testing.F) {
 		"prompts: ['{{ a.b[0] }} {{- c -}} {% if x %}']\ntests: [{vars: {a: {b: [1]}, c: [x, y]}}]\n",
 		"prompts: [{raw: x, label: y}, [{role: user, content: [{type: text, text: x}]}]]\nproviders: [{id: a, prompts: [y]}]\ntests: t.csv\n",
 		"prompts: file://p.txt\ntests: [{assert: [{type: not-regex, value: '('}, {type: is-json, value: 'type: object'}, {type: javascript, value: 'x'}], options: {transform: y}}]\n",
+		"prompts: ['{{q}}{{first}}{{env.A}}{{env.B}}']\nenv: {A: 1}\nt: {a: {type: equals, value: {$ref: '#/t/a'}}}\ntests: [{vars: {q: file://*.txt}, options: {storeOutputAs: first}, assert: [{$ref: '#/t/a', weight: 0}, {contains: x}]}]\n",
+		"prompts: [p.txt, '*.txt', 'x.py:f']\nproviders: [a, {a: {prompts: [b], transform: file://p.js}}, {id: a}]\ntests: [{assert: [{type: not-empty}, {type: factuality, value: x}], options: {factuality: {}}}]\n",
 		"prompts: {a: b}\ntests: [null, 1, 'x', {vars: x, assert: x, options: x}]\nevaluateOptions: {repeat: 1e9}\n",
 	} {
 		f.Add(seed, "q,__expected,__threshold\na,contains(2): b,x\n")

@@ -284,6 +284,9 @@ func (c *compiler) readProviders() []provider {
 		for i := range c.Doc.Items(field) {
 			all = append(all, c.listed(field, i))
 		}
+		if len(all) == 0 {
+			c.Fail("no-provider", "`"+field+"` has no provider", "name a target of gavel.yaml or a model such as openai:chat:gpt-5, or remove the key for the default target", field)
+		}
 	default:
 		c.Fail("wrong-type", "`"+field+"` must be a name or a list of names", "write the names of targets in gavel.yaml, or of their aliases", field)
 	}
@@ -374,6 +377,9 @@ func (c *compiler) provider(names, prompts []string, path ...any) provider {
 	why := fmt.Sprintf("the provider %q is not a target in gavel.yaml", template.Clip(name))
 	if problem.File != "" { // the file says how it is asked, which is not done here
 		why = fmt.Sprintf("the provider %q cannot be used: %s", template.Clip(name), problem.Message)
+		if strings.HasSuffix(problem.Message, "is not known here") {
+			why = problem.Message
+		}
 	}
 	problem.Position, problem.Message = c.Doc.At(path...), why
 	problem.Hint = fmt.Sprintf("add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {%q: model}", name)

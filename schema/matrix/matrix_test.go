@@ -294,6 +294,7 @@ func TestMistakes(t *testing.T) {
 		{"prompts: []\ntests: [{vars: {}}]\n", "1:1: error: `prompts` has no prompt; write a text with {{variables}}, or file://prompt.txt"},
 		{"prompts: [file://no.txt]\ntests: [{vars: {}}]\n", "1:11: error: the file no.txt does not exist; add it or correct the path"},
 		{"prompts: [x]\nproviders: [openai:gpt-9]\ntests: [{}]\n", `2:13: error: the provider "openai:gpt-9" is not a target in gavel.yaml; add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {"openai:gpt-9": model}`},
+		{"prompts: [x]\nproviders: []\ntests: [{}]\n", "2:1: error: `providers` has no provider; name a target of gavel.yaml or a model such as openai:chat:gpt-5, or remove the key for the default target"},
 		{"prompts: [x]\ntests: {a: 1}\n", "2:1: error: `tests` must be a list of tests or the name of a file; write - vars: {…} for each test, or file://tests.csv"},
 		{"prompts: [x]\ntests: file://t*.yaml\n", `2:1: error: no file fits "file://t*.yaml"; correct the path, or name each file`},
 	} {

@@ -82,6 +82,11 @@ func (c *compiler) open(name string, at ...any) *schema.Document {
 	}
 	doc, problems := schema.Parse(data.Path, data.Data)
 	c.Problems = append(c.Problems, problems...)
+	if doc == nil {
+		return nil
+	}
+	doc, problems = doc.Dereferenced()
+	c.Problems = append(c.Problems, problems...)
 	return doc
 }
 
@@ -94,7 +99,7 @@ func (c *compiler) file(name, role string, at ...any) schema.File {
 }
 
 // readTests reads the tests of the file and of those that it names. A file
-// without tests has one, of what all tests share.
+// without tests has one, of what all tests share, as one whose list is empty.
 func (c *compiler) readTests() []test {
 	switch {
 	case c.Doc.Has("scenarios") && !c.Doc.Has("tests"):
@@ -117,7 +122,12 @@ func (c *compiler) readTests() []test {
 		}
 		all = append(all, c.readTest(c.Doc, c.shared, "tests", i))
 	}
-	return append(all, c.scenarios()...)
+	if all = append(all, c.scenarios()...); len(all) == 0 && !c.Doc.Has("scenarios") && c.Doc.Items("tests") == 0 {
+		one := c.shared
+		one.at = c.Doc.At("tests")
+		return []test{one}
+	}
+	return all
 }
 
 // scenarios are tests with each of several settings: what a setting says is shared by

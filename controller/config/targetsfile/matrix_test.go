@@ -32,6 +32,8 @@ func TestProvidersOfMatrixFiles(t *testing.T) {
 		{"echo", "echo", "provider: mock, replies: [{echo: true}]"},
 		{"'exec: ./agent.sh'", "exec: ./agent.sh", "provider: command, argv: [sh, -c, ' ./agent.sh \"$1\"', sh], prompt: argument"},
 		{"{id: 'https://a.example/chat', config: {method: POST, body: {q: '{{prompt}}'}, transformResponse: 'json.choices[0].text'}}", "https://a.example/chat", "provider: http, url: 'https://a.example/chat', method: POST, body: {q: '{{message}}'}, reply: '$.choices[0].text'"},
+		{"{id: 'https://a.example/chat', config: {body: {q: '{{prompt}}'}, transformResponse: '(json, text) => json.out'}}", "https://a.example/chat", "provider: http, url: 'https://a.example/chat', body: {q: '{{message}}'}, reply: '$.out'"},
+		{"{id: 'https://a.example/chat', config: {body: {q: '{{prompt}}'}, transformResponse: 'r => r.out[0];'}}", "https://a.example/chat", "provider: http, url: 'https://a.example/chat', body: {q: '{{message}}'}, reply: '$.out[0]'"},
 	} {
 		got, problems := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": "prompts: [x]\nproviders: [" + tt.written + "]\ntests: []\n", "p.yaml": "id: openai:gpt-5\nconfig: {temperature: 1}\n"})
 		want, wrong := config.Parse("gavel.yaml", []byte("version: 1\ndefault_target: x\ntargets: {x: {"+tt.same+"}}"))
@@ -74,6 +76,7 @@ func TestUnusableProviders(t *testing.T) {
 		{"'https://a.example'", "its config does not say where the answer is in a reply (`transformResponse`)"},
 		{"{id: 'https://a.example', config: {headers: {Authorization: x}}}", "the header Authorization may be a secret"},
 		{"{id: 'https://a.example', config: {transformResponse: 'f => f.x.y()'}}", "`transformResponse` of its config is a function"},
+		{"{id: 'https://a.example', config: {transformResponse: '(json, text) => text'}}", "`transformResponse` of its config is a function"},
 		{"file://p.ts", "a provider in a .ts file is not run"},
 	} {
 		c, _ := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": "prompts: [x]\nproviders:\n- echo\n- " + tt.written + "\ntests: []\n", "empty.yaml": "label: x\n"})

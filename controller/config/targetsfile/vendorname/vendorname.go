@@ -201,6 +201,7 @@ func plainHeaders(raw json.RawMessage) (map[string]string, error) {
 var (
 	hole    = regexp.MustCompile(`\{\{\s*prompt\s*\}\}`)
 	answer  = regexp.MustCompile(`^(?:json|data|response\.(?:json|data))((?:\.[A-Za-z_][A-Za-z0-9_]*|\[\d+\]|\["[^"]*"\]|\['[^']*'\])+)$`)
+	arrow   = regexp.MustCompile(`^(?:\(\s*(\w+)\s*(?:,[^()]*)?\)|(\w+))\s*=>\s*(\w+)(.*?);?$`)
 	program = regexp.MustCompile(`\.(py|m?js|cjs|ts)(:[A-Za-z_][A-Za-z0-9_]*)?$`)
 )
 
@@ -215,7 +216,11 @@ func holes(raw json.RawMessage) json.RawMessage {
 
 // replyPath is the JSONPath of an expression that only goes into the reply.
 func replyPath(expression string) (string, bool) {
-	found := answer.FindStringSubmatch(strings.TrimSpace(expression))
+	expression = strings.TrimSpace(expression)
+	if f := arrow.FindStringSubmatch(expression); f != nil && (f[3] == f[1] || f[3] == f[2]) {
+		expression = "json" + f[4]
+	}
+	found := answer.FindStringSubmatch(expression)
 	if found == nil {
 		return "", false
 	}
