@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -59,6 +60,42 @@ func TestFormsRun(t *testing.T) {
 			}
 			runForm(t, server.URL, archive)
 		})
+	}
+}
+
+// TestEveryFormHasAnArchive holds that each type of assertion, each key of the file, of a
+// test and of its options, and each column of a table is in an archive that is run.
+func TestEveryFormHasAnArchive(t *testing.T) {
+	t.Parallel()
+	archives, err := filepath.Glob("testdata/promptfoo/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, name := range archives {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(data)
+	}
+	for what, names := range map[string]string{
+		`type: '?%s'?[,}]`: "contains icontains contains-any contains-all icontains-any icontains-all starts-with ends-with equals regex is-json contains-json " +
+			"is-sql contains-sql is-xml contains-xml is-html is-valid-openai-tools-call is-valid-function-call is-refusal finish-reason word-count levenshtein latency cost " +
+			"rouge-n bleu gleu meteor perplexity perplexity-score similar similar:dot similar:euclidean llm-rubric factuality model-graded-closedqa g-eval answer-relevance " +
+			"context-recall context-relevance context-faithfulness classifier moderation pi select-best max-score javascript python ruby webhook assert-set " +
+			"trajectory:tool-used trajectory:tool-sequence trajectory:tool-args-match trajectory:step-count trajectory:goal-success tool-call-f1 skill-used trace-span-count search-rubric agent-rubric " +
+			"not-contains not-icontains not-contains-any not-equals not-regex not-is-json not-contains-json not-starts-with not-levenshtein not-similar not-llm-rubric not-javascript not-python not-ruby not-latency not-cost",
+		`\b%s: `: "description prompts providers targets tests defaultTest scenarios env evaluateOptions repeat outputPath derivedMetrics nunjucksFilters extensions tags metadata tracing redteam sharing " +
+			"vars assert threshold provider providerOutput assertScoringFunction rubricPrompt transform transformVars prefix suffix storeOutputAs factuality disableVarExpansion weight metric contextTransform config label delay",
+		`[,\n]%s\b`: "__expected __expected2 __prefix __suffix __description __metric __threshold __metadata:tags __config:__expected:threshold __providerOutput",
+		`%s`:        `\$ref file://\S+\.py file://\S+\.js langfuse:// portkey:// huggingface:// docs\.google\.com exec: echo _conversation \.jsonl \.csv \.j2 \.md \.pdf`,
+	} {
+		for name := range strings.FieldsSeq(names) {
+			if !regexp.MustCompile(fmt.Sprintf(what, name)).MatchString(all.String()) {
+				t.Errorf("no archive of testdata/promptfoo has %s", name)
+			}
+		}
 	}
 }
 

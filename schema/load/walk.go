@@ -36,7 +36,7 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 		case errors.Is(err, fs.ErrNotExist) && name == root && l.hasRootFile():
 			return nil
 		case errors.Is(err, fs.ErrNotExist) && name == root:
-			l.problem(at, "missing-folder", "the definitions folder does not exist", "run gavel init, which writes the first test, or set definitions: in gavel.yaml")
+			l.problem(at, "missing-folder", "the definitions folder does not exist", withoutFolder(l.fsys))
 			return nil
 		case err != nil:
 			l.problem(at, "unreadable-folder", "the folder cannot be read", "check its permissions")

@@ -5,6 +5,7 @@
 package unread
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,14 +22,16 @@ const (
 const most = 5
 
 // Sentence says how many of all cases are run, and what the others need. The map
-// counts cases by what they need. It is empty where there are none.
+// counts cases by what they need; what most of them need comes first. It is empty where
+// there are none.
 func Sentence(cases map[string]int, all int) string {
 	if len(cases) == 0 {
 		return ""
 	}
 	n := 0
 	var needs []string
-	for _, what := range slices.Sorted(maps.Keys(cases)) {
+	byCount := func(a, b string) int { return cmp.Or(cmp.Compare(cases[b], cases[a]), cmp.Compare(a, b)) }
+	for _, what := range slices.SortedFunc(maps.Keys(cases), byCount) {
 		n += cases[what]
 		needs = append(needs, fmt.Sprintf("%s: %d", what, cases[what]))
 	}
