@@ -79,20 +79,20 @@ func TestEveryFormHasAnArchive(t *testing.T) {
 		}
 		all.Write(data)
 	}
-	for what, names := range map[string]string{
-		`type: '?%s'?[,}]`: "contains icontains contains-any contains-all icontains-any icontains-all starts-with ends-with equals regex is-json contains-json " +
+	for _, tt := range []struct{ what, names string }{
+		{`type: '?%s'?[,}]`, "contains icontains contains-any contains-all icontains-any icontains-all starts-with ends-with equals regex is-json contains-json " +
 			"is-sql contains-sql is-xml contains-xml is-html is-valid-openai-tools-call is-valid-function-call is-refusal finish-reason word-count levenshtein latency cost " +
 			"rouge-n bleu gleu meteor perplexity perplexity-score similar similar:dot similar:euclidean llm-rubric factuality model-graded-closedqa g-eval answer-relevance " +
 			"context-recall context-relevance context-faithfulness classifier moderation pi select-best max-score javascript python ruby webhook assert-set " +
 			"trajectory:tool-used trajectory:tool-sequence trajectory:tool-args-match trajectory:step-count trajectory:goal-success tool-call-f1 skill-used trace-span-count search-rubric agent-rubric " +
-			"not-contains not-icontains not-contains-any not-equals not-regex not-is-json not-contains-json not-starts-with not-levenshtein not-similar not-llm-rubric not-javascript not-python not-ruby not-latency not-cost",
-		`\b%s: `: "description prompts providers targets tests defaultTest scenarios env evaluateOptions repeat outputPath derivedMetrics nunjucksFilters extensions tags metadata tracing redteam sharing " +
-			"vars assert threshold provider providerOutput assertScoringFunction rubricPrompt transform transformVars prefix suffix storeOutputAs factuality disableVarExpansion weight metric contextTransform config label delay",
-		`[,\n]%s\b`: "__expected __expected2 __prefix __suffix __description __metric __threshold __metadata:tags __config:__expected:threshold __providerOutput",
-		`%s`:        `\$ref file://\S+\.py file://\S+\.js langfuse:// portkey:// huggingface:// docs\.google\.com exec: echo _conversation \.jsonl \.csv \.j2 \.md \.pdf`,
+			"not-contains not-icontains not-contains-any not-equals not-regex not-is-json not-contains-json not-starts-with not-levenshtein not-similar not-llm-rubric not-javascript not-python not-ruby not-latency not-cost"},
+		{`\b%s: `, "description prompts providers targets tests defaultTest scenarios env evaluateOptions repeat outputPath derivedMetrics nunjucksFilters extensions tags metadata tracing redteam sharing " +
+			"vars assert threshold provider providerOutput assertScoringFunction rubricPrompt transform transformVars prefix suffix storeOutputAs factuality disableVarExpansion weight metric contextTransform config label delay"},
+		{`[,\n]%s\b`, "__expected __expected2 __prefix __suffix __description __metric __threshold __metadata:tags __config:__expected:threshold __providerOutput"},
+		{`%s`, `\$ref file://\S+\.py file://\S+\.js langfuse:// portkey:// huggingface:// docs\.google\.com exec: echo _conversation \.jsonl \.csv \.j2 \.md \.pdf`},
 	} {
-		for name := range strings.FieldsSeq(names) {
-			if !regexp.MustCompile(fmt.Sprintf(what, name)).MatchString(all.String()) {
+		for name := range strings.FieldsSeq(tt.names) {
+			if !regexp.MustCompile(fmt.Sprintf(tt.what, name)).MatchString(all.String()) {
 				t.Errorf("no archive of testdata/promptfoo has %s", name)
 			}
 		}

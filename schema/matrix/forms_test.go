@@ -166,3 +166,17 @@ tests:
 		t.Errorf("problems\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(wrong, "\n"))
 	}
 }
+
+// TestFoldersOfWildcards are inputs of the cases, so that a file which is added is seen.
+func TestFoldersOfWildcards(t *testing.T) {
+	others := map[string]string{"p/a.txt": "{{q}}", "v/a.txt": "one", "v/b.txt": "two"}
+	got := cases(t, "prompts: file://p/*.txt\ntests: [{vars: {q: 'file://v/*.txt'}}]\n", others)
+	if len(got) != 2 || got[0].Drive.Messages[0].Content != "one" || got[1].Drive.Messages[0].Content != "two" {
+		t.Errorf("cases %q, want one of each file", lines(got))
+	}
+	for _, in := range []schema.Input{{File: "p", Role: "prompts"}, {File: "p/a.txt", Role: "prompt"}, {File: "v", Role: "variable"}, {File: "v/b.txt", Role: "variable"}} {
+		if !slices.Contains(got[0].Inputs, in) {
+			t.Errorf("inputs %v lack %v", got[0].Inputs, in)
+		}
+	}
+}

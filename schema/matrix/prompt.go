@@ -132,7 +132,7 @@ func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 	}
 	if strings.ContainsAny(name, "*?[") {
 		var all []prompt
-		for _, file := range c.glob(name, "prompt", c.Doc.At(at...)) {
+		for _, file := range c.glob(name, "prompts", c.Doc.At(at...)) {
 			all = append(all, c.promptFile(label, file, at...)...)
 		}
 		return all
