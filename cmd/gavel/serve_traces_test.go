@@ -78,20 +78,7 @@ func TestATraceFromWebhookToCall(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	var ways [][]string
-	for _, parent := range told {
-		id, err := hex.DecodeString(strings.Split(parent+"---", "-")[2])
-		if err != nil {
-			t.Fatal(err)
-		}
-		var way []string
-		for s := spans[string(id)]; s != nil; s = spans[string(s.ParentSpanId)] {
-			if string(s.TraceId) == string(hook.TraceId) {
-				way = append(way, s.Name)
-			}
-		}
-		ways = append(ways, way)
-	}
+	ways := waysBack(t, spans, told)
 	want := []string{"call", "case", "judge", "reconcile", "webhook"}
 	if !slices.ContainsFunc(ways, func(way []string) bool { return slices.Equal(way, want) }) {
 		t.Errorf("the ways back from the calls that the agent was sent %q are %q, want %q", told, ways, want)
@@ -105,4 +92,22 @@ func TestATraceFromWebhookToCall(t *testing.T) {
 	if !names["plan"] || !names["publish"] {
 		t.Errorf("the trace has the steps %v, want one for the plan and one for publishing", names)
 	}
+}
+
+// waysBack are the names of the steps from each call that an agent was sent to the
+// first step of its trace.
+func waysBack(t *testing.T, spans map[string]*tracepb.Span, told []string) (ways [][]string) {
+	t.Helper()
+	for _, parent := range told {
+		id, err := hex.DecodeString(strings.Split(parent+"---", "-")[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var way []string
+		for s := spans[string(id)]; s != nil; s = spans[string(s.ParentSpanId)] {
+			way = append(way, s.Name)
+		}
+		ways = append(ways, way)
+	}
+	return ways
 }

@@ -1,18 +1,24 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
+	"github.com/gavel-evals/gavel/controller/tracing/tracingtest"
 )
 
 // TestWorkers has two workers judge what a server plans. Only they have the key of the
@@ -20,16 +26,21 @@ import (
 func TestWorkers(t *testing.T) {
 	var mu sync.Mutex
 	calls := map[string]int{} // guarded by mu; by the key and the message that the agent is sent
+	var told []string         // guarded by mu; the traces that the agent is sent
+	url, collector := postgrestest.URL(t), tracingtest.New(t)
+	rows := sync.OnceValue(func() string { return everyRow(t, url) }) // while cases are judged
 	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
+		rows()
 		mu.Lock()
 		defer mu.Unlock()
+		told = append(told, r.Header.Get("Traceparent"))
 		calls[r.Header.Get("Authorization")+string(body)]++
 		fmt.Fprint(w, `{"messages": [{"role": "assistant", "content": "hi"}]}`)
 	}))
 	defer agent.Close()
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	j.env[cli.DatabaseVariable] = postgrestest.URL(t)
+	j.env[cli.DatabaseVariable], j.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = url, collector.URL
 	const cases = 20
 	head := map[string]string{}
 	for i := range cases {
@@ -80,6 +91,38 @@ func TestWorkers(t *testing.T) {
 			t.Errorf("it ends with %d", code)
 		}
 	}
+	for _, text := range []string{rows(), everyRow(t, url)} {
+		if !strings.Contains(text, "case_0") || strings.Contains(text, "a-key-of-workers") || strings.Contains(text, hookSecret) || strings.Contains(text, j.env["GITHUB_TOKEN"]) {
+			t.Errorf("the database has a secret, or not the key of a case:\n%s", text)
+		}
+	}
+	spans := map[string]*tracepb.Span{} // by id
+	for _, s := range collector.Spans() {
+		spans[string(s.SpanId)] = s
+	}
+	for i, way := range waysBack(t, spans, told) {
+		if want := []string{"call", "case", "job", "judge", "reconcile"}; !slices.Equal(way, want) {
+			t.Errorf("the way back from the call %d is %q, want %q: over the queue", i, way, want)
+		}
+	}
+}
+
+// everyRow is the text of all rows of a database.
+func everyRow(t *testing.T, url string) string {
+	db, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer db.Close(context.Background()) //nolint:errcheck // it only reads
+	var text string
+	err = db.QueryRow(context.Background(), `SELECT string_agg(table_schema || '.' || table_name || ' ' ||
+		query_to_xml(format('SELECT to_jsonb(r) FROM %I.%I r', table_schema, table_name), true, true, '')::text, E'\n')
+		FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema')`).Scan(&text)
+	if err != nil {
+		t.Error(err)
+	}
+	return text
 }
 
 // TestServeCheckOfADatabase looks at it and at its workers, and writes nothing.
