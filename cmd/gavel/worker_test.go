@@ -107,6 +107,21 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
+// TestADatabaseThatIsAwayIsSaid by a server and a worker that wait for it at their
+// start.
+func TestADatabaseThatIsAwayIsSaid(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	j.env[cli.DatabaseVariable] = "postgres://gavel:hidden-word@127.0.0.1:1/gavel"
+	file := operatorsFile(t, j, "")
+	for _, command := range []string{"serve", "worker"} {
+		log, end := start(t, j.env, command, "--config", file)
+		if line := log.await(t, "the database cannot be reached; waiting up to 1m0s"); strings.Contains(line, "hidden-word") || !strings.Contains(line, "connection refused") {
+			t.Errorf("%s logs %s, want why and no password", command, line)
+		}
+		end()
+	}
+}
+
 // everyRow is the text of all rows of a database.
 func everyRow(t *testing.T, url string) string {
 	db, err := pgx.Connect(context.Background(), url)

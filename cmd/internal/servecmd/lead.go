@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/gavel-evals/gavel/cmd/internal/health"
+	"github.com/gavel-evals/gavel/cmd/internal/log"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 )
@@ -17,12 +18,12 @@ func (s *serving) lead(ctx context.Context) error {
 	for {
 		var lead *postgres.Lead
 		answering := func() {}
-		err := postgres.Patiently(ctx, patience, func() (err error) {
+		err := postgres.Patiently(ctx, patience, log.Away(s.log, patience, func() (err error) {
 			lead, err = postgres.TakeLead(ctx, s.database, func() {
 				answering = s.standby()
 			})
 			return err
-		})
+		}))
 		answering() // before this controller listens itself
 		if ctx.Err() != nil {
 			return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/cmd/internal/log"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
@@ -32,7 +33,7 @@ func (s *serving) queued(ctx context.Context) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := postgres.Patiently(ctx, patience, func() error { return q.Migrate(ctx) }); err != nil {
+	if err := postgres.Patiently(ctx, patience, log.Away(s.log, patience, func() error { return q.Migrate(ctx) })); err != nil {
 		q.Close()
 		return nil, err
 	}

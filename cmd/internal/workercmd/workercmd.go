@@ -142,12 +142,12 @@ func (w *working) connect(ctx context.Context, url string) (store *ledger.Ledger
 	if q, err = queue.Open(ctx, url); err != nil {
 		return nil, nil, err
 	}
-	err = postgres.Patiently(ctx, time.Minute, func() (err error) {
+	err = postgres.Patiently(ctx, time.Minute, log.Away(w.log, time.Minute, func() (err error) {
 		if err = q.Migrate(ctx); err == nil {
 			store, err = ledger.Open(ctx, ledger.Config{Path: url})
 		}
 		return err
-	})
+	}))
 	if err != nil {
 		q.Close()
 		return nil, nil, err
