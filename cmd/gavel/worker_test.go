@@ -181,3 +181,26 @@ func TestServeCheckOfADatabase(t *testing.T) {
 	j.env[cli.DatabaseVariable] = "mysql://db/gavel"
 	check(exitUsage, "")
 }
+
+// TestProgramsAreRunByWorkers from git objects, in a sandbox of the worker.
+func TestProgramsAreRunByWorkers(t *testing.T) {
+	needsIsolation(t)
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	j.env[cli.DatabaseVariable] = postgrestest.URL(t)
+	j.replace(t, withPrograms(), map[string]string{
+		"test_definitions/talk/domain.json": `{"id": "talk", "name": "Talk", "evaluator_id": "keyword", "system_prompt": "Be kinder."}`,
+	})
+	file := operatorsFile(t, j, "")
+	log, endWorker := start(t, j.env, "worker", "--config", file)
+	log.await(t, `"programs":true`)
+	served, end := j.starting(t, file)
+	served.await(t, `"repo":"octo/demo#1","duration"`)
+	if comments := j.forge.Comments(1); len(comments) != 1 || !strings.Contains(comments[0].Body, "2 of 2 cases rerun") || strings.Contains(comments[0].Body, "not run") {
+		t.Errorf("the comments are %+v, want one with two cases that were run", comments)
+	}
+	if state := j.states()["gavel/verdict"]; !strings.HasPrefix(state, "success") {
+		t.Errorf("the statuses are %v, want a verdict that passes", j.states())
+	}
+	end()
+	endWorker()
+}
