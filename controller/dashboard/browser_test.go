@@ -6,11 +6,14 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/browsertest"
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
 
@@ -26,10 +29,29 @@ func TestBrowserAbuse16(t *testing.T) {
 	}
 	h.run("run-1", report.Compare(reporttest.Regressions().In))
 	h.run("run-2", r)
+	h.run("run-ab", hostileAB(texts))
+	targets, timed := targetsReport(), report.Report{Gate: report.Gate{Result: "pass"}}
+	for i := range targets.Cases {
+		c := &targets.Cases[i]
+		c.Key, c.Target = texts[len(c.Key)]+c.Key, map[string]string{"old": texts[0], "new": texts[2]}[c.Target]
+	}
+	targets.Targets[0].Target, targets.Targets[1].Target = texts[0], texts[2]
+	h.run("run-targets", targets)
+	for i, text := range texts {
+		h.judge(text, fmt.Sprint("timed ", i), 1, text)
+		timed.Cases = append(timed.Cases, report.Row{Key: text, Target: texts[0], Action: plan.Run, Digest: fmt.Sprint("timed ", i), DurationMS: 60_000})
+		h.now = h.now.Add(-time.Minute) // all in the minute of the run
+	}
+	h.now = h.now.Add(2*time.Minute - time.Hour)
+	h.run("run-timed", &timed)
 	srv := httptest.NewServer(guard.Config{}.Handler(h.site(dashboard.Config{Files: definitions(r, strings.Join(texts, "\n")).open, Title: texts[0]})))
 	defer srv.Close()
 	b := browsertest.Open(t, srv.URL)
-	paths := []string{"/", "/runs/run-2", "/runs/run-2/targets", "/runs/run-2/timeline", "/runs/run-2/ab", "/runs/run-2/judges", "/compare?a=run-1&b=run-2", "/scores", "/costs", "/runs/none"}
+	paths := []string{"/", "/runs/run-2", "/runs/run-2/targets", "/runs/run-2/timeline", "/runs/run-2/ab", "/runs/run-2/judges", "/compare?a=run-1&b=run-2", "/scores", "/costs", "/runs/none",
+		"/runs/run-ab/ab", "/runs/run-ab/judges", "/runs/run-targets/targets", "/runs/run-timed/timeline",
+		"/compare?" + url.Values{"a": {"run-targets"}, "b": {"run-targets"}, "target_a": {texts[0]}, "target_b": {texts[2]}}.Encode(),
+		"/runs/run-2?" + url.Values{"text": {texts[0]}}.Encode(),
+	}
 	for _, i := range []int{0, len(r.Cases) / 2, len(r.Cases) - 1} {
 		paths = append(paths, "/runs/run-2/case?"+url.Values{"name": {r.Cases[i].Name()}}.Encode())
 	}
@@ -40,6 +62,23 @@ func TestBrowserAbuse16(t *testing.T) {
 			t.Errorf("%s has the title %q", path, title)
 		}
 	}
+}
+
+// hostileAB is a report with A/B tests and evaluators whose names and reasons are texts.
+func hostileAB(texts []string) *report.Report {
+	r := abReport()
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		c.Key = texts[i] + c.Key
+		for n := range c.Evaluators {
+			c.Evaluators[n].Name = texts[n] + c.Evaluators[n].Name
+		}
+		if c.Comparison != nil {
+			c.Comparison.Error = texts[(i+3)%len(texts)]
+			c.Comparison.Criteria = []verdict.Difference{{Evaluator: texts[0], ID: texts[i+1], A: 0.2, B: 0.9, Delta: 0.7}}
+		}
+	}
+	return r
 }
 
 // TestBrowserPages looks at the pages of an ordinary repository: nothing is wider than
