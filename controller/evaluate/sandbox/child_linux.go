@@ -127,6 +127,27 @@ func (s *spec) mount() error {
 	if err := syscall.Mount("scratch", s.Scratch, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, options); err != nil {
 		return fmt.Errorf("mount the scratch folder: %w", err)
 	}
+	return s.mountWorkspace()
+}
+
+// mountWorkspace makes the workspace a mount of its own, which may be written.
+func (s *spec) mountWorkspace() error {
+	if s.Workspace == "" {
+		return nil
+	}
+	if err := syscall.Mount(s.Workspace, s.Workspace, "", syscall.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mount the workspace: %w", err)
+	}
+	path, err := syscall.BytePtrFromString(s.Workspace)
+	if err != nil {
+		return fmt.Errorf("mount the workspace: %w", err)
+	}
+	attr := [4]uint64{1: mountAttrReadOnly} // which is cleared
+	_, _, errno := syscall.Syscall6(sysMountSetattr, atCwd, uintptr(unsafe.Pointer(path)), 0,
+		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return fmt.Errorf("let the workspace be written: %w", errno)
+	}
 	return nil
 }
 

@@ -52,7 +52,7 @@ func (b *Box) find(p Program) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("argv: %w", err)
 	}
-	if err := b.mayRead(file, p.Tree); err != nil {
+	if err := b.mayRead(file, p); err != nil {
 		return "", fmt.Errorf("argv: %w", err)
 	}
 	interpreter := interpreter(file)
@@ -61,7 +61,7 @@ func (b *Box) find(p Program) (string, error) {
 	}
 	found, err := lookUp(interpreter, "/", path)
 	if err == nil {
-		err = b.mayRead(found, p.Tree)
+		err = b.mayRead(found, p)
 	}
 	if err != nil {
 		return "", fmt.Errorf("argv: the interpreter of %s: %w", p.Argv[0], err)
@@ -96,7 +96,7 @@ func lookUp(name, dir, path string) (string, error) {
 }
 
 // mayRead demands that a file is where programs may read.
-func (b *Box) mayRead(file, tree string) error {
+func (b *Box) mayRead(file string, p Program) error {
 	if b.mode == Off {
 		return nil
 	}
@@ -104,10 +104,13 @@ func (b *Box) mayRead(file, tree string) error {
 	if err != nil {
 		return err
 	}
-	if b.hides(file, tree) || b.hides(real, tree) {
+	if b.hides(file, p.Tree) || b.hides(real, p.Tree) {
 		return fmt.Errorf("%s is hidden from programs in the sandbox%s", file, b.hidden.hint())
 	}
-	for _, root := range b.readable(tree) {
+	if p.Workspace != "" && within(real, p.Workspace) {
+		return nil
+	}
+	for _, root := range b.readable(p.Tree) {
 		if root, err := filepath.EvalSymlinks(root); err == nil && within(real, root) {
 			return nil
 		}

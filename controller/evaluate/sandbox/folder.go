@@ -9,7 +9,7 @@ import (
 )
 
 // folderPrefixes begin the names of the folders that are made for programs.
-var folderPrefixes = []string{"gavel-scratch-", "gavel-canary-", "gavel-tree-"}
+var folderPrefixes = []string{"gavel-scratch-", "gavel-canary-", "gavel-tree-", "gavel-workspace-"}
 
 // A Folder is made for programs and removed after them. Where the process that
 // made it was killed, the next one that opens a sandbox removes it.
@@ -20,7 +20,7 @@ type Folder struct {
 }
 
 // NewFolder makes a folder in parent, or in the system's folder for temporary
-// files. Kind is scratch, canary or tree.
+// files. Kind is scratch, canary, tree or workspace.
 func NewFolder(parent, kind string) (*Folder, error) {
 	made, err := os.MkdirTemp(parent, "gavel-"+kind+"-")
 	if err != nil {

@@ -39,6 +39,9 @@ func (b *Box) prepare(p Program) (*running, error) {
 	if r.file, err = b.find(p); err != nil {
 		return nil, err
 	}
+	if err := b.handOver(p.Workspace); err != nil {
+		return nil, err
+	}
 	if r.folder, err = NewFolder(b.policy.Scratch, "scratch"); err != nil {
 		return nil, fmt.Errorf("make a scratch folder: %w", err)
 	}
@@ -73,7 +76,15 @@ func (b *Box) complete(p Program) (Program, error) {
 			return p, fmt.Errorf("folder of the program: %w", err)
 		}
 	}
-	if !within(dir, tree) {
+	if p.Workspace != "" {
+		if p.Workspace, err = filepath.EvalSymlinks(p.Workspace); err != nil {
+			return p, fmt.Errorf("workspace of the program: %w", err)
+		}
+		if within(p.Workspace, tree) || within(tree, p.Workspace) {
+			return p, fmt.Errorf("workspace of the program: one of %s and %s is in the other", p.Workspace, tree)
+		}
+	}
+	if !within(dir, tree) && (p.Workspace == "" || !within(dir, p.Workspace)) {
 		return p, fmt.Errorf("folder of the program: %s is not in %s", p.Dir, p.Tree)
 	}
 	p.Tree, p.Dir = tree, dir
@@ -122,6 +133,12 @@ func (r *running) failure(cause string) *Failure {
 // machine bounds what it can do in between.
 const pollTime = 20 * time.Millisecond
 
+// The bounds of a workspace, which holds more than what the program wrote.
+const (
+	maxWorkspace      = 1 << 30
+	maxWorkspaceFiles = 50_000
+)
+
 // watch looks at the program until ctx ends, and ends it when it passes a
 // limit. load counts the memory and the processes of the program.
 func (r *running) watch(ctx context.Context, load func() (memory int64, processes int)) {
@@ -145,6 +162,15 @@ func (r *running) watch(ctx context.Context, load func() (memory int64, processe
 			r.stop(fmt.Errorf("it made more than %d files in its scratch folder", l.Files))
 		case bytes > l.Disk:
 			r.stop(fmt.Errorf("it wrote more than %s into its scratch folder", size(l.Disk)))
+		}
+		if r.Workspace == "" {
+			continue
+		}
+		switch bytes, files := folderSize(r.Workspace, maxWorkspaceFiles); {
+		case files > maxWorkspaceFiles:
+			r.stop(fmt.Errorf("there are more than %d files in its workspace", maxWorkspaceFiles))
+		case bytes > maxWorkspace:
+			r.stop(fmt.Errorf("there is more than %s in its workspace", size(maxWorkspace)))
 		}
 	}
 }

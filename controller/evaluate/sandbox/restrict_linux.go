@@ -176,6 +176,11 @@ func (s *spec) restrictFiles() error {
 	if err := allow(s.Scratch, attr.HandledAccessFS&^rightsOfNobody); err != nil {
 		return err
 	}
+	if s.Workspace != "" {
+		if err := allow(s.Workspace, attr.HandledAccessFS&^rightsOfNobody); err != nil {
+			return err
+		}
+	}
 	if err := landlock.LandlockRestrictSelf(rules, 0); err != nil {
 		return fmt.Errorf("restrict files: %w", err)
 	}

@@ -109,12 +109,15 @@ func (l Limits) orDefault() Limits {
 // A Program is what is run.
 type Program struct {
 	// Argv is the program and its arguments. A program with a slash is a path
-	// relative to Dir, one without is looked for on the path.
+	// relative to Dir or absolute, one without is looked for on the path.
 	Argv []string
 	// Tree is the folder that the program may read.
 	Tree string
-	// Dir is where it starts, in Tree. Defaults to Tree.
+	// Dir is where it starts, in Tree or in Workspace. Defaults to Tree.
 	Dir string
+	// Workspace is a folder outside of Tree that it may also write, within Limits,
+	// and that outlives it; empty for none.
+	Workspace string
 	// Env is its environment as NAME=value. HOME and TMPDIR are added, and are
 	// its scratch folder; so is a short PATH unless there is one.
 	Env []string

@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,12 +28,14 @@ const (
 
 // A spec tells the child what to run and how.
 type spec struct {
-	File     string   `json:"file"`
-	Argv     []string `json:"argv"`
-	Env      []string `json:"env"`
-	Dir      string   `json:"dir"`
-	Scratch  string   `json:"scratch"`
-	Readable []string `json:"readable"`
+	File    string   `json:"file"`
+	Argv    []string `json:"argv"`
+	Env     []string `json:"env"`
+	Dir     string   `json:"dir"`
+	Scratch string   `json:"scratch"`
+	// Workspace may be written, too; empty for none.
+	Workspace string   `json:"workspace"`
+	Readable  []string `json:"readable"`
 	// Tree has the Hidden names, which a mount covers if Cover says so.
 	Tree    string   `json:"tree"`
 	Hidden  []string `json:"hidden"`
@@ -126,7 +130,7 @@ func (b *Box) supervised(ctx context.Context, r *running) (ending, error) {
 	}()
 	// A child that cannot read it says so, or ends without an answer.
 	_ = json.NewEncoder(toChild).Encode(spec{
-		File: r.file, Argv: r.Argv, Env: r.Env, Dir: r.Dir, Scratch: r.scratch, Readable: r.readable,
+		File: r.file, Argv: r.Argv, Env: r.Env, Dir: r.Dir, Scratch: r.scratch, Workspace: r.Workspace, Readable: r.readable,
 		Tree: r.Tree, Hidden: r.hidden.Names, Cover: len(r.hidden.Names) > 0 && coverable(r.Tree, r.scratch),
 		Network: b.policy.Network, Means: b.means, Loopback: variable,
 		Root: os.Geteuid() == 0, Limits: r.Limits,
@@ -171,6 +175,23 @@ const inside = 1000
 
 // nobody runs the programs of root: the kernel does not limit root's processes.
 const nobody = 65534
+
+// handOver gives a workspace to the user that programs of root run as.
+func (b *Box) handOver(workspace string) error {
+	if workspace == "" || b.mode == Off || os.Geteuid() != 0 {
+		return nil
+	}
+	err := filepath.WalkDir(workspace, func(name string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			err = os.Lchown(name, nobody, nobody)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("hand over the workspace: %w", err)
+	}
+	return nil
+}
 
 func (b *Box) namespaces(attr *syscall.SysProcAttr) {
 	attr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWNS
