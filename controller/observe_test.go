@@ -118,7 +118,7 @@ func (w *witness) program(_ context.Context, start suite.Start) ([]byte, error) 
 	if err := json.Unmarshal(stdin, &told); err != nil {
 		return nil, err
 	}
-	saw := fmt.Sprint("program ", p.Argv, settled(string(stdin)))
+	saw := fmt.Sprint("program ", p.Argv, settled(string(stdin)), " in ", start.Workspace.Digest())
 	for _, f := range p.Files {
 		name, err := filepath.Rel(p.Dir, f.Path)
 		if err != nil {

@@ -44,6 +44,15 @@ tests:
 - id: counts
   input: Count
   execution: {skip_defaults: true, threshold: 0.7}
+  workspace:
+    template: bench
+    mode: temp
+    isolation: shared
+    hooks:
+      before_all: {command: [sh, one.sh], cwd: hooks, timeout_ms: 1000}
+      before_each: {command: [sh, -c, "date"], reset: fast}
+      after_each: {command: [uptime]}
+      after_all: {command: [uname]}
   assertions:
   - {type: regex, name: word, value: one, flags: i, weight: 2, required: true, min_score: 0.5}
   - {type: contains, value: two, negate: false}
@@ -63,6 +72,10 @@ tests:
 `,
 		"test_definitions/tools/judge.py":  "print(1)",
 		".agentv/assertions/word-count.py": "print(4)",
+		"test_definitions/bench/a.txt":     "bench",
+		"test_definitions/desks/a.txt":     "desk",
+		"test_definitions/hooks/one.sh":    "echo 1",
+		"test_definitions/later/one.sh":    "echo 2",
 		"test_definitions/others/judge.py": "print(2)",
 		"test_definitions/notes.md":        "A note",
 		"test_definitions/paper.md":        "A paper",
@@ -83,6 +96,24 @@ func changesOfTests() []change {
 		{"#EvalcaseTests.execution #EvalcaseTestExecution.timeout_seconds", suite, "timeout_seconds: 60", "timeout_seconds: 61", all},
 		{"#EvalcaseTests.threshold", suite, "version: 1\n", "version: 1\nthreshold: 0.6\n", "alone D, greets D"},
 		{"#EvalcaseTests.preprocessors", suite, "[trim]", "[]", ""},
+
+		{"#EvalcaseTests.workspace", suite, "version: 1\n", "version: 1\nworkspace: {template: desks}\n", ""},
+		{"#EvalcaseTest.workspace", suite, "    template: bench\n", "", "counts J"},
+		{"#EvalcaseWorkspace.template", suite, "template: bench", "template: desks", "counts J"},
+		{"a file of a template", "test_definitions/bench/a.txt", "bench", "table", "counts J"},
+		{"another file of a template", "test_definitions/bench/b.txt", "", "chair", "counts J"},
+		{"#EvalcaseWorkspace.mode", suite, "mode: temp", "mode: pooled", ""},
+		{"#EvalcaseWorkspace.isolation", suite, "isolation: shared", "isolation: per_test", ""},
+		{"#EvalcaseWorkspace.hooks #EvalcaseHooks.before_all", suite, "      before_all: {command: [sh, one.sh], cwd: hooks, timeout_ms: 1000}\n", "", "counts J"},
+		{"#EvalcaseHooks.before_each", suite, "[sh, -c, \"date\"]", "[sh, -c, \"date -u\"]", "counts J"},
+		{"#EvalcaseHooks.after_each", suite, "{command: [uptime]}", "{command: [uptime, -s]}", "counts J"},
+		{"#EvalcaseHooks.after_all", suite, "{command: [uname]}", "{command: [uname, -r]}", "counts J"},
+		{"#EvalcaseHook.command", suite, "[sh, one.sh]", "[sh, one.sh, x]", "counts J"},
+		{"#EvalcaseHook.script", suite, "command: [sh, one.sh]", "script: [sh, one.sh]", ""},
+		{"#EvalcaseHook.cwd", suite, "cwd: hooks", "cwd: later", "counts J"},
+		{"#EvalcaseHook.timeout_ms", suite, "timeout_ms: 1000", "timeout_ms: 2000", "counts J"},
+		{"#EvalcaseHook.reset", suite, "reset: fast", "reset: strict", ""},
+		{"a program of a hook", "test_definitions/hooks/one.sh", "echo 1", "echo 3", "counts J"},
 
 		{"#EvalcaseTestExecution.target", suite, "target: bot", "target: second", all},
 		{"#EvalcaseTestExecution.threshold", suite, "threshold: 0.7", "threshold: 0.75", "counts D"},
@@ -161,7 +192,7 @@ func changesOfTests() []change {
 
 // notRunOfTests are the fields of cases that are not run, which schema/evalcase tests.
 func notRunOfTests() []change {
-	return []change{{about: "#EvalcaseTests.workspace #EvalcaseTest.workspace #EvalcaseTest.turns #EvalcaseTest.mode #EvalcaseTest.environment #EvalcaseTest.depends_on"}}
+	return []change{{about: "#EvalcaseWorkspace.repos #EvalcaseWorkspace.path #EvalcaseWorkspace.docker #EvalcaseWorkspace.type #EvalcaseWorkspace.env #EvalcaseTest.turns #EvalcaseTest.mode #EvalcaseTest.environment #EvalcaseTest.depends_on"}}
 }
 
 // TestWhatTestsOfAgentV4AreAbout changes every field of such a suite.

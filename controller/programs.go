@@ -51,7 +51,7 @@ func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
 			out.AddPrograms(ev, programs)
 		}
 		for _, in := range c.Inputs {
-			if in.Role == "program" || in.Role == "suite" {
+			if in.Role == "program" || in.Role == "suite" || in.Role == "workspace" {
 				out.Files = append(out.Files, in.File)
 			}
 		}

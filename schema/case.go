@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema/row"
+	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // The names of the dialects.
@@ -130,6 +131,8 @@ type Drive struct {
 	// Openings replace Messages if a case has several: the sample of
 	// ordinal n begins with opening n mod len(Openings).
 	Openings [][]Message
+	// Workspace is the folder that an agent works in; nil where it has none.
+	Workspace *workspace.Workspace
 	// Simulation writes every further message of the user, and the first where
 	// Messages is empty. nil ends the conversation with the first answer.
 	Simulation *Simulation

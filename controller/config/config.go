@@ -221,6 +221,12 @@ func (t Target) RunsTools() bool {
 	return t.Kind == Model || slices.Contains([]string{OpenAI, Anthropic, Gemini}, t.Provider)
 }
 
+// HasWorkspace reports whether the target works in the workspace of a case: a program
+// does, and a recording answers as one did.
+func (t Target) HasWorkspace() bool {
+	return t.Kind != Model && (t.Provider == Command || t.Provider == Replay)
+}
+
 // Unversioned reports whether nobody knows which version of the target answers:
 // an agent runs whatever is deployed, and does not say what that is.
 func (t Target) Unversioned() bool { return t.Provider == HTTP && t.Revision == RevisionNone }

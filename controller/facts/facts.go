@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/workspaces"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -18,7 +19,7 @@ import (
 // digests of credentials under the salt, and the lines of a recording. The error is
 // that of reading the recording.
 func Collect(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {
-	out := plan.Target{Agent: !t.RunsTools(), Images: t.TakesImages(), Ends: slices.Sorted(slices.Values(t.EndsConversation))}
+	out := plan.Target{Agent: !t.RunsTools(), Workspace: t.HasWorkspace(), Images: t.TakesImages(), Ends: slices.Sorted(slices.Values(t.EndsConversation))}
 	if p := t.Price; p != nil {
 		out.Price = fmt.Sprintf("%v in, %v out", p.Input, p.Output)
 	}
@@ -56,7 +57,7 @@ func firstRequests(c *schema.Case, agent bool) []string {
 	var digests []string
 	for _, req := range run.FirstRequests(c) {
 		if agent {
-			req.Tools = nil
+			req.Tools, req.Workspace = nil, workspaces.New(c.Drive.Workspace, nil)
 		}
 		digests = append(digests, target.Digest(req))
 	}

@@ -146,6 +146,9 @@ func (d *digester) execution() {
 	c := d.c
 	target := d.env.Targets[d.targetName()]
 	d.messages(target.Agent)
+	if target.Workspace {
+		d.workspace(Execution)
+	}
 	if len(c.Drive.Openings) > 0 {
 		d.value(Execution, "openings", c.Drive.Openings, c.Origin.File)
 	}
@@ -220,15 +223,22 @@ func limit(n int) string {
 }
 
 func (d *digester) judgement() {
+	shown := false // the workspace, which is in E where the target works in it
 	d.perEvaluator(func(ev schema.Evaluator) {
 		d.spec(evaluatorPart, ev.Spec, append(d.files(ev), d.sources()...)...)
 		d.measures(ev.Spec)
+		if len(evaluator.ProgramsOf(ev.Spec)) > 0 && !d.env.Targets[d.targetName()].Workspace {
+			shown = true
+		}
 		if db, ok := ev.Spec.(evaluator.SQLExecutor); ok {
 			for n, f := range db.Database {
 				d.long(Judgement, "database file "+strconv.Itoa(n+1), string(f.Data), f.Path)
 			}
 		}
 	})
+	if shown {
+		d.workspace(Judgement)
+	}
 	roles := d.measuredBy()
 	for _, r := range []schema.Role{schema.Judge, schema.Simulator, schema.Extractor, schema.Embedder} {
 		if roles[r] {

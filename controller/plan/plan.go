@@ -58,6 +58,8 @@ type Target struct {
 	// Agent is true when the target runs its own tools, so that those of a
 	// case are not sent to it.
 	Agent bool
+	// Workspace is true when it works in the workspace of a case.
+	Workspace bool
 	// Images is true where it is shown the images of the cases that it judges.
 	Images bool
 	Facts  []Fact

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strconv"
 
@@ -48,6 +49,31 @@ func (d *digester) attached() []string {
 	}
 	return paths
 }
+
+// workspace adds the folder of a case, and the programs that prepare it, to the layer of
+// those that are the first to see it: the target, or programs that judge.
+func (d *digester) workspace(layer Layer) {
+	if d.c.Drive.Workspace == nil {
+		return
+	}
+	files := []string{d.c.Origin.File}
+	for _, in := range d.c.Inputs {
+		if in.Role == "workspace" || in.Role == "program" || in.Role == "suite" {
+			files = append(files, in.File)
+		}
+	}
+	w := *d.c.Drive.Workspace
+	if len(w.Files) <= mostNamed {
+		for _, f := range w.Files {
+			d.value(layer, "workspace file "+f.Path, f, path.Join(w.Template, f.Path))
+		}
+		w.Files = nil
+	}
+	d.value(layer, "workspace", w, files...)
+}
+
+// mostNamed is how many files of a workspace are a part each.
+const mostNamed = 32
 
 // measures adds what an evaluator measures by besides its spec: the bytes of
 // programs, the models that are asked in place of the judge, and the price.

@@ -9,6 +9,7 @@ package programs
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/workspaces"
 )
 
 const (
@@ -152,12 +154,35 @@ func (r *Runner) Judges(s controller.Checkout) suite.Programs {
 			program.Loopback = &sandbox.Loopback{Variable: targetproxy.URLVariable, Handler: start.Proxy}
 			program.Env = []string{targetproxy.TokenVariable + "=" + start.Proxy.Token()}
 		}
+		if start.Workspace != nil {
+			defer start.Workspace.Discard() //nolint:errcheck // what is left is swept up later
+			if err := inWorkspace(ctx, &program, start.Workspace, workspaces.Place{Box: box, Tree: dir}); err != nil {
+				return nil, err
+			}
+		}
 		printed, err := box.Run(ctx, program)
 		if failure, ok := errors.AsType[*sandbox.Failure](err); ok && failure.TimedOut {
 			failure.Hint = "timeout_seconds of the case bounds its programs"
 		}
 		return printed, err
 	}
+}
+
+// inWorkspace gives a program the workspace of the sample that it judges.
+func inWorkspace(ctx context.Context, program *sandbox.Program, session *workspaces.Session, at workspaces.Place) error {
+	dir, err := session.Open(ctx, at)
+	if err != nil {
+		return err
+	}
+	var payload map[string]json.RawMessage
+	if err := json.Unmarshal(program.Stdin, &payload); err != nil {
+		return fmt.Errorf("name the workspace: %w", err)
+	}
+	payload["workspace_path"], _ = json.Marshal(dir) // a text
+	program.Stdin, err = json.Marshal(payload)
+	program.Workspace = dir
+	program.Env = append(program.Env, workspaces.Variables(dir, at.Tree)...)
+	return err
 }
 
 // Close removes the exported trees.

@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/run/persona"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/controller/workspaces"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -27,6 +28,8 @@ type conversation struct {
 	target Target
 	user   *simulator // nil where all that the user says is in the case
 	mocks  *mocks.Dispatcher
+	// workspace is what the target works in; nil for none.
+	workspace *workspaces.Session
 
 	transcript verdict.Transcript
 	replies    int
@@ -35,7 +38,7 @@ type conversation struct {
 func newConversation(log *callLog) (*conversation, error) {
 	tc, name := log.tc, log.caseRun.job.Target
 	t := log.caseRun.runner.cfg.Targets[name]
-	c := &conversation{log: log, tc: tc, name: name, target: t, mocks: mocks.New(tc, t.Config)}
+	c := &conversation{log: log, tc: tc, name: name, target: t, mocks: mocks.New(tc, t.Config), workspace: t.workspace(tc)}
 	c.transcript = verdict.Transcript{System: tc.System, Traced: true, Messages: slices.Clone(tc.Drive.Messages)}
 	if t.Config.RunsTools() {
 		c.transcript.Tools = offered(tc.Tools)
@@ -157,7 +160,7 @@ func (c *conversation) userSpeaks(ctx context.Context) (done bool, err error) {
 // tools. It reports whether the target ended the conversation.
 func (c *conversation) reply(ctx context.Context) (ended bool, err error) {
 	for round := 0; ; round++ {
-		req := target.Request{System: c.tc.System, Tools: c.tools(), Messages: c.transcript.Messages, Case: c.tc.Key, Turn: c.replies}
+		req := target.Request{System: c.tc.System, Tools: c.tools(), Messages: c.transcript.Messages, Case: c.tc.Key, Turn: c.replies, Workspace: c.workspace}
 		reply, err := c.log.ask(ctx, targetRole, c.name, req)
 		if err != nil {
 			return false, err
@@ -204,6 +207,10 @@ func (c *conversation) addReply(reply target.Reply) {
 	if len(reply.Tools) > 0 {
 		t.Tools = offered(reply.Tools)
 	}
+	if reply.Changes != nil {
+		t.Changes = reply.Changes
+		c.workspace.Keep(reply.Changes) // for a reply that was stored
+	}
 	t.Traced = t.Traced && reply.Traced
 	t.Latency += reply.Latency
 	t.Usage = t.Usage.Add(reply.Usage)
@@ -234,7 +241,7 @@ func (c *conversation) endsIn(messages []schema.Message) bool {
 
 // FirstRequests are the first requests of the samples of a case, one for each of
 // its openings: to its simulator where that opens the conversation and else to a
-// target that is sent tools. The lines of a recording that can serve the case
+// target that is sent tools and has no workspace. The lines of a recording that can serve the case
 // are known by their digests.
 func FirstRequests(c *schema.Case) []target.Request {
 	var out []target.Request
@@ -252,12 +259,21 @@ func firstRequest(c *schema.Case) target.Request {
 	return target.Request{System: c.System, Messages: c.Drive.Messages, Tools: c.Tools}
 }
 
+// workspace is that of a sample, where the target works in one.
+func (t Target) workspace(c *schema.Case) *workspaces.Session {
+	if !t.Config.HasWorkspace() {
+		return nil
+	}
+	return workspaces.New(c.Drive.Workspace, c.Drive.Messages)
+}
+
 // root is the digest by which recordings know a sample, see [target.Request].
 func root(c *schema.Case, t Target) string {
 	req := firstRequest(c)
 	if !t.Config.RunsTools() {
 		req.Tools = nil
 	}
+	req.Workspace = t.workspace(c)
 	return target.Digest(req)
 }
 

@@ -57,6 +57,7 @@ func (s *sample) run(ctx context.Context) error {
 		for again := true; again; {
 			if talk, err = newConversation(log); err == nil {
 				err = talk.run(ctx)
+				talk.transcript.Notes = append(talk.transcript.Notes, talk.workspace.Close(context.WithoutCancel(ctx))...)
 			}
 			again, err = log.startOver(ctx, err)
 		}

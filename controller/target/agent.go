@@ -6,8 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"path/filepath"
 
+	"github.com/gavel-evals/gavel/controller/target/agentjson"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -39,15 +40,18 @@ type askedBlock struct {
 type turnMetadata struct {
 	TestCaseID string `json:"test_case_id"`
 	TurnIndex  int    `json:"turn_index"`
+	// Workspace is the path of the folder that a command works in.
+	Workspace string `json:"workspace,omitempty"`
 }
 
-// agentRequest encodes a request for an agent.
-func agentRequest(req Request) ([]byte, error) {
+// agentRequest encodes a request for an agent. workspace is the folder that it works in
+// and files that of the repository then; both are empty for an agent that starts there.
+func agentRequest(req Request, workspace, files string) ([]byte, error) {
 	messages := make([]asked, 0, len(req.Messages))
 	for _, m := range req.Messages {
-		messages = append(messages, asked{m.Role, agentContent(m), m.ToolCalls, m.ToolCallID, m.Name})
+		messages = append(messages, asked{m.Role, agentContent(m, files), m.ToolCalls, m.ToolCallID, m.Name})
 	}
-	raw, err := json.Marshal(turn{messages, req.System, turnMetadata{req.Case, req.Turn}})
+	raw, err := json.Marshal(turn{messages, req.System, turnMetadata{req.Case, req.Turn, workspace}})
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
@@ -55,8 +59,9 @@ func agentRequest(req Request) ([]byte, error) {
 }
 
 // agentContent names files and images by their paths: an agent opens them
-// itself. An image that is not a file becomes a data: URI.
-func agentContent(m schema.Message) any {
+// itself. An image that is not a file becomes a data: URI. files is the folder that the
+// paths begin at, empty for the one that the agent starts in.
+func agentContent(m schema.Message, files string) any {
 	if m.Blocks == nil {
 		return m.Content
 	}
@@ -66,7 +71,7 @@ func agentContent(m schema.Message) any {
 		value := any(b.Text)
 		switch {
 		case b.Path != "":
-			value = b.Path
+			value = filepath.Join(files, filepath.FromSlash(b.Path))
 		case b.Type == "image":
 			value = dataURL(b)
 		case b.Type == "json":
@@ -135,10 +140,10 @@ func agentReply(data []byte) (Reply, error) {
 	reply := Reply{
 		Messages: make([]schema.Message, 0, len(in.Messages)),
 		Model:    in.Model,
-		Revision: cmp.Or(plain(in.Metadata["revision"]), in.Revision),
+		Revision: cmp.Or(agentjson.Text(in.Metadata["revision"]), in.Revision),
 		End:      string(in.Metadata["end"]) == "true",
-		System:   plain(in.Metadata["system_prompt"]),
-		Tools:    ownTools(in.Metadata["tools"]),
+		System:   agentjson.Text(in.Metadata["system_prompt"]),
+		Tools:    agentjson.Tools(in.Metadata["tools"]),
 		Traced:   true,
 		Usage: verdict.Usage{
 			Calls:        1,
@@ -165,57 +170,17 @@ func (m agentMessage) read() (schema.Message, error) {
 		return out, fmt.Errorf("its role is %q; a reply holds only what the agent added, of roles assistant and tool", m.Role)
 	}
 	var err error
-	if out.Content, err = content(m.Content); err != nil {
+	if out.Content, err = agentjson.Content(m.Content); err != nil {
 		return out, err
 	}
 	for _, c := range m.ToolCalls {
 		if c.Function.Name == "" {
 			return out, errors.New("a tool call has no function name")
 		}
-		arguments := cmp.Or(plain(c.Function.Arguments), "{}")
+		arguments := cmp.Or(agentjson.Text(c.Function.Arguments), "{}")
 		call := functionCall(c.ID, c.Function.Name, arguments)
 		call.DurationMS = c.DurationMS
 		out.ToolCalls = append(out.ToolCalls, call)
 	}
 	return out, nil
-}
-
-// content reads a message's content: a string, null, or a list of blocks
-// {type, value}, whose texts are joined by line breaks. JSON blocks and other
-// values become JSON.
-func content(raw json.RawMessage) (string, error) {
-	if len(raw) == 0 || raw[0] != '[' {
-		return plain(raw), nil
-	}
-	var blocks []json.RawMessage
-	if err := json.Unmarshal(raw, &blocks); err != nil {
-		return "", err
-	}
-	parts := make([]string, 0, len(blocks))
-	for _, b := range blocks {
-		var block struct {
-			Value json.RawMessage `json:"value"`
-			// Text is what OpenAI's blocks call it.
-			Text json.RawMessage `json:"text"`
-		}
-		if err := json.Unmarshal(b, &block); err != nil {
-			parts = append(parts, plain(b))
-			continue
-		}
-		parts = append(parts, cmp.Or(plain(block.Value), plain(block.Text)))
-	}
-	return strings.Join(parts, "\n"), nil
-}
-
-// plain is the text of a JSON string, nothing for null or no value, and else
-// the JSON without white space.
-func plain(raw json.RawMessage) string {
-	var s string
-	if len(raw) == 0 || json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var compact bytes.Buffer
-	// It was parsed before, as a part of the whole.
-	_ = json.Compact(&compact, raw)
-	return compact.String()
 }

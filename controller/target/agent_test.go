@@ -130,7 +130,7 @@ func TestAgentsGetPaths(t *testing.T) {
 			{Type: "file", Data: []byte{0xff}, Path: "a.bin"}, {Type: "json", Text: `{"n":7}`},
 		}},
 		{Role: schema.RoleAssistant, Content: "Seen.", Opaque: json.RawMessage(`{"content":[]}`)},
-	}, Case: "shop/see"})
+	}, Case: "shop/see"}, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,38 +1,6 @@
 package target
 
-import (
-	"encoding/json"
-
-	"github.com/gavel-evals/gavel/schema"
-)
-
-// ownTools reads the tools that an agent says it has: a list of functions, in
-// the form {name, description, parameters} or in that of OpenAI, or of names.
-// Metadata are the agent's own, so another form is not a mistake.
-func ownTools(raw json.RawMessage) []schema.Tool {
-	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil {
-		return nil
-	}
-	var tools []schema.Tool
-	for _, item := range items {
-		var in struct {
-			schema.Tool
-			Function *schema.Tool `json:"function"`
-		}
-		if json.Unmarshal(item, &in.Name) != nil && json.Unmarshal(item, &in) != nil {
-			return nil
-		}
-		if in.Function != nil {
-			in.Tool = *in.Function
-		}
-		if in.Name == "" {
-			return nil
-		}
-		tools = append(tools, schema.Tool{Name: in.Name, Description: in.Description, Parameters: in.Parameters})
-	}
-	return tools
-}
+import "encoding/json"
 
 // Scrubbed is the reply without the secrets that the function takes out.
 func (r Reply) Scrubbed(scrub func(string) string) Reply {
@@ -42,6 +10,7 @@ func (r Reply) Scrubbed(scrub func(string) string) Reply {
 		t := &r.Tools[i]
 		t.Name, t.Description, t.Parameters = scrub(t.Name), scrub(t.Description), scrubJSON(t.Parameters, scrub)
 	}
+	r.Changes = r.Changes.Scrubbed(scrub)
 	for i := range r.Messages {
 		m := &r.Messages[i]
 		m.Content, m.Name, m.ToolCallID = scrub(m.Content), scrub(m.Name), scrub(m.ToolCallID)

@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/controller/workspaces"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -49,15 +50,49 @@ func newCommand(cfg config.Target, env Env, b base) (*command, error) {
 // Respond runs the program with one turn on its stdin. It and all processes
 // that it starts are over when Respond returns, as far as the sandbox goes.
 func (c *command) Respond(ctx context.Context, req Request) (Reply, error) {
-	input, err := agentRequest(req)
+	p, err := c.prepare(ctx, req)
+	switch {
+	case ctx.Err() != nil:
+		return Reply{}, c.ended(ctx)
+	case err != nil:
+		return Reply{}, c.fail(Error{Message: c.hide(err.Error())})
+	}
+	reply, err := c.start(ctx, p)
 	if err != nil {
+		// Another try begins with a workspace in which nothing happened. Leftovers are not
+		// used again either.
+		_ = req.Workspace.Discard()
+		return Reply{}, err
+	}
+	if reply.Changes, err = req.Workspace.Changes(); err != nil {
 		return Reply{}, c.fail(Error{Message: err.Error()})
 	}
+	return reply, nil
+}
+
+// prepare is the program with what it reads, and where it starts.
+func (c *command) prepare(ctx context.Context, req Request) (sandbox.Program, error) {
 	p := c.program
-	p.Stdin = input
+	files := ""
+	if req.Workspace != nil {
+		dir, err := req.Workspace.Open(ctx, workspaces.Place{Box: c.box, Tree: p.Tree})
+		if err != nil {
+			return p, err
+		}
+		p.Dir, p.Workspace, files = dir, dir, p.Tree
+		p.Argv = workspaces.FromFolder(p.Argv, p.Tree)
+		p.Env = append(slices.Clip(p.Env), workspaces.Variables(dir, p.Tree)...)
+	}
+	var err error
+	p.Stdin, err = agentRequest(req, p.Workspace, files)
 	if n := len(req.Messages); c.takesPrompt && n > 0 {
 		p.Argv = append(slices.Clone(p.Argv), req.Messages[n-1].Content)
 	}
+	return p, err
+}
+
+// start runs the program to its end.
+func (c *command) start(ctx context.Context, p sandbox.Program) (Reply, error) {
 	start := c.now()
 	stdout, err := c.box.Run(ctx, p)
 	var failure *sandbox.Failure

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/controller/workspaces"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // Mark is in the messages of a judge's request where the delimiter of the call
@@ -58,6 +60,10 @@ type Request struct {
 	// Again counts further measurements of the case from 1; 0 is the first.
 	Again int
 
+	// Workspace is the folder that a command works in; nil for none. The digest covers
+	// its definition.
+	Workspace *workspaces.Session
+
 	// Digest is that of the request before its delimiter was put in; empty
 	// where there was none.
 	Digest string
@@ -84,6 +90,9 @@ type Reply struct {
 	// tools of its metadata. Empty where it does not, and for models.
 	System string        `json:"system,omitempty"`
 	Tools  []schema.Tool `json:"tools,omitempty"`
+	// Changes are what the conversation so far changed in its workspace; nil for
+	// targets that have none.
+	Changes *workspace.Changes `json:"changes,omitempty"`
 	// Traced reports whether the tool calls of the turn are known.
 	Traced bool `json:"traced"`
 	// Usage has Calls = 1 and the tokens as the provider counts them.

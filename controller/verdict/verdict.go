@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // A Verdict is the judgement on a case.
@@ -94,6 +95,8 @@ type Transcript struct {
 	Simulated Usage `json:"simulator_usage,omitzero"`
 	// Ended says who ended a simulated conversation; empty for others.
 	Ended End `json:"ended_by,omitempty"`
+	// Changes are what the target changed in its workspace; nil where it has none.
+	Changes *workspace.Changes `json:"changes,omitempty"`
 	// Notes are remarks on the conversation, such as a tool call that no mock
 	// answers. A turn is the index of a message in Messages, from 1.
 	Notes []string `json:"notes,omitempty"`

@@ -21,6 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/targetname"
+	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/trials"
 )
 
@@ -45,6 +46,7 @@ type suite struct {
 	// lookups are remembered, since what a suite names is read for every case.
 	lookups  map[schema.Reference]schema.Lookup
 	programs map[string]command.Program
+	testbeds *testbed.Reader
 	// isTests marks a suite of AgentV 4 or 5, which lists its cases under `tests`.
 	isTests bool
 	// form is the version of AgentV that the suite is of; empty for the format's own.
@@ -63,7 +65,7 @@ type suite struct {
 func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
 	s := &suite{
 		Source: src, file: doc.File, inputs: []schema.Input{{File: doc.File, Role: "definition"}},
-		lookups: map[schema.Reference]schema.Lookup{}, programs: map[string]command.Program{}, lacking: map[string]int{},
+		lookups: map[schema.Reference]schema.Lookup{}, programs: map[string]command.Program{}, lacking: map[string]int{}, testbeds: testbed.NewReader(src),
 	}
 	problems, doc := s.rewritten(doc)
 	if doc == nil {
@@ -241,7 +243,8 @@ type compiler struct {
 	target schema.TargetSettings
 	known  bool
 
-	answer answer
+	answer       answer
+	hasWorkspace bool
 	// lacks is what the case needs and is not read; it is not run for it.
 	lacks    []string
 	inputs   []schema.Input
@@ -298,6 +301,10 @@ func (c *compiler) build() *schema.Case {
 	tc.Policy = c.policy()
 	said := c.talk()
 	tc.System, tc.Layers, tc.Drive.Messages = said.system, said.layers, said.messages
+	if c.isTests {
+		tc.Drive.Workspace = c.workspace()
+		c.hasWorkspace = tc.Drive.Workspace != nil
+	}
 	before := len(c.problems)
 	c.answer = c.expected()
 	c.answer.isBroken = schema.HasErrors(c.problems[before:])

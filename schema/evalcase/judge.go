@@ -62,10 +62,10 @@ func (c *compiler) template(p part, known []string) string {
 		text = evaluator.TemplateOfAgentV4(text)
 	}
 	for _, name := range evaluator.VariablesOf(text) {
-		if slices.Contains(known, name) {
+		if slices.Contains(known, name) || name == evaluator.FileChanges && c.hasWorkspace {
 			continue
 		}
-		if name == "file_changes" {
+		if name == evaluator.FileChanges {
 			c.fail(p.problem("misplaced-field", "`{{file_changes}}` cannot be filled in: what an agent changed in its workspace is not collected", "have the agent report the changes, or judge its answer"))
 			continue
 		}

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/unread"
+	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // maxTests bounds a file with tests outside of the suite.
@@ -88,14 +90,14 @@ func (c *compiler) need(what string) { c.lacks = append(c.lacks, what) }
 
 // lackingOf are the keys of a test that are not read, with what each needs.
 var lackingOf = map[string]string{
-	"turns": "a conversation of turns", "workspace": "a workspace", "environment": "a workspace", "mode": "a conversation of turns",
+	"turns": "a conversation of turns", "environment": "a workspace", "mode": "a conversation of turns",
 	"depends_on": "another test's result",
 }
 
 // readTest notes what a test of AgentV 4 has that is not read.
 func (c *compiler) readTest() {
 	for _, key := range slices.Sorted(maps.Keys(lackingOf)) {
-		if c.tc.has(key) || key == "workspace" && c.keys.has(key) {
+		if c.tc.has(key) {
 			c.need(lackingOf[key])
 		}
 	}
@@ -105,6 +107,19 @@ func (c *compiler) readTest() {
 		}
 	}
 	c.lacks = slices.Compact(c.lacks)
+}
+
+// workspace is the folder that the agent works in; nil where the test has none.
+func (c *compiler) workspace() *workspace.Workspace {
+	read := c.testbeds.Read(testbed.Value{Doc: c.keys.doc, Path: c.keys.way([]any{"workspace"})}, testbed.Value{Doc: c.tc.doc, Path: c.tc.way([]any{"workspace"})})
+	c.inputs, c.problems = append(c.inputs, read.Inputs...), append(c.problems, read.Problems...)
+	if read.Lacks != "" {
+		c.need(read.Lacks)
+	}
+	if w := read.Workspace; w != nil && len(w.Before)+len(w.After) > 0 {
+		w.Test, w.Metadata = c.ID, c.tc.json("metadata")
+	}
+	return read.Workspace
 }
 
 // reportLacks says in one line how many tests are run, and what the others need.

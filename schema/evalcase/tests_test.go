@@ -191,12 +191,12 @@ func TestWhatIsNotReadOfAgentV4(t *testing.T) {
   - {id: ok, criteria: y, input: z}
   - {id: talk, input: z, criteria: y, turns: [{input: a}]}
   - {id: own, input: z, assertions: [{type: word-count, max: 5}]}
-  - {id: bench, input: z, criteria: y, workspace: {template: ./w}}
+  - {id: bench, input: z, criteria: y, workspace: {docker: {image: x}}}
   - {id: host, input: z, criteria: y, environment: {type: host}}
   - {id: mode, input: z, criteria: y, mode: conversation}
   - {id: later, input: z, criteria: y, depends_on: [ok]}
 `)
-	want := "a.yaml:1:1: warning: 1 of 7 cases are run; 6 need what is not read (a conversation of turns: 2, a workspace: 2, another test's result: 1, the assertion \"word-count\", which is neither known nor a program in .agentv/assertions: 1); gavel explain CASE names the need of each"
+	want := "a.yaml:1:1: warning: 1 of 7 cases are run; 6 need what is not read (a conversation of turns: 2, a container (docker): 1, a workspace: 1, another test's result: 1, the assertion \"word-count\", which is neither known nor a program in .agentv/assertions: 1); gavel explain CASE names the need of each"
 	if !slices.Contains(problems, want) {
 		t.Errorf("problems %q, want %q", problems, want)
 	}

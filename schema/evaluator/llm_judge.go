@@ -29,6 +29,10 @@ func JudgeVariables() []string {
 	}
 }
 
+// FileChanges is what a template may hold besides where the target works in a workspace:
+// what it changed there, as git shows it.
+const FileChanges = "file_changes"
+
 // ResultsVariables are what the template of a composite's judge may hold
 // besides: each is the results of the members as JSON.
 func ResultsVariables() []string { return []string{"EVALUATOR_RESULTS_JSON", "evaluator_results"} }

@@ -43,10 +43,11 @@ var rooms = []room{
 	{dir: "controller/reconcile", sees: []string{"controller/backoff"}, reason: "it knows keys, and nothing of their meaning"},
 	{dir: "controller/forge", sees: []string{"schema", "controller/backoff"}, reason: "it reads a forge and knows nothing of cases"},
 	{dir: "controller/evaluate/sandbox", sees: []string{"schema"}, reason: "it runs programs and knows nothing of what they are for"},
+	{dir: "controller/workspaces", sees: []string{"schema", "controller/gitrepo", "controller/evaluate/sandbox"}, reason: "it makes folders and says what changed in them, and knows nothing of verdicts"},
 	{dir: "controller/redact", reason: "it takes a text as text, and knows nothing of where it comes from"},
 	{dir: "controller/target/provider", reason: "a wire format is JSON; sending it, and what an error means, are the target's"},
-	{dir: "controller/target", sees: []string{"schema", "controller/verdict", "controller/config", "controller/redact", "controller/evaluate/sandbox", "controller/target/provider", "controller/target/httpagent"}, reason: "a target answers and judges nothing"},
-	{dir: "controller/evaluate", sees: []string{"schema", "controller/verdict", "controller/target", "controller/evaluate/sandbox"}, reason: "an evaluator measures and decides nothing"},
+	{dir: "controller/target", sees: []string{"schema", "controller/verdict", "controller/config", "controller/redact", "controller/evaluate/sandbox", "controller/workspaces", "controller/target/provider", "controller/target/httpagent"}, reason: "a target answers and judges nothing"},
+	{dir: "controller/evaluate", sees: []string{"schema", "controller/verdict", "controller/target", "controller/evaluate/sandbox", "controller/workspaces"}, reason: "an evaluator measures and decides nothing"},
 	{dir: "controller/ledger", sees: []string{"schema", "controller/verdict", "controller/plan"}, reason: "it stores what it is given and starts nothing"},
 	{dir: "reporters/textfmt", reason: "it formats numbers and foreign text, for results as for renderings"},
 	{
@@ -65,7 +66,7 @@ var rooms = []room{
 	{
 		dir: "controller/run", sees: []string{
 			"schema", "controller/verdict", "controller/plan", "controller/backoff", "controller/stats",
-			"controller/config", "controller/target", "controller/evaluate", "controller/ledger", "controller/tracing",
+			"controller/config", "controller/target", "controller/evaluate", "controller/workspaces", "controller/ledger", "controller/tracing",
 		},
 		reason: "a run does the same from every door, so it knows neither git nor forge nor report",
 	},
@@ -76,7 +77,7 @@ var rooms = []room{
 		"schema", "controller/plan", "controller/config", "controller/ledger", "controller/run",
 	}, reason: "it counts calls before they are made, and makes none"},
 	{dir: "controller/facts", sees: []string{
-		"schema", "controller/plan", "controller/config", "controller/target", "controller/run",
+		"schema", "controller/workspaces", "controller/plan", "controller/config", "controller/target", "controller/run",
 	}, reason: "it says what a target is, and asks none"},
 	{dir: "controller/remeasure", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/ledger", "controller/run", "controller/estimate", "controller/confirm", "controller/report",
@@ -132,7 +133,7 @@ var rooms = []room{
 		"schema", "controller/plan", "controller/stats", "controller/verdict", "controller/progress", "controller/ledger", "controller/redact", "controller/report", "reporters", "reporters/textfmt",
 	}, reason: "it shows what is stored, and runs and changes nothing"},
 	{dir: "controller/programs", sees: []string{
-		"schema", "controller/plan", "controller/gitrepo", "controller/ownfolder", "controller/evaluate", "controller/evaluate/sandbox", "controller",
+		"schema", "controller/plan", "controller/gitrepo", "controller/ownfolder", "controller/evaluate", "controller/evaluate/sandbox", "controller/workspaces", "controller",
 	}, reason: "it brings programs and their files together and decides nothing about trust"},
 	{dir: "examples", reason: "they are files for people, which the demo carries along"},
 	{dir: "cmd", sees: []string{"*"}, reason: "it wires all of them"},

@@ -38,6 +38,19 @@ func NewFolder(parent, kind string) (*Folder, error) {
 	return f, nil
 }
 
+// NewWorkspace makes a folder to make a workspace in. Another user that runs programs
+// can reach what is in it, but not list it.
+func (b *Box) NewWorkspace() (*Folder, error) {
+	f, err := NewFolder(b.policy.Scratch, "workspace")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(f.Path, 0o711); err != nil { //nolint:gosec // see above
+		return nil, errors.Join(err, f.Remove())
+	}
+	return f, nil
+}
+
 // Remove deletes the folder with all that is in it.
 func (f *Folder) Remove() error {
 	err := os.RemoveAll(f.Path)

@@ -80,8 +80,8 @@ func (b *Box) complete(p Program) (Program, error) {
 		if p.Workspace, err = filepath.EvalSymlinks(p.Workspace); err != nil {
 			return p, fmt.Errorf("workspace of the program: %w", err)
 		}
-		if within(p.Workspace, tree) || within(tree, p.Workspace) {
-			return p, fmt.Errorf("workspace of the program: one of %s and %s is in the other", p.Workspace, tree)
+		if within(tree, p.Workspace) {
+			return p, fmt.Errorf("workspace of the program: %s holds the files of the repository, which no program writes", p.Workspace)
 		}
 	}
 	if !within(dir, tree) && (p.Workspace == "" || !within(dir, p.Workspace)) {

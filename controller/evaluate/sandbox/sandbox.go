@@ -115,8 +115,8 @@ type Program struct {
 	Tree string
 	// Dir is where it starts, in Tree or in Workspace. Defaults to Tree.
 	Dir string
-	// Workspace is a folder outside of Tree that it may also write, within Limits,
-	// and that outlives it; empty for none.
+	// Workspace is a folder that it may also write and that outlives it; empty for
+	// none. Tree must not be in it.
 	Workspace string
 	// Env is its environment as NAME=value. HOME and TMPDIR are added, and are
 	// its scratch folder; so is a short PATH unless there is one.

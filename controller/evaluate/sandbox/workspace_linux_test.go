@@ -14,7 +14,7 @@ import (
 func TestWorkspace(t *testing.T) {
 	for name, box := range boxes(t) {
 		t.Run(name, func(t *testing.T) {
-			folder, err := NewFolder(box.policy.Scratch, "workspace")
+			folder, err := box.NewWorkspace()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -32,12 +32,15 @@ func TestWorkspace(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(workspace, "file"), []byte("before\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			script := `cat file; echo after >file; mkdir made; echo new >made/file; (echo x >../other/file) 2>/dev/null || echo refused; (ls ..) 2>/dev/null || echo unseen`
-			p := Program{Argv: []string{"sh", "-c", script}, Tree: t.TempDir(), Workspace: workspace, Dir: workspace}
+			script := `cat file; echo after >file; mkdir made; echo new >"$AT/made/file"; (echo x >../other/file) 2>/dev/null || echo refused; (ls ..) 2>/dev/null || echo unseen`
+			p := Program{Argv: []string{"sh", "-c", script}, Tree: t.TempDir(), Workspace: workspace, Dir: workspace, Env: []string{"AT=" + workspace}}
 			for _, want := range []string{"before\nrefused\nunseen\n", "after\nrefused\nunseen\n"} {
 				out, err := box.Run(t.Context(), p)
-				if diff := cmp.Diff(want, string(out)); err != nil || diff != "" && box.Mode() != Off {
-					t.Errorf("%v %s", err, diff)
+				if err != nil {
+					t.Errorf("the program failed: %v", err)
+				}
+				if diff := cmp.Diff(want, string(out)); diff != "" {
+					t.Errorf("what the program saw (-want +got):\n%s", diff)
 				}
 				p.Argv[2] = strings.Replace(script, "mkdir made", "mkdir -p made", 1)
 			}
@@ -48,17 +51,16 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
-// TestAWorkspaceIsApart refuses a workspace that holds the files of the program, or is
-// one of them.
+// TestAWorkspaceIsApart refuses a workspace that holds the files of the repository.
 func TestAWorkspaceIsApart(t *testing.T) {
 	tree := t.TempDir()
 	inner := filepath.Join(tree, "inner")
 	if err := os.Mkdir(inner, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []Program{{Tree: tree, Workspace: inner}, {Tree: inner, Workspace: tree}, {Tree: tree, Workspace: tree}} {
+	for _, p := range []Program{{Tree: inner, Workspace: tree}, {Tree: tree, Workspace: tree}} {
 		p.Argv = []string{"true"}
-		if _, err := isolated(t).Run(t.Context(), p); err == nil || !strings.Contains(err.Error(), "is in the other") {
+		if _, err := isolated(t).Run(t.Context(), p); err == nil || !strings.Contains(err.Error(), "which no program writes") {
 			t.Errorf("a workspace %s for files in %s: %v", p.Workspace, p.Tree, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/controller/workspaces"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -162,7 +163,14 @@ func (in Input) start(ctx context.Context, p evaluator.Program, payload payload,
 	if err != nil {
 		return nil, fmt.Errorf("encode what %s reads: %w", strings.Join(p.Argv, " "), err)
 	}
-	return in.Programs(ctx, Start{Program: p, Stdin: stdin, Proxy: proxy})
+	return in.Programs(ctx, Start{Program: p, Stdin: stdin, Proxy: proxy, Workspace: in.workspace()})
+}
+
+// workspace is the folder that the target worked in, as it left it; nil for none.
+func (in Input) workspace() *workspaces.Session {
+	session := workspaces.New(in.Case.Drive.Workspace, in.Case.Drive.Messages)
+	session.Keep(in.Transcript.Changes)
+	return session
 }
 
 // A payload is what a program reads. Programs are written for either way of
@@ -205,12 +213,24 @@ func (in Input) payload(p evaluator.Program, s evaluator.Subject) payload {
 func (in Input) agentV(p payload, s evaluator.Subject) {
 	p["input"], p["output"], p["messages"] = p["input_messages"], in.Answer(), p["output_messages"]
 	p["criteria"], p["expected_output"] = s.ExpectedOutcome, s.Reference
+	if in.Case.Drive.Workspace != nil {
+		p["file_changes"] = in.FileChanges()
+	}
 	for name, quantity := range map[string]string{"cost_usd": evaluator.CostUSD, "duration_ms": evaluator.DurationMS} {
 		p[name] = nil
 		if v, err := in.quantity(quantity); err == nil {
 			p[name] = v
 		}
 	}
+}
+
+// FileChanges show what the target changed in its workspace, as git does; empty where
+// that is nothing.
+func (in Input) FileChanges() string {
+	if in.Transcript.Changes == nil {
+		return ""
+	}
+	return in.Transcript.Changes.Diff
 }
 
 // forms are messages as programs and templates see them: what a provider keeps

@@ -88,6 +88,8 @@ func fill(spec evaluator.LLMJudge, in Input, results string) string {
 			return judgecall.Block("INPUT MESSAGES", judgecall.CompactJSON(forms(in.input())))
 		case "output_messages":
 			return judgecall.Block("OUTPUT MESSAGES", judgecall.CompactJSON(forms(in.output())))
+		case evaluator.FileChanges:
+			return judgecall.Block("FILE CHANGES", in.FileChanges())
 		case "expected_outcome":
 			return trusted(spec.ExpectedOutcome)
 		case "reference_answer":

@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/controller/workspaces"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -25,6 +26,9 @@ type Start struct {
 	Stdin []byte
 	// Proxy answers what the program asks of a model; nil lets it ask none.
 	Proxy *targetproxy.Proxy
+	// Workspace is the folder as the target left it, whose path is to be added to
+	// Stdin as workspace_path; nil for none.
+	Workspace *workspaces.Session
 }
 
 // A Finding is what an evaluator saw.

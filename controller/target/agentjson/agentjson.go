@@ -1,0 +1,79 @@
+// Package agentjson reads the parts of an agent's answer that may have several forms.
+package agentjson
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Tools reads the tools that an agent says it has: a list of functions, in
+// the form {name, description, parameters} or in that of OpenAI, or of names.
+// Metadata are the agent's own, so another form is not a mistake.
+func Tools(raw json.RawMessage) []schema.Tool {
+	var items []json.RawMessage
+	if json.Unmarshal(raw, &items) != nil {
+		return nil
+	}
+	var tools []schema.Tool
+	for _, item := range items {
+		var in struct {
+			schema.Tool
+			Function *schema.Tool `json:"function"`
+		}
+		if json.Unmarshal(item, &in.Name) != nil && json.Unmarshal(item, &in) != nil {
+			return nil
+		}
+		if in.Function != nil {
+			in.Tool = *in.Function
+		}
+		if in.Name == "" {
+			return nil
+		}
+		tools = append(tools, schema.Tool{Name: in.Name, Description: in.Description, Parameters: in.Parameters})
+	}
+	return tools
+}
+
+// Content reads a message's content: a string, null, or a list of blocks
+// {type, value}, whose texts are joined by line breaks. JSON blocks and other
+// values become JSON.
+func Content(raw json.RawMessage) (string, error) {
+	if len(raw) == 0 || raw[0] != '[' {
+		return Text(raw), nil
+	}
+	var blocks []json.RawMessage
+	if err := json.Unmarshal(raw, &blocks); err != nil {
+		return "", err
+	}
+	parts := make([]string, 0, len(blocks))
+	for _, b := range blocks {
+		var block struct {
+			Value json.RawMessage `json:"value"`
+			// Text is what OpenAI's blocks call it.
+			Text json.RawMessage `json:"text"`
+		}
+		if err := json.Unmarshal(b, &block); err != nil {
+			parts = append(parts, Text(b))
+			continue
+		}
+		parts = append(parts, cmp.Or(Text(block.Value), Text(block.Text)))
+	}
+	return strings.Join(parts, "\n"), nil
+}
+
+// Text is the text of a JSON string, nothing for null or no value, and else
+// the JSON without white space.
+func Text(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var compact bytes.Buffer
+	// It was parsed before, as a part of the whole.
+	_ = json.Compact(&compact, raw)
+	return compact.String()
+}

@@ -1,0 +1,289 @@
+// Package testbed reads the workspace of a test of AgentV: the folder of the repository
+// that it begins as and the programs that prepare it. Nothing is run.
+package testbed
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/workspace"
+)
+
+const (
+	// maxFiles and maxBytes bound a template.
+	maxFiles = 2000
+	maxBytes = 32 << 20
+	// hookTime is what a hook may take where it has no timeout_ms.
+	hookTime = time.Minute
+)
+
+// A Value is a value of a document with the way to it. The zero Value has nothing in it.
+type Value struct {
+	Doc  *schema.Document
+	Path []any
+}
+
+func (v Value) sub(path ...any) Value { return Value{v.Doc, append(slices.Clip(v.Path), path...)} }
+
+func (v Value) has() bool { return v.Doc != nil && v.Doc.Has(v.Path...) }
+
+func (v Value) text(path ...any) string {
+	if v.Doc == nil {
+		return ""
+	}
+	return v.Doc.Text(append(slices.Clip(v.Path), path...)...)
+}
+
+func (v Value) json() json.RawMessage {
+	if v.Doc == nil {
+		return nil
+	}
+	return v.Doc.JSON(v.Path...)
+}
+
+func (v Value) at() schema.Position { return v.Doc.At(v.Path...) }
+
+func (v Value) problem(rule, message, hint string) schema.Problem {
+	return v.Doc.Problem(rule, message, hint, v.Path...)
+}
+
+// A Reader reads the workspaces of one repository. It remembers the templates, which
+// many tests share.
+type Reader struct {
+	src       schema.Source
+	templates map[string]template
+}
+
+// A template is what a folder holds.
+type template struct {
+	files  []workspace.File
+	inputs []schema.Input
+	wrong  *schema.Problem // without a position
+}
+
+// A Result is what was read of a workspace.
+type Result struct {
+	// Workspace is nil where the test has none.
+	Workspace *workspace.Workspace
+	Inputs    []schema.Input
+	Problems  []schema.Problem
+	// Lacks is what the workspace needs and is not read; empty where it is.
+	Lacks string
+}
+
+// NewReader reads from a repository.
+func NewReader(src schema.Source) *Reader {
+	return &Reader{src, map[string]template{}}
+}
+
+// Read reads the workspace of a test from that of the suite and its own, whose fields
+// win. A text is the name of a file with it.
+func (r *Reader) Read(suite, own Value) Result {
+	var out Result
+	layers := []Value{}
+	for _, v := range []Value{suite, own} {
+		if v.has() {
+			if v = r.referenced(v, &out); v.has() {
+				layers = append(layers, v)
+			}
+		}
+	}
+	if len(layers) == 0 {
+		return out
+	}
+	for _, l := range layers {
+		out.Problems = append(out.Problems, l.Doc.CheckPart("#EvalcaseWorkspace", schema.Warning, l.Path...)...)
+	}
+	if schema.HasErrors(out.Problems) {
+		return out
+	}
+	out.Lacks = lacking(layers)
+	out.Workspace = &workspace.Workspace{}
+	if from := last(layers, "template"); from.text() != "" {
+		r.copy(from, &out)
+	}
+	for _, event := range []string{"before_all", "before_each", "after_each", "after_all"} {
+		if v := last(layers, "hooks", event); v.has() && hasCommand(v) {
+			r.hook(v, event, &out)
+		}
+	}
+	return out
+}
+
+// referenced is a workspace that may be in a file of its own.
+func (r *Reader) referenced(v Value, out *Result) Value {
+	if v.text() == "" {
+		return v
+	}
+	found := r.src.Read(schema.Reference{At: v.at(), Path: strings.TrimPrefix(v.text(), "file://"), Role: "suite"})
+	out.Inputs, out.Problems = append(out.Inputs, found.Inputs...), append(out.Problems, found.Problems...)
+	if !found.Found() {
+		return Value{}
+	}
+	doc, problems := schema.Parse(found.File.Path, found.File.Data)
+	out.Problems = append(out.Problems, problems...)
+	if doc == nil || schema.HasErrors(problems) {
+		return Value{}
+	}
+	return Value{Doc: doc}
+}
+
+// last is the value at a path in the last of the layers that has one.
+func last(layers []Value, path ...any) Value {
+	for _, l := range slices.Backward(layers) {
+		if v := l.sub(path...); v.has() {
+			return v
+		}
+	}
+	return Value{}
+}
+
+// lacking is what workspaces need that are not made here; empty where they are.
+func lacking(layers []Value) string {
+	switch {
+	case last(layers, "docker").has() || last(layers, "type").text() == "docker":
+		return "a container (docker)"
+	case last(layers, "path").text() != "" || last(layers, "mode").text() == "static":
+		return "a folder of one machine (workspace.path)"
+	case last(layers, "repos").has():
+		return "a clone of another repository (workspace.repos)"
+	case last(layers, "env").has():
+		return "environment variables of the workspace, which gavel.yaml has for each target"
+	}
+	return ""
+}
+
+// copy reads the template.
+func (r *Reader) copy(from Value, out *Result) {
+	dir, problem := (command.Reader{Files: r.src.FS}).Folder(from.Doc.File, from.text())
+	if problem != nil {
+		problem.Position = from.at()
+		out.Problems = append(out.Problems, *problem)
+		return
+	}
+	t, known := r.templates[dir]
+	if !known {
+		t = read(r.src.FS, dir)
+		r.templates[dir] = t
+	}
+	if t.wrong != nil {
+		p := *t.wrong
+		p.Position = from.at()
+		out.Problems = append(out.Problems, p)
+		return
+	}
+	out.Workspace.Template, out.Workspace.Files = dir, t.files
+	out.Inputs = append(out.Inputs, t.inputs...)
+}
+
+// errBounds represents a template that holds too much.
+var errBounds = fmt.Errorf("it holds more than %d files or %d MiB", maxFiles, maxBytes>>20)
+
+// read reads what a folder holds. Links are left out.
+func read(files fs.FS, dir string) template {
+	t := template{inputs: []schema.Input{{File: dir, Role: "workspace"}}}
+	size := int64(0)
+	err := fs.WalkDir(files, dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			if err == nil && e.IsDir() && e.Name() == ".git" {
+				return fs.SkipDir
+			}
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if size += info.Size(); size > maxBytes || len(t.files) == maxFiles {
+			return errBounds
+		}
+		data, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		t.files = append(t.files, file(strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(dir)), "/"), data, info.Mode()&0o111 != 0))
+		t.inputs = append(t.inputs, schema.Input{File: name, Role: "workspace"})
+		return nil
+	})
+	if err != nil {
+		p := schema.Problem{Severity: schema.Error, Rule: "unreadable", Message: fmt.Sprintf("the template %s cannot be read: %v", dir, err), Hint: "make it a folder of plain files"}
+		if errors.Is(err, errBounds) {
+			p.Rule, p.Hint = "too-large", "take out what the agent does not need, and have a hook make what can be made"
+		}
+		t.wrong = &p
+	}
+	return t
+}
+
+func file(name string, data []byte, executable bool) workspace.File {
+	sum := sha256.Sum256(data)
+	return workspace.File{Path: name, Hash: hex.EncodeToString(sum[:]), Executable: executable}
+}
+
+// hasCommand reports whether a hook starts a program; one that only says how the
+// workspace is reset does not, as each sample has a workspace of its own.
+func hasCommand(hook Value) bool { return hook.sub("command").has() || hook.sub("script").has() }
+
+// hook reads the program of an event.
+func (r *Reader) hook(v Value, event string, out *Result) {
+	words := v.sub("command")
+	if !words.has() {
+		words = v.sub("script")
+	}
+	reader := command.Reader{Files: r.src.FS, Read: r.src.Read}
+	h := workspace.Hook{Event: event, Timeout: hookTime, InWorkspace: v.text("cwd") == workspace.Placeholder}
+	cwd := v.text("cwd")
+	if h.InWorkspace {
+		cwd = ""
+	}
+	dir, problem := reader.Folder(v.Doc.File, cwd)
+	if problem != nil {
+		problem.Position = v.sub("cwd").at()
+		out.Problems = append(out.Problems, *problem)
+		return
+	}
+	line := commandLine(words, dir)
+	if len(line.Argv) == 0 || line.Argv[0] == "" {
+		out.Problems = append(out.Problems, v.problem("missing-field", "the hook names no program", `write "command": [program, argument, …]`))
+		return
+	}
+	found := reader.Program(line)
+	out.Problems, out.Inputs = append(out.Problems, found.Problems...), append(out.Inputs, found.Inputs...)
+	h.Argv, h.Dir = found.Argv, dir
+	program := evaluator.Program{Dir: dir}
+	for _, f := range found.Files {
+		h.Files = append(h.Files, file(program.Sees(f.Path), f.Data, false))
+	}
+	if ms, err := strconv.ParseFloat(string(v.sub("timeout_ms").json()), 64); err == nil {
+		h.Timeout = time.Duration(ms * float64(time.Millisecond))
+	}
+	if strings.HasPrefix(event, "before") {
+		out.Workspace.Before = append(out.Workspace.Before, h)
+		return
+	}
+	out.Workspace.After = append(out.Workspace.After, h)
+}
+
+// commandLine is the command of a hook: a list of words, or a text for the shell.
+func commandLine(words Value, dir string) command.Line {
+	if text := words.text(); text != "" {
+		return command.Line{Argv: []string{text}, Shell: true, Dir: dir, At: func(int) schema.Position { return words.at() }}
+	}
+	var argv []string
+	for i := range words.Doc.Items(words.Path...) {
+		argv = append(argv, words.text(i))
+	}
+	return command.Line{Argv: argv, Dir: dir, At: func(word int) schema.Position { return words.sub(word).at() }}
+}
