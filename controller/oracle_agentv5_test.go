@@ -53,6 +53,7 @@ tests:
   run: {threshold: 0.7}
   provider: bot
   options: {repeat: 1}
+  environment: {type: host, workdir: bench, setup: {command: [sh, hooks/one.sh]}}
   assert:
   - {type: "trajectory:tool-used", value: find, metric: finds, weight: 2}
   - {type: skill-used, value: pdf}
@@ -60,6 +61,9 @@ tests:
   - {type: script, command: [python, judge.py], cwd: tools}
 `,
 		"test_definitions/tools/judge.py": "print(1)",
+		"test_definitions/bench/a.txt":    "bench",
+		"test_definitions/desks/a.txt":    "desk",
+		"test_definitions/hooks/one.sh":   "echo 1",
 		"test_definitions/notes.md":       "A note",
 		"test_definitions/paper.md":       "A paper",
 	}
@@ -96,6 +100,10 @@ func changesOfV5() []change {
 		{"#EvalcaseV5Test.execution", suite, "  vars: {input: Hi}\n  execution: {skip_defaults: true}", "  vars: {input: Hi}\n  execution: {skip_defaults: false}", "alone J"},
 		{"#EvalcaseV5Test.provider", suite, "provider: bot\n", "provider: second\n", "counts E"},
 		{"#EvalcaseV5Test.providers", suite, "provider: bot\n", "providers: [bot]\n", ""},
+		{"#EvalcaseV5.environment", suite, "version: 1\n", "version: 1\nenvironment: {workdir: desks}\n", ""},
+		{"#EvalcaseV5Test.environment #EvalcaseWorkspace.workdir", suite, "workdir: bench", "workdir: desks", "counts J"},
+		{"#EvalcaseWorkspace.setup", suite, "[sh, hooks/one.sh]", "[sh, hooks/one.sh, x]", "counts J"},
+		{"a file of a folder", "test_definitions/bench/a.txt", "bench", "table", "counts J"},
 		{"a tool", suite, "value: find", "value: seek", "counts J"},
 		{"the opposite of an assertion", suite, `"trajectory:tool-used", value: find, metric: finds`, `"not-trajectory:tool-used", value: find, metric: finds`, "counts J"},
 		{"a weight", suite, "weight: 2", "weight: 3", "counts D"},
@@ -120,7 +128,7 @@ func changesOfV5() []change {
 // notRunOfV5 are the fields of cases that are not run, and of warnings, which
 // schema/evalcase tests.
 func notRunOfV5() []change {
-	return []change{{about: "#EvalcaseV5.environment #EvalcaseV5.extensions #EvalcaseV5.scenarios #EvalcaseV5.evaluate_options #EvalcaseV5Test.turns #EvalcaseV5Test.mode #EvalcaseV5Test.environment #EvalcaseV5Test.depends_on"}}
+	return []change{{about: "#EvalcaseV5.extensions #EvalcaseV5.scenarios #EvalcaseV5.evaluate_options #EvalcaseV5Test.turns #EvalcaseV5Test.mode #EvalcaseV5Test.depends_on"}}
 }
 
 // TestWhatTestsOfAgentV5AreAbout changes every field of such a suite.

@@ -106,6 +106,7 @@ func Rewrite(src schema.Source, doc *schema.Document) Suite {
 		{Name: "tests", Piece: schema.ListPiece(doc.At("tests"), tests...)},
 		{Name: "assertions", Piece: schema.ListPiece(at, shared...)},
 	}
+	fields = append(fields, schema.NamedPiece{Name: "workspace", Piece: doc.Piece("environment")})
 	for _, key := range []string{"name", "description", "category", "tags", "metadata", "input_files"} {
 		fields = append(fields, schema.NamedPiece{Name: key, Piece: doc.Piece(key)})
 	}

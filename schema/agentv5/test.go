@@ -203,7 +203,7 @@ func providerKey(p place) string {
 func (r *rewriter) fields(p place, name string, input schema.Piece, vars map[string]schema.Piece) []schema.NamedPiece {
 	asserts := r.assertions(name, p.to("assert"), p.to("execution", "assert"))
 	fields := []schema.NamedPiece{
-		{Name: "input", Piece: input}, {Name: "expected_output", Piece: vars["expected_output"]},
+		{Name: "workspace", Piece: p.piece("environment")}, {Name: "input", Piece: input}, {Name: "expected_output", Piece: vars["expected_output"]},
 		{Name: "criteria", Piece: p.piece("criteria")},
 	}
 	if name != "" {
@@ -249,7 +249,7 @@ func (r *rewriter) needs(name string, p place) {
 		from place
 		what string
 	}{
-		{file.to("extensions"), "a program (extensions)"}, {file.to("environment"), "a workspace"}, {p.to("environment"), "a workspace"},
+		{file.to("extensions"), "a program (extensions)"},
 		{p.to("options", "transform"), "a transform of the answer"}, {r.shared.to("options", "transform"), "a transform of the answer"},
 	} {
 		if need.from.has() {

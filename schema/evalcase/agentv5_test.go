@@ -255,11 +255,11 @@ func TestMistakesInAgentV5(t *testing.T) {
 // is listed and not run.
 func TestNotRunOfAgentV5(t *testing.T) {
 	for _, tt := range []struct{ suite, test, need string }{
-		{"environment: {type: docker}", "", "a workspace"},
+		{"environment: {type: docker}", "", "a container (docker)"},
 		{"extensions: ['file://x.ts:beforeAll']", "", "a program (extensions)"},
 		{"name: a", "turns: [{input: b}]", "a conversation of turns"},
 		{"name: a", "mode: conversation", "a conversation of turns"},
-		{"name: a", "environment: {type: host}", "a workspace"},
+		{"name: a", "environment: {type: docker, image: x}", "a container (docker)"},
 		{"name: a", "depends_on: y", "another test's result"},
 		{"default_test: {options: {transform: x}}", "", "a transform of the answer"},
 		{"assert: [{type: python, value: x}]", "", "a program (python)"},

@@ -103,23 +103,50 @@ func (r *Reader) Read(suite, own Value) Result {
 	if len(layers) == 0 {
 		return out
 	}
+	if out.Lacks = lacking(layers); out.Lacks != "" {
+		return out
+	}
 	for _, l := range layers {
 		out.Problems = append(out.Problems, l.Doc.CheckPart("#EvalcaseWorkspace", schema.Warning, l.Path...)...)
 	}
 	if schema.HasErrors(out.Problems) {
 		return out
 	}
-	out.Lacks = lacking(layers)
 	out.Workspace = &workspace.Workspace{}
 	if from := last(layers, "template"); from.text() != "" {
 		r.copy(from, &out)
 	}
+	if from := last(layers, "workdir"); from.text() != "" && r.isFolder(from) {
+		r.copy(from, &out)
+	}
+	if v := last(layers, "setup"); v.has() && hasCommand(v) {
+		r.setUp(v, last(layers, "workdir"), &out)
+	}
 	for _, event := range []string{"before_all", "before_each", "after_each", "after_all"} {
 		if v := last(layers, "hooks", event); v.has() && hasCommand(v) {
-			r.hook(v, event, &out)
+			r.hook(v, event, "", &out)
 		}
 	}
 	return out
+}
+
+// isFolder reports whether a path is one of a folder of the repository.
+func (r *Reader) isFolder(from Value) bool {
+	_, problem := (command.Reader{Files: r.src.FS}).Folder(from.Doc.File, from.text())
+	return problem == nil || problem.Rule != "missing-file"
+}
+
+// setUp reads the program that prepares the folder of AgentV 5. It prepares the workspace
+// instead: it starts there, and finds it by the path of the folder.
+func (r *Reader) setUp(v, folder Value, out *Result) {
+	at := ""
+	if folder.text() != "" {
+		at = path.Join(path.Dir(folder.Doc.File), folder.text())
+	}
+	r.hook(v, "setup", at, out)
+	if n := len(out.Workspace.Before); n > 0 && (v.text("cwd") == "" || path.Join(path.Dir(v.Doc.File), v.text("cwd")) == at) {
+		out.Workspace.Before[n-1].InWorkspace = true
+	}
 }
 
 // referenced is a workspace that may be in a file of its own.
@@ -236,8 +263,9 @@ func file(name string, data []byte, executable bool) workspace.File {
 // workspace is reset does not, as each sample has a workspace of its own.
 func hasCommand(hook Value) bool { return hook.sub("command").has() || hook.sub("script").has() }
 
-// hook reads the program of an event.
-func (r *Reader) hook(v Value, event string, out *Result) {
+// hook reads the program of an event. Words that name folder stand for the workspace;
+// empty names none.
+func (r *Reader) hook(v Value, event, folder string, out *Result) {
 	words := v.sub("command")
 	if !words.has() {
 		words = v.sub("script")
@@ -259,6 +287,11 @@ func (r *Reader) hook(v Value, event string, out *Result) {
 		out.Problems = append(out.Problems, v.problem("missing-field", "the hook names no program", `write "command": [program, argument, …]`))
 		return
 	}
+	for i, word := range line.Argv {
+		if i > 0 && folder != "" && path.Join(dir, word) == folder {
+			line.Argv[i] = workspace.Placeholder
+		}
+	}
 	found := reader.Program(line)
 	out.Problems, out.Inputs = append(out.Problems, found.Problems...), append(out.Inputs, found.Inputs...)
 	h.Argv, h.Dir = found.Argv, dir
@@ -269,7 +302,7 @@ func (r *Reader) hook(v Value, event string, out *Result) {
 	if ms, err := strconv.ParseFloat(string(v.sub("timeout_ms").json()), 64); err == nil {
 		h.Timeout = time.Duration(ms * float64(time.Millisecond))
 	}
-	if strings.HasPrefix(event, "before") {
+	if !strings.HasPrefix(event, "after") {
 		out.Workspace.Before = append(out.Workspace.Before, h)
 		return
 	}

@@ -168,3 +168,32 @@ func TestIdentity(t *testing.T) {
 		t.Error("two templates have one identity")
 	}
 }
+
+// TestEnvironment reads the environment of AgentV 5: a folder that may be there, and the
+// program that prepares it.
+func TestEnvironment(t *testing.T) {
+	for _, tt := range []struct {
+		name, text, files, argv string
+		starts                  bool // in the workspace
+	}{
+		{"a folder", "{type: host, workdir: ../shop}", "bin/open* shop.txt", "", false},
+		{"a folder that is not there", "{type: host, workdir: ./made}", "", "", false},
+		{"a program", `{workdir: ./made, setup: {command: [sh, ../hooks/prepare.py]}}`, "", "sh ../hooks/prepare.py", true},
+		{"a program that is told the folder", `{workdir: ./made, setup: {command: [python3, ../hooks/prepare.py, ./made, made], cwd: "."}}`, "", "python3 ../hooks/prepare.py {{workspace_path}} {{workspace_path}}", false},
+		{"a program in the folder", `{workdir: ../shop, setup: {command: [ls], cwd: ../shop}}`, "bin/open* shop.txt", "ls", true},
+	} {
+		got := read(t, tt.text, "")
+		if len(got.Problems) > 0 || got.Workspace == nil || got.Lacks != "" {
+			t.Errorf("%s: problems %v, lacks %q; want neither", tt.name, got.Problems, got.Lacks)
+			continue
+		}
+		var argv string
+		var starts bool
+		for _, h := range got.Workspace.Before {
+			argv, starts = strings.Join(h.Argv, " "), h.InWorkspace
+		}
+		if files := words(got.Workspace.Files); files != tt.files || argv != tt.argv || starts != tt.starts {
+			t.Errorf("%s: files %q, command %q, starts in the workspace: %v; want %q, %q, %v", tt.name, files, argv, starts, tt.files, tt.argv, tt.starts)
+		}
+	}
+}
