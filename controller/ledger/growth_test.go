@@ -102,7 +102,7 @@ func TestGrowth(t *testing.T) {
 	if most := int64(whole) / 4; first > most {
 		t.Errorf("a report of %d bytes takes %d, want at most %d", whole, first, most)
 	}
-	const runs = 20
+	const runs = 20 / heavier
 	for range runs {
 		save(-1)
 	}
@@ -278,7 +278,7 @@ func heap() uint64 {
 
 // TestVerifyStreams: what a verification holds does not grow with the ledger.
 func TestVerifyStreams(t *testing.T) {
-	const n, most = 50_000, 8 << 20
+	const n, most = 50_000 / heavier, 8 << 20
 	l := opened(t)
 	l.verdicts(t, n)
 	before, peak, seen := heap(), uint64(0), 0

@@ -230,6 +230,9 @@ func TestManyPushAtOnce(t *testing.T) {
 		{"a question is not answered", afternoon{pulls: 51, pushes: 57, within: 3 * time.Minute, takes: 2 * time.Second, unasked: true}},
 		{"each is pushed to once more", afternoon{pulls: 51, pushes: 108, within: 3 * time.Minute, takes: 2 * time.Second}},
 	} {
+		if raced && tt.a.unasked {
+			continue // the others do at once what it does
+		}
 		t.Run(tt.name, func(t *testing.T) {
 			all, times, comments := tt.a.run(t)
 			for i := 1; i < len(times); i++ {
