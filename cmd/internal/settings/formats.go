@@ -138,7 +138,7 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *document.Document, cha
 	}
 	v.Errors = append(v.Errors, form.Place(v.Fields, problemsOf(err), document.Locate(doc, v.Item, data))...)
 	if v.Saved != nil {
-		v.Version, v.New = changes.Version(data), false
+		v.Version, v.New, v.Item = changes.Version(data), false, doc.Number(v.Item)
 	}
 	return nil
 }

@@ -236,3 +236,103 @@ func TestFormShowsTextsWithoutQuotes(t *testing.T) {
 		t.Errorf("messages without an end are answered with %d, want 400", status)
 	}
 }
+
+// addition is a file with a list, and what it becomes with a further definition.
+type addition struct {
+	name, format, file, was, want string
+	fields                        url.Values
+}
+
+var additions = []addition{
+	{
+		"tests of AgentV 4", "evalcase", "test_definitions/shop.yaml",
+		"tests:\n  # First.\n  - id: One\n    criteria: |\n      It\n\n      greets.\n    input: Hi # there\n\n# The end.\nname: shop\n",
+		"tests:\n  # First.\n  - id: One\n    criteria: |\n      It\n\n      greets.\n    input: Hi # there\n  - id: Two\n    criteria: It waves.\n    input: Bye\n\n# The end.\nname: shop\n",
+		url.Values{"f.id": {"Two"}, "f.criteria": {"It waves."}, "f.input": {"Bye"}},
+	},
+	{
+		"a list without an end", "testcase", "test_definitions/list.yaml",
+		"-   name: One\n    initial_message: Hi\n-   {name: Two, initial_message: Hi}",
+		"-   name: One\n    initial_message: Hi\n-   {name: Two, initial_message: Hi}\n-   name: Three\n    initial_message: |-\n      Hello?\n      Hello!\n",
+		url.Values{"f.name": {"Three"}, "f.initial_message": {"Hello?\r\nHello!"}},
+	},
+	{
+		"lines", "evalcase", "test_definitions/shop.jsonl",
+		"{\"id\":\"One\",\"input\":\"Hi\",\"expected_outcome\":\"It greets.\"}\r\n\r\n",
+		"{\"id\":\"One\",\"input\":\"Hi\",\"expected_outcome\":\"It greets.\"}\r\n{\"id\":\"Two\",\"expected_outcome\":\"It waves.\",\"input\":\"Bye\"}\r\n",
+		url.Values{"f.id": {"Two"}, "f.expected_outcome": {"It waves."}, "f.input": {"Bye"}},
+	},
+	{
+		"a list in JSON", "testcase", "test_definitions/list.json",
+		"[\n  {\n    \"name\": \"One\",\n    \"initial_message\": \"Hi\"\n  }\n]\n",
+		"[\n  {\n    \"name\": \"One\",\n    \"initial_message\": \"Hi\"\n  },\n  {\n    \"name\": \"Two\",\n    \"initial_message\": \"Bye\"\n  }\n]\n",
+		url.Values{"f.name": {"Two"}, "f.initial_message": {"Bye"}},
+	},
+	{
+		"a suite in one line of JSON", "evalcase", "test_definitions/shop.json",
+		`{"evalcases": [{"id": "One", "input": "Hi", "expected_outcome": "It greets."}], "name": "shop"}`,
+		`{"evalcases": [{"id": "One", "input": "Hi", "expected_outcome": "It greets."}, {` + "\n" + `  "id": "Two",` + "\n" + `  "expected_outcome": "It waves.",` + "\n" + `  "input": "Bye"` + "\n" + `}], "name": "shop"}`,
+		url.Values{"f.id": {"Two"}, "f.expected_outcome": {"It waves."}, "f.input": {"Bye"}},
+	},
+}
+
+// TestAFormAddsToAList adds a definition to a file with several, and leaves every other byte: a
+// name that is taken is a mistake at its field, a preview writes nothing, and a change by
+// somebody else is a conflict.
+func TestAFormAddsToAList(t *testing.T) {
+	for _, tt := range additions {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newReader(t, map[string]string{tt.file: tt.was})
+			address := "/settings/form?" + url.Values{"format": {tt.format}, "path": {tt.file}}.Encode()
+			_, list := r.ask(address, nil)
+			r.has(list, "item=new", "Add a definition to this file")
+			_, page := r.ask(address+"&item=new", nil)
+			r.has(page, `name="item" value="new"`)
+
+			wrong := url.Values{"action": {"save"}}
+			for name := range tt.fields {
+				wrong.Set(name, " ")
+			}
+			if status, _ := r.ask("/settings/form", r.form(page, wrong)); status != 400 || r.file(tt.file) != tt.was {
+				t.Errorf("a definition without fields is answered with %d, and the file is %s", status, r.file(tt.file))
+			}
+			sent := func(action string) url.Values {
+				out := url.Values{"action": {action}}
+				for name, value := range tt.fields {
+					out[name] = value
+				}
+				return out
+			}
+			_, preview := r.ask("/settings/form", r.form(page, sent("preview")))
+			r.has(preview, "What this would rerun")
+			if r.file(tt.file) != tt.was {
+				t.Errorf("a preview has changed the file: %s", r.file(tt.file))
+			}
+			status, saved := r.ask("/settings/form", r.form(page, sent("save")))
+			if got := r.file(tt.file); status != 200 || got != tt.want {
+				t.Errorf("saving is answered with %d, and the file is\n%q\nwant\n%q\n%s", status, got, tt.want, saved)
+			}
+			r.has(saved, `name="item" value="`)
+			if strings.Contains(saved, `name="item" value="new"`) {
+				t.Error("saving again would add it once more")
+			}
+			if status, late := r.ask("/settings/form", r.form(page, sent("save"))); status != 409 || r.file(tt.file) != tt.want {
+				t.Errorf("adding to what somebody else changed is answered with %d: %s", status, late)
+			}
+		})
+	}
+}
+
+// TestNothingIsAddedTo files without a list, or with one in a single line.
+func TestNothingIsAddedTo(t *testing.T) {
+	r := newReader(t, map[string]string{
+		"test_definitions/one.json":  `{"name": "One", "initial_message": "hi"}`,
+		"test_definitions/flow.yaml": "[{name: One, initial_message: hi}]\n",
+	})
+	if status, _ := r.ask("/settings/form?item=new&format=testcase&path=test_definitions/one.json", nil); status != 404 {
+		t.Errorf("a file of one definition is answered with %d, want 404", status)
+	}
+	_, page := r.ask("/settings/form?item=new&format=testcase&path=test_definitions/flow.yaml", nil)
+	_, said := r.ask("/settings/form", r.form(page, url.Values{"f.name": {"Two"}, "f.initial_message": {"ho"}, "action": {"save"}}))
+	r.has(said, "has its list on one line; add the definition to the text")
+}

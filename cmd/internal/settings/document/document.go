@@ -106,16 +106,22 @@ type Row struct{ Item, Name, Page string }
 const perPage = 200
 
 // Rows are the definitions of a page of the list, counted from 1, the last of which may
-// lead to the next page; or the one definition that is named. A file of one definition has
-// none.
+// lead to the next page, and a row that adds one; or the one definition that is named. A
+// file of one definition has none.
 func (d *Document) Rows(item, page string) []Row {
 	if item != "" {
 		fields, ok := d.Fields(item)
 		if !ok {
 			return nil
 		}
+		if item == NewItem {
+			return []Row{{Item: item, Name: "a further definition"}}
+		}
 		n, _ := strconv.Atoi(item) // Fields has read it
 		return []Row{{Item: item, Name: nameOf(fields, n)}}
+	}
+	if len(d.items) == 0 {
+		return nil
 	}
 	number := object.Number(page, 1, 1+len(d.items)/perPage)
 	from, to := min((number-1)*perPage, len(d.items)), min(number*perPage, len(d.items))
@@ -126,7 +132,7 @@ func (d *Document) Rows(item, page string) []Row {
 	if more := len(d.items) - to; more > 0 {
 		out = append(out, Row{Name: fmt.Sprintf("%d more", more), Page: strconv.Itoa(number + 1)})
 	}
-	return out
+	return append(out, Row{Item: NewItem, Name: "+ Add a definition to this file"})
 }
 
 // nameOf is the name of a definition for people.
@@ -139,9 +145,24 @@ func nameOf(fields object.Fields, n int) string {
 	return "number " + strconv.Itoa(n+1)
 }
 
+// NewItem is the item of a definition that is to be added at the end of the list.
+const NewItem = "new"
+
+// Number is the item as the file has it once it is written: a new one is the last.
+func (d *Document) Number(item string) string {
+	if d != nil && item == NewItem {
+		return strconv.Itoa(len(d.items))
+	}
+	return item
+}
+
 // Fields are those of a definition: that of an item of Rows, or of the whole file for an
-// empty one. ok is false where there is none: a file around a list of testcases is not one.
+// empty one. A new one has none. ok is false where there is no such definition: a file
+// around a list of testcases is not one.
 func (d *Document) Fields(item string) (fields object.Fields, ok bool) {
+	if item == NewItem {
+		return object.Fields{}, len(d.items) > 0
+	}
 	if item == "" {
 		return d.object, d.object != nil && (d.list == "" || d.format != schema.DialectTestcase)
 	}
@@ -192,6 +213,8 @@ func (d *Document) Change(item string, changed object.Fields) ([]byte, error) {
 		return append(written(nil, nil, d.Definition(item), object.Merged(old, changed)), '\n'), nil
 	case d.isNew:
 		return created(d.file, d.format, object.Merged(old, changed))
+	case item == NewItem:
+		out, err = d.add(changed)
 	case isYAML(d.file):
 		out, err = d.changeYAML(item, changed)
 	case isLines(d.file):
@@ -218,9 +241,13 @@ func (d *Document) equals(other *Document, item string, fields object.Fields) bo
 	if item == "" {
 		return object.Same(d.object, fields)
 	}
-	n, _ := strconv.Atoi(item) // Fields has read it
 	want := slices.Clone(other.items)
-	want[n] = fields
+	if item == NewItem {
+		want = append(want, fields)
+	} else {
+		n, _ := strconv.Atoi(item) // Fields has read it
+		want[n] = fields
+	}
 	return object.Same(d.items, want) && (d.object == nil) == (other.object == nil) && object.Same(d.around(), other.around())
 }
 

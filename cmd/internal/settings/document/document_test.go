@@ -96,7 +96,7 @@ func TestChangeJSON(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d, ok := document.Open("list.json", schema.DialectTestcase, []byte(tt.text))
-			if !ok || len(d.Rows("", "")) != 2 || d.Rows("", "")[1].Name != "Two" {
+			if !ok || len(d.Rows("", "")) != 3 || d.Rows("", "")[1].Name != "Two" {
 				t.Fatalf("the list is %v (%v), want One and Two", d, ok)
 			}
 			if fields, ok := d.Fields(""); ok {
@@ -152,6 +152,12 @@ func TestRows(t *testing.T) {
 		{"7", "2", 1, document.Row{Item: "7", Name: "Case 7"}, document.Row{Item: "7", Name: "Case 7"}},
 	} {
 		got := d.Rows(tt.item, tt.page)
+		if n := len(got) - 1; tt.item == "" && n >= 0 {
+			if got[n].Item != document.NewItem {
+				t.Errorf("page %q ends with %+v, want what adds a definition", tt.page, got[n])
+			}
+			got = got[:n]
+		}
 		if len(got) != tt.rows || got[0] != tt.first || got[len(got)-1] != tt.last {
 			t.Errorf("page %q of item %q has %d rows from %+v to %+v, want %d from %+v to %+v", tt.page, tt.item, len(got), got[0], got[len(got)-1], tt.rows, tt.first, tt.last)
 		}

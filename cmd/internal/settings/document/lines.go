@@ -89,16 +89,7 @@ func membersOf(line []byte) ([]member, error) {
 // written is an object on one line with other values of some fields, with the spaces that
 // the line has after its first colon and comma.
 func written(line []byte, members []member, def string, changed object.Fields) []byte {
-	colon, comma := ": ", ", "
-	if len(members) > 0 {
-		first := members[0]
-		if colon = string(line[first.colon : first.to-len(first.value)]); colon == ":" {
-			comma = ","
-		}
-		if len(members) > 1 {
-			comma = string(line[first.to:members[1].from])
-		}
-	}
+	colon, comma := spaces(line, members)
 	var parts []string
 	left := maps.Clone(changed)
 	for _, m := range members {
@@ -117,6 +108,21 @@ func written(line []byte, members []member, def string, changed object.Fields) [
 		}
 	}
 	return []byte("{" + strings.Join(parts, comma) + "}")
+}
+
+// spaces are the first colon and the first comma of a line, with the spaces after them.
+func spaces(line []byte, members []member) (colon, comma string) {
+	colon, comma = ": ", ", "
+	if len(members) > 0 {
+		first := members[0]
+		if colon = string(line[first.colon : first.to-len(first.value)]); colon == ":" {
+			comma = ","
+		}
+		if len(members) > 1 {
+			comma = string(line[first.to:members[1].from])
+		}
+	}
+	return colon, comma
 }
 
 // onOneLine is a value without the white space between its parts.

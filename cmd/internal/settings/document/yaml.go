@@ -226,6 +226,7 @@ func Locate(d *Document, item string, data []byte) func(schema.Position) (name s
 	if d == nil {
 		d = &Document{object: object.Fields{}}
 	}
+	item = d.Number(item)
 	if isLines(d.file) {
 		return locateLine(item, data)
 	}
