@@ -37,11 +37,7 @@ func TestBrowserServe(t *testing.T) {
 	b.Check("pulls")
 	b.Click("table.pulls th a")
 	b.Check("run")
-	b.Do(chromedp.SendKeys("input[type=search]", "regression", chromedp.ByQuery), chromedp.Clear("input[type=search]", chromedp.ByQuery))
-	b.Click("nav.kinds a:nth-of-type(2)")
-	if !strings.Contains(b.Path(), "kind=") {
-		t.Errorf("the filter leads to %s", b.Path())
-	}
+	filterCases(t, b)
 	b.Click("table.cases th a")
 	b.Check("case")
 	if turns := browsertest.Eval[int](b, "document.querySelectorAll('.turn').length"); turns < 2 {
@@ -80,6 +76,68 @@ func TestBrowserServe(t *testing.T) {
 	}
 	if got := j.forge.Pull(2); got.HeadRef == "" {
 		t.Error("no pull request is open")
+	}
+	end()
+}
+
+// filterCases filters the cases of a run by a text and by what became of them, and ends
+// at one that regressed.
+func filterCases(t *testing.T, b *browsertest.Browser) {
+	t.Helper()
+	rows := func() []string {
+		return browsertest.Eval[[]string](b, `[...document.querySelectorAll("table.cases tbody tr")].map(tr => tr.innerText)`)
+	}
+	before := rows()
+	b.Do(chromedp.SendKeys("input[type=search]", "refund", chromedp.ByQuery))
+	b.Click("form.filter button[type=submit]")
+	for _, row := range rows() {
+		if !strings.Contains(row, "refund") {
+			t.Errorf("the cases with the text refund have %q", row)
+		}
+	}
+	if n := len(rows()); n == 0 || n >= len(before) {
+		t.Errorf("%d of %d cases have the text refund", n, len(before))
+	}
+	b.Click(`nav.kinds a[href*="kind=regression"]`)
+	if got := rows(); len(got) != 1 || !strings.Contains(got[0], "regression") || !strings.Contains(got[0], "refund") {
+		t.Errorf("the regressions with the text refund are %q, want one", got)
+	}
+}
+
+// TestBrowserServeWithoutScripts filters the cases of a run, opens one and adds a test in
+// a browser that runs no scripts.
+func TestBrowserServeWithoutScripts(t *testing.T) {
+	j := newPages(t, true)
+	base, log, end := j.serving(t, operatorsFile(t, j, usersOfPages))
+	log.await(t, `"repo":"octo/demo#1","duration"`)
+	b := browsertest.Open(t, base)
+	b.WithoutScripts()
+	b.Visit("/sign-in")
+	b.Do(chromedp.SendKeys("#in-token", adasToken, chromedp.ByQuery))
+	b.Click("button.main")
+	b.Visit("/r/octo/demo/pulls")
+	b.Click("table.pulls th a")
+	filterCases(t, b)
+	b.Click("table.cases th a")
+	if text := b.Text("main"); !strings.Contains(text, "Judged by keyword") || !strings.Contains(text, "60 days") {
+		t.Errorf("the case says\n%s", text)
+	}
+	b.Visit("/r/octo/demo/settings")
+	b.Click(".side ul li a")
+	b.Click("a.button.main")
+	b.Do(
+		chromedp.SendKeys("#in-name", "Without scripts", chromedp.ByQuery), chromedp.SendKeys("#in-prompt", "Hello?", chromedp.ByQuery),
+		chromedp.SendKeys("#in-expected", `{"keywords": ["hello"]}`, chromedp.ByQuery), chromedp.SendKeys("#in-evaluator_id", "keyword", chromedp.ByQuery),
+		chromedp.SendKeys("#in-weight", "-1", chromedp.ByQuery),
+	)
+	b.Click("button[value=save]")
+	if said := b.Text("#say-weight"); !strings.Contains(said, "-1") {
+		t.Errorf("the message at the field weight is %q", said)
+	}
+	b.Do(chromedp.Clear("#in-weight", chromedp.ByQuery), chromedp.SendKeys("#in-weight", "2", chromedp.ByQuery))
+	b.Click("button[value=save]")
+	if text := b.Text("main"); !strings.Contains(text, "A pull request is open") || !strings.Contains(text, "Without scripts") {
+		t.Errorf("after saving the page says\n%s", text)
 	}
 	end()
 }

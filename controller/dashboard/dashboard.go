@@ -136,7 +136,10 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	var wrong *mistake
 	switch {
-	case errors.Is(err, ledger.ErrNoRun), errors.Is(err, errNoPage):
+	case errors.Is(err, ledger.ErrNoRun):
+		// A visitor has no use for the path of the ledger.
+		status, err = http.StatusNotFound, errors.New("the ledger does not have this run; gavel ledger gc may have removed it")
+	case errors.Is(err, errNoPage):
 		status = http.StatusNotFound
 	case errors.As(err, &wrong):
 		status = http.StatusBadRequest

@@ -96,12 +96,12 @@ func TestHeatmap(t *testing.T) {
 		}
 	})
 	want := []string{
-		"h9 M150.0 18h244.0v19h-244.0z", "h10 M150.0 38h244.0v19h-244.0zM395.0 38h244.0v19h-244.0z", "falls M456.2 33h121.5",
+		"h9 M150.0 18h94.0v19h-94.0z", "h10 M150.0 38h94.0v19h-94.0zM245.0 38h94.0v19h-94.0z", "falls M268.8 33h46.5",
 	}
 	if diff := cmp.Diff(want, cells); diff != "" {
 		t.Errorf("the cells differ (-want +got):\n%s", diff)
 	}
-	has(t, site, "/scores", `<path class="h4" d="M395.0 18h244.0v19h-244.0z"/>`,
+	has(t, site, "/scores", `<path class="h4" d="M245.0 18h94.0v19h-94.0z"/>`,
 		"2 groups over 2 runs, from 03-01 13:00 to 03-01 14:00. 0 ended higher than they began, 1 lower, and 1 about the same.",
 		`<text class="inner" x="12" y="52">level_1</text>`)
 }

@@ -197,7 +197,7 @@ func (t *tree) find(kind, id string) (Entry, error) {
 		}
 		ids = append(ids, e.ID)
 	}
-	return Entry{}, &refusal{status: 404, text: strings.TrimSpace(fmt.Sprintf("%s %q does not exist; %s", kind, id, suggest.DidYouMean(id, ids)))}
+	return Entry{}, &refusal{status: 404, text: strings.TrimSuffix(fmt.Sprintf("%s %q does not exist; %s", kind, id, suggest.DidYouMean(id, ids)), "; ")}
 }
 
 // document is an entry as requests are answered with it.

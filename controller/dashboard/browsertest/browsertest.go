@@ -73,6 +73,12 @@ func Open(tb testing.TB, base string) *Browser {
 	return b
 }
 
+// WithoutScripts makes the pages that are visited later run no scripts of their own.
+func (b *Browser) WithoutScripts() {
+	b.Helper()
+	b.Do(emulation.SetScriptExecutionDisabled(true))
+}
+
 // hear fails the test for what must not happen.
 func (b *Browser) hear(event any) {
 	switch e := event.(type) {

@@ -14,20 +14,22 @@ import (
 )
 
 const (
-	// Width is how many pixels the drawing is wide, which a page scales.
-	Width = 640
 	// mostRows is how many groups the heat map draws.
 	mostRows = 40
 	// The sizes are pixels of the drawing.
 	left      = 150
 	top       = 18
 	rowHeight = 20
+	widest    = 490 // all columns
+	fewest    = 190 // the columns of few runs, which fit on a phone with the names
+	column    = 48
 )
 
 // A Map draws groups and runs as a grid of colors.
 type Map struct {
-	Height int
-	Labels []Label
+	// Width and Height are pixels of the drawing, which a page scales.
+	Width, Height int
+	Labels        []Label
 	// Shades are the cells of each color, from 0 for a score of 0 to 10 for 1, and Falls
 	// marks those that are lower than the one before.
 	Shades []Shade
@@ -68,7 +70,9 @@ func Draw(runs []string, rows []Row) Map {
 	out := Map{More: max(0, len(rows)-mostRows), First: runs[0], Last: runs[len(runs)-1]}
 	rows = rows[:len(rows)-out.More]
 	out.Height = top + len(rows)*rowHeight
-	width := float64(Width-left) / float64(len(runs))
+	across := min(max(len(runs)*column, fewest), widest)
+	out.Width = left + across
+	width := float64(across) / float64(len(runs))
 	var paths [11]strings.Builder
 	var falls strings.Builder
 	for n, row := range rows {

@@ -49,9 +49,10 @@ var long = []string{"initial_message", "testing_prompt", "expected_outcome", "pr
 // Fields are the fields of a definition of the schema, such as #Test, with values.
 func Fields(name string, values object.Fields) []*Field {
 	def := schema.Shapes()[name]
+	left := aliases(def, values)
 	var out []*Field
 	for _, name := range def.Names {
-		if slices.Contains(unformed, name) {
+		if slices.Contains(unformed, name) || slices.Contains(left, name) {
 			continue
 		}
 		s := def.Fields[name]
@@ -59,6 +60,26 @@ func Fields(name string, values object.Fields) []*Field {
 		f.widget(s)
 		f.fill(values[name])
 		out = append(out, f)
+	}
+	return out
+}
+
+// alias is what the schema says of a field that is another name for one.
+var alias = regexp.MustCompile(`^Another name for ([a-z_]+)`)
+
+// aliases are the fields that a form leaves out, since of a field and its other names
+// one is written: the one that has a value, or the first of them.
+func aliases(def *shape.Shape, values object.Fields) []string {
+	var out []string
+	for _, name := range def.Names {
+		found := alias.FindStringSubmatch(def.Fields[name].Comment())
+		switch {
+		case found == nil:
+		case values[name] == nil:
+			out = append(out, name)
+		case values[found[1]] == nil:
+			out = append(out, found[1])
+		}
 	}
 	return out
 }

@@ -1,0 +1,32 @@
+package form
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+)
+
+// TestOneNameOfAField holds that of the names of a field a form has the one that the
+// definition uses, and the first one in a definition without it.
+func TestOneNameOfAField(t *testing.T) {
+	for _, tt := range []struct {
+		written object.Fields
+		want    []string
+	}{
+		{nil, []string{"test_type", "name", "user_input"}},
+		{object.Fields{"type": json.RawMessage(`"llm"`), "user_input": json.RawMessage(`"Hi"`)}, []string{"type", "name", "user_input"}},
+		{object.Fields{"id": json.RawMessage(`"a"`), "name": json.RawMessage(`"b"`)}, []string{"test_type", "name", "id", "user_input"}},
+	} {
+		var got []string
+		for _, f := range Fields("#Promptval", tt.written) {
+			if slices.Contains([]string{"test_type", "type", "name", "id", "user_input", "input"}, f.Name) {
+				got = append(got, f.Name)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("the form of %v has the fields %v, want %v", tt.written, got, tt.want)
+		}
+	}
+}
