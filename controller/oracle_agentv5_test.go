@@ -59,6 +59,9 @@ tests:
   - {type: skill-used, value: pdf}
   - {type: assert-set, assert: [{type: contains, value: inner}]}
   - {type: script, command: [python, judge.py], cwd: tools}
+scenarios:
+- config: [{id: night, vars: {input: Late}, assert: [{type: contains, value: moon}]}]
+  tests: [{id: late, execution: {skip_defaults: true}}]
 `,
 		"test_definitions/tools/judge.py": "print(1)",
 		"test_definitions/bench/a.txt":    "bench",
@@ -72,20 +75,22 @@ tests:
 func changesOfV5() []change {
 	const (
 		suite = "test_definitions/desk.yaml"
-		all   = "alone E, counts E, greets E"
+		all   = "alone E, counts E, greets E, late E"
 	)
 	changes := []change{
 		{"#EvalcaseV5.tests", suite, "vars: {input: Hi}", "vars: {input: Ho}", "alone E"},
 		{"#EvalcaseV5.prompts", suite, `["{{ input }}"]`, `["Now: {{ input }}"]`, all},
 		{"another notation of a prompt", suite, `["{{ input }}"]`, `"{{input}}"`, ""},
-		{"#EvalcaseV5.providers", suite, "providers: [bot]", "providers: [second]", "alone E, greets E"},
+		{"#EvalcaseV5.providers", suite, "providers: [bot]", "providers: [second]", "alone E, greets E, late E"},
 		{"#EvalcaseV5.defaults", suite, "grader: second", "grader: judge", "greets J"},
 		{"#EvalcaseV5.input_files", suite, "input_files: [notes.md]", "input_files: [paper.md]", all},
 		{"a file of the suite", "test_definitions/notes.md", "A note", "Another note", all},
 		{"#EvalcaseV5.default_test", suite, "value: all", "value: any", "greets J"},
-		{"a threshold of all tests", suite, "default_test: {vars", "default_test: {threshold: 0.6, vars", "alone D, greets D"},
+		{"a threshold of all tests", suite, "default_test: {vars", "default_test: {threshold: 0.6, vars", "alone D, greets D, late D"},
 		{"#EvalcaseV5.assert", suite, "value: too", "value: also", "greets J"},
-		{"#EvalcaseV5.threshold", suite, "version: 1\n", "version: 1\nthreshold: 0.6\n", "alone D, greets D"},
+		{"#EvalcaseV5.scenarios", suite, "value: moon", "value: sun", "late J"},
+		{"a variable of a setting", suite, "input: Late", "input: Later", "late E"},
+		{"#EvalcaseV5.threshold", suite, "version: 1\n", "version: 1\nthreshold: 0.6\n", "alone D, greets D, late D"},
 
 		{"#EvalcaseV5Test.id", suite, "id: alone", "id: lonely", ""},
 		{"#EvalcaseV5Test.vars", suite, "expected_output: Hey", "expected_output: Ho", "greets J"},
@@ -128,7 +133,7 @@ func changesOfV5() []change {
 // notRunOfV5 are the fields of cases that are not run, and of warnings, which
 // schema/evalcase tests.
 func notRunOfV5() []change {
-	return []change{{about: "#EvalcaseV5.extensions #EvalcaseV5.scenarios #EvalcaseV5.evaluate_options #EvalcaseV5Test.turns #EvalcaseV5Test.mode #EvalcaseV5Test.depends_on"}}
+	return []change{{about: "#EvalcaseV5.extensions #EvalcaseV5.evaluate_options #EvalcaseV5Test.turns #EvalcaseV5Test.mode #EvalcaseV5Test.depends_on"}}
 }
 
 // TestWhatTestsOfAgentV5AreAbout changes every field of such a suite.

@@ -21,7 +21,7 @@ import (
 var suiteKeys = []string{"default_test", "evaluate_options", "governance", "environment", "threshold", "assert"}
 
 // Is reports whether a document is of AgentV 5: it has prompts, providers or
-// default_test, and tests with an id each, or keys in its spelling. The tests of
+// default_test, and tests or scenarios with an id each, or keys in its spelling. The tests of
 // promptfoo have no id, and its providers are a vendor and a model.
 func Is(doc *schema.Document) bool {
 	keys := doc.Keys()
@@ -29,7 +29,7 @@ func Is(doc *schema.Document) bool {
 		return slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(names, key) })
 	}
 	switch {
-	case !has("tests"), !has("prompts", "providers", "default_test"), has("defaultTest", "evaluateOptions", "targets", "redteam"):
+	case !has("tests", "scenarios"), !has("prompts", "providers", "default_test"), has("defaultTest", "evaluateOptions", "targets", "redteam"):
 		return false
 	case strings.HasPrefix(path.Base(doc.File), "promptfooconfig"):
 		return false
@@ -38,12 +38,17 @@ func Is(doc *schema.Document) bool {
 	case ofVendor(doc):
 		return false
 	}
-	for i := range doc.Items("tests") {
-		if doc.Has("tests", i, "id") && (doc.Has("tests", i, "vars") || doc.Has("tests", i, "assert") || doc.Has("tests", i, "criteria")) {
-			return true
-		}
+	if hasTest(place{doc, nil}) {
+		return true
 	}
-	return false
+	return slices.ContainsFunc(place{doc, nil}.items("scenarios"), hasTest)
+}
+
+// hasTest reports whether a test of a list has an id, as those of promptfoo have not.
+func hasTest(of place) bool {
+	return slices.ContainsFunc(of.items("tests"), func(p place) bool {
+		return p.has("id") && (p.has("vars") || p.has("assert") || p.has("criteria"))
+	})
 }
 
 // ofVendor reports whether a provider is named as promptfoo does, as in openai:chat:gpt-5.
@@ -82,8 +87,8 @@ func Rewrite(src schema.Source, doc *schema.Document) Suite {
 	if again := string(doc.JSON("evaluate_options", "repeat")); again != "" && again != "1" {
 		r.warn(doc.Problem("not-read", "`repeat` is not read: AgentV keeps the best of several runs, and the best hides a failure", "write iterations in gavel.yaml for several samples of every case", "evaluate_options", "repeat"))
 	}
-	if doc.Has("scenarios") {
-		r.warn(doc.Problem("not-read", "`scenarios` is not read", "write their tests under tests", "scenarios"))
+	if !doc.Has("tests") && doc.Items("scenarios") == 0 {
+		r.add(doc.Problem("missing-field", "the suite has neither `tests` nor `scenarios`", "write a list of tests, each with an id"))
 	}
 	r.prompts = r.readPrompts()
 	r.providers = r.labels(doc.Part("providers"))

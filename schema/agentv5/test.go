@@ -21,7 +21,11 @@ import (
 
 // tests are the places of the tests, in the file and in those that it names.
 func (r *rewriter) tests() []place {
-	all := place{r.doc, []any{"tests"}}
+	return append(r.testsAt(place{r.doc, []any{"tests"}}), r.scenarios()...)
+}
+
+// testsAt are the tests of a list, or of the file that is named in its place.
+func (r *rewriter) testsAt(all place) []place {
 	if name := all.text(); name != "" {
 		return r.testsIn(name, all)
 	}

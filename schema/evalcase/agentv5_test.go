@@ -270,3 +270,37 @@ func TestNotRunOfAgentV5(t *testing.T) {
 		}
 	}
 }
+
+// TestScenariosOfAgentV5 runs each test of a scenario with each of its settings.
+func TestScenariosOfAgentV5(t *testing.T) {
+	const text = `prompts: ['{{ lang }}: {{ input }}{{ end }}']
+tests: [{id: alone, vars: {lang: None, input: Hi}, assert: [{type: contains, value: alone}]}]
+scenarios:
+- config:
+  - {id: de, vars: {lang: German, end: '!'}, assert: [{type: contains, value: Hallo}]}
+  - vars: {lang: French}
+  tests:
+  - {id: greet, vars: {input: Hello}, assert: [{type: contains, value: friend}]}
+  - {id: own, vars: {input: Hello, lang: Dutch}, assert: [polite]}
+- file://more.yaml
+`
+	const more = "config: [{vars: {lang: Greek}}]\ntests: [{id: file, vars: {input: Hello}, assert: [polite]}]\n"
+	files := fstest.MapFS{"suites/a.yaml": {Data: []byte(text)}, "suites/more.yaml": {Data: []byte(more)}}
+	cases, problems := loadIn(t, files, "a.yaml", schema.Settings{})
+	var got []string
+	for _, c := range cases {
+		got = append(got, fmt.Sprintf("%s %q %d", strings.TrimPrefix(c.Key, "a#"), c.Drive.Messages[0].Content, len(c.Evaluators)))
+	}
+	want := []string{
+		`alone "None: Hi" 1`,
+		`greet__config_de "German: Hello!" 2`, `own__config_de "Dutch: Hello!" 2`,
+		`greet__config_7cb9f6d7 "French: Hello" 1`, `own__config_7cb9f6d7 "Dutch: Hello" 1`,
+		`file "Greek: Hello" 1`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the cases differ (-want +got):\n%s", diff)
+	}
+	if len(problems) > 0 {
+		t.Errorf("problems %v, want none", problems)
+	}
+}
