@@ -37,7 +37,7 @@ var steps = []step{
 	// The last three hold doc comments to the name that they are about.
 	{"staticcheck", tool("tool", "staticcheck", "-checks", "inherit,ST1020,ST1021,ST1022", "./...")},
 	{"systems", systems},
-	{"test", test},
+	{"races", races},
 }
 
 // overSource is a step that looks at every Go file of the module.
@@ -60,14 +60,22 @@ func tool(args ...string) func(context.Context, string, io.Writer) error {
 	}
 }
 
-// test shows the lines of go test as they come, since it takes the longest. A
-// package may take long where the race detector shares few cores with others.
-func test(ctx context.Context, root string, out io.Writer) error {
+// races runs the tests of the packages that have something to share under the race
+// detector, and shows the lines of go test as they come, since it takes the longest. A
+// package may take long where the detector shares few cores with others.
+func races(ctx context.Context, root string, out io.Writer) error {
+	files, err := readSource(root)
+	if err != nil {
+		return err
+	}
+	args := []string{"test", "-race", "-gcflags=modernc.org/sqlite/lib=-race=false -d=checkptr=0", "-vet=off", "-shuffle=on", "-timeout", "30m"}
+	for _, dir := range concurrent(files) {
+		args = append(args, "./"+dir)
+	}
 	// The tests are vetted by a step of their own. SQLite's own code is not watched
 	// for races, nor its pointers: it is C translated to Go, its locks are in a package that is watched,
 	// and it made most tests that open a ledger take two to three times as long.
-	cmd := exec.CommandContext(ctx, "go", "test", "-race", "-gcflags=modernc.org/sqlite/lib=-race=false -d=checkptr=0",
-		"-vet=off", "-shuffle=on", "-timeout", "30m", "./...")
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = root, out, out
 	// Each program with the race detector waits for a second at its end, to let
 	// other threads report. Nothing runs then in a test that waits for what it
