@@ -2,7 +2,9 @@ package schema
 
 import (
 	"embed"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/gavel-evals/gavel/schema/shape"
@@ -11,8 +13,23 @@ import (
 //go:embed *.cue
 var sources embed.FS
 
-// builtin are the built-in schemas, compiled when they are first asked for:
-// that takes far longer than checking a file.
+// stored has a line for each definition: its name, a tab, and its shape as JSON.
+//
+//go:embed shapes.txt
+var stored string
+
+// storedShapes are the shapes as JSON by the names of their definitions.
+var storedShapes = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(stored) {
+		def, text, _ := strings.Cut(line, "\t")
+		out[def] = text
+	}
+	return out
+})
+
+// builtin are the built-in schemas. Their shapes are stored; CUE compiles them when it is
+// first asked, which takes far longer than checking a file.
 var builtin library
 
 // A library keeps what was read off schemas. It may be used by many goroutines.
@@ -28,8 +45,10 @@ func (l *library) shape(def string) *shape.Shape {
 	if s, ok := l.shapes.Load(def); ok {
 		return s.(*shape.Shape)
 	}
-	var s *shape.Shape
-	l.use(func(c *shape.Checker) { s = c.Shape(def) })
+	s := new(shape.Shape)
+	if err := json.Unmarshal([]byte(storedShapes()[def]), s); err != nil {
+		panic(fmt.Sprintf("the definition %s has no shape: %v; go generate ./cmd/internal/pages writes it", def, err))
+	}
 	l.shapes.Store(def, s)
 	return s
 }
@@ -66,18 +85,14 @@ func Sources() map[string]string {
 	return out
 }
 
-// Shapes returns what the built-in schemas say of each definition. They are for
-// reading.
+// Shapes returns what the built-in schemas say of each definition, for reading.
 func Shapes() map[string]*shape.Shape {
-	var defs []string
-	builtin.use(func(c *shape.Checker) { defs = c.Definitions() })
 	out := map[string]*shape.Shape{}
-	for _, def := range defs {
+	for def := range storedShapes() {
 		out[def] = builtin.shape(def)
 	}
 	return out
 }
 
-// Fields lists the fields of a definition of the built-in schemas, in the
-// order of its file.
+// Fields lists the fields of a built-in definition, in the order of its file.
 func Fields(def string) []string { return builtin.shape(def).Names }

@@ -3,8 +3,6 @@ package shape
 import (
 	"slices"
 	"strings"
-
-	"cuelang.org/go/cue"
 )
 
 // JSON is an object of it.
@@ -108,7 +106,7 @@ func value(s *Shape, isClosed bool) JSON {
 		out[boundNames[b.Op]] = b.Limit
 	}
 	for _, b := range s.Runes {
-		out[map[cue.Op]string{cue.GreaterThanEqualOp: "minLength", cue.LessThanEqualOp: "maxLength"}[b.Op]] = b.Limit
+		out[map[string]string{atLeast: "minLength", atMost: "maxLength"}[b.Op]] = b.Limit
 	}
 	if s.Least > 0 {
 		out["minItems"] = s.Least
@@ -126,7 +124,7 @@ func fields(out JSON, s *Shape, isClosed bool) {
 	properties := JSON{}
 	for _, name := range s.Names {
 		p := value(s.Fields[name], isClosed)
-		if text := s.Fields[name].Comment(); text != "" {
+		if text := s.Fields[name].Comment; text != "" {
 			p["description"] = text
 		}
 		properties[name] = p
@@ -145,24 +143,12 @@ func fields(out JSON, s *Shape, isClosed bool) {
 	}
 }
 
-// Comment returns the text above a field, in one line.
-func (s *Shape) Comment() string {
-	var words []string
-	for _, group := range s.comments {
-		words = append(words, strings.Fields(group.Text())...)
-	}
-	return strings.Join(words, " ")
-}
-
 var (
 	typeNames = map[Kind]string{
 		String: "string", Number: "number", Bool: "boolean",
 		List: "array", Object: "object", Null: "null",
 	}
-	boundNames = map[cue.Op]string{
-		cue.GreaterThanEqualOp: "minimum", cue.GreaterThanOp: "exclusiveMinimum",
-		cue.LessThanEqualOp: "maximum", cue.LessThanOp: "exclusiveMaximum",
-	}
+	boundNames = map[string]string{atLeast: "minimum", moreThan: "exclusiveMinimum", atMost: "maximum", lessThan: "exclusiveMaximum"}
 )
 
 func typeName(s *Shape, k Kind) string {

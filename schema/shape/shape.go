@@ -1,6 +1,7 @@
 // Package shape reads off a CUE schema what it says of every value, so that
 // the common mistakes are found and explained without evaluating anything, and
-// writes it as a JSON Schema.
+// writes it as a JSON Schema. A shape is stored as JSON, since reading it takes a
+// fraction of the time that compiling the schema takes.
 //
 // Most callers want [New] and then [Checker.Shape].
 package shape
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
@@ -70,53 +72,66 @@ func New(fsys fs.FS) (*Checker, error) {
 
 // A Shape is what a schema says of one value.
 type Shape struct {
-	Kinds []Kind
+	Kinds []Kind `json:"kinds,omitempty"`
 	// Whole says that a number must be an integer.
-	Whole  bool
-	Fields map[string]*Shape
+	Whole  bool              `json:"whole,omitempty"`
+	Fields map[string]*Shape `json:"fields,omitzero"`
 	// Names are those of Fields in the order of the file, Must those that are
 	// required.
-	Names, Must []string
+	Names []string `json:"names,omitempty"`
+	Must  []string `json:"must,omitempty"`
 	// Open says that fields that are not listed are free, or like Rest where
 	// that is not nil.
-	Open bool
-	Rest *Shape
+	Open bool   `json:"open,omitempty"`
+	Rest *Shape `json:"rest,omitempty"`
 	// Elem is what the items of a list are; nil when they are free.
-	Elem *Shape
+	Elem *Shape `json:"elem,omitempty"`
 	// Enum are the words that a string may be; nil when it may be any.
-	Enum []string
+	Enum []string `json:"enum,omitzero"`
 	// Bounds are those of a number, Runes those of the length of a string.
-	Bounds, Runes []Bound
+	Bounds []Bound `json:"bounds,omitempty"`
+	Runes  []Bound `json:"runes,omitempty"`
 	// Least is how many items a list must have.
-	Least int
+	Least int `json:"least,omitempty"`
 	// Refused are fields that are unknown for a reason worth saying.
-	Refused map[string]Refusal
-	// comments are those above the field.
-	comments []*ast.CommentGroup
-	// part marks a shape that does not say all that the schema says.
-	part bool
+	Refused map[string]Refusal `json:"refused,omitempty"`
+	// Comment is the text above the field, in one line.
+	Comment string `json:"comment,omitempty"`
+	// Part marks a shape that does not say all that the schema says.
+	Part bool `json:"part,omitempty"`
 }
 
 // Complete reports whether a value that fits the shape satisfies the schema, so
 // that CUE, which takes several times as long, need not be asked.
 func (s *Shape) Complete() bool {
-	return s == nil || !s.part && s.Rest.Complete() && s.Elem.Complete() &&
+	return s == nil || !s.Part && s.Rest.Complete() && s.Elem.Complete() &&
 		!slices.ContainsFunc(s.Names, func(name string) bool { return !s.Fields[name].Complete() })
 }
 
 // A Bound is a limit of a number, or of the length of a string.
 type Bound struct {
-	Op    cue.Op
-	Limit float64
+	// Op is an operator of CUE: >=, >, <= or <.
+	Op    string  `json:"op"`
+	Limit float64 `json:"limit"`
 }
+
+// The operators of a Bound.
+const (
+	atLeast  = ">="
+	moreThan = ">"
+	atMost   = "<="
+	lessThan = "<"
+)
 
 // A Refusal is what is said of a field that people write although it is not
 // part of the format. A schema declares it by an attribute of the struct:
 // @misplaced(field, why="…", instead="…") or @renamed(field, to=…).
 type Refusal struct {
-	Rule, Message, Hint string
+	Rule    string `json:"rule"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
 	// To is the field that is meant; empty where there is none.
-	To string
+	To string `json:"to,omitempty"`
 }
 
 // Shape returns that of a definition, such as #Test.
@@ -146,10 +161,10 @@ func (s *Shape) readOne(v cue.Value) {
 		s.readEnum([]cue.Value{v})
 	case kind&cue.NumberKind != 0:
 		x, err := v.Float64()
-		s.part = s.part || err != nil
-		s.Bounds = []Bound{{cue.GreaterThanEqualOp, x}, {cue.LessThanEqualOp, x}}
+		s.Part = s.Part || err != nil
+		s.Bounds = []Bound{{atLeast, x}, {atMost, x}}
 	case kind == cue.BoolKind:
-		s.part = true
+		s.Part = true
 	}
 }
 
@@ -182,7 +197,7 @@ func (s *Shape) read(v cue.Value) {
 		return
 	case cue.GreaterThanEqualOp, cue.GreaterThanOp, cue.LessThanEqualOp, cue.LessThanOp:
 		if limit, err := args[0].Float64(); err == nil {
-			s.Bounds = append(s.Bounds, Bound{op, limit})
+			s.Bounds = append(s.Bounds, Bound{op.String(), limit})
 		}
 		return
 	case cue.CallOp:
@@ -190,7 +205,7 @@ func (s *Shape) read(v cue.Value) {
 		return
 	case cue.SelectorOp, cue.NoOp:
 	default:
-		s.part = true
+		s.Part = true
 	}
 	switch v.IncompleteKind() {
 	case cue.StructKind:
@@ -218,7 +233,7 @@ func (s *Shape) readAll(args []cue.Value, single cue.Kind) {
 	var seen cue.Kind
 	for _, a := range args {
 		kind := a.IncompleteKind() & single
-		s.part = s.part || seen&kind != 0
+		s.Part = s.Part || seen&kind != 0
 		seen |= kind
 		s.read(a)
 	}
@@ -230,14 +245,14 @@ func (s *Shape) readStruct(v cue.Value) {
 	}
 	iter, err := v.Fields(cue.Optional(true))
 	if err != nil {
-		s.Open, s.part = true, true
+		s.Open, s.Part = true, true
 		return
 	}
 	for iter.Next() {
 		sel := iter.Selector()
 		name := sel.Unquoted()
 		s.Fields[name] = shapeOf(iter.Value())
-		s.Fields[name].comments = iter.Value().Doc()
+		s.Fields[name].Comment = oneLine(iter.Value().Doc())
 		s.Names = append(s.Names, name)
 		if sel.ConstraintType() == cue.RequiredConstraint {
 			s.Must = append(s.Must, name)
@@ -251,18 +266,25 @@ func (s *Shape) readStruct(v cue.Value) {
 	}
 }
 
+// oneLine is the text of comments in one line.
+func oneLine(comments []*ast.CommentGroup) string {
+	var words []string
+	for _, group := range comments {
+		words = append(words, strings.Fields(group.Text())...)
+	}
+	return strings.Join(words, " ")
+}
+
 // readCall takes the limits of a string's length: strings.MinRunes(1).
 func (s *Shape) readCall(args []cue.Value) {
 	if len(args) != 2 {
-		s.part = true
+		s.Part = true
 		return
 	}
-	op, ok := map[string]cue.Op{
-		"strings.MinRunes": cue.GreaterThanEqualOp, "strings.MaxRunes": cue.LessThanEqualOp,
-	}[fmt.Sprint(args[0])]
+	op, ok := map[string]string{"strings.MinRunes": atLeast, "strings.MaxRunes": atMost}[fmt.Sprint(args[0])]
 	limit, err := args[1].Float64()
 	if !ok || err != nil {
-		s.part = true
+		s.Part = true
 		return
 	}
 	s.Runes = append(s.Runes, Bound{op, limit})
@@ -311,11 +333,11 @@ func (s *Shape) readEnum(args []cue.Value) {
 // Holds reports whether a number keeps to the bound.
 func (b Bound) Holds(x float64) bool {
 	switch b.Op {
-	case cue.GreaterThanEqualOp:
+	case atLeast:
 		return x >= b.Limit
-	case cue.GreaterThanOp:
+	case moreThan:
 		return x > b.Limit
-	case cue.LessThanEqualOp:
+	case atMost:
 		return x <= b.Limit
 	}
 	return x < b.Limit
@@ -323,10 +345,7 @@ func (b Bound) Holds(x float64) bool {
 
 // String says what a number must be: at least 1.
 func (b Bound) String() string {
-	words := map[cue.Op]string{
-		cue.GreaterThanEqualOp: "at least", cue.GreaterThanOp: "more than",
-		cue.LessThanEqualOp: "at most", cue.LessThanOp: "less than",
-	}
+	words := map[string]string{atLeast: "at least", moreThan: "more than", atMost: "at most", lessThan: "less than"}
 	return words[b.Op] + " " + strconv.FormatFloat(b.Limit, 'f', -1, 64)
 }
 

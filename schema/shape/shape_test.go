@@ -59,7 +59,7 @@ func TestShape(t *testing.T) {
 	for _, tt := range []struct{ what, got, want string }{
 		{"the fields", strings.Join(s.Names, " "), "customer items state share note meta"},
 		{"the required fields", strings.Join(s.Must, " "), "customer"},
-		{"the comment", field("customer").Comment(), "The name of the person that ordered."},
+		{"the comment", field("customer").Comment, "The name of the person that ordered."},
 		{"the length", text(field("customer").Runes), "at least 1, at most 20"},
 		{"the number", text(field("share").Bounds), "more than 0, at most 1"},
 		{"the count", text(c.Shape("#Item").Fields["count"].Bounds), "at least 1"},

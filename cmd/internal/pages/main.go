@@ -1,11 +1,15 @@
-// Command pages writes the pages on formats and configuration from the CUE files
-// that the product checks them with, so that the two cannot differ:
+// Command pages writes the pages on formats and configuration, and the shapes that
+// schema stores, from the CUE files that the product checks with, so that they cannot
+// differ:
 //
 //	go generate ./cmd/internal/pages
 package main
 
 import (
+	"bytes"
 	"embed"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +18,8 @@ import (
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/parser"
+
+	"github.com/gavel-evals/gavel/schema/shape"
 )
 
 //go:generate go run . ../../..
@@ -37,12 +43,31 @@ var pages = []page{
 var texts embed.FS
 
 func main() {
+	err := writeShapes(filepath.Join(os.Args[1], "schema"))
 	for _, p := range pages {
-		if err := p.write(os.Args[1]); err != nil {
-			fmt.Fprintln(os.Stderr, "pages:", err)
-			os.Exit(1)
-		}
+		err = errors.Join(err, p.write(os.Args[1]))
 	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pages:", err)
+		os.Exit(1)
+	}
+}
+
+// writeShapes writes a line for each definition of the schemas in a folder.
+func writeShapes(folder string) error {
+	schemas, err := shape.New(os.DirFS(folder))
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	for _, def := range schemas.Definitions() {
+		text, err := json.Marshal(schemas.Shape(def))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%s\t%s\n", def, text)
+	}
+	return os.WriteFile(filepath.Join(folder, "shapes.txt"), b.Bytes(), 0o644)
 }
 
 func (p page) write(root string) error {

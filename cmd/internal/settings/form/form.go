@@ -56,7 +56,7 @@ func Fields(name string, values object.Fields) []*Field {
 			continue
 		}
 		s := def.Fields[name]
-		f := &Field{Name: name, Label: strings.ReplaceAll(name, "_", " "), Help: strings.ReplaceAll(s.Comment(), "#", ""), Required: slices.Contains(def.Must, name)}
+		f := &Field{Name: name, Label: strings.ReplaceAll(name, "_", " "), Help: strings.ReplaceAll(s.Comment, "#", ""), Required: slices.Contains(def.Must, name)}
 		f.widget(s)
 		f.fill(values[name])
 		out = append(out, f)
@@ -72,7 +72,7 @@ var alias = regexp.MustCompile(`^Another name for ([a-z_]+)`)
 func aliases(def *shape.Shape, values object.Fields) []string {
 	var out []string
 	for _, name := range def.Names {
-		found := alias.FindStringSubmatch(def.Fields[name].Comment())
+		found := alias.FindStringSubmatch(def.Fields[name].Comment)
 		switch {
 		case found == nil:
 		case values[name] == nil:
