@@ -2,9 +2,10 @@
 package ledgertest
 
 import (
-	"cmp"
+	"context"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -14,7 +15,12 @@ import (
 // empty one of its own.
 func Open(tb testing.TB, cfg ledger.Config) *ledger.Ledger {
 	tb.Helper()
-	cfg.Path = cmp.Or(cfg.Path, filepath.Join(tb.TempDir(), "ledger.db"))
+	if cfg.Path == "" {
+		cfg.Path = filepath.Join(tb.TempDir(), "ledger.db")
+		if err := os.WriteFile(cfg.Path, empty(), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	store, err := ledger.Open(tb.Context(), cfg)
 	if err != nil {
 		tb.Fatal(err)
@@ -26,6 +32,29 @@ func Open(tb testing.TB, cfg ledger.Config) *ledger.Ledger {
 	})
 	return store
 }
+
+// empty is the file of a ledger without entries. Making its tables takes longer than
+// many tests do.
+var empty = sync.OnceValue(func() []byte {
+	dir, err := os.MkdirTemp("", "ledgertest")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "ledger.db")
+	store, err := ledger.Open(context.Background(), ledger.Config{Path: file})
+	if err == nil {
+		err = store.Close()
+	}
+	if err != nil {
+		panic(err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		panic(err)
+	}
+	return data
+})
 
 // Show lets everybody look into a folder of a test, and into the folders above it, for
 // a process of another user.
