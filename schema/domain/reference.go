@@ -17,6 +17,9 @@ import (
 // builtins are the evaluators that need no file.
 var builtins = []string{"keyword", "two_pass", "sql_executor", "tool_call"}
 
+// IsBuiltin reports whether an evaluator needs no file.
+func IsBuiltin(id string) bool { return slices.Contains(builtins, id) }
+
 // evaluatorFile is what an evaluators/*.json says. One with the id of a built-in
 // configures that one: a test that names a built-in is judged by it everywhere.
 type evaluatorFile struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/domain"
 )
 
 // reserved are folders of definitions that are not domains.
@@ -294,6 +295,14 @@ func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, 
 		return Written{}, refuse("%s has several tests; change it in an editor", found.File)
 	case kind == kindDomain && slices.ContainsFunc(t.entries, func(e Entry) bool { return e.Domain == id && e.Kind != kindDomain }):
 		return Written{}, refuse("domain %q has tests; delete or move them first", id)
+	}
+	for _, e := range t.entries {
+		if kind == kindEvaluator && domain.IsBuiltin(id) {
+			break // it is there without its file, too
+		}
+		if _, refers := object.Renamed(e.Fields, reference[kind], id, ""); refers {
+			return Written{}, refuse("%s %q is used by %s; change that first", kind, id, e.File)
+		}
 	}
 	return s.apply(ctx, settings, Change{found.File: nil}, map[string]string{found.File: version})
 }

@@ -286,7 +286,7 @@ func (s *Store) moveOne(t *tree, c Change, old Entry, id string) error {
 	}
 	c[old.File] = nil
 	for _, e := range t.entries {
-		renamed, refers := e.renaming(old.Kind, old.ID, id)
+		renamed, refers := object.Renamed(e.Fields, reference[old.Kind], old.ID, id)
 		if !refers {
 			continue
 		}
@@ -313,30 +313,5 @@ func (e Entry) changeable() error {
 	return nil
 }
 
-// renaming are the fields with another id of an evaluator or a tool.
-func (e Entry) renaming(kind, from, to string) (renamed Fields, refers bool) {
-	if kind == kindEvaluator {
-		if object.Text(e.Fields["evaluator_id"]) != from {
-			return nil, false
-		}
-		renamed = maps.Clone(e.Fields)
-		renamed["evaluator_id"] = object.Quoted(to)
-		return renamed, true
-	}
-	var ids []string
-	if json.Unmarshal(e.Fields["tool_ids"], &ids) != nil || !slices.Contains(ids, from) {
-		return nil, false
-	}
-	for i := range ids {
-		if ids[i] == from {
-			ids[i] = to
-		}
-	}
-	list, err := json.Marshal(ids)
-	if err != nil {
-		panic(err) // texts are always encoded
-	}
-	renamed = maps.Clone(e.Fields)
-	renamed["tool_ids"] = list
-	return renamed, true
-}
+// reference is the field in which definitions refer to those of a kind.
+var reference = map[string]string{kindEvaluator: "evaluator_id", kindTool: "tool_ids"}

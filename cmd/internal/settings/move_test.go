@@ -42,6 +42,11 @@ func TestMovingWhatIsReferredTo(t *testing.T) {
 	d.want(200, "POST", "/api/settings/evaluators", `{"id": "tone", "name": "Tone", "type": "custom", "eval_prompt": "Is {response} polite?"}`)
 	d.want(200, "POST", "/api/settings/tools", `{"id": "get_order", "name": "Order", "function": {"name": "get_order"}, "mock_response": "{}", "mock_response_type": "json"}`)
 	d.want(200, "PUT", "/api/settings/tests/math_sum", `{"evaluator_id": "tone", "tool_ids": ["get_order"]}`)
+	for _, used := range []string{"evaluators/tone", "tools/get_order"} {
+		if answer := d.want(400, "DELETE", "/api/settings/"+used, ""); !strings.Contains(answer["error"].(string), "is used by test_definitions/math/level_1/sum.json") {
+			t.Errorf("removing %s is refused with %v, want the test that uses it", used, answer)
+		}
+	}
 	before := d.file("test_definitions/math/level_2/hard.json")
 	d.want(400, "POST", "/api/settings/evaluators/tone/move", `{"id": "a/b"}`)
 	d.want(200, "POST", "/api/settings/evaluators/tone/move", `{"id": "manners"}`)

@@ -405,6 +405,9 @@ func TestTestCases(t *testing.T) {
 			t.Errorf("/api/test-cases%s has %v, want %s", tt.query, got, tt.want)
 		}
 	}
+	if answer := d.want(400, "GET", "/api/test-cases?status=open", ""); answer["error"] != `status "open": write one of draft, active, archived` {
+		t.Errorf("a status that does not exist is refused with %v", answer["error"])
+	}
 }
 
 // TestTestCasesHaveWhatGitSays reads the generated fields, and those that are written.

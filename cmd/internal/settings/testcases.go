@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/parsed"
@@ -23,6 +24,11 @@ func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	defer end()
+	for _, name := range []string{"difficulty", "status"} {
+		if words, asked := schema.Shapes()["#Testcase"].Fields[name].Enum, r.URL.Query().Get(name); asked != "" && !slices.Contains(words, asked) {
+			return nil, refuse("%s %q: write one of %s", name, asked, strings.Join(words, ", "))
+		}
+	}
 	_, found, err := s.cases(ctx)
 	if err != nil {
 		return nil, err

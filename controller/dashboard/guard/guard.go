@@ -108,7 +108,7 @@ func (g *gate) written(w http.ResponseWriter, r *http.Request) (status int, why 
 		return 0, "" // another site cannot send one without being asked first
 	case err == nil && kind == "application/json":
 		return 0, "" // nor this
-	case err != nil || kind != "application/x-www-form-urlencoded":
+	case err != nil || kind != "application/x-www-form-urlencoded" || strings.HasPrefix(r.URL.Path, "/api/"):
 		return http.StatusUnsupportedMediaType, "the body is not JSON; send Content-Type: application/json"
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)

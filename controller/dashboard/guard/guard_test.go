@@ -89,6 +89,18 @@ func TestAbuse23AnotherSiteWritesNothing(t *testing.T) {
 	}
 }
 
+// TestTheAPITakesJSON holds that a form that is sent to the API, as curl does unless told
+// otherwise, is answered with what to send.
+func TestTheAPITakesJSON(t *testing.T) {
+	r := httptest.NewRequest("POST", "http://localhost/api/settings/tests", strings.NewReader(`{"id": "a"}`))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	guard.Config{}.Handler(echo).ServeHTTP(w, r)
+	if w.Code != http.StatusUnsupportedMediaType || !strings.Contains(w.Body.String(), "send Content-Type: application/json") {
+		t.Errorf("a form is answered with %d and %s, want 415 and what to send", w.Code, w.Body)
+	}
+}
+
 // TestAToken holds that a form works in the browser that loaded its page, and in no
 // other.
 func TestAToken(t *testing.T) {

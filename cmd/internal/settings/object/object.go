@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -151,9 +154,40 @@ func Filled(fields Fields) Fields {
 
 var between = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
+// Renamed are the fields of an object with another id where a field refers to one: a
+// text, or a list of texts. refers reports whether it does.
+func Renamed(fields Fields, field, from, to string) (renamed Fields, refers bool) {
+	var value any = to
+	var ids []string
+	switch raw := fields[field]; {
+	case json.Unmarshal(raw, &ids) == nil && slices.Contains(ids, from):
+		for i := range ids {
+			if ids[i] == from {
+				ids[i] = to
+			}
+		}
+		value = ids
+	case raw == nil || ids != nil || Text(raw) != from:
+		return nil, false
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // texts are always encoded
+	}
+	renamed = maps.Clone(fields)
+	renamed[field] = raw
+	return renamed, true
+}
+
 // NewID is an id for a new definition, from its name.
 func NewID(prefix, name string, isTaken func(string) bool) string {
-	slug := strings.Trim(strings.ToLower(between.ReplaceAllString(name, "_")), "_")
+	plain := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1 // the mark of an accent
+		}
+		return r
+	}, norm.NFD.String(name))
+	slug := strings.Trim(strings.ToLower(between.ReplaceAllString(plain, "_")), "_")
 	if slug == "" {
 		slug = "new"
 	}

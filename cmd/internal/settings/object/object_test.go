@@ -18,7 +18,7 @@ func TestFile(t *testing.T) {
 
 func TestNewID(t *testing.T) {
 	taken := map[string]bool{"math_sum_of_two": true, "math_sum_of_two_2": true}
-	for _, tt := range []struct{ name, want string }{{"Sum of two!", "math_sum_of_two_3"}, {"Product", "math_product"}, {"…", "math_new"}} {
+	for _, tt := range []struct{ name, want string }{{"Sum of two!", "math_sum_of_two_3"}, {"Product", "math_product"}, {"…", "math_new"}, {"Été à la plage", "math_ete_a_la_plage"}} {
 		if got := NewID("math", tt.name, func(id string) bool { return taken[id] }); got != tt.want {
 			t.Errorf("the id for %q is %s, want %s", tt.name, got, tt.want)
 		}
