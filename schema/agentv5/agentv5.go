@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -38,23 +39,23 @@ func Is(doc *schema.Document) bool {
 	case ofVendor(doc):
 		return false
 	}
-	if hasTest(place{doc, nil}) {
+	if hasTest(place.Place{Doc: doc}) {
 		return true
 	}
-	return slices.ContainsFunc(place{doc, nil}.items("scenarios"), hasTest)
+	return slices.ContainsFunc(place.Place{Doc: doc}.List("scenarios"), hasTest)
 }
 
 // hasTest reports whether a test of a list has an id, as those of promptfoo have not.
-func hasTest(of place) bool {
-	return slices.ContainsFunc(of.items("tests"), func(p place) bool {
-		return p.has("id") && (p.has("vars") || p.has("assert") || p.has("criteria"))
+func hasTest(of place.Place) bool {
+	return slices.ContainsFunc(of.List("tests"), func(p place.Place) bool {
+		return p.Has("id") && (p.Has("vars") || p.Has("assert") || p.Has("criteria"))
 	})
 }
 
 // ofVendor reports whether a provider is named as promptfoo does, as in openai:chat:gpt-5.
 func ofVendor(doc *schema.Document) bool {
-	for _, p := range append(place{doc, []any{"providers"}}.items(), place{doc, []any{"providers"}}) {
-		if strings.Contains(cmp.Or(p.text("label"), p.text("id"), p.text()), ":") {
+	for _, p := range append(place.Place{Doc: doc, Path: []any{"providers"}}.List(), place.Place{Doc: doc, Path: []any{"providers"}}) {
+		if strings.Contains(cmp.Or(p.Text("label"), p.Text("id"), p.Text()), ":") {
 			return true
 		}
 	}
@@ -80,9 +81,9 @@ type Suite struct {
 func Rewrite(src schema.Source, doc *schema.Document) Suite {
 	r := &rewriter{Source: src, doc: doc, out: Suite{Needs: map[string]string{}}}
 	r.add(doc.Check("#EvalcaseV5", schema.Warning)...)
-	r.shared = place{doc, []any{"default_test"}}
+	r.shared = place.Place{Doc: doc, Path: []any{"default_test"}}
 	if name := doc.Text("default_test"); name != "" {
-		r.shared = place{r.open(name, "default_test"), nil}
+		r.shared = place.Place{Doc: r.open(name, "default_test")}
 	}
 	if again := string(doc.JSON("evaluate_options", "repeat")); again != "" && again != "1" {
 		r.warn(doc.Problem("not-read", "`repeat` is not read: AgentV keeps the best of several runs, and the best hides a failure", "write iterations in gavel.yaml for several samples of every case", "evaluate_options", "repeat"))
@@ -96,7 +97,7 @@ func Rewrite(src schema.Source, doc *schema.Document) Suite {
 		r.providers = []schema.Piece{doc.Piece("defaults", "provider")}
 	}
 	r.out.PerTarget = len(r.providers) > 1
-	shared := r.assertions("", r.shared.to("assert"), place{doc, []any{"assert"}})
+	shared := r.assertions("", r.shared.Sub("assert"), place.Place{Doc: doc, Path: []any{"assert"}})
 	var tests []schema.Piece
 	for _, p := range r.tests() {
 		if tests = append(tests, r.test(p)...); !r.within(len(tests)) {
@@ -119,49 +120,12 @@ func Rewrite(src schema.Source, doc *schema.Document) Suite {
 	return r.out
 }
 
-// A place is a value of a document.
-type place struct {
-	doc *schema.Document
-	at  []any
-}
-
-func (p place) to(path ...any) place { return place{p.doc, append(slices.Clip(p.at), path...)} }
-
-func (p place) piece(path ...any) schema.Piece {
-	if p.doc == nil {
-		return schema.Piece{}
-	}
-	return p.doc.Piece(p.to(path...).at...)
-}
-
-func (p place) has(path ...any) bool { return p.doc != nil && p.doc.Has(p.to(path...).at...) }
-
-func (p place) text(path ...any) string {
-	if p.doc == nil {
-		return ""
-	}
-	return p.doc.Text(p.to(path...).at...)
-}
-
-func (p place) items(path ...any) []place {
-	if p.doc == nil {
-		return nil
-	}
-	out := make([]place, p.doc.Items(p.to(path...).at...))
-	for i := range out {
-		out[i] = p.to(append(slices.Clip(path), i)...)
-	}
-	return out
-}
-
-func (p place) position(path ...any) schema.Position { return p.doc.At(p.to(path...).at...) }
-
 // A rewriter rewrites one file.
 type rewriter struct {
 	schema.Source
 	doc       *schema.Document
 	out       Suite
-	shared    place // what all tests share; of no document where there is nothing
+	shared    place.Place // what all tests share; of no document where there is nothing
 	prompts   []prompt
 	providers []schema.Piece // labels; one that is missing is the default target
 	engine    template.Engine
@@ -231,39 +195,39 @@ func (r *rewriter) labels(doc *schema.Document) []schema.Piece {
 		return nil
 	}
 	var out []schema.Piece
-	items := []place{{doc, nil}}
+	items := []place.Place{{Doc: doc}}
 	if doc.IsList() {
-		items = place{doc, nil}.items()
+		items = place.Place{Doc: doc}.List()
 	}
 	for _, p := range items {
-		name := cmp.Or(p.text(), p.text("label"), p.text("id"))
+		name := cmp.Or(p.Text(), p.Text("label"), p.Text("id"))
 		if name == "" {
-			r.add(doc.Problem("missing-field", "the provider has neither a label nor an id", `write the name of a target of gavel.yaml, or {label: …}`, p.at...))
+			r.add(doc.Problem("missing-field", "the provider has neither a label nor an id", `write the name of a target of gavel.yaml, or {label: …}`, p.Path...))
 			continue
 		}
-		out = append(out, schema.TextPiece(p.position(), name))
+		out = append(out, schema.TextPiece(p.At(), name))
 	}
 	return out
 }
 
 // variables are those of a test over those that all share, and their names in the order
 // of the file.
-func (r *rewriter) variables(p place) (vars template.Variables, pieces map[string]schema.Piece, order []string) {
+func (r *rewriter) variables(p place.Place) (vars template.Variables, pieces map[string]schema.Piece, order []string) {
 	vars, pieces = template.Variables{}, map[string]schema.Piece{}
-	for _, from := range []place{r.shared.to("vars"), p.to("vars")} {
-		if from.doc == nil {
+	for _, from := range []place.Place{r.shared.Sub("vars"), p.Sub("vars")} {
+		if from.Doc == nil {
 			continue
 		}
-		for _, name := range from.doc.Keys(from.at...) {
+		for _, name := range from.Doc.Keys(from.Path...) {
 			if _, known := vars[name]; !known {
 				order = append(order, name)
 			}
-			vars[name], pieces[name] = from.doc.JSON(from.to(name).at...), from.piece(name)
+			vars[name], pieces[name] = from.Doc.JSON(from.Sub(name).Path...), from.Piece(name)
 		}
 	}
 	for _, name := range []string{"input", "expected_output"} { // as data files have them
-		if _, known := vars[name]; !known && p.has(name) {
-			vars[name], pieces[name], order = p.doc.JSON(p.to(name).at...), p.piece(name), append(order, name)
+		if _, known := vars[name]; !known && p.Has(name) {
+			vars[name], pieces[name], order = p.Doc.JSON(p.Sub(name).Path...), p.Piece(name), append(order, name)
 		}
 	}
 	return vars, pieces, order

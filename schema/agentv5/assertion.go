@@ -5,16 +5,17 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // assertions rewrites lists of assertions of a test; an empty name is that of all
 // tests of the file.
-func (r *rewriter) assertions(name string, lists ...place) []schema.Piece {
+func (r *rewriter) assertions(name string, lists ...place.Place) []schema.Piece {
 	var out []schema.Piece
 	for _, list := range lists {
-		for _, p := range list.items() {
-			if p.text() != "" {
-				out = append(out, p.piece())
+		for _, p := range list.List() {
+			if p.Text() != "" {
+				out = append(out, p.Piece())
 				continue
 			}
 			if a := r.assertion(name, p); !a.Missing() {
@@ -35,10 +36,10 @@ var unread = map[string]string{
 var removed = []string{"rubrics", "llm-grader", "code-grader", "tool-trajectory", "skill-trigger"}
 
 // assertion writes an assertion by the names of AgentV 4; missing where it is not read.
-func (r *rewriter) assertion(name string, p place) schema.Piece {
-	kind := p.text("type")
+func (r *rewriter) assertion(name string, p place.Place) schema.Piece {
+	kind := p.Text("type")
 	for _, key := range []string{"include", "transform"} {
-		if p.has(key) {
+		if p.Has(key) {
 			r.needAll(name, "`"+key+"` of an assertion")
 			return schema.Piece{}
 		}
@@ -47,22 +48,22 @@ func (r *rewriter) assertion(name string, p place) schema.Piece {
 		r.needAll(name, what)
 		return schema.Piece{}
 	}
-	if slices.Contains(removed, kind) || p.has("target") {
-		r.warn(p.doc.Problem("agentv-skips", "AgentV 5 skips the tests with this assertion; Gavel runs them", "write llm-rubric, script, trajectory:… or skill-used, and provider in place of target", p.at...))
+	if slices.Contains(removed, kind) || p.Has("target") {
+		r.warn(p.Doc.Problem("agentv-skips", "AgentV 5 skips the tests with this assertion; Gavel runs them", "write llm-rubric, script, trajectory:… or skill-used, and provider in place.Place of target", p.Path...))
 	}
 	var fields []schema.NamedPiece
-	for _, key := range p.doc.Keys(p.at...) {
-		piece, as := p.piece(key), key
+	for _, key := range p.Doc.Keys(p.Path...) {
+		piece, as := p.Piece(key), key
 		switch {
 		case key == "type" && kind == "assert-set":
-			piece = schema.TextPiece(p.position(key), "composite")
+			piece = schema.TextPiece(p.At(key), "composite")
 		case key == "assert" && kind == "assert-set":
-			as, piece = "assertions", schema.ListPiece(p.position(key), r.assertions(name, p.to(key))...)
+			as, piece = "assertions", schema.ListPiece(p.At(key), r.assertions(name, p.Sub(key))...)
 		case key == "threshold" && kind == "assert-set":
 			continue // the score alone counts
 		case key == "provider" && kind == "script":
-			if as = "target"; !p.doc.IsObject(p.to(key).at...) {
-				piece = schema.ObjectPiece(p.position(key)) // provider: true
+			if as = "target"; !p.Doc.IsObject(p.Sub(key).Path...) {
+				piece = schema.ObjectPiece(p.At(key)) // provider: true
 			}
 		case key == "provider":
 			as = "target"
@@ -72,12 +73,12 @@ func (r *rewriter) assertion(name string, p place) schema.Piece {
 	if grader := r.grader(p, kind); !grader.Missing() {
 		fields = append(fields, schema.NamedPiece{Name: "target", Piece: grader})
 	}
-	return schema.ObjectPiece(p.position(), fields...)
+	return schema.ObjectPiece(p.At(), fields...)
 }
 
 // grader is the judge of the file, where an assertion that a judge decides names none.
-func (r *rewriter) grader(p place, kind string) schema.Piece {
-	if kind != "llm-rubric" || p.has("provider") || p.has("target") {
+func (r *rewriter) grader(p place.Place, kind string) schema.Piece {
+	if kind != "llm-rubric" || p.Has("provider") || p.Has("target") {
 		return schema.Piece{}
 	}
 	return r.doc.Piece("defaults", "grader")

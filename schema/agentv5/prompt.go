@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -20,19 +21,19 @@ type prompt struct {
 	id   string
 	at   schema.Position
 	text string
-	chat schema.Piece // in place of text
+	chat schema.Piece // in place.Place of text
 	need string       // what it needs and is not read
 }
 
 // readPrompts reads the prompts of the file. Without any, a test sends its input.
 func (r *rewriter) readPrompts() []prompt {
-	all := place{r.doc, []any{"prompts"}}
-	items := all.items()
+	all := place.Place{Doc: r.doc, Path: []any{"prompts"}}
+	items := all.List()
 	switch {
-	case !all.has():
+	case !all.Has():
 		return []prompt{{text: "{{ input }}", at: r.doc.At()}}
 	case len(items) == 0 || isMessage(items[0]):
-		items = []place{all} // one prompt, or one chat
+		items = []place.Place{all} // one prompt, or one chat
 	}
 	var out []prompt
 	for _, p := range items {
@@ -41,32 +42,32 @@ func (r *rewriter) readPrompts() []prompt {
 	return out
 }
 
-func isMessage(p place) bool { return p.has("role") && p.has("content") }
+func isMessage(p place.Place) bool { return p.Has("role") && p.Has("content") }
 
 // prompt reads a text, the name of a file, a chat, or an object of one of them.
-func (r *rewriter) prompt(p place) prompt {
-	out := prompt{at: p.position(), id: cmp.Or(p.text("id"), p.text("label")), text: p.text()}
+func (r *rewriter) prompt(p place.Place) prompt {
+	out := prompt{at: p.At(), id: cmp.Or(p.Text("id"), p.Text("label")), text: p.Text()}
 	for _, key := range []string{"raw", "prompt", "file"} {
-		if s := p.text(key); s != "" && out.text == "" {
+		if s := p.Text(key); s != "" && out.text == "" {
 			if out.text = s; key == "file" && !strings.HasPrefix(s, "file://") {
 				out.text = "file://" + s
 			}
-			out.at = p.position(key)
+			out.at = p.At(key)
 		}
 	}
 	for _, key := range []string{"command", "function", "function_file"} {
-		if p.has(key) {
+		if p.Has(key) {
 			out.need = "a program that writes the prompt"
 		}
 	}
 	chat := p
-	if p.has("messages") {
-		chat = p.to("messages")
-	} else if items := p.items("prompt"); len(items) > 0 {
-		chat = p.to("prompt")
+	if p.Has("messages") {
+		chat = p.Sub("messages")
+	} else if items := p.List("prompt"); len(items) > 0 {
+		chat = p.Sub("prompt")
 	}
-	if items := chat.items(); len(items) > 0 {
-		out.chat = chat.piece()
+	if items := chat.List(); len(items) > 0 {
+		out.chat = chat.Piece()
 	}
 	if name, isFile := strings.CutPrefix(out.text, "file://"); isFile {
 		out.text = ""
@@ -78,7 +79,7 @@ func (r *rewriter) prompt(p place) prompt {
 		}
 	}
 	if out.text == "" && out.chat.Missing() && out.need == "" && !schema.HasErrors(r.out.Problems) {
-		r.add(r.doc.Problem("missing-field", "the prompt has no text", "write a text with {{ variables }}, a list of messages, or file://prompt.txt", p.at...))
+		r.add(r.doc.Problem("missing-field", "the prompt has no text", "write a text with {{ variables }}, a list of messages, or file://prompt.txt", p.Path...))
 	}
 	if out.id == "" {
 		sum := sha256.Sum256([]byte(out.text))

@@ -6,15 +6,16 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // scenarios are the tests of scenarios, each with what each setting of its scenario
 // says. A setting without tests is a test itself.
-func (r *rewriter) scenarios() []place {
-	var out []place
-	for _, p := range (place{r.doc, []any{"scenarios"}}).items() {
-		all := []place{p}
-		if name := p.text(); name != "" {
+func (r *rewriter) scenarios() []place.Place {
+	var out []place.Place
+	for _, p := range (place.Place{Doc: r.doc, Path: []any{"scenarios"}}).List() {
+		all := []place.Place{p}
+		if name := p.Text(); name != "" {
 			all = r.scenariosIn(name, p)
 		}
 		for _, s := range all {
@@ -25,25 +26,25 @@ func (r *rewriter) scenarios() []place {
 }
 
 // scenariosIn are those of another file: one, or a list.
-func (r *rewriter) scenariosIn(name string, at place) []place {
-	doc := r.open(name, at.at...)
+func (r *rewriter) scenariosIn(name string, at place.Place) []place.Place {
+	doc := r.open(name, at.Path...)
 	switch {
 	case doc == nil:
 		return nil
 	case doc.IsList():
-		return place{doc, nil}.items()
+		return place.Place{Doc: doc}.List()
 	}
-	return []place{{doc, nil}}
+	return []place.Place{{Doc: doc}}
 }
 
-func (r *rewriter) scenario(p place) []place {
-	settings := p.items("config")
+func (r *rewriter) scenario(p place.Place) []place.Place {
+	settings := p.List("config")
 	if len(settings) == 0 {
-		r.add(p.doc.Problem("missing-field", "the scenario has no `config`", "write config: [{vars: {…}}], with the settings that its tests are run with", p.at...))
+		r.add(p.Doc.Problem("missing-field", "the scenario has no `config`", "write config: [{vars: {…}}], with the settings that its tests are run with", p.Path...))
 		return nil
 	}
-	tests := r.testsAt(p.to("tests"))
-	var out []place
+	tests := r.testsAt(p.Sub("tests"))
+	var out []place.Place
 	for _, setting := range settings {
 		suffix := ""
 		if len(settings) > 1 {
@@ -63,58 +64,58 @@ func (r *rewriter) scenario(p place) []place {
 }
 
 // nameOf is the id of a setting, or a hash of what it says.
-func nameOf(setting place) string {
-	if id := setting.text("id"); id != "" {
+func nameOf(setting place.Place) string {
+	if id := setting.Text("id"); id != "" {
 		return id
 	}
-	sum := sha256.Sum256(setting.doc.JSON(setting.at...))
+	sum := sha256.Sum256(setting.Doc.JSON(setting.Path...))
 	return hex.EncodeToString(sum[:4])
 }
 
 // combine is a test with what a setting says: variables, metadata and options of the
 // test win over those of the setting, and its assertions follow the setting's.
-func combine(setting, test place, suffix string) place {
-	keys := append(slices.Clone(setting.doc.Keys(setting.at...)), test.doc.Keys(test.at...)...)
+func combine(setting, test place.Place, suffix string) place.Place {
+	keys := append(slices.Clone(setting.Doc.Keys(setting.Path...)), test.Doc.Keys(test.Path...)...)
 	slices.Sort(keys)
 	var fields []schema.NamedPiece
 	for _, key := range slices.Compact(keys) {
-		piece := test.piece(key)
+		piece := test.Piece(key)
 		switch {
-		case key == "id" && test.text(key) != "":
-			piece = schema.TextPiece(test.position(key), test.text(key)+suffix)
+		case key == "id" && test.Text(key) != "":
+			piece = schema.TextPiece(test.At(key), test.Text(key)+suffix)
 		case key == "id":
 			continue // a setting's names no test
-		case !setting.has(key):
-		case !test.has(key):
-			piece = setting.piece(key)
+		case !setting.Has(key):
+		case !test.Has(key):
+			piece = setting.Piece(key)
 		case key == "assert":
-			piece = schema.ListPiece(test.position(key), append(pieces(setting.items(key)), pieces(test.items(key))...)...)
+			piece = schema.ListPiece(test.At(key), append(pieces(setting.List(key)), pieces(test.List(key))...)...)
 		case key == "vars" || key == "metadata" || key == "options":
-			piece = merge(setting.to(key), test.to(key))
+			piece = merge(setting.Sub(key), test.Sub(key))
 		}
 		fields = append(fields, schema.NamedPiece{Name: key, Piece: piece})
 	}
-	return place{schema.Compose(test.doc.File, schema.ObjectPiece(test.position(), fields...)), nil}
+	return place.Place{Doc: schema.Compose(test.Doc.File, schema.ObjectPiece(test.At(), fields...))}
 }
 
 // merge has the fields of two objects; those of the second win.
-func merge(under, over place) schema.Piece {
+func merge(under, over place.Place) schema.Piece {
 	var fields []schema.NamedPiece
-	for _, key := range over.doc.Keys(over.at...) {
-		fields = append(fields, schema.NamedPiece{Name: key, Piece: over.piece(key)})
+	for _, key := range over.Doc.Keys(over.Path...) {
+		fields = append(fields, schema.NamedPiece{Name: key, Piece: over.Piece(key)})
 	}
-	for _, key := range under.doc.Keys(under.at...) {
-		if !over.has(key) {
-			fields = append(fields, schema.NamedPiece{Name: key, Piece: under.piece(key)})
+	for _, key := range under.Doc.Keys(under.Path...) {
+		if !over.Has(key) {
+			fields = append(fields, schema.NamedPiece{Name: key, Piece: under.Piece(key)})
 		}
 	}
-	return schema.ObjectPiece(over.position(), fields...)
+	return schema.ObjectPiece(over.At(), fields...)
 }
 
-func pieces(places []place) []schema.Piece {
+func pieces(places []place.Place) []schema.Piece {
 	out := make([]schema.Piece, len(places))
 	for i, p := range places {
-		out[i] = p.piece()
+		out[i] = p.Piece()
 	}
 	return out
 }

@@ -16,26 +16,27 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // tests are the places of the tests, in the file and in those that it names.
-func (r *rewriter) tests() []place {
-	return append(r.testsAt(place{r.doc, []any{"tests"}}), r.scenarios()...)
+func (r *rewriter) tests() []place.Place {
+	return append(r.testsAt(place.Place{Doc: r.doc, Path: []any{"tests"}}), r.scenarios()...)
 }
 
 // testsAt are the tests of a list, or of the file that is named in its place.
-func (r *rewriter) testsAt(all place) []place {
-	if name := all.text(); name != "" {
+func (r *rewriter) testsAt(all place.Place) []place.Place {
+	if name := all.Text(); name != "" {
 		return r.testsIn(name, all)
 	}
-	var out []place
-	for _, p := range all.items() {
-		switch name := p.text(); {
+	var out []place.Place
+	for _, p := range all.List() {
+		switch name := p.Text(); {
 		case name != "":
 			out = append(out, r.testsIn(name, p)...)
-		case p.text("include") != "":
-			out = append(out, r.testsIn(p.text("include"), p.to("include"))...)
+		case p.Text("include") != "":
+			out = append(out, r.testsIn(p.Text("include"), p.Sub("include"))...)
 		default:
 			out = append(out, p)
 		}
@@ -44,13 +45,13 @@ func (r *rewriter) testsAt(all place) []place {
 }
 
 // testsIn are the tests of another file: a list, {tests: …}, a test a line, or a table.
-func (r *rewriter) testsIn(name string, at place) []place {
+func (r *rewriter) testsIn(name string, at place.Place) []place.Place {
 	ext := path.Ext(name)
 	if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".csv"}, ext) {
-		r.warn(at.doc.Problem("not-read", fmt.Sprintf("the tests of %s are not read", template.Clip(name)), "name a file that ends in .yaml, .json, .jsonl or .csv", at.at...))
+		r.warn(at.Doc.Problem("not-read", fmt.Sprintf("the tests of %s are not read", template.Clip(name)), "name a file that ends in .yaml, .json, .jsonl or .csv", at.Path...))
 		return nil
 	}
-	file := r.read(name, "tests", at.position())
+	file := r.read(name, "tests", at.At())
 	if file.Path == "" {
 		return nil
 	}
@@ -63,19 +64,19 @@ func (r *rewriter) testsIn(name string, at place) []place {
 	case doc == nil:
 		return nil
 	case doc.IsObject() && doc.Has("tests"):
-		return place{doc, nil}.items("tests")
+		return place.Place{Doc: doc}.List("tests")
 	case doc.IsObject():
-		return []place{{doc, nil}}
+		return []place.Place{{Doc: doc}}
 	}
-	return place{doc, nil}.items()
+	return place.Place{Doc: doc}.List()
 }
 
 // table reads a table, whose columns are variables, apart from id, criteria and those
 // that begin with two underscores. A test without an id has that of its place.
-func (r *rewriter) table(file schema.File) []place {
+func (r *rewriter) table(file schema.File) []place.Place {
 	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file.Data, []byte("\ufeff"))))
 	in.FieldsPerRecord = -1
-	var out []place
+	var out []place.Place
 	head, err := in.Read()
 	for n := 1; err == nil; n++ {
 		var record []string
@@ -84,7 +85,7 @@ func (r *rewriter) table(file schema.File) []place {
 		}
 		at := schema.Position{File: file.Path, Column: 1}
 		at.Line, _ = in.FieldPos(0)
-		out = append(out, place{schema.Compose(file.Path, rowOf(at, head, record, n)), nil})
+		out = append(out, place.Place{Doc: schema.Compose(file.Path, rowOf(at, head, record, n))})
 	}
 	if !errors.Is(err, io.EOF) {
 		p := schema.Problem{Position: schema.Position{File: file.Path, Line: 1, Column: 1}, Severity: schema.Error, Rule: "csv", Message: "the table cannot be read", Hint: "write a line with the names of the columns, then a line for each test"}
@@ -156,12 +157,12 @@ var tabled = []string{"contains", "icontains", "contains-any", "contains-all", "
 var copied = []string{"description", "metadata", "conversation_id", "input_files", "turns", "mode", "depends_on"}
 
 // test rewrites a test: one for every prompt, provider and text among its variables.
-func (r *rewriter) test(p place) []schema.Piece {
-	if p.doc.IsObject(p.at...) {
-		r.add(p.doc.CheckPart("#EvalcaseV5Test", schema.Warning, p.at...)...)
+func (r *rewriter) test(p place.Place) []schema.Piece {
+	if p.Doc.IsObject(p.Path...) {
+		r.add(p.Doc.CheckPart("#EvalcaseV5Test", schema.Warning, p.Path...)...)
 	}
 	vars, pieces, order := r.variables(p)
-	id := p.text("id")
+	id := p.Text("id")
 	var out []schema.Piece
 	for _, v := range values(vars, order) {
 		for _, prompt := range r.prompts {
@@ -174,21 +175,21 @@ func (r *rewriter) test(p place) []schema.Piece {
 			}
 			own := maps.Clone(pieces)
 			for key, text := range v.texts {
-				own[key] = schema.TextPiece(p.position(), text)
+				own[key] = schema.TextPiece(p.At(), text)
 			}
 			input, need := r.input(prompt, v.vars, own)
 			if need != "" {
 				r.need(name, need)
-				input = schema.TextPiece(p.position(), "-") // is not sent
+				input = schema.TextPiece(p.At(), "-") // is not sent
 			}
 			r.needs(name, p)
 			fields := r.fields(p, name, input, own)
 			providers := r.providers
-			if named := r.labels(p.doc.Part(p.to(providerKey(p)).at...)); len(named) > 0 {
+			if named := r.labels(p.Doc.Part(p.Sub(providerKey(p)).Path...)); len(named) > 0 {
 				providers = named
 			}
 			for _, provider := range providers {
-				out = append(out, schema.ObjectPiece(p.position(), append(slices.Clip(fields),
+				out = append(out, schema.ObjectPiece(p.At(), append(slices.Clip(fields),
 					schema.NamedPiece{Name: "execution", Piece: r.execution(p, provider)})...))
 			}
 		}
@@ -196,67 +197,67 @@ func (r *rewriter) test(p place) []schema.Piece {
 	return out
 }
 
-func providerKey(p place) string {
-	if p.has("providers") {
+func providerKey(p place.Place) string {
+	if p.Has("providers") {
 		return "providers"
 	}
 	return "provider"
 }
 
 // fields are those of a test of AgentV 4, apart from its execution.
-func (r *rewriter) fields(p place, name string, input schema.Piece, vars map[string]schema.Piece) []schema.NamedPiece {
-	asserts := r.assertions(name, p.to("assert"), p.to("execution", "assert"))
+func (r *rewriter) fields(p place.Place, name string, input schema.Piece, vars map[string]schema.Piece) []schema.NamedPiece {
+	asserts := r.assertions(name, p.Sub("assert"), p.Sub("execution", "assert"))
 	fields := []schema.NamedPiece{
-		{Name: "workspace", Piece: p.piece("environment")}, {Name: "input", Piece: input}, {Name: "expected_output", Piece: vars["expected_output"]},
-		{Name: "criteria", Piece: p.piece("criteria")},
+		{Name: "workspace", Piece: p.Piece("environment")}, {Name: "input", Piece: input}, {Name: "expected_output", Piece: vars["expected_output"]},
+		{Name: "criteria", Piece: p.Piece("criteria")},
 	}
 	if name != "" {
-		at := p.position()
-		if p.has("id") {
-			at = p.position("id")
+		at := p.At()
+		if p.Has("id") {
+			at = p.At("id")
 		}
 		fields = append(fields, schema.NamedPiece{Name: "id", Piece: schema.TextPiece(at, name)})
 	}
-	if r.out.Needs[name]+r.out.NeedOfAll != "" && !p.has("criteria") {
-		fields = append(fields, schema.NamedPiece{Name: "criteria", Piece: schema.TextPiece(p.position(), "-")}) // is not judged
+	if r.out.Needs[name]+r.out.NeedOfAll != "" && !p.Has("criteria") {
+		fields = append(fields, schema.NamedPiece{Name: "criteria", Piece: schema.TextPiece(p.At(), "-")}) // is not judged
 	}
 	if len(asserts) > 0 {
-		fields = append(fields, schema.NamedPiece{Name: "assertions", Piece: schema.ListPiece(p.position("assert"), asserts...)})
+		fields = append(fields, schema.NamedPiece{Name: "assertions", Piece: schema.ListPiece(p.At("assert"), asserts...)})
 	}
 	for _, key := range copied {
-		fields = append(fields, schema.NamedPiece{Name: key, Piece: p.piece(key)})
+		fields = append(fields, schema.NamedPiece{Name: key, Piece: p.Piece(key)})
 	}
 	return fields
 }
 
 // execution says how a test is run: against a provider, with the threshold that comes
 // first of its own, that of all tests and that of the file.
-func (r *rewriter) execution(p place, provider schema.Piece) schema.Piece {
+func (r *rewriter) execution(p place.Place, provider schema.Piece) schema.Piece {
 	threshold := schema.Piece{}
 	for _, from := range []schema.Piece{
-		p.piece("run", "threshold"), p.piece("execution", "threshold"), r.shared.piece("threshold"), r.doc.Piece("threshold"),
+		p.Piece("run", "threshold"), p.Piece("execution", "threshold"), r.shared.Piece("threshold"), r.doc.Piece("threshold"),
 	} {
 		if threshold.Missing() {
 			threshold = from
 		}
 	}
-	return schema.ObjectPiece(p.position(),
+	return schema.ObjectPiece(p.At(),
 		schema.NamedPiece{Name: "target", Piece: provider}, schema.NamedPiece{Name: "threshold", Piece: threshold},
-		schema.NamedPiece{Name: "skip_defaults", Piece: p.piece("execution", "skip_defaults")},
-		schema.NamedPiece{Name: "timeout_seconds", Piece: p.piece("run", "timeout_seconds")})
+		schema.NamedPiece{Name: "skip_defaults", Piece: p.Piece("execution", "skip_defaults")},
+		schema.NamedPiece{Name: "timeout_seconds", Piece: p.Piece("run", "timeout_seconds")})
 }
 
 // needs notes what a test needs and is not read.
-func (r *rewriter) needs(name string, p place) {
-	file := place{r.doc, nil}
+func (r *rewriter) needs(name string, p place.Place) {
+	file := place.Place{Doc: r.doc}
 	for _, need := range []struct {
-		from place
+		from place.Place
 		what string
 	}{
-		{file.to("extensions"), "a program (extensions)"},
-		{p.to("options", "transform"), "a transform of the answer"}, {r.shared.to("options", "transform"), "a transform of the answer"},
+		{file.Sub("extensions"), "a program (extensions)"},
+		{p.Sub("options", "transform"), "a transform of the answer"}, {r.shared.Sub("options", "transform"), "a transform of the answer"},
 	} {
-		if need.from.has() {
+		if need.from.Has() {
 			r.need(name, need.what)
 		}
 	}

@@ -2,12 +2,10 @@ package evalcase
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // evaluatorTypes are those of the evaluators by the names that AgentV 4 gives them.
@@ -24,21 +23,16 @@ var evaluatorTypes = map[string]string{
 	"execution-metrics": "execution_metrics", "latency": "latency", "cost": "cost", "token-usage": "token_usage", "composite": "composite",
 }
 
-// comparisons hold the answer against a value.
-var comparisons = []string{
-	"contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "equals", "starts-with", "ends-with", "regex", "is-json",
-}
-
 // assertions are the evaluators of a test: its own, then those of the suite. All
 // bare texts are one list of criteria at the place of the first.
 func (c *compiler) assertions(threshold float64) []schema.Evaluator {
-	lists := []part{c.tc.sub("assertions"), c.tc.sub("execution", "assertions")}
-	if !c.tc.truth("execution", "skip_defaults") {
-		lists = append(lists, c.keys.sub("assertions"), c.keys.sub("execution", "assertions"))
+	lists := []place.Place{c.tc.Sub("assertions"), c.tc.Sub("execution", "assertions")}
+	if !c.tc.Truth("execution", "skip_defaults") {
+		lists = append(lists, c.keys.Sub("assertions"), c.keys.Sub("execution", "assertions"))
 	}
-	var all []part
+	var all []place.Place
 	for _, list := range lists {
-		all = append(all, list.list()...)
+		all = append(all, list.List()...)
 	}
 	out := c.listOf(all, threshold)
 	if len(all) > 0 {
@@ -51,18 +45,18 @@ func (c *compiler) assertions(threshold float64) []schema.Evaluator {
 }
 
 // listOf compiles a list of assertions, each with a name of its own.
-func (c *compiler) listOf(items []part, threshold float64) []schema.Evaluator {
+func (c *compiler) listOf(items []place.Place, threshold float64) []schema.Evaluator {
 	var out []schema.Evaluator
 	names := map[string]int{}
 	var texts *evaluator.Rubrics
 	at := 0
 	for _, p := range items {
-		if p.isText() {
+		if p.IsText() {
 			if texts == nil {
 				texts, at = &evaluator.Rubrics{Subject: c.subject()}, len(out)
 				out = append(out, schema.Evaluator{Name: "rubrics", File: c.file, Rule: schema.Rule{Threshold: threshold}})
 			}
-			texts.Criteria = append(texts.Criteria, evaluator.RubricCriterion{ID: fmt.Sprintf("rubric-%d", len(texts.Criteria)+1), Outcome: p.text()})
+			texts.Criteria = append(texts.Criteria, evaluator.RubricCriterion{ID: fmt.Sprintf("rubric-%d", len(texts.Criteria)+1), Outcome: p.Text()})
 			out[at].Spec, out[at].Weight = *texts, float64(len(texts.Criteria))
 			continue
 		}
@@ -82,26 +76,26 @@ func (c *compiler) listOf(items []part, threshold float64) []schema.Evaluator {
 }
 
 // assertion reads one of AgentV 4's. It is not ok where the case is not run for it.
-func (c *compiler) assertion(p part, threshold float64) (schema.Evaluator, bool) {
-	kind := strings.ReplaceAll(p.text("type"), "_", "-")
+func (c *compiler) assertion(p place.Place, threshold float64) (schema.Evaluator, bool) {
+	kind := strings.ReplaceAll(p.Text("type"), "_", "-")
 	// Further fields are for a program, or of a type that is not read.
-	isOpen := evaluatorTypes[kind] == "code_judge" || evaluatorTypes[kind] == "" && !slices.Contains(comparisons, kind)
+	isOpen := evaluatorTypes[kind] == "code_judge" || evaluatorTypes[kind] == "" && !assertion.IsComparison(kind)
 	if !c.checkFields(p, "#EvalcaseAssertion", isOpen) {
 		return schema.Evaluator{}, false
 	}
 	before := len(c.problems)
-	ev := schema.Evaluator{Name: cmp.Or(p.text("name"), p.text("metric"), kind), File: p.doc.File, Weight: 1}
-	if p.has("weight") {
-		ev.Weight = p.number("weight")
+	ev := schema.Evaluator{Name: cmp.Or(p.Text("name"), p.Text("metric"), kind), File: p.Doc.File, Weight: 1}
+	if p.Has("weight") {
+		ev.Weight = p.Number("weight")
 	}
 	ev.Spec, ev.Rule = c.assertionSpec(p, kind, threshold)
 	switch {
-	case p.truth("required"):
-		ev.Rule.Floor = cmp.Or(p.number("min_score"), threshold)
-	case p.number("required") > 0:
-		ev.Rule.Floor = p.number("required")
+	case p.Truth("required"):
+		ev.Rule.Floor = cmp.Or(p.Number("min_score"), threshold)
+	case p.Number("required") > 0:
+		ev.Rule.Floor = p.Number("required")
 	}
-	if p.truth("negate") {
+	if p.Truth("negate") {
 		ev = negated(ev)
 	}
 	return ev, ev.Spec != nil && !schema.HasErrors(c.problems[before:])
@@ -119,18 +113,18 @@ func negated(ev schema.Evaluator) schema.Evaluator {
 	return ev
 }
 
-func (c *compiler) assertionSpec(p part, kind string, threshold float64) (schema.Spec, schema.Rule) {
+func (c *compiler) assertionSpec(p place.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {
 	rule := schema.Rule{Threshold: threshold}
 	switch evaluatorTypes[kind] {
 	case "llm_judge", "rubric":
-		list := p.sub("rubrics")
-		if evaluatorTypes[kind] == "rubric" && !list.has() {
-			list = p.sub("criteria")
+		list := p.Sub("rubrics")
+		if evaluatorTypes[kind] == "rubric" && !list.Has() {
+			list = p.Sub("criteria")
 		}
-		if kind == "llm-rubric" && p.isList("value") {
-			list = p.sub("value")
+		if kind == "llm-rubric" && p.IsList("value") {
+			list = p.Sub("value")
 		}
-		if len(list.list()) == 0 {
+		if len(list.List()) == 0 {
 			return c.rubricOf(p, kind), rule
 		}
 		criteria, weights := c.rubrics(list, threshold)
@@ -146,7 +140,7 @@ func (c *compiler) assertionSpec(p part, kind string, threshold float64) (schema
 		return c.compositeOfTest(p, threshold)
 	case "":
 		switch {
-		case slices.Contains(comparisons, kind):
+		case assertion.IsComparison(kind):
 			return c.comparison(p, kind), schema.Rule{Threshold: 1}
 		case kind == "skill-trigger":
 			return c.skill(p), schema.Rule{Threshold: 1}
@@ -161,29 +155,29 @@ func (c *compiler) assertionSpec(p part, kind string, threshold float64) (schema
 }
 
 // rubricOf is a judge who is asked about the case, or about the rubric of an llm-rubric.
-func (c *compiler) rubricOf(p part, kind string) schema.Spec {
+func (c *compiler) rubricOf(p place.Place, kind string) schema.Spec {
 	spec, ok := c.llmJudge(p).(evaluator.LLMJudge)
-	if ok && kind == "llm-rubric" && p.text("value") != "" {
-		spec.Subject.ExpectedOutcome = p.text("value")
+	if ok && kind == "llm-rubric" && p.Text("value") != "" {
+		spec.Subject.ExpectedOutcome = p.Text("value")
 	}
 	return spec
 }
 
 // trajectoryCalls is an assertion of AgentV 5 about the calls of the target, or about the goal that
 // they reach.
-func (c *compiler) trajectoryCalls(p part, kind string) (schema.Spec, schema.Rule) {
+func (c *compiler) trajectoryCalls(p place.Place, kind string) (schema.Spec, schema.Rule) {
 	kind, not := strings.CutPrefix(kind, "not-")
 	rule := schema.Rule{Threshold: 1}
 	if kind == "trajectory:goal-success" {
-		return evaluator.Graded{Rubric: "The system under test reached this goal: " + p.text("value"), Not: not, Target: c.judge(p)}, rule
+		return evaluator.Graded{Rubric: "The system under test reached this goal: " + p.Text("value"), Not: not, Target: c.judge(p)}, rule
 	}
-	value := p.json("value")
-	if !p.has("value") { // the fields stand next to the type
-		value = p.json()
+	value := p.JSON("value")
+	if !p.Has("value") { // the fields stand next to the type
+		value = p.JSON()
 	}
 	spec, err := assertion.Calls(kind, value)
 	if err != nil {
-		c.fail(p.problem("wrong-value", fmt.Sprintf("the assertion %s names no call", kind), `add "value": the name of a tool, a list of names, or {name: …}`))
+		c.fail(p.Problem("wrong-value", fmt.Sprintf("the assertion %s names no call", kind), `add "value": the name of a tool, a list of names, or {name: …}`))
 		return nil, rule
 	}
 	spec.Not = not
@@ -191,13 +185,13 @@ func (c *compiler) trajectoryCalls(p part, kind string) (schema.Spec, schema.Rul
 }
 
 // grader is a program that grades.
-func (c *compiler) grader(p part) schema.Spec {
-	command := p.sub("command")
-	if !command.has() {
-		command = p.sub("script")
+func (c *compiler) grader(p place.Place) schema.Spec {
+	command := p.Sub("command")
+	if !command.Has() {
+		command = p.Sub("script")
 	}
-	if !command.has() {
-		c.fail(p.problem("missing-field", "the grader names no program", `add "command": ["python", "grade.py"]`))
+	if !command.Has() {
+		c.fail(p.Problem("missing-field", "the grader names no program", `add "command": ["python", "grade.py"]`))
 		return nil
 	}
 	program := c.program(p, command)
@@ -213,7 +207,7 @@ func (c *compiler) grader(p part) schema.Spec {
 
 // trajectoryOfTest compares arguments as a whole unless args_match says otherwise,
 // and gives partial scores.
-func (c *compiler) trajectoryOfTest(p part) schema.Spec {
+func (c *compiler) trajectoryOfTest(p place.Place) schema.Spec {
 	spec, ok := c.trajectory(p).(evaluator.Trajectory)
 	if !ok {
 		return nil
@@ -221,7 +215,7 @@ func (c *compiler) trajectoryOfTest(p part) schema.Spec {
 	spec.Partial = true
 	for i := range spec.Steps {
 		step := &spec.Steps[i]
-		switch how := cmp.Or(p.text("expected", i, "args_match"), p.text("args_match"), "exact"); how {
+		switch how := cmp.Or(p.Text("expected", i, "args_match"), p.Text("args_match"), "exact"); how {
 		case "exact":
 			step.Exact = len(step.Args) > 0 && len(step.AnyValue) == 0
 		case "ignore":
@@ -234,10 +228,10 @@ func (c *compiler) trajectoryOfTest(p part) schema.Spec {
 }
 
 // compositeOfTest makes one score of those of other assertions.
-func (c *compiler) compositeOfTest(p part, threshold float64) (schema.Spec, schema.Rule) {
+func (c *compiler) compositeOfTest(p place.Place, threshold float64) (schema.Spec, schema.Rule) {
 	rule := schema.Rule{Threshold: threshold}
 	var spec evaluator.Composite
-	items := append(p.list("assertions"), p.list("evaluators")...)
+	items := append(p.List("assertions"), p.List("evaluators")...)
 	var names []string
 	for _, ev := range c.listOf(items, threshold) {
 		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})
@@ -247,18 +241,18 @@ func (c *compiler) compositeOfTest(p part, threshold float64) (schema.Spec, sche
 		}
 	}
 	if len(items) == 0 {
-		c.fail(p.problem("missing-field", "the composite has no assertions", `add "assertions": […]`))
+		c.fail(p.Problem("missing-field", "the composite has no assertions", `add "assertions": […]`))
 	}
-	by := p.sub("aggregator")
-	switch kind := strings.ReplaceAll(by.text("type"), "_", "-"); kind {
+	by := p.Sub("aggregator")
+	switch kind := strings.ReplaceAll(by.Text("type"), "_", "-"); kind {
 	case "", "weighted-average":
-		if by.has() {
+		if by.Has() {
 			c.memberWeights(by, names, &rule)
 		}
 	case "threshold": // the share of the members that pass
 		rule.Aggregate, rule.Gate = schema.Passing, threshold
-		if by.has("threshold") {
-			rule.Threshold = by.number("threshold")
+		if by.Has("threshold") {
+			rule.Threshold = by.Number("threshold")
 		}
 	case "code-grader", "code-judge":
 		spec.Program = c.aggregatorProgram(by)
@@ -271,37 +265,22 @@ func (c *compiler) compositeOfTest(p part, threshold float64) (schema.Spec, sche
 }
 
 // comparison holds the answer against a text, a list, a pattern or JSON.
-func (c *compiler) comparison(p part, kind string) schema.Spec {
-	spec := evaluator.Assertion{Type: kind, Value: p.json("value")}
-	switch kind {
-	case "equals", "starts-with", "ends-with", "contains", "icontains":
-		spec.Trim = !strings.HasSuffix(kind, "contains")
-		if p.text("value") == "" {
-			c.fail(p.problem("missing-field", fmt.Sprintf("the assertion %s has no text", kind), `add "value": …`))
-			return nil
-		}
-	case "contains-any", "contains-all", "icontains-any", "icontains-all":
-		texts := p.strings("value")
-		if len(texts) == 0 {
-			c.fail(p.problem("missing-field", fmt.Sprintf("the assertion %s has no list", kind), `add "value": […]`))
-			return nil
-		}
-		spec.Value, _ = json.Marshal(texts) // texts
-	case "regex":
-		return c.pattern(p, spec)
-	case "is-json":
-		spec.Value = nil
+func (c *compiler) comparison(p place.Place, kind string) schema.Spec {
+	spec, problem := assertion.Comparison(kind, p)
+	if problem != nil {
+		c.fail(*problem)
+		return nil
 	}
 	return spec
 }
 
 // skill is whether the target turns to a skill.
-func (c *compiler) skill(p part) schema.Spec {
-	if p.text("skill") == "" {
-		c.fail(p.problem("missing-field", "the assertion skill-trigger has no skill", `add "skill": …`))
+func (c *compiler) skill(p place.Place) schema.Spec {
+	if p.Text("skill") == "" {
+		c.fail(p.Problem("missing-field", "the assertion skill-trigger has no skill", `add "skill": …`))
 		return nil
 	}
-	return evaluator.SkillTrigger{Skill: p.text("skill"), Never: p.has("should_trigger") && !p.truth("should_trigger")}
+	return evaluator.SkillTrigger{Skill: p.Text("skill"), Never: p.Has("should_trigger") && !p.Truth("should_trigger")}
 }
 
 // ownFolder has the programs of a team that are assertions by the names of their files.
@@ -309,18 +288,18 @@ const ownFolder = ".agentv/assertions"
 
 // ownAssertion is a program of the team: the file of the type's name, in the folder of
 // the suite or in the nearest one above.
-func (c *compiler) ownAssertion(p part, kind string) schema.Spec {
-	for dir := path.Dir(p.doc.File); !strings.ContainsAny(p.text("type"), `/\`); dir = path.Dir(dir) {
+func (c *compiler) ownAssertion(p place.Place, kind string) schema.Spec {
+	for dir := path.Dir(p.Doc.File); !strings.ContainsAny(p.Text("type"), `/\`); dir = path.Dir(dir) {
 		for _, ext := range slices.Sorted(maps.Keys(interpreters)) {
-			file := path.Join(dir, ownFolder, p.text("type")+ext)
+			file := path.Join(dir, ownFolder, p.Text("type")+ext)
 			if info, err := fs.Stat(c.FS, file); err != nil || !info.Mode().IsRegular() {
 				c.inputs = append(c.inputs, schema.Input{File: file, Role: "program", Absent: true})
 				continue
 			}
-			home := evaluator.Program{Dir: path.Dir(p.doc.File)}
+			home := evaluator.Program{Dir: path.Dir(p.Doc.File)}
 			reader := command.Reader{Files: c.FS, Read: c.Read}
 			found := reader.Program(command.Line{
-				Argv: []string{interpreters[ext], home.Sees(file)}, Dir: home.Dir, At: func(int) schema.Position { return p.at("type") },
+				Argv: []string{interpreters[ext], home.Sees(file)}, Dir: home.Dir, At: func(int) schema.Position { return p.At("type") },
 			})
 			c.problems, c.inputs = append(c.problems, found.Problems...), append(c.inputs, found.Inputs...)
 			home.Argv, home.Files, home.Timeout, home.Config = found.Argv, found.Files, c.timeout(), c.config(p, "#EvalcaseAssertion")
@@ -334,25 +313,4 @@ func (c *compiler) ownAssertion(p part, kind string) schema.Spec {
 	}
 	c.need(fmt.Sprintf("the assertion %q, which is neither known nor a program in %s", kind, ownFolder))
 	return nil
-}
-
-// pattern reads a regular expression with its flags.
-func (c *compiler) pattern(p part, spec evaluator.Assertion) schema.Spec {
-	text := p.text("value")
-	if flags := strings.Trim(p.text("flags"), "gu"); flags != "" {
-		text = "(?" + flags + ")" + text
-	}
-	switch _, err := regexp.Compile(text); {
-	case p.text("value") == "":
-		c.fail(p.problem("missing-field", "the assertion regex has no pattern", `add "value": …`))
-		return nil
-	case len(text) > maxPattern:
-		c.fail(p.problem("regex", fmt.Sprintf("the pattern has %d bytes", len(text)), fmt.Sprintf("it may have %d", maxPattern), "value"))
-		return nil
-	case err != nil:
-		c.fail(p.problem("regex", fmt.Sprintf("the pattern does not compile: %v", err), "write an RE2 pattern", "value"))
-		return nil
-	}
-	spec.Value, _ = json.Marshal(text) // a text
-	return spec
 }

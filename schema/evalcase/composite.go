@@ -8,33 +8,34 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // composite reads an evaluator that is made of others.
-func (c *compiler) composite(p part, threshold float64) (schema.Spec, schema.Rule) {
+func (c *compiler) composite(p place.Place, threshold float64) (schema.Spec, schema.Rule) {
 	var spec evaluator.Composite
 	rule := schema.Rule{Threshold: threshold}
 	var names []string
 	isBroken := false
-	for _, item := range p.list("evaluators") {
+	for _, item := range p.List("evaluators") {
 		ev, ok := c.evaluator(item, threshold)
 		if !ok {
 			isBroken = true
 			continue
 		}
-		if item.text("name") == "" {
-			c.fail(item.problem("missing-field", "the field `name` is missing", `add "name": …, by which the results of the composite are told apart`))
+		if item.Text("name") == "" {
+			c.fail(item.Problem("missing-field", "the field `name` is missing", `add "name": …, by which the results of the composite are told apart`))
 			isBroken = true
 			continue
 		}
 		if slices.Contains(names, ev.Name) {
-			c.fail(item.problem("duplicate-name", fmt.Sprintf("two evaluators have the name %q", ev.Name), "give each a name of its own", "name"))
+			c.fail(item.Problem("duplicate-name", fmt.Sprintf("two evaluators have the name %q", ev.Name), "give each a name of its own", "name"))
 			continue
 		}
 		// A measurement of a member has its name and a slash as its prefix.
 		if i := slices.IndexFunc(names, func(other string) bool { return under(other, ev.Name) || under(ev.Name, other) }); i >= 0 {
-			c.fail(item.problem("duplicate-name", fmt.Sprintf("the names %q and %q cannot be told apart by what they measure", names[i], ev.Name), "write another character than the slash", "name"))
+			c.fail(item.Problem("duplicate-name", fmt.Sprintf("the names %q and %q cannot be told apart by what they measure", names[i], ev.Name), "write another character than the slash", "name"))
 		}
 		names = append(names, ev.Name)
 		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})
@@ -45,8 +46,8 @@ func (c *compiler) composite(p part, threshold float64) (schema.Spec, schema.Rul
 	if isBroken {
 		return spec, rule // that a name is unknown would only follow
 	}
-	if p.has("aggregator") {
-		c.aggregator(p.sub("aggregator"), names, &spec, &rule)
+	if p.Has("aggregator") {
+		c.aggregator(p.Sub("aggregator"), names, &spec, &rule)
 	}
 	sum := 0.0
 	for _, name := range names {
@@ -58,7 +59,7 @@ func (c *compiler) composite(p part, threshold float64) (schema.Spec, schema.Rul
 	}
 	isMean := rule.Aggregate != schema.Minimum && rule.Aggregate != schema.Maximum && spec.Judge == nil && spec.Program == nil
 	if len(names) > 0 && sum == 0 && isMean {
-		c.fail(p.problem("no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0", "evaluators"))
+		c.fail(p.Problem("no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0", "evaluators"))
 	}
 	return spec, rule
 }
@@ -77,11 +78,11 @@ var fieldsOf = map[string][]string{
 	"llm_judge":        {"prompt", "target"},
 }
 
-func (c *compiler) aggregator(p part, names []string, spec *evaluator.Composite, rule *schema.Rule) {
-	kind := p.text("type")
-	for _, key := range p.keys() {
+func (c *compiler) aggregator(p place.Place, names []string, spec *evaluator.Composite, rule *schema.Rule) {
+	kind := p.Text("type")
+	for _, key := range p.Keys() {
 		if key != "type" && !slices.Contains(fieldsOf[kind], key) {
-			c.warn(p.problem("ignored", fmt.Sprintf("`%s` means nothing to an aggregator of type %s", key, kind), "remove it", key))
+			c.warn(p.Problem("ignored", fmt.Sprintf("`%s` means nothing to an aggregator of type %s", key, kind), "remove it", key))
 		}
 	}
 	switch kind {
@@ -92,8 +93,8 @@ func (c *compiler) aggregator(p part, names []string, spec *evaluator.Composite,
 	case "all_or_nothing":
 		c.memberWeights(p, names, rule)
 		rule.Gate = gateThreshold
-		if p.has("threshold") {
-			rule.Gate = p.number("threshold")
+		if p.Has("threshold") {
+			rule.Gate = p.Number("threshold")
 		}
 		if rule.Gate > 0 { // nothing is below 0
 			rule.Aggregate = schema.AllOrNothing
@@ -111,16 +112,16 @@ func (c *compiler) aggregator(p part, names []string, spec *evaluator.Composite,
 	}
 }
 
-func (c *compiler) memberWeights(p part, names []string, rule *schema.Rule) {
-	if !p.isObject("weights") {
+func (c *compiler) memberWeights(p place.Place, names []string, rule *schema.Rule) {
+	if !p.IsObject("weights") {
 		return
 	}
-	for _, name := range p.keys("weights") {
+	for _, name := range p.Keys("weights") {
 		if !slices.Contains(names, name) {
-			c.unknownMember(p.sub("weights", name), name, names)
+			c.unknownMember(p.Sub("weights", name), name, names)
 			continue
 		}
-		rule.Weights = put(rule.Weights, name, p.number("weights", name))
+		rule.Weights = put(rule.Weights, name, p.Number("weights", name))
 	}
 }
 
@@ -129,33 +130,33 @@ func (c *compiler) memberWeights(p part, names []string, rule *schema.Rule) {
 const gateThreshold = 0.6
 
 // gates are the members that must reach the threshold, or the case fails.
-func (c *compiler) gates(p part, names []string) []string {
+func (c *compiler) gates(p place.Place, names []string) []string {
 	key := "required"
-	if !p.has(key) && p.has("gates") {
+	if !p.Has(key) && p.Has("gates") {
 		key = "gates"
 	}
-	if p.has("required") && p.has("gates") {
-		c.fail(p.problem("both-forms", "`gates` says the same as `required`", "remove one of them", "gates"))
+	if p.Has("required") && p.Has("gates") {
+		c.fail(p.Problem("both-forms", "`gates` says the same as `required`", "remove one of them", "gates"))
 	}
-	gates := p.strings(key)
+	gates := p.Strings(key)
 	if len(gates) == 0 {
-		c.fail(p.problem("missing-field", "the safety_gate names no evaluator that must hold", `add "required": [names]`))
+		c.fail(p.Problem("missing-field", "the safety_gate names no evaluator that must hold", `add "required": [names]`))
 	}
 	for i, name := range gates {
 		if !slices.Contains(names, name) {
-			c.unknownMember(p.sub(key, i), name, names)
+			c.unknownMember(p.Sub(key, i), name, names)
 		}
 	}
 	slices.Sort(gates)
 	return slices.Compact(gates)
 }
 
-func (c *compiler) unknownMember(p part, name string, names []string) {
+func (c *compiler) unknownMember(p place.Place, name string, names []string) {
 	hint := suggest.DidYouMean(name, names)
 	if hint == "" {
 		hint = "name one of the composite's evaluators"
 	}
-	c.fail(p.problem("unknown-evaluator", fmt.Sprintf("the composite has no evaluator %q", name), hint))
+	c.fail(p.Problem("unknown-evaluator", fmt.Sprintf("the composite has no evaluator %q", name), hint))
 }
 
 // interpreters run a program that is named by its path.
@@ -163,45 +164,45 @@ var interpreters = map[string]string{
 	".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "bun", ".mts": "bun", ".sh": "sh", ".rb": "ruby", ".pl": "perl", ".php": "php",
 }
 
-func (c *compiler) aggregatorProgram(p part) *evaluator.CodeJudge {
-	script := p.sub("script")
+func (c *compiler) aggregatorProgram(p place.Place) *evaluator.CodeJudge {
+	script := p.Sub("script")
 	switch {
-	case script.has() && p.has("path"):
-		c.fail(p.problem("both-forms", "`path` says the same as `script`", "remove one of them", "path"))
+	case script.Has() && p.Has("path"):
+		c.fail(p.Problem("both-forms", "`path` says the same as `script`", "remove one of them", "path"))
 		return nil
-	case !script.has() && !p.has("path"):
-		c.fail(p.problem("missing-field", "the aggregator names no program", `add "script": ["python", "…"]`))
+	case !script.Has() && !p.Has("path"):
+		c.fail(p.Problem("missing-field", "the aggregator names no program", `add "script": ["python", "…"]`))
 		return nil
-	case !script.has():
-		script = p.sub("path")
+	case !script.Has():
+		script = p.Sub("path")
 	}
 	program := c.program(p, script)
 	if program == nil {
 		return nil
 	}
-	if word := script.text(); p.has("path") && !strings.ContainsAny(word, " \t") {
+	if word := script.Text(); p.Has("path") && !strings.ContainsAny(word, " \t") {
 		program.Argv = c.interpreted(script)
 	}
-	program.Config = p.json("config")
+	program.Config = p.JSON("config")
 	return &evaluator.CodeJudge{Program: *program, Subject: c.subject()}
 }
 
 // interpreted is the command for a program that is named by its path.
-func (c *compiler) interpreted(script part) []string {
-	word := script.text()
+func (c *compiler) interpreted(script place.Place) []string {
+	word := script.Text()
 	if by, ok := interpreters[path.Ext(word)]; ok {
 		return []string{by, word}
 	}
 	if path.Ext(word) != "" {
-		c.fail(script.problem("unknown-program", "how "+word+" is run is not known", `write "script": [program, "`+word+`"] instead`))
+		c.fail(script.Problem("unknown-program", "how "+word+" is run is not known", `write "script": [program, "`+word+`"] instead`))
 	}
 	return []string{word}
 }
 
-func (c *compiler) aggregatorJudge(p part) *evaluator.LLMJudge {
+func (c *compiler) aggregatorJudge(p place.Place) *evaluator.LLMJudge {
 	spec := &evaluator.LLMJudge{Target: c.judge(p), Subject: c.subject()}
-	if p.has("prompt") {
-		spec.Template = c.template(p.sub("prompt"), append(evaluator.JudgeVariables(), evaluator.ResultsVariables()...))
+	if p.Has("prompt") {
+		spec.Template = c.template(p.Sub("prompt"), append(evaluator.JudgeVariables(), evaluator.ResultsVariables()...))
 		spec.Subject = c.used(spec.Template)
 	}
 	return spec

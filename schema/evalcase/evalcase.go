@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/agentv5"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/targetname"
 	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/trials"
@@ -41,7 +42,7 @@ type suite struct {
 	file string
 	// keys is where the suite keys are: the file itself, the one next to its
 	// lines, or nowhere.
-	keys   part
+	keys   place.Place
 	inputs []schema.Input
 	// lookups are remembered, since what a suite names is read for every case.
 	lookups  map[schema.Reference]schema.Lookup
@@ -75,7 +76,7 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 	problems = append(problems, more...)
 	places, more := s.places(doc)
 	problems = append(problems, more...)
-	s.trials, more = trials.Read(s.keys.doc)
+	s.trials, more = trials.Read(s.keys.Doc)
 	problems = append(problems, more...)
 	shape := "#Evalcase"
 	if s.isTests {
@@ -84,10 +85,10 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 	var cases []*schema.Case
 	first := map[string]schema.Position{}
 	for _, at := range places {
-		item := at.doc.Part(at.at...)
+		item := at.Doc.Part(at.Path...)
 		// As a part of the file the case is compared with the shape of its
 		// definition, without evaluating CUE for each of thousands.
-		found := at.doc.CheckPart(shape, schema.Error, at.at...)
+		found := at.Doc.CheckPart(shape, schema.Error, at.Path...)
 		var tc *schema.Case
 		switch {
 		case !item.IsObject():
@@ -138,7 +139,7 @@ func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
 	var problems []schema.Problem
 	switch {
 	case doc.IsObject():
-		s.keys, s.isTests = part{doc: doc}, listKey(doc) == testsKey
+		s.keys, s.isTests = place.Place{Doc: doc}, listKey(doc) == testsKey
 		if s.isTests {
 			s.form = cmp.Or(s.form, "AgentV 4")
 		}
@@ -148,7 +149,7 @@ func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
 	case path.Ext(doc.File) == ".jsonl":
 		problems = s.openSidecar()
 	}
-	if len(problems) == 0 && !s.keys.isText(listKey(doc)) && doc.Items() == 0 && doc.Items(listKey(doc)) == 0 {
+	if len(problems) == 0 && !s.keys.IsText(listKey(doc)) && doc.Items() == 0 && doc.Items(listKey(doc)) == 0 {
 		problems = append(problems, doc.Problem("no-cases", "the suite has no cases", "add one, or remove the file"))
 	}
 	return problems, !schema.HasErrors(problems)
@@ -204,7 +205,7 @@ func (s *suite) openSidecar() []schema.Problem {
 		s.inputs = append(s.inputs, schema.Input{File: file, Role: "suite"})
 		doc, problems := s.Open(file)
 		if doc != nil {
-			s.keys = part{doc: doc}
+			s.keys = place.Place{Doc: doc}
 			problems = doc.Check("#EvalcaseSidecar", schema.Warning)
 		}
 		if ext == ".yaml" {
@@ -230,13 +231,13 @@ func (s *suite) unreadSidecar(read string) []schema.Problem {
 
 // name is what the suite is called in reports.
 func (s *suite) name() string {
-	return cmp.Or(s.keys.text("name"), s.keys.text("dataset"), s.Key(s.file, ""))
+	return cmp.Or(s.keys.Text("name"), s.keys.Text("dataset"), s.Key(s.file, ""))
 }
 
 // A compiler makes a case of one item of a suite.
 type compiler struct {
 	*suite
-	tc part
+	tc place.Place
 	caseFile
 	// target is what is known of the case's target; nothing can be checked
 	// where known is false.
@@ -264,7 +265,7 @@ type caseFile struct {
 // compile makes a case of an item, of which some problems are known. An
 // item with errors has none.
 func (s *suite) compile(doc *schema.Document, known []schema.Problem) (*schema.Case, []schema.Problem) {
-	c := &compiler{suite: s, tc: part{doc: doc}, inputs: slices.Clone(s.inputs)}
+	c := &compiler{suite: s, tc: place.Place{Doc: doc}, inputs: slices.Clone(s.inputs)}
 	err := doc.Decode(&c.caseFile)
 	tc := c.build()
 	switch {
@@ -288,7 +289,7 @@ func (c *compiler) build() *schema.Case {
 	c.checkExecution()
 	tc := &schema.Case{
 		CaseInfo: schema.CaseInfo{
-			Key: c.Key(c.file, c.ID), Dialect: schema.DialectEvalcase, Origin: c.tc.at(),
+			Key: c.Key(c.file, c.ID), Dialect: schema.DialectEvalcase, Origin: c.tc.At(),
 			Labels: schema.Labels{
 				Name: c.ID, Description: strings.TrimSpace(c.Description), Conversation: c.Conversation,
 				Groups: []string{c.name()}, Tags: c.tags(),
@@ -314,7 +315,7 @@ func (c *compiler) build() *schema.Case {
 	case c.checksJudge(tc.Evaluators):
 		tc.Evaluators = nil // a judge would not know what to look for
 	default:
-		c.fail(c.tc.problem("missing-field", "the field `expected_outcome` is missing", `add "expected_outcome": … (or "checks": [{"contains": …}], which need no judge)`))
+		c.fail(c.tc.Problem("missing-field", "the field `expected_outcome` is missing", `add "expected_outcome": … (or "checks": [{"contains": …}], which need no judge)`))
 	}
 	slices.SortFunc(c.inputs, func(a, b schema.Input) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role))
@@ -326,11 +327,11 @@ func (c *compiler) build() *schema.Case {
 // tags are those of the suite and of the case, each once.
 func (c *compiler) tags() []string {
 	var out []string
-	for _, p := range []part{c.keys.sub("metadata"), c.tc.sub("metadata")} {
-		if !p.isObject() {
+	for _, p := range []place.Place{c.keys.Sub("metadata"), c.tc.Sub("metadata")} {
+		if !p.IsObject() {
 			continue
 		}
-		for _, tag := range p.strings("tags") {
+		for _, tag := range p.Strings("tags") {
 			if tag != "" && !slices.Contains(out, tag) {
 				out = append(out, tag)
 			}
@@ -342,7 +343,7 @@ func (c *compiler) tags() []string {
 // checksJudge reports whether the checks within the case take the place of all of its
 // evaluators, so that no judge needs to know what success is.
 func (c *compiler) checksJudge(all []schema.Evaluator) bool {
-	return c.tc.has("checks") && !slices.ContainsFunc(all, func(ev schema.Evaluator) bool { return !ev.Fallback })
+	return c.tc.Has("checks") && !slices.ContainsFunc(all, func(ev schema.Evaluator) bool { return !ev.Fallback })
 }
 
 // outcome reads the expected outcome under the one of its names that is written, and
@@ -350,11 +351,11 @@ func (c *compiler) checksJudge(all []schema.Evaluator) bool {
 func (c *compiler) outcome() bool {
 	written := ""
 	for _, name := range []string{"expected_outcome", "criteria", "outcome"} {
-		text := c.tc.text(name)
+		text := c.tc.Text(name)
 		switch {
 		case text == "":
 		case written != "":
-			c.fail(c.tc.problem("both-forms", fmt.Sprintf("`%s` says the same as `%s`", name, written), "remove one of them", name))
+			c.fail(c.tc.Problem("both-forms", fmt.Sprintf("`%s` says the same as `%s`", name, written), "remove one of them", name))
 		default:
 			written, c.ExpectedOutcome = name, text
 		}
@@ -369,35 +370,35 @@ func (c *compiler) checkExecution() {
 	if c.isTests {
 		shape = "#EvalcaseTestExecution"
 	}
-	c.problems = append(c.problems, c.tc.check(shape, schema.Warning, "execution")...)
+	c.problems = append(c.problems, c.tc.Check(shape, schema.Warning, "execution")...)
 }
 
 // findTarget returns the target that the case names, else the suite. Neither a
 // missing name nor one that is the default's is a mistake where there is a default.
 func (c *compiler) findTarget() string {
 	name, at := "", c.tc
-	for _, p := range []part{c.tc.sub("execution", "target"), c.keys.sub("execution", "target"), c.keys.sub("target")} {
-		if p.text() != "" {
+	for _, p := range []place.Place{c.tc.Sub("execution", "target"), c.keys.Sub("execution", "target"), c.keys.Sub("target")} {
+		if p.Text() != "" {
 			if name, at = c.resolve(p), p; c.perTarget {
-				name = cmp.Or(name, p.text()) // which tells the cases of a test apart
+				name = cmp.Or(name, p.Text()) // which tells the cases of a test apart
 			}
 			break
 		}
 	}
 	name = cmp.Or(c.Settings.Against, name)
 	c.target, c.known = c.Settings.Targets[cmp.Or(name, c.Settings.DefaultTarget)]
-	if len(c.Settings.Targets) > 0 && cmp.Or(name, c.Settings.DefaultTarget) == "" && (at.text() == "" || at.text() == "default") {
-		c.fail(at.problem("no-target", "there is no default target", "name a target, or add default_target: … to gavel.yaml"))
+	if len(c.Settings.Targets) > 0 && cmp.Or(name, c.Settings.DefaultTarget) == "" && (at.Text() == "" || at.Text() == "default") {
+		c.fail(at.Problem("no-target", "there is no default target", "name a target, or add default_target: … to gavel.yaml"))
 	}
 	return name
 }
 
 // resolve finds the target that is named at a place; empty where it is not
 // known, and for the name default where no target has it.
-func (c *compiler) resolve(p part) string {
-	name, _, problem := targetname.Find(c.Settings, p.text())
-	if problem != nil && (p.text() != "default" || problem.File != "") {
-		problem.Position = cmp.Or(problem.Position, p.at())
+func (c *compiler) resolve(p place.Place) string {
+	name, _, problem := targetname.Find(c.Settings, p.Text())
+	if problem != nil && (p.Text() != "default" || problem.File != "") {
+		problem.Position = cmp.Or(problem.Position, p.At())
 		c.problems = append(c.problems, *problem)
 	}
 	return name
@@ -415,7 +416,7 @@ func (c *compiler) policy() schema.Policy {
 
 // timeout is that of the case, else of the suite; 0 where neither writes one.
 func (c *compiler) timeout() time.Duration {
-	written := cmp.Or(c.tc.number("execution", "timeout_seconds"), c.keys.number("execution", "timeout_seconds"))
+	written := cmp.Or(c.tc.Number("execution", "timeout_seconds"), c.keys.Number("execution", "timeout_seconds"))
 	return time.Duration(written * float64(time.Second))
 }
 
@@ -428,8 +429,8 @@ func (c *compiler) warn(p schema.Problem) {
 }
 
 // read reads what a part names, once for all cases of the suite.
-func (c *compiler) read(p part, name, role string, most int64) (schema.File, bool) {
-	ref := schema.Reference{At: p.at(), Path: name, Role: role, Most: most}
+func (c *compiler) read(p place.Place, name, role string, most int64) (schema.File, bool) {
+	ref := schema.Reference{At: p.At(), Path: name, Role: role, Most: most}
 	found, ok := c.lookups[ref]
 	if !ok {
 		found = c.Read(ref)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -28,63 +29,63 @@ func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
 		return c.assertions(threshold)
 	}
 	var out []schema.Evaluator
-	if rubrics := c.tc.sub("rubrics"); len(rubrics.list()) > 0 {
+	if rubrics := c.tc.Sub("rubrics"); len(rubrics.List()) > 0 {
 		criteria, rule := c.rubrics(rubrics, threshold)
 		spec := evaluator.Rubrics{Criteria: criteria, Target: c.target.Judge, Subject: c.subject()}
 		out = append(out, schema.Evaluator{Name: "rubrics", File: c.file, Weight: 1, Spec: spec, Rule: rule})
 	}
 	listed := c.listed()
-	for _, p := range listed.list() {
+	for _, p := range listed.List() {
 		ev, ok := c.evaluator(p, threshold)
 		if !ok {
 			continue
 		}
 		if slices.ContainsFunc(out, func(other schema.Evaluator) bool { return other.Name == ev.Name }) {
-			c.fail(p.problem("duplicate-name", fmt.Sprintf("two evaluators have the name %q", ev.Name), "give each a name of its own", "name"))
+			c.fail(p.Problem("duplicate-name", fmt.Sprintf("two evaluators have the name %q", ev.Name), "give each a name of its own", "name"))
 		}
 		out = append(out, ev)
 	}
-	if len(out) == 0 && len(listed.list()) == 0 {
-		listed = c.keys.sub("evaluator")
+	if len(out) == 0 && len(listed.List()) == 0 {
+		listed = c.keys.Sub("evaluator")
 		out = c.fallback(threshold)
 		for i := range out {
-			out[i].Fallback = !listed.has()
+			out[i].Fallback = !listed.Has()
 		}
 	}
 	if len(out) > 0 && !slices.ContainsFunc(out, func(ev schema.Evaluator) bool { return ev.Weight > 0 }) {
-		c.fail(listed.problem("no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0"))
+		c.fail(listed.Problem("no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0"))
 	}
 	return out
 }
 
 // listed finds the list of evaluators: that of the case wins.
-func (c *compiler) listed() part {
-	own, short := c.tc.sub("execution", "evaluators"), c.tc.sub("evaluators")
+func (c *compiler) listed() place.Place {
+	own, short := c.tc.Sub("execution", "evaluators"), c.tc.Sub("evaluators")
 	switch {
-	case own.has() && short.has():
-		c.fail(c.tc.problem("both-forms", "`evaluators` says the same as `execution.evaluators`", "remove one of them", "evaluators"))
+	case own.Has() && short.Has():
+		c.fail(c.tc.Problem("both-forms", "`evaluators` says the same as `execution.evaluators`", "remove one of them", "evaluators"))
 		return own
-	case own.has():
+	case own.Has():
 		return own
-	case short.has():
+	case short.Has():
 		return short
 	}
-	return c.keys.sub("execution", "evaluators")
+	return c.keys.Sub("execution", "evaluators")
 }
 
 // fallback is how a case is judged that says nothing of it.
 func (c *compiler) fallback(threshold float64) []schema.Evaluator {
-	p := c.keys.sub("evaluator")
-	if p.isObject() {
+	p := c.keys.Sub("evaluator")
+	if p.IsObject() {
 		if ev, ok := c.evaluator(p, threshold); ok {
 			return []schema.Evaluator{ev}
 		}
 		return nil
 	}
-	switch kind := p.text(); kind {
+	switch kind := p.Text(); kind {
 	case "", "llm_judge":
 	case "rubric", "code_judge", "composite", "tool_trajectory", "field_accuracy", "execution_metrics", "latency", "cost", "token_usage":
-		c.fail(p.problem("missing-field", fmt.Sprintf("an evaluator of type %s needs more than its type", kind), "list it under execution.evaluators"))
+		c.fail(p.Problem("missing-field", fmt.Sprintf("an evaluator of type %s needs more than its type", kind), "list it under execution.evaluators"))
 		return nil
 	default:
 		c.unknownType(p, kind)
@@ -96,12 +97,12 @@ func (c *compiler) fallback(threshold float64) []schema.Evaluator {
 	}}
 }
 
-func (c *compiler) unknownType(p part, kind string) {
+func (c *compiler) unknownType(p place.Place, kind string) {
 	hint := suggest.DidYouMean(kind, types())
 	if hint == "" {
 		hint = "write one of " + strings.Join(types(), ", ")
 	}
-	c.fail(p.problem("unknown-evaluator", fmt.Sprintf("unknown evaluator type %q", kind), hint))
+	c.fail(p.Problem("unknown-evaluator", fmt.Sprintf("unknown evaluator type %q", kind), hint))
 }
 
 func types() []string {
@@ -114,14 +115,14 @@ func types() []string {
 }
 
 // evaluator reads one evaluator.
-func (c *compiler) evaluator(p part, threshold float64) (schema.Evaluator, bool) {
-	kind := p.text("type")
+func (c *compiler) evaluator(p place.Place, threshold float64) (schema.Evaluator, bool) {
+	kind := p.Text("type")
 	def, ok := definitions[kind]
 	switch {
-	case !p.isObject():
+	case !p.IsObject():
 		return schema.Evaluator{}, false // which the check of the list has said
-	case !ok && p.isText("type"):
-		c.unknownType(p.sub("type"), kind)
+	case !ok && p.IsText("type"):
+		c.unknownType(p.Sub("type"), kind)
 		return schema.Evaluator{}, false
 	case !ok:
 		def = "#EvalcaseEvaluator" // says that the type is missing
@@ -129,26 +130,26 @@ func (c *compiler) evaluator(p part, threshold float64) (schema.Evaluator, bool)
 	if !c.checkEvaluator(p, def) {
 		return schema.Evaluator{}, false
 	}
-	ev := schema.Evaluator{Name: cmp.Or(p.text("name"), kind), File: p.doc.File, Weight: 1}
-	if p.has("weight") {
-		ev.Weight = p.number("weight")
+	ev := schema.Evaluator{Name: cmp.Or(p.Text("name"), kind), File: p.Doc.File, Weight: 1}
+	if p.Has("weight") {
+		ev.Weight = p.Number("weight")
 	}
 	before := len(c.problems)
 	ev.Spec, ev.Rule = c.spec(p, kind, threshold)
-	ev.Rule.NonZero = p.truth("required")
+	ev.Rule.NonZero = p.Truth("required")
 	return ev, !schema.HasErrors(c.problems[before:])
 }
 
 // checkEvaluator compares an evaluator with the definition of its type. Fields
 // that the definition lacks go to a program that wants them; no other evaluator
 // looks at them.
-func (c *compiler) checkEvaluator(p part, def string) bool {
-	return c.checkFields(p, def, p.has("script") || p.isObject("prompt"))
+func (c *compiler) checkEvaluator(p place.Place, def string) bool {
+	return c.checkFields(p, def, p.Has("script") || p.IsObject("prompt"))
 }
 
 // checkFields warns of unknown fields unless the definition is open.
-func (c *compiler) checkFields(p part, def string, isOpen bool) bool {
-	found := p.check(def, schema.Note)
+func (c *compiler) checkFields(p place.Place, def string, isOpen bool) bool {
+	found := p.Check(def, schema.Note)
 	found = slices.DeleteFunc(found, func(x schema.Problem) bool { return isOpen && x.Severity == schema.Note })
 	for i := range found {
 		if found[i].Severity == schema.Note {
@@ -159,21 +160,21 @@ func (c *compiler) checkFields(p part, def string, isOpen bool) bool {
 	return !schema.HasErrors(found)
 }
 
-func (c *compiler) spec(p part, kind string, threshold float64) (schema.Spec, schema.Rule) {
+func (c *compiler) spec(p place.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {
 	rule := schema.Rule{Threshold: threshold}
 	switch kind {
 	case "code_judge":
 		return c.codeJudge(p), rule
 	case "llm_judge":
-		if len(p.list("rubrics")) == 0 {
+		if len(p.List("rubrics")) == 0 {
 			return c.llmJudge(p), rule
 		}
 		fallthrough
 	case "rubric":
-		if p.has("prompt") {
-			c.warn(p.problem("ignored", "`prompt` is ignored, since the judge is asked about the rubrics", "remove one of them", "prompt"))
+		if p.Has("prompt") {
+			c.warn(p.Problem("ignored", "`prompt` is ignored, since the judge is asked about the rubrics", "remove one of them", "prompt"))
 		}
-		criteria, rule := c.rubrics(p.sub("rubrics"), threshold)
+		criteria, rule := c.rubrics(p.Sub("rubrics"), threshold)
 		return evaluator.Rubrics{Criteria: criteria, Target: c.judge(p), Subject: c.subject()}, rule
 	case "composite":
 		return c.composite(p, threshold)
@@ -192,45 +193,45 @@ func (c *compiler) subject() evaluator.Subject {
 
 // judge returns the model that an evaluator names, else that of the case's target,
 // or nothing.
-func (c *compiler) judge(p part) string {
-	if p.text("target") == "" {
+func (c *compiler) judge(p place.Place) string {
+	if p.Text("target") == "" {
 		return c.target.Judge
 	}
-	return c.resolve(p.sub("target"))
+	return c.resolve(p.Sub("target"))
 }
 
-func (c *compiler) trajectory(p part) schema.Spec {
-	spec := evaluator.Trajectory{Mode: cmp.Or(p.text("mode"), evaluator.AnyOrder)}
-	if p.has("minimums") {
-		if err := p.sub("minimums").decode(&spec.Minimums); err != nil {
-			c.fail(p.problem("decode", err.Error(), "", "minimums"))
+func (c *compiler) trajectory(p place.Place) schema.Spec {
+	spec := evaluator.Trajectory{Mode: cmp.Or(p.Text("mode"), evaluator.AnyOrder)}
+	if p.Has("minimums") {
+		if err := p.Sub("minimums").Decode(&spec.Minimums); err != nil {
+			c.fail(p.Problem("decode", err.Error(), "", "minimums"))
 		}
 	}
-	for _, item := range p.list("expected") {
-		step := evaluator.Step{Tool: item.text("tool"), MaxMS: item.number("max_duration_ms")}
+	for _, item := range p.List("expected") {
+		step := evaluator.Step{Tool: item.Text("tool"), MaxMS: item.Number("max_duration_ms")}
 		step.Args, step.AnyValue = arguments(item)
 		spec.Steps = append(spec.Steps, step)
 	}
-	spec.NoCall = spec.Mode == evaluator.ExactOrder && len(spec.Steps) == 0 && p.isList("expected")
+	spec.NoCall = spec.Mode == evaluator.ExactOrder && len(spec.Steps) == 0 && p.IsList("expected")
 	if len(spec.Steps)+len(spec.Minimums) == 0 && !spec.NoCall {
-		c.fail(p.problem("no-check", "the trajectory expects nothing", "add `expected` or `minimums`; for no call at all write mode: exact with expected: []"))
+		c.fail(p.Problem("no-check", "the trajectory expects nothing", "add `expected` or `minimums`; for no call at all write mode: exact with expected: []"))
 	}
 	return spec
 }
 
 // arguments parts those that are compared from those that may have any value.
-func arguments(item part) (json.RawMessage, []string) {
-	if !item.isObject("args") {
+func arguments(item place.Place) (json.RawMessage, []string) {
+	if !item.IsObject("args") {
 		return nil, nil
 	}
 	var anyValue []string
 	compared := map[string]json.RawMessage{}
-	for _, key := range item.keys("args") {
-		if item.text("args", key) == "any" {
+	for _, key := range item.Keys("args") {
+		if item.Text("args", key) == "any" {
 			anyValue = append(anyValue, key)
 			continue
 		}
-		compared[key] = item.json("args", key)
+		compared[key] = item.JSON("args", key)
 	}
 	slices.Sort(anyValue)
 	raw, err := json.Marshal(compared)
@@ -259,17 +260,17 @@ var quantities = map[string]map[string]string{
 }
 
 // measured reads the bounds of what a sample takes.
-func (c *compiler) measured(p part, kind string, threshold float64) (schema.Spec, schema.Rule) {
+func (c *compiler) measured(p place.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {
 	spec, rule := evaluator.Measured{Type: kind}, schema.Rule{Threshold: threshold}
-	for _, key := range p.keys() {
+	for _, key := range p.Keys() {
 		quantity, ok := quantities[kind][key]
-		if !ok || !p.has(key) {
+		if !ok || !p.Has(key) {
 			continue
 		}
 		if _, twice := rule.Most[quantity]; twice {
-			c.fail(p.problem("both-forms", fmt.Sprintf("`%s` bounds what another field bounds already", key), "remove one of them", key))
+			c.fail(p.Problem("both-forms", fmt.Sprintf("`%s` bounds what another field bounds already", key), "remove one of them", key))
 		}
-		rule.Most = put(rule.Most, quantity, p.number(key))
+		rule.Most = put(rule.Most, quantity, p.Number(key))
 		spec.Quantities = append(spec.Quantities, quantity)
 	}
 	slices.Sort(spec.Quantities)
@@ -279,7 +280,7 @@ func (c *compiler) measured(p part, kind string, threshold float64) (schema.Spec
 	}
 	if len(spec.Quantities) == 0 && spec.Exploration == nil {
 		first := map[string]string{"execution_metrics": "max_tool_calls", "latency": "threshold", "cost": "budget", "token_usage": "max_total"}[kind]
-		c.fail(p.problem("no-check", "the evaluator bounds nothing", fmt.Sprintf("add %q: …", first)))
+		c.fail(p.Problem("no-check", "the evaluator bounds nothing", fmt.Sprintf("add %q: …", first)))
 	}
 	return spec, rule
 }
@@ -290,19 +291,19 @@ const explorationTolerance = 0.2
 
 // exploration reads the share of calls that is to be spent on reading; nil where
 // none is written.
-func (c *compiler) exploration(p part) *evaluator.Exploration {
-	if !p.has("target_exploration_ratio") {
-		if p.has("exploration_tolerance") {
-			c.warn(p.problem("ignored", "`exploration_tolerance` means nothing without a ratio", "add `target_exploration_ratio`, or remove it", "exploration_tolerance"))
+func (c *compiler) exploration(p place.Place) *evaluator.Exploration {
+	if !p.Has("target_exploration_ratio") {
+		if p.Has("exploration_tolerance") {
+			c.warn(p.Problem("ignored", "`exploration_tolerance` means nothing without a ratio", "add `target_exploration_ratio`, or remove it", "exploration_tolerance"))
 		}
 		return nil
 	}
-	out := &evaluator.Exploration{Ratio: p.number("target_exploration_ratio"), Tolerance: explorationTolerance}
-	if p.has("exploration_tolerance") {
-		out.Tolerance = p.number("exploration_tolerance")
+	out := &evaluator.Exploration{Ratio: p.Number("target_exploration_ratio"), Tolerance: explorationTolerance}
+	if p.Has("exploration_tolerance") {
+		out.Tolerance = p.Number("exploration_tolerance")
 	}
-	if p.isObject("config") {
-		out.Tools = p.strings("config", "exploration_tools")
+	if p.IsObject("config") {
+		out.Tools = p.Strings("config", "exploration_tools")
 		slices.Sort(out.Tools)
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // maxPattern bounds a pattern, whose compiled form grows with it.
@@ -27,27 +28,27 @@ type fieldFile struct {
 
 // fields reads which fields of the answer are compared, and takes what they
 // are compared with from the expected answer.
-func (c *compiler) fields(p part, threshold float64) (schema.Spec, schema.Rule) {
+func (c *compiler) fields(p place.Place, threshold float64) (schema.Spec, schema.Rule) {
 	var spec evaluator.FieldAccuracy
 	rule := schema.Rule{Threshold: threshold}
-	if how := p.text("aggregation"); how != "weighted_average" {
+	if how := p.Text("aggregation"); how != "weighted_average" {
 		rule.Aggregate = schema.Aggregate(how)
 	}
 	if c.answer.isBroken {
 		return spec, rule // what is missing in it would only follow
 	}
 	if c.answer.value == nil {
-		c.warn(c.tc.problem("no-check", "the case has no expected answer that is JSON, so field_accuracy only looks whether the fields are there", "write the expected object as `expected_output`", "expected_output"))
+		c.warn(c.tc.Problem("no-check", "the case has no expected answer that is JSON, so field_accuracy only looks whether the fields are there", "write the expected object as `expected_output`", "expected_output"))
 	}
 	seen, sum := map[string]bool{}, 0.0
-	for _, item := range p.list("fields") {
+	for _, item := range p.List("fields") {
 		f := fieldFile{Match: "exact"}
-		if err := item.decode(&f); err != nil {
-			c.fail(item.problem("decode", err.Error(), ""))
+		if err := item.Decode(&f); err != nil {
+			c.fail(item.Problem("decode", err.Error(), ""))
 			continue
 		}
 		if seen[f.Path] {
-			c.fail(item.problem("duplicate-id", fmt.Sprintf("the field %q is compared twice", f.Path), "remove one of them", "path"))
+			c.fail(item.Problem("duplicate-id", fmt.Sprintf("the field %q is compared twice", f.Path), "remove one of them", "path"))
 		}
 		seen[f.Path] = true
 		spec.Fields = append(spec.Fields, c.field(item, f))
@@ -62,22 +63,22 @@ func (c *compiler) fields(p part, threshold float64) (schema.Spec, schema.Rule) 
 		}
 	}
 	if sum == 0 {
-		c.fail(p.problem("no-weight", "the weights of the fields sum to 0", "give one of them a weight above 0", "fields"))
+		c.fail(p.Problem("no-weight", "the weights of the fields sum to 0", "give one of them a weight above 0", "fields"))
 	}
 	return spec, rule
 }
 
-func (c *compiler) field(item part, f fieldFile) evaluator.Field {
+func (c *compiler) field(item place.Place, f fieldFile) evaluator.Field {
 	out := evaluator.Field{Path: f.Path, Match: f.Match, Required: f.Required}
 	way, ok := evaluator.ParsePath(f.Path)
 	if !ok {
-		c.fail(item.problem("wrong-value", fmt.Sprintf("the path %q leads nowhere", f.Path), "write it as name.list[0].name", "path"))
+		c.fail(item.Problem("wrong-value", fmt.Sprintf("the path %q leads nowhere", f.Path), "write it as name.list[0].name", "path"))
 		return out
 	}
 	out.Expected = way.Find(c.answer.value)
 	if out.Expected == nil { // it only has to be there
-		if c.answer.value != nil && item.has("match") {
-			c.warn(item.problem("ignored", fmt.Sprintf("`match` is ignored, since the expected answer has no value at %s", f.Path), "add the value, or remove `match`", "match"))
+		if c.answer.value != nil && item.Has("match") {
+			c.warn(item.Problem("ignored", fmt.Sprintf("`match` is ignored, since the expected answer has no value at %s", f.Path), "add the value, or remove `match`", "match"))
 		}
 		out.Match = ""
 		return out
@@ -89,7 +90,7 @@ func (c *compiler) field(item part, f fieldFile) evaluator.Field {
 	case "numeric_tolerance":
 		out.Tolerance, out.Relative = f.Tolerance, f.Relative
 		if _, err := strconv.ParseFloat(strings.Trim(string(out.Expected), `"`), 64); err != nil {
-			c.fail(c.answer.from.problem("wrong-type", fmt.Sprintf("the expected value at %s is not a number", f.Path), "write a number, or compare it by exact"))
+			c.fail(c.answer.from.Problem("wrong-type", fmt.Sprintf("the expected value at %s is not a number", f.Path), "write a number, or compare it by exact"))
 		}
 	case "date":
 		c.text(f, out.Expected)
@@ -99,11 +100,11 @@ func (c *compiler) field(item part, f fieldFile) evaluator.Field {
 }
 
 // unused warns of what says how to compare and means nothing to the match.
-func (c *compiler) unused(item part, f fieldFile) {
+func (c *compiler) unused(item place.Place, f fieldFile) {
 	owners := map[string]string{"tolerance": "numeric_tolerance", "relative": "numeric_tolerance", "formats": "date"}
 	for _, key := range []string{"tolerance", "relative", "formats"} {
-		if item.has(key) && f.Match != owners[key] {
-			c.warn(item.problem("ignored", fmt.Sprintf("`%s` means nothing to %s", key, f.Match), fmt.Sprintf("write match: %s, or remove it", owners[key]), key))
+		if item.Has(key) && f.Match != owners[key] {
+			c.warn(item.Problem("ignored", fmt.Sprintf("`%s` means nothing to %s", key, f.Match), fmt.Sprintf("write match: %s, or remove it", owners[key]), key))
 		}
 	}
 }
@@ -112,17 +113,17 @@ func (c *compiler) unused(item part, f fieldFile) {
 func (c *compiler) text(f fieldFile, expected json.RawMessage) {
 	var text string
 	if json.Unmarshal(expected, &text) != nil {
-		c.fail(c.answer.from.problem("wrong-type", fmt.Sprintf("the expected value at %s must be a string for %s", f.Path, f.Match), "write a string, or compare it by exact"))
+		c.fail(c.answer.from.Problem("wrong-type", fmt.Sprintf("the expected value at %s must be a string for %s", f.Path, f.Match), "write a string, or compare it by exact"))
 		return
 	}
 	if f.Match != "regex" {
 		return
 	}
 	if len(text) > maxPattern {
-		c.fail(c.answer.from.problem("regex", fmt.Sprintf("the pattern at %s has %d bytes", f.Path, len(text)), fmt.Sprintf("it may have %d", maxPattern)))
+		c.fail(c.answer.from.Problem("regex", fmt.Sprintf("the pattern at %s has %d bytes", f.Path, len(text)), fmt.Sprintf("it may have %d", maxPattern)))
 		return
 	}
 	if _, err := regexp.Compile(text); err != nil {
-		c.fail(c.answer.from.problem("regex", fmt.Sprintf("the pattern at %s does not compile: %v", f.Path, err), "write an RE2 pattern"))
+		c.fail(c.answer.from.Problem("regex", fmt.Sprintf("the pattern at %s does not compile: %v", f.Path, err), "write an RE2 pattern"))
 	}
 }

@@ -6,22 +6,23 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/image"
+	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // maxPath is how long a path may be; what is longer is a broken image.
 const maxPath = 1024
 
 // imageBlock reads an image: a data: URI, base64 that holds one, else a file.
-func (c *compiler) imageBlock(p part) (schema.Block, bool) {
+func (c *compiler) imageBlock(p place.Place) (schema.Block, bool) {
 	if c.known && c.target.AcceptsImages != nil && !*c.target.AcceptsImages {
-		c.fail(p.problem("no-images", "the target takes no images", "name another target, or describe the image in words", "value"))
+		c.fail(p.Problem("no-images", "the target takes no images", "name another target, or describe the image in words", "value"))
 	}
-	value := p.text("value")
+	value := p.Text("value")
 	b := schema.Block{Type: "image"}
 	if uri, ok := strings.CutPrefix(value, "data:"); ok {
 		b.Data = image.FromURI(uri)
 		if b.Media = image.MediaType(b.Data); b.Media == "" {
-			c.fail(p.problem("no-image", "the data: URI holds no image that is known", "write data:image/png;base64,… or name a PNG, JPEG, GIF or WebP file", "value"))
+			c.fail(p.Problem("no-image", "the data: URI holds no image that is known", "write data:image/png;base64,… or name a PNG, JPEG, GIF or WebP file", "value"))
 			return b, false
 		}
 		return b, true
@@ -31,16 +32,16 @@ func (c *compiler) imageBlock(p part) (schema.Block, bool) {
 		return b, true
 	}
 	if len(value) > maxPath {
-		c.fail(p.problem("no-image", "the image is neither base64 of a known image nor a path", "write data:image/png;base64,… or name a PNG, JPEG, GIF or WebP file", "value"))
+		c.fail(p.Problem("no-image", "the image is neither base64 of a known image nor a path", "write data:image/png;base64,… or name a PNG, JPEG, GIF or WebP file", "value"))
 		return b, false
 	}
-	f, ok := c.read(p.sub("value"), value, "image", maxImage)
+	f, ok := c.read(p.Sub("value"), value, "image", maxImage)
 	if !ok {
 		return b, false
 	}
 	b.Path, b.Data, b.Media = f.Path, f.Data, image.MediaType(f.Data)
 	if b.Media == "" {
-		c.fail(p.problem("no-image", f.Path+" is not a known type of image", "name a PNG, JPEG, GIF or WebP file", "value"))
+		c.fail(p.Problem("no-image", f.Path+" is not a known type of image", "name a PNG, JPEG, GIF or WebP file", "value"))
 		return b, false
 	}
 	return b, true

@@ -9,21 +9,22 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // llmJudge reads a judge with a question of its own.
-func (c *compiler) llmJudge(p part) schema.Spec {
+func (c *compiler) llmJudge(p place.Place) schema.Spec {
 	spec := evaluator.LLMJudge{Target: c.judge(p), Subject: c.subject()}
 	switch {
-	case p.isObject("prompt"):
-		spec.Program = c.program(p.sub("prompt"), p.sub("prompt", "script"))
+	case p.IsObject("prompt"):
+		spec.Program = c.program(p.Sub("prompt"), p.Sub("prompt", "script"))
 		if spec.Program != nil {
-			spec.Program.Config = c.config(p.sub("prompt"), "#EvalcasePrompt")
+			spec.Program.Config = c.config(p.Sub("prompt"), "#EvalcasePrompt")
 		}
 		spec.ExpectedMessages = c.answer.messages
-	case p.has("prompt"):
-		spec.Template = c.template(p.sub("prompt"), evaluator.JudgeVariables())
+	case p.Has("prompt"):
+		spec.Template = c.template(p.Sub("prompt"), evaluator.JudgeVariables())
 		spec.Subject = c.used(spec.Template)
 	}
 	return spec
@@ -49,8 +50,8 @@ func (c *compiler) used(template string) evaluator.Subject {
 
 // template reads a prompt, which is a file where it is one word. It may hold the
 // variables that are known.
-func (c *compiler) template(p part, known []string) string {
-	text := p.text()
+func (c *compiler) template(p place.Place, known []string) string {
+	text := p.Text()
 	if file, is := promptFile(text); is {
 		f, ok := c.read(p, file, "prompt", maxText)
 		if !ok {
@@ -66,14 +67,14 @@ func (c *compiler) template(p part, known []string) string {
 			continue
 		}
 		if name == evaluator.FileChanges {
-			c.fail(p.problem("misplaced-field", "`{{file_changes}}` cannot be filled in: what an agent changed in its workspace is not collected", "have the agent report the changes, or judge its answer"))
+			c.fail(p.Problem("misplaced-field", "`{{file_changes}}` cannot be filled in: what an agent changed in its workspace is not collected", "have the agent report the changes, or judge its answer"))
 			continue
 		}
 		hint := suggest.DidYouMean(name, known)
 		if hint == "" {
 			hint = "known are " + strings.Join(known, ", ")
 		}
-		c.fail(p.problem("unknown-variable", fmt.Sprintf("the prompt has {{%s}}, which is not filled in", name), hint))
+		c.fail(p.Problem("unknown-variable", fmt.Sprintf("the prompt has {{%s}}, which is not filled in", name), hint))
 	}
 	return text
 }
@@ -88,8 +89,8 @@ func promptFile(text string) (file string, is bool) {
 	return text, !strings.ContainsAny(text, " \t\r\n") && !strings.Contains(text, "{{")
 }
 
-func (c *compiler) codeJudge(p part) schema.Spec {
-	program := c.program(p, p.sub("script"))
+func (c *compiler) codeJudge(p place.Place) schema.Spec {
+	program := c.program(p, p.Sub("script"))
 	if program == nil {
 		return nil
 	}
@@ -104,45 +105,45 @@ func (c *compiler) codeJudge(p part) schema.Spec {
 const maxCalls = 50
 
 // mayAsk lets a program ask the model that judges.
-func (c *compiler) mayAsk(p part, spec *evaluator.CodeJudge) {
-	if !p.isObject("target") {
+func (c *compiler) mayAsk(p place.Place, spec *evaluator.CodeJudge) {
+	if !p.IsObject("target") {
 		return
 	}
 	spec.MaxCalls, spec.Target = maxCalls, c.target.Judge
-	if p.has("target", "max_calls") {
-		spec.MaxCalls = int(p.number("target", "max_calls"))
+	if p.Has("target", "max_calls") {
+		spec.MaxCalls = int(p.Number("target", "max_calls"))
 	}
-	if p.text("target", "name") != "" {
-		spec.Target = c.resolve(p.sub("target", "name"))
+	if p.Text("target", "name") != "" {
+		spec.Target = c.resolve(p.Sub("target", "name"))
 	}
 }
 
 // config is what a program is handed: config, and every field next to it that
 // the format does not know.
-func (c *compiler) config(p part, def string) json.RawMessage {
+func (c *compiler) config(p place.Place, def string) json.RawMessage {
 	known := schema.Fields(def)
 	extra := map[string]json.RawMessage{}
-	for _, key := range p.keys() {
+	for _, key := range p.Keys() {
 		if !slices.Contains(known, key) {
-			extra[key] = p.json(key)
+			extra[key] = p.JSON(key)
 		}
 	}
-	if !p.has("config") && len(extra) == 0 {
+	if !p.Has("config") && len(extra) == 0 {
 		return nil
 	}
 	if len(extra) == 0 {
-		return p.json("config")
+		return p.JSON("config")
 	}
-	if p.has("config") && !p.isObject("config") {
-		c.fail(p.problem("wrong-type", "`config` must be an object where further fields are added to it", "write an object", "config"))
+	if p.Has("config") && !p.IsObject("config") {
+		c.fail(p.Problem("wrong-type", "`config` must be an object where further fields are added to it", "write an object", "config"))
 		return nil
 	}
-	for _, key := range p.keys("config") {
-		extra[key] = p.json("config", key)
+	for _, key := range p.Keys("config") {
+		extra[key] = p.JSON("config", key)
 	}
 	raw, err := json.Marshal(extra)
 	if err != nil {
-		c.fail(p.problem("decode", err.Error(), "", "config"))
+		c.fail(p.Problem("decode", err.Error(), "", "config"))
 		return nil
 	}
 	if canonical, err := schema.Canonical(raw); err == nil {
@@ -153,21 +154,21 @@ func (c *compiler) config(p part, def string) json.RawMessage {
 
 // program reads the command at a position, with the files that it is
 // made of. It runs in cwd, else in the folder of the file that names it.
-func (c *compiler) program(p, script part) *evaluator.Program {
+func (c *compiler) program(p, script place.Place) *evaluator.Program {
 	reader := command.Reader{Files: c.FS, Read: c.Read}
-	dir, problem := reader.Folder(p.doc.File, p.text("cwd"))
+	dir, problem := reader.Folder(p.Doc.File, p.Text("cwd"))
 	if problem != nil {
-		problem.Position = p.at("cwd")
+		problem.Position = p.At("cwd")
 		c.fail(*problem)
 		return nil
 	}
-	line := command.Line{Argv: script.strings(), Shell: script.isText(), Dir: dir, At: func(word int) schema.Position {
-		if script.isText() {
-			return script.at()
+	line := command.Line{Argv: script.Strings(), Shell: script.IsText(), Dir: dir, At: func(word int) schema.Position {
+		if script.IsText() {
+			return script.At()
 		}
-		return script.at(word)
+		return script.At(word)
 	}}
-	key := strings.Join(append([]string{script.at().String(), dir}, line.Argv...), "\x00")
+	key := strings.Join(append([]string{script.At().String(), dir}, line.Argv...), "\x00")
 	known, ok := c.programs[key]
 	if !ok {
 		known = reader.Program(line)

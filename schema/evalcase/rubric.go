@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // rangeScale is the highest score that a range describes.
@@ -28,42 +29,42 @@ type rubricFile struct {
 }
 
 // rubrics reads a list of criteria and what decides about them.
-func (c *compiler) rubrics(list part, threshold float64) ([]evaluator.RubricCriterion, schema.Rule) {
+func (c *compiler) rubrics(list place.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule) {
 	rule := schema.Rule{Threshold: threshold}
 	var criteria []evaluator.RubricCriterion
 	first := map[string]schema.Position{}
 	sum := 0.0
-	for i, item := range list.list() {
-		r := rubricFile{ID: fmt.Sprintf("rubric-%d", i+1), ExpectedOutcome: item.text()}
-		if item.isObject() {
-			if err := item.decode(&r); err != nil {
-				c.fail(item.problem("decode", err.Error(), ""))
+	for i, item := range list.List() {
+		r := rubricFile{ID: fmt.Sprintf("rubric-%d", i+1), ExpectedOutcome: item.Text()}
+		if item.IsObject() {
+			if err := item.Decode(&r); err != nil {
+				c.fail(item.Problem("decode", err.Error(), ""))
 				continue
 			}
 		}
 		if at, dup := first[r.ID]; dup {
-			c.fail(item.problem("duplicate-id", fmt.Sprintf("two criteria have the id %q", r.ID), "the other is in "+at.String(), "id"))
+			c.fail(item.Problem("duplicate-id", fmt.Sprintf("two criteria have the id %q", r.ID), "the other is in "+at.String(), "id"))
 			continue
 		}
-		first[r.ID] = item.at("id")
+		first[r.ID] = item.At("id")
 		criterion := evaluator.RubricCriterion{
 			ID: r.ID, Outcome: cmp.Or(r.ExpectedOutcome, r.Criteria, r.Outcome, r.Description), Ranges: c.ranges(item),
 		}
-		if criterion.Outcome == "" && !item.has("score_ranges") {
-			c.fail(item.problem("missing-field", "the criterion does not say what is checked", `add "expected_outcome": … or "score_ranges": …`))
+		if criterion.Outcome == "" && !item.Has("score_ranges") {
+			c.fail(item.Problem("missing-field", "the criterion does not say what is checked", `add "expected_outcome": … or "score_ranges": …`))
 		}
 		criteria = append(criteria, criterion)
 		sum += c.decides(item, r, &rule)
 	}
 	if len(criteria) > 0 && sum == 0 {
-		c.fail(list.problem("no-weight", "the weights of the criteria sum to 0", "give one of them a weight above 0"))
+		c.fail(list.Problem("no-weight", "the weights of the criteria sum to 0", "give one of them a weight above 0"))
 	}
 	return criteria, rule
 }
 
 // decides puts weight and demand of a criterion into the rule and gives the
 // weight.
-func (c *compiler) decides(item part, r rubricFile, rule *schema.Rule) float64 {
+func (c *compiler) decides(item place.Place, r rubricFile, rule *schema.Rule) float64 {
 	weight := 1.0
 	if r.Weight != nil {
 		weight = *r.Weight
@@ -74,10 +75,10 @@ func (c *compiler) decides(item part, r rubricFile, rule *schema.Rule) float64 {
 	required := r.Required != nil && *r.Required
 	if r.Least != nil {
 		switch {
-		case !item.has("score_ranges"):
-			c.fail(item.problem("misplaced-field", "`required_min_score` needs a score", "add `score_ranges`, or write required: true", "required_min_score"))
+		case !item.Has("score_ranges"):
+			c.fail(item.Problem("misplaced-field", "`required_min_score` needs a score", "add `score_ranges`, or write required: true", "required_min_score"))
 		case r.Required != nil && !required:
-			c.warn(item.problem("ignored", "`required_min_score` is ignored, since the criterion is not required", "write required: true", "required_min_score"))
+			c.warn(item.Problem("ignored", "`required_min_score` is ignored, since the criterion is not required", "write required: true", "required_min_score"))
 		default:
 			required = true
 			rule.Least = put(rule.Least, r.ID, *r.Least/rangeScale)
@@ -99,58 +100,58 @@ func put(m map[string]float64, key string, x float64) map[string]float64 {
 
 // ranges reads the meaning of scores: a description by score, or a list of
 // ranges.
-func (c *compiler) ranges(item part) []evaluator.ScoreRange {
-	if !item.isObject() || !item.has("score_ranges") {
+func (c *compiler) ranges(item place.Place) []evaluator.ScoreRange {
+	if !item.IsObject() || !item.Has("score_ranges") {
 		return nil
 	}
-	from := item.sub("score_ranges")
+	from := item.Sub("score_ranges")
 	var out []evaluator.ScoreRange
-	if from.isList() {
+	if from.IsList() {
 		out = c.rangeList(from)
 	} else {
 		out = c.points(from)
 	}
-	if len(from.list())+len(from.keys()) == 0 {
-		c.fail(item.problem("out-of-range", "`score_ranges` describes no score", "describe at least one, or remove it", "score_ranges"))
+	if len(from.List())+len(from.Keys()) == 0 {
+		c.fail(item.Problem("out-of-range", "`score_ranges` describes no score", "describe at least one, or remove it", "score_ranges"))
 	}
 	slices.SortFunc(out, func(a, b evaluator.ScoreRange) int { return cmp.Compare(a.From, b.From) })
 	for i := 1; i < len(out); i++ {
 		if out[i].From <= out[i-1].To {
-			c.fail(item.problem("overlap", fmt.Sprintf("the score %s is described twice", decimal(out[i].From)), "let ranges end before the next begins", "score_ranges"))
+			c.fail(item.Problem("overlap", fmt.Sprintf("the score %s is described twice", decimal(out[i].From)), "let ranges end before the next begins", "score_ranges"))
 			break
 		}
 	}
 	return out
 }
 
-func (c *compiler) points(from part) []evaluator.ScoreRange {
+func (c *compiler) points(from place.Place) []evaluator.ScoreRange {
 	var out []evaluator.ScoreRange
-	for _, key := range from.keys() {
+	for _, key := range from.Keys() {
 		score, err := strconv.ParseFloat(key, 64)
 		switch {
 		case err != nil || !inScale(score):
-			c.fail(from.problem("out-of-range", fmt.Sprintf("`score_ranges` describes %q", key), "it must be a score from 0 to 10", key))
+			c.fail(from.Problem("out-of-range", fmt.Sprintf("`score_ranges` describes %q", key), "it must be a score from 0 to 10", key))
 			continue
-		case !from.isText(key):
-			c.fail(from.problem("wrong-type", fmt.Sprintf("the description of %s must be a string", key), "describe the score", key))
+		case !from.IsText(key):
+			c.fail(from.Problem("wrong-type", fmt.Sprintf("the description of %s must be a string", key), "describe the score", key))
 			continue
 		}
-		out = append(out, evaluator.ScoreRange{From: score, To: score, Description: from.text(key)})
+		out = append(out, evaluator.ScoreRange{From: score, To: score, Description: from.Text(key)})
 	}
 	return out
 }
 
-func (c *compiler) rangeList(from part) []evaluator.ScoreRange {
+func (c *compiler) rangeList(from place.Place) []evaluator.ScoreRange {
 	var out []evaluator.ScoreRange
-	for _, item := range from.list() {
+	for _, item := range from.List() {
 		var ends []float64
-		text := cmp.Or(item.text("expected_outcome"), item.text("criteria"), item.text("outcome"), item.text("description"))
-		if err := json.Unmarshal(item.json("score_range"), &ends); err != nil || len(ends) != 2 || !inScale(ends[0]) || !inScale(ends[1]) || ends[0] > ends[1] {
-			c.fail(item.problem("out-of-range", "`score_range` is not a range", "write two scores from 0 to 10, the lower one first", "score_range"))
+		text := cmp.Or(item.Text("expected_outcome"), item.Text("criteria"), item.Text("outcome"), item.Text("description"))
+		if err := json.Unmarshal(item.JSON("score_range"), &ends); err != nil || len(ends) != 2 || !inScale(ends[0]) || !inScale(ends[1]) || ends[0] > ends[1] {
+			c.fail(item.Problem("out-of-range", "`score_range` is not a range", "write two scores from 0 to 10, the lower one first", "score_range"))
 			continue
 		}
 		if text == "" {
-			c.fail(item.problem("missing-field", "the range has no description", `add "expected_outcome": …`))
+			c.fail(item.Problem("missing-field", "the range has no description", `add "expected_outcome": …`))
 			continue
 		}
 		out = append(out, evaluator.ScoreRange{From: ends[0], To: ends[1], Description: text})

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/testbed"
+	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/unread"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
@@ -17,15 +17,9 @@ import (
 // maxTests bounds a file with tests outside of the suite.
 const maxTests = 64 << 20
 
-// A place is a case in a document.
-type place struct {
-	doc *schema.Document
-	at  []any
-}
-
 // places are the cases of the suite. A suite of AgentV 4 lists them under `tests`,
 // as objects or as paths of files with more of them.
-func (s *suite) places(doc *schema.Document) ([]place, []schema.Problem) {
+func (s *suite) places(doc *schema.Document) ([]place.Place, []schema.Problem) {
 	var list []any
 	if doc.IsObject() {
 		list = append(list, listKey(doc))
@@ -33,15 +27,15 @@ func (s *suite) places(doc *schema.Document) ([]place, []schema.Problem) {
 	if !s.isTests {
 		return placesIn(doc, list), nil
 	}
-	named := part{doc: doc, path: list}
-	if named.isText() {
+	named := place.Place{Doc: doc, Path: list}
+	if named.IsText() {
 		return s.testsIn(named)
 	}
-	var out []place
+	var out []place.Place
 	var problems []schema.Problem
-	for _, item := range named.list() {
-		if !item.isText() {
-			out = append(out, place{doc, item.path})
+	for _, item := range named.List() {
+		if !item.IsText() {
+			out = append(out, item)
 			continue
 		}
 		more, found := s.testsIn(item)
@@ -50,22 +44,22 @@ func (s *suite) places(doc *schema.Document) ([]place, []schema.Problem) {
 	return out, problems
 }
 
-func placesIn(doc *schema.Document, list []any) []place {
-	out := make([]place, doc.Items(list...))
+func placesIn(doc *schema.Document, list []any) []place.Place {
+	out := make([]place.Place, doc.Items(list...))
 	for i := range out {
-		out[i] = place{doc, append(slices.Clip(list), i)}
+		out[i] = place.Place{Doc: doc, Path: append(slices.Clip(list), i)}
 	}
 	return out
 }
 
 // testsIn are the cases of a file that the suite names: a list of cases, a case a
 // line, or an object with `tests`.
-func (s *suite) testsIn(named part) ([]place, []schema.Problem) {
-	file := strings.TrimPrefix(named.text(), "file://")
+func (s *suite) testsIn(named place.Place) ([]place.Place, []schema.Problem) {
+	file := strings.TrimPrefix(named.Text(), "file://")
 	if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl"}, path.Ext(file)) {
-		return nil, []schema.Problem{named.problem("wrong-value", fmt.Sprintf("tests are not read from %q", file), "name a file that ends in .yaml, .json or .jsonl")}
+		return nil, []schema.Problem{named.Problem("wrong-value", fmt.Sprintf("tests are not read from %q", file), "name a file that ends in .yaml, .json or .jsonl")}
 	}
-	found := s.Read(schema.Reference{At: named.at(), Path: file, Role: "tests", Most: maxTests})
+	found := s.Read(schema.Reference{At: named.At(), Path: file, Role: "tests", Most: maxTests})
 	s.inputs = append(s.inputs, found.Inputs...)
 	if !found.Found() {
 		return nil, found.Problems
@@ -97,7 +91,7 @@ var lackingOf = map[string]string{
 // readTest notes what a test of AgentV 4 has that is not read.
 func (c *compiler) readTest() {
 	for _, key := range slices.Sorted(maps.Keys(lackingOf)) {
-		if c.tc.has(key) {
+		if c.tc.Has(key) {
 			c.need(lackingOf[key])
 		}
 	}
@@ -111,13 +105,13 @@ func (c *compiler) readTest() {
 
 // workspace is the folder that the agent works in; nil where the test has none.
 func (c *compiler) workspace() *workspace.Workspace {
-	read := c.testbeds.Read(testbed.Value{Doc: c.keys.doc, Path: c.keys.way([]any{"workspace"})}, testbed.Value{Doc: c.tc.doc, Path: c.tc.way([]any{"workspace"})})
+	read := c.testbeds.Read(c.keys.Sub("workspace"), c.tc.Sub("workspace"))
 	c.inputs, c.problems = append(c.inputs, read.Inputs...), append(c.problems, read.Problems...)
 	if read.Lacks != "" {
 		c.need(read.Lacks)
 	}
 	if w := read.Workspace; w != nil && len(w.Before)+len(w.After) > 0 {
-		w.Test, w.Metadata = c.ID, c.tc.json("metadata")
+		w.Test, w.Metadata = c.ID, c.tc.JSON("metadata")
 	}
 	return read.Workspace
 }
@@ -137,8 +131,8 @@ func (s *suite) reportLacks(doc *schema.Document, all int) []schema.Problem {
 // the files of both before the text of the first message of the user.
 func (c *compiler) testInput() conversation {
 	said := conversation{}
-	for _, p := range []part{c.keys.sub("input"), c.tc.sub("input")} {
-		if !p.has() {
+	for _, p := range []place.Place{c.keys.Sub("input"), c.tc.Sub("input")} {
+		if !p.Has() {
 			continue
 		}
 		more := c.said(p)
@@ -146,7 +140,7 @@ func (c *compiler) testInput() conversation {
 		said.messages = append(said.messages, more.messages...)
 	}
 	if len(said.messages) == 0 {
-		c.fail(c.tc.problem("missing-field", "the case has no input", `add "input": …`))
+		c.fail(c.tc.Problem("missing-field", "the case has no input", `add "input": …`))
 	}
 	texts := make([]string, len(said.layers))
 	for i, l := range said.layers {
@@ -160,9 +154,9 @@ func (c *compiler) testInput() conversation {
 // attach puts the files of input_files before the first message of the user.
 func (c *compiler) attach(messages []schema.Message) {
 	var blocks []schema.Block
-	for _, p := range []part{c.keys.sub("input_files"), c.tc.sub("input_files")} {
-		for _, item := range p.list() {
-			f, ok := c.read(item, item.text(), "file", maxText)
+	for _, p := range []place.Place{c.keys.Sub("input_files"), c.tc.Sub("input_files")} {
+		for _, item := range p.List() {
+			f, ok := c.read(item, item.Text(), "file", maxText)
 			if !ok {
 				continue
 			}
@@ -191,6 +185,6 @@ func (c *compiler) bands() *schema.Bands {
 	if !c.isTests {
 		return &schema.Bands{Pass: passing, Borderline: borderline}
 	}
-	pass := cmp.Or(c.tc.number("execution", "threshold"), c.keys.number("execution", "threshold"), c.keys.number("threshold"), passing)
+	pass := cmp.Or(c.tc.Number("execution", "threshold"), c.keys.Number("execution", "threshold"), c.keys.Number("threshold"), passing)
 	return &schema.Bands{Pass: pass, Borderline: pass}
 }

@@ -5,7 +5,6 @@ package testbed
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
@@ -28,36 +28,6 @@ const (
 	// hookTime is what a hook may take where it has no timeout_ms.
 	hookTime = time.Minute
 )
-
-// A Value is a value of a document with the way to it. The zero Value has nothing in it.
-type Value struct {
-	Doc  *schema.Document
-	Path []any
-}
-
-func (v Value) sub(path ...any) Value { return Value{v.Doc, append(slices.Clip(v.Path), path...)} }
-
-func (v Value) has() bool { return v.Doc != nil && v.Doc.Has(v.Path...) }
-
-func (v Value) text(path ...any) string {
-	if v.Doc == nil {
-		return ""
-	}
-	return v.Doc.Text(append(slices.Clip(v.Path), path...)...)
-}
-
-func (v Value) json() json.RawMessage {
-	if v.Doc == nil {
-		return nil
-	}
-	return v.Doc.JSON(v.Path...)
-}
-
-func (v Value) at() schema.Position { return v.Doc.At(v.Path...) }
-
-func (v Value) problem(rule, message, hint string) schema.Problem {
-	return v.Doc.Problem(rule, message, hint, v.Path...)
-}
 
 // A Reader reads the workspaces of one repository. It remembers the templates, which
 // many tests share.
@@ -90,12 +60,12 @@ func NewReader(src schema.Source) *Reader {
 
 // Read reads the workspace of a test from that of the suite and its own, whose fields
 // win. A text is the name of a file with it.
-func (r *Reader) Read(suite, own Value) Result {
+func (r *Reader) Read(suite, own place.Place) Result {
 	var out Result
-	layers := []Value{}
-	for _, v := range []Value{suite, own} {
-		if v.has() {
-			if v = r.referenced(v, &out); v.has() {
+	layers := []place.Place{}
+	for _, v := range []place.Place{suite, own} {
+		if v.Has() {
+			if v = r.referenced(v, &out); v.Has() {
 				layers = append(layers, v)
 			}
 		}
@@ -113,17 +83,17 @@ func (r *Reader) Read(suite, own Value) Result {
 		return out
 	}
 	out.Workspace = &workspace.Workspace{}
-	if from := last(layers, "template"); from.text() != "" {
+	if from := last(layers, "template"); from.Text() != "" {
 		r.copy(from, &out)
 	}
-	if from := last(layers, "workdir"); from.text() != "" && r.isFolder(from) {
+	if from := last(layers, "workdir"); from.Text() != "" && r.isFolder(from) {
 		r.copy(from, &out)
 	}
-	if v := last(layers, "setup"); v.has() && hasCommand(v) {
+	if v := last(layers, "setup"); v.Has() && hasCommand(v) {
 		r.setUp(v, last(layers, "workdir"), &out)
 	}
 	for _, event := range []string{"before_all", "before_each", "after_each", "after_all"} {
-		if v := last(layers, "hooks", event); v.has() && hasCommand(v) {
+		if v := last(layers, "hooks", event); v.Has() && hasCommand(v) {
 			r.hook(v, event, "", &out)
 		}
 	}
@@ -131,72 +101,72 @@ func (r *Reader) Read(suite, own Value) Result {
 }
 
 // isFolder reports whether a path is one of a folder of the repository.
-func (r *Reader) isFolder(from Value) bool {
-	_, problem := (command.Reader{Files: r.src.FS}).Folder(from.Doc.File, from.text())
+func (r *Reader) isFolder(from place.Place) bool {
+	_, problem := (command.Reader{Files: r.src.FS}).Folder(from.Doc.File, from.Text())
 	return problem == nil || problem.Rule != "missing-file"
 }
 
 // setUp reads the program that prepares the folder of AgentV 5. It prepares the workspace
 // instead: it starts there, and finds it by the path of the folder.
-func (r *Reader) setUp(v, folder Value, out *Result) {
+func (r *Reader) setUp(v, folder place.Place, out *Result) {
 	at := ""
-	if folder.text() != "" {
-		at = path.Join(path.Dir(folder.Doc.File), folder.text())
+	if folder.Text() != "" {
+		at = path.Join(path.Dir(folder.Doc.File), folder.Text())
 	}
 	r.hook(v, "setup", at, out)
-	if n := len(out.Workspace.Before); n > 0 && (v.text("cwd") == "" || path.Join(path.Dir(v.Doc.File), v.text("cwd")) == at) {
+	if n := len(out.Workspace.Before); n > 0 && (v.Text("cwd") == "" || path.Join(path.Dir(v.Doc.File), v.Text("cwd")) == at) {
 		out.Workspace.Before[n-1].InWorkspace = true
 	}
 }
 
 // referenced is a workspace that may be in a file of its own.
-func (r *Reader) referenced(v Value, out *Result) Value {
-	if v.text() == "" {
+func (r *Reader) referenced(v place.Place, out *Result) place.Place {
+	if v.Text() == "" {
 		return v
 	}
-	found := r.src.Read(schema.Reference{At: v.at(), Path: strings.TrimPrefix(v.text(), "file://"), Role: "suite"})
+	found := r.src.Read(schema.Reference{At: v.At(), Path: strings.TrimPrefix(v.Text(), "file://"), Role: "suite"})
 	out.Inputs, out.Problems = append(out.Inputs, found.Inputs...), append(out.Problems, found.Problems...)
 	if !found.Found() {
-		return Value{}
+		return place.Place{}
 	}
 	doc, problems := schema.Parse(found.File.Path, found.File.Data)
 	out.Problems = append(out.Problems, problems...)
 	if doc == nil || schema.HasErrors(problems) {
-		return Value{}
+		return place.Place{}
 	}
-	return Value{Doc: doc}
+	return place.Place{Doc: doc}
 }
 
 // last is the value at a path in the last of the layers that has one.
-func last(layers []Value, path ...any) Value {
+func last(layers []place.Place, path ...any) place.Place {
 	for _, l := range slices.Backward(layers) {
-		if v := l.sub(path...); v.has() {
+		if v := l.Sub(path...); v.Has() {
 			return v
 		}
 	}
-	return Value{}
+	return place.Place{}
 }
 
 // lacking is what workspaces need that are not made here; empty where they are.
-func lacking(layers []Value) string {
+func lacking(layers []place.Place) string {
 	switch {
-	case last(layers, "docker").has() || last(layers, "type").text() == "docker":
+	case last(layers, "docker").Has() || last(layers, "type").Text() == "docker":
 		return "a container (docker)"
-	case last(layers, "path").text() != "" || last(layers, "mode").text() == "static":
+	case last(layers, "path").Text() != "" || last(layers, "mode").Text() == "static":
 		return "a folder of one machine (workspace.path)"
-	case last(layers, "repos").has():
+	case last(layers, "repos").Has():
 		return "a clone of another repository (workspace.repos)"
-	case last(layers, "env").has():
+	case last(layers, "env").Has():
 		return "environment variables of the workspace, which gavel.yaml has for each target"
 	}
 	return ""
 }
 
 // copy reads the template.
-func (r *Reader) copy(from Value, out *Result) {
-	dir, problem := (command.Reader{Files: r.src.FS}).Folder(from.Doc.File, from.text())
+func (r *Reader) copy(from place.Place, out *Result) {
+	dir, problem := (command.Reader{Files: r.src.FS}).Folder(from.Doc.File, from.Text())
 	if problem != nil {
-		problem.Position = from.at()
+		problem.Position = from.At()
 		out.Problems = append(out.Problems, *problem)
 		return
 	}
@@ -207,7 +177,7 @@ func (r *Reader) copy(from Value, out *Result) {
 	}
 	if t.wrong != nil {
 		p := *t.wrong
-		p.Position = from.at()
+		p.Position = from.At()
 		out.Problems = append(out.Problems, p)
 		return
 	}
@@ -261,30 +231,30 @@ func file(name string, data []byte, executable bool) workspace.File {
 
 // hasCommand reports whether a hook starts a program; one that only says how the
 // workspace is reset does not, as each sample has a workspace of its own.
-func hasCommand(hook Value) bool { return hook.sub("command").has() || hook.sub("script").has() }
+func hasCommand(hook place.Place) bool { return hook.Sub("command").Has() || hook.Sub("script").Has() }
 
 // hook reads the program of an event. Words that name folder stand for the workspace;
 // empty names none.
-func (r *Reader) hook(v Value, event, folder string, out *Result) {
-	words := v.sub("command")
-	if !words.has() {
-		words = v.sub("script")
+func (r *Reader) hook(v place.Place, event, folder string, out *Result) {
+	words := v.Sub("command")
+	if !words.Has() {
+		words = v.Sub("script")
 	}
 	reader := command.Reader{Files: r.src.FS, Read: r.src.Read}
-	h := workspace.Hook{Event: event, Timeout: hookTime, InWorkspace: v.text("cwd") == workspace.Placeholder}
-	cwd := v.text("cwd")
+	h := workspace.Hook{Event: event, Timeout: hookTime, InWorkspace: v.Text("cwd") == workspace.Placeholder}
+	cwd := v.Text("cwd")
 	if h.InWorkspace {
 		cwd = ""
 	}
 	dir, problem := reader.Folder(v.Doc.File, cwd)
 	if problem != nil {
-		problem.Position = v.sub("cwd").at()
+		problem.Position = v.Sub("cwd").At()
 		out.Problems = append(out.Problems, *problem)
 		return
 	}
 	line := commandLine(words, dir)
 	if len(line.Argv) == 0 || line.Argv[0] == "" {
-		out.Problems = append(out.Problems, v.problem("missing-field", "the hook names no program", `write "command": [program, argument, …]`))
+		out.Problems = append(out.Problems, v.Problem("missing-field", "the hook names no program", `write "command": [program, argument, …]`))
 		return
 	}
 	for i, word := range line.Argv {
@@ -299,7 +269,7 @@ func (r *Reader) hook(v Value, event, folder string, out *Result) {
 	for _, f := range found.Files {
 		h.Files = append(h.Files, file(program.Sees(f.Path), f.Data, false))
 	}
-	if ms, err := strconv.ParseFloat(string(v.sub("timeout_ms").json()), 64); err == nil {
+	if ms, err := strconv.ParseFloat(string(v.Sub("timeout_ms").JSON()), 64); err == nil {
 		h.Timeout = time.Duration(ms * float64(time.Millisecond))
 	}
 	if !strings.HasPrefix(event, "after") {
@@ -310,13 +280,13 @@ func (r *Reader) hook(v Value, event, folder string, out *Result) {
 }
 
 // commandLine is the command of a hook: a list of words, or a text for the shell.
-func commandLine(words Value, dir string) command.Line {
-	if text := words.text(); text != "" {
-		return command.Line{Argv: []string{text}, Shell: true, Dir: dir, At: func(int) schema.Position { return words.at() }}
+func commandLine(words place.Place, dir string) command.Line {
+	if text := words.Text(); text != "" {
+		return command.Line{Argv: []string{text}, Shell: true, Dir: dir, At: func(int) schema.Position { return words.At() }}
 	}
 	var argv []string
 	for i := range words.Doc.Items(words.Path...) {
-		argv = append(argv, words.text(i))
+		argv = append(argv, words.Text(i))
 	}
-	return command.Line{Argv: argv, Dir: dir, At: func(word int) schema.Position { return words.sub(word).at() }}
+	return command.Line{Argv: argv, Dir: dir, At: func(word int) schema.Position { return words.Sub(word).At() }}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
@@ -31,15 +32,15 @@ func repository() fstest.MapFS {
 // read reads the workspace of a suite and of a test, each as YAML; empty for none.
 func read(t *testing.T, suite, own string) testbed.Result {
 	t.Helper()
-	value := func(text string) testbed.Value {
+	value := func(text string) place.Place {
 		if text == "" {
-			return testbed.Value{}
+			return place.Place{}
 		}
 		doc, problems := schema.Parse("suites/a.yaml", []byte("workspace: "+text+"\n"))
 		if doc == nil || schema.HasErrors(problems) {
 			t.Fatalf("parse %s: %v", text, problems)
 		}
-		return testbed.Value{Doc: doc, Path: []any{"workspace"}}
+		return place.Place{Doc: doc, Path: []any{"workspace"}}
 	}
 	return testbed.NewReader(schema.Source{FS: repository(), Root: "suites", KeyRoot: "suites"}).Read(value(suite), value(own))
 }
@@ -145,7 +146,7 @@ func TestALargeTemplate(t *testing.T) {
 		files["big/"+string(rune('a'+i%26))+time.Duration(i).String()] = &fstest.MapFile{Data: []byte("x")}
 	}
 	doc, _ := schema.Parse("suites/a.yaml", []byte("workspace: {template: ../big}\n"))
-	got := testbed.NewReader(schema.Source{FS: files}).Read(testbed.Value{Doc: doc, Path: []any{"workspace"}}, testbed.Value{})
+	got := testbed.NewReader(schema.Source{FS: files}).Read(place.Place{Doc: doc, Path: []any{"workspace"}}, place.Place{})
 	if len(got.Problems) != 1 || got.Problems[0].Rule != "too-large" {
 		t.Errorf("problems %v, want one of the rule too-large", got.Problems)
 	}
