@@ -8,15 +8,21 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/run/revision"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// maxTries bounds how often one call is sent.
-const maxTries = 4
+const (
+	// maxTries bounds how often one call is sent.
+	maxTries = 4
+	// deployPause is how long to wait before a look whether an agent has come up.
+	deployPause = 5 * time.Second
+)
 
 // pauses are those between two tries.
 var pauses = backoff.Doubling{First: 500 * time.Millisecond, Most: 30 * time.Second}
@@ -106,7 +112,7 @@ func (c *caller) finish(ctx context.Context, name string, s *sending, over bool)
 	amount := budget.Cost(s.reserved.Amount, s.reply.Usage, s.err)
 	tokens := s.reply.Usage.Tokens()
 	if s.err == nil {
-		if s.err = c.caseRun.runner.checkRevision(cfg, s.reply); s.err != nil {
+		if s.err = revision.Check(cfg, c.caseRun.runner.cfg.Revision, s.reply); s.err != nil {
 			c.spent = c.spent.Add(s.reply.Usage) // though it is of no use
 		}
 	}
@@ -193,13 +199,19 @@ func attempts(n int) string {
 	return fmt.Sprintf(", %d attempts", n)
 }
 
+// awaits reports whether a call came to nothing because the agent may still be
+// on its way, and the time that it has for that is not over.
+func (r *runner) awaits(t config.Target, err error) bool {
+	return t.WaitFor > 0 && r.cfg.Now().Before(r.began.Add(t.WaitFor)) && revision.Deploying(t, err)
+}
+
 // outcome tells what a sending says of its target. A complaint about one request
 // says nothing of the others; one about the key, the model or the address does.
 func (s *sending) outcome(ctx context.Context) limit.Outcome {
-	var revision *revisionError
+	var other *revision.Error
 	var fault *target.Error
 	switch {
-	case s.err == nil || errors.As(s.err, &revision):
+	case s.err == nil || errors.As(s.err, &other):
 		return limit.Outcome{Kind: limit.Answered}
 	case ctx.Err() != nil || s.awaited:
 		return limit.Outcome{}

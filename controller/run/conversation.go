@@ -26,7 +26,7 @@ type conversation struct {
 	tc     *schema.Case
 	name   string // of the target
 	target Target
-	user   *simulator // nil where all that the user says is in the case
+	user   *persona.Simulator // nil where all that the user says is in the case
 	mocks  *mocks.Dispatcher
 	// workspace is what the target works in; nil for none.
 	workspace *workspaces.Session
@@ -44,11 +44,15 @@ func newConversation(log *callLog) (*conversation, error) {
 		c.transcript.Tools = offered(tc.Tools)
 	}
 	if sim := tc.Drive.Simulation; sim != nil {
-		user, err := newSimulator(log, *sim)
+		player, err := log.caseRun.runner.targetName(schema.Simulator)
 		if err != nil {
 			return nil, err
 		}
-		c.user = user
+		// Within the timeout of the sample, not one of its own as judges have.
+		c.user = persona.NewSimulator(*sim, func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
+			req.Case = tc.Key
+			return log.ask(ctx, string(role), player, req)
+		})
 	}
 	return c, nil
 }
@@ -145,15 +149,15 @@ func (c *conversation) afterReply(ctx context.Context, ended bool) (over bool, e
 // userSpeaks has the user speak, and reports whether those were the last words.
 // Such words are in the transcript, and nobody answers them.
 func (c *conversation) userSpeaks(ctx context.Context) (done bool, err error) {
-	said, err := c.user.speak(ctx, c.transcript.Messages)
-	c.transcript.Simulated = c.user.usage
+	said, err := c.user.Speak(ctx, c.transcript.Messages)
+	c.transcript.Simulated = c.user.Usage
 	if err != nil {
 		return false, err
 	}
-	if said.message != "" {
-		c.add(schema.Message{Role: schema.RoleUser, Content: said.message})
+	if said.Message != "" {
+		c.add(schema.Message{Role: schema.RoleUser, Content: said.Message})
 	}
-	return said.done, nil
+	return said.Done, nil
 }
 
 // reply has the target reply, and answers from the mocks while it asks for

@@ -1,0 +1,70 @@
+package persona
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A Simulator is a model that plays the user of one conversation.
+type Simulator struct {
+	// Usage is that of the calls that were answered.
+	Usage verdict.Usage
+
+	simulation schema.Simulation
+	ask        judgecall.Caller
+}
+
+// NewSimulator returns a simulator that asks its model with ask.
+func NewSimulator(simulation schema.Simulation, ask judgecall.Caller) *Simulator {
+	s := &Simulator{simulation: simulation}
+	s.ask = func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
+		reply, err := ask(ctx, role, req)
+		s.Usage = s.Usage.Add(reply.Usage)
+		return reply, err
+	}
+	return s
+}
+
+// A Line is what the simulated user says next. Done ends the conversation after it.
+type Line struct {
+	Message string
+	Done    bool
+}
+
+// Speak returns what the user says next in a conversation, or first where it has
+// no messages. An opening is never the end: there was no answer yet.
+func (s *Simulator) Speak(ctx context.Context, messages []schema.Message) (Line, error) {
+	opening := len(messages) == 0
+	var said Line
+	err := s.ask.Retry(ctx, schema.Simulator, Request(s.simulation, messages), func(text string) error {
+		var err error
+		if said, err = readLine(text); err != nil {
+			return err
+		}
+		if said.Message == "" && (opening || !said.Done) {
+			return errors.New(`its "message" is empty`)
+		}
+		return nil
+	})
+	return said, err
+}
+
+func readLine(text string) (Line, error) {
+	var got struct {
+		Message *string `json:"message"`
+		Done    *bool   `json:"done"`
+	}
+	if err := judgecall.StrictJSON(text, &got); err != nil {
+		return Line{}, err
+	}
+	if got.Message == nil || got.Done == nil {
+		return Line{}, errors.New(`it lacks "message" or "done"`)
+	}
+	return Line{strings.TrimSpace(*got.Message), *got.Done}, nil
+}
