@@ -8,11 +8,11 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/collector"
 	"github.com/gavel-evals/gavel/cmd/internal/servecmd"
 	"github.com/gavel-evals/gavel/cmd/internal/signals"
-	"github.com/gavel-evals/gavel/controller/evaluate/javascript"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/javascript"
 )
 
 func main() {

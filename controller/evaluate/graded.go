@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/javascript"
+	"github.com/gavel-evals/gavel/controller/evaluate/function"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -74,8 +74,8 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 
 // script runs the assertion of a definition in JavaScript on the answer.
 func script(ctx context.Context, spec evaluator.JavaScript, in Input) (finding, error) {
-	f := javascript.Function{Code: spec.Code, Output: in.Transcript.Final(), Context: spec.Context}
-	got, err := javascript.Check(ctx, f, spec.Threshold)
+	f := function.Script{Code: spec.Code, Output: in.Transcript.Final(), Context: spec.Context}
+	got, err := function.Check(ctx, f, spec.Threshold)
 	return passAndScore(share(got.Pass), got.Score, spec.Not, cmp.Or(got.Reason, "the function passes the answer")), err
 }
 
@@ -84,7 +84,7 @@ func transformed(ctx context.Context, spec evaluator.Transformed, in Input, d *j
 	answer := in.Transcript.Final()
 	for _, code := range spec.Steps {
 		var err error
-		if answer, err = javascript.Transform(ctx, javascript.Function{Code: code, Output: answer, Context: spec.Context}); err != nil {
+		if answer, err = function.Transform(ctx, function.Script{Code: code, Output: answer, Context: spec.Context}); err != nil {
 			return finding{}, err
 		}
 	}

@@ -2,7 +2,6 @@ package evaluator
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -59,16 +58,6 @@ type JavaScript struct {
 	Threshold *float64 `json:"threshold,omitempty"`
 	// Not inverts both criteria.
 	Not bool `json:"not,omitempty"`
-}
-
-// JavaScriptSource is code as a function of output and context: an expression is
-// returned, and code of several lines has its own return.
-func JavaScriptSource(code string) string {
-	code = strings.TrimSpace(code)
-	if !strings.Contains(code, "\n") && !strings.HasPrefix(code, "return ") && !strings.HasPrefix(code, "return(") {
-		code = "return " + code
-	}
-	return "(function (output, context) {" + code + "\n})"
 }
 
 // Kind returns "javascript".

@@ -1,4 +1,7 @@
-// Package function runs functions of a repository on answers.
+// Package function runs functions of a repository on answers: those in JavaScript that
+// only compute, and programs. Nobody trusts either.
+//
+// Most callers want [Check], [Transform] or [Run].
 package function
 
 import (
@@ -6,25 +9,24 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/javascript"
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // Run runs the program of a function on an answer and reads what it returns, as
-// [javascript.Read] does. The error is that of the program, or says that programs is
+// [Read] does. The error is that of the program, or says that programs is
 // nil.
-func Run(ctx context.Context, spec evaluator.Function, answer string, programs suite.Programs) (javascript.Result, error) {
+func Run(ctx context.Context, spec evaluator.Function, answer string, programs suite.Programs) (Result, error) {
 	if programs == nil {
-		return javascript.Result{}, fmt.Errorf("programs are not run here: %s is not started", spec.Argv[0])
+		return Result{}, fmt.Errorf("programs are not run here: %s is not started", spec.Argv[0])
 	}
 	stdin, err := json.Marshal(map[string]any{"output": answer, "context": spec.Context, "code": spec.Code, "config": spec.Config})
 	if err != nil {
-		return javascript.Result{}, err
+		return Result{}, err
 	}
 	printed, err := programs(ctx, suite.Start{Program: spec.Program, Stdin: stdin})
 	if err != nil {
-		return javascript.Result{}, err
+		return Result{}, err
 	}
-	return javascript.Read(printed, spec.Threshold)
+	return Read(printed, spec.Threshold)
 }

@@ -1,14 +1,14 @@
 package javascript
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand"
+	"time"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/parser"
-
-	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // maxCalls bounds how deep functions call each other.
@@ -40,16 +40,19 @@ func (v *rawValue) UnmarshalJSON(data []byte) error {
 }
 
 // run calls a function in an interpreter of its own.
-func run(f Function) answer {
+func run(c Call) answer {
 	vm := goja.New()
 	vm.SetParserOptions(parser.WithDisableSourceMaps) // they would be read from files
 	vm.SetMaxCallStackSize(maxCalls)
 	vm.SetRandSource(rand.New(rand.NewSource(1)).Float64) //nolint:gosec // a verdict must not be a matter of chance
-	program, err := goja.Compile("", evaluator.JavaScriptSource(f.Code), false)
+	if c.Pure {
+		purify(vm)
+	}
+	program, err := goja.Compile("", c.Code, false)
 	if err != nil {
 		return answer{Invalid: err.Error()}
 	}
-	value, err := call(vm, program, f)
+	value, err := call(vm, program, c.Args)
 	if err != nil {
 		return answer{Thrown: message(err)}
 	}
@@ -63,12 +66,27 @@ func run(f Function) answer {
 	return answer{Value: rawValue(text)}
 }
 
+// purify has the clock and random numbers throw.
+func purify(vm *goja.Runtime) {
+	refuse := func(what, instead string) {
+		panic(vm.NewTypeError("there is no " + what + " while definitions are compiled; " + instead))
+	}
+	vm.SetRandSource(func() float64 {
+		refuse("random number", "choose one value")
+		return 0
+	})
+	vm.SetTimeSource(func() time.Time {
+		refuse("clock", "write the date into a variable")
+		return time.Time{}
+	})
+}
+
 // call calls the function with its arguments.
-func call(vm *goja.Runtime, program *goja.Program, f Function) (goja.Value, error) {
-	argument := goja.Undefined()
-	if len(f.Context) > 0 {
+func call(vm *goja.Runtime, program *goja.Program, args []json.RawMessage) (goja.Value, error) {
+	values := make([]goja.Value, len(args))
+	for i, arg := range args {
 		var err error
-		if argument, err = parse(vm, string(f.Context)); err != nil {
+		if values[i], err = parse(vm, string(arg)); err != nil {
 			return nil, err
 		}
 	}
@@ -80,7 +98,26 @@ func call(vm *goja.Runtime, program *goja.Program, f Function) (goja.Value, erro
 	if !ok {
 		return nil, errors.New("the code is not a function")
 	}
-	return function(goja.Undefined(), vm.ToValue(f.Output), argument)
+	value, err := function(goja.Undefined(), values...)
+	if err != nil {
+		return nil, err
+	}
+	if promise, ok := value.Export().(*goja.Promise); ok {
+		return settled(promise)
+	}
+	return value, nil
+}
+
+// settled is what a promise is resolved with. All that it waits for has been computed: there
+// is nothing else to wait for.
+func settled(p *goja.Promise) (goja.Value, error) {
+	switch p.State() {
+	case goja.PromiseStateFulfilled:
+		return p.Result(), nil
+	case goja.PromiseStateRejected:
+		return nil, errors.New(p.Result().String())
+	}
+	return nil, errors.New("a promise that nothing resolves")
 }
 
 // parse makes a value of JSON, without evaluating it.

@@ -1,15 +1,4 @@
-// Package javascript runs the functions that definitions write in JavaScript, on
-// what a model answered. Neither is trusted.
-//
-// Most callers want [Check] or [Transform]; main and TestMain call [ServeChild]
-// first.
-//
-// An interpreter runs in child processes of the same program, which answer one
-// request after another. It has the language and nothing else: no files, no
-// network, no modules, no timers. The kernel refuses the child everything but to
-// compute (package confine), and the child ends where a function takes too long or
-// too much memory.
-package javascript
+package function
 
 import (
 	"context"
@@ -19,28 +8,32 @@ import (
 	"math"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
+	"github.com/gavel-evals/gavel/schema/javascript"
 )
 
-const (
-	// MaxTime is how long one function may take.
-	MaxTime = 2 * time.Second
-	// MaxMemory is how many bytes the interpreter may take.
-	MaxMemory = 256 << 20
-	// maxResult bounds what a function returns, in bytes of JSON.
-	maxResult = 1 << 20
-)
-
-// A Function is one in JavaScript with its arguments: an expression, or the body of
+// A Script is a function in JavaScript with its arguments: an expression, or the body of
 // a function with return.
-type Function struct {
-	Code string `json:"code"`
+type Script struct {
+	Code string
 	// Output is the argument output.
-	Output string `json:"output"`
+	Output string
 	// Context is the argument context, as JSON.
-	Context json.RawMessage `json:"context,omitempty"`
+	Context json.RawMessage
+}
+
+// run calls the function.
+func (f Script) run(ctx context.Context) (javascript.Answer, error) {
+	output, err := json.Marshal(f.Output)
+	if err != nil {
+		return javascript.Answer{}, err
+	}
+	args := []json.RawMessage{output}
+	if len(f.Context) > 0 {
+		args = append(args, f.Context)
+	}
+	return javascript.Run(ctx, javascript.Call{Code: javascript.Inline(f.Code, "output, context"), Args: args})
 }
 
 // A Result is what an assertion in JavaScript gave.
@@ -56,8 +49,8 @@ type Result struct {
 // above 0 or reaches the threshold, or {pass, score, reason}. A function that
 // throws fails, since answers of a wrong form make functions throw. Another value,
 // and one that took too long or too much memory, is an error.
-func Check(ctx context.Context, f Function, threshold *float64) (Result, error) {
-	out, err := ask(ctx, f)
+func Check(ctx context.Context, f Script, threshold *float64) (Result, error) {
+	out, err := f.run(ctx)
 	switch {
 	case err != nil:
 		return Result{}, err
@@ -66,7 +59,7 @@ func Check(ctx context.Context, f Function, threshold *float64) (Result, error) 
 	case out.Thrown != "":
 		return Result{Reason: "the function throws " + textnorm.Clip(out.Thrown)}, nil
 	}
-	got, err := Read(json.RawMessage(out.Value), threshold)
+	got, err := Read(out.Value, threshold)
 	if err != nil && string(out.Value) == "null" {
 		err = fmt.Errorf("%w%s", err, forgotten(f.Code))
 	}
@@ -134,8 +127,8 @@ func graded(v map[string]any) (Result, error) {
 // Transform runs a function that returns the text to look at instead of an answer.
 // Another value than a text is written as JSON. A function that throws is an
 // error.
-func Transform(ctx context.Context, f Function) (string, error) {
-	out, err := ask(ctx, f)
+func Transform(ctx context.Context, f Script) (string, error) {
+	out, err := f.run(ctx)
 	switch {
 	case err != nil:
 		return "", err

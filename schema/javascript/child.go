@@ -29,20 +29,19 @@ var pool = childpool.New(childpool.Config{
 })
 
 // ServeChild answers requests until there are no more if this process was started
-// by [Check] or [Transform], and reports whether it was; the program then has to
-// end.
+// by [Run], and reports whether it was; the program then has to end.
 func ServeChild() bool {
 	return pool.Serve(func(line []byte) (any, bool) {
-		var f Function
-		if json.Unmarshal(line, &f) != nil {
+		var c Call
+		if json.Unmarshal(line, &c) != nil {
 			return nil, false
 		}
-		return run(f), true
+		return run(c), true
 	})
 }
 
 // ask has a child run a function.
-func ask(ctx context.Context, f Function) (answer, error) {
+func ask(ctx context.Context, c Call) (answer, error) {
 	var out answer
 	done, err := pool.Turn(ctx)
 	if err != nil {
@@ -50,7 +49,7 @@ func ask(ctx context.Context, f Function) (answer, error) {
 	}
 	defer done()
 	err = pool.Ask(ctx, childpool.Call{
-		Line:   func(string) ([]byte, error) { return json.Marshal(f) },
+		Line:   func(string) ([]byte, error) { return json.Marshal(c) },
 		Accept: func(line []byte) error { return json.Unmarshal(line, &out) },
 	})
 	switch {

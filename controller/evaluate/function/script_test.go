@@ -1,4 +1,4 @@
-package javascript_test
+package function_test
 
 import (
 	"context"
@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/javascript"
+	"github.com/gavel-evals/gavel/controller/evaluate/function"
+	"github.com/gavel-evals/gavel/schema/javascript"
 )
 
 func TestMain(m *testing.M) {
@@ -24,24 +25,24 @@ func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		code      string
 		threshold *float64
-		want      javascript.Result
+		want      function.Result
 	}{
-		{"output.length > 3", nil, javascript.Result{Pass: true, Score: 1}},
-		{"output === 'x'", nil, javascript.Result{Reason: "the function returns false"}},
-		{"return output.includes('Paris')", nil, javascript.Result{Pass: true, Score: 1}},
-		{"const n = output.split(' ').length;\nreturn n / 10;", nil, javascript.Result{Pass: true, Score: 0.3}},
-		{"0", nil, javascript.Result{Reason: "the function returns 0"}},
-		{"0.4", &half, javascript.Result{Score: 0.4, Reason: "the function returns 0.4"}},
-		{"0.5", &half, javascript.Result{Pass: true, Score: 0.5}},
-		{"5", nil, javascript.Result{Pass: true, Score: 1}},
-		{"({pass: false, score: 0.25, reason: ' too long '})", nil, javascript.Result{Score: 0.25, Reason: "too long"}},
-		{"({pass: true})", nil, javascript.Result{Pass: true, Score: 1}},
-		{"context.vars.city === 'Paris'", nil, javascript.Result{Pass: true, Score: 1}},
-		{"JSON.parse(output).a === 1", nil, javascript.Result{Reason: "the function throws SyntaxError: Unexpected token at the start: It is Paris."}},
-		{"/paris/i.test(output) && !/rome/i.test(output)", nil, javascript.Result{Pass: true, Score: 1}},
-		{"output.match(/(?<=is )Paris/) !== null", nil, javascript.Result{Pass: true, Score: 1}},
+		{"output.length > 3", nil, function.Result{Pass: true, Score: 1}},
+		{"output === 'x'", nil, function.Result{Reason: "the function returns false"}},
+		{"return output.includes('Paris')", nil, function.Result{Pass: true, Score: 1}},
+		{"const n = output.split(' ').length;\nreturn n / 10;", nil, function.Result{Pass: true, Score: 0.3}},
+		{"0", nil, function.Result{Reason: "the function returns 0"}},
+		{"0.4", &half, function.Result{Score: 0.4, Reason: "the function returns 0.4"}},
+		{"0.5", &half, function.Result{Pass: true, Score: 0.5}},
+		{"5", nil, function.Result{Pass: true, Score: 1}},
+		{"({pass: false, score: 0.25, reason: ' too long '})", nil, function.Result{Score: 0.25, Reason: "too long"}},
+		{"({pass: true})", nil, function.Result{Pass: true, Score: 1}},
+		{"context.vars.city === 'Paris'", nil, function.Result{Pass: true, Score: 1}},
+		{"JSON.parse(output).a === 1", nil, function.Result{Reason: "the function throws SyntaxError: Unexpected token at the start: It is Paris."}},
+		{"/paris/i.test(output) && !/rome/i.test(output)", nil, function.Result{Pass: true, Score: 1}},
+		{"output.match(/(?<=is )Paris/) !== null", nil, function.Result{Pass: true, Score: 1}},
 	} {
-		got, err := javascript.Check(t.Context(), javascript.Function{Code: tt.code, Output: "It is Paris.", Context: json.RawMessage(`{"vars": {"city": "Paris"}}`)}, tt.threshold)
+		got, err := function.Check(t.Context(), function.Script{Code: tt.code, Output: "It is Paris.", Context: json.RawMessage(`{"vars": {"city": "Paris"}}`)}, tt.threshold)
 		if strings.HasPrefix(tt.want.Reason, "the function throws SyntaxError") {
 			tt.want.Reason = got.Reason
 			if !strings.HasPrefix(got.Reason, "the function throws SyntaxError") {
@@ -68,13 +69,13 @@ func TestRefused(t *testing.T) {
 		{"let s = 'x'.repeat(1 << 28);\nreturn [s, s + 'y', s + 'z'].length;", "needs more memory than"},
 		{"/^(?!b)(a+)+$/.test('a'.repeat(60) + '!')", "takes longer than"},
 	} {
-		got, err := javascript.Check(t.Context(), javascript.Function{Code: tt.code}, nil)
+		got, err := function.Check(t.Context(), function.Script{Code: tt.code}, nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %+v, %v, want an error with %q", tt.code, got, err, tt.want)
 		}
 	}
 	// The next function is not affected by those before.
-	if got, err := javascript.Check(t.Context(), javascript.Function{Code: "true"}, nil); err != nil || !got.Pass {
+	if got, err := function.Check(t.Context(), function.Script{Code: "true"}, nil); err != nil || !got.Pass {
 		t.Errorf("after them: %+v, %v, want a pass", got, err)
 	}
 }
@@ -82,21 +83,21 @@ func TestRefused(t *testing.T) {
 // TestNothingIsWithinReach of a function but the language.
 func TestNothingIsWithinReach(t *testing.T) {
 	for _, name := range []string{"require", "process", "fetch", "setTimeout", "console", "module", "globalThis.Deno", "XMLHttpRequest"} {
-		got, err := javascript.Check(t.Context(), javascript.Function{Code: "typeof " + name + " === 'undefined'"}, nil)
+		got, err := function.Check(t.Context(), function.Script{Code: "typeof " + name + " === 'undefined'"}, nil)
 		if err != nil || !got.Pass {
 			t.Errorf("%s: %+v, %v, want that it is undefined", name, got, err)
 		}
 	}
 	// The next function does not see the changes of one before.
-	change := javascript.Function{Code: "JSON.stringify = () => 'true'; globalThis.seen = 1; String.prototype.includes = () => true;\nreturn true;"}
-	if _, err := javascript.Check(t.Context(), change, nil); err != nil {
+	change := function.Script{Code: "JSON.stringify = () => 'true'; globalThis.seen = 1; String.prototype.includes = () => true;\nreturn true;"}
+	if _, err := function.Check(t.Context(), change, nil); err != nil {
 		t.Errorf("changing what is global: %v", err)
 	}
-	got, err := javascript.Check(t.Context(), javascript.Function{Code: "typeof seen === 'undefined' && !'a'.includes('b')"}, nil)
+	got, err := function.Check(t.Context(), function.Script{Code: "typeof seen === 'undefined' && !'a'.includes('b')"}, nil)
 	if err != nil || !got.Pass {
 		t.Errorf("after a change of what is global: %+v, %v, want that it is gone", got, err)
 	}
-	deep, err := javascript.Check(t.Context(), javascript.Function{Code: "function f() { return f(); }\nreturn f();"}, nil)
+	deep, err := function.Check(t.Context(), function.Script{Code: "function f() { return f(); }\nreturn f();"}, nil)
 	if err == nil && deep.Pass {
 		t.Errorf("endless recursion: %+v, want no pass", deep)
 	}
@@ -106,7 +107,7 @@ func TestNothingIsWithinReach(t *testing.T) {
 func TestChanceIsTheSame(t *testing.T) {
 	var first string
 	for i := range 3 {
-		got, err := javascript.Transform(t.Context(), javascript.Function{Code: "Math.random()"})
+		got, err := function.Transform(t.Context(), function.Script{Code: "Math.random()"})
 		if err != nil || i > 0 && got != first {
 			t.Errorf("Math.random gives %s, %v, want %s", got, err, first)
 		}
@@ -120,11 +121,11 @@ func TestTransform(t *testing.T) {
 		{"({a: output, n: 1})", `{"a":"hello","n":1}`},
 		{"42", "42"},
 	} {
-		if got, err := javascript.Transform(t.Context(), javascript.Function{Code: tt.code, Output: "hello"}); err != nil || got != tt.want {
+		if got, err := function.Transform(t.Context(), function.Script{Code: tt.code, Output: "hello"}); err != nil || got != tt.want {
 			t.Errorf("%s: %q, %v, want %q", tt.code, got, err, tt.want)
 		}
 	}
-	if got, err := javascript.Transform(t.Context(), javascript.Function{Code: "output.nope.x", Output: "hello"}); err == nil {
+	if got, err := function.Transform(t.Context(), function.Script{Code: "output.nope.x", Output: "hello"}); err == nil {
 		t.Errorf("a transform that throws gives %q, want an error", got)
 	}
 }
@@ -135,10 +136,10 @@ func TestCancelled(t *testing.T) {
 	cancel()
 	// A child that waits may answer before it is killed, so one try says little.
 	for range 100 {
-		if _, err := javascript.Check(t.Context(), javascript.Function{Code: "true"}, nil); err != nil {
+		if _, err := function.Check(t.Context(), function.Script{Code: "true"}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := javascript.Check(ctx, javascript.Function{Code: "true"}, nil); !errors.Is(err, context.Canceled) {
+		if _, err := function.Check(ctx, function.Script{Code: "true"}, nil); !errors.Is(err, context.Canceled) {
 			t.Fatalf("a function runs after the end of the context: %v", err)
 		}
 	}
@@ -147,7 +148,7 @@ func TestCancelled(t *testing.T) {
 // BenchmarkCheck is one function in a child that waits.
 func BenchmarkCheck(b *testing.B) {
 	for b.Loop() {
-		if _, err := javascript.Check(b.Context(), javascript.Function{Code: "output.length > 3", Output: "It is Paris."}, nil); err != nil {
+		if _, err := function.Check(b.Context(), function.Script{Code: "output.length > 3", Output: "It is Paris."}, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

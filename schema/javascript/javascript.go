@@ -1,0 +1,142 @@
+// Package javascript runs functions that definitions write in JavaScript, in child
+// processes that can only compute. Nobody trusts them.
+//
+// Most callers want [Budget.Run], or [Run] where each call is bounded alone; main and
+// TestMain call [ServeChild] first.
+//
+// The interpreter has the language and nothing else: no files, no network, no modules, no
+// timers. The kernel refuses the child everything but to compute (package confine), and
+// the child ends where a function takes too long or too much memory.
+package javascript
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gavel-evals/gavel/schema/childpool"
+)
+
+const (
+	// MaxTime is how long one call may take.
+	MaxTime = 2 * time.Second
+	// MaxMemory is how many bytes the interpreter may take.
+	MaxMemory = 256 << 20
+	// maxResult bounds what a function returns, in bytes of JSON.
+	maxResult = 1 << 20
+)
+
+// A Call is a function in JavaScript with its arguments.
+type Call struct {
+	// Code is an expression that is a function, as [Inline] and [Module] write it.
+	Code string `json:"code"`
+	// Args are the arguments, as JSON.
+	Args []json.RawMessage `json:"args,omitempty"`
+	// Pure functions give the same at any time: reading the clock or a random number
+	// throws. Else random numbers are the same in each call.
+	Pure bool `json:"pure,omitempty"`
+}
+
+// An Answer is what came of a call: the value as JSON, what was thrown, or why the code is
+// not a function. A promise gives what it is resolved with.
+type Answer struct {
+	Value   json.RawMessage
+	Thrown  string
+	Invalid string
+}
+
+// Run calls a function. The error says that it took too long or too much memory, or that
+// no child answered.
+func Run(ctx context.Context, c Call) (Answer, error) {
+	out, err := ask(ctx, c)
+	return Answer{Value: json.RawMessage(out.Value), Thrown: out.Thrown, Invalid: out.Invalid}, err
+}
+
+// Inline is code of a definition as a function of named parameters: an expression is
+// returned, and code of several lines has its own return.
+func Inline(code, parameters string) string {
+	code = strings.TrimSpace(code)
+	if !strings.Contains(code, "\n") && !strings.HasPrefix(code, "return ") && !strings.HasPrefix(code, "return(") {
+		code = "return " + code
+	}
+	return "(function (" + parameters + ") {" + code + "\n})"
+}
+
+// The bounds of a [Budget].
+const (
+	totalTime = 30 * time.Second
+	// timeEach is what each call adds to the total: many times what a usual one takes,
+	// so that any number of those comes through.
+	timeEach = 5 * time.Millisecond
+	// maxOver is how many calls may break their limit.
+	maxOver = 3
+)
+
+// A Budget bounds what the functions of one repository take together while its
+// definitions are compiled. A nil budget has no bound but that of each call. It may be
+// used by many goroutines.
+type Budget struct {
+	// Unstarted is told that no child could be started, which no definition is to blame
+	// for. It is set before the first call; nil tells nobody.
+	Unstarted func(error)
+
+	mu   sync.Mutex
+	left time.Duration // guarded by mu
+	over int           // calls that broke their limit, guarded by mu
+}
+
+// NewBudget returns what the functions of one repository may take.
+func NewBudget() *Budget { return &Budget{left: totalTime} }
+
+// errSpent says that a budget is used up.
+var errSpent = errors.New("the functions of the definitions take too long together")
+
+// Run calls a function and returns its value. The error is what it throws, or why there is
+// no value.
+func (b *Budget) Run(ctx context.Context, c Call) (json.RawMessage, error) {
+	if b.isSpent() {
+		return nil, errSpent
+	}
+	begun := time.Now()
+	out, err := Run(ctx, c)
+	b.spend(time.Since(begun), err)
+	switch {
+	case err != nil:
+		return nil, err
+	case out.Invalid != "":
+		return nil, errors.New("the function does not compile: " + out.Invalid)
+	case out.Thrown != "":
+		return nil, errors.New("the function throws " + out.Thrown)
+	}
+	return out.Value, nil
+}
+
+func (b *Budget) isSpent() bool {
+	if b == nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left <= 0 || b.over >= maxOver
+}
+
+// spend takes over what a call took, and how it ended.
+func (b *Budget) spend(took time.Duration, err error) {
+	if b == nil {
+		return
+	}
+	start, isStart := errors.AsType[*childpool.StartError](err)
+	if isStart && b.Unstarted != nil {
+		b.Unstarted(fmt.Errorf("run JavaScript: %w", start))
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left += timeEach - took
+	if errors.Is(err, errTime) || errors.Is(err, errMemory) {
+		b.over++
+	}
+}

@@ -1,0 +1,70 @@
+package javascript
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// The exports of modules of ECMAScript, at the beginning of a line.
+var (
+	defaultExport = regexp.MustCompile(`(?m)^export\s+default\s+`)
+	namedExport   = regexp.MustCompile(`(?m)^export\s+((?:async\s+)?function\s*\*?|const|let|var|class)\s+([\w$]+)`)
+	listedExport  = regexp.MustCompile(`(?m)^export\s*\{([^{}]*)\}\s*;?\s*$`)
+)
+
+// Module is an expression for a function of a file: the one that it exports under a name,
+// else the one that it is or has as default. The file is a module of Node.js or of
+// ECMAScript without imports. Its console writes nothing.
+func Module(source, name string) string { return module(source, name, "") }
+
+// Value is like [Module] for a file that may export a value, which the function returns.
+func Value(source, name string) string {
+	return module(source, name, "const value = named && all && all[named] || all && all.default || all;\nif (value !== undefined) return () => value;\n")
+}
+
+func module(source, name, other string) string {
+	quoted, _ := json.Marshal(name) // a text
+	var b strings.Builder
+	b.WriteString("(function () {\nconst module = {exports: {}};\n(function (module, exports, console) {")
+	b.WriteString(commonJS(source))
+	b.WriteString("\n})(module, module.exports, new Proxy({}, {get: () => () => undefined}));\n")
+	b.WriteString("const all = module.exports, named = " + string(quoted) + ";\n")
+	b.WriteString("for (const f of [named && all && all[named], all, all && all.default]) if (typeof f === 'function') return f;\n")
+	b.WriteString(other)
+	b.WriteString("throw new TypeError('the file exports no function' + (named ? ' ' + named : ''));\n})()")
+	return b.String()
+}
+
+// commonJS is a module of ECMAScript as one of Node.js. A module of Node.js stays as it is.
+func commonJS(source string) string {
+	var names []string
+	source = namedExport.ReplaceAllStringFunc(source, func(s string) string {
+		m := namedExport.FindStringSubmatch(s)
+		names = append(names, m[2])
+		return strings.TrimSpace(strings.TrimPrefix(s, "export"))
+	})
+	source = listedExport.ReplaceAllStringFunc(source, func(s string) string {
+		for name := range strings.SplitSeq(listedExport.FindStringSubmatch(s)[1], ",") {
+			from, to, renamed := strings.Cut(strings.TrimSpace(name), " as ")
+			if !renamed {
+				to = from
+			}
+			if from = strings.TrimSpace(from); from != "" {
+				names = append(names, from+":"+strings.TrimSpace(to))
+			}
+		}
+		return ""
+	})
+	source = defaultExport.ReplaceAllString(source, "module.exports.default = ")
+	var b strings.Builder
+	b.WriteString(source)
+	for _, name := range names {
+		from, to, renamed := strings.Cut(name, ":")
+		if !renamed {
+			to = from
+		}
+		b.WriteString("\n;module.exports." + to + " = " + from + ";")
+	}
+	return b.String()
+}
