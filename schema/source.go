@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -28,6 +29,9 @@ type Source struct {
 	// Evaluations bounds what evaluating .cue files takes in all; nil for no
 	// bound but that of each file.
 	Evaluations *cuefile.Budget
+	// Functions bounds what the functions of definitions take in all while these are
+	// compiled; nil for no bound but that of each call.
+	Functions *javascript.Budget
 }
 
 // Constraints are what a team demands of its definitions beyond their formats,

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -95,8 +96,8 @@ func NewBudget() *Budget { return &Budget{left: totalTime} }
 // errSpent says that a budget is used up.
 var errSpent = errors.New("the functions of the definitions take too long together")
 
-// Run calls a function and returns its value. The error is what it throws, or why there is
-// no value.
+// Run calls a function and returns its value. The error is a [*MissingError], what the
+// function throws, or why there is no value.
 func (b *Budget) Run(ctx context.Context, c Call) (json.RawMessage, error) {
 	if b.isSpent() {
 		return nil, errSpent
@@ -108,12 +109,25 @@ func (b *Budget) Run(ctx context.Context, c Call) (json.RawMessage, error) {
 	case err != nil:
 		return nil, err
 	case out.Invalid != "":
-		return nil, errors.New("the function does not compile: " + out.Invalid)
+		return nil, errors.New("the function does not compile: " + clip(out.Invalid))
+	case absent.MatchString(out.Thrown):
+		return nil, &MissingError{Name: absent.FindStringSubmatch(out.Thrown)[1]}
 	case out.Thrown != "":
-		return nil, errors.New("the function throws " + out.Thrown)
+		return nil, errors.New("the function throws " + clip(out.Thrown))
 	}
 	return out.Value, nil
 }
+
+// A MissingError is about a function that needs what only a program has.
+type MissingError struct{ Name string }
+
+// Error names what is missing.
+func (e *MissingError) Error() string {
+	return "the function uses " + e.Name + ", which only a program has"
+}
+
+// absent matches what is thrown where a name of Node.js is used.
+var absent = regexp.MustCompile(`^ReferenceError: (require|import|process|fetch|Buffer|setTimeout|setInterval|setImmediate|__dirname|__filename|global|URL|TextEncoder|TextDecoder|crypto|structuredClone|queueMicrotask) is not defined`)
 
 func (b *Budget) isSpent() bool {
 	if b == nil {
@@ -139,4 +153,13 @@ func (b *Budget) spend(took time.Duration, err error) {
 	if errors.Is(err, errTime) || errors.Is(err, errMemory) {
 		b.over++
 	}
+}
+
+// clip shortens what a function throws.
+func clip(s string) string {
+	const most = 200
+	if runes := []rune(strings.Join(strings.Fields(s), " ")); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return strings.Join(strings.Fields(s), " ")
 }

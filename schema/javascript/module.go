@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// The exports of modules of ECMAScript, at the beginning of a line.
+// Imports and exports of modules of ECMAScript, at the beginning of a line.
 var (
 	defaultExport = regexp.MustCompile(`(?m)^export\s+default\s+`)
 	namedExport   = regexp.MustCompile(`(?m)^export\s+((?:async\s+)?function\s*\*?|const|let|var|class)\s+([\w$]+)`)
+	importing     = regexp.MustCompile(`(?m)^import\b\s*[\w{*"']`)
 	listedExport  = regexp.MustCompile(`(?m)^export\s*\{([^{}]*)\}\s*;?\s*$`)
 )
 
@@ -38,6 +39,9 @@ func module(source, name, other string) string {
 
 // commonJS is a module of ECMAScript as one of Node.js. A module of Node.js stays as it is.
 func commonJS(source string) string {
+	if importing.MatchString(source) {
+		return "throw new ReferenceError('import is not defined');"
+	}
 	var names []string
 	source = namedExport.ReplaceAllStringFunc(source, func(s string) string {
 		m := namedExport.FindStringSubmatch(s)

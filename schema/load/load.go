@@ -28,6 +28,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/ignore"
+	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/matrix"
 	"github.com/gavel-evals/gavel/schema/prompt"
 	"github.com/gavel-evals/gavel/schema/promptval"
@@ -129,9 +130,10 @@ func load(ctx context.Context, fsys *guard, opts Options) (*Result, error) {
 func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error) {
 	l := &loader{
 		fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}}, evaluations: cmp.Or(opts.evaluations, cuefile.NewBudget()),
-		prompts: prompt.NewReader(fsys, opts.Settings),
+		functions: javascript.NewBudget(), prompts: prompt.NewReader(fsys, opts.Settings),
 	}
 	l.evaluations.Unstarted = func(err error) { fsys.end(&fault{err}) }
+	l.functions.Unstarted = l.evaluations.Unstarted
 	var err error
 	if l.ignore, err = ignore.Read(fsys); err != nil {
 		at, hint := schema.Position{File: ignore.File, Line: 1, Column: 1}, "make it a plain file of at most 256 KiB"
@@ -188,6 +190,7 @@ type loader struct {
 	rules  []*constraint.Set
 	// evaluations bounds what .cue files and constraints take.
 	evaluations *cuefile.Budget
+	functions   *javascript.Budget
 	prompts     *prompt.Reader
 	out         Result
 }
@@ -210,7 +213,7 @@ func (l *loader) folder(ctx context.Context, root string) error {
 			return err
 		}
 	}
-	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations}
+	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations, Functions: l.functions}
 	if rules := l.constraints(root); rules != nil {
 		src.Constraints = rules
 	}

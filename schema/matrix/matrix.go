@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/matrix/code"
 	matrixrow "github.com/gavel-evals/gavel/schema/row"
 	"github.com/gavel-evals/gavel/schema/targetname"
 	"github.com/gavel-evals/gavel/schema/template"
@@ -68,6 +69,7 @@ type compiler struct {
 	skipped   map[string]int // rows by what they need
 	size      int            // of all texts so far, in bytes
 	engine    template.Engine
+	caller    code.Caller
 	misreads  map[string]bool // templates that there is a warning about
 }
 
@@ -88,6 +90,7 @@ func (c *compiler) build() []*schema.Case {
 		}
 	}
 	c.inputs = append(c.inputs, schema.Input{File: c.Doc.File, Role: "definition"})
+	c.caller.Budget = c.Functions
 	c.engine.Later = map[string]string{"_conversation": "the answers of other tests (_conversation)"}
 	c.engine.Environment = map[string]string{}
 	for _, name := range c.Doc.Keys("env") {

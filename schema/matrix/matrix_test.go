@@ -268,7 +268,7 @@ func TestNeeds(t *testing.T) {
 		{"{assert: [{type: contains, value: '{{ q | shout }}'}]}", "a template that can be filled in: the filter shout is not known"},
 		{"{assert: [{type: contains, value: '{{ env.HOME }}'}]}", "the environment variable HOME"},
 		{"{vars: {q: 'in {{ env.HOME }}'}}", "the environment variable HOME"},
-		{"{options: {transformVars: 'vars'}}", "a transform of variables"},
+		{"{options: {transformVars: 'require(1)'}}", "a program for transformVars (require)"},
 		{"{assert: [Greets the user]}", "an assertion in words, as AgentV 5 has it"},
 		{"{provider: other}", "a target for the provider other"},
 		{"{vars: {q: file://x.pdf}}", "a variable from a file of the type .pdf"},

@@ -18,6 +18,7 @@ import (
 type row struct {
 	test *test
 	vars template.Variables
+	said template.Variables // by which it is named
 	name string
 	need string // what it needs and is not read, apart from what its test needs
 }
@@ -31,9 +32,13 @@ func (c *compiler) expand(tests []test) []row {
 	var rows []row
 	for i := range tests {
 		t := &tests[i]
+		c.vary(t)
 		for _, vars := range t.values() {
 			r := row{test: t}
 			r.vars, r.need = c.nested(vars)
+			if r.said = r.vars; t.written != nil {
+				r.said = t.said(vars)
+			}
 			for _, value := range r.vars {
 				c.size += len(value)
 			}
@@ -122,7 +127,7 @@ func (r row) title() string {
 
 func (r row) firstText() string {
 	for _, name := range r.test.order {
-		if s, ok := text(r.vars[name]); ok && strings.TrimSpace(s) != "" {
+		if s, ok := text(r.said[name]); ok && strings.TrimSpace(s) != "" {
 			return strings.Join(strings.Fields(s), " ")
 		}
 	}
@@ -131,7 +136,7 @@ func (r row) firstText() string {
 
 // content says all that tells rows apart, variables first.
 func (r row) content() string {
-	raw, _ := json.Marshal(r.vars) // of JSON values; keys are sorted
+	raw, _ := json.Marshal(r.said) // of JSON values; keys are sorted
 	return string(raw)
 }
 

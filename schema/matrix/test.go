@@ -32,6 +32,10 @@ type test struct {
 	transform   string // of the answer, before assertions look at it
 	judge       string // the target that judges in place of the role
 	provider    string // in place of those of the file
+	// variation adds to the variables; written are those before, nil where nothing is
+	// added.
+	variation computation
+	written   template.Variables
 	// rubricPrompt is what judges are asked in place of Gavel's question.
 	rubricPrompt string
 	prefix       string
@@ -234,6 +238,7 @@ func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
 		t.threshold = &n
 	}
 	c.readTransform(&t, doc, in("options", "transform")...)
+	c.readVariation(&t, doc, in("options", "transformVars")...)
 	if name := doc.Text(in("options", "storeOutputAs")...); name != "" {
 		c.engine.Later[name] = "the output of another test (" + template.Clip(name) + ")"
 	}
@@ -275,9 +280,6 @@ func (t *test) readOptions(doc *schema.Document, in func(...any) []any) {
 		if doc.Has(need.at...) && t.need == "" {
 			t.need = need.what
 		}
-	}
-	if s := doc.Text(in("options", "transformVars")...); s != "" && t.need == "" {
-		t.need = "a transform of variables"
 	}
 	t.rescored = t.rescored || doc.Has(in("options", "factuality")...)
 	if s := doc.Text(in("options", "prefix")...); s != "" {

@@ -1,0 +1,98 @@
+package matrix
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/matrix/code"
+	"github.com/gavel-evals/gavel/schema/template"
+)
+
+// A computation is a function of the definition that is called while it is compiled.
+type computation struct {
+	code.Function
+	at schema.Position
+}
+
+// readVariation reads the function that adds to the variables of a test.
+func (c *compiler) readVariation(t *test, doc *schema.Document, at ...any) {
+	source := doc.Text(at...)
+	if source == "" {
+		return
+	}
+	const what = "transformVars"
+	t.variation = computation{code.Inline(source, "vars, context", what), doc.At(at...)}
+	name, isFile := strings.CutPrefix(source, "file://")
+	if !isFile {
+		return
+	}
+	name, function := code.Split(strings.TrimPrefix(name, "./"))
+	found := c.Read(schema.Reference{At: doc.At(at...), Path: name, Role: "program", Most: command.MaxFile})
+	t.inputs = append(t.inputs, found.Inputs...)
+	c.note(t, found.Problems)
+	if !found.Found() {
+		t.variation = computation{}
+		return
+	}
+	var err error
+	if t.variation.Function, err = code.OfFile(found.File, function, what); err != nil {
+		t.require(err.Error())
+	}
+}
+
+// require notes what a test needs, if nothing else is noted.
+func (t *test) require(need string) {
+	if t.need == "" {
+		t.need = need
+	}
+}
+
+// vary adds to the variables of a test what its function makes of them. They are not yet
+// multiplied, nor filled in.
+func (c *compiler) vary(t *test) {
+	if t.need != "" || t.variation.IsZero() {
+		return
+	}
+	made, err := c.caller.Object(t.variation.Function, t.vars, map[string]any{"prompt": map[string]any{}})
+	if err != nil {
+		c.failed(t, err, t.variation.at, "transformVars")
+		return
+	}
+	t.written, t.vars = t.vars, maps.Clone(t.vars)
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		if _, known := t.vars[name]; !known {
+			t.order = append(slices.Clip(t.order), name)
+		}
+		t.vars[name] = made[name]
+	}
+}
+
+// failed is about a function that gives nothing: the test needs a program, or it has an
+// error.
+func (c *compiler) failed(t *test, err error, at schema.Position, key string) {
+	if _, ok := errors.AsType[*template.NeedError](err); ok {
+		t.require(err.Error())
+		return
+	}
+	c.note(t, []schema.Problem{{
+		Position: at, Severity: schema.Error, Rule: "function",
+		Message: fmt.Sprintf("`%s` gives nothing: %s", key, err), Hint: "correct the function; it is called with the variables of the test while the file is read",
+	}})
+}
+
+// said is what a row is named by: its variables as they are written, each with the value
+// that the row has where it is one of a list.
+func (t *test) said(vars template.Variables) template.Variables {
+	said := maps.Clone(t.written)
+	for name, value := range vars {
+		if string(value) != string(t.vars[name]) {
+			said[name] = value
+		}
+	}
+	return said
+}
