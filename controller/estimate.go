@@ -29,7 +29,7 @@ func (p *Prepared) Estimate() Estimate {
 		sum.AddHead(p.estimateHead(rows[job.Case.ID()], job))
 	}
 	for _, job := range p.baseJobs(judged) {
-		sum.Add(estimate.New(p.req.Base.Config, job, plan.Known{}))
+		sum.Add(estimate.New(p.req.Base.Config, job, plan.Stored{}))
 	}
 	out := Estimate{Estimate: report.Estimate{Calls: sum.Calls, RetryCalls: sum.RetryCalls}, Cases: sum.Cases}
 	if !sum.Unpriced {
@@ -69,7 +69,7 @@ func (p *Prepared) setNeeds(head, base []run.Job) {
 		head[i].Need = c.Need()
 	}
 	for i := range base {
-		c := estimate.New(p.req.Base.Config, base[i], plan.Known{})
+		c := estimate.New(p.req.Base.Config, base[i], plan.Stored{})
 		base[i].Need = c.Need()
 	}
 }

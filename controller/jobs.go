@@ -74,7 +74,7 @@ func (p *Prepared) headJobs() []run.Job {
 func (p *Prepared) headJob(r plan.Row) run.Job {
 	job := run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r))}
 	// The clock asks for all cases, people for those that they doubt.
-	if since, _ := p.since(r.Key); p.req.Chosen || !since.IsZero() && p.req.Before.IsZero() {
+	if since, _ := p.ignoreBefore(r.Key); p.req.Chosen || !since.IsZero() && p.req.Before.IsZero() {
 		job.Purpose = plan.Doubting
 	}
 	return job

@@ -137,7 +137,7 @@ func (e *execution) observe(base, again bool) func(run.Event) {
 		} else {
 			e.progress.Done++
 		}
-		e.progress.Outcome, e.progress.Base = redact.In(ev.Outcome, hide), base
+		e.progress.Outcome, e.progress.Base = redact.Apply(ev.Outcome, hide), base
 		e.opts.Observe(e.progress)
 	}
 }

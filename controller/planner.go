@@ -31,7 +31,7 @@ func (p *planner) always(key string) (plan.Reason, bool) {
 	if p.req.All {
 		return plan.Reason{Part: "all", Message: "all cases were asked for"}, true
 	}
-	if since, why := p.out.since(key); !since.IsZero() {
+	if since, why := p.out.ignoreBefore(key); !since.IsZero() {
 		return why, true
 	}
 	for _, glob := range p.req.Head.Config.Gate.Required {

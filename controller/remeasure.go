@@ -60,7 +60,7 @@ func (e *execution) collectHistory(ctx context.Context) (err error) {
 	c := nightly.Collection{Ledger: p.req.Ledger, Config: cfg, Repository: e.opts.Repository, Now: p.req.Now, Measure: func(ctx context.Context, jobs []run.Job) ([]run.Outcome, error) {
 		return e.measure(ctx, confirm.Head, jobs)
 	}}
-	e.in.Nightly, err = c.Take(ctx, jobs)
+	e.in.Nightly, err = c.Run(ctx, jobs)
 	return err
 }
 

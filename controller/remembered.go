@@ -208,7 +208,7 @@ func (p *planner) settleDue(ctx context.Context, due []int) error {
 
 // count adds a row whose case a brief plan does not keep to the estimate.
 func (p *planner) count(row *plan.Row, s estimate.Subject) {
-	p.out.left.Take(s, row.Head.Origin, s.Against(p.req.Head.Config, row.Target, row.Known))
+	p.out.left.Add(s, row.Head.Origin, s.Against(p.req.Head.Config, row.Target, row.Known))
 	row.Noted = ""
 }
 

@@ -17,7 +17,7 @@ type scopeKey struct {
 }
 
 func (p *Prepared) scopeKeyOf(r plan.Row) scopeKey {
-	since, _ := p.since(r.Key)
+	since, _ := p.ignoreBefore(r.Key)
 	if r.Head != nil {
 		if looked, again := p.reuseSince[r.Head.ID()]; again && looked.After(since) {
 			return scopeKey{r.Target, looked, true}
@@ -34,8 +34,8 @@ func (p *Prepared) rowsByScope() map[scopeKey][]int {
 	return out
 }
 
-// since is what IgnoreBefore says.
-func (p *Prepared) since(key string) (time.Time, plan.Reason) {
+// ignoreBefore returns what IgnoreBefore returns for a case, or nothing if it is nil.
+func (p *Prepared) ignoreBefore(key string) (time.Time, plan.Reason) {
 	if p.req.IgnoreBefore == nil {
 		return time.Time{}, plan.Reason{}
 	}

@@ -28,7 +28,7 @@ func (p *Prepared) targets() []config.Target {
 // Redacted returns a value that leaves, such as a report, without secrets: those
 // of the plan's targets, and what looks like one. Stored transcripts for
 // evaluators have only the second kind replaced.
-func Redacted[T any](p *Prepared, v T) T { return redact.In(v, p.redact()) }
+func Redacted[T any](p *Prepared, v T) T { return redact.Apply(v, p.redact()) }
 
 func (p *Prepared) redact() func(string) string {
 	var known redact.Values

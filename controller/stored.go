@@ -59,25 +59,25 @@ func (p *planner) addStoredOf(ctx context.Context, g scopeKey, rows []int) error
 
 // storedAtHead says what the ledger has for head of the rows. A brief plan is not
 // carried out, so that it needs no decisions.
-func (p *planner) storedAtHead(ctx context.Context, scope ledger.Scope, rows []int) ([]plan.Known, error) {
+func (p *planner) storedAtHead(ctx context.Context, scope ledger.Scope, rows []int) ([]plan.Stored, error) {
 	digests, list := make([]plan.Digests, len(rows)), make([]string, len(rows))
 	for i, r := range rows {
 		digests[i] = p.out.Plan.Rows[r].HeadDigests
 		list[i] = digests[i].D
 	}
 	if p.req.Brief {
-		return p.req.Ledger.Known(ctx, scope, digests)
+		return p.req.Ledger.Stored(ctx, scope, digests)
 	}
 	decided, err := p.req.Ledger.Decided(ctx, scope, list)
 	if err != nil {
 		return nil, err
 	}
-	p.keep(p.out.headStored, decided)
+	p.addDecisions(p.out.headStored, decided)
 	return p.req.Ledger.Samples(ctx, scope, digests, decided)
 }
 
-// keep adds decisions to those of a side.
-func (p *planner) keep(side, decided map[string]*ledger.Decision) {
+// addDecisions adds decisions to those of one side.
+func (p *planner) addDecisions(side, decided map[string]*ledger.Decision) {
 	p.storing.Lock()
 	defer p.storing.Unlock()
 	maps.Copy(side, decided)
@@ -120,7 +120,7 @@ func (p *planner) addStoredAtBase(ctx context.Context, g scopeKey, rows []int) e
 	if err := p.beginHistories(ctx, rows, found); err != nil {
 		return err
 	}
-	p.keep(p.out.baseStored, found)
+	p.addDecisions(p.out.baseStored, found)
 	return nil
 }
 
@@ -203,7 +203,7 @@ func (p *planner) addPassed(ctx context.Context, g scopeKey, rows []int) error {
 	for i, r := range rows {
 		digests[i] = p.out.Plan.Rows[r].HeadDigests
 	}
-	found, err := p.req.Ledger.Known(ctx, p.out.headScope(scopeKey{target: g.target}), digests)
+	found, err := p.req.Ledger.Stored(ctx, p.out.headScope(scopeKey{target: g.target}), digests)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (d *Document) checked(def string) *Document {
 	out, root := *d, *d.root
 	root.fields = slices.DeleteFunc(slices.Clone(root.fields), d.isSchemaKey)
 	out.root = &root
-	out.expr = syntax.Without(d.expr, schemaKey)
+	out.expr = syntax.WithoutKey(d.expr, schemaKey)
 	return &out
 }
 

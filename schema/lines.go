@@ -72,12 +72,12 @@ func (d *Document) Items(path ...any) int {
 
 // IsList reports whether the value at the path is a list, IsObject whether it
 // is an object.
-func (d *Document) IsList(path ...any) bool { return d.is(listNode, path) }
+func (d *Document) IsList(path ...any) bool { return d.isKind(listNode, path) }
 
 // IsObject reports whether the value at the path is an object.
-func (d *Document) IsObject(path ...any) bool { return d.is(objectNode, path) }
+func (d *Document) IsObject(path ...any) bool { return d.isKind(objectNode, path) }
 
-func (d *Document) is(kind nodeKind, path []any) bool {
+func (d *Document) isKind(kind nodeKind, path []any) bool {
 	n := d.find(path)
 	return n != nil && n.kind == kind
 }

@@ -26,7 +26,7 @@ func explainCommand(a *cli.App) *cobra.Command {
 				return cli.UsageError("explain takes the key of one case, such as math/level_1/test_sum")
 			}
 			return a.WithStored(cmd.Context(), a.WithPlan, func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
-				return explainCase(ctx, a, w, e.of(store, args[0]))
+				return explainCase(ctx, a, w, e.forCase(store, args[0]))
 			})
 		},
 	}
@@ -45,9 +45,9 @@ type explained struct {
 	more              explain.Detail
 }
 
-// of adds the key, which may have its target behind it as reports write it: KEY @
+// forCase adds the key, which may be followed by its target as reports write it: KEY @
 // TARGET.
-func (e explained) of(store *ledger.Ledger, key string) explained {
+func (e explained) forCase(store *ledger.Ledger, key string) explained {
 	e.store, e.key = store, key
 	if own, target, ok := strings.Cut(key, " @ "); ok && e.target == "" {
 		e.key, e.target = own, target

@@ -70,7 +70,7 @@ func validateDefinitions(ctx context.Context, a *cli.App, format string, paths [
 		own = slices.DeleteFunc(slices.Clone(own), func(p schema.Problem) bool { return p.Rule == "missing-folder" })
 	}
 	needs := requirement.Find(w.Files, a.ConfigFile, cfg, a.LookupEnv)
-	only, err := within(a, w, found, paths)
+	only, err := selectFiles(a, w, found, paths)
 	if err != nil {
 		return err
 	}
@@ -112,9 +112,9 @@ func staleQuarantine(ctx context.Context, w *cli.Workspace, cfg *config.Config) 
 	return cfg.StaleQuarantine(names, time.Now()), nil
 }
 
-// within returns which files paths mean: all, and gavel.yaml, where there are none. A
+// selectFiles returns which files paths mean: all, and gavel.yaml, where there are none. A
 // path that means no file of the definitions is a usage error.
-func within(a *cli.App, w *cli.Workspace, found *load.Snapshot, paths []string) (func(file string) bool, error) {
+func selectFiles(a *cli.App, w *cli.Workspace, found *load.Snapshot, paths []string) (func(file string) bool, error) {
 	globs, folder := a.Named(w, paths)
 	for i, glob := range globs {
 		globs[i] = path.Join(folder, glob)

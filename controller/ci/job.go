@@ -105,13 +105,13 @@ func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
 		if r.Closed() && e.Name == forge.EventIssueComment {
 			return Result{Idle: "the pull request is closed"}, nil
 		}
-		commands, err := j.take(ctx, r)
+		commands, err := j.runCommands(ctx, r)
 		if err != nil {
 			return Result{}, err
 		}
 		if commands.Cancelled != "" {
 			unpublished := errors.Join(j.settle(ctx, r, commands.Cancelled), j.answer(ctx, r, commands))
-			return Result{Ended: commands.Cancelled, Unpublished: unpublished}, j.keep(r)
+			return Result{Ended: commands.Cancelled, Unpublished: unpublished}, j.markSaved(r)
 		}
 		result, err := j.run(ctx, r)
 		result.Unpublished = errors.Join(result.Unpublished, j.answer(ctx, r, commands))
@@ -141,8 +141,8 @@ func (j *Job) answer(ctx context.Context, r *review.Review, commands command.Com
 	})
 }
 
-// take has a review do what people ask for.
-func (j *Job) take(ctx context.Context, r *review.Review) (command.Commands, error) {
+// runCommands applies the commands of the comments to a review.
+func (j *Job) runCommands(ctx context.Context, r *review.Review) (command.Commands, error) {
 	desk := j.desk(r)
 	var commands command.Commands
 	var err error
@@ -169,16 +169,16 @@ func (j *Job) recall(ctx context.Context, number int, head string) (*report.Repo
 }
 
 func (j *Job) run(ctx context.Context, r *review.Review) (Result, error) {
-	if err := j.keep(r); err != nil {
+	if err := j.markSaved(r); err != nil {
 		return Result{}, err
 	}
 	report, unpublished, err := r.Run(ctx)
 	return Result{Review: r, Report: report, Unpublished: unpublished}, err
 }
 
-// keep sets the output that makes later steps save the ledger. A ledger that a
+// markSaved sets the output that makes later steps save the ledger. A ledger that a
 // stranger alone caused is not saved, or anybody could fill the cache.
-func (j *Job) keep(r *review.Review) error {
+func (j *Job) markSaved(r *review.Review) error {
 	if j.Output == "" || j.kept || !r.Trusted() {
 		return nil
 	}

@@ -144,7 +144,7 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 		}
 	}
 	commands = l.commands(l.taken)
-	commands.Refused = redact.In(commands.Refused, d.cfg.Redact)
+	commands.Refused = redact.Apply(commands.Refused, d.cfg.Redact)
 	commands.Waiting, commands.Unanswered = l.waiting, unanswered
 	return commands, unread, nil
 }
@@ -209,7 +209,7 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 	if err != nil {
 		return err
 	}
-	again, err := l.again(ctx, &cmd)
+	again, err := l.recoverTaken(ctx, &cmd)
 	switch {
 	case err != nil:
 		return err
@@ -242,12 +242,12 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 	return err
 }
 
-// again reports whether a command was taken before, by a process whose ledger is
+// recoverTaken reports whether a command was taken before by a process whose ledger is
 // gone, and makes it what it was: our reaction still stands below the comment.
 // It is answered, and it counts from when it was written, since all that is
 // known was judged later. It is about this head unless that was first seen
 // after it; only an approval says itself which head it means.
-func (l *poll) again(ctx context.Context, cmd *ledger.Command) (bool, error) {
+func (l *poll) recoverTaken(ctx context.Context, cmd *ledger.Command) (bool, error) {
 	self, err := l.desk.whoami(ctx)
 	if err != nil || self == "" {
 		return false, err
@@ -342,7 +342,7 @@ func (l *poll) answer(ctx context.Context, c ledger.Command) error {
 	if err != nil {
 		return err
 	}
-	ctx = priority.With(ctx, priority.Write{Worth: priority.Reaction})
+	ctx = priority.WithWrite(ctx, priority.Write{Worth: priority.Reaction})
 	if err = publisher.React(ctx, c.Comment, sign); err == nil && text != "" {
 		_, err = publisher.UpsertComment(ctx, func(int) string { return text })
 	}
@@ -374,7 +374,7 @@ func (l *poll) reply(ctx context.Context, c ledger.Command) (string, error) {
 		if row.Detail == nil {
 			row.Detail, err = l.detail(ctx, row)
 		}
-		row = redact.In(row, l.desk.cfg.Redact)
+		row = redact.Apply(row, l.desk.cfg.Redact)
 		web := comment.Options{RepositoryURL: l.desk.cfg.WebURL + "/" + l.Repository.String()}
 		return comment.Explain(l.report, &row, marker, web), err
 	}

@@ -113,7 +113,7 @@ func (k *checker) folders(field string, dirs []string) []string {
 		if k.Doc.Text(field) != "" {
 			at = at[:1]
 		}
-		overlaps := slices.IndexFunc(good, func(other string) bool { return within(dir, other) || within(other, dir) })
+		overlaps := slices.IndexFunc(good, func(other string) bool { return isWithin(dir, other) || isWithin(other, dir) })
 		switch {
 		case strings.Contains(dir, `\`):
 			k.Fail("path-backslash", fmt.Sprintf("%q has a backslash, which separates no folders here", dir), "write "+strings.ReplaceAll(dir, `\`, "/"), at...)
@@ -127,8 +127,8 @@ func (k *checker) folders(field string, dirs []string) []string {
 	return good
 }
 
-// within reports whether a folder is another one, or is in it.
-func within(dir, other string) bool {
+// isWithin reports whether a folder is the other one or is in it.
+func isWithin(dir, other string) bool {
 	return other == "." || dir == other || strings.HasPrefix(dir, other+"/")
 }
 

@@ -19,7 +19,7 @@ func Parse(file string, data []byte) (*Config, []schema.Problem) {
 	k := checker{Complaints: schema.Complaints{Doc: doc}}
 	k.literalSecrets()
 	for _, p := range doc.Check("#Config", schema.Error) {
-		if !k.has(p.Position) {
+		if !k.hasProblem(p.Position) {
 			k.Problems = append(k.Problems, withUnit(p))
 		}
 	}
@@ -51,8 +51,8 @@ type checker struct {
 	config *Config
 }
 
-// has reports whether the position has a problem already.
-func (k *checker) has(at schema.Position) bool {
+// hasProblem reports whether the position has a problem already.
+func (k *checker) hasProblem(at schema.Position) bool {
 	return slices.ContainsFunc(k.Problems, func(p schema.Problem) bool { return p.Position == at })
 }
 

@@ -121,7 +121,7 @@ func (d *decision) rerun(f *family) bool {
 		}
 		var requests []Request
 		for i, c := range batch {
-			more := d.wants(c)
+			more := d.nextRequests(c)
 			if !d.affords(len(requests) + len(more)) {
 				batch = batch[:i]
 				break
@@ -184,9 +184,9 @@ func (c *candidate) suspicion() int {
 	return c.reruns.Of - 2*c.reruns.Passed
 }
 
-// wants are the measurements of the next step: one at head, and one at base where
+// nextRequests returns the measurements of the next step: one at head, and one at base where
 // head would otherwise have more. The ordinals are not set.
-func (d *decision) wants(c *candidate) []Request {
+func (d *decision) nextRequests(c *candidate) []Request {
 	requests := []Request{{Case: c.place, Side: Head}}
 	if !c.gone && c.base.Of <= c.head.Of {
 		requests = append(requests, Request{Case: c.place, Side: Base})

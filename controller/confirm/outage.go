@@ -30,21 +30,21 @@ type failure struct {
 func (d *decision) retake() bool {
 	for _, group := range d.outages() {
 		n := min(probes, len(group))
-		if !d.again(group[:n]) {
+		if !d.replaceOutcomes(group[:n]) {
 			return false
 		}
 		if !slices.ContainsFunc(group[:n], func(f failure) bool { return !failed(d.first[f.side][f.place]) }) {
 			continue
 		}
-		if !d.again(group[n:]) {
+		if !d.replaceOutcomes(group[n:]) {
 			return false
 		}
 	}
 	return true
 }
 
-// again replaces first outcomes by new ones.
-func (d *decision) again(group []failure) bool {
+// replaceOutcomes replaces first outcomes by new ones.
+func (d *decision) replaceOutcomes(group []failure) bool {
 	if !d.affords(len(group)) {
 		return true // the outcomes stay as they are
 	}

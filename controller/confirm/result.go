@@ -166,7 +166,7 @@ func (f Finding) Sentence() string {
 		return fmt.Sprintf("%s in %s here; base could not be measured again", fell, reruns(f.Head.Of-f.Head.Passed, f.Head.Of))
 	case f.Class == Regression:
 		return fmt.Sprintf("%s in %s here, passed %s at base (p = %s after all looks)",
-			fell, reruns(f.Head.Of-f.Head.Passed, f.Head.Of), ofAll(f.Base), shortP(f.P))
+			fell, reruns(f.Head.Of-f.Head.Passed, f.Head.Of), fraction(f.Base), shortP(f.P))
 	case f.Class == Improvement && f.Confirmed:
 		return fmt.Sprintf("passed %s here, failed %d of %d at base (p = %s after all looks)",
 			reruns(f.Head.Passed, f.Head.Of), f.Base.Of-f.Base.Passed, f.Base.Of, shortP(f.P))
@@ -183,14 +183,14 @@ func (f Finding) Sentence() string {
 	case f.Class == Unclear:
 		return fmt.Sprintf("%s once; %d reruns do not settle it", fell, f.Reruns.Of)
 	case f.Class == Added && f.Head.Of > 1:
-		return fmt.Sprintf("passed %s", ofAll(f.Head))
+		return fmt.Sprintf("passed %s", fraction(f.Head))
 	}
 	return ""
 }
 
 func reruns(n, of int) string { return fmt.Sprintf("%d of %d reruns", n, of) }
 
-func ofAll(c stats.Count) string { return fmt.Sprintf("%d of %d", c.Passed, c.Of) }
+func fraction(c stats.Count) string { return fmt.Sprintf("%d of %d", c.Passed, c.Of) }
 
 // shortP is a p-value with one digit that counts, or a bound.
 func shortP(p float64) string {

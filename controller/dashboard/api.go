@@ -41,7 +41,7 @@ func (s *Site) api() {
 				s.fail(w, r, err)
 				return
 			}
-			writeJSON(w, http.StatusOK, redact.In(body, s.cfg.Hide))
+			writeJSON(w, http.StatusOK, redact.Apply(body, s.cfg.Hide))
 		})
 	}
 }

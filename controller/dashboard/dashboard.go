@@ -127,7 +127,7 @@ func (s *Site) page(path string, make func(*http.Request) (view, error)) {
 			s.fail(w, r, err)
 			return
 		}
-		v.Title, v.Body = s.cfg.Hide(v.Title), redact.In(v.Body, s.cfg.Hide)
+		v.Title, v.Body = s.cfg.Hide(v.Title), redact.Apply(v.Body, s.cfg.Hide)
 		s.write(w, r, http.StatusOK, v)
 	})
 }

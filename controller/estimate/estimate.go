@@ -50,12 +50,12 @@ type Case struct {
 
 // New counts the calls of a job that are not stored yet. The targets are those
 // of the configuration.
-func New(cfg *config.Config, job run.Job, known plan.Known) Case {
+func New(cfg *config.Config, job run.Job, known plan.Stored) Case {
 	return NewSubject(job.Case).Against(cfg, job.Target, known)
 }
 
 // Against counts the calls of a case against a target that are not stored yet.
-func (s Subject) Against(cfg *config.Config, target string, known plan.Known) Case {
+func (s Subject) Against(cfg *config.Config, target string, known plan.Stored) Case {
 	e := estimator{
 		Subject: s, target: target, targets: cfg.Targets, roles: cfg.Roles.Targets(),
 		executions: max(s.samples-known.Executed, 0), judgements: max(s.samples-known.Judged, 0),
@@ -121,7 +121,7 @@ func (e *estimator) count(turns int) Case {
 }
 
 // judge adds the calls of those who measure so many samples.
-func (e *estimator) judge(q *Case, judges []load.Asked, samples int, characters int64) {
+func (e *estimator) judge(q *Case, judges []load.Callee, samples int, characters int64) {
 	for _, judge := range judges {
 		name := judge.Target
 		if judge.Role != "" {
@@ -206,14 +206,14 @@ type Remainder struct {
 	Needs []load.Need
 }
 
-// Take adds an active case at a position with its estimate.
-func (r *Remainder) Take(s Subject, at schema.Position, c Case) {
+// Add adds an active case at a position with its estimate.
+func (r *Remainder) Add(s Subject, at schema.Position, c Case) {
 	r.AddHead(c)
 	for _, a := range s.asks {
-		i := slices.IndexFunc(r.Needs, func(n load.Need) bool { return n.Asked == a })
+		i := slices.IndexFunc(r.Needs, func(n load.Need) bool { return n.Callee == a })
 		if i < 0 {
 			i = len(r.Needs)
-			r.Needs = append(r.Needs, load.Need{Asked: a, At: at})
+			r.Needs = append(r.Needs, load.Need{Callee: a, At: at})
 		}
 		r.Needs[i].Cases++
 	}

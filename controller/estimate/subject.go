@@ -20,18 +20,18 @@ type Subject struct {
 	alternative bool
 	// judges are asked once for each sample, comparison once for the two of a
 	// alternative.
-	judges, comparison []load.Asked
+	judges, comparison []load.Callee
 	// retries is how often the case is run again at most, and editors how many
 	// models are asked each time what to change.
 	retried          bool
 	retries, editors int
 	// asks is everybody whom judging the case asks.
-	asks []load.Asked
+	asks []load.Callee
 }
 
 // NewSubject returns the subject of a case.
 func NewSubject(c *schema.Case) Subject {
-	s := Subject{samples: c.Samples(), said: len(c.System), alternative: c.Alternative != nil, asks: load.AskedBy(c)}
+	s := Subject{samples: c.Samples(), said: len(c.System), alternative: c.Alternative != nil, asks: load.Callees(c)}
 	for _, m := range c.Drive.Messages {
 		s.said += len(m.Content)
 	}
@@ -54,13 +54,13 @@ func NewSubject(c *schema.Case) Subject {
 }
 
 // askedBy appends whom a spec asks for each sample.
-func askedBy(list []load.Asked, spec schema.Spec) []load.Asked {
+func askedBy(list []load.Callee, spec schema.Spec) []load.Callee {
 	for _, role := range spec.Roles() {
-		list = append(list, load.Asked{Role: role})
+		list = append(list, load.Callee{Role: role})
 	}
 	if own, ok := spec.(interface{ Targets() []string }); ok {
 		for _, name := range own.Targets() {
-			list = append(list, load.Asked{Target: name})
+			list = append(list, load.Callee{Target: name})
 		}
 	}
 	return list
@@ -85,7 +85,7 @@ func (s Subject) Text() string {
 	for _, n := range []int{flags, s.samples, s.said, s.turns, s.retries, s.editors} {
 		w.Number(n)
 	}
-	for _, list := range [][]load.Asked{s.judges, s.comparison, s.asks} {
+	for _, list := range [][]load.Callee{s.judges, s.comparison, s.asks} {
 		w.Number(len(list))
 		for _, a := range list {
 			w.Text(string(a.Role))
@@ -104,9 +104,9 @@ func Read(text string) (Subject, bool) {
 	for _, n := range []*int{&s.samples, &s.said, &s.turns, &s.retries, &s.editors} {
 		*n = r.Number()
 	}
-	for _, list := range []*[]load.Asked{&s.judges, &s.comparison, &s.asks} {
+	for _, list := range []*[]load.Callee{&s.judges, &s.comparison, &s.asks} {
 		for range r.Count() {
-			*list = append(*list, load.Asked{Role: schema.Role(r.Text()), Target: r.Text()})
+			*list = append(*list, load.Callee{Role: schema.Role(r.Text()), Target: r.Text()})
 		}
 	}
 	return s, !r.Bad && r.Rest == ""

@@ -90,11 +90,11 @@ func historyOf(ctx context.Context, repo *gitrepo.Repository, file string, setti
 	if err != nil {
 		return past, err
 	}
-	return historyAt(ctx, repo, Place{repo.Name(), head}, origin{file, settings})
+	return historyAt(ctx, repo, CommitRef{repo.Name(), head}, origin{file, settings})
 }
 
-// A Place is a commit of a repository, which is owner/name or empty.
-type Place struct{ Repository, Commit string }
+// A CommitRef is a commit of a repository, which is owner/name or empty.
+type CommitRef struct{ Repository, Commit string }
 
 // An origin is a file of definitions, and how it is read.
 type origin struct {
@@ -103,7 +103,7 @@ type origin struct {
 }
 
 // IdentityOf finds out who a case is from the commits up to one.
-func IdentityOf(ctx context.Context, repo *gitrepo.Repository, at Place, c *schema.Case, settings schema.Settings) (*Identity, error) {
+func IdentityOf(ctx context.Context, repo *gitrepo.Repository, at CommitRef, c *schema.Case, settings schema.Settings) (*Identity, error) {
 	past, err := historyAt(ctx, repo, at, origin{c.Origin.File, settings})
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func IdentityOf(ctx context.Context, repo *gitrepo.Repository, at Place, c *sche
 }
 
 // historyAt is what the commits up to one say of a file.
-func historyAt(ctx context.Context, repo *gitrepo.Repository, at Place, of origin) (History, error) {
+func historyAt(ctx context.Context, repo *gitrepo.Repository, at CommitRef, of origin) (History, error) {
 	past := History{Repository: at.Repository, Settings: of.settings, Whole: true}
 	versions, whole, err := repo.Versions(ctx, at.Commit, of.file)
 	if err != nil {

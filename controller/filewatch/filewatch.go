@@ -252,13 +252,13 @@ func (w *Watcher) Next(ctx context.Context) (Hint, error) {
 		case <-rescan.C:
 			w.all = true
 			w.addAll()
-			return w.take(), nil
+			return w.drain(), nil
 		case <-quiet.C:
 			if w.cfg.Held != nil && w.cfg.Held() && time.Since(first) < w.cfg.Rescan {
 				quiet.Reset(w.cfg.Settle)
 				continue
 			}
-			return w.take(), nil
+			return w.drain(), nil
 		}
 		if first.IsZero() {
 			first = time.Now()
@@ -334,8 +334,8 @@ func (w *Watcher) inside(name string) bool {
 	})
 }
 
-// take empties what is pending into a hint.
-func (w *Watcher) take() Hint {
+// drain moves all pending changes into a hint.
+func (w *Watcher) drain() Hint {
 	h := Hint{All: w.all}
 	if !h.All {
 		for name := range w.pending {

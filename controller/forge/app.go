@@ -79,7 +79,7 @@ func newApp(cfg AppConfig, t *transport) *app {
 
 // token is the one of the installation in a repository.
 func (a *app) token(ctx context.Context, repo Repo, refused Token) (Token, error) {
-	if pass, ok := a.held(repo); ok && pass.token != refused && a.remains(pass) > refreshEarly {
+	if pass, ok := a.held(repo); ok && pass.token != refused && a.remaining(pass) > refreshEarly {
 		return pass.token, nil
 	}
 	select {
@@ -89,12 +89,12 @@ func (a *app) token(ctx context.Context, repo Repo, refused Token) (Token, error
 	}
 	defer func() { a.turn <- struct{}{} }()
 	pass, ok := a.held(repo)
-	if ok && pass.token != refused && a.remains(pass) > refreshEarly {
+	if ok && pass.token != refused && a.remaining(pass) > refreshEarly {
 		return pass.token, nil
 	}
 	next, err := a.ask(ctx, repo)
 	// Until it ends, the one there is will do.
-	if err != nil && ok && pass.token != refused && a.remains(pass) > 0 && ctx.Err() == nil {
+	if err != nil && ok && pass.token != refused && a.remaining(pass) > 0 && ctx.Err() == nil {
 		return pass.token, nil
 	}
 	return next, err
@@ -115,7 +115,7 @@ func (a *app) held(repo Repo) (passkey, bool) {
 	return pass, ok
 }
 
-func (a *app) remains(pass passkey) time.Duration { return pass.until.Sub(a.now()) }
+func (a *app) remaining(pass passkey) time.Duration { return pass.until.Sub(a.now()) }
 
 // now returns the forge's time, as far as it is known.
 func (a *app) now() time.Time {
@@ -239,7 +239,7 @@ func (a *app) name(ctx context.Context) (string, error) {
 // wrong, it repeats the request with the forge's time.
 func (a *app) call(ctx context.Context, method, path string, into any) error {
 	op := fmt.Sprintf("as the App %d: %s %s", a.cfg.ID, method, path)
-	ctx = priority.With(ctx, priority.Write{Worth: priority.Credential})
+	ctx = priority.WithWrite(ctx, priority.Write{Worth: priority.Credential})
 	req, err := http.NewRequestWithContext(ctx, method, a.t.base.JoinPath(path).String(), nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)

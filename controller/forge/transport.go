@@ -175,11 +175,11 @@ func (t *transport) inTurn(req *http.Request, body []byte, token Token, worth pr
 	if !isWrite(req.Method) {
 		return t.attempt(req.Context(), req, body, token)
 	}
-	if err := t.turns.Take(req.Context(), worth); err != nil {
+	if err := t.turns.Acquire(req.Context(), worth); err != nil {
 		return nil, err
 	}
 	after := writeGap
-	defer func() { t.turns.Give(after) }()
+	defer func() { t.turns.Release(after) }()
 	resp, err := t.attempt(priority.Sending(req.Context()), req, body, token)
 	if err == nil && isLimited(resp) {
 		if asked := t.delay(resp, 1); asked <= t.cfg.MaxWait {

@@ -78,7 +78,7 @@ func TestWritesGoByWorth(t *testing.T) {
 	heard := written(t, nil, func(ctx context.Context, rest *github.Client, group *sync.WaitGroup) {
 		begin := time.Now()
 		write := func(sha string, worth priority.Worth, pushed time.Duration) {
-			ctx := priority.With(ctx, priority.Write{Worth: worth, Pushed: begin.Add(pushed)})
+			ctx := priority.WithWrite(ctx, priority.Write{Worth: worth, Pushed: begin.Add(pushed)})
 			group.Go(func() {
 				if err := status(ctx, rest, sha); err != nil {
 					t.Error(err)

@@ -19,9 +19,9 @@ func Constant(token string) Credential {
 	return func(context.Context, string) (string, error) { return token, nil }
 }
 
-// with does something at a remote with the credential for it, and once more
+// authenticate calls do with the credential for a remote, and once more
 // where that had ended. Errors show no token and say what may be done.
-func (c Credential) with(ctx context.Context, from remote, do func(transport.AuthMethod) error) error {
+func (c Credential) authenticate(ctx context.Context, from remote, do func(transport.AuthMethod) error) error {
 	if c == nil || !from.private() {
 		return explain(ctx, do(nil), from, "")
 	}

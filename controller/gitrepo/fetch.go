@@ -65,11 +65,11 @@ func (r *Repository) Fetch(ctx context.Context, src Source) (*Repository, []stri
 	if err != nil {
 		return nil, nil, fmt.Errorf("fetching from %s: %w", from.show, err)
 	}
-	return bring(ctx, dir, from, src, specs)
+	return fetchInto(ctx, dir, from, src, specs)
 }
 
-// bring fetches into the repository at dir and opens it.
-func bring(ctx context.Context, dir string, from remote, src Source, specs []config.RefSpec) (*Repository, []string, error) {
+// fetchInto fetches into the repository at dir and opens it.
+func fetchInto(ctx context.Context, dir string, from remote, src Source, specs []config.RefSpec) (*Repository, []string, error) {
 	into, err := Open(dir)
 	if err != nil {
 		return nil, nil, err
@@ -134,7 +134,7 @@ func (r *Repository) fetch(ctx context.Context, from remote, src Source, specs [
 	}
 	into := receiver{r.store, ctx, filepath.Join(common, "objects", "pack"), src.Most}
 	origin := git.NewRemote(into, &config.RemoteConfig{Name: git.DefaultRemoteName, URLs: []string{from.url}})
-	err = src.Token.with(ctx, from, func(auth transport.AuthMethod) error {
+	err = src.Token.authenticate(ctx, from, func(auth transport.AuthMethod) error {
 		err := origin.FetchContext(ctx, &git.FetchOptions{RefSpecs: specs, Tags: git.NoTags, Force: true, Auth: auth})
 		if errors.Is(err, git.NoErrAlreadyUpToDate) {
 			return nil

@@ -138,7 +138,7 @@ func find(dir string) (location, error) {
 		return location{}, fmt.Errorf("finding the repository of %s: %w", dir, err)
 	}
 	for at := start; ; at = filepath.Dir(at) {
-		found, err := look(at)
+		found, err := locate(at)
 		if err != nil || found.git != "" {
 			return found, err
 		}
@@ -148,9 +148,9 @@ func find(dir string) (location, error) {
 	}
 }
 
-// look reports whether dir is the root of a working tree or a bare repository;
+// locate reports whether dir is the root of a working tree or a bare repository;
 // the zero place means neither.
-func look(dir string) (location, error) {
+func locate(dir string) (location, error) {
 	dot := filepath.Join(dir, gitDirName)
 	info, err := os.Stat(dot)
 	switch {

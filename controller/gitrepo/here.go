@@ -16,7 +16,7 @@ import (
 func (m *Mirror) open() (*Repository, error) {
 	dir := strings.TrimPrefix(m.from.url, "file://")
 	// Open would take one above for it where this one is gone.
-	if found, err := look(dir); err != nil || found.git == "" {
+	if found, err := locate(dir); err != nil || found.git == "" {
 		return nil, errors.Join(ErrNoRemote, err)
 	}
 	return Open(dir)

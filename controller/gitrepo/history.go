@@ -60,7 +60,7 @@ type state struct {
 }
 
 func (r *Repository) state(commit, file string) (state, error) {
-	s, err := r.made(commit)
+	s, err := r.commitState(commit)
 	if err != nil {
 		return state{}, fmt.Errorf("read the history of %s: %w", file, err)
 	}
@@ -75,8 +75,8 @@ func (r *Repository) state(commit, file string) (state, error) {
 	return s, nil
 }
 
-// made is when a commit was made, and out of which.
-func (r *Repository) made(commit string) (state, error) {
+// commitState returns when a commit was made, and its parents.
+func (r *Repository) commitState(commit string) (state, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c, err := object.GetCommit(r.store, plumbing.NewHash(commit))

@@ -59,7 +59,7 @@ func (m *Mirror) Fetch(ctx context.Context, most Bounds, refs ...string) (*Repos
 	if err != nil {
 		return nil, nil, fmt.Errorf("fetching from %s: %w", m.from.show, err)
 	}
-	repo, commits, err := m.bring(ctx, most, specs)
+	repo, commits, err := m.fetchBounded(ctx, most, specs)
 	if err == nil || ctx.Err() != nil || m.sound() {
 		return repo, commits, err
 	}
@@ -67,17 +67,17 @@ func (m *Mirror) Fetch(ctx context.Context, most Bounds, refs ...string) (*Repos
 	if err := os.RemoveAll(m.cfg.Dir); err != nil {
 		return nil, nil, fmt.Errorf("removing the corrupt clone of %s: %w", m.from.show, err)
 	}
-	return m.bring(ctx, most, specs)
+	return m.fetchBounded(ctx, most, specs)
 }
 
-func (m *Mirror) bring(ctx context.Context, most Bounds, specs []config.RefSpec) (*Repository, []string, error) {
+func (m *Mirror) fetchBounded(ctx context.Context, most Bounds, specs []config.RefSpec) (*Repository, []string, error) {
 	if err := os.MkdirAll(m.cfg.Dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("making the clone of %s: %w", m.from.show, err)
 	}
 	if _, err := git.PlainInit(m.cfg.Dir, true); err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
 		return nil, nil, fmt.Errorf("making the clone of %s: %w", m.from.show, err)
 	}
-	repo, commits, err := bring(ctx, m.cfg.Dir, m.from, Source{Token: m.cfg.Token, Most: most}, specs)
+	repo, commits, err := fetchInto(ctx, m.cfg.Dir, m.from, Source{Token: m.cfg.Token, Most: most}, specs)
 	if err != nil {
 		return nil, nil, err
 	}

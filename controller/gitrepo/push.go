@@ -46,7 +46,7 @@ func (m *Mirror) Push(ctx context.Context, branch string, c Commit) (commit stri
 		return "", err
 	}
 	p := pushing{m.from, objects, packp.Command{Name: plumbing.ReferenceName(ref), New: made}}
-	err = m.cfg.Token.with(ctx, m.from, func(auth transport.AuthMethod) error { return p.send(ctx, auth) })
+	err = m.cfg.Token.authenticate(ctx, m.from, func(auth transport.AuthMethod) error { return p.send(ctx, auth) })
 	if err != nil {
 		return "", fmt.Errorf("push to %s: %w", m.from.show, err)
 	}

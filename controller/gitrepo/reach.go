@@ -60,7 +60,7 @@ func (m *Mirror) refs(ctx context.Context) (map[string]string, error) {
 		list, err = m.refsHere()
 	} else {
 		origin := git.NewRemote(memory.NewStorage(), &config.RemoteConfig{Name: git.DefaultRemoteName, URLs: []string{m.from.url}})
-		err = m.cfg.Token.with(ctx, m.from, func(auth transport.AuthMethod) error {
+		err = m.cfg.Token.authenticate(ctx, m.from, func(auth transport.AuthMethod) error {
 			var err error
 			if list, err = origin.ListContext(ctx, &git.ListOptions{Auth: auth}); errors.Is(err, transport.ErrEmptyRemoteRepository) {
 				return nil

@@ -138,7 +138,7 @@ func BenchmarkKnown(b *testing.B) {
 	}{{"decided", base, all}, {"decided/pull", pull7, all}, {"redecide", base, redecide}, {"redecide/pull", pull7, redecide}, {"unknown", base, unknown}} {
 		b.Run(tt.name, func(b *testing.B) {
 			for b.Loop() {
-				if known, err := l.Known(b.Context(), ledger.Scope{Trust: tt.reader}, tt.digests); err != nil || len(known) != len(all) {
+				if known, err := l.Stored(b.Context(), ledger.Scope{Trust: tt.reader}, tt.digests); err != nil || len(known) != len(all) {
 					b.Fatal(len(known), err)
 				}
 			}

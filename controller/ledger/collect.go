@@ -121,30 +121,30 @@ var removals = []removal{
 	{
 		func(r *Removed) *int64 { return &r.Verdicts }, int64(0),
 		"SELECT id FROM verdicts WHERE created < ?1 AND " + isOver + " AND (ns <> '' OR d" + notNeeded + ") AND id > ?4",
-		from("verdicts", "id"),
+		removeBy("verdicts", "id"),
 	},
 	{
 		func(r *Removed) *int64 { return &r.Judgements }, int64(0),
 		"SELECT id FROM judgements WHERE created < ?1 AND " + isOver + " AND (ns <> '' OR j" + notNeeded + `)
 			AND j NOT IN (SELECT j FROM verdicts) AND id > ?4`,
-		from("judgements", "id"),
+		removeBy("judgements", "id"),
 	},
 	{
 		func(r *Removed) *int64 { return &r.Samples }, int64(0),
 		"SELECT s.id FROM samples s WHERE s.created < ?1 AND s." + isOver + " AND (s.ns <> '' OR s.e" + notNeeded + `)
 			AND s.id NOT IN (SELECT sample FROM judgements) AND s.e NOT IN (SELECT e FROM verdicts) AND s.id > ?4`,
 		func(t *store.Tx, ids string) (int64, error) {
-			if _, err := from("transcripts", "sample")(t, ids); err != nil {
+			if _, err := removeBy("transcripts", "sample")(t, ids); err != nil {
 				return 0, err
 			}
-			return from("samples", "id")(t, ids)
+			return removeBy("samples", "id")(t, ids)
 		},
 	},
 	{
 		func(r *Removed) *int64 { return &r.Calls }, int64(0),
 		"SELECT id FROM calls WHERE created < ?1 AND " + isOver + " AND (ns <> '' OR digest" + notNeeded + `)
 			AND digest NOT IN (SELECT e FROM samples) AND digest NOT IN (SELECT j FROM judgements) AND id > ?4`,
-		from("calls", "id"),
+		removeBy("calls", "id"),
 	},
 	{
 		func(r *Removed) *int64 { return &r.Runs }, "",
@@ -154,12 +154,12 @@ var removals = []removal{
 	{
 		func(*Removed) *int64 { return nil }, "",
 		"SELECT id FROM deliveries WHERE created < ?1 AND id > ?4",
-		from("deliveries", "id"),
+		removeBy("deliveries", "id"),
 	},
 }
 
-// from removes rows of a table by a column.
-func from(table, column string) func(*store.Tx, string) (int64, error) {
+// removeBy returns a function that removes rows of a table by a column.
+func removeBy(table, column string) func(*store.Tx, string) (int64, error) {
 	value := "CAST(value AS BIGINT)"
 	if table == "deliveries" {
 		value = "value"

@@ -198,7 +198,7 @@ func (k *fixture) see(scope ledger.Scope, d plan.Digests) seen {
 
 	// Reading in bulk and one by one give the same.
 	asked := []plan.Digests{d, {E: d.E, J: d.J, D: "undecided"}}
-	known, err := k.Known(ctx, scope, asked)
+	known, err := k.Stored(ctx, scope, asked)
 	k.check(err)
 	counted, err := k.Samples(ctx, scope, asked, decided)
 	k.check(err)
@@ -554,19 +554,19 @@ func testKnown(t *testing.T, b backend) {
 		k.save(o)
 	}
 	score := 0.5
-	got, err := k.Known(t.Context(), ledger.Scope{Trust: base}, []plan.Digests{none, driven, done, judged, {}, done})
+	got, err := k.Stored(t.Context(), ledger.Scope{Trust: base}, []plan.Digests{none, driven, done, judged, {}, done})
 	k.check(err)
-	decided := plan.Known{Decided: &verdict.Result{Verdict: verdict.Pass, Score: &score, Samples: 1}}
-	want := []plan.Known{{}, {Executed: 3}, decided, {Executed: 3, Judged: 3}, {}, decided}
+	decided := plan.Stored{Decided: &verdict.Result{Verdict: verdict.Pass, Score: &score, Samples: 1}}
+	want := []plan.Stored{{}, {Executed: 3}, decided, {Executed: 3, Judged: 3}, {}, decided}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("known (-want +got):\n%s", diff)
 	}
-	got, err = k.Known(t.Context(), ledger.Scope{Trust: base, Nothing: true}, []plan.Digests{done, judged})
+	got, err = k.Stored(t.Context(), ledger.Scope{Trust: base, Nothing: true}, []plan.Digests{done, judged})
 	k.check(err)
-	if diff := cmp.Diff(make([]plan.Known, 2), got); diff != "" {
+	if diff := cmp.Diff(make([]plan.Stored, 2), got); diff != "" {
 		t.Errorf("known without reuse (-want +got):\n%s", diff)
 	}
-	if got, err = k.Known(t.Context(), ledger.Scope{Trust: base}, nil); err != nil || len(got) != 0 {
+	if got, err = k.Stored(t.Context(), ledger.Scope{Trust: base}, nil); err != nil || len(got) != 0 {
 		t.Errorf("of no digests are known %v, %v", got, err)
 	}
 }

@@ -88,7 +88,7 @@ func (l *Ledger) Calls(ctx context.Context, scope Scope, digest string, ordinal 
 		return nil
 	}, `SELECT seq, role, attempt, request_digest, request, reply, created FROM calls
 		WHERE digest = ? AND ordinal = ? AND ns IN ('', ?) AND created >= ? ORDER BY seq, ns DESC`,
-		digest, ordinal, scope.Namespace(), scope.since())
+		digest, ordinal, scope.Namespace(), scope.notBefore())
 	return found, l.store.Fault("read the calls of "+digest, err)
 }
 

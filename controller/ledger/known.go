@@ -46,7 +46,7 @@ func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found [
 			return nil // the scope has a sample of its own
 		}
 		next = x.Ordinal + 1
-		if scope.Nothing || created < scope.since() {
+		if scope.Nothing || created < scope.notBefore() {
 			return nil
 		}
 		if err := former.Transcript.Decode(body, &x.Transcript); err != nil {
@@ -86,7 +86,7 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 		found = append(found, judged)
 		return nil
 	}, "SELECT s.ordinal, j.body "+fromJudgements+" WHERE j.j = ? AND "+ownFirst+" AND s.created >= ? ORDER BY s.ordinal, j.ns DESC",
-		j, own, own, own, own, scope.since())
+		j, own, own, own, own, scope.notBefore())
 	return found, l.store.Fault("read the judgements of "+j, err)
 }
 
@@ -115,16 +115,16 @@ func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (ma
 		d.Created, d.Oldest = time.UnixMilli(created).UTC(), time.UnixMilli(oldest).UTC()
 		found[digests[i]] = d
 		return nil
-	}, "SELECT q.key, v.e, v.j, v.body, v.created, v.oldest "+fromVerdicts, scope.Namespace(), scope.since(), scope.until())
+	}, "SELECT q.key, v.e, v.j, v.body, v.created, v.oldest "+fromVerdicts, scope.Namespace(), scope.notBefore(), scope.notAfter())
 	return found, l.store.Fault("read the verdicts", err)
 }
 
-// Known says for each of the digests, in their order, what a plan has to know
+// Stored returns for each of the digests, in their order, what a plan has to know
 // of the ledger. Where there is a decision, it comes without its reason and
 // evaluators, for which see Decided, and samples are not counted: nothing is
 // asked of them any more.
-func (l *Ledger) Known(ctx context.Context, scope Scope, digests []plan.Digests) ([]plan.Known, error) {
-	out := make([]plan.Known, len(digests))
+func (l *Ledger) Stored(ctx context.Context, scope Scope, digests []plan.Digests) ([]plan.Stored, error) {
+	out := make([]plan.Stored, len(digests))
 	if scope.Nothing {
 		return out, nil
 	}
@@ -140,7 +140,7 @@ func (l *Ledger) Known(ctx context.Context, scope Scope, digests []plan.Digests)
 		}
 		out[i].Decided = &r
 		return nil
-	}, "SELECT q.key, v.verdict, v.score, v.samples "+fromVerdicts, scope.Namespace(), scope.since(), scope.until())
+	}, "SELECT q.key, v.verdict, v.score, v.samples "+fromVerdicts, scope.Namespace(), scope.notBefore(), scope.notAfter())
 	if err != nil {
 		return nil, l.store.Fault("read the verdicts", err)
 	}
@@ -149,8 +149,8 @@ func (l *Ledger) Known(ctx context.Context, scope Scope, digests []plan.Digests)
 
 // Samples is Known for a caller who has asked Decided for the same digests, and
 // found decisions of some: it counts the samples of the others.
-func (l *Ledger) Samples(ctx context.Context, scope Scope, digests []plan.Digests, decided map[string]*Decision) ([]plan.Known, error) {
-	out := make([]plan.Known, len(digests))
+func (l *Ledger) Samples(ctx context.Context, scope Scope, digests []plan.Digests, decided map[string]*Decision) ([]plan.Stored, error) {
+	out := make([]plan.Stored, len(digests))
 	if scope.Nothing {
 		return out, nil
 	}
@@ -163,8 +163,8 @@ func (l *Ledger) Samples(ctx context.Context, scope Scope, digests []plan.Digest
 }
 
 // count counts the samples of the digests that are not decided.
-func (l *Ledger) count(ctx context.Context, scope Scope, digests []plan.Digests, out []plan.Known) error {
-	own, since := scope.Namespace(), scope.since()
+func (l *Ledger) count(ctx context.Context, scope Scope, digests []plan.Digests, out []plan.Stored) error {
+	own, since := scope.Namespace(), scope.notBefore()
 	var open []int
 	var e, j []string
 	for i, x := range digests {

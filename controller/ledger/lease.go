@@ -115,7 +115,7 @@ func (r *RunHandle) Release(ctx context.Context, digest string) (wanted bool, er
 func (r *RunHandle) Lease(ctx context.Context, digest string) (*Lease, error) {
 	l, ns := r.ledger, r.trust.namespace()
 	lease := &Lease{handle: r, digest: digest, lost: make(chan struct{})}
-	epoch, err := l.epochs.Take(ctx, l.store, roundtrip.Lease{Digest: digest, Namespace: ns, Owner: r.run, Until: l.soon()})
+	epoch, err := l.epochs.Acquire(ctx, l.store, roundtrip.Lease{Digest: digest, Namespace: ns, Owner: r.run, Until: l.soon()})
 	lease.epoch = epoch
 	var taken bool
 	if errors.Is(err, store.ErrRefused) {
@@ -130,7 +130,7 @@ func (r *RunHandle) Lease(ctx context.Context, digest string) (*Lease, error) {
 	case taken:
 		return nil, ErrLeased
 	}
-	lease.keep()
+	lease.undrop()
 	return lease, nil
 }
 
@@ -142,7 +142,7 @@ func (l *Ledger) replace(t *store.Tx, x *Lease) (taken bool, err error) {
 	if err := t.Row("SELECT max(epoch) FROM leases WHERE digest = ? AND ns = ?", x.digest, ns).Scan(&before); err != nil {
 		return false, err
 	}
-	if taken, err := l.taken(t, x.digest, ns); err != nil || taken {
+	if taken, err := l.isLeased(t, x.digest, ns); err != nil || taken {
 		return taken, err
 	}
 	// One that has ended goes, with what it had claimed. Another may come right then.
@@ -157,8 +157,8 @@ func (l *Ledger) replace(t *store.Tx, x *Lease) (taken bool, err error) {
 	return false, err
 }
 
-// taken reports whether a living run has the lease.
-func (l *Ledger) taken(t *store.Tx, digest, ns string) (bool, error) {
+// isLeased reports whether a living run has the lease.
+func (l *Ledger) isLeased(t *store.Tx, digest, ns string) (bool, error) {
 	leased := func() (bool, error) {
 		now := l.now()
 		var there bool
@@ -214,8 +214,8 @@ func (x *Lease) drop() bool {
 	return held
 }
 
-// keep takes back what drop did, for a lease that goes on unless it is lost.
-func (x *Lease) keep() {
+// undrop reverts drop for a lease that continues unless it is lost.
+func (x *Lease) undrop() {
 	select {
 	case <-x.lost:
 		return

@@ -7,7 +7,7 @@
 // on disk. Entries of an untrusted head serve nobody but the same pull request, see
 // [Scope].
 //
-// Most callers ask with [Ledger.Known] what there is, and write what is new of
+// Most callers ask with [Ledger.Stored] what there is, and write what is new of
 // a case with [Ledger.Save].
 package ledger
 

@@ -117,7 +117,7 @@ func (l *Ledger) Save(ctx context.Context, o Outcome) error {
 		err = l.store.Submit(ctx, s.insert)
 	}
 	if err != nil && held {
-		o.Lease.keep()
+		o.Lease.undrop()
 	}
 	return l.store.Fault("store an outcome", err)
 }

@@ -66,13 +66,13 @@ type Scope struct {
 	Nothing bool
 }
 
-// since is NotBefore in the unit of the tables. The zero time is the least
+// notBefore returns NotBefore in the unit of the tables. The zero time is the least
 // value, so that every entry is younger.
-func (s Scope) since() int64 { return s.NotBefore.UnixMilli() }
+func (s Scope) notBefore() int64 { return s.NotBefore.UnixMilli() }
 
-// until is Before in the unit of the tables; for the zero time every entry is
+// notAfter returns Before in the unit of the tables; for the zero time every entry is
 // older.
-func (s Scope) until() int64 {
+func (s Scope) notAfter() int64 {
 	if s.Before.IsZero() {
 		return math.MaxInt64
 	}

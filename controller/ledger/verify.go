@@ -165,7 +165,7 @@ func (v *verification) decision(ctx context.Context, s storedDecision) error {
 	}
 	v.out.Redecided++
 	if result.Verdict != d.Result.Verdict || !same(result.Score, d.Result.Score) {
-		v.fault(entry, "it is %s, and %s follows from its samples", told(d.Result), told(result))
+		v.fault(entry, "it is %s, and %s follows from its samples", describe(d.Result), describe(result))
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func same(a, b *float64) bool {
 	return a == nil && b == nil || a != nil && b != nil && math.Abs(*a-*b) < 1e-9
 }
 
-func told(r verdict.Result) string {
+func describe(r verdict.Result) string {
 	if r.Score == nil {
 		return string(r.Verdict)
 	}

@@ -1,6 +1,6 @@
 // Package maintenance keeps a ledger small and says what it was good for.
 //
-// Most callers want [Roots.Needed], which says what may not be removed from a
+// Most callers want [Roots.LiveDigests], which says what may not be removed from a
 // ledger, and [Total], which sums up what its runs spent and saved.
 package maintenance
 
@@ -53,10 +53,10 @@ func (e *MissingError) Error() string { return e.message }
 // Unwrap gives the cause.
 func (e *MissingError) Unwrap() error { return e.err }
 
-// Needed are the digests of everything that the states consist of: the working
+// LiveDigests returns the digests that garbage collection must keep: those of the working
 // tree, what changes are compared with, and both sides of every pull request
 // that may be open.
-func (r Roots) Needed(ctx context.Context) ([]plan.Digests, error) {
+func (r Roots) LiveDigests(ctx context.Context) ([]plan.Digests, error) {
 	bases, err := r.bases(ctx)
 	if err != nil {
 		return nil, err
@@ -135,8 +135,8 @@ func (r Roots) cases(ctx context.Context, s controller.Checkout) (cases, error) 
 	return out, nil
 }
 
-// at is a commit as a state.
-func (r Roots) at(repo *gitrepo.Repository, commit string) (controller.Checkout, error) {
+// checkout returns a commit as a checkout.
+func (r Roots) checkout(repo *gitrepo.Repository, commit string) (controller.Checkout, error) {
 	files, err := repo.FS(commit)
 	if err != nil {
 		return controller.Checkout{}, err
@@ -161,7 +161,7 @@ func (r Roots) bases(ctx context.Context) ([]controller.Checkout, error) {
 			return nil, &MissingError{err.Error(), err}
 		case !known[commit]:
 			known[commit] = true
-			s, err := r.at(r.Repo, commit)
+			s, err := r.checkout(r.Repo, commit)
 			if err != nil {
 				return nil, err
 			}
@@ -206,12 +206,12 @@ func (r Roots) sides(of ledger.Run) (comparison, error) {
 		if repo == nil {
 			continue
 		}
-		base, err := r.at(repo, of.Base)
+		base, err := r.checkout(repo, of.Base)
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		head, err := r.at(repo, of.Head)
+		head, err := r.checkout(repo, of.Head)
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue

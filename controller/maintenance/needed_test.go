@@ -75,7 +75,7 @@ func TestNeeded(t *testing.T) {
 	}
 	want := func(expected ...string) {
 		t.Helper()
-		needed, err := roots.Needed(t.Context())
+		needed, err := roots.LiveDigests(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestNeeded(t *testing.T) {
 	want("hello there", "hello you")
 	roots.Bases = []string{"nowhere"}
 	var missing *maintenance.MissingError
-	if _, err := roots.Needed(t.Context()); !errors.As(err, &missing) {
+	if _, err := roots.LiveDigests(t.Context()); !errors.As(err, &missing) {
 		t.Errorf("a base that is not there: %v", err)
 	}
 	roots.Bases = nil
@@ -106,7 +106,7 @@ func TestNeeded(t *testing.T) {
 	want("hello there")
 	roots.Closed = nil
 	save("2", commit("feature~1"), strings.Repeat("1", 40))
-	if _, err := roots.Needed(t.Context()); !errors.As(err, &missing) || !strings.Contains(err.Error(), "--closed o/r#7") {
+	if _, err := roots.LiveDigests(t.Context()); !errors.As(err, &missing) || !strings.Contains(err.Error(), "--closed o/r#7") {
 		t.Errorf("commits that are not there: %v", err)
 	}
 }

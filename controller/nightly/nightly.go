@@ -1,7 +1,7 @@
 // Package nightly measures the cases of a branch further where their history is too
 // short to spare pull requests calls, and says what that cost and what it saved.
 //
-// Most callers want [Collection.Take]. How often a case is measured depends on how many
+// Most callers want [Collection.Run]. How often a case is measured depends on how many
 // measurements its history has, and never on what they showed.
 package nightly
 
@@ -36,12 +36,12 @@ type Collection struct {
 	Measure func(context.Context, []run.Job) ([]run.Outcome, error)
 }
 
-// Take measures the cases of the jobs until each has as many measurements as make a
+// Run measures the cases of the jobs until each has as many measurements as make a
 // history, those with the shortest history first. Cases that the budget or the end of
 // ctx leaves out are left to the next night. Cases that have no history, since nothing
 // in them is left to chance or since they are run again when they fail, are left out.
 // The error is the ledger's.
-func (c *Collection) Take(ctx context.Context, jobs []run.Job) (*noise.Night, error) {
+func (c *Collection) Run(ctx context.Context, jobs []run.Job) (*noise.Night, error) {
 	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j run.Job) bool { return !c.remembered(j) })
 	night := &noise.Night{}
 	var spent verdict.Usage
@@ -78,7 +78,7 @@ func (c *Collection) remembered(j run.Job) bool {
 	if j.Case.Policy.Retry != nil || j.Case.Alternative != nil || j.Scope.Nothing {
 		return false
 	}
-	return estimate.New(c.Config, j, plan.Known{}).Chance
+	return estimate.New(c.Config, j, plan.Stored{}).Chance
 }
 
 // due are the jobs that measure the cases whose history has so many measurements.
@@ -124,7 +124,7 @@ func (c *Collection) further(j run.Job, measurements []history.Measurement) run.
 			j.Scope.NotBefore = after
 		}
 	}
-	need := estimate.New(c.Config, j, plan.Known{})
+	need := estimate.New(c.Config, j, plan.Stored{})
 	j.Purpose, j.Need = plan.Collecting, need.Need()
 	return j
 }

@@ -17,28 +17,28 @@ func (d Digests) Attempt(number int, system string) Digests {
 	if number == 0 {
 		return d
 	}
-	return d.within("attempt", strconv.Itoa(number), system)
+	return d.derive("attempt", strconv.Itoa(number), system)
 }
 
 // Edit returns the digests under which an editor is asked for the prompt of an
 // attempt.
-func (d Digests) Edit(number int) Digests { return d.within("edit", strconv.Itoa(number)) }
+func (d Digests) Edit(number int) Digests { return d.derive("edit", strconv.Itoa(number)) }
 
 // Alternative returns the digests under which the samples of the alternative are stored. Its
 // prompt is a part of E already. The word "rival" is in the digests of stored results,
 // so that it stays.
-func (d Digests) Alternative() Digests { return d.within("rival") }
+func (d Digests) Alternative() Digests { return d.derive("rival") }
 
 // Comparison returns the digests under which outputs are compared with those of
 // the alternative.
-func (d Digests) Comparison() Digests { return d.within("comparison") }
+func (d Digests) Comparison() Digests { return d.derive("comparison") }
 
 // Remeasured returns the digests under which a further measurement of the case is
 // stored, the ordinal-th of the comparison with the case that has the decision
 // digest other on the other side. With transcript only judging is measured again,
 // on the transcript that E has; else the case is executed again.
 func (d Digests) Remeasured(other string, ordinal int, transcript Kept) Digests {
-	out := d.within("remeasured", other, strconv.Itoa(ordinal))
+	out := d.derive("remeasured", other, strconv.Itoa(ordinal))
 	out.D = derived(d.D, "remeasured", other, strconv.Itoa(ordinal))
 	if transcript == KeptTranscript {
 		out.E = d.E
@@ -82,8 +82,8 @@ const (
 	KeptTranscript Kept = true
 )
 
-// within returns digests of something that a case consists of.
-func (d Digests) within(names ...string) Digests {
+// derive returns digests of a part of a case.
+func (d Digests) derive(names ...string) Digests {
 	return Digests{E: derived(d.E, names...), J: derived(d.J, names...), D: d.D}
 }
 

@@ -145,18 +145,18 @@ func TestSettleCountsEveryInput(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		of    func() *schema.Case
-		known Known
+		known Stored
 		want  Action
 	}{
-		{"some", configuration, Known{Executed: 3, Judged: 3}, Run},
-		{"all", configuration, Known{Executed: 4, Judged: 3}, Rejudge},
-		{"all judged", configuration, Known{Executed: 4, Judged: 4}, Redecide},
-		{"the first of several attempts", attempted, Known{Executed: 4, Judged: 4}, Run},
+		{"some", configuration, Stored{Executed: 3, Judged: 3}, Run},
+		{"all", configuration, Stored{Executed: 4, Judged: 3}, Rejudge},
+		{"all judged", configuration, Stored{Executed: 4, Judged: 4}, Redecide},
+		{"the first of several attempts", attempted, Stored{Executed: 4, Judged: 4}, Run},
 	} {
 		c := tt.of()
 		c.Policy.Iterations = 2
 		p := &Plan{Rows: []Row{{Head: &c.CaseInfo, HeadCase: c, Action: Run, Samples: c.Samples(), Steered: c.Policy.Steered()}}}
-		Settle(p, []Known{tt.known})
+		Settle(p, []Stored{tt.known})
 		if got := p.Rows[0].Action; got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}

@@ -216,7 +216,7 @@ func pairMoved(rows []Row) []Row {
 // Settle takes what the ledger knows of each row's head into account: a case
 // that has to be judged is reused, re-decided or re-judged where that is enough.
 // known is parallel to the rows.
-func Settle(p *Plan, known []Known) {
+func Settle(p *Plan, known []Stored) {
 	for i := range p.Rows {
 		p.Rows[i].Settle(known[i])
 	}
@@ -224,7 +224,7 @@ func Settle(p *Plan, known []Known) {
 
 // Settle takes what the ledger knows of one row into account. A case that was
 // decided before has to be loaded, unless its decision serves.
-func (r *Row) Settle(known Known) {
+func (r *Row) Settle(known Stored) {
 	r.Known = known
 	if r.Action != Run {
 		return
@@ -266,7 +266,7 @@ func (r *Row) lacks() []Reason {
 		reason.Message = "its verdict is too old"
 	}
 	if r.Known.Last != nil {
-		c := comparison{was: since(layer, r.Known.Last), is: since(layer, r.HeadDigests.Parts())}
+		c := comparison{was: partsFrom(layer, r.Known.Last), is: partsFrom(layer, r.HeadDigests.Parts())}
 		if found := c.reasons(); len(found) > 0 {
 			return found
 		}

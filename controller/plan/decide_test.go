@@ -164,21 +164,21 @@ func TestSettleSince(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		now   *schema.Case
-		known Known
+		known Stored
 		want  string
 	}{
-		{"another prompt", tc("a", "2", 0.5), Known{Last: was}, "run: messages changed in a.json"},
-		{"both", tc("a", "2", 0.6), Known{Last: was}, "run: messages changed in a.json; threshold 0.5 → 0.6 in a.json"},
-		{"known and decided again", tc("a", "2", 0.6), Known{Last: was, Executed: 1, Judged: 1}, "redecide: threshold 0.5 → 0.6 in a.json"},
-		{"known and judged again", tc("a", "2", 0.6), Known{Last: was, Executed: 1}, "rejudge: threshold 0.5 → 0.6 in a.json"},
-		{"an older rule", tc("a", "1", 0.5), Known{Last: was, Executed: 1, Judged: 1}, "redecide: judged before under another rule"},
-		{"the same, but too old", tc("a", "1", 0.5), Known{Last: was}, "run: its verdict is too old"},
-		{"what may not be read", tc("a", "2", 0.5), Known{Last: was, Unread: &Reason{Part: "reuse", File: "gavel.yaml", Message: "reuse is off"}}, "run: reuse is off in gavel.yaml"},
-		{"nothing was decided ever", tc("a", "2", 0.5), Known{}, "run: not judged before"},
+		{"another prompt", tc("a", "2", 0.5), Stored{Last: was}, "run: messages changed in a.json"},
+		{"both", tc("a", "2", 0.6), Stored{Last: was}, "run: messages changed in a.json; threshold 0.5 → 0.6 in a.json"},
+		{"known and decided again", tc("a", "2", 0.6), Stored{Last: was, Executed: 1, Judged: 1}, "redecide: threshold 0.5 → 0.6 in a.json"},
+		{"known and judged again", tc("a", "2", 0.6), Stored{Last: was, Executed: 1}, "rejudge: threshold 0.5 → 0.6 in a.json"},
+		{"an older rule", tc("a", "1", 0.5), Stored{Last: was, Executed: 1, Judged: 1}, "redecide: judged before under another rule"},
+		{"the same, but too old", tc("a", "1", 0.5), Stored{Last: was}, "run: its verdict is too old"},
+		{"what may not be read", tc("a", "2", 0.5), Stored{Last: was, Unread: &Reason{Part: "reuse", File: "gavel.yaml", Message: "reuse is off"}}, "run: reuse is off in gavel.yaml"},
+		{"nothing was decided ever", tc("a", "2", 0.5), Stored{}, "run: not judged before"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := Compare(nil, sideOf("c", []*schema.Case{test.now}, Environment{}), Options{})
-			Settle(p, []Known{test.known})
+			Settle(p, []Stored{test.known})
 			if got := string(p.Rows[0].Action) + ": " + Summarise(p.Rows[0].Reasons); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
@@ -189,22 +189,22 @@ func TestSettleSince(t *testing.T) {
 func TestSettle(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		known Known
+		known Stored
 		want  string
 	}{
-		{"nothing", Known{}, "run: not judged before"},
-		{"executed", Known{Executed: 3}, "rejudge: run before, but judged otherwise"},
-		{"judged", Known{Executed: 3, Judged: 3}, "redecide: judged before under another rule"},
-		{"decided", Known{Executed: 3, Judged: 3, Decided: &verdict.Result{}}, "reuse"},
-		{"too few executions", Known{Executed: 2, Judged: 2}, "run: 2 of 3 samples are stored"},
-		{"too few judged", Known{Executed: 3, Judged: 2}, "rejudge: run before, but judged otherwise"},
-		{"decided is all there", Known{Decided: &verdict.Result{}}, "reuse"},
+		{"nothing", Stored{}, "run: not judged before"},
+		{"executed", Stored{Executed: 3}, "rejudge: run before, but judged otherwise"},
+		{"judged", Stored{Executed: 3, Judged: 3}, "redecide: judged before under another rule"},
+		{"decided", Stored{Executed: 3, Judged: 3, Decided: &verdict.Result{}}, "reuse"},
+		{"too few executions", Stored{Executed: 2, Judged: 2}, "run: 2 of 3 samples are stored"},
+		{"too few judged", Stored{Executed: 3, Judged: 2}, "rejudge: run before, but judged otherwise"},
+		{"decided is all there", Stored{Decided: &verdict.Result{}}, "reuse"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := tc("a", "1", 1)
 			c.Policy.Iterations = 3
 			p := Compare(nil, side(c), Options{})
-			Settle(p, []Known{test.known})
+			Settle(p, []Stored{test.known})
 			if got := actions(p)["a"]; got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}

@@ -98,8 +98,8 @@ func (p Part) same(was Part) bool {
 	return p.Digest == was.Digest
 }
 
-// since returns the parts of a layer and of those that follow it.
-func since(layer Layer, parts []Part) []Part {
+// partsFrom returns the parts of a layer and of those that follow it.
+func partsFrom(layer Layer, parts []Part) []Part {
 	var out []Part
 	for _, p := range parts {
 		if layerOrder(p.Layer) >= layerOrder(layer) {

@@ -112,8 +112,8 @@ func (d Digests) Parts() []Part {
 	return parts(d.of, d.env)
 }
 
-// Known is what the ledger has for a case.
-type Known struct {
+// Stored is what the ledger has for a case.
+type Stored struct {
 	// Executed and Judged count the stored samples of E and of J.
 	Executed, Judged int
 	// Decided is the stored result of D; nil if there is none.
@@ -195,7 +195,7 @@ type Row struct {
 	// MovedFrom is the case's key at base when only its key changed.
 	MovedFrom string
 	// Known is what the ledger has for the head's digests.
-	Known Known
+	Known Stored
 	// Unversioned says that nobody knows which version of the agent answers: what
 	// is stored of the case may be the answer of another one.
 	Unversioned bool

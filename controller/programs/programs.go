@@ -156,7 +156,7 @@ func (r *Runner) Judges(s controller.Checkout) suite.Programs {
 		}
 		if start.Workspace != nil {
 			defer start.Workspace.Discard() //nolint:errcheck // what is left is swept up later
-			if err := inWorkspace(ctx, &program, start.Workspace, workspaces.Place{Box: box, Tree: dir}); err != nil {
+			if err := inWorkspace(ctx, &program, start.Workspace, workspaces.Checkout{Box: box, Tree: dir}); err != nil {
 				return nil, err
 			}
 		}
@@ -169,7 +169,7 @@ func (r *Runner) Judges(s controller.Checkout) suite.Programs {
 }
 
 // inWorkspace gives a program the workspace of the sample that it judges.
-func inWorkspace(ctx context.Context, program *sandbox.Program, session *workspaces.Session, at workspaces.Place) error {
+func inWorkspace(ctx context.Context, program *sandbox.Program, session *workspaces.Session, at workspaces.Checkout) error {
 	dir, err := session.Open(ctx, at)
 	if err != nil {
 		return err

@@ -163,7 +163,7 @@ func (w *waiting) task(ctx context.Context, job run.Job) Task {
 func (w *waiting) await(ctx context.Context) error {
 	var away time.Time // since when the database is
 	for len(w.left) > 0 {
-		err := within(ctx, w.look)
+		err := withDeadline(ctx, w.poll)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -181,8 +181,8 @@ func (w *waiting) await(ctx context.Context) error {
 	return nil
 }
 
-// look takes the outcomes that are there, and says that somebody waits for the rest.
-func (w *waiting) look(ctx context.Context) error {
+// poll takes the stored outcomes, and renews the interest in the rest.
+func (w *waiting) poll(ctx context.Context) error {
 	if err := w.collect(ctx); err != nil {
 		return err
 	}

@@ -47,9 +47,9 @@ func (w *Worker) beating(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		err := within(ctx, w.live)
+		err := withDeadline(ctx, w.live)
 		if seen.trusts(err) {
-			err = within(ctx, w.cfg.Queue.adopt)
+			err = withDeadline(ctx, w.cfg.Queue.adopt)
 		}
 		if err != nil && ctx.Err() == nil {
 			w.cfg.Failed(fmt.Errorf("give a sign of life: %w", err))
@@ -57,8 +57,8 @@ func (w *Worker) beating(ctx context.Context) {
 	}
 }
 
-// within calls do with a context that ends where the database does not answer.
-func within(ctx context.Context, do func(context.Context) error) error {
+// withDeadline calls do with a context that ends if the database does not answer.
+func withDeadline(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
 	return do(ctx)

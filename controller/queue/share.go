@@ -32,7 +32,7 @@ func (w *Worker) sharing(ctx context.Context) {
 		case <-ticker.C:
 		case <-w.cfg.Limiters.Wanted():
 		}
-		err := within(ctx, w.settleAll)
+		err := withDeadline(ctx, w.settleAll)
 		switch {
 		case err == nil:
 			settled = time.Now()

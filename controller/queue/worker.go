@@ -60,11 +60,11 @@ type Worker struct {
 	ending atomic.Bool
 
 	mu   sync.Mutex
-	runs map[string]*known // guarded by mu
+	runs map[string]*runState // guarded by mu
 }
 
-// A known is what is known of a run, for a moment.
-type known struct {
+// A runState is what was read about a run a moment ago.
+type runState struct {
 	about json.RawMessage
 	alive bool
 	since time.Time
@@ -84,7 +84,7 @@ func NewWorker(cfg WorkerConfig) *Worker {
 	if cfg.Failed == nil {
 		cfg.Failed = func(error) {}
 	}
-	return &Worker{cfg: cfg, id: newID(), runs: map[string]*known{}}
+	return &Worker{cfg: cfg, id: newID(), runs: map[string]*runState{}}
 }
 
 // Ready reports whether the worker has lately told the database that it lives, so that
@@ -161,7 +161,7 @@ func (w *Worker) drain(ctx context.Context, client *river.Client[pgx.Tx]) error 
 		defer cancel()
 		err = client.StopAndCancel(last)
 	}
-	gone := within(ctx, func(ctx context.Context) error {
+	gone := withDeadline(ctx, func(ctx context.Context) error {
 		_, err := w.cfg.Queue.pool.Exec(ctx, "WITH share AS (DELETE FROM queue_shares WHERE worker = $1) DELETE FROM queue_workers WHERE id = $1", w.id)
 		return err
 	})
@@ -258,7 +258,7 @@ func complete(ctx context.Context, tx pgx.Tx, job *river.Job[Task], out run.Outc
 
 // run is what is known of a run. Whether somebody waits for it is looked up every
 // second.
-func (w *Worker) run(ctx context.Context, id string) (known, error) {
+func (w *Worker) run(ctx context.Context, id string) (runState, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for other, k := range w.runs {
@@ -270,7 +270,7 @@ func (w *Worker) run(ctx context.Context, id string) (known, error) {
 	if k != nil && (time.Since(k.since) < time.Second || !k.alive) {
 		return *k, nil
 	}
-	now := &known{since: time.Now()}
+	now := &runState{since: time.Now()}
 	about, query := "about", ""
 	if k != nil {
 		now.about, about = k.about, "NULL::jsonb"
@@ -282,7 +282,7 @@ func (w *Worker) run(ctx context.Context, id string) (known, error) {
 		err = nil
 	}
 	if err != nil {
-		return known{}, err
+		return runState{}, err
 	}
 	if k == nil {
 		now.about = found

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// In gives a value with hide applied to every text in it, in JSON that it holds,
+// Apply returns a value with hide applied to every text in it, in JSON that it holds,
 // too. It copies before it changes anything: values of others stay the same. Fields
 // that are not exported, and the type of what an interface holds, stay.
-func In[T any](v T, hide func(string) string) T {
+func Apply[T any](v T, hide func(string) string) T {
 	out, changed := walker{hide}.value(reflect.ValueOf(&v).Elem())
 	if !changed {
 		return v

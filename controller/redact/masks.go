@@ -28,9 +28,9 @@ func (m *Masks) Text(text string) string {
 	return masked
 }
 
-// Known returns a function that masks what was masked before in other texts; nil where
+// Masker returns a function that masks what was masked before in other texts; nil if
 // that is nothing.
-func (m *Masks) Known() func(text string) string {
+func (m *Masks) Masker() func(text string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.known) == 0 {

@@ -3,7 +3,7 @@
 // a case that forbids a leaked key would pass.
 //
 // Most callers hide what looks like a secret with [Text], or in all texts of a
-// value with [In].
+// value with [Apply].
 package redact
 
 import "strings"
@@ -161,7 +161,7 @@ func Text(s string) string {
 // secrets still finds what is masked. found has each secret with its mask.
 func Masked(s string) (masked string, found map[string]string) {
 	masked, _ = replace(s, func(begins, rest string) string {
-		n, end := kept(begins, rest)
+		n, end := randomPart(begins, rest)
 		secret, masked := begins+rest, begins+rest[:n]+strings.Map(mask, rest[n:end])+rest[end:]
 		if secret != masked {
 			if found == nil {
@@ -174,9 +174,9 @@ func Masked(s string) (masked string, found map[string]string) {
 	return masked, found
 }
 
-// kept is where what is random in a secret begins and ends: after the sort of a
+// randomPart returns where the random part of a secret begins and ends: after the kind of a
 // key, such as proj-, and between the lines of a PEM block.
-func kept(begins, rest string) (from, to int) {
+func randomPart(begins, rest string) (from, to int) {
 	to = len(rest)
 	if begins == "sk-" {
 		for {

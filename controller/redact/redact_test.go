@@ -141,7 +141,7 @@ func TestIn(t *testing.T) {
 	}
 	was, want := make("a "+secret), make("a "+Sign)
 	compare := cmp.AllowUnexported(outer{})
-	got := In(was, hide)
+	got := Apply(was, hide)
 	if diff := cmp.Diff(want, got, compare); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -149,10 +149,10 @@ func TestIn(t *testing.T) {
 		t.Errorf("the original has changed: %s", diff)
 	}
 	plain := make("plain")
-	if got := In(&plain, hide); got != &plain {
+	if got := Apply(&plain, hide); got != &plain {
 		t.Error("a value without a secret is copied")
 	}
-	if got := In([]string(nil), hide); got != nil {
+	if got := Apply([]string(nil), hide); got != nil {
 		t.Errorf("nil gives %v", got)
 	}
 }

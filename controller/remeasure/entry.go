@@ -296,9 +296,9 @@ func (e *entry) setHistory(found []history.Measurement, base, head time.Time) {
 	}
 }
 
-// spared reports whether the case has a history that chooses only because of what was
+// isPastOnly reports whether the history of the case is long enough only because of what was
 // measured for the history.
-func (e *entry) spared() bool {
+func (e *entry) isPastOnly() bool {
 	n := len(e.known.Base)
 	return !e.known.Certain && !e.known.Gone && n >= confirm.Enough && n-e.collected < confirm.Enough
 }
@@ -308,7 +308,7 @@ func (e *entry) spared() bool {
 func (c *Comparison) savedCalls(entries []*entry) int {
 	once := 0
 	for _, e := range entries {
-		if e.spared() {
+		if e.isPastOnly() {
 			once += int(c.each(e.row, e.known).calls)
 		}
 	}

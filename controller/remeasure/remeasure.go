@@ -222,7 +222,7 @@ func (d *deciding) job(r confirm.Request) run.Job {
 
 // need is what a measurement of a row at a side takes.
 func (c *Comparison) need(row *Row, side confirm.Side, kept plan.Kept) estimate.Case {
-	cfg, job, known := c.HeadConfig, row.Head, plan.Known{}
+	cfg, job, known := c.HeadConfig, row.Head, plan.Stored{}
 	if side == confirm.Base {
 		cfg, job = c.BaseConfig, *row.Base
 	}

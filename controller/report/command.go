@@ -76,9 +76,9 @@ func accept(rows []Row, commands []Command) {
 	}
 }
 
-// asked is the report without what was accepted or is quarantined, for the rules of
+// withoutWaived returns the report without what was accepted or is quarantined, for the rules of
 // the gate that such a case must not break.
-func asked(r *Report, pairs []pair) (*Report, []pair) {
+func withoutWaived(r *Report, pairs []pair) (*Report, []pair) {
 	if !slices.ContainsFunc(r.Cases, func(row Row) bool { return row.OutOfGate() }) {
 		return r, pairs
 	}

@@ -130,10 +130,10 @@ type pair struct {
 func (in *Input) pair(row *plan.Row) pair {
 	p := pair{plan: row}
 	if active(row.Head) {
-		p.head = known(in.Head, row.Head)
+		p.head = outcomeOf(in.Head, row.Head)
 	}
 	if active(row.Base) {
-		p.base = known(in.Base, row.Base)
+		p.base = outcomeOf(in.Base, row.Base)
 	}
 	if p.unaffected() {
 		// One decision digest has one verdict, so each side stands for the other.
@@ -147,7 +147,7 @@ func (in *Input) pair(row *plan.Row) pair {
 	return p
 }
 
-func known(outcomes map[string]Outcome, c *schema.CaseInfo) *Outcome {
+func outcomeOf(outcomes map[string]Outcome, c *schema.CaseInfo) *Outcome {
 	if o, ok := outcomes[c.ID()]; ok {
 		return &o
 	}
@@ -170,8 +170,8 @@ func (p pair) unaffected() bool {
 	return row.Action == plan.Reuse && active(row.Head) && active(row.Base) && row.HeadDigests.D == row.BaseDigests.D
 }
 
-// wanted reports whether the case had to be judged in this run.
-func (p pair) wanted() bool {
+// isDue reports whether the case had to be judged in this run.
+func (p pair) isDue() bool {
 	switch p.plan.Action {
 	case plan.Run, plan.Rejudge, plan.Redecide:
 		return true
@@ -319,7 +319,7 @@ func (in *Input) judgement(p pair) (*verdict.Verdict, *string) {
 		return &failed, &p.head.Result.Reason
 	case p.head != nil:
 		return &p.head.Result.Verdict, nil
-	case p.wanted() && in.NotRun == "":
+	case p.isDue() && in.NotRun == "":
 		why := "it was not run"
 		return nil, &why
 	}
@@ -351,7 +351,7 @@ func (in *Input) classify(p pair) *Class {
 		return skippedClass(row)
 	case p.head != nil && !judged(p.head):
 		return is(Failed)
-	case p.head == nil && p.wanted() && in.NotRun == "":
+	case p.head == nil && p.isDue() && in.NotRun == "":
 		return is(Failed)
 	case !active(row.Base):
 		return is(New)

@@ -79,7 +79,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	} else {
 		f.unjudged(r, pairs, rest)
 		f.invalid(r.Problems)
-		left, kept := asked(r, pairs)
+		left, kept := withoutWaived(r, pairs)
 		f.rule(left, kept, rule, s)
 		f.scores(left, kept, s)
 		f.withdrawals(r, s)
@@ -110,7 +110,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 func affected(pairs []pair) int {
 	n := 0
 	for _, p := range pairs {
-		if p.wanted() {
+		if p.isDue() {
 			n++
 		}
 	}
@@ -260,7 +260,7 @@ func (f *findings) scores(r *Report, pairs []pair, s GateSettings) {
 		case got == nil:
 			f.unknown("min_score %v is set and nothing has a score", *s.MinScore)
 		case round9(*got) < round9(*s.MinScore):
-			f.failed("score %s is below min_score %v%s", short(got, *s.MinScore), *s.MinScore, lightened(r))
+			f.failed("score %s is below min_score %v%s", short(got, *s.MinScore), *s.MinScore, loweredWeights(r))
 		}
 	}
 	if s.MaxDrop == nil || r.Base == nil {
@@ -270,7 +270,7 @@ func (f *findings) scores(r *Report, pairs []pair, s GateSettings) {
 	case delta == nil && affected(pairs) > 0 && anyAtBase(pairs):
 		f.unknown("max_drop %v is set and no case was judged on both sides", *s.MaxDrop)
 	case delta != nil && round9(-*delta) > round9(*s.MaxDrop):
-		f.failed("score fell by %s, max_drop is %v%s", short(abs(*delta), *s.MaxDrop), *s.MaxDrop, lightened(r))
+		f.failed("score fell by %s, max_drop is %v%s", short(abs(*delta), *s.MaxDrop), *s.MaxDrop, loweredWeights(r))
 	case lacking(r) > 0:
 		f.unknown("max_drop %v is set and base has no verdict of %s", *s.MaxDrop, textfmt.Count(lacking(r), "case"))
 	}
@@ -286,9 +286,9 @@ func short(x *float64, limit float64) string {
 	return text
 }
 
-// lightened says that a score counts cases by the weights of base where head
+// loweredWeights returns the note that a score uses the weights of base where head
 // lowers some, empty where it does not.
-func lightened(r *Report) string {
+func loweredWeights(r *Report) string {
 	n := 0
 	for i := range r.Cases {
 		if row := &r.Cases[i]; row.HeadWeight != nil && *row.HeadWeight < row.Weight {

@@ -13,14 +13,14 @@ import (
 type Group = aggregate.Group
 
 // groups sums scores up along the labels of the cases.
-func groups(pairs []pair) []Group { return sums(pairs, place) }
+func groups(pairs []pair) []Group { return sums(pairs, pathOf) }
 
 // conversations sums up the scores of the cases that are turns of the same one.
 // They stand next to the groups and not below them: the score of a suite is that
 // of its cases, whichever of them belong together.
 func conversations(pairs []pair) []Group {
 	all := sums(pairs, func(c *schema.CaseInfo) aggregate.Path {
-		at := place(c)
+		at := pathOf(c)
 		if c.Labels.Conversation == "" {
 			at.Names = nil
 		} else {
@@ -47,7 +47,7 @@ func sums(pairs []pair, place func(*schema.CaseInfo) aggregate.Path) []Group {
 	return t.Groups()
 }
 
-func place(c *schema.CaseInfo) aggregate.Path {
+func pathOf(c *schema.CaseInfo) aggregate.Path {
 	at := aggregate.Path{Dialect: c.Dialect, Names: c.Labels.Groups}
 	if c.PerTarget {
 		at.Target = c.Target

@@ -57,14 +57,14 @@ func (r Requirement) Missing(c *schema.Case, target string) string {
 	if err := r.prompts.Prompt(target).Err; err != nil {
 		return fmt.Sprintf("the system prompt of the target %s is missing: %v", cmp.Or(target, r.config.DefaultTarget), err)
 	}
-	for _, a := range load.AskedBy(c) {
+	for _, a := range load.Callees(c) {
 		name, ok := r.target(a)
-		if a == (load.Asked{Target: c.Target}) {
+		if a == (load.Callee{Target: c.Target}) {
 			name, ok = target, true
 		}
 		t, configured := r.config.Targets[name]
 		switch {
-		case !ok && perhaps(a.Role): // then the sample that needs it is an error
+		case !ok && isOptional(a.Role): // then the sample that needs it is an error
 		case !ok:
 			return fmt.Sprintf("%s does not name %s", r.file, described(a.Role))
 		case !configured:
@@ -77,7 +77,7 @@ func (r Requirement) Missing(c *schema.Case, target string) string {
 }
 
 // target is the one that is asked. ok is false for a role that no target has.
-func (r Requirement) target(a load.Asked) (name string, ok bool) {
+func (r Requirement) target(a load.Callee) (name string, ok bool) {
 	if a.Role == "" {
 		return cmp.Or(a.Target, r.config.DefaultTarget), true
 	}
@@ -120,7 +120,7 @@ func (r Requirement) Problems(needs []load.Need) []schema.Problem {
 	unset := map[string][]string{} // targets by variable
 	prompts := map[string]bool{}   // targets whose prompt was looked at
 	for _, n := range needs {
-		name, ok := r.target(n.Asked)
+		name, ok := r.target(n.Callee)
 		t, configured := r.config.Targets[name]
 		if err := r.prompts.Prompt(name).Err; n.Role == "" && err != nil && !prompts[name] {
 			prompts[name] = true
@@ -132,7 +132,7 @@ func (r Requirement) Problems(needs []load.Need) []schema.Problem {
 		case !configured:
 			found = append(found, schema.Problem{
 				Position: n.At, Severity: schema.Error, Rule: RuleTarget,
-				Message: fmt.Sprintf("unknown target %q%s", name, others(n.Cases)),
+				Message: fmt.Sprintf("unknown target %q%s", name, otherCases(n.Cases)),
 				Hint:    cmp.Or(suggest.DidYouMean(name, slices.Collect(maps.Keys(r.config.Targets))), "add it to targets: in "+r.file),
 			})
 		case r.unset(t) != "":
@@ -159,12 +159,12 @@ func (r Requirement) withoutRole(n load.Need) schema.Problem {
 		hint += "; without it the judge has the role"
 	}
 	needs, severity := "needs", schema.Error
-	if perhaps(n.Role) {
+	if isOptional(n.Role) {
 		needs, severity = "may need", schema.Warning
 	}
 	return schema.Problem{
 		Position: n.At, Severity: severity, Rule: RuleRole,
-		Message: fmt.Sprintf("the case %s %s, and %s does not name one%s", needs, described(n.Role), r.file, others(n.Cases)),
+		Message: fmt.Sprintf("the case %s %s, and %s does not name one%s", needs, described(n.Role), r.file, otherCases(n.Cases)),
 		Hint:    hint,
 	}
 }
@@ -183,9 +183,9 @@ func (r Requirement) provider() string {
 	return ""
 }
 
-// perhaps reports whether a role is asked for some samples only: an extractor
+// isOptional reports whether only some samples need a role: an extractor
 // where the reply is more than the answer, an editor where an attempt fails.
-func perhaps(role schema.Role) bool {
+func isOptional(role schema.Role) bool {
 	return role == schema.Extractor || strings.HasSuffix(string(role), " editor")
 }
 
@@ -200,8 +200,8 @@ func described(role schema.Role) string {
 	return "a " + string(role)
 }
 
-// others counts the cases besides the one that a problem is shown at.
-func others(cases int) string {
+// otherCases counts the cases other than the one that a problem is shown at.
+func otherCases(cases int) string {
 	switch cases {
 	case 1:
 		return ""

@@ -106,5 +106,5 @@ func works(p *controller.Prepared, e controller.RunOptions) bool {
 
 // worth gives a context for writes about the head.
 func (r *Review) worth(ctx context.Context, w priority.Worth) context.Context {
-	return priority.With(ctx, priority.Write{Worth: w, Pushed: r.pushed})
+	return priority.WithWrite(ctx, priority.Write{Worth: w, Pushed: r.pushed})
 }

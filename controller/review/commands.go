@@ -51,8 +51,8 @@ func (r *Review) rejudged(key string) (since time.Time, why plan.Reason) {
 	return since, why
 }
 
-// asked is again, nil where nothing was asked for.
-func (r *Review) asked() func(string) (time.Time, plan.Reason) {
+// rerunSince returns the time of the newest rerun command of a case; nil if there is none.
+func (r *Review) rerunSince() func(string) (time.Time, plan.Reason) {
 	if r.schedule != nil {
 		return r.schedule.ignoreBefore
 	}

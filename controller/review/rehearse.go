@@ -91,7 +91,7 @@ func Rehearse(ctx context.Context, cfg Config, s Subject) (run string, err error
 func Plan(ctx context.Context, cfg Config, s Subject) (p *controller.Prepared, end func() error, err error) {
 	r := reviewOf(cfg, s)
 	r.loaded = true // a case may have been judged since it was planned
-	found, err := r.look(ctx)
+	found, err := r.prepare(ctx)
 	if err != nil {
 		if found.repo != nil {
 			err = errors.Join(err, found.repo.Close())

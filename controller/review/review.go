@@ -385,7 +385,7 @@ func (r *Review) judge(ctx context.Context, said announcement) (*report.Report, 
 		}
 		defer turn.End()
 	}
-	found, err := r.look(ctx)
+	found, err := r.prepare(ctx)
 	if found.repo != nil {
 		defer found.repo.Close()
 	}

@@ -30,9 +30,9 @@ func (w *worker) base(ctx context.Context, repo *repository, name string) (*revi
 	}
 	defer git.Close()
 	tip, base := commits[0], ""
-	for _, before := range w.reports.before(repo.ledgerName, tip) {
+	for _, before := range w.reports.baseCandidates(repo.ledgerName, tip) {
 		// One that is not there any more was pushed away.
-		if below(ctx, git, before, tip) {
+		if isAncestor(ctx, git, before, tip) {
 			base = before
 			break
 		}
@@ -52,8 +52,8 @@ func (w *worker) base(ctx context.Context, repo *repository, name string) (*revi
 	})
 }
 
-// below reports whether one commit is in the history of another.
-func below(ctx context.Context, git *gitrepo.Repository, commit, head string) bool {
+// isAncestor reports whether commit is in the history of head.
+func isAncestor(ctx context.Context, git *gitrepo.Repository, commit, head string) bool {
 	common, err := git.MergeBase(ctx, commit, head)
 	return err == nil && common == commit && commit != head
 }
@@ -67,9 +67,9 @@ func (w *worker) group(ctx context.Context, repo *repository, name string, group
 	}
 	defer git.Close()
 	tip, base := commits[0], group.BaseSHA
-	if base == "" || !below(ctx, git, base, tip) {
+	if base == "" || !isAncestor(ctx, git, base, tip) {
 		// One that was merged meanwhile is in its base branch.
-		if base = commits[1]; !below(ctx, git, tip, base) && base != tip {
+		if base = commits[1]; !isAncestor(ctx, git, tip, base) && base != tip {
 			base, err = git.MergeBase(ctx, base, tip)
 		} else {
 			base, err = git.Resolve(ctx, tip+"~1")

@@ -32,7 +32,7 @@ func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *revie
 	}
 	unread = errors.Join(unread, commands.Unanswered)
 	if commands.Cancelled != "" {
-		h, _, err := w.state.Known(ctx, pendingHead(key, r.Head()))
+		h, _, err := w.state.Load(ctx, pendingHead(key, r.Head()))
 		if err == nil {
 			err = w.settle(ctx, repo, h, commands.Cancelled)
 		}

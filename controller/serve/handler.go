@@ -42,7 +42,7 @@ func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 	if cfg.Pages != nil {
 		mux.Handle("/", cfg.Pages)
 	}
-	named := cfg.ofThisServer(mux)
+	named := cfg.checkHost(mux)
 	if cfg.Path == "" {
 		return named, nil
 	}
@@ -60,10 +60,10 @@ func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 	}), nil
 }
 
-// ofThisServer refuses requests that name another host. A page whose name its
+// checkHost refuses requests that name another host. A page whose name its
 // owner lets lead here (DNS rebinding) would else read with the browser of
 // somebody who may. Deliveries need no such care: they are signed.
-func (cfg HandlerConfig) ofThisServer(next http.Handler) http.Handler {
+func (cfg HandlerConfig) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
 		if name, _, err := net.SplitHostPort(host); err == nil {

@@ -87,9 +87,9 @@ func (x *reportIndex) report(ctx context.Context, k reportKey) (*report.Report, 
 	return review.Stored(ctx, x.ledger, id)
 }
 
-// before returns the commits that a branch's commit may be compared with, the best
+// baseCandidates returns the commits that a branch's commit may be compared with, the best
 // first: what it was compared with already, then what was judged last.
-func (x *reportIndex) before(repository, head string) []string {
+func (x *reportIndex) baseCandidates(repository, head string) []string {
 	const most = 20 // further back, the parent is as good
 	repository = strings.ToLower(repository)
 	x.mu.Lock()

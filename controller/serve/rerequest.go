@@ -102,7 +102,7 @@ func (w *worker) answerRerun(ctx context.Context, repo *repository, head judgedH
 	if ctx.Err() != nil {
 		return err // each sweep comes back to it
 	}
-	_, requested, failed := w.state.Known(ctx, rerunOf(repo.id, head.sha))
+	_, requested, failed := w.state.Load(ctx, rerunOf(repo.id, head.sha))
 	if failed != nil || !requested {
 		return errors.Join(err, failed)
 	}

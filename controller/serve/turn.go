@@ -17,7 +17,7 @@ var harmful = trial.ErrFatal.Error() + "; somebody with write permission may ask
 // declined says why a head is not looked at as long as nobody asks for it, empty
 // where it is.
 func (w *worker) declined(repository int64, head review.Waiting) string {
-	if w.guard.Declines(trial.Head{Repository: repository, Pull: head.Number, SHA: head.Head}, trial.Asked{At: head.Asked, Now: head.Again}) {
+	if w.guard.Declines(trial.Head{Repository: repository, Pull: head.Number, SHA: head.Head}, trial.Request{At: head.Asked, Now: head.Again}) {
 		return harmful
 	}
 	return ""
@@ -31,7 +31,7 @@ func (w *worker) turn(ctx context.Context, repo *repository, head review.Waiting
 	h := trial.Head{Repository: repo.id, Pull: head.Number, SHA: head.Head}
 	log := func(line string) { w.cfg.Observer.Log(numbered(repo.name.String(), head.Number), line) }
 	job := func(ctx context.Context) (trial.Job, func(), error) { return w.job(ctx, repo, head) }
-	run, err := w.guard.Prove(ctx, h, trial.Asked{At: head.Asked, Now: head.Again}, trial.Attempt{Job: job, Log: log})
+	run, err := w.guard.Prove(ctx, h, trial.Request{At: head.Asked, Now: head.Again}, trial.Attempt{Job: job, Log: log})
 	if errors.Is(err, trial.ErrFatal) {
 		return review.Turn{}, &review.Declined{Reason: harmful}
 	}
@@ -45,7 +45,7 @@ func (w *worker) turn(ctx context.Context, repo *repository, head review.Waiting
 	case head.Number == 0:
 		class = slots.Background
 	}
-	free, err := w.slots.Take(ctx, class)
+	free, err := w.slots.Acquire(ctx, class)
 	if err != nil {
 		return review.Turn{}, err
 	}

@@ -56,8 +56,8 @@ func (s *Server) Watched() []Watched {
 	return out
 }
 
-// Look has the head of a pull request looked at again, as a delivery about it would.
-func (s *Server) Look(w Watched, number int) {
+// Recheck makes the head of a pull request due, as a delivery about it would.
+func (s *Server) Recheck(w Watched, number int) {
 	s.loop.Add(Key{Repository: w.ID, Kind: PullRequest, Pull: number})
 }
 

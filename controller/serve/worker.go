@@ -109,7 +109,7 @@ func (w *worker) review(ctx context.Context, repo *repository, key Key) (*review
 func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
 	w.begin(key, r.Head())
 	defer w.end(key)
-	entry, _, err := w.state.Known(ctx, pendingHead(key, r.Head()))
+	entry, _, err := w.state.Load(ctx, pendingHead(key, r.Head()))
 	if err != nil {
 		return err
 	}

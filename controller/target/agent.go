@@ -17,14 +17,14 @@ import (
 // and the system prompt, which an agent may ignore. Tools are not in it; such
 // an agent runs its own.
 type turn struct {
-	Messages     []asked      `json:"messages"`
-	SystemPrompt string       `json:"system_prompt,omitempty"`
-	Metadata     turnMetadata `json:"metadata"`
+	Messages     []sentMessage `json:"messages"`
+	SystemPrompt string        `json:"system_prompt,omitempty"`
+	Metadata     turnMetadata  `json:"metadata"`
 }
 
-// An asked is a message as an agent is sent it. Its content is a text, or
+// A sentMessage is a message in the form that agents receive. Its content is a text, or
 // blocks {type, value} where there are files or images in it.
-type asked struct {
+type sentMessage struct {
 	Role       string            `json:"role"`
 	Content    any               `json:"content"`
 	ToolCalls  []schema.ToolCall `json:"tool_calls,omitempty"`
@@ -32,7 +32,7 @@ type asked struct {
 	Name       string            `json:"name,omitempty"`
 }
 
-type askedBlock struct {
+type sentBlock struct {
 	Type  string `json:"type"`
 	Value any    `json:"value"`
 }
@@ -47,9 +47,9 @@ type turnMetadata struct {
 // agentRequest encodes a request for an agent. workspace is the folder that it works in
 // and files that of the repository then; both are empty for an agent that starts there.
 func agentRequest(req Request, workspace, files string) ([]byte, error) {
-	messages := make([]asked, 0, len(req.Messages))
+	messages := make([]sentMessage, 0, len(req.Messages))
 	for _, m := range req.Messages {
-		messages = append(messages, asked{m.Role, agentContent(m, files), m.ToolCalls, m.ToolCallID, m.Name})
+		messages = append(messages, sentMessage{m.Role, agentContent(m, files), m.ToolCalls, m.ToolCallID, m.Name})
 	}
 	raw, err := json.Marshal(turn{messages, req.System, turnMetadata{req.Case, req.Turn, workspace}})
 	if err != nil {
@@ -65,7 +65,7 @@ func agentContent(m schema.Message, files string) any {
 	if m.Blocks == nil {
 		return m.Content
 	}
-	blocks := make([]askedBlock, 0, len(m.Blocks))
+	blocks := make([]sentBlock, 0, len(m.Blocks))
 	for i := range m.Blocks {
 		b := &m.Blocks[i]
 		value := any(b.Text)
@@ -77,7 +77,7 @@ func agentContent(m schema.Message, files string) any {
 		case b.Type == "json":
 			value = json.RawMessage(b.Text)
 		}
-		blocks = append(blocks, askedBlock{b.Type, value})
+		blocks = append(blocks, sentBlock{b.Type, value})
 	}
 	return blocks
 }

@@ -67,7 +67,7 @@ func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, e
 	if slices.ContainsFunc(blocks, isThought) {
 		// A model that thinks takes the result of a call only after its own,
 		// signed words.
-		messages[0].Opaque = kept{Content: res.Content}.opaque()
+		messages[0].Opaque = opaqueContent{Content: res.Content}.opaque()
 	}
 	// Tokens read from and written to a cache were sent, too.
 	u := res.Usage
@@ -130,7 +130,7 @@ func (a *anthropicModel) request(req Request) (provider.MessagesRequest, error) 
 		}
 		request.Tools = append(request.Tools, provider.MessagesTool{Name: t.Name, Description: t.Description, Schema: parameters})
 	}
-	if format := a.wanted(req); format != nil {
+	if format := a.formatFor(req); format != nil {
 		request.Output = a.withFormat(provider.Schema{Type: "json_schema", Schema: format.Schema})
 	}
 	return request, nil

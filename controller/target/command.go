@@ -75,7 +75,7 @@ func (c *command) prepare(ctx context.Context, req Request) (sandbox.Program, er
 	p := c.program
 	files := ""
 	if req.Workspace != nil {
-		dir, err := req.Workspace.Open(ctx, workspaces.Place{Box: c.box, Tree: p.Tree})
+		dir, err := req.Workspace.Open(ctx, workspaces.Checkout{Box: c.box, Tree: p.Tree})
 		if err != nil {
 			return p, err
 		}

@@ -51,16 +51,16 @@ func onlyText(m schema.Message) (string, error) {
 	return "", errors.New("a message of the role " + m.Role + " has an image")
 }
 
-// A kept is the content of a message's Opaque: the part of a provider's answer
+// An opaqueContent is the content of a message's Opaque: the part of a provider's answer
 // that it wants to get back and nothing else reads.
-type kept struct {
+type opaqueContent struct {
 	// Calls is what OpenAI's protocol has as extra_content, by the ids of calls.
 	Calls map[string]json.RawMessage `json:"calls,omitempty"`
 	// Content is an answer of Anthropic's as it came.
 	Content json.RawMessage `json:"content,omitempty"`
 }
 
-func (k kept) opaque() json.RawMessage {
+func (k opaqueContent) opaque() json.RawMessage {
 	if len(k.Calls) == 0 && k.Content == nil {
 		return nil
 	}
@@ -71,10 +71,10 @@ func (k kept) opaque() json.RawMessage {
 
 // keptIn reads a message's Opaque; one that somebody changed is as good as
 // none.
-func keptIn(m schema.Message) kept {
-	var k kept
+func keptIn(m schema.Message) opaqueContent {
+	var k opaqueContent
 	if len(m.Opaque) == 0 || json.Unmarshal(m.Opaque, &k) != nil {
-		return kept{}
+		return opaqueContent{}
 	}
 	return k
 }

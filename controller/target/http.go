@@ -99,7 +99,7 @@ func (h *httpAgent) Respond(ctx context.Context, req Request) (Reply, error) {
 func (h *httpAgent) request(ctx context.Context, req Request) (*http.Request, error) {
 	with := httpagent.Conversation{System: req.System, Case: req.Case, Turn: req.Turn, Session: req.Session}
 	for _, m := range req.Messages {
-		raw, err := json.Marshal(asked{m.Role, agentContent(m, ""), m.ToolCalls, m.ToolCallID, m.Name})
+		raw, err := json.Marshal(sentMessage{m.Role, agentContent(m, ""), m.ToolCalls, m.ToolCallID, m.Name})
 		if err != nil {
 			return nil, fmt.Errorf("encode the request: %w", err)
 		}

@@ -67,16 +67,16 @@ func newModel(cfg config.Target, env Env, b base, p protocol) (model, error) {
 		return m, errors.New("model is not set")
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Parameters)) {
-		if err := m.take(name, bytes.TrimSpace(cfg.Parameters[name])); err != nil {
+		if err := m.checkParameter(name, bytes.TrimSpace(cfg.Parameters[name])); err != nil {
 			return m, err
 		}
 	}
 	return m, nil
 }
 
-// take checks a configured parameter. One that is null is not sent, which
+// checkParameter checks a configured parameter. One that is null is not sent, which
 // takes the judges' temperature and format away from models that refuse them.
-func (m *model) take(name string, raw json.RawMessage) error {
+func (m *model) checkParameter(name string, raw json.RawMessage) error {
 	none := string(raw) == "null"
 	if slices.Contains(m.own, name) {
 		if none && name == m.format {
@@ -130,8 +130,8 @@ func (m *model) withFormat(format provider.Schema) map[string]any {
 	return fields
 }
 
-// wanted is the format to ask for; nil where there is none.
-func (m *model) wanted(req Request) *Format {
+// formatFor returns the reply format of a request; nil if there is none.
+func (m *model) formatFor(req Request) *Format {
 	if m.unformatted {
 		return nil
 	}

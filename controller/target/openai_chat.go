@@ -58,7 +58,7 @@ func extraContent(calls []schema.ToolCall, answered []provider.ChatCall) json.Ra
 			extras[calls[i].ID] = c.Extra
 		}
 	}
-	return kept{Calls: extras}.opaque()
+	return opaqueContent{Calls: extras}.opaque()
 }
 
 func (o *openAI) chatRequest(req Request) (provider.ChatRequest, error) {
@@ -81,7 +81,7 @@ func (o *openAI) chatRequest(req Request) (provider.ChatRequest, error) {
 		tool := provider.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
 		request.Tools = append(request.Tools, provider.ChatTool{Type: "function", Function: tool})
 	}
-	if format := o.wanted(req); format != nil {
+	if format := o.formatFor(req); format != nil {
 		request.Format = &provider.ChatFormat{
 			Type:   "json_schema",
 			Schema: provider.Schema{Name: format.Name, Strict: new(true), Schema: format.Schema},

@@ -83,7 +83,7 @@ func (o *openAI) responsesRequest(req Request) (provider.ResponsesRequest, error
 		Input: make([]provider.InputItem, 0, len(req.Messages)),
 		Text:  o.siblings,
 	}
-	if format := o.wanted(req); format != nil {
+	if format := o.formatFor(req); format != nil {
 		request.Text = o.withFormat(provider.Schema{
 			Type: "json_schema", Name: format.Name, Strict: new(true), Schema: format.Schema,
 		})

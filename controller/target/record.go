@@ -72,8 +72,8 @@ func NewRecorder(path string, scrub func(string) string) (*Recorder, error) {
 // lead to.
 func (r *Recorder) Record(digest string, req Request, reply Reply) {
 	// A request that is not known as a whole keeps its own digest.
-	if mask := r.masks.Known(); mask != nil && Digest(req) == digest {
-		digest = Digest(redact.In(req, mask))
+	if mask := r.masks.Masker(); mask != nil && Digest(req) == digest {
+		digest = Digest(redact.Apply(req, mask))
 	}
 	l := recorded{
 		Request: digest, Sample: req.Sample, Occurrence: req.Occurrence, Root: req.Root,

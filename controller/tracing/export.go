@@ -97,9 +97,9 @@ func start(s *sender, failed func(error)) *exporter {
 	return e
 }
 
-// keep takes a span that has ended. Where too many wait it is dropped: a collector
+// enqueue queues a span that has ended. If too many wait it is dropped: a collector
 // that is away must not cost memory or time.
-func (e *exporter) keep(s *Span) {
+func (e *exporter) enqueue(s *Span) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.kept) < mostKept {

@@ -95,7 +95,7 @@ func (t *Tracer) Close(ctx context.Context) {
 	}
 }
 
-func (t *Tracer) keep(s *Span) { t.out.keep(s) }
+func (t *Tracer) enqueue(s *Span) { t.out.enqueue(s) }
 
 // samples decides over a trace by its id, so that every process decides the same.
 func (t *Tracer) samples(trace [16]byte) bool {

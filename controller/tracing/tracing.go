@@ -160,7 +160,7 @@ func (s *Span) End(err error) {
 	}
 	s.over, s.failed, s.ended = true, err != nil, s.tracer.cfg.Now()
 	if s.sampled {
-		s.tracer.keep(s)
+		s.tracer.enqueue(s)
 	}
 }
 

@@ -229,10 +229,10 @@ func TestACollectorThatIsAway(t *testing.T) {
 	s.encode = func(spans []*Span) []byte { return request(nil, "", spans) }
 	e := &exporter{send: s, failed: func(err error) { failures = append(failures, err) }, full: make(chan struct{}, 1), stop: make(chan context.Context, 1), done: make(chan struct{})}
 	b := &batch{exporter: e}
-	e.keep(&Span{name: "first"})
+	e.enqueue(&Span{name: "first"})
 	b.flush(t.Context()) // away
 	b.flush(t.Context()) // refused
-	e.keep(&Span{name: "second"})
+	e.enqueue(&Span{name: "second"})
 	b.flush(t.Context())
 	if all := byName(r); len(all) != 1 || all["second"] == nil || len(r.Sent()) != 3 {
 		t.Errorf("%d requests brought %v, want 3 and the second span", len(r.Sent()), all)
@@ -241,7 +241,7 @@ func TestACollectorThatIsAway(t *testing.T) {
 		t.Errorf("the failures are %v, want one and its end", failures)
 	}
 	for range 2 * mostKept {
-		e.keep(&Span{name: "more"})
+		e.enqueue(&Span{name: "more"})
 	}
 	if n := len(e.kept); n != mostKept {
 		t.Errorf("%d spans wait, want %d", n, mostKept)

@@ -154,7 +154,7 @@ func unmeasured(spec schema.Spec, rule schema.Rule, criteria []Criterion) string
 		if len(c.Gates) > 0 && !slices.Contains(c.Gates, m.ID) {
 			continue // measured only if the gates are open
 		}
-		if e := unmeasured(m.Spec, m.Rule, under(m.ID, criteria)); e != "" {
+		if e := unmeasured(m.Spec, m.Rule, memberCriteria(m.ID, criteria)); e != "" {
 			return m.ID + ": " + e
 		}
 	}
@@ -174,10 +174,10 @@ func unmeasured(spec schema.Spec, rule schema.Rule, criteria []Criterion) string
 // whether all that is demanded holds: in more than half of the samples, or in
 // every one where the rule wants that.
 func decideEvaluator(ev schema.Evaluator, i int, judged []Sample) (er EvaluatorResult, demands bool) {
-	standings := make([]standing, len(judged))
+	standings := make([]result, len(judged))
 	broken := map[string]int{}
 	for n, s := range judged {
-		standings[n] = stand(ev.Spec, ev.Rule, s.Measurements[i].Criteria)
+		standings[n] = applyRule(ev.Spec, ev.Rule, s.Measurements[i].Criteria)
 		er.Score += standings[n].score / float64(len(judged))
 		for _, id := range standings[n].broken {
 			broken[id]++
@@ -197,7 +197,7 @@ func decideEvaluator(ev schema.Evaluator, i int, judged []Sample) (er EvaluatorR
 	er.Aggregator, er.Members = members(ev.Spec, ev.Rule, er.Criteria)
 	er.Pass = demands && round9(er.Score) >= round9(ev.Rule.Threshold)
 	// The first sample that by itself agrees with the outcome explains it.
-	agrees := max(0, slices.IndexFunc(standings, func(s standing) bool { return s.pass == er.Pass }))
+	agrees := max(0, slices.IndexFunc(standings, func(s result) bool { return s.pass == er.Pass }))
 	er.Reason = judged[agrees].Measurements[i].Reason
 	if !er.Pass {
 		er.Reason += hint(ev, er.Criteria) + exceeded(ev.Rule, er.Criteria)
@@ -226,7 +226,7 @@ func members(spec schema.Spec, rule schema.Rule, criteria []Criterion) (aggregat
 		if m.Spec != nil {
 			er.Type = m.Spec.Kind()
 		}
-		er.Aggregator, er.Members = members(m.Spec, m.Rule, under(m.ID, criteria))
+		er.Aggregator, er.Members = members(m.Spec, m.Rule, memberCriteria(m.ID, criteria))
 		results = append(results, er)
 	}
 	switch {
@@ -276,7 +276,7 @@ func exceeded(rule schema.Rule, criteria []Criterion) string {
 
 // meanCriteria are the criteria with their mean scores over the samples that
 // they apply to, and with the notes of the first of these.
-func meanCriteria(standings []standing) []Criterion {
+func meanCriteria(standings []result) []Criterion {
 	var order []string
 	found := map[string][]Criterion{}
 	for _, s := range standings {

@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// A standing is what the rule of an evaluator makes of one measurement.
-type standing struct {
+// A result is what the rule of an evaluator concludes from one measurement.
+type result struct {
 	// score is in [0,1], or NaN when the weights give no mean.
 	score float64
 	// pass means that the score reaches the threshold and every demand holds.
@@ -23,18 +23,18 @@ type standing struct {
 	criteria []Criterion
 }
 
-// stand applies a rule to the criteria of one measurement.
+// applyRule applies a rule to the criteria of one measurement.
 //
 // The requirements of a member of a composite hold for the case too, whatever
 // the aggregate: "if true, fail verdict if missed" says the evalcase format of a
 // criterion, and not its position.
-func stand(spec schema.Spec, rule schema.Rule, criteria []Criterion) standing {
+func applyRule(spec schema.Spec, rule schema.Rule, criteria []Criterion) result {
 	c, ok := spec.(evaluator.Composite)
 	if !ok {
 		bounded := bound(rule, criteria)
-		return standing{criteria: bounded}.conclude(rule, bounded)
+		return result{criteria: bounded}.conclude(rule, bounded)
 	}
-	var s standing
+	var s result
 	var members []Criterion
 	shut := shutBy(c, criteria)
 	for _, m := range c.Members {
@@ -42,7 +42,7 @@ func stand(spec schema.Spec, rule schema.Rule, criteria []Criterion) standing {
 			s.criteria = append(s.criteria, Criterion{ID: m.ID, NotApplicable: true, Note: "not measured, since the gate " + shut + " is below its least score"})
 			continue
 		}
-		in := stand(m.Spec, m.Rule, under(m.ID, criteria))
+		in := applyRule(m.Spec, m.Rule, memberCriteria(m.ID, criteria))
 		members = append(members, Criterion{ID: m.ID, Score: in.score})
 		s.criteria = append(s.criteria, members[len(members)-1])
 		for _, inner := range in.criteria {
@@ -68,7 +68,7 @@ func shutBy(c evaluator.Composite, criteria []Criterion) string {
 		if !slices.Contains(c.Gates, m.ID) {
 			continue
 		}
-		if s := stand(m.Spec, m.Rule, under(m.ID, criteria)); !Reaches(s.score, c.Gate) {
+		if s := applyRule(m.Spec, m.Rule, memberCriteria(m.ID, criteria)); !Reaches(s.score, c.Gate) {
 			return m.ID
 		}
 	}
@@ -88,16 +88,16 @@ func Score(ev schema.Evaluator, criteria []Criterion) (score *float64, pass bool
 	if unmeasured(ev.Spec, ev.Rule, criteria) != "" {
 		return nil, false
 	}
-	s := stand(ev.Spec, ev.Rule, criteria)
+	s := applyRule(ev.Spec, ev.Rule, criteria)
 	if math.IsNaN(s.score) {
 		return nil, false
 	}
 	return &s.score, s.pass
 }
 
-// under returns the criteria that a member of a composite measured, without its
+// memberCriteria returns the criteria that a member of a composite measured, without its
 // name before them.
-func under(member string, criteria []Criterion) []Criterion {
+func memberCriteria(member string, criteria []Criterion) []Criterion {
 	var own []Criterion
 	for _, c := range criteria {
 		if id, ok := strings.CutPrefix(c.ID, member+"/"); ok {
@@ -147,7 +147,7 @@ func holds(rule schema.Rule, c Criterion) bool {
 
 // conclude fills in score, pass and broken. A criterion that is required and was
 // not measured does not hold.
-func (s standing) conclude(rule schema.Rule, criteria []Criterion) standing {
+func (s result) conclude(rule schema.Rule, criteria []Criterion) result {
 	before := len(s.broken)
 	for _, id := range rule.Required {
 		i := slices.IndexFunc(criteria, func(c Criterion) bool { return c.ID == id })

@@ -64,7 +64,7 @@ func (r *results) planned(report *report.Report, problems []schema.Problem) {
 		old := before[row.Key]
 		switch {
 		case row.Invalid() && old != nil && old.Verdict != nil:
-			next = kept(old)
+			next = keepRow(old)
 		case due && old != nil && old.Verdict != nil && *old.Verdict != verdict.Skipped:
 			next.Verdict, next.Score, next.VerdictReason, next.Native = old.Verdict, old.Score, old.VerdictReason, old.Native
 		}
@@ -72,7 +72,7 @@ func (r *results) planned(report *report.Report, problems []schema.Problem) {
 	}
 	for key, old := range before {
 		if _, there := r.shown[key]; !there && old.Mark() != nil && unreadable(old.File, problems) {
-			r.shown[key] = kept(old)
+			r.shown[key] = keepRow(old)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func shows(report *report.Report, row *report.Row) bool {
 	return report.Base == nil || failing || len(row.Reasons) > 0
 }
 
-func kept(old *watchstate.Row) *watchstate.Row {
+func keepRow(old *watchstate.Row) *watchstate.Row {
 	row := *old
 	row.Kept, row.Due = true, false
 	return &row
@@ -104,7 +104,7 @@ func kept(old *watchstate.Row) *watchstate.Row {
 // keepAll marks everything as what was known before the configuration broke.
 func (r *results) keepAll() {
 	for key, row := range r.shown {
-		r.shown[key] = kept(row)
+		r.shown[key] = keepRow(row)
 	}
 }
 

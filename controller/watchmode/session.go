@@ -173,8 +173,8 @@ func (s *Session) Run(ctx context.Context) error {
 // thousands of them that takes longer than to judge one.
 const rowsEvery = 50 * time.Millisecond
 
-// tell hands out the board as it is.
-func (s *Session) tell(kind watchstate.Kind, more func(*watchstate.Update)) {
+// publish sends a snapshot of the board.
+func (s *Session) publish(kind watchstate.Kind, more func(*watchstate.Update)) {
 	if now := s.opts.Now(); kind != watchstate.Judged || now.Sub(s.rowsAt) >= rowsEvery {
 		s.board.Rows, s.rowsAt = s.results.rows(), now
 	}
@@ -205,7 +205,7 @@ func (s *Session) see(ctx context.Context, look *View) {
 	s.board.Error, s.board.Notice = "", look.Notice
 	if look.Fault != nil {
 		s.board.Error = look.Fault.Error()
-		s.tell(watchstate.Error, nil)
+		s.publish(watchstate.Error, nil)
 		return
 	}
 	s.board.Changed, s.board.Differing, s.board.Problems, s.board.Base = look.Changed, look.Differing, look.Problems, look.Base
@@ -213,7 +213,7 @@ func (s *Session) see(ctx context.Context, look *View) {
 	s.blocked = look.Prepared == nil
 	if s.blocked {
 		s.results.keepAll()
-		s.tell(watchstate.Planned, nil)
+		s.publish(watchstate.Planned, nil)
 		return
 	}
 	s.replace(look)
@@ -228,7 +228,7 @@ func (s *Session) see(ctx context.Context, look *View) {
 		s.fault(err)
 		return
 	}
-	s.tell(watchstate.Planned, func(u *watchstate.Update) { u.Plan = look.Prepared.Plan })
+	s.publish(watchstate.Planned, func(u *watchstate.Update) { u.Plan = look.Prepared.Plan })
 	s.begin(ctx)
 }
 
@@ -321,7 +321,7 @@ func (s *Session) begin(ctx context.Context) {
 func (s *Session) ask(ctx context.Context, p *controller.Prepared, again bool) {
 	if q := s.question(p.Estimate()); q != "" {
 		s.board.Question, s.asked = q, &question{p, again}
-		s.tell(watchstate.Question, nil)
+		s.publish(watchstate.Question, nil)
 		return
 	}
 	s.start(ctx, p, again)
@@ -354,7 +354,7 @@ func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool)
 	s.board.Line = ""
 	s.board.Done, s.board.Due, s.board.Again, s.board.Began = 0, 0, 0, s.opts.Now()
 	if s.board.Due = due(p.Plan); s.board.Due > 0 {
-		s.tell(watchstate.Started, nil)
+		s.publish(watchstate.Started, nil)
 	}
 	execution := controller.RunOptions{Control: s.current.control, Observe: func(p progress.Step) { s.progress <- p }}
 	go func() {
@@ -384,7 +384,7 @@ func (s *Session) judged(p progress.Step) {
 	if !p.Base && p.Again == 0 && !s.current.superseded {
 		row = s.results.judged(p.Outcome)
 	}
-	s.tell(watchstate.Judged, func(u *watchstate.Update) { u.Case = row })
+	s.publish(watchstate.Judged, func(u *watchstate.Update) { u.Case = row })
 }
 
 // finish takes over what a run found, and goes on with what came in between.
@@ -421,7 +421,7 @@ func (s *Session) finish(ctx context.Context, e ending) {
 			return
 		}
 	}
-	s.tell(watchstate.Result, func(u *watchstate.Update) { u.Report = e.report })
+	s.publish(watchstate.Result, func(u *watchstate.Update) { u.Report = e.report })
 }
 
 // replan asks the ledger again about the files as they are.
@@ -436,7 +436,7 @@ func (s *Session) replan(ctx context.Context) error {
 
 func (s *Session) fault(err error) {
 	s.board.Error = err.Error()
-	s.tell(watchstate.Error, nil)
+	s.publish(watchstate.Error, nil)
 }
 
 // follow does what the user wants.
@@ -449,7 +449,7 @@ func (s *Session) follow(ctx context.Context, c watchstate.Command) {
 	case watchstate.Decline:
 		s.refused = s.refused || s.asked != nil && !s.asked.again
 		s.asked, s.board.Question = nil, ""
-		s.tell(watchstate.StateChanged, nil)
+		s.publish(watchstate.StateChanged, nil)
 	case watchstate.Rerun:
 		if s.idle() {
 			s.ask(ctx, s.view.Prepared.Rerun(func(key string) bool { return slices.Contains(c.Keys, key) }), true)
@@ -458,17 +458,17 @@ func (s *Session) follow(ctx context.Context, c watchstate.Command) {
 		s.all(ctx)
 	case watchstate.Pause:
 		s.paused, s.refused = !s.paused && !s.refused, false
-		s.tell(watchstate.StateChanged, nil)
+		s.publish(watchstate.StateChanged, nil)
 		s.begin(ctx)
 	case watchstate.Accept:
 		s.results.accept()
 		s.board.Accepted = true
-		s.tell(watchstate.StateChanged, nil)
+		s.publish(watchstate.StateChanged, nil)
 	case watchstate.Stop:
 		if s.current != nil {
 			s.board.Stopped = true
 			s.current.cancel()
-			s.tell(watchstate.StateChanged, nil)
+			s.publish(watchstate.StateChanged, nil)
 		}
 	}
 }
@@ -495,7 +495,7 @@ func (s *Session) all(ctx context.Context) {
 		s.fault(err)
 		return
 	}
-	s.tell(watchstate.Planned, func(u *watchstate.Update) { u.Plan = prepared.Plan })
+	s.publish(watchstate.Planned, func(u *watchstate.Update) { u.Plan = prepared.Plan })
 	s.begin(ctx)
 }
 

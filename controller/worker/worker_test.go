@@ -126,7 +126,7 @@ func TestJudge(t *testing.T) {
 	if b.fetches != 1 {
 		t.Errorf("the commits are fetched %d times, want once", b.fetches)
 	}
-	known, err := b.cfg.Ledger.Known(t.Context(), b.task.Scope, []plan.Digests{{E: b.task.E, J: b.task.J, D: b.task.D}})
+	known, err := b.cfg.Ledger.Stored(t.Context(), b.task.Scope, []plan.Digests{{E: b.task.E, J: b.task.J, D: b.task.D}})
 	if err != nil || len(known) != 1 || known[0].Decided == nil {
 		t.Errorf("the ledger has %+v, %v, want the decision", known, err)
 	}

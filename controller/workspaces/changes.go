@@ -42,9 +42,9 @@ func (c content) equal(other content) bool {
 // A state is what a workspace holds, by paths with slashes.
 type state map[string]content
 
-// look reads a workspace. Links, .git and what is no file are left out: an agent could
+// readState reads a workspace. Links, .git and special files are left out: an agent could
 // lead with them to files that are not its own.
-func look(dir string) (state, error) {
+func readState(dir string) (state, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err

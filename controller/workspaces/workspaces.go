@@ -21,8 +21,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
-// A Place is where the programs of a checkout run: Tree has its files.
-type Place struct {
+// A Checkout is the place in which the programs of a commit run: Tree has its files.
+type Checkout struct {
 	Box  *sandbox.Box
 	Tree string
 }
@@ -34,7 +34,7 @@ type Session struct {
 	input      []schema.Message
 	kept       *workspace.Changes
 
-	place  Place
+	place  Checkout
 	folder *sandbox.Folder // nil until it is opened
 	began  state
 }
@@ -67,7 +67,7 @@ func (s *Session) Keep(changes *workspace.Changes) {
 
 // Open returns the path of the workspace, which it makes first where it is not open
 // yet: the template is copied, the hooks before are run, and what was kept is written.
-func (s *Session) Open(ctx context.Context, place Place) (string, error) {
+func (s *Session) Open(ctx context.Context, place Checkout) (string, error) {
 	if s.folder != nil {
 		return s.dir(), nil
 	}
@@ -98,7 +98,7 @@ func (s *Session) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.began, err = look(s.dir()); err == nil && s.kept != nil {
+	if s.began, err = readState(s.dir()); err == nil && s.kept != nil {
 		err = write(s.dir(), s.kept.Files)
 	}
 	if err != nil {
@@ -138,8 +138,8 @@ func (s *Session) copyTemplate() error {
 	return nil
 }
 
-// told is what a hook reads.
-type told struct {
+// hookInput is the JSON that a hook reads.
+type hookInput struct {
 	Path     string           `json:"workspace_path"`
 	Test     string           `json:"test_id"`
 	Input    []schema.Message `json:"case_input"`
@@ -152,7 +152,7 @@ func (s *Session) run(ctx context.Context, h workspace.Hook) error {
 	if len(metadata) == 0 {
 		metadata = json.RawMessage("null")
 	}
-	stdin, err := json.Marshal(told{s.dir(), s.definition.Test, s.input, metadata})
+	stdin, err := json.Marshal(hookInput{s.dir(), s.definition.Test, s.input, metadata})
 	if err != nil {
 		return fmt.Errorf("encode what the hook %s reads: %w", h.Event, err)
 	}
@@ -218,7 +218,7 @@ func (s *Session) Changes() (*workspace.Changes, error) {
 	if s == nil || s.folder == nil {
 		return nil, nil
 	}
-	is, err := look(s.dir())
+	is, err := readState(s.dir())
 	if err != nil {
 		return nil, fmt.Errorf("look for what changed in the workspace: %w", err)
 	}

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 // place is a checkout with a template, and the sandbox of the machine.
-func place(t *testing.T) workspaces.Place {
+func place(t *testing.T) workspaces.Checkout {
 	t.Helper()
 	box, err := sandbox.Open(t.Context(), sandbox.Policy{Accept: sandbox.Partial, Scratch: t.TempDir()})
 	if err != nil {
@@ -37,7 +37,7 @@ func place(t *testing.T) workspaces.Place {
 	write(t, filepath.Join(tree, "shop", "shop.txt"), "closed\n")
 	write(t, filepath.Join(tree, "shop", "old.txt"), "old\n")
 	write(t, filepath.Join(tree, "hook.sh"), "cat >hook.json; echo \"$1\" >prepared\n")
-	return workspaces.Place{Box: box, Tree: tree}
+	return workspaces.Checkout{Box: box, Tree: tree}
 }
 
 func write(t *testing.T, name, text string) {
@@ -67,7 +67,7 @@ func shop() *workspace.Workspace {
 }
 
 // agent runs a script in a workspace, as an agent does.
-func agent(t *testing.T, at workspaces.Place, dir, script string) string {
+func agent(t *testing.T, at workspaces.Checkout, dir, script string) string {
 	t.Helper()
 	out, err := at.Box.Run(t.Context(), sandbox.Program{Argv: []string{"sh", "-c", script}, Tree: at.Tree, Workspace: dir, Dir: dir})
 	if err != nil {
@@ -76,7 +76,7 @@ func agent(t *testing.T, at workspaces.Place, dir, script string) string {
 	return string(out)
 }
 
-func open(t *testing.T, s *workspaces.Session, at workspaces.Place) string {
+func open(t *testing.T, s *workspaces.Session, at workspaces.Checkout) string {
 	t.Helper()
 	dir, err := s.Open(t.Context(), at)
 	if err != nil {

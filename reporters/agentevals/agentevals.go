@@ -199,9 +199,9 @@ func resultOf(r verdict.EvaluatorResult, criteria []verdict.Criterion) evaluator
 		case len(c.Hits)+len(c.Misses) > 0:
 			out.Hits, out.Misses = append(out.Hits, c.Hits...), append(out.Misses, c.Misses...)
 		case verdict.Reaches(c.Score, hit):
-			out.Hits = append(out.Hits, said(c))
+			out.Hits = append(out.Hits, describe(c))
 		default:
-			out.Misses = append(out.Misses, said(c))
+			out.Misses = append(out.Misses, describe(c))
 		}
 	}
 	return out
@@ -230,8 +230,8 @@ func compositeOf(out evaluatorResult, r verdict.EvaluatorResult, criteria []verd
 	return out
 }
 
-// said is a criterion in words.
-func said(c verdict.Criterion) string {
+// describe returns a criterion in words.
+func describe(c verdict.Criterion) string {
 	if c.Note == "" || c.Note == c.ID {
 		return c.ID
 	}

@@ -57,7 +57,7 @@ func Explain(r *report.Report, row *report.Row, marker string, o Options) string
 			c.line("")
 		}
 	}
-	c.happened(row)
+	c.writeTranscript(row)
 	effort := []string{textfmt.Count(row.Samples, "sample"), textfmt.Count(row.Calls, "call")}
 	c.line("<sub>" + strings.Join(effort, ", ") + " in the last run</sub>")
 	return c.b.String()

@@ -59,7 +59,7 @@ func (c *comment) lastFold() {
 		c.line("")
 	}
 	for _, f := range c.deferred {
-		if c.over() {
+		if c.isTooLong() {
 			break
 		}
 		c.write(f)
@@ -101,7 +101,7 @@ func (c *comment) caseFold(row *report.Row) {
 		return
 	}
 	c.fold(fold{title: "What happened in <b>" + mdescape.Text(row.Name(), 200) + "</b>", isCase: true, body: func() {
-		c.happened(row)
+		c.writeTranscript(row)
 		if row.Confirmation.Measured() {
 			c.line("Measured again: " + mdescape.Text(row.Confirmation.Series(), 400))
 			c.line("")
@@ -113,9 +113,9 @@ func (c *comment) caseFold(row *report.Row) {
 	}})
 }
 
-// happened shows what was said, what was measured, and how attempts and a second
+// writeTranscript shows what was said, what was measured, and how attempts and a second
 // prompt did.
-func (c *comment) happened(row *report.Row) {
+func (c *comment) writeTranscript(row *report.Row) {
 	if row.Detail != nil {
 		c.conversation(row.Detail)
 		c.criteria(row)
@@ -199,14 +199,14 @@ func (c *comment) criteria(row *report.Row) {
 		c.line("| " + name + " | " + base + bold(textfmt.Native(cr.Head, scale), worse(cr)) + " |")
 	}
 	c.line("")
-	if rest := others(met, left); rest != "" {
+	if rest := criteriaLeft(met, left); rest != "" {
 		c.line("<sub>" + rest + "</sub>")
 		c.line("")
 	}
 }
 
-// others counts the criteria that the table leaves out.
-func others(met, left int) string {
+// criteriaLeft counts the criteria that the table leaves out.
+func criteriaLeft(met, left int) string {
 	var parts []string
 	if left > 0 {
 		parts = append(parts, textfmt.Int(int64(left))+" more")

@@ -98,14 +98,14 @@ func (c *comment) render() string {
 
 // line writes one line and stops growing once the comment is too long anyway.
 func (c *comment) line(s string) {
-	if !c.over() {
+	if !c.isTooLong() {
 		c.b.WriteString(s)
 		c.b.WriteByte('\n')
 	}
 }
 
-// over reports whether the comment is too long, so that nobody will read it.
-func (c *comment) over() bool { return c.b.Len() > c.o.MaxBytes && c.room.rows > 0 }
+// isTooLong reports whether the text has passed the limit of a comment, so that rendering can stop.
+func (c *comment) isTooLong() bool { return c.b.Len() > c.o.MaxBytes && c.room.rows > 0 }
 
 // limit is how many of n rows a table shows at this size.
 func (c *comment) limit(n int) int { return min(n, c.room.rows) }

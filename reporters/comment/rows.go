@@ -63,7 +63,7 @@ func (c *comment) cause(g causeGroup) {
 		why = ""
 	}
 	for _, row := range rows {
-		if c.over() {
+		if c.isTooLong() {
 			break
 		}
 		c.line("| " + numbers(row) + " | " + c.blockingCell(row, why) + " |")
@@ -168,7 +168,7 @@ func (c *comment) alsoTable(title string, rows []*report.Row, shown int) {
 	c.line("| | " + title + " |")
 	c.line("|--:|:--|")
 	for _, row := range rows[:shown] {
-		if c.over() {
+		if c.isTooLong() {
 			break
 		}
 		left, right := c.alsoCells(row)
@@ -280,7 +280,7 @@ func (c *comment) plannedTable(rows []*report.Row) {
 	c.line("| | Would run |")
 	c.line("|--:|:--|")
 	for _, row := range rows[:shown] {
-		if c.over() {
+		if c.isTooLong() {
 			break
 		}
 		why := mdescape.Text(plan.Summarise(row.Reasons), 240)

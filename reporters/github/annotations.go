@@ -61,19 +61,19 @@ func annotations(r *report.Report) []Annotation {
 	}{{schema.Error, LevelFailure}, {schema.Warning, LevelWarning}} {
 		for _, p := range r.Problems {
 			if p.Severity == kind.severity && p.File != "" {
-				all = append(all, ofProblem(p, kind.level))
+				all = append(all, annotateProblem(p, kind.level))
 			}
 		}
 	}
 	for i := range r.Cases {
-		if a, ok := ofCase(&r.Cases[i]); ok {
+		if a, ok := annotateCase(&r.Cases[i]); ok {
 			all = append(all, a)
 		}
 	}
 	return all
 }
 
-func ofProblem(p schema.Problem, level Level) Annotation {
+func annotateProblem(p schema.Problem, level Level) Annotation {
 	message := p.Message
 	if p.Hint != "" {
 		message += "\n" + p.Hint
@@ -90,9 +90,9 @@ func remark(text string) string {
 	return textfmt.Clip(textfmt.Clean(textfmt.Clip(text, maxMessage)), maxMessage)
 }
 
-// ofCase is what stands at a case that got worse, or that nothing is known of.
+// annotateCase returns the annotation of a case that got worse or has no verdict.
 // One that failed before is not news.
-func ofCase(row *report.Row) (Annotation, bool) {
+func annotateCase(row *report.Row) (Annotation, bool) {
 	if row.File == "" || row.Class == nil {
 		return Annotation{}, false
 	}

@@ -181,7 +181,7 @@ func (p *Publisher) tryUpsert(ctx context.Context, marker, body string) (Comment
 		return Comment{}, err
 	}
 	if oldest == nil || oldest.GetID() == created.GetID() {
-		return place(created, Created), nil
+		return convertComment(created, Created), nil
 	}
 	return p.edit(ctx, oldest, body)
 }
@@ -274,7 +274,7 @@ func (p *Publisher) own(ctx context.Context, marker string) ([]*gh.IssueComment,
 
 func (p *Publisher) edit(ctx context.Context, c *gh.IssueComment, body string) (Comment, error) {
 	if normal(c.GetBody()) == normal(body) {
-		return place(c, Unchanged), nil
+		return convertComment(c, Unchanged), nil
 	}
 	edited, _, err := p.cfg.REST.Issues.EditComment(ctx, p.cfg.Owner, p.cfg.Name, c.GetID(), &gh.IssueComment{Body: &body})
 	if statusOf(err) == http.StatusNotFound {
@@ -284,10 +284,10 @@ func (p *Publisher) edit(ctx context.Context, c *gh.IssueComment, body string) (
 	if err != nil {
 		return Comment{}, err
 	}
-	return place(edited, Edited), nil
+	return convertComment(edited, Edited), nil
 }
 
-func place(c *gh.IssueComment, change Change) Comment {
+func convertComment(c *gh.IssueComment, change Change) Comment {
 	return Comment{ID: c.GetID(), URL: c.GetHTMLURL(), Change: change}
 }
 

@@ -80,7 +80,7 @@ func (p *Publisher) setStatuses(ctx context.Context, sha string, standing map[st
 // says pending. It reports whether a context was left as it is: what is known of
 // a commit holds until something that it rests on changes.
 func (p *Publisher) BeginStatuses(ctx context.Context, sha string, statuses ...Status) (held bool, err error) {
-	standing, err := p.standing(ctx, sha)
+	standing, err := p.newestStatuses(ctx, sha)
 	if err != nil {
 		return false, p.explain(fmt.Sprintf("read the statuses of %s/%s@%.12s", p.cfg.Owner, p.cfg.Name, sha), "statuses: read", err)
 	}
@@ -93,7 +93,7 @@ func (p *Publisher) BeginStatuses(ctx context.Context, sha string, statuses ...S
 // status last, unless there is a success or a failure in its context, and of the
 // others those that would stay pending.
 func (p *Publisher) EndStatuses(ctx context.Context, sha string, last Status, others ...Status) error {
-	standing, err := p.standing(ctx, sha)
+	standing, err := p.newestStatuses(ctx, sha)
 	if err != nil {
 		return p.explain(fmt.Sprintf("read the statuses of %s/%s@%.12s", p.cfg.Owner, p.cfg.Name, sha), "statuses: read", err)
 	}
@@ -111,7 +111,7 @@ func (p *Publisher) EndStatuses(ctx context.Context, sha string, last Status, ot
 
 // EndPending writes those of the statuses whose context is pending on a commit.
 func (p *Publisher) EndPending(ctx context.Context, sha string, statuses ...Status) error {
-	standing, err := p.standing(ctx, sha)
+	standing, err := p.newestStatuses(ctx, sha)
 	if err != nil {
 		return p.explain(fmt.Sprintf("read the statuses of %s/%s@%.12s", p.cfg.Owner, p.cfg.Name, sha), "statuses: read", err)
 	}
@@ -130,11 +130,11 @@ func (p *Publisher) setStatus(ctx context.Context, sha string, s Status, standin
 	var err error
 	for range rounds {
 		if *standing == nil {
-			if *standing, err = p.standing(ctx, sha); err != nil {
+			if *standing, err = p.newestStatuses(ctx, sha); err != nil {
 				return err
 			}
 		}
-		if (*standing)[strings.ToLower(s.Context)].is(s) {
+		if (*standing)[strings.ToLower(s.Context)].equals(s) {
 			return nil
 		}
 		if err = p.createStatus(ctx, sha, s); !isLost(ctx, err) {
@@ -186,12 +186,12 @@ func (w wireStatus) state() State { return cmp.Or(w.State, w.Status) }
 // isTerminal reports whether there is one that says more than pending.
 func (w wireStatus) isTerminal() bool { return w.state() != "" && w.state() != Pending }
 
-func (w wireStatus) is(s Status) bool {
+func (w wireStatus) equals(s Status) bool {
 	return w.state() == s.State && w.Description == s.Description && w.TargetURL == s.TargetURL
 }
 
-// standing gives the newest status of every context, by its lower case.
-func (p *Publisher) standing(ctx context.Context, sha string) (map[string]wireStatus, error) {
+// newestStatuses returns the newest status of every context, by its lower case.
+func (p *Publisher) newestStatuses(ctx context.Context, sha string) (map[string]wireStatus, error) {
 	found := map[string]wireStatus{}
 	page := 1
 	for range maxPages {

@@ -163,7 +163,7 @@ func (s *suite) add(r *report.Report, row *report.Row) {
 		c.Skipped = &detail{Message: textfmt.Line(unjudged(row))}
 	case reporters.Standing(r, row):
 		s.Skipped++
-		c.Skipped = &detail{Message: textfmt.Line(standing(row)), Text: explanation(r, row)}
+		c.Skipped = &detail{Message: textfmt.Line(waivedReason(row)), Text: explanation(r, row)}
 	case *row.Verdict == verdict.Fail:
 		s.Failures++
 		kind := "fail"
@@ -175,8 +175,8 @@ func (s *suite) add(r *report.Report, row *report.Row) {
 	s.Cases = append(s.Cases, c)
 }
 
-// standing says why a case that fails does not fail the run.
-func standing(row *report.Row) string {
+// waivedReason returns why a failing case does not fail the run.
+func waivedReason(row *report.Row) string {
 	why := "it failed at base, too"
 	switch {
 	case row.Accepted != nil:

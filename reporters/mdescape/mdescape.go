@@ -90,14 +90,14 @@ func (e *escaper) escape(i int, r rune) string {
 		return entity(r)
 	case '_':
 		// Between letters it opens no emphasis, and most keys have it there.
-		if i > 0 && alnum(e.s[i-1]) && alnum(e.at(i+1)) {
+		if i > 0 && alnum(e.s[i-1]) && alnum(e.byteAt(i+1)) {
 			return "_"
 		}
 		return entity(r)
 	case '@':
 		return "@" + gap
 	case '#':
-		if i == 0 || digit(e.at(i+1)) {
+		if i == 0 || digit(e.byteAt(i+1)) {
 			return entity(r) + gap
 		}
 	case ':':
@@ -121,7 +121,7 @@ func (e *escaper) escapeStart(i int, r rune) string {
 			return entity(r)
 		}
 	case '-':
-		if i == 0 || digit(e.at(i+1)) && i >= 2 && strings.EqualFold(e.s[i-2:i], "gh") {
+		if i == 0 || digit(e.byteAt(i+1)) && i >= 2 && strings.EqualFold(e.s[i-2:i], "gh") {
 			return entity(r) + gap
 		}
 	case '.', ')':
@@ -132,8 +132,8 @@ func (e *escaper) escapeStart(i int, r rune) string {
 	return string(r)
 }
 
-// at is the byte at i, or 0 past the end.
-func (e *escaper) at(i int) byte {
+// byteAt returns the byte at i, or 0 past the end.
+func (e *escaper) byteAt(i int) byte {
 	if i < len(e.s) {
 		return e.s[i]
 	}

@@ -48,7 +48,7 @@ func (m Model) pane(width int) []line {
 	s := &sheet{width: width}
 	s.paragraph("", strong, row.Key)
 	s.paragraph("", dim, fmt.Sprintf("%s:%d", row.File, row.Line))
-	m.standing(s, row)
+	m.writeVerdict(s, row)
 	switch {
 	case m.detail.Key != row.Key:
 		s.title("reading what is stored")
@@ -64,9 +64,9 @@ func (m Model) pane(width int) []line {
 	return s.lines
 }
 
-// standing says what the verdict is, here and at base, and why it was made.
-func (m Model) standing(s *sheet, row *watchstate.Row) {
-	_, c := look(row)
+// writeVerdict shows the verdict, here and at base, and the reason for it.
+func (m Model) writeVerdict(s *sheet, row *watchstate.Row) {
+	_, c := mark(row)
 	switch {
 	case row.Verdict != nil:
 		s.paragraph("now     ", c, scored(row, *row.Verdict, row.Score))

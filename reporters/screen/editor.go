@@ -13,14 +13,14 @@ func EditorCommand(lookupEnv func(string) (string, bool), file string, line int)
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		command, _ := lookupEnv(name)
 		if words := strings.Fields(command); len(words) > 0 {
-			return append(words, place(words, file, max(line, 1))...), nil
+			return append(words, editorArgs(words, file, max(line, 1))...), nil
 		}
 	}
 	return nil, errors.New("no editor is set: export EDITOR, such as EDITOR=vim")
 }
 
-// place names a line as the editor wants it.
-func place(editor []string, file string, line int) []string {
+// editorArgs returns the arguments with which an editor opens a line.
+func editorArgs(editor []string, file string, line int) []string {
 	at := fmt.Sprintf("%s:%d", file, line)
 	switch filepath.Base(editor[0]) {
 	case "code", "code-insiders", "codium", "cursor", "windsurf":

@@ -72,13 +72,13 @@ func (m Model) head() []line {
 		affected = fmt.Sprintf("%s of %saffected ", textfmt.Int(int64(b.Affected)), affected)
 	}
 	if m.low() {
-		return []line{ends(title, m.width, m.state()), ends(m.counts(), m.width, m.money()...), m.going()}
+		return []line{ends(title, m.width, m.state()), ends(m.counts(), m.width, m.money()...), m.activity()}
 	}
 	return []line{
 		ends(title, m.width, m.state()),
 		ends(text(plain, changed), m.width, text(dim, affected)),
 		ends(m.counts(), m.width, m.money()...),
-		m.going(),
+		m.activity(),
 		text(rule, strings.Repeat("─", m.width)),
 	}
 }
@@ -135,8 +135,8 @@ func (m Model) money() []line {
 	return out
 }
 
-// going is the line for what is going on: a question, a run, a fault, the gate.
-func (m Model) going() line {
+// activity returns the line about the current state: a question, a run, an error, the gate.
+func (m Model) activity() line {
 	b := &m.board
 	switch {
 	case b.Question != "":
@@ -200,7 +200,7 @@ func (m Model) foot() []line {
 		if row.Error != nil {
 			said = textfmt.Line(*row.Error)
 		}
-		about := terminal.Since(&m.board, row)
+		about := terminal.PreviousVerdict(&m.board, row)
 		if why := m.why(row); why != "" {
 			about = strings.TrimPrefix(about+"; "+why, "; ")
 		}

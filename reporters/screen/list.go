@@ -118,7 +118,7 @@ func keyColumns(rows []watchstate.Row, width int) int {
 }
 
 func rowLine(row *watchstate.Row, keys, width int) line {
-	mark, c := look(row)
+	mark, c := mark(row)
 	key := shorten(textfmt.Line(row.Key), keys)
 	out := line{{c, textfmt.Pad(mark+" "+terminal.Word(row), wordColumns)}, {plain, textfmt.Pad(key, keys) + "  "}}
 	score := scores(row)
@@ -128,8 +128,8 @@ func rowLine(row *watchstate.Row, keys, width int) line {
 	return append(out, score...)
 }
 
-// look is the mark and color of a row.
-func look(row *watchstate.Row) (string, color) {
+// mark returns the mark and color of a row.
+func mark(row *watchstate.Row) (string, color) {
 	switch {
 	case row.Kept:
 		return "!", yellow

@@ -136,7 +136,7 @@ func (m Model) handle(msg tea.Msg) (Model, tea.Cmd) {
 	case tea.BackgroundColorMsg:
 		m.dark = msg.IsDark()
 	case updated:
-		return m.take(watchstate.Update(msg))
+		return m.update(watchstate.Update(msg))
 	case loaded:
 		if msg.Key == m.selected {
 			m.detail = msg
@@ -162,8 +162,8 @@ func (m Model) handle(msg tea.Msg) (Model, tea.Cmd) {
 	return m, nil
 }
 
-// take shows a new board. The selection stays with its case.
-func (m Model) take(u watchstate.Update) (Model, tea.Cmd) {
+// update shows a new board. The selection stays with its case.
+func (m Model) update(u watchstate.Update) (Model, tea.Cmd) {
 	m.board, m.now, m.told = u.Snapshot, m.cfg.Now(), true
 	m.settle()
 	var cmds []tea.Cmd

@@ -94,7 +94,7 @@ func (b *Bar) draw(now time.Time) {
 		fmt.Fprintf(b.w, "\r\x1b[K%.*s", b.width-1, fmt.Sprintf("%s %d/%d  %s", s.Side, s.Done, s.Total, held))
 		return
 	}
-	if line := again(s); line != "" {
+	if line := remeasureText(s); line != "" {
 		fmt.Fprintf(b.w, "\r\x1b[K%.*s", b.width-1, line+" · "+b.progress(now))
 		return
 	}
@@ -113,9 +113,9 @@ func (b *Bar) held() string {
 	return textfmt.Line(b.last.Held())
 }
 
-// again says how far the measurements are that tell regressions from noise; empty
+// remeasureText returns the progress of the measurements that separate regressions from noise; empty
 // before the first of them.
-func again(s Step) string {
+func remeasureText(s Step) string {
 	if s.Again == 0 {
 		return ""
 	}
@@ -167,21 +167,21 @@ func (b *Bar) begin() {
 			case <-ended:
 				return
 			case now := <-tick.C:
-				b.tell(now)
+				b.redraw(now)
 			}
 		}
 	})
 }
 
-// tell draws the line of a terminal again, or writes a line elsewhere.
-func (b *Bar) tell(now time.Time) {
+// redraw redraws the line of a terminal, or writes a new line elsewhere.
+func (b *Bar) redraw(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.on {
 		b.draw(now)
 		return
 	}
-	if line := again(b.last); line != "" {
+	if line := remeasureText(b.last); line != "" {
 		fmt.Fprintf(b.w, "%s, after %s\n", line, b.progress(now))
 		return
 	}

@@ -148,7 +148,7 @@ func (p *page) watched(u watchstate.Update, row *watchstate.Row, keys int) {
 	if row.Failing() {
 		p.note(row.VerdictReason, "")
 	}
-	if since := Since(&u.Snapshot, row); since != "" {
+	if since := PreviousVerdict(&u.Snapshot, row); since != "" {
 		p.note(since, dim)
 	}
 	if u.Report != nil {
@@ -183,9 +183,9 @@ func Word(row *watchstate.Row) string {
 	return string(*row.Verdict)
 }
 
-// Since says what a case was the last time, or as accepted, where it is not so
+// PreviousVerdict returns the last or accepted verdict of a case if the current one differs
 // any more.
-func Since(b *watchstate.Snapshot, row *watchstate.Row) string {
+func PreviousVerdict(b *watchstate.Snapshot, row *watchstate.Row) string {
 	switch row.Change() {
 	case "", "first":
 		return ""

@@ -204,11 +204,11 @@ func (r *Row) Change() string {
 // what is not judged yet, what changed, and what passes. Equals by key.
 func Sort(rows []Row) {
 	slices.SortStableFunc(rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(place(&a), place(&b)), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.Key, b.Key))
 	})
 }
 
-func place(r *Row) int {
+func rank(r *Row) int {
 	switch {
 	case r.Class != nil && *r.Class == report.Regression:
 		return 0

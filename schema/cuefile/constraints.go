@@ -243,7 +243,7 @@ func (c *Constraints) decode(line []byte) (ruleAnswer, error) {
 			lines[p.Index] = &reader{lineIndex: newPlaces(c.files[p.Index].Data)}
 		}
 		p.File = c.files[p.Index].Name
-		if lines[p.Index].place(&p.Pos); lines[p.Index].err != nil {
+		if lines[p.Index].setPosition(&p.Pos); lines[p.Index].err != nil {
 			return ruleAnswer{}, fmt.Errorf("read the child's answer: %w", lines[p.Index].err)
 		}
 	}

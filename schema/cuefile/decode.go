@@ -21,7 +21,7 @@ func decode(line, data []byte) (answer, error) {
 	}
 	r := reader{lineIndex: newPlaces(data)}
 	for i := range out.Problems {
-		r.place(&out.Problems[i].At)
+		r.setPosition(&out.Problems[i].At)
 	}
 	if len(out.Problems) > maxProblems {
 		r.wrong("it has more than %d problems", maxProblems)
@@ -48,12 +48,12 @@ func (r *reader) wrong(format string, args ...any) {
 	}
 }
 
-func (r *reader) place(p *Pos) {
+func (r *reader) setPosition(p *Pos) {
 	if p.Offset < 0 || p.Offset >= len(r.before) {
 		r.wrong("the file has no byte %d", p.Offset)
 		return
 	}
-	p.Line, p.Column = r.at(p.Offset)
+	p.Line, p.Column = r.lineColumn(p.Offset)
 }
 
 func (r *reader) value(v *Value, depth int) {
@@ -69,7 +69,7 @@ func (r *reader) value(v *Value, depth int) {
 	if r.err != nil {
 		return
 	}
-	r.place(&v.At)
+	r.setPosition(&v.At)
 	if v.Kind != Struct && v.Fields != nil || v.Kind != List && v.Items != nil || !fits(v.Kind, v.Text) {
 		r.wrong("no value is %q with the text %.20q", v.Kind, v.Text)
 	}
@@ -84,7 +84,7 @@ func (r *reader) value(v *Value, depth int) {
 		}
 		names[f.Name] = true
 		r.text += len(f.Name)
-		r.place(&f.At)
+		r.setPosition(&f.At)
 		r.value(f.Value, depth+1)
 	}
 }
@@ -124,7 +124,7 @@ func newPlaces(data []byte) lineIndex {
 	return p
 }
 
-func (p lineIndex) at(offset int) (line, column int) {
+func (p lineIndex) lineColumn(offset int) (line, column int) {
 	line = sort.SearchInts(p.starts, offset+1)
 	return line, 1 + int(p.before[offset]-p.before[p.starts[line-1]])
 }

@@ -42,9 +42,9 @@ var (
 // Detect returns the dialect of a file by its content; "" if it has none.
 func Detect(doc *schema.Document) string {
 	switch {
-	case agentv5.Is(doc), isSuite(doc), has(doc, "id", "expected_outcome"), has(doc, "id", "criteria"), has(doc, "id", "outcome"):
+	case agentv5.Is(doc), isSuite(doc), hasFields(doc, "id", "expected_outcome"), hasFields(doc, "id", "criteria"), hasFields(doc, "id", "outcome"):
 		return schema.DialectEvalcase
-	case has(doc, "test_type", "testing_prompt"), has(doc, "type", "testing_prompt"):
+	case hasFields(doc, "test_type", "testing_prompt"), hasFields(doc, "type", "testing_prompt"):
 		return schema.DialectPromptval
 	case isMatrix(doc):
 		return schema.DialectMatrix
@@ -88,8 +88,8 @@ func isMatrix(doc *schema.Document) bool {
 	return any("prompts") && any("tests", "providers", "targets", "scenarios", "defaultTest", "redteam") || any("providers") && any("tests")
 }
 
-// has reports whether the object, or an item of the list, has all the fields.
-func has(doc *schema.Document, fields ...string) bool {
+// hasFields reports whether the object, or an item of the list, has all the fields.
+func hasFields(doc *schema.Document, fields ...string) bool {
 	all := func(at ...any) bool {
 		return !slices.ContainsFunc(fields, func(f string) bool { return !doc.Has(append(at, f)...) })
 	}

@@ -270,7 +270,7 @@ func (t *tree) loadFolder(file, def string, into map[string]*folder) {
 		found = doc.Check(def, schema.Warning)
 	}
 	t.problems = append(t.problems, found...)
-	if doc == nil || slices.ContainsFunc(found, func(p schema.Problem) bool { return p.Severity == schema.Error && !ofDisplay(doc, p) }) {
+	if doc == nil || slices.ContainsFunc(found, func(p schema.Problem) bool { return p.Severity == schema.Error && !isDisplayOnly(doc, p) }) {
 		return
 	}
 	if err := doc.Decode(f); err != nil {
@@ -304,12 +304,12 @@ func (t *tree) checkShared() {
 // display are the fields of a domain.json that are for people alone.
 var display = []string{"name", "description", "icon", "color", "created_at", "updated_at"}
 
-// ofDisplay reports whether an error of a domain.json is about a field that is for
+// isDisplayOnly reports whether an error of a domain.json is about a field that is for
 // people alone, or seems to be meant, so that the tests can run all the same.
-func ofDisplay(doc *schema.Document, p schema.Problem) bool {
+func isDisplayOnly(doc *schema.Document, p schema.Problem) bool {
 	field, at := "", schema.Position{}
 	for _, key := range doc.Keys() {
-		if here := doc.At(key); before(at, here) && !before(p.Position, here) {
+		if here := doc.At(key); isBefore(at, here) && !isBefore(p.Position, here) {
 			field, at = key, here
 		}
 	}
@@ -324,7 +324,7 @@ func ofDisplay(doc *schema.Document, p schema.Problem) bool {
 	})
 }
 
-// before reports whether a position of a file is before another.
-func before(a, b schema.Position) bool {
+// isBefore reports whether a position of a file is before another.
+func isBefore(a, b schema.Position) bool {
 	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) < 0
 }

@@ -86,9 +86,9 @@ func (t *tree) compile(doc *schema.Document, listed bool) (Test, []schema.Proble
 		return test, append(c.Problems, doc.Problem("decode", err.Error(), ""))
 	}
 	test.ID, test.At = c.test.ID, doc.At("id")
-	switch placed := c.place(); {
+	switch placed := c.findLevel(); {
 	case broken:
-		c.look(placed)
+		c.checkReferences(placed)
 		return test, c.Problems
 	case !placed:
 		return test, c.Problems
@@ -104,9 +104,9 @@ func (t *tree) compile(doc *schema.Document, listed bool) (Test, []schema.Proble
 	return test, c.Problems
 }
 
-// look looks at what can be looked at in a test with mistakes: the names in it,
+// checkReferences checks what can be checked in a test with mistakes: the names in it,
 // and what is expected, where it is known by whom.
-func (c *compiler) look(placed bool) {
+func (c *compiler) checkReferences(placed bool) {
 	c.Problems = append(c.Problems, c.unknownTools(c.Doc, c.test.ToolIDs)...)
 	id := c.test.EvaluatorID
 	if placed {
@@ -121,9 +121,9 @@ func (c *compiler) look(placed bool) {
 	}
 }
 
-// place finds the domain and level of the test and checks that what the file
+// findLevel finds the domain and level of the test and checks that what the file
 // says of them agrees.
-func (c *compiler) place() bool {
+func (c *compiler) findLevel() bool {
 	dir := path.Dir(c.file)
 	c.number = levelFolder.FindStringSubmatch(path.Base(dir))[1]
 	c.level = c.levels[dir]

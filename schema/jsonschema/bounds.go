@@ -74,7 +74,7 @@ func (s *Schema) visit(sub *jsonschema.Schema, seen map[*jsonschema.Schema]bool)
 	}
 	seen[sub] = true
 	s.count(sub)
-	for _, inner := range slices.Concat(ofSame(sub), ofParts(sub)) {
+	for _, inner := range slices.Concat(sameValueSchemas(sub), partSchemas(sub)) {
 		s.visit(inner, seen)
 	}
 }
@@ -90,7 +90,7 @@ func chain(sub *jsonschema.Schema, chains map[*jsonschema.Schema]int) int {
 	}
 	chains[sub] = maxChain + 1 // while it is being looked at
 	longest := 0
-	for _, inner := range ofSame(sub) {
+	for _, inner := range sameValueSchemas(sub) {
 		longest = max(longest, chain(inner, chains))
 	}
 	chains[sub] = longest + 1
@@ -115,8 +115,8 @@ func (s *Schema) count(sub *jsonschema.Schema) {
 	}
 }
 
-// ofSame lists the subschemas that are about the same value as a schema.
-func ofSame(s *jsonschema.Schema) []*jsonschema.Schema {
+// sameValueSchemas lists the subschemas that are about the same value as a schema.
+func sameValueSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := slices.Concat([]*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf)
 	for _, inner := range s.DependentSchemas {
 		list = append(list, inner)
@@ -127,8 +127,8 @@ func ofSame(s *jsonschema.Schema) []*jsonschema.Schema {
 	return list
 }
 
-// ofParts lists the subschemas that are about a part of the value.
-func ofParts(s *jsonschema.Schema) []*jsonschema.Schema {
+// partSchemas lists the subschemas that are about a part of the value.
+func partSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := slices.Concat(
 		[]*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems, s.ContentSchema},
 		s.PrefixItems, listed(s.AdditionalProperties), listed(s.Items), listed(s.AdditionalItems),

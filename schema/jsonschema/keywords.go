@@ -57,15 +57,15 @@ var common = map[string]holder{
 
 // drafts has the keywords of each draft.
 var drafts = map[string]map[string]holder{
-	draft2020: with(map[string]holder{
+	draft2020: addHolders(map[string]holder{
 		"$anchor": data, "deprecated": data, "minContains": data, "maxContains": data, "dependentRequired": data,
 		"items": one, "prefixItems": several, "dependentSchemas": named, "contentSchema": one,
 		"unevaluatedItems": one, "unevaluatedProperties": one,
 	}),
-	draft7: with(map[string]holder{"items": oneOrMore, "additionalItems": one, "dependencies": dependents}),
+	draft7: addHolders(map[string]holder{"items": oneOrMore, "additionalItems": one, "dependencies": dependents}),
 }
 
-func with(further map[string]holder) map[string]holder {
+func addHolders(further map[string]holder) map[string]holder {
 	all := maps.Clone(common)
 	maps.Copy(all, further)
 	return all

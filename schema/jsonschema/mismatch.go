@@ -40,7 +40,7 @@ func mismatch(err *jsonschema.ValidationError, value any) *Mismatch {
 			cmp.Compare(message(a), message(b)),
 		)
 	})
-	return &Mismatch{At: place(first.InstanceLocation, value), Message: message(first), More: len(all) - 1}
+	return &Mismatch{At: locationText(first.InstanceLocation, value), Message: message(first), More: len(all) - 1}
 }
 
 // reasons are the ends of a tree of errors. A value that fits none of several
@@ -80,8 +80,8 @@ func message(err *jsonschema.ValidationError) string {
 	return alone.BasicOutput().Error.String()
 }
 
-// place is a location in a value as people write it.
-func place(location []string, value any) string {
+// locationText returns a location in a value as people write it.
+func locationText(location []string, value any) string {
 	var b strings.Builder
 	b.WriteByte('$')
 	for _, step := range location {
@@ -90,13 +90,13 @@ func place(location []string, value any) string {
 		} else {
 			b.WriteString("." + step)
 		}
-		value = below(value, step)
+		value = child(value, step)
 	}
 	return b.String()
 }
 
-// below is a part of a value; nil where there is none.
-func below(value any, step string) any {
+// child returns a part of a value; nil if there is none.
+func child(value any, step string) any {
 	switch x := value.(type) {
 	case map[string]any:
 		return x[step]

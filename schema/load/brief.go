@@ -19,14 +19,14 @@ type briefCase struct {
 	// inputs are the files that the case was built from, except its own and that of
 	// its checks, and asked is whom it asks. Cases with the same share them.
 	inputs []string
-	asked  []Asked
+	asked  []Callee
 	// listing and note are those of a caseRecord.
 	listing, note string
 }
 
 // brief returns what a Snapshot takes of a case of a file with its note.
 func brief(file string, c *schema.Case, note string) briefCase {
-	b := briefCase{key: c.Key, id: c.ID(), at: c.Origin, skipped: c.Skip != "", asked: AskedBy(c), note: note}
+	b := briefCase{key: c.Key, id: c.ID(), at: c.Origin, skipped: c.Skip != "", asked: Callees(c), note: note}
 	if note != "" {
 		b.listing = encodeListing(&c.CaseInfo)
 	}
@@ -52,7 +52,7 @@ func (l *loader) condense() func(*Definition) {
 			shared, _ := inputs.LoadOrStore(strings.Join(c.inputs, "\x00"), c.inputs)
 			c.inputs, _ = shared.([]string)
 			shared, _ = asked.LoadOrStore(fmt.Sprint(c.asked), c.asked)
-			c.asked, _ = shared.([]Asked)
+			c.asked, _ = shared.([]Callee)
 		}
 		d.Cases, d.notes = nil, nil
 	}

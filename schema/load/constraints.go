@@ -38,16 +38,16 @@ func (l *loader) overrun() []schema.Problem {
 	return out
 }
 
-// without leaves out the constraints of the folders that problems are about.
-func without(files []schema.ConstraintFile, problems []schema.Problem) []schema.ConstraintFile {
+// withoutFaulty leaves out the constraints of the folders that problems are about.
+func withoutFaulty(files []schema.ConstraintFile, problems []schema.Problem) []schema.ConstraintFile {
 	return slices.DeleteFunc(slices.Clone(files), func(f schema.ConstraintFile) bool {
 		return slices.ContainsFunc(problems, func(p schema.Problem) bool { return path.Dir(p.File) == path.Dir(f.File) })
 	})
 }
 
-// ofConstraints reports whether a problem is one of a file of constraints.
+// isConstraintProblem reports whether a problem is about a file of constraints.
 // Every load finds them again.
-func ofConstraints(p schema.Problem) bool {
+func isConstraintProblem(p schema.Problem) bool {
 	return p.Rule == constraint.RuleFile || p.Rule == constraint.RuleLimit
 }
 

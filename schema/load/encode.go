@@ -66,7 +66,7 @@ type rareParts[N any] struct {
 	Problems []schema.Problem
 	Names    []N
 	Others   map[int][]schema.Problem
-	Asked    []Asked
+	Asked    []Callee
 }
 
 // piece is how many bytes are written or summed up at a time.

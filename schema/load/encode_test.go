@@ -16,7 +16,7 @@ type (
 	gobSnapshot struct {
 		Records  []gobRecord
 		Inputs   [][]string
-		Asked    []Asked
+		Asked    []Callee
 		Problems []schema.Problem
 		Names    map[domain.Name]string
 	}

@@ -61,7 +61,7 @@ func TestAbuse26MoreThanIsLookedAt(t *testing.T) {
 			if fmt.Sprint(rules) != "["+test.rule+"]" {
 				t.Errorf("problems %v, want %s alone", rules, test.rule)
 			}
-			if !givenUp(res.Problems) && !ofFolder(res.Problems[0]) {
+			if !givenUp(res.Problems) && !hidesFiles(res.Problems[0]) {
 				t.Errorf("a snapshot with %v would be taken for complete", rules)
 			}
 		})

@@ -117,7 +117,7 @@ func load(ctx context.Context, fsys *guard, opts Options) (*Result, error) {
 		return nil, err
 	}
 	if problems := l.overrun(); len(problems) > 0 {
-		opts.Settings.Constraints = without(opts.Settings.Constraints, problems)
+		opts.Settings.Constraints = withoutFaulty(opts.Settings.Constraints, problems)
 		if l, err = loadFolders(ctx, fsys, opts); err != nil {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ func (l *loader) result() *Result {
 	slices.SortFunc(l.out.Cases, func(a, b *schema.Case) int { return cmp.Compare(a.Key, b.Key) })
 	l.out.direct = slices.Clone(l.out.Problems)
 	if l.opts.Files == nil {
-		l.out.Problems = append(l.out.Problems, others(l.out.Definitions)...)
+		l.out.Problems = append(l.out.Problems, nonDefinitionProblems(l.out.Definitions)...)
 	}
 	l.out.Problems = schema.SortProblems(l.out.Problems)
 	return &l.out
@@ -206,7 +206,7 @@ func (l *loader) folder(ctx context.Context, root string) error {
 		return nil
 	}
 	if l.opts.Files != nil {
-		files = l.given(root)
+		files = l.wantedFiles(root)
 	} else {
 		var err error
 		if files, err = l.walk(ctx, root); err != nil {
@@ -247,7 +247,7 @@ func (l *loader) domain(ctx context.Context, src schema.Source, files []string) 
 				lacking, d.Tests[i].Case = append(lacking, p), nil
 			}
 		}
-		def := ofDomain(d)
+		def := domainDefinition(d)
 		found := append(lacking, l.finish(src, &def, append(lacking, problems...), condense)...)
 		mu.Lock()
 		defer mu.Unlock()
@@ -263,15 +263,15 @@ func (l *loader) domain(ctx context.Context, src schema.Source, files []string) 
 	for _, d := range res.Definitions {
 		def, isTest := finished[d.File]
 		if !isTest {
-			def = ofDomain(d)
+			def = domainDefinition(d)
 		}
 		l.out.Definitions = append(l.out.Definitions, def)
 	}
 	return res.Tools, nil
 }
 
-// ofDomain is a file of the domain dialect as a definition.
-func ofDomain(d domain.Definition) Definition {
+// domainDefinition returns a file of the domain dialect as a definition.
+func domainDefinition(d domain.Definition) Definition {
 	def := Definition{File: d.File, Dialect: schema.DialectDomain}
 	for _, t := range d.Tests {
 		number := -1
@@ -393,9 +393,9 @@ func (d *Definition) isSidecar(src schema.Source) bool {
 	return doc != nil && dialect.Detect(doc) == schema.DialectEvalcase
 }
 
-// others says what is to be said of the files that are not definitions: the
+// nonDefinitionProblems returns the problems of files that are not definitions: the
 // mistakes of those that nothing refers to, and one note for the rest.
-func others(defs []Definition) []schema.Problem {
+func nonDefinitionProblems(defs []Definition) []schema.Problem {
 	var pending []Definition
 	for _, d := range defs {
 		if len(d.Other) > 0 {

@@ -8,35 +8,35 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// Asked is whom judging a case asks: the target of a name, which is empty for
+// A Callee is what judging a case calls: the target of a name, which is empty for
 // the default target, or where Role is set whatever has that role.
-type Asked struct {
+type Callee struct {
 	Role   schema.Role `json:",omitempty"`
 	Target string      `json:",omitempty"`
 }
 
-// A Need is somebody whom cases ask.
+// A Need is a callee with the cases that need it.
 type Need struct {
-	Asked
-	// At is the first case that does, Cases counts all of them.
+	Callee
+	// At is the first case that needs it, Cases counts all of them.
 	At    schema.Position
 	Cases int
 }
 
-// AskedBy lists whom judging a case asks, without repetition.
-func AskedBy(c *schema.Case) []Asked {
-	all := []Asked{{Target: c.Target}}
+// Callees lists what judging a case calls, without repetition.
+func Callees(c *schema.Case) []Callee {
+	all := []Callee{{Target: c.Target}}
 	for _, role := range c.Roles() {
 		if name, own := evaluator.JudgedBy(role); own {
-			all = append(all, Asked{Target: name})
+			all = append(all, Callee{Target: name})
 		} else {
-			all = append(all, Asked{Role: role})
+			all = append(all, Callee{Role: role})
 		}
 	}
 	for _, name := range Judges(c) {
-		all = append(all, Asked{Target: name})
+		all = append(all, Callee{Target: name})
 	}
-	slices.SortFunc(all, func(a, b Asked) int { return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Target, b.Target)) })
+	slices.SortFunc(all, func(a, b Callee) int { return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Target, b.Target)) })
 	return slices.Compact(all)
 }
 
@@ -55,17 +55,17 @@ func Judges(c *schema.Case) []string {
 // first case of each.
 func NeedsOf(cases []*schema.Case) []Need {
 	var needs []Need
-	place := map[Asked]int{}
+	place := map[Callee]int{}
 	for _, c := range cases {
 		if c.Skip != "" {
 			continue
 		}
-		for _, a := range AskedBy(c) {
+		for _, a := range Callees(c) {
 			at, known := place[a]
 			if !known {
 				at = len(needs)
 				place[a] = at
-				needs = append(needs, Need{Asked: a, At: c.Origin})
+				needs = append(needs, Need{Callee: a, At: c.Origin})
 			}
 			needs[at].Cases++
 		}
@@ -77,7 +77,7 @@ func NeedsOf(cases []*schema.Case) []Need {
 func MergeNeeds(some, others []Need) []Need {
 	some = slices.Clone(some)
 	for _, n := range others {
-		if i := slices.IndexFunc(some, func(s Need) bool { return s.Asked == n.Asked }); i >= 0 {
+		if i := slices.IndexFunc(some, func(s Need) bool { return s.Callee == n.Callee }); i >= 0 {
 			some[i].Cases += n.Cases
 		} else {
 			some = append(some, n)
@@ -95,7 +95,7 @@ func (s *Snapshot) Needs() []Need {
 		r := &s.records[i]
 		for _, n := range r.needs {
 			if place[n.asked] == 0 {
-				needs = append(needs, Need{Asked: s.asked[n.asked], At: schema.Position{File: r.file, Line: n.line, Column: n.column}})
+				needs = append(needs, Need{Callee: s.asked[n.asked], At: schema.Position{File: r.file, Line: n.line, Column: n.column}})
 				place[n.asked] = len(needs)
 			}
 			needs[place[n.asked]-1].Cases += n.cases
@@ -106,7 +106,7 @@ func (s *Snapshot) Needs() []Need {
 
 // askLike numbers what is asked as a list does that has some of it, and gives
 // the list with the rest.
-func (s *Snapshot) askLike(list []Asked) []Asked {
+func (s *Snapshot) askLike(list []Callee) []Callee {
 	list = slices.Clip(list)
 	places := make([]int, len(s.asked))
 	for i, a := range s.asked {
@@ -128,7 +128,7 @@ func (s *Snapshot) askLike(list []Asked) []Asked {
 type needRecord struct{ asked, line, column, cases int }
 
 // needs notes whom the cases of a definition ask.
-func (s *Snapshot) needs(places map[Asked]int, cases []briefCase) []needRecord {
+func (s *Snapshot) needs(places map[Callee]int, cases []briefCase) []needRecord {
 	var out []needRecord
 	for _, c := range cases {
 		if c.skipped {

@@ -23,7 +23,7 @@ import (
 type Snapshot struct {
 	records  []record // sorted by file
 	inputs   [][]string
-	asked    []Asked
+	asked    []Callee
 	problems []schema.Problem // without those of the records' other
 	names    map[domain.Name]string
 
@@ -76,7 +76,7 @@ func Scan(ctx context.Context, fsys fs.FS, opts Options) (*Snapshot, error) {
 // Snapshot condenses what was loaded.
 func (r *Result) Snapshot() *Snapshot {
 	s := &Snapshot{names: r.Names, problems: r.direct}
-	sets, asked := map[string]int{}, map[Asked]int{}
+	sets, asked := map[string]int{}, map[Callee]int{}
 	bad := map[string]bool{}
 	for _, p := range r.direct {
 		bad[p.File] = bad[p.File] || p.Severity == schema.Error
@@ -272,7 +272,7 @@ func (s *Snapshot) affected(changed []string, settings schema.Settings) []string
 	if len(changed) == 0 {
 		return []string{}
 	}
-	if slices.Contains(changed, ignore.File) || slices.ContainsFunc(changed, unnamed) || slices.ContainsFunc(s.problems, ofFolder) || givenUp(s.problems) || touchesTools(changed, settings) {
+	if slices.Contains(changed, ignore.File) || slices.ContainsFunc(changed, unnamed) || slices.ContainsFunc(s.problems, hidesFiles) || givenUp(s.problems) || touchesTools(changed, settings) {
 		return nil
 	}
 	hit := map[string]bool{}
@@ -336,8 +336,8 @@ func (s *Snapshot) witnesses(changed []string, settings schema.Settings) []strin
 	return out
 }
 
-// ofFolder says of a problem that it hides files.
-func ofFolder(p schema.Problem) bool {
+// hidesFiles reports whether a problem hides files.
+func hidesFiles(p schema.Problem) bool {
 	return slices.Contains([]string{"missing-folder", "unreadable-folder", "too-deep", "too-many-files", "too-many-entries", "too-many-bytes", "too-many-cases"}, p.Rule)
 }
 
@@ -361,10 +361,10 @@ func (s *Snapshot) entangled(res *Result, loaded []string) []string {
 		clash := len(roots) > 0 && r.dialect == schema.DialectDomain &&
 			slices.ContainsFunc(roots, func(root string) bool { return strings.HasPrefix(r.file, root) })
 		for _, c := range r.cases {
-			clash = clash || keys.has(c.key)
+			clash = clash || keys.hasName(c.key)
 		}
 		for _, id := range r.ids {
-			clash = clash || ids.has(id)
+			clash = clash || ids.hasName(id)
 		}
 		if !clash {
 			continue
@@ -392,7 +392,7 @@ func (n *names) add(name string) {
 	n.ends[word] |= bit
 }
 
-func (n *names) has(name string) bool {
+func (n *names) hasName(name string) bool {
 	word, bit := end(name)
 	return n.ends[word]&bit != 0 && n.set[name]
 }
@@ -455,7 +455,7 @@ func (c *Change) Problems() []schema.Problem {
 func (c *Change) problems(now *Snapshot) []schema.Problem {
 	out := slices.Clone(now.problems)
 	for _, p := range c.before.problems {
-		if !c.replaced(p.File, now) && !ofConstraints(p) {
+		if !c.replaced(p.File, now) && !isConstraintProblem(p) {
 			out = append(out, p)
 		}
 	}
@@ -489,21 +489,21 @@ func (c *Change) Snapshot() *Snapshot {
 	rest := now.records
 	for _, r := range c.before.records {
 		for len(rest) > 0 && rest[0].file < r.file {
-			out.take(&rest, len(c.before.inputs))
+			out.moveRecord(&rest, len(c.before.inputs))
 		}
 		if !c.replaced(r.file, now) {
 			out.records = append(out.records, r)
 		}
 	}
 	for len(rest) > 0 {
-		out.take(&rest, len(c.before.inputs))
+		out.moveRecord(&rest, len(c.before.inputs))
 	}
 	return out.count()
 }
 
-// take moves the first record over, whose sets of inputs are numbered from
+// moveRecord moves the first record into s, where its sets of inputs are numbered from
 // offset on here.
-func (s *Snapshot) take(from *[]record, offset int) {
+func (s *Snapshot) moveRecord(from *[]record, offset int) {
 	r := (*from)[0]
 	*from = (*from)[1:]
 	r.inputs += offset

@@ -125,9 +125,9 @@ func (l *loader) ignored(root, name string, isFolder bool) bool {
 		l.ignore.Exclude(ignore.Path{Name: name, IsFolder: isFolder})
 }
 
-// given lists those of the wanted files that are in a folder and would be
+// wantedFiles lists the wanted files that are in a folder and would be
 // found there, with the files that they share with others.
-func (l *loader) given(root string) []string {
+func (l *loader) wantedFiles(root string) []string {
 	wanted := map[string]bool{}
 	for _, file := range l.opts.Files {
 		if l.looksAt(root, file) {
@@ -225,7 +225,7 @@ func (l *loader) sortByPlace(root string, files []string) sorted {
 	}
 	for _, f := range files {
 		dir := path.Dir(f)
-		isDomain := below(dir, root, domains) || dir == path.Join(root, "evaluators") || dir == path.Join(root, "tools") || domain.IsLevel(path.Base(dir))
+		isDomain := belongsTo(dir, root, domains) || dir == path.Join(root, "evaluators") || dir == path.Join(root, "tools") || domain.IsLevel(path.Base(dir))
 		if pin := pinned(l.opts.Settings.Dialects, f); pin != "" {
 			isDomain = pin == schema.DialectDomain
 		}
@@ -238,7 +238,7 @@ func (l *loader) sortByPlace(root string, files []string) sorted {
 	return out
 }
 
-func below(dir, root string, domains map[string]bool) bool {
+func belongsTo(dir, root string, domains map[string]bool) bool {
 	for ; len(dir) >= len(root) && dir != "."; dir = path.Dir(dir) {
 		if domains[dir] {
 			return true

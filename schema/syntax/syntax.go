@@ -157,8 +157,8 @@ func parserMistake(file string, err error) *Mistake {
 	return &m
 }
 
-// Without returns what was read without a key of the object that it is.
-func Without(expr ast.Expr, key string) ast.Expr {
+// WithoutKey returns what was read without a key of the object that it is.
+func WithoutKey(expr ast.Expr, key string) ast.Expr {
 	object, ok := expr.(*ast.StructLit)
 	if !ok {
 		return expr

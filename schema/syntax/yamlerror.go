@@ -20,7 +20,7 @@ func yamlMistake(data []byte, err error) *Mistake {
 	if strings.HasPrefix(s.problem, "exceeded max depth") {
 		return &Mistake{1, 1, "too-deep", fmt.Sprintf("values are nested more than %d deep", MaxDepth), "flatten the file"}
 	}
-	at := s.place()
+	at := s.findPosition()
 	e := explainYAML(s.problem, data, at)
 	line := s.lineAt(at)
 	switch {
@@ -82,8 +82,8 @@ func depthOf(data []byte) int {
 	return most
 }
 
-// has reports whether the text up to a byte has the problem.
-func (s *search) has(to int) bool {
+// hasProblem reports whether the text up to a byte has the problem.
+func (s *search) hasProblem(to int) bool {
 	s.left -= to + s.depth*s.depth/8
 	err := decodeAll(io.MultiReader(bytes.NewReader(s.data[:to]), strings.NewReader("\n")))
 	if err == nil {
@@ -96,13 +96,13 @@ func (s *search) has(to int) bool {
 // lineAt is where the line of a byte begins.
 func (s *search) lineAt(at int) int { return bytes.LastIndexByte(s.data[:at], '\n') + 1 }
 
-func (s *search) place() int {
+func (s *search) findPosition() int {
 	r := &slowReader{data: s.data}
 	_ = decodeAll(r) // it is known how that ends
 	end := s.lineEnd(r.read)
 	for end > 0 && s.left > 0 {
 		_, size := utf8.DecodeLastRune(s.data[:end])
-		if s.data[end-1] != '\n' && !s.has(end-size) {
+		if s.data[end-1] != '\n' && !s.hasProblem(end-size) {
 			return end - size
 		}
 		end -= size
@@ -121,12 +121,12 @@ func (s *search) lineEnd(read int) int {
 	}
 	starts = append(starts, read)
 	for _, n := range []int{s.line, s.line + 1} { // what is not closed begins here
-		if n < len(starts) && s.has(starts[n]) && !s.has(starts[n-1]) {
+		if n < len(starts) && s.hasProblem(starts[n]) && !s.hasProblem(starts[n-1]) {
 			return starts[n]
 		}
 	}
 	for n := len(starts) - 2; n > 0 && s.left > 0; n-- {
-		if !s.has(starts[n]) {
+		if !s.hasProblem(starts[n]) {
 			return starts[n+1]
 		}
 	}

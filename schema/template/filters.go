@@ -15,9 +15,9 @@ import (
 // filters are those of Nunjucks that need neither chance nor code.
 var filters = map[string]function{
 	// Of texts.
-	"upper": ofText(strings.ToUpper), "lower": ofText(strings.ToLower), "trim": ofText(strings.TrimSpace),
-	"capitalize": ofText(capitalize), "title": ofText(title), "escape": ofText(escape), "e": ofText(escape), "forceescape": ofText(escape),
-	"string": ofText(same), "safe": ofText(same), "nl2br": ofText(nl2br), "urlencode": urlencode,
+	"upper": textFilter(strings.ToUpper), "lower": textFilter(strings.ToLower), "trim": textFilter(strings.TrimSpace),
+	"capitalize": textFilter(capitalize), "title": textFilter(title), "escape": textFilter(escape), "e": textFilter(escape), "forceescape": textFilter(escape),
+	"string": textFilter(same), "safe": textFilter(same), "nl2br": textFilter(nl2br), "urlencode": urlencode,
 	"replace": replace, "truncate": truncate, "indent": indent, "center": center, "striptags": striptags, "wordcount": wordcount,
 	// Of numbers.
 	"abs":   func(c *call) (any, error) { return math.Abs(jsvalue.Number(c.value)), nil },
@@ -34,8 +34,8 @@ var filters = map[string]function{
 	"default": otherwise, "d": otherwise, "dump": dump,
 }
 
-// ofText is a filter that makes a text of a text.
-func ofText(f func(string) string) function {
+// textFilter is a filter that makes a text of a text.
+func textFilter(f func(string) string) function {
 	return func(c *call) (any, error) {
 		s, err := c.text()
 		if err != nil {
@@ -82,7 +82,7 @@ func component(s string) string {
 func urlencode(c *call) (any, error) {
 	o, isObject := c.value.(*jsvalue.Object)
 	if !isObject {
-		return ofText(component)(c)
+		return textFilter(component)(c)
 	}
 	var parts []string
 	for _, key := range o.Keys {

@@ -56,7 +56,7 @@ func split(source string) ([]piece, error) {
 		}
 		s.text(before)
 		s.at += next
-		if err := s.opened(); err != nil {
+		if err := s.readTag(); err != nil {
 			return nil, err
 		}
 	}
@@ -87,8 +87,8 @@ func (s *splitter) text(text string) {
 	}
 }
 
-// opened reads the comment, tag or output at the place where the splitter is.
-func (s *splitter) opened() error {
+// readTag reads the comment, tag or output at the place where the splitter is.
+func (s *splitter) readTag() error {
 	rest := s.source[s.at:]
 	if rest[1] == '#' {
 		end := strings.Index(rest, "#}")

@@ -64,7 +64,7 @@ func boolOrder(b bool) int {
 func (c *compiler) contradiction(i int) {
 	no := c.test.Calls[i]
 	for j, yes := range c.test.Calls {
-		if yes.forbidden() || yes.Tool != no.Tool || !within(params(no.Params), params(yes.Params)) {
+		if yes.forbidden() || yes.Tool != no.Tool || !isSubset(params(no.Params), params(yes.Params)) {
 			continue
 		}
 		c.Warn("contradiction", fmt.Sprintf("the calls of %s that are forbidden here are wanted in line %d", no.Tool, c.Doc.At("expected_tool_calls", j).Line),
@@ -73,8 +73,8 @@ func (c *compiler) contradiction(i int) {
 	}
 }
 
-// within reports whether a call that has all of b has all of a as well.
-func within(a, b json.RawMessage) bool {
+// isSubset reports whether a call that has all of b has all of a as well.
+func isSubset(a, b json.RawMessage) bool {
 	if a == nil {
 		return true
 	}

@@ -37,8 +37,8 @@ type item struct{ field, text string }
 // NewReader reads from files, which stay as they are.
 func NewReader(files fs.FS) *Reader { return &Reader{files, &contents{known: map[string]content{}}} }
 
-// On is a reader of the same files, opened another time. Both remember what one has read.
-func (r *Reader) On(files fs.FS) *Reader { return &Reader{files, r.contents} }
+// ForFiles is a reader of the same files, opened another time. Both remember what one has read.
+func (r *Reader) ForFiles(files fs.FS) *Reader { return &Reader{files, r.contents} }
 
 // Definition returns the fields of a case of this format as its file has them, by
 // name. It is empty where the file does not have the case any more.

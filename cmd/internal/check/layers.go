@@ -205,8 +205,8 @@ func forbidden(f source, path string) string {
 		return ""
 	}
 	for _, lib := range libraries {
-		allowed := slices.ContainsFunc(lib.in, func(dir string) bool { return below(f.dir, dir) })
-		if below(path, lib.library) && !allowed {
+		allowed := slices.ContainsFunc(lib.in, func(dir string) bool { return isWithin(f.dir, dir) })
+		if isWithin(path, lib.library) && !allowed {
 			return fmt.Sprintf("%s imports %s, which only %s may: %s", f.dir, path, strings.Join(lib.in, " and "), lib.reason)
 		}
 	}
@@ -216,12 +216,12 @@ func forbidden(f source, path string) string {
 // roomOf finds the room of a folder.
 func roomOf(dir string) (room, bool) {
 	for _, r := range rooms {
-		if dir == r.dir || !r.alone && below(dir, r.dir) {
+		if dir == r.dir || !r.alone && isWithin(dir, r.dir) {
 			return r, true
 		}
 	}
 	return room{}, false
 }
 
-// below reports whether path is dir or in it.
-func below(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
+// isWithin reports whether path is dir or in it.
+func isWithin(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }

@@ -18,7 +18,7 @@ func TestTheProgramHasNoGRPC(t *testing.T) {
 		t.Fatalf("the program has %d packages", len(packages))
 	}
 	for _, p := range packages {
-		if below(p, "google.golang.org/grpc") || below(p, "go.opentelemetry.io") {
+		if isWithin(p, "google.golang.org/grpc") || isWithin(p, "go.opentelemetry.io") {
 			t.Errorf("the program has %s", p)
 		}
 	}

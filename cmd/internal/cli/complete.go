@@ -28,7 +28,7 @@ type completer = func(cmd *cobra.Command, args []string, begun string) ([]string
 func (a *App) Complete(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		known := a.known(cmd)
-		return within(known.keys, begun), cobra.ShellCompDirectiveDefault // files, too
+		return wordsWithPrefix(known.keys, begun), cobra.ShellCompDirectiveDefault // files, too
 	}
 	for flag, of := range map[string]func(known) []string{
 		"target":     func(k known) []string { return k.targets },
@@ -55,7 +55,7 @@ func CompleteWords(words []string) completer {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return within(words, begun), cobra.ShellCompDirectiveNoFileComp
+		return wordsWithPrefix(words, begun), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
@@ -89,7 +89,7 @@ func (a *App) CompleteSides(cmd *cobra.Command, args []string, begun string) ([]
 		}
 		return err
 	})
-	return within(words, begun), cobra.ShellCompDirectiveDefault // files, too
+	return wordsWithPrefix(words, begun), cobra.ShellCompDirectiveDefault // files, too
 }
 
 // known are the names that the working tree has, each sorted.
@@ -136,8 +136,8 @@ func (a *App) known(cmd *cobra.Command) (out known) {
 	return out
 }
 
-// within are the words that go on with what is begun.
-func within(words []string, begun string) []string {
+// wordsWithPrefix returns the words that begin with what was typed.
+func wordsWithPrefix(words []string, begun string) []string {
 	var out []string
 	for _, w := range words {
 		if strings.HasPrefix(w, begun) {
@@ -151,7 +151,7 @@ func within(words []string, begun string) []string {
 func listed(words []string, begun string) []string {
 	before := begun[:strings.LastIndex(begun, ",")+1]
 	var out []string
-	for _, w := range within(words, begun[len(before):]) {
+	for _, w := range wordsWithPrefix(words, begun[len(before):]) {
 		out = append(out, before+w)
 	}
 	return out

@@ -60,7 +60,7 @@ func (a *App) WithRead(ctx context.Context, do Use) error {
 		if _, err := a.LedgerPath(ctx, w); err != nil && !recovery.IsUnwritable(err) {
 			return err
 		}
-		return recovery.Look(ctx, ledger.Config{Path: a.LedgerAt(w)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
+		return recovery.UseReadOnly(ctx, ledger.Config{Path: a.LedgerAt(w)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
 	})
 }
 
@@ -78,7 +78,7 @@ func (a *App) WithPlan(ctx context.Context, do Use) error {
 func (a *App) withNothing(ctx context.Context, why string, do Use) error {
 	a.Note(why)
 	return a.WithWorkspace(func(w *Workspace) error {
-		return recovery.Without(ctx, func(store *ledger.Ledger) error { return do(ctx, w, store) })
+		return recovery.UseEmpty(ctx, func(store *ledger.Ledger) error { return do(ctx, w, store) })
 	})
 }
 

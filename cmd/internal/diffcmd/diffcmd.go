@@ -190,7 +190,7 @@ func (c *command) states(ctx context.Context, sides [2]side, args []string) (*re
 		return nil, err
 	}
 	if !c.flags.confirm {
-		return c.known(ctx, prepared)
+		return c.storedReport(ctx, prepared)
 	}
 	if why := requirement.Prevents(append(prepared.Problems, prepared.Requirements()...)); len(why) > 0 {
 		return nil, cli.UsageError("nothing was judged: %s", why[0].Message)
@@ -198,8 +198,8 @@ func (c *command) states(ctx context.Context, sides [2]side, args []string) (*re
 	return c.Execute(ctx, prepared, controller.RunOptions{ConfigDiff: prepared.ConfigChange()})
 }
 
-// known is the report on what is stored, and says what is not.
-func (c *command) known(ctx context.Context, prepared *controller.Prepared) (*report.Report, error) {
+// storedReport returns the report on what is stored, which also lists what is not.
+func (c *command) storedReport(ctx context.Context, prepared *controller.Prepared) (*report.Report, error) {
 	out, err := prepared.Preview(ctx, "")
 	if err != nil {
 		return nil, err

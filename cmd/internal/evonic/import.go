@@ -101,9 +101,9 @@ func (im *importer) id(kind string, item member, fields []member) (string, bool)
 	return id, true
 }
 
-// keep are the fields that a kind of definition has. The carried ones are dropped
+// selectFields returns the fields that a kind of definition has. The carried ones are dropped
 // without a word: the place of the file says the same.
-func (im *importer) keep(what string, fields []member, kind string, carried []string) []member {
+func (im *importer) selectFields(what string, fields []member, kind string, carried []string) []member {
 	known := schema.Fields(kind)
 	var out []member
 	for _, f := range fields {
@@ -162,7 +162,7 @@ func (im *importer) tool(item member, fields []member) {
 			im.lose(f, "the mock of "+what, "it is "+kind+", and code of a mock is never run: a call of the tool is an error until `mocks` of the target answers it")
 		}
 	}
-	im.add(item, im.named(path.Join(im.root, "tools"), id, fields), what, im.keep(what, fields, "#Tool", []string{"path"}))
+	im.add(item, im.named(path.Join(im.root, "tools"), id, fields), what, im.selectFields(what, fields, "#Tool", []string{"path"}))
 }
 
 func (im *importer) evaluator(item member, fields []member) {
@@ -171,7 +171,7 @@ func (im *importer) evaluator(item member, fields []member) {
 		return
 	}
 	what := "evaluator " + id
-	kept := im.keep(what, fields, "#Evaluator", []string{"path"})
+	kept := im.selectFields(what, fields, "#Evaluator", []string{"path"})
 	im.add(item, im.named(path.Join(im.root, "evaluators"), id, fields), what, kept)
 }
 
@@ -188,7 +188,7 @@ func (im *importer) domain(item member, fields []member) {
 		return
 	}
 	what := "domain " + id
-	im.add(item, path.Join(im.root, id, "domain.json"), what, im.keep(what, fields, "#Domain", []string{"path", "tests", levelsField}))
+	im.add(item, path.Join(im.root, id, "domain.json"), what, im.selectFields(what, fields, "#Domain", []string{"path", "tests", levelsField}))
 	for _, f := range fields {
 		if f.key == levelsField {
 			im.levels(id, f)
@@ -225,7 +225,7 @@ func (im *importer) levels(id string, list member) {
 			im.lose(l, what, "its settings are an object, and a level is a number from 1")
 			continue
 		}
-		im.add(l, path.Join(im.root, id, "level_"+l.key, "level.json"), what, im.keep(what, fields, "#Level", nil))
+		im.add(l, path.Join(im.root, id, "level_"+l.key, "level.json"), what, im.selectFields(what, fields, "#Level", nil))
 	}
 }
 
@@ -248,5 +248,5 @@ func (im *importer) test(folder string, item member, fields []member) {
 		}
 		kept = append(kept, f)
 	}
-	im.add(item, im.named(folder, id, fields), what, im.keep(what, kept, "#Test", []string{"path", "domain_id", "level", "tools"}))
+	im.add(item, im.named(folder, id, fields), what, im.selectFields(what, kept, "#Test", []string{"path", "domain_id", "level", "tools"}))
 }

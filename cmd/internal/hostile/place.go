@@ -53,7 +53,7 @@ func newPlace(s *stage, blob int64) *fixture {
 	gittest.Run(p, p.dir, "update-ref", "refs/heads/main", p.base)
 	p.bombs()
 	p.blobs(blob)
-	p.others()
+	p.addSlowHeads()
 	p.add(head{name: "harmless", green: true}, "100644 blob "+p.blob(definition)+"\ttest_definitions/b.json")
 	p.open()
 	return p
@@ -157,8 +157,8 @@ func (p *fixture) blobs(size int64) {
 	p.add(head{name: "a definition as a difference", words: words}, piece+"\tassets/piece.bin", whole+"\ttest_definitions/whole.json")
 }
 
-// others are heads that take long to read.
-func (p *fixture) others() {
+// addSlowHeads adds heads that take long to read.
+func (p *fixture) addSlowHeads() {
 	pattern := strings.Repeat("**/*a*/", 30) + "*.json\n"
 	var lines strings.Builder
 	for i := range 2500 {

@@ -53,11 +53,11 @@ func (t *trial) job(ctx context.Context, h head) error {
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() < 0 || exit.ExitCode() > 2) {
 		return fmt.Errorf("gavel pr of %s: %w: %s", h.name, err, out)
 	}
-	return errors.Join(t.measured("gavel pr: "+h.name, time.Since(start), tookOf(cmd.ProcessState)), said(t.place.forge, h))
+	return errors.Join(t.measured("gavel pr: "+h.name, time.Since(start), tookOf(cmd.ProcessState)), checkPublished(t.place.forge, h))
 }
 
-// said checks what is at a forge about a head.
-func said(forge *forgetest.Forge, h head) error {
+// checkPublished checks what the forge shows about a head.
+func checkPublished(forge *forgetest.Forge, h head) error {
 	states := map[string]string{}
 	for _, s := range forge.Statuses(h.sha) {
 		states[s.Context] = s.State
@@ -157,7 +157,7 @@ func (t *trial) besiege(ctx context.Context, at *fixture, s siege) error {
 	for {
 		var open error
 		for _, h := range at.heads {
-			open = cmp.Or(open, said(at.second, h))
+			open = cmp.Or(open, checkPublished(at.second, h))
 		}
 		if open == nil {
 			return nil

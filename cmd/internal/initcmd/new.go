@@ -65,7 +65,7 @@ func newCase(ctx context.Context, a *cli.App, c scaffold.Case) error {
 			return cli.UsageError("%s is invalid", a.ConfigFile)
 		}
 		settings := cfg.Settings()
-		folder, key := place(settings.Definitions, c.Key)
+		folder, key := splitPath(settings.Definitions, c.Key)
 		c.Key = key
 		if err := complete(ctx, a, w, cfg, &c); err != nil {
 			return err
@@ -89,9 +89,9 @@ func newCase(ctx context.Context, a *cli.App, c scaffold.Case) error {
 	})
 }
 
-// place takes the folder of definitions and an extension off a name that is
+// splitPath removes the folder of definitions and an extension from a name that is
 // written as a path.
-func place(folders []string, name string) (folder, key string) {
+func splitPath(folders []string, name string) (folder, key string) {
 	folder = folders[0]
 	for _, f := range folders {
 		if below, is := strings.CutPrefix(path.Clean(name), path.Clean(f)+"/"); is {

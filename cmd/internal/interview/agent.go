@@ -109,7 +109,7 @@ func askAgent(ctx context.Context, console *Console, ways []candidate) (scaffold
 		return scaffold.Agent{}, err
 	case n < len(ways) && ways[n].unfinished:
 		agent := ways[n].agent
-		agent.Model, err = console.Needed(ctx, "Model", "the name that the provider gives it")
+		agent.Model, err = console.AskRequired(ctx, "Model", "the name that the provider gives it")
 		return agent, err
 	case n < len(ways):
 		return ways[n].agent, nil
@@ -141,7 +141,7 @@ func askURL(ctx context.Context, console *Console) (scaffold.Agent, error) {
 
 func askCommand(ctx context.Context, console *Console) (scaffold.Agent, error) {
 	for {
-		text, err := console.Needed(ctx, "Command", "python agent.py")
+		text, err := console.AskRequired(ctx, "Command", "python agent.py")
 		if err != nil {
 			return scaffold.Agent{}, err
 		}
@@ -171,11 +171,11 @@ func askModel(ctx context.Context, console *Console, provider string) (agent sca
 	agent.Provider = provider
 	server, _ := preset.Named(provider)
 	if server.Form != "" {
-		if agent.BaseURL, err = console.Needed(ctx, "Base URL", server.Form); err != nil {
+		if agent.BaseURL, err = console.AskRequired(ctx, "Base URL", server.Form); err != nil {
 			return agent, err
 		}
 	}
-	if agent.Model, err = console.Needed(ctx, "Model", "the name that the provider gives it"); err != nil {
+	if agent.Model, err = console.AskRequired(ctx, "Model", "the name that the provider gives it"); err != nil {
 		return agent, err
 	}
 	if key := cmp.Or(keys[provider], server.KeyEnv); key != "" {
@@ -191,7 +191,7 @@ func askServer(ctx context.Context, console *Console) (scaffold.Agent, error) {
 	if agent.BaseURL, err = console.Line(ctx, "Base URL, before /chat/completions", "http://127.0.0.1:11434/v1"); err != nil {
 		return agent, err
 	}
-	if agent.Model, err = console.Needed(ctx, "Model", "the name that the server gives it"); err != nil {
+	if agent.Model, err = console.AskRequired(ctx, "Model", "the name that the server gives it"); err != nil {
 		return agent, err
 	}
 	agent.KeyEnv, err = console.Line(ctx, "Environment variable with the key, empty for none", "")

@@ -71,8 +71,8 @@ func (c *Console) Line(ctx context.Context, question, usual string) (string, err
 	}
 }
 
-// Needed asks for a text until there is one.
-func (c *Console) Needed(ctx context.Context, question, example string) (string, error) {
+// AskRequired asks for a text until there is one.
+func (c *Console) AskRequired(ctx context.Context, question, example string) (string, error) {
 	for {
 		text, err := c.Line(ctx, question, "")
 		if text != "" || err != nil {

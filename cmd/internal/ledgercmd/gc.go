@@ -53,7 +53,7 @@ func (c command) gc(ctx context.Context, w *cli.Workspace, l *ledger.Ledger, f g
 	if err != nil {
 		return cli.UsageError("%w", err)
 	}
-	if what.Needed, err = c.needed(ctx, w, l, maintenance.Roots{Bases: f.bases, Closed: what.Closed}); err != nil {
+	if what.Needed, err = c.liveDigests(ctx, w, l, maintenance.Roots{Bases: f.bases, Closed: what.Closed}); err != nil {
 		return err
 	}
 	out, err := maintenance.Collect(ctx, l, what)
@@ -63,8 +63,8 @@ func (c command) gc(ctx context.Context, w *cli.Workspace, l *ledger.Ledger, f g
 	return c.PrintOr(out, out.Text())
 }
 
-// needed are the digests of what bases and open pull requests consist of.
-func (c command) needed(ctx context.Context, w *cli.Workspace, l *ledger.Ledger, roots maintenance.Roots) (_ []plan.Digests, err error) {
+// liveDigests returns the digests that bases and open pull requests need.
+func (c command) liveDigests(ctx context.Context, w *cli.Workspace, l *ledger.Ledger, roots maintenance.Roots) (_ []plan.Digests, err error) {
 	roots.Repo, roots.Ledger, roots.ConfigFile, roots.LookupEnv = w.Repo, l, c.ConfigFile, c.LookupEnv
 	if roots.Head, err = c.Worktree(w); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (c command) needed(ctx context.Context, w *cli.Workspace, l *ledger.Ledger,
 		}
 		defer func() { err = errors.Join(err, roots.Fetched.Close()) }()
 	}
-	all, err := roots.Needed(ctx)
+	all, err := roots.LiveDigests(ctx)
 	var missing *maintenance.MissingError
 	if errors.As(err, &missing) {
 		return nil, cli.UsageError("%w", err)

@@ -97,7 +97,7 @@ func (c command) entries(ctx context.Context, w *cli.Workspace, at controller.Ch
 		if one.Dialect != schema.DialectTestcase {
 			continue
 		}
-		id, err := explain.IdentityOf(ctx, w.Repo, explain.Place{Repository: w.Repo.Name(), Commit: at.Commit}, one, at.Config.Settings())
+		id, err := explain.IdentityOf(ctx, w.Repo, explain.CommitRef{Repository: w.Repo.Name(), Commit: at.Commit}, one, at.Config.Settings())
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func main() {
 	flag.Parse()
 	draw := func() error { return comment(os.Stdin, *name, *width) }
 	if *readme {
-		draw = func() error { return ofReadme(*width) }
+		draw = func() error { return drawReadme(*width) }
 	}
 	if err := draw(); err != nil {
 		fmt.Fprintln(os.Stderr, "picture:", err)
@@ -53,8 +53,8 @@ func main() {
 	}
 }
 
-// ofReadme draws the comment and the terminal in both themes.
-func ofReadme(width int) error {
+// drawReadme draws the comment and the terminal in both themes.
+func drawReadme(width int) error {
 	markdown, err := os.Open(readmeComment)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func (t *tips) open(ctx context.Context) (fs.FS, func() error, error) {
 	t.mu.Unlock()
 	if commit != "" && t.now().Sub(at) < fresh {
 		if repo, err := watchedOf(ctx).Clone(); err == nil {
-			return opened(repo, commit)
+			return openCommit(repo, commit)
 		}
 	}
 	return t.newest(ctx)
@@ -66,11 +66,11 @@ func (t *tips) newest(ctx context.Context) (fs.FS, func() error, error) {
 	t.mu.Lock()
 	t.commit, t.at = commit, t.now()
 	t.mu.Unlock()
-	return opened(repo, commit)
+	return openCommit(repo, commit)
 }
 
-// opened is the files of a commit.
-func opened(repo *gitrepo.Repository, commit string) (fs.FS, func() error, error) {
+// openCommit opens the files of a commit.
+func openCommit(repo *gitrepo.Repository, commit string) (fs.FS, func() error, error) {
 	tree, err := repo.FS(commit)
 	if err != nil {
 		return nil, nil, errors.Join(err, repo.Close())
@@ -102,7 +102,7 @@ func (p *portal) store(root, known string) *settings.Store {
 			if err != nil {
 				return nil, err
 			}
-			return explain.IdentityOf(ctx, at.repo, explain.Place{Repository: known, Commit: at.commit}, c, own)
+			return explain.IdentityOf(ctx, at.repo, explain.CommitRef{Repository: known, Commit: at.commit}, c, own)
 		},
 	})
 }

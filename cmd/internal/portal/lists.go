@@ -92,7 +92,7 @@ func (p *portal) pullRow(ctx context.Context, w serve.Watched, pull forge.Pull, 
 	if strings.HasPrefix(w.WebURL, "https://") || strings.HasPrefix(w.WebURL, "http://") {
 		row.Forge = fmt.Sprintf("%s/%s/pull/%d", w.WebURL, w.Name, pull.Number)
 	}
-	found, err := p.outcomes.of(ctx, run)
+	found, err := p.outcomes.load(ctx, run)
 	switch {
 	case err != nil:
 		return row, err
@@ -151,7 +151,7 @@ func (p *portal) rows(r *http.Request, most int) ([]repositoryRow, error) {
 		if err != nil {
 			return nil, err
 		}
-		newest, err := p.outcomes.of(r.Context(), run)
+		newest, err := p.outcomes.load(r.Context(), run)
 		if err != nil {
 			return nil, err
 		}
@@ -227,8 +227,8 @@ func (p *portal) apiPulls(w http.ResponseWriter, r *http.Request) {
 	p.answer(w, map[string]any{"pull_requests": rows}, err)
 }
 
-// look has a pull request looked at again.
-func (p *portal) look(w http.ResponseWriter, r *http.Request) {
+// recheckPull makes a pull request due.
+func (p *portal) recheckPull(w http.ResponseWriter, r *http.Request) {
 	repo := watchedOf(r.Context())
 	number, err := strconv.Atoi(r.PathValue("number"))
 	if err != nil || !slices.ContainsFunc(repo.Pulls, func(pull forge.Pull) bool { return pull.Number == number }) {

@@ -27,8 +27,8 @@ type outcomes struct {
 	known map[string]*outcome // guarded by mu; by run
 }
 
-// of returns the outcome of a run; nil where the run is not stored any more.
-func (o *outcomes) of(ctx context.Context, run string) (*outcome, error) {
+// load returns the outcome of a run, or nil if the run is no longer stored.
+func (o *outcomes) load(ctx context.Context, run string) (*outcome, error) {
 	o.mu.Lock()
 	found := o.known[run]
 	o.mu.Unlock()

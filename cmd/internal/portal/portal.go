@@ -251,7 +251,7 @@ func (p *portal) house(repo serve.Watched) *house {
 	h.mux.Handle("/", site)
 	h.mux.HandleFunc("GET /pulls", func(w http.ResponseWriter, r *http.Request) { p.pulls(w, r, site) })
 	h.mux.HandleFunc("GET "+pullsPath, p.apiPulls)
-	h.mux.HandleFunc("POST /pulls/{number}"+lookEnd, p.look)
+	h.mux.HandleFunc("POST /pulls/{number}"+lookEnd, p.recheckPull)
 	store := p.store(root, repo.Known)
 	store.Routes(h.mux)
 	store.Pages(h.mux, site.Frame)

@@ -198,7 +198,7 @@ func (c command) pullRequest(ctx context.Context, f prFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := c.tell(result); err != nil || ctx.Err() == nil {
+	if err := c.printResult(result); err != nil || ctx.Err() == nil {
 		return err
 	}
 	return cli.ErrInterrupted
@@ -284,9 +284,9 @@ func (c command) idle(why string) error {
 	return nil
 }
 
-// tell writes the result to the job's own output, including what the forge did
+// printResult writes the result to the job's own output, including what the forge did
 // not accept. That changes no verdict, but a job with unpublished results fails.
-func (c command) tell(r ci.Result) error {
+func (c command) printResult(r ci.Result) error {
 	if r.Idle != "" {
 		return c.idle(r.Idle)
 	}

@@ -23,7 +23,7 @@ func (s *serving) handler() (http.Handler, error) {
 	if cfg.Webhook.Secrets, err = s.operator.WebhookSecrets(); err != nil {
 		return nil, cli.UsageError("%w", err)
 	}
-	cfg.Webhook.Take = s.take
+	cfg.Webhook.Take = s.enqueue
 	cfg.Webhook.Ignored = func(delivery, event string, why error) {
 		s.log.Info().Str("delivery", delivery).Str("event", event).AnErr("err", why).Msg("ignored a delivery")
 	}
@@ -39,7 +39,7 @@ func (s *serving) handler() (http.Handler, error) {
 
 // observer logs and counts; it calls looked after every look.
 // take makes due what a delivery names. A trace begins with it.
-func (s *serving) take(h forge.Hint) error {
+func (s *serving) enqueue(h forge.Hint) error {
 	ctx, span := s.Tracer.Root(context.Background(), "webhook", "")
 	span.Kind(tracing.Server).Text("gavel.event", h.Event).Text("gavel.delivery", h.Delivery)
 	h.Trace = tracing.Parent(ctx)

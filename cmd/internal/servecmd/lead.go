@@ -66,7 +66,7 @@ func (s *serving) while(ctx context.Context, lead *postgres.Lead) error {
 		case <-inner.Done():
 		}
 	}()
-	err := s.keep(inner, ledger.Config{Path: s.database})
+	err := s.serveLedger(inner, ledger.Config{Path: s.database})
 	if gave := lead.GiveUp(); context.Cause(inner) == nil || ctx.Err() != nil {
 		err = errors.Join(err, gave)
 	}

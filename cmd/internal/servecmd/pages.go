@@ -33,7 +33,7 @@ func (s *serving) pages(file *config.Server) (http.Handler, error) {
 	}
 	return portal.New(portal.Config{
 		Watched: func() []serve.Watched { return s.server.Load().Watched() },
-		Look:    func(w serve.Watched, number int) { s.server.Load().Look(w, number) },
+		Look:    func(w serve.Watched, number int) { s.server.Load().Recheck(w, number) },
 		Ledger:  s.store.Load(), Gate: gate, Hosts: file.Hosts, Hide: s.redact, Board: &s.board, Secret: s.sessions, Now: s.Now,
 		Forecast: func(ctx context.Context, w serve.Watched, before, after fs.FS) (*settings.Forecast, error) {
 			return forecast.Make(ctx, before, after, s.planner(w))

@@ -172,11 +172,11 @@ func (s *serving) run(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	return s.keep(ctx, ledger.Config{Path: file.Ledger})
+	return s.serveLedger(ctx, ledger.Config{Path: file.Ledger})
 }
 
-// keep serves with a ledger until ctx is cancelled.
-func (s *serving) keep(ctx context.Context, where ledger.Config) error {
+// serveLedger serves with a ledger until ctx is cancelled.
+func (s *serving) serveLedger(ctx context.Context, where ledger.Config) error {
 	repos, err := s.operator.Repositories()
 	if err != nil {
 		return cli.UsageError("%w", err)

@@ -135,7 +135,7 @@ func (s *Store) getAll(ctx context.Context, kind string, r *http.Request) (any, 
 		return nil, err
 	}
 	list := []map[string]any{}
-	for _, e := range of(entries, kind) {
+	for _, e := range entriesOf(entries, kind) {
 		doc := e.document()
 		if kind == kindDomain {
 			addLevels(doc, entries, e.ID)
@@ -217,7 +217,7 @@ func (s *Store) save1(ctx context.Context, e edit, r *http.Request) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	return written.answer(map[string]any{e.kind: entry.place().document()}), nil
+	return written.answer(map[string]any{e.kind: entry.locate().document()}), nil
 }
 
 // answer adds a change that was made to what a request is answered with.
@@ -230,8 +230,8 @@ func (w Written) answer(to map[string]any) map[string]any {
 	return out
 }
 
-// place is an entry with the domain and level that its file says.
-func (e Entry) place() Entry {
+// locate returns the entry with the domain and level of its file.
+func (e Entry) locate() Entry {
 	if parts := strings.Split(e.File, "/"); e.Kind == kindTest && len(parts) > 2 {
 		e.Domain = parts[len(parts)-3]
 		if number := levelFolder.FindStringSubmatch(parts[len(parts)-2]); number != nil {

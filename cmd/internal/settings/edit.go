@@ -91,7 +91,7 @@ func (t *tree) level(domain string, number int) (Entry, error) {
 		return Entry{}, err
 	}
 	folder := path.Join(path.Dir(home.File), "level_"+strconv.Itoa(number))
-	for _, e := range t.of(kindLevel) {
+	for _, e := range t.entriesOf(kindLevel) {
 		if path.Dir(e.File) == folder {
 			return e, nil
 		}

@@ -138,5 +138,5 @@ func (t *tree) equalFields(old Entry, file []byte) bool {
 			delete(other, "evaluator_id")
 		}
 	}
-	return object.Same(object.Filled(kept(old.Fields)), object.Filled(kept(other)))
+	return object.Same(object.Filled(storedFields(old.Fields)), object.Filled(storedFields(other)))
 }

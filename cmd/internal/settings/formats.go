@@ -136,7 +136,7 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *document.Document, cha
 	if err := v.result(written, err, action != "save"); err != nil {
 		return err
 	}
-	v.Errors = append(v.Errors, form.Place(v.Fields, problemsOf(err), document.Locate(doc, v.Item, data))...)
+	v.Errors = append(v.Errors, form.AttachProblems(v.Fields, problemsOf(err), document.Locate(doc, v.Item, data))...)
 	if v.Saved != nil {
 		v.Version, v.New, v.Item = changes.Version(data), false, doc.Number(v.Item)
 	}

@@ -154,7 +154,7 @@ func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 // sidebar are the domains with their levels.
 func (s *Store) sidebar(entries []Entry, domain string, level int) []shelf {
 	var out []shelf
-	for _, e := range of(entries, kindDomain) {
+	for _, e := range entriesOf(entries, kindDomain) {
 		one := shelf{item: item{URL: s.address("/settings", "domain", e.ID), Text: e.label(), On: e.ID == domain && level == 0}}
 		counts, total := map[int]int{}, 0
 		for _, t := range entries {
@@ -320,7 +320,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		}
 		if why := problemsOf(err); why != nil {
 			data, _ := fileText(v.Kind, entry.Fields) // it was written once to be checked
-			v.Errors = append(v.Errors, form.Place(v.Fields, why, document.Locate(nil, "", data))...)
+			v.Errors = append(v.Errors, form.AttachProblems(v.Fields, why, document.Locate(nil, "", data))...)
 		}
 		if err == nil && !isDry {
 			v.ID, v.Version, v.New = entry.ID, entry.Version, false

@@ -33,11 +33,11 @@ func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, list, total, read := r.URL.Query(), []Fields{}, 0, found.Reader.On(s.files)
+	q, list, total, read := r.URL.Query(), []Fields{}, 0, found.Reader.ForFiles(s.files)
 	limit, page := object.Number(q.Get("limit"), 100, mostTestCases), object.Number(q.Get("page"), 1, 1_000_000)
 	for _, c := range found.Cases {
 		l := c.Labels
-		if !wanted(q.Get("difficulty"), l.Difficulty) || !wanted(q.Get("status"), l.Status) || q.Has("tag") && !slices.Contains(l.Tags, q.Get("tag")) {
+		if !matches(q.Get("difficulty"), l.Difficulty) || !matches(q.Get("status"), l.Status) || q.Has("tag") && !slices.Contains(l.Tags, q.Get("tag")) {
 			continue
 		}
 		if total++; total > limit*(page-1) && len(list) < limit {
@@ -66,7 +66,7 @@ func (s *Store) testCase(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.testCaseOf(ctx, found.Reader.On(s.files), c)
+	return s.testCaseOf(ctx, found.Reader.ForFiles(s.files), c)
 }
 
 // cases are those of the first format.
@@ -112,5 +112,5 @@ func (s *Store) identity(ctx context.Context, c *schema.CaseInfo) (*explain.Iden
 	return s.cfg.Identity(ctx, s.files, &schema.Case{CaseInfo: *c})
 }
 
-// wanted reports whether a value is the one that is asked for, if one is.
-func wanted(ask, value string) bool { return ask == "" || ask == value }
+// matches reports whether a value is the requested one; an empty request matches all.
+func matches(ask, value string) bool { return ask == "" || ask == value }

@@ -175,10 +175,10 @@ func (t *tree) file(fsys fs.FS, dir string, e fs.DirEntry, as Entry) {
 	}
 }
 
-// of are the entries of a kind.
-func (t *tree) of(kind string) []Entry { return of(t.entries, kind) }
+// entriesOf returns the entries of a kind.
+func (t *tree) entriesOf(kind string) []Entry { return entriesOf(t.entries, kind) }
 
-func of(entries []Entry, kind string) []Entry {
+func entriesOf(entries []Entry, kind string) []Entry {
 	var out []Entry
 	for _, e := range entries {
 		if e.Kind == kind {
@@ -191,7 +191,7 @@ func of(entries []Entry, kind string) []Entry {
 // find returns the entry of a kind with an id.
 func (t *tree) find(kind, id string) (Entry, error) {
 	var ids []string
-	for _, e := range t.of(kind) {
+	for _, e := range t.entriesOf(kind) {
 		if e.ID == id {
 			return e, nil
 		}

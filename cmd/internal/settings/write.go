@@ -252,12 +252,12 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 
 // fileText is a definition of a kind as a file, its fields in the order of the schema.
 func fileText(kind string, fields Fields) ([]byte, error) {
-	out, err := object.File(schema.Fields(definitionOf[kind]), kept(fields))
+	out, err := object.File(schema.Fields(definitionOf[kind]), storedFields(fields))
 	if err != nil {
 		return nil, refuse("%v", err)
 	}
 	return out, nil
 }
 
-// kept are fields without those that a file does not keep.
-func kept(fields Fields) Fields { return object.Without(fields, notKept) }
+// storedFields returns the fields that a file keeps.
+func storedFields(fields Fields) Fields { return object.Without(fields, notKept) }

@@ -81,7 +81,7 @@ func (s Setup) Run(ctx context.Context) (*Result, error) {
 	if s.Definitions == config.DefaultDefinitions {
 		look.RootFiles = config.RootFiles()
 	}
-	found, err := survey.Look(ctx, files, look)
+	found, err := survey.Explore(ctx, files, look)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s Setup) Run(ctx context.Context) (*Result, error) {
 	if found.Misspelt != "" && found.Config == "" {
 		return nil, &NearMissError{found.Misspelt}
 	}
-	answers, err := s.hear(ctx, found)
+	answers, err := s.askAnswers(ctx, found)
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +144,8 @@ func (s Setup) repository(ctx context.Context) (*gitrepo.Repository, error) {
 // ErrConfigured says that an agent was named although gavel.yaml names one.
 var ErrConfigured = errors.New("gavel.yaml exists and is not changed: add the agent there under targets, or leave its flags out")
 
-// hear asks only for what is to be written.
-func (s Setup) hear(ctx context.Context, found *survey.Survey) (scaffold.Answers, error) {
+// askAnswers asks only about the files that will be written.
+func (s Setup) askAnswers(ctx context.Context, found *survey.Survey) (scaffold.Answers, error) {
 	if found.Config == "" {
 		return interview.Hear(ctx, s.Flags, found, s.Console)
 	}

@@ -136,7 +136,7 @@ func serverOf(source string, doc map[string]any) string {
 // objects.
 func repliesOf(doc, operation map[string]any) []string {
 	responses, _ := operation["responses"].(map[string]any)
-	paths := leaves(doc, formOf(doc, responses["200"]), "", 1)
+	paths := textPaths(doc, formOf(doc, responses["200"]), "", 1)
 	slices.Sort(paths)
 	return paths
 }
@@ -144,8 +144,8 @@ func repliesOf(doc, operation map[string]any) []string {
 // maxLevels bounds how deep an answer is looked for in a reply.
 const maxLevels = 3
 
-// leaves are the paths of the fields of a schema that may be texts.
-func leaves(doc, form map[string]any, prefix string, level int) []string {
+// textPaths returns the paths of the fields of a schema that may be texts.
+func textPaths(doc, form map[string]any, prefix string, level int) []string {
 	properties, _ := form["properties"].(map[string]any)
 	var out []string
 	for name, at := range properties {
@@ -157,7 +157,7 @@ func leaves(doc, form map[string]any, prefix string, level int) []string {
 		kind, _ := below["type"].(string)
 		switch {
 		case isObject && level < maxLevels:
-			out = append(out, leaves(doc, below, prefix+name+".", level+1)...)
+			out = append(out, textPaths(doc, below, prefix+name+".", level+1)...)
 		case !isObject && (kind == "" || kind == "string"):
 			out = append(out, prefix+name)
 		}

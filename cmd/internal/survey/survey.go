@@ -52,9 +52,9 @@ const (
 	maxFile    = 4 << 20
 )
 
-// Look looks around in a repository. The error is that of ctx, or of a file system
+// Explore finds out what a repository has. The error is that of ctx, or of a file system
 // whose root cannot be read.
-func Look(ctx context.Context, fsys fs.FS, opts Options) (*Survey, error) {
+func Explore(ctx context.Context, fsys fs.FS, opts Options) (*Survey, error) {
 	out := &Survey{}
 	if err := out.root(fsys); err != nil {
 		return nil, err

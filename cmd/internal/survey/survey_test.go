@@ -20,7 +20,7 @@ func look(t *testing.T, files map[string]string, ports ...int) *survey.Survey {
 	for name, text := range files {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	out, err := survey.Look(t.Context(), fsys, survey.Options{Definitions: []string{"test_definitions"}, Ports: ports})
+	out, err := survey.Explore(t.Context(), fsys, survey.Options{Definitions: []string{"test_definitions"}, Ports: ports})
 	if err != nil {
 		t.Fatal(err)
 	}

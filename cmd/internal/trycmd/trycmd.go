@@ -103,11 +103,11 @@ func (t *trial) run(ctx context.Context, w *cli.Workspace) error {
 	if ctx.Err() != nil {
 		return cli.ErrInterrupted
 	}
-	return t.tell(newOutcome(cfg, wire, reply, failed))
+	return t.printOutcome(newOutcome(cfg, wire, reply, failed))
 }
 
-// tell prints the outcome, and returns an error if the target did not reply.
-func (t *trial) tell(o outcome) error {
+// printOutcome prints the outcome, and returns an error if the target did not reply.
+func (t *trial) printOutcome(o outcome) error {
 	var err error
 	if t.JSON {
 		err = t.Print(o)

@@ -229,11 +229,11 @@ func (f *Forge) listComments(w http.ResponseWriter, r *http.Request) {
 		notFound(w)
 		return
 	}
-	reply(w, http.StatusOK, page(w, r, f.since(r, f.commentsOf(n))))
+	reply(w, http.StatusOK, page(w, r, f.commentsSince(r, f.commentsOf(n))))
 }
 
-// since returns the comments that the query asks for.
-func (f *Forge) since(r *http.Request, comments []Comment) []any {
+// commentsSince returns the comments that the query asks for.
+func (f *Forge) commentsSince(r *http.Request, comments []Comment) []any {
 	from, _ := time.Parse(time.RFC3339, r.URL.Query().Get("since")) // zero without one
 	values := []any{}
 	for _, c := range comments {
@@ -257,7 +257,7 @@ func (f *Forge) recentComments(w http.ResponseWriter, r *http.Request) {
 	if !isGitea(r) {
 		slices.SortStableFunc(comments, func(a, b Comment) int { return f.times[b.ID].updated.Compare(f.times[a.ID].updated) })
 	}
-	reply(w, http.StatusOK, page(w, r, f.since(r, comments)))
+	reply(w, http.StatusOK, page(w, r, f.commentsSince(r, comments)))
 }
 
 // react adds a reaction, once for an account and content as forges do.

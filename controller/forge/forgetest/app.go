@@ -47,8 +47,8 @@ type keyring struct {
 	made []*rsa.PrivateKey
 }
 
-// take returns the i-th key. The keys differ from each other.
-func (k *keyring) take(i int) (*rsa.PrivateKey, error) {
+// key returns the i-th key. The keys differ from each other.
+func (k *keyring) key(i int) (*rsa.PrivateKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for len(k.made) <= i {
@@ -67,7 +67,7 @@ func (f *Forge) AddApp(tb testing.TB, app App) string {
 	tb.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	key, err := keys.take(f.keysTaken)
+	key, err := keys.key(f.keysTaken)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func (f *Forge) Revoke() {
 func (f *Forge) Knows(token string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, ok := f.known(token)
+	_, ok := f.accountOf(token)
 	return ok
 }
 
@@ -122,8 +122,8 @@ func (f *Forge) now() time.Time {
 	return time.Now()
 }
 
-// known is who a token belongs to. Only who holds the lock calls it.
-func (f *Forge) known(token string) (account, bool) {
+// accountOf returns the account that a token belongs to. The caller holds the lock.
+func (f *Forge) accountOf(token string) (account, bool) {
 	if who, ok := accounts[token]; ok {
 		return who, true
 	}

@@ -64,7 +64,7 @@ func (f *Forge) CheckRuns(sha string) []CheckRun {
 
 // canCheck refuses everybody but Apps and jobs, and Gitea, which has none.
 func (f *Forge) canCheck(w http.ResponseWriter, r *http.Request) bool {
-	who, _ := f.known(bearer(r))
+	who, _ := f.accountOf(bearer(r))
 	switch {
 	case isGitea(r):
 		notFound(w)
@@ -125,7 +125,7 @@ func (f *Forge) createCheck(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	who, _ := f.known(bearer(r))
+	who, _ := f.accountOf(bearer(r))
 	f.lastID++
 	c.ID, c.app = f.lastID, who.id
 	in := f.suiteOf(c.app, c.HeadSHA)

@@ -217,7 +217,7 @@ func (op operation) checkBody(data []byte) error {
 	}
 	var errs []error
 	for _, demand := range op.Body.AnyOf {
-		err := demand.meets(body)
+		err := demand.checkFields(body)
 		if err == nil {
 			return nil
 		}
@@ -226,8 +226,8 @@ func (op operation) checkBody(data []byte) error {
 	return fmt.Errorf("%s: %w", op.Name, errors.Join(errs...))
 }
 
-// meets checks the fields that a demand names, and no other.
-func (s valueSchema) meets(body map[string]any) error {
+// checkFields checks the fields that a demand names, and no other.
+func (s valueSchema) checkFields(body map[string]any) error {
 	for _, name := range s.Required {
 		if _, ok := body[name]; !ok {
 			return fmt.Errorf("body field %s is missing", name)

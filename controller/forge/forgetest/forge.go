@@ -502,7 +502,7 @@ func (f *Forge) tagged(next http.Handler) http.Handler {
 func (f *Forge) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
-		who, known := f.known(bearer(r))
+		who, known := f.accountOf(bearer(r))
 		f.mu.Unlock()
 		isRead := r.Method == http.MethodGet
 		switch {
@@ -519,7 +519,7 @@ func (f *Forge) authenticate(next http.Handler) http.Handler {
 }
 
 func (f *Forge) caller(r *http.Request) string {
-	who, _ := f.known(bearer(r))
+	who, _ := f.accountOf(bearer(r))
 	return who.login
 }
 

@@ -2,7 +2,7 @@
 // one at a time with a second between two, so that a burst of pushes is a queue,
 // and its order decides how long people wait for a verdict.
 //
-// A client takes a turn of [Turns] for each write; its callers say by [With] what
+// A client takes a turn of [Turns] for each write; its callers say by [WithWrite] what
 // that is worth. The order itself, [Write.Before] and [Queue], is pure: times come
 // in.
 package priority

@@ -16,9 +16,9 @@ type (
 	finishesKey struct{}
 )
 
-// With returns a context for writes of that worth. Without it, a write has the worth of a
+// WithWrite returns a context for writes of that priority. Without it, a write has the priority of a
 // comment that was asked for at this moment.
-func With(ctx context.Context, w Write) context.Context {
+func WithWrite(ctx context.Context, w Write) context.Context {
 	return context.WithValue(ctx, writeKey{}, w)
 }
 
@@ -29,7 +29,7 @@ func Finishing(ctx, sent context.Context) context.Context {
 	return context.WithValue(ctx, finishesKey{}, sent)
 }
 
-// FromContext returns the write that a context carries at this moment, see [With].
+// FromContext returns the write that a context carries at this moment, see [WithWrite].
 func FromContext(ctx context.Context, now time.Time) Write {
 	write, ok := ctx.Value(writeKey{}).(Write)
 	if !ok {
@@ -68,9 +68,9 @@ func NewTurns(now func() time.Time, wait func(context.Context, time.Duration) er
 	return &Turns{now: now, wait: wait}
 }
 
-// Take waits for a turn, or until ctx ends; then the error is [ErrDropped] and
-// the context's. The holder of a turn returns it with [Turns.Give].
-func (t *Turns) Take(ctx context.Context, write Write) error {
+// Acquire waits for a turn, or until ctx ends; then the error is [ErrDropped] and
+// the context's. The holder of a turn returns it with [Turns.Release].
+func (t *Turns) Acquire(ctx context.Context, write Write) error {
 	for {
 		mine := make(chan struct{})
 		t.mu.Lock()
@@ -85,7 +85,7 @@ func (t *Turns) Take(ctx context.Context, write Write) error {
 		}
 		waited, err := t.distance(ctx)
 		if err != nil {
-			t.Give(0)
+			t.Release(0)
 			return errors.Join(ErrDropped, err)
 		}
 		if !waited || !t.passed(write) {
@@ -124,12 +124,12 @@ func (t *Turns) leave(mine chan struct{}) {
 	there := t.queue.Remove(mine)
 	t.mu.Unlock()
 	if !there { // it was given the turn meanwhile
-		t.Give(0)
+		t.Release(0)
 	}
 }
 
-// Give returns the turn back. The next one begins after that time at the earliest.
-func (t *Turns) Give(after time.Duration) {
+// Release ends the turn. The next one begins after that time at the earliest.
+func (t *Turns) Release(after time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if next := t.now().Add(after); next.After(t.free) {

@@ -107,8 +107,8 @@ func (in *intake) pass(r io.Reader, length int64, sum io.Writer) error {
 	return err
 }
 
-// take returns one more chunk, nil if there is no room.
-func (in *intake) take(large bool) *[chunk]byte {
+// acquire returns one more chunk, or nil if there is no room.
+func (in *intake) acquire(large bool) *[chunk]byte {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !large {
@@ -151,7 +151,7 @@ func (b *body) next() ([]byte, error) {
 	if past && !b.large && !b.enlarge() {
 		return nil, errFull
 	}
-	c := b.in.take(past)
+	c := b.in.acquire(past)
 	if c == nil {
 		return nil, errFull
 	}

@@ -65,8 +65,8 @@ type visibility struct {
 	open, closed bool
 }
 
-// at is the place of an entry.
-func (h *hiding) at(p visibility, name string, isFolder bool) visibility {
+// visibilityOf returns the visibility of an entry.
+func (h *hiding) visibilityOf(p visibility, name string, isFolder bool) visibility {
 	if slices.Contains(h.own, name) {
 		// Only what was named in it is shown, not what covers it.
 		p.shown = slices.DeleteFunc(slices.Clone(p.shown), func(s string) bool { return !Covers(name, s) })
@@ -84,7 +84,7 @@ func (h *hiding) at(p visibility, name string, isFolder bool) visibility {
 func (h *hiding) entries(dir string, list []fs.DirEntry, above visibility) {
 	for _, e := range list {
 		name := path.Join(dir, e.Name())
-		p := h.at(above, name, e.IsDir())
+		p := h.visibilityOf(above, name, e.IsDir())
 		below := func(s string) bool { return Covers(name, s) }
 		switch {
 		case e.Type()&fs.ModeIrregular != 0: // a repository of its own

@@ -188,11 +188,11 @@ func patternsOf(file string) []gitignore.Pattern {
 // ignored is asked of that one.
 func (r *rules) match(name string, isFolder bool) bool {
 	parts := strings.Split(name, "/")
-	return gitignore.NewMatcher(r.above(parts[:len(parts)-1])).Match(parts, isFolder)
+	return gitignore.NewMatcher(r.patternsFor(parts[:len(parts)-1])).Match(parts, isFolder)
 }
 
-// above are the patterns that hold in a folder.
-func (r *rules) above(folder []string) []gitignore.Pattern {
+// patternsFor returns the patterns that apply in a folder.
+func (r *rules) patternsFor(folder []string) []gitignore.Pattern {
 	dir := strings.Join(folder, "/")
 	if known, ok := r.folders[dir]; ok {
 		return known
@@ -200,7 +200,7 @@ func (r *rules) above(folder []string) []gitignore.Pattern {
 	patterns := r.general
 	file := ".gitignore"
 	if len(folder) > 0 {
-		patterns = r.above(folder[:len(folder)-1])
+		patterns = r.patternsFor(folder[:len(folder)-1])
 		file = dir + "/" + file
 	}
 	if data, err := fs.ReadFile(r.fsys, file); err == nil {

@@ -113,7 +113,7 @@ func (p *patcher) whole(i int32) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	c, into := p.keep(o.size)
+	c, into := p.reserve(o.size)
 	if err := copyExactly(into, from, o.size); err != nil {
 		return c, err
 	}
@@ -146,7 +146,7 @@ func (p *patcher) patch(base frame, i int32) (content, error) {
 	if err := p.fits(o.kind, size, true); err != nil {
 		return content{}, err
 	}
-	c, into := p.keep(size)
+	c, into := p.reserve(size)
 	hasher := plumbing.NewHasher(o.kind, size)
 	a := application{patcher: p, base: base.content, to: io.MultiWriter(hasher, into), left: size}
 	if err := a.run(); err != nil {
@@ -293,8 +293,8 @@ type keeping struct {
 	err     error
 }
 
-// keep makes room for an object of so many bytes.
-func (s *scratch) keep(size int64) (content, *keeping) {
+// reserve makes room for an object of so many bytes.
+func (s *scratch) reserve(size int64) (content, *keeping) {
 	c := content{size: size}
 	if size <= inMemory && s.memory+size <= allInMemory {
 		s.memory += size

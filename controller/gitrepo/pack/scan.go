@@ -138,13 +138,13 @@ func (ix *indexer) header(in *reader, o *object) (base int32, err error) {
 		ix.refs[name] = append(ix.refs[name], int32(len(ix.objects)))
 		return -1, err
 	case plumbing.OFSDeltaObject:
-		return ix.before(in, o.offset)
+		return ix.baseDistance(in, o.offset)
 	}
 	return -1, malformed("an object is of no known type")
 }
 
-// before reads how far before an offset an object begins.
-func (ix *indexer) before(in *reader, offset int64) (int32, error) {
+// baseDistance reads how far before an offset an object begins.
+func (ix *indexer) baseDistance(in *reader, offset int64) (int32, error) {
 	c, err := in.ReadByte()
 	back := int64(c & 0x7f)
 	for err == nil && c&0x80 != 0 {

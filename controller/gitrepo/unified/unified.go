@@ -35,7 +35,7 @@ type Content struct {
 func Diff(files []File) (string, error) {
 	var p patch
 	for _, f := range files {
-		p = append(p, between(f))
+		p = append(p, diffFile(f))
 	}
 	var out strings.Builder
 	if err := diff.NewUnifiedEncoder(&out, diff.DefaultContextLines).Encode(p); err != nil {
@@ -44,8 +44,8 @@ func Diff(files []File) (string, error) {
 	return out.String(), nil
 }
 
-// between is the difference of a file.
-func between(f File) filePatch {
+// diffFile returns the changed lines of a file.
+func diffFile(f File) filePatch {
 	var out filePatch
 	was, is := "", ""
 	if f.Was != nil {

@@ -36,7 +36,7 @@ type engine struct {
 
 // Query reads.
 func (e *engine) Query(ctx context.Context, text string, args ...any) (rows *sql.Rows, err error) {
-	s := e.known.of(text)
+	s := e.known.translate(text)
 	picked := s.pick(args)
 	err = e.patiently(ctx, isLost, func() error {
 		rows, err = e.db.QueryContext(ctx, s.text, picked...)
@@ -139,7 +139,7 @@ func (t *transaction) forget() error {
 
 // Change runs a statement and returns how many rows it changed.
 func (t *transaction) Change(text string, args ...any) (int64, error) {
-	s := t.known.of(text)
+	s := t.known.translate(text)
 	result, err := t.conn.ExecContext(t.ctx, s.text, s.pick(args)...)
 	if err != nil {
 		return 0, err
@@ -149,7 +149,7 @@ func (t *transaction) Change(text string, args ...any) (int64, error) {
 
 // Row reads one row.
 func (t *transaction) Row(text string, args ...any) *sql.Row {
-	s := t.known.of(text)
+	s := t.known.translate(text)
 	return t.conn.QueryRowContext(t.ctx, s.text, s.pick(args)...)
 }
 
@@ -178,16 +178,16 @@ func (e *engine) Close() error {
 // patiently calls do again while its error is one that passes, for as long as the
 // engine waits.
 func (e *engine) patiently(ctx context.Context, passes func(error) bool, do func() error) error {
-	return again(ctx, e.wait, passes, do)
+	return retry(ctx, e.wait, passes, do)
 }
 
 // Patiently calls do again while its error says that the server cannot be reached, for
 // at most as long as wait. The error is the last one of do.
 func Patiently(ctx context.Context, wait time.Duration, do func() error) error {
-	return again(ctx, wait, isLost, do)
+	return retry(ctx, wait, isLost, do)
 }
 
-func again(ctx context.Context, wait time.Duration, passes func(error) bool, do func() error) error {
+func retry(ctx context.Context, wait time.Duration, passes func(error) bool, do func() error) error {
 	const shortest, longest = 20 * time.Millisecond, time.Second
 	deadline := time.Now().Add(wait)
 	for pause := shortest; ; pause = min(2*pause, longest) {

@@ -91,7 +91,7 @@ func Open(ctx context.Context, cfg Config) (*store.Store, error) {
 	own := native
 	own.DB = e.db
 	own.Rewrite = func(text string, args []any) (string, []any) {
-		s := e.known.of(text)
+		s := e.known.translate(text)
 		return s.text, s.pick(args)
 	}
 	s := store.New(e, own, name)

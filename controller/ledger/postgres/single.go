@@ -35,7 +35,7 @@ func (e *engine) send(ctx context.Context, statements []store.Statement) error {
 	return conn.Raw(func(raw any) error {
 		var batch pgx.Batch
 		for _, s := range statements {
-			known := e.known.of(s.Text)
+			known := e.known.translate(s.Text)
 			batch.Queue(known.text, known.pick(s.Args)...)
 		}
 		results := raw.(*stdlib.Conn).Conn().SendBatch(ctx, &batch)

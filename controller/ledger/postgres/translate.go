@@ -17,7 +17,7 @@ type statement struct {
 // statements keeps what was translated: the texts are constants of the program.
 type statements struct{ known sync.Map }
 
-func (s *statements) of(text string) statement {
+func (s *statements) translate(text string) statement {
 	if found, ok := s.known.Load(text); ok {
 		return found.(statement)
 	}

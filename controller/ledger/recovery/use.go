@@ -33,15 +33,15 @@ func Use(ctx context.Context, cfg ledger.Config, tell func(string), do func(*led
 	return errors.Join(do(l), l.Close())
 }
 
-// Look is [Use] for what stores nothing: a file that cannot be written is only
+// UseReadOnly is [Use] for what stores nothing: a file that cannot be written is only
 // read, and a damaged one stays where it is. Where there is none and none can
 // be made, do is given an empty one that does not stay.
-func Look(ctx context.Context, cfg ledger.Config, tell func(string), do func(*ledger.Ledger) error) error {
+func UseReadOnly(ctx context.Context, cfg ledger.Config, tell func(string), do func(*ledger.Ledger) error) error {
 	l, err := ledger.Open(ctx, cfg)
 	if IsUnwritable(err) {
 		if _, missing := os.Stat(cfg.Path); errors.Is(missing, fs.ErrNotExist) {
 			tell("there is no ledger, and none can be made here: nothing is stored")
-			return Without(ctx, do)
+			return UseEmpty(ctx, do)
 		}
 		tell(fmt.Sprintf("the ledger %s cannot be written: it is only read, and nothing is stored", filepath.Base(cfg.Path)))
 		l, err = ledger.Read(ctx, cfg)
@@ -52,8 +52,8 @@ func Look(ctx context.Context, cfg ledger.Config, tell func(string), do func(*le
 	return errors.Join(do(l), l.Close())
 }
 
-// Without calls do with an empty ledger that does not stay.
-func Without(ctx context.Context, do func(*ledger.Ledger) error) (err error) {
+// UseEmpty calls do with an empty ledger that is removed afterwards.
+func UseEmpty(ctx context.Context, do func(*ledger.Ledger) error) (err error) {
 	dir, err := os.MkdirTemp("", "gavel-ledger-")
 	if err != nil {
 		return err

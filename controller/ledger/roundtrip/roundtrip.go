@@ -29,9 +29,9 @@ type Epochs struct {
 	left []int64 // guarded by mu
 }
 
-// Take stores a lease where there is none on the digest, living or not, and returns its
+// Acquire stores a lease if the digest has none, expired or not, and returns its
 // epoch.
-func (e *Epochs) Take(ctx context.Context, s *store.Store, x Lease) (int64, error) {
+func (e *Epochs) Acquire(ctx context.Context, s *store.Store, x Lease) (int64, error) {
 	epoch, err := e.draw(ctx, s)
 	if err != nil {
 		return 0, err

@@ -142,8 +142,8 @@ func (s *State) Pending(ctx context.Context, repository int64) ([]Head, error) {
 	return found, s.store.Fault("read the pending heads", err)
 }
 
-// Known returns a head with what is stored of it, and whether it is.
-func (s *State) Known(ctx context.Context, h Head) (Head, bool, error) {
+// Load returns a head with what is stored about it, and whether anything is.
+func (s *State) Load(ctx context.Context, h Head) (Head, bool, error) {
 	all, err := s.Pending(ctx, h.Repository)
 	for _, one := range all {
 		if one.Kind == h.Kind && one.Pull == h.Pull && one.Ref == h.Ref && one.SHA == h.SHA {

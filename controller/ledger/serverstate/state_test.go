@@ -71,11 +71,11 @@ func TestPending(t *testing.T) {
 	}
 	pull.Contexts = []string{"gavel/support"}
 	check(t, s.AddPending(t.Context(), pull))
-	got, known, err := s.Known(t.Context(), serverstate.Head{Repository: 1, Kind: "pull", Pull: 7, SHA: "a"})
+	got, known, err := s.Load(t.Context(), serverstate.Head{Repository: 1, Kind: "pull", Pull: 7, SHA: "a"})
 	if diff := cmp.Diff(pull, got); err != nil || !known || diff != "" {
 		t.Errorf("known: %v, %v; -want +got:\n%s", known, err, diff)
 	}
-	if _, known, err := s.Known(t.Context(), serverstate.Head{Repository: 1, Kind: "pull", Pull: 8, SHA: "a"}); err != nil || known {
+	if _, known, err := s.Load(t.Context(), serverstate.Head{Repository: 1, Kind: "pull", Pull: 8, SHA: "a"}); err != nil || known {
 		t.Errorf("a head that nobody added is known: %v, %v", known, err)
 	}
 	check(t, s.MovePending(t.Context(), 1, 2))

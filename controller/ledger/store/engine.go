@@ -196,7 +196,7 @@ func (s *Store) Single(ctx context.Context, order Order, statements ...Statement
 // Each calls do for every row of a query.
 func (s *Store) Each(ctx context.Context, do func(*sql.Rows) error, text string, args ...any) error {
 	rows, err := s.engine.Query(ctx, text, args...)
-	return over(rows, err, do)
+	return eachRow(rows, err, do)
 }
 
 type querier interface {
@@ -205,11 +205,11 @@ type querier interface {
 
 func each(ctx context.Context, in querier, do func(*sql.Rows) error, text string, args ...any) error {
 	rows, err := in.QueryContext(ctx, text, args...)
-	return over(rows, err, do)
+	return eachRow(rows, err, do)
 }
 
-// over calls do for every row and closes them. The error is that of the query.
-func over(rows *sql.Rows, queried error, do func(*sql.Rows) error) (err error) {
+// eachRow calls do for every row and closes them. The error is that of the query.
+func eachRow(rows *sql.Rows, queried error, do func(*sql.Rows) error) (err error) {
 	if queried != nil {
 		return queried
 	}

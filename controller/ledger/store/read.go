@@ -61,7 +61,7 @@ func (s *file) reading(ctx context.Context, path, mode string, cfg Config) (curr
 	}
 	version, err := schemaVersion(ctx, conn, len(scripts))
 	if err == nil && version == len(scripts) {
-		if err = before(conn, cfg.Prepare); err == nil {
+		if err = withConn(conn, cfg.Prepare); err == nil {
 			return true, conn.Close()
 		}
 	}

@@ -174,7 +174,7 @@ func (s *file) prepare(ctx context.Context, cfg Config) (*sql.Conn, error) {
 	if err := patiently(ctx, cfg.Wait, func() error { return migrate(ctx, conn, cfg.Migrations) }); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	if err := before(conn, cfg.Prepare); err != nil {
+	if err := withConn(conn, cfg.Prepare); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil

@@ -33,9 +33,9 @@ func newTurn(conn *sql.Conn) *turn {
 	return t
 }
 
-// before calls do with statements over a connection that nothing is written over
+// withConn calls do with statements over a connection that nothing is written over
 // yet, each in a transaction of its own.
-func before(conn *sql.Conn, do func(*Tx) error) error {
+func withConn(conn *sql.Conn, do func(*Tx) error) error {
 	t := newTurn(conn)
 	return errors.Join(do(t.Tx), t.forget())
 }

@@ -36,7 +36,7 @@ func (b *Board) Track(head string) (step func(progress.Step), end func()) {
 			b.entries = map[string]Entry{}
 		}
 		b.entries[head] = e
-		b.tell()
+		b.notify()
 	}
 	put(Entry{Head: head})
 	step = func(s progress.Step) { put(Entry{head, s.Done, s.Total, s.Again}) }
@@ -44,13 +44,13 @@ func (b *Board) Track(head string) (step func(progress.Step), end func()) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		delete(b.entries, head)
-		b.tell()
+		b.notify()
 	}
 	return step, end
 }
 
-// tell wakes those who wait. The caller holds mu.
-func (b *Board) tell() {
+// notify wakes all that wait for a change. The caller holds mu.
+func (b *Board) notify() {
 	if b.changed != nil {
 		close(b.changed)
 		b.changed = nil

@@ -1,6 +1,6 @@
 // Package slots bounds how many commits are judged at once.
 //
-// Callers [Slots.Take] one and end it when they are done.
+// Callers [Slots.Acquire] one and end it when they are done.
 package slots
 
 import (
@@ -42,9 +42,9 @@ const (
 // New gives so many slots.
 func New(most int) *Slots { return &Slots{most: most, of: map[Class]int{}} }
 
-// Take waits for a slot, or until ctx ends. Those in the background leave one to
+// Acquire waits for a slot, or until ctx ends. Background work leaves one to
 // the others where there are several.
-func (t *Slots) Take(ctx context.Context, c Class) (end func(), err error) {
+func (t *Slots) Acquire(ctx context.Context, c Class) (end func(), err error) {
 	mine := &slot{c, make(chan struct{})}
 	t.mu.Lock()
 	t.waiting = append(t.waiting, mine)

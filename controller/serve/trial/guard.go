@@ -34,9 +34,9 @@ type Guard struct {
 	trying chan struct{} // holds one while a head is tried
 }
 
-// Asked says when somebody who may write asked last for a head; Now means that
+// A Request is when somebody with write access last asked for a head; Now means that
 // they do at this moment.
-type Asked struct {
+type Request struct {
 	At  time.Time
 	Now bool
 }
@@ -52,7 +52,7 @@ func NewGuard(ctx context.Context, state *serverstate.State, cfg GuardConfig) (*
 
 // Declines reports whether a head is not looked at, since that has ended children
 // only and nobody asked for it afterwards.
-func (g *Guard) Declines(h Head, asked Asked) bool {
+func (g *Guard) Declines(h Head, asked Request) bool {
 	_, ended, at := g.Suspected(h)
 	return ended >= fatal && !asked.Now && !asked.At.After(at)
 }
@@ -62,7 +62,7 @@ func (g *Guard) Declines(h Head, asked Asked) bool {
 // error is [ErrFatal] for a head that ended two children, in which nothing else was:
 // whatever ended the process before, most often it was not the head. Asking for it
 // has it tried again.
-func (g *Guard) Prove(ctx context.Context, h Head, asked Asked, try Attempt) (run string, err error) {
+func (g *Guard) Prove(ctx context.Context, h Head, asked Request, try Attempt) (run string, err error) {
 	if suspected, _, _ := g.Suspected(h); !suspected {
 		return "", nil
 	}

@@ -28,7 +28,7 @@ type Complaint struct {
 // itself. The time to wait may be in the headers, which win, or in the body.
 func Read(header http.Header, body []byte, now time.Time) Complaint {
 	c := read(body)
-	if wait := after(header, now); wait > 0 {
+	if wait := retryAfter(header, now); wait > 0 {
 		c.Wait = wait
 	}
 	return c
@@ -111,10 +111,10 @@ func (d detail) add(c *Complaint) {
 // maxAfter bounds what a provider may ask to wait.
 const maxAfter = 24 * time.Hour
 
-// after is how long the headers ask to wait; 0 where they do not.
+// retryAfter returns how long the headers ask to wait; 0 if they do not.
 // Retry-After wins; without it the resets of those limits count of which
 // nothing remains.
-func after(h http.Header, now time.Time) time.Duration {
+func retryAfter(h http.Header, now time.Time) time.Duration {
 	var wait time.Duration
 	switch ms, s := h.Get("Retry-After-Ms"), h.Get("Retry-After"); {
 	case ms != "":

@@ -39,7 +39,7 @@ func New(t *testing.T, answers ...int) *Collector {
 		if err != nil {
 			t.Error(err)
 		}
-		w.WriteHeader(c.take(r, request))
+		w.WriteHeader(c.store(r, request))
 	}))
 	t.Cleanup(server.Close)
 	c.URL = server.URL
@@ -60,8 +60,8 @@ func read(r *http.Request) (*collector.ExportTraceServiceRequest, error) {
 	return request, errors.Join(err, proto.Unmarshal(data, request))
 }
 
-// take keeps a request and returns the status of the answer.
-func (c *Collector) take(r *http.Request, request *collector.ExportTraceServiceRequest) int {
+// store keeps a request and returns the status of the answer.
+func (c *Collector) store(r *http.Request, request *collector.ExportTraceServiceRequest) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sent = append(c.sent, r)

@@ -56,7 +56,7 @@ func NewCase(r *report.Report, row *report.Row, o Options) Case {
 		Name:   textfmt.Line(row.Name()),
 		Key:    textfmt.Line(row.Key),
 		Kind:   KindOf(row),
-		Where:  place(row.File, row.Line),
+		Where:  fileLine(row.File, row.Line),
 		Reason: textfmt.Clean(row.VerdictReason),
 		Why:    textfmt.Line(reporters.Why(r, row)),
 		Remark: textfmt.Clean(reporters.Remark(row)),

@@ -106,7 +106,7 @@ func Notices(r *report.Report, o Options) []Notice {
 		if p.Hint != "" {
 			text += "; " + p.Hint
 		}
-		out = append(out, Notice{string(p.Severity), place(p.File, p.Line), blob(r.Head, o, p.File, p.Line), textfmt.Line(text)})
+		out = append(out, Notice{string(p.Severity), fileLine(p.File, p.Line), blob(r.Head, o, p.File, p.Line), textfmt.Line(text)})
 	}
 	for _, n := range r.Notices {
 		side := r.Head
@@ -117,12 +117,12 @@ func Notices(r *report.Report, o Options) []Notice {
 		if n.Case != "" {
 			text = n.Case + " " + text
 		}
-		out = append(out, Notice{"warning", place(n.File, n.Line), blob(side, o, n.File, n.Line), textfmt.Line(text)})
+		out = append(out, Notice{"warning", fileLine(n.File, n.Line), blob(side, o, n.File, n.Line), textfmt.Line(text)})
 	}
 	return out
 }
 
-func place(file string, line int) string {
+func fileLine(file string, line int) string {
 	file = textfmt.Line(file)
 	if file == "" || line == 0 {
 		return file

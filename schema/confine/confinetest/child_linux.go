@@ -78,9 +78,9 @@ func Child(t *testing.T, arg, variable string) {
 	}
 }
 
-// Without runs the test in a process of its own, whose kernel has neither Landlock
+// RunUnconfined runs the test in a process of its own whose kernel has neither Landlock
 // nor filters, and reports whether this is that process.
-func Without(t *testing.T) bool {
+func RunUnconfined(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(withoutEnv) != "" {
 		WithoutMeans()

@@ -197,10 +197,10 @@ func Wrong(fields []*Field) bool {
 // quotedName is a name of a field in a message.
 var quotedName = regexp.MustCompile("[`']([A-Za-z_][A-Za-z0-9_]*)")
 
-// Place gives each problem to the field that it is about, and returns those that are
+// AttachProblems adds each problem to the field that it is about, and returns those that are
 // about none. fieldAt is the field at a place, and whether the definition begins there:
 // what is missing is reported at that place.
-func Place(form []*Field, problems []schema.Problem, fieldAt func(schema.Position) (name string, isFirst bool)) []string {
+func AttachProblems(form []*Field, problems []schema.Problem, fieldAt func(schema.Position) (name string, isFirst bool)) []string {
 	var rest []string
 	for _, p := range problems {
 		said := Sentence(p)

@@ -50,7 +50,7 @@ func (c *Catalogs) Catalog(ctx context.Context, m *Memory, fsys fs.FS, settings 
 	now := m.state(fsys, settings)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changed, comparable := now.since(c.state)
+	changed, comparable := now.changedSince(c.state)
 	if c.last != nil && comparable && len(changed) == 0 {
 		return c.last, nil
 	}

@@ -70,9 +70,9 @@ func (m *Memory) note(fsys fs.FS, name string, e fs.DirEntry) noted {
 // isSame reports whether two files are the same one, and unchanged as far as a mark tells.
 func (n noted) isSame(other noted) bool { return n.name == other.name && n.equal(other.mark) }
 
-// since are the files that may be other ones than in an earlier state, or are gone. ok is
+// changedSince returns the files that may have changed since an earlier state, or are gone. ok is
 // false where the states cannot be compared.
-func (s *state) since(old *state) (changed []string, ok bool) {
+func (s *state) changedSince(old *state) (changed []string, ok bool) {
 	if old == nil || old.settings != s.settings {
 		return nil, false
 	}

@@ -25,8 +25,8 @@ import (
 // defaultDeadline is for a head that is a stranger's and not yet judged.
 const defaultDeadline = 2 * time.Minute
 
-// A look is what is found out about a head before it is judged.
-type look struct {
+// A preparation is what is known about a head before it is judged.
+type preparation struct {
 	// repo has both sides, and is nil where they could not be fetched. The
 	// caller closes it.
 	repo *gitrepo.Repository
@@ -35,18 +35,18 @@ type look struct {
 	execution controller.RunOptions
 }
 
-// look fetches both sides and plans, within the deadline. The error wraps an
+// prepare fetches both sides and plans, within the deadline. The error wraps an
 // [excess.Error] where the head passes that, or is larger than what is looked
 // at. The first clone of a repository is not a head's fault, so that what base
 // has is fetched before.
-func (r *Review) look(ctx context.Context) (look, error) {
+func (r *Review) prepare(ctx context.Context) (preparation, error) {
 	if len(r.known) > 0 {
-		repo, _, err := r.bring(ctx, r.known, gitrepo.OfBase)
+		repo, _, err := r.fetchRefs(ctx, r.known, gitrepo.OfBase)
 		if err != nil {
-			return look{}, err
+			return preparation{}, err
 		}
 		if err := repo.Close(); err != nil {
-			return look{}, err
+			return preparation{}, err
 		}
 	}
 	most := cmp.Or(r.Deadline, defaultDeadline)
@@ -56,15 +56,15 @@ func (r *Review) look(ctx context.Context) (look, error) {
 	}
 	inner, cancel := context.WithTimeoutCause(ctx, most, late)
 	defer cancel()
-	found, err := r.prepare(ctx, inner)
+	found, err := r.fetchAndPlan(ctx, inner)
 	if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(inner), late) {
 		err = late
 	}
 	return found, err
 }
 
-// bring fetches refs, from a remote that may be away for a while.
-func (r *Review) bring(ctx context.Context, refs []string, most gitrepo.Bounds) (repo *gitrepo.Repository, tips []string, err error) {
+// fetchRefs fetches refs, from a remote that may be away for a while.
+func (r *Review) fetchRefs(ctx context.Context, refs []string, most gitrepo.Bounds) (repo *gitrepo.Repository, tips []string, err error) {
 	err = r.Retry.Do(ctx, func() (err error) {
 		repo, tips, err = r.Fetch(ctx, refs, most)
 		return err
@@ -75,8 +75,8 @@ func (r *Review) bring(ctx context.Context, refs []string, most gitrepo.Bounds) 
 	return repo, tips, nil
 }
 
-// prepare is look in the time that inner has; ctx is that of the whole review.
-func (r *Review) prepare(ctx, inner context.Context) (found look, err error) {
+// fetchAndPlan is prepare within the time that inner has; ctx is that of the whole review.
+func (r *Review) fetchAndPlan(ctx, inner context.Context) (found preparation, err error) {
 	inner, span := tracing.Start(inner, "plan")
 	span.Text("gavel.head", r.head)
 	defer func() { span.End(err) }()
@@ -85,7 +85,7 @@ func (r *Review) prepare(ctx, inner context.Context) (found look, err error) {
 		most = gitrepo.OfBase
 	}
 	var tips []string
-	if found.repo, tips, err = r.bring(inner, r.refs, most); err != nil {
+	if found.repo, tips, err = r.fetchRefs(inner, r.refs, most); err != nil {
 		return found, err
 	}
 	if i := slices.Index(r.refs, r.base); i >= 0 {
@@ -103,7 +103,7 @@ func (r *Review) prepare(ctx, inner context.Context) (found look, err error) {
 	}
 	prepared, err := commits.Prepare(inner, commits.Sides{
 		Repo: found.repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
-		Trust: r.writes(), HeadConfig: r.approved, IgnoreBefore: r.asked(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
+		Trust: r.writes(), HeadConfig: r.approved, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
 	})
 	if err != nil {
 		return found, err
