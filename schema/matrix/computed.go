@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -42,6 +43,34 @@ func (c *compiler) readVariation(t *test, doc *schema.Document, at ...any) {
 	var err error
 	if t.variation.Function, err = code.OfFile(found.File, function, what); err != nil {
 		t.require(err.Error())
+	}
+}
+
+// readFilters reads the filters of templates that the file has itself: names of files with a
+// function each.
+func (c *compiler) readFilters() {
+	c.engine.Filters = map[string]template.Filter{}
+	for _, name := range c.Doc.Keys("nunjucksFilters") {
+		file, function := code.Split(c.Doc.Text("nunjucksFilters", name))
+		if file == "" {
+			c.Fail("wrong-type", fmt.Sprintf("the filter %q is not the name of a file", template.Clip(name)), "write the name of a file of JavaScript that exports the function", "nunjucksFilters", name)
+			continue
+		}
+		found := c.file(file, "program", "nunjucksFilters", name)
+		if found.Path == "" {
+			continue
+		}
+		f, err := code.OfFile(found, function, "the filter "+template.Clip(name))
+		c.engine.Filters[name] = func(args []json.RawMessage) (json.RawMessage, error) {
+			if err != nil {
+				return nil, err
+			}
+			given := make([]any, len(args))
+			for i := range args {
+				given[i] = args[i]
+			}
+			return c.caller.Call(f, given...)
+		}
 	}
 }
 

@@ -84,7 +84,7 @@ type provider struct {
 }
 
 func (c *compiler) build() []*schema.Case {
-	for _, key := range []string{"extensions", "nunjucksFilters", "redteam"} {
+	for _, key := range []string{"extensions", "redteam"} {
 		if c.Doc.Has(key) {
 			c.Warn("not-read", fmt.Sprintf("`%s` is not read", key), notRead[key], key)
 		}
@@ -96,6 +96,7 @@ func (c *compiler) build() []*schema.Case {
 	for _, name := range c.Doc.Keys("env") {
 		c.engine.Environment[name] = template.Written(c.Doc.JSON("env", name))
 	}
+	c.readFilters()
 	c.prompts = c.readPrompts()
 	c.providers = c.readProviders()
 	c.shared = c.readShared()
@@ -133,9 +134,8 @@ func (c *compiler) within(n int) bool {
 
 // notRead says what to do about keys that are not read.
 var notRead = map[string]string{
-	"extensions":      "remove it; the tests are run without it",
-	"nunjucksFilters": "remove it; a test whose template uses one of its filters is not run",
-	"redteam":         "generate the tests with promptfoo and commit them; tests are run, and their generation is not",
+	"extensions": "remove it; the tests are run without it",
+	"redteam":    "generate the tests with promptfoo and commit them; tests are run, and their generation is not",
 }
 
 // reportSkipped says in one line how many rows are read.

@@ -18,6 +18,7 @@ const maxDepth = 100
 type reader struct {
 	source string
 	tokens []token
+	own    map[string]Filter
 	next   int
 	depth  int
 }

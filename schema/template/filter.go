@@ -1,7 +1,11 @@
 package template
 
 import (
+	"encoding/json"
+	"errors"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -88,6 +92,9 @@ func (r *reader) filter(value expr) (expr, error) {
 		return nil, r.unexpected(name, "the name of a filter")
 	}
 	f := filters[name.text]
+	if own := r.own[name.text]; own != nil {
+		f = ofDefinition(name.text, own)
+	}
 	if f == nil {
 		return nil, unknown(r, name, "filter", filters)
 	}
@@ -99,6 +106,37 @@ func (r *reader) filter(value expr) (expr, error) {
 		}
 	}
 	return called(name.at, f, value, given), nil
+}
+
+// ofDefinition is a filter that a definition has itself. Arguments by name are an object
+// after the others.
+func ofDefinition(name string, own Filter) function {
+	return func(c *call) (any, error) {
+		given := append([]any{c.value}, c.args...)
+		if len(c.named) > 0 {
+			o := jsvalue.NewObject()
+			for _, key := range slices.Sorted(maps.Keys(c.named)) {
+				o.Set(key, c.named[key])
+			}
+			given = append(given, o)
+		}
+		var args []json.RawMessage
+		for _, v := range given {
+			s, err := c.x.json(c.at, v, "")
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, json.RawMessage(s))
+		}
+		out, err := own(args)
+		if need, ok := errors.AsType[*NeedError](err); ok {
+			return nil, need
+		}
+		if err != nil {
+			return nil, errorAt(c.x.source, c.at, "the filter "+name+" gives nothing: "+err.Error(), "correct its function")
+		}
+		return jsvalue.Decode(out), c.x.make(c.at, len(out))
+	}
 }
 
 // called computes the value and the arguments of a call, then its result.
@@ -146,13 +184,11 @@ var unread = map[string]string{
 }
 
 func unknown(r *reader, name token, kind string, known map[string]function) error {
-	names := make([]string, 0, len(known))
-	for n := range known {
-		names = append(names, n)
-	}
+	names := slices.Sorted(maps.Keys(known))
 	hint := "write the text without it"
 	if kind == "filter" {
-		hint = "write the text without it; filters of `nunjucksFilters` are not read"
+		names = slices.AppendSeq(names, maps.Keys(r.own))
+		hint = "write the text without it, or name a file with the filter under `nunjucksFilters`"
 	}
 	if near := suggest.Nearest(name.text, names); near != "" {
 		hint = "did you mean " + near + "?"

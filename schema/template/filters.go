@@ -2,7 +2,6 @@ package template
 
 import (
 	"math"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -10,14 +9,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/schema/template/jsvalue"
+	"github.com/gavel-evals/gavel/schema/template/rewrite"
 )
 
 // filters are those of Nunjucks that need neither chance nor code.
 var filters = map[string]function{
 	// Of texts.
 	"upper": textFilter(strings.ToUpper), "lower": textFilter(strings.ToLower), "trim": textFilter(strings.TrimSpace),
-	"capitalize": textFilter(capitalize), "title": textFilter(title), "escape": textFilter(escape), "e": textFilter(escape), "forceescape": textFilter(escape),
-	"string": textFilter(same), "safe": textFilter(same), "nl2br": textFilter(nl2br), "urlencode": urlencode,
+	"capitalize": textFilter(rewrite.Capitalize), "title": textFilter(rewrite.Title), "escape": textFilter(rewrite.Escape), "e": textFilter(rewrite.Escape), "forceescape": textFilter(rewrite.Escape),
+	"string": textFilter(same), "safe": textFilter(same), "nl2br": textFilter(rewrite.Breaks), "urlencode": urlencode,
 	"replace": replace, "truncate": truncate, "indent": indent, "center": center, "striptags": striptags, "wordcount": wordcount,
 	// Of numbers.
 	"abs":   func(c *call) (any, error) { return math.Abs(jsvalue.Number(c.value)), nil },
@@ -47,42 +47,10 @@ func textFilter(f func(string) string) function {
 
 func same(s string) string { return s }
 
-// capitalize makes the first letter large and the others small.
-func capitalize(s string) string {
-	s = strings.ToLower(s)
-	_, size := utf8.DecodeRuneInString(s)
-	return strings.ToUpper(s[:size]) + s[size:]
-}
-
-func title(s string) string {
-	words := strings.Split(s, " ")
-	for i := range words {
-		words[i] = capitalize(words[i])
-	}
-	return strings.Join(words, " ")
-}
-
-var escapes = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "'", "&#39;", "<", "&lt;", ">", "&gt;", "`", "&#96;")
-
-func escape(s string) string { return escapes.Replace(s) }
-
-func nl2br(s string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "<br />\n")
-}
-
-// component writes a text as a part of an address.
-func component(s string) string {
-	s = strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
-	for _, c := range "!'()*" {
-		s = strings.ReplaceAll(s, "%"+strings.ToUpper(strconv.FormatInt(int64(c), 16)), string(c))
-	}
-	return s
-}
-
 func urlencode(c *call) (any, error) {
 	o, isObject := c.value.(*jsvalue.Object)
 	if !isObject {
-		return textFilter(component)(c)
+		return textFilter(rewrite.Component)(c)
 	}
 	var parts []string
 	for _, key := range o.Keys {
@@ -90,7 +58,7 @@ func urlencode(c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, component(key)+"="+component(s))
+		parts = append(parts, rewrite.Component(key)+"="+rewrite.Component(s))
 	}
 	return strings.Join(parts, "&"), nil
 }
@@ -128,20 +96,13 @@ func truncate(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	runes := []rune(s)
-	if len(runes) <= most {
-		return s, nil
-	}
-	cut := most
 	if !jsvalue.Truthy(c.option(1, "killwords")) {
-		for at := most; at > 0; at-- {
-			if runes[at] == ' ' {
-				cut = at
-				break
-			}
-		}
+		return rewrite.Truncate(s, most, end), nil
 	}
-	return string(runes[:cut]) + end, nil
+	if runes := []rune(s); len(runes) > most {
+		s = string(runes[:most]) + end
+	}
+	return s, nil
 }
 
 func indent(c *call) (any, error) {
@@ -178,17 +139,12 @@ func center(c *call) (any, error) {
 	return strings.Repeat(" ", max(0, missing/2-missing%2)) + s + strings.Repeat(" ", missing/2), nil
 }
 
-var (
-	htmlTag    = regexp.MustCompile(`(?i)</?([a-z][a-z0-9]*)\b[^>]*>|<!--[\s\S]*?-->`)
-	whiteSpace = regexp.MustCompile(`\s+`)
-	wordToken  = regexp.MustCompile(`\w+`)
-)
+var wordToken = regexp.MustCompile(`\w+`)
 
 func striptags(c *call) (any, error) {
 	s, err := c.text()
-	s = strings.TrimSpace(htmlTag.ReplaceAllString(s, ""))
-	if !jsvalue.Truthy(c.arg(0)) {
-		s = whiteSpace.ReplaceAllString(s, " ")
+	if s = rewrite.Strip(s); !jsvalue.Truthy(c.arg(0)) {
+		s = rewrite.OneSpace(s)
 	}
 	return s, err
 }

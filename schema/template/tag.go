@@ -14,15 +14,16 @@ type parser struct {
 	pieces []piece
 	next   int
 	depth  int
+	own    map[string]Filter
 }
 
 // parseText reads a template. The error is an [*Error].
-func parseText(source string) ([]node, error) {
+func parseText(source string, own map[string]Filter) ([]node, error) {
 	pieces, err := split(source)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{source: source, pieces: pieces}
+	p := &parser{source: source, pieces: pieces, own: own}
 	nodes, _, err := p.nodes("")
 	return nodes, err
 }
@@ -34,7 +35,7 @@ func (p *parser) nodes(opening string, ends ...string) ([]node, *ended, error) {
 	for p.next < len(p.pieces) {
 		piece := p.pieces[p.next]
 		p.next++
-		r := &reader{source: p.source, tokens: piece.tokens}
+		r := &reader{source: p.source, tokens: piece.tokens, own: p.own}
 		var n node
 		var err error
 		switch piece.kind {

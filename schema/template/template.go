@@ -65,9 +65,11 @@ type Engine struct {
 	Later map[string]string
 	// Environment are the values of {{ env.NAME }} that the definition itself gives.
 	Environment map[string]string
-	parsed      map[string]*parsed
-	steps       int // of all texts so far
-	made        int // for all texts so far, in bytes and items
+	// Filters are those that the definition has in addition, by name.
+	Filters map[string]Filter
+	parsed  map[string]*parsed
+	steps   int // of all texts so far
+	made    int // for all texts so far, in bytes and items
 }
 
 // A parsed text is a template, or what is wrong with it.
@@ -75,6 +77,10 @@ type parsed struct {
 	nodes []node
 	err   error
 }
+
+// A Filter makes a value of a value and its arguments, all as JSON. Its error is a
+// [*NeedError], or says why there is none.
+type Filter func(args []json.RawMessage) (json.RawMessage, error)
 
 // isTemplate reports whether anything of a text is filled in.
 func isTemplate(text string) bool {
@@ -108,7 +114,7 @@ func (e *Engine) parse(text string) *parsed {
 		return p
 	}
 	p := &parsed{}
-	p.nodes, p.err = parseText(text)
+	p.nodes, p.err = parseText(text, e.Filters)
 	if e.parsed == nil {
 		e.parsed = map[string]*parsed{}
 	}

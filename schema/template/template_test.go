@@ -87,7 +87,7 @@ func TestFillErrors(t *testing.T) {
 		{"{% include 'a.html' %}", "1:1 the tag {% include %} is not read; put the text of the other file here; a template reads no file"},
 		{"{{ a | uper }}", "1:8 the filter uper is not known; did you mean upper?"},
 		{"{{ a | random }}", "1:8 the filter random is not known; name one item; a case has to be the same on every run"},
-		{"{{ a | shout }}", "1:8 the filter shout is not known; write the text without it; filters of `nunjucksFilters` are not read"},
+		{"{{ a | shout }}", "1:8 the filter shout is not known; write the text without it, or name a file with the filter under `nunjucksFilters`"},
 		{"{{ fetch('x') }}", "1:4 the function fetch is not known; write the text without it"},
 		{"{{ a.constructor('x') }}", "1:6 the method constructor is not known; write the text without it"},
 		{"{{ a() }}", "1:4 the function a is not known; write the text without it"},
