@@ -74,6 +74,48 @@ func (c *compiler) readFilters() {
 	}
 }
 
+// testsByFunction are the tests that a file of JavaScript exports or that its function
+// returns. All of them are at the beginning of the file.
+func (c *compiler) testsByFunction(name string, at ...any) []test {
+	file, function := code.Split(name)
+	found := c.file(file, "tests", at...)
+	if found.Path == "" {
+		return nil
+	}
+	f, err := code.ValueOfFile(found, function, "the tests")
+	var made json.RawMessage
+	if err == nil {
+		made, err = c.caller.Call(f)
+	}
+	if need, ok := errors.AsType[*template.NeedError](err); ok {
+		c.skipped[need.What]++
+		c.Warn("not-read", fmt.Sprintf("the tests of %s are not read: they need %s", template.Clip(name), need.What), "write them into a file of YAML, JSON, JSONL or CSV", at...)
+		return nil
+	}
+	if err != nil {
+		c.Fail("function", fmt.Sprintf("the tests of %s are not read: %v", template.Clip(name), err), "correct the function; it is called while the file is read", at...)
+		return nil
+	}
+	doc, problems := schema.Parse(found.Path+".json", made)
+	problemsBefore, wrongBefore := len(c.Problems), len(c.wrong)
+	c.Problems = append(c.Problems, problems...)
+	all := c.listedTests(doc)
+	c.tables[found.Path] = true
+	start := schema.Position{File: found.Path, Line: 1, Column: 1}
+	for i := range all {
+		all[i].at = start
+		for n := len(c.shared.asserts); n < len(all[i].asserts); n++ {
+			all[i].asserts[n].at = start
+		}
+	}
+	for _, added := range [][]schema.Problem{c.Problems[problemsBefore:], c.wrong[wrongBefore:]} {
+		for i := range added {
+			added[i].Position = start
+		}
+	}
+	return all
+}
+
 // require notes what a test needs, if nothing else is noted.
 func (t *test) require(need string) {
 	if t.need == "" {

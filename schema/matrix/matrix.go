@@ -75,7 +75,8 @@ type compiler struct {
 
 // A provider is one of the targets that every row is run against.
 type provider struct {
-	target string
+	target    string
+	id, label string // as they are written
 	// prompts are the labels that it is limited to; nil for all.
 	prompts []string
 	// transform is of its answers, before assertions look at them; empty for none.
@@ -172,7 +173,7 @@ func (c *compiler) asked(r row) []provider {
 	if problem != nil {
 		return []provider{{target: r.test.provider, need: fmt.Sprintf("a target for the provider %s", template.Clip(r.test.provider))}}
 	}
-	return []provider{{target: target}}
+	return []provider{{target: target, id: r.test.provider}}
 }
 
 func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Case {
@@ -188,7 +189,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 		},
 	}
 	skip := cmp.Or(r.test.need, r.need, t.need)
-	system, messages, err := p.messages(r, &c.engine)
+	system, messages, err := c.messages(p, r, t)
 	if err != nil {
 		c.misread(err, p.at)
 		skip = cmp.Or(skip, err.Error())
@@ -280,7 +281,7 @@ func (c *compiler) readProviders() []provider {
 	var all []provider
 	switch {
 	case !c.Doc.Has(field):
-		all = append(all, provider{target: c.Settings.DefaultTarget})
+		all = append(all, provider{target: c.Settings.DefaultTarget, id: c.Settings.DefaultTarget})
 	case c.Doc.Text(field) != "":
 		all = append(all, c.provider([]string{c.Doc.Text(field)}, nil, field))
 	case c.Doc.IsList(field):
@@ -294,7 +295,7 @@ func (c *compiler) readProviders() []provider {
 		c.Fail("wrong-type", "`"+field+"` must be a name or a list of names", "write the names of targets in gavel.yaml, or of their aliases", field)
 	}
 	if against := c.Settings.Against; against != "" {
-		return []provider{{target: against}}
+		return []provider{{target: against, id: against}}
 	}
 	if len(c.strangers) == len(all) {
 		c.Problems = append(c.Problems, c.strangers...)
@@ -334,6 +335,7 @@ func (c *compiler) listed(field string, i int) provider {
 	if keys := c.Doc.Keys(field, i); len(names) == 0 && len(keys) == 1 {
 		names = keys
 	}
+	label, id := c.Doc.Text(field, i, "label"), c.Doc.Text(field, i, "id")
 	if len(names) == 0 {
 		c.Fail("missing-field", "the provider has no `id`", `add "id": …`, field, i)
 		return provider{}
@@ -348,6 +350,7 @@ func (c *compiler) listed(field string, i int) provider {
 		}
 	}
 	p := c.provider(names, prompts, field, i)
+	p.label, p.id = label, cmp.Or(id, names[0])
 	if c.Doc.Has(field, i, "config") && p.need == "" && c.Settings.Targets[p.target].File == "" {
 		c.Note("not-read", fmt.Sprintf("the config of provider %q is not read", names[0]), "the target in gavel.yaml says how it is called", field, i, "config")
 	}
@@ -372,7 +375,7 @@ func (c *compiler) provider(names, prompts []string, path ...any) provider {
 			target, _, p = c.find(name)
 		}
 		if p == nil {
-			return provider{target: target, prompts: prompts}
+			return provider{target: target, id: name, prompts: prompts}
 		}
 		problem = p
 	}

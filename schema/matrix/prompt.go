@@ -4,11 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -23,7 +26,10 @@ type prompt struct {
 	at   schema.Position
 	text string
 	chat []chatMessage // in place of text
-	need string        // what it needs and is not read
+	// function makes the text, from the variables and the provider; config is told to it.
+	function code.Function
+	config   json.RawMessage
+	need     string // what it needs and is not read
 }
 
 // A chatMessage is a message of a prompt, before variables are filled in.
@@ -107,10 +113,15 @@ func (c *compiler) listedPrompt(at ...any) []prompt {
 	if !c.Doc.IsObject(at...) {
 		return c.namedPrompts("", c.Doc.Text(at...), at...)
 	}
+	config := c.Doc.JSON(append(at[:len(at):len(at)], "config")...)
 	field := func(name string) string { return c.Doc.Text(append(at[:len(at):len(at)], name)...) }
 	for _, name := range []string{"raw", "id", "file", "prompt"} {
 		if value := field(name); value != "" {
-			return c.namedPrompts(field("label"), value, append(at[:len(at):len(at)], name)...)
+			all := c.namedPrompts(field("label"), value, append(at[:len(at):len(at)], name)...)
+			for i := range all {
+				all[i].config = config
+			}
+			return all
 		}
 	}
 	c.Fail("missing-field", "the prompt has neither `raw` nor `id`", `write {raw: "…", label: "…"}, or {id: "file://…", label: "…"}`, at...)
@@ -137,38 +148,49 @@ func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 		}
 		return all
 	}
-	return c.promptFile(label, codeFile.ReplaceAllString(name, "$1"), at...)
+	return c.promptFile(label, name, at...)
 }
+
+// isCode are the types of files with code.
+var isCode = map[string]bool{".js": true, ".cjs": true, ".mjs": true, ".ts": true, ".py": true}
 
 // barePrompt matches a prompt that is the name of a file, without file://.
 var barePrompt = regexp.MustCompile(`^[\w./*?-]+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?js|mjs|ts|py)(:\w+)?$`)
 
-// codeFile matches the name of a file with code that is followed by that of a function.
-var codeFile = regexp.MustCompile(`^(.*\.(?:c?js|mjs|ts|py)):\w+$`)
-
 // promptFile are the prompts of a file.
 func (c *compiler) promptFile(label, name string, at ...any) []prompt {
+	name, function := code.Split(name)
 	found := c.Read(schema.Reference{At: c.Doc.At(at...), Path: strings.TrimPrefix(name, "./"), Role: "prompt"})
 	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
 	if !found.Found() {
 		return nil
 	}
 	if label == "" {
-		label = found.File.Path
+		label = strings.TrimSuffix(found.File.Path+":"+function, ":")
 	}
-	return promptsOf(found.File, label)
+	all := promptsOf(found.File, label)
+	if isCode[path.Ext(found.File.Path)] {
+		f, err := code.OfFile(found.File, function, "the prompt")
+		if all[0].function = f; err != nil {
+			all[0].need = err.Error()
+		}
+	}
+	return all
 }
 
-// messages are what a row is sent, with the system prompt apart. The prefix and
-// suffix of its test are put around a text.
-func (p prompt) messages(r row, engine *template.Engine) (system string, messages []schema.Message, err error) {
+// messages are what a row is sent by a provider, with the system prompt apart. The prefix
+// and suffix of its test are put around a text.
+func (c *compiler) messages(p prompt, r row, by provider) (system string, messages []schema.Message, err error) {
 	if p.need != "" {
 		return "", nil, &template.NeedError{What: p.need}
 	}
-	chat, fill := p.chat, func(s string) (string, error) { return engine.Fill(r.vars, s) }
+	chat, fill := p.chat, func(s string) (string, error) { return c.engine.Fill(r.vars, s) }
 	if chat == nil {
-		text, err := fill(r.test.prefix + p.text + r.test.suffix)
+		text, err := c.written(p, r, by)
 		if err != nil {
+			return "", nil, err
+		}
+		if text, err = fill(r.test.prefix + text + r.test.suffix); err != nil {
 			return "", nil, err
 		}
 		if !strings.HasPrefix(strings.TrimSpace(text), "[") || json.Unmarshal([]byte(text), &chat) != nil || len(chat) == 0 || chat[0].Role == "" {
@@ -194,6 +216,31 @@ func (p prompt) messages(r row, engine *template.Engine) (system string, message
 		return "", nil, &template.NeedError{What: "a message besides the system prompt"}
 	}
 	return system, messages, nil
+}
+
+// written is the text of a prompt: its own, or what its function makes for the variables of
+// a row. A chat is JSON.
+func (c *compiler) written(p prompt, r row, by provider) (string, error) {
+	if p.function.IsZero() {
+		return p.text, nil
+	}
+	told := map[string]any{"vars": r.vars, "provider": map[string]any{"id": by.id, "label": by.label}}
+	if len(p.config) > 0 {
+		told["config"] = p.config
+	}
+	made, err := c.caller.Call(p.function, told)
+	if need, ok := errors.AsType[*template.NeedError](err); ok {
+		return "", need
+	}
+	if err != nil {
+		c.misread(&template.Error{Message: "the prompt gives nothing: " + err.Error(), Hint: "correct the function; it is called with {vars, provider} while the file is read"}, p.at)
+		return "", &template.NeedError{What: "a prompt that its function writes: " + err.Error()}
+	}
+	var parts struct{ Prompt json.RawMessage }
+	if json.Unmarshal(made, &parts) == nil && len(parts.Prompt) > 0 {
+		made = parts.Prompt
+	}
+	return template.Written(made), nil
 }
 
 // shown is a prompt as functions are told it: the text, or a chat as JSON.

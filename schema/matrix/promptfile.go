@@ -37,8 +37,6 @@ func promptsOf(file schema.File, label string) []prompt {
 		if doc != nil && !schema.HasErrors(problems) && json.Unmarshal(doc.JSON(), &chat) == nil && len(chat) > 0 {
 			whole.text, whole.chat = "", chat
 		}
-	case ".js", ".cjs", ".mjs", ".ts", ".py":
-		whole.need = "a program that writes the prompt (" + strings.TrimPrefix(path.Ext(file.Path), ".") + ")"
 	}
 	return []prompt{whole}
 }

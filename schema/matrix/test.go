@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/template"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -162,6 +163,7 @@ func (c *compiler) scenarios() []test {
 // testsOf reads the tests of another file.
 func (c *compiler) testsOf(name string, at ...any) []test {
 	scheme, _, isURL := strings.Cut(name, "://")
+	file, _ := code.Split(name)
 	switch ext := path.Ext(name); {
 	case isURL && scheme != "file":
 		c.skipped["tests that are fetched from the net"]++
@@ -173,13 +175,16 @@ func (c *compiler) testsOf(name string, at ...any) []test {
 			all = append(all, c.testsOf(found, at...)...)
 		}
 		return all
-	case slices.Contains([]string{".py", ".js", ".ts", ".mjs", ".cjs"}, strings.SplitN(ext, ":", 2)[0]):
-		c.Warn("not-read", fmt.Sprintf("the tests of %s are written by a program and are not read", template.Clip(name)), "write them into a file of YAML, JSON, JSONL or CSV", at...)
-		return nil
+	case isCode[path.Ext(file)]:
+		return c.testsByFunction(name, at...)
 	case ext == ".csv":
 		return c.csvTests(c.file(name, "tests", at...))
 	}
-	doc := c.open(name, at...)
+	return c.listedTests(c.open(name, at...))
+}
+
+// listedTests are those of a document that has nothing else; nil has none.
+func (c *compiler) listedTests(doc *schema.Document) []test {
 	if doc == nil {
 		return nil
 	}

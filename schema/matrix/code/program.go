@@ -1,0 +1,88 @@
+package code
+
+import (
+	"path"
+	"regexp"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// foreign matches what functions of the interpreter do not have.
+var foreign = regexp.MustCompile(`\b(require|import|export|await|async|fetch|process)\b`)
+
+// Runners start a function of a file, or code, that is in a language. They read {output,
+// context, code, config} and print what the function returns as JSON.
+var Runners = map[string][]string{
+	"python": {"python3", "-c", `import importlib.util, inspect, json, os, sys
+said = json.load(sys.stdin)
+out, sys.stdout = sys.stdout, sys.stderr
+context = said["context"] or {}
+context["config"] = said.get("config") or {}
+if len(sys.argv) > 1:
+    file = os.path.abspath(sys.argv[1])
+    sys.path.insert(0, os.path.dirname(file))
+    spec = importlib.util.spec_from_file_location("assertion", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    result = getattr(module, sys.argv[2])(said["output"], context)
+else:
+    code = said["code"].strip()
+    names = {"output": said["output"], "context": context, "json": json}
+    if "\n" not in code and not code.startswith("return "):
+        code = "return " + code
+    exec("import json\ndef check(output, context):\n" + "\n".join("    " + line for line in code.split("\n")), names)
+    result = names["check"](said["output"], context)
+if inspect.isawaitable(result):
+    import asyncio
+    result = asyncio.run(result)
+json.dump(result if isinstance(result, (bool, int, float, dict)) else str(result), out)
+`},
+	"ruby": {"ruby", "-e", `require "json"
+said = JSON.parse(STDIN.read)
+out = STDOUT.dup
+STDOUT.reopen(STDERR)
+context = said["context"] || {}
+context["config"] = said["config"] || {}
+if ARGV.length > 0
+  require File.expand_path(ARGV[0])
+  result = send(ARGV[1], said["output"], context)
+else
+  output = said["output"]
+  result = eval("lambda { |output, context| " + said["code"] + "\n}").call(output, context)
+end
+out.write(JSON.generate(result))
+`},
+	"javascript": {"node", "-e", `let input = "";
+process.stdin.on("data", (d) => (input += d)).on("end", async () => {
+  const said = JSON.parse(input);
+  const context = Object.assign({}, said.context, { config: said.config || {} });
+  const path = require("path").resolve(process.argv[1]);
+  const write = process.stdout.write.bind(process.stdout);
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  const loaded = await import(require("url").pathToFileURL(path).href);
+  let f = process.argv[2] ? loaded[process.argv[2]] || (loaded.default || {})[process.argv[2]] : loaded.default || loaded;
+  if (f && f.default) f = f.default;
+  write(JSON.stringify(await f(said.output, context)));
+});
+`},
+}
+
+// Defaults are called where a definition names none.
+var Defaults = map[string]string{"python": "get_assert", "ruby": "get_assert"}
+
+// Foreign is a word of a function that the interpreter does not have; empty where there is
+// none.
+func Foreign(source string) string { return foreign.FindString(source) }
+
+// Computing is the code that calls a function of a file of JavaScript which only computes;
+// empty for any other file.
+func Computing(file schema.File, function string) string {
+	source := string(file.Data)
+	if path.Ext(file.Path) != ".js" || len(source) > MaxFile || foreign.MatchString(source) {
+		return ""
+	}
+	if function != "" {
+		function = "." + function
+	}
+	return "const module = {exports: {}}; let exports = module.exports;\n" + source + "\n;const found = module.exports" + function + ";\nreturn found(output, context)"
+}
