@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 )
 
 // OpenAPI describes the requests of all pages: those that [Store.Routes] answers, those of
@@ -91,34 +91,12 @@ func (s *Store) Routes(mux *http.ServeMux) {
 		mux.HandleFunc(route.method+" "+route.path, func(w http.ResponseWriter, r *http.Request) {
 			body, err := route.answer(r.Context(), r)
 			if err != nil {
-				fail(w, err)
+				response.Fail(w, err)
 				return
 			}
-			answer(w, http.StatusOK, body)
+			response.Write(w, http.StatusOK, body)
 		})
 	}
-}
-
-func answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	_ = enc.Encode(body) // nobody is left to be told
-}
-
-// fail answers with why a request is not done.
-func fail(w http.ResponseWriter, err error) {
-	var why *refusal
-	if !errors.As(err, &why) {
-		why = &refusal{status: http.StatusInternalServerError, text: err.Error()}
-	}
-	body := map[string]any{"success": false, "error": why.text}
-	if len(why.problems) > 0 {
-		body["problems"] = why.problems
-	}
-	answer(w, why.status, body)
 }
 
 // getAll are the definitions of a kind.
@@ -127,7 +105,7 @@ func (s *Store) getAll(ctx context.Context, kind string, r *http.Request) (any, 
 	if level := r.URL.Query().Get("level"); level != "" {
 		var err error
 		if w.level, err = strconv.Atoi(level); err != nil || w.level < 1 {
-			return nil, refuse("level=%s: write a whole number from 1, or leave it out for all levels", level)
+			return nil, response.Refuse("level=%s: write a whole number from 1, or leave it out for all levels", level)
 		}
 	}
 	entries, err := s.list(ctx, w)
@@ -155,7 +133,7 @@ func addLevels(doc map[string]any, entries []Entry, domain string) {
 		}
 		return levels[name]
 	}
-	for n := range 5 {
+	for n := range levelCount {
 		at(n + 1)
 	}
 	for _, e := range entries {
@@ -210,7 +188,7 @@ func (s *Store) save1(ctx context.Context, e edit, r *http.Request) (any, error)
 	}
 	for name := range e.fields {
 		if e.only != nil && !slices.Contains(e.only, name) {
-			return nil, refuse("`%s`: write only %s here", name, strings.Join(e.only, ", "))
+			return nil, response.Refuse("`%s`: write only %s here", name, strings.Join(e.only, ", "))
 		}
 	}
 	entry, written, err := s.save(ctx, e)
@@ -244,7 +222,7 @@ func (e Entry) locate() Entry {
 func bodyOf(r *http.Request) ([]byte, error) {
 	body, status, err := object.Read(r)
 	if err != nil {
-		return nil, &refusal{status: status, text: err.Error()}
+		return nil, &response.Refusal{Status: status, Text: err.Error()}
 	}
 	return body, nil
 }
@@ -255,7 +233,7 @@ func fieldsOf(r *http.Request) (body []byte, fields Fields, err error) {
 		return nil, nil, err
 	}
 	if fields, err = object.Decode(body); err != nil {
-		return nil, nil, refuse("%v", err)
+		return nil, nil, response.Refuse("%v", err)
 	}
 	return body, fields, nil
 }
@@ -269,7 +247,7 @@ func (s *Store) postImport(ctx context.Context, r *http.Request) (any, error) {
 	merge := true
 	if value, ok := fields["merge"]; ok {
 		if err := json.Unmarshal(value, &merge); err != nil {
-			return nil, refuse("merge: write true or false")
+			return nil, response.Refuse("merge: write true or false")
 		}
 		delete(fields, "merge")
 		if body, err = json.Marshal(fields); err != nil {

@@ -54,6 +54,7 @@ func benchTree(tb testing.TB, of size) string {
 			}
 		}
 	}
+	put("empty/domain.json", `{"id": "empty", "name": "Without tests"}`)
 	for i := range of.lists {
 		var list strings.Builder
 		for n := range of.cases {
@@ -141,12 +142,12 @@ func rounds() map[string]round {
 	} {
 		out[r.name] = round{ask: ask{path: r.path, body: r.body}}
 	}
-	const level, other = "/api/settings/levels/domain_1/9", "/api/settings/levels/domain_1/8"
+	const level, other = "/api/settings/levels/empty/1", "/api/settings/levels/empty/2"
 	put, remove := ask{"PUT", level, `{"system_prompt": "Be brief."}`}, ask{"DELETE", level, ""}
 	out["GET /api/settings/levels/{domain}/{level}"] = round{put, ask{path: level}, remove}
 	out["PUT /api/settings/levels/{domain}/{level}"] = round{ask: put, after: remove}
 	out["DELETE /api/settings/levels/{domain}/{level}"] = round{before: put, ask: remove}
-	out["POST /api/settings/levels/{domain}/{level}/move"] = round{put, ask{path: level + "/move", body: `{"level": 8}`}, ask{"DELETE", other, ""}}
+	out["POST /api/settings/levels/{domain}/{level}/move"] = round{put, ask{path: level + "/move", body: `{"level": 2}`}, ask{"DELETE", other, ""}}
 	for _, r := range []struct{ path, id, next, body, change, from, to string }{
 		{"/api/settings/tests", "test_1_1_1", "fresh", `"domain_id": "domain_1", "level": 1, "name": "Fresh", "prompt": "7 + 1?", "expected": {"answer": "8"}`, `{"weight": 2}`, `{"level": 1}`, `{"level": 2}`},
 		{"/api/settings/domains", "domain_0", "fresh", `"name": "Fresh", "evaluator_id": "two_pass"`, `{"description": "Sums"}`, `{"id": "fresh"}`, `{"id": "moved"}`},

@@ -4,13 +4,16 @@ import (
 	"context"
 	"io/fs"
 	"maps"
+	"net/http"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
 )
@@ -130,6 +133,9 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 	if err != nil {
 		return Entry{}, Written{}, err
 	}
+	if err := e.filled(entry); err != nil {
+		return entry, Written{}, err
+	}
 	data, err := fileText(e.kind, entry.Fields)
 	if err != nil {
 		return Entry{}, Written{}, err
@@ -144,6 +150,24 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 	out, err := s.carry(ctx, e.mode, settings, change, versions)
 	entry.Version = changes.Version(data)
 	return entry, out, err
+}
+
+// filled refuses a definition in which a text is blank that people or the target need. A
+// change of other fields leaves the texts of a file as they are.
+func (e edit) filled(entry Entry) error {
+	why := &response.Refusal{Status: http.StatusBadRequest}
+	for _, name := range []string{"name", "prompt"} {
+		if (e.id == "" || e.fields[name] != nil) && object.IsBlank(entry.Fields[name]) {
+			why.Problems = append(why.Problems, schema.Problem{
+				Position: schema.Position{File: entry.File, Line: 1, Column: 1}, Severity: schema.Error, Rule: "blank-field",
+				Message: "`" + name + "` is blank", Hint: "write a text",
+			})
+		}
+	}
+	if why.Text = form.Sentence(why.Problems...); len(why.Problems) > 0 {
+		return why
+	}
+	return nil
 }
 
 // edited is a definition as it will be, and as it was; nil for a new one.
@@ -171,7 +195,7 @@ func (t *tree) edited(folder string, e edit) (entry Entry, old *Entry, err error
 	}
 	if e.kind == kindLevel {
 		delete(entry.Fields, "id")
-		return entry, old, nil
+		return entry, old, t.hasPlace(entry.Domain, entry.Level)
 	}
 	if err := t.name(&entry, e, old); err != nil {
 		return entry, nil, err
@@ -188,7 +212,7 @@ func (t *tree) named(e edit) (Entry, error) {
 	domain, level, _ := strings.Cut(e.id, "/")
 	number, err := strconv.Atoi(level)
 	if err != nil {
-		return Entry{}, refuse("level %q: write a whole number from 1", level)
+		return Entry{}, response.Refuse("level %q: write a whole number from 1", level)
 	}
 	return t.level(domain, number)
 }
@@ -213,13 +237,13 @@ func (t *tree) name(entry *Entry, e edit, old *Entry) error {
 	}
 	switch {
 	case !plainName.MatchString(id):
-		return refuse("id %q: write letters, digits, _, - and . only, since a file is named after it", id)
+		return response.Refuse("id %q: write letters, digits, _, - and . only, since a file is named after it", id)
 	case isTaken(id):
-		return refuse("%s %q exists; choose another id", e.kind, id)
+		return response.Refuse("%s %q exists; choose another id", e.kind, id)
 	case e.kind == kindDomain && old != nil && id != old.ID:
-		return refuse("the id of domain %q is the name of its folder; move the domain", old.ID)
+		return response.Refuse("the id of domain %q is the name of its folder; move the domain", old.ID)
 	case e.kind == kindDomain && slices.Contains(reserved, id):
-		return refuse("id %q: this folder has another meaning; choose another id", id)
+		return response.Refuse("id %q: this folder has another meaning; choose another id", id)
 	}
 	entry.ID, entry.Fields["id"] = id, object.Quoted(id)
 	return nil
@@ -245,33 +269,47 @@ func (t *tree) fileOf(folder string, entry Entry, old *Entry, fields Fields) (st
 // fileOfTest is in the level of the domain that the fields name, by default the one
 // where the test is.
 func (t *tree) fileOfTest(entry Entry, old *Entry, fields Fields) (string, error) {
-	domain, level := entry.Domain, entry.Level
+	domain, level := entry.Domain, max(entry.Level, 1)
 	if value, ok := fields["domain_id"]; ok {
 		domain = object.Text(value)
 	}
 	if value, ok := fields["level"]; ok {
 		var err error
-		if level, err = strconv.Atoi(strings.Trim(string(value), `"`)); err != nil || level < 1 || level > 9999 {
-			return "", refuse("level %s: write a whole number from 1", value)
+		if level, err = strconv.Atoi(strings.Trim(string(value), `"`)); err != nil {
+			return "", response.Refuse("level %s: write a whole number from 1 to %d", value, levelCount)
 		}
 	}
-	if domain == "" || level == 0 {
-		return "", refuse("a test needs `domain_id` and `level`, such as \"math\" and 1")
+	if domain == "" {
+		return "", response.Refuse("a test needs `domain_id`, such as \"math\", and may have `level`, which is 1 by default")
 	}
 	home, err := t.find(kindDomain, domain)
 	if err != nil {
-		return "", refuse("domain_id: %v", err)
+		return "", response.Refuse("domain_id: %v", err)
 	}
 	if old != nil && domain == old.Domain && level == old.Level && old.ID == entry.ID {
 		return old.File, nil
 	}
+	if err := t.hasPlace(domain, level); err != nil {
+		return "", err
+	}
 	return t.free(path.Join(path.Dir(home.File), "level_"+strconv.Itoa(level), entry.ID+".json"))
+}
+
+// levelCount is how many levels a domain has.
+const levelCount = 5
+
+// hasPlace refuses a level that the format does not have, unless the domain has it.
+func (t *tree) hasPlace(domain string, level int) error {
+	if level >= 1 && level <= levelCount || len(t.inLevel(domain, level)) > 0 {
+		return nil
+	}
+	return response.Refuse("level %d: write a whole number from 1 to %d", level, levelCount)
 }
 
 // free refuses a file that exists.
 func (t *tree) free(file string) (string, error) {
 	if slices.ContainsFunc(t.entries, func(e Entry) bool { return e.File == file }) {
-		return "", refuse("%s exists; choose another id", file)
+		return "", response.Refuse("%s exists; choose another id", file)
 	}
 	return file, nil
 }
@@ -292,16 +330,16 @@ func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, 
 	case err != nil:
 		return Written{}, err
 	case found.Several:
-		return Written{}, refuse("%s has several tests; change it in an editor", found.File)
+		return Written{}, response.Refuse("%s has several tests; change it in an editor", found.File)
 	case kind == kindDomain && slices.ContainsFunc(t.entries, func(e Entry) bool { return e.Domain == id && e.Kind != kindDomain }):
-		return Written{}, refuse("domain %q has tests; delete or move them first", id)
+		return Written{}, response.Refuse("domain %q has tests; delete or move them first", id)
 	}
 	for _, e := range t.entries {
 		if kind == kindEvaluator && domain.IsBuiltin(id) {
 			break // it is there without its file, too
 		}
 		if _, refers := object.Renamed(e.Fields, reference[kind], id, ""); refers {
-			return Written{}, refuse("%s %q is used by %s; change that first", kind, id, e.File)
+			return Written{}, response.Refuse("%s %q is used by %s; change that first", kind, id, e.File)
 		}
 	}
 	return s.apply(ctx, settings, Change{found.File: nil}, map[string]string{found.File: version})

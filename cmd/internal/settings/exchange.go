@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 )
 
 // export is the document of all definitions.
@@ -61,7 +62,7 @@ func (s *Store) importing(ctx context.Context, data []byte, merge bool) (Importe
 	}
 	files, losses, err := evonic.Import(data, s.home(settings))
 	if err != nil {
-		return out, refuse("%v", err)
+		return out, response.Refuse("%v", err)
 	}
 	for _, l := range losses {
 		out.Errors = append(out.Errors, l.String())
@@ -101,9 +102,9 @@ func (s *Store) importing(ctx context.Context, data []byte, merge bool) (Importe
 	}
 	// A definition that has errors is imported, too, for people to correct it.
 	out.Written, err = s.check(ctx, settings, change, nil)
-	var wrong *refusal
-	if errors.As(err, &wrong) && len(wrong.problems) > 0 {
-		for _, p := range wrong.problems {
+	var wrong *response.Refusal
+	if errors.As(err, &wrong) && len(wrong.Problems) > 0 {
+		for _, p := range wrong.Problems {
 			out.Errors = append(out.Errors, fmt.Sprintf("%s:%d: %s", p.File, p.Line, form.Sentence(p)))
 		}
 		err = nil

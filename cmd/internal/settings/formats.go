@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/document"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -30,7 +31,7 @@ func (s *Store) fileURL(file, format string) string {
 func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *document.Document, ok bool, err error) {
 	v = &sheet{Path: q.Get("path"), File: q.Get("path"), Format: q.Get("format"), Kind: q.Get("format"), ID: q.Get("path"), Version: q.Get("version"), Item: q.Get("item")}
 	if !slices.Contains(formats, v.Format) {
-		return nil, nil, false, &refusal{status: http.StatusNotFound, text: "there is no form of this format; write testcase, promptval or evalcase"}
+		return nil, nil, false, response.Missing("there is no form of this format; write testcase, promptval or evalcase")
 	}
 	s, end, err := s.begin(r.Context())
 	if err != nil {
@@ -56,7 +57,7 @@ func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *document.D
 		v.Version = changes.Version(data)
 	}
 	if _, has := doc.Fields(v.Item); !has && (v.Item != "" || len(v.Rows) == 0) {
-		return nil, nil, false, &refusal{status: http.StatusNotFound, text: v.Path + " does not have this definition any more; load the file again"}
+		return nil, nil, false, response.Missing(v.Path + " does not have this definition any more; load the file again")
 	}
 	return v, doc, true, nil
 }
@@ -100,7 +101,7 @@ func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error)
 		fields, ok = doc.Fields(v.Item)
 	}
 	if !ok {
-		return page{}, refuse("%s has no form; change its text", v.Path)
+		return page{}, response.Refuse("%s has no form; change its text", v.Path)
 	}
 	var changed Fields
 	v.Token = guard.Token(w, r)
@@ -111,7 +112,7 @@ func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error)
 		}
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
-		answer(w, http.StatusOK, v.messages())
+		response.Write(w, http.StatusOK, v.messages())
 		return page{}, nil
 	}
 	return v.page(), nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -34,12 +35,12 @@ func destinationOf(r *http.Request, only ...string) (destination, error) {
 	only = append(only, "version")
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(only, name) {
-			return destination{}, refuse("`%s`: write only %s here", name, strings.Join(only, ", "))
+			return destination{}, response.Refuse("`%s`: write only %s here", name, strings.Join(only, ", "))
 		}
 	}
 	var out destination
 	if err := json.Unmarshal(body, &out); err != nil {
-		return out, refuse("the destination cannot be read: %v", err)
+		return out, response.Refuse("the destination cannot be read: %v", err)
 	}
 	return out, nil
 }
@@ -85,7 +86,7 @@ func (t *tree) inLevel(domain string, number int) []Entry {
 func levelNamed(r *http.Request) (domain string, number int, err error) {
 	number, err = strconv.Atoi(r.PathValue("level"))
 	if err != nil || number < 1 || number > 9999 {
-		return "", 0, refuse("level %s: write a whole number from 1", r.PathValue("level"))
+		return "", 0, response.Refuse("level %s: write a whole number from 1", r.PathValue("level"))
 	}
 	return r.PathValue("domain"), number, nil
 }
@@ -110,9 +111,9 @@ func (s *Store) deleteLevel(ctx context.Context, r *http.Request) (any, error) {
 	case err != nil:
 		return nil, err
 	case slices.ContainsFunc(t.inLevel(domain, number), func(e Entry) bool { return e.Kind == kindTest }):
-		return nil, refuse("level %d of domain %q has tests; delete or move them first", number, domain)
+		return nil, response.Refuse("level %d of domain %q has tests; delete or move them first", number, domain)
 	case level.Version == "":
-		return nil, &refusal{status: http.StatusNotFound, text: "level " + level.ID + " does not exist"}
+		return nil, response.Missing("level " + level.ID + " does not exist")
 	}
 	written, err := s.apply(ctx, settings, Change{level.File: nil}, map[string]string{level.File: r.URL.Query().Get("version")})
 	return written.answer(nil), err
@@ -144,19 +145,19 @@ func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 	if to.Level == 0 {
 		to.Level = number
 	}
-	if to.Level < 1 || to.Level > 9999 {
-		return nil, refuse("level %d: write a whole number from 1", to.Level)
+	if err := t.hasPlace(to.Domain, to.Level); err != nil {
+		return nil, err
 	}
 	if _, err := t.level(domain, number); err != nil {
 		return nil, err
 	}
 	moved := t.inLevel(domain, number)
 	if len(moved) == 0 {
-		return nil, &refusal{status: http.StatusNotFound, text: "level " + levelID(domain, number) + " does not exist"}
+		return nil, response.Missing("level " + levelID(domain, number) + " does not exist")
 	}
 	target, err := t.level(to.Domain, to.Level)
 	if err != nil {
-		return nil, refuse("domain_id: %v", err)
+		return nil, response.Refuse("domain_id: %v", err)
 	}
 	change, versions := Change{}, map[string]string{}
 	for _, e := range moved {
@@ -164,7 +165,7 @@ func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 			versions[e.File] = to.Version
 		}
 		if e.Kind == kindLevel && target.Version != "" && target.File != e.File {
-			return nil, refuse("%s exists; delete it or the settings of the level that is moved first", target.File)
+			return nil, response.Refuse("%s exists; delete it or the settings of the level that is moved first", target.File)
 		}
 		if err := s.rename(t, change, e.File, path.Join(path.Dir(target.File), path.Base(e.File))); err != nil {
 			return nil, err
@@ -184,11 +185,11 @@ func (s *Store) rename(t *tree, c Change, from, to string) error {
 		return err
 	}
 	if _, err := fs.Stat(s.files, to); !errors.Is(err, fs.ErrNotExist) {
-		return refuse("%s exists; choose another place", to)
+		return response.Refuse("%s exists; choose another place", to)
 	}
 	data, err := schema.ReadFile(s.files, from, 0)
 	if err != nil {
-		return refuse("%s cannot be moved: %v", from, err)
+		return response.Refuse("%s cannot be moved: %v", from, err)
 	}
 	c[from], c[to] = nil, data
 	return nil
@@ -234,11 +235,11 @@ func (t *tree) isFree(kind, id string) error {
 	_, err := t.find(kind, id)
 	switch {
 	case !plainName.MatchString(id):
-		return refuse("id %q: write letters, digits, _, - and . only, since a file is named after it", id)
+		return response.Refuse("id %q: write letters, digits, _, - and . only, since a file is named after it", id)
 	case err == nil:
-		return refuse("%s %q exists; choose another id", kind, id)
+		return response.Refuse("%s %q exists; choose another id", kind, id)
 	case kind == kindDomain && slices.Contains(reserved, id):
-		return refuse("id %q: this folder has another meaning; choose another id", id)
+		return response.Refuse("id %q: this folder has another meaning; choose another id", id)
 	}
 	return nil
 }
@@ -254,7 +255,7 @@ func (s *Store) moveDomain(t *tree, c Change, old Entry, id string) error {
 		case e.IsDir():
 			return nil
 		case !e.Type().IsRegular():
-			return refuse("%s is not a regular file; move the folder in git", name)
+			return response.Refuse("%s is not a regular file; move the folder in git", name)
 		}
 		return s.rename(t, c, name, to+strings.TrimPrefix(name, from))
 	})
@@ -304,11 +305,11 @@ func (s *Store) moveOne(t *tree, c Change, old Entry, id string) error {
 func (e Entry) changeable() error {
 	switch {
 	case e.Several:
-		return refuse("%s has several tests; change it in an editor", e.File)
+		return response.Refuse("%s has several tests; change it in an editor", e.File)
 	case e.Problem != "":
-		return refuse("%s: %s", e.File, e.Problem)
+		return response.Refuse("%s: %s", e.File, e.Problem)
 	case path.Ext(e.File) != ".json":
-		return refuse("%s is YAML, whose comments would be lost; change its text", e.File)
+		return response.Refuse("%s is YAML, whose comments would be lost; change its text", e.File)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/document"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 )
@@ -54,10 +55,10 @@ func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			p, err := answer(w, r)
-			var why *refusal
+			var why *response.Refusal
 			switch {
 			case errors.As(err, &why):
-				p = page{Template: "settings-error", Title: "Settings", Status: why.status, Body: why.text}
+				p = page{Template: "settings-error", Title: "Settings", Status: why.Status, Body: why.Text}
 			case err != nil:
 				p = page{Template: "settings-error", Title: "Settings", Status: http.StatusInternalServerError, Body: err.Error()}
 			case p.Template == "":
@@ -164,7 +165,7 @@ func (s *Store) sidebar(entries []Entry, domain string, level int) []shelf {
 			}
 		}
 		one.Note = strconv.Itoa(total)
-		for n := 1; e.ID == domain && (n <= 5 || counts[n] > 0); n++ {
+		for n := 1; e.ID == domain && (n <= levelCount || counts[n] > 0); n++ {
 			one.Levels = append(one.Levels, item{
 				URL: s.address("/settings", "domain", e.ID, "level", strconv.Itoa(n)), Text: "Level " + strconv.Itoa(n),
 				Note: strconv.Itoa(counts[n]), On: e.ID == domain && n == level,
@@ -222,7 +223,7 @@ type sheet struct {
 func (s *Store) sheetOf(ctx context.Context, q url.Values) (*sheet, Entry, error) {
 	v := &sheet{Kind: q.Get("kind"), ID: q.Get("id"), Version: q.Get("version"), Domain: q.Get("domain"), Level: q.Get("level"), Known: map[string][]string{}}
 	if definitionOf[v.Kind] == "" {
-		return nil, Entry{}, &refusal{status: http.StatusNotFound, text: "there is no such kind of definition"}
+		return nil, Entry{}, response.Missing("there is no such kind of definition")
 	}
 	s, end, err := s.begin(ctx)
 	if err != nil {
@@ -327,7 +328,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		}
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
-		answer(w, http.StatusOK, v.messages())
+		response.Write(w, http.StatusOK, v.messages())
 		return page{}, nil
 	}
 	return v.page(), nil
@@ -345,16 +346,16 @@ func (v *sheet) messages() any {
 // result takes over what became of a change. It returns errors that are not about what
 // was written.
 func (v *sheet) result(written Written, err error, isDry bool) error {
-	var why *refusal
+	var why *response.Refusal
 	switch {
 	case err == nil:
 	case !errors.As(err, &why):
 		return err
-	case why.status == http.StatusConflict:
-		v.Conflict = why.text
+	case why.Status == http.StatusConflict:
+		v.Conflict = why.Text
 		return nil
-	case why.problems == nil:
-		v.Errors = append(v.Errors, why.text)
+	case why.Problems == nil:
+		v.Errors = append(v.Errors, why.Text)
 		return nil
 	default:
 		return nil // each is shown at its field
@@ -410,7 +411,7 @@ func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	case err != nil:
 		return page{}, err
 	case len(data) > maxText:
-		return page{}, refuse("%s is too large for a form; change it in an editor", v.Path)
+		return page{}, response.Refuse("%s is too large for a form; change it in an editor", v.Path)
 	default:
 		v.Text, v.Version, v.New = string(data), changes.Version(data), false
 	}
@@ -438,7 +439,7 @@ func (s *Store) isDefinition(ctx context.Context, file string) error {
 	settings, err := s.cfg.Settings(ctx, s.files)
 	if err == nil {
 		if wrong := document.Within(file, settings.Definitions); wrong != nil {
-			err = refuse("%v", wrong)
+			err = response.Refuse("%v", wrong)
 		}
 	}
 	return err
@@ -460,7 +461,7 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 		v.Version = changes.Version([]byte(v.Text))
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
-		answer(w, http.StatusOK, v.messages())
+		response.Write(w, http.StatusOK, v.messages())
 		return page{}, nil
 	}
 	return v.textPage(), nil

@@ -229,6 +229,18 @@ func TestWhatIsRefused(t *testing.T) {
 	}{
 		{"POST", "tests", `{"domain_id": "math", "level": 1, "name": "x", "expected": {"answer": "1"}}`, 400, "prompt"},
 		{"POST", "tests", `{"domain_id": "math", "level": 1, "name": "x", "promt": "x", "prompt": "y", "expected": {"answer": "1"}, "weight": -1}`, 400, "weight"},
+		{"POST", "tests", `{"domain_id": "math", "level": 1, "name": "", "prompt": "y", "expected": {"answer": "1"}}`, 400, "`name` is blank"},
+		{"POST", "tests", `{"domain_id": "math", "level": 1, "name": "x", "prompt": " \n", "expected": {"answer": "1"}}`, 400, "`prompt` is blank"},
+		{"POST", "tests", `{"domain_id": "math", "level": 1, "name": " ", "prompt": "", "expected": {"answer": "1"}}`, 400, "`name` is blank; write a text\n`prompt` is blank"},
+		{"POST", "tests", `{"domain_id": "math", "level": 1, "name": "x", "prompt": "y", "evaluator_id": "none", "expected": {"answer": "1"}}`, 400, "unknown evaluator"},
+		{"POST", "tests", `{"domain_id": "math", "level": 99, "name": "x", "prompt": "y", "expected": {"answer": "1"}}`, 400, "from 1 to 5"},
+		{"POST", "tests", `{"domain_id": "math", "level": 6, "name": "x", "prompt": "y", "expected": {"answer": "1"}}`, 400, "from 1 to 5"},
+		{"POST", "tests/math_sum/move", `{"level": 6}`, 400, "from 1 to 5"},
+		{"POST", "levels/math/1/move", `{"level": 6}`, 400, "from 1 to 5"},
+		{"PUT", "levels/math/6", `{"system_prompt": "x"}`, 400, "from 1 to 5"},
+		{"PUT", "tests/math_sum", `{"name": ""}`, 400, "`name` is blank"},
+		{"PUT", "tests/math_sum", `{"prompt": ""}`, 400, "`prompt` is blank"},
+		{"POST", "domains", `{"id": "talk", "name": ""}`, 400, "`name` is blank"},
 		{"POST", "tests", `{"domain_id": "mth", "level": 1, "name": "x", "prompt": "y"}`, 400, "did you mean `math`"},
 		{"POST", "tests", `{"name": "x", "prompt": "y"}`, 400, "domain_id"},
 		{"POST", "tests", `{"domain_id": "math", "level": 0, "name": "x", "prompt": "y"}`, 400, "whole number from 1"},
@@ -256,6 +268,27 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 	readOnly := newDesk(t, d.dir, func(c *Config) { c.Write = nil })
 	readOnly.want(403, "DELETE", "/api/settings/tests/math_sum", "")
+}
+
+// TestWhatATestNeeds holds that a new test without a level is in the first one, and that
+// tests which an editor wrote beyond the levels of the format can still be changed.
+func TestWhatATestNeeds(t *testing.T) {
+	d := math(t)
+	answer := d.want(200, "POST", "/api/settings/tests", `{"domain_id": "math", "name": "First", "prompt": "1?", "expected": {"answer": "1"}}`)
+	if test, _ := answer["test"].(map[string]any); test["level"] != 1.0 || d.file("test_definitions/math/level_1/math_first.json") == "" {
+		t.Errorf("a test without a level is answered as %v", answer)
+	}
+	if err := os.MkdirAll(filepath.Join(d.dir, "test_definitions", "math", "level_7"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d.add("test_definitions/math/level_7/far.json", `{"id": "far", "name": "Far", "prompt": "", "expected": {"answer": "2"}}`)
+	d.want(200, "PUT", "/api/settings/tests/far", `{"weight": 2}`)
+	d.want(200, "PUT", "/api/settings/levels/math/7", `{"system_prompt": "Be exact."}`)
+	d.want(200, "POST", "/api/settings/tests/math_first/move", `{"level": 7}`)
+	d.want(200, "POST", "/api/settings/levels/math/7/move", `{"level": 3}`)
+	if got := d.ids("/api/settings/tests?level=3", "tests"); !slices.Equal(got, []string{"far", "math_first"}) {
+		t.Errorf("level 3 has %v", got)
+	}
 }
 
 // tree1 has the files of a folder.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/parsed"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/testcase"
@@ -26,7 +27,7 @@ func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 	defer end()
 	for _, name := range []string{"difficulty", "status"} {
 		if words, asked := schema.Shapes()["#Testcase"].Fields[name].Enum, r.URL.Query().Get(name); asked != "" && !slices.Contains(words, asked) {
-			return nil, refuse("%s %q: write one of %s", name, asked, strings.Join(words, ", "))
+			return nil, response.Refuse("%s %q: write one of %s", name, asked, strings.Join(words, ", "))
 		}
 	}
 	_, found, err := s.cases(ctx)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -40,7 +41,7 @@ func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) 
 	cases := found.Cases
 	if id := object.Text(fields["id"]); id != "" {
 		if _, err := s.caseNamed(ctx, cases, id); err == nil {
-			return nil, refuse("test case %q exists; choose another id", id)
+			return nil, response.Refuse("test case %q exists; choose another id", id)
 		}
 	}
 	folder := s.home(settings)
@@ -76,7 +77,7 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	if other := object.Text(sent["id"]); other != "" && other != id {
-		return nil, refuse("id %q: the path names test case %q, whose id stays", other, id)
+		return nil, response.Refuse("id %q: the path names test case %q, whose id stays", other, id)
 	}
 	delete(sent, "id")
 	fields := testcase.Definition(s.files, old)
@@ -121,7 +122,7 @@ func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, fil
 		return nil, err
 	}
 	if object.IsBlank(fields["initial_message"]) {
-		return nil, refuse("initial_message is blank; write what the user says first, or null where the simulator writes it")
+		return nil, response.Refuse("initial_message is blank; write what the user says first, or null where the simulator writes it")
 	}
 	change := Change{file: data}
 	written, err := s.check(ctx, settings, change, nil)
@@ -136,7 +137,7 @@ func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, fil
 	}
 	at := slices.IndexFunc(found.Cases, func(c *schema.Case) bool { return c.Origin.File == file && c.Dialect == schema.DialectTestcase })
 	if at < 0 {
-		return nil, refuse("%s would not be a test case; write an initial_message or a persona", file)
+		return nil, response.Refuse("%s would not be a test case; write an initial_message or a persona", file)
 	}
 	made, err := after.testCaseOf(ctx, testcase.NewReader(after.files), &found.Cases[at].CaseInfo)
 	if err != nil {
@@ -157,7 +158,7 @@ func (s *Store) caseNamed(ctx context.Context, cases []*schema.CaseInfo, name st
 			return c, nil
 		}
 	}
-	return nil, &refusal{status: http.StatusNotFound, text: fmt.Sprintf("test case %q does not exist", name)}
+	return nil, response.Missing(fmt.Sprintf("test case %q does not exist", name))
 }
 
 // alone is the case with an id, whose file has no other and can be written.
@@ -174,9 +175,9 @@ func (s *Store) alone(ctx context.Context, cases []*schema.CaseInfo, name string
 	}
 	switch {
 	case several:
-		return nil, refuse("%s has several test cases; change it in an editor", found.Origin.File)
+		return nil, response.Refuse("%s has several test cases; change it in an editor", found.Origin.File)
 	case path.Ext(found.Origin.File) != ".json":
-		return nil, refuse("%s is YAML, whose comments would be lost; change its text", found.Origin.File)
+		return nil, response.Refuse("%s is YAML, whose comments would be lost; change its text", found.Origin.File)
 	}
 	return found, nil
 }

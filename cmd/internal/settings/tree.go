@@ -21,6 +21,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/parsed"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -197,7 +198,7 @@ func (t *tree) find(kind, id string) (Entry, error) {
 		}
 		ids = append(ids, e.ID)
 	}
-	return Entry{}, &refusal{status: 404, text: strings.TrimSuffix(fmt.Sprintf("%s %q does not exist; %s", kind, id, suggest.DidYouMean(id, ids)), "; ")}
+	return Entry{}, response.Missing(strings.TrimSuffix(fmt.Sprintf("%s %q does not exist; %s", kind, id, suggest.DidYouMean(id, ids)), "; "))
 }
 
 // document is an entry as requests are answered with it.

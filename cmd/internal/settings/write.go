@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/parsed"
+	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/schema"
@@ -108,22 +109,8 @@ func (s *Store) beginChange(ctx context.Context, as changes.Mode) (look *Store, 
 	return look, func() { shut(); s.saving.Unlock() }, nil
 }
 
-// A refusal is why a request is not done, with its status.
-type refusal struct {
-	status int
-	text   string
-	// problems are what is wrong with a definition.
-	problems []schema.Problem
-}
-
-func (r *refusal) Error() string { return r.text }
-
 // Forbidden is an error of [Config.Write] that says why nothing may be written.
-func Forbidden(why string) error { return &refusal{status: http.StatusForbidden, text: why} }
-
-func refuse(format string, args ...any) error {
-	return &refusal{status: http.StatusBadRequest, text: fmt.Sprintf(format, args...)}
-}
+func Forbidden(why string) error { return &response.Refusal{Status: http.StatusForbidden, Text: why} }
 
 // A Change is what is written, by file: nil removes a file.
 type Change = changes.Set
@@ -174,7 +161,7 @@ func (s *Store) apply(ctx context.Context, settings schema.Settings, c Change, v
 func (s *Store) write(ctx context.Context, c Change) (Kept, error) {
 	switch {
 	case s.cfg.Write == nil:
-		return Kept{}, &refusal{status: http.StatusForbidden, text: "definitions are only shown here; change them by a pull request"}
+		return Kept{}, &response.Refusal{Status: http.StatusForbidden, Text: "definitions are only shown here; change them by a pull request"}
 	case len(c) == 0:
 		return Kept{}, nil
 	}
@@ -188,10 +175,10 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 	for _, file := range slices.Sorted(maps.Keys(c)) {
 		was, err := schema.ReadFile(s.files, file, 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return out, refuse("%s cannot be replaced: %v", file, err)
+			return out, response.Refuse("%s cannot be replaced: %v", file, err)
 		}
 		if want, asked := versions[file]; asked && want != "" && want != changes.Version(was) {
-			return out, &refusal{status: http.StatusConflict, text: file + " was changed since it was read; load it again"}
+			return out, &response.Refusal{Status: http.StatusConflict, Text: file + " was changed since it was read; load it again"}
 		}
 		if bytes.Equal(was, c[file]) && (err == nil) == (c[file] != nil) {
 			delete(c, file)
@@ -220,7 +207,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		}
 	}
 	if len(bad) > 0 {
-		return out, &refusal{status: http.StatusBadRequest, text: form.Sentence(bad...), problems: bad}
+		return out, &response.Refusal{Status: http.StatusBadRequest, Text: form.Sentence(bad...), Problems: bad}
 	}
 	return out, nil
 }
@@ -237,9 +224,9 @@ func (s *Store) foreseen(ctx context.Context, settings schema.Settings, c Change
 
 // problemsOf are the problems of a refused definition.
 func problemsOf(err error) []schema.Problem {
-	var why *refusal
+	var why *response.Refusal
 	if errors.As(err, &why) {
-		return why.problems
+		return why.Problems
 	}
 	return nil
 }
@@ -254,7 +241,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 func fileText(kind string, fields Fields) ([]byte, error) {
 	out, err := object.File(schema.Fields(definitionOf[kind]), storedFields(fields))
 	if err != nil {
-		return nil, refuse("%v", err)
+		return nil, response.Refuse("%v", err)
 	}
 	return out, nil
 }
