@@ -40,13 +40,18 @@ tests:
   conversation_id: c1
   metadata: {topic: hello}
   on_dependency_failure: skip
-  on_turn_failure: stop
-  aggregation: mean
-  window_size: 3
 - id: alone
   criteria: Anything
   vars: {input: Hi}
   execution: {skip_defaults: true}
+- id: talks
+  vars: {who: Bob}
+  execution: {skip_defaults: true}
+  mode: conversation
+  on_turn_failure: continue
+  aggregation: mean
+  window_size: 2
+  turns: [{input: "I am {{ who }}", assert: [{type: contains, value: "{{ who }}!"}]}, {input: Who am I now, expected_output: Bob}, {input: Bye}]
 - id: counts
   vars: {input: Count}
   execution: {skip_defaults: true}
@@ -75,22 +80,29 @@ scenarios:
 func changesOfV5() []change {
 	const (
 		suite = "test_definitions/desk.yaml"
-		all   = "alone E, counts E, greets E, late E"
+		all   = "alone E, counts E, greets E, late E, talks E"
 	)
 	changes := []change{
 		{"#EvalcaseV5.tests", suite, "vars: {input: Hi}", "vars: {input: Ho}", "alone E"},
 		{"#EvalcaseV5.prompts", suite, `["{{ input }}"]`, `["Now: {{ input }}"]`, all},
+		{"#EvalcaseV5Test.turns", suite, "Who am I now", "Who was I then", "talks E"},
+		{"a variable in turns", suite, "who: Bob", "who: Ann", "talks E"},
+		{"a variable in the assertion of a turn", suite, "{{ who }}!", "{{ who }}?", "talks J"},
+		{"#EvalcaseV5Test.mode", suite, "  mode: conversation\n", "", ""},
+		{"#EvalcaseV5Test.on_turn_failure", suite, "on_turn_failure: continue", "on_turn_failure: stop", "talks J"},
+		{"#EvalcaseV5Test.aggregation", suite, "aggregation: mean", "aggregation: min", "talks D"},
+		{"#EvalcaseV5Test.window_size", suite, "window_size: 2", "window_size: 1", "talks E"},
 		{"another notation of a prompt", suite, `["{{ input }}"]`, `"{{input}}"`, ""},
-		{"#EvalcaseV5.providers", suite, "providers: [bot]", "providers: [second]", "alone E, greets E, late E"},
+		{"#EvalcaseV5.providers", suite, "providers: [bot]", "providers: [second]", "alone E, greets E, late E, talks E"},
 		{"#EvalcaseV5.defaults", suite, "grader: second", "grader: judge", "greets J"},
 		{"#EvalcaseV5.input_files", suite, "input_files: [notes.md]", "input_files: [paper.md]", all},
 		{"a file of the suite", "test_definitions/notes.md", "A note", "Another note", all},
 		{"#EvalcaseV5.default_test", suite, "value: all", "value: any", "greets J"},
-		{"a threshold of all tests", suite, "default_test: {vars", "default_test: {threshold: 0.6, vars", "alone D, greets D, late D"},
+		{"a threshold of all tests", suite, "default_test: {vars", "default_test: {threshold: 0.6, vars", "alone D, greets D, late D, talks D"},
 		{"#EvalcaseV5.assert", suite, "value: too", "value: also", "greets J"},
 		{"#EvalcaseV5.scenarios", suite, "value: moon", "value: sun", "late J"},
 		{"a variable of a setting", suite, "input: Late", "input: Later", "late E"},
-		{"#EvalcaseV5.threshold", suite, "version: 1\n", "version: 1\nthreshold: 0.6\n", "alone D, greets D, late D"},
+		{"#EvalcaseV5.threshold", suite, "version: 1\n", "version: 1\nthreshold: 0.6\n", "alone D, greets D, late D, talks D"},
 
 		{"#EvalcaseV5Test.id", suite, "id: alone", "id: lonely", ""},
 		{"#EvalcaseV5Test.vars", suite, "expected_output: Hey", "expected_output: Ho", "greets J"},
@@ -121,7 +133,7 @@ func changesOfV5() []change {
 		{".requires: {agentv: 5}", "{}"}, {".governance: {level: 1}", "{}"}, {".tags: [daily]", "[]"}, {".metadata: {team: a}", "{}"}, {".env: {A: b}", "{}"}, {".output_path: out", "in"},
 		{".derived_metrics: []", "[1]"}, {".nunjucks_filters: {}", "{a: b}"}, {".$schema: https://example.com/x", "y"},
 		{"Test.description: The first.", "x"}, {"Test.conversation_id: c1", "c2"}, {"Test.metadata: {topic: hello}", "{}"}, {"Test.options: {repeat: 1}", "{}"},
-		{"Test.on_dependency_failure: skip", "run"}, {"Test.on_turn_failure: stop", "continue"}, {"Test.aggregation: mean", "min"}, {"Test.window_size: 3", "4"},
+		{"Test.on_dependency_failure: skip", "run"},
 	} {
 		def, text, _ := strings.Cut(tt.key, ".")
 		name, _, _ := strings.Cut(text, ":")
@@ -133,7 +145,7 @@ func changesOfV5() []change {
 // notRunOfV5 are the fields of cases that are not run, and of warnings, which
 // schema/evalcase tests.
 func notRunOfV5() []change {
-	return []change{{about: "#EvalcaseV5.extensions #EvalcaseV5.evaluate_options #EvalcaseV5Test.turns #EvalcaseV5Test.mode #EvalcaseV5Test.depends_on"}}
+	return []change{{about: "#EvalcaseV5.extensions #EvalcaseV5.evaluate_options #EvalcaseV5Test.depends_on"}}
 }
 
 // TestWhatTestsOfAgentV5AreAbout changes every field of such a suite.

@@ -41,6 +41,17 @@ tests:
   criteria: Anything
   input: Hi
   execution: {skip_defaults: true}
+- id: talks
+  execution: {skip_defaults: true, threshold: 0.6}
+  mode: conversation
+  aggregation: min
+  on_turn_failure: continue
+  window_size: 2
+  turns:
+  - {input: First, assertions: [{type: contains, value: one, weight: 4}, {type: contains, value: four}]}
+  - {input: Second, expected_output: Twice}
+  - {input: Third}
+  assertions: [{type: contains, value: whole}]
 - id: counts
   input: Count
   execution: {skip_defaults: true, threshold: 0.7}
@@ -85,7 +96,7 @@ tests:
 func changesOfTests() []change {
 	const (
 		suite = "test_definitions/desk.yaml"
-		all   = "alone E, counts E, greets E"
+		all   = "alone E, counts E, greets E, talks E"
 	)
 	changes := []change{
 		{"#EvalcaseTests.tests", suite, "  criteria: Anything\n  input: Hi\n", "  criteria: Anything\n  input: Ho\n", "alone E"},
@@ -128,6 +139,18 @@ func changesOfTests() []change {
 		{"#EvalcaseTest.expected_output", suite, "Hey", "Ho", "greets J"},
 		{"#EvalcaseTest.assertions", suite, "Kind", "Nice", "greets J"},
 		{"#EvalcaseTest.execution", suite, "{skip_defaults: true, threshold: 0.7}", "{skip_defaults: true, threshold: 0.7, timeout_seconds: 9}", "counts E"},
+		{"#EvalcaseTest.turns #EvalcaseTurn.input", suite, "{input: Third}", "{input: Fourth}", "talks E"},
+		{"a turn", suite, "  - {input: Third}\n", "", "talks E"},
+		{"#EvalcaseTurn.assertions", suite, "value: four", "value: five", "talks J"},
+		{"a weight in a turn", suite, "one, weight: 4", "one, weight: 3", "talks D"},
+		{"what is required of a turn", suite, "one, weight: 4", "one, weight: 4, required: true", "talks D"},
+		{"#EvalcaseTurn.expected_output", suite, "Twice", "Thrice", "talks J"},
+		{"an assertion of the whole conversation", suite, "value: whole", "value: half", "talks J"},
+		{"#EvalcaseTest.mode", suite, "  mode: conversation\n", "", ""},
+		{"#EvalcaseTest.aggregation", suite, "  aggregation: min\n", "  aggregation: max\n", "talks D"},
+		{"#EvalcaseTest.on_turn_failure", suite, "on_turn_failure: continue", "on_turn_failure: stop", "talks J"},
+		{"#EvalcaseTest.window_size", suite, "window_size: 2", "window_size: 1", "talks E"},
+		{"#EvalcaseTest.depends_on #EvalcaseTest.on_dependency_failure", suite, "  input: Hi\n", "  input: Hi\n  on_dependency_failure: run\n", ""},
 		{"#EvalcaseTest.checks", suite, "  input: Hi\n", "  input: Hi\n  checks: [{contains: good}]\n", "alone J"},
 		{"#EvalcaseTest.note", suite, "the tone", "the time", "greets J"},
 
@@ -192,7 +215,7 @@ func changesOfTests() []change {
 
 // notRunOfTests are the fields of cases that are not run, which schema/evalcase tests.
 func notRunOfTests() []change {
-	return []change{{about: "#EvalcaseWorkspace.repos #EvalcaseWorkspace.path #EvalcaseWorkspace.docker #EvalcaseWorkspace.type #EvalcaseWorkspace.env #EvalcaseTest.turns #EvalcaseTest.mode #EvalcaseTest.environment #EvalcaseTest.depends_on"}}
+	return []change{{about: "#EvalcaseWorkspace.repos #EvalcaseWorkspace.path #EvalcaseWorkspace.docker #EvalcaseWorkspace.type #EvalcaseWorkspace.env #EvalcaseTest.environment"}}
 }
 
 // TestWhatTestsOfAgentV4AreAbout changes every field of such a suite.

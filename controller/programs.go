@@ -56,12 +56,8 @@ func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
 			}
 		}
 	}
-	for _, m := range r.HeadCase.Drive.Messages {
-		for _, b := range m.Blocks {
-			if b.Path != "" {
-				out.Reads = append(out.Reads, b.Path)
-			}
-		}
+	for _, said := range append([][]schema.Message{r.HeadCase.Drive.Messages}, r.HeadCase.Drive.Turns...) {
+		out.Reads = append(out.Reads, plan.Attached(said)...)
 	}
 	return out, starts
 }

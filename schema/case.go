@@ -17,9 +17,8 @@ const (
 	DialectMatrix    = "matrix"
 )
 
-// A Case is one test of one target, compiled from any dialect. Nothing after
-// the compile step knows a dialect, except to show a score in its native scale.
-// A Case is read-only once it is compiled and may be shared by goroutines.
+// A Case is one test of one target, compiled from any dialect. Nothing after the compile step knows a
+// dialect, except to show a score in its native scale. A Case is read-only once it is compiled.
 type Case struct {
 	CaseInfo
 
@@ -45,9 +44,8 @@ type Case struct {
 	Row *row.Row
 }
 
-// A CaseInfo identifies a case and says how it is listed and counted. It has
-// nothing of what the case sends or measures, so that 100,000 of them fit where
-// the cases themselves do not.
+// A CaseInfo identifies a case and says how it is listed and counted. It has nothing of what the
+// case sends or measures, so that 100,000 of them fit where the cases themselves do not.
 type CaseInfo struct {
 	// Key identifies the case: the path below the definitions folder without
 	// extension, then #local-id unless the file is one case.
@@ -64,8 +62,7 @@ type CaseInfo struct {
 	Weight float64
 	// Skip says why the case is listed but not run; empty for an active case.
 	Skip string
-	// Inputs lists every file that the case was built from, and every file
-	// that would have been one had it existed, sorted by path.
+	// Inputs lists every file that the case was built from, or would have been had it existed, sorted by path.
 	Inputs []Input
 }
 
@@ -128,27 +125,29 @@ type Drive struct {
 	// TargetOpens has the target speak first, without a message of the user. Messages
 	// is empty then.
 	TargetOpens bool
-	// Openings replace Messages if a case has several: the sample of
-	// ordinal n begins with opening n mod len(Openings).
+	// Openings replace Messages if a case has several: the sample of ordinal n begins with n mod len(Openings).
 	Openings [][]Message
+	// Turns are what is said after each reply of the target but the last, where the case says it all.
+	Turns [][]Message `json:",omitempty"`
+	// Window is how many of the turns before the current one the target is sent; 0 sends all.
+	Window int `json:",omitempty"`
 	// Workspace is the folder that an agent works in; nil where it has none.
 	Workspace *workspace.Workspace
-	// Simulation writes every further message of the user, and the first where
-	// Messages is empty. nil ends the conversation with the first answer.
+	// Simulation writes every further message of the user, and the first where Messages is empty.
+	// nil ends the conversation with the first answer, unless there are Turns.
 	Simulation *Simulation
 }
 
 // A Policy holds what steers the run of a case.
 type Policy struct {
-	// Iterations is how many samples are taken, ≥ 1; of each opening where
-	// there are several.
+	// Iterations is how many samples are taken, ≥ 1; of each opening where there are several.
 	Iterations int
 	// Timeout bounds one sample from its first call to its last.
 	Timeout time.Duration
 	// MaxToolRounds bounds how often the target may ask for tools, ≥ 1.
 	MaxToolRounds int
-	// MaxTurns is after how many replies of the target a simulated conversation
-	// ends, even if one of the two has more to say; 0 leaves the end to the two.
+	// MaxTurns is after how many replies of the target a simulated conversation ends, even if
+	// one of the two has more to say; 0 leaves the end to the two.
 	MaxTurns int
 	// TurnCap is after how many replies a conversation that found no end of its
 	// own is an error; 0 means never. It is 0 if there is a MaxTurns, which wins.

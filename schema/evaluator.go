@@ -29,8 +29,7 @@ type Evaluator struct {
 	Fallback bool `json:",omitempty"`
 }
 
-// A Spec says what an evaluator measures. All fields that bear on the
-// measurement are exported and encode as JSON.
+// A Spec says what an evaluator measures. All fields that bear on it are exported and encode as JSON.
 type Spec interface {
 	// Kind is the evaluator's type, such as keyword.
 	Kind() string
@@ -79,6 +78,8 @@ type Rule struct {
 	Floor float64 `json:"floor,omitempty"`
 	// Negate makes a score the rest to 1, before it is compared with anything.
 	Negate bool `json:"negate,omitempty"`
+	// Contained makes the score 0 where a demand does not hold, which then fails nothing else.
+	Contained bool `json:"contained,omitempty"`
 }
 
 // An Aggregate makes one score of several.

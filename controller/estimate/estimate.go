@@ -61,7 +61,7 @@ func (s Subject) Against(cfg *config.Config, target string, known plan.Stored) C
 		executions: max(s.samples-known.Executed, 0), judgements: max(s.samples-known.Judged, 0),
 	}
 	if s.turns == 0 {
-		return e.count(1)
+		return e.count(max(s.scripted, 1))
 	}
 	q := e.count(s.turns)
 	least := e.count(1)

@@ -16,7 +16,10 @@ type Subject struct {
 	said int
 	// turns is how many replies of the target a simulated conversation has; 0
 	// without a simulation.
-	turns       int
+	turns int
+	// scripted is how many replies of the target a conversation has of which the case says the other
+	// side; 0 for others.
+	scripted    int
 	alternative bool
 	// judges are asked once for each sample, comparison once for the two of a
 	// alternative.
@@ -34,6 +37,12 @@ func NewSubject(c *schema.Case) Subject {
 	s := Subject{samples: c.Samples(), said: len(c.System), alternative: c.Alternative != nil, asks: load.Callees(c)}
 	for _, m := range c.Drive.Messages {
 		s.said += len(m.Content)
+	}
+	for _, said := range c.Drive.Turns {
+		s.scripted = len(c.Drive.Turns) + 1
+		for _, m := range said {
+			s.said += len(m.Content)
+		}
 	}
 	for _, t := range c.Tools {
 		s.said += len(t.Description) + len(t.Parameters)
@@ -82,7 +91,7 @@ func (s Subject) Text() string {
 	if s.retried {
 		flags |= bitRetried
 	}
-	for _, n := range []int{flags, s.samples, s.said, s.turns, s.retries, s.editors} {
+	for _, n := range []int{flags, s.samples, s.said, s.turns, s.scripted, s.retries, s.editors} {
 		w.Number(n)
 	}
 	for _, list := range [][]load.Callee{s.judges, s.comparison, s.asks} {
@@ -101,7 +110,7 @@ func Read(text string) (Subject, bool) {
 	var s Subject
 	flags := r.Number()
 	s.alternative, s.retried = flags&bitAlternative != 0, flags&bitRetried != 0
-	for _, n := range []*int{&s.samples, &s.said, &s.turns, &s.retries, &s.editors} {
+	for _, n := range []*int{&s.samples, &s.said, &s.turns, &s.scripted, &s.retries, &s.editors} {
 		*n = r.Number()
 	}
 	for _, list := range []*[]load.Callee{&s.judges, &s.comparison, &s.asks} {

@@ -25,6 +25,7 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *judge
 	var f finding
 	var talks exchanges
 	defer talks.show(d)
+	in = in.viewed(spec.View)
 	results := make([]suite.Result, 0, len(spec.Members))
 	members := slices.Clone(spec.Members)
 	slices.SortStableFunc(members, func(a, b evaluator.Member) int { return cmp.Compare(gateFirst(spec, a), gateFirst(spec, b)) })
@@ -34,6 +35,10 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *judge
 		if shut != "" && !isGate {
 			f.reason = "the gate " + shut
 			break
+		}
+		turn := m.TurnOf()
+		if turn > len(in.Transcript.Turns) {
+			continue // the conversation ended before it
 		}
 		part, err := find(ctx, m.Spec, in, d)
 		talks.take(m.ID, d)
@@ -53,6 +58,9 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *judge
 		}
 		if isGate && shut == "" && !verdict.Reaches(*score, spec.Gate) {
 			shut = m.ID + ": " + part.reason
+		}
+		if turn > 0 && !verdict.Reaches(*score, spec.Stop) {
+			in.Transcript = in.Transcript.Until(turn)
 		}
 		if part.reason != "" && (f.reason == "" || !pass) {
 			f.reason = m.ID + ": " + part.reason

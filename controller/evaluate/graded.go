@@ -89,6 +89,9 @@ func transformed(ctx context.Context, spec evaluator.Transformed, in Input, d *j
 		}
 	}
 	changed := *in.Transcript
+	if changed.Said != "" {
+		changed.Said = answer
+	}
 	changed.Messages = slices.Clone(changed.Messages)
 	for i := len(changed.Messages) - 1; i >= 0; i-- {
 		if m := &changed.Messages[i]; m.Role == schema.RoleAssistant {

@@ -366,12 +366,12 @@ func (d *digester) sorted(files []string) []string {
 
 // showsImages reports whether the user shows an image in the case.
 func (d *digester) showsImages() bool {
-	for _, m := range d.c.Drive.Messages {
-		if m.Role == schema.RoleUser && slices.ContainsFunc(m.Blocks, func(b schema.Block) bool { return b.Type == "image" }) {
-			return true
-		}
+	shows := func(said []schema.Message) bool {
+		return slices.ContainsFunc(said, func(m schema.Message) bool {
+			return m.Role == schema.RoleUser && slices.ContainsFunc(m.Blocks, func(b schema.Block) bool { return b.Type == "image" })
+		})
 	}
-	return false
+	return shows(d.c.Drive.Messages) || slices.ContainsFunc(d.c.Drive.Turns, shows)
 }
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -15,6 +15,12 @@ import (
 func (d *digester) messages(agent bool) {
 	files, paths := slices.Clip(d.sending()), d.attached()
 	d.value(Execution, "messages", d.c.Drive.Messages, append(files, paths...)...)
+	if len(d.c.Drive.Turns) > 0 {
+		d.value(Execution, "turns", d.c.Drive.Turns, append(files, paths...)...)
+	}
+	if d.c.Drive.Window > 0 {
+		d.short(Execution, "turns that are sent", strconv.Itoa(d.c.Drive.Window), files...)
+	}
 	if agent && len(paths) > 0 {
 		d.value(Execution, "paths of files", paths, append(files, paths...)...)
 	}
@@ -39,8 +45,17 @@ func (d *digester) sending() []string {
 
 // attached are the files and images of the messages.
 func (d *digester) attached() []string {
+	paths := Attached(d.c.Drive.Messages)
+	for _, said := range d.c.Drive.Turns {
+		paths = append(paths, Attached(said)...)
+	}
+	return paths
+}
+
+// Attached are the files and images of messages.
+func Attached(messages []schema.Message) []string {
 	var paths []string
-	for _, m := range d.c.Drive.Messages {
+	for _, m := range messages {
 		for _, b := range m.Blocks {
 			if b.Path != "" {
 				paths = append(paths, b.Path)
@@ -128,6 +143,9 @@ func (d *digester) decides(ev schema.Evaluator, files []string) {
 	}
 	if ev.Rule.Negate {
 		d.short(Decision, "negation", "true", files...)
+	}
+	if ev.Rule.Contained {
+		d.short(Decision, "demands that do not hold", "make the score 0", files...)
 	}
 	if ev.Rule.Floor > 0 {
 		d.short(Decision, "least score of the evaluator", decimal(ev.Rule.Floor), files...)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/run/opening"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -59,7 +60,7 @@ func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
 		}
 	}
 	// A recording has only the beginning of a case's first attempt.
-	first := opened(c.job.Case, ordinal)
+	first := opening.Of(c.job.Case, ordinal)
 	tc := *first
 	tc.System = a.system
 	return &callLog{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/mocks"
+	"github.com/gavel-evals/gavel/controller/run/opening"
 	"github.com/gavel-evals/gavel/controller/run/persona"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -71,24 +72,26 @@ func offered(tools []schema.Tool) []schema.Tool {
 // The user speaks first: what the case says, else what the simulator writes. Where
 // the case has the target open, its first words are the first reply.
 // The target replies, which may take several calls while it asks for tools.
-// Without a simulator that is all. With one the conversation ends, looked at
-// in this order after every reply,
+// Without a simulator that is all, unless the case says what the user says next. With
+// one the conversation ends, looked at in this order after every reply,
 //   - by the target: it says so with its reply, or has called a tool that its
 //     configuration lists under ends_conversation;
 //   - after MaxTurns replies: no message of the user follows the last one;
 //   - by the user: the simulator says that it is done.
 //
-// After TurnCap replies the simulator has a last chance to be done; if it is
-// not, the conversation has no natural end, and there is nothing to judge. The same
-// holds where there is no MaxTurns and the timeout ends it.
+// After TurnCap replies the simulator has a last chance to be done; if it is not, there is no natural
+// end and nothing to judge. The same holds where there is no MaxTurns and the timeout ends it.
 func (c *conversation) run(ctx context.Context) error {
 	c.log.caller.allow(c.tc.Policy.Timeout)
 	over, err := c.open(ctx)
 	for ended := false; !over && err == nil; {
-		if ended, err = c.reply(ctx); err != nil || c.user == nil {
-			break
+		switch ended, err = c.reply(ctx); {
+		case err != nil:
+		case c.user == nil:
+			over = !c.scriptedTurn()
+		default:
+			over, err = c.afterReply(ctx, ended)
 		}
-		over, err = c.afterReply(ctx, ended)
 	}
 	if c.user != nil && c.tc.Policy.MaxTurns == 0 && c.replies > 0 && cutOff(err) {
 		return fmt.Errorf("no natural end: neither side ended the conversation after %d replies: %w", c.replies, err)
@@ -146,6 +149,31 @@ func (c *conversation) afterReply(ctx context.Context, ended bool) (over bool, e
 	return false, nil
 }
 
+// scriptedTurn adds what the case says after a reply of the target, and reports whether
+// there is anything.
+func (c *conversation) scriptedTurn() bool {
+	if c.replies == len(c.tc.Drive.Turns) {
+		return false
+	}
+	c.add(c.tc.Drive.Turns[c.replies]...)
+	c.replies++
+	return true
+}
+
+// turn notes where a scripted conversation's next reply begins; what it returns notes the whole of it.
+func (c *conversation) turn() (end func()) {
+	if len(c.tc.Drive.Turns) == 0 {
+		return func() {}
+	}
+	t := &c.transcript
+	from, latency, usage := len(t.Messages), t.Latency, t.Usage
+	t.Usage = verdict.Usage{}
+	return func() {
+		t.Turns = append(t.Turns, verdict.Turn{From: from, To: len(t.Messages), Latency: t.Latency - latency, Usage: t.Usage})
+		t.Usage = usage.Add(t.Usage)
+	}
+}
+
 // userSpeaks has the user speak, and reports whether those were the last words.
 // Such words are in the transcript, and nobody answers them.
 func (c *conversation) userSpeaks(ctx context.Context) (done bool, err error) {
@@ -163,8 +191,9 @@ func (c *conversation) userSpeaks(ctx context.Context) (done bool, err error) {
 // reply has the target reply, and answers from the mocks while it asks for
 // tools. It reports whether the target ended the conversation.
 func (c *conversation) reply(ctx context.Context) (ended bool, err error) {
+	defer c.turn()()
 	for round := 0; ; round++ {
-		req := target.Request{System: c.tc.System, Tools: c.tools(), Messages: c.transcript.Messages, Case: c.tc.Key, Turn: c.replies, Workspace: c.workspace}
+		req := target.Request{System: c.tc.System, Tools: c.tools(), Messages: c.transcript.Messages[c.transcript.SentFrom(c.replies, c.tc.Drive.Window):], Case: c.tc.Key, Turn: c.replies, Workspace: c.workspace}
 		reply, err := c.log.ask(ctx, targetRole, c.name, req)
 		if err != nil {
 			return false, err
@@ -220,8 +249,8 @@ func (c *conversation) addReply(reply target.Reply) {
 	t.Usage = t.Usage.Add(reply.Usage)
 }
 
-// answerToolCall gives a tool call the answerToolCall of a mock. A call that no mock answers is
-// noted: it says something about the definitions and not about the target.
+// answerToolCall answers a tool call from a mock. A call that no mock answers is noted: it
+// says something about the definitions and not about the target.
 func (c *conversation) answerToolCall(call schema.ToolCall) error {
 	m, missing, err := c.mocks.Answer(call)
 	if err != nil {
@@ -243,26 +272,6 @@ func (c *conversation) endsIn(messages []schema.Message) bool {
 	})
 }
 
-// FirstRequests are the first requests of the samples of a case, one for each of
-// its openings: to its simulator where that opens the conversation and else to a
-// target that is sent tools and has no workspace. The lines of a recording that can serve the case
-// are known by their digests.
-func FirstRequests(c *schema.Case) []target.Request {
-	var out []target.Request
-	for i := range max(1, len(c.Drive.Openings)) {
-		out = append(out, firstRequest(opened(c, i)))
-	}
-	return out
-}
-
-func firstRequest(c *schema.Case) target.Request {
-	m := c.Drive.Messages
-	if sim := c.Drive.Simulation; sim != nil && !c.Drive.TargetOpens && (len(m) == 0 || m[len(m)-1].Role == schema.RoleAssistant) {
-		return persona.Request(*sim, m)
-	}
-	return target.Request{System: c.System, Messages: c.Drive.Messages, Tools: c.Tools}
-}
-
 // workspace is that of a sample, where the target works in one.
 func (t Target) workspace(c *schema.Case) *workspaces.Session {
 	if !t.Config.HasWorkspace() {
@@ -273,7 +282,7 @@ func (t Target) workspace(c *schema.Case) *workspaces.Session {
 
 // root is the digest by which recordings know a sample, see [target.Request].
 func root(c *schema.Case, t Target) string {
-	req := firstRequest(c)
+	req := opening.Request(c)
 	if !t.Config.RunsTools() {
 		req.Tools = nil
 	}
@@ -283,8 +292,8 @@ func root(c *schema.Case, t Target) string {
 
 // pendingCalls are the tool calls of the last message of a reply.
 func pendingCalls(r target.Reply) []schema.ToolCall {
-	if len(r.Messages) == 0 {
-		return nil
+	if n := len(r.Messages); n > 0 {
+		return r.Messages[n-1].ToolCalls
 	}
-	return r.Messages[len(r.Messages)-1].ToolCalls
+	return nil
 }

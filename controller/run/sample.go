@@ -27,15 +27,6 @@ type sample struct {
 	stopped     bool
 }
 
-// opened is a case with the one opening that the sample of an ordinal has.
-func opened(c *schema.Case, ordinal int) *schema.Case {
-	out := *c
-	if n := len(c.Drive.Openings); n > 0 {
-		out.Drive.Messages, out.Drive.Openings = c.Drive.Openings[ordinal%n], nil
-	}
-	return &out
-}
-
 // run drives the target and measures as far as that is not stored. A stored
 // sample is reported where replies are recorded.
 func (s *sample) run(ctx context.Context) error {
@@ -98,7 +89,8 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 	r, target := s.attempt.caseRun.runner, s.attempt.caseRun.job.Target
 	transcript := s.execution.Transcript
 	// The price is that of now, which need not be the one that was paid.
-	transcript.Usage = budget.Priced(transcript.Usage, r.cfg.Targets[target].Config.Price)
+	price := r.cfg.Targets[target].Config.Price
+	transcript.Usage, transcript.Turns = budget.Priced(transcript.Usage, price), budget.PricedTurns(transcript.Turns, price)
 	var problem error
 	for _, ev := range s.attempt.caseRun.job.Case.Evaluators {
 		m, err := evaluate.Measure(ctx, ev, evaluate.Input{

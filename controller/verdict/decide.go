@@ -151,8 +151,8 @@ func unmeasured(spec schema.Spec, rule schema.Rule, criteria []Criterion) string
 		return ""
 	}
 	for _, m := range c.Members {
-		if len(c.Gates) > 0 && !slices.Contains(c.Gates, m.ID) {
-			continue // measured only if the gates are open
+		if len(c.Gates) > 0 && !slices.Contains(c.Gates, m.ID) || m.TurnOf() > 0 && pastLast(c, m, criteria) {
+			continue // measured only if the gates are open, and no turn before it ended the conversation
 		}
 		if e := unmeasured(m.Spec, m.Rule, memberCriteria(m.ID, criteria)); e != "" {
 			return m.ID + ": " + e
@@ -168,6 +168,12 @@ func unmeasured(spec schema.Spec, rule schema.Rule, criteria []Criterion) string
 		return "the aggregator gave no score"
 	}
 	return ""
+}
+
+// pastLast reports whether a member looks at a turn after the last.
+func pastLast(c evaluator.Composite, m evaluator.Member, criteria []Criterion) bool {
+	last := lastTurn(c, criteria)
+	return last > 0 && m.TurnOf() > last
 }
 
 // decideEvaluator sums up the i-th measurement of every sample, and reports

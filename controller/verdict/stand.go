@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -26,8 +27,8 @@ type result struct {
 // applyRule applies a rule to the criteria of one measurement.
 //
 // The requirements of a member of a composite hold for the case too, whatever
-// the aggregate: "if true, fail verdict if missed" says the evalcase format of a
-// criterion, and not its position.
+// the aggregate, unless its rule contains them: "if true, fail verdict if missed" says the
+// evalcase format of a criterion, and not its position.
 func applyRule(spec schema.Spec, rule schema.Rule, criteria []Criterion) result {
 	c, ok := spec.(evaluator.Composite)
 	if !ok {
@@ -36,8 +37,13 @@ func applyRule(spec schema.Spec, rule schema.Rule, criteria []Criterion) result 
 	}
 	var s result
 	var members []Criterion
-	shut := shutBy(c, criteria)
+	shut, last := shutBy(c, criteria), lastTurn(c, criteria)
 	for _, m := range c.Members {
+		if turn := m.TurnOf(); last > 0 && turn > last {
+			s.criteria = append(s.criteria, Criterion{ID: m.ID, Note: fmt.Sprintf("not judged, since turn %d failed", last)})
+			members = append(members, s.criteria[len(s.criteria)-1])
+			continue
+		}
 		if shut != "" && !slices.Contains(c.Gates, m.ID) {
 			s.criteria = append(s.criteria, Criterion{ID: m.ID, NotApplicable: true, Note: "not measured, since the gate " + shut + " is below its least score"})
 			continue
@@ -73,6 +79,21 @@ func shutBy(c evaluator.Composite, criteria []Criterion) string {
 		}
 	}
 	return ""
+}
+
+// lastTurn is the number of the turn after which a conversation ends, since that scores
+// less than it must; 0 where none does.
+func lastTurn(c evaluator.Composite, criteria []Criterion) int {
+	for _, m := range c.Members {
+		turn := m.TurnOf()
+		if turn == 0 || c.Stop == 0 {
+			continue
+		}
+		if s := applyRule(m.Spec, m.Rule, memberCriteria(m.ID, criteria)); !Reaches(s.score, c.Stop) {
+			return turn
+		}
+	}
+	return 0
 }
 
 // Reaches reports whether a score is at least a bound, compared after rounding
@@ -170,6 +191,9 @@ func (s result) conclude(rule schema.Rule, criteria []Criterion) result {
 	}
 	if rule.NonZero && round9(s.score) == 0 || round9(s.score) < round9(rule.Floor) {
 		s.broken = append(s.broken, wholeScore)
+	}
+	if rule.Contained && len(s.broken) > 0 {
+		s.score, s.broken = 0, nil
 	}
 	s.pass = len(s.broken) == 0 && round9(s.score) >= round9(rule.Threshold)
 	return s

@@ -93,6 +93,11 @@ type Transcript struct {
 	Usage   Usage         `json:"usage"`
 	// Simulated is what the calls to the simulator cost.
 	Simulated Usage `json:"simulator_usage,omitzero"`
+	// Turns are the replies of the target in a conversation of which the case says the
+	// other side; nil for others.
+	Turns []Turn `json:"turns,omitempty"`
+	// Said is what counts as the answer in the place of the last reply. It is not stored.
+	Said string `json:"-"`
 	// Ended says who ended a simulated conversation; empty for others.
 	Ended End `json:"ended_by,omitempty"`
 	// Changes are what the target changed in its workspace; nil where it has none.
@@ -100,6 +105,32 @@ type Transcript struct {
 	// Notes are remarks on the conversation, such as a tool call that no mock
 	// answers. A turn is the index of a message in Messages, from 1.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// A Turn is a reply of the target, which is the messages from From up to To.
+type Turn struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+	// Latency and Usage are those of the reply alone.
+	Latency time.Duration `json:"latency_ns"`
+	Usage   Usage         `json:"usage"`
+}
+
+// SentFrom is the first of the messages that the target is sent in a turn, counted from 0,
+// where it is sent so many turns before it; a window of 0 has all.
+func (t *Transcript) SentFrom(turn, window int) int {
+	if window == 0 || turn <= window {
+		return 0
+	}
+	return t.Turns[turn-window-1].To
+}
+
+// Until is the conversation up to a turn, counted from 1.
+func (t *Transcript) Until(turn int) *Transcript {
+	out := *t
+	out.Turns = t.Turns[:turn]
+	out.Messages = t.Messages[:out.Turns[turn-1].To]
+	return &out
 }
 
 // LastReply is the last message of the target; nil where there is none.
@@ -125,8 +156,14 @@ const (
 	EndedByLimit  End = "max turns"
 )
 
-// Final returns the last answer of the target, as [Answer] finds it.
-func (t *Transcript) Final() string { return Answer(t.Messages) }
+// Final returns what was said in the place of the answer, else the last answer of the
+// target, as [Answer] finds it.
+func (t *Transcript) Final() string {
+	if t.Said != "" {
+		return t.Said
+	}
+	return Answer(t.Messages)
+}
 
 // A Criterion is one thing that an evaluator looked at.
 type Criterion struct {

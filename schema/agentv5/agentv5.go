@@ -97,7 +97,13 @@ func Rewrite(src schema.Source, doc *schema.Document) Suite {
 		r.providers = []schema.Piece{doc.Piece("defaults", "provider")}
 	}
 	r.out.PerTarget = len(r.providers) > 1
-	shared := r.assertions("", r.shared.Sub("assert"), place.Place{Doc: doc, Path: []any{"assert"}})
+	var shared []schema.Piece
+	for _, list := range r.sharedAsserts() {
+		r.sharedFilled = r.sharedFilled || isTemplate(string(list.JSON()))
+	}
+	if !r.sharedFilled {
+		shared = r.assertions(row{}, r.sharedAsserts()...)
+	}
 	var tests []schema.Piece
 	for _, p := range r.tests() {
 		if tests = append(tests, r.test(p)...); !r.within(len(tests)) {
@@ -120,16 +126,24 @@ func Rewrite(src schema.Source, doc *schema.Document) Suite {
 	return r.out
 }
 
+// sharedAsserts are the assertions of all tests.
+func (r *rewriter) sharedAsserts() []place.Place {
+	return []place.Place{r.shared.Sub("assert"), {Doc: r.doc, Path: []any{"assert"}}}
+}
+
 // A rewriter rewrites one file.
 type rewriter struct {
 	schema.Source
-	doc       *schema.Document
-	out       Suite
-	shared    place.Place // what all tests share; of no document where there is nothing
-	prompts   []prompt
-	providers []schema.Piece // labels; one that is missing is the default target
-	engine    template.Engine
-	size      int // of the prompts that were filled in, in bytes
+	doc    *schema.Document
+	out    Suite
+	shared place.Place // what all tests share; of no document where there is nothing
+	// sharedFilled says that assertions of all tests have variables, so that each test has
+	// them among its own.
+	sharedFilled bool
+	prompts      []prompt
+	providers    []schema.Piece // labels; one that is missing is the default target
+	engine       template.Engine
+	size         int // of the prompts that were filled in, in bytes
 }
 
 const (

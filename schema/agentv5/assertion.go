@@ -8,17 +8,16 @@ import (
 	"github.com/gavel-evals/gavel/schema/place"
 )
 
-// assertions rewrites lists of assertions of a test; an empty name is that of all
-// tests of the file.
-func (r *rewriter) assertions(name string, lists ...place.Place) []schema.Piece {
+// assertions rewrites lists of assertions of a test, or those that all tests share.
+func (r *rewriter) assertions(of row, lists ...place.Place) []schema.Piece {
 	var out []schema.Piece
 	for _, list := range lists {
 		for _, p := range list.List() {
 			if p.Text() != "" {
-				out = append(out, p.Piece())
+				out = append(out, r.filled(of, p))
 				continue
 			}
-			if a := r.assertion(name, p); !a.Missing() {
+			if a := r.assertion(of, p); !a.Missing() {
 				out = append(out, a)
 			}
 		}
@@ -36,8 +35,8 @@ var unread = map[string]string{
 var removed = []string{"rubrics", "llm-grader", "code-grader", "tool-trajectory", "skill-trigger"}
 
 // assertion writes an assertion by the names of AgentV 4; missing where it is not read.
-func (r *rewriter) assertion(name string, p place.Place) schema.Piece {
-	kind := p.Text("type")
+func (r *rewriter) assertion(of row, p place.Place) schema.Piece {
+	name, kind := of.id, p.Text("type")
 	for _, key := range []string{"include", "transform"} {
 		if p.Has(key) {
 			r.needAll(name, "`"+key+"` of an assertion")
@@ -55,10 +54,12 @@ func (r *rewriter) assertion(name string, p place.Place) schema.Piece {
 	for _, key := range p.Doc.Keys(p.Path...) {
 		piece, as := p.Piece(key), key
 		switch {
+		case key == "value" || key == "metric":
+			piece = r.filled(of, p.Sub(key))
 		case key == "type" && kind == "assert-set":
 			piece = schema.TextPiece(p.At(key), "composite")
 		case key == "assert" && kind == "assert-set":
-			as, piece = "assertions", schema.ListPiece(p.At(key), r.assertions(name, p.Sub(key))...)
+			as, piece = "assertions", schema.ListPiece(p.At(key), r.assertions(of, p.Sub(key))...)
 		case key == "threshold" && kind == "assert-set":
 			continue // the score alone counts
 		case key == "provider" && kind == "script":

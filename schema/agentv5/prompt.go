@@ -93,33 +93,27 @@ var onlyInput = regexp.MustCompile(`^\s*\{\{-?\s*(?:vars\.)?(\w+)\s*-?\}\}\s*$`)
 
 // input is what a test is sent: a text, or messages. need is what that needs and is not
 // read.
-func (r *rewriter) input(p prompt, vars template.Variables, pieces map[string]schema.Piece) (input schema.Piece, need string) {
+func (r *rewriter) input(p prompt, of row) (input schema.Piece, need string) {
 	if p.need != "" {
 		return input, p.need
 	}
-	if m := onlyInput.FindStringSubmatch(p.text); m != nil && !pieces[m[1]].Missing() {
-		return pieces[m[1]], ""
+	if m := onlyInput.FindStringSubmatch(p.text); m != nil && !of.pieces[m[1]].Missing() {
+		return of.pieces[m[1]], ""
 	}
-	if len(vars) == 0 { // then AgentV fills nothing in
+	if len(of.vars) == 0 { // then AgentV fills nothing in
 		return cmp.Or(p.chat, schema.TextPiece(p.at, p.text)), ""
-	}
-	own := template.Variables{}
-	all, _ := json.Marshal(vars) // JSON values
-	own["vars"] = all
-	for name, value := range vars {
-		own[name] = value
 	}
 	written := p.text
 	if !p.chat.Missing() {
 		written = string(schema.Compose(p.at.File, p.chat).JSON())
-		raw, err := r.engine.FillJSON(own, json.RawMessage(written))
+		raw, err := r.engine.FillJSON(of.all, json.RawMessage(written))
 		if err != nil {
 			return input, needOf(err)
 		}
 		r.size += len(raw)
 		return messages(p.at, raw), ""
 	}
-	text, err := r.engine.Fill(own, written)
+	text, err := r.engine.Fill(of.all, written)
 	if err != nil {
 		return input, needOf(err)
 	}

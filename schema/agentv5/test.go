@@ -154,7 +154,9 @@ func shortForm(at schema.Position, s string) schema.Piece {
 var tabled = []string{"contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "equals", "starts-with", "ends-with", "regex", "is-json", "llm-rubric"}
 
 // copied are the fields of a test that AgentV 4 has under the same name.
-var copied = []string{"description", "metadata", "conversation_id", "input_files", "turns", "mode", "depends_on"}
+var copied = []string{
+	"description", "metadata", "conversation_id", "input_files", "depends_on", "on_dependency_failure", "mode", "aggregation", "on_turn_failure", "window_size",
+}
 
 // test rewrites a test: one for every prompt, provider and text among its variables.
 func (r *rewriter) test(p place.Place) []schema.Piece {
@@ -177,13 +179,17 @@ func (r *rewriter) test(p place.Place) []schema.Piece {
 			for key, text := range v.texts {
 				own[key] = schema.TextPiece(p.At(), text)
 			}
-			input, need := r.input(prompt, v.vars, own)
+			of := newRow(name, v.vars, own)
+			input, need := r.input(prompt, of)
+			if p.Has("turns") && of.isUnset(prompt) {
+				input, need = schema.Piece{}, "" // nothing is said before the turns
+			}
 			if need != "" {
 				r.need(name, need)
 				input = schema.TextPiece(p.At(), "-") // is not sent
 			}
 			r.needs(name, p)
-			fields := r.fields(p, name, input, own)
+			fields := r.fields(of, p, input)
 			providers := r.providers
 			if named := r.labels(p.Doc.Part(p.Sub(providerKey(p)).Path...)); len(named) > 0 {
 				providers = named
@@ -205,11 +211,15 @@ func providerKey(p place.Place) string {
 }
 
 // fields are those of a test of AgentV 4, apart from its execution.
-func (r *rewriter) fields(p place.Place, name string, input schema.Piece, vars map[string]schema.Piece) []schema.NamedPiece {
-	asserts := r.assertions(name, p.Sub("assert"), p.Sub("execution", "assert"))
+func (r *rewriter) fields(of row, p place.Place, input schema.Piece) []schema.NamedPiece {
+	name := of.id
+	asserts := r.assertions(of, p.Sub("assert"), p.Sub("execution", "assert"))
+	if r.sharedFilled && !p.Truth("execution", "skip_defaults") {
+		asserts = append(asserts, r.assertions(of, r.sharedAsserts()...)...)
+	}
 	fields := []schema.NamedPiece{
-		{Name: "workspace", Piece: p.Piece("environment")}, {Name: "input", Piece: input}, {Name: "expected_output", Piece: vars["expected_output"]},
-		{Name: "criteria", Piece: p.Piece("criteria")},
+		{Name: "workspace", Piece: p.Piece("environment")}, {Name: "input", Piece: input}, {Name: "expected_output", Piece: of.pieces["expected_output"]},
+		{Name: "criteria", Piece: r.filled(of, p.Sub("criteria"))}, {Name: "turns", Piece: r.turns(of, p)},
 	}
 	if name != "" {
 		at := p.At()
@@ -222,7 +232,7 @@ func (r *rewriter) fields(p place.Place, name string, input schema.Piece, vars m
 		fields = append(fields, schema.NamedPiece{Name: "criteria", Piece: schema.TextPiece(p.At(), "-")}) // is not judged
 	}
 	if len(asserts) > 0 {
-		fields = append(fields, schema.NamedPiece{Name: "assertions", Piece: schema.ListPiece(p.At("assert"), asserts...)})
+		fields = append(fields, schema.NamedPiece{Name: "assertions", Piece: schema.ListPiece(p.At(), asserts...)})
 	}
 	for _, key := range copied {
 		fields = append(fields, schema.NamedPiece{Name: key, Piece: p.Piece(key)})

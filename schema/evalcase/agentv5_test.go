@@ -251,16 +251,12 @@ func TestMistakesInAgentV5(t *testing.T) {
 	}
 }
 
-// TestNotRunOfAgentV5: a suite with an environment or extensions, and a test with turns,
-// is listed and not run.
+// TestNotRunOfAgentV5: a suite with a container or extensions is listed and not run.
 func TestNotRunOfAgentV5(t *testing.T) {
 	for _, tt := range []struct{ suite, test, need string }{
 		{"environment: {type: docker}", "", "a container (docker)"},
 		{"extensions: ['file://x.ts:beforeAll']", "", "a program (extensions)"},
-		{"name: a", "turns: [{input: b}]", "a conversation of turns"},
-		{"name: a", "mode: conversation", "a conversation of turns"},
 		{"name: a", "environment: {type: docker, image: x}", "a container (docker)"},
-		{"name: a", "depends_on: y", "another test's result"},
 		{"default_test: {options: {transform: x}}", "", "a transform of the answer"},
 		{"assert: [{type: python, value: x}]", "", "a program (python)"},
 	} {

@@ -301,7 +301,10 @@ func (c *compiler) build() *schema.Case {
 	}
 	tc.Policy = c.policy()
 	said := c.talk()
-	tc.System, tc.Layers, tc.Drive.Messages = said.system, said.layers, said.messages
+	tc.System, tc.Layers, tc.Drive.Messages, tc.Drive.Turns = said.system, said.layers, said.messages, said.turns
+	if len(said.turns) > 0 {
+		tc.Drive.Window = int(c.tc.Number("window_size"))
+	}
 	if c.isTests {
 		tc.Drive.Workspace = c.workspace()
 		c.hasWorkspace = tc.Drive.Workspace != nil
@@ -314,6 +317,8 @@ func (c *compiler) build() *schema.Case {
 	case hasOutcome || c.isTests && !slices.ContainsFunc(tc.Evaluators, func(ev schema.Evaluator) bool { return ev.Fallback }):
 	case c.checksJudge(tc.Evaluators):
 		tc.Evaluators = nil // a judge would not know what to look for
+	case c.isTests:
+		c.fail(c.tc.Problem("missing-field", "the test says nothing that can be judged", `add "assertions": [{"type": "contains", "value": …}], or "criteria": … for a judge`))
 	default:
 		c.fail(c.tc.Problem("missing-field", "the field `expected_outcome` is missing", `add "expected_outcome": … (or "checks": [{"contains": …}], which need no judge)`))
 	}

@@ -25,7 +25,10 @@ var definitions = map[string]string{
 // case lists, else the suite. Without any, a judge compares with the
 // expected outcome.
 func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
-	if c.isTests {
+	switch {
+	case c.hasTurns():
+		return c.turns(threshold)
+	case c.isTests:
 		return c.assertions(threshold)
 	}
 	var out []schema.Evaluator

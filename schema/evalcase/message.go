@@ -34,6 +34,7 @@ type conversation struct {
 	system   string
 	layers   []schema.Layer
 	messages []schema.Message
+	turns    [][]schema.Message // after the replies to messages
 }
 
 // talk returns what is said to the target, in the form of the suite.
@@ -78,8 +79,11 @@ func isSame(a, b []schema.Message) bool {
 // said reads one form of the input. The system messages that come first are the
 // system prompt, as every target takes one.
 func (c *compiler) said(from place.Place) conversation {
-	if from.IsText() {
+	switch {
+	case from.IsText():
 		return conversation{messages: []schema.Message{{Role: schema.RoleUser, Content: from.Text()}}}
+	case from.IsObject():
+		return conversation{messages: []schema.Message{{Role: schema.RoleUser, Content: string(from.JSON())}}}
 	}
 	var layers []schema.Layer
 	items := from.List()
@@ -94,7 +98,7 @@ func (c *compiler) said(from place.Place) conversation {
 	for i, l := range layers {
 		texts[i] = l.Text
 	}
-	return conversation{strings.Join(texts, "\n\n"), layers, c.messages(items)}
+	return conversation{system: strings.Join(texts, "\n\n"), layers: layers, messages: c.messages(items)}
 }
 
 // layers makes the system prompt of a message, with the files that it is of.
@@ -138,6 +142,14 @@ func (c *compiler) expected() answer {
 		}
 	}
 	a.reference = c.Reference
+	return a.complete()
+}
+
+// answerWith is the answer that is expected of a turn.
+func (c *compiler) answerWith(output place.Place) answer { return c.answerIn(output).complete() }
+
+// complete finds the text of the answer, and its value where it is JSON.
+func (a answer) complete() answer {
 	for i := len(a.messages) - 1; i >= 0; i-- {
 		m := a.messages[i]
 		if m.Role != schema.RoleAssistant || m.Content == "" {

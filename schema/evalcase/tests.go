@@ -1,7 +1,6 @@
 package evalcase
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -84,8 +83,7 @@ func (c *compiler) need(what string) { c.lacks = append(c.lacks, what) }
 
 // lackingOf are the keys of a test that are not read, with what each needs.
 var lackingOf = map[string]string{
-	"turns": "a conversation of turns", "environment": "a workspace", "mode": "a conversation of turns",
-	"depends_on": "another test's result",
+	"environment": "a workspace",
 }
 
 // readTest notes what a test of AgentV 4 has that is not read.
@@ -94,6 +92,9 @@ func (c *compiler) readTest() {
 		if c.tc.Has(key) {
 			c.need(lackingOf[key])
 		}
+	}
+	if c.tc.Has("depends_on") {
+		c.warn(c.tc.Problem("order-not-kept", "`depends_on` is not kept: a verdict that is reused has no order, so every test is run by itself", "remove it; a test that needs what another one says is a conversation with turns", "depends_on"))
 	}
 	for _, what := range []string{c.needs[c.ID], c.needOfAll} {
 		if what != "" {
@@ -139,7 +140,10 @@ func (c *compiler) testInput() conversation {
 		said.layers = append(said.layers, more.layers...)
 		said.messages = append(said.messages, more.messages...)
 	}
-	if len(said.messages) == 0 {
+	switch turns := c.readTurns(); {
+	case len(turns) > 0:
+		said.messages, said.turns = append(said.messages, turns[0]...), turns[1:]
+	case len(said.messages) == 0 && !c.tc.Has("turns") && !c.tc.Has("mode"):
 		c.fail(c.tc.Problem("missing-field", "the case has no input", `add "input": …`))
 	}
 	texts := make([]string, len(said.layers))
@@ -185,6 +189,11 @@ func (c *compiler) bands() *schema.Bands {
 	if !c.isTests {
 		return &schema.Bands{Pass: passing, Borderline: borderline}
 	}
-	pass := cmp.Or(c.tc.Number("execution", "threshold"), c.keys.Number("execution", "threshold"), c.keys.Number("threshold"), passing)
+	pass := passing
+	for _, p := range []place.Place{c.keys.Sub("threshold"), c.keys.Sub("execution", "threshold"), c.tc.Sub("execution", "threshold")} {
+		if p.Has() {
+			pass = p.Number()
+		}
+	}
 	return &schema.Bands{Pass: pass, Borderline: pass}
 }

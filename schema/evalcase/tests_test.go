@@ -112,7 +112,7 @@ func TestCriteriaOfAgentV4(t *testing.T) {
 		t.Errorf("the evaluators are %+v, want the judge of the criteria", c.Evaluators)
 	}
 	_, problems := load(t, "tests:\n  - {id: x, input: z}\n")
-	if len(problems) != 1 || !strings.Contains(problems[0], "is missing") {
+	if len(problems) != 1 || !strings.Contains(problems[0], "says nothing that can be judged") {
 		t.Errorf("a test that nothing judges: problems %q", problems)
 	}
 }
@@ -189,14 +189,11 @@ func TestTestsInFilesOfAgentV4(t *testing.T) {
 func TestWhatIsNotReadOfAgentV4(t *testing.T) {
 	cases, problems := load(t, `tests:
   - {id: ok, criteria: y, input: z}
-  - {id: talk, input: z, criteria: y, turns: [{input: a}]}
   - {id: own, input: z, assertions: [{type: word-count, max: 5}]}
   - {id: bench, input: z, criteria: y, workspace: {docker: {image: x}}}
   - {id: host, input: z, criteria: y, environment: {type: host}}
-  - {id: mode, input: z, criteria: y, mode: conversation}
-  - {id: later, input: z, criteria: y, depends_on: [ok]}
 `)
-	want := "a.yaml:1:1: warning: 1 of 7 cases are run; 6 need what is not read (a conversation of turns: 2, a container (docker): 1, a workspace: 1, another test's result: 1, the assertion \"word-count\", which is neither known nor a program in .agentv/assertions: 1); gavel explain CASE names the need of each"
+	want := "a.yaml:1:1: warning: 1 of 4 cases are run; 3 need what is not read (a container (docker): 1, a workspace: 1, the assertion \"word-count\", which is neither known nor a program in .agentv/assertions: 1); gavel explain CASE names the need of each"
 	if !slices.Contains(problems, want) {
 		t.Errorf("problems %q, want %q", problems, want)
 	}
@@ -206,8 +203,24 @@ func TestWhatIsNotReadOfAgentV4(t *testing.T) {
 			skipped++
 		}
 	}
-	if len(cases) != 7 || skipped != 6 {
-		t.Errorf("%d cases, %d of them not run; want 7 and 6", len(cases), skipped)
+	if len(cases) != 4 || skipped != 3 {
+		t.Errorf("%d cases, %d of them not run; want 4 and 3", len(cases), skipped)
+	}
+}
+
+// TestDependenciesOfAgentV4: a test that depends on another is run by itself, with a
+// warning that the order is not kept.
+func TestDependenciesOfAgentV4(t *testing.T) {
+	cases, problems := load(t, "tests: [{id: x, criteria: y, input: z}, {id: later, criteria: y, input: z, depends_on: [x], on_dependency_failure: skip}]\n")
+	if len(cases) != 2 || cases[1].Skip != "" || len(problems) != 1 || !strings.HasPrefix(problems[0], "a.yaml:1:76: warning: `depends_on` is not kept") {
+		t.Errorf("%d cases and problems %q, want two that are run and a warning", len(cases), problems)
+	}
+}
+
+// TestAThresholdOfZero is one that was written, and passes everything.
+func TestAThresholdOfZero(t *testing.T) {
+	if got := one(t, "execution: {threshold: 0.9}\ntests: [{id: x, criteria: y, input: z, execution: {threshold: 0}}]\n").Policy.Bands.Pass; got != 0 {
+		t.Errorf("the test passes at %v, want its threshold of 0", got)
 	}
 }
 

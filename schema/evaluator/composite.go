@@ -22,6 +22,19 @@ type Composite struct {
 	// below Gate, the others are not measured.
 	Gates []string `json:"gates,omitempty"`
 	Gate  float64  `json:"gate,omitempty"`
+	// View is the part of a conversation that the members look at; nil for all of it, of
+	// which the last reply is the answer.
+	View *View `json:"view,omitempty"`
+	// Stop ends a conversation whose members look at its turns: of one that scores less, the turns after
+	// it are not measured and score 0. 0 ends none.
+	Stop float64 `json:"stop,omitempty"`
+}
+
+// A View is a part of a conversation of which the case says one side.
+type View struct {
+	// Turn is the number of the reply that is the answer, from 1. At 0 it is the whole
+	// conversation as a text.
+	Turn int `json:"turn"`
 }
 
 // AggregateCriterion is what the judge or the program of a composite gives.
@@ -46,13 +59,13 @@ func (m Member) MarshalJSON() ([]byte, error) {
 }
 
 // MarshalJSON adds the rules of the members that bear on the measurement: those
-// of all where a model or a program sees what the rules make of the results, and
-// those of the gates, which decide whether the others are measured.
+// of all where a model or a program sees what the rules make of the results, or where a turn
+// may be the last, and those of the gates, which decide whether the others are measured.
 func (c Composite) MarshalJSON() ([]byte, error) {
 	type plain Composite
 	var rules []MemberRule
 	switch {
-	case c.Judge != nil || c.Program != nil:
+	case c.Judge != nil || c.Program != nil || c.Stop > 0:
 		rules = c.Rules()
 	case len(c.Gates) > 0:
 		rules = slices.DeleteFunc(c.Rules(), func(r MemberRule) bool { return !slices.Contains(c.Gates, r.ID) })
@@ -80,6 +93,14 @@ func (c Composite) Rules() []MemberRule {
 		}
 	}
 	return out
+}
+
+// TurnOf is the number of the turn that a member looks at; 0 where that is none of them.
+func (m Member) TurnOf() int {
+	if c, ok := m.Spec.(Composite); ok && c.View != nil {
+		return c.View.Turn
+	}
+	return 0
 }
 
 // Kind returns "composite".

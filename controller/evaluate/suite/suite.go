@@ -59,8 +59,11 @@ func (in Input) before() int { return min(len(in.Case.Drive.Messages), len(in.Tr
 func (in Input) input() []schema.Message  { return in.Transcript.Messages[:in.before()] }
 func (in Input) output() []schema.Message { return in.Transcript.Messages[in.before():] }
 
-// Answer is the last that the target said in words.
+// Answer is the last that the target said in words, or what counts in its place.
 func (in Input) Answer() string {
+	if in.Transcript.Said != "" {
+		return in.Transcript.Said
+	}
 	return verdict.Answer(in.output())
 }
 

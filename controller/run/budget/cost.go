@@ -2,6 +2,7 @@ package budget
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -30,4 +31,13 @@ func Priced(u verdict.Usage, price *config.Price) verdict.Usage {
 		u.CostUSD, u.Unpriced = price.Cost(u.InputTokens, u.OutputTokens), 0
 	}
 	return u
+}
+
+// PricedTurns are the turns of a conversation with what each costs.
+func PricedTurns(turns []verdict.Turn, price *config.Price) []verdict.Turn {
+	turns = slices.Clone(turns)
+	for i := range turns {
+		turns[i].Usage = Priced(turns[i].Usage, price)
+	}
+	return turns
 }

@@ -1,0 +1,41 @@
+package evaluate
+
+import (
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// viewed is what is seen of a part of a conversation. Of a turn that is what the target was
+// sent and what it replied. The whole conversation is an answer as a text, without anything
+// before it.
+func (in Input) viewed(view *evaluator.View) Input {
+	if view == nil {
+		return in
+	}
+	tc, t := *in.Case, *in.Transcript
+	in.Case, in.Transcript = &tc, &t
+	if view.Turn == 0 {
+		tc.Drive.Messages = nil
+		t.Said = spoken(t.Messages)
+		return in
+	}
+	turn := t.Turns[view.Turn-1]
+	from := t.SentFrom(view.Turn-1, tc.Drive.Window)
+	tc.Drive.Messages = t.Messages[from:turn.From]
+	t.Messages, t.Latency, t.Usage = t.Messages[from:turn.To], turn.Latency, turn.Usage
+	t.Turns = nil
+	return in
+}
+
+// spoken is a conversation as a text, without calls of tools and their results.
+func spoken(messages []schema.Message) string {
+	var lines []string
+	for _, m := range messages {
+		if m.Role != schema.RoleTool && m.Content != "" {
+			lines = append(lines, m.Role+": "+m.Content)
+		}
+	}
+	return strings.Join(lines, "\n\n")
+}

@@ -1,0 +1,95 @@
+package agentv5
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/template"
+)
+
+// A row is a test with the values of its variables. The zero row is what all tests share.
+type row struct {
+	id     string
+	vars   template.Variables
+	pieces map[string]schema.Piece
+	// all are the variables as templates find them, by name and in vars.
+	all template.Variables
+}
+
+func newRow(id string, vars template.Variables, pieces map[string]schema.Piece) row {
+	out := row{id, vars, pieces, maps.Clone(vars)}
+	if len(vars) > 0 {
+		out.all["vars"], _ = json.Marshal(vars) // JSON values
+	}
+	return out
+}
+
+// isUnset reports whether a prompt is a variable that the test does not have, as {{ input }}
+// is in a conversation whose turns say everything.
+func (of row) isUnset(p prompt) bool {
+	m := onlyInput.FindStringSubmatch(p.text)
+	return m != nil && of.pieces[m[1]].Missing()
+}
+
+// turns are those of a conversation with the variables of the test filled in; missing where
+// the test has none.
+func (r *rewriter) turns(of row, p place.Place) schema.Piece {
+	if !p.IsList("turns") {
+		return p.Piece("turns")
+	}
+	var turns []schema.Piece
+	for _, turn := range p.List("turns") {
+		if !turn.IsObject() {
+			turns = append(turns, turn.Piece())
+			continue
+		}
+		var fields []schema.NamedPiece
+		for _, key := range turn.Keys() {
+			field := schema.NamedPiece{Name: key, Piece: r.filled(of, turn.Sub(key))}
+			if key == "assert" {
+				field = schema.NamedPiece{Name: "assertions", Piece: schema.ListPiece(turn.At(key), r.assertions(of, turn.Sub(key))...)}
+			}
+			fields = append(fields, field)
+		}
+		turns = append(turns, schema.ObjectPiece(turn.At(), fields...))
+	}
+	return schema.ListPiece(p.At("turns"), turns...)
+}
+
+// isTemplate reports whether a text, or a text in JSON, has variables to fill in.
+func isTemplate(s string) bool { return strings.Contains(s, "{{") || strings.Contains(s, "{%") }
+
+// filled is a value with the variables of the test in its texts. A text that is one variable
+// becomes its value. Without any variable nothing is filled in, as AgentV does.
+func (r *rewriter) filled(of row, p place.Place) schema.Piece {
+	if len(of.vars) == 0 || !isTemplate(string(p.JSON())) {
+		return p.Piece()
+	}
+	switch {
+	case p.IsList():
+		var items []schema.Piece
+		for _, item := range p.List() {
+			items = append(items, r.filled(of, item))
+		}
+		return schema.ListPiece(p.At(), items...)
+	case p.IsObject():
+		var fields []schema.NamedPiece
+		for _, key := range p.Keys() {
+			fields = append(fields, schema.NamedPiece{Name: key, Piece: r.filled(of, p.Sub(key))})
+		}
+		return schema.ObjectPiece(p.At(), fields...)
+	}
+	if m := onlyInput.FindStringSubmatch(p.Text()); m != nil && !of.pieces[m[1]].Missing() {
+		return of.pieces[m[1]]
+	}
+	text, err := r.engine.Fill(of.all, p.Text())
+	if err != nil {
+		r.need(of.id, needOf(err))
+		return p.Piece()
+	}
+	r.size += len(text)
+	return schema.TextPiece(p.At(), text)
+}
