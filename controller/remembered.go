@@ -68,7 +68,7 @@ func (p *planner) rememberedHead(ctx context.Context, env *plan.Environment) (*l
 		return nil, err
 	}
 	entries, damaged := make([]*plan.Entry, 0, known.Totals().Cases), false
-	complete := known.Cases(func(c load.Remembered) {
+	complete := known.Cases(func(c load.StoredCase) {
 		entry := &plan.Entry{CaseInfo: &c.Info}
 		rest, ok := entry.ReadNote(c.Note)
 		damaged = damaged || !ok

@@ -117,7 +117,7 @@ func TestNotesAreTakenOfEachEnvironment(t *testing.T) {
 		if step.environment == "" {
 			continue
 		}
-		complete := known.Cases(func(c load.Remembered) {
+		complete := known.Cases(func(c load.StoredCase) {
 			if c.Note != step.environment+c.Info.Key {
 				t.Errorf("environment %q: the note of %s is %q", step.environment, c.Info.Key, c.Note)
 			}

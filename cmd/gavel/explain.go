@@ -14,7 +14,7 @@ import (
 )
 
 func explainCommand(a *cli.App) *cobra.Command {
-	var e explained
+	var e explanation
 	cmd := &cobra.Command{
 		Use:   "explain CASE",
 		Short: "Show everything that is known about one case",
@@ -38,8 +38,8 @@ func explainCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// An explained is the case that is asked about.
-type explained struct {
+// An explanation is of one case.
+type explanation struct {
 	store             *ledger.Ledger
 	key, base, target string
 	more              explain.Detail
@@ -47,7 +47,7 @@ type explained struct {
 
 // forCase adds the key, which may be followed by its target as reports write it: KEY @
 // TARGET.
-func (e explained) forCase(store *ledger.Ledger, key string) explained {
+func (e explanation) forCase(store *ledger.Ledger, key string) explanation {
 	e.store, e.key = store, key
 	if own, target, ok := strings.Cut(key, " @ "); ok && e.target == "" {
 		e.key, e.target = own, target
@@ -55,7 +55,7 @@ func (e explained) forCase(store *ledger.Ledger, key string) explained {
 	return e
 }
 
-func explainCase(ctx context.Context, a *cli.App, w *cli.Workspace, e explained) error {
+func explainCase(ctx context.Context, a *cli.App, w *cli.Workspace, e explanation) error {
 	s := cli.Selection{Base: e.base}
 	if e.target != "" {
 		s.Targets = []string{e.target}

@@ -32,7 +32,7 @@ func printSaid(ctx context.Context, a *cli.App, p *controller.Prepared, r *repor
 	for _, row := range p.Plan.Rows {
 		rows[row.Key+"\x00"+row.Target] = row
 	}
-	var all []terminal.Saying
+	var all []terminal.LastReply
 	for _, failed := range blocking {
 		row, ok := rows[failed.Key+"\x00"+failed.Target]
 		if !ok || len(all) == mostSaid {
@@ -43,7 +43,7 @@ func printSaid(ctx context.Context, a *cli.App, p *controller.Prepared, r *repor
 			continue
 		}
 		if text := lastSaid(samples); text != "" {
-			all = append(all, controller.Redacted(p, terminal.Saying{Case: failed.Name(), Text: text}))
+			all = append(all, controller.Redacted(p, terminal.LastReply{Case: failed.Name(), Text: text}))
 		}
 	}
 	return terminal.Said(a.Stdout, all, terminal.OptionsFor(a.Stdout, a.LookupEnv))

@@ -80,8 +80,8 @@ func validateDefinitions(ctx context.Context, a *cli.App, format string, paths [
 	}
 	own = slices.Concat(own, stale)
 	all := slices.DeleteFunc(slices.Concat(own, needs.Validation(found, problems)), func(p schema.Problem) bool { return !only(p.File) })
-	out := document.NewValidation(func(yield func(load.Listed) bool) {
-		found.Definitions(func(d load.Listed) bool { return !only(d.File) || yield(d) })
+	out := document.NewValidation(func(yield func(load.FileSummary) bool) {
+		found.Definitions(func(d load.FileSummary) bool { return !only(d.File) || yield(d) })
 	}, a.Strictly(slices.Concat(problems, all)))
 	out.Notes = append(out.Notes, requirement.History(w.Repo)...)
 	if found.Totals().Definitions == 0 && out.Summary.Errors == 0 {
@@ -121,7 +121,7 @@ func selectFiles(a *cli.App, w *cli.Workspace, found *load.Snapshot, paths []str
 	}
 	for i, glob := range globs {
 		known := false
-		found.Definitions(func(d load.Listed) bool {
+		found.Definitions(func(d load.FileSummary) bool {
 			known = choice.MatchesFile(glob, d.File)
 			return !known
 		})

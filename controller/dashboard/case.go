@@ -90,7 +90,7 @@ func (s *Site) runCase(r *http.Request) (view, error) {
 	}
 	body := caseBody{
 		Case: parts.NewCase(run.report, row, parts.Options{}),
-		Run:  run.ID, RunURL: s.runURL(run.ID), When: when(run.Finished), Head: parts.ShortCommit(run.Head),
+		Run:  run.ID, RunURL: s.runURL(run.ID), When: formatTime(run.Finished), Head: parts.ShortCommit(run.Head),
 	}
 	for i := range run.report.Cases {
 		if other := &run.report.Cases[i]; other.Key == row.Key && other != row && len(body.Siblings) < mostSamples {

@@ -61,14 +61,14 @@ func curveOf(judged []browse.Judgement, intervals []*stats.Interval) curve {
 	for i, j := range judged {
 		x := chartLeft + chartMargin + step*float64(i)
 		if j.Changed {
-			c.Changes = append(c.Changes, mark{pixels(x - step/2), "changed" + ofCommit(j)})
+			c.Changes = append(c.Changes, mark{pixels(x - step/2), "changed" + commitLabel(j)})
 		}
 		if j.Score == nil {
 			continue
 		}
 		y := height(*j.Score)
 		fmt.Fprintf(&line, "%.1f,%.1f ", x, y)
-		tip := fmt.Sprintf("%s: %s %.2f%s", when(j.At), j.Verdict, *j.Score, ofCommit(j))
+		tip := fmt.Sprintf("%s: %s %.2f%s", formatTime(j.At), j.Verdict, *j.Score, commitLabel(j))
 		p := point{X: pixels(x), Y: pixels(y), Bad: j.Verdict != verdict.Pass}
 		if between := intervals[i]; between != nil {
 			p.Low, p.High, c.Intervals = pixels(height(between.Low)), pixels(height(between.High)), true
@@ -81,8 +81,8 @@ func curveOf(judged []browse.Judgement, intervals []*stats.Interval) curve {
 	return c
 }
 
-// ofCommit says what was judged: " at 1234567", or " at base 1234567".
-func ofCommit(j browse.Judgement) string {
+// commitLabel says what was judged: " at 1234567", or " at base 1234567".
+func commitLabel(j browse.Judgement) string {
 	switch {
 	case len(j.Commit) != 40: // a working tree
 		return ""

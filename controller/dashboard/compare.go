@@ -247,7 +247,7 @@ type sideView struct{ Name, Run, URL, When, Head, Target, Gate, Counts, Score st
 func (s *Site) side(name string, x subject) sideView {
 	sum := x.report.Summary
 	out := sideView{
-		Name: name, Run: x.ID, URL: s.runURL(x.ID), When: when(x.Finished), Head: parts.ShortCommit(x.Head),
+		Name: name, Run: x.ID, URL: s.runURL(x.ID), When: formatTime(x.Finished), Head: parts.ShortCommit(x.Head),
 		Gate: x.report.Gate.Result, Counts: counts(sum), Score: textfmt.Score(sum.Score, 3),
 	}
 	if x.target == "" {

@@ -63,7 +63,7 @@ func (s *Site) history(ctx context.Context, row *report.Row, scope ledger.Scope,
 	out := caseHistory{Curve: curveOf(judged, intervals), Flake: flakeText(judged), Criteria: s.criteria(row, judged)}
 	for i, j := range slices.Backward(judged) {
 		line := judgedRow{
-			When: when(j.At), Verdict: string(j.Verdict), Score: textfmt.OutOf(j.Score, scale),
+			When: formatTime(j.At), Verdict: string(j.Verdict), Score: textfmt.OutOf(j.Score, scale),
 			Head: cmp.Or(parts.ShortCommit(j.Commit), "–"), Base: j.Base, Changed: j.Changed,
 		}
 		if between := intervals[i]; between != nil {

@@ -37,7 +37,7 @@ func (s *Site) runJudges(r *http.Request) (view, error) {
 		URL, When string
 		Rows      []pairRow
 		More      int
-	}{s.runURL(run.ID), when(run.Finished), nil, max(0, len(pairs)-mostPairs)}
+	}{s.runURL(run.ID), formatTime(run.Finished), nil, max(0, len(pairs)-mostPairs)}
 	for _, p := range pairs[:min(len(pairs), mostPairs)] {
 		body.Rows = append(body.Rows, s.pairRow(run, p))
 	}

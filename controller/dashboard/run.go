@@ -142,7 +142,7 @@ func (s *Site) run(r *http.Request) (view, error) {
 	sections := reporters.Arrange(rep)
 	rows, counts := f.apply(run)
 	body := runBody{
-		Run: run.ID, When: when(run.Finished), About: about(run.Run, s.cfg.Repository == ""),
+		Run: run.ID, When: formatTime(run.Finished), About: about(run.Run, s.cfg.Repository == ""),
 		Headline: s.line(sections.Headline(rep)), Gate: s.line(rep.Gate.Reason), GateWord: rep.Gate.Result,
 		Facts: parts.Facts(rep), Notices: parts.Notices(rep, parts.Options{}), Targets: parts.Targets(rep),
 		Tables: parts.Tables(rep.Groups), Filter: f, Pager: paged(r, len(rows)), All: f.link(""),
@@ -167,7 +167,7 @@ func (s *Site) run(r *http.Request) (view, error) {
 	for _, row := range cut(rows, pageOf(r)) {
 		body.Cases = append(body.Cases, s.caseRow(run, row))
 	}
-	if body.Others, err = s.others(r, run.ID); err != nil {
+	if body.Others, err = s.comparableRuns(r, run.ID); err != nil {
 		return view{}, err
 	}
 	return view{Template: "run", Title: body.Headline, Body: body}, nil
@@ -185,14 +185,14 @@ func (s *Site) pagesOf(run *stored) []pageLink {
 	return pages
 }
 
-// others are the newest runs that a run can be compared with.
-func (s *Site) others(r *http.Request, run string) ([]runRow, error) {
+// comparableRuns returns the newest runs that a run can be compared with.
+func (s *Site) comparableRuns(r *http.Request, run string) ([]runRow, error) {
 	found, _, err := browse.Runs(r.Context(), s.cfg.Ledger, s.cfg.Repository, browse.Page{Limit: mostOthers})
 	var out []runRow
 	for _, other := range found {
 		if other.ID != run {
 			out = append(out, runRow{
-				ID: other.ID, When: when(other.Finished), Head: parts.ShortCommit(other.Head), About: about(other, s.cfg.Repository == ""),
+				ID: other.ID, When: formatTime(other.Finished), Head: parts.ShortCommit(other.Head), About: about(other, s.cfg.Repository == ""),
 			})
 		}
 	}

@@ -58,7 +58,7 @@ func (s *Site) runRow(run browse.Run) (runRow, error) {
 	}
 	sum := rep.Summary
 	row := runRow{
-		ID: run.ID, URL: s.runURL(run.ID), When: when(run.Finished), ISO: run.Finished.Format(time.RFC3339),
+		ID: run.ID, URL: s.runURL(run.ID), When: formatTime(run.Finished), ISO: run.Finished.Format(time.RFC3339),
 		Head: parts.ShortCommit(run.Head), About: about(run, s.cfg.Repository == ""),
 		Gate: rep.Gate.Result, Reason: textfmt.Clip(s.line(rep.Gate.Reason), 160),
 		Counts: counts(sum), Score: textfmt.Score(sum.Score, 2),

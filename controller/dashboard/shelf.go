@@ -122,5 +122,5 @@ func (s *shelf) put(run *stored) {
 	}
 }
 
-// when writes a time for people.
-func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+// formatTime formats a time for people.
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }

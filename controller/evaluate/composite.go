@@ -41,7 +41,7 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *judge
 			continue // the conversation ended before it
 		}
 		part, err := find(ctx, m.Spec, in, d)
-		talks.take(m.ID, d)
+		talks.moveExchange(m.ID, d)
 		if err != nil {
 			return finding{}, fmt.Errorf("%s: %w", m.ID, err)
 		}
@@ -67,7 +67,7 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *judge
 		}
 	}
 	f, err := aggregated(ctx, spec, in.evalcase(d), f, results)
-	talks.take("aggregator", d)
+	talks.moveExchange("aggregator", d)
 	return f, err
 }
 
@@ -83,8 +83,8 @@ func gateFirst(spec evaluator.Composite, m evaluator.Member) int {
 // read all of them and not the last alone.
 type exchanges struct{ asked, answered []string }
 
-// take moves the exchange of an evaluator out of the dialogue.
-func (x *exchanges) take(name string, d *judgecall.Dialogue) {
+// moveExchange moves the exchange of an evaluator out of the dialogue.
+func (x *exchanges) moveExchange(name string, d *judgecall.Dialogue) {
 	if d.Asked != "" {
 		x.asked = append(x.asked, "["+name+"]\n"+d.Asked)
 		x.answered = append(x.answered, "["+name+"]\n"+d.Answered)

@@ -116,7 +116,7 @@ func readConversation(reply string, spec evaluator.Conversation, turns, doubts i
 			return j, err
 		}
 		j.outcomes[o.Outcome-1] = verdict.Criterion{
-			ID: spec.Outcomes[o.Outcome-1].ID(), Score: share(*o.Met), Note: strings.TrimSpace(o.Reasoning), Turns: within(o.Turns, turns),
+			ID: spec.Outcomes[o.Outcome-1].ID(), Score: share(*o.Met), Note: strings.TrimSpace(o.Reasoning), Turns: knownTurns(o.Turns, turns),
 		}
 	}
 	same := answers{what: "comparison", values: make([]*bool, doubts)}
@@ -163,7 +163,7 @@ func (a *answers) complete() error {
 }
 
 func (m metricReply) criterion(id string, turns int) (verdict.Criterion, error) {
-	c := verdict.Criterion{ID: id, Note: strings.TrimSpace(m.Justification), Turns: within(m.Turns, turns)}
+	c := verdict.Criterion{ID: id, Note: strings.TrimSpace(m.Justification), Turns: knownTurns(m.Turns, turns)}
 	if string(m.Score) == "null" && id != evaluator.OverallMetric {
 		c.NotApplicable = true
 		return c, nil
@@ -190,8 +190,8 @@ func failureCode(s string) string {
 	return code[:min(len(code), most)]
 }
 
-// within keeps the turns that there are, sorted and each once.
-func within(turns []int, last int) []int {
+// knownTurns returns the existing turns, sorted and without duplicates.
+func knownTurns(turns []int, last int) []int {
 	turns = slices.DeleteFunc(slices.Clone(turns), func(n int) bool { return n < 1 || n > last })
 	slices.Sort(turns)
 	if turns = slices.Compact(turns); len(turns) == 0 {

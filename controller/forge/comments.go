@@ -81,7 +81,7 @@ func sinceQuery(since time.Time) string {
 }
 
 func (c *Client) comments(ctx context.Context, repo Repo, path, tag string) (found []Comment, now string, err error) {
-	now, err = each(ctx, c, listing{repo, path, tag}, func(w wireComment) { found = append(found, w.comment()) })
+	now, err = each(ctx, c, listRequest{repo, path, tag}, func(w wireComment) { found = append(found, w.comment()) })
 	if err != nil {
 		return nil, now, err
 	}
@@ -92,7 +92,7 @@ func (c *Client) comments(ctx context.Context, repo Repo, path, tag string) (fou
 // Reactions are those of an account below a comment, such as +1.
 func (c *Client) Reactions(ctx context.Context, repo Repo, comment int64, login string) (found []string, err error) {
 	path := fmt.Sprintf("issues/comments/%d/reactions?per_page=100", comment)
-	_, err = each(ctx, c, listing{repo, path, ""}, func(r struct {
+	_, err = each(ctx, c, listRequest{repo, path, ""}, func(r struct {
 		Content string
 		User    wireUser
 	}) {
@@ -107,7 +107,7 @@ func (c *Client) Reactions(ctx context.Context, repo Repo, comment int64, login 
 // in the forge's time: the zero time where it has none.
 func (c *Client) FirstStatus(ctx context.Context, repo Repo, sha string, contexts ...string) (time.Time, error) {
 	var first time.Time
-	_, err := each(ctx, c, listing{repo, "commits/" + sha + "/statuses?per_page=100", ""}, func(s struct {
+	_, err := each(ctx, c, listRequest{repo, "commits/" + sha + "/statuses?per_page=100", ""}, func(s struct {
 		Context string
 		Created time.Time `json:"created_at"`
 	}) {

@@ -55,8 +55,8 @@ func (c *Client) Repository(ctx context.Context, repo Repo) (Repository, error) 
 // ErrUnchanged means that a listing is what it was at the last time.
 var ErrUnchanged = errors.New("nothing changed")
 
-// A listing is one of what a repository has.
-type listing struct {
+// A listRequest is a listing of something that a repository has.
+type listRequest struct {
 	repo Repo
 	// path is what is listed, with a query.
 	path string
@@ -70,7 +70,7 @@ const maxPages = 100
 
 // each reads a listing to its end. The error is [ErrUnchanged] where its first
 // page is what it was.
-func each[T any](ctx context.Context, c *Client, l listing, do func(T)) (now string, err error) {
+func each[T any](ctx context.Context, c *Client, l listRequest, do func(T)) (now string, err error) {
 	if err := l.repo.check(); err != nil {
 		return "", err
 	}
@@ -111,7 +111,7 @@ func each[T any](ctx context.Context, c *Client, l listing, do func(T)) (now str
 // request that cannot be read is left out, so that it holds up no other.
 func (c *Client) OpenPulls(ctx context.Context, repo Repo, tag string) (pulls []Pull, now string, err error) {
 	// The first page holds what changed last: if it is the same, all is.
-	now, err = each(ctx, c, listing{repo, "pulls?state=open&sort=updated&direction=desc&per_page=100", tag}, func(w wirePull) {
+	now, err = each(ctx, c, listRequest{repo, "pulls?state=open&sort=updated&direction=desc&per_page=100", tag}, func(w wirePull) {
 		if p, err := w.pull(); err == nil {
 			pulls = append(pulls, p)
 		}

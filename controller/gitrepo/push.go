@@ -45,7 +45,7 @@ func (m *Mirror) Push(ctx context.Context, branch string, c Commit) (commit stri
 	if err != nil {
 		return "", err
 	}
-	p := pushing{m.from, objects, packp.Command{Name: plumbing.ReferenceName(ref), New: made}}
+	p := packPush{m.from, objects, packp.Command{Name: plumbing.ReferenceName(ref), New: made}}
 	err = m.cfg.Token.authenticate(ctx, m.from, func(auth transport.AuthMethod) error { return p.send(ctx, auth) })
 	if err != nil {
 		return "", fmt.Errorf("push to %s: %w", m.from.show, err)
@@ -59,15 +59,15 @@ func (r *Repository) draft(c Commit) (*memory.Storage, plumbing.Hash, error) {
 	return draft.Make(r.store, c)
 }
 
-// A pushing is new objects with the ref that is to lead to them.
-type pushing struct {
+// A packPush is new objects with the ref that will point to them.
+type packPush struct {
 	to     remote
 	new    *memory.Storage
 	change packp.Command
 }
 
 // send brings the objects to the remote and changes the ref there.
-func (p pushing) send(ctx context.Context, auth transport.AuthMethod) error {
+func (p packPush) send(ctx context.Context, auth transport.AuthMethod) error {
 	endpoint, err := transport.NewEndpoint(p.to.url)
 	if err != nil {
 		return errors.New("the address cannot be read")

@@ -41,17 +41,17 @@ func (r receiver) PackfileWriter() (io.WriteCloser, error) {
 		most = OfBase
 	}
 	w, err := pack.Create(r.ctx, r.dir, most)
-	return &receiving{w, r.Storage}, err
+	return &packReceiver{w, r.Storage}, err
 }
 
-// A receiving is a pack on its way.
-type receiving struct {
+// A packReceiver stores a pack while it arrives.
+type packReceiver struct {
 	*pack.Writer
 	store *filesystem.Storage
 }
 
 // Close has the store find the pack.
-func (r *receiving) Close() error {
+func (r *packReceiver) Close() error {
 	err := r.Writer.Close()
 	r.store.Reindex()
 	return err

@@ -49,8 +49,8 @@ func (l *Ledger) Export(ctx context.Context, do func(json.RawMessage) error) (er
 	})
 }
 
-// A listed run is its entry without its report.
-type listed struct {
+// A runEntry is the entry of a run without its report.
+type runEntry struct {
 	line []byte
 	run  string
 }
@@ -58,9 +58,9 @@ type listed struct {
 // export hands out the entries of one kind. Reports are read after the list of their
 // runs, since a connection to PostgreSQL gives one answer at a time.
 func (read reading) export(ctx context.Context, do func(json.RawMessage) error, text string) error {
-	var runs []listed
+	var runs []runEntry
 	err := read(ctx, func(rows *sql.Rows) error {
-		var l listed
+		var l runEntry
 		columns, err := rows.Columns()
 		switch {
 		case err != nil:

@@ -122,8 +122,8 @@ func (l *Ledger) Save(ctx context.Context, o Outcome) error {
 	return l.store.Fault("store an outcome", err)
 }
 
-// A saving is an outcome that is ready to be inserted.
-type saving struct {
+// An outcomeRow is an outcome that is ready to be inserted.
+type outcomeRow struct {
 	Outcome
 	ns  string
 	now int64
@@ -133,7 +133,7 @@ type saving struct {
 }
 
 // atOnce stores an outcome that is decided in one round trip.
-func (s *saving) atOnce(ctx context.Context, to *store.Store) error {
+func (s *outcomeRow) atOnce(ctx context.Context, to *store.Store) error {
 	if s.Also != nil && s.Completion == nil {
 		return store.ErrRefused
 	}
@@ -153,11 +153,11 @@ func (s *saving) atOnce(ctx context.Context, to *store.Store) error {
 }
 
 // encode does everything that needs no transaction.
-func (l *Ledger) encode(o Outcome) (*saving, error) {
+func (l *Ledger) encode(o Outcome) (*outcomeRow, error) {
 	if err := errors.Join(o.Trust.check(), storable(o)); err != nil {
 		return nil, err
 	}
-	s := &saving{Outcome: o, ns: o.Trust.namespace(), now: l.now().UnixMilli()}
+	s := &outcomeRow{Outcome: o, ns: o.Trust.namespace(), now: l.now().UnixMilli()}
 	for _, x := range o.Executions {
 		x.Transcript.Usage = x.Usage
 		body, err := json.Marshal(x.Transcript)
@@ -204,7 +204,7 @@ func storable(o Outcome) error {
 	return nil
 }
 
-func (s *saving) insert(t *store.Tx) error {
+func (s *outcomeRow) insert(t *store.Tx) error {
 	if err := s.Lease.check(t); err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (s *saving) insert(t *store.Tx) error {
 
 // insertSample returns the id of the sample, or 0 where it is not the first of
 // its ordinal.
-func (s *saving) insertSample(t *store.Tx, x Execution, transcript []byte) (int64, error) {
+func (s *outcomeRow) insertSample(t *store.Tx, x Execution, transcript []byte) (int64, error) {
 	var id int64
 	err := t.Row(`INSERT INTO samples (e, ordinal, ns, level, duration, created, chosen) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (e, ordinal, ns) DO NOTHING RETURNING id`,
@@ -266,7 +266,7 @@ func (s *saving) insertSample(t *store.Tx, x Execution, transcript []byte) (int6
 
 // insertJudgement reports whether the judgement was the first on its sample; a
 // sample of 0 is one that was stored before.
-func (s *saving) insertJudgement(t *store.Tx, ordinal int, sample int64, body []byte) (bool, error) {
+func (s *outcomeRow) insertJudgement(t *store.Tx, ordinal int, sample int64, body []byte) (bool, error) {
 	if sample == 0 {
 		// A pull request's own sample goes before the one of base.
 		err := t.Row("SELECT id FROM samples WHERE e = ? AND ordinal = ? AND ns IN ('', ?) ORDER BY ns DESC LIMIT 1",
@@ -289,7 +289,7 @@ func (s *saving) insertJudgement(t *store.Tx, ordinal int, sample int64, body []
 
 // insertDecision stores the decision. It rests on the last of the samples: the
 // new ones are the last, and earlier ones that it leaves out are too old.
-func (s *saving) insertDecision(t *store.Tx) error {
+func (s *outcomeRow) insertDecision(t *store.Tx) error {
 	var there int
 	var last, oldest sql.NullInt64
 	err := t.Row("SELECT count(*), max(ordinal), min(created) FROM (SELECT DISTINCT s.ordinal, s.created "+fromJudgements+

@@ -18,8 +18,8 @@ const (
 	formFrame = 1 // a packed frame with pieces
 )
 
-// A packing is a report on its way to the file.
-type packing struct {
+// A packedReport is a report that is ready to be stored.
+type packedReport struct {
 	frame   []byte
 	digests [][]byte
 	packed  [][]byte // nil where the ledger has the piece
@@ -30,8 +30,8 @@ var errCollected = errors.New("a piece of the report is gone")
 
 // pack does what needs no transaction. Pieces that the ledger has are not packed
 // again, unless all are wanted.
-func (l *Ledger) pack(ctx context.Context, r Run, all bool) (*packing, error) {
-	p := &packing{}
+func (l *Ledger) pack(ctx context.Context, r Run, all bool) (*packedReport, error) {
+	p := &packedReport{}
 	add := func(piece []byte) error {
 		sum, known := sha256.Sum256(piece), false
 		err := l.store.Each(ctx, func(*sql.Rows) error { known = true; return nil }, "SELECT 1 FROM pieces WHERE digest = ?", sum[:])
@@ -62,7 +62,7 @@ func (l *Ledger) pack(ctx context.Context, r Run, all bool) (*packing, error) {
 
 // insert writes the report of a run that is written. The error is errCollected
 // where all pieces have to be packed.
-func (p *packing) insert(t *store.Tx, run string) error {
+func (p *packedReport) insert(t *store.Tx, run string) error {
 	if err := t.Exec("INSERT INTO reports (run, body, form) VALUES (?, ?, ?)", run, p.frame, formFrame); err != nil {
 		return err
 	}

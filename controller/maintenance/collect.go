@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// Collected is what a collection did to a ledger.
-type Collected struct {
+// A CollectResult is what a garbage collection did to a ledger.
+type CollectResult struct {
 	Removed ledger.Removed `json:"removed"`
 	// BytesBefore and Bytes are sizes of the file.
 	BytesBefore int64 `json:"bytes_before"`
@@ -17,8 +17,8 @@ type Collected struct {
 }
 
 // Collect removes what is old and not needed from a ledger.
-func Collect(ctx context.Context, store *ledger.Ledger, c ledger.Collection) (Collected, error) {
-	out := Collected{DryRun: c.DryRun}
+func Collect(ctx context.Context, store *ledger.Ledger, c ledger.Collection) (CollectResult, error) {
+	out := CollectResult{DryRun: c.DryRun}
 	before, err := store.Counts(ctx)
 	if err != nil {
 		return out, err
@@ -32,7 +32,7 @@ func Collect(ctx context.Context, store *ledger.Ledger, c ledger.Collection) (Co
 }
 
 // Text tells what was removed.
-func (c Collected) Text() string {
+func (c CollectResult) Text() string {
 	verb, r := "removed", c.Removed
 	if c.DryRun {
 		verb = "would be removed"

@@ -46,8 +46,8 @@ const (
 	patience = time.Minute
 )
 
-// A waiting is a batch whose tasks are queued.
-type waiting struct {
+// A waiter is a batch whose tasks are queued.
+type waiter struct {
 	*Queue
 	Batch
 	id       string
@@ -63,7 +63,7 @@ type waiting struct {
 // calls in flight are given up, and the outcomes of the rest are Stopped. The error
 // says that the queue or the ledger cannot be read or written.
 func (q *Queue) Judge(ctx context.Context, b Batch) ([]run.Outcome, error) {
-	w := &waiting{Queue: q, Batch: b, id: newID(), outcomes: make([]run.Outcome, len(b.Jobs)), left: make(map[int64]int, len(b.Jobs))}
+	w := &waiter{Queue: q, Batch: b, id: newID(), outcomes: make([]run.Outcome, len(b.Jobs)), left: make(map[int64]int, len(b.Jobs))}
 	for i, job := range b.Jobs {
 		w.outcomes[i] = run.Outcome{
 			Key: job.Case.Key, Stopped: true,
@@ -95,7 +95,7 @@ func newID() string {
 
 // begin queues the tasks. Those that start programs are not run where no worker has a
 // sandbox.
-func (w *waiting) begin(ctx context.Context) error {
+func (w *waiter) begin(ctx context.Context) error {
 	_, err := w.pool.Exec(ctx, "INSERT INTO queue_runs (id, about, until) VALUES ($1, coalesce($2::jsonb, 'null'), now() + $3::interval)", w.id, w.About, runLife)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (w *waiting) begin(ctx context.Context) error {
 }
 
 // sandboxed reports whether a worker that lives can start programs.
-func (w *waiting) sandboxed(ctx context.Context) (able bool, err error) {
+func (w *waiter) sandboxed(ctx context.Context) (able bool, err error) {
 	err = w.pool.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM queue_workers WHERE programs AND until > now())").Scan(&able)
 	return able, err
 }
@@ -151,7 +151,7 @@ func unable(job run.Job) run.Outcome {
 	return run.Outcome{Key: job.Case.Key, Unrun: why, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}
 }
 
-func (w *waiting) task(ctx context.Context, job run.Job) Task {
+func (w *waiter) task(ctx context.Context, job run.Job) Task {
 	return Task{
 		Run: w.id, Side: w.Side, Case: job.Case.ID(), E: job.Digests.E, J: job.Digests.J, D: job.Digests.D,
 		Target: job.Target, Scope: job.Scope, Trust: w.Config.Trust, Need: job.Need, Purpose: job.Purpose, Again: job.Again,
@@ -160,7 +160,7 @@ func (w *waiting) task(ctx context.Context, job run.Job) Task {
 }
 
 // await collects the outcomes.
-func (w *waiting) await(ctx context.Context) error {
+func (w *waiter) await(ctx context.Context) error {
 	var away time.Time // since when the database is
 	for len(w.left) > 0 {
 		err := withDeadline(ctx, w.poll)
@@ -182,7 +182,7 @@ func (w *waiting) await(ctx context.Context) error {
 }
 
 // poll takes the stored outcomes, and renews the interest in the rest.
-func (w *waiting) poll(ctx context.Context) error {
+func (w *waiter) poll(ctx context.Context) error {
 	if err := w.collect(ctx); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (w *waiting) poll(ctx context.Context) error {
 }
 
 // beat says that somebody waits for the run, and looks whether a worker is running.
-func (w *waiting) beat(ctx context.Context) error {
+func (w *waiter) beat(ctx context.Context) error {
 	if time.Since(w.beaten) < beat {
 		return nil
 	}
@@ -210,7 +210,7 @@ func (w *waiting) beat(ctx context.Context) error {
 
 // collect takes the outcomes that are there. They are removed by the next look: what is
 // found may not arrive.
-func (w *waiting) collect(ctx context.Context) error {
+func (w *waiter) collect(ctx context.Context) error {
 	rows, err := w.pool.Query(ctx, `WITH gone AS (DELETE FROM queue_outcomes WHERE run = $1 AND job = ANY ($2::bigint[]))
 		SELECT job, outcome FROM queue_outcomes WHERE run = $1 AND job <> ALL ($2::bigint[])`, w.id, append([]int64{}, w.taken...))
 	if err != nil {
@@ -245,7 +245,7 @@ func (w *waiting) collect(ctx context.Context) error {
 }
 
 // recall adds the transcripts, which are in the ledger, to an outcome that needs them.
-func (w *waiting) recall(ctx context.Context, i int, out *run.Outcome) error {
+func (w *waiter) recall(ctx context.Context, i int, out *run.Outcome) error {
 	job := w.Jobs[i]
 	if keep := w.Config.Keep; keep != nil && !keep(job, out.Result) || w.Config.Ledger == nil {
 		return nil
@@ -259,7 +259,7 @@ func (w *waiting) recall(ctx context.Context, i int, out *run.Outcome) error {
 	return err
 }
 
-func (w *waiting) conclude(i int, out run.Outcome) {
+func (w *waiter) conclude(i int, out run.Outcome) {
 	w.outcomes[i] = out
 	if w.Config.Observe != nil {
 		w.Config.Observe(run.Event{Key: out.Key, Outcome: &out})
@@ -267,7 +267,7 @@ func (w *waiting) conclude(i int, out run.Outcome) {
 }
 
 // end takes back what is queued. Running tasks are cancelled.
-func (w *waiting) end(ctx context.Context) error {
+func (w *waiter) end(ctx context.Context) error {
 	if len(w.left) > 0 {
 		var running []int64
 		ids := make([]int64, 0, len(w.left))

@@ -75,7 +75,7 @@ func (c *Comparison) Decide(ctx context.Context) (*noise.Findings, error) {
 		cases[i] = e.known
 		out.Index[e.row.Head.Case.ID()] = i
 	}
-	d := &deciding{Comparison: c, entries: entries, taken: map[confirm.Request]run.Outcome{}}
+	d := &decider{Comparison: c, entries: entries, taken: map[confirm.Request]run.Outcome{}}
 	d.procedure = confirm.New(cases, c.options())
 	for batch := range d.procedure.Batches() {
 		if err := d.measure(ctx, batch); err != nil {
@@ -98,8 +98,8 @@ func (c *Comparison) options() confirm.Options {
 	}
 }
 
-// A deciding is a comparison that is being decided.
-type deciding struct {
+// A decider is a comparison that is being decided.
+type decider struct {
 	*Comparison
 	entries   []*entry
 	procedure *confirm.Procedure
@@ -111,7 +111,7 @@ type deciding struct {
 
 // measure records the outcomes of a batch: those that are stored, and those of the
 // measurements that are made now.
-func (d *deciding) measure(ctx context.Context, batch []confirm.Request) error {
+func (d *decider) measure(ctx context.Context, batch []confirm.Request) error {
 	jobs := make([]run.Job, len(batch))
 	for i, r := range batch {
 		jobs[i] = d.job(r)
@@ -183,7 +183,7 @@ func (c *Comparison) stored(ctx context.Context, jobs []run.Job) ([]*ledger.Deci
 }
 
 // record notes an outcome. One that a budget or an interruption left out is none.
-func (d *deciding) record(r confirm.Request, o run.Outcome) {
+func (d *decider) record(r confirm.Request, o run.Outcome) {
 	e := d.entries[r.Case]
 	e.spend(d.Comparison, r.Side, o)
 	switch {
@@ -200,7 +200,7 @@ func (d *deciding) record(r confirm.Request, o run.Outcome) {
 // job is the job that measures what is asked for. Where the first outcome is an error,
 // which is not stored, the case itself is measured: a run that goes on later finds
 // it, and counts from there.
-func (d *deciding) job(r confirm.Request) run.Job {
+func (d *decider) job(r confirm.Request) run.Job {
 	e := d.entries[r.Case]
 	job, other := e.job(r.Side), e.job(1-r.Side)
 	ordinal := r.Ordinal
@@ -233,7 +233,7 @@ func (c *Comparison) need(row *Row, side confirm.Side, kept plan.Kept) estimate.
 }
 
 // finish lists what was measured, and puts what an outage spoiled right.
-func (d *deciding) finish(out *noise.Findings) {
+func (d *decider) finish(out *noise.Findings) {
 	requests := slices.SortedFunc(maps.Keys(d.taken), func(a, b confirm.Request) int {
 		return cmp.Or(cmp.Compare(a.Case, b.Case), cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(b.Side, a.Side))
 	})

@@ -68,7 +68,7 @@ func (r *Review) pending(ctx context.Context, working <-chan struct{}) error {
 	}
 	ctx = r.worth(ctx, priority.Pending)
 	all := r.linked(r.announced())
-	held, err := r.publisher(posting{}, 0).BeginStatuses(ctx, r.head, all...)
+	held, err := r.publisher(publication{}, 0).BeginStatuses(ctx, r.head, all...)
 	if err != nil || !held {
 		return err
 	}

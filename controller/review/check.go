@@ -49,7 +49,7 @@ func (r *Reviewer) Answer(ctx context.Context, rerun Rerequest, head, why string
 			check = last.checkRun(stored)
 		}
 	}
-	return last.check(ctx, posting{Repository: r.cfg.Known, Number: rerun.Number, Head: head, Check: &check})
+	return last.check(ctx, publication{Repository: r.cfg.Known, Number: rerun.Number, Head: head, Check: &check})
 }
 
 // checkRun is the report in a check run.
@@ -62,7 +62,7 @@ func (r *Review) checkRun(report *report.Report) github.Check {
 // check writes a check run. Statuses and comment say all that it says, so that
 // a credential that may not write one is not a failure: it is asked for nothing
 // that it cannot do, for a while.
-func (r *Review) check(ctx context.Context, p posting) error {
+func (r *Review) check(ctx context.Context, p publication) error {
 	err := r.publisher(p, 0).SetCheck(ctx, p.Head, *p.Check)
 	denied, ok := errors.AsType[*forge.DeniedError](err)
 	if !ok || denied.Status == http.StatusUnauthorized {

@@ -53,11 +53,11 @@ func (r *Review) publish(ctx, late context.Context, report *report.Report, wante
 	for _, item := range pending {
 		waiting[item.Destination] = item
 	}
-	left := slices.DeleteFunc(r.postings(late, report), func(p posting) bool { return p.isComment() && !wanted })
+	left := slices.DeleteFunc(r.postings(late, report), func(p publication) bool { return p.isComment() && !wanted })
 	var refused []error
 	// try posts what is left, once, and gives what the forge was away for.
-	try := func(statusesFirst func(posting) bool) error {
-		var again []posting
+	try := func(statusesFirst func(publication) bool) error {
+		var again []publication
 		var errs []error
 		for i, p := range left {
 			// A posting that left the outbox was written before; somebody may have deleted
@@ -79,10 +79,10 @@ func (r *Review) publish(ctx, late context.Context, report *report.Report, wante
 		left = again
 		return errors.Join(errs...)
 	}
-	err = r.Retry.Do(ctx, func() error { return try(func(p posting) bool { return p.Status != nil }) })
+	err = r.Retry.Do(ctx, func() error { return try(func(p publication) bool { return p.Status != nil }) })
 	if err != nil && ctx.Err() == nil {
 		// The statuses alone may be what the forge does not take.
-		err = try(func(posting) bool { return false })
+		err = try(func(publication) bool { return false })
 	}
 	for _, p := range left {
 		delete(waiting, p.destination())
@@ -106,7 +106,7 @@ func (r *Reviewer) Deliver(ctx context.Context) error {
 
 func (r *Review) deliver(ctx context.Context, pending []ledger.OutboxItem) {
 	for _, item := range pending {
-		var p posting
+		var p publication
 		if err := json.Unmarshal(item.Body, &p); err != nil || p.Repository != r.Known {
 			continue // of another repository, or of another version
 		}
@@ -119,7 +119,7 @@ func (r *Review) deliver(ctx context.Context, pending []ledger.OutboxItem) {
 
 // shortened is a stored comment that the forge finds too long: its marker and
 // where to look instead.
-func shortened(p posting, maxBytes int) string {
+func shortened(p publication, maxBytes int) string {
 	if len(p.Comment) <= maxBytes {
 		return p.Comment
 	}
@@ -128,7 +128,7 @@ func shortened(p posting, maxBytes int) string {
 }
 
 // post writes one posting and crosses it off the outbox, if it stands there.
-func (r *Review) post(ctx context.Context, p posting, item ledger.OutboxItem, text github.Text) error {
+func (r *Review) post(ctx context.Context, p publication, item ledger.OutboxItem, text github.Text) error {
 	var note []byte
 	var err error
 	switch {
@@ -150,7 +150,7 @@ func (r *Review) post(ctx context.Context, p posting, item ledger.OutboxItem, te
 // comment writes the comment of a pull request, found by the id that is known
 // from the last time, and gives the receipt. A new verdict gets a comment of its
 // own where that is asked for, since an edit notifies nobody.
-func (r *Review) comment(ctx context.Context, p posting, text github.Text) ([]byte, error) {
+func (r *Review) comment(ctx context.Context, p publication, text github.Text) ([]byte, error) {
 	last, err := r.receiptOf(ctx, p)
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (r *Review) comment(ctx context.Context, p posting, text github.Text) ([]by
 
 // receiptOf is what is kept of the comment that a posting was last, zero where
 // it was none.
-func (r *Review) receiptOf(ctx context.Context, p posting) (last receipt, err error) {
+func (r *Review) receiptOf(ctx context.Context, p publication) (last receipt, err error) {
 	stored, err := r.Ledger.Receipt(ctx, p.destination())
 	if err != nil || stored == "" {
 		return last, err
@@ -191,7 +191,7 @@ func (r *Review) receiptOf(ctx context.Context, p posting) (last receipt, err er
 // if it ever was: whoever may write may delete it.
 func (r *Reviewer) Stands(ctx context.Context, number int) (bool, error) {
 	look := &Review{Config: r.cfg}
-	p := posting{Repository: r.cfg.Known, Number: number}
+	p := publication{Repository: r.cfg.Known, Number: number}
 	last, err := look.receiptOf(ctx, p)
 	if err != nil || last.Comment == 0 {
 		return true, err
@@ -200,7 +200,7 @@ func (r *Reviewer) Stands(ctx context.Context, number int) (bool, error) {
 }
 
 // publisher writes a posting; comment is the id that it had last, 0 for none.
-func (r *Review) publisher(p posting, comment int64) *github.Publisher {
+func (r *Review) publisher(p publication, comment int64) *github.Publisher {
 	cfg := github.Config{
 		REST: r.Client.REST(), Explain: forge.Explain, Owner: r.Repository.Owner, Name: r.Repository.Name,
 		Number: p.Number, CommentID: comment, Login: r.Login,
@@ -215,7 +215,7 @@ func (r *Review) setStatuses(ctx context.Context, statuses ...github.Status) err
 	if r.Client == nil {
 		return nil
 	}
-	return r.publisher(posting{}, 0).SetStatuses(ctx, r.head, r.linked(statuses)...)
+	return r.publisher(publication{}, 0).SetStatuses(ctx, r.head, r.linked(statuses)...)
 }
 
 // Text renders the report as the comment, at any size.

@@ -88,9 +88,9 @@ type Config struct {
 	// loading and planning it. Defaults to 2 minutes.
 	Deadline time.Duration
 	// Turn waits until a head may be looked at. Its commit says meanwhile that it is
-	// known. The error is a [Declined] for a head that is not looked at. Defaults to
+	// known. The error is a [DeclinedError] for a head that is not looked at. Defaults to
 	// no wait.
-	Turn func(ctx context.Context, w Waiting) (Turn, error)
+	Turn func(ctx context.Context, w QueuedHead) (Turn, error)
 }
 
 // The treatments of pull requests from forks, or from authors who may not
@@ -330,7 +330,7 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 	report, err = r.judge(ctx, said)
 	said.end()
 	why := whyCancelled(ctx)
-	var declined *Declined
+	var declined *DeclinedError
 	switch {
 	case err != nil && superseded(ctx) != nil:
 		return nil, nil, superseded(ctx)
@@ -380,7 +380,7 @@ func (r *Review) judge(ctx context.Context, said announcement) (*report.Report, 
 	var turn Turn
 	if r.Turn != nil {
 		var err error
-		if turn, err = r.Turn(ctx, r.Waiting()); err != nil {
+		if turn, err = r.Turn(ctx, r.QueuedHead()); err != nil {
 			return nil, err
 		}
 		defer turn.End()

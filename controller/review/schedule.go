@@ -47,10 +47,10 @@ func (r *Review) due() time.Time {
 }
 
 // drifted is what a report by the clock puts on the forge.
-func (r *Review) drifted(report *report.Report) []posting {
-	all := []posting{r.status(drift.Status(report))}
+func (r *Review) drifted(report *report.Report) []publication {
+	all := []publication{r.status(drift.Status(report))}
 	if r.schedule.Issue != 0 {
-		all = append(all, posting{
+		all = append(all, publication{
 			Repository: r.Known, Number: r.schedule.Issue, Head: r.head, Branch: r.schedule.Branch,
 			Comment: r.driftText(report)(0),
 		})

@@ -34,7 +34,7 @@ func (r *Reviewer) Supersede(ctx context.Context, p Predecessor, why string) err
 	ctx = past.worth(ctx, priority.Superseded)
 	if p.Drift {
 		last := github.Status{Context: drift.Context, State: github.Error, Description: why}
-		return past.publisher(posting{}, 0).EndStatuses(ctx, p.Head, last)
+		return past.publisher(publication{}, 0).EndStatuses(ctx, p.Head, last)
 	}
 	verdict := github.Status{Context: github.ContextVerdict, State: github.Error, Description: why}
 	validate := github.Status{Context: github.ContextValidate, State: github.Error, Description: why}
@@ -48,7 +48,7 @@ func (r *Reviewer) Supersede(ctx context.Context, p Predecessor, why string) err
 		}
 	}
 	all := past.linked([]github.Status{verdict, validate})
-	if err := past.publisher(posting{}, 0).EndStatuses(ctx, p.Head, all[0], all[1:]...); err != nil {
+	if err := past.publisher(publication{}, 0).EndStatuses(ctx, p.Head, all[0], all[1:]...); err != nil {
 		return err
 	}
 	return past.drop(ctx)
@@ -62,7 +62,7 @@ func (r *Reviewer) EndPending(ctx context.Context, head, why string) error {
 	for _, context := range []string{github.ContextVerdict, github.ContextValidate, drift.Context} {
 		all = append(all, github.Status{Context: context, State: github.Error, Description: why})
 	}
-	return past.publisher(posting{}, 0).EndPending(past.worth(ctx, priority.Verdict), head, all...)
+	return past.publisher(publication{}, 0).EndPending(past.worth(ctx, priority.Verdict), head, all...)
 }
 
 // drop takes out of the outbox what it has of a head. A comment is replaced there
@@ -73,7 +73,7 @@ func (r *Review) drop(ctx context.Context) error {
 		return err
 	}
 	for _, item := range pending {
-		var p posting
+		var p publication
 		if err := json.Unmarshal(item.Body, &p); err != nil || p.Repository != r.Known || p.Head != r.head || p.isComment() {
 			continue
 		}

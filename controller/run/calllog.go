@@ -164,7 +164,7 @@ func (l *callLog) recall(key ledger.CallKey, digest string) (target.Reply, bool)
 	if call.Key.Role != key.Role || call.RequestDigest != digest {
 		return reply, false
 	}
-	var asked journaled
+	var asked journalEntry
 	if key.Role == targetRole && l.session == "" && json.Unmarshal(call.Request, &asked) == nil {
 		l.session = asked.Session
 	}
@@ -208,8 +208,8 @@ func (l *callLog) drop(ctx context.Context, key ledger.CallKey) error {
 	return nil
 }
 
-// A journaled is what the journal keeps of a request.
-type journaled struct {
+// A journalEntry is what the journal keeps of a request.
+type journalEntry struct {
 	System   string           `json:"system,omitempty"`
 	Messages []schema.Message `json:"messages"`
 	Tools    []schema.Tool    `json:"tools,omitempty"`
@@ -217,7 +217,7 @@ type journaled struct {
 }
 
 func (l *callLog) journal(ctx context.Context, key ledger.CallKey, digest string, req target.Request, reply target.Reply) error {
-	asked, err := json.Marshal(journaled{req.System, req.Messages, req.Tools, req.Session})
+	asked, err := json.Marshal(journalEntry{req.System, req.Messages, req.Tools, req.Session})
 	if err != nil {
 		return fmt.Errorf("journal the request of %s: %w", l.caseRun.job.Case.Key, err)
 	}

@@ -16,7 +16,7 @@ var harmful = trial.ErrFatal.Error() + "; somebody with write permission may ask
 
 // declined says why a head is not looked at as long as nobody asks for it, empty
 // where it is.
-func (w *worker) declined(repository int64, head review.Waiting) string {
+func (w *worker) declined(repository int64, head review.QueuedHead) string {
 	if w.guard.Declines(trial.Head{Repository: repository, Pull: head.Number, SHA: head.Head}, trial.Request{At: head.Asked, Now: head.Again}) {
 		return harmful
 	}
@@ -27,13 +27,13 @@ func (w *worker) declined(repository int64, head review.Waiting) string {
 // before was looking at when it died is judged in a child first, so that this
 // process has only to publish the report. The ledger notes the heads that are
 // looked at, for the next process.
-func (w *worker) turn(ctx context.Context, repo *repository, head review.Waiting) (review.Turn, error) {
+func (w *worker) turn(ctx context.Context, repo *repository, head review.QueuedHead) (review.Turn, error) {
 	h := trial.Head{Repository: repo.id, Pull: head.Number, SHA: head.Head}
 	log := func(line string) { w.cfg.Observer.Log(numbered(repo.name.String(), head.Number), line) }
 	job := func(ctx context.Context) (trial.Job, func(), error) { return w.job(ctx, repo, head) }
 	run, err := w.guard.Prove(ctx, h, trial.Request{At: head.Asked, Now: head.Again}, trial.Attempt{Job: job, Log: log})
 	if errors.Is(err, trial.ErrFatal) {
-		return review.Turn{}, &review.Declined{Reason: harmful}
+		return review.Turn{}, &review.DeclinedError{Reason: harmful}
 	}
 	if err != nil {
 		return review.Turn{}, err
@@ -64,7 +64,7 @@ func (w *worker) turn(ctx context.Context, repo *repository, head review.Waiting
 }
 
 // job is what a child judges. The clone is its own until fetched is called.
-func (w *worker) job(ctx context.Context, repo *repository, head review.Waiting) (job trial.Job, fetched func(), err error) {
+func (w *worker) job(ctx context.Context, repo *repository, head review.QueuedHead) (job trial.Job, fetched func(), err error) {
 	job = trial.Job{
 		Clone: repo.clone, URL: repo.url, Ledger: w.cfg.Ledger.Path(), Subject: head.Subject(ctx),
 	}

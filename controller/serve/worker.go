@@ -44,7 +44,7 @@ func (w *worker) connect(repo *repository) {
 		Execute: w.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: w.cfg.LookupEnv, WebURL: repo.WebURL,
 		Log:   func(line string) { w.cfg.Observer.Log(name, line) },
 		Forks: policy.Forks, Programs: policy.Programs, Bots: policy.Bots, Deadline: policy.Deadline, OwnOnly: true,
-		Turn: func(ctx context.Context, waiting review.Waiting) (review.Turn, error) {
+		Turn: func(ctx context.Context, waiting review.QueuedHead) (review.Turn, error) {
 			return w.turn(ctx, repo, waiting)
 		},
 		After: w.cfg.After,
@@ -122,7 +122,7 @@ func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
 		return err
 	}
 	late := context.WithoutCancel(ctx)
-	if why := w.declined(key.Repository, r.Waiting()); why != "" {
+	if why := w.declined(key.Repository, r.QueuedHead()); why != "" {
 		if err := r.Decline(ctx, why); err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ type Recorder struct {
 	mu sync.Mutex
 	// lines are those of the file and the new ones; fresh counts the latter.
 	// Both are guarded by mu.
-	lines map[recordedKey]recorded
+	lines map[recordedKey]recordedReply
 	fresh int
 }
 
@@ -45,7 +45,7 @@ func NewRecorder(path string, scrub func(string) string) (*Recorder, error) {
 	if scrub == nil {
 		scrub = func(s string) string { return s }
 	}
-	r := &Recorder{path: path, scrub: scrub, masks: &redact.Masks{}, lines: map[recordedKey]recorded{}}
+	r := &Recorder{path: path, scrub: scrub, masks: &redact.Masks{}, lines: map[recordedKey]recordedReply{}}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
@@ -75,7 +75,7 @@ func (r *Recorder) Record(digest string, req Request, reply Reply) {
 	if mask := r.masks.Masker(); mask != nil && Digest(req) == digest {
 		digest = Digest(redact.Apply(req, mask))
 	}
-	l := recorded{
+	l := recordedReply{
 		Request: digest, Sample: req.Sample, Occurrence: req.Occurrence, Root: req.Root,
 		Reply: r.clean(reply), Case: r.scrub(req.Case), About: r.about(req),
 	}
@@ -115,7 +115,7 @@ func (r *Recorder) Close() error {
 	if r.fresh == 0 {
 		return nil
 	}
-	lines := make([]recorded, 0, len(r.lines))
+	lines := make([]recordedReply, 0, len(r.lines))
 	for _, l := range r.lines {
 		lines = append(lines, l)
 	}
@@ -135,8 +135,8 @@ func (r *Recorder) Close() error {
 	return nil
 }
 
-func sortRecording(lines []recorded) {
-	slices.SortFunc(lines, func(a, b recorded) int {
+func sortRecording(lines []recordedReply) {
+	slices.SortFunc(lines, func(a, b recordedReply) int {
 		return cmp.Or(
 			cmp.Compare(a.Case, b.Case), cmp.Compare(a.Sample, b.Sample),
 			cmp.Compare(a.Request, b.Request), cmp.Compare(a.Occurrence, b.Occurrence),

@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A recorded is one line of a recording.
-type recorded struct {
+// A recordedReply is one line of a recording.
+type recordedReply struct {
 	Request    string `json:"request"`
 	Sample     int    `json:"sample"`
 	Occurrence int    `json:"occurrence"`
@@ -36,14 +36,14 @@ type slot struct {
 	sample, occurrence int
 }
 
-func (r recorded) slot() slot { return slot{r.Request, r.Sample, r.Occurrence} }
+func (r recordedReply) slot() slot { return slot{r.Request, r.Sample, r.Occurrence} }
 
 // A replay answers from a recording.
 type replay struct {
 	base
 	path string
 	// replies of a slot are in the order of their cases.
-	replies map[slot][]recorded
+	replies map[slot][]recordedReply
 }
 
 func newReplay(cfg config.Target, env Env, b base) (*replay, error) {
@@ -66,7 +66,7 @@ func newReplay(cfg config.Target, env Env, b base) (*replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &replay{base: b, path: name, replies: make(map[slot][]recorded, len(lines))}
+	r := &replay{base: b, path: name, replies: make(map[slot][]recordedReply, len(lines))}
 	sortRecording(lines)
 	for _, l := range lines {
 		// Every reply was one call, whatever the line says; prices are the run's.
@@ -79,12 +79,12 @@ func newReplay(cfg config.Target, env Env, b base) (*replay, error) {
 
 // readRecording reads all lines of a recording. The error names the file and
 // the line that is wrong.
-func readRecording(name string, from io.Reader) ([]recorded, error) {
+func readRecording(name string, from io.Reader) ([]recordedReply, error) {
 	type identity struct {
 		slot
 		key string
 	}
-	var lines []recorded
+	var lines []recordedReply
 	seen := map[identity]int{}
 	in := bufio.NewScanner(from)
 	// A line holds one reply; JSON may escape every byte of it sixfold.
@@ -96,7 +96,7 @@ func readRecording(name string, from io.Reader) ([]recorded, error) {
 		if len(raw) == 0 {
 			continue
 		}
-		var l recorded
+		var l recordedReply
 		if err := json.Unmarshal(raw, &l); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
@@ -130,7 +130,7 @@ func (r *replay) Respond(ctx context.Context, req Request) (Reply, error) {
 			"%s has no reply to request %.12s of case %s (sample %d, occurrence %d); record it with gavel run --record",
 			r.path, s.request, req.Case, s.sample, s.occurrence)})
 	}
-	i := max(slices.IndexFunc(found, func(l recorded) bool { return l.Case == req.Case }), 0)
+	i := max(slices.IndexFunc(found, func(l recordedReply) bool { return l.Case == req.Case }), 0)
 	return found[i].Reply.clone(), nil
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// digested is the part of a request that its digest covers.
-type digested struct {
+// digestedRequest is the part of a request that its digest covers.
+type digestedRequest struct {
 	System      string           `json:"system,omitempty"`
 	Messages    []schema.Message `json:"messages,omitempty"`
 	Tools       []schema.Tool    `json:"tools,omitempty"`
@@ -30,7 +30,7 @@ func Digest(req Request) string {
 	if req.Digest != "" {
 		return req.Digest
 	}
-	d := digested{
+	d := digestedRequest{
 		System: req.System, Messages: req.Messages, Tools: slices.Clone(req.Tools),
 		Format: req.Format, Temperature: req.Temperature, Workspace: req.Workspace.Digest(),
 	}
@@ -52,7 +52,7 @@ func Digest(req Request) string {
 
 // unencodable replaces the canonical form of a request whose schemas
 // are not JSON: they are taken as text.
-func unencodable(d digested) []byte {
+func unencodable(d digestedRequest) []byte {
 	quote := func(raw json.RawMessage) json.RawMessage {
 		// A string always encodes.
 		quoted, _ := json.Marshal(string(raw))

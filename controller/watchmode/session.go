@@ -43,7 +43,7 @@ type Session struct {
 	opts     Options
 	commands chan watchstate.Command
 	progress chan progress.Step
-	ended    chan ending
+	ended    chan runResult
 
 	// The fields below belong to the goroutine of Run.
 	board   watchstate.Snapshot
@@ -53,7 +53,7 @@ type Session struct {
 	paused  bool
 	refused bool // what look affects is not to be run
 	asked   *question
-	current *running
+	current *activeRun
 	results results
 	rowsAt  time.Time // when the board's rows were made
 	retired []*View   // still used by the run in progress
@@ -69,8 +69,8 @@ type Session struct {
 // A pair are the digests of a case on both sides.
 type pair struct{ head, base plan.Digests }
 
-// running is a run in progress.
-type running struct {
+// An activeRun is a run in progress.
+type activeRun struct {
 	cancel     context.CancelFunc
 	control    *run.Control
 	superseded bool
@@ -84,8 +84,8 @@ type question struct {
 	again bool
 }
 
-// An ending is what became of a run.
-type ending struct {
+// A runResult is what a run returned.
+type runResult struct {
 	report *report.Report
 	err    error
 }
@@ -97,7 +97,7 @@ func New(tree *Tree, o Options) *Session {
 	}
 	return &Session{
 		tree: tree, opts: o, commands: make(chan watchstate.Command, 16), progress: make(chan progress.Step),
-		ended: make(chan ending, 1), results: newResults(), digests: map[string]pair{},
+		ended: make(chan runResult, 1), results: newResults(), digests: map[string]pair{},
 		board: watchstate.Snapshot{State: watchstate.Waiting, Ref: o.Ref},
 	}
 }
@@ -349,7 +349,7 @@ func (s *Session) question(e controller.Estimate) string {
 // start runs a plan.
 func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool) {
 	ctx, cancel := context.WithCancel(ctx)
-	s.current = &running{cancel: cancel, control: &run.Control{}, again: again, digests: decisions(p.Plan)}
+	s.current = &activeRun{cancel: cancel, control: &run.Control{}, again: again, digests: decisions(p.Plan)}
 	s.board.Question, s.board.Error, s.board.Stopped, s.asked = "", "", false, nil
 	s.board.Line = ""
 	s.board.Done, s.board.Due, s.board.Again, s.board.Began = 0, 0, 0, s.opts.Now()
@@ -361,11 +361,11 @@ func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool)
 		defer cancel()
 		defer func() {
 			if fault := recover(); fault != nil {
-				s.ended <- ending{err: fmt.Errorf("panic: %v", fault)}
+				s.ended <- runResult{err: fmt.Errorf("panic: %v", fault)}
 			}
 		}()
 		report, err := s.opts.Execute(ctx, p, execution)
-		s.ended <- ending{report, err}
+		s.ended <- runResult{report, err}
 	}()
 }
 
@@ -388,7 +388,7 @@ func (s *Session) judged(p progress.Step) {
 }
 
 // finish takes over what a run found, and goes on with what came in between.
-func (s *Session) finish(ctx context.Context, e ending) {
+func (s *Session) finish(ctx context.Context, e runResult) {
 	was := s.current
 	s.current, s.fresh = nil, false
 	s.retire()

@@ -22,8 +22,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A planned is what the tasks of one run are judged with.
-type planned struct {
+// A runPlan is what the tasks of one run are judged with.
+type runPlan struct {
 	judge *Judge
 	ready chan struct{} // closed when the fields below are there
 	err   error
@@ -63,7 +63,7 @@ type entry struct {
 }
 
 // load fetches and plans.
-func (p *planned) load(ctx context.Context, about json.RawMessage) (err error) {
+func (p *runPlan) load(ctx context.Context, about json.RawMessage) (err error) {
 	if err := json.Unmarshal(about, &p.about); err != nil {
 		return fmt.Errorf("read what the task is about: %w", err)
 	}
@@ -90,7 +90,7 @@ func (p *planned) load(ctx context.Context, about json.RawMessage) (err error) {
 }
 
 // index finds the cases of both sides.
-func (p *planned) index(host controller.Host) {
+func (p *runPlan) index(host controller.Host) {
 	req := p.prepared.Request()
 	newSide := func(c controller.Checkout, trust ledger.Trust) *side {
 		s := &side{checkout: c, trust: trust, cases: map[caseDigest]entry{}}
@@ -126,7 +126,7 @@ func (p *planned) index(host controller.Host) {
 }
 
 // job is the job of a task. The plan must say the same of trust as the task.
-func (p *planned) job(t queue.Task) (run.Job, *side, error) {
+func (p *runPlan) job(t queue.Task) (run.Job, *side, error) {
 	s := p.sides[t.Side]
 	if s == nil {
 		return run.Job{}, nil, fmt.Errorf("the plan of %s has no side %q", t.Case, t.Side)
@@ -145,7 +145,7 @@ func (p *planned) job(t queue.Task) (run.Job, *side, error) {
 }
 
 // session is that of the tasks of a batch that need the same targets.
-func (p *planned) session(ctx context.Context, t queue.Task, job run.Job, s *side) (*run.Session, error) {
+func (p *runPlan) session(ctx context.Context, t queue.Task, job run.Job, s *side) (*run.Session, error) {
 	targets, err := s.roster.Targets([]run.Job{job})
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (p *planned) session(ctx context.Context, t queue.Task, job run.Job, s *sid
 }
 
 // close ends the sessions, the programs and the repository.
-func (p *planned) close() error {
+func (p *runPlan) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var errs []error

@@ -70,13 +70,13 @@ type Judge struct {
 	mu sync.Mutex
 	// The fields below are guarded by mu. plans are by the text of what their tasks
 	// have in common.
-	plans map[string]*planned
+	plans map[string]*runPlan
 	clock int // counts uses
 }
 
 // New returns a Judge. The caller calls Close when nothing is judged any more.
 func New(cfg Config) *Judge {
-	return &Judge{cfg: cfg, limiters: cmp.Or(cfg.Limiters, &limit.Limiters{}), plans: map[string]*planned{}}
+	return &Judge{cfg: cfg, limiters: cmp.Or(cfg.Limiters, &limit.Limiters{}), plans: map[string]*runPlan{}}
 }
 
 // Judge judges the case of a task, and stores the completion with its verdict. The
@@ -116,12 +116,12 @@ func (j *Judge) Close() error {
 }
 
 // plan returns the plan of a subject, which is made once. The caller calls release.
-func (j *Judge) plan(ctx context.Context, about json.RawMessage) (*planned, error) {
+func (j *Judge) plan(ctx context.Context, about json.RawMessage) (*runPlan, error) {
 	key := string(about)
 	j.mu.Lock()
 	p, there := j.plans[key]
 	if !there {
-		p = &planned{judge: j, ready: make(chan struct{})}
+		p = &runPlan{judge: j, ready: make(chan struct{})}
 		j.plans[key] = p
 	}
 	p.users++
@@ -150,7 +150,7 @@ func (j *Judge) plan(ctx context.Context, about json.RawMessage) (*planned, erro
 
 // release ends the use of a plan, and closes those that were not used for longest
 // where there are too many.
-func (j *Judge) release(p *planned) {
+func (j *Judge) release(p *runPlan) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.clock++

@@ -40,7 +40,7 @@ type ValidationSummary struct {
 
 // NewValidation returns the document of some definitions with their problems.
 // Notes are apart, since there is nothing to fix.
-func NewValidation(definitions iter.Seq[load.Listed], problems []schema.Problem) Validation {
+func NewValidation(definitions iter.Seq[load.FileSummary], problems []schema.Problem) Validation {
 	out := Validation{Definitions: []Definition{}, Problems: []schema.Problem{}, Notes: []string{}}
 	for d := range definitions {
 		out.Definitions = append(out.Definitions, Definition{d.File, d.Dialect, d.Cases})

@@ -39,7 +39,7 @@ func TestShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed := []load.Listed{{File: "a.json", Dialect: schema.DialectTestcase, Cases: 1}, {File: "b.json", Dialect: schema.DialectDomain}}
+	listed := []load.FileSummary{{File: "a.json", Dialect: schema.DialectTestcase, Cases: 1}, {File: "b.json", Dialect: schema.DialectDomain}}
 	problems := []schema.Problem{
 		{Position: schema.Position{File: "b.json", Line: 2, Column: 3}, Severity: schema.Error, Rule: "syntax", Message: "m"},
 		{Position: schema.Position{File: "a.json"}, Severity: schema.Warning, Rule: "octal", Message: "m", Hint: "h"},
@@ -49,7 +49,7 @@ func TestShape(t *testing.T) {
 		name string
 		out  document.Validation
 	}{
-		{"all", document.NewValidation(slices.Values(listed), problems)}, {"nothing", document.NewValidation(slices.Values([]load.Listed{}), nil)},
+		{"all", document.NewValidation(slices.Values(listed), problems)}, {"nothing", document.NewValidation(slices.Values([]load.FileSummary{}), nil)},
 	} {
 		text, err := json.Marshal(tt.out)
 		if err != nil {
@@ -68,7 +68,7 @@ func TestShape(t *testing.T) {
 // TestPlacesOfNotes: a note about a line has its place, on the first line too.
 func TestPlacesOfNotes(t *testing.T) {
 	first := schema.Position{File: "a.json", Line: 1, Column: 9}
-	out := document.NewValidation(slices.Values([]load.Listed{}), []schema.Problem{
+	out := document.NewValidation(slices.Values([]load.FileSummary{}), []schema.Problem{
 		{Position: first, Severity: schema.Note, Rule: "short", Message: "5 short keywords are listed", Hint: "add match"},
 		{Position: schema.Position{File: "gavel.yaml", Line: 1, Column: 1}, Severity: schema.Note, Rule: "whole", Message: "no targets are configured in gavel.yaml", Hint: "add them"},
 	})
@@ -83,7 +83,7 @@ func TestCauses(t *testing.T) {
 	at := func(file string, rule, message string) schema.Problem {
 		return schema.Problem{Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Error, Rule: rule, Message: message}
 	}
-	out := document.NewValidation(slices.Values([]load.Listed(nil)), []schema.Problem{
+	out := document.NewValidation(slices.Values([]load.FileSummary(nil)), []schema.Problem{
 		at("d/level_1/a.json", "domain-invalid", "d/domain.json is invalid"),
 		at("d/domain.json", "unknown-field", "unknown field `nam`"),
 		at("d/level_1/b.json", "domain-invalid", "d/domain.json is invalid"),

@@ -15,7 +15,7 @@ func Plan(w io.Writer, pl *plan.Plan, e report.Estimate, o Options) error {
 	p := newPage(o)
 	const actionColumns = 10
 	counts := map[plan.Action]int{}
-	var rest unaffected
+	var rest unaffectedRows
 	for _, row := range pl.Rows {
 		if row.Unaffected() {
 			rest.add(row)
@@ -59,14 +59,14 @@ func Plan(w io.Writer, pl *plan.Plan, e report.Estimate, o Options) error {
 	return p.writeTo(w)
 }
 
-// unaffected counts the rows of cases that nothing affects.
-type unaffected struct {
+// unaffectedRows counts the rows of cases that nothing affects.
+type unaffectedRows struct {
 	cases, skipped, edited int
 	// fields are what the edited ones differ in.
 	fields []string
 }
 
-func (u *unaffected) add(row plan.Row) {
+func (u *unaffectedRows) add(row plan.Row) {
 	u.cases++
 	if row.Action == plan.Skip {
 		u.skipped++
@@ -78,7 +78,7 @@ func (u *unaffected) add(row plan.Row) {
 }
 
 // text counts them and those that have no row.
-func (u *unaffected) text(rest plan.Rest) string {
+func (u *unaffectedRows) text(rest plan.Rest) string {
 	out := textfmt.Count(u.cases+rest.Cases, "other case") + " unaffected"
 	if n := u.skipped + rest.Skipped; n > 0 {
 		out += ", " + textfmt.Int(int64(n)) + " of them not active"

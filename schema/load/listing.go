@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/packed"
 )
 
-// A Remembered case is what a Snapshot keeps of one that notes were taken of.
-type Remembered struct {
+// A StoredCase is what a Snapshot keeps about a case with a note.
+type StoredCase struct {
 	// Info lists the case. It has neither its description nor its inputs.
 	Info schema.CaseInfo
 	// Note is what Options.Note said of the case.
@@ -18,7 +18,7 @@ type Remembered struct {
 
 // Cases yields every case with what was noted of it, by file. It returns false
 // as soon as it comes to one that nobody took notes of, or that is damaged.
-func (s *Snapshot) Cases(yield func(Remembered)) bool {
+func (s *Snapshot) Cases(yield func(StoredCase)) bool {
 	for i := range s.records {
 		r := &s.records[i]
 		for _, c := range r.cases {
@@ -30,7 +30,7 @@ func (s *Snapshot) Cases(yield func(Remembered)) bool {
 			if !decodeListing(c.listing, &info) {
 				return false
 			}
-			yield(Remembered{Info: info, Note: c.note})
+			yield(StoredCase{Info: info, Note: c.note})
 		}
 	}
 	return true

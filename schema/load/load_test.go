@@ -377,7 +377,7 @@ func TestSeveralTargets(t *testing.T) {
 	if len(got) != 2 || len(res.Problems) > 0 {
 		t.Fatalf("%d cases and the problems %v, want one case for each target", len(got), res.Problems)
 	}
-	res.Snapshot().Cases(func(r Remembered) { remembered = append(remembered, r.Info) })
+	res.Snapshot().Cases(func(r StoredCase) { remembered = append(remembered, r.Info) })
 	if diff := cmp.Diff(got, remembered); diff != "" {
 		t.Errorf("what is remembered (-want +got):\n%s", diff)
 	}

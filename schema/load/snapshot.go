@@ -153,16 +153,16 @@ func (t *Totals) add(r *record) {
 	}
 }
 
-// A Listed definition is a file with the number of its cases.
-type Listed struct {
+// A FileSummary is a definition file with the number of its cases.
+type FileSummary struct {
 	File, Dialect string
 	Cases         int
 }
 
 // Definitions returns every definition, by file.
-func (s *Snapshot) Definitions(yield func(Listed) bool) {
+func (s *Snapshot) Definitions(yield func(FileSummary) bool) {
 	for i := range s.records {
-		if r := &s.records[i]; r.dialect != "" && !yield(Listed{r.file, r.dialect, len(r.cases)}) {
+		if r := &s.records[i]; r.dialect != "" && !yield(FileSummary{r.file, r.dialect, len(r.cases)}) {
 			return
 		}
 	}

@@ -28,7 +28,7 @@ func noted(*schema.Case) string { return "note" }
 func listed(res *Result) iter.Seq[schema.CaseInfo] {
 	return func(yield func(schema.CaseInfo) bool) {
 		more := true
-		res.Snapshot().Cases(func(c Remembered) { more = more && yield(c.Info) })
+		res.Snapshot().Cases(func(c StoredCase) { more = more && yield(c.Info) })
 	}
 }
 

@@ -205,8 +205,8 @@ func (l *loader) looksAt(root, file string) bool {
 	return slices.Contains(extensions, path.Ext(file))
 }
 
-// sorted are the files of a folder, told apart as far as their place does.
-type sorted struct {
+// folderFiles are the files of a folder, sorted by dialect as far as their path tells.
+type folderFiles struct {
 	domain []string
 	// rest are of the dialect that gavel.yaml says, or of the one that is
 	// found in them.
@@ -215,8 +215,8 @@ type sorted struct {
 
 // sortByPlace takes out the domain dialect, which is known by where a file
 // stands.
-func (l *loader) sortByPlace(root string, files []string) sorted {
-	var out sorted
+func (l *loader) sortByPlace(root string, files []string) folderFiles {
+	var out folderFiles
 	domains := map[string]bool{}
 	for _, f := range files {
 		if path.Base(stem(f)) == "domain" {

@@ -30,7 +30,7 @@ func (p *parser) forTag(at piece, r *reader) (node, error) {
 	if l.over, err = whole(r); err != nil {
 		return nil, err
 	}
-	var end *ended
+	var end *blockEnd
 	if l.nodes, end, err = p.nodes("for", "else", "endfor"); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func parseText(source string, own map[string]Filter) ([]node, error) {
 
 // nodes reads up to one of the tags that end a part. It returns its name, with the
 // reader of what follows the name.
-func (p *parser) nodes(opening string, ends ...string) ([]node, *ended, error) {
+func (p *parser) nodes(opening string, ends ...string) ([]node, *blockEnd, error) {
 	var nodes []node
 	for p.next < len(p.pieces) {
 		piece := p.pieces[p.next]
@@ -46,7 +46,7 @@ func (p *parser) nodes(opening string, ends ...string) ([]node, *ended, error) {
 		default:
 			name := r.take()
 			if name.kind == 'a' && slices.Contains(ends, name.text) {
-				return nodes, &ended{name: name, reader: r}, nil
+				return nodes, &blockEnd{name: name, reader: r}, nil
 			}
 			n, err = p.tag(piece, name, r, opening)
 		}
@@ -61,8 +61,8 @@ func (p *parser) nodes(opening string, ends ...string) ([]node, *ended, error) {
 	return nodes, nil, nil
 }
 
-// An ended part of a template has the tag that ends it.
-type ended struct {
+// A blockEnd is the tag that ends a part of a template.
+type blockEnd struct {
 	name   token
 	reader *reader
 }

@@ -67,13 +67,13 @@ type Engine struct {
 	Environment map[string]string
 	// Filters are those that the definition has in addition, by name.
 	Filters map[string]Filter
-	parsed  map[string]*parsed
+	parsed  map[string]*parseResult
 	steps   int // of all texts so far
 	made    int // for all texts so far, in bytes and items
 }
 
-// A parsed text is a template, or what is wrong with it.
-type parsed struct {
+// A parseResult is a template, or its error.
+type parseResult struct {
 	nodes []node
 	err   error
 }
@@ -109,14 +109,14 @@ func (e *Engine) Fill(vars Variables, text string) (string, error) {
 }
 
 // parse reads a text once.
-func (e *Engine) parse(text string) *parsed {
+func (e *Engine) parse(text string) *parseResult {
 	if p := e.parsed[text]; p != nil {
 		return p
 	}
-	p := &parsed{}
+	p := &parseResult{}
 	p.nodes, p.err = parseText(text, e.Filters)
 	if e.parsed == nil {
-		e.parsed = map[string]*parsed{}
+		e.parsed = map[string]*parseResult{}
 	}
 	if len(e.parsed) < maxParsed {
 		e.parsed[text] = p

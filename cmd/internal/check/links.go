@@ -37,18 +37,18 @@ func checkLinks(files []source) []finding {
 	return found
 }
 
-// A linked name is written on a line.
-type linked struct {
+// A linkedName is a name in brackets on a line.
+type linkedName struct {
 	line int
 	name string
 }
 
 // docLinks are the links of a file.
-func docLinks(f source) (all []linked) {
+func docLinks(f source) (all []linkedName) {
 	for _, group := range f.ast.Comments {
 		for _, c := range group.List {
 			for _, m := range docLink.FindAllStringSubmatch(c.Text, -1) {
-				all = append(all, linked{f.line(c.Pos()), m[1]})
+				all = append(all, linkedName{f.line(c.Pos()), m[1]})
 			}
 		}
 	}

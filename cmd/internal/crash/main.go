@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 }
 
 // compare returns the verdicts of a run that is not killed.
-func (t *trial) compare(ctx context.Context, dir string) (map[string]judged, error) {
+func (t *trial) compare(ctx context.Context, dir string) (map[string]caseVerdict, error) {
 	calm, err := newPlace(ctx, dir+"/calm", t)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (t *trial) compare(ctx context.Context, dir string) (map[string]judged, err
 }
 
 // differences are the verdicts that are not those of a run that was not killed.
-func differences(got, want map[string]judged) (wrong []error) {
+func differences(got, want map[string]caseVerdict) (wrong []error) {
 	for key, v := range want {
 		if got[key] != v {
 			wrong = append(wrong, fmt.Errorf("%s is %+v, and undisturbed %+v", key, got[key], v))

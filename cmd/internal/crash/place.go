@@ -81,15 +81,15 @@ func (p *fixture) command(ctx context.Context, args ...string) (*exec.Cmd, *byte
 	return cmd, &problems
 }
 
-// A judged case has what may not differ.
-type judged struct {
+// A caseVerdict is what may not differ between two runs.
+type caseVerdict struct {
 	verdict string
 	score   float64
 	samples int
 }
 
 // judge runs gavel to its end, with more arguments, and gives the verdicts by key.
-func (p *fixture) judge(ctx context.Context, args ...string) (map[string]judged, error) {
+func (p *fixture) judge(ctx context.Context, args ...string) (map[string]caseVerdict, error) {
 	cmd, problems := p.command(ctx, append([]string{"run", "--json"}, args...)...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
@@ -109,12 +109,12 @@ func (p *fixture) judge(ctx context.Context, args ...string) (map[string]judged,
 	if err := json.Unmarshal(out, &report); err != nil {
 		return nil, fmt.Errorf("gavel run: %w: %s", err, problems)
 	}
-	verdicts := map[string]judged{}
+	verdicts := map[string]caseVerdict{}
 	for _, c := range report.Cases {
 		if c.Error != nil || c.Score == nil {
 			return nil, fmt.Errorf("%s was not judged: %v", c.Key, deref(c.Error))
 		}
-		verdicts[c.Key] = judged{c.Verdict, *c.Score, c.Samples}
+		verdicts[c.Key] = caseVerdict{c.Verdict, *c.Score, c.Samples}
 	}
 	return verdicts, nil
 }

@@ -23,7 +23,7 @@ var verdict = regexp.MustCompile(`main at [0-9a-f]{7}: `)
 // serve kills gavel serve again and again while it judges a branch. It demands that
 // the verdicts are those of a run that was not killed, and that no kill is taken for the
 // fault of the commit that was looked at.
-func (t *trial) serve(ctx context.Context, dir string, want map[string]judged) error {
+func (t *trial) serve(ctx context.Context, dir string, want map[string]caseVerdict) error {
 	p, err := newPlace(ctx, filepath.Join(dir, "served"), t)
 	if err != nil {
 		return err

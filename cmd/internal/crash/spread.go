@@ -43,7 +43,7 @@ type process struct {
 
 // spread kills the workers, the server and the database of a run, each as often as
 // there are kills.
-func (t *trial) spread(ctx context.Context, dir string, want map[string]judged) (err error) {
+func (t *trial) spread(ctx context.Context, dir string, want map[string]caseVerdict) (err error) {
 	database, err := postgrestest.Open()
 	if errors.Is(err, postgrestest.ErrMissing) {
 		fmt.Fprintln(t.out, "not tried with workers:", err)

@@ -44,8 +44,8 @@ func Import(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// imported is the JSON form of what was imported.
-type imported struct {
+// An importResult is what import prints as JSON.
+type importResult struct {
 	scaffold.Written
 	// Losses could not be carried over, Problems are those of the files written.
 	Losses   []evonic.Loss    `json:"losses"`
@@ -77,7 +77,7 @@ func importEvonic(ctx context.Context, a *cli.App, file string) error {
 		if err != nil {
 			return cli.UsageError("%s: %w", file, err)
 		}
-		out := imported{Losses: slices.Concat([]evonic.Loss{}, losses), Problems: []schema.Problem{}}
+		out := importResult{Losses: slices.Concat([]evonic.Loss{}, losses), Problems: []schema.Problem{}}
 		if out.Written, err = scaffold.Write(w.Repo.Root(), files); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func importEvonic(ctx context.Context, a *cli.App, file string) error {
 }
 
 // text is what was imported, for people.
-func (out *imported) text(file string) string {
+func (out *importResult) text(file string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Wrote %s\n", counted(len(out.Written.Written), "file"))
 	for _, f := range out.Kept {

@@ -19,8 +19,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
-// Indexed is what ledger index prints as JSON.
-type Indexed struct {
+// An IndexResult is what ledger index prints as JSON.
+type IndexResult struct {
 	// Repository is owner/name, empty for one without a remote.
 	Repository string `json:"repository"`
 	Commit     string `json:"commit"`
@@ -83,7 +83,7 @@ func (c command) index(ctx context.Context, w *cli.Workspace, store *ledger.Ledg
 	if err := caseindex.Replace(ctx, store, of, entries); err != nil {
 		return err
 	}
-	out := Indexed{Repository: of.Repository, Commit: commit, TestCases: len(entries), Invalid: invalid(found.Problems)}
+	out := IndexResult{Repository: of.Repository, Commit: commit, TestCases: len(entries), Invalid: invalid(found.Problems)}
 	if out.Invalid > 0 {
 		c.Note(fmt.Sprintf("%s left out; see gavel validate", textfmt.Count(out.Invalid, "invalid file")))
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/transfer"
 )
 
-// Migrated is what ledger migrate prints as JSON.
-type Migrated struct {
+// A MigrateResult is what ledger migrate prints as JSON.
+type MigrateResult struct {
 	// Ledger is the file, or the address of the database without its password.
 	Ledger string `json:"ledger"`
 }
@@ -27,7 +27,7 @@ some roles may make tables.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.Anywhere(cmd.Context(), c.WithLedger, func(_ context.Context, _ *cli.Workspace, store *ledger.Ledger) error {
 				name := store.Store().Path()
-				return c.PrintOr(Migrated{name}, "the tables are up to date: "+name+"\n")
+				return c.PrintOr(MigrateResult{name}, "the tables are up to date: "+name+"\n")
 			})
 		},
 	}

@@ -13,21 +13,21 @@ import (
 // New writes lines for people on a terminal, and JSON elsewhere. Every line
 // goes through redact, which takes secrets out.
 func New(w io.Writer, redact func(string) string) zerolog.Logger {
-	clean := redacting{w, redact}
+	clean := redactingWriter{w, redact}
 	if _, isTerminal := terminal.Screen(w); isTerminal {
 		return zerolog.New(zerolog.ConsoleWriter{Out: clean, TimeFormat: time.TimeOnly}).With().Timestamp().Logger()
 	}
 	return zerolog.New(clean).With().Timestamp().Logger()
 }
 
-// A redacting writer is given a whole line at a time.
-type redacting struct {
+// A redactingWriter removes secrets. Each write must be a whole line.
+type redactingWriter struct {
 	w      io.Writer
 	redact func(string) string
 }
 
 // Write writes the line without the secrets in it.
-func (r redacting) Write(line []byte) (int, error) {
+func (r redactingWriter) Write(line []byte) (int, error) {
 	if _, err := io.WriteString(r.w, r.redact(string(line))); err != nil {
 		return 0, err
 	}

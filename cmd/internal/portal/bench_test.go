@@ -31,9 +31,9 @@ func crowd(tb testing.TB, repositories, pulls int) http.Handler {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var watched []serve.Watched
+	var watched []serve.RepositoryView
 	for i := range repositories {
-		w := serve.Watched{ID: int64(i + 1), Name: forge.Repo{Owner: "octo", Name: fmt.Sprintf("shop%d", i)}, Branch: "main", WebURL: "https://forge.example"}
+		w := serve.RepositoryView{ID: int64(i + 1), Name: forge.Repo{Owner: "octo", Name: fmt.Sprintf("shop%d", i)}, Branch: "main", WebURL: "https://forge.example"}
 		w.Known = w.Name.String()
 		for n := range pulls + 1 {
 			at = at.Add(time.Minute)
@@ -49,7 +49,7 @@ func crowd(tb testing.TB, repositories, pulls int) http.Handler {
 		watched = append(watched, w)
 	}
 	return New(Config{
-		Watched: func() []serve.Watched { return watched }, Ledger: store, Gate: access.New(access.Config{}),
+		Watched: func() []serve.RepositoryView { return watched }, Ledger: store, Gate: access.New(access.Config{}),
 		Hide: func(s string) string { return s },
 	})
 }

@@ -172,7 +172,7 @@ func titleOf(names []string, c settings.Change) string {
 
 // branchOf names the branch of a change: the same change of the same commit has the
 // same name, so that sending a form twice opens one pull request.
-func branchOf(w serve.Watched, commit string, c settings.Change) string {
+func branchOf(w serve.RepositoryView, commit string, c settings.Change) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d %s\n", w.ID, commit)
 	names := slices.Sorted(maps.Keys(c))

@@ -64,7 +64,7 @@ const (
 
 // pullRows are the newest open pull requests of a repository, with what became of their
 // heads, and at most as many as are wanted.
-func (p *portal) pullRows(ctx context.Context, w serve.Watched, most int) ([]pullRow, error) {
+func (p *portal) pullRows(ctx context.Context, w serve.RepositoryView, most int) ([]pullRow, error) {
 	out := []pullRow{}
 	if len(w.Pulls) == 0 {
 		return out, nil
@@ -84,7 +84,7 @@ func (p *portal) pullRows(ctx context.Context, w serve.Watched, most int) ([]pul
 }
 
 // pullRow is a pull request whose head was judged in a run, or in none.
-func (p *portal) pullRow(ctx context.Context, w serve.Watched, pull forge.Pull, run string) (pullRow, error) {
+func (p *portal) pullRow(ctx context.Context, w serve.RepositoryView, pull forge.Pull, run string) (pullRow, error) {
 	row := pullRow{
 		Number: pull.Number, Title: p.line(pull.Title), Author: p.line(pull.Author), Head: pull.HeadSHA, IsDraft: pull.Draft, IsFork: pull.Fork,
 		State: stateWaiting, Look: rootOf(w) + "/pulls/" + strconv.Itoa(pull.Number) + lookEnd,

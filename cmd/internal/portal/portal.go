@@ -38,8 +38,8 @@ var templates = template.Must(template.ParseFS(pageFiles, "pages/*.tmpl"))
 // A Config says what is shown, and to whom.
 type Config struct {
 	// Watched returns the repositories, and Look has a pull request looked at again.
-	Watched func() []serve.Watched
-	Look    func(w serve.Watched, number int)
+	Watched func() []serve.RepositoryView
+	Look    func(w serve.RepositoryView, number int)
 	Ledger  *ledger.Ledger
 	Gate    *access.Gate
 	// Hosts are the names of the server besides addresses and localhost.
@@ -49,7 +49,7 @@ type Config struct {
 	Board *board.Board
 	// Forecast says what a change of the definitions of a repository would have judged.
 	// Defaults to saying nothing.
-	Forecast func(ctx context.Context, w serve.Watched, before, after fs.FS) (*settings.Forecast, error)
+	Forecast func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*settings.Forecast, error)
 	// Secret signs forms. Defaults to a random one.
 	Secret []byte
 	// Now defaults to the real clock.
@@ -145,7 +145,7 @@ func (p *portal) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // role is what somebody may do in a repository.
-func role(r *http.Request, w serve.Watched) access.Role {
+func role(r *http.Request, w serve.RepositoryView) access.Role {
 	out := max(access.UserOf(r).RoleIn(w.Name.String()), access.UserOf(r).RoleIn(w.Known))
 	if !w.Private {
 		out = max(out, access.See)
@@ -161,28 +161,28 @@ type house struct {
 }
 
 // rootOf is the path of the pages of a repository.
-func rootOf(w serve.Watched) string {
+func rootOf(w serve.RepositoryView) string {
 	owner, name, _ := strings.Cut(w.Known, "/")
 	return "/r/" + url.PathEscape(owner) + "/" + url.PathEscape(name)
 }
 
 // find returns the repository that a path is about, for those who may see it.
-func (p *portal) find(r *http.Request) (serve.Watched, bool) {
+func (p *portal) find(r *http.Request) (serve.RepositoryView, bool) {
 	known := r.PathValue("owner") + "/" + r.PathValue("name")
 	for _, w := range p.cfg.Watched() {
 		if strings.EqualFold(w.Known, known) || strings.EqualFold(w.Name.String(), known) && w.Client != nil {
 			return w, role(r, w) >= access.See
 		}
 	}
-	return serve.Watched{}, false
+	return serve.RepositoryView{}, false
 }
 
 // watchedKey is where a request has its repository.
 type watchedKey struct{}
 
 // watchedOf returns the repository of a request.
-func watchedOf(ctx context.Context) serve.Watched {
-	w, _ := ctx.Value(watchedKey{}).(serve.Watched)
+func watchedOf(ctx context.Context) serve.RepositoryView {
+	w, _ := ctx.Value(watchedKey{}).(serve.RepositoryView)
 	return w
 }
 
@@ -234,7 +234,7 @@ func (p *portal) refuse(w http.ResponseWriter, r *http.Request, role string) {
 }
 
 // house returns the pages of a repository.
-func (p *portal) house(repo serve.Watched) *house {
+func (p *portal) house(repo serve.RepositoryView) *house {
 	root := rootOf(repo)
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -61,7 +61,7 @@ type Answers struct {
 	// Definitions is the folder with definitions, relative to the root.
 	Definitions string
 	// Existing are the definitions that there are; no cases are added to them.
-	Existing []load.Listed
+	Existing []load.FileSummary
 	// Providers are the names by which those of the matrix format call their targets.
 	Providers []string
 	// Configured says that gavel.yaml exists.

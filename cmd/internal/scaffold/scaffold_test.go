@@ -123,7 +123,7 @@ func isReady(t *testing.T, name string, noForks bool) {
 // TestEditorsFindTheSchemas follows each reference of the settings and each
 // modeline to a schema that is written.
 func TestEditorsFindTheSchemas(t *testing.T) {
-	for _, existing := range [][]load.Listed{nil, {
+	for _, existing := range [][]load.FileSummary{nil, {
 		{File: "test_definitions/a.yaml", Dialect: schema.DialectPromptval},
 		{File: "test_definitions/b.json", Dialect: schema.DialectTestcase},
 		{File: "test_definitions/x/level_1/c.json", Dialect: schema.DialectDomain},

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A checked is one line of what --check says.
-type checked struct {
+// A checkLine is one line of the report of --check.
+type checkLine struct {
 	// Repository is empty for what concerns all of them.
 	Repository string `json:"repository"`
 	What       string `json:"check"`
@@ -26,13 +26,13 @@ type checked struct {
 
 // check tries what the server will do, as far as nothing is written, and says
 // of each thing whether it works. It goes on after a failed check.
-func (s *serving) check(ctx context.Context) error {
+func (s *server) check(ctx context.Context) error {
 	if err := s.findDatabase(); err != nil {
 		return err
 	}
-	all := []checked{}
+	all := []checkLine{}
 	say := func(repository string, f serve.Finding) {
-		c := checked{repository, f.What, f.State, textfmt.Line(s.redact(f.Message))}
+		c := checkLine{repository, f.What, f.State, textfmt.Line(s.redact(f.Message))}
 		all = append(all, c)
 		if s.JSON {
 			return
@@ -67,7 +67,7 @@ func (s *serving) check(ctx context.Context) error {
 }
 
 // checkLedger tries where verdicts are kept, and looks for those who judge.
-func (s *serving) checkLedger(ctx context.Context) []serve.Finding {
+func (s *server) checkLedger(ctx context.Context) []serve.Finding {
 	if s.database != "" {
 		return s.checkDatabase(ctx)
 	}
@@ -85,7 +85,7 @@ func (s *serving) checkLedger(ctx context.Context) []serve.Finding {
 const lookFor = 15 * time.Second
 
 // checkDatabase looks at the database and the workers that have it. Nothing is written.
-func (s *serving) checkDatabase(ctx context.Context) []serve.Finding {
+func (s *server) checkDatabase(ctx context.Context) []serve.Finding {
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
 	pending, err := postgres.Pending(ctx, s.database)
@@ -102,7 +102,7 @@ func (s *serving) checkDatabase(ctx context.Context) []serve.Finding {
 	return []serve.Finding{database, s.checkWorkers(ctx)}
 }
 
-func (s *serving) checkWorkers(ctx context.Context) serve.Finding {
+func (s *server) checkWorkers(ctx context.Context) serve.Finding {
 	q, err := queue.Open(ctx, s.database)
 	if err != nil {
 		return found("workers", err)
@@ -119,7 +119,7 @@ func (s *serving) checkWorkers(ctx context.Context) serve.Finding {
 }
 
 // end prints what has to be one document, and fails for what is missing.
-func (s *serving) end(all []checked) error {
+func (s *server) end(all []checkLine) error {
 	if s.JSON {
 		if err := s.Print(map[string]any{"checks": all}); err != nil {
 			return err

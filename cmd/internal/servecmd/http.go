@@ -12,7 +12,7 @@ import (
 )
 
 // handler answers deliveries and those who watch over the server.
-func (s *serving) handler() (http.Handler, error) {
+func (s *server) handler() (http.Handler, error) {
 	cfg := serve.HandlerConfig{Ready: func() bool { return s.server.Load().Ready() }, Metrics: s.metrics.Handler()}
 	file := s.now.Load().file
 	cfg.Hosts = file.Hosts
@@ -39,7 +39,7 @@ func (s *serving) handler() (http.Handler, error) {
 
 // observer logs and counts; it calls looked after every look.
 // take makes due what a delivery names. A trace begins with it.
-func (s *serving) enqueue(h forge.Hint) error {
+func (s *server) enqueue(h forge.Hint) error {
 	ctx, span := s.Tracer.Root(context.Background(), "webhook", "")
 	span.Kind(tracing.Server).Text("gavel.event", h.Event).Text("gavel.delivery", h.Delivery)
 	h.Trace = tracing.Parent(ctx)
@@ -48,7 +48,7 @@ func (s *serving) enqueue(h forge.Hint) error {
 	return err
 }
 
-func (s *serving) observer(looked func(error)) serve.Observer {
+func (s *server) observer(looked func(error)) serve.Observer {
 	return serve.Observer{
 		Done: func(key serve.Key, took time.Duration, err error) {
 			s.metrics.Done(key, took, err)

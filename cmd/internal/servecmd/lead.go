@@ -14,7 +14,7 @@ var errLeadLost = errors.New("the connection to the database was lost, and anoth
 
 // lead serves with a database while no other controller does, and waits while one does,
 // until ctx is cancelled.
-func (s *serving) lead(ctx context.Context) error {
+func (s *server) lead(ctx context.Context) error {
 	for {
 		var lead *postgres.Lead
 		answering := func() {}
@@ -43,7 +43,7 @@ var errWaits = errors.New("another controller leads")
 
 // standby answers those who watch over a controller that waits: it lives, and is not
 // ready. The caller calls end.
-func (s *serving) standby() (end func()) {
+func (s *server) standby() (end func()) {
 	line := s.log.Info()
 	at, end, err := health.Serve(s.operator.File.Listen, func() error { return errWaits })
 	if err != nil { // as where the controller that leads is on this machine
@@ -56,7 +56,7 @@ func (s *serving) standby() (end func()) {
 }
 
 // while serves as long as this controller leads.
-func (s *serving) while(ctx context.Context, lead *postgres.Lead) error {
+func (s *server) while(ctx context.Context, lead *postgres.Lead) error {
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	go func() {

@@ -23,7 +23,7 @@ import (
 const shortest = 16
 
 // pages are those that the operator's file asks for, nil for none.
-func (s *serving) pages(file *config.Server) (http.Handler, error) {
+func (s *server) pages(file *config.Server) (http.Handler, error) {
 	if file.Pages == nil {
 		return nil, nil
 	}
@@ -32,17 +32,17 @@ func (s *serving) pages(file *config.Server) (http.Handler, error) {
 		return nil, err
 	}
 	return portal.New(portal.Config{
-		Watched: func() []serve.Watched { return s.server.Load().Watched() },
-		Look:    func(w serve.Watched, number int) { s.server.Load().Recheck(w, number) },
+		Watched: func() []serve.RepositoryView { return s.server.Load().Repositories() },
+		Look:    func(w serve.RepositoryView, number int) { s.server.Load().Recheck(w, number) },
 		Ledger:  s.store.Load(), Gate: gate, Hosts: file.Hosts, Hide: s.redact, Board: &s.board, Secret: s.sessions, Now: s.Now,
-		Forecast: func(ctx context.Context, w serve.Watched, before, after fs.FS) (*settings.Forecast, error) {
+		Forecast: func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*settings.Forecast, error) {
 			return forecast.Make(ctx, before, after, s.planner(w))
 		},
 	}), nil
 }
 
 // gate knows the users of the operator's file.
-func (s *serving) gate(pages *config.Pages) (*access.Gate, error) {
+func (s *server) gate(pages *config.Pages) (*access.Gate, error) {
 	cfg := access.Config{Secret: s.sessions, Now: s.Now}
 	for _, u := range pages.Users {
 		user := access.User{Name: u.Name, Role: access.RoleNamed(u.Role), Repositories: u.Repositories}
@@ -65,7 +65,7 @@ func (s *serving) gate(pages *config.Pages) (*access.Gate, error) {
 
 // planner plans definitions of a repository that are not written, as its base branch
 // would judge them.
-func (s *serving) planner(w serve.Watched) forecast.Prepare {
+func (s *server) planner(w serve.RepositoryView) forecast.Prepare {
 	return func(ctx context.Context, files fs.FS, selected func(*schema.CaseInfo) bool) (*controller.Prepared, error) {
 		cfg, problems, _, err := configfile.Read(files, w.ConfigFile, s.LookupEnv)
 		if err != nil || schema.HasErrors(problems) {

@@ -11,7 +11,7 @@ import (
 
 // reloading reads the operator's file again when it changes or the process is
 // SIGHUP arrives, until end.
-func (s *serving) reloading(ctx context.Context) (end func()) {
+func (s *server) reloading(ctx context.Context) (end func()) {
 	const often = 5 * time.Second
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGHUP)
@@ -41,7 +41,7 @@ func (s *serving) reloading(ctx context.Context) (end func()) {
 
 // reload puts the operator's file in force as it is now, if it is valid. Without
 // force it does nothing where the file is as it was at the last look.
-func (s *serving) reload(force bool) {
+func (s *server) reload(force bool) {
 	data, err := os.ReadFile(s.path)
 	if err != nil {
 		if force {
@@ -72,7 +72,7 @@ func (s *serving) reload(force bool) {
 }
 
 // adopt puts a setting in force, wholly or not at all.
-func (s *serving) adopt(now *setting) error {
+func (s *server) adopt(now *configState) error {
 	before := s.now.Load()
 	repos, err := s.operator.Next(now.file)
 	if err != nil {

@@ -25,7 +25,7 @@ const patience = time.Minute
 
 // queued has workers judge what a server with a database plans, unless it judges
 // itself. The caller calls end.
-func (s *serving) queued(ctx context.Context) (end func(), err error) {
+func (s *server) queued(ctx context.Context) (end func(), err error) {
 	if s.here || !postgres.IsURL(s.database) {
 		return func() {}, nil
 	}

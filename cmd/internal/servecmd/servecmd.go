@@ -43,7 +43,7 @@ func New(app *cli.App) *cobra.Command {
 		Example: `  gavel serve --config /etc/gavel/gavel-server.yaml --check
   gavel serve --config /etc/gavel/gavel-server.yaml`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := newServing(app, file)
+			s, err := newServer(app, file)
 			if err != nil {
 				return err
 			}
@@ -61,8 +61,8 @@ func New(app *cli.App) *cobra.Command {
 	return cmd
 }
 
-// A serving is a server with what the command brings to it.
-type serving struct {
+// A server is a [serve.Server] with the files, secrets and ledger that the command opens.
+type server struct {
 	*cli.App
 	path string // of the operator's file
 	// database is the address of the database that has the ledger; empty for a file.
@@ -72,7 +72,7 @@ type serving struct {
 	here   bool
 	remote cli.Remote
 	// now is what is in force of it.
-	now      atomic.Pointer[setting]
+	now      atomic.Pointer[configState]
 	operator *operator.Operator
 	log      zerolog.Logger
 	metrics  *metrics.Metrics
@@ -86,16 +86,16 @@ type serving struct {
 	looked []byte
 }
 
-// A setting is one state of the operator's file.
-type setting struct {
+// A configState is one state of the operator's file.
+type configState struct {
 	// app has the file's sandbox.
 	app  *cli.App
 	file *config.Server
 	data []byte
 }
 
-// newServing reads the operator's file and the secrets that it names.
-func newServing(a *cli.App, file string) (*serving, error) {
+// newServer reads the operator's file and the secrets that it names.
+func newServer(a *cli.App, file string) (*server, error) {
 	file = a.Path(file)
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -108,7 +108,7 @@ func newServing(a *cli.App, file string) (*serving, error) {
 	if now == nil {
 		return nil, cli.UsageError("%s is invalid", file)
 	}
-	s := &serving{App: a, path: file, sessions: make([]byte, 32)}
+	s := &server{App: a, path: file, sessions: make([]byte, 32)}
 	_, _ = rand.Read(s.sessions) // it never fails
 	s.now.Store(now)
 	s.looked = data
@@ -128,7 +128,7 @@ func newServing(a *cli.App, file string) (*serving, error) {
 }
 
 // newSetting reads an operator's file, nil where it is invalid.
-func newSetting(a *cli.App, path string, data []byte) (*setting, []schema.Problem) {
+func newSetting(a *cli.App, path string, data []byte) (*configState, []schema.Problem) {
 	file, problems := config.ParseServer(filepath.Base(path), data)
 	if schema.HasErrors(problems) {
 		return nil, problems
@@ -136,15 +136,15 @@ func newSetting(a *cli.App, path string, data []byte) (*setting, []schema.Proble
 	own := *a
 	box := file.Trust.Sandbox
 	own.Sandbox = cli.Sandbox{Accept: box.Accept, Read: box.Read, Path: box.Path, Network: box.Network}
-	return &setting{&own, file, data}, problems
+	return &configState{&own, file, data}, problems
 }
 
 // redact takes secrets out of a text, by their values and their forms.
-func (s *serving) redact(text string) string { return s.Secrets.Text(s.operator.Redact(text)) }
+func (s *server) redact(text string) string { return s.Secrets.Text(s.operator.Redact(text)) }
 
 // findDatabase sets the database that a flag or the environment names; none leaves the
 // ledger in its file.
-func (s *serving) findDatabase() error {
+func (s *server) findDatabase() error {
 	url := cmp.Or(s.database, s.Env(cli.DatabaseVariable))
 	if url != "" && !postgres.IsURL(url) {
 		return cli.UsageError("--database-url is not the address of a PostgreSQL database; write postgres://user:password@host/name, or leave it out to use the ledger's file")
@@ -154,7 +154,7 @@ func (s *serving) findDatabase() error {
 }
 
 // run serves until ctx is cancelled.
-func (s *serving) run(ctx context.Context) error {
+func (s *server) run(ctx context.Context) error {
 	if err := s.findDatabase(); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (s *serving) run(ctx context.Context) error {
 }
 
 // serveLedger serves with a ledger until ctx is cancelled.
-func (s *serving) serveLedger(ctx context.Context, where ledger.Config) error {
+func (s *server) serveLedger(ctx context.Context, where ledger.Config) error {
 	repos, err := s.operator.Repositories()
 	if err != nil {
 		return cli.UsageError("%w", err)
@@ -205,7 +205,7 @@ func (s *serving) serveLedger(ctx context.Context, where ledger.Config) error {
 	return errors.Join(err, serve.Abandon(ctx, s.config(repos), "the server cannot use its ledger; see its log"))
 }
 
-func (s *serving) config(repos []*serve.Repository) serve.Config {
+func (s *server) config(repos []*serve.Repository) serve.Config {
 	start := s.operator.File // see config.Server.UntilRestart
 	return serve.Config{
 		Repositories: repos, Policy: policyOf(s.now.Load().file), Dir: start.Data, Poll: start.Poll, Execute: s.execute, LookupEnv: s.LookupEnv, Tracer: s.Tracer,
@@ -214,7 +214,7 @@ func (s *serving) config(repos []*serve.Repository) serve.Config {
 }
 
 // round serves with one ledger, until it turns out to be broken.
-func (s *serving) round(ctx context.Context, repos []*serve.Repository, store *ledger.Ledger) (broken, err error) {
+func (s *server) round(ctx context.Context, repos []*serve.Repository, store *ledger.Ledger) (broken, err error) {
 	cfg := s.config(repos)
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -262,7 +262,7 @@ func policyOf(file *config.Server) serve.Policy {
 }
 
 // execute carries a plan out within what the operator allows.
-func (s *serving) execute(ctx context.Context, p *controller.Prepared, opts controller.RunOptions) (*report.Report, error) {
+func (s *server) execute(ctx context.Context, p *controller.Prepared, opts controller.RunOptions) (*report.Report, error) {
 	now := s.now.Load()
 	step, end := s.board.Track(p.Head().Commit) // several runs would draw over one another
 	defer end()

@@ -32,7 +32,7 @@ func TestTheOperatorsExample(t *testing.T) {
 		t.Fatal(problems)
 	}
 	a := &cli.App{Stdout: io.Discard, Stderr: io.Discard, Secrets: &redact.Values{}, LookupEnv: func(string) (string, bool) { return "", false }, Dir: t.TempDir()}
-	s, err := newServing(a, file)
+	s, err := newServer(a, file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestAbuse15ALogHoldsNoSecret(t *testing.T) {
 	env := map[string]string{"HOOK": hookSecret, "GITHUB_TOKEN": forgetest.TokenUser}
 	var out bytes.Buffer
 	a := &cli.App{Stdout: &out, Stderr: &out, Dir: t.TempDir(), Secrets: &redact.Values{}, LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
-	s, err := newServing(a, file)
+	s, err := newServer(a, file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ type servingHost struct {
 }
 
 // judgeApart has a child judge a commit as this server would.
-func (s *serving) judgeApart(ctx context.Context, job trial.Job, fetched func()) (outcome trial.Outcome, err error) {
+func (s *server) judgeApart(ctx context.Context, job trial.Job, fetched func()) (outcome trial.Outcome, err error) {
 	if s.database != "" {
 		job.Ledger = s.database // goes over a pipe, as the token does
 	}
@@ -47,7 +47,7 @@ func JudgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run stri
 	if now == nil {
 		return "", fmt.Errorf("%s is invalid: %v", host.File, problems)
 	}
-	s := &serving{App: a, path: host.File, database: job.Ledger, here: host.Judge}
+	s := &server{App: a, path: host.File, database: job.Ledger, here: host.Judge}
 	s.now.Store(now)
 	end, err := s.queued(ctx)
 	if err != nil {

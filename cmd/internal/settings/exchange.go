@@ -37,8 +37,8 @@ func (s *Store) export(ctx context.Context) ([]byte, error) {
 	return doc, err
 }
 
-// An Imported counts what a document had, and says what could not be carried over.
-type Imported struct {
+// An ImportResult counts what a document had, and says what could not be carried over.
+type ImportResult struct {
 	Domains    int      `json:"domains_imported"`
 	Tests      int      `json:"tests_imported"`
 	Evaluators int      `json:"evaluators_imported"`
@@ -49,13 +49,13 @@ type Imported struct {
 
 // importing writes the definitions of a document. An imported definition replaces
 // the one with its id. With merge all others stay; without it they are removed.
-func (s *Store) importing(ctx context.Context, data []byte, merge bool) (Imported, error) {
+func (s *Store) importing(ctx context.Context, data []byte, merge bool) (ImportResult, error) {
 	s, end, err := s.beginChange(ctx, changes.Saving)
 	if err != nil {
-		return Imported{}, err
+		return ImportResult{}, err
 	}
 	defer end()
-	out := Imported{Errors: []string{}}
+	out := ImportResult{Errors: []string{}}
 	settings, t, err := s.state(ctx)
 	if err != nil {
 		return out, err

@@ -27,7 +27,7 @@ type Survey struct {
 	// one, such as gavel.yml.
 	Config, Misspelt string
 	// Definitions are the files that are read as definitions, sorted by path.
-	Definitions []load.Listed
+	Definitions []load.FileSummary
 	Foreign     []Foreign
 	// Providers are the names by which definitions of the matrix format call their
 	// targets, sorted.
@@ -77,7 +77,7 @@ func Explore(ctx context.Context, fsys fs.FS, opts Options) (*Survey, error) {
 		return nil, err
 	}
 	out.Foreign = slices.DeleteFunc(out.Foreign, func(f Foreign) bool {
-		return slices.ContainsFunc(out.Definitions, func(d load.Listed) bool { return d.File == f.File })
+		return slices.ContainsFunc(out.Definitions, func(d load.FileSummary) bool { return d.File == f.File })
 	})
 	out.Servers = probe(ctx, opts.Ports)
 	return out, ctx.Err()

@@ -34,7 +34,7 @@ import (
 
 // New is gavel worker.
 func New(app *cli.App) *cobra.Command {
-	w := &working{App: app}
+	w := &workerProcess{App: app}
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Judge the cases that gavel serve queues",
@@ -53,8 +53,8 @@ func New(app *cli.App) *cobra.Command {
 	return cmd
 }
 
-// working is one worker.
-type working struct {
+// A workerProcess is one worker with its configuration.
+type workerProcess struct {
 	*cli.App
 	path, database          string
 	listen                  string
@@ -70,7 +70,7 @@ type working struct {
 	fetchers map[forge.Repo]worker.Fetcher // guarded by mu
 }
 
-func (w *working) run(ctx context.Context) error {
+func (w *workerProcess) run(ctx context.Context) error {
 	if err := w.setUp(); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ var errAway = errors.New("the database cannot be reached")
 
 // watched answers those who watch over the worker, if an address is named. The caller
 // calls end.
-func (w *working) watched(cases *queue.Worker) (end func(), err error) {
+func (w *workerProcess) watched(cases *queue.Worker) (end func(), err error) {
 	if w.listen == "" {
 		return func() {}, nil
 	}
@@ -138,7 +138,7 @@ func (w *working) watched(cases *queue.Worker) (end func(), err error) {
 
 // connect opens the ledger and the queue of a database, which may be away for a minute at
 // the start, as it is where both start together. The caller closes both.
-func (w *working) connect(ctx context.Context, url string) (store *ledger.Ledger, q *queue.Queue, err error) {
+func (w *workerProcess) connect(ctx context.Context, url string) (store *ledger.Ledger, q *queue.Queue, err error) {
 	if q, err = queue.Open(ctx, url); err != nil {
 		return nil, nil, err
 	}
@@ -156,7 +156,7 @@ func (w *working) connect(ctx context.Context, url string) (store *ledger.Ledger
 }
 
 // setUp reads the operator's file.
-func (w *working) setUp() error {
+func (w *workerProcess) setUp() error {
 	path := w.Path(w.path)
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -190,7 +190,7 @@ func (w *working) setUp() error {
 
 // sandboxed reports whether this machine can run programs as the operator demands. If
 // it cannot, the log says why.
-func (w *working) sandboxed(ctx context.Context) (bool, error) {
+func (w *workerProcess) sandboxed(ctx context.Context) (bool, error) {
 	programs, err := w.Programs(ctx)
 	if err != nil {
 		return false, err
@@ -207,7 +207,7 @@ func (w *working) sandboxed(ctx context.Context) (bool, error) {
 
 // repository finds a repository among those of the operator's file by what it is called
 // now, and clones it into a folder of this worker.
-func (w *working) repository(ctx context.Context, name forge.Repo) (worker.Fetcher, error) {
+func (w *workerProcess) repository(ctx context.Context, name forge.Repo) (worker.Fetcher, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if f := w.fetchers[name]; f != nil {
@@ -239,7 +239,7 @@ func (w *working) repository(ctx context.Context, name forge.Repo) (worker.Fetch
 }
 
 // host opens targets and runs programs for one plan.
-func (w *working) host(ctx context.Context, p *controller.Prepared, pull int) (controller.Host, func() error, error) {
+func (w *workerProcess) host(ctx context.Context, p *controller.Prepared, pull int) (controller.Host, func() error, error) {
 	programs, err := w.Programs(ctx)
 	if err != nil {
 		return controller.Host{}, nil, err

@@ -68,7 +68,7 @@ func Count(r *report.Report) []*Pair {
 // add counts one case for two evaluators. A composite and its own member are not
 // compared: one is made of the other.
 func add(found map[[2]string]*Pair, row *report.Row, x, y report.EvaluatorScore) {
-	if x.Name == y.Name || within(x.Name, y.Name) || within(y.Name, x.Name) {
+	if x.Name == y.Name || isMember(x.Name, y.Name) || isMember(y.Name, x.Name) {
 		return
 	}
 	if x.Name > y.Name {
@@ -98,8 +98,8 @@ func add(found map[[2]string]*Pair, row *report.Row, x, y report.EvaluatorScore)
 // separator is between the name of a composite and that of its member.
 const separator = " / "
 
-// within reports whether the second name is that of a member of the first.
-func within(outer, name string) bool {
+// isMember reports whether name belongs to a member of outer.
+func isMember(outer, name string) bool {
 	return len(name) > len(outer)+len(separator) && name[:len(outer)] == outer && name[len(outer):len(outer)+len(separator)] == separator
 }
 

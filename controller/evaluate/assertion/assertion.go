@@ -26,7 +26,7 @@ const Criterion = "assertion"
 // holds, else 0, and its note says why. The error says that the assertion itself
 // cannot be used.
 func Measure(spec evaluator.Assertion, answer string) (verdict.Criterion, error) {
-	holds, wrong, err := hold(spec, answer)
+	holds, wrong, err := check(spec, answer)
 	if err != nil {
 		return verdict.Criterion{}, err
 	}
@@ -42,9 +42,9 @@ func Measure(spec evaluator.Assertion, answer string) (verdict.Criterion, error)
 	return out, nil
 }
 
-// hold reports whether a rule holds, without regard to Not, and what is wrong
+// check reports whether a rule holds, without regard to Not, and what is wrong
 // where it does not.
-func hold(spec evaluator.Assertion, answer string) (holds bool, wrong string, err error) {
+func check(spec evaluator.Assertion, answer string) (holds bool, wrong string, err error) {
 	if spec.Trim {
 		spec.Value, answer = trimmed(spec.Value), strings.TrimSpace(answer)
 	}

@@ -197,7 +197,7 @@ func read(token string, custom Custom) Readings {
 	case points+commas == 0:
 		return values(token + exponent)
 	case points > 0 && commas > 0:
-		return values(mixed(token) + exponent)
+		return values(readMixed(token) + exponent)
 	case points+commas > 1:
 		return values(grouped(token) + exponent)
 	}
@@ -242,8 +242,8 @@ func spaced(token string) string {
 	return strings.Join(parts, "") + fraction
 }
 
-// mixed reads a token with both separators: the last is the decimal one.
-func mixed(token string) string {
+// readMixed reads a token with both separators: the last is the decimal one.
+func readMixed(token string) string {
 	i := strings.LastIndexAny(token, ".,")
 	if strings.Count(token, token[i:i+1]) > 1 {
 		return ""

@@ -38,7 +38,7 @@ func serveChild(orders, answer *os.File) {
 	// are ignored would be so in the program too.
 	signal.Notify(make(chan os.Signal, 1))
 	var s spec
-	var end ending
+	var end exitReport
 	from := json.NewDecoder(orders)
 	if err := from.Decode(&s); err != nil {
 		end.Error = "read what to run: " + err.Error()

@@ -19,7 +19,7 @@ import (
 // hide that.
 func coverable(tree, scratch string) bool {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil || within(scratch, tree) {
+	if err != nil || isWithin(scratch, tree) {
 		return false
 	}
 	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
@@ -29,7 +29,7 @@ func coverable(tree, scratch string) bool {
 		if len(fields) < 5 {
 			return false
 		}
-		if at := unescape.Replace(fields[4]); at != tree && within(at, tree) {
+		if at := unescape.Replace(fields[4]); at != tree && isWithin(at, tree) {
 			return false
 		}
 	}

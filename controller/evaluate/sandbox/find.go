@@ -107,19 +107,19 @@ func (b *Box) mayRead(file string, p Program) error {
 	if b.hides(file, p.Tree) || b.hides(real, p.Tree) {
 		return fmt.Errorf("%s is hidden from programs in the sandbox%s", file, b.hidden.hint())
 	}
-	if p.Workspace != "" && within(real, p.Workspace) {
+	if p.Workspace != "" && isWithin(real, p.Workspace) {
 		return nil
 	}
 	for _, root := range b.readable(p.Tree) {
-		if root, err := filepath.EvalSymlinks(root); err == nil && within(real, root) {
+		if root, err := filepath.EvalSymlinks(root); err == nil && isWithin(real, root) {
 			return nil
 		}
 	}
 	return fmt.Errorf("%s is outside of the folders that a program in the sandbox may read; the operator may add %s to them", real, filepath.Dir(real))
 }
 
-// within reports whether a clean path is dir or below it.
-func within(path, dir string) bool {
+// isWithin reports whether a clean path is dir or below it.
+func isWithin(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 

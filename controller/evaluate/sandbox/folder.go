@@ -75,7 +75,7 @@ func sweep(parent string, now time.Time) {
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || !e.IsDir() || !ours(info) || now.Sub(info.ModTime()) < freshness {
+		if err != nil || !e.IsDir() || !isOwn(info) || now.Sub(info.ModTime()) < freshness {
 			continue
 		}
 		for _, prefix := range folderPrefixes {

@@ -18,6 +18,6 @@ func endGroup(*exec.Cmd) {}
 // lock fails: there is nothing to hold a folder with.
 func lock(*os.File) error { return errors.ErrUnsupported }
 
-func ours(fs.FileInfo) bool { return false }
+func isOwn(fs.FileInfo) bool { return false }
 
 func occupied(info fs.FileInfo) int64 { return info.Size() }

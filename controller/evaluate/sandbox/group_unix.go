@@ -36,8 +36,8 @@ func lock(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
-// ours reports whether a folder is the user's, or was given to nobody by root.
-func ours(info fs.FileInfo) bool {
+// isOwn reports whether a folder belongs to the user, or to root with no other writer.
+func isOwn(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	const nobody = 65534
 	return ok && (int(stat.Uid) == os.Geteuid() || os.Geteuid() == 0 && stat.Uid == nobody)

@@ -30,7 +30,7 @@ func (b *Box) Hiding(h Hidden) *Box {
 // hides reports whether a file of a tree is hidden.
 func (b *Box) hides(file, tree string) bool {
 	return slices.ContainsFunc(b.hidden.Names, func(name string) bool {
-		return within(file, filepath.Join(tree, filepath.FromSlash(name)))
+		return isWithin(file, filepath.Join(tree, filepath.FromSlash(name)))
 	})
 }
 
@@ -47,9 +47,9 @@ func (h Hidden) hint() string {
 // file may have been replaced since another one did.
 func visible(root string, hidden []string, list func(dir string) ([]string, error)) (whole, mixed []string) {
 	switch {
-	case slices.ContainsFunc(hidden, func(h string) bool { return within(root, h) }):
+	case slices.ContainsFunc(hidden, func(h string) bool { return isWithin(root, h) }):
 		return nil, nil
-	case !slices.ContainsFunc(hidden, func(h string) bool { return within(h, root) }):
+	case !slices.ContainsFunc(hidden, func(h string) bool { return isWithin(h, root) }):
 		return []string{root}, nil
 	}
 	names, err := list(root)
@@ -57,7 +57,7 @@ func visible(root string, hidden []string, list func(dir string) ([]string, erro
 		return nil, nil // what cannot be listed is not shown
 	}
 	mixed = []string{root}
-	below := slices.DeleteFunc(slices.Clone(hidden), func(h string) bool { return !within(h, root) })
+	below := slices.DeleteFunc(slices.Clone(hidden), func(h string) bool { return !isWithin(h, root) })
 	for _, name := range names {
 		w, m := visible(strings.TrimSuffix(root, "/")+"/"+name, below, list)
 		whole, mixed = append(whole, w...), append(mixed, m...)

@@ -59,7 +59,7 @@ func (l *Loopback) serve(ctx context.Context, listener net.Listener) (stop func(
 
 // share listens on the loopback interface of this machine, for programs that are
 // not kept from it.
-func (r *running) share(ctx context.Context) (stop func(), err error) {
+func (r *runningProgram) share(ctx context.Context) (stop func(), err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for what the program asks: %w", err)
@@ -70,7 +70,7 @@ func (r *running) share(ctx context.Context) (stop func(), err error) {
 
 // listen has what the program asks answered, as far as that is done by this
 // process alone.
-func (b *Box) listen(ctx context.Context, r *running) (stop func(), err error) {
+func (b *Box) listen(ctx context.Context, r *runningProgram) (stop func(), err error) {
 	switch {
 	case r.Loopback == nil || b.hasOwnLoopback():
 		return func() {}, nil

@@ -33,16 +33,16 @@ func newHandover() (handover, error) {
 	return handover{os.NewFile(uintptr(pair[0]), "listener"), os.NewFile(uintptr(pair[1]), "listener")}, nil
 }
 
-// given closes the end that the child has.
-func (h handover) given() error {
+// closeChildEnd closes the end that the child has.
+func (h handover) closeChildEnd() error {
 	if h.theirs == nil {
 		return nil // the program asks nothing
 	}
 	return h.theirs.Close()
 }
 
-// take waits for the listener. It fails where the child has ended without one.
-func (h handover) take() (net.Listener, error) {
+// accept waits for the listener. It fails if the child ended without one.
+func (h handover) accept() (net.Listener, error) {
 	conn, err := net.FileConn(h.ours)
 	if err := errors.Join(err, h.ours.Close()); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (h handover) take() (net.Listener, error) {
 func (h handover) answer(ctx context.Context, l *Loopback) (stop func()) {
 	done := make(chan func(), 1)
 	go func() {
-		listener, err := h.take()
+		listener, err := h.accept()
 		if err != nil {
 			done <- func() {} // the child says what went wrong
 			return

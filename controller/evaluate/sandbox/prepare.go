@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A running program is one with all that it needs.
-type running struct {
+// A runningProgram is a program with its files and its folder.
+type runningProgram struct {
 	Program
 	// file is what is executed.
 	file string
@@ -30,12 +30,12 @@ type running struct {
 }
 
 // prepare finds the program and makes its scratch folder.
-func (b *Box) prepare(p Program) (*running, error) {
+func (b *Box) prepare(p Program) (*runningProgram, error) {
 	p, err := b.complete(p)
 	if err != nil {
 		return nil, err
 	}
-	r := &running{Program: p, readable: b.readable(p.Tree), hidden: b.hidden}
+	r := &runningProgram{Program: p, readable: b.readable(p.Tree), hidden: b.hidden}
 	if r.file, err = b.find(p); err != nil {
 		return nil, err
 	}
@@ -80,11 +80,11 @@ func (b *Box) complete(p Program) (Program, error) {
 		if p.Workspace, err = filepath.EvalSymlinks(p.Workspace); err != nil {
 			return p, fmt.Errorf("workspace of the program: %w", err)
 		}
-		if within(tree, p.Workspace) {
+		if isWithin(tree, p.Workspace) {
 			return p, fmt.Errorf("workspace of the program: %s holds the files of the repository, which no program writes", p.Workspace)
 		}
 	}
-	if !within(dir, tree) && (p.Workspace == "" || !within(dir, p.Workspace)) {
+	if !isWithin(dir, tree) && (p.Workspace == "" || !isWithin(dir, p.Workspace)) {
 		return p, fmt.Errorf("folder of the program: %s is not in %s", p.Dir, p.Tree)
 	}
 	p.Tree, p.Dir = tree, dir
@@ -106,7 +106,7 @@ func variable(env []string, name string) (string, bool) {
 
 // close removes the scratch folder, also when the program took away the right
 // to do so.
-func (r *running) close() {
+func (r *runningProgram) close() {
 	removeAll(r.scratch)
 	_ = r.folder.Remove() // what is left holds only what the program wrote
 }
@@ -125,7 +125,7 @@ func removeAll(path string) {
 	_ = os.RemoveAll(path) // what is left holds only what the program wrote
 }
 
-func (r *running) failure(cause string) *Failure {
+func (r *runningProgram) failure(cause string) *Failure {
 	return &Failure{Program: filepath.Base(r.file), Cause: cause, Stderr: string(r.stderr.data), Hint: r.hidden.Hint}
 }
 
@@ -141,7 +141,7 @@ const (
 
 // watch looks at the program until ctx ends, and ends it when it passes a
 // limit. load counts the memory and the processes of the program.
-func (r *running) watch(ctx context.Context, load func() (memory int64, processes int)) {
+func (r *runningProgram) watch(ctx context.Context, load func() (memory int64, processes int)) {
 	tick := time.NewTicker(pollTime)
 	defer tick.Stop()
 	for {

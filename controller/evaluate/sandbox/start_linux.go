@@ -50,16 +50,16 @@ type spec struct {
 	Limits Limits `json:"limits"`
 }
 
-// An ending is what the child says of the program: how it ended, or why it
+// An exitReport is the child's report on the program: how it ended, or why it
 // could not be started.
-type ending struct {
+type exitReport struct {
 	Status syscall.WaitStatus `json:"status"`
 	Error  string             `json:"error"`
 }
 
 // start runs the program to its end and says what was wrong with it, if
 // anything was.
-func (b *Box) start(ctx context.Context, r *running) string {
+func (b *Box) start(ctx context.Context, r *runningProgram) string {
 	if b.mode == Off {
 		return startPlain(ctx, r)
 	}
@@ -86,16 +86,16 @@ func describe(s syscall.WaitStatus) string {
 }
 
 // supervised has a child process run the program.
-func (b *Box) supervised(ctx context.Context, r *running) (ending, error) {
+func (b *Box) supervised(ctx context.Context, r *runningProgram) (exitReport, error) {
 	if os.Getenv(childEnv) != "" {
-		return ending{}, errors.New("a child does not start another; main or TestMain must call sandbox.ServeChild first")
+		return exitReport{}, errors.New("a child does not start another; main or TestMain must call sandbox.ServeChild first")
 	}
 	var over handover
 	variable := ""
 	if r.Loopback != nil && b.hasOwnLoopback() {
 		var err error
 		if over, err = newHandover(); err != nil {
-			return ending{}, err
+			return exitReport{}, err
 		}
 		defer over.answer(ctx, r.Loopback)()
 		defer over.theirs.Close() //nolint:errcheck // where no child was started
@@ -105,12 +105,12 @@ func (b *Box) supervised(ctx context.Context, r *running) (ending, error) {
 	// waits any more, and answers on another.
 	orders, toChild, err := os.Pipe()
 	if err != nil {
-		return ending{}, fmt.Errorf("start a child process: %w", err)
+		return exitReport{}, fmt.Errorf("start a child process: %w", err)
 	}
 	defer toChild.Close()
 	fromChild, answer, err := os.Pipe()
 	if err != nil {
-		return ending{}, errors.Join(fmt.Errorf("start a child process: %w", err), orders.Close())
+		return exitReport{}, errors.Join(fmt.Errorf("start a child process: %w", err), orders.Close())
 	}
 	defer fromChild.Close()
 	cmd, err := b.command(ctx, r)
@@ -119,8 +119,8 @@ func (b *Box) supervised(ctx context.Context, r *running) (ending, error) {
 		cmd.Cancel = toChild.Close
 		err = cmd.Start()
 	}
-	if err := errors.Join(err, orders.Close(), answer.Close(), over.given()); err != nil {
-		return ending{}, fmt.Errorf("start a child process: %w", err)
+	if err := errors.Join(err, orders.Close(), answer.Close(), over.closeChildEnd()); err != nil {
+		return exitReport{}, fmt.Errorf("start a child process: %w", err)
 	}
 	watched, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -138,17 +138,17 @@ func (b *Box) supervised(ctx context.Context, r *running) (ending, error) {
 	waitErr := cmd.Wait()
 	stop()
 	<-done
-	var end ending
+	var end exitReport
 	const longestAnswer = 64 << 10
 	if err := json.NewDecoder(io.LimitReader(fromChild, longestAnswer)).Decode(&end); err != nil {
-		return ending{}, fmt.Errorf("the child process gave no answer (%v)", errors.Join(waitErr, err))
+		return exitReport{}, fmt.Errorf("the child process gave no answer (%v)", errors.Join(waitErr, err))
 	}
 	return end, nil
 }
 
 // command is the child process, in namespaces of its own where they are to be
 // had.
-func (b *Box) command(ctx context.Context, r *running) (*exec.Cmd, error) {
+func (b *Box) command(ctx context.Context, r *runningProgram) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)

@@ -28,4 +28,4 @@ func probe(context.Context, Policy) (means, []string) {
 
 // start runs the program to its end and says what was wrong with it, if
 // anything was.
-func (b *Box) start(ctx context.Context, r *running) string { return startPlain(ctx, r) }
+func (b *Box) start(ctx context.Context, r *runningProgram) string { return startPlain(ctx, r) }

@@ -13,7 +13,7 @@ import (
 const drain = 500 * time.Millisecond
 
 // startPlain runs the program as it is, in a process group of its own.
-func startPlain(ctx context.Context, r *running) string {
+func startPlain(ctx context.Context, r *runningProgram) string {
 	cmd := exec.CommandContext(ctx, r.file, r.Argv[1:]...)
 	cmd.Dir, cmd.Env = r.Dir, r.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.Stdin), r.stdout, r.stderr

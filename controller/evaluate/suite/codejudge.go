@@ -132,7 +132,7 @@ func readScore(printed []byte) (Finding, error) {
 		}
 		got.Misses = append(got.Misses, a.Text)
 	}
-	f := one(*got.Score, said(got.Reasoning, got.Misses), hits, got.Misses)
+	f := one(*got.Score, describeMisses(got.Reasoning, got.Misses), hits, got.Misses)
 	if details, err := schema.Canonical(got.Details); err == nil && string(details) != "null" {
 		f.Criteria[0].Details = details
 	}

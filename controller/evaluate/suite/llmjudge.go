@@ -147,11 +147,11 @@ func readJudgement(reply string) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	return one(score, said(got.Reasoning, got.Misses), got.Hits, got.Misses), nil
+	return one(score, describeMisses(got.Reasoning, got.Misses), got.Hits, got.Misses), nil
 }
 
-// said is a reason with what was missed, which the reason may leave out.
-func said(reasoning string, misses []string) string {
+// describeMisses adds the missed items to a reason, which may leave them out.
+func describeMisses(reasoning string, misses []string) string {
 	reasoning = strings.TrimSpace(reasoning)
 	if len(misses) == 0 {
 		return reasoning

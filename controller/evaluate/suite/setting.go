@@ -33,7 +33,7 @@ func (in Input) setting(s evaluator.Subject) []string {
 
 func (in Input) introduction() string {
 	text := "The conversation is set out turn by turn. USER is the user, AGENT the agent under test. CALL is a call of a tool by the agent, RESULT what the tool gave back."
-	if n := in.before(); n > 1 {
+	if n := in.openingCount(); n > 1 {
 		text += fmt.Sprintf(" The turns 1 to %d were there before: they are the history, and none of them is to be judged.", n)
 	}
 	if !in.Transcript.Traced {

@@ -52,12 +52,14 @@ type Input struct {
 	Programs Programs
 }
 
-// before counts the messages that the case begins with.
-func (in Input) before() int { return min(len(in.Case.Drive.Messages), len(in.Transcript.Messages)) }
+// openingCount counts the messages that the case begins with.
+func (in Input) openingCount() int {
+	return min(len(in.Case.Drive.Messages), len(in.Transcript.Messages))
+}
 
 // input are the messages that the case begins with, output those after them.
-func (in Input) input() []schema.Message  { return in.Transcript.Messages[:in.before()] }
-func (in Input) output() []schema.Message { return in.Transcript.Messages[in.before():] }
+func (in Input) input() []schema.Message  { return in.Transcript.Messages[:in.openingCount()] }
+func (in Input) output() []schema.Message { return in.Transcript.Messages[in.openingCount():] }
 
 // Answer is the last that the target said in words, or what counts in its place.
 func (in Input) Answer() string {

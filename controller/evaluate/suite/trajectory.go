@@ -156,7 +156,7 @@ func matchExact(steps []evaluator.Step, fits [][]bool, made []timedCall) (held [
 			best[i][j] = impossible
 		}
 		for j := 0; i < len(steps) && j < len(made); j++ {
-			best[i][j] = max(best[i+1][j], taken(steps[i], made[j], fits[i][j], best[i+1][j+1]))
+			best[i][j] = max(best[i+1][j], matchedCalls(steps[i], made[j], fits[i][j], best[i+1][j+1]))
 		}
 	}
 	held = make([]bool, len(steps))
@@ -164,7 +164,7 @@ func matchExact(steps []evaluator.Step, fits [][]bool, made []timedCall) (held [
 		return held, "the calls were made in another order"
 	}
 	for i, j := 0, 0; j < len(made); i++ {
-		if best[i][j] == taken(steps[i], made[j], fits[i][j], best[i+1][j+1]) {
+		if best[i][j] == matchedCalls(steps[i], made[j], fits[i][j], best[i+1][j+1]) {
 			held[i] = fits[i][j]
 			j++
 		}
@@ -172,9 +172,9 @@ func matchExact(steps []evaluator.Step, fits [][]bool, made []timedCall) (held [
 	return held, ""
 }
 
-// taken is how many calls fit where a step takes a call and the others have rest;
+// matchedCalls returns how many calls fit if a step takes a call and the others have rest;
 // negative where that is not possible.
-func taken(step evaluator.Step, made timedCall, fits bool, rest int) int {
+func matchedCalls(step evaluator.Step, made timedCall, fits bool, rest int) int {
 	switch {
 	case rest < 0 || step.Tool != made.Name:
 		return -1

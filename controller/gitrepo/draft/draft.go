@@ -33,7 +33,7 @@ type Commit struct {
 // not written into the store, and the hash of the commit. Folders that become empty
 // go. The error says which file cannot be changed.
 func Make(from storer.EncodedObjectStorer, c Commit) (*memory.Storage, plumbing.Hash, error) {
-	w := writing{from, memory.NewStorage()}
+	w := objectWriter{from, memory.NewStorage()}
 	hash, err := w.commit(c)
 	if err != nil {
 		return nil, hash, fmt.Errorf("make a commit on %.7s: %w", c.Parent, err)
@@ -41,14 +41,14 @@ func Make(from storer.EncodedObjectStorer, c Commit) (*memory.Storage, plumbing.
 	return w.new, hash, nil
 }
 
-// A writing has the new objects of a commit.
-type writing struct {
+// An objectWriter collects the new objects of a commit.
+type objectWriter struct {
 	from storer.EncodedObjectStorer
 	new  *memory.Storage
 }
 
 // put keeps a new object.
-func (w writing) put(encode func(plumbing.EncodedObject) error) (plumbing.Hash, error) {
+func (w objectWriter) put(encode func(plumbing.EncodedObject) error) (plumbing.Hash, error) {
 	o := w.new.NewEncodedObject()
 	if err := encode(o); err != nil {
 		return plumbing.ZeroHash, err
@@ -56,7 +56,7 @@ func (w writing) put(encode func(plumbing.EncodedObject) error) (plumbing.Hash, 
 	return w.new.SetEncodedObject(o)
 }
 
-func (w writing) commit(c Commit) (plumbing.Hash, error) {
+func (w objectWriter) commit(c Commit) (plumbing.Hash, error) {
 	parent, err := object.GetCommit(w.from, plumbing.NewHash(c.Parent))
 	if err != nil {
 		return plumbing.ZeroHash, err
@@ -74,7 +74,7 @@ func (w writing) commit(c Commit) (plumbing.Hash, error) {
 
 // tree is a folder with some files changed, by their paths below it. An empty one is
 // the zero hash.
-func (w writing) tree(was plumbing.Hash, at string, files map[string][]byte) (plumbing.Hash, error) {
+func (w objectWriter) tree(was plumbing.Hash, at string, files map[string][]byte) (plumbing.Hash, error) {
 	now := &object.Tree{}
 	if !was.IsZero() {
 		old, err := object.GetTree(w.from, was)
@@ -131,7 +131,7 @@ func sortName(e object.TreeEntry) string {
 }
 
 // file puts a file into a folder, or removes it.
-func (w writing) file(in *object.Tree, name string, data []byte) error {
+func (w objectWriter) file(in *object.Tree, name string, data []byte) error {
 	i := slices.IndexFunc(in.Entries, func(e object.TreeEntry) bool { return e.Name == name })
 	mode := filemode.Regular
 	if i >= 0 {

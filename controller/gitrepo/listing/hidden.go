@@ -28,7 +28,7 @@ func Hidden(work WorkTree, v View) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := hiding{work: work, own: v.Own, ignored: rules.match, tracked: map[string]bool{}}
+	h := hiddenCollector{work: work, own: v.Own, ignored: rules.match, tracked: map[string]bool{}}
 	for _, name := range tracked {
 		for ; name != "." && !h.tracked[name]; name = path.Dir(name) {
 			h.tracked[name] = true
@@ -46,8 +46,8 @@ func Hidden(work WorkTree, v View) ([]string, error) {
 	return h.hidden, nil
 }
 
-// A hiding collects what is hidden.
-type hiding struct {
+// A hiddenCollector collects what is hidden.
+type hiddenCollector struct {
 	work    WorkTree
 	own     []string
 	ignored func(name string, isFolder bool) bool
@@ -66,7 +66,7 @@ type visibility struct {
 }
 
 // visibilityOf returns the visibility of an entry.
-func (h *hiding) visibilityOf(p visibility, name string, isFolder bool) visibility {
+func (h *hiddenCollector) visibilityOf(p visibility, name string, isFolder bool) visibility {
 	if slices.Contains(h.own, name) {
 		// Only what was named in it is shown, not what covers it.
 		p.shown = slices.DeleteFunc(slices.Clone(p.shown), func(s string) bool { return !Covers(name, s) })
@@ -81,7 +81,7 @@ func (h *hiding) visibilityOf(p visibility, name string, isFolder bool) visibili
 	return p
 }
 
-func (h *hiding) entries(dir string, list []fs.DirEntry, above visibility) {
+func (h *hiddenCollector) entries(dir string, list []fs.DirEntry, above visibility) {
 	for _, e := range list {
 		name := path.Join(dir, e.Name())
 		p := h.visibilityOf(above, name, e.IsDir())
@@ -101,7 +101,7 @@ func (h *hiding) entries(dir string, list []fs.DirEntry, above visibility) {
 	}
 }
 
-func (h *hiding) folder(name string, p visibility) {
+func (h *hiddenCollector) folder(name string, p visibility) {
 	list, err := fs.ReadDir(h.work, name)
 	switch {
 	case err == nil:

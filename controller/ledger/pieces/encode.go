@@ -14,11 +14,11 @@ const ahead = 256
 // that of the element, after which nothing follows.
 func Encoded[T any](elements []T) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		var encoding []chan encoded
+		var encoding []chan encodedTexts
 		for len(elements) > 0 || len(encoding) > 0 {
 			for len(elements) > 0 && len(encoding) < runtime.GOMAXPROCS(0) {
 				n := min(ahead, len(elements))
-				done := make(chan encoded, 1) // nobody waits for it if the caller stops
+				done := make(chan encodedTexts, 1) // nobody waits for it if the caller stops
 				go func(chunk []T) { done <- encode(chunk) }(elements[:n])
 				encoding, elements = append(encoding, done), elements[n:]
 			}
@@ -37,14 +37,14 @@ func Encoded[T any](elements []T) iter.Seq2[[]byte, error] {
 	}
 }
 
-// encoded are the texts of the elements before the first that has none.
-type encoded struct {
+// encodedTexts are the texts of the elements before the first that has none.
+type encodedTexts struct {
 	texts [][]byte
 	err   error
 }
 
-func encode[T any](elements []T) encoded {
-	out := encoded{texts: make([][]byte, 0, len(elements))}
+func encode[T any](elements []T) encodedTexts {
+	out := encodedTexts{texts: make([][]byte, 0, len(elements))}
 	for i := range elements {
 		text, err := json.Marshal(&elements[i])
 		if err != nil {

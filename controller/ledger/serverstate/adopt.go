@@ -74,12 +74,12 @@ func (s *State) Adopt(ctx context.Context, dir string, kinds Kinds) error {
 type earlier struct {
 	paths    []string // what is there
 	names    map[int64]string
-	judged   []judged
+	judged   []scheduledRun
 	pending  []Head
 	suspects []Suspect
 }
 
-type judged struct {
+type scheduledRun struct {
 	repository int64
 	branch     string
 	at         time.Time
@@ -147,7 +147,7 @@ func (old *earlier) schedule(name string, data []byte, _ time.Time) {
 		return
 	}
 	for branch, at := range times {
-		old.judged = append(old.judged, judged{repository, branch, at})
+		old.judged = append(old.judged, scheduledRun{repository, branch, at})
 	}
 }
 

@@ -26,13 +26,13 @@ var tables = []string{
 // passing are the tables about runs that are in progress. A copy has none.
 var passing = []string{"wanted", "leases", "underway", "claims"}
 
-// Copied counts the rows of a copy.
-type Copied struct {
+// A CopyResult counts the rows of a copy.
+type CopyResult struct {
 	Rows int64 `json:"rows"`
 }
 
 // Text says what was copied, for people.
-func (c Copied) Text() string { return fmt.Sprintf("copied: %d rows\n", c.Rows) }
+func (c CopyResult) Text() string { return fmt.Sprintf("copied: %d rows\n", c.Rows) }
 
 // Copy copies all that is stored in one ledger into another one, which is in PostgreSQL
 // and has no entry yet, in one transaction. The secret is copied as well, so that the
@@ -42,20 +42,20 @@ func (c Copied) Text() string { return fmt.Sprintf("copied: %d rows\n", c.Rows) 
 //
 // The error says that the target is not empty or not in PostgreSQL, or is that of a
 // database.
-func Copy(ctx context.Context, from, to *ledger.Ledger) (Copied, error) {
+func Copy(ctx context.Context, from, to *ledger.Ledger) (CopyResult, error) {
 	if used, err := to.Counts(ctx); err != nil || used.Samples+used.Calls+used.Runs > 0 {
 		if err == nil {
 			err = fmt.Errorf("%s has %d samples, %d calls and %d runs already; copy into an empty database", to.Store().Path(), used.Samples, used.Calls, used.Runs)
 		}
-		return Copied{}, err
+		return CopyResult{}, err
 	}
-	var out Copied
+	var out CopyResult
 	err := to.Store().Submit(ctx, func(t *store.Tx) error {
 		into, err := postgres.Tx(t)
 		if err != nil {
 			return err
 		}
-		out = Copied{}
+		out = CopyResult{}
 		return from.Store().AsOf(ctx, func(read store.Reader) error {
 			for _, table := range tables {
 				n, err := copyTable(ctx, read, into, table)

@@ -131,7 +131,7 @@ func (l *Limiter) Acquire(ctx context.Context, c Caller) (*Permit, error) {
 	if down := l.Down(); down != nil {
 		return nil, down
 	}
-	l.want()
+	l.requestShare()
 	if err := l.slots.enter(ctx, false); err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (l *Limiter) admit(ctx context.Context, c Caller, before time.Duration) (*P
 func (l *Limiter) next() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.pace.at()
+	return l.pace.nextAt()
 }
 
 // hold keeps all calls back for a while.
@@ -255,7 +255,7 @@ func (p *Permit) Done(o Outcome) {
 	l, now := p.limiter, p.limiter.clock.Now()
 	l.owe(o.Tokens, now)
 	l.mu.Lock()
-	heard := l.pace.hear(p.call, o, now, l.clock.Jitter)
+	heard := l.pace.observe(p.call, o, now, l.clock.Jitter)
 	l.pooled.count(o.Kind, heard)
 	open := l.pace.open
 	l.mu.Unlock()

@@ -42,8 +42,8 @@ type pace struct {
 	began    time.Time
 }
 
-// at is when the next call may be sent.
-func (p *pace) at() time.Time {
+// nextAt returns when the next call may be sent.
+func (p *pace) nextAt() time.Time {
 	if p.free.After(p.until) {
 		return p.free
 	}
@@ -62,9 +62,9 @@ func (p *pace) send(now time.Time) int {
 	return p.sent
 }
 
-// hear learns from what became of a call. It reports whether a refusal is
+// observe learns from what became of a call. It reports whether a refusal is
 // another than the last one.
-func (p *pace) hear(call int, o Outcome, now time.Time, jitter func() float64) bool {
+func (p *pace) observe(call int, o Outcome, now time.Time, jitter func() float64) bool {
 	wait := min(o.After, maxPause)
 	switch {
 	case o.Kind == Answered:

@@ -77,8 +77,8 @@ func (l *Limiter) share(wanted chan<- struct{}) *Limiter {
 	return l
 }
 
-// want notes the demand, and asks for a Share where there is no room.
-func (l *Limiter) want() {
+// requestShare notes the demand, and asks for a Share where there is no room.
+func (l *Limiter) requestShare() {
 	if l.pooled == nil {
 		return
 	}

@@ -104,8 +104,8 @@ func hello(_ context.Context, req target.Request) (target.Reply, error) {
 	}, nil
 }
 
-// greeting is a case that passes if it is greeted.
-func greeting(key string) *schema.Case {
+// greetingCase returns a case that passes if the target greets.
+func greetingCase(key string) *schema.Case {
 	return &schema.Case{
 		CaseInfo: schema.CaseInfo{Key: key, Dialect: schema.DialectDomain},
 		Drive:    schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: "greet " + key}}},
@@ -125,7 +125,7 @@ func order(f Fixture, s *Target, name string, n int) Order {
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }, Jitter: func() float64 { return 1 },
 	}}
 	for i := range n {
-		c := greeting(fmt.Sprintf("%s%03d", name, i))
+		c := greetingCase(fmt.Sprintf("%s%03d", name, i))
 		o.Jobs = append(o.Jobs, run.Job{
 			Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot"}),
 			Need: budget.Need{
@@ -146,8 +146,8 @@ func passed(outs []run.Outcome) (n int) {
 	return n
 }
 
-// within returns a context that ends a test that hangs.
-func within(t *testing.T) context.Context {
+// withDeadline returns a context that ends a test that hangs.
+func withDeadline(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
@@ -178,7 +178,7 @@ func testOrder(t *testing.T, f Fixture) {
 		}
 	}
 	for range 2 {
-		outs := execute(within(t), t, f, o)
+		outs := execute(withDeadline(t), t, f, o)
 		for i, out := range outs {
 			want := verdict.Pass
 			if i >= 12 {
@@ -203,7 +203,7 @@ func testDuplicates(t *testing.T, f Fixture) {
 	s := &Target{answer: hello}
 	o := order(f, s, "same", 10)
 	o.Jobs = append(o.Jobs, o.Jobs[:3]...)
-	ctx := within(t)
+	ctx := withDeadline(t)
 	var group sync.WaitGroup
 	for range 2 {
 		group.Go(func() {
@@ -229,7 +229,7 @@ func testCancel(t *testing.T, f Fixture) {
 		return target.Reply{}, ctx.Err()
 	}}
 	o := order(f, s, "stuck", 40)
-	ctx, cancel := context.WithCancel(within(t))
+	ctx, cancel := context.WithCancel(withDeadline(t))
 	go func() {
 		<-asked
 		cancel()
@@ -246,7 +246,7 @@ func testCancel(t *testing.T, f Fixture) {
 		t.Errorf("%d of %d cases were begun", all, len(o.Jobs))
 	}
 	s.set(hello) // a worker may still be in a call
-	if outs := execute(within(t), t, f, o); passed(outs) != len(o.Jobs) {
+	if outs := execute(withDeadline(t), t, f, o); passed(outs) != len(o.Jobs) {
 		t.Errorf("%d of %d pass afterwards", passed(outs), len(o.Jobs))
 	}
 }
@@ -255,7 +255,7 @@ func testCancel(t *testing.T, f Fixture) {
 // what was in flight is asked for again.
 func testCrash(t *testing.T, f Fixture) {
 	const n = 30
-	ctx, cancel := context.WithCancel(within(t))
+	ctx, cancel := context.WithCancel(withDeadline(t))
 	defer cancel()
 	var once sync.Once
 	s := &Target{}
@@ -280,7 +280,7 @@ func testCrash(t *testing.T, f Fixture) {
 		if passed(outs) == n {
 			t.Error("the run was not stopped")
 		}
-		outs = execute(within(t), t, f, o)
+		outs = execute(withDeadline(t), t, f, o)
 	}
 	if passed(outs) != n {
 		t.Errorf("%d of %d pass after a crash: %+v", passed(outs), n, outs)
@@ -301,7 +301,7 @@ func testClass(t *testing.T, f Fixture) {
 		}
 		return hello(ctx, req)
 	}}
-	ctx := within(t)
+	ctx := withDeadline(t)
 	nightly := order(f, slow, "nightly", 200)
 	nightly.Background = true
 	var group sync.WaitGroup
@@ -338,7 +338,7 @@ func testBudget(t *testing.T, f Fixture) {
 	o := order(f, s, "dear", 12)
 	most := int64(5)
 	o.Budget.Calls = &most
-	outs := execute(within(t), t, f, o)
+	outs := execute(withDeadline(t), t, f, o)
 	unrun := 0
 	for _, out := range outs {
 		if strings.Contains(out.Unrun, "budget") || strings.Contains(out.Unrun, "calls") {
@@ -357,7 +357,7 @@ func testBreaker(t *testing.T, f Fixture) {
 		return target.Reply{}, &target.Error{Target: "bot", Status: 401, Message: "401"}
 	}}
 	o := order(f, s, "down", 100)
-	outs := execute(within(t), t, f, o)
+	outs := execute(withDeadline(t), t, f, o)
 	unrun := 0
 	for _, out := range outs {
 		if strings.Contains(out.Unrun, "is down") {
@@ -393,7 +393,7 @@ func testLimit(t *testing.T, f Fixture) {
 		time.Sleep(2 * time.Millisecond) // so that calls that are too many are seen
 		return hello(ctx, req)
 	}}
-	outs := execute(within(t), t, f, order(f, s, "limited", 60))
+	outs := execute(withDeadline(t), t, f, order(f, s, "limited", 60))
 	if passed(outs) != 60 || highest != most {
 		t.Errorf("%d of 60 cases pass with up to %d calls in flight, want %d", passed(outs), highest, most)
 	}
@@ -408,12 +408,12 @@ func testOutage(t *testing.T, f Fixture) {
 		return hello(ctx, req)
 	}}
 	o := order(f, s, "outage", 4)
-	outs := execute(within(t), t, f, o)
+	outs := execute(withDeadline(t), t, f, o)
 	if passed(outs) != 3 || outs[1].Result.Verdict != verdict.Error || !strings.Contains(outs[1].Result.Reason, "400 bad") {
 		t.Errorf("the outcomes are %+v", outs)
 	}
 	s.set(hello) // a worker may still be in a call
-	if outs = execute(within(t), t, f, o); passed(outs) != 4 {
+	if outs = execute(withDeadline(t), t, f, o); passed(outs) != 4 {
 		t.Errorf("%d of 4 pass afterwards", passed(outs))
 	}
 	if all, _ := s.calls(); all != 5 {

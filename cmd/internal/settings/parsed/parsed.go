@@ -108,17 +108,17 @@ type Memory struct {
 	now func() time.Time
 
 	mu    sync.Mutex
-	files map[string]remembered // guarded by mu; by path
+	files map[string]cachedFile // guarded by mu; by path
 }
 
-type remembered struct {
+type cachedFile struct {
 	mark mark
 	file File
 }
 
 // New is an empty memory; now is the clock.
 func New(now func() time.Time) *Memory {
-	return &Memory{now: now, files: map[string]remembered{}}
+	return &Memory{now: now, files: map[string]cachedFile{}}
 }
 
 // File reads a file of a folder's list, or returns what it was while it is unchanged. The
@@ -143,6 +143,6 @@ func (m *Memory) File(fsys fs.FS, file string, entry fs.DirEntry) File {
 	if len(m.files) >= most {
 		clear(m.files)
 	}
-	m.files[file] = remembered{now, out}
+	m.files[file] = cachedFile{now, out}
 	return out
 }

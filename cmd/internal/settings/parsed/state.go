@@ -16,11 +16,11 @@ import (
 // A state is what files and settings a catalog is made of.
 type state struct {
 	settings string
-	files    []noted // in the order in which they were found
+	files    []markedFile // in the order in which they were found
 }
 
-// A noted is a file with its mark. It is settled where each later change has another mark.
-type noted struct {
+// A markedFile is a file with its mark. It is settled where each later change has another mark.
+type markedFile struct {
 	name string
 	mark
 	isSettled bool
@@ -44,7 +44,7 @@ func (m *Memory) state(fsys fs.FS, settings schema.Settings) *state {
 			return nil
 		})
 	}
-	found := make([][]noted, len(folders))
+	found := make([][]markedFile, len(folders))
 	var walking errgroup.Group
 	walking.SetLimit(runtime.GOMAXPROCS(0))
 	for i, folder := range folders {
@@ -62,13 +62,13 @@ func (m *Memory) state(fsys fs.FS, settings schema.Settings) *state {
 	return out
 }
 
-func (m *Memory) note(fsys fs.FS, name string, e fs.DirEntry) noted {
+func (m *Memory) note(fsys fs.FS, name string, e fs.DirEntry) markedFile {
 	now, isSettled := m.markOf(fsys, name, e)
-	return noted{name, now, isSettled}
+	return markedFile{name, now, isSettled}
 }
 
 // isSame reports whether two files are the same one, and unchanged as far as a mark tells.
-func (n noted) isSame(other noted) bool { return n.name == other.name && n.equal(other.mark) }
+func (n markedFile) isSame(other markedFile) bool { return n.name == other.name && n.equal(other.mark) }
 
 // changedSince returns the files that may have changed since an earlier state, or are gone. ok is
 // false where the states cannot be compared.
@@ -77,7 +77,7 @@ func (s *state) changedSince(old *state) (changed []string, ok bool) {
 		return nil, false
 	}
 	was := old.files
-	if !slices.EqualFunc(s.files, was, func(a, b noted) bool { return a.name == b.name }) {
+	if !slices.EqualFunc(s.files, was, func(a, b markedFile) bool { return a.name == b.name }) {
 		was = old.arranged(s, &changed)
 	}
 	for i, now := range s.files {
@@ -90,12 +90,12 @@ func (s *state) changedSince(old *state) (changed []string, ok bool) {
 
 // arranged are the files of a state in the order of another one, with an empty one for each
 // that the state does not have. It adds those that the other one does not have to gone.
-func (s *state) arranged(as *state, gone *[]string) []noted {
+func (s *state) arranged(as *state, gone *[]string) []markedFile {
 	at := make(map[string]int, len(as.files))
 	for i, f := range as.files {
 		at[f.name] = i
 	}
-	out := make([]noted, len(as.files))
+	out := make([]markedFile, len(as.files))
 	for _, f := range s.files {
 		if i, there := at[f.name]; there {
 			out[i] = f
@@ -108,5 +108,5 @@ func (s *state) arranged(as *state, gone *[]string) []noted {
 
 // isEqual reports whether two states have the same marks, as far as these tell.
 func (s *state) isEqual(other *state) bool {
-	return s.settings == other.settings && slices.EqualFunc(s.files, other.files, noted.isSame)
+	return s.settings == other.settings && slices.EqualFunc(s.files, other.files, markedFile.isSame)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 )
 
-// A Watched is a repository that is kept current, for people who look at it.
-type Watched struct {
+// A RepositoryView is what pages show of a repository that is kept current.
+type RepositoryView struct {
 	ID int64
 	// Name is what it is called now, and Known what the ledger calls it.
 	Name  forge.Repo
@@ -33,11 +33,11 @@ type Watched struct {
 	repo *repository
 }
 
-// Watched returns the repositories that were reached, by name.
-func (s *Server) Watched() []Watched {
-	var out []Watched
+// Repositories returns the repositories that were reached, by name.
+func (s *Server) Repositories() []RepositoryView {
+	var out []RepositoryView
 	for _, repo := range s.registry.all() {
-		w := Watched{
+		w := RepositoryView{
 			ID: repo.id, Name: repo.name, Known: repo.ledgerName, Private: repo.Client == nil || repo.said.Private,
 			Branch: repo.branches[0], ConfigFile: repo.ConfigFile, WebURL: repo.WebURL, Client: repo.Client, repo: repo,
 		}
@@ -50,20 +50,20 @@ func (s *Server) Watched() []Watched {
 		}
 		out = append(out, w)
 	}
-	slices.SortFunc(out, func(a, b Watched) int {
+	slices.SortFunc(out, func(a, b RepositoryView) int {
 		return cmp.Or(strings.Compare(strings.ToLower(a.Known), strings.ToLower(b.Known)), cmp.Compare(a.ID, b.ID))
 	})
 	return out
 }
 
 // Recheck makes the head of a pull request due, as a delivery about it would.
-func (s *Server) Recheck(w Watched, number int) {
+func (s *Server) Recheck(w RepositoryView, number int) {
 	s.loop.Add(Key{Repository: w.ID, Kind: PullRequest, Pull: number})
 }
 
 // Tip fetches the branch that pull requests are for. The caller closes the
 // repository.
-func (w Watched) Tip(ctx context.Context) (repo *gitrepo.Repository, commit string, err error) {
+func (w RepositoryView) Tip(ctx context.Context) (repo *gitrepo.Repository, commit string, err error) {
 	found, commits, err := w.repo.fetch(ctx, []string{"refs/heads/" + w.Branch}, gitrepo.OfBase)
 	if err != nil {
 		return nil, "", err
@@ -72,7 +72,7 @@ func (w Watched) Tip(ctx context.Context) (repo *gitrepo.Repository, commit stri
 }
 
 // Clone opens what was fetched before. The caller closes it.
-func (w Watched) Clone() (*gitrepo.Repository, error) {
+func (w RepositoryView) Clone() (*gitrepo.Repository, error) {
 	if w.Client == nil {
 		return nil, errNoClone
 	}
@@ -83,7 +83,7 @@ func (w Watched) Clone() (*gitrepo.Repository, error) {
 var errNoClone = errors.New("there is no clone of the repository")
 
 // Push makes a branch with a commit at the repository's remote, and returns the commit.
-func (w Watched) Push(ctx context.Context, branch string, c gitrepo.Commit) (string, error) {
+func (w RepositoryView) Push(ctx context.Context, branch string, c gitrepo.Commit) (string, error) {
 	return w.repo.mirror.Push(ctx, branch, c)
 }
 

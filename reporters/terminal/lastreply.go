@@ -7,12 +7,12 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A Saying is what the agent said last in a case that failed.
-type Saying struct{ Case, Text string }
+// A LastReply is the last reply of the agent in a case that failed.
+type LastReply struct{ Case, Text string }
 
 // Said writes at most two lines of each saying, and the command that shows the rest
 // of the first one. It writes nothing where there are none.
-func Said(w io.Writer, all []Saying, o Options) error {
+func Said(w io.Writer, all []LastReply, o Options) error {
 	if len(all) == 0 {
 		return nil
 	}

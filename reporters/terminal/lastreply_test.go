@@ -14,7 +14,7 @@ func TestSaid(t *testing.T) {
 	if err := Said(&b, nil, Options{}); err != nil || b.Len() > 0 {
 		t.Errorf("without failures it writes %q, %v", &b, err)
 	}
-	err := Said(&b, []Saying{{"it's", "one\x1b[2J\ntwo"}, {"long", strings.Repeat("word ", 30)}}, Options{Width: 40})
+	err := Said(&b, []LastReply{{"it's", "one\x1b[2J\ntwo"}, {"long", strings.Repeat("word ", 30)}}, Options{Width: 40})
 	want := `
 What the agent said last:
   it's

@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// A Waiting is a head that waits for its turn.
-type Waiting struct {
+// A QueuedHead is a head that waits for its turn.
+type QueuedHead struct {
 	// Number is the pull request, 0 for a push.
 	Number int
 	Head   string
@@ -34,9 +34,9 @@ type Turn struct {
 	Run string
 }
 
-// Waiting is what a turn is asked for.
-func (r *Review) Waiting() Waiting {
-	w := Waiting{Number: r.number, Head: r.head, Stranger: !r.trust.Run, Again: r.again, Subject: r.Subject}
+// QueuedHead returns the head with which the review asks for a turn.
+func (r *Review) QueuedHead() QueuedHead {
+	w := QueuedHead{Number: r.number, Head: r.head, Stranger: !r.trust.Run, Again: r.again, Subject: r.Subject}
 	for _, o := range r.commands.Followed {
 		if (o.Verb == report.CommandRun || o.Verb == report.CommandRerun) && o.TakenAt.After(w.Asked) {
 			w.Asked = o.TakenAt
@@ -45,12 +45,12 @@ func (r *Review) Waiting() Waiting {
 	return w
 }
 
-// A Declined is why a head does not get its turn. Statuses and comment say it, and
+// A DeclinedError is why a head does not get its turn. Statuses and comment say it, and
 // [Review.Run] has no error.
-type Declined struct{ Reason string }
+type DeclinedError struct{ Reason string }
 
 // Error is the reason.
-func (r *Declined) Error() string { return r.Reason }
+func (r *DeclinedError) Error() string { return r.Reason }
 
 // Decline says with statuses and comment why nothing of a head is looked at. The
 // error is what the forge did not take.
@@ -66,7 +66,7 @@ func (r *Review) Decline(ctx context.Context, why string) error {
 		Gate: report.Gate{Result: report.GateUndetermined, Reason: why},
 	}
 	text := r.Text(&none)
-	p := posting{
+	p := publication{
 		Repository: r.Known, Number: r.number, Head: r.head, Comment: text(comment.MaxBytes), Verdict: string(none.Gate.Result),
 	}
 	return r.Retry.Do(ctx, func() error { return r.post(late, p, ledger.OutboxItem{}, text) })

@@ -13,11 +13,11 @@ import (
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
-// A posting is one thing that stands on the forge: a status, those of the groups,
+// A publication is one thing on the forge: a status, those of the groups,
 // a check run, or the comment of a pull request. It is stored as the body of an
 // item of the outbox, so that a later process can write what an earlier one
 // could not.
-type posting struct {
+type publication struct {
 	// Repository is what the ledger knows it by, see [Config.Known]: what is left
 	// is its own after a rename, and no other's that takes its name.
 	Repository string         `json:"repository"`
@@ -43,7 +43,7 @@ type receipt struct {
 }
 
 // destination names the place on the forge.
-func (p posting) destination() string {
+func (p publication) destination() string {
 	switch {
 	case p.Status != nil:
 		return fmt.Sprintf("status %s %s %s", p.Repository, p.Head, p.Status.Context)
@@ -58,9 +58,9 @@ func (p posting) destination() string {
 	return fmt.Sprintf("comment %s#%d", p.Repository, p.Number)
 }
 
-func (p posting) isComment() bool { return p.Status == nil && p.Groups == nil && p.Check == nil }
+func (p publication) isComment() bool { return p.Status == nil && p.Groups == nil && p.Check == nil }
 
-func (p posting) item() (ledger.OutboxItem, error) {
+func (p publication) item() (ledger.OutboxItem, error) {
 	body, err := json.Marshal(p)
 	if err != nil {
 		return ledger.OutboxItem{}, err
@@ -71,31 +71,31 @@ func (p posting) item() (ledger.OutboxItem, error) {
 
 // postings are what a report puts on the forge. The groups come last: with a
 // second between two writes, what says all of it must not wait for them.
-func (r *Review) postings(ctx context.Context, report *report.Report) []posting {
+func (r *Review) postings(ctx context.Context, report *report.Report) []publication {
 	if r.schedule != nil {
 		return r.drifted(report)
 	}
 	validate, verdict := github.StatusFor(report)
-	all := []posting{r.status(verdict), r.status(validate)}
+	all := []publication{r.status(verdict), r.status(validate)}
 	if r.number != 0 && !r.queued {
-		all = append(all, posting{
+		all = append(all, publication{
 			Repository: r.Known, Number: r.number, Head: r.head, Comment: r.Text(report)(comment.MaxBytes),
 			Verdict: string(report.Gate.Result), Fresh: r.fresh,
 		})
 	}
 	if r.Client.CanCheck(ctx, r.Repository) {
 		check := r.checkRun(report)
-		all = append(all, posting{Repository: r.Known, Number: r.number, Head: r.head, Check: &check})
+		all = append(all, publication{Repository: r.Known, Number: r.number, Head: r.head, Check: &check})
 	}
 	if groups := github.GroupStatuses(report); len(groups) > 0 {
-		all = append(all, posting{Repository: r.Known, Head: r.head, Groups: r.linked(groups)})
+		all = append(all, publication{Repository: r.Known, Head: r.head, Groups: r.linked(groups)})
 	}
 	return all
 }
 
-func (r *Review) status(s github.Status) posting {
+func (r *Review) status(s github.Status) publication {
 	s.TargetURL = r.RunURL
-	return posting{Repository: r.Known, Head: r.head, Status: &s}
+	return publication{Repository: r.Known, Head: r.head, Status: &s}
 }
 
 // linked has statuses lead to the page of this run.
