@@ -72,7 +72,7 @@ func (p *Prepared) headJobs() []run.Job {
 }
 
 func (p *Prepared) headJob(r plan.Row) run.Job {
-	job := run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r))}
+	job := run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r)), Selection: r.HeadDigests.Selection()}
 	// The clock asks for all cases, people for those that they doubt.
 	if since, _ := p.ignoreBefore(r.Key); p.req.Chosen || !since.IsZero() && p.req.Before.IsZero() {
 		job.Purpose = plan.Doubting
@@ -108,7 +108,7 @@ func (p *Prepared) baseJob(r plan.Row) run.Job {
 	if begun := p.begun[r.Base.ID()]; begun.After(scope.NotBefore) {
 		scope.NotBefore = begun
 	}
-	return run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: scope}
+	return run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: scope, Selection: r.BaseDigests.Selection()}
 }
 
 // compared is the target that base of a row is measured against; "" where it is

@@ -57,7 +57,7 @@ func (p *Prepared) storedJobs() []run.Job {
 		if _, stored := p.headStored[r.HeadDigests.D]; !stored || r.Action != plan.Reuse || r.HeadCase == nil || r.Head.Skip != "" {
 			continue
 		}
-		jobs = append(jobs, run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r))})
+		jobs = append(jobs, run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r)), Selection: r.HeadDigests.Selection()})
 	}
 	return jobs
 }
@@ -74,7 +74,7 @@ func (p *Prepared) comparedJobs(known map[string]report.Outcome) []run.Job {
 			continue
 		}
 		name := p.baseTarget(r)
-		jobs = append(jobs, run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: p.readScope(p.req.BaseTrust, p.req.Base.Config, name)})
+		jobs = append(jobs, run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: p.readScope(p.req.BaseTrust, p.req.Base.Config, name), Selection: r.BaseDigests.Selection()})
 	}
 	return jobs
 }

@@ -40,6 +40,10 @@ type Case struct {
 
 	Evaluators []Evaluator
 	Policy     Policy
+	// Peers are the cases whose answers are compared with this one's: those of the same
+	// test of a matrix with other prompts or targets. Each has this case as a peer in
+	// turn. They have the same number of evaluators, each of the same kind.
+	Peers []*Case `json:"-"`
 	// Row is what a case of the matrix dialect is made of; nil for all others.
 	Row *row.Row
 }

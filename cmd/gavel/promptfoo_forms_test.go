@@ -32,6 +32,7 @@ targets:
   agent: {provider: http, url: "SERVER/agent"}
   judge: {provider: openai, model: judge, base_url: "SERVER/v1", concurrency: 8}
   strict: {provider: openai, model: strict, base_url: "SERVER/v1", concurrency: 8}
+  absent: {provider: openai, model: echo, base_url: "SERVER/absent"}
   letters: {provider: openai, api: embeddings, model: letters, base_url: "SERVER/v1", concurrency: 8}
 roles: {judge: judge, embedder: letters}
 `
@@ -229,6 +230,9 @@ func formsChat(w http.ResponseWriter, r *http.Request) {
 		if told := graded.FindString(reply); told != "" {
 			message["content"] = told
 		}
+		if best := chosen(reply); best != "" {
+			message["content"] = `{"analysis": "it has the word", "best": ` + best + `}`
+		}
 	case "strict":
 		message["content"] = `{"reason": "strict", "pass": false, "score": 0}`
 	default:
@@ -241,6 +245,21 @@ func formsChat(w http.ResponseWriter, r *http.Request) {
 		"id": "1", "object": "chat.completion", "model": said.Model, "choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": "stop"}},
 		"usage": map[string]any{"prompt_tokens": 1000, "completion_tokens": 1000, "total_tokens": 2000},
 	})
+}
+
+// chosen is the number of the output that has the word which the criterion of a question
+// asks for; empty for another question.
+func chosen(question string) string {
+	wanted := regexp.MustCompile(`it has the word (\w+)`).FindStringSubmatch(question)
+	if wanted == nil {
+		return ""
+	}
+	for _, output := range regexp.MustCompile(`(?s)<<<OUTPUT (\d+) \w+\n(.*?)\n\w+ OUTPUT`).FindAllStringSubmatch(question, -1) {
+		if strings.Contains(output[2], wanted[1]) {
+			return output[1]
+		}
+	}
+	return "0"
 }
 
 // formsEmbedding counts letters.

@@ -32,7 +32,7 @@ func Prefer(ctx context.Context, spec evaluator.Comparison, in Input, alternativ
 }
 
 func prefer(ctx context.Context, spec evaluator.Comparison, in Input, alternative *verdict.Transcript, d *judgecall.Dialogue) (finding, error) {
-	shown := outputs{in.question(), in.Transcript.Final(), alternative.Final()}
+	shown := outputs{in.Question(), in.Transcript.Final(), alternative.Final()}
 	if shown.first == shown.second {
 		return finding{[]verdict.Criterion{{ID: PreferenceCriterion, Score: 0.5, Note: "a tie"}}, "the outputs are the same"}, nil
 	}

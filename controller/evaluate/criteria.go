@@ -39,7 +39,7 @@ func criteria(ctx context.Context, spec evaluator.Criteria, in Input, d *judgeca
 // Version of [evaluator.Criteria].
 func criteriaQuestion(spec evaluator.Criteria, in Input) string {
 	return strings.Join([]string{
-		judgecall.IsData, judgecall.Block("INPUT", in.question()), judgecall.Block("OUTPUT", in.Transcript.Final()),
+		judgecall.IsData, judgecall.Block("INPUT", in.Question()), judgecall.Block("OUTPUT", in.Transcript.Final()),
 		"YOUR TASK. Judge the OUTPUT, which is what the system under test made of the INPUT. Whoever tests it says:\n\n" + judgecall.Unmarked(spec.Instruction),
 		"Score it by each of these criteria, each by itself. A score is a number from 0 (worst) to " + strconv.Itoa(evaluator.CriteriaScale) + " (best).\n" + criteriaList(spec.Criteria),
 		`Reply with one JSON object {"criteria": [{"name": "…", "reason": "…", "score": …}, …], "summary": "…"}: criteria has every criterion once, by its name as it is written above; reason says why in one or two sentences; summary sums up what is good and what is missing. Write nothing else.`,

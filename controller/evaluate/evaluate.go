@@ -46,8 +46,8 @@ func (in Input) evalcase(d *judgecall.Dialogue) suite.Input {
 	return suite.Input{Case: in.Case, Transcript: in.Transcript, Dialogue: d, Programs: in.Programs}
 }
 
-// question is the last thing that the user said.
-func (in Input) question() string {
+// Question is the last thing that the user said.
+func (in Input) Question() string {
 	for i := len(in.Case.Drive.Messages) - 1; i >= 0; i-- {
 		if m := in.Case.Drive.Messages[i]; m.Role == schema.RoleUser {
 			return m.Content

@@ -25,7 +25,7 @@ func extract(ctx context.Context, in Input, d *judgecall.Dialogue, wanted string
 	question := judgecall.Question{
 		Role: schema.Extractor, System: extractSystem, Format: &extractFormat,
 		Text: judgecall.IsData + "\n\n" +
-			judgecall.Block("QUESTION", in.question()) + "\n\n" +
+			judgecall.Block("QUESTION", in.Question()) + "\n\n" +
 			judgecall.Block("REPLY", in.Transcript.Final()) + "\n\n" +
 			"Find the final answer that REPLY gives to QUESTION: " + wanted + "\n" +
 			`Reply with one JSON object {"answer": …} whose value is that answer as a string, ` +

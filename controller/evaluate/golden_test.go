@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/evaluate/selection"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -57,6 +58,7 @@ func TestMessagesGolden(t *testing.T) {
 	writeConversations(t, &b)
 	writeSuites(t, &b)
 	writeComparison(t, &b)
+	writeSelection(t, &b)
 	// The mark is shown as a visible character.
 	got := strings.ReplaceAll(b.String(), target.Mark, "␀")
 	const file = "testdata/messages.golden"
@@ -136,4 +138,19 @@ func writeSuites(t *testing.T, b *strings.Builder) {
 		}
 		writeRequest(b, tt.name, s.asked[0])
 	}
+}
+
+// writeSelection writes the request that chooses the best of two answers.
+func writeSelection(t *testing.T, b *strings.Builder) {
+	s := &script{replies: []string{`{"analysis": "", "best": 1}`}}
+	var candidates []evaluate.Input
+	for _, answer := range []string{"Hello", "Welcome!"} {
+		in := input("Greet the guest.", answer, s)
+		in.Case.Evaluators = []schema.Evaluator{{Name: "best", Spec: evaluator.SelectBest{Criterion: "It is the warmest."}}}
+		candidates = append(candidates, in)
+	}
+	if _, err := selection.Measure(t.Context(), candidates); err != nil {
+		t.Fatal(err)
+	}
+	writeRequest(b, "judge: select-best", s.asked[0])
 }

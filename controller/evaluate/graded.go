@@ -38,7 +38,7 @@ func graded(ctx context.Context, spec evaluator.Graded, in Input, d *judgecall.D
 // Version of [evaluator.Graded].
 func gradedQuestion(spec evaluator.Graded, in Input) string {
 	parts := []string{
-		judgecall.IsData, judgecall.Block("INPUT", in.question()), judgecall.Block("OUTPUT", in.Transcript.Final()),
+		judgecall.IsData, judgecall.Block("INPUT", in.Question()), judgecall.Block("OUTPUT", in.Transcript.Final()),
 		"YOUR TASK. Grade the OUTPUT, which is what the system under test answered to the INPUT, by this rubric:\n\n" + judgecall.Unmarked(spec.Rubric),
 	}
 	if spec.Template != "" {
@@ -81,12 +81,9 @@ func script(ctx context.Context, spec evaluator.JavaScript, in Input) (finding, 
 
 // transformed has the inner evaluator look at what functions make of the answer.
 func transformed(ctx context.Context, spec evaluator.Transformed, in Input, d *judgecall.Dialogue) (finding, error) {
-	answer := in.Transcript.Final()
-	for _, code := range spec.Steps {
-		var err error
-		if answer, err = function.Transform(ctx, function.Script{Code: code, Output: answer, Context: spec.Context}); err != nil {
-			return finding{}, err
-		}
+	answer, err := function.Apply(ctx, spec, in.Transcript.Final())
+	if err != nil {
+		return finding{}, err
 	}
 	changed := *in.Transcript
 	if changed.Said != "" {

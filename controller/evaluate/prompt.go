@@ -82,7 +82,7 @@ func fillTemplate(spec evaluator.Prompt, in Input) string {
 		template += "\n\n{response}"
 	}
 	filled := strings.NewReplacer(
-		"{prompt}", judgecall.Block("PROMPT", in.question()),
+		"{prompt}", judgecall.Block("PROMPT", in.Question()),
 		"{response}", judgecall.Block("RESPONSE", in.Transcript.Final()),
 		"{expected}", judgecall.Unmarked(textnorm.OfJSON(spec.Expected)),
 		"{level}", judgecall.Unmarked(spec.Level),

@@ -33,7 +33,7 @@ func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *judgeca
 // Version of [evaluator.Semantic].
 func semanticQuestion(spec evaluator.Semantic, in Input) string {
 	parts := []string{
-		judgecall.IsData, judgecall.Block("INPUT", in.question()), judgecall.Block("OUTPUT", in.Transcript.Final()),
+		judgecall.IsData, judgecall.Block("INPUT", in.Question()), judgecall.Block("OUTPUT", in.Transcript.Final()),
 		"YOUR TASK. Judge the OUTPUT, which is what the system under test made of the INPUT. Whoever tests it says:\n\n" + judgecall.Unmarked(spec.Instruction),
 	}
 	if len(spec.Criteria) > 0 {

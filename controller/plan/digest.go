@@ -239,6 +239,7 @@ func (d *digester) judgement() {
 	if shown {
 		d.workspace(Judgement)
 	}
+	d.selection()
 	roles := d.measuredBy()
 	for _, r := range []schema.Role{schema.Judge, schema.Simulator, schema.Extractor, schema.Embedder} {
 		if roles[r] {

@@ -1,6 +1,7 @@
 package remeasure
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -152,6 +153,9 @@ func deterministic(cfg *config.Config, c *schema.Case, target string, whole bool
 	var names []string
 	if whole {
 		names = append(names, target)
+		for _, peer := range c.Peers {
+			names = append(names, cmp.Or(peer.Target, cfg.DefaultTarget))
+		}
 		for _, role := range c.Roles() {
 			names = append(names, roles[role])
 		}

@@ -89,6 +89,9 @@ func (a *attempt) load(ctx context.Context) (*storedSamples, error) {
 	for _, x := range stored.Executions {
 		out.executions[x.Ordinal%openings] = append(out.executions[x.Ordinal%openings], x)
 	}
+	if given := a.caseRun.runner.answersOf(a.digests.E); given != nil && a.caseRun.job.Selection != nil {
+		out.executions = [][]ledger.Execution{given}
+	}
 	for _, j := range slices.Backward(stored.Judgements) { // of two with one ordinal the first counts
 		out.judgements[j.Sample.Ordinal] = j
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/run/caller"
 	"github.com/gavel-evals/gavel/controller/run/opening"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
@@ -37,6 +38,7 @@ type callLog struct {
 	attempt int
 	sample  int
 	root    string // see target.Request
+	lease   *ledger.Lease
 	stored  []ledger.Call
 	seq     int
 	// session is that of the conversation with the target; empty before the first
@@ -45,7 +47,7 @@ type callLog struct {
 	seen    map[string]int
 	// live is true once a call was not found in the journal.
 	live   bool
-	caller caller
+	caller caller.Caller
 }
 
 // openLog reads the calls of the sample that the journal has under a digest.
@@ -63,10 +65,20 @@ func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
 	first := opening.Of(c.job.Case, ordinal)
 	tc := *first
 	tc.System = a.system
-	return &callLog{
-		caseRun: c, tc: &tc, digest: digest, ordinal: ordinal, attempt: a.number, sample: s.number,
-		root: root(first, c.runner.cfg.Targets[c.job.Target]), stored: stored, seen: map[string]int{}, caller: caller{caseRun: c},
-	}, nil
+	log := c.newLog(&tc, digest, ordinal)
+	log.attempt, log.sample, log.stored = a.number, s.number, stored
+	log.root = root(first, c.runner.cfg.Targets[c.job.Target])
+	return log, nil
+}
+
+// newLog returns an empty log of the case, under its lease.
+func (c *caseRun) newLog(tc *schema.Case, digest string, ordinal int) *callLog {
+	log := &callLog{caseRun: c, tc: tc, digest: digest, ordinal: ordinal, seen: map[string]int{}}
+	log.caller = caller.New(&c.runner.calls, caller.Case{Costs: &c.costs, Claim: c.claim, Context: c.hold.callContext})
+	if c.hold != nil { // else nothing is written
+		log.lease = c.hold.lease
+	}
+	return log
 }
 
 // askRole asks the model that has a role, within its own timeout.
@@ -80,7 +92,7 @@ func (l *callLog) askRole(ctx context.Context, role schema.Role, req target.Requ
 	if !cfg.TakesImages() {
 		req.Messages = withoutImages(req.Messages)
 	}
-	l.caller.allow(cmp.Or(cfg.Timeout, roleTimeout))
+	l.caller.Allow(cmp.Or(cfg.Timeout, roleTimeout))
 	return l.ask(ctx, string(role), name, req)
 }
 
@@ -122,7 +134,7 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 		return reply, nil
 	}
 	if l.caseRun.runner.recording {
-		l.caseRun.costs.missReply()
+		l.caseRun.costs.MissReply()
 		return target.Reply{}, errUnrecorded
 	}
 	l.live = true
@@ -130,12 +142,11 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 		return target.Reply{}, err
 	}
 	req.Session = l.sessionOf(key, name)
-	reply, err := l.caller.call(ctx, name, target.WithDelimiter(req, l.delimiter(key)))
+	reply, err := l.caller.Call(ctx, name, target.WithDelimiter(req, l.delimiter(key)))
 	if err != nil {
 		return target.Reply{}, err
 	}
 	reply = reply.Scrubbed(l.caseRun.runner.cfg.Scrub)
-	l.caller.spent = l.caller.spent.Add(reply.Usage)
 	l.record(name, digest, req, reply)
 	return reply, l.journal(ctx, key, digest, req, reply)
 }
@@ -202,7 +213,7 @@ func (l *callLog) drop(ctx context.Context, key ledger.CallKey) error {
 	if key.Seq == 0 {
 		l.session = ""
 	}
-	if err := l.caseRun.runner.cfg.Ledger.DropCalls(ctx, l.caseRun.runner.cfg.Trust, key, l.caseRun.hold.lease); err != nil {
+	if err := l.caseRun.runner.cfg.Ledger.DropCalls(ctx, l.caseRun.runner.cfg.Trust, key, l.lease); err != nil {
 		return &evaluate.Fault{Err: err}
 	}
 	return nil
@@ -227,7 +238,7 @@ func (l *callLog) journal(ctx context.Context, key ledger.CallKey, digest string
 	}
 	// A reply that was paid for is kept even if the run is being cancelled.
 	err = l.caseRun.runner.cfg.Ledger.SaveCall(context.WithoutCancel(ctx), l.caseRun.runner.cfg.Trust, ledger.Call{
-		Key: key, RequestDigest: digest, Request: []byte(l.caseRun.runner.cfg.Scrub(string(asked))), Reply: answered, At: l.caseRun.runner.cfg.Now(), Lease: l.caseRun.hold.lease,
+		Key: key, RequestDigest: digest, Request: []byte(l.caseRun.runner.cfg.Scrub(string(asked))), Reply: answered, At: l.caseRun.runner.cfg.Now(), Lease: l.lease,
 	})
 	if err != nil {
 		return &evaluate.Fault{Err: err}

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/run/costs"
 	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -26,7 +27,7 @@ type caseRun struct {
 	completion *Completion
 	hold       *hold         // see acquireLease
 	claim      *budget.Claim // see admit
-	costs      costs
+	costs      costs.Costs
 	// attempts are those that were begun; all but the last have ended.
 	attempts    []*attempt
 	alternative *attempt // nil where nothing is compared
@@ -57,7 +58,7 @@ func (c *caseRun) judge(ctx context.Context) (out Outcome, err error) {
 	held, release, err := c.acquireLease(ctx)
 	if err == nil {
 		if err = c.admit(held); err == nil {
-			c.runner.observe(Event{Key: c.job.Case.Key})
+			c.observe(nil)
 			if err = c.makeAttempts(held); err == nil {
 				out, err = c.conclude(held)
 			}
@@ -98,17 +99,24 @@ func (c *caseRun) admit(ctx context.Context) (err error) {
 // keptOut is the outcome of a case that was not let in.
 func (c *caseRun) keptOut(short *budget.Shortage) Outcome {
 	out := Outcome{
-		Key: c.job.Case.Key, Spent: c.costs.spent, Unrun: short.Summary(),
+		Key: c.job.Case.Key, Spent: c.costs.Spent, Unrun: short.Summary(),
 		Result: verdict.Result{Verdict: verdict.Error, Reason: short.Error()},
 	}
-	c.runner.observe(Event{Key: out.Key, Outcome: &out})
+	c.observe(&out)
 	return out
+}
+
+// observe tells that the case begins or, with its outcome, that it ended.
+func (c *caseRun) observe(out *Outcome) {
+	if !c.job.answerOnly {
+		c.runner.observe(Event{Key: c.job.Case.Key, Outcome: out})
+	}
 }
 
 // unfinished is the outcome of a case that has none of its own.
 func (c *caseRun) unfinished() Outcome {
 	out := stopped(c.job)
-	out.Spent, out.GivenUp = c.costs.spent, c.costs.givenUp
+	out.Spent, out.GivenUp = c.costs.Spent, c.costs.GivenUp
 	for _, a := range c.all() {
 		for _, s := range a.samples {
 			out.Spent = out.Spent.Add(s.spent)
@@ -130,7 +138,7 @@ func (c *caseRun) conclude(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	c.runner.observe(Event{Key: c.job.Case.Key, Outcome: &out})
+	c.observe(&out)
 	if keep := c.runner.cfg.Keep; keep != nil && !keep(c.job, out.Result) {
 		out.Transcripts = nil
 	}
@@ -266,8 +274,8 @@ func (c *caseRun) all() []*attempt {
 func (c *caseRun) outcome() Outcome {
 	last := c.last()
 	out := Outcome{
-		Key: c.job.Case.Key, Result: last.result, Spent: c.costs.spent, Made: c.costs.made, GivenUp: c.costs.givenUp,
-		Stopped: c.stopped(), Unrecorded: c.costs.unrecorded,
+		Key: c.job.Case.Key, Result: last.result, Spent: c.costs.Spent, Made: c.costs.Made, GivenUp: c.costs.GivenUp,
+		Stopped: c.stopped(), Unrecorded: c.costs.Unrecorded,
 	}
 	for _, a := range c.all() {
 		spent, made, took := a.usage()
@@ -282,13 +290,19 @@ func (c *caseRun) outcome() Outcome {
 		out.Result = stopped(c.job).Result
 		return out
 	}
+	if c.job.answerOnly {
+		if out.Result = last.answered(); out.Result.Verdict == verdict.Error {
+			out.Unrun = c.costs.Unrun
+		}
+		return out
+	}
 	out.Result.Comparison = c.comparison
 	if n := last.failed(); out.Result.Verdict != verdict.Error && n > 0 {
 		out.Result.Reason = fmt.Sprintf("%s (%d of %d samples ended in an error)", out.Result.Reason, n, len(last.samples))
 	}
 	c.listAttempts(&out.Result)
 	if out.Result.Verdict == verdict.Error {
-		out.Unrun = c.costs.unrun
+		out.Unrun = c.costs.Unrun
 	}
 	return out
 }

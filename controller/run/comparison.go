@@ -65,7 +65,7 @@ func (c *caseRun) prefer(ctx context.Context, spec evaluator.Comparison, i int) 
 		}
 		again, err = log.startOver(ctx, err)
 	}
-	c.costs.add(log.caller.spent, m.Usage)
+	c.costs.Add(log.caller.Spent(), m.Usage)
 	if ctx.Err() != nil {
 		b.stopped = true
 	}

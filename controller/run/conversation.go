@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/run/caller"
 	"github.com/gavel-evals/gavel/controller/run/mocks"
 	"github.com/gavel-evals/gavel/controller/run/opening"
 	"github.com/gavel-evals/gavel/controller/run/persona"
@@ -82,7 +83,7 @@ func offered(tools []schema.Tool) []schema.Tool {
 // After TurnCap replies the simulator has a last chance to be done; if it is not, there is no natural
 // end and nothing to judge. The same holds where there is no MaxTurns and the timeout ends it.
 func (c *conversation) run(ctx context.Context) error {
-	c.log.caller.allow(c.tc.Policy.Timeout)
+	c.log.caller.Allow(c.tc.Policy.Timeout)
 	over, err := c.open(ctx)
 	for ended := false; !over && err == nil; {
 		switch ended, err = c.reply(ctx); {
@@ -101,7 +102,7 @@ func (c *conversation) run(ctx context.Context) error {
 
 // cutOff reports whether an error is the end of the timeout or of the budget.
 func cutOff(err error) bool {
-	_, late := errors.AsType[lateError](err)
+	_, late := errors.AsType[caller.LateError](err)
 	_, short := errors.AsType[*budget.Shortage](err)
 	return late || short
 }

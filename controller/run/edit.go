@@ -40,7 +40,7 @@ func (c *caseRun) rewrite(ctx context.Context, failed *attempt) (string, error) 
 		})
 		again, err = log.startOver(ctx, err)
 	}
-	c.costs.add(log.caller.spent, made)
+	c.costs.Add(log.caller.Spent(), made)
 	if fault, ok := errors.AsType[*evaluate.Fault](err); ok {
 		return "", fault.Err
 	}

@@ -28,7 +28,7 @@ func RecordStored(ctx context.Context, cfg Config, jobs []Job) (unrecorded []str
 		if err := c.makeAttempts(ctx); err != nil {
 			return unrecorded, err
 		}
-		if c.costs.unrecorded {
+		if c.costs.Unrecorded {
 			unrecorded = append(unrecorded, job.Case.Key)
 		}
 	}
@@ -57,13 +57,13 @@ func (s *sample) recordStored(ctx context.Context) error {
 	}
 	missing := recorded == 0
 	if s.judged {
-		if recorded, err = s.recordCalls(ctx, s.attempt.digests.J); err != nil {
+		if recorded, err = s.recordJudging(ctx); err != nil {
 			return err
 		}
 		missing = missing || recorded == 0 && s.askedModel()
 	}
 	if missing {
-		s.attempt.caseRun.costs.missReply()
+		s.attempt.caseRun.costs.MissReply()
 	}
 	return nil
 }
@@ -73,6 +73,20 @@ func (s *sample) askedModel() bool {
 	return slices.ContainsFunc(s.result.Measurements, func(m verdict.Measurement) bool { return m.Usage.Calls > 0 })
 }
 
+// recordJudging hands the calls that judged the sample to Record, and counts them.
+func (s *sample) recordJudging(ctx context.Context) (int, error) {
+	recorded, err := s.recordCalls(ctx, s.attempt.digests.J)
+	if sel := s.attempt.caseRun.job.Selection; err == nil && sel != nil {
+		var log *callLog
+		if log, err = s.openComparison(ctx); err == nil {
+			var compared int
+			compared, err = log.recordAll()
+			recorded += compared
+		}
+	}
+	return recorded, err
+}
+
 // recordCalls hands the calls of the sample under one digest to Record, and counts
 // them.
 func (s *sample) recordCalls(ctx context.Context, digest string) (int, error) {
@@ -80,6 +94,11 @@ func (s *sample) recordCalls(ctx context.Context, digest string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return log.recordAll()
+}
+
+// recordAll hands the stored calls of a log to Record, and counts them.
+func (log *callLog) recordAll() (int, error) {
 	for _, c := range log.stored {
 		name, err := log.answering(c)
 		var asked struct {

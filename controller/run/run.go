@@ -26,6 +26,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/run/caller"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -47,6 +48,10 @@ type Job struct {
 	Purpose plan.Purpose
 	// Again counts further measurements of the case from 1; 0 is the first.
 	Again int
+	// Selection has the cases that the case is compared with; nil where there are none.
+	Selection *plan.Selection
+	// answerOnly is set where the answers are wanted and no judgement, see gather.
+	answerOnly bool
 }
 
 // A Target is an opened target with its configuration.
@@ -141,9 +146,7 @@ func Run(ctx context.Context, cfg Config, jobs []Job) ([]Outcome, error) {
 	s := newSchedule(jobs)
 	var err error
 	if r.handle, err = cfg.Ledger.BeginRun(ctx, cfg.Trust, s.executions()); err == nil {
-		for err == nil && ctx.Err() == nil && len(s.groups) > 0 {
-			err = r.round(ctx, s)
-		}
+		err = r.finish(ctx, s)
 		err = errors.Join(err, r.handle.Close(context.WithoutCancel(ctx)))
 	}
 	if ctx.Err() != nil {
@@ -158,6 +161,7 @@ func Run(ctx context.Context, cfg Config, jobs []Job) ([]Outcome, error) {
 type runner struct {
 	cfg     Config
 	limits  map[string]*limit.Limiter
+	calls   caller.Config
 	workers int
 	// room is how many samples of one attempt are taken at once: twice the calls
 	// that all targets together take.
@@ -166,14 +170,21 @@ type runner struct {
 	recording bool
 	// handle is the run in the ledger; nil where nothing is called or stored.
 	handle *ledger.RunHandle
-	began  time.Time
+	// answers are the executions of candidates by their E, and compared what was
+	// found of them by comparedNumber.
+	answers, compared sync.Map
 
 	observing sync.Mutex // serialises cfg.Observe
 }
 
 func newRunner(cfg Config, jobs []Job) *runner {
 	cfg = cfg.withDefaults()
-	r := &runner{cfg: cfg, limits: map[string]*limit.Limiter{}, began: cfg.Now()}
+	r := &runner{cfg: cfg, limits: map[string]*limit.Limiter{}}
+	r.calls = caller.Config{Limits: r.limits, Revision: cfg.Revision, Began: cfg.Now(), Now: cfg.Now, Sleep: cfg.Sleep, Jitter: cfg.Jitter}
+	r.calls.Target = func(name string) (target.Target, config.Target) {
+		t := cfg.Targets[name]
+		return t.Target, t.Config
+	}
 	inUse := map[string]bool{}
 	for _, j := range jobs {
 		inUse[j.Target] = true

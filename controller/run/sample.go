@@ -34,7 +34,7 @@ func (s *sample) run(ctx context.Context) error {
 		return err
 	}
 	if down := s.down(); down != nil {
-		s.attempt.caseRun.costs.refused(down)
+		s.attempt.caseRun.costs.Refuse(down)
 		return s.fail(ctx, down)
 	}
 	if s.fresh {
@@ -52,13 +52,16 @@ func (s *sample) run(ctx context.Context) error {
 			}
 			again, err = log.startOver(ctx, err)
 		}
-		s.spent = s.spent.Add(log.caller.spent)
+		s.spent = s.spent.Add(log.caller.Spent())
 		if err != nil {
 			return s.fail(ctx, err)
 		}
 		s.execution.Transcript = talk.transcript
 		s.execution.Usage = talk.transcript.Usage
 		s.execution.Duration = now().Sub(start)
+	}
+	if s.attempt.caseRun.job.answerOnly {
+		return nil
 	}
 	return s.measure(ctx)
 }
@@ -76,7 +79,7 @@ func (s *sample) measure(ctx context.Context) error {
 		s.made, s.result.Measurements = before, nil
 		again, err = log.startOver(ctx, s.measureAll(ctx, log))
 	}
-	s.spent = s.spent.Add(log.caller.spent)
+	s.spent = s.spent.Add(log.caller.Spent())
 	s.stopped = ctx.Err() != nil
 	if err != nil && !errors.Is(err, errUnmeasured) {
 		return s.fail(ctx, err)
@@ -91,13 +94,23 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 	// The price is that of now, which need not be the one that was paid.
 	price := r.cfg.Targets[target].Config.Price
 	transcript.Usage, transcript.Turns = budget.Priced(transcript.Usage, price), budget.PricedTurns(transcript.Turns, price)
-	var problem error
-	for _, ev := range s.attempt.caseRun.job.Case.Evaluators {
-		m, err := evaluate.Measure(ctx, ev, evaluate.Input{
-			Case: log.tc, Transcript: &transcript, Ask: log.askRole, Programs: r.cfg.Programs,
-		})
-		if err != nil {
-			return err
+	compared, problem := s.compare(ctx)
+	if problem != nil {
+		return problem
+	}
+	for i, ev := range s.attempt.caseRun.job.Case.Evaluators {
+		var m verdict.Measurement
+		if compared != nil {
+			m = compared[i]
+		}
+		if m.Evaluator == "" { // it looks at the sample alone
+			var err error
+			m, err = evaluate.Measure(ctx, ev, evaluate.Input{
+				Case: log.tc, Transcript: &transcript, Ask: log.askRole, Programs: r.cfg.Programs,
+			})
+			if err != nil {
+				return err
+			}
 		}
 		if m.Error != "" {
 			problem = errUnmeasured

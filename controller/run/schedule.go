@@ -39,6 +39,11 @@ func (s *schedule) executions() []string {
 	for i, same := range s.groups {
 		digests[i] = s.jobs[same[0]].Digests.E
 	}
+	for _, job := range s.jobs {
+		for _, answer := range job.answers() {
+			digests = append(digests, answer.Digests.E)
+		}
+	}
 	return digests
 }
 
@@ -83,6 +88,23 @@ func newTurn(ahead <-chan struct{}) (turn, <-chan struct{}) {
 	return turn{ahead: ahead, pass: sync.OnceFunc(func() { close(passed) })}, passed
 }
 
+// finish judges all jobs of a schedule, as far as ctx lets it.
+func (r *runner) finish(ctx context.Context, s *schedule) error {
+	err := r.gather(ctx, s)
+	if err == nil {
+		err = r.rounds(ctx, s)
+	}
+	return err
+}
+
+// rounds runs the groups of a schedule until none is left or ctx ends.
+func (r *runner) rounds(ctx context.Context, s *schedule) (err error) {
+	for err == nil && ctx.Err() == nil && len(s.groups) > 0 {
+		err = r.round(ctx, s)
+	}
+	return err
+}
+
 // round runs the groups of a schedule side by side, one job of a group after the
 // other. A case that another run is at work on is left for the next round, so
 // that two runs of the same cases halve them. In the end such a case is waited
@@ -105,7 +127,7 @@ func (r *runner) round(ctx context.Context, s *schedule) error {
 					return nil
 				}
 				c := newCaseRun(r, s.jobs[i])
-				c.turn, c.patient, c.completion, c.costs.spent = here, s.patient, s.completion, s.outcomes[i].Spent
+				c.turn, c.patient, c.completion, c.costs.Spent = here, s.patient, s.completion, s.outcomes[i].Spent
 				out, err := c.judge(ctx)
 				s.outcomes[i].Spent = out.Spent // also where the lease was lost
 				if errors.Is(err, ledger.ErrLeased) {

@@ -35,10 +35,7 @@ type Completion struct {
 func (s *Session) Judge(ctx context.Context, job Job, completion *Completion) (Outcome, error) {
 	one := newSchedule([]Job{job})
 	one.patient, one.completion = true, completion
-	var err error
-	for err == nil && ctx.Err() == nil && len(one.groups) > 0 {
-		err = s.runner.round(ctx, one)
-	}
+	err := s.runner.finish(ctx, one)
 	if ctx.Err() != nil {
 		err = nil
 	}

@@ -141,6 +141,7 @@ func (p *runPlan) job(t queue.Task) (run.Job, *side, error) {
 	}
 	return run.Job{
 		Case: e.c, Digests: e.digests, Target: e.target, Scope: t.Scope, Need: t.Need, Purpose: t.Purpose, Again: t.Again,
+		Selection: e.digests.Selection(),
 	}, s, nil
 }
 

@@ -26,6 +26,9 @@ type Need struct {
 // Callees lists what judging a case calls, without repetition.
 func Callees(c *schema.Case) []Callee {
 	all := []Callee{{Target: c.Target}}
+	for _, peer := range c.Peers {
+		all = append(all, Callee{Target: peer.Target})
+	}
 	for _, role := range c.Roles() {
 		if name, own := evaluator.JudgedBy(role); own {
 			all = append(all, Callee{Target: name})

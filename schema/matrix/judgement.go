@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
-	"github.com/gavel-evals/gavel/schema/suggest"
+	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -33,6 +33,7 @@ type judgement struct {
 	names        map[string]int
 	engine       *template.Engine
 	evaluators   []schema.Evaluator
+	written      []written // parallel to the evaluators
 }
 
 // ungated judges a case of which nothing is asked.
@@ -47,6 +48,7 @@ func (j *judgement) result() ([]schema.Evaluator, *schema.Bands) {
 	if len(j.evaluators) == 0 {
 		return ungated(), nil
 	}
+	j.weigh()
 	if !slices.ContainsFunc(j.evaluators, func(ev schema.Evaluator) bool { return ev.Weight > 0 }) {
 		for i := range j.evaluators {
 			j.evaluators[i].Weight = 1
@@ -65,7 +67,7 @@ func (j *judgement) add(a written, vars template.Variables) error {
 	if err != nil {
 		return err
 	}
-	j.evaluators = append(j.evaluators, ev)
+	j.evaluators, j.written = append(j.evaluators, ev), append(j.written, a)
 	return nil
 }
 
@@ -125,6 +127,14 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 			return nil, rule, err
 		}
 		spec = s
+	case evaluator.SelectBest:
+		switch s.Target = j.judge(a); {
+		case not:
+			return nil, rule, &template.NeedError{What: "the assertion " + a.Type}
+		case cmp.Or(a.rubricPrompt, j.rubricPrompt) != "":
+			return nil, rule, &template.NeedError{What: "Gavel's own question of select-best in place of rubricPrompt"}
+		}
+		spec = s
 	case evaluator.JavaScript:
 		s.Not = not
 		spec = s
@@ -165,6 +175,9 @@ func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema
 		ev, err := inner.evaluator(part, vars)
 		if err != nil {
 			return nil, rule, err
+		}
+		if _, selects := evaluator.Selects(ev.Spec); selects {
+			return nil, rule, &template.NeedError{What: part.Type + " next to the assert-set, not in it"}
 		}
 		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})
 		rule.Weights[ev.Name] = ev.Weight
@@ -265,11 +278,13 @@ func compile(kind string, value json.RawMessage, a written) (schema.Spec, schema
 		spec.Value = bounds
 	case "is-valid-openai-tools-call", "is-valid-openai-function-call", "is-valid-function-call":
 		return evaluator.Calls{Type: evaluator.CallsAreValid}, rule, nil
+	case "select-best", "max-score":
+		return selecting(kind, value, a)
 	case "trajectory:tool-used", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:step-count", "skill-used":
 		calls, err := assertion.Calls(kind, value)
 		return calls, rule, err
 	default:
-		return nil, rule, &template.NeedError{What: needOf(kind, a.Type)}
+		return nil, rule, &template.NeedError{What: catalog.Need(kind, a.Type)}
 	}
 	return spec, rule, nil
 }
@@ -351,54 +366,6 @@ func judged(kind string, value json.RawMessage, a written) (schema.Spec, schema.
 	return evaluator.Graded{Rubric: rubric}, rule, nil
 }
 
-// needOf names what an assertion of a kind that is not read needs. written is the kind as
-// the file has it, which may have not- in front.
-func needOf(kind, written string) string {
-	if what := unreadTypes[kind]; what != "" {
-		return what + " (" + kind + ")"
-	}
-	if strings.HasPrefix(kind, "trace-span-") {
-		return "spans of a trace (" + kind + ")"
-	}
-	if near := suggest.Nearest(kind, known); near != "" && instead[written] == "" {
-		return fmt.Sprintf("the assertion %q, which is not known; did you mean %s", template.Clip(written), near)
-	}
-	need := fmt.Sprintf("the assertion %q, which promptfoo does not have either", template.Clip(written))
-	if instead[written] != "" {
-		need += "; write " + instead[written]
-	}
-	return need
-}
-
-// instead are the assertions that do what some people expect of types that do not exist.
-var instead = map[string]string{
-	"not-empty": `javascript with "output.length > 0"`, "min-length": `javascript with "output.length >= 10"`, "max-length": `javascript with "output.length <= 10"`,
-	"exact-match": "equals", "matches": "regex", "json": "is-json", "schema": "is-json with a schema as its value",
-}
-
-// unreadTypes are the assertions of promptfoo that are not read, with what they need.
-var unreadTypes = map[string]string{
-	"webhook":    "a program",
-	"classifier": "a model that classifies", "moderation": "a model that classifies", "guardrails": "a model that classifies", "pi": "a model that classifies",
-	"select-best": "the answers of other cases", "max-score": "the answers of other cases",
-	"is-sql": "a parser of SQL", "contains-sql": "a parser of SQL",
-	"is-xml": "a parser of XML or HTML", "contains-xml": "a parser of XML or HTML", "is-html": "a parser of XML or HTML", "contains-html": "a parser of XML or HTML",
-	"rouge-n": "a measure of overlap", "bleu": "a measure of overlap", "gleu": "a measure of overlap", "meteor": "a measure of overlap",
-	"perplexity": "probabilities of tokens", "perplexity-score": "probabilities of tokens",
-	"context-recall": "a context that was retrieved", "context-relevance": "a context that was retrieved", "context-faithfulness": "a context that was retrieved",
-	"finish-reason": "the reason why the model ended", "is-refusal": "a list of the words of refusals",
-	"tool-call-f1": "a measure of tool calls", "search-rubric": "a judge that searches", "agent-rubric": "a judge with tools", "conversation-relevance": "the turns of a conversation",
-}
-
-// known are the assertions that are read.
-var known = []string{
-	"contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "starts-with", "ends-with", "equals", "regex",
-	"is-json", "contains-json", "levenshtein", "latency", "cost", "llm-rubric", "javascript",
-	"model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval", "answer-relevance", "similar", "word-count", "python", "ruby", "assert-set",
-	"is-valid-openai-tools-call", "is-valid-function-call", "trajectory:tool-used", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:step-count",
-	"trajectory:goal-success", "skill-used", "similar:cosine", "similar:dot", "similar:euclidean",
-}
-
 // bounded compares what a sample took.
 func bounded(kind string, a written) (schema.Spec, schema.Rule, error) {
 	if a.Threshold == nil {
@@ -460,7 +427,7 @@ var short = regexp.MustCompile(`^(not-)?([a-z][a-z-]*)(?:\(([\d.]+)\))?(?::\s?([
 // type that is known, the answer has to equal the text.
 func shortForm(s string) written {
 	m := short.FindStringSubmatch(strings.TrimSpace(s))
-	isType := m != nil && (slices.Contains(known, m[2]) || unreadTypes[m[2]] != "")
+	isType := m != nil && catalog.Known(m[2])
 	raw := func(s string) json.RawMessage { out, _ := json.Marshal(s); return out } // a text
 	if !isType {
 		return written{Type: "equals", Value: raw(s)}

@@ -161,6 +161,7 @@ func (c *compiler) cases(r row) []*schema.Case {
 			cases = append(cases, c.oneCase(r, p, t, local))
 		}
 	}
+	c.compare(cases)
 	return cases
 }
 
@@ -213,10 +214,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	}
 	tc.Evaluators, tc.Policy.Bands = j.result()
 	if skip != "" {
-		c.skipped[skip]++
-		tc.Skip = "it needs " + skip
-		// A case that is not run must not be judged by half of its evaluators.
-		tc.Evaluators, tc.Policy.Bands = ungated(), nil
+		c.skip(tc, skip)
 	}
 	return tc
 }

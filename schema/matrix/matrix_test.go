@@ -245,7 +245,6 @@ func TestNeeds(t *testing.T) {
 		{"{assert: [{type: javascript, value: \"require('fs')\"}]}", "a program (javascript with require)"},
 		{"{assert: [{type: webhook, value: 'https://example.com'}]}", "a program (webhook)"},
 		{"{assert: [{type: moderation}]}", "a model that classifies (moderation)"},
-		{"{assert: [{type: select-best, value: shortest}]}", "the answers of other cases (select-best)"},
 		{"{assert: [{type: trajectory:tool-used}]}", "a value of trajectory:tool-used that can be read"},
 		{"{assert: [{type: contain, value: x}]}", `the assertion "contain", which is not known; did you mean contains`},
 		{"{assert: [{type: is-xml}]}", "a parser of XML or HTML (is-xml)"},

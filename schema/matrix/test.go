@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/template"
 	"github.com/gavel-evals/gavel/schema/wildcard"
@@ -385,7 +386,7 @@ func (c *compiler) note(t *test, found []schema.Problem) {
 func assertionProblems(doc *schema.Document, at ...any) []schema.Problem {
 	found := doc.CheckPart("#MatrixAssertion", schema.Note, at...)
 	in := func(name string) []any { return append(slices.Clip(at), name) }
-	i := slices.IndexFunc(doc.Keys(at...), func(key string) bool { return slices.Contains(known, strings.TrimPrefix(key, "not-")) })
+	i := slices.IndexFunc(doc.Keys(at...), func(key string) bool { return catalog.Reads(strings.TrimPrefix(key, "not-")) })
 	if i < 0 || doc.Has(in("type")...) {
 		return found
 	}
@@ -422,7 +423,7 @@ func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) writt
 	switch name, isFile := fileName(a.Value); {
 	case codes[kind]:
 		c.function(t, &a, kind, doc.At(in("value")...))
-	case isFile && a.need == "" && slices.Contains(known, kind):
+	case isFile && a.need == "" && catalog.Reads(kind):
 		a.Value = c.varFile(t, name, doc.At(in("value")...))
 	}
 	return a

@@ -30,3 +30,15 @@ func Run(ctx context.Context, spec evaluator.Function, answer string, programs s
 	}
 	return Read(printed, spec.Threshold)
 }
+
+// Apply returns what the steps of transforms make of an answer. The error is that of
+// [Transform].
+func Apply(ctx context.Context, spec evaluator.Transformed, answer string) (string, error) {
+	for _, code := range spec.Steps {
+		var err error
+		if answer, err = Transform(ctx, Script{Code: code, Output: answer, Context: spec.Context}); err != nil {
+			return "", err
+		}
+	}
+	return answer, nil
+}

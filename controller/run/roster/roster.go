@@ -41,6 +41,9 @@ func (r *Roster) Targets(jobs []run.Job) (map[string]run.Target, error) {
 	names := map[string]bool{}
 	for _, j := range jobs {
 		names[j.Target] = true
+		for _, peer := range j.Case.Peers {
+			names[cmp.Or(peer.Target, r.cfg.DefaultTarget)] = true
+		}
 		for _, role := range j.Case.Roles() {
 			names[roles[role]] = true
 		}

@@ -1,4 +1,8 @@
-package run
+// Package caller sends the calls of a case to targets and models: within their limits,
+// the budget of the run and a timeout, and again after errors of transport.
+//
+// Most callers want [New] and [Caller.Call].
+package caller
 
 import (
 	"context"
@@ -11,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/run/costs"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/run/revision"
 	"github.com/gavel-evals/gavel/controller/target"
@@ -27,20 +32,52 @@ const (
 // pauses are those between two tries.
 var pauses = backoff.Doubling{First: 500 * time.Millisecond, Most: 30 * time.Second}
 
-// A caller sends the calls of one log.
-type caller struct {
-	caseRun *caseRun
+// A Config is what the calls of a run have in common.
+type Config struct {
+	// Target returns the target of a name, opened and as it is configured. The first
+	// is nil where there is none.
+	Target func(name string) (target.Target, config.Target)
+	// Limits are those of the targets, by name.
+	Limits map[string]*limit.Limiter
+	// Revision is the commit that a deployed agent must name; empty for a working tree.
+	Revision string
+	// Began is when the run began, from which agents have the time to be deployed.
+	Began time.Time
+
+	Now    func() time.Time
+	Sleep  func(ctx context.Context, d time.Duration) error
+	Jitter func() float64 // returns numbers in [0,1)
+}
+
+// A Case is what the calls of one case have in common.
+type Case struct {
+	Costs *costs.Costs
+	Claim *budget.Claim
+	// Context returns the context of a call that begins under ctx and ends after a
+	// timeout. It may outlive ctx where another run wants the reply.
+	Context func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc)
+}
+
+// A Caller sends calls one after the other.
+type Caller struct {
+	cfg *Config
+	of  Case
 	// left is what remains of the timeout that calls are allowed: of the whole
 	// sample with the target, of each call with a judge. Once a call was sent,
 	// begun, waiting for the provider counts, too; waiting for a permit does not.
 	left, allowed time.Duration
 	begun         bool
-	// spent is what the calls of the log cost that were sent.
-	spent verdict.Usage
+	spent         verdict.Usage
 }
 
-// allow begins a timeout that the following calls share.
-func (c *caller) allow(timeout time.Duration) { c.left, c.allowed, c.begun = timeout, timeout, false }
+// New returns a caller for a case. Its first call needs an [Caller.Allow] before.
+func New(cfg *Config, of Case) Caller { return Caller{cfg: cfg, of: of} }
+
+// Allow begins a timeout that the following calls share.
+func (c *Caller) Allow(timeout time.Duration) { c.left, c.allowed, c.begun = timeout, timeout, false }
+
+// Spent is what the calls cost that were sent.
+func (c *Caller) Spent() verdict.Usage { return c.spent }
 
 // A sending is one try of a call.
 type sending struct {
@@ -54,30 +91,32 @@ type sending struct {
 	late, retry, throttled, held, awaited bool
 }
 
-// call sends a request, again after transport errors, within what is left of the
-// timeout, and again while an agent is being deployed.
-func (c *caller) call(ctx context.Context, name string, req target.Request) (target.Reply, error) {
-	r := c.caseRun.runner
-	t := r.cfg.Targets[name]
-	if t.Target == nil {
+// Call sends a request to a target, again after transport errors, within what is left
+// of the timeout, and again while an agent is being deployed. The error is a
+// [LateError], a [*budget.Shortage], a [*limit.Down], a [*evaluate.Fault] of the ledger,
+// that of ctx, or what the target complained about.
+func (c *Caller) Call(ctx context.Context, name string, req target.Request) (target.Reply, error) {
+	t, _ := c.cfg.Target(name)
+	if t == nil {
 		return target.Reply{}, fmt.Errorf("there is no target %s", name)
 	}
 	for past := (tries{name: name, whole: c.left}); ; {
 		s := c.begin(ctx, name, req)
 		if s.err == nil {
-			call, end := c.caseRun.hold.callContext(ctx, c.left)
-			start := r.cfg.Now()
+			call, end := c.of.Context(ctx, c.left)
+			start := c.cfg.Now()
 			s.reply, s.err = t.Respond(call, req)
-			c.left -= r.cfg.Now().Sub(start)
+			c.left -= c.cfg.Now().Sub(start)
 			c.finish(ctx, name, &s, call.Err() != nil)
 			end()
 		}
 		if s.err == nil {
+			c.spent = c.spent.Add(s.reply.Usage)
 			return s.reply, nil
 		}
 		wait, err := c.retry(ctx, &past, s)
 		if err == nil && wait > 0 {
-			err = r.cfg.Sleep(ctx, wait)
+			err = c.cfg.Sleep(ctx, wait)
 		}
 		if err != nil {
 			return target.Reply{}, err
@@ -86,45 +125,45 @@ func (c *caller) call(ctx context.Context, name string, req target.Request) (tar
 }
 
 // begin waits for a permit and reserves what the call may cost.
-func (c *caller) begin(ctx context.Context, name string, req target.Request) sending {
-	r := c.caseRun.runner
-	permit, err := r.limits[name].Acquire(ctx, limit.Caller{Begun: c.begun, Left: c.left})
+func (c *Caller) begin(ctx context.Context, name string, req target.Request) sending {
+	_, configured := c.cfg.Target(name)
+	permit, err := c.cfg.Limits[name].Acquire(ctx, limit.Caller{Begun: c.begun, Left: c.left})
 	if err != nil {
-		c.caseRun.costs.refused(err)
+		c.of.Costs.Refuse(err)
 		return sending{err: err}
 	}
 	c.left -= permit.Held()
-	reserved, err := c.caseRun.claim.Reserve(ctx, r.cfg.Targets[name].Config, req)
+	reserved, err := c.of.Claim.Reserve(ctx, configured, req)
 	if err != nil {
 		permit.Done(limit.Outcome{})
-		c.caseRun.costs.refused(err)
-		return sending{err: budgetErr(ctx, err)}
+		c.of.Costs.Refuse(err)
+		return sending{err: costs.BudgetError(ctx, err)}
 	}
 	return sending{permit: permit, reserved: reserved}
 }
 
 // finish accounts for a call that was sent, and finds out what came of it. over
 // means that its context has ended.
-func (c *caller) finish(ctx context.Context, name string, s *sending, over bool) {
-	cfg := c.caseRun.runner.cfg.Targets[name].Config
+func (c *Caller) finish(ctx context.Context, name string, s *sending, over bool) {
+	_, t := c.cfg.Target(name)
 	c.begun = true
-	s.reply.Usage = budget.Priced(s.reply.Usage, cfg.Price)
+	s.reply.Usage = budget.Priced(s.reply.Usage, t.Price)
 	amount := budget.Cost(s.reserved.Amount, s.reply.Usage, s.err)
 	tokens := s.reply.Usage.Tokens()
 	if s.err == nil {
-		if s.err = revision.Check(cfg, c.caseRun.runner.cfg.Revision, s.reply); s.err != nil {
+		if s.err = revision.Check(t, c.cfg.Revision, s.reply); s.err != nil {
 			c.spent = c.spent.Add(s.reply.Usage) // though it is of no use
 		}
 	}
 	if s.err != nil && over {
-		c.caseRun.costs.giveUp()
+		c.of.Costs.GiveUp()
 	}
 	s.late = over && ctx.Err() == nil
-	s.awaited = s.err != nil && c.caseRun.runner.awaits(cfg, s.err)
+	s.awaited = s.err != nil && c.awaits(t, s.err)
 	outcome := s.outcome(ctx)
 	outcome.Tokens = tokens
 	s.permit.Done(outcome)
-	if err := c.caseRun.claim.Settle(ctx, s.reserved, name, amount); err != nil {
+	if err := c.of.Claim.Settle(ctx, s.reserved, name, amount); err != nil {
 		*s = sending{err: &evaluate.Fault{Err: err}}
 	}
 }
@@ -141,7 +180,7 @@ type tries struct {
 
 // retry returns how long to wait before the next try of a call after one that
 // failed, or the error with which the call ends.
-func (c *caller) retry(ctx context.Context, past *tries, s sending) (time.Duration, error) {
+func (c *Caller) retry(ctx context.Context, past *tries, s sending) (time.Duration, error) {
 	past.n++
 	var down *limit.Down
 	var late *limit.Late
@@ -169,7 +208,7 @@ func (c *caller) retry(ctx context.Context, past *tries, s sending) (time.Durati
 	if s.held {
 		return 0, nil // the target's calls are held back, and this one with them
 	}
-	wait := pauses.Jittered(past.n-past.refusals-1, c.caseRun.runner.cfg.Jitter)
+	wait := pauses.Jittered(past.n-past.refusals-1, c.cfg.Jitter)
 	if c.left -= wait; c.left <= 0 {
 		return 0, c.timeout(past.name, past.n, past.last)
 	}
@@ -178,19 +217,20 @@ func (c *caller) retry(ctx context.Context, past *tries, s sending) (time.Durati
 
 // timeout is the error of a call whose timeout is over, with what went wrong
 // before.
-func (c *caller) timeout(name string, n int, last error) error {
+func (c *Caller) timeout(name string, n int, last error) error {
 	why := ""
 	var fault *target.Error
 	if errors.As(last, &fault) && fault.Err == nil {
 		why = ": " + fault.Message
 	}
-	return lateError(fmt.Sprintf("target %s timed out after %s%s%s", name, c.allowed, attempts(n), why))
+	return LateError(fmt.Sprintf("target %s timed out after %s%s%s", name, c.allowed, attempts(n), why))
 }
 
-// A lateError says that a timeout is over.
-type lateError string
+// A LateError says that a timeout is over.
+type LateError string
 
-func (e lateError) Error() string { return string(e) }
+// Error names the target and what went wrong before.
+func (e LateError) Error() string { return string(e) }
 
 func attempts(n int) string {
 	if n <= 1 {
@@ -201,8 +241,8 @@ func attempts(n int) string {
 
 // awaits reports whether a call came to nothing because the agent may still be
 // on its way, and the time that it has for that is not over.
-func (r *runner) awaits(t config.Target, err error) bool {
-	return t.WaitFor > 0 && r.cfg.Now().Before(r.began.Add(t.WaitFor)) && revision.Deploying(t, err)
+func (c *Caller) awaits(t config.Target, err error) bool {
+	return t.WaitFor > 0 && c.cfg.Now().Before(c.cfg.Began.Add(t.WaitFor)) && revision.Deploying(t, err)
 }
 
 // outcome tells what a sending says of its target. A complaint about one request

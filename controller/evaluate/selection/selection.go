@@ -1,0 +1,253 @@
+// Package selection measures the evaluators that compare the answers of cases with one
+// another.
+//
+// Most callers want [Measure].
+package selection
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/evaluate/function"
+	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// Criterion is the one criterion of an evaluator that compares a case with its
+// peers: 1 for an answer that was selected, else 0.
+const Criterion = "selected"
+
+// Measure measures the evaluators that compare cases with one another. The candidates are
+// the inputs of cases that are each other's peers, in an order that the caller chooses
+// and keeps. It returns the measurements of each candidate, parallel to its evaluators;
+// one of an evaluator that does not compare is empty, unless the comparison is about
+// the scores of all. The calls are the same, and in the same order, whichever
+// candidate they are made for. The error is a [*evaluate.Fault] of Ask, which is passed through.
+func Measure(ctx context.Context, candidates []evaluate.Input) ([][]verdict.Measurement, error) {
+	s := selection{candidates: candidates, measured: make([][]verdict.Measurement, len(candidates))}
+	evaluators := candidates[0].Case.Evaluators
+	for i, c := range candidates {
+		candidates[i].Transcript = c.Transcript.Judged()
+		s.measured[i] = make([]verdict.Measurement, len(evaluators))
+	}
+	if slices.ContainsFunc(evaluators, func(ev schema.Evaluator) bool { _, scores := ev.Spec.(evaluator.MaxScore); return scores }) {
+		if err := s.measureOthers(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for n, ev := range evaluators {
+		spec, ok := evaluator.Selects(ev.Spec)
+		if !ok {
+			continue
+		}
+		d := &judgecall.Dialogue{Ask: candidates[0].Ask}
+		found, err := s.find(ctx, spec, n, d)
+		if fault, ok := errors.AsType[*evaluate.Fault](err); ok {
+			return nil, fault
+		}
+		for i := range candidates {
+			m := verdict.Measurement{Evaluator: candidates[i].Case.Evaluators[n].Name, Usage: d.Usage, Asked: d.Asked, Answered: d.Answered}
+			if err != nil {
+				m.Error = err.Error()
+			} else {
+				m.Criteria, m.Reason = found[i].criteria, found[i].reason
+			}
+			s.measured[i][n] = m
+		}
+	}
+	return s.measured, nil
+}
+
+// A selection compares candidates.
+type selection struct {
+	candidates []evaluate.Input
+	measured   [][]verdict.Measurement // by candidate and evaluator
+}
+
+// measureOthers measures the evaluators that do not compare.
+func (s *selection) measureOthers(ctx context.Context) error {
+	for i, in := range s.candidates {
+		for n, ev := range in.Case.Evaluators {
+			if _, ok := evaluator.Selects(ev.Spec); ok {
+				continue
+			}
+			var err error
+			if s.measured[i][n], err = evaluate.Measure(ctx, ev, in); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A finding is what an evaluator sees of one candidate.
+type finding struct {
+	criteria []verdict.Criterion
+	reason   string
+}
+
+// find returns what the evaluator of an index finds of each candidate.
+func (s *selection) find(ctx context.Context, spec schema.Spec, n int, d *judgecall.Dialogue) ([]finding, error) {
+	if best, ok := spec.(evaluator.SelectBest); ok {
+		return s.best(ctx, best, n, d)
+	}
+	return s.highest(spec.(evaluator.MaxScore))
+}
+
+// best has the judge choose.
+func (s *selection) best(ctx context.Context, spec evaluator.SelectBest, n int, d *judgecall.Dialogue) ([]finding, error) {
+	answers := make([]string, len(s.candidates))
+	for i, in := range s.candidates {
+		var err error
+		if answers[i], err = answerOf(ctx, in, n); err != nil {
+			return nil, err
+		}
+	}
+	if !slices.ContainsFunc(answers, func(a string) bool { return a != answers[0] }) {
+		return selected(answers, func(int) bool { return true }, "all answers are the same"), nil
+	}
+	role := schema.Judge
+	if spec.Target != "" {
+		role = evaluator.JudgeBy(spec.Target)
+	}
+	form := judgecall.ObjectSchema(map[string]any{"analysis": judgecall.TypeSchema("string"), "best": judgecall.TypeSchema("integer")})
+	choice, err := judgecall.Ask(ctx, d, judgecall.Question{
+		Role: role, Text: bestQuestion(spec, s.input(), answers),
+		Format: &target.Format{Name: "choice", Schema: json.RawMessage(judgecall.CompactJSON(form))},
+	}, func(reply string) (choice, error) { return readChoice(reply, len(answers)) })
+	if err != nil {
+		return nil, err
+	}
+	return selected(answers, func(i int) bool { return answers[i] == answers[choice.best-1] }, choice.analysis), nil
+}
+
+// input is what all candidates were asked; empty where they were asked in other words.
+func (s *selection) input() string {
+	input := s.candidates[0].Question()
+	if slices.ContainsFunc(s.candidates, func(in evaluate.Input) bool { return in.Question() != input }) {
+		return ""
+	}
+	return input
+}
+
+// answerOf is the answer of a candidate as the evaluator of an index looks at it.
+func answerOf(ctx context.Context, in evaluate.Input, n int) (string, error) {
+	answer := in.Transcript.Final()
+	spec, ok := in.Case.Evaluators[n].Spec.(evaluator.Transformed)
+	if !ok {
+		return answer, nil
+	}
+	return function.Apply(ctx, spec, answer)
+}
+
+// selected is a finding for each answer.
+func selected(answers []string, is func(i int) bool, reason string) []finding {
+	found := make([]finding, len(answers))
+	for i := range answers {
+		note := "another answer was selected"
+		if is(i) {
+			note = "the answer was selected"
+		}
+		found[i] = finding{[]verdict.Criterion{{ID: Criterion, Score: share(is(i)), Note: note}}, reason}
+	}
+	return found
+}
+
+// bestQuestion is the judge's whole prompt. A changed word needs a higher Version of
+// [evaluator.SelectBest].
+func bestQuestion(spec evaluator.SelectBest, input string, answers []string) string {
+	parts := []string{judgecall.IsData}
+	if input != "" {
+		parts = append(parts, judgecall.Block("INPUT", input))
+	}
+	for i, answer := range answers {
+		parts = append(parts, judgecall.Block("OUTPUT "+strconv.Itoa(i+1), answer))
+	}
+	return strings.Join(append(parts,
+		fmt.Sprintf("YOUR TASK. %d systems were given the same task, and answered. Choose the OUTPUT that meets this criterion best. The order of the outputs means nothing:\n\n%s", len(answers), judgecall.Unmarked(spec.Criterion)),
+		`Reply with one JSON object {"analysis": "…", "best": …}: analysis says why in a few sentences; best is the number of the best OUTPUT. Write nothing else.`), "\n\n")
+}
+
+// A choice is a reply of the judge that was read. best counts from 1.
+type choice struct {
+	best     int
+	analysis string
+}
+
+func readChoice(reply string, most int) (choice, error) {
+	var got struct {
+		Analysis string `json:"analysis"`
+		Best     int    `json:"best"`
+	}
+	if err := judgecall.StrictJSON(reply, &got); err != nil {
+		return choice{}, err
+	}
+	if got.Best < 1 || got.Best > most {
+		return choice{}, fmt.Errorf("%d under \"best\" is not the number of an OUTPUT: it is from 1 to %d", got.Best, most)
+	}
+	return choice{got.Best, strings.TrimSpace(got.Analysis)}, nil
+}
+
+// highest compares the scores of the candidates by their other evaluators.
+func (s *selection) highest(spec evaluator.MaxScore) ([]finding, error) {
+	scores := make([]float64, len(s.candidates))
+	for i, in := range s.candidates {
+		var err error
+		if scores[i], err = total(spec, in.Case.Evaluators, s.measured[i]); err != nil {
+			return nil, err
+		}
+	}
+	best := slices.Max(scores)
+	reach := spec.Least == nil || best >= *spec.Least
+	found := make([]finding, len(scores))
+	for i, score := range scores {
+		reason := fmt.Sprintf("the score %.3g is the highest", score)
+		switch {
+		case score < best:
+			reason = fmt.Sprintf("the score %.3g is below the highest, %.3g", score, best)
+		case !reach:
+			reason = fmt.Sprintf("the score %.3g is the highest, and below %.3g", score, *spec.Least)
+		}
+		found[i] = finding{[]verdict.Criterion{{ID: Criterion, Score: share(score == best && reach), Note: reason}}, reason}
+	}
+	return found, nil
+}
+
+// total is the weighted mean, or sum, of the scores of evaluators that were measured.
+func total(spec evaluator.MaxScore, evaluators []schema.Evaluator, measured []verdict.Measurement) (float64, error) {
+	var sum, weights float64
+	n := 0
+	for i, ev := range evaluators {
+		if _, ok := evaluator.Selects(ev.Spec); ok {
+			continue
+		}
+		decided := verdict.Decide([]schema.Evaluator{ev}, []verdict.Sample{{Measurements: measured[i : i+1]}})
+		if decided.Verdict == verdict.Error {
+			return 0, fmt.Errorf("a score to compare is missing: %s", decided.Reason)
+		}
+		weight := spec.Weights[n]
+		n++
+		sum, weights = sum+weight*decided.Evaluators[0].Score, weights+weight
+	}
+	if spec.Sum || weights == 0 {
+		return sum, nil
+	}
+	return sum / weights, nil
+}
+
+// share is 1 for what holds and 0 for what does not.
+func share(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
+}

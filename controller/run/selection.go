@@ -1,0 +1,236 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/evaluate/selection"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// gather has the candidates of the jobs that compare answer first: a judge sees the
+// answers of all of them. A job that lacks an answer is ended, and nothing of it is
+// judged.
+func (r *runner) gather(ctx context.Context, s *schedule) error {
+	var jobs []Job
+	owners := map[string]int{} // the jobs that the answers of an E are paid for by
+	for i, job := range s.jobs {
+		for _, answer := range job.answers() {
+			_, known := owners[answer.Digests.E]
+			if !known {
+				jobs = append(jobs, answer)
+			}
+			if !known || answer.Digests.E == job.Digests.E {
+				owners[answer.Digests.E] = i
+			}
+		}
+	}
+	asked := newSchedule(jobs)
+	asked.patient = s.patient
+	if err := r.rounds(ctx, asked); err != nil {
+		return err
+	}
+	missing := map[string]Outcome{}
+	for i, out := range asked.outcomes {
+		e := asked.jobs[i].Digests.E
+		paid := &s.outcomes[owners[e]]
+		paid.Spent, paid.GivenUp = paid.Spent.Add(out.Spent), paid.GivenUp+out.GivenUp
+		if out.Result.Verdict == verdict.Error {
+			missing[e] = out
+		}
+	}
+	s.end(missing, func(out *Outcome) { r.observe(Event{Key: out.Key, Outcome: out}) })
+	return nil
+}
+
+// answers are jobs that only have the candidates of a job answer.
+func (j Job) answers() []Job {
+	if j.Selection == nil {
+		return nil
+	}
+	executions, _ := j.Selection.Under(j.Digests)
+	all := make([]Job, len(executions))
+	for i, c := range j.Selection.Candidates {
+		tc := *c.Case
+		tc.Evaluators, tc.Peers, tc.Policy.Iterations = nil, nil, j.Case.Policy.Iterations
+		all[i] = Job{Case: &tc, Digests: plan.Digests{E: executions[i]}, Target: c.Target, Scope: j.Scope, Purpose: j.Purpose, Again: j.Again, answerOnly: true}
+	}
+	all[j.Selection.Own].Need = j.Need
+	return all
+}
+
+// end takes the jobs out of a schedule of which an answer is missing.
+func (s *schedule) end(missing map[string]Outcome, observe func(*Outcome)) {
+	ended := map[int]bool{}
+	for i, job := range s.jobs {
+		for at, answer := range job.answers() {
+			out, ok := missing[answer.Digests.E]
+			if !ok || out.Stopped {
+				continue
+			}
+			here := &s.outcomes[i]
+			here.Stopped, here.Unrun, here.Result = false, out.Unrun, out.Result
+			if ended[i] = true; at == job.Selection.Own {
+				break
+			}
+			here.Result.Reason = missingAnswer(job.Selection.Candidates[at]) + ": " + out.Result.Reason
+		}
+		if ended[i] {
+			observe(&s.outcomes[i])
+		}
+	}
+	for at := range s.groups {
+		s.groups[at] = slices.DeleteFunc(s.groups[at], func(i int) bool { return ended[i] })
+	}
+	s.groups = slices.DeleteFunc(s.groups, func(same []int) bool { return len(same) == 0 })
+}
+
+func missingAnswer(c plan.Candidate) string {
+	return fmt.Sprintf("the answer of %s to %s, which is compared with this one, is missing", c.Target, c.Case.Key)
+}
+
+// A comparedNumber names the samples of one number that are compared under a digest.
+type comparedNumber struct {
+	digest string
+	number int
+}
+
+// A comparedSample is what the comparison of the samples of one number found. It is the
+// same for every case that takes part, and made once in a run.
+type comparedSample struct {
+	mu       sync.Mutex
+	measured [][]verdict.Measurement // by candidate and evaluator; guarded by mu
+}
+
+// compare returns what evaluators that compare the sample with the answers of peers
+// find of it, parallel to the evaluators of the case; nil for a case without peers.
+func (s *sample) compare(ctx context.Context) ([]verdict.Measurement, error) {
+	c := s.attempt.caseRun
+	sel := c.job.Selection
+	if sel == nil {
+		return nil, nil
+	}
+	if c.runner.recording {
+		c.costs.MissReply()
+		return nil, errUnrecorded
+	}
+	_, digest := sel.Under(s.attempt.digests)
+	found, _ := c.runner.compared.LoadOrStore(comparedNumber{digest, s.number}, &comparedSample{})
+	shared := found.(*comparedSample)
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.measured == nil {
+		measured, err := s.compareAll(ctx)
+		if err != nil {
+			return nil, err
+		}
+		shared.measured = measured
+	}
+	return shared.measured[sel.Own], nil
+}
+
+// compareAll compares the samples of one number of all candidates, under a lease: of the
+// cases that take part, several may be judged by other processes.
+func (s *sample) compareAll(ctx context.Context) (measured [][]verdict.Measurement, err error) {
+	c := s.attempt.caseRun
+	sel := c.job.Selection
+	executions, digest := sel.Under(s.attempt.digests)
+	lease, err := c.runner.leaseComparison(ctx, digest)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, fault(lease.Release(context.WithoutCancel(ctx)))) }()
+	log, err := s.openComparison(ctx)
+	if err != nil {
+		return nil, fault(err)
+	}
+	log.lease = lease
+	candidates := make([]evaluate.Input, len(executions))
+	for i, e := range executions {
+		given := c.runner.answersOf(e)
+		if s.number >= len(given) {
+			return nil, errors.New(missingAnswer(sel.Candidates[i]))
+		}
+		transcript := given[s.number].Transcript
+		price := c.runner.cfg.Targets[sel.Candidates[i].Target].Config.Price
+		transcript.Usage, transcript.Turns = budget.Priced(transcript.Usage, price), budget.PricedTurns(transcript.Turns, price)
+		candidates[i] = evaluate.Input{Case: sel.Candidates[i].Case, Transcript: &transcript, Ask: log.askRole, Programs: c.runner.cfg.Programs}
+	}
+	for again := true; again; {
+		if measured, err = selection.Measure(ctx, candidates); err == nil && slices.ContainsFunc(measured, unmeasured) {
+			err = errUnmeasured
+		}
+		again, err = log.startOver(ctx, err)
+	}
+	s.spent = s.spent.Add(log.caller.Spent())
+	if errors.Is(err, errUnmeasured) && ctx.Err() == nil {
+		err = nil // it is in the measurements
+	}
+	return measured, err
+}
+
+// openComparison reads the stored calls of a comparison. They belong to the samples of
+// one number, whatever ordinals these have.
+func (s *sample) openComparison(ctx context.Context) (log *callLog, err error) {
+	c := s.attempt.caseRun
+	_, digest := c.job.Selection.Under(s.attempt.digests)
+	log = c.newLog(c.job.Selection.Candidates[0].Case, digest, s.number)
+	log.sample = s.number
+	log.stored, err = c.runner.cfg.Ledger.Calls(ctx, c.job.Scope, digest, s.number)
+	return log, err
+}
+
+// unmeasured reports whether an evaluator could not measure.
+func unmeasured(measured []verdict.Measurement) bool {
+	return slices.ContainsFunc(measured, func(m verdict.Measurement) bool { return m.Error != "" })
+}
+
+// leaseComparison waits for the lease on a comparison.
+func (r *runner) leaseComparison(ctx context.Context, digest string) (*ledger.Lease, error) {
+	for n := 0; ; n++ {
+		lease, err := r.handle.Lease(ctx, digest)
+		if !errors.Is(err, ledger.ErrLeased) {
+			return lease, fault(err)
+		}
+		if err := backoff.Sleep(ctx, looks.Pause(n)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// fault marks an error of the ledger.
+func fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &evaluate.Fault{Err: err}
+}
+
+// answersOf are the samples that answer with one E, once they were gathered.
+func (r *runner) answersOf(e string) []ledger.Execution {
+	given, _ := r.answers.Load(e)
+	executions, _ := given.([]ledger.Execution)
+	return executions
+}
+
+// answered keeps the samples of a job that is only to answer, and returns its result:
+// a pass, or the error of a sample.
+func (a *attempt) answered() verdict.Result {
+	var given []ledger.Execution
+	for _, s := range a.samples {
+		if s.result.Error != "" {
+			return verdict.Result{Verdict: verdict.Error, Reason: s.result.Error}
+		}
+		given = append(given, *s.execution)
+	}
+	a.caseRun.runner.answers.Store(a.digests.E, given)
+	return verdict.Result{Verdict: verdict.Pass}
+}

@@ -1,0 +1,96 @@
+package matrix
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/template"
+)
+
+// maxPeers bounds the answers of a test that are compared with one another: a judge
+// sees all of them.
+const maxPeers = 64
+
+// selecting compiles an assertion that compares the answers of a test.
+func selecting(kind string, value json.RawMessage, a written) (schema.Spec, schema.Rule, error) {
+	rule := schema.Rule{Threshold: 1}
+	if kind == "select-best" {
+		criterion := template.Written(value)
+		if criterion == "" {
+			return nil, rule, &template.NeedError{What: "a value of the assertion select-best"}
+		}
+		return evaluator.SelectBest{Criterion: criterion}, rule, nil
+	}
+	var how struct {
+		Method    string
+		Threshold *float64
+	}
+	if len(value) > 0 && json.Unmarshal(value, &how) != nil || !slices.Contains([]string{"", "average", "sum"}, how.Method) {
+		return nil, rule, &template.NeedError{What: "{method: average|sum, weights, threshold} as the value of max-score"}
+	}
+	return evaluator.MaxScore{Sum: how.Method == "sum", Least: cmp.Or(how.Threshold, a.Threshold)}, rule, nil
+}
+
+// weigh gives the assertions max-score the weights of the others, which they have by
+// type.
+func (j *judgement) weigh() {
+	for i, ev := range j.evaluators {
+		spec, ok := ev.Spec.(evaluator.MaxScore)
+		if !ok {
+			continue
+		}
+		var by struct{ Weights map[string]float64 }
+		_ = json.Unmarshal(j.written[i].Value, &by) // as it was read before
+		for n, other := range j.evaluators {
+			if _, selects := evaluator.Selects(other.Spec); selects {
+				continue
+			}
+			weight, listed := by.Weights[j.written[n].Type]
+			if !listed {
+				weight = 1
+			}
+			spec.Weights = append(spec.Weights, weight)
+		}
+		j.evaluators[i].Spec = spec
+	}
+}
+
+// compare makes the cases of a row each other's peers where an assertion compares
+// their answers.
+func (c *compiler) compare(cases []*schema.Case) {
+	var active []*schema.Case
+	for _, tc := range cases {
+		if tc.Skip == "" && slices.ContainsFunc(tc.Evaluators, func(ev schema.Evaluator) bool { _, ok := evaluator.Selects(ev.Spec); return ok }) {
+			active = append(active, tc)
+		}
+	}
+	for i, tc := range active {
+		switch {
+		case len(active) == 1:
+			c.skip(tc, "a second prompt or provider, whose answer it is compared with")
+		case len(active) > maxPeers:
+			c.skip(tc, fmt.Sprintf("at most %d answers to compare, and has %d", maxPeers, len(active)))
+		default:
+			tc.Peers = slices.Concat(active[:i], active[i+1:])
+		}
+	}
+	for _, tc := range active {
+		for _, peer := range tc.Peers {
+			tc.Inputs = append(slices.Clip(tc.Inputs), peer.Inputs...)
+		}
+		slices.SortFunc(tc.Inputs, func(a, b schema.Input) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role)) })
+		tc.Inputs = slices.CompactFunc(tc.Inputs, func(a, b schema.Input) bool { return a.File == b.File })
+	}
+}
+
+// skip lists a case that needs what is not there, and does not run it.
+func (c *compiler) skip(tc *schema.Case, need string) {
+	c.skipped[need]++
+	tc.Skip = "it needs " + need
+	// A case that is not run must not be judged by half of its evaluators.
+	tc.Evaluators, tc.Policy.Bands = ungated(), nil
+}
