@@ -103,7 +103,7 @@ func readBy(state controller.Checkout, row plan.Row) string {
 	return text
 }
 
-// A witness stands where programs are started and where cases end.
+// A witness notes when programs are started and when cases end.
 type witness struct {
 	mu       sync.Mutex
 	programs map[string][]string // by the question that they were told

@@ -93,7 +93,7 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// words name the cases of the oracle's repository: each stands in one prompt.
+// words name the cases of the oracle's repository: each is in one prompt.
 var words = []string{"alpha", "beta", "gamma", "delta", "epsilon"}
 
 func oracleFiles(url string) map[string]string {

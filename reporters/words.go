@@ -13,7 +13,7 @@ import (
 )
 
 // Headline says in one line what happened. It is plain text that still has to
-// be escaped: the gate's reason may stand in it, and names keys.
+// be escaped: it may contain the gate's reason, which names keys.
 func (s *Sections) Headline(r *report.Report) string {
 	var parts []string
 	add := func(n int, noun string) {

@@ -144,8 +144,8 @@ func TestCommandsFromJobToJob(t *testing.T) {
 	}
 }
 
-// TestALostCache costs what was in it, once, and no answer: what people asked for
-// stands on the pull request, and that it was answered, too.
+// TestALostCache costs what was in it, once, and no answer: the commands of people
+// are on the pull request, and so are their answers.
 func TestALostCache(t *testing.T) {
 	p := newTalk(t, wrong, stranger)
 	head := p.git("rev-parse", "topic")

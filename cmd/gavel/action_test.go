@@ -426,7 +426,7 @@ func TestWithoutTheCache(t *testing.T) {
 	}
 }
 
-// TestInputsAreNoPrograms whatever stands in them, and in the names of branches
+// TestInputsAreNoPrograms, whatever they and the names of branches contain
 // (abuse 9).
 func TestInputsAreNoPrograms(t *testing.T) {
 	p := newProject(t)

@@ -22,7 +22,7 @@ func (j *job) constrain(t *testing.T, base, head string) {
 
 // TestConstraintsOfAPullRequest holds that those at base decide, and that a
 // pull request that changes them is told so: it cannot make itself valid, and
-// is not invalid for what stands at base.
+// is not invalid for what base has.
 func TestConstraintsOfAPullRequest(t *testing.T) {
 	const never = "#Test: prompt: error(\"no test is good enough\")\n"
 	const changed = "test_definitions/schema/<wbr>team.cue](https://github.com/octo/demo/blob/%s/test_definitions/schema/team.cue) is changed here; this run was decided by the one at base"

@@ -10,7 +10,7 @@ import (
 )
 
 // contract is what programs may rely on of the JSON documents: every name that
-// stands here, with null for a value that is not known.
+// is listed here, with null for a value that is not known.
 var contract = map[string]string{
 	"validate": `{"definitions":[{"file","dialect","cases"}], "problems":[{"file","line","column","severity":"error|warning","rule","message","hint"}], "summary":{"definitions","cases","errors","warnings"}}`,
 	"plan":     `{"base","head","cases":[{"key","dialect","target","action":"run|rejudge|redecide|reuse|skip|removed","reasons":[{"part","file","message"}],"digest"}], "summary":{"run","rejudge","redecide","reuse","skip","removed","moved"}}`,

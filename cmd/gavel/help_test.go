@@ -15,7 +15,7 @@ import (
 )
 
 // TestHelp reads the help of every command as a stranger does: it says what the
-// command does, how it is called, and what may stand behind each flag.
+// command does, how it is called, and which values each flag takes.
 func TestHelp(t *testing.T) {
 	files, err := fs.Glob(help, "help/*.txt")
 	if err != nil {

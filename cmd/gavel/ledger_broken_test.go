@@ -53,7 +53,7 @@ func TestAbuse33ABrokenLedgerInAJob(t *testing.T) {
 	if !strings.Contains(stderr, "the ledger was damaged and is kept as own.db.damaged-") || !strings.Contains(stderr, "taken over from base") {
 		t.Errorf("stderr %s", stderr)
 	}
-	j.stands(t, 1)
+	j.wantComments(t, 1)
 	if body := j.forge.Comments(1)[0].Body; !strings.Contains(body, "the ledger was damaged and is kept as own.db.damaged-") {
 		t.Errorf("the comment does not tell:\n%s", body)
 	}
@@ -99,7 +99,7 @@ func TestAbuse33ALedgerThatVanishesInAJob(t *testing.T) {
 			t.Errorf("exit code %d, the ledger was removed %d times\n%s", code, removed, stderr)
 		}
 		if tt.most == 1 {
-			j.stands(t, 1)
+			j.wantComments(t, 1)
 		}
 		for context, want := range tt.states {
 			if got := j.states()[context]; !strings.HasPrefix(got, want) {

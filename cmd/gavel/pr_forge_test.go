@@ -31,7 +31,7 @@ func TestAForgeThatRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		faults []forgetest.Fault
-		// commented and verdict are what stands on the forge afterwards.
+		// commented and verdict are what the forge has afterwards.
 		commented, verdict bool
 		stderr             string
 	}{
@@ -57,7 +57,7 @@ func TestAForgeThatRefuses(t *testing.T) {
 			if code != exitUsage || !strings.Contains(stdout, "gate fail: ") {
 				t.Errorf("exit code %d, want %d for the invalid definition\n%s%s", code, exitUsage, stdout, stderr)
 			}
-			j.stands(t, map[bool]int{true: 1}[tt.commented])
+			j.wantComments(t, map[bool]int{true: 1}[tt.commented])
 			if got := strings.HasPrefix(j.states()["gavel/verdict"], "failure: "); got != tt.verdict {
 				t.Errorf("the states are %v", j.states())
 			}
@@ -71,8 +71,8 @@ func TestAForgeThatRefuses(t *testing.T) {
 	}
 }
 
-// stands counts the comments with our marker by us, each with the verdict.
-func (j *job) stands(t *testing.T, want int) {
+// wantComments counts the comments with our marker by us, each with the verdict.
+func (j *job) wantComments(t *testing.T, want int) {
 	t.Helper()
 	n := 0
 	for _, c := range j.forge.Comments(1) {
@@ -104,7 +104,7 @@ func TestACommentThatIsTooLong(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	j.forge.Inject(forgetest.Fault{Method: http.MethodPost, Path: "/comments", Status: 422})
 	_, stderr, _ := j.run(t)
-	j.stands(t, 1)
+	j.wantComments(t, 1)
 	whole, err := os.ReadFile(j.summary)
 	if err != nil {
 		t.Fatal(err)
@@ -139,14 +139,14 @@ func TestTheCommentAmongOthers(t *testing.T) {
 		return ours, foreign
 	}
 	_, stderr, _ := j.run(t)
-	j.stands(t, 1)
+	j.wantComments(t, 1)
 	if ours, foreign := find(); ours.ID != old || ours.Edits != 1 || foreign.Edits != 0 {
 		t.Errorf("ours is %d with %d edits, want %d edited once; that of mallory was edited %d times: %s", ours.ID, ours.Edits, old, foreign.Edits, stderr)
 	}
 
 	j.forge.DeleteComment(old)
 	_, stderr, _ = j.run(t)
-	j.stands(t, 1)
+	j.wantComments(t, 1)
 	if ours, foreign := find(); ours.ID == old || ours.Edits != 0 || foreign.Edits != 0 {
 		t.Errorf("ours is %+v, that of mallory %+v: %s", ours, foreign, stderr)
 	}
@@ -171,7 +171,7 @@ func TestTwoJobsAtOnce(t *testing.T) {
 		})
 	}
 	both.Wait()
-	j.stands(t, 1)
+	j.wantComments(t, 1)
 	for context, state := range j.states() {
 		if !strings.HasPrefix(state, "failure: ") {
 			t.Errorf("%s is %s", context, state)

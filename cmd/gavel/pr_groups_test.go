@@ -26,7 +26,7 @@ var judgedGroups = map[string]string{
 	"gavel/verdict/support": "failure", "gavel/verdict/tool_calling": "success",
 }
 
-// TestGroupStatuses stand on the head after its comment, and are not written
+// TestGroupStatuses are set on the head after its comment, and are not written
 // again where they say the same.
 func TestGroupStatuses(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)

@@ -40,7 +40,7 @@ type Config struct {
 	Redact func(string) string
 	// Now defaults to time.Now.
 	Now func() time.Time
-	// Tell is given a line for whoever looks on, and the pull request that it is
+	// Tell is called with a line for the log, and the pull request that it is
 	// about.
 	Log func(number int, line string)
 }
@@ -243,7 +243,7 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 }
 
 // recoverTaken reports whether a command was taken before by a process whose ledger is
-// gone, and makes it what it was: our reaction still stands below the comment.
+// gone, and restores it: our reaction is still below the comment.
 // It is answered, and it counts from when it was written, since all that is
 // known was judged later. It is about this head unless that was first seen
 // after it; only an approval says itself which head it means.

@@ -54,8 +54,8 @@ type Command struct {
 }
 
 // Parse reads the body of a comment. It is a command if its first line begins
-// with /gavel; what stands below that, or is quoted, indented or in a fence, is
-// talk.
+// with /gavel; text below that, or quoted, indented or in a fence, is
+// discussion.
 func Parse(body string) (Command, bool) {
 	line, _, _ := strings.Cut(body, "\n")
 	rest, ok := strings.CutPrefix(line, prefix)

@@ -321,7 +321,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// Keys of what stands in a list of folders begin at the root, so that they stay
+// Keys of definitions in a list of folders begin at the root, so that they stay
 // when the list grows.
 func TestListed(t *testing.T) {
 	for _, tt := range []struct {
@@ -343,7 +343,7 @@ func TestOverlappingFoldersLoadOnce(t *testing.T) {
 	}
 }
 
-// TestTheSameFolderTwice is no mistake.
+// TestTheSameFolderTwice is not a mistake.
 func TestTheSameFolderTwice(t *testing.T) {
 	c, problems := Parse("gavel.yaml", []byte("version: 1\ntools: [shared, ./shared, shared/]\n"))
 	if diff := cmp.Diff([]string{"shared"}, c.Settings().Tools); diff != "" || len(problems) > 0 {

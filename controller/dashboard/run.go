@@ -100,7 +100,7 @@ type chip struct {
 	On   bool
 }
 
-// mostNotices and mostGroups bound what stands above the cases.
+// mostNotices and mostGroups bound what is shown above the cases.
 const (
 	mostNotices = 40
 	mostGroups  = 100

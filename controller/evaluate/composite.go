@@ -20,7 +20,7 @@ import (
 // Rule, which is pure; or by a model or a program that is shown them, whose
 // score is the criterion [evaluator.AggregateCriterion]. Gates are measured first,
 // and the others only if all of them are open. A member that cannot measure is
-// an error of the whole: it is no 0.
+// an error of the whole, and does not count as 0.
 func composite(ctx context.Context, spec evaluator.Composite, in Input, d *judgecall.Dialogue) (finding, error) {
 	var f finding
 	var talks exchanges

@@ -170,7 +170,7 @@ func (m metricReply) criterion(id string, turns int) (verdict.Criterion, error) 
 	}
 	var score *float64
 	if json.Unmarshal(m.Score, &score) != nil || score == nil {
-		return c, fmt.Errorf("the score of %s is no number from 0 to %d", id, metricScale)
+		return c, fmt.Errorf("the score of %s is not a number from 0 to %d", id, metricScale)
 	}
 	var err error
 	if c.Score, err = judgecall.Share(*score, metricScale); err != nil {

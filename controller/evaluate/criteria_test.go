@@ -20,8 +20,8 @@ func rubric(names ...string) evaluator.Criteria {
 	return spec
 }
 
-// TestCriteriaScores reads replies of the judge. A score in the table stands
-// for that of each criterion, in the order of the rubric.
+// TestCriteriaScores reads replies of the judge. A score in the table is one
+// for each criterion, in the order of the rubric.
 func TestCriteriaScores(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -185,7 +185,7 @@ func TestToolCounts(t *testing.T) {
 	}
 }
 
-// called is a message with all calls: several may stand in one.
+// called is a message with all calls: one may have several.
 func called(names []string) []schema.Message {
 	var m schema.Message
 	m.Role = schema.RoleAssistant

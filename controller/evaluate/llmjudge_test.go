@@ -53,7 +53,7 @@ func TestLLMJudge(t *testing.T) {
 	fails(t, measure(t, evaluator.LLMJudge{}, "x", &script{err: errors.New("503")}), "503")
 }
 
-// TestTemplate fills in every variable, each where it stands.
+// TestTemplate fills in every variable, each in its place.
 func TestTemplate(t *testing.T) {
 	spec := evaluator.LLMJudge{Template: "Q {{question}} E {{ expected_outcome }} A {{candidate_answer}} R {{reference_answer}} " +
 		"I {{input_messages}} X {{expected_messages}} O {{output_messages}} N {{note}} {{unknown}}"}

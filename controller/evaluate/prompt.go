@@ -73,7 +73,7 @@ func outOfRange(spec evaluator.Prompt) string {
 }
 
 // fillTemplate is the judge's whole prompt. The values go in at once, so that
-// braces in one of them are not expanded again; texts that are looked at stand
+// braces in one of them are not expanded again; texts that are looked at are
 // between delimiters. A template that does not place the response gets it at
 // its end: there is nothing else to judge.
 func fillTemplate(spec evaluator.Prompt, in Input) string {
@@ -121,7 +121,7 @@ func matchJudgement(re *regexp.Regexp, reply string) (judgement, error) {
 	found := match[min(1, len(match)-1)]
 	values := number.Parse(found)
 	if len(values) == 0 {
-		return judgement{}, fmt.Errorf("extraction_regex finds %s, which is no number", textnorm.Quote(found))
+		return judgement{}, fmt.Errorf("extraction_regex finds %s, which is not a number", textnorm.Quote(found))
 	}
 	return judgement{values[0], textnorm.Clip(reply)}, nil
 }

@@ -122,7 +122,7 @@ func judges() map[string]schema.Spec {
 	}
 }
 
-// blocks are what stands between delimiters.
+// blocks are the texts between delimiters.
 var blocks = regexp.MustCompile("(?s)<<<[A-Z0-9 ]+ " + target.Mark + ".*?" + target.Mark + " [A-Z0-9 ]+>>>")
 
 // TestAnswersAreData has the answer under test try to leave its place: by the

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestIdentify follows one case of a file through its versions: what happens to
-// the other case, and where the case stands, is not a change of it.
+// the other case, and the place of the case, is not a change of it.
 func TestIdentify(t *testing.T) {
 	const file = "test_definitions/desk.yaml"
 	day := func(n int) time.Time { return time.Date(2026, 3, n, 9, 0, 0, 0, time.UTC) }

@@ -167,7 +167,7 @@ func TestAbuse24ExpiredAppTokenAndClockSkew(t *testing.T) {
 		w := newAppWorld(t, nil)
 		w.read(t)
 		w.mu.Lock()
-		w.skew = 3 * time.Hour // ours stood still while the machine slept
+		w.skew = 3 * time.Hour // ours stopped while the machine slept
 		w.mu.Unlock()
 		w.write(t)
 		if comments, tokens := len(w.forge.Comments(7)), len(w.forge.Tokens()); comments != 1 || tokens != 2 {

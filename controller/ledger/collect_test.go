@@ -139,7 +139,7 @@ func testCollectRuns(t *testing.T, b backend) {
 	}
 	report(7, "status") // 1: goes
 	publish("")
-	report(7, "comment 7") // 2: tells where the comment stands
+	report(7, "comment 7") // 2: knows the ID of the comment
 	publish("number 7")
 	report(8, "comment 8") // 3: still to be published
 	report(8)              // 4: goes

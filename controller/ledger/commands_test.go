@@ -22,7 +22,7 @@ func command(comment int64, verb, argument string) ledger.Command {
 	}
 }
 
-// testCommands takes each comment once, whoever else does, and keeps all that
+// testCommands takes each comment once, even if others try, and keeps all that
 // is known of it.
 func testCommands(t *testing.T, b backend) {
 	k := newFixture(t, b)

@@ -278,7 +278,7 @@ func testFirstWins(t *testing.T, b backend) {
 }
 
 // testLoser saves what rests on a sample that came too late: nothing of it
-// may be kept, or a verdict would stand that no stored transcript explains.
+// may be kept, or there would be a verdict that no stored transcript explains.
 func testLoser(t *testing.T, b backend) {
 	k, d := newFixture(t, b), digestsOf("case")
 	winner := outcome(base, d, 0, "winner")

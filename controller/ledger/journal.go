@@ -36,7 +36,7 @@ type Call struct {
 
 // SaveCall writes a call down; it is durable when SaveCall returns. The error
 // is ErrLeaseLost when somebody else is at work on the sample by now. A call
-// that stood at the same place was of no use to the writer, or it would not
+// that was stored at the same place was of no use to the writer, or it would not
 // have called again, and is replaced.
 func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 	if err := trust.check(); err != nil {

@@ -151,7 +151,7 @@ func testLostLease(t *testing.T, b backend) {
 	o.Lease = next
 	other.save(o)
 	one.wantSeen(ledger.Scope{Trust: base}, d, seen{Executions: map[int]string{0: "in time"}, Judgements: map[int]string{0: "in time"}, Next: 1, Decision: "in time"})
-	// The next lease is another than the first, whoever has it.
+	// The next lease differs from the first, even for the same owner.
 	again := one.lease(first, d.E)
 	if err := write(lease); !errors.Is(err, ledger.ErrLeaseLost) {
 		t.Errorf("a call under an old lease: %v", err)

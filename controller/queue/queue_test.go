@@ -323,7 +323,7 @@ func TestARunThatNobodyWaitsFor(t *testing.T) {
 	}
 }
 
-// TestWhatIsInTheQueue is no text of a case and no secret.
+// TestWhatIsInTheQueue: neither texts of a case nor secrets.
 func TestWhatIsInTheQueue(t *testing.T) {
 	url := postgrestest.URL(t)
 	q := open(t, url)

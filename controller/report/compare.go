@@ -73,7 +73,7 @@ type Input struct {
 	Results bool
 }
 
-// Compare sets head against base. It is pure; the rows stand in the order of
+// Compare compares head with base. It is pure; the rows are in the order of
 // the plan, which is by key.
 //
 // A case is a regression when its verdict worsened in the order pass,

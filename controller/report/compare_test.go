@@ -44,7 +44,7 @@ func text(s *string) string {
 	return *s
 }
 
-// TestClass is the table of all that can stand on the two sides.
+// TestClass is the table of all pairs of outcomes of the two sides.
 func TestClass(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
@@ -145,7 +145,7 @@ func TestClassOfAnUnknownVersion(t *testing.T) {
 
 // TestAnotherRuleIsNoImprovement holds that a case which passes because less is
 // asked of it has not improved, and that one which fails because more is asked
-// stands against the change all the same.
+// still counts against the change.
 func TestAnotherRuleIsNoImprovement(t *testing.T) {
 	s := reporttest.New()
 	for _, row := range []*plan.Row{

@@ -16,7 +16,7 @@ type Group = aggregate.Group
 func groups(pairs []pair) []Group { return sums(pairs, pathOf) }
 
 // conversations sums up the scores of the cases that are turns of the same one.
-// They stand next to the groups and not below them: the score of a suite is that
+// They are next to the groups and not below them: the score of a suite is that
 // of its cases, whichever of them belong together.
 func conversations(pairs []pair) []Group {
 	all := sums(pairs, func(c *schema.CaseInfo) aggregate.Path {
@@ -55,7 +55,7 @@ func pathOf(c *schema.CaseInfo) aggregate.Path {
 	return at
 }
 
-// targets compares the targets by the rows that stand side by side.
+// targets compares the targets by the rows of the same case.
 func targets(order []string, rows []Row) []tally.Target {
 	var entries []tally.Entry
 	for _, row := range rows {

@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/row"
 )
 
-// Class says how a case stands against base.
+// A Class is how a case compares with base.
 type Class string
 
 const (

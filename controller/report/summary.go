@@ -97,7 +97,7 @@ func diff(rows []Row, pairs []pair) Diff {
 		delta := *d.ScoreHead - *d.ScoreBase
 		d.Delta = &delta
 	}
-	// No difference of scores lies outside of −1 and 1, and an interval from one
+	// No difference of scores is outside of −1 and 1, and an interval from one
 	// to the other says nothing.
 	if ci, ok := stats.Clustered(measured); ok && (ci.Low > -1 || ci.High < 1) {
 		low, high := max(ci.Low, -1), min(ci.High, 1)
@@ -138,8 +138,8 @@ func countClass(d *Diff, class Class) {
 	}
 }
 
-// worthDetail says whether people will want to look into the case: it failed
-// or changed, and did not stand like that before.
+// worthDetail reports whether people will want to look into the case: it failed
+// or changed, and was different before.
 func worthDetail(row Row) bool {
 	if row.Verdict == nil || *row.Verdict == verdict.Skipped {
 		return false

@@ -72,7 +72,7 @@ func TestAReviewThatBreaks(t *testing.T) {
 	}
 }
 
-// TestMoreGroupsThanStatuses: what is left out stands in the comment and in the
+// TestMoreGroupsThanStatuses: what is left out is in the comment and in the
 // log.
 func TestMoreGroupsThanStatuses(t *testing.T) {
 	d := groupDesk(t, "groups", 52)

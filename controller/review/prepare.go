@@ -92,7 +92,7 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context) (found preparation, er
 		r.base = tips[i]
 	}
 	if r.last != nil {
-		stands, err := r.stands(inner, found.repo)
+		stands, err := r.isCurrent(inner, found.repo)
 		if err != nil || stands {
 			return found, err
 		}

@@ -124,10 +124,10 @@ func shortened(p publication, maxBytes int) string {
 		return p.Comment
 	}
 	marker, _, _ := strings.Cut(p.Comment, "\n")
-	return fmt.Sprintf("%s\nThe report on %s is too long for this comment; it stands in the summary of its job.\n", marker, p.Head)
+	return fmt.Sprintf("%s\nThe report on %s is too long for this comment; the summary of its job has it.\n", marker, p.Head)
 }
 
-// post writes one posting and crosses it off the outbox, if it stands there.
+// post writes one publication and removes it from the outbox, if it is there.
 func (r *Review) post(ctx context.Context, p publication, item ledger.OutboxItem, text github.Text) error {
 	var note []byte
 	var err error
@@ -187,16 +187,16 @@ func (r *Review) receiptOf(ctx context.Context, p publication) (last receipt, er
 	return last, nil
 }
 
-// Stands reports whether the comment of a pull request is where it was written,
-// if it ever was: whoever may write may delete it.
-func (r *Reviewer) Stands(ctx context.Context, number int) (bool, error) {
+// HasComment reports whether the comment of a pull request still exists,
+// if it was ever written: people with write access may delete it.
+func (r *Reviewer) HasComment(ctx context.Context, number int) (bool, error) {
 	look := &Review{Config: r.cfg}
 	p := publication{Repository: r.cfg.Known, Number: number}
 	last, err := look.receiptOf(ctx, p)
 	if err != nil || last.Comment == 0 {
 		return true, err
 	}
-	return look.publisher(p, last.Comment).Stands(ctx)
+	return look.publisher(p, last.Comment).HasComment(ctx)
 }
 
 // publisher writes a posting; comment is the id that it had last, 0 for none.

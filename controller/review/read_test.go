@@ -47,7 +47,7 @@ func TestAStoredReportOfACommitThatCannotBeRead(t *testing.T) {
 	defer repo.Close()
 	missing := strings.Repeat("1", 40)
 	r := &Review{Config: Config{ConfigFile: "gavel.yaml"}, level: ledger.LevelBase, head: missing, last: &report.Report{}}
-	if stands, err := r.stands(t.Context(), repo); err == nil || stands || !strings.Contains(err.Error(), missing) {
+	if stands, err := r.isCurrent(t.Context(), repo); err == nil || stands || !strings.Contains(err.Error(), missing) {
 		t.Errorf("stands = %v, %v, want an error that names %s", stands, err, missing)
 	}
 }
@@ -57,7 +57,7 @@ func TestAReceiptThatCannotBeRead(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := New(Config{Ledger: ledgertest.Open(t, ledger.Config{})})
-	if _, err := r.Stands(ctx, 1); !errors.Is(err, context.Canceled) {
+	if _, err := r.HasComment(ctx, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("Stands = %v, want %v", err, context.Canceled)
 	}
 }

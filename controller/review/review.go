@@ -57,7 +57,7 @@ type Config struct {
 	// Hint is said next to the commands that people may write, see [Review.Follow]:
 	// who reads them, where that does not go without saying.
 	Hint string
-	// Tell is given a line for whoever looks on.
+	// Log is called with a line for the log.
 	Log func(line string)
 
 	// Retry says how long the forge is asked again, and given again what it has
@@ -406,10 +406,10 @@ func (r *Review) judge(ctx context.Context, said announcement) (*report.Report, 
 	return r.Execute(ctx, found.prepared, found.execution)
 }
 
-// stands reports whether what is stored of head says all that there is to say:
+// isCurrent reports whether the stored report of head is still complete:
 // compared with the same commit, with nothing left open, and not held back for
 // a reason that is gone.
-func (r *Review) stands(ctx context.Context, repo *gitrepo.Repository) (bool, error) {
+func (r *Review) isCurrent(ctx context.Context, repo *gitrepo.Repository) (bool, error) {
 	base, err := r.comparedWith(ctx, repo)
 	if err != nil {
 		return false, err

@@ -16,7 +16,7 @@ type Schedule struct {
 	// Branch has the commit SHA.
 	Branch, SHA string
 	// Due is the time that it is due for: what was judged since serves, so that
-	// one that was broken off goes on where it stood.
+	// one that was interrupted continues.
 	Due time.Time
 	// Issue gets a comment; 0 for none.
 	Issue int

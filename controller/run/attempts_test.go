@@ -165,7 +165,7 @@ func TestAttempts(t *testing.T) {
 }
 
 // TestEveryAttemptIsKept looks into the journal: a call of the second attempt
-// stands next to the same call of the first, under its number.
+// is next to the same call of the first, under its number.
 func TestEveryAttemptIsKept(t *testing.T) {
 	tr := newTrio(t)
 	tr.marks["old"] = []int{1, 8}

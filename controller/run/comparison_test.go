@@ -21,7 +21,7 @@ func withAlternative(iterations int) *schema.Case {
 }
 
 // TestContests gives the marks under both prompts, the last of which repeats.
-// The verdict is A's, whoever wins.
+// The verdict is A's, even if B wins.
 func TestContests(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -363,7 +363,7 @@ func TestMocksOfACase(t *testing.T) {
 }
 
 // TestWhatIsCapturedOnTheRun keeps the system prompt and the tools as the
-// target had them, and nothing of what stood behind them.
+// target had them, and nothing that came after them.
 func TestWhatIsCapturedOnTheRun(t *testing.T) {
 	c := simulated("Hi")
 	c.System, c.Tools = "Be kind.", []schema.Tool{{Name: "get", Description: "Gets.", Parameters: rawMessage(`{}`), Mock: &schema.Mock{Kind: "text", Body: "hidden"}}}

@@ -27,7 +27,7 @@ import (
 )
 
 // A service is a provider that is spoken to over HTTP, in the time of a bubble.
-// Its connections are pipes, on which time stands still while bytes are there.
+// Its connections are pipes, on which time stops while bytes are there.
 type service struct {
 	handle http.HandlerFunc
 	dials  chan net.Conn

@@ -17,8 +17,8 @@ import (
 )
 
 // TestTheFirstCallThatDiffersDropsTheRest resumes a conversation whose journal
-// has another request in the middle than the one that is due: what stands before
-// it is read, and nothing behind it, nor is that kept.
+// has another request in the middle than the one that is due: what is before
+// it is read, and what is after it is neither read nor kept.
 func TestTheFirstCallThatDiffersDropsTheRest(t *testing.T) {
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	for _, tt := range []struct {

@@ -74,7 +74,7 @@ type bench struct {
 	shared   *budget.Budget
 	control  *run.Control
 	revision string
-	// clock stands still but for what is slept.
+	// clock stops except for what is slept.
 	clock time.Time
 }
 

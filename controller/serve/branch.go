@@ -58,8 +58,8 @@ func isAncestor(ctx context.Context, git *gitrepo.Repository, commit, head strin
 	return err == nil && common == commit && commit != head
 }
 
-// group is the review of a merge group. It is compared with what it stands upon
-// in the queue, so that a group that stands upon another is told its own changes.
+// group returns the review of a merge group. It is compared with its parent
+// in the queue, so that a group on top of another shows only its own changes.
 func (w *worker) group(ctx context.Context, repo *repository, name string, group forge.Group) (*review.Review, error) {
 	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name, "refs/heads/" + group.Base}, gitrepo.OfBase)
 	if err != nil {

@@ -514,7 +514,7 @@ func TestACommandBeforeTheReport(t *testing.T) {
 	}
 }
 
-// TestALostLedger: what stands on the pull request is known again, nothing is
+// TestALostLedger: what is on the pull request is known again, nothing is
 // answered twice, and what was about another head stays so.
 func TestALostLedger(t *testing.T) {
 	t.Parallel()

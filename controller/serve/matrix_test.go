@@ -27,7 +27,7 @@ type matrix struct {
 	hook string
 	// want are the states of the commits that were heads when all was quiet.
 	want map[string]string
-	// comments are how many of ours stand on the pull requests, about which head.
+	// comments are how many of ours are on the pull requests, about which head.
 	about map[int]string
 }
 

@@ -285,7 +285,7 @@ func (p *poller) pollDeletedComments(ctx context.Context, repo *repository) erro
 	const most = 10
 	for _, number := range rotate(maps.Keys(repo.pulls), repo.lastPull, most) {
 		repo.lastPull = number
-		stands, err := repo.reviewer.Stands(ctx, number)
+		stands, err := repo.reviewer.HasComment(ctx, number)
 		if err != nil {
 			return err
 		}

@@ -202,7 +202,7 @@ func TestAnthropicErrors(t *testing.T) {
 	}
 }
 
-// TestAnthropicIsNotConfiguredByTheProcess holds that what stands in variables
+// TestAnthropicIsNotConfiguredByTheProcess holds that the value of variables
 // of the process for other programs changes nothing.
 func TestAnthropicIsNotConfiguredByTheProcess(t *testing.T) {
 	t.Setenv("ANTHROPIC_BASE_URL", "http://elsewhere.invalid")

@@ -13,7 +13,7 @@ import (
 
 func TestDigest(t *testing.T) {
 	base := Digest(conversation())
-	// The digest stands in recordings: it must never change by itself.
+	// Recordings contain the digest: it must never change by itself.
 	if want := "8e817dec970dccff553a440635728d795cf2f8cb66e6b783368816f4a20975a4"; base != want {
 		t.Errorf("digest %s, want %s", base, want)
 	}

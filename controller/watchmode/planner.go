@@ -336,7 +336,7 @@ func fileOf(paths []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return slices.Contains(gitPaths, p) })
 }
 
-// covers reports whether name is dir or lies in it.
+// covers reports whether name is dir or is in it.
 func covers(dir, name string) bool {
 	return dir == "." || dir == name || strings.HasPrefix(name, dir+"/")
 }

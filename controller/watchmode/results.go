@@ -77,7 +77,7 @@ func (r *results) planned(report *report.Report, problems []schema.Problem) {
 	}
 }
 
-// unreadable reports whether a definition has errors, or what lies in a folder
+// unreadable reports whether a definition has errors, or what is in a folder
 // above it and may be a part of it.
 func unreadable(file string, problems []schema.Problem) bool {
 	return slices.ContainsFunc(problems, func(p schema.Problem) bool {

@@ -30,8 +30,8 @@ import (
 type Workspace struct {
 	Repo   *gitrepo.Repository
 	Ledger *ledger.Ledger
-	// Files are what the place lies in: where one of them is gone or is
-	// another one, the place is opened again.
+	// Files are the folders of the workspace: if one of them is gone or is
+	// another one, the workspace is opened again.
 	Files []string
 	// Own is what Gavel itself writes, relative to the root: folders with a
 	// slash at their end, and what the names of files begin with. It never
@@ -53,7 +53,7 @@ type Config struct {
 	// Snapshot gives what a commit has for definitions.
 	Snapshot func(ctx context.Context, p Workspace, at controller.Checkout) (*load.Snapshot, error)
 	// ReadConfig reads the configuration of a state; found is false where there
-	// is none and the defaults stand in.
+	// is none and the defaults apply.
 	ReadConfig func(p Workspace, files *gitrepo.WorkTree) (cfg *config.Config, problems []schema.Problem, err error)
 	// ConfigFile, LookupEnv and Now go into every plan.
 	ConfigFile string

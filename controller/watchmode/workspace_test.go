@@ -39,7 +39,7 @@ targets:
 	"prompts/other.md":                         "Be long.\n",
 }
 
-// suite has one case, whose prompt stands in a file.
+// suite has one case, whose prompt is in a file.
 func suite(prompt string) string {
 	return `
 evalcases:

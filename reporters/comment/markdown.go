@@ -18,7 +18,7 @@ import (
 // characters; the rest is room for what a server counts otherwise.
 const MaxBytes = 60_000
 
-// Options say where a comment will stand.
+// Options say where a comment will be shown.
 type Options struct {
 	// RepositoryURL is the repository's page, https://github.com/owner/name.
 	// Without it nothing is linked.

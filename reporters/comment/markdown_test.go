@@ -82,7 +82,7 @@ var (
 	references = regexp.MustCompile(`(?i)#\d|GH-\d`)
 )
 
-// holds checks what is true of every comment whatever stands in the report.
+// holds checks what is true of every comment whatever the report contains.
 func holds(t *testing.T, comment string) {
 	t.Helper()
 	if !ownMarker.MatchString(comment) || strings.Count(comment, "<!--") != 1 {

@@ -70,8 +70,8 @@ func TestThreeFoldsAndOneForTheRest(t *testing.T) {
 	}
 }
 
-// TestRoomIsUsed holds in which order things go, and that each goes only where there
-// is no room for more of it.
+// TestRoomIsUsed holds in which order things go, and that each goes only if there
+// is not enough room for it.
 func TestRoomIsUsed(t *testing.T) {
 	r := report.Compare(reporttest.ChangedCases(200).In)
 	o := onForge()

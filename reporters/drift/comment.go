@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// Options say where a comment will stand.
+// Options say where a comment will be shown.
 type Options struct {
 	// Branch is whose commit was judged.
 	Branch string

@@ -26,7 +26,7 @@ func onForge() Options {
 
 var again = plan.Reason{Part: "schedule", Message: "scheduled run of all cases"}
 
-// scenario has cases as their verdicts stood and stand.
+// scenario has cases with their verdicts before and now.
 func scenario(cases map[string][2]*reporttest.Side) *reporttest.Scenario {
 	s := reporttest.New()
 	for _, key := range []string{"support/1/refund", "support/1/greeting", "support/2/angry", "billing/1/new", "billing/1/broken"} {

@@ -27,7 +27,7 @@ const (
 )
 
 // CheckFor says a report in a check run: its conclusion is as green as the
-// status of the verdict, and problems, regressions and errors stand at the lines
+// status of the verdict, and problems, regressions and errors are at the lines
 // of the definitions. Reruns and costs are left out, so that the same result
 // says the same.
 func CheckFor(r *report.Report) Check {

@@ -27,7 +27,7 @@ const (
 // definitions.
 type Check struct {
 	Conclusion string `json:"conclusion"`
-	// Title and Summary stand above the annotations; the Summary is Markdown.
+	// Title and Summary are shown above the annotations; the Summary is Markdown.
 	Title   string `json:"title"`
 	Summary string `json:"summary"`
 	// DetailsURL is where it links to. Defaults to nowhere.
@@ -39,7 +39,7 @@ type Check struct {
 	Again bool `json:"-"`
 }
 
-// An Annotation stands next to a line of a file.
+// An Annotation is shown next to a line of a file.
 type Annotation struct {
 	Path string `json:"path"`
 	Line int    `json:"line"`
@@ -61,8 +61,8 @@ const (
 
 // SetCheck makes c the check run of the commit sha. It is found again by commit,
 // name and what it says, so that the same is written once, whatever became of
-// the answer. One that says something else is made again, because what stands in
-// annotations cannot be taken back; forges show the newest of a name. One without
+// the answer. One that says something else is made again, because
+// annotations cannot be removed; forges show the newest of a name. One without
 // annotations says nothing that the statuses do not say: it is made only where
 // there is one already, or where somebody asked for it.
 func (p *Publisher) SetCheck(ctx context.Context, sha string, c Check) error {

@@ -93,7 +93,7 @@ func TestAnEmptyCheck(t *testing.T) {
 }
 
 // TestCheckAfterACrash or a lost answer at each request: there is one check run,
-// and no annotation stands twice or is missing.
+// and no annotation is there twice or is missing.
 func TestCheckAfterACrash(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -37,7 +37,7 @@ const (
 	Unchanged Change = "unchanged"
 )
 
-// A Comment is where the report stands. Its ID is worth keeping for the next
+// A Comment is the comment with the report. Its ID is worth keeping for the next
 // run's [Config].
 type Comment struct {
 	ID     int64
@@ -102,9 +102,9 @@ func (p *Publisher) UpsertComment(ctx context.Context, text Text) (Comment, erro
 	return Comment{}, p.explain(op, p.cfg.Permission, err)
 }
 
-// Stands reports whether the comment is still there that [Config.CommentID]
+// HasComment reports whether the comment is still there that [Config.CommentID]
 // names.
-func (p *Publisher) Stands(ctx context.Context) (bool, error) {
+func (p *Publisher) HasComment(ctx context.Context) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	found, err := p.stored(ctx)
@@ -211,7 +211,7 @@ func isRefusal(err error) bool {
 }
 
 // stored returns the comment with the known id, or nil if there is none, if it
-// stands elsewhere, or if somebody else wrote it.
+// is elsewhere, or if somebody else wrote it.
 func (p *Publisher) stored(ctx context.Context) (*gh.IssueComment, error) {
 	if p.commentID == 0 {
 		return nil, nil

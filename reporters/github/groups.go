@@ -23,7 +23,7 @@ func GroupStatuses(r *report.Report) []Status {
 	return all
 }
 
-// Names that stand in a context as they are, and the end of all others.
+// Names that a context contains as they are, and the end of all others.
 var (
 	plainName  = regexp.MustCompile(`^[!-~]+( [!-~]+)*$`)
 	digestedAs = regexp.MustCompile(`~[0-9a-fA-F]{16}$`)

@@ -91,7 +91,7 @@ func TestGroupStatuses(t *testing.T) {
 	}
 }
 
-// TestStatusesAtOnce are written in their order after one look at what stands,
+// TestStatusesAtOnce are written in their order after one request for the present ones,
 // and one that is refused keeps no other from being written.
 func TestStatusesAtOnce(t *testing.T) {
 	f := newForge(t)

@@ -50,7 +50,7 @@ type Status struct {
 }
 
 // SetStatuses makes each the status of the commit sha in its context, in their
-// order. It reads once what stands there and writes only a change: a forge keeps
+// order. It reads the present ones once and writes only changes: a forge keeps
 // every status forever, and takes a thousand for a commit and context. A status
 // that is refused for its text keeps no other from being written.
 func (p *Publisher) SetStatuses(ctx context.Context, sha string, statuses ...Status) error {
@@ -124,8 +124,8 @@ func (p *Publisher) EndPending(ctx context.Context, sha string, statuses ...Stat
 	return p.setStatuses(ctx, sha, standing, all)
 }
 
-// setStatus writes one, unless it stands already. It fills in what stands where
-// that is nil or an answer was lost.
+// setStatus writes one, unless the commit has it. It reads the present ones if
+// they are nil or an answer was lost.
 func (p *Publisher) setStatus(ctx context.Context, sha string, s Status, standing *map[string]wireStatus) error {
 	var err error
 	for range rounds {

@@ -74,7 +74,7 @@ func countsAs(t *testing.T, text []byte, r *report.Report) {
 	}
 }
 
-// An element of the format: where it may stand, and its attributes, those
+// An element of the format: where it may be, and its attributes, those
 // that are required marked by an exclamation mark.
 type element struct {
 	in         string
@@ -91,7 +91,7 @@ var elements = map[string]element{
 }
 
 // conforms holds the XML against the format, and the counts of each suite
-// against what stands in it.
+// against its elements.
 func conforms(t *testing.T, raw []byte) {
 	t.Helper()
 	dec := xml.NewDecoder(bytes.NewReader(raw))

@@ -21,7 +21,7 @@ import (
 const gap = "&#8203;"
 
 // Text renders foreign text on one line, at most limit characters of it, so
-// that it stays text wherever it stands: it opens no Markdown or HTML, ends no
+// that it stays text in every place: it opens no Markdown or HTML, ends no
 // table cell, mentions nobody, refers to no issue and, at the start of a line,
 // is not a command of a bot. Long words may wrap.
 func Text(s string, limit int) string {
@@ -154,7 +154,7 @@ func Link(escaped, address string) string {
 	return "[" + escaped + "](" + address + ")"
 }
 
-// Address cleans an address that the caller knows, so that it can stand in
+// Address cleans an address that the caller knows, so that it can be used in
 // parentheses: empty unless it is http or https.
 func Address(s string) string {
 	u, err := url.Parse(s)
@@ -178,8 +178,8 @@ func Percent(s, keep string) string {
 	return b.String()
 }
 
-// InComment cleans a name, so that it cannot end the HTML comment in which it
-// stands; without a usable character it is default.
+// InComment cleans a name, so that it cannot end the HTML comment that
+// contains it; without a usable character it is default.
 func InComment(s string) string {
 	clean := func(r rune) rune {
 		if 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r == '.' || r == '_' {

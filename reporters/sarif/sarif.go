@@ -26,7 +26,7 @@ type run struct {
 	Results    []result `json:"results"`
 }
 
-// A base has no URI: where a repository lies is told to nobody.
+// A base has no URI: the path of the repository is private.
 type base struct {
 	Description text `json:"description"`
 }

@@ -16,7 +16,7 @@ const (
 	// headLines and footLines are above and below the body.
 	headLines = 5
 	footLines = 4
-	// wideColumns is from where on list and detail stand side by side.
+	// wideColumns is the width from which list and detail are side by side.
 	wideColumns = 110
 	// Below lowLines fewer lines are above and below the body.
 	lowLines                 = headLines + footLines + 3

@@ -13,7 +13,7 @@ import (
 // A key is one that does something, as the help shows it.
 type key struct{ press, does, short string }
 
-// foot is the key as it stands at the foot, where there is little room.
+// foot is the key as it is shown at the foot, where there is little room.
 func (k key) foot() string {
 	if k.press == "enter" {
 		return "↵"
@@ -21,7 +21,7 @@ func (k key) foot() string {
 	return k.press
 }
 
-// keys stand in the order of the help; those with a short form are at the foot.
+// keys are in the order of the help; those with a short form are at the foot.
 var keys = []key{
 	{"↑ ↓ PgUp PgDn", "move, or scroll the detail", ""},
 	{"enter", "show all of a case, or of a problem; again: close", "detail"},
@@ -150,7 +150,7 @@ func (m Model) typed(msg tea.KeyPressMsg) (Model, tea.Cmd) {
 	return m, nil
 }
 
-// move goes through the list, or scrolls what lies over it.
+// move goes through the list, or scrolls what covers it.
 func (m Model) move(name string) (Model, tea.Cmd) {
 	page := max(m.bodyHeight()-1, 1)
 	by := map[string]int{

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
-// body is what lies between head and foot: the problems and the list, the
+// body is what is between head and foot: the problems and the list, the
 // detail next to it or in its place, or the help.
 func (m Model) body(palette []string) []string {
 	height := m.bodyHeight()
@@ -107,7 +107,7 @@ func scoreColumns(width int) int {
 	return 21
 }
 
-// keyColumns is how wide the keys are set, so that the scores stand below each
+// keyColumns is how wide the keys are set, so that the scores are below each
 // other.
 func keyColumns(rows []watchstate.Row, width int) int {
 	widest := 0

@@ -424,7 +424,7 @@ func TestThePaneIsOfTheSelectedCase(t *testing.T) {
 	}
 }
 
-// TestScoresOfADialect has scores stand as the authors of a case write theirs.
+// TestScoresOfADialect shows scores as the authors of a case write theirs.
 func TestScoresOfADialect(t *testing.T) {
 	b := day()
 	b.Rows = []watchstate.Row{row("plans/trip", 0.85, 0.65, 0)}

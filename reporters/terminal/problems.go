@@ -84,7 +84,7 @@ func Validated(w io.Writer, v document.Validation, source func(file string, line
 }
 
 // excerpt shows the part of a line around a column, and a caret below it. The
-// caret stands right even where characters before it are wide or were left
+// caret is in the right column even where characters before it are wide or were left
 // out as unprintable.
 func (p *page) excerpt(line string, at schema.Position) {
 	runes := []rune(strings.TrimRight(line, "\r\n"))

@@ -62,7 +62,7 @@ const (
 	scoreColumns = 22
 )
 
-// keyColumns is how wide the keys are set, so that the scores stand below each
+// keyColumns is how wide the keys are set, so that the scores are below each
 // other.
 func (p *page) keyColumns(r *report.Report, s reporters.Sections) int {
 	widest := 0
@@ -86,7 +86,7 @@ type entry struct {
 }
 
 // row writes the first line of a case. A key that is too long for its column
-// stands alone, and the scores below it.
+// is alone on its line, with the scores below it.
 func (p *page) row(e entry, keys int) {
 	key := textfmt.Line(e.row.Name())
 	start := textfmt.Pad(e.mark+" "+e.word, wordColumns-1) + " "

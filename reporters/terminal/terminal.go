@@ -58,7 +58,7 @@ func (p *page) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// A margin is what stands before each line of a paragraph: first on its first
+// A margin is what precedes each line of a paragraph: first on its first
 // line, in its own colour, and room of the same width on the others.
 type margin struct{ first, color string }
 

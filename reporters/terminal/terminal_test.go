@@ -277,8 +277,8 @@ func TestRepeatedProblems(t *testing.T) {
 	}
 }
 
-// TestCaret checks that the caret stands below the character that the column
-// counts, whatever stands before it.
+// TestCaret checks that the caret is below the character that the column
+// counts, whatever is before it.
 func TestCaret(t *testing.T) {
 	problems, source := someProblems()
 	for i, want := range []string{`"expcted"`, `"tpye"`, `"wrong"`, `"`} {

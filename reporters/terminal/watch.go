@@ -81,7 +81,7 @@ func (p *page) planned(u watchstate.Update) {
 		p.paragraph(margin{"changed   ", bold}, Files(b.Changed, 3), "")
 	}
 	if u.Plan == nil {
-		p.paragraph(margin{"affected  ", bold}, "not known until the configuration is right; what was found before stands", yellow)
+		p.paragraph(margin{"affected  ", bold}, "not known until gavel.yaml is valid; the rows below are from the last valid one", yellow)
 		return
 	}
 	text := fmt.Sprintf("%s of %s against %s", textfmt.Int(int64(b.Affected)), textfmt.Count(b.Total, "case"), Against(b))
@@ -156,7 +156,7 @@ func (p *page) watched(u watchstate.Update, row *watchstate.Row, keys int) {
 	}
 }
 
-// Word says in a word how a case stands: broke or fixed since the last time,
+// Word is the state of a case in a word: broke or fixed since the last time,
 // regression, or its verdict.
 func Word(row *watchstate.Row) string {
 	change := row.Change()

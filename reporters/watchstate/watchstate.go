@@ -1,4 +1,4 @@
-// Package watchstate holds what a watch knows at one moment, for whoever shows it.
+// Package watchstate holds what a watch knows at one moment, for the code that shows it.
 //
 // A [Snapshot] is a value: the watch makes a new one with every [Update], and
 // reporters render it as lines, as JSON or as a screen.

@@ -46,7 +46,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestSortAndCount holds what stands first, and that a case which is to be
+// TestSortAndCount holds what comes first, and that a case which is to be
 // judged again counts once.
 func TestSortAndCount(t *testing.T) {
 	regression := report.Regression

@@ -172,7 +172,7 @@ func (c *compiler) trajectoryCalls(p place.Place, kind string) (schema.Spec, sch
 		return evaluator.Graded{Rubric: "The system under test reached this goal: " + p.Text("value"), Not: not, Target: c.judge(p)}, rule
 	}
 	value := p.JSON("value")
-	if !p.Has("value") { // the fields stand next to the type
+	if !p.Has("value") { // the fields are next to the type
 		value = p.JSON()
 	}
 	spec, err := assertion.Calls(kind, value)

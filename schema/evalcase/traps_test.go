@@ -60,7 +60,7 @@ func TestTrapA4(t *testing.T) {
 	}
 }
 
-// TestTrapA5: not-contains is no assertion, and negate is.
+// TestTrapA5: not-contains is not an assertion, and negate is.
 func TestTrapA5(t *testing.T) {
 	if got := testOf(t, "[{type: contains, value: x, negate: true}]").Evaluators[0].Spec.(evaluator.Assertion); !got.Not {
 		t.Errorf("%+v is not inverted", got)

@@ -196,7 +196,7 @@ func TestChangedChecksAffectTheirDefinition(t *testing.T) {
 	}
 }
 
-// TestProblemsOfChecksFollowTheChange has checks that are broken, and mended,
+// TestProblemsOfChecksFollowTheChange has checks that are broken, and fixed,
 // while other files change too.
 func TestProblemsOfChecksFollowTheChange(t *testing.T) {
 	settings := schema.Settings{Definitions: []string{"test_definitions"}}

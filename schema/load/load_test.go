@@ -164,7 +164,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestLinksAreToldOf holds that what a link hides is said, wherever it stands,
+// TestLinksAreToldOf holds that what a link hides is reported, wherever it is,
 // and no longer when the link has gone.
 func TestLinksAreToldOf(t *testing.T) {
 	const rest = "so that no definition behind this one is read; put the files themselves here, add their folder to definitions: in gavel.yaml, or name the link in .gavelignore"

@@ -137,7 +137,7 @@ func mistakeTables() map[string]mistakeTable {
 }
 
 // TestMistakes holds what is said of each common mistake in each dialect
-// against testdata/mistakes: where it is, and how it is mended.
+// against testdata/mistakes: where it is, and how it is fixed.
 func TestMistakes(t *testing.T) {
 	with := settings
 	with.DefaultTarget = "bot"

@@ -213,8 +213,7 @@ type folderFiles struct {
 	rest []string
 }
 
-// sortByPlace takes out the domain dialect, which is known by where a file
-// stands.
+// sortByPlace takes out the domain dialect, which is known by the path of a file.
 func (l *loader) sortByPlace(root string, files []string) folderFiles {
 	var out folderFiles
 	domains := map[string]bool{}

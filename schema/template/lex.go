@@ -200,7 +200,7 @@ func oneToken(source string, at int) (token, int, error) {
 		}
 	}
 	first := string([]rune(rest)[:1])
-	return token{}, 0, errorAt(source, at, "the template has "+first+" where Nunjucks has nothing like it", "put texts into quotes, or write {% raw %}…{% endraw %} around what is no template")
+	return token{}, 0, errorAt(source, at, "the template has "+first+" where Nunjucks has nothing like it", "put texts into quotes, or write {% raw %}…{% endraw %} around text that is not a template")
 }
 
 // quoted reads a string with its escapes.

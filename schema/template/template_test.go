@@ -79,7 +79,7 @@ func TestFillErrors(t *testing.T) {
 		{"{{ 'x }}", `1:4 a text in a template has no closing '; close it`},
 		{"{{ a b }}", `1:6 the template has "b" where the end is expected; correct the expression`},
 		{"{{ }}", `1:4 the template has the end where a value is expected; correct the expression`},
-		{"{{ a ? b : c }}", "1:6 the template has ? where Nunjucks has nothing like it; put texts into quotes, or write {% raw %}…{% endraw %} around what is no template"},
+		{"{{ a ? b : c }}", "1:6 the template has ? where Nunjucks has nothing like it; put texts into quotes, or write {% raw %}…{% endraw %} around text that is not a template"},
 		{"x\n{% if a %}b", "2:1 {% if %} is never closed; close it with {% endif %}"},
 		{"{% for a in b %}{% endif %}", "1:17 the tag {% endif %} has no beginning; close {% for %} before it"},
 		{"{% fro a in b %}", "1:1 the tag {% fro %} is not known; did you mean for?"},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -30,8 +31,8 @@ var unwanted = []word{
 }
 
 // english are words that a native engineer would not write, in what people read:
-// documents, schemas, and comments of Go code. Texts that models are sent are not
-// among it, since a verdict depends on them.
+// documents, schemas, and comments and texts of Go code. Prompts are not among it,
+// since a verdict depends on them.
 var english = []word{
 	{regexp.MustCompile(`(?i)\banew\b`), "write again, or rerun"},
 	{regexp.MustCompile(`(?i) beside\b`), "write next to, or in addition to"},
@@ -40,6 +41,39 @@ var english = []word{
 	{regexp.MustCompile(`(?i)\bsuffic(e|es|ed)\b`), "write is enough"},
 	{regexp.MustCompile(`(?i)\b(heed|obey)(s|ed)?\b`), "write follow, or accept"},
 	{regexp.MustCompile(`(?i)\b(tell|tells|told) of\b`), "write reports, or is told about"},
+	{regexp.MustCompile(`(?i)\b(mend(s|ed)?|deserve[sd]?)\b`), "write fix, or needs"},
+	{regexp.MustCompile(`(?i)\bwhoever\b`), "name the person or the program"},
+	{regexp.MustCompile(`(?i)\b(lies|lay)\b`), "write is, or has"},
+}
+
+var (
+	// stands is said of files and lines. A placeholder stands for something.
+	stands = regexp.MustCompile(`(?i)\b(?:stands?|stood)\b(?: for\b| in for\b)?`)
+	// negatedNoun is a noun with a no where the verb should have a not.
+	negatedNoun = regexp.MustCompile(`(?i)(?:\b(\w+) )?\b(?:is|are|was|were) no (\w+)`)
+	// negatable are the words after which it is English all the same.
+	negatable = []string{"longer", "more", "less", "one", "worse", "better", "larger", "smaller", "other", "different"}
+)
+
+// unEnglish finds what a piece of prose says as a native engineer would not, with what to
+// write instead.
+func unEnglish(said []byte) (found []string) {
+	for _, w := range english {
+		if m := w.pattern.Find(said); m != nil {
+			found = append(found, "says "+strings.TrimSpace(string(m))+": "+w.message)
+		}
+	}
+	for _, m := range stands.FindAll(said, -1) {
+		if !bytes.HasSuffix(m, []byte(" for")) {
+			found = append(found, "says "+string(m)+": write is, or has")
+		}
+	}
+	for _, m := range negatedNoun.FindAllSubmatch(said, -1) {
+		if !bytes.EqualFold(m[1], []byte("there")) && !slices.Contains(negatable, string(m[2])) {
+			found = append(found, "says "+string(m[0])+": negate the verb")
+		}
+	}
+	return found
 }
 
 // opening is a sentence that begins with a word that a question begins with. It is
@@ -49,11 +83,19 @@ var opening = regexp.MustCompile(`(?://|[.!?:;]) (?:What|Who|Whoever|Whatever|Wh
 // isProse says which files are read as English as a whole, by their ends.
 var isProse = regexp.MustCompile(`\.(md|cue|txt|html)$`)
 
-// goComment is a comment of Go code that has a line of its own, or ends one.
-var goComment = regexp.MustCompile(`(?:^|\s)//.*`)
+var (
+	// goComment is a comment of Go code that has a line of its own, or ends one.
+	goComment = regexp.MustCompile(`(?:^|\s)//.*`)
+	// goText is a text in Go code.
+	goText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	// isMessage means that a text has more than a word, and so is not a name.
+	isMessage = regexp.MustCompile(`\w \w`)
+)
 
-// prose is what of a line of a file is English; nil for nothing. Test data and what an
-// earlier version wrote are not corrected, nor is the page that quotes these words.
+// prose returns what of a line of a file is English. Test data and what an earlier
+// version wrote are not corrected, nor is the page that quotes these words. Of tests
+// only comments count, since their texts are data, and of controller/evaluate, whose
+// texts are prompts.
 func prose(name string, text []byte) []byte {
 	switch {
 	case strings.Contains(name, "testdata/"), strings.HasSuffix(name, "CONTRIBUTING.md"), strings.Contains(name, "internal/check/"):
@@ -61,7 +103,16 @@ func prose(name string, text []byte) []byte {
 	case isProse.MatchString(name):
 		return text
 	case strings.HasSuffix(name, ".go"):
-		return goComment.Find(text)
+		said := goComment.Find(text)
+		if strings.HasSuffix(name, "_test.go") || said != nil && bytes.HasPrefix(bytes.TrimSpace(text), []byte("//")) {
+			return said
+		}
+		for _, literal := range goText.FindAll(text, -1) {
+			if isMessage.Match(literal) && !strings.HasPrefix(name, "controller/evaluate/") {
+				said = append(append(said[:len(said):len(said)], ' '), literal...)
+			}
+		}
+		return said
 	}
 	return nil
 }
@@ -101,10 +152,8 @@ func wordsIn(name string, data []byte) []finding {
 			}
 		}
 		said := prose(name, text)
-		for _, w := range english {
-			if m := w.pattern.Find(said); m != nil {
-				found = append(found, finding{name, line, "says " + strings.TrimSpace(string(m)) + ": " + w.message})
-			}
+		for _, message := range unEnglish(said) {
+			found = append(found, finding{name, line, message})
 		}
 		if m := opening.Find(said); m != nil && strings.HasSuffix(name, ".go") {
 			found = append(found, finding{name, line, "a sentence begins with " + strings.Fields(string(m))[1] + ": begin with its subject"})

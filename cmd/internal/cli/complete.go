@@ -20,7 +20,7 @@ import (
 // completionTime bounds how long a shell waits for what may come next.
 const completionTime = 3 * time.Second
 
-// A completer returns the words that may stand in a place.
+// A completer returns the words that fit in a place.
 type completer = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective)
 
 // Complete has shells complete the arguments of a command that names cases, by keys

@@ -73,7 +73,7 @@ func New(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// loopback refuses addresses that others reach: whoever asks is taken for the person
+// loopback refuses addresses that others reach: every client is taken for the person
 // at the keyboard.
 func loopback(listen string) error {
 	host, _, err := net.SplitHostPort(listen)

@@ -122,7 +122,7 @@ func (t *target) value(name string) json.RawMessage {
 	return quoted
 }
 
-// numbers are the fields that are no texts.
+// numbers are the fields that are numbers.
 var numbers = []string{"temperature", "max_output_tokens", "maxOutputTokens", "workers", "timeout_seconds"}
 
 // taken is the value that a field takes of a variable of the environment.

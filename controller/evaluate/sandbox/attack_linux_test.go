@@ -211,7 +211,7 @@ func attack(ctx context.Context, box *Box, w weapon, name string) (string, error
 func armed(t *testing.T) weapon {
 	t.Helper()
 	dir := t.TempDir()
-	b, closeAll, err := lay(t.Context(), dir, false)
+	b, closeAll, err := layBait(t.Context(), dir, false)
 	t.Cleanup(closeAll)
 	if err != nil {
 		t.Fatal(err)

@@ -119,7 +119,7 @@ func tryOut(ctx context.Context, m means, policy Policy) ([]string, error) {
 	}
 	defer folder.Remove() //nolint:errcheck // it holds only the bait
 	dir := folder.Path
-	b, closeAll, err := lay(ctx, dir, policy.Network)
+	b, closeAll, err := layBait(ctx, dir, policy.Network)
 	defer closeAll()
 	if err != nil {
 		return nil, err
@@ -152,9 +152,9 @@ func tryOut(ctx context.Context, m means, policy Policy) ([]string, error) {
 	return open, nil
 }
 
-// lay puts out what the canary tries to reach. Anybody may, since a program need
+// layBaitBait makes what the canary tries to reach. Anybody may, since a program need
 // not be run by who asks.
-func lay(ctx context.Context, dir string, network bool) (b bait, closeAll func(), err error) {
+func layBait(ctx context.Context, dir string, network bool) (b bait, closeAll func(), err error) {
 	b = bait{File: filepath.Join(dir, "file"), Folder: dir, Parent: os.Getpid()}
 	var servers []interface{ Close() error }
 	closeAll = func() {

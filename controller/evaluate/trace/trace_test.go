@@ -67,7 +67,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestUnknownCalls: a target that reports no calls cannot be measured, and that is no 0.
+// TestUnknownCalls: a target that reports no calls cannot be measured, and does not score 0.
 func TestUnknownCalls(t *testing.T) {
 	if c, err := trace.Measure(evaluator.Calls{Type: evaluator.CallsUsed, Tools: named("a")}, &verdict.Transcript{}); err == nil {
 		t.Errorf("%+v, want an error", c)

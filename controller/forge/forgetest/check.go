@@ -37,7 +37,7 @@ type CheckOutput struct {
 	Count       int          `json:"annotations_count"`
 }
 
-// An Annotation stands at lines of a file.
+// An Annotation is shown at lines of a file.
 type Annotation struct {
 	Path        string `json:"path"`
 	StartLine   int    `json:"start_line"`

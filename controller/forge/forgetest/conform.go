@@ -23,7 +23,7 @@ import (
 // lists, `parameters` with name, in, required and schema, and of
 // requestBody.content["application/json"].schema `required`, `properties` and
 // `anyOf`; of every schema type, format, enum, maxLength, minimum, maximum and
-// nullable, and of lists and objects what is in them. bodyOptional stands where
+// nullable, and of lists and objects what is in them. bodyOptional is set if
 // requestBody is not `required`.
 // An operation that is new here is added in the same way.
 //

@@ -337,7 +337,7 @@ func (f *Forge) addReaction(i int, login, content string) bool {
 	return true
 }
 
-// Comments returns what stands on a pull request, oldest first.
+// Comments returns the comments of a pull request, oldest first.
 func (f *Forge) Comments(number int) []Comment {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -355,8 +355,8 @@ func (f *Forge) Written(number int, login, begins string) (bodies []string) {
 	return bodies
 }
 
-// Reactions returns those of an account below a comment of a pull request; what
-// others reacted with stands there with their names.
+// Reactions returns those of an account below a comment of a pull request; the
+// reactions of others have their names.
 func (f *Forge) Reactions(number int, comment int64, login string) string {
 	for _, c := range f.Comments(number) {
 		if c.ID == comment {

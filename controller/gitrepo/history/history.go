@@ -22,8 +22,8 @@ import (
 
 // A Change is one commit to make.
 type Change struct {
-	// Branch is made from where the repository stands when it is not there.
-	// Defaults to the branch that the repository stands on.
+	// Branch is made from the current commit if it does not exist.
+	// Defaults to the current branch.
 	Branch  string
 	Message string
 	// Write holds the new content of files by path; nil removes the file.

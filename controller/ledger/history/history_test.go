@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// A shelf is a ledger whose clock stands still between samples.
+// A shelf is a ledger whose clock stops between samples.
 type shelf struct {
 	*testing.T
 	l    *ledger.Ledger

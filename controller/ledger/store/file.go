@@ -122,7 +122,7 @@ func extentOf(path string) (extent, error) {
 		}
 		found.counted = int64(binary.BigEndian.Uint32(header[28:])) * size
 	}
-	// The log comes last: it stands there for as long as its pages are copied.
+	// The log comes last: it exists for as long as its pages are copied.
 	log, err := os.Stat(path + "-wal")
 	found.log = err == nil && log.Size() > 0
 	return found, nil

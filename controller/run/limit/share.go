@@ -140,7 +140,7 @@ func (l *Limiter) Usage() Usage {
 	return u
 }
 
-// count notes a reply or a refusal that is no echo. The caller holds mu.
+// count notes a reply or a refusal that is not an echo. The caller holds mu.
 func (s *pool) count(k Kind, heard bool) {
 	switch {
 	case s == nil:

@@ -42,7 +42,7 @@ type Operator struct {
 }
 
 const (
-	// short secrets stand in ordinary words.
+	// short secrets are parts of ordinary words.
 	short = 8
 	// remembered bounds how many of each are known: the tokens of an App end
 	// after an hour. A private key has some thirty lines.
