@@ -63,8 +63,9 @@ type repo struct {
 func newRepo(t testing.TB) *repo {
 	t.Helper()
 	r := &repo{t, filepath.Join(t.TempDir(), "repo")}
-	r.write(start)
+	r.must(os.MkdirAll(r.dir, 0o755))
 	r.git("init", "-q", "-b", "main")
+	r.write(start)
 	r.git("add", "-A")
 	r.git("commit", "-q", "-m", "start")
 	return r
@@ -77,8 +78,15 @@ func (r *repo) git(args ...string) {
 
 func (r *repo) path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }
 
+// write writes files as git does: a watcher waits until all of them are whole,
+// however long that takes on a busy machine.
 func (r *repo) write(files map[string]string) {
 	r.t.Helper()
+	if info, err := os.Stat(r.path(".git")); err == nil && info.IsDir() {
+		lock := r.path(".git/index.lock")
+		r.must(os.WriteFile(lock, nil, 0o644))
+		defer func() { r.must(os.Remove(lock)) }()
+	}
 	for name, text := range files {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(r.path(name)), 0o755), os.WriteFile(r.path(name), []byte(text), 0o644)); err != nil {
 			r.t.Fatal(err)
