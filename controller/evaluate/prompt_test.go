@@ -66,7 +66,7 @@ func TestPromptErrors(t *testing.T) {
 		{"two judgements", "text after the JSON", []string{`{"score":0} {"score":1}`, `{"score":1}]`, `{"score":1} ok`}, evaluator.Prompt{}},
 		{"NaN", "not the JSON", []string{`{"score":NaN}`, `{"score":1e999}`, `{"score":Infinity}`}, evaluator.Prompt{}},
 		{"hybrid does not match", "extraction_regex does not match", []string{"a", "b", "c"}, evaluator.Prompt{Pattern: `score (\d)`}},
-		{"hybrid finds a word", "no number", []string{"score high", "score low", "score x"}, evaluator.Prompt{Pattern: `score (\w+)`}},
+		{"hybrid finds a word", "not a number", []string{"score high", "score low", "score x"}, evaluator.Prompt{Pattern: `score (\w+)`}},
 		{"pattern does not compile", "does not compile", nil, evaluator.Prompt{Pattern: "("}},
 		{"negative maximum", "max_score", nil, evaluator.Prompt{MaxScore: -1}},
 		{"maximum NaN", "max_score", nil, evaluator.Prompt{MaxScore: math.NaN()}},
