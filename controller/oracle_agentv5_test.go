@@ -28,6 +28,7 @@ prompts: ["{{ input }}"]
 providers: [bot]
 defaults: {provider: second, grader: second}
 input_files: [notes.md]
+extensions: [{id: 'agentv:agent-rules', hook: beforeAll, rules: rules}, 'file://hooks/one.mjs:beforeAll']
 default_test: {vars: {place: Bern}, assert: [{type: contains, value: all}]}
 assert: [{type: contains, value: too}]
 tests:
@@ -64,6 +65,9 @@ tests:
   - {type: skill-used, value: pdf}
   - {type: assert-set, assert: [{type: contains, value: inner}]}
   - {type: script, command: [python, judge.py], cwd: tools}
+  - {type: javascript, value: 'context.vars.input === "Count"'}
+  - {type: contains, value: 'for {{ input }}'}
+  - {include: ../templates/shared.yml}
 scenarios:
 - config: [{id: night, vars: {input: Late}, assert: [{type: contains, value: moon}]}]
   tests: [{id: late, execution: {skip_defaults: true}}]
@@ -72,6 +76,9 @@ scenarios:
 		"test_definitions/bench/a.txt":    "bench",
 		"test_definitions/desks/a.txt":    "desk",
 		"test_definitions/hooks/one.sh":   "echo 1",
+		"test_definitions/hooks/one.mjs":  "export function beforeAll() {}",
+		"test_definitions/rules/R.md":     "be kind",
+		"templates/shared.yml":            "[{type: contains, value: shared}]",
 		"test_definitions/notes.md":       "A note",
 		"test_definitions/paper.md":       "A paper",
 	}
@@ -106,7 +113,7 @@ func changesOfV5() []change {
 
 		{"#EvalcaseV5Test.id", suite, "id: alone", "id: lonely", ""},
 		{"#EvalcaseV5Test.vars", suite, "expected_output: Hey", "expected_output: Ho", "greets J"},
-		{"a variable that no prompt has", suite, "place: Bern", "place: Rome", ""},
+		{"a variable that no prompt has", suite, "place: Bern", "place: Rome", "counts J"},
 		{"#EvalcaseV5Test.assert", suite, "Kind", "Kinder", "greets J"},
 		{"the rubric of an llm-rubric", suite, "value: Nice", "value: Nicer", "greets J"},
 		{"#EvalcaseV5Test.criteria", suite, "Anything", "Something", "alone J"},
@@ -121,6 +128,12 @@ func changesOfV5() []change {
 		{"#EvalcaseV5Test.environment #EvalcaseWorkspace.workdir", suite, "workdir: bench", "workdir: desks", "counts J"},
 		{"#EvalcaseWorkspace.setup", suite, "[sh, hooks/one.sh]", "[sh, hooks/one.sh, x]", "counts J"},
 		{"a file of a folder", "test_definitions/bench/a.txt", "bench", "table", "counts J"},
+		{"#EvalcaseV5.extensions", suite, "file://hooks/one.mjs:beforeAll", "file://hooks/one.mjs:beforeEach", "counts J"},
+		{"a program of an extension", "test_definitions/hooks/one.mjs", "{}", "{ }", "counts J"},
+		{"a rule for agents", "test_definitions/rules/R.md", "kind", "kinder", "counts J"},
+		{"a function", suite, "context.vars.input ===", "context.vars.input !==", "counts J"},
+		{"a variable in an assertion", suite, "for {{ input }}", "to {{ input }}", "counts J"},
+		{"a template of assertions", "templates/shared.yml", "value: shared", "value: common", "counts J"},
 		{"a tool", suite, "value: find", "value: seek", "counts J"},
 		{"the opposite of an assertion", suite, `"trajectory:tool-used", value: find, metric: finds`, `"not-trajectory:tool-used", value: find, metric: finds`, "counts J"},
 		{"a weight", suite, "weight: 2", "weight: 3", "counts D"},
@@ -145,7 +158,7 @@ func changesOfV5() []change {
 // notRunOfV5 are the fields of cases that are not run, and of warnings, which
 // schema/evalcase tests.
 func notRunOfV5() []change {
-	return []change{{about: "#EvalcaseV5.extensions #EvalcaseV5.evaluate_options #EvalcaseV5Test.depends_on"}}
+	return []change{{about: "#EvalcaseV5.evaluate_options #EvalcaseV5Test.depends_on"}}
 }
 
 // TestWhatTestsOfAgentV5AreAbout changes every field of such a suite.

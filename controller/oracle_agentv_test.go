@@ -40,6 +40,7 @@ tests:
 - id: alone
   criteria: Anything
   input: Hi
+  transform: output.trim()
   execution: {skip_defaults: true}
 - id: talks
   execution: {skip_defaults: true, threshold: 0.6}
@@ -80,6 +81,8 @@ tests:
   - {type: composite, name: older, evaluators: [{type: contains, value: deep}]}
   - {type: skill-trigger, skill: pdf, should_trigger: true}
   - {type: word-count, most: 5}
+  - {type: javascript, value: "output.length > context.vars.n", vars: {n: 2}, threshold: 0.1}
+  - {type: contains, name: cut, value: x, transform: "output.slice(1)"}
 `,
 		"test_definitions/tools/judge.py":  "print(1)",
 		".agentv/assertions/word-count.py": "print(4)",
@@ -128,7 +131,7 @@ func changesOfTests() []change {
 
 		{"#EvalcaseTestExecution.target", suite, "target: bot", "target: second", all},
 		{"#EvalcaseTestExecution.threshold", suite, "threshold: 0.7", "threshold: 0.75", "counts D"},
-		{"#EvalcaseTestExecution.skip_defaults", suite, "  input: Hi\n  execution: {skip_defaults: true}", "  input: Hi\n  execution: {skip_defaults: false}", "alone J"},
+		{"#EvalcaseTestExecution.skip_defaults", suite, "output.trim()\n  execution: {skip_defaults: true}", "output.trim()\n  execution: {skip_defaults: false}", "alone J"},
 		{"#EvalcaseTestExecution.assertions", suite, "value: too", "value: also", "greets J"},
 
 		{"#EvalcaseTest.id", suite, "id: alone", "id: lonely", ""},
@@ -139,6 +142,10 @@ func changesOfTests() []change {
 		{"#EvalcaseTest.expected_output", suite, "Hey", "Ho", "greets J"},
 		{"#EvalcaseTest.assertions", suite, "Kind", "Nice", "greets J"},
 		{"#EvalcaseTest.execution", suite, "{skip_defaults: true, threshold: 0.7}", "{skip_defaults: true, threshold: 0.7, timeout_seconds: 9}", "counts E"},
+		{"#EvalcaseTest.transform", suite, "transform: output.trim()", "transform: output.trim().slice(1)", "alone J"},
+		{"#EvalcaseAssertion.transform", suite, "output.slice(1)", "output.slice(2)", "counts J"},
+		{"#EvalcaseAssertion.vars", suite, "vars: {n: 2}", "vars: {n: 3}", "counts J"},
+		{"a threshold of a function", suite, "threshold: 0.1", "threshold: 0.2", "counts J"},
 		{"#EvalcaseTest.turns #EvalcaseTurn.input", suite, "{input: Third}", "{input: Fourth}", "talks E"},
 		{"a turn", suite, "  - {input: Third}\n", "", "talks E"},
 		{"#EvalcaseTurn.assertions", suite, "value: four", "value: five", "talks J"},

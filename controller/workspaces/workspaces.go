@@ -13,7 +13,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
@@ -110,10 +112,10 @@ func (s *Session) prepare(ctx context.Context) error {
 // copyTemplate copies the files that the definition lists, and demands that they are
 // those that were planned with.
 func (s *Session) copyTemplate() error {
-	if len(s.definition.Files) == 0 {
+	if len(s.definition.Files)+len(s.definition.Staged) == 0 {
 		return nil
 	}
-	from, err := os.OpenRoot(filepath.Join(s.place.Tree, filepath.FromSlash(s.definition.Template)))
+	from, err := os.OpenRoot(s.place.Tree)
 	if err != nil {
 		return err
 	}
@@ -123,13 +125,17 @@ func (s *Session) copyTemplate() error {
 		return err
 	}
 	defer to.Close() //nolint:errcheck // the files in it are closed
+	all := slices.Clone(s.definition.Staged)
 	for _, f := range s.definition.Files {
-		data, err := from.ReadFile(filepath.FromSlash(f.Path))
+		all = append(all, workspace.Staged{File: f, From: path.Join(s.definition.Template, f.Path)})
+	}
+	for _, f := range all {
+		data, err := from.ReadFile(filepath.FromSlash(f.From))
 		if err != nil {
 			return err
 		}
 		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.Hash {
-			return fmt.Errorf("%s/%s was changed during the run; run again", s.definition.Template, f.Path)
+			return fmt.Errorf("%s was changed during the run; run again", f.From)
 		}
 		if err := writeFile(to, f.Path, data, f.Executable); err != nil {
 			return err

@@ -140,6 +140,7 @@ type rewriter struct {
 	// sharedFilled says that assertions of all tests have variables, so that each test has
 	// them among its own.
 	sharedFilled bool
+	depth        int // of templates that include others
 	prompts      []prompt
 	providers    []schema.Piece // labels; one that is missing is the default target
 	engine       template.Engine

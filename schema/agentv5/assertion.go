@@ -1,11 +1,16 @@
 package agentv5
 
 import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // assertions rewrites lists of assertions of a test, or those that all tests share.
@@ -15,6 +20,10 @@ func (r *rewriter) assertions(of row, lists ...place.Place) []schema.Piece {
 		for _, p := range list.List() {
 			if p.Text() != "" {
 				out = append(out, r.filled(of, p))
+				continue
+			}
+			if p.Has("include") {
+				out = append(out, r.included(of, p)...)
 				continue
 			}
 			if a := r.assertion(of, p); !a.Missing() {
@@ -27,8 +36,7 @@ func (r *rewriter) assertions(of row, lists ...place.Place) []schema.Piece {
 
 // unread are the assertions that are not read, with what they need.
 var unread = map[string]string{
-	"javascript": "a program (javascript)", "python": "a program (python)", "webhook": "a program (webhook)",
-	"similar": "a model that embeds (similar)", "agent-rubric": "a judge with tools (agent-rubric)",
+	"webhook": "a program (webhook)", "agent-rubric": "a judge with tools (agent-rubric)",
 }
 
 // removed are the assertions and keys that AgentV 5 no longer reads: it skips the test.
@@ -37,12 +45,6 @@ var removed = []string{"rubrics", "llm-grader", "code-grader", "tool-trajectory"
 // assertion writes an assertion by the names of AgentV 4; missing where it is not read.
 func (r *rewriter) assertion(of row, p place.Place) schema.Piece {
 	name, kind := of.id, p.Text("type")
-	for _, key := range []string{"include", "transform"} {
-		if p.Has(key) {
-			r.needAll(name, "`"+key+"` of an assertion")
-			return schema.Piece{}
-		}
-	}
 	if what := unread[strings.TrimPrefix(kind, "not-")]; what != "" {
 		r.needAll(name, what)
 		return schema.Piece{}
@@ -71,18 +73,78 @@ func (r *rewriter) assertion(of row, p place.Place) schema.Piece {
 		}
 		fields = append(fields, schema.NamedPiece{Name: as, Piece: piece})
 	}
-	if grader := r.grader(p, kind); !grader.Missing() {
+	if grader := r.grader(of, p, kind); !grader.Missing() {
 		fields = append(fields, schema.NamedPiece{Name: "target", Piece: grader})
+	}
+	if prompt := r.option(of, "rubric_prompt"); kind == "llm-rubric" && !p.Has("prompt") && !p.IsList("value") {
+		fields = append(fields, schema.NamedPiece{Name: "prompt", Piece: prompt})
+	}
+	if kind == "javascript" || kind == "python" || p.Has("transform") {
+		fields = append(fields, schema.NamedPiece{Name: "vars", Piece: of.object(p.At())})
 	}
 	return schema.ObjectPiece(p.At(), fields...)
 }
 
-// grader is the judge of the file, where an assertion that a judge decides names none.
-func (r *rewriter) grader(p place.Place, kind string) schema.Piece {
+// grader is the judge of the test, or of the file, where an assertion that a judge decides
+// names none.
+func (r *rewriter) grader(of row, p place.Place, kind string) schema.Piece {
 	if kind != "llm-rubric" || p.Has("provider") || p.Has("target") {
 		return schema.Piece{}
 	}
-	return r.doc.Piece("defaults", "grader")
+	return cmp.Or(r.option(of, "provider"), r.doc.Piece("defaults", "grader"))
+}
+
+// option is an option of a test, or of all.
+func (r *rewriter) option(of row, name string) schema.Piece {
+	return cmp.Or(of.options.Piece(name), r.shared.Piece("options", name))
+}
+
+// includes bounds how deep templates of assertions include others.
+const includes = 3
+
+// included are the assertions of a template: a file by its path, or the one of that name in the
+// nearest .agentv/templates.
+func (r *rewriter) included(of row, p place.Place) []schema.Piece {
+	name := p.Text("include")
+	if r.depth == includes {
+		r.add(p.Problem("too-deep", fmt.Sprintf("the template %s is included by %d others", template.Clip(name), includes), "include it where it is needed", "include"))
+		return nil
+	}
+	if !strings.ContainsAny(name, "./") {
+		name = r.templateOf(name)
+	}
+	file := r.read(name, "suite", p.At("include"))
+	if file.Path == "" {
+		return nil
+	}
+	doc, problems := schema.Parse(file.Path, file.Data)
+	if r.add(problems...); doc == nil {
+		return nil
+	}
+	list := place.Place{Doc: doc}
+	for _, key := range []string{"assert", "assertions"} {
+		if list.Has(key) {
+			list = list.Sub(key)
+			break
+		}
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	return r.assertions(of, list)
+}
+
+// templateOf is the path of a template by its name, from the folder of the file.
+func (r *rewriter) templateOf(name string) string {
+	at := path.Join(".agentv/templates", name+".yaml")
+	for dir, up := path.Dir(r.doc.File), ""; ; dir, up = path.Dir(dir), up+"../" {
+		if info, err := fs.Stat(r.FS, path.Join(dir, at)); err == nil && info.Mode().IsRegular() {
+			return up + at
+		}
+		r.out.Inputs = append(r.out.Inputs, schema.Input{File: path.Join(dir, at), Role: "suite", Absent: true})
+		if dir == "." {
+			return at
+		}
+	}
 }
 
 // needAll notes what a test needs, or all tests of the file where none is named.

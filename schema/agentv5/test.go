@@ -180,6 +180,7 @@ func (r *rewriter) test(p place.Place) []schema.Piece {
 				own[key] = schema.TextPiece(p.At(), text)
 			}
 			of := newRow(name, v.vars, own)
+			of.options = p.Sub("options")
 			input, need := r.input(prompt, of)
 			if p.Has("turns") && of.isUnset(prompt) {
 				input, need = schema.Piece{}, "" // nothing is said before the turns
@@ -188,7 +189,6 @@ func (r *rewriter) test(p place.Place) []schema.Piece {
 				r.need(name, need)
 				input = schema.TextPiece(p.At(), "-") // is not sent
 			}
-			r.needs(name, p)
 			fields := r.fields(of, p, input)
 			providers := r.providers
 			if named := r.labels(p.Doc.Part(p.Sub(providerKey(p)).Path...)); len(named) > 0 {
@@ -220,6 +220,7 @@ func (r *rewriter) fields(of row, p place.Place, input schema.Piece) []schema.Na
 	fields := []schema.NamedPiece{
 		{Name: "workspace", Piece: p.Piece("environment")}, {Name: "input", Piece: input}, {Name: "expected_output", Piece: of.pieces["expected_output"]},
 		{Name: "criteria", Piece: r.filled(of, p.Sub("criteria"))}, {Name: "turns", Piece: r.turns(of, p)},
+		{Name: "transform", Piece: r.option(of, "transform")},
 	}
 	if name != "" {
 		at := p.At()
@@ -255,22 +256,6 @@ func (r *rewriter) execution(p place.Place, provider schema.Piece) schema.Piece 
 		schema.NamedPiece{Name: "target", Piece: provider}, schema.NamedPiece{Name: "threshold", Piece: threshold},
 		schema.NamedPiece{Name: "skip_defaults", Piece: p.Piece("execution", "skip_defaults")},
 		schema.NamedPiece{Name: "timeout_seconds", Piece: p.Piece("run", "timeout_seconds")})
-}
-
-// needs notes what a test needs and is not read.
-func (r *rewriter) needs(name string, p place.Place) {
-	file := place.Place{Doc: r.doc}
-	for _, need := range []struct {
-		from place.Place
-		what string
-	}{
-		{file.Sub("extensions"), "a program (extensions)"},
-		{p.Sub("options", "transform"), "a transform of the answer"}, {r.shared.Sub("options", "transform"), "a transform of the answer"},
-	} {
-		if need.from.Has() {
-			r.need(name, need.what)
-		}
-	}
 }
 
 // A value is one of the texts of each variable that has several.

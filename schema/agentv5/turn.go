@@ -3,6 +3,7 @@ package agentv5
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -16,15 +17,25 @@ type row struct {
 	vars   template.Variables
 	pieces map[string]schema.Piece
 	// all are the variables as templates find them, by name and in vars.
-	all template.Variables
+	all     template.Variables
+	options place.Place
 }
 
 func newRow(id string, vars template.Variables, pieces map[string]schema.Piece) row {
-	out := row{id, vars, pieces, maps.Clone(vars)}
+	out := row{id: id, vars: vars, pieces: pieces, all: maps.Clone(vars)}
 	if len(vars) > 0 {
 		out.all["vars"], _ = json.Marshal(vars) // JSON values
 	}
 	return out
+}
+
+// object is an object of the variables, as functions find them.
+func (of row) object(at schema.Position) schema.Piece {
+	var fields []schema.NamedPiece
+	for _, name := range slices.Sorted(maps.Keys(of.pieces)) {
+		fields = append(fields, schema.NamedPiece{Name: name, Piece: of.pieces[name]})
+	}
+	return schema.ObjectPiece(at, fields...)
 }
 
 // isUnset reports whether a prompt is a variable that the test does not have, as {{ input }}

@@ -47,6 +47,10 @@ func TestAssertionsOfAgentV5(t *testing.T) {
 		{`{type: cost, budget: 0.1}`, "cost", ``},
 		{`{type: token-usage, max_total: 9}`, "token_usage", ``},
 		{`{type: field-accuracy, fields: [{path: a}]}`, "field_accuracy", ``},
+		{`{type: javascript, value: "output.length > 3", config: {a: 1}}`, "javascript", `{"code":"output.length \u003e 3","context":{"config":{"a":1},"vars":{"expected_output":{"a":1},"input":"Hi"}}}`},
+		{`{type: python, value: "len(output) > 3", threshold: 0.5}`, "function", ``},
+		{`{type: similar, value: Hello}`, "similar", `{"texts":["Hello"],"metric":"cosine","half":true}`},
+		{`{type: contains, value: a, transform: output.trim()}`, "assertion", `{"context":{"expected_output":{"a":1},"input":"Hi"},"spec":{"type":"contains","value":"a"},"transform":["output.trim()"],"version":1}`},
 		{`{type: assert-set, threshold: 0.9, assert: [{type: contains, value: a}, {type: contains, value: b}]}`, "composite", ``},
 	} {
 		c := one(t, "prompts: ['{{ input }}']\ntests: [{id: x, vars: {input: Hi, expected_output: {a: 1}}, assert: ["+tt.assertion+"]}]\n")
@@ -63,13 +67,11 @@ func TestAssertionsOfAgentV5(t *testing.T) {
 // TestUnreadAssertionsOfAgentV5: a test with one of them is listed and not run.
 func TestUnreadAssertionsOfAgentV5(t *testing.T) {
 	for _, tt := range []struct{ assertion, need string }{
-		{`{type: javascript, value: "true"}`, "a program (javascript)"},
-		{`{type: python, value: "True"}`, "a program (python)"},
+		{`{type: javascript, value: "require('fs')"}`, "a program (javascript with require)"},
 		{`{type: webhook, value: "https://example.org"}`, "a program (webhook)"},
-		{`{type: similar, value: a}`, "a model that embeds (similar)"},
 		{`{type: agent-rubric, value: a}`, "a judge with tools (agent-rubric)"},
-		{`{include: shared}`, "`include` of an assertion"},
-		{`{type: contains, value: a, transform: output.trim()}`, "`transform` of an assertion"},
+		{`{type: contains, value: a, transform: "await output"}`, "a program (transform with await)"},
+		{`{type: assert-set, assert: [{type: contains, value: a, transform: "fetch(output)"}]}`, "a program (transform with fetch)"},
 	} {
 		cases, problems := load(t, "prompts: ['{{ input }}']\ntests: [{id: x, vars: {input: Hi}, assert: ["+tt.assertion+"]}, {id: y, vars: {input: Hi}, assert: [polite]}]\n")
 		if len(cases) != 2 || cases[0].Skip != "it needs "+tt.need || cases[1].Skip != "" {
@@ -251,18 +253,78 @@ func TestMistakesInAgentV5(t *testing.T) {
 	}
 }
 
-// TestNotRunOfAgentV5: a suite with a container or extensions is listed and not run.
+// TestNotRunOfAgentV5: a suite with a container or a webhook is listed and not run.
 func TestNotRunOfAgentV5(t *testing.T) {
 	for _, tt := range []struct{ suite, test, need string }{
 		{"environment: {type: docker}", "", "a container (docker)"},
-		{"extensions: ['file://x.ts:beforeAll']", "", "a program (extensions)"},
 		{"name: a", "environment: {type: docker, image: x}", "a container (docker)"},
-		{"default_test: {options: {transform: x}}", "", "a transform of the answer"},
-		{"assert: [{type: python, value: x}]", "", "a program (python)"},
+		{"default_test: {options: {transform: await x}}", "", "a program (transform with await)"},
+		{"assert: [{type: webhook, value: x}]", "", "a program (webhook)"},
 	} {
 		cases, problems := load(t, tt.suite+"\nprompts: ['{{ input }}']\ntests:\n- id: x\n  vars: {input: a}\n  assert: [good]\n  "+tt.test+"\n")
 		if len(cases) != 1 || cases[0].Skip != "it needs "+tt.need || len(problems) != 1 {
 			t.Errorf("%s %s: %+v and the problems %q, want one case that needs %s", tt.suite, tt.test, cases, problems, tt.need)
+		}
+	}
+}
+
+// TestIncludesOfAgentV5: a template is found by its name in the nearest folder, or by its path, and
+// may include others, three deep.
+func TestIncludesOfAgentV5(t *testing.T) {
+	files := fstest.MapFS{
+		".agentv/templates/safe.yaml":        {Data: []byte("- {type: contains, value: far}\n")},
+		"suites/.agentv/templates/safe.yaml": {Data: []byte("assert:\n- {type: contains, value: '{{ word }}'}\n- {include: ./more.yaml}\n")},
+		".agentv/templates/far.yaml":         {Data: []byte("- Is far\n")},
+		"suites/.agentv/templates/more.yaml": {Data: []byte("- Is more\n")},
+		"suites/loop.yaml":                   {Data: []byte("- {include: ./loop.yaml}\n")},
+	}
+	const head = "prompts: ['{{ input }}']\ntests: [{id: x, vars: {input: a, word: near}, assert: ["
+	files["suites/a.yaml"] = &fstest.MapFile{Data: []byte(head + "{include: safe}, {include: far}, {type: equals, value: a}]}]\n")}
+	cases, problems := loadIn(t, files, "a.yaml", schema.Settings{})
+	if len(cases) != 1 || len(problems) > 0 {
+		t.Fatalf("%d cases and problems %q, want one", len(cases), problems)
+	}
+	var got []string
+	for _, ev := range cases[0].Evaluators {
+		raw, _ := json.Marshal(ev.Spec)
+		got = append(got, string(raw))
+	}
+	want := []string{`{"type":"contains","value":"near"}`, `{"criteria":[{"id":"rubric-1","outcome":"Is more"},{"id":"rubric-2","outcome":"Is far"}]}`, `{"type":"equals","value":"a","trim":true}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("evaluators (-want +got):\n%s", diff)
+	}
+	for _, tt := range []struct{ include, want string }{
+		{"./loop.yaml", "loop.yaml:1:4: error: the template ./loop.yaml is included by 3 others"},
+		{"gone", "a.yaml:2:57: error: the file suites/.agentv/templates/gone.yaml does not exist"},
+	} {
+		files["suites/a.yaml"] = &fstest.MapFile{Data: []byte(head + "{include: " + tt.include + "}]}]\n")}
+		if _, problems := loadIn(t, files, "a.yaml", schema.Settings{}); !slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, tt.want) }) {
+			t.Errorf("%s: problems %q, want %s", tt.include, problems, tt.want)
+		}
+	}
+}
+
+// TestOptionsOfAgentV5: a test's options win over those of all.
+func TestOptionsOfAgentV5(t *testing.T) {
+	settings := schema.Settings{DefaultTarget: "bot", Targets: map[string]schema.TargetSettings{"bot": {}, "strict": {}}}
+	files := fstest.MapFS{"suites/a.yaml": {Data: []byte(`prompts: ['{{ input }}']
+default_test: {options: {provider: strict, transform: output.trim()}}
+tests:
+- {id: x, vars: {input: a}, assert: [{type: llm-rubric, value: Is kind}]}
+- {id: y, vars: {input: a}, options: {provider: bot, rubric_prompt: 'Grade {{ output }}'}, assert: [{type: llm-rubric}]}
+`)}}
+	cases, problems := loadIn(t, files, "a.yaml", settings)
+	if len(cases) != 2 || len(problems) > 0 {
+		t.Fatalf("%d cases and problems %q, want two", len(cases), problems)
+	}
+	for i, want := range []evaluator.LLMJudge{{Target: "strict", Subject: evaluator.Subject{ExpectedOutcome: "Is kind"}}, {Target: "bot", Template: "Grade {{candidate_answer}}"}} {
+		got, ok := cases[i].Evaluators[0].Spec.(evaluator.Transformed)
+		if !ok || !slices.Equal(got.Steps, []string{"output.trim()"}) {
+			t.Errorf("%s is judged by %+v, want what the transform returns", cases[i].Key, cases[i].Evaluators[0].Spec)
+			continue
+		}
+		if diff := cmp.Diff(schema.Spec(want), got.Spec); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", cases[i].Key, diff)
 		}
 	}
 }

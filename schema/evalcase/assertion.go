@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/rubric"
 )
 
 // evaluatorTypes are those of the evaluators by the names that AgentV 4 gives them.
@@ -40,7 +41,7 @@ func (c *compiler) assertions(threshold float64) []schema.Evaluator {
 	}
 	return []schema.Evaluator{{
 		Name: "llm-grader", File: c.file, Weight: 1, Rule: schema.Rule{Threshold: threshold}, Fallback: true,
-		Spec: evaluator.LLMJudge{Subject: c.subject()},
+		Spec: c.transformed(evaluator.LLMJudge{Subject: c.subject()}, place.Place{}),
 	}}
 }
 
@@ -57,7 +58,7 @@ func (c *compiler) listOf(items []place.Place, threshold float64) []schema.Evalu
 				out = append(out, schema.Evaluator{Name: "rubrics", File: c.file, Rule: schema.Rule{Threshold: threshold}})
 			}
 			texts.Criteria = append(texts.Criteria, evaluator.RubricCriterion{ID: fmt.Sprintf("rubric-%d", len(texts.Criteria)+1), Outcome: p.Text()})
-			out[at].Spec, out[at].Weight = *texts, float64(len(texts.Criteria))
+			out[at].Spec, out[at].Weight = c.transformed(*texts, place.Place{}), float64(len(texts.Criteria))
 			continue
 		}
 		ev, ok := c.assertion(p, threshold)
@@ -95,6 +96,7 @@ func (c *compiler) assertion(p place.Place, threshold float64) (schema.Evaluator
 	case p.Number("required") > 0:
 		ev.Rule.Floor = p.Number("required")
 	}
+	ev.Spec = c.transformed(ev.Spec, p)
 	if p.Truth("negate") {
 		ev = negated(ev)
 	}
@@ -144,6 +146,14 @@ func (c *compiler) assertionSpec(p place.Place, kind string, threshold float64) 
 			return c.comparison(p, kind), schema.Rule{Threshold: 1}
 		case kind == "skill-trigger":
 			return c.skill(p), schema.Rule{Threshold: 1}
+		case kind == "javascript" || kind == "python":
+			return c.coded(assertion.Code(c.Source, kind, p)).Spec, schema.Rule{Threshold: threshold, Weights: map[string]float64{evaluator.GradedPass: 0}}
+		case kind == "similar":
+			spec, problem := assertion.Similar(p)
+			if problem != nil {
+				c.fail(*problem)
+			}
+			return spec, rule
 		case strings.HasPrefix(strings.TrimPrefix(kind, "not-"), "trajectory:"), strings.TrimPrefix(kind, "not-") == evaluator.CallsOfSkills:
 			return c.trajectoryCalls(p, kind)
 		}
@@ -237,7 +247,7 @@ func (c *compiler) compositeOfTest(p place.Place, threshold float64) (schema.Spe
 		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})
 		names = append(names, ev.Name)
 		if ev.Weight != 1 {
-			rule.Weights = put(rule.Weights, ev.Name, ev.Weight)
+			rule.Weights = rubric.Put(rule.Weights, ev.Name, ev.Weight)
 		}
 	}
 	if len(items) == 0 {
@@ -262,6 +272,34 @@ func (c *compiler) compositeOfTest(p place.Place, threshold float64) (schema.Spe
 		c.need("the aggregator " + kind)
 	}
 	return spec, rule
+}
+
+// coded takes what was read of code into the case.
+func (c *compiler) coded(read assertion.Coded) assertion.Coded {
+	c.inputs, c.problems = append(c.inputs, read.Inputs...), append(c.problems, read.Problems...)
+	if read.Need != "" {
+		c.need(read.Need)
+	}
+	return read
+}
+
+// transformed has an evaluator look at what the transforms of the test and of the assertion make
+// of the answer. Neither calls nor what a sample takes are transformed.
+func (c *compiler) transformed(spec schema.Spec, p place.Place) schema.Spec {
+	var steps []string
+	for _, from := range []place.Place{c.tc.Sub("transform"), p.Sub("transform")} {
+		if from.Text() != "" {
+			steps = append(steps, c.coded(assertion.Transform(c.Source, from)).Step)
+		}
+	}
+	switch spec.(type) {
+	case nil, evaluator.Calls, evaluator.Trajectory, evaluator.SkillTrigger, evaluator.Measured, evaluator.Composite:
+		return spec
+	}
+	if len(steps) == 0 {
+		return spec
+	}
+	return evaluator.Transformed{Steps: steps, Context: p.JSON("vars"), Spec: spec}
 }
 
 // comparison holds the answer against a text, a list, a pattern or JSON.

@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/rubric"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -40,7 +41,7 @@ func (c *compiler) composite(p place.Place, threshold float64) (schema.Spec, sch
 		names = append(names, ev.Name)
 		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})
 		if ev.Weight != 1 {
-			rule.Weights = put(rule.Weights, ev.Name, ev.Weight)
+			rule.Weights = rubric.Put(rule.Weights, ev.Name, ev.Weight)
 		}
 	}
 	if isBroken {
@@ -121,7 +122,7 @@ func (c *compiler) memberWeights(p place.Place, names []string, rule *schema.Rul
 			c.unknownMember(p.Sub("weights", name), name, names)
 			continue
 		}
-		rule.Weights = put(rule.Weights, name, p.Number("weights", name))
+		rule.Weights = rubric.Put(rule.Weights, name, p.Number("weights", name))
 	}
 }
 

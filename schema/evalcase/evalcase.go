@@ -54,10 +54,11 @@ type suite struct {
 	form string
 	// needs and needOfAll are what tests of AgentV 5 need and is not read, by their
 	// ids and of all.
-	needs     map[string]string
-	needOfAll string
-	perTarget bool // the tests are run against several targets
-	trials    int  // of every test; 0 where gavel.yaml decides
+	needs      map[string]string
+	needOfAll  string
+	extensions place.Place // of AgentV 5
+	perTarget  bool        // the tests are run against several targets
+	trials     int         // of every test; 0 where gavel.yaml decides
 	// lacking counts the tests that are not run, by what they need.
 	lacking map[string]int
 }
@@ -129,7 +130,7 @@ func (s *suite) rewritten(doc *schema.Document) ([]schema.Problem, *schema.Docum
 	}
 	out := agentv5.Rewrite(s.Source, doc)
 	s.inputs = append(s.inputs, out.Inputs...)
-	s.form, s.needs, s.needOfAll, s.perTarget = "AgentV 5", out.Needs, out.NeedOfAll, out.PerTarget
+	s.form, s.needs, s.needOfAll, s.perTarget, s.extensions = "AgentV 5", out.Needs, out.NeedOfAll, out.PerTarget, place.Place{Doc: doc, Path: []any{"extensions"}}
 	return out.Problems, out.Doc
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/rubric"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -273,7 +274,7 @@ func (c *compiler) measured(p place.Place, kind string, threshold float64) (sche
 		if _, twice := rule.Most[quantity]; twice {
 			c.fail(p.Problem("both-forms", fmt.Sprintf("`%s` bounds what another field bounds already", key), "remove one of them", key))
 		}
-		rule.Most = put(rule.Most, quantity, p.Number(key))
+		rule.Most = rubric.Put(rule.Most, quantity, p.Number(key))
 		spec.Quantities = append(spec.Quantities, quantity)
 	}
 	slices.Sort(spec.Quantities)

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/rubric"
 )
 
 // maxPattern bounds a pattern, whose compiled form grows with it.
@@ -55,7 +56,7 @@ func (c *compiler) fields(p place.Place, threshold float64) (schema.Spec, schema
 		weight := 1.0
 		if f.Weight != nil {
 			weight = *f.Weight
-			rule.Weights = put(rule.Weights, f.Path, weight)
+			rule.Weights = rubric.Put(rule.Weights, f.Path, weight)
 		}
 		sum += weight
 		if f.Required {

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/rubric"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -180,4 +181,11 @@ func (c *compiler) program(p, script place.Place) *evaluator.Program {
 	}
 	c.inputs = append(c.inputs, known.Inputs...)
 	return &evaluator.Program{Argv: known.Argv, Files: known.Files, Dir: dir, Timeout: c.timeout()}
+}
+
+// rubrics reads a list of criteria and what decides about them.
+func (c *compiler) rubrics(list place.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule) {
+	criteria, rule, problems := rubric.Read(list, threshold)
+	c.problems = append(c.problems, problems...)
+	return criteria, rule
 }

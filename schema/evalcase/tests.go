@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/unread"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
@@ -106,7 +107,7 @@ func (c *compiler) readTest() {
 
 // workspace is the folder that the agent works in; nil where the test has none.
 func (c *compiler) workspace() *workspace.Workspace {
-	read := c.testbeds.Read(c.keys.Sub("workspace"), c.tc.Sub("workspace"))
+	read := c.testbeds.Read(testbed.Source{Suite: c.keys.Sub("workspace"), Own: c.tc.Sub("workspace"), Extensions: c.extensions})
 	c.inputs, c.problems = append(c.inputs, read.Inputs...), append(c.problems, read.Problems...)
 	if read.Lacks != "" {
 		c.need(read.Lacks)

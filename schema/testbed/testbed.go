@@ -38,6 +38,7 @@ type Reader struct {
 
 // A template is what a folder holds.
 type template struct {
+	dir    string
 	files  []workspace.File
 	inputs []schema.Input
 	wrong  *schema.Problem // without a position
@@ -58,9 +59,25 @@ func NewReader(src schema.Source) *Reader {
 	return &Reader{src, map[string]template{}}
 }
 
-// Read reads the workspace of a test from that of the suite and its own, whose fields
-// win. A text is the name of a file with it.
-func (r *Reader) Read(suite, own place.Place) Result {
+// A Source is where the workspace of a test is written.
+type Source struct {
+	// Suite and Own are that of the suite and that of the test, whose fields win. A text is
+	// the name of a file with it.
+	Suite, Own place.Place
+	// Extensions are those of a suite of AgentV 5.
+	Extensions place.Place
+}
+
+// Read reads the workspace of a test.
+func (r *Reader) Read(from Source) Result {
+	out := r.read(from.Suite, from.Own)
+	if out.Lacks == "" && !schema.HasErrors(out.Problems) {
+		r.extend(from.Extensions, &out)
+	}
+	return out
+}
+
+func (r *Reader) read(suite, own place.Place) Result {
 	var out Result
 	layers := []place.Place{}
 	for _, v := range []place.Place{suite, own} {
@@ -164,11 +181,21 @@ func lacking(layers []place.Place) string {
 
 // copy reads the template.
 func (r *Reader) copy(from place.Place, out *Result) {
-	dir, problem := (command.Reader{Files: r.src.FS}).Folder(from.Doc.File, from.Text())
+	t, problem := r.folder(from.Doc.File, from.Text())
 	if problem != nil {
 		problem.Position = from.At()
 		out.Problems = append(out.Problems, *problem)
 		return
+	}
+	out.Workspace.Template, out.Workspace.Files = t.dir, t.files
+	out.Inputs = append(out.Inputs, t.inputs...)
+}
+
+// folder reads a folder that a file names, or a file of the same kind. The problem has no position.
+func (r *Reader) folder(of, name string) (template, *schema.Problem) {
+	dir, problem := (command.Reader{Files: r.src.FS}).Folder(of, name)
+	if problem != nil {
+		return template{}, problem
 	}
 	t, known := r.templates[dir]
 	if !known {
@@ -177,12 +204,9 @@ func (r *Reader) copy(from place.Place, out *Result) {
 	}
 	if t.wrong != nil {
 		p := *t.wrong
-		p.Position = from.At()
-		out.Problems = append(out.Problems, p)
-		return
+		return t, &p
 	}
-	out.Workspace.Template, out.Workspace.Files = dir, t.files
-	out.Inputs = append(out.Inputs, t.inputs...)
+	return t, nil
 }
 
 // errBounds represents a template that holds too much.
@@ -190,7 +214,7 @@ var errBounds = fmt.Errorf("it holds more than %d files or %d MiB", maxFiles, ma
 
 // read reads what a folder holds. Links are left out.
 func read(files fs.FS, dir string) template {
-	t := template{inputs: []schema.Input{{File: dir, Role: "workspace"}}}
+	t := template{dir: dir, inputs: []schema.Input{{File: dir, Role: "workspace"}}}
 	size := int64(0)
 	err := fs.WalkDir(files, dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
@@ -272,11 +296,7 @@ func (r *Reader) hook(v place.Place, event, folder string, out *Result) {
 	if ms, err := strconv.ParseFloat(string(v.Sub("timeout_ms").JSON()), 64); err == nil {
 		h.Timeout = time.Duration(ms * float64(time.Millisecond))
 	}
-	if !strings.HasPrefix(event, "after") {
-		out.Workspace.Before = append(out.Workspace.Before, h)
-		return
-	}
-	out.Workspace.After = append(out.Workspace.After, h)
+	out.Workspace.Add(h)
 }
 
 // commandLine is the command of a hook: a list of words, or a text for the shell.

@@ -42,7 +42,7 @@ func read(t *testing.T, suite, own string) testbed.Result {
 		}
 		return place.Place{Doc: doc, Path: []any{"workspace"}}
 	}
-	return testbed.NewReader(schema.Source{FS: repository(), Root: "suites", KeyRoot: "suites"}).Read(value(suite), value(own))
+	return testbed.NewReader(schema.Source{FS: repository(), Root: "suites", KeyRoot: "suites"}).Read(testbed.Source{Suite: value(suite), Own: value(own)})
 }
 
 // words are the files of a workspace by path, with a star where they may be run.
@@ -146,7 +146,7 @@ func TestALargeTemplate(t *testing.T) {
 		files["big/"+string(rune('a'+i%26))+time.Duration(i).String()] = &fstest.MapFile{Data: []byte("x")}
 	}
 	doc, _ := schema.Parse("suites/a.yaml", []byte("workspace: {template: ../big}\n"))
-	got := testbed.NewReader(schema.Source{FS: files}).Read(place.Place{Doc: doc, Path: []any{"workspace"}}, place.Place{})
+	got := testbed.NewReader(schema.Source{FS: files}).Read(testbed.Source{Suite: place.Place{Doc: doc, Path: []any{"workspace"}}})
 	if len(got.Problems) != 1 || got.Problems[0].Rule != "too-large" {
 		t.Errorf("problems %v, want one of the rule too-large", got.Problems)
 	}

@@ -5,6 +5,7 @@ package workspace
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,6 +17,8 @@ type Workspace struct {
 	Template string `json:"-"`
 	// Files are those of Template, sorted by path.
 	Files []File `json:"files,omitempty"`
+	// Staged are further files of the repository that are in it.
+	Staged []Staged `json:"staged,omitempty"`
 	// Before are the programs that prepare it, After those that run when the sample is
 	// over, in order.
 	Before []Hook `json:"before,omitempty"`
@@ -34,6 +37,22 @@ type File struct {
 	Hash string `json:"sha256"`
 	// Executable says that it may be run.
 	Executable bool `json:"executable,omitempty"`
+}
+
+// A Staged file is copied from another place of the repository than the template.
+type Staged struct {
+	File
+	// From is relative to the repository root.
+	From string `json:"-"`
+}
+
+// Add adds a program: after the others of its kind.
+func (w *Workspace) Add(h Hook) {
+	if strings.HasPrefix(h.Event, "after") {
+		w.After = append(w.After, h)
+		return
+	}
+	w.Before = append(w.Before, h)
 }
 
 // A Hook is a program of the repository that prepares a workspace or clears up

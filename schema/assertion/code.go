@@ -1,0 +1,122 @@
+package assertion
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/matrix/code"
+	"github.com/gavel-evals/gavel/schema/place"
+)
+
+// A Coded is what was read of code in a definition.
+type Coded struct {
+	// Spec is an evaluator by the code; nil where it is not read.
+	Spec schema.Spec
+	// Step is the function of a transform; empty where it is not read.
+	Step string
+	// Need is what the code needs and is not read; empty where it is.
+	Need     string
+	Inputs   []schema.Input
+	Problems []schema.Problem
+}
+
+// Code reads an assertion of AgentV in JavaScript or Python: code, or file://file:function. What
+// only computes runs in the interpreter, and everything else is a program of the repository.
+func Code(src schema.Source, language string, p place.Place) Coded {
+	written := p.Sub("value")
+	if strings.TrimSpace(written.Text()) == "" {
+		return Coded{Problems: []schema.Problem{p.Problem("missing-field", "the assertion "+language+" has no code", `add "value": "output.length > 3", or "value": "file://check.js"`)}}
+	}
+	var threshold *float64
+	if p.Has("threshold") {
+		n := p.Number("threshold")
+		threshold = &n
+	}
+	told := map[string]json.RawMessage{}
+	for _, key := range []string{"vars", "config"} {
+		if raw := p.JSON(key); len(raw) > 0 {
+			told[key] = raw
+		}
+	}
+	context, _ := json.Marshal(told) // JSON values
+	out, file, function := found(src, written)
+	source := written.Text()
+	if file.Path != "" {
+		source = code.Computing(file, function)
+	}
+	switch {
+	case schema.HasErrors(out.Problems):
+	case language == "javascript" && source != "" && code.Foreign(source) == "":
+		out.Spec = evaluator.JavaScript{Code: source, Context: context, Threshold: threshold}
+	case language == "javascript" && file.Path == "":
+		out.Need = "a program (javascript with " + code.Foreign(source) + ")"
+	default:
+		program := evaluator.Program{Argv: code.Runners[language], Dir: path.Dir(p.Doc.File), Config: p.JSON("config")}
+		spec := evaluator.Function{Program: program, Code: source, Context: context, Threshold: threshold}
+		if file.Path != "" {
+			spec.Code = ""
+			out.program(src, written, &spec.Program, []string{spec.Sees(file.Path), function})
+		}
+		out.Spec = spec
+	}
+	return out
+}
+
+// Transform reads the transform of an answer: JavaScript, or file://file:function.
+func Transform(src schema.Source, written place.Place) Coded {
+	out, file, function := found(src, written)
+	if out.Step = written.Text(); file.Path != "" {
+		out.Step = code.Computing(file, function)
+	}
+	switch foreign := code.Foreign(out.Step); {
+	case schema.HasErrors(out.Problems):
+	case file.Path != "" && out.Step == "":
+		out.Need = "a program (transform in a file)"
+	case foreign != "":
+		out.Need = "a program (transform with " + foreign + ")"
+	}
+	return out
+}
+
+// found is the file that code names, with the name of the function; none for code itself.
+func found(src schema.Source, written place.Place) (out Coded, file schema.File, function string) {
+	name, isFile := strings.CutPrefix(written.Text(), "file://")
+	if !isFile {
+		return out, file, ""
+	}
+	name, function = code.Split(strings.TrimPrefix(name, "./"))
+	got := src.Read(schema.Reference{At: written.At(), Path: name, Role: "program", Most: command.MaxFile})
+	out.Inputs, out.Problems = got.Inputs, got.Problems
+	if function == "" {
+		function = code.Defaults[map[string]string{".py": "python", ".rb": "ruby"}[path.Ext(name)]]
+	}
+	return out, got.File, function
+}
+
+// program has the file and what is next to it as files of a program, which gets the words in
+// addition to its own; those that are empty are left out.
+func (c *Coded) program(src schema.Source, at place.Place, p *evaluator.Program, words []string) {
+	line := command.Line{Argv: words[:1], Dir: p.Dir, At: func(int) schema.Position { return at.At() }}
+	got := command.Reader{Files: src.FS, Read: src.Read}.Program(line)
+	c.Inputs, c.Problems = append(c.Inputs, got.Inputs...), append(c.Problems, got.Problems...)
+	p.Files, p.Argv = got.Files, append(slices.Clone(p.Argv), got.Argv...)
+	if words[1] != "" {
+		p.Argv = append(p.Argv, words[1])
+	}
+}
+
+// Similar reads how similar the answer is to texts by their embeddings, on the scale of AgentV,
+// where the similarity from -1 to 1 is halved.
+func Similar(p place.Place) (evaluator.Similar, *schema.Problem) {
+	spec := evaluator.Similar{Texts: p.Strings("value"), Metric: evaluator.Cosine, Half: true}
+	if len(spec.Texts) == 0 || slices.Contains(spec.Texts, "") {
+		problem := p.Problem("missing-field", "the assertion similar has no text", `add "value": …`)
+		return spec, &problem
+	}
+	return spec, nil
+}
