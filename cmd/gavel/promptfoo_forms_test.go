@@ -177,7 +177,7 @@ func withModelKey(t *testing.T, dir string, args ...string) (stdout, stderr stri
 }
 
 // formsServer speaks the wire format of OpenAI. Its models are echo, which says what it
-// was sent, shout, which says it in capitals, judge, which replies with the first JSON
+// was sent and is cut at …, shout, which says it in capitals, judge, which replies with the first JSON
 // object that its prompt has, strict, which passes nothing, and letters, whose embedding
 // counts a, b and c. At /agent is an agent that calls the tools that it is told.
 func formsServer() http.Handler {
@@ -222,6 +222,10 @@ func formsChat(w http.ResponseWriter, r *http.Request) {
 		reply = last.Content
 	}
 	message := map[string]any{"role": "assistant", "content": reply}
+	finish := "stop"
+	if strings.HasSuffix(reply, "…") {
+		finish = "length"
+	}
 	switch said.Model {
 	case "shout":
 		message["content"] = strings.ToUpper(reply)
@@ -237,12 +241,12 @@ func formsChat(w http.ResponseWriter, r *http.Request) {
 		message["content"] = `{"reason": "strict", "pass": false, "score": 0}`
 	default:
 		if calls := toolCalls(last.Content); calls != nil && last.Role == "user" {
-			message["tool_calls"] = calls
+			message["tool_calls"], finish = calls, "tool_calls"
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"id": "1", "object": "chat.completion", "model": said.Model, "choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": "stop"}},
+		"id": "1", "object": "chat.completion", "model": said.Model, "choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
 		"usage": map[string]any{"prompt_tokens": 1000, "completion_tokens": 1000, "total_tokens": 2000},
 	})
 }

@@ -134,6 +134,9 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 	case evaluator.Similar:
 		c, err := similarity.Measure(ctx, s, in.Transcript.Final(), d)
 		return finding{criteria: []verdict.Criterion{c}, reason: c.Note}, err
+	case evaluator.Finish:
+		c, err := trace.Finish(s, in.Transcript)
+		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the reply ended as it should")}, err
 	case evaluator.Calls:
 		c, err := trace.Measure(s, in.Transcript)
 		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the calls are as they should be")}, err

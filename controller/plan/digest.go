@@ -169,6 +169,9 @@ func (d *digester) execution() {
 	d.simulation()
 	d.short(Execution, "timeout", c.Policy.Timeout.String(), d.configured()...)
 	d.facts(Execution, "target", target)
+	if slices.ContainsFunc(c.Evaluators, func(ev schema.Evaluator) bool { return evaluator.ReadsFinish(ev.Spec) }) {
+		d.short(Execution, "finish reason", "kept") // which replies that were stored before have not
+	}
 	d.short(Execution, "driver version", strconv.Itoa(DriverVersion))
 	d.short(Execution, "compiler version", c.Dialect+" "+strconv.Itoa(compilerVersions[c.Dialect]))
 }

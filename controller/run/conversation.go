@@ -236,6 +236,7 @@ func (c *conversation) addReply(reply target.Reply) {
 	t := &c.transcript
 	c.add(reply.Messages...)
 	t.Model = cmp.Or(reply.Model, t.Model)
+	t.Finish = reply.Finish
 	// The instructions that an agent reports are those that it had.
 	t.System = cmp.Or(reply.System, t.System)
 	if len(reply.Tools) > 0 {

@@ -74,6 +74,7 @@ func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, e
 	return Reply{
 		Messages: messages,
 		Model:    string(res.Model),
+		Finish:   provider.Finish(res.StopReason),
 		Usage: verdict.Usage{
 			InputTokens:  int64(u.Input + u.CacheCreation + u.CacheRead),
 			OutputTokens: int64(u.Output),

@@ -104,10 +104,10 @@ func anthropicSaid(content, stop string) string {
 }
 
 func TestAnthropicReads(t *testing.T) {
-	said := func(text string, calls ...schema.ToolCall) Reply {
+	said := func(finish, text string, calls ...schema.ToolCall) Reply {
 		return Reply{
 			Messages: []schema.Message{{Role: schema.RoleAssistant, Content: text, ToolCalls: calls}},
-			Model:    "m", Traced: true, Usage: verdict.Usage{Calls: 1, InputTokens: 111, OutputTokens: 2},
+			Model:    "m", Finish: finish, Traced: true, Usage: verdict.Usage{Calls: 1, InputTokens: 111, OutputTokens: 2},
 		}
 	}
 	const bernCall = `{"type":"tool_use","id":"c1","name":"get_weather","input":{"city":"Bern"}}`
@@ -117,15 +117,15 @@ func TestAnthropicReads(t *testing.T) {
 		name, body string
 		want       Reply
 	}{
-		{"text in parts", anthropicSaid(`{"type":"text","text":"Hé <b>"},{"type":"text","text":"!"}`, "end_turn"), said("Hé <b>!")},
-		{"a tool call", anthropicSaid(bernCall, "tool_use"), said("", bern)},
-		{"parallel tool calls with text", anthropicSaid(`{"type":"text","text":"Wait."},`+bernCall+`,`+romeCall, "tool_use"), said("Wait.", bern, rome)},
-		{"a tool call without id", anthropicSaid(`{"type":"tool_use","name":"now","input":{}}`, "tool_use"), said("", functionCall("call_1_0", "now", "{}"))},
-		{"nothing to add", anthropicSaid("", "end_turn"), said("")},
-		{"cut short", anthropicSaid(`{"type":"text","text":"Half"}`, "max_tokens"), said("Half")},
-		{"a refusal is an answer", anthropicSaid(`{"type":"text","text":"I won't."}`, "refusal"), said("I won't.")},
-		{"a refusal that is explained", strings.Replace(anthropicSaid("", "refusal"), `"usage"`, `"stop_details":{"type":"refusal","category":"cyber","explanation":"Not allowed."},"usage"`, 1), said("Not allowed.")},
-		{"a block of a kind that is not known", anthropicSaid(`{"type":"hologram","data":7},{"type":"text","text":"A"}`, "end_turn"), said("A")},
+		{"text in parts", anthropicSaid(`{"type":"text","text":"Hé <b>"},{"type":"text","text":"!"}`, "end_turn"), said("stop", "Hé <b>!")},
+		{"a tool call", anthropicSaid(bernCall, "tool_use"), said("tool_calls", "", bern)},
+		{"parallel tool calls with text", anthropicSaid(`{"type":"text","text":"Wait."},`+bernCall+`,`+romeCall, "tool_use"), said("tool_calls", "Wait.", bern, rome)},
+		{"a tool call without id", anthropicSaid(`{"type":"tool_use","name":"now","input":{}}`, "tool_use"), said("tool_calls", "", functionCall("call_1_0", "now", "{}"))},
+		{"nothing to add", anthropicSaid("", "end_turn"), said("stop", "")},
+		{"cut short", anthropicSaid(`{"type":"text","text":"Half"}`, "max_tokens"), said("length", "Half")},
+		{"a refusal is an answer", anthropicSaid(`{"type":"text","text":"I won't."}`, "refusal"), said("refusal", "I won't.")},
+		{"a refusal that is explained", strings.Replace(anthropicSaid("", "refusal"), `"usage"`, `"stop_details":{"type":"refusal","category":"cyber","explanation":"Not allowed."},"usage"`, 1), said("refusal", "Not allowed.")},
+		{"a block of a kind that is not known", anthropicSaid(`{"type":"hologram","data":7},{"type":"text","text":"A"}`, "end_turn"), said("stop", "A")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

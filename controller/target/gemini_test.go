@@ -59,7 +59,7 @@ func TestGeminiReads(t *testing.T) {
 	}
 	want := Reply{
 		Messages: []schema.Message{{Role: schema.RoleAssistant, Content: "Hi."}},
-		Model:    "small-1", Traced: true, Usage: verdict.Usage{Calls: 1, InputTokens: 9, OutputTokens: 43},
+		Model:    "small-1", Finish: "stop", Traced: true, Usage: verdict.Usage{Calls: 1, InputTokens: 9, OutputTokens: 43},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -67,5 +67,9 @@ func (r mockReply) reply(req Request) Reply {
 	for i, c := range r.ToolCalls {
 		said.ToolCalls = append(said.ToolCalls, functionCall(callID(req, i), c.Name, cmp.Or(string(c.Arguments), "{}")))
 	}
-	return Reply{Messages: []schema.Message{said}, Traced: true, Usage: verdict.Usage{Calls: 1}}
+	finish := "stop"
+	if len(said.ToolCalls) > 0 {
+		finish = "tool_calls"
+	}
+	return Reply{Messages: []schema.Message{said}, Finish: finish, Traced: true, Usage: verdict.Usage{Calls: 1}}
 }

@@ -41,6 +41,7 @@ func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 	return Reply{
 		Messages: messages,
 		Model:    string(res.Model),
+		Finish:   provider.Finish(choice.FinishReason),
 		Usage: verdict.Usage{
 			InputTokens: int64(u.Prompt),
 			// Gemini counts what it thinks in the total only.

@@ -30,6 +30,7 @@ func (o *openAI) askResponses(ctx context.Context, req Request) (Reply, error) {
 	return Reply{
 		Messages: messages,
 		Model:    string(res.Model),
+		Finish:   res.Finish(),
 		Usage:    verdict.Usage{InputTokens: int64(res.Usage.Input), OutputTokens: int64(res.Usage.Output)},
 	}, err
 }

@@ -256,10 +256,10 @@ func output(items string) string {
 }
 
 func TestOpenAIReads(t *testing.T) {
-	said := func(text string, calls ...schema.ToolCall) Reply {
+	said := func(finish, text string, calls ...schema.ToolCall) Reply {
 		return Reply{
 			Messages: []schema.Message{{Role: schema.RoleAssistant, Content: text, ToolCalls: calls}},
-			Model:    "m", Traced: true, Usage: verdict.Usage{Calls: 1, InputTokens: 1, OutputTokens: 2},
+			Model:    "m", Finish: finish, Traced: true, Usage: verdict.Usage{Calls: 1, InputTokens: 1, OutputTokens: 2},
 		}
 	}
 	bern, rome := functionCall("c1", "get_weather", `{"city":"Bern"}`), functionCall("c2", "get_weather", `{"city":"Rome"}`)
@@ -269,19 +269,19 @@ func TestOpenAIReads(t *testing.T) {
 		name, api, body string
 		want            Reply
 	}{
-		{"chat, text", "chat", choice(`{"role":"assistant","content":"Hé <b>"}`, "stop"), said("Hé <b>")},
-		{"chat, tool call with content null", "chat", choice(`{"content":null,"tool_calls":[`+bernCall+`]}`, "tool_calls"), said("", bern)},
-		{"chat, parallel tool calls with text", "chat", choice(`{"content":"Wait.","tool_calls":[`+bernCall+`,`+romeCall+`]}`, "tool_calls"), said("Wait.", bern, rome)},
-		{"chat, tool call without id", "chat", choice(`{"tool_calls":[{"function":{"name":"now","arguments":""}}]}`, "tool_calls"), said("", functionCall("call_1_0", "now", ""))},
-		{"chat, content null", "chat", choice(`{"content":null}`, "stop"), said("")},
-		{"chat, refusal is an answer", "chat", choice(`{"content":null,"refusal":"I won't."}`, "stop"), said("I won't.")},
-		{"chat, cut short", "chat", choice(`{"content":"Half"}`, "length"), said("Half")},
+		{"chat, text", "chat", choice(`{"role":"assistant","content":"Hé <b>"}`, "stop"), said("stop", "Hé <b>")},
+		{"chat, tool call with content null", "chat", choice(`{"content":null,"tool_calls":[`+bernCall+`]}`, "tool_calls"), said("tool_calls", "", bern)},
+		{"chat, parallel tool calls with text", "chat", choice(`{"content":"Wait.","tool_calls":[`+bernCall+`,`+romeCall+`]}`, "tool_calls"), said("tool_calls", "Wait.", bern, rome)},
+		{"chat, tool call without id", "chat", choice(`{"tool_calls":[{"function":{"name":"now","arguments":""}}]}`, "tool_calls"), said("tool_calls", "", functionCall("call_1_0", "now", ""))},
+		{"chat, content null", "chat", choice(`{"content":null}`, "stop"), said("stop", "")},
+		{"chat, refusal is an answer", "chat", choice(`{"content":null,"refusal":"I won't."}`, "stop"), said("stop", "I won't.")},
+		{"chat, cut short", "chat", choice(`{"content":"Half"}`, "length"), said("length", "Half")},
 		{"responses, text in parts", "responses", output(`{"type":"reasoning","id":"r","summary":[]},
-			{"type":"message","role":"assistant","content":[{"type":"output_text","text":"A"},{"type":"output_text","text":"B"}]}`), said("AB")},
+			{"type":"message","role":"assistant","content":[{"type":"output_text","text":"A"},{"type":"output_text","text":"B"}]}`), said("stop", "AB")},
 		{"responses, parallel calls", "responses", output(`{"type":"function_call","call_id":"c1","name":"get_weather","arguments":"{\"city\":\"Bern\"}"},
-			{"type":"function_call","call_id":"c2","name":"get_weather","arguments":"{\"city\":\"Rome\"}"}`), said("", bern, rome)},
-		{"responses, refusal", "responses", output(`{"type":"message","content":[{"type":"refusal","refusal":"No."}]}`), said("No.")},
-		{"responses, incomplete", "responses", `{"model":"m","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[],"usage":{"input_tokens":1,"output_tokens":2}}`, said("")},
+			{"type":"function_call","call_id":"c2","name":"get_weather","arguments":"{\"city\":\"Rome\"}"}`), said("tool_calls", "", bern, rome)},
+		{"responses, refusal", "responses", output(`{"type":"message","content":[{"type":"refusal","refusal":"No."}]}`), said("stop", "No.")},
+		{"responses, incomplete", "responses", `{"model":"m","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[],"usage":{"input_tokens":1,"output_tokens":2}}`, said("length", "")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

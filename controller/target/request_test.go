@@ -116,6 +116,7 @@ func TestMock(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := said("")
+	want.Finish = "tool_calls"
 	want.Messages[0].ToolCalls = []schema.ToolCall{
 		functionCall("call_1_0", "get_weather", `{"city":"Bern"}`), functionCall("call_1_1", "now", "{}"),
 	}
@@ -126,7 +127,9 @@ func TestMock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(said("It rains."), second); diff != "" {
+	want = said("It rains.")
+	want.Finish = "stop"
+	if diff := cmp.Diff(want, second); diff != "" {
 		t.Error(diff)
 	}
 	_, err = ask(schema.Message{Role: schema.RoleUser, Content: "Hello"})

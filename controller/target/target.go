@@ -84,6 +84,9 @@ type Reply struct {
 	Model string `json:"model,omitempty"`
 	// Revision is what a deployed agent says it runs; empty when it does not.
 	Revision string `json:"revision,omitempty"`
+	// Finish is why the model ended its reply, as OpenAI names it: stop, length,
+	// tool_calls or content_filter; empty where it is not known.
+	Finish string `json:"finish,omitempty"`
 	// End is true when the agent says that the conversation is over.
 	End bool `json:"end,omitempty"`
 	// System and Tools are what an agent says it was given, by system_prompt and

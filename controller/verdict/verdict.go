@@ -93,6 +93,9 @@ type Transcript struct {
 	Usage   Usage         `json:"usage"`
 	// Simulated is what the calls to the simulator cost.
 	Simulated Usage `json:"simulator_usage,omitzero"`
+	// Finish is why the target ended its last reply: stop, length, tool_calls,
+	// content_filter, or as its provider has it; empty where it is not known.
+	Finish string `json:"finish_reason,omitempty"`
 	// Turns are the replies of the target in a conversation of which the case says the
 	// other side; nil for others.
 	Turns []Turn `json:"turns,omitempty"`

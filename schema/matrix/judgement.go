@@ -144,6 +144,9 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 	case evaluator.Calls:
 		s.Not = not
 		spec = s
+	case evaluator.Finish:
+		s.Not = not
+		spec = s
 	case evaluator.Similar:
 		if s.Not, s.Target = not, a.embedder; not {
 			rule.Threshold = 1 - rule.Threshold
@@ -276,6 +279,12 @@ func compile(kind string, value json.RawMessage, a written) (schema.Spec, schema
 			return nil, rule, err
 		}
 		spec.Value = bounds
+	case "finish-reason":
+		reason := template.Written(value)
+		if reason == "" {
+			return nil, rule, &template.NeedError{What: "a value of the assertion " + kind}
+		}
+		return evaluator.Finish{Reason: reason}, rule, nil
 	case "is-valid-openai-tools-call", "is-valid-openai-function-call", "is-valid-function-call":
 		return evaluator.Calls{Type: evaluator.CallsAreValid}, rule, nil
 	case "select-best", "max-score":

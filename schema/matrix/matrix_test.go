@@ -252,7 +252,7 @@ func TestNeeds(t *testing.T) {
 		{"{assert: [{type: rouge-n, value: x}]}", "a measure of overlap (rouge-n)"},
 		{"{assert: [{type: perplexity, threshold: 5}]}", "probabilities of tokens (perplexity)"},
 		{"{assert: [{type: context-recall, value: x}]}", "a context that was retrieved (context-recall)"},
-		{"{assert: [{type: finish-reason, value: stop}]}", "the reason why the model ended (finish-reason)"},
+		{"{assert: [{type: finish-reason}]}", "a value of the assertion finish-reason"},
 		{"{assert: [{type: trace-span-count, value: {max: 1}}]}", "spans of a trace (trace-span-count)"},
 		{"{assert: [{type: not-empty}]}", `the assertion "not-empty", which promptfoo does not have either; write javascript with "output.length > 0"`},
 		{"{assert: [{type: sounds-nice}]}", `the assertion "sounds-nice", which promptfoo does not have either`},

@@ -128,7 +128,7 @@ func (j *judgement) transformed(spec schema.Spec, a written, vars template.Varia
 		steps = append(steps, source)
 	}
 	switch spec.(type) {
-	case evaluator.Checks, evaluator.Calls, evaluator.MaxScore:
+	case evaluator.Checks, evaluator.Calls, evaluator.Finish, evaluator.MaxScore:
 		return spec, nil
 	}
 	if len(steps) == 0 {

@@ -155,3 +155,16 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestFinish: the reasons of all providers by the names of one.
+func TestFinish(t *testing.T) {
+	for _, tt := range []struct{ reason, want provider.Text }{
+		{"stop", "stop"}, {"length", "length"}, {"content_filter", "content_filter"}, {"tool_calls", "tool_calls"}, {"function_call", "tool_calls"},
+		{"end_turn", "stop"}, {"stop_sequence", "stop"}, {"max_tokens", "length"}, {"MAX_TOKENS", "length"}, {"tool_use", "tool_calls"}, {"refusal", "refusal"},
+		{"content_filter: SAFETY", "content_filter"}, {"", ""},
+	} {
+		if got := provider.Finish(tt.reason); got != string(tt.want) {
+			t.Errorf("%q is %q, want %q", tt.reason, got, tt.want)
+		}
+	}
+}

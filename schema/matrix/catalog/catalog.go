@@ -51,7 +51,7 @@ var unread = map[string]string{
 	"rouge-n": "a measure of overlap", "bleu": "a measure of overlap", "gleu": "a measure of overlap", "meteor": "a measure of overlap",
 	"perplexity": "probabilities of tokens", "perplexity-score": "probabilities of tokens",
 	"context-recall": "a context that was retrieved", "context-relevance": "a context that was retrieved", "context-faithfulness": "a context that was retrieved",
-	"finish-reason": "the reason why the model ended", "is-refusal": "a list of the words of refusals",
+	"is-refusal":   "a list of the words of refusals",
 	"tool-call-f1": "a measure of tool calls", "search-rubric": "a judge that searches", "agent-rubric": "a judge with tools", "conversation-relevance": "the turns of a conversation",
 }
 
@@ -61,5 +61,5 @@ var read = []string{
 	"is-json", "contains-json", "levenshtein", "latency", "cost", "llm-rubric", "javascript",
 	"model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval", "answer-relevance", "similar", "word-count", "python", "ruby", "assert-set",
 	"is-valid-openai-tools-call", "is-valid-function-call", "trajectory:tool-used", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:step-count",
-	"trajectory:goal-success", "skill-used", "select-best", "max-score", "similar:cosine", "similar:dot", "similar:euclidean",
+	"trajectory:goal-success", "skill-used", "select-best", "max-score", "similar:cosine", "similar:dot", "similar:euclidean", "finish-reason",
 }

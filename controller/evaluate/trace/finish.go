@@ -1,0 +1,31 @@
+package trace
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// Finish holds the reason for which the target ended its last reply against the one that is
+// wanted, in any case. The error says that the target does not give it.
+func Finish(spec evaluator.Finish, t *verdict.Transcript) (verdict.Criterion, error) {
+	out := verdict.Criterion{ID: spec.Kind()}
+	if t.Finish == "" {
+		return out, errors.New("the target does not say why its reply ended")
+	}
+	holds := strings.EqualFold(t.Finish, spec.Reason)
+	if holds != spec.Not {
+		out.Score = 1
+		return out, nil
+	}
+	out.Note = "the reply ended with " + textnorm.Quote(t.Finish)
+	if holds {
+		out.Note += ", and must not"
+	} else {
+		out.Note += ", not with " + textnorm.Quote(spec.Reason)
+	}
+	return out, nil
+}

@@ -1,0 +1,38 @@
+package provider
+
+import "strings"
+
+// finishes are the reasons for which replies end, by the names that OpenAI's Chat
+// Completions API has no more or never had.
+var finishes = map[string]string{
+	"function_call": "tool_calls",
+	"end_turn":      "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls",
+	"max_output_tokens": "length",
+}
+
+// Finish is the reason for which a reply ended, as OpenAI's Chat Completions API names it:
+// stop, length, tool_calls or content_filter. Another reason is in small letters, and one
+// that is not known is empty. Gemini says behind a colon what a reason is about.
+func Finish(reason Text) string {
+	name, _, _ := strings.Cut(strings.ToLower(string(reason)), ":")
+	if usual := finishes[name]; usual != "" {
+		return usual
+	}
+	return name
+}
+
+// Finish is the reason for which the response ended.
+func (r *ResponsesReply) Finish() string {
+	switch {
+	case r.Status == "incomplete":
+		return Finish(r.Incomplete.Reason)
+	case r.Status != "completed":
+		return ""
+	}
+	for _, item := range r.Output {
+		if item.Type == "function_call" {
+			return "tool_calls"
+		}
+	}
+	return "stop"
+}
