@@ -3,7 +3,6 @@ package matrix
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -11,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/jsonschema"
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
+	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
+	"github.com/gavel-evals/gavel/schema/matrix/spec"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -110,7 +109,7 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 			return nil, schema.Rule{}, err
 		}
 	}
-	spec, rule, err := compile(kind, value, a)
+	spec, rule, err := spec.Compile(kind, a.Type, value, a.Threshold)
 	if codes[kind] && err == nil {
 		spec, err = j.code(a, value, vars)
 	}
@@ -207,7 +206,7 @@ func (j *judgement) question(prompt string, vars template.Variables) (string, er
 	if json.Unmarshal([]byte(prompt), &chat) == nil && len(chat) > 0 {
 		var texts []string
 		for _, m := range chat {
-			s, _ := text(m.Content)
+			s, _ := rawjson.Text(m.Content)
 			texts = append(texts, s)
 		}
 		prompt = strings.Join(texts, "\n\n")
@@ -228,207 +227,6 @@ func (j *judgement) unique(name string) string {
 	return name
 }
 
-// compile makes an evaluator of an assertion.
-func compile(kind string, value json.RawMessage, a written) (schema.Spec, schema.Rule, error) {
-	spec := evaluator.Assertion{Type: kind, Value: value}
-	rule := schema.Rule{Threshold: 1}
-	switch kind {
-	case "contains", "icontains", "starts-with", "ends-with", "regex", "levenshtein":
-		s := template.Written(value)
-		if s == "" {
-			return nil, rule, &template.NeedError{What: "a value of the assertion " + kind}
-		}
-		spec.Value, _ = json.Marshal(s) // a text
-		if kind == "levenshtein" {
-			if spec.Most = 5; a.Threshold != nil {
-				spec.Most = int(*a.Threshold)
-			}
-		}
-		if kind == "regex" {
-			if _, err := regexp.Compile(s); err != nil {
-				return nil, rule, &template.NeedError{What: "the pattern " + template.Clip(s) + ", which RE2 does not have"}
-			}
-		}
-	case "contains-any", "contains-all", "icontains-any", "icontains-all":
-		wanted, err := texts(value)
-		if err != nil || len(wanted) == 0 {
-			return nil, rule, &template.NeedError{What: "a list of texts as the value of " + kind}
-		}
-		spec.Value, _ = json.Marshal(wanted) // texts
-	case "equals":
-		if len(value) == 0 {
-			return nil, rule, &template.NeedError{What: "a value of the assertion equals"}
-		}
-	case "is-json", "contains-json":
-		form, err := formOf(value)
-		if err != nil {
-			return nil, rule, err
-		}
-		spec.Value = form
-	case "latency", "cost":
-		return bounded(kind, a)
-	case "llm-rubric", "model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval", "answer-relevance", "trajectory:goal-success":
-		return judged(kind, value, a)
-	case "javascript", "python", "ruby":
-		return nil, passes(), nil
-	case "similar", "similar:cosine", "similar:dot", "similar:euclidean":
-		return similar(kind, value, a)
-	case "word-count":
-		bounds, err := wordBounds(value)
-		if err != nil {
-			return nil, rule, err
-		}
-		spec.Value = bounds
-	case "finish-reason":
-		reason := template.Written(value)
-		if reason == "" {
-			return nil, rule, &template.NeedError{What: "a value of the assertion " + kind}
-		}
-		return evaluator.Finish{Reason: reason}, rule, nil
-	case "is-valid-openai-tools-call", "is-valid-openai-function-call", "is-valid-function-call":
-		return evaluator.Calls{Type: evaluator.CallsAreValid}, rule, nil
-	case "select-best", "max-score":
-		return selecting(kind, value, a)
-	case "trajectory:tool-used", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:step-count", "skill-used":
-		calls, err := assertion.Calls(kind, value)
-		return calls, rule, err
-	default:
-		return nil, rule, &template.NeedError{What: catalog.Need(kind, a.Type)}
-	}
-	return spec, rule, nil
-}
-
-// passes is the rule of what says itself whether an answer passes.
-func passes() schema.Rule {
-	return schema.Rule{Required: []string{evaluator.GradedPass}, Weights: map[string]float64{evaluator.GradedPass: 0}}
-}
-
-// geval is the least score of g-eval that passes where no threshold is written.
-const geval = 0.7
-
-// relevance and likeness are the least scores of answer-relevance and similar.
-const (
-	relevance = 0.5
-	likeness  = 0.75
-	// likenessInTables is that of similar in a table.
-	likenessInTables = 0.8
-)
-
-// similar compares the answer with texts by their embeddings.
-func similar(kind string, value json.RawMessage, a written) (schema.Spec, schema.Rule, error) {
-	spec, rule := evaluator.Similar{Metric: evaluator.Cosine}, schema.Rule{Threshold: likeness}
-	if _, metric, ok := strings.Cut(kind, ":"); ok {
-		spec.Metric = metric
-	}
-	if s, isText := text(value); isText && s != "" {
-		spec.Texts = []string{s}
-	} else if spec.Texts, _ = list(value); len(spec.Texts) == 0 {
-		return nil, rule, &template.NeedError{What: "a value of the assertion " + kind}
-	}
-	if a.Threshold != nil {
-		rule.Threshold = *a.Threshold
-	}
-	return spec, rule, nil
-}
-
-// wordBounds are the bounds of a number of words: one number, or {min, max}.
-func wordBounds(value json.RawMessage) (json.RawMessage, error) {
-	if n, ok := number(value); ok {
-		return json.RawMessage(fmt.Sprintf(`{"max":%v,"min":%v}`, n, n)), nil
-	}
-	var bounds struct{ Min, Max *float64 }
-	if json.Unmarshal(value, &bounds) != nil || bounds.Min == nil && bounds.Max == nil {
-		return nil, &template.NeedError{What: "a number or {min, max} as the value of word-count"}
-	}
-	return value, nil
-}
-
-// judged asks a judge about a rubric, a criterion, a reference or steps.
-func judged(kind string, value json.RawMessage, a written) (schema.Spec, schema.Rule, error) {
-	rubric, rule := template.Written(value), passes()
-	if rubric == "" && kind != "answer-relevance" {
-		return nil, rule, &template.NeedError{What: "a value of the assertion " + kind}
-	}
-	if a.Threshold != nil {
-		rule.Threshold = *a.Threshold
-	}
-	switch kind {
-	case "model-graded-closedqa":
-		rubric = "The OUTPUT meets this criterion: " + rubric
-	case "factuality", "model-graded-factuality":
-		rubric = "The OUTPUT does not contradict this reference. It may say less or more, and may differ in what bears on no fact. Reference: " + rubric
-	case "answer-relevance":
-		rubric = "The OUTPUT answers what the INPUT asks for. The score is the share of the OUTPUT that does."
-		if rule.Required = nil; a.Threshold == nil {
-			rule.Threshold = relevance
-		}
-	case "trajectory:goal-success":
-		rubric = "The system under test reached this goal: " + rubric
-	case "g-eval":
-		if steps, err := list(value); err == nil {
-			rubric = strings.Join(steps, "\n")
-		}
-		if rule.Required = nil; a.Threshold == nil {
-			rule.Threshold = geval
-		}
-	}
-	return evaluator.Graded{Rubric: rubric}, rule, nil
-}
-
-// bounded compares what a sample took.
-func bounded(kind string, a written) (schema.Spec, schema.Rule, error) {
-	if a.Threshold == nil {
-		return nil, schema.Rule{}, &template.NeedError{What: "a threshold of the assertion " + kind}
-	}
-	check := evaluator.Check{ID: kind, Kind: map[string]string{"latency": evaluator.CheckLatency, "cost": evaluator.CheckCost}[kind]}
-	return evaluator.Checks{Checks: []evaluator.Check{check}}, schema.Rule{Threshold: 1, Most: map[string]float64{kind: *a.Threshold}}, nil
-}
-
-// texts reads a list of texts, or a text with commas.
-func texts(value json.RawMessage) ([]string, error) {
-	if s, ok := text(value); ok {
-		var parts []string
-		for part := range strings.SplitSeq(s, ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				parts = append(parts, part)
-			}
-		}
-		return parts, nil
-	}
-	return list(value)
-}
-
-// list reads a list of texts.
-func list(value json.RawMessage) ([]string, error) {
-	var items []json.RawMessage
-	if err := json.Unmarshal(value, &items); err != nil {
-		return nil, err
-	}
-	var texts []string
-	for _, item := range items {
-		texts = append(texts, template.Written(item))
-	}
-	return texts, nil
-}
-
-// formOf reads a JSON Schema: an object, or YAML or JSON in a text.
-func formOf(value json.RawMessage) (json.RawMessage, error) {
-	if s, ok := text(value); ok {
-		doc, problems := schema.Parse("value.yaml", []byte(s))
-		if doc == nil || schema.HasErrors(problems) {
-			return nil, &template.NeedError{What: "a JSON Schema as the value of is-json"}
-		}
-		value = doc.JSON()
-	}
-	if len(value) == 0 || string(value) == "null" {
-		return nil, nil
-	}
-	if _, err := jsonschema.Compile(value); err != nil {
-		return nil, &template.NeedError{What: "a JSON Schema as the value of is-json"}
-	}
-	return value, nil
-}
-
 // short matches type(threshold): value.
 var short = regexp.MustCompile(`^(not-)?([a-z][a-z-]*)(?:\(([\d.]+)\))?(?::\s?([\s\S]*))?$`)
 
@@ -445,7 +243,7 @@ func shortForm(s string) written {
 	if m[4] != "" {
 		a.Value = raw(m[4])
 	}
-	least := likenessInTables
+	least := spec.LikenessInTables
 	if m[3] != "" {
 		if n, err := strconv.ParseFloat(m[3], 64); err == nil {
 			a.Threshold = &n

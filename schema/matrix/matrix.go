@@ -7,7 +7,6 @@ package matrix
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
+	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	matrixrow "github.com/gavel-evals/gavel/schema/row"
 	"github.com/gavel-evals/gavel/schema/targetname"
 	"github.com/gavel-evals/gavel/schema/template"
@@ -232,42 +232,10 @@ func (c *compiler) timeout(target string) time.Duration {
 
 // repeat is how many samples are taken of a case.
 func (c *compiler) repeat() int {
-	if n, ok := number(c.Doc.JSON("evaluateOptions", "repeat")); ok && n >= 1 && n <= maxRepeat && n == math.Trunc(n) {
+	if n, ok := rawjson.Number(c.Doc.JSON("evaluateOptions", "repeat")); ok && n >= 1 && n <= maxRepeat && n == math.Trunc(n) {
 		return int(n)
 	}
 	return max(1, c.Settings.Iterations)
-}
-
-// number reads a JSON number.
-func number(raw json.RawMessage) (float64, bool) {
-	var n *float64
-	if len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') || json.Unmarshal(raw, &n) != nil || n == nil {
-		return 0, false
-	}
-	return *n, true
-}
-
-// text reads a JSON string; empty where it is another value.
-func text(raw json.RawMessage) (string, bool) {
-	var s string
-	if len(raw) == 0 || raw[0] != '"' {
-		return "", false
-	}
-	if plain := raw[1 : len(raw)-1]; len(raw) > 1 && raw[len(raw)-1] == '"' && isPlain(plain) {
-		return string(plain), true
-	}
-	err := json.Unmarshal(raw, &s)
-	return s, err == nil
-}
-
-// isPlain reports whether the inside of a JSON string is the text itself.
-func isPlain(inside []byte) bool {
-	for _, b := range inside {
-		if b < ' ' || b > '~' || b == '\\' || b == '"' {
-			return false
-		}
-	}
-	return true
 }
 
 // readProviders finds the targets of the file.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
+	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -257,7 +258,7 @@ func shown(system string, messages []schema.Message) string {
 
 // content is the text of a message. The text parts of a list are joined.
 func (m chatMessage) content(fill func(string) (string, error)) (string, error) {
-	s, isText := text(m.Content)
+	s, isText := rawjson.Text(m.Content)
 	if !isText {
 		var parts []struct {
 			Type string `json:"type"`

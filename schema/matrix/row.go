@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -56,7 +57,7 @@ func (t *test) values() []template.Variables {
 	for _, name := range t.order {
 		var items []json.RawMessage
 		if raw := t.vars[name]; !t.expands || len(raw) == 0 || raw[0] != '[' || json.Unmarshal(t.vars[name], &items) != nil || len(items) == 0 ||
-			slices.ContainsFunc(items, func(item json.RawMessage) bool { _, isText := text(item); return !isText }) {
+			slices.ContainsFunc(items, func(item json.RawMessage) bool { _, isText := rawjson.Text(item); return !isText }) {
 			continue
 		}
 		if all = multiply(all, name, items); len(all) > maxRows {
@@ -91,7 +92,7 @@ func (c *compiler) nested(vars template.Variables) (template.Variables, string) 
 		changed := false
 		var filled template.Variables // a copy, once there is something to fill in
 		for name, value := range vars {
-			s, isText := text(value)
+			s, isText := rawjson.Text(value)
 			if !isText || !strings.Contains(s, "{{") {
 				continue
 			}
@@ -127,7 +128,7 @@ func (r row) title() string {
 
 func (r row) firstText() string {
 	for _, name := range r.test.order {
-		if s, ok := text(r.said[name]); ok && strings.TrimSpace(s) != "" {
+		if s, ok := rawjson.Text(r.said[name]); ok && strings.TrimSpace(s) != "" {
 			return strings.Join(strings.Fields(s), " ")
 		}
 	}

@@ -8,32 +8,11 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // maxPeers bounds the answers of a test that are compared with one another: a judge
 // sees all of them.
 const maxPeers = 64
-
-// selecting compiles an assertion that compares the answers of a test.
-func selecting(kind string, value json.RawMessage, a written) (schema.Spec, schema.Rule, error) {
-	rule := schema.Rule{Threshold: 1}
-	if kind == "select-best" {
-		criterion := template.Written(value)
-		if criterion == "" {
-			return nil, rule, &template.NeedError{What: "a value of the assertion select-best"}
-		}
-		return evaluator.SelectBest{Criterion: criterion}, rule, nil
-	}
-	var how struct {
-		Method    string
-		Threshold *float64
-	}
-	if len(value) > 0 && json.Unmarshal(value, &how) != nil || !slices.Contains([]string{"", "average", "sum"}, how.Method) {
-		return nil, rule, &template.NeedError{What: "{method: average|sum, weights, threshold} as the value of max-score"}
-	}
-	return evaluator.MaxScore{Sum: how.Method == "sum", Least: cmp.Or(how.Threshold, a.Threshold)}, rule, nil
-}
 
 // weigh gives the assertions max-score the weights of the others, which they have by
 // type.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 )
 
 // csvTests reads a table: a column is a variable, or one of the names that begin
@@ -70,7 +71,7 @@ func (t *test) cell(name, value string) {
 	case name == "__description":
 		t.description = value
 	case name == "__threshold":
-		if n, ok := number(json.RawMessage(strings.TrimSpace(value))); ok {
+		if n, ok := rawjson.Number(json.RawMessage(strings.TrimSpace(value))); ok {
 			t.threshold = &n
 		}
 	case name == "__metadata:tags[]" || name == "__metadata:category":
@@ -103,7 +104,7 @@ func (t *test) settings(names, record []string, shared int) {
 		if !isThreshold && name != "__metric" {
 			continue
 		}
-		least, isNumber := number(json.RawMessage(strings.TrimSpace(record[n])))
+		least, isNumber := rawjson.Number(json.RawMessage(strings.TrimSpace(record[n])))
 		for i := shared; i < len(t.asserts); i++ {
 			a := &t.asserts[i]
 			switch {

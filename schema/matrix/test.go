@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
+	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/template"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -240,7 +241,7 @@ func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
 	for i := range doc.Items(in("assert")...) {
 		t.asserts = append(t.asserts, c.readAssertion(&t, doc, in("assert", i)...))
 	}
-	if n, ok := number(doc.JSON(in("threshold")...)); ok {
+	if n, ok := rawjson.Number(doc.JSON(in("threshold")...)); ok {
 		t.threshold = &n
 	}
 	c.readTransform(&t, doc, in("options", "transform")...)
@@ -321,7 +322,7 @@ func (c *compiler) readVars(t *test, doc *schema.Document, at ...any) {
 
 // fileName is the file that a value names.
 func fileName(value json.RawMessage) (string, bool) {
-	s, ok := text(value)
+	s, ok := rawjson.Text(value)
 	if !ok {
 		return "", false
 	}
