@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,6 +79,10 @@ type stage struct {
 	session *watchmode.Session
 	updates chan watchstate.Update
 	runs    int
+	// executed is called when a run has ended; nil for nothing.
+	executed func(*controller.Prepared)
+	// gone makes base unreadable.
+	gone atomic.Bool
 }
 
 // newStage watches a repository in which the files are committed, too.
@@ -91,6 +96,13 @@ func newStage(t *testing.T, opts watchmode.Options, files ...map[string]string) 
 	}
 	cfg := s.config()
 	cfg.Open = s.judged
+	base := cfg.Base
+	cfg.Base = func(ctx context.Context, p watchmode.Workspace) (string, error) {
+		if s.gone.Load() {
+			return "", errors.New("the branch is gone")
+		}
+		return base(ctx, p)
+	}
 	tree, err := watchmode.Open(t.Context(), cfg)
 	s.must(err)
 	opts.Notify = func(u watchstate.Update) { s.updates <- u }
@@ -102,7 +114,11 @@ func newStage(t *testing.T, opts watchmode.Options, files ...map[string]string) 
 		s.runs++
 		o.ID = fmt.Sprint("run", s.runs)
 		host := controller.Host{Open: func(config.Target, controller.Checkout) (target.Target, error) { return s.bot, nil }}
-		return p.Execute(ctx, host, o)
+		report, err := p.Execute(ctx, host, o)
+		if s.executed != nil {
+			s.executed(p)
+		}
+		return report, err
 	}
 	s.session = watchmode.New(tree, opts)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -260,6 +276,22 @@ func TestAccept(t *testing.T) {
 	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
 	s.want(s.changed(map[string]string{hello: greeting("good ")}), "talk/level_1/hello fail")
 	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
+}
+
+// TestAcceptAgain holds that what is accepted later replaces what was accepted before.
+func TestAcceptAgain(t *testing.T) {
+	s := newStage(t, watchmode.Options{})
+	s.bot.answer = func(question string) string { return map[bool]string{true: "hello", false: "bye"}[question == "good"] }
+	accept := func(rows ...string) {
+		t.Helper()
+		s.session.Do(watchstate.Command{Do: watchstate.Accept})
+		s.want(states(s.until(watchstate.StateChanged, nil).Snapshot), rows...)
+	}
+	s.want(s.changed(map[string]string{hello: greeting("bad")}), "talk/level_1/hello fail first")
+	accept("talk/level_1/hello fail")
+	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
+	accept("talk/level_1/hello pass")
+	s.want(s.changed(map[string]string{hello: greeting("bad")}), "talk/level_1/hello fail broke")
 }
 
 // TestSuperseded holds that a change during a run gives up what it made stale
