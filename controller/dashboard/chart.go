@@ -37,6 +37,8 @@ type curve struct {
 	// Changes are where the case, or what it is judged with, was changed.
 	Changes []mark
 	Grid    []tick
+	// First and Last are the ends of the time axis; Last is empty where they are one.
+	First, Last string
 }
 
 // A mark is a place on the time axis.
@@ -48,7 +50,10 @@ type tick struct{ Y, TextY, Label string }
 // curveOf draws the judgements with their intervals, which may be nil, the oldest on
 // the left; one without points for none that has a score.
 func curveOf(judged []browse.Judgement, intervals []*stats.Interval) curve {
-	c := curve{Label: passes(judged)}
+	c := curve{Label: passes(judged), First: formatTime(judged[0].At)}
+	if last := formatTime(judged[len(judged)-1].At); last != c.First {
+		c.Last = last
+	}
 	for _, score := range []float64{0, 0.5, 1} {
 		y := height(score)
 		c.Grid = append(c.Grid, tick{pixels(y), pixels(y + 4), fmt.Sprintf("%.1f", score)})
@@ -146,32 +151,44 @@ type bar struct{ X, Y, Width, Height, Tip string }
 
 // bars is the chart of costs.
 type bars struct {
-	Label string
-	Bars  []bar
-	Most  string
+	Label, Text string
+	Bars        []bar
+	Most        string
+	// First and Last are the ends of the time axis; Last is empty where they are one.
+	First, Last string
 }
 
-// mostBars is how many days have a bar.
-const mostBars = 60
+// mostBars is how many days have a bar, and mostBarWidth how wide one is.
+const (
+	mostBars     = 60
+	mostBarWidth = 48
+)
 
 // chartOf draws the cost of days, the oldest on the left; the newest comes first.
 func chartOf(days []day) bars {
 	days = days[:min(len(days), mostBars)]
-	var most float64
+	var most day
 	for _, d := range days {
-		most = max(most, d.usd)
+		if d.USD > most.USD {
+			most = d
+		}
 	}
-	out := bars{Label: fmt.Sprintf("Cost of each of the last %d days with a run", len(days)), Most: fmt.Sprintf("$%.2f", most)}
-	if most == 0 {
+	out := bars{Label: fmt.Sprintf("Cost of each of the last %d days with a run", len(days)), Most: fmt.Sprintf("$%.2f", most.USD)}
+	if most.USD == 0 {
 		return out
 	}
-	room := float64(chartWidth-chartLeft-2*chartMargin) / float64(max(len(days), 10))
+	if out.First = days[len(days)-1].Date; len(days) > 1 {
+		out.Last = days[0].Date
+	}
+	out.Text = fmt.Sprintf("The most was paid on %s: %s.", most.Date, most.Cost)
+	room := float64(chartWidth-chartLeft) / float64(len(days))
+	wide := min(room*0.8, mostBarWidth)
 	for i := range days {
 		d := days[len(days)-1-i]
-		tall := d.usd / most * (chartHeight - 2*chartMargin)
+		tall := d.USD / most.USD * (chartHeight - 2*chartMargin)
 		out.Bars = append(out.Bars, bar{
-			pixels(chartLeft + chartMargin + room*float64(i)), pixels(chartHeight - chartMargin - tall),
-			pixels(room * 0.8), pixels(tall), d.Date + ": " + d.Cost,
+			pixels(chartLeft + room*float64(i) + (room-wide)/2), pixels(chartHeight - chartMargin - tall),
+			pixels(wide), pixels(tall), d.Date + ": " + d.Cost,
 		})
 	}
 	return out

@@ -150,7 +150,7 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		writeJSON(w, status, map[string]any{"success": false, "error": s.cfg.Hide(err.Error())})
 		return
 	}
-	s.write(w, r, status, view{Template: "error", Title: http.StatusText(status), Body: s.cfg.Hide(err.Error())})
+	s.write(w, r, status, view{Template: "error", Title: http.StatusText(status), Body: struct{ Text, Start string }{s.cfg.Hide(err.Error()), s.cfg.Root + "/"}})
 }
 
 var templates = template.Must(parts.Templates(template.New("").Funcs(template.FuncMap{

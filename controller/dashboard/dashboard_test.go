@@ -287,7 +287,7 @@ func TestPages(t *testing.T) {
 	has(t, site, "/", `href="/runs/run-2"`, `<span class="gate-word fail">fail</span>`, `href="/compare?a=run-1&amp;b=run-2"`)
 	has(t, site, "/runs/run-2", "2 regressions", "support/3/refund_window", "Promises 60 days; the policy says 30.", `href="?kind=regression#cases"`, "$0.0031")
 	has(t, site, "/runs/run-2/case?name=support/3/refund_window", "within 60 days", "Judged by within 60 days", "2. assistant",
-		"passed 1 of the last 2 times, 0 of 1 under the current definition", `<line class="changed"`, "test_definitions/support/3/refund_window.json")
+		"passed 1 of the last 2 times, 0 of 1 under the current definition", `<line class="changed"`, `<text x="34" y="166">2026-03-01 `, "test_definitions/support/3/refund_window.json")
 	has(t, site, "/compare?a=run-1&b=run-2", "only here", "math/1/sum_1", "only before")
 	has(t, site, "/costs", "2026-03-01", "$0.00")
 }

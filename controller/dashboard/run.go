@@ -203,6 +203,9 @@ func (s *Site) caseRow(run *stored, row *report.Row) caseRow {
 	out := caseRow{Case: parts.NewCase(run.report, row, parts.Options{}), URL: s.caseURL(run.ID, row.Name())}
 	out.Why = textfmt.Clip(out.Why, longestLine)
 	out.Short = textfmt.Clip(s.line(cmp.Or(out.Error, out.Reason, out.Remark)), 240)
+	if out.Kind == "no verdict" && out.Short+out.Why == "" {
+		out.Short = "not affected, and no verdict is stored"
+	}
 	out.Cost = effort(row)
 	return out
 }
@@ -246,11 +249,11 @@ func (s *Site) runTargets(r *http.Request) (view, error) {
 		}
 	}
 	body := struct {
-		Run, URL, CompareURL string
-		Names                []field // as they are shown, and as they are
-		Rows                 []matrixRow
-		Pager                pager
-	}{run.ID, s.runURL(run.ID), s.cfg.Root + "/compare", nil, nil, paged(r, len(run.keys))}
+		Run, When, URL, CompareURL string
+		Names                      []field // as they are shown, and as they are
+		Rows                       []matrixRow
+		Pager                      pager
+	}{run.ID, formatTime(run.Finished), s.runURL(run.ID), s.cfg.Root + "/compare", nil, nil, paged(r, len(run.keys))}
 	for _, name := range names[:min(len(names), 20)] {
 		body.Names = append(body.Names, field{textfmt.Clip(s.line(name), 60), name})
 	}

@@ -110,8 +110,7 @@ func counts(sum report.Summary) string {
 // A day is what one day cost.
 type day struct {
 	Date, Calls, Tokens, Cost string
-	Runs                      int
-	usd                       float64
+	browse.Sum
 }
 
 // costRuns is how many of the newest runs the costs are added up over.
@@ -135,21 +134,17 @@ func (s *Site) costs(r *http.Request) (view, error) {
 // byDay adds up what runs cost, the newest day first.
 func byDay(runs []browse.Cost) []day {
 	var days []day
-	calls, tokens := map[string]int64{}, map[string]int64{}
 	for _, run := range runs {
 		date := run.Finished.Format(time.DateOnly)
 		at := slices.IndexFunc(days, func(d day) bool { return d.Date == date })
 		if at < 0 {
 			at, days = len(days), append(days, day{Date: date})
 		}
-		days[at].Runs++
-		days[at].usd += run.USD
-		calls[date] += run.Calls
-		tokens[date] += run.Tokens
+		days[at].Sum = days[at].Add(run)
 	}
 	for i := range days {
 		d := &days[i]
-		d.Calls, d.Tokens, d.Cost = textfmt.Int(calls[d.Date]), textfmt.Int(tokens[d.Date]), textfmt.USD(d.usd)
+		d.Calls, d.Tokens, d.Cost = textfmt.Int(d.Sum.Calls), textfmt.Int(d.Sum.Tokens), textfmt.Spent(d.USD, d.Unpriced)
 	}
 	return days
 }

@@ -132,6 +132,18 @@ func USD(x float64) string {
 	return fmt.Sprintf("$%.2f", x)
 }
 
+// Spent writes what was paid where the price of some of it is unknown: "$0.02",
+// "at least $0.02", or "price unknown".
+func Spent(usd float64, unpriced int) string {
+	switch {
+	case unpriced == 0:
+		return USD(usd)
+	case usd == 0:
+		return "price unknown"
+	}
+	return "at least " + USD(usd)
+}
+
 // Cost writes an amount of money behind a count: ", $0.02", and ", price
 // unknown" for nil.
 func Cost(usd *float64) string {

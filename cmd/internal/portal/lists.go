@@ -263,7 +263,7 @@ func (p *portal) costs(w http.ResponseWriter, r *http.Request) {
 		}
 		s := spent[watched.Known]
 		rows = append(rows, costRow{
-			watched.Known, rootOf(watched) + "/costs", textfmt.Int(s.Calls), textfmt.Int(s.Tokens), textfmt.USD(s.USD), s.Runs,
+			watched.Known, rootOf(watched) + "/costs", textfmt.Int(s.Calls), textfmt.Int(s.Tokens), textfmt.Spent(s.USD, s.Unpriced), s.Runs,
 		})
 	}
 	p.write(w, r, view{Template: "costs", Title: "Costs", Status: http.StatusOK, Body: struct {

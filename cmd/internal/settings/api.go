@@ -219,17 +219,9 @@ func (e Entry) locate() Entry {
 	return e
 }
 
-func bodyOf(r *http.Request) ([]byte, error) {
-	body, status, err := object.Read(r)
-	if err != nil {
-		return nil, &response.Refusal{Status: status, Text: err.Error()}
-	}
-	return body, nil
-}
-
 // fieldsOf are the fields of the JSON object that a request has, and its text.
 func fieldsOf(r *http.Request) (body []byte, fields Fields, err error) {
-	if body, err = bodyOf(r); err != nil {
+	if body, err = response.Body(r); err != nil {
 		return nil, nil, err
 	}
 	if fields, err = object.Decode(body); err != nil {

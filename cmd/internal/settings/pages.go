@@ -275,7 +275,10 @@ func (s *Store) open(w http.ResponseWriter, r *http.Request) (page, error) {
 // page shows the form.
 func (v *sheet) page() page {
 	title := "Change " + v.Kind + " " + v.ID
-	if v.New {
+	switch {
+	case v.New && v.Saved != nil:
+		title = "Removed " + v.Kind + " " + v.ID
+	case v.New:
 		title = "New " + v.Kind
 	}
 	status := http.StatusOK

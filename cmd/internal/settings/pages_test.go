@@ -186,7 +186,7 @@ func TestChangingATest(t *testing.T) {
 	_, untouched := r.ask("/settings/edit", r.form(saved, url.Values{"action": {"save"}}))
 	r.has(untouched, "Nothing has changed")
 	_, removed := r.ask("/settings/edit", r.form(saved, url.Values{"action": {"remove"}}))
-	r.has(removed, "Saved")
+	r.has(removed, "Saved", "Removed test math_sum")
 	if r.file("test_definitions/math/level_1/sum.json") != "" {
 		t.Error("the file of a removed test is there")
 	}

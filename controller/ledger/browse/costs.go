@@ -16,6 +16,17 @@ type Sum struct {
 	Runs          int
 	Calls, Tokens int64
 	USD           float64
+	// Unpriced is how many of the runs made calls whose price is not known.
+	Unpriced int
+}
+
+// Add adds what one run took.
+func (s Sum) Add(run Cost) Sum {
+	s.Runs, s.Calls, s.Tokens, s.USD = s.Runs+1, s.Calls+run.Calls, s.Tokens+run.Tokens, s.USD+run.USD
+	if run.Unpriced {
+		s.Unpriced++
+	}
+	return s
 }
 
 // A Cost is what one run took.
@@ -24,6 +35,9 @@ type Cost struct {
 	Finished        time.Time
 	Calls, Tokens   int64
 	USD             float64
+	// Unpriced says that the price of some calls is not known, so that USD is less than
+	// what they cost.
+	Unpriced bool
 }
 
 // mostCosts is how many runs [Costs] remembers.
@@ -64,9 +78,7 @@ func (c *Costs) Spent(ctx context.Context, since time.Time) (map[string]Sum, err
 	}
 	out := map[string]Sum{}
 	for _, run := range found {
-		s := out[run.Repository]
-		s.Runs, s.Calls, s.Tokens, s.USD = s.Runs+1, s.Calls+run.Calls, s.Tokens+run.Tokens, s.USD+run.USD
-		out[run.Repository] = s
+		out[run.Repository] = out[run.Repository].Add(run)
 	}
 	return out, nil
 }
@@ -124,7 +136,7 @@ func (c *Costs) readRun(ctx context.Context, id string) (cost Cost, ok bool, err
 		}
 		sum := rep.Summary
 		cost, ok = Cost{Run: id, Repository: r.Repository, Finished: r.Finished, Calls: sum.Calls, Tokens: sum.Tokens}, true
-		if sum.CostUSD != nil {
+		if cost.Unpriced = sum.CostUSD == nil && sum.Calls > 0; sum.CostUSD != nil {
 			cost.USD = *sum.CostUSD
 		}
 		return nil

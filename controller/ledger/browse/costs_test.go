@@ -59,7 +59,7 @@ func TestCosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]browse.Sum{"octo/demo": {Runs: 1, Calls: 1, Tokens: 5, USD: 0.25}, "octo/other": {Runs: 1, Calls: 7, Tokens: 70}}
+	want := map[string]browse.Sum{"octo/demo": {Runs: 1, Calls: 1, Tokens: 5, USD: 0.25}, "octo/other": {Runs: 1, Calls: 7, Tokens: 70, Unpriced: 1}}
 	if diff := cmp.Diff(want, spent); diff != "" {
 		t.Errorf("what was spent (-want +got):\n%s", diff)
 	}

@@ -4,11 +4,8 @@ package object
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -209,20 +206,6 @@ func Address(path string, pairs ...string) string {
 		}
 	}
 	return path + "?" + q.Encode()
-}
-
-// Read is the body of a request. The error says to the caller what is wrong, with the
-// status of the answer.
-func Read(r *http.Request) (body []byte, status int, err error) {
-	body, err = io.ReadAll(r.Body)
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return nil, http.StatusRequestEntityTooLarge, errors.New("the body is too large")
-	case err != nil:
-		return nil, http.StatusBadRequest, fmt.Errorf("the body cannot be read: %w", err)
-	}
-	return body, http.StatusOK, nil
 }
 
 // Without are fields but for those of some names.

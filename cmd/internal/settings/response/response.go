@@ -1,4 +1,4 @@
-// Package response writes the answers to requests for definitions, as JSON.
+// Package response reads requests for definitions, and writes the answers to them.
 //
 // Most callers want [Write], and [Fail] for an error, which a [Refusal] gives its status.
 package response
@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -30,6 +31,19 @@ func Refuse(format string, args ...any) error {
 
 // Missing refuses a request for what does not exist.
 func Missing(text string) error { return &Refusal{Status: http.StatusNotFound, Text: text} }
+
+// Body is the body of a request. The error is a [Refusal].
+func Body(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, &Refusal{Status: http.StatusRequestEntityTooLarge, Text: "the body is too large"}
+	case err != nil:
+		return nil, Refuse("the body cannot be read: %v", err)
+	}
+	return body, nil
+}
 
 // Write writes an answer.
 func Write(w http.ResponseWriter, status int, body any) {
