@@ -5,6 +5,7 @@ package exchangecmd
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -173,7 +174,7 @@ func export(ctx context.Context, a *cli.App, output string) error {
 		for _, l := range losses {
 			a.Note("not exported: " + l.File + ": " + l.String())
 		}
-		for _, dialect := range []string{schema.DialectEvalcase, schema.DialectTestcase, schema.DialectPromptval} {
+		for _, dialect := range slices.Sorted(maps.Keys(others)) {
 			if n := others[dialect]; n > 0 {
 				a.Note(fmt.Sprintf("not exported: %s of the %s format, which Evonic does not have", counted(n, "case"), dialect))
 			}
