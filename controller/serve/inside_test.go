@@ -1,12 +1,16 @@
 package serve
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
+	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
@@ -88,5 +92,73 @@ func TestAReportWithoutAHead(t *testing.T) {
 	head := "a"
 	if !x.add(1, "Octo/Demo", &report.Report{Run: "1", Head: &head}) || x.add(1, "octo/demo", &report.Report{Run: "1", Head: &head}) {
 		t.Error("a report is new once, want it so whatever case the repository is written in")
+	}
+}
+
+// TestRefusedKeysAreRetriedAFewAtATime: the longest refused come first, and what is left
+// out is due at the next poll. Keys of other repositories and of too short a time stay.
+func TestRefusedKeysAreRetriedAFewAtATime(t *testing.T) {
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	refused := &refusedKeys{since: map[Key]time.Time{}}
+	for pull := 1; pull <= 5; pull++ {
+		refused.note(Key{Repository: 1, Kind: PullRequest, Pull: pull}, &reconcile.Stall{}, at.Add(-time.Duration(pull)*time.Minute))
+	}
+	refused.note(Key{Repository: 1, Kind: PullRequest, Pull: 6}, &reconcile.Stall{}, at.Add(time.Minute))
+	refused.note(Key{Repository: 2, Kind: PullRequest, Pull: 7}, &reconcile.Stall{}, at.Add(-time.Hour))
+	for i, want := range [][]int{{5, 4, 3}, {2, 1}, nil} {
+		var got []int
+		for _, key := range refused.dueForRetry(1, at, 3) {
+			got = append(got, key.Pull)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("poll %d retries the pull requests %v, want %v", i+1, got, want)
+		}
+	}
+	if len(refused.since) != 2 {
+		t.Errorf("%d keys are left, want the one that rests and that of another repository", len(refused.since))
+	}
+}
+
+// TestBaseCandidates: a commit of a branch is compared with what it was compared with
+// before, else with the last twenty judged commits of branches. Those of pull requests
+// are not among them.
+func TestBaseCandidates(t *testing.T) {
+	x := &reportIndex{runs: map[reportKey]string{}, base: map[reportKey]string{}, heads: map[string][]string{}}
+	var want []string
+	for i := range 25 {
+		commit := fmt.Sprint("commit", i)
+		x.put(reportKey{"Acme/shop", 0, commit}, fmt.Sprint("run", i), "")
+		x.put(reportKey{"Acme/shop", 9, fmt.Sprint("pull", i)}, fmt.Sprint("runpull", i), "")
+		if i >= 5 {
+			want = append([]string{commit}, want...)
+		}
+	}
+	if got := x.baseCandidates("acme/shop", "new"); !slices.Equal(got, want) {
+		t.Errorf("a new commit may be compared with %v, want %v", got, want)
+	}
+	x.put(reportKey{"acme/shop", 0, "new"}, "last", "commit7")
+	if got := x.baseCandidates("acme/shop", "new"); !slices.Equal(got, []string{"commit7"}) {
+		t.Errorf("a judged commit may be compared with %v, want commit7", got)
+	}
+}
+
+// TestASweepIsObservedIfItFails: else each poll would be counted as a look.
+func TestASweepIsObservedIfItFails(t *testing.T) {
+	failed := errors.New("failed")
+	for _, tt := range []struct {
+		key  Key
+		err  error
+		want bool
+	}{
+		{Key{Kind: Sweep}, nil, false},
+		{Key{Kind: Sweep}, failed, true},
+		{Key{Kind: PullRequest, Pull: 1}, nil, true},
+		{Key{Kind: Branch, Ref: "main"}, failed, true},
+	} {
+		observed := false
+		s := &Server{cfg: Config{Now: time.Now, Observer: Observer{Done: func(Key, time.Duration, error) { observed = true }}}, refused: &refusedKeys{since: map[Key]time.Time{}}}
+		if s.done(tt.key, time.Second, tt.err); observed != tt.want {
+			t.Errorf("a look at %+v with the error %v is observed: %v, want %v", tt.key, tt.err, observed, tt.want)
+		}
 	}
 }

@@ -107,6 +107,14 @@ func TestARerunOfAnOldCommit(t *testing.T) {
 			}
 			w.start()
 		}, "failure 1, cancelled 1, cancelled 1"},
+		{"of a closed one without a report", "two", func(w *fixture) {
+			w.pull("two", forgetest.Pull{Closed: true})
+			w.end()
+			if err := os.Remove(filepath.Join(w.dir, "ledger.db")); err != nil {
+				w.t.Fatal(err)
+			}
+			w.start()
+		}, "failure 1, cancelled 1"},
 		{"while the forge was away", "two", func(w *fixture) {
 			w.push("later")
 			w.hint()
@@ -155,6 +163,12 @@ func TestARerunOfAnOldCommit(t *testing.T) {
 			}
 			if runs := w.forge.CheckRuns(w.commits[tt.asked]); tt.name == "without a report" && !strings.Contains(runs[len(runs)-1].Output.Title, "superseded by "+w.commits["later"][:7]) {
 				t.Errorf("it says %+v", runs[len(runs)-1].Output)
+			}
+			if tt.name == "of a closed one without a report" {
+				const want = "the pull request was closed"
+				if runs := w.forge.CheckRuns(w.commits[tt.asked]); !strings.Contains(fmt.Sprintf("%+v", runs[len(runs)-1].Output), want) {
+					t.Errorf("it says %+v, want %q", runs[len(runs)-1].Output, want)
+				}
 			}
 			if len(w.agent.asked) != asked {
 				t.Errorf("asked %q", w.agent.asked[asked:])
