@@ -55,6 +55,7 @@ tests:
   assertions: [{type: contains, value: whole}]
 - id: counts
   input: Count
+  vars: {n: 2}
   execution: {skip_defaults: true, threshold: 0.7}
   workspace:
     template: bench
@@ -81,7 +82,7 @@ tests:
   - {type: composite, name: older, evaluators: [{type: contains, value: deep}]}
   - {type: skill-trigger, skill: pdf, should_trigger: true}
   - {type: word-count, most: 5}
-  - {type: javascript, value: "output.length > context.vars.n", vars: {n: 2}, threshold: 0.1}
+  - {type: javascript, value: "output.length > context.vars.n", threshold: 0.1}
   - {type: contains, name: cut, value: x, transform: "output.slice(1)"}
 `,
 		"test_definitions/tools/judge.py":  "print(1)",
@@ -144,7 +145,7 @@ func changesOfTests() []change {
 		{"#EvalcaseTest.execution", suite, "{skip_defaults: true, threshold: 0.7}", "{skip_defaults: true, threshold: 0.7, timeout_seconds: 9}", "counts E"},
 		{"#EvalcaseTest.transform", suite, "transform: output.trim()", "transform: output.trim().slice(1)", "alone J"},
 		{"#EvalcaseAssertion.transform", suite, "output.slice(1)", "output.slice(2)", "counts J"},
-		{"#EvalcaseAssertion.vars", suite, "vars: {n: 2}", "vars: {n: 3}", "counts J"},
+		{"#EvalcaseTest.vars", suite, "vars: {n: 2}", "vars: {n: 3}", "counts J"},
 		{"a threshold of a function", suite, "threshold: 0.1", "threshold: 0.2", "counts J"},
 		{"#EvalcaseTest.turns #EvalcaseTurn.input", suite, "{input: Third}", "{input: Fourth}", "talks E"},
 		{"a turn", suite, "  - {input: Third}\n", "", "talks E"},

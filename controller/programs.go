@@ -56,7 +56,7 @@ func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
 			}
 		}
 	}
-	for _, said := range append([][]schema.Message{r.HeadCase.Drive.Messages}, r.HeadCase.Drive.Turns...) {
+	for _, said := range append([][]schema.Message{r.HeadCase.Drive.Messages}, r.HeadCase.Drive.Turns()...) {
 		out.Reads = append(out.Reads, plan.Attached(said)...)
 	}
 	return out, starts

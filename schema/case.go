@@ -131,15 +131,37 @@ type Drive struct {
 	TargetOpens bool
 	// Openings replace Messages if a case has several: the sample of ordinal n begins with n mod len(Openings).
 	Openings [][]Message
-	// Turns are what is said after each reply of the target but the last, where the case says it all.
-	Turns [][]Message `json:",omitempty"`
-	// Window is how many of the turns before the current one the target is sent; 0 sends all.
-	Window int `json:",omitempty"`
+	// Script is what the user says after the first reply, where the case says all of it; nil for others.
+	Script *Script `json:",omitempty"`
 	// Workspace is the folder that an agent works in; nil where it has none.
 	Workspace *workspace.Workspace
 	// Simulation writes every further message of the user, and the first where Messages is empty.
-	// nil ends the conversation with the first answer, unless there are Turns.
+	// nil ends the conversation with the first answer, unless there is a Script.
 	Simulation *Simulation
+}
+
+// A Script is the user's side of a conversation.
+type Script struct {
+	// Turns are said after each reply of the target but the last.
+	Turns [][]Message
+	// Window is how many of the turns before the current one the target is sent; 0 sends all.
+	Window int `json:",omitempty"`
+}
+
+// Turns are what the user says after each reply of the target but the last; nil without a Script.
+func (d *Drive) Turns() [][]Message {
+	if d.Script == nil {
+		return nil
+	}
+	return d.Script.Turns
+}
+
+// Window is that of the Script; 0 without one.
+func (d *Drive) Window() int {
+	if d.Script == nil {
+		return 0
+	}
+	return d.Script.Window
 }
 
 // A Policy holds what steers the run of a case.

@@ -11,11 +11,9 @@ import (
 type Settings struct {
 	// Definitions are the definition folders, relative to the repository root.
 	Definitions []string
-	// RootFiles are further definitions, which are read where they exist. If one does,
-	// the folders need not. They are relative to the repository root.
+	// RootFiles are further definitions, which are read where they exist, in the repository root; then folders need not.
 	RootFiles []string `json:",omitempty"`
-	// Listed says that they are written as a list, which may grow: keys begin at
-	// the repository root and not below a folder.
+	// Listed says that they are written as a list, which may grow: keys begin at the repository root.
 	Listed bool `json:",omitempty"`
 	// Tools are further folders with tool definitions.
 	Tools []string
@@ -27,8 +25,7 @@ type Settings struct {
 	// Unusable are targets that are written and cannot be used, with the reason.
 	Unusable      map[string]Problem `json:",omitempty"`
 	DefaultTarget string
-	// Against is the target of every case, whatever its definition names; empty
-	// for the case's own.
+	// Against is the target of every case, whatever its definition names; empty for the case's own.
 	Against string `json:",omitempty"`
 	// Aliases map names that definitions use to targets.
 	Aliases map[string]string
@@ -39,14 +36,12 @@ type Settings struct {
 	Timeout    time.Duration
 	// MaxTurns ends a conversation whose case leaves max_turns out; 0 never.
 	MaxTurns int `json:",omitempty"`
-	// MaxTurnsCap ends a conversation that has no max_turns of its own after
-	// so many replies, as an error; 0 means never, nil that gavel.yaml does not
-	// set it. Defaults to 0.
+	// MaxTurnsCap ends a conversation that has no max_turns of its own after so many replies, as an
+	// error; 0 means never, nil that gavel.yaml does not set it. Defaults to 0.
 	MaxTurnsCap *int
 	// Difficulties are the weights of cases by difficulty. Each defaults to 1.
 	Difficulties map[string]float64
-	// Constraints are the files with what the team demands of its definitions
-	// beyond their formats.
+	// Constraints are the files with what the team demands of its definitions beyond their formats.
 	Constraints []ConstraintFile `json:",omitempty"`
 }
 
@@ -82,8 +77,7 @@ type TargetSettings struct {
 	Mocks map[string]bool
 	// Agent marks a target that runs its own tools: mocks never reach it.
 	Agent bool
-	// Kind is model, agent, workflow or custom_workflow. If it is empty, a
-	// definition that asks for a kind is not checked.
+	// Kind is model, agent, workflow or custom_workflow; if empty, a definition that asks for one is not checked.
 	Kind string
 	// Judge is the target that judges what this one answers; empty for the role's.
 	Judge string `json:",omitempty"`

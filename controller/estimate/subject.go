@@ -38,8 +38,8 @@ func NewSubject(c *schema.Case) Subject {
 	for _, m := range c.Drive.Messages {
 		s.said += len(m.Content)
 	}
-	for _, said := range c.Drive.Turns {
-		s.scripted = len(c.Drive.Turns) + 1
+	for _, said := range c.Drive.Turns() {
+		s.scripted = len(c.Drive.Turns()) + 1
 		for _, m := range said {
 			s.said += len(m.Content)
 		}

@@ -22,7 +22,7 @@ func (in Input) viewed(view *evaluator.View) Input {
 		return in
 	}
 	turn := t.Turns[view.Turn-1]
-	from := t.SentFrom(view.Turn-1, tc.Drive.Window)
+	from := t.SentFrom(view.Turn-1, tc.Drive.Window())
 	tc.Drive.Messages = t.Messages[from:turn.From]
 	t.Messages, t.Latency, t.Usage = t.Messages[from:turn.To], turn.Latency, turn.Usage
 	t.Turns = nil

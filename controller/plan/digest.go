@@ -375,7 +375,7 @@ func (d *digester) showsImages() bool {
 			return m.Role == schema.RoleUser && slices.ContainsFunc(m.Blocks, func(b schema.Block) bool { return b.Type == "image" })
 		})
 	}
-	return shows(d.c.Drive.Messages) || slices.ContainsFunc(d.c.Drive.Turns, shows)
+	return shows(d.c.Drive.Messages) || slices.ContainsFunc(d.c.Drive.Turns(), shows)
 }
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -15,11 +15,11 @@ import (
 func (d *digester) messages(agent bool) {
 	files, paths := slices.Clip(d.sending()), d.attached()
 	d.value(Execution, "messages", d.c.Drive.Messages, append(files, paths...)...)
-	if len(d.c.Drive.Turns) > 0 {
-		d.value(Execution, "turns", d.c.Drive.Turns, append(files, paths...)...)
+	if d.c.Drive.Script != nil {
+		d.value(Execution, "turns", d.c.Drive.Turns(), append(files, paths...)...)
 	}
-	if d.c.Drive.Window > 0 {
-		d.short(Execution, "turns that are sent", strconv.Itoa(d.c.Drive.Window), files...)
+	if d.c.Drive.Window() > 0 {
+		d.short(Execution, "turns that are sent", strconv.Itoa(d.c.Drive.Window()), files...)
 	}
 	if agent && len(paths) > 0 {
 		d.value(Execution, "paths of files", paths, append(files, paths...)...)
@@ -46,7 +46,7 @@ func (d *digester) sending() []string {
 // attached are the files and images of the messages.
 func (d *digester) attached() []string {
 	paths := Attached(d.c.Drive.Messages)
-	for _, said := range d.c.Drive.Turns {
+	for _, said := range d.c.Drive.Turns() {
 		paths = append(paths, Attached(said)...)
 	}
 	return paths

@@ -153,17 +153,17 @@ func (c *conversation) afterReply(ctx context.Context, ended bool) (over bool, e
 // scriptedTurn adds what the case says after a reply of the target, and reports whether
 // there is anything.
 func (c *conversation) scriptedTurn() bool {
-	if c.replies == len(c.tc.Drive.Turns) {
+	if c.replies == len(c.tc.Drive.Turns()) {
 		return false
 	}
-	c.add(c.tc.Drive.Turns[c.replies]...)
+	c.add(c.tc.Drive.Turns()[c.replies]...)
 	c.replies++
 	return true
 }
 
 // turn notes where a scripted conversation's next reply begins; what it returns notes the whole of it.
 func (c *conversation) turn() (end func()) {
-	if len(c.tc.Drive.Turns) == 0 {
+	if c.tc.Drive.Script == nil {
 		return func() {}
 	}
 	t := &c.transcript
@@ -194,7 +194,7 @@ func (c *conversation) userSpeaks(ctx context.Context) (done bool, err error) {
 func (c *conversation) reply(ctx context.Context) (ended bool, err error) {
 	defer c.turn()()
 	for round := 0; ; round++ {
-		req := target.Request{System: c.tc.System, Tools: c.tools(), Messages: c.transcript.Messages[c.transcript.SentFrom(c.replies, c.tc.Drive.Window):], Case: c.tc.Key, Turn: c.replies, Workspace: c.workspace}
+		req := target.Request{System: c.tc.System, Tools: c.tools(), Messages: c.transcript.Messages[c.transcript.SentFrom(c.replies, c.tc.Drive.Window()):], Case: c.tc.Key, Turn: c.replies, Workspace: c.workspace}
 		reply, err := c.log.ask(ctx, targetRole, c.name, req)
 		if err != nil {
 			return false, err

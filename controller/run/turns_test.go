@@ -18,7 +18,7 @@ import (
 func turned(window int) *schema.Case {
 	user := func(text string) []schema.Message { return []schema.Message{{Role: schema.RoleUser, Content: text}} }
 	c := simulated("One")
-	c.Drive = schema.Drive{Messages: user("One"), Turns: [][]schema.Message{user("Two"), user("Three")}, Window: window}
+	c.Drive = schema.Drive{Messages: user("One"), Script: &schema.Script{Turns: [][]schema.Message{user("Two"), user("Three")}, Window: window}}
 	part := func(turn int, word string) evaluator.Member {
 		return evaluator.Member{ID: word, Rule: schema.Rule{Contained: true}, Spec: evaluator.Composite{
 			View:    &evaluator.View{Turn: turn},
@@ -74,6 +74,19 @@ func TestTurns(t *testing.T) {
 		if got := out.Transcripts[0].Usage; got.Calls != 4 {
 			t.Errorf("the conversation took %+v, want four calls", got)
 		}
+	}
+}
+
+// TestOneTurn is a conversation, too.
+func TestOneTurn(t *testing.T) {
+	s := newStage(t, []target.Reply{says("a")})
+	c := turned(0)
+	c.Drive.Script.Turns = nil
+	composite := c.Evaluators[0].Spec.(evaluator.Composite)
+	composite.Members = composite.Members[:1]
+	c.Evaluators[0].Spec = composite
+	if out := s.hold(t, c); out.Result.Score == nil || *out.Result.Score != 1 || len(out.Transcripts[0].Turns) != 1 {
+		t.Errorf("%+v, want the score of the one turn", out.Result)
 	}
 }
 

@@ -99,7 +99,7 @@ func Rewrite(src schema.Source, doc *schema.Document) Suite {
 	r.out.PerTarget = len(r.providers) > 1
 	var shared []schema.Piece
 	for _, list := range r.sharedAsserts() {
-		r.sharedFilled = r.sharedFilled || isTemplate(string(list.JSON()))
+		r.sharedFilled = r.sharedFilled || isTemplate(string(list.JSON())) || slices.ContainsFunc(list.List(), func(p place.Place) bool { return p.Has("include") })
 	}
 	if !r.sharedFilled {
 		shared = r.assertions(row{}, r.sharedAsserts()...)

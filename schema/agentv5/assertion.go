@@ -79,9 +79,6 @@ func (r *rewriter) assertion(of row, p place.Place) schema.Piece {
 	if prompt := r.option(of, "rubric_prompt"); kind == "llm-rubric" && !p.Has("prompt") && !p.IsList("value") {
 		fields = append(fields, schema.NamedPiece{Name: "prompt", Piece: prompt})
 	}
-	if kind == "javascript" || kind == "python" || p.Has("transform") {
-		fields = append(fields, schema.NamedPiece{Name: "vars", Piece: of.object(p.At())})
-	}
 	return schema.ObjectPiece(p.At(), fields...)
 }
 

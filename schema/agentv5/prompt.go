@@ -82,7 +82,11 @@ func (r *rewriter) prompt(p place.Place) prompt {
 		r.add(r.doc.Problem("missing-field", "the prompt has no text", "write a text with {{ variables }}, a list of messages, or file://prompt.txt", p.Path...))
 	}
 	if out.id == "" {
-		sum := sha256.Sum256([]byte(out.text))
+		text := out.text
+		if !out.chat.Missing() {
+			text = string(schema.Compose(out.at.File, out.chat).JSON())
+		}
+		sum := sha256.Sum256([]byte(text))
 		out.id = hex.EncodeToString(sum[:4])
 	}
 	return out

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/fragment"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -46,6 +47,23 @@ func (r *rewriter) testsAt(all place.Place) []place.Place {
 
 // testsIn are the tests of another file: a list, {tests: …}, a test a line, or a table.
 func (r *rewriter) testsIn(name string, at place.Place) []place.Place {
+	set, isSet := fragment.Expand(r.FS, at.Doc.File, name)
+	if !isSet {
+		return r.testsOf(name, at)
+	}
+	r.out.Inputs = append(r.out.Inputs, schema.Input{File: set.Folder, Role: "tests"})
+	if len(set.Files) == 0 {
+		r.add(at.Problem("missing-file", "there are no tests in "+template.Clip(name), "name files with tests, or a folder with folders that have a case.yaml"))
+	}
+	var out []place.Place
+	for _, file := range set.Files {
+		out = append(out, r.testsOf(file, at)...)
+	}
+	return out
+}
+
+// testsOf are the tests of one file.
+func (r *rewriter) testsOf(name string, at place.Place) []place.Place {
 	ext := path.Ext(name)
 	if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".csv"}, ext) {
 		r.warn(at.Doc.Problem("not-read", fmt.Sprintf("the tests of %s are not read", template.Clip(name)), "name a file that ends in .yaml, .json, .jsonl or .csv", at.Path...))
@@ -66,7 +84,7 @@ func (r *rewriter) testsIn(name string, at place.Place) []place.Place {
 	case doc.IsObject() && doc.Has("tests"):
 		return place.Place{Doc: doc}.List("tests")
 	case doc.IsObject():
-		return []place.Place{{Doc: doc}}
+		return []place.Place{fragment.Case(doc)}
 	}
 	return place.Place{Doc: doc}.List()
 }
@@ -220,7 +238,7 @@ func (r *rewriter) fields(of row, p place.Place, input schema.Piece) []schema.Na
 	fields := []schema.NamedPiece{
 		{Name: "workspace", Piece: p.Piece("environment")}, {Name: "input", Piece: input}, {Name: "expected_output", Piece: of.pieces["expected_output"]},
 		{Name: "criteria", Piece: r.filled(of, p.Sub("criteria"))}, {Name: "turns", Piece: r.turns(of, p)},
-		{Name: "transform", Piece: r.option(of, "transform")},
+		{Name: "transform", Piece: r.option(of, "transform")}, {Name: "vars", Piece: of.object(p.At())},
 	}
 	if name != "" {
 		at := p.At()

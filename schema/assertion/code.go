@@ -26,8 +26,9 @@ type Coded struct {
 }
 
 // Code reads an assertion of AgentV in JavaScript or Python: code, or file://file:function. What
-// only computes runs in the interpreter, and everything else is a program of the repository.
-func Code(src schema.Source, language string, p place.Place) Coded {
+// only computes runs in the interpreter, and everything else is a program of the repository. The
+// variables are what it finds in context.vars.
+func Code(src schema.Source, language string, p place.Place, vars json.RawMessage) Coded {
 	written := p.Sub("value")
 	if strings.TrimSpace(written.Text()) == "" {
 		return Coded{Problems: []schema.Problem{p.Problem("missing-field", "the assertion "+language+" has no code", `add "value": "output.length > 3", or "value": "file://check.js"`)}}
@@ -37,13 +38,7 @@ func Code(src schema.Source, language string, p place.Place) Coded {
 		n := p.Number("threshold")
 		threshold = &n
 	}
-	told := map[string]json.RawMessage{}
-	for _, key := range []string{"vars", "config"} {
-		if raw := p.JSON(key); len(raw) > 0 {
-			told[key] = raw
-		}
-	}
-	context, _ := json.Marshal(told) // JSON values
+	context := Context(vars, p.JSON("config"))
 	out, file, function := found(src, written)
 	source := written.Text()
 	if file.Path != "" {
@@ -65,6 +60,18 @@ func Code(src schema.Source, language string, p place.Place) Coded {
 		out.Spec = spec
 	}
 	return out
+}
+
+// Context is the argument context of functions: {vars, config}.
+func Context(vars, config json.RawMessage) json.RawMessage {
+	told := map[string]json.RawMessage{}
+	for key, raw := range map[string]json.RawMessage{"vars": vars, "config": config} {
+		if len(raw) > 0 {
+			told[key] = raw
+		}
+	}
+	raw, _ := json.Marshal(told) // JSON values
+	return raw
 }
 
 // Transform reads the transform of an answer: JavaScript, or file://file:function.

@@ -74,8 +74,19 @@ func isTests(doc *schema.Document) bool {
 		if doc.Has("tests", i, "id") && (doc.Has("tests", i, "input") || doc.Has("tests", i, "criteria") || doc.Has("tests", i, "assertions")) {
 			return true
 		}
+		if namesTests(doc.Text("tests", i)) {
+			return true
+		}
+	}
+	if namesTests(doc.Text("tests")) {
+		return true
 	}
 	return slices.Contains(keys, "execution") || slices.Contains(keys, "assertions") || slices.Contains(keys, "input")
+}
+
+// namesTests reports whether a text is the name of a file or a folder with tests.
+func namesTests(s string) bool {
+	return strings.HasPrefix(s, "file://") || strings.HasPrefix(s, "./") || slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl"}, path.Ext(s))
 }
 
 // isMatrix reports whether the document multiplies prompts or providers with

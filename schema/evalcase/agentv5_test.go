@@ -50,7 +50,7 @@ func TestAssertionsOfAgentV5(t *testing.T) {
 		{`{type: javascript, value: "output.length > 3", config: {a: 1}}`, "javascript", `{"code":"output.length \u003e 3","context":{"config":{"a":1},"vars":{"expected_output":{"a":1},"input":"Hi"}}}`},
 		{`{type: python, value: "len(output) > 3", threshold: 0.5}`, "function", ``},
 		{`{type: similar, value: Hello}`, "similar", `{"texts":["Hello"],"metric":"cosine","half":true}`},
-		{`{type: contains, value: a, transform: output.trim()}`, "assertion", `{"context":{"expected_output":{"a":1},"input":"Hi"},"spec":{"type":"contains","value":"a"},"transform":["output.trim()"],"version":1}`},
+		{`{type: contains, value: a, transform: output.trim()}`, "assertion", `{"context":{"vars":{"expected_output":{"a":1},"input":"Hi"}},"spec":{"type":"contains","value":"a"},"transform":["output.trim()"],"version":1}`},
 		{`{type: assert-set, threshold: 0.9, assert: [{type: contains, value: a}, {type: contains, value: b}]}`, "composite", ``},
 	} {
 		c := one(t, "prompts: ['{{ input }}']\ntests: [{id: x, vars: {input: Hi, expected_output: {a: 1}}, assert: ["+tt.assertion+"]}]\n")

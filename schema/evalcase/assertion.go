@@ -126,7 +126,10 @@ func (c *compiler) assertionSpec(p place.Place, kind string, threshold float64) 
 		if kind == "llm-rubric" && p.IsList("value") {
 			list = p.Sub("value")
 		}
-		if len(list.List()) == 0 {
+		switch {
+		case evaluatorTypes[kind] == "rubric" && list.Text() != "":
+			return evaluator.Rubrics{Criteria: []evaluator.RubricCriterion{{ID: "rubric-1", Outcome: list.Text()}}, Target: c.judge(p), Subject: c.subject()}, rule
+		case len(list.List()) == 0:
 			return c.rubricOf(p, kind), rule
 		}
 		criteria, weights := c.rubrics(list, threshold)
@@ -147,7 +150,7 @@ func (c *compiler) assertionSpec(p place.Place, kind string, threshold float64) 
 		case kind == "skill-trigger":
 			return c.skill(p), schema.Rule{Threshold: 1}
 		case kind == "javascript" || kind == "python":
-			return c.coded(assertion.Code(c.Source, kind, p)).Spec, schema.Rule{Threshold: threshold, Weights: map[string]float64{evaluator.GradedPass: 0}}
+			return c.coded(assertion.Code(c.Source, kind, p, c.tc.JSON("vars"))).Spec, schema.Rule{Threshold: threshold, Weights: map[string]float64{evaluator.GradedPass: 0}}
 		case kind == "similar":
 			spec, problem := assertion.Similar(p)
 			if problem != nil {
@@ -160,7 +163,9 @@ func (c *compiler) assertionSpec(p place.Place, kind string, threshold float64) 
 		return c.ownAssertion(p, kind), rule
 	}
 	spec, rule := c.measured(p, evaluatorTypes[kind], threshold)
-	rule.Aggregate = "" // the score is the share of the bounds that hold
+	if rule.Aggregate = ""; evaluatorTypes[kind] == "token_usage" {
+		rule.Aggregate = schema.AllOrNothing
+	} // the score of execution-metrics is the share of the bounds that hold
 	return spec, rule
 }
 
@@ -299,7 +304,7 @@ func (c *compiler) transformed(spec schema.Spec, p place.Place) schema.Spec {
 	if len(steps) == 0 {
 		return spec
 	}
-	return evaluator.Transformed{Steps: steps, Context: p.JSON("vars"), Spec: spec}
+	return evaluator.Transformed{Steps: steps, Context: assertion.Context(c.tc.JSON("vars"), nil), Spec: spec}
 }
 
 // comparison holds the answer against a text, a list, a pattern or JSON.

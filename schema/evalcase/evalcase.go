@@ -302,9 +302,9 @@ func (c *compiler) build() *schema.Case {
 	}
 	tc.Policy = c.policy()
 	said := c.talk()
-	tc.System, tc.Layers, tc.Drive.Messages, tc.Drive.Turns = said.system, said.layers, said.messages, said.turns
-	if len(said.turns) > 0 {
-		tc.Drive.Window = int(c.tc.Number("window_size"))
+	tc.System, tc.Layers, tc.Drive.Messages = said.system, said.layers, said.messages
+	if c.hasTurns() {
+		tc.Drive.Script = &schema.Script{Turns: said.turns, Window: int(c.tc.Number("window_size"))}
 	}
 	if c.isTests {
 		tc.Drive.Workspace = c.workspace()

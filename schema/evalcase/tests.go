@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/fragment"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/unread"
@@ -55,7 +56,26 @@ func placesIn(doc *schema.Document, list []any) []place.Place {
 // testsIn are the cases of a file that the suite names: a list of cases, a case a
 // line, or an object with `tests`.
 func (s *suite) testsIn(named place.Place) ([]place.Place, []schema.Problem) {
-	file := strings.TrimPrefix(named.Text(), "file://")
+	set, isSet := fragment.Expand(s.FS, named.Doc.File, named.Text())
+	if !isSet {
+		return s.testsOf(named, named.Text())
+	}
+	s.inputs = append(s.inputs, schema.Input{File: set.Folder, Role: "tests"})
+	if len(set.Files) == 0 {
+		return nil, []schema.Problem{named.Problem("missing-file", fmt.Sprintf("there are no tests in %s", named.Text()), "name files with tests, or a folder with folders that have a case.yaml")}
+	}
+	var out []place.Place
+	var problems []schema.Problem
+	for _, file := range set.Files {
+		more, found := s.testsOf(named, file)
+		out, problems = append(out, more...), append(problems, found...)
+	}
+	return out, problems
+}
+
+// testsOf are the tests of one file.
+func (s *suite) testsOf(named place.Place, file string) ([]place.Place, []schema.Problem) {
+	file = strings.TrimPrefix(file, "file://")
 	if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl"}, path.Ext(file)) {
 		return nil, []schema.Problem{named.Problem("wrong-value", fmt.Sprintf("tests are not read from %q", file), "name a file that ends in .yaml, .json or .jsonl")}
 	}
@@ -69,7 +89,10 @@ func (s *suite) testsIn(named place.Place) ([]place.Place, []schema.Problem) {
 		return nil, append(found.Problems, problems...)
 	}
 	var list []any
-	if doc.IsObject() {
+	switch {
+	case doc.IsObject() && !doc.Has("tests"):
+		return []place.Place{fragment.Case(doc)}, append(found.Problems, problems...)
+	case doc.IsObject():
 		list = []any{"tests"}
 	}
 	out := placesIn(doc, list)

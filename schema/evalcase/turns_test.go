@@ -40,13 +40,13 @@ func TestTurns(t *testing.T) {
 	}
 	c := cases[0]
 	var said []string
-	for _, turn := range append([][]schema.Message{c.Drive.Messages}, c.Drive.Turns...) {
+	for _, turn := range append([][]schema.Message{c.Drive.Messages}, c.Drive.Turns()...) {
 		for _, m := range turn {
 			said = append(said, m.Role+": "+m.Content)
 		}
 	}
-	if diff := cmp.Diff([]string{"user: A paper\n\nHi", `user: {"order":7}`, "user: Thanks"}, said); diff != "" || c.System != "Be brief" || c.Drive.Window != 2 {
-		t.Errorf("the system prompt %q and a window of %d; said (-want +got):\n%s", c.System, c.Drive.Window, diff)
+	if diff := cmp.Diff([]string{"user: A paper\n\nHi", `user: {"order":7}`, "user: Thanks"}, said); diff != "" || c.System != "Be brief" || c.Drive.Window() != 2 {
+		t.Errorf("the system prompt %q and a window of %d; said (-want +got):\n%s", c.System, c.Drive.Window(), diff)
 	}
 	spec, ok := c.Evaluators[0].Spec.(evaluator.Composite)
 	if !ok || len(c.Evaluators) != 1 || spec.Stop != 0.5 || c.Evaluators[0].Rule.Aggregate != schema.Minimum {
@@ -93,8 +93,8 @@ tests:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Drive.Messages[0].Content; got != "I am Bob" || len(c.Drive.Messages) != 1 || c.Drive.Turns[0][0].Content != "Who am I?" {
-		t.Errorf("said %+v and then %+v", c.Drive.Messages, c.Drive.Turns)
+	if got := c.Drive.Messages[0].Content; got != "I am Bob" || len(c.Drive.Messages) != 1 || c.Drive.Turns()[0][0].Content != "Who am I?" {
+		t.Errorf("said %+v and then %+v", c.Drive.Messages, c.Drive.Turns())
 	}
 	for _, text := range []string{`"outcome":"Greets Bob"`, `"type":"contains","value":"Bob"`, `"reference_answer":"{\"a\":1}"`, `"expected_outcome":"Knows Bob"`} {
 		if !strings.Contains(string(raw), text) {
@@ -102,8 +102,8 @@ tests:
 		}
 	}
 	c = one(t, "prompts: [{role: system, content: 'Call me {{ who }}'}]\ntests: [{id: x, vars: {who: Bob}, turns: [{input: Hi, assert: [polite]}]}]\n")
-	if c.System != "Call me Bob" || len(c.Drive.Messages) != 1 || len(c.Drive.Turns) != 0 {
-		t.Errorf("the system prompt %q, messages %+v, turns %+v", c.System, c.Drive.Messages, c.Drive.Turns)
+	if c.System != "Call me Bob" || len(c.Drive.Messages) != 1 || len(c.Drive.Turns()) != 0 {
+		t.Errorf("the system prompt %q, messages %+v, turns %+v", c.System, c.Drive.Messages, c.Drive.Turns())
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/dialect"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evalcase"
+	"github.com/gavel-evals/gavel/schema/fragment"
 	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/matrix"
@@ -101,7 +102,8 @@ type Result struct {
 	// Names maps the id of an evaluator or a tool to its file.
 	Names map[domain.Name]string
 
-	direct []schema.Problem // without those of files that are not definitions
+	direct    []schema.Problem // without those of files that are not definitions
+	fragments *fragment.Finder
 }
 
 // Load reads the definition folders of a repository. It returns an error only
@@ -129,7 +131,7 @@ func load(ctx context.Context, fsys *guard, opts Options) (*Result, error) {
 // loadFolders loads one folder after the other.
 func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error) {
 	l := &loader{
-		fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}}, evaluations: cmp.Or(opts.evaluations, cuefile.NewBudget()),
+		fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}, fragments: fragment.New(fsys)}, evaluations: cmp.Or(opts.evaluations, cuefile.NewBudget()),
 		functions: javascript.NewBudget(), prompts: prompt.NewReader(fsys, opts.Settings),
 	}
 	l.evaluations.Unstarted = func(err error) { fsys.end(&fault{err}) }
@@ -313,7 +315,7 @@ func (l *loader) byContent(ctx context.Context, src schema.Source, files []strin
 	problems := make([][]schema.Problem, len(files))
 	condense := l.condense()
 	err := each(ctx, len(files), func(i int) error {
-		defs[i], problems[i] = compile(src, files[i])
+		defs[i], problems[i] = compile(src, files[i], l.out.fragments)
 		problems[i] = append(problems[i], l.equip(&defs[i], src, tools)...)
 		problems[i] = append(problems[i], l.finish(src, &defs[i], problems[i], condense)...)
 		return nil
@@ -324,7 +326,7 @@ func (l *loader) byContent(ctx context.Context, src schema.Source, files []strin
 }
 
 // compile loads one file that does not depend on others.
-func compile(src schema.Source, file string) (Definition, []schema.Problem) {
+func compile(src schema.Source, file string, fragments *fragment.Finder) (Definition, []schema.Problem) {
 	def := Definition{File: file, Dialect: pinned(src.Settings.Dialects, file)}
 	doc, problems := src.Open(file)
 	switch {
@@ -335,6 +337,11 @@ func compile(src schema.Source, file string) (Definition, []schema.Problem) {
 		return def, problems
 	case def.Dialect == "":
 		def.Dialect = dialect.Detect(doc)
+	}
+	if def.Dialect == schema.DialectEvalcase {
+		if fragments.Suite(doc) != "" {
+			return def, nil
+		}
 	}
 	if (def.Dialect == "" || def.Dialect == schema.DialectTestcase) && def.isSidecar(src) {
 		def.Dialect = schema.DialectEvalcase

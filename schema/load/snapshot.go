@@ -95,7 +95,11 @@ func (r *Result) Snapshot() *Snapshot {
 		for _, id := range d.IDs {
 			rec.ids = append(rec.ids, id.Name)
 		}
-		rec.inputs = s.intern(sets, otherInputs(cases))
+		inputs := otherInputs(cases)
+		if suite := r.fragments.Named(d.File); suite != "" {
+			inputs = append(inputs, suite) // without whose name for it the file is a definition
+		}
+		rec.inputs = s.intern(sets, inputs)
 		rec.needs = s.needs(asked, cases)
 		s.records = append(s.records, rec)
 	}

@@ -17,7 +17,7 @@ func held(t *testing.T, tr *trial, answers ...string) verdict.Result {
 	said := &verdict.Transcript{Traced: true, Latency: time.Duration(len(answers)) * time.Second, Messages: append([]schema.Message(nil), c.Drive.Messages...)}
 	for i, answer := range answers {
 		if i > 0 {
-			said.Messages = append(said.Messages, c.Drive.Turns[i-1]...)
+			said.Messages = append(said.Messages, c.Drive.Turns()[i-1]...)
 		}
 		turn := verdict.Turn{From: len(said.Messages), Latency: time.Second}
 		said.Messages = append(said.Messages, schema.Message{Role: schema.RoleAssistant, Content: answer})

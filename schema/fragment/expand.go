@@ -1,0 +1,73 @@
+package fragment
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/wildcard"
+)
+
+// maxFiles bounds the files that one name stands for.
+const maxFiles = 1000
+
+// A Set is what a name of tests stands for besides one file.
+type Set struct {
+	// Files are absolute paths of the repository, sorted.
+	Files []string
+	// Folder is what is looked at again where a file is added to it.
+	Folder string
+}
+
+// Expand finds the files of a glob, and the case.yaml of each folder in a folder. It reports false
+// for a name of one file. file is the one that the name is written in.
+func Expand(files fs.FS, file, name string) (Set, bool) {
+	name = strings.TrimPrefix(name, "file://")
+	at := path.Join(path.Dir(file), name)
+	if rooted, ok := strings.CutPrefix(name, "/"); ok {
+		at = path.Clean(rooted)
+	}
+	isGlob := strings.ContainsAny(name, "*?[")
+	info, err := fs.Stat(files, at)
+	if isFolder := err == nil && info.IsDir(); !isGlob && !isFolder || !fs.ValidPath(at) {
+		return Set{}, false
+	}
+	out := Set{Folder: at}
+	fits := func(file string) bool {
+		dir, base := path.Split(file)
+		return path.Dir(path.Clean(dir)) == at && (base == "case.yaml" || base == "case.yml")
+	}
+	if isGlob {
+		for strings.ContainsAny(out.Folder, "*?[") {
+			out.Folder = path.Dir(out.Folder)
+		}
+		fits = func(file string) bool { return wildcard.Match(at, file) }
+	}
+	_ = fs.WalkDir(files, out.Folder, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && fits(name) {
+			out.Files = append(out.Files, "/"+name)
+		}
+		if len(out.Files) > maxFiles {
+			return fs.SkipAll
+		}
+		return nil // what cannot be read is not found
+	})
+	slices.Sort(out.Files)
+	return out, true
+}
+
+// Case is a test in a file of its own, which has the name of its folder as its id unless it has
+// one.
+func Case(doc *schema.Document) place.Place {
+	if base := path.Base(doc.File); !doc.IsObject() || doc.Has("id") || base != "case.yaml" && base != "case.yml" {
+		return place.Place{Doc: doc}
+	}
+	fields := []schema.NamedPiece{{Name: "id", Piece: schema.TextPiece(doc.At(), path.Base(path.Dir(doc.File)))}}
+	for _, key := range doc.Keys() {
+		fields = append(fields, schema.NamedPiece{Name: key, Piece: doc.Piece(key)})
+	}
+	return place.Place{Doc: schema.Compose(doc.File, schema.ObjectPiece(doc.At(), fields...))}
+}
