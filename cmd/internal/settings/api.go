@@ -151,26 +151,21 @@ func addLevels(doc map[string]any, entries []Entry, domain string) {
 	doc["levels"], doc["total_tests"] = levels, total
 }
 
-// levelOf is the level that a path names.
-func (s *Store) levelOf(ctx context.Context, r *http.Request) (Entry, error) {
+func (s *Store) getLevel(ctx context.Context, r *http.Request) (any, error) {
 	domain, number, err := levelNamed(r)
 	if err != nil {
-		return Entry{}, err
+		return nil, err
 	}
-	return s.level(ctx, domain, number)
-}
-
-func (s *Store) getLevel(ctx context.Context, r *http.Request) (any, error) {
-	e, err := s.levelOf(ctx, r)
+	e, err := s.level(ctx, domain, number)
 	return map[string]any{"success": true, "level": e.document()}, err
 }
 
 func (s *Store) putLevel(ctx context.Context, r *http.Request) (any, error) {
-	e, err := s.levelOf(ctx, r)
+	domain, number, err := levelNamed(r)
 	if err != nil {
 		return nil, err
 	}
-	return s.save1(ctx, edit{kind: kindLevel, id: e.ID}, r)
+	return s.save1(ctx, edit{kind: kindLevel, id: levelID(domain, number)}, r)
 }
 
 // move moves a test to the domain and level that a request names, by default the ones

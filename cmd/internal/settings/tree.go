@@ -106,6 +106,11 @@ func (s *Store) read(ctx context.Context, folders []string, w wish) (*tree, erro
 		if err := reading.Wait(); err != nil {
 			return nil, err
 		}
+		size := 0
+		for _, part := range parts {
+			size += len(part.entries)
+		}
+		t.entries = slices.Grow(t.entries, size)
 		for _, part := range parts {
 			t.entries = append(t.entries, part.entries...)
 		}
@@ -143,6 +148,7 @@ func (t *tree) folder(fsys fs.FS, dir string, as Entry) {
 	if err != nil {
 		return
 	}
+	t.entries = slices.Grow(t.entries, len(list))
 	for _, e := range list {
 		if !e.Type().IsRegular() || !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(e.Name())) {
 			continue
@@ -157,7 +163,7 @@ func (t *tree) folder(fsys fs.FS, dir string, as Entry) {
 
 // file reads one file of a folder.
 func (t *tree) file(fsys fs.FS, dir string, e fs.DirEntry, as Entry) {
-	as.File, as.ID = path.Join(dir, e.Name()), strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
+	as.File, as.ID = dir+"/"+e.Name(), strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
 	switch as.Kind {
 	case kindDomain:
 		as.ID = as.Domain
@@ -191,11 +197,12 @@ func entriesOf(entries []Entry, kind string) []Entry {
 
 // find returns the entry of a kind with an id.
 func (t *tree) find(kind, id string) (Entry, error) {
+	at := slices.IndexFunc(t.entries, func(e Entry) bool { return e.Kind == kind && e.ID == id })
+	if at >= 0 {
+		return t.entries[at], nil
+	}
 	var ids []string
 	for _, e := range t.entriesOf(kind) {
-		if e.ID == id {
-			return e, nil
-		}
 		ids = append(ids, e.ID)
 	}
 	return Entry{}, response.Missing(strings.TrimSuffix(fmt.Sprintf("%s %q does not exist; %s", kind, id, suggest.DidYouMean(id, ids)), "; "))
