@@ -32,11 +32,12 @@ targets:
   strict: {provider: openai, model: strict, base_url: "SERVER/grader/v1", concurrency: 8}
   letters: {provider: openai, api: embeddings, model: letters, base_url: "SERVER/v1", concurrency: 8}
   worker: {provider: command, argv: [sh, worker.sh]}
-roles: {judge: grader, embedder: letters}
+  user: {provider: openai, model: user, base_url: "SERVER/grader/v1", concurrency: 8}
+roles: {judge: grader, embedder: letters, simulator: user, extractor: grader}
 `
 
 // formFolders are the archives of forms: those of AgentV 4 and 5, Connexity and Evonic.
-var formFolders = []string{"agentv"}
+var formFolders = []string{"agentv", "connexity", "evonic"}
 
 // formArchives are the archives of the forms of one tool.
 func formArchives(t *testing.T, folder string) []string {
@@ -156,15 +157,37 @@ func agentvServer() http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+		if said.Model == "user" {
+			reply, seen := userReply(said.Messages[len(said.Messages)-1].Content), fmt.Sprint(said.Messages)
+			if strings.Contains(seen, "SECRET") {
+				http.Error(w, "the user is told what is expected of the agent", http.StatusBadRequest)
+				return
+			}
+			writeReply(w, reply)
+			return
+		}
 		reply := graderReply(said.Messages[len(said.Messages)-1].Content, said.Model == "strict")
-		raw, _ := json.Marshal(reply)
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{
-			"id": "1", "object": "chat.completion", "model": said.Model, "choices": []any{map[string]any{"index": 0, "message": map[string]any{"role": "assistant", "content": string(raw)}, "finish_reason": "stop"}},
-			"usage": map[string]any{"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20},
-		})
+		writeReply(w, reply)
 	})
 	return mux
+}
+
+// writeReply replies with JSON as a model does.
+func writeReply(w http.ResponseWriter, reply any) {
+	raw, _ := json.Marshal(reply)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"id": "1", "object": "chat.completion", "model": "grader", "choices": []any{map[string]any{"index": 0, "message": map[string]any{"role": "assistant", "content": string(raw)}, "finish_reason": "stop"}},
+		"usage": map[string]any{"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20},
+	})
+}
+
+// userReply is what the simulated user says: hello first, and nothing more.
+func userReply(heard string) map[string]any {
+	if strings.Contains(heard, "You speak first") {
+		return map[string]any{"message": "Hello", "done": false}
+	}
+	return map[string]any{"message": "", "done": true}
 }
 
 var (
@@ -205,10 +228,56 @@ func graderReply(question string, strict bool) map[string]any {
 			all = append(all, one)
 		}
 		return map[string]any{"criteria": all, "summary": "read"}
+	case form != nil && form[1] == "metrics":
+		return metricsReply(question, strict)
 	case form != nil && form[1] == "hits":
 		return map[string]any{"hits": []string{}, "misses": []string{}, "reasoning": "read", "score": give(question)}
 	}
 	return map[string]any{"reason": "read", "score": give(question), "pass": give(question) > 0}
+}
+
+var (
+	// listedMetric matches a metric that a judge of a conversation scores, and listedOutcome an
+	// outcome.
+	listedMetric  = regexp.MustCompile(`(?m)^- (\w+): `)
+	listedOutcome = regexp.MustCompile(`(?m)^(\d+)\. ".*": `)
+	// listedCall matches a call that a judge compares with an expected one.
+	listedCall = regexp.MustCompile(`(?m)^(\d+)\. CALL `)
+)
+
+// metricsReply scores every metric of a conversation with 4 of 5, or as it is told, and every
+// outcome holds.
+func metricsReply(question string, strict bool) map[string]any {
+	score := 4.0
+	if told := toldScore.FindStringSubmatch(question); told != nil {
+		score, _ = strconv.ParseFloat(told[1], 64)
+	}
+	metrics, outcomes := map[string]any{}, []any{}
+	one := map[string]any{"score": score, "justification": "read", "failure_code": "", "turns": []int{}}
+	for _, m := range listedMetric.FindAllStringSubmatch(question, -1) {
+		metrics[m[1]] = one
+	}
+	if len(metrics) == 0 {
+		own := regexp.MustCompile(`\{"metrics": \{"(\w+)"`).FindStringSubmatch(question)
+		metrics[own[1]] = one
+	}
+	for _, m := range listedOutcome.FindAllStringSubmatch(question, -1) {
+		n, _ := strconv.Atoi(m[1])
+		outcomes = append(outcomes, map[string]any{"outcome": n, "met": !strict, "reasoning": "read", "turns": []int{}})
+	}
+	reply := map[string]any{"metrics": metrics, "summary": "read"}
+	if len(outcomes) > 0 {
+		reply["outcomes"] = outcomes
+	}
+	var same []any
+	for _, m := range listedCall.FindAllStringSubmatch(question, -1) {
+		n, _ := strconv.Atoi(m[1])
+		same = append(same, map[string]any{"comparison": n, "same": true})
+	}
+	if len(same) > 0 {
+		reply["comparisons"] = same
+	}
+	return reply
 }
 
 // TestEveryAgentVFormHasAnArchive holds that each key, each type of assertion and each row of the
@@ -257,4 +326,9 @@ var agentvForms = []struct{ form, pattern, names string }{
 		"rubrics host docker word-count"},
 	{"v5", `%s`, `\.csv \.jsonl case\.yaml \*\.yaml file://\S+\.(mjs|js):before agentv:agent-rules __expected score_ranges`},
 	{"trap", `^?A%s\b`, "1 2 3 4 5 6 7 8 9 10 11 12"},
+	{"connexity", `"?%s"?: `, "name description difficulty tags status persona_context first_turn first_message user_context expected_outcomes expected_tool_calls mock_responses evaluation_criteria_override agent_id source_call_id " +
+		"id created_at updated_at test_cases exported_at count"},
+	{"connexity", `C%s\b`, "1 2 3 4 5"},
+	{"evonic", `"?%s"?: `, "id name prompt expected evaluator_id tools tool_ids system_prompt system_prompt_mode weight timeout_ms difficulty source icd_target domain_id level enabled path tests mock_response mock_response_type"},
+	{"evonic", `"?%s"?`, "two_pass keyword icd_code_judge tool_call natural_text_compare sql_executor regex E1 E2 E3 E4 E5"},
 }
