@@ -9,6 +9,9 @@ const (
 	Simulator Role = "simulator"
 	Extractor Role = "extractor"
 	Embedder  Role = "embedder" // turns texts into numbers
+	// A Classifier gives labels to texts, a Moderator says which harm they do.
+	Classifier Role = "classifier"
+	Moderator  Role = "moderator"
 )
 
 // An Evaluator turns a transcript into a measurement by its Spec, and a

@@ -125,6 +125,8 @@ var mistakes = []mistake{
 		args: "validate", code: exitUsage, says: []string{`gavel.yaml:2:9: error: unknown target "openai:gpt-6"`}},
 	{name: "files of promptfoo in another folder", files: map[string]string{mistakeFile: "", "gavel.yaml": "", "evals/a/promptfooconfig.yaml": "prompts: [hi]\n", "evals/b/promptfooconfig.yaml": "prompts: [hi]\n"},
 		args: "validate", code: exitUsage, says: []string{"evals/a/promptfooconfig.yaml and evals/b/promptfooconfig.yaml can be read: write version: 1 and definitions: [evals/a/promptfooconfig.yaml, evals/b/promptfooconfig.yaml] into gavel.yaml"}},
+	{name: "no moderator", files: map[string]string{mistakeFile: "", "gavel.yaml": mistakeConfig, "promptfooconfig.yaml": "prompts: [hi]\nproviders: [bot]\ntests: [{assert: [{type: moderation}]}]\n"},
+		args: "validate", code: exitUsage, says: []string{"the case needs a moderator", "roles: {moderator: moderations} to gavel.yaml"}},
 	{name: "no embedder", files: map[string]string{mistakeFile: "", "gavel.yaml": mistakeConfig, "promptfooconfig.yaml": "prompts: [hi]\nproviders: [bot]\ntests: [{assert: [{type: similar, value: h}]}]\n"},
 		args: "validate", code: exitUsage, says: []string{"the case needs an embedder", "add targets: {embeddings: {provider: openai, api: embeddings, model: …}} and roles: {embedder: embeddings} to gavel.yaml"}},
 	{name: "init with providers in the definitions", files: map[string]string{mistakeFile: "", "gavel.yaml": "", "promptfooconfig.yaml": "prompts: [hi]\nproviders: ['openai:a', 'openai:b']\n"},

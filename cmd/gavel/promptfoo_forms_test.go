@@ -33,8 +33,10 @@ targets:
   judge: {provider: openai, model: judge, base_url: "SERVER/v1", concurrency: 8}
   strict: {provider: openai, model: strict, base_url: "SERVER/v1", concurrency: 8}
   absent: {provider: openai, model: echo, base_url: "SERVER/absent"}
+  harm: {provider: openai, api: moderations, model: harm, base_url: "SERVER/v1", concurrency: 8}
+  mood: {provider: openai, api: classification, model: org/mood, base_url: "SERVER/labels", concurrency: 8}
   letters: {provider: openai, api: embeddings, model: letters, base_url: "SERVER/v1", concurrency: 8}
-roles: {judge: judge, embedder: letters}
+roles: {judge: judge, embedder: letters, moderator: harm, classifier: mood}
 `
 
 // formsTool is offered by the target caller.
@@ -178,12 +180,28 @@ func withModelKey(t *testing.T, dir string, args ...string) (stdout, stderr stri
 
 // formsServer speaks the wire format of OpenAI. Its models are echo, which says what it
 // was sent and is cut at …, shout, which says it in capitals, judge, which replies with the first JSON
-// object that its prompt has, strict, which passes nothing, and letters, whose embedding
-// counts a, b and c. At /agent is an agent that calls the tools that it is told.
+// object that its prompt has, strict, which passes nothing, letters, whose embedding
+// counts a, b and c, harm, which flags killing and hate, and mood, which labels texts. At /agent is an agent that calls the tools that it is told.
 func formsServer() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", formsChat)
 	mux.HandleFunc("POST /v1/embeddings", formsEmbedding)
+	mux.HandleFunc("POST /v1/moderations", func(w http.ResponseWriter, r *http.Request) {
+		var said struct{ Input string }
+		_ = json.NewDecoder(r.Body).Decode(&said)
+		flagged := map[string]bool{"violence": strings.Contains(said.Input, "kill"), "hate": strings.Contains(said.Input, "hate")}
+		scores := map[string]float64{"violence": 0.9, "hate": 0.8}
+		_ = json.NewEncoder(w).Encode(map[string]any{"model": "harm", "results": []any{map[string]any{"flagged": true, "categories": flagged, "category_scores": scores}}})
+	})
+	mux.HandleFunc("POST /labels/org/mood", func(w http.ResponseWriter, r *http.Request) {
+		var said struct{ Inputs string }
+		_ = json.NewDecoder(r.Body).Decode(&said)
+		good := 0.2
+		if strings.Contains(said.Inputs, "good") {
+			good = 0.9
+		}
+		_ = json.NewEncoder(w).Encode([]any{[]any{map[string]any{"label": "good", "score": good}, map[string]any{"label": "bad", "score": 1 - good}}})
+	})
 	mux.HandleFunc("POST /plain", func(w http.ResponseWriter, r *http.Request) {
 		var said struct{ Question string }
 		_ = json.NewDecoder(r.Body).Decode(&said)

@@ -45,6 +45,8 @@ func (k *checker) references() {
 	k.reference(c.Roles.Simulator, "roles", "simulator")
 	k.reference(c.Roles.Extractor, "roles", "extractor")
 	k.reference(c.Roles.Embedder, "roles", "embedder")
+	k.reference(c.Roles.Classifier, "roles", "classifier")
+	k.reference(c.Roles.Moderator, "roles", "moderator")
 	for model, name := range c.Roles.Editors {
 		k.reference(name, "roles", "editors", model)
 	}

@@ -268,6 +268,9 @@ type Roles struct {
 	Judge, Simulator, Extractor string
 	// Embedder has no other in its place.
 	Embedder string `json:",omitempty"`
+	// Neither have Classifier and Moderator.
+	Classifier string `json:",omitempty"`
+	Moderator  string `json:",omitempty"`
 	// Editors by editor_model.
 	Editors map[string]string
 }
@@ -280,6 +283,9 @@ func (r Roles) Targets() map[schema.Role]string {
 		schema.Simulator: cmp.Or(r.Simulator, r.Judge),
 		schema.Extractor: cmp.Or(r.Extractor, r.Judge),
 		schema.Embedder:  r.Embedder,
+
+		schema.Classifier: r.Classifier,
+		schema.Moderator:  r.Moderator,
 
 		schema.GeminiEditor: cmp.Or(r.Editors["gemini"], r.Judge),
 		schema.ClaudeEditor: cmp.Or(r.Editors["claude"], r.Judge),

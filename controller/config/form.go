@@ -19,11 +19,13 @@ type form struct {
 	DefaultTarget string                `json:"default_target"`
 	Targets       map[string]targetForm `json:"targets"`
 	Roles         struct {
-		Judge     string            `json:"judge"`
-		Simulator string            `json:"simulator"`
-		Extractor string            `json:"extractor"`
-		Embedder  string            `json:"embedder"`
-		Editors   map[string]string `json:"editors"`
+		Judge      string            `json:"judge"`
+		Simulator  string            `json:"simulator"`
+		Extractor  string            `json:"extractor"`
+		Embedder   string            `json:"embedder"`
+		Classifier string            `json:"classifier"`
+		Moderator  string            `json:"moderator"`
+		Editors    map[string]string `json:"editors"`
 	} `json:"roles"`
 	Aliases  map[string]string `json:"aliases"`
 	Defaults struct {
@@ -207,8 +209,11 @@ func (f form) config() *Config {
 	c := &Config{
 		DefaultTarget: f.DefaultTarget,
 		Targets:       make(map[string]Target, len(f.Targets)),
-		Roles:         Roles{Judge: f.Roles.Judge, Simulator: f.Roles.Simulator, Extractor: f.Roles.Extractor, Embedder: f.Roles.Embedder, Editors: f.Roles.Editors},
-		Aliases:       f.Aliases,
+		Roles: Roles{
+			Judge: f.Roles.Judge, Simulator: f.Roles.Simulator, Extractor: f.Roles.Extractor,
+			Embedder: f.Roles.Embedder, Classifier: f.Roles.Classifier, Moderator: f.Roles.Moderator, Editors: f.Roles.Editors,
+		},
+		Aliases: f.Aliases,
 		Defaults: Defaults{
 			f.Defaults.Iterations, time.Duration(f.Defaults.Timeout), f.Defaults.MaxTurns, f.Defaults.MaxTurnsCap, f.Defaults.Difficulties,
 		},

@@ -14,6 +14,7 @@ import (
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/assertion"
+	"github.com/gavel-evals/gavel/controller/evaluate/classification"
 	"github.com/gavel-evals/gavel/controller/evaluate/function"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/regexmatch"
@@ -137,6 +138,9 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 	case evaluator.Finish:
 		c, err := trace.Finish(s, in.Transcript)
 		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the reply ended as it should")}, err
+	case evaluator.Classified:
+		c, err := classification.Measure(ctx, s, in.Transcript.Final(), d)
+		return finding{criteria: []verdict.Criterion{c}, reason: c.Note}, err
 	case evaluator.Calls:
 		c, err := trace.Measure(s, in.Transcript)
 		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the calls are as they should be")}, err

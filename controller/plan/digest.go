@@ -244,7 +244,7 @@ func (d *digester) judgement() {
 	}
 	d.selection()
 	roles := d.measuredBy()
-	for _, r := range []schema.Role{schema.Judge, schema.Simulator, schema.Extractor, schema.Embedder} {
+	for _, r := range []schema.Role{schema.Judge, schema.Simulator, schema.Extractor, schema.Embedder, schema.Classifier, schema.Moderator} {
 		if roles[r] {
 			d.facts(Judgement, string(r), d.env.Targets[d.env.Roles[r]])
 		}

@@ -155,6 +155,10 @@ func (r Requirement) withoutRole(n load.Need) schema.Problem {
 		hint = fmt.Sprintf("add roles: {editors: {%s: …}} to %s, with the name of a target; without it the judge edits", model, r.file)
 	case n.Role == schema.Embedder:
 		hint = fmt.Sprintf("add targets: {embeddings: {provider: openai, api: embeddings, model: …}} and roles: {%s: embeddings} to %s", n.Role, r.file)
+	case n.Role == schema.Moderator:
+		hint = fmt.Sprintf("add targets: {moderations: {provider: openai, api: moderations, model: omni-moderation-latest}} and roles: {%s: moderations} to %s", n.Role, r.file)
+	case n.Role == schema.Classifier:
+		hint = fmt.Sprintf("add targets: {labels: {provider: openai, api: classification, model: …}} and roles: {%s: labels} to %s, or name a `provider` in the assertion", n.Role, r.file)
 	case n.Role != schema.Judge:
 		hint += "; without it the judge has the role"
 	}
@@ -176,7 +180,7 @@ func (r Requirement) provider() string {
 		switch t := r.config.Targets[name]; {
 		case t.File == "":
 			return ""
-		case t.RunsTools() && t.API != "embeddings":
+		case t.RunsTools() && (t.API == "" || t.API == "chat" || t.API == "responses"):
 			return name
 		}
 	}

@@ -3,6 +3,7 @@ package target
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -17,12 +18,17 @@ const (
 	apiChat      = "chat"
 	apiResponses = "responses"
 	apiEmbedding = "embeddings"
+	apiHarm      = "moderations"
+	apiLabels    = "classification"
 )
 
 const openAIBase = "https://api.openai.com/v1"
 
 // geminiBase is where Gemini speaks OpenAI's protocol.
 const geminiBase = "https://generativelanguage.googleapis.com/v1beta/openai"
+
+// huggingFaceBase is where models of Hugging Face are, each at its name.
+const huggingFaceBase = "https://router.huggingface.co/hf-inference/models"
 
 // openAIProtocols by api.
 var openAIProtocols = map[string]protocol{
@@ -36,6 +42,8 @@ var openAIProtocols = map[string]protocol{
 		renamed: map[string]string{"max_tokens": "max_output_tokens"},
 	},
 	apiEmbedding: {base: openAIBase, path: "embeddings", authorize: bearer, own: []string{"model", "input", "encoding_format"}},
+	apiHarm:      {base: openAIBase, path: "moderations", authorize: bearer, own: []string{"model", "input"}},
+	apiLabels:    {base: huggingFaceBase, authorize: bearer, own: []string{"inputs"}}, // its path is the model
 }
 
 func bearer(h http.Header, key string) {
@@ -51,7 +59,10 @@ func newOpenAI(cfg config.Target, env Env, b base) (*openAI, error) {
 	api := cmp.Or(cfg.API, apiChat)
 	p, ok := openAIProtocols[api]
 	if !ok {
-		return nil, fmt.Errorf("there is no api %q; it is chat, responses or embeddings", cfg.API)
+		return nil, fmt.Errorf("there is no api %q; it is chat, responses, embeddings, moderations or classification", cfg.API)
+	}
+	if api == apiLabels {
+		p.path = cfg.Model
 	}
 	if cfg.Provider == config.Gemini {
 		p.base = geminiBase
@@ -64,25 +75,30 @@ func newOpenAI(cfg config.Target, env Env, b base) (*openAI, error) {
 		return nil, err
 	}
 	o := &openAI{model: m}
-	o.ask = map[string]func(context.Context, Request) (Reply, error){apiChat: o.askChat, apiResponses: o.askResponses, apiEmbedding: o.askEmbedding}[api]
+	o.ask = map[string]func(context.Context, Request) (Reply, error){
+		apiChat: o.askChat, apiResponses: o.askResponses,
+		apiEmbedding: o.askSingle(provider.Embeddings()), apiHarm: o.askSingle(provider.Moderations()), apiLabels: o.askSingle(provider.Classification()),
+	}[api]
 	return o, nil
 }
 
-// askEmbedding has the text of the last message turned into numbers. The reply is a
-// message whose content is a list of them as JSON.
-func (o *openAI) askEmbedding(ctx context.Context, req Request) (Reply, error) {
-	request := provider.EmbeddingRequest{Model: o.id, Format: "float"}
-	for _, m := range req.Messages {
-		request.Input = m.Content
+// askSingle has one value made of the text of the last message. The reply is a message whose
+// content is the value as JSON.
+func (o *openAI) askSingle(api provider.Single) func(context.Context, Request) (Reply, error) {
+	return func(ctx context.Context, req Request) (Reply, error) {
+		last := ""
+		for _, m := range req.Messages {
+			last = m.Content
+		}
+		var raw json.RawMessage
+		if _, err := o.post(ctx, api.Request(o.id, last), &raw); err != nil {
+			return Reply{}, err
+		}
+		made, err := api.Read(raw)
+		if err != nil {
+			return Reply{}, o.fail(Error{Retry: true, Message: err.Error()})
+		}
+		messages := []schema.Message{{Role: schema.RoleAssistant, Content: made.Value}}
+		return Reply{Messages: messages, Model: made.Model, Usage: verdict.Usage{InputTokens: made.Tokens}}, nil
 	}
-	var res provider.EmbeddingReply
-	if _, err := o.post(ctx, request, &res); err != nil {
-		return Reply{}, err
-	}
-	numbers, err := res.Numbers()
-	if err != nil {
-		return Reply{}, o.fail(Error{Retry: true, Message: err.Error()})
-	}
-	messages := []schema.Message{{Role: schema.RoleAssistant, Content: numbers}}
-	return Reply{Messages: messages, Model: string(res.Model), Usage: verdict.Usage{InputTokens: res.Usage.Prompt}}, nil
 }

@@ -26,7 +26,7 @@ type judgement struct {
 	// transforms are of the answer, for every assertion: those of the provider and of
 	// the test; empty for none.
 	transforms []string
-	judgedBy   string // in place of the judge
+	by         assessors
 	// rubricPrompt is what judges are asked in place of Gavel's question.
 	rubricPrompt string
 	names        map[string]int
@@ -116,18 +116,19 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 	if err != nil {
 		return nil, rule, err
 	}
+	by := a.assessors.over(j.by)
 	switch s := spec.(type) {
 	case evaluator.Assertion:
 		s.Not = not
 		spec = s
 	case evaluator.Graded:
-		s.Not, s.Target = not, j.judge(a)
+		s.Not, s.Target = not, by.judge
 		if s.Template, err = j.question(cmp.Or(a.rubricPrompt, j.rubricPrompt), vars); err != nil {
 			return nil, rule, err
 		}
 		spec = s
 	case evaluator.SelectBest:
-		switch s.Target = j.judge(a); {
+		switch s.Target = by.judge; {
 		case not:
 			return nil, rule, &template.NeedError{What: "the assertion " + a.Type}
 		case cmp.Or(a.rubricPrompt, j.rubricPrompt) != "":
@@ -147,8 +148,16 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 		s.Not = not
 		spec = s
 	case evaluator.Similar:
-		if s.Not, s.Target = not, a.embedder; not {
+		if s.Not, s.Target = not, by.embedder; not {
 			rule.Threshold = 1 - rule.Threshold
+		}
+		spec = s
+	case evaluator.Classified:
+		switch s.Not, s.Target = not, by.classifier; {
+		case s.By == evaluator.ByHarm:
+			s.Target = by.moderator
+		case not: // which the threshold itself does not pass
+			rule.Threshold = max(1-rule.Threshold, leastMiss)
 		}
 		spec = s
 	default:
@@ -159,8 +168,8 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 	return spec, rule, nil
 }
 
-// judge is the model that judges in the place of the judge; empty for the judge.
-func (j *judgement) judge(a written) string { return cmp.Or(a.judge, j.judgedBy) }
+// leastMiss is how far below its threshold a score has to be for not-classifier.
+const leastMiss = 1e-9
 
 // codes are the assertions that run code.
 var codes = map[string]bool{"javascript": true, "python": true, "ruby": true}
@@ -169,7 +178,7 @@ var codes = map[string]bool{"javascript": true, "python": true, "ruby": true}
 // has to reach it.
 func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema.Rule, error) {
 	inner := judgement{
-		threshold: a.Threshold, prompt: j.prompt, transforms: j.transforms, judgedBy: j.judgedBy, rubricPrompt: j.rubricPrompt, names: map[string]int{}, engine: j.engine,
+		threshold: a.Threshold, prompt: j.prompt, transforms: j.transforms, by: j.by, rubricPrompt: j.rubricPrompt, names: map[string]int{}, engine: j.engine,
 	}
 	rule := schema.Rule{Weights: map[string]float64{}, Least: map[string]float64{}}
 	var spec evaluator.Composite

@@ -244,7 +244,7 @@ func TestNeeds(t *testing.T) {
 	for _, tt := range []struct{ row, want string }{
 		{"{assert: [{type: javascript, value: \"require('fs')\"}]}", "a program (javascript with require)"},
 		{"{assert: [{type: webhook, value: 'https://example.com'}]}", "a program (webhook)"},
-		{"{assert: [{type: moderation}]}", "a model that classifies (moderation)"},
+		{"{assert: [{type: moderation, value: hate}]}", "a list of categories as the value of moderation"},
 		{"{assert: [{type: trajectory:tool-used}]}", "a value of trajectory:tool-used that can be read"},
 		{"{assert: [{type: contain, value: x}]}", `the assertion "contain", which is not known; did you mean contains`},
 		{"{assert: [{type: is-xml}]}", "a parser of XML or HTML (is-xml)"},

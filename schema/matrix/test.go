@@ -33,7 +33,7 @@ type test struct {
 	need        string // what it needs and is not read
 	rescored    bool   // factuality has scores of its own
 	transform   string // of the answer, before assertions look at it
-	judge       string // the target that judges in place of the role
+	assessors   assessors
 	provider    string // in place of those of the file
 	// variation adds to the variables; written are those before, nil where nothing is
 	// added.
@@ -55,13 +55,13 @@ type written struct {
 	Transform string          `json:"transform"`
 	Config    json.RawMessage `json:"config"`
 
-	at              schema.Position
-	need            string
-	judge, embedder string // targets in place of the roles
-	rubricPrompt    string
-	program         *evaluator.Program
-	set             []written
-	column          string // of a table
+	at           schema.Position
+	need         string
+	assessors    assessors
+	rubricPrompt string
+	program      *evaluator.Program
+	set          []written
+	column       string // of a table
 }
 
 // readShared reads what all tests share.
@@ -256,9 +256,11 @@ func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
 	if s := c.prompt(&t, doc, in("options", "rubricPrompt")...); s != "" {
 		t.rubricPrompt = s
 	}
-	if judge, _ := c.judges(doc, in("options", "provider")...); judge != "" {
-		t.judge = judge
+	own, isOne := c.assessors(doc, in("options", "provider")...)
+	if isOne { // a model that chats, which neither embeds nor moderates
+		own.embedder, own.moderator = "", ""
 	}
+	t.assessors = own.over(t.assessors)
 	if id := cmp.Or(doc.Text(in("provider")...), doc.Text(in("provider", "id")...)); id != "" {
 		t.provider = id
 	}
@@ -415,7 +417,7 @@ func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) writt
 		a.need = "`contextTransform` of an assertion"
 	}
 	a.Transform = c.transformCode(t, a.Transform, doc.At(in("transform")...))
-	a.judge, a.embedder = c.judges(doc, in("provider")...)
+	a.assessors, _ = c.assessors(doc, in("provider")...)
 	a.rubricPrompt = c.prompt(t, doc, in("rubricPrompt")...)
 	for i := range doc.Items(in("assert")...) {
 		a.set = append(a.set, c.readAssertion(t, doc, in("assert", i)...))
@@ -430,9 +432,17 @@ func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) writt
 	return a
 }
 
-// judges are the targets that a provider of an assertion or of options names: one that
-// judges, and one that embeds.
-func (c *compiler) judges(doc *schema.Document, at ...any) (judge, embedder string) {
+// assessors are targets in the place of the roles; empty for a role.
+type assessors struct{ judge, embedder, classifier, moderator string }
+
+// over are the targets of one, and those of another where it has none.
+func (a assessors) over(b assessors) assessors {
+	return assessors{cmp.Or(a.judge, b.judge), cmp.Or(a.embedder, b.embedder), cmp.Or(a.classifier, b.classifier), cmp.Or(a.moderator, b.moderator)}
+}
+
+// assessors are the targets that a provider of an assertion or of options names: one, or
+// one for each of its tasks.
+func (c *compiler) assessors(doc *schema.Document, at ...any) (of assessors, isOne bool) {
 	named := func(at ...any) string {
 		id := cmp.Or(doc.Text(at...), doc.Text(append(slices.Clip(at), "id")...))
 		if id == "" {
@@ -448,12 +458,14 @@ func (c *compiler) judges(doc *schema.Document, at ...any) (judge, embedder stri
 		}
 		return target
 	}
-	text, embeds := append(slices.Clip(at), "text"), append(slices.Clip(at), "embedding")
-	if doc.Has(text...) || doc.Has(embeds...) {
-		return named(text...), named(embeds...)
+	of = assessors{
+		named(append(slices.Clip(at), "text")...), named(append(slices.Clip(at), "embedding")...),
+		named(append(slices.Clip(at), "classification")...), named(append(slices.Clip(at), "moderation")...),
 	}
-	name := named(at...)
-	return name, name
+	if one := named(at...); one != "" {
+		return assessors{one, one, one, one}, true
+	}
+	return of, false
 }
 
 // prompt is a prompt of a judge: a text, messages as JSON, or the text of a file.

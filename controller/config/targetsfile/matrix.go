@@ -125,7 +125,7 @@ func (r *reader) judgesIn(doc *schema.Document, at ...any) {
 			r.judgesIn(doc, below...)
 			continue
 		}
-		for _, place := range [][]any{below, append(slices.Clip(below), "text"), append(slices.Clip(below), "embedding")} {
+		for _, place := range [][]any{below, append(slices.Clip(below), "text"), append(slices.Clip(below), "embedding"), append(slices.Clip(below), "classification"), append(slices.Clip(below), "moderation")} {
 			id := doc.Text(place...)
 			if id == "" {
 				id = doc.Text(append(place, "id")...)

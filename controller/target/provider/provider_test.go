@@ -168,3 +168,27 @@ func TestFinish(t *testing.T) {
 		}
 	}
 }
+
+// TestSingle reads the replies of the APIs that make one value of a text.
+func TestSingle(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		api         provider.Single
+		reply, want string // empty for an error
+	}{
+		{"an embedding", provider.Embeddings(), `{"data": [{"embedding": [0.5, 1]}], "model": "e"}`, "[0.5,1]"},
+		{"no embedding", provider.Embeddings(), `{"data": []}`, ""},
+		{"nothing flagged", provider.Moderations(), `{"results": [{"flagged": false, "categories": {"hate": false}, "category_scores": {"hate": 0.2}}]}`, "{}"},
+		{"harm", provider.Moderations(), `{"results": [{"categories": {"hate": true, "violence": false}, "category_scores": {"hate": 0.9, "violence": 0.1}}]}`, `{"hate":0.9}`},
+		{"no results", provider.Moderations(), `{"error": "x"}`, ""},
+		{"labels of one of several texts", provider.Classification(), `[[{"label": "a", "score": 0.9}, {"label": "b", "score": 0.1}]]`, `{"a":0.9,"b":0.1}`},
+		{"labels of a text", provider.Classification(), `[{"label": "a", "score": 0.9}]`, `{"a":0.9}`},
+		{"an error", provider.Classification(), `{"error": "loading"}`, ""},
+		{"no labels", provider.Classification(), `[]`, ""},
+	} {
+		got, err := tt.api.Read([]byte(tt.reply))
+		if got.Value != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%s: %q, %v, want %q", tt.name, got.Value, err, tt.want)
+		}
+	}
+}

@@ -45,7 +45,7 @@ var instead = map[string]string{
 // unread are the assertions of promptfoo that are not read, with what they need.
 var unread = map[string]string{
 	"webhook":    "a program",
-	"classifier": "a model that classifies", "moderation": "a model that classifies", "guardrails": "a model that classifies", "pi": "a model that classifies",
+	"guardrails": "what a provider says of its own guardrails", "pi": "the scorer of Pi Labs",
 	"is-sql": "a parser of SQL", "contains-sql": "a parser of SQL",
 	"is-xml": "a parser of XML or HTML", "contains-xml": "a parser of XML or HTML", "is-html": "a parser of XML or HTML", "contains-html": "a parser of XML or HTML",
 	"rouge-n": "a measure of overlap", "bleu": "a measure of overlap", "gleu": "a measure of overlap", "meteor": "a measure of overlap",
@@ -61,5 +61,5 @@ var read = []string{
 	"is-json", "contains-json", "levenshtein", "latency", "cost", "llm-rubric", "javascript",
 	"model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval", "answer-relevance", "similar", "word-count", "python", "ruby", "assert-set",
 	"is-valid-openai-tools-call", "is-valid-function-call", "trajectory:tool-used", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:step-count",
-	"trajectory:goal-success", "skill-used", "select-best", "max-score", "similar:cosine", "similar:dot", "similar:euclidean", "finish-reason",
+	"trajectory:goal-success", "skill-used", "select-best", "max-score", "similar:cosine", "similar:dot", "similar:euclidean", "finish-reason", "classifier", "moderation",
 }

@@ -73,6 +73,8 @@ func Compile(kind, written string, value json.RawMessage, threshold *float64) (s
 			return nil, rule, err
 		}
 		spec.Value = bounds
+	case "classifier", "moderation":
+		return classified(kind, value, threshold)
 	case "finish-reason":
 		reason := template.Written(value)
 		if reason == "" {
@@ -120,6 +122,25 @@ func similar(kind string, value json.RawMessage, threshold *float64) (schema.Spe
 		return nil, rule, &template.NeedError{What: "a value of the assertion " + kind}
 	}
 	if threshold != nil {
+		rule.Threshold = *threshold
+	}
+	return spec, rule, nil
+}
+
+// classified asks a model that classifies: for the score of a label, which has to be 1
+// unless a threshold is written, or for the harm that the answer does.
+func classified(kind string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
+	spec, rule := evaluator.Classified{By: kind}, schema.Rule{Threshold: 1}
+	switch labels, err := list(value); {
+	case len(value) == 0 || string(value) == "null":
+	case kind == evaluator.ByHarm && err == nil:
+		spec.Labels = labels
+	case kind == evaluator.ByLabel && template.Written(value) != "" && err != nil:
+		spec.Labels = []string{template.Written(value)}
+	default:
+		return nil, rule, &template.NeedError{What: map[string]string{evaluator.ByHarm: "a list of categories", evaluator.ByLabel: "a label"}[kind] + " as the value of " + kind}
+	}
+	if threshold != nil && kind == evaluator.ByLabel {
 		rule.Threshold = *threshold
 	}
 	return spec, rule, nil

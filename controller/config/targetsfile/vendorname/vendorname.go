@@ -28,17 +28,18 @@ type vendor struct {
 
 // vendors by the first word of a name.
 var vendors = map[string]vendor{
-	"openai":     {provider: "openai", key: "OPENAI_API_KEY", kinds: []string{"chat", "responses", "embedding", "embeddings"}},
-	"azure":      {provider: "azure", kinds: []string{"chat", "responses", "embedding", "embeddings"}},
-	"anthropic":  {provider: "anthropic", key: "ANTHROPIC_API_KEY", kinds: []string{"messages"}},
-	"google":     {provider: "gemini", key: "GEMINI_API_KEY", kinds: []string{"chat"}},
-	"ollama":     {provider: "ollama", kinds: []string{"chat", "completion", "embeddings"}},
-	"openrouter": {provider: "openrouter"},
-	"groq":       {provider: "groq"},
-	"together":   {provider: "together", kinds: []string{"chat", "completion"}},
-	"mistral":    {provider: "openai", base: "https://api.mistral.ai/v1", key: "MISTRAL_API_KEY", kinds: []string{"chat"}},
-	"deepseek":   {provider: "openai", base: "https://api.deepseek.com/v1", key: "DEEPSEEK_API_KEY", kinds: []string{"chat"}},
-	"xai":        {provider: "openai", base: "https://api.x.ai/v1", key: "XAI_API_KEY", kinds: []string{"chat"}},
+	"openai":      {provider: "openai", key: "OPENAI_API_KEY", kinds: []string{"chat", "responses", "embedding", "embeddings", "moderation"}},
+	"azure":       {provider: "azure", kinds: []string{"chat", "responses", "embedding", "embeddings"}},
+	"anthropic":   {provider: "anthropic", key: "ANTHROPIC_API_KEY", kinds: []string{"messages"}},
+	"google":      {provider: "gemini", key: "GEMINI_API_KEY", kinds: []string{"chat"}},
+	"huggingface": {provider: "openai", base: "https://router.huggingface.co/hf-inference/models", key: "HF_TOKEN", kinds: []string{"text-classification"}},
+	"ollama":      {provider: "ollama", kinds: []string{"chat", "completion", "embeddings"}},
+	"openrouter":  {provider: "openrouter"},
+	"groq":        {provider: "groq"},
+	"together":    {provider: "together", kinds: []string{"chat", "completion"}},
+	"mistral":     {provider: "openai", base: "https://api.mistral.ai/v1", key: "MISTRAL_API_KEY", kinds: []string{"chat"}},
+	"deepseek":    {provider: "openai", base: "https://api.deepseek.com/v1", key: "DEEPSEEK_API_KEY", kinds: []string{"chat"}},
+	"xai":         {provider: "openai", base: "https://api.x.ai/v1", key: "XAI_API_KEY", kinds: []string{"chat"}},
 }
 
 // others are further names of vendors.
@@ -98,6 +99,10 @@ func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string
 			out["api"] = "responses"
 		case "embedding", "embeddings":
 			out["api"] = "embeddings"
+		case "moderation":
+			out["api"] = "moderations"
+		case "text-classification":
+			out["api"] = "classification"
 		}
 	}
 	if model == "" {
@@ -140,7 +145,7 @@ func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string
 }
 
 // otherKinds are the kinds of models that do not chat and do not embed.
-var otherKinds = []string{"assistant", "image", "realtime", "moderation", "transcription", "speech", "video", "agents", "codex", "codex-sdk", "chatkit"}
+var otherKinds = []string{"assistant", "image", "realtime", "transcription", "speech", "video", "agents", "codex", "codex-sdk", "chatkit", "text-generation", "feature-extraction", "sentence-similarity", "token-classification"}
 
 // ignored are fields that bear on nothing here.
 var ignored = []string{"apiVersion", "deployment_id", "organization", "delay", "cost", "showThinking", "passthrough", "metadata", "label"}
