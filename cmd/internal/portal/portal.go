@@ -130,7 +130,7 @@ func (p *portal) write(w http.ResponseWriter, r *http.Request, v view) {
 
 // missing says that nothing is at a path, or nothing for the one who asks.
 func (p *portal) missing(w http.ResponseWriter, r *http.Request) {
-	if strings.Contains(r.URL.Path, "/api/") {
+	if guard.IsAPI(r.URL.Path) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = w.Write([]byte("{\"success\": false, \"error\": \"nothing is here for you\"}\n")) // nobody is left to be told
@@ -224,7 +224,7 @@ func (p *portal) refuse(w http.ResponseWriter, r *http.Request, role string) {
 	if access.UserOf(r) == nil {
 		status = http.StatusUnauthorized
 	}
-	if strings.Contains(r.URL.Path, "/api/") {
+	if guard.IsAPI(r.URL.Path) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte(`{"success": false, "error": "this needs the role ` + role + `; send Authorization: Bearer TOKEN"}` + "\n")) // nobody is left to be told

@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/dashboard/guard"
 )
 
 // A Role is what somebody may do. Each role may do what those before it may.
@@ -104,7 +106,7 @@ func (g *Gate) Handler(next http.Handler) http.Handler {
 		case bearer:
 			if u = g.Named(token); u == nil {
 				w.Header().Set("WWW-Authenticate", "Bearer")
-				http.Error(w, "the token is unknown; use one of pages.users of the operator's file", http.StatusUnauthorized)
+				guard.Refuse(w, r, http.StatusUnauthorized, "the token is unknown; use one of pages.users of the operator's file")
 				return
 			}
 		default:

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,5 +117,16 @@ func TestASession(t *testing.T) {
 	end := httptest.NewRecorder()
 	if g.End(end, request("192.0.2.1")); end.Result().Cookies()[0].MaxAge >= 0 {
 		t.Error("the end of a session leaves the cookie")
+	}
+}
+
+// TestAWrongTokenOfAProgram holds that the API says in JSON that a token is unknown.
+func TestAWrongTokenOfAProgram(t *testing.T) {
+	r := httptest.NewRequest("GET", "/r/octo/demo/api/runs", nil)
+	r.Header.Set("Authorization", "Bearer another-token-123")
+	w := httptest.NewRecorder()
+	access.New(access.Config{Users: known}).Handler(http.NotFoundHandler()).ServeHTTP(w, r)
+	if got := w.Body.String(); w.Code != http.StatusUnauthorized || !strings.HasPrefix(got, `{"error":"the token is unknown; `) || !strings.Contains(got, `"success":false`) {
+		t.Errorf("a wrong token is answered with %d and %s, want 401 and an error in JSON", w.Code, got)
 	}
 }

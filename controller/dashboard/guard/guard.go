@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"mime"
 	"net"
@@ -70,17 +71,17 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	if !g.named(r.Host) {
-		refuse(w, r, http.StatusMisdirectedRequest, "this server is not asked under the name in Host; use localhost or an address of loopback")
+		Refuse(w, r, http.StatusMisdirectedRequest, "this server is not asked under the name in Host; use localhost or an address of loopback")
 		return
 	}
 	if err := g.cross.Check(r); err != nil {
-		refuse(w, r, http.StatusForbidden, "the request comes from another site")
+		Refuse(w, r, http.StatusForbidden, "the request comes from another site")
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		if status, why := g.written(w, r); status != 0 {
-			refuse(w, r, status, why)
+			Refuse(w, r, status, why)
 			return
 		}
 	}
@@ -108,7 +109,7 @@ func (g *gate) written(w http.ResponseWriter, r *http.Request) (status int, why 
 		return 0, "" // another site cannot send one without being asked first
 	case err == nil && kind == "application/json":
 		return 0, "" // nor this
-	case err != nil || kind != "application/x-www-form-urlencoded" || strings.HasPrefix(r.URL.Path, "/api/"):
+	case err != nil || kind != "application/x-www-form-urlencoded" || IsAPI(r.URL.Path):
 		return http.StatusUnsupportedMediaType, "the body is not JSON; send Content-Type: application/json"
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -122,15 +123,25 @@ func (g *gate) written(w http.ResponseWriter, r *http.Request) (status int, why 
 	return 0, ""
 }
 
-// refuse answers a request that is not handed on, as JSON where the API is asked.
-func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
-	if strings.HasPrefix(r.URL.Path, "/api/") {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		fmt.Fprintf(w, "{\"success\": false, \"error\": %q}\n", why)
+// Refuse answers a request with why it is refused, as JSON where the API is asked.
+func Refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	if !IsAPI(r.URL.Path) {
+		http.Error(w, why, status)
 		return
 	}
-	http.Error(w, why, status)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"success": false, "error": why}) // nobody is left to be told
+}
+
+// IsAPI reports whether a path is one of the API: below /api/, or below that of a
+// repository on a server, such as /r/acme/shop/api/.
+func IsAPI(path string) bool {
+	if below, ok := strings.CutPrefix(path, "/r/"); ok {
+		parts := strings.SplitN(below, "/", 3) // owner, name and the rest
+		path = "/" + parts[len(parts)-1]
+	}
+	return strings.HasPrefix(path, "/api/")
 }
 
 // cookieName is that of the cookie that forms are bound to.

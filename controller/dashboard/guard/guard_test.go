@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -92,12 +93,26 @@ func TestAbuse23AnotherSiteWritesNothing(t *testing.T) {
 // TestTheAPITakesJSON holds that a form that is sent to the API, as curl does unless told
 // otherwise, is answered with what to send.
 func TestTheAPITakesJSON(t *testing.T) {
-	r := httptest.NewRequest("POST", "http://localhost/api/settings/tests", strings.NewReader(`{"id": "a"}`))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	w := httptest.NewRecorder()
-	guard.Config{}.Handler(echo).ServeHTTP(w, r)
-	if w.Code != http.StatusUnsupportedMediaType || !strings.Contains(w.Body.String(), "send Content-Type: application/json") {
-		t.Errorf("a form is answered with %d and %s, want 415 and what to send", w.Code, w.Body)
+	for _, tt := range []struct {
+		path  string
+		isAPI bool
+	}{
+		{"/api/settings/tests", true}, {"/r/acme/shop/api/settings/tests", true},
+		{"/settings/edit", false}, {"/r/acme/api/settings/edit", false}, {"/r/api/shop/settings/edit", false},
+	} {
+		r := httptest.NewRequest("POST", "http://localhost"+tt.path, strings.NewReader(`{"id": "a"}`))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		guard.Config{}.Handler(echo).ServeHTTP(w, r)
+		var said struct {
+			Success *bool
+			Error   string
+		}
+		_ = json.Unmarshal(w.Body.Bytes(), &said) // a page is refused in plain text
+		isRight := w.Code == http.StatusUnsupportedMediaType && said.Success != nil && !*said.Success && strings.Contains(said.Error, "send Content-Type: application/json")
+		if isRight != tt.isAPI {
+			t.Errorf("a form at %s is answered with %d and %s, want 415 and what to send as JSON: %v", tt.path, w.Code, w.Body, tt.isAPI)
+		}
 	}
 }
 
