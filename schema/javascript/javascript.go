@@ -110,12 +110,20 @@ func (b *Budget) Run(ctx context.Context, c Call) (json.RawMessage, error) {
 		return nil, err
 	case out.Invalid != "":
 		return nil, errors.New("the function does not compile: " + clip(out.Invalid))
-	case absent.MatchString(out.Thrown):
-		return nil, &MissingError{Name: absent.FindStringSubmatch(out.Thrown)[1]}
+	case out.Missing() != nil:
+		return nil, out.Missing()
 	case out.Thrown != "":
 		return nil, errors.New("the function throws " + clip(out.Thrown))
 	}
 	return out.Value, nil
+}
+
+// Missing is a [*MissingError] where the function ended because of one, else nil.
+func (a Answer) Missing() error {
+	if m := absent.FindStringSubmatch(a.Thrown); m != nil {
+		return &MissingError{Name: m[1]}
+	}
+	return nil
 }
 
 // A MissingError is about a function that needs what only a program has.

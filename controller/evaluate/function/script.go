@@ -56,6 +56,8 @@ func Check(ctx context.Context, f Script, threshold *float64) (Result, error) {
 		return Result{}, err
 	case out.Invalid != "":
 		return Result{}, errors.New("the function does not compile: " + textnorm.Clip(out.Invalid))
+	case out.Missing() != nil: // it says nothing about the answer
+		return Result{}, out.Missing()
 	case out.Thrown != "":
 		return Result{Reason: "the function throws " + textnorm.Clip(out.Thrown)}, nil
 	}

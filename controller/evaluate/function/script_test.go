@@ -65,6 +65,7 @@ func TestRefused(t *testing.T) {
 		{"(output, context) => output.length > 3", "and returns null; write the body of the function alone, which has output and context"},
 		{"({score: 1})", "no true or false under `pass`"},
 		{"output >", "does not compile"},
+		{"require('fs')", "uses require, which only a program has"},
 		{"while (true) {}\nreturn 1;", "takes longer than"},
 		{"let s = 'x'.repeat(1 << 28);\nreturn [s, s + 'y', s + 'z'].length;", "needs more memory than"},
 		{"/^(?!b)(a+)+$/.test('a'.repeat(60) + '!')", "takes longer than"},

@@ -70,9 +70,18 @@ process.stdin.on("data", (d) => (input += d)).on("end", async () => {
 // Defaults are called where a definition names none.
 var Defaults = map[string]string{"python": "get_assert", "ruby": "get_assert"}
 
+// saying matches the comments and the texts of JavaScript, and the names of members: what is
+// in them is not called. A text with ${ is a program, too.
+var saying = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|` + "`[^`$\\\\]*`" + `|\.\s*[\w$]+`)
+
+// foreignInline matches what code of a definition may not use. It may be asynchronous.
+var foreignInline = regexp.MustCompile(`\b(require|import|export|fetch|process)\b`)
+
 // Foreign is a word of a function that the interpreter does not have; empty where there is
 // none.
-func Foreign(source string) string { return foreign.FindString(source) }
+func Foreign(source string) string {
+	return foreignInline.FindString(saying.ReplaceAllString(source, " "))
+}
 
 // Computing is the code that calls a function of a file of JavaScript which only computes;
 // empty for any other file.

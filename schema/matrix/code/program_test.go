@@ -1,0 +1,31 @@
+package code_test
+
+import (
+	"testing"
+
+	"github.com/gavel-evals/gavel/schema/matrix/code"
+)
+
+// TestForeign finds the words that only programs have, and not those of texts, comments and
+// members.
+func TestForeign(t *testing.T) {
+	for _, tt := range []struct{ source, want string }{
+		{"output.length > 3", ""},
+		{"require('fs').existsSync(output)", "require"},
+		{"const r = await fetch('https://example.com'); return r.ok", "fetch"},
+		{"(async () => output.length > 3)()", ""},
+		{"process.env.HOME", "process"},
+		{"output.includes('import') || output.includes(\"don't process\")", ""},
+		{"// export it\nreturn output === 'a'", ""},
+		{"/* async\n fetch */ output", ""},
+		{"JSON.parse(output).process === 1", ""},
+		{"output === `import`", ""},
+		{"`${process.pid}` === output", "process"},
+		{"'it\\'s' + require('x')", "require"},
+		{"output.includes('//') && require('x')", "require"},
+	} {
+		if got := code.Foreign(tt.source); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.source, got, tt.want)
+		}
+	}
+}
