@@ -404,6 +404,10 @@ func (c *compiler) findTarget() string {
 func (c *compiler) resolve(p place.Place) string {
 	name, _, problem := targetname.Find(c.Settings, p.Text())
 	if problem != nil && (p.Text() != "default" || problem.File != "") {
+		if problem.File != "" && c.isTests { // a target that is there and cannot be used costs the tests that name it
+			problem.Severity = schema.Warning
+			c.need(fmt.Sprintf("the target %s, which cannot be used", p.Text()))
+		}
 		problem.Position = cmp.Or(problem.Position, p.At())
 		c.problems = append(c.problems, *problem)
 	}
