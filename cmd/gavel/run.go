@@ -58,6 +58,9 @@ func runCommand(a *cli.App) *cobra.Command {
 }
 
 func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.Ledger, f runFlags) error {
+	if f.resultsForm == "agentv" { // whose names each line has, too
+		f.resultsForm = agentevals.Format
+	}
 	if f.resultsForm != agentevals.Format && f.resultsForm != promptfoo.Format {
 		return cli.UsageError("--results-format is %q; write %s or %s", f.resultsForm, agentevals.Format, promptfoo.Format)
 	}

@@ -83,7 +83,7 @@ func TestResultsHaveALineForEachCase(t *testing.T) {
 		`{"name":"program","type":"code_judge","score":0,"weight":1,"hits":[],"misses":["score: too long"],"reasoning":"too long","details":{"words":90}}]}],` +
 		`"test_id":"greets","suite":"shop","conversation_id":"flow","execution_status":"quality_failure","token_usage":{"input":0,"output":0},"cost_usd":0.02,"duration_ms":1500,"scores":[` +
 		`{"name":"style","type":"llm_judge","score":0.8,"weight":2},{"name":"release","type":"composite","score":0.5,"weight":1,"scores":[` +
-		`{"name":"safe","type":"rubric","score":1,"weight":1},{"name":"program","type":"code_judge","score":0,"weight":1}]}]}` + "\n" +
+		`{"name":"safe","type":"rubric","score":1,"weight":1},{"name":"program","type":"code_judge","score":0,"weight":1}]}],"named_scores":{"release":0.5,"style":0.8}}` + "\n" +
 		`{"timestamp":"2026-03-05T12:00:00Z","evalId":"broken","dataset":"shop","score":null,"verdict":"error","hits":[],"misses":[],"candidateAnswer":"","target":"bot","evaluatorResults":[],"error":"the judge is down",` +
 		`"test_id":"broken","suite":"shop","execution_status":"execution_error","scores":[]}` + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
@@ -169,5 +169,23 @@ func TestAnAnswerHasNoThinking(t *testing.T) {
 		if err := json.Unmarshal([]byte(b.String()), &got); err != nil || got.Answer != tt.want {
 			t.Errorf("%+v: the answer is %q (%v), want %q", tt.said, got.Answer, err, tt.want)
 		}
+	}
+}
+
+// TestTurnsAreListed: the scores of a line are those of the turns of a conversation, as AgentV has
+// them, and each has a name.
+func TestTurnsAreListed(t *testing.T) {
+	talk := row("talk", verdict.Pass, 0.75, verdict.EvaluatorResult{
+		Name: "turns", Type: "composite", Weight: number(1), Score: 0.75, Aggregator: "weighted_average",
+		Members: []verdict.EvaluatorResult{{Name: "turn-1", Type: "composite", Weight: number(1), Score: 1}, {Name: "conversation", Type: "composite", Weight: number(1), Score: 0.5}},
+	})
+	talk.Result.Labels.Tags = []string{"daily"}
+	var b strings.Builder
+	if err := WriteResults(&b, &report.Report{Cases: []report.Row{talk}}, now); err != nil {
+		t.Fatal(err)
+	}
+	want := `"tags":["daily"],"scores":[{"name":"turn-1","type":"composite","score":1,"weight":1},{"name":"conversation","type":"composite","score":0.5,"weight":1}],"named_scores":{"conversation":0.5,"turn-1":1}}`
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("the line is %s, want %s", b.String(), want)
 	}
 }

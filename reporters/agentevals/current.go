@@ -16,7 +16,10 @@ type current struct {
 	// CostUSD is missing where the price of a call is not known.
 	CostUSD    *float64 `json:"cost_usd,omitempty"`
 	DurationMS *int64   `json:"duration_ms,omitempty"`
+	Tags       []string `json:"tags,omitempty"`
 	Scores     []score  `json:"scores"`
+	// NamedScores has the score of each of Scores by its name.
+	NamedScores map[string]float64 `json:"named_scores,omitempty"`
 }
 
 // A tokens is what the target read and wrote.
@@ -36,7 +39,13 @@ type score struct {
 
 // currentOf is what AgentV calls the parts of a line.
 func currentOf(l line, row *report.Row) current {
-	out := current{TestID: l.EvalID, Suite: l.Dataset, Conversation: l.ConversationID, Scores: scoresOf(l.Evaluators)}
+	out := current{TestID: l.EvalID, Suite: l.Dataset, Conversation: l.ConversationID, Tags: row.Result.Labels.Tags, Scores: scoresOf(turns(l.Evaluators))}
+	for _, s := range out.Scores {
+		if out.NamedScores == nil {
+			out.NamedScores = map[string]float64{}
+		}
+		out.NamedScores[s.Name] = s.Score
+	}
 	switch l.Verdict {
 	case verdict.Pass:
 		out.ExecutionStatus = "ok"
@@ -50,6 +59,15 @@ func currentOf(l line, row *report.Row) current {
 		out.TokenUsage, out.CostUSD, out.DurationMS = &tokens{t.Usage.InputTokens, t.Usage.OutputTokens}, t.Usage.Cost(), &took
 	}
 	return out
+}
+
+// turns are the evaluators of the turns of a conversation in the place of the one that they
+// are members of, as AgentV lists them.
+func turns(evaluators []evaluatorResult) []evaluatorResult {
+	if len(evaluators) == 1 && len(evaluators[0].Evaluators) > 0 && evaluators[0].Evaluators[0].Name == "turn-1" {
+		return evaluators[0].Evaluators
+	}
+	return evaluators
 }
 
 func scoresOf(evaluators []evaluatorResult) []score {

@@ -82,6 +82,10 @@ func (s Setup) Run(ctx context.Context) (*Result, error) {
 		look.RootFiles = config.RootFiles()
 	}
 	found, err := survey.Explore(ctx, files, look)
+	if folder := elsewhere(found); err == nil && s.Definitions == config.DefaultDefinitions && folder != "" {
+		s.Definitions, look.Definitions = folder, []string{folder}
+		found, err = survey.Explore(ctx, files, look)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +113,26 @@ func (s Setup) Run(ctx context.Context) (*Result, error) {
 	out.Notes = append(out.Notes, absent(files, answers.Agent)...)
 	s.conclude(found, answers, out)
 	return out, nil
+}
+
+// elsewhere is the one folder of the root that has all suites of AgentV, in a repository without
+// gavel.yaml and other definitions; empty for any other repository.
+func elsewhere(found *survey.Survey) string {
+	if found.Config != "" || len(found.Definitions) > 0 {
+		return ""
+	}
+	folder := ""
+	for _, f := range found.Foreign {
+		if f.Dialect != schema.DialectEvalcase {
+			continue
+		}
+		top, _, isBelow := strings.Cut(f.File, "/")
+		if !isBelow || folder != "" && folder != top {
+			return ""
+		}
+		folder = top
+	}
+	return folder
 }
 
 // A NearMissError is a configuration under a name that is not read.

@@ -56,6 +56,36 @@ func read(t *testing.T, s setup.Setup, file string) string {
 	return string(text)
 }
 
+// TestSuitesOfAgentVStay: the one folder that has them is the definitions folder, to which no case
+// is added; where there are several, each is named with what to write.
+func TestSuitesOfAgentVStay(t *testing.T) {
+	const suite = "tests: [{id: greets, input: Hello, assertions: [{type: contains, value: Hello}]}]\n"
+	files := map[string]string{"evals/a/support.eval.yaml": suite, "evals/b/suite.yaml": suite, "README.md": "x"}
+	s := newSetup(t, files)
+	s.Flags = interview.Flags{Provider: "mock"}
+	out, err := s.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := read(t, s, "gavel.yaml"); !strings.Contains(text, "definitions: evals\n") {
+		t.Errorf("gavel.yaml is\n%s\nwant the folder evals", text)
+	}
+	for _, f := range out.Written.Written {
+		if strings.HasPrefix(f.Path, "evals/") || strings.HasPrefix(f.Path, "test_definitions/") {
+			t.Errorf("%s is written, want no further case", f.Path)
+		}
+	}
+	files["agents/evals/suite.yaml"] = suite
+	s = newSetup(t, files)
+	s.Flags = interview.Flags{Provider: "mock"}
+	if _, err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text := read(t, s, "gavel.yaml"); !strings.Contains(text, "definitions: test_definitions\n") {
+		t.Errorf("gavel.yaml is\n%s\nwant the usual folder where there are several", text)
+	}
+}
+
 // TestAPersonAnswers gives the answers of a person line by line, wrong ones among
 // them, and looks at what is asked and written.
 func TestAPersonAnswers(t *testing.T) {
