@@ -88,17 +88,10 @@ func newTurn(ahead <-chan struct{}) (turn, <-chan struct{}) {
 	return turn{ahead: ahead, pass: sync.OnceFunc(func() { close(passed) })}, passed
 }
 
-// finish judges all jobs of a schedule, as far as ctx lets it.
+// finish has the answers gathered that jobs compare, and runs the groups of a schedule
+// until none is left or ctx ends.
 func (r *runner) finish(ctx context.Context, s *schedule) error {
 	err := r.gather(ctx, s)
-	if err == nil {
-		err = r.rounds(ctx, s)
-	}
-	return err
-}
-
-// rounds runs the groups of a schedule until none is left or ctx ends.
-func (r *runner) rounds(ctx context.Context, s *schedule) (err error) {
 	for err == nil && ctx.Err() == nil && len(s.groups) > 0 {
 		err = r.round(ctx, s)
 	}

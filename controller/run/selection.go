@@ -33,9 +33,12 @@ func (r *runner) gather(ctx context.Context, s *schedule) error {
 			}
 		}
 	}
+	if len(jobs) == 0 {
+		return nil
+	}
 	asked := newSchedule(jobs)
 	asked.patient = s.patient
-	if err := r.rounds(ctx, asked); err != nil {
+	if err := r.finish(ctx, asked); err != nil {
 		return err
 	}
 	missing := map[string]Outcome{}
