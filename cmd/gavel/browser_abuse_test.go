@@ -39,7 +39,9 @@ func checkHostile(b *browsertest.Browser, name, path string) {
 func hostileFolder(t *testing.T) (dir string, paths []string) {
 	t.Helper()
 	dir = t.TempDir()
-	text := runsInTitle + strings.Join(reporttest.HostileTexts(), "\n")
+	// A definition with a NUL or a mark of the byte order is not read, so that its texts
+	// would be on no page.
+	text := strings.NewReplacer("\x00", "", "\ufeff", "").Replace(runsInTitle + strings.Join(reporttest.HostileTexts(), "\n"))
 	quoted := func(v any) string {
 		out, err := json.Marshal(v)
 		if err != nil {
@@ -116,7 +118,14 @@ func TestBrowserAbuse16Settings(t *testing.T) {
 	for i, path := range paths {
 		checkHostile(b, fmt.Sprintf("hostile-settings-%d", i), path)
 	}
+	b.Visit("/settings?domain=talk&level=1")
+	if text := b.Text("main"); strings.Count(text, "<img src=x onerror=") < 4 || strings.Contains(text, "cannot be read") {
+		t.Errorf("the names of the domain, its test, evaluator and tool are not on their page:\n%.3000s", text)
+	}
 	b.Visit("/settings/edit?kind=test&id=hello")
+	if typed := browsertest.Eval[string](b, `document.querySelector("#in-prompt").value`); !strings.HasPrefix(typed, runsInTitle) {
+		t.Errorf("the form has the prompt %.300q, want the hostile one", typed)
+	}
 	b.Click("button[value=preview]")
 	b.Check("hostile-preview")
 }
