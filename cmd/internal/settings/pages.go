@@ -21,6 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 //go:embed pages/*.tmpl
@@ -178,8 +179,8 @@ func (s *Store) sidebar(entries []Entry, domain string, level int) []shelf {
 
 // label is the name of a definition for people.
 func (e Entry) label() string {
-	if name := object.Text(e.Fields["name"]); name != "" {
-		return name
+	if name := textfmt.Line(object.Text(e.Fields["name"])); name != "" {
+		return textfmt.Clip(name, 120)
 	}
 	return e.ID
 }
