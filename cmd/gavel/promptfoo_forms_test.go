@@ -225,6 +225,7 @@ func formsChat(w http.ResponseWriter, r *http.Request) {
 	var said struct {
 		Model    string
 		Messages []struct{ Role, Content string }
+		Format   struct{ Type string } `json:"response_format"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&said); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -238,6 +239,9 @@ func formsChat(w http.ResponseWriter, r *http.Request) {
 	reply := strings.Join(lines, "\n")
 	if len(lines) == 1 {
 		reply = last.Content
+	}
+	if said.Format.Type == "json_object" {
+		reply = fmt.Sprintf(`{"said": %q}`, reply)
 	}
 	message := map[string]any{"role": "assistant", "content": reply}
 	finish := "stop"

@@ -1,7 +1,6 @@
 package target
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
@@ -125,7 +124,7 @@ func (a *anthropicModel) request(req Request) (provider.MessagesRequest, error) 
 		}
 	}
 	for _, t := range req.Tools {
-		parameters, err := objectSchema(t)
+		parameters, err := provider.ObjectSchema(t.Name, t.Parameters)
 		if err != nil {
 			return request, err
 		}
@@ -135,27 +134,6 @@ func (a *anthropicModel) request(req Request) (provider.MessagesRequest, error) 
 		request.Output = a.withFormat(provider.Schema{Type: "json_schema", Schema: format.Schema})
 	}
 	return request, nil
-}
-
-// objectSchema is the schema of a tool as it is, which must be that of an
-// object: the API wants its type from a tool that takes nothing, too.
-func objectSchema(t schema.Tool) (json.RawMessage, error) {
-	const object = `{"type":"object"`
-	if len(t.Parameters) == 0 {
-		return json.RawMessage(object + "}"), nil
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(t.Parameters, &fields); err != nil {
-		return nil, fmt.Errorf("the parameters of the tool %s are not a JSON object", t.Name)
-	}
-	if _, typed := fields["type"]; typed {
-		return t.Parameters, nil
-	}
-	if len(fields) == 0 {
-		return json.RawMessage(object + "}"), nil
-	}
-	_, rest, _ := bytes.Cut(t.Parameters, []byte("{"))
-	return slices.Concat(json.RawMessage(object+","), rest), nil
 }
 
 // appendMessage adds a message in the API's form: what is said by the system

@@ -183,7 +183,7 @@ func TestNew(t *testing.T) {
 		{"anthropic, own field", config.Target{Provider: "anthropic", Model: "m", Parameters: raw("system", `"x"`)}, Env{}, "parameter system cannot be configured"},
 		{"anthropic, format", config.Target{Provider: "anthropic", Model: "m", Parameters: raw("output_config", `{"format":{}}`)}, Env{}, "output_config.format cannot be configured"},
 		{"gemini without model", config.Target{Provider: "gemini"}, Env{}, "model is not set"},
-		{"gemini, own field", config.Target{Provider: "gemini", Model: "m", Parameters: raw("response_format", `{}`)}, Env{}, "parameter response_format cannot be configured"},
+		{"gemini, own field", config.Target{Provider: "gemini", Model: "m", Parameters: raw("response_format", `[]`)}, Env{}, "parameter response_format cannot be configured"},
 		{"no provider", config.Target{}, Env{}, `there is no provider ""`},
 		{"http without url", config.Target{Provider: "http"}, Env{}, "url is not an http or https URL"},
 		{"http without key", config.Target{Provider: "http", URL: "http://h", APIKeyEnv: "UNSET"}, Env{}, "environment variable UNSET"},

@@ -50,6 +50,9 @@ type model struct {
 	// temperature is true where parameters settle it, by a value or by null;
 	// unformatted where they say that JSON is not asked for by a schema.
 	temperature, unformatted bool
+	// replies is the format of replies where a request asks for none, as it is sent; nil
+	// for none.
+	replies json.RawMessage
 	// ask sends one request.
 	ask func(ctx context.Context, req Request) (Reply, error)
 }
@@ -81,6 +84,10 @@ func (m *model) checkParameter(name string, raw json.RawMessage) error {
 	if slices.Contains(m.own, name) {
 		if none && name == m.format {
 			m.unformatted = true
+			return nil
+		}
+		if name == m.format && json.Valid(raw) && raw[0] == '{' {
+			m.replies = raw
 			return nil
 		}
 		return fmt.Errorf("parameter %s cannot be configured: it is part of what is tested", name)

@@ -82,6 +82,9 @@ func (o *openAI) chatRequest(req Request) (provider.ChatRequest, error) {
 		tool := provider.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
 		request.Tools = append(request.Tools, provider.ChatTool{Type: "function", Function: tool})
 	}
+	if o.replies != nil {
+		request.Format = o.replies
+	}
 	if format := o.formatFor(req); format != nil {
 		request.Format = &provider.ChatFormat{
 			Type:   "json_schema",

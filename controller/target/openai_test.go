@@ -165,6 +165,18 @@ func TestOpenAISends(t *testing.T) {
 			want: `{"model":"small-1",` + chatMessages + `,` + chatTools + `,` + chatFormat + `}`,
 		},
 		{
+			name: "chat, a configured format gives way to that of a request",
+			cfg:  config.Target{Parameters: raw("response_format", `{"type":"json_object"}`)},
+			req:  conversation(), path: "/v1/chat/completions", answer: chatReply,
+			want: `{"model":"small-1","temperature":0,` + chatMessages + `,` + chatTools + `,` + chatFormat + `}`,
+		},
+		{
+			name: "chat, a configured format",
+			cfg:  config.Target{Parameters: raw("response_format", `{"type":"json_object"}`)},
+			req:  user("U"), path: "/v1/chat/completions", answer: chatReply,
+			want: `{"model":"small-1","messages":[{"role":"user","content":"U"}],"response_format":{"type":"json_object"}}`,
+		},
+		{
 			name: "chat, a format that is null is not asked for",
 			cfg:  config.Target{Parameters: raw("response_format", "null")},
 			req:  conversation(), path: "/v1/chat/completions", answer: chatReply,

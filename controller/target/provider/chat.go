@@ -7,7 +7,7 @@ type ChatRequest struct {
 	Model       string        `json:"model"`
 	Messages    []ChatMessage `json:"messages"`
 	Tools       []ChatTool    `json:"tools,omitempty"`
-	Format      *ChatFormat   `json:"response_format,omitempty"`
+	Format      any           `json:"response_format,omitempty"` // a ChatFormat, or as it is configured
 	Temperature *float64      `json:"temperature,omitempty"`
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 )
 
 // A MessagesRequest is a request of Anthropic's Messages API.
@@ -105,4 +107,25 @@ func (r *MessagesReply) Blocks() []ReplyBlock {
 	// list has no blocks.
 	_ = json.Unmarshal(r.Content, &blocks)
 	return blocks
+}
+
+// ObjectSchema is the schema of a tool as it is, which must be that of an
+// object: the API wants its type from a tool that takes nothing, too.
+func ObjectSchema(tool string, parameters json.RawMessage) (json.RawMessage, error) {
+	const object = `{"type":"object"`
+	if len(parameters) == 0 {
+		return json.RawMessage(object + "}"), nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(parameters, &fields); err != nil {
+		return nil, fmt.Errorf("the parameters of the tool %s are not a JSON object", tool)
+	}
+	if _, typed := fields["type"]; typed {
+		return parameters, nil
+	}
+	if len(fields) == 0 {
+		return json.RawMessage(object + "}"), nil
+	}
+	_, rest, _ := bytes.Cut(parameters, []byte("{"))
+	return slices.Concat(json.RawMessage(object+","), rest), nil
 }

@@ -52,7 +52,7 @@ var parameters = map[string]string{
 }
 
 // free are the fields that are sent as they are.
-var free = []string{"presence_penalty", "frequency_penalty", "stop", "reasoning_effort", "reasoning", "logit_bias", "top_k", "thinking", "verbosity"}
+var free = []string{"presence_penalty", "frequency_penalty", "stop", "reasoning_effort", "reasoning", "logit_bias", "top_k", "thinking", "verbosity", "response_format"}
 
 // forbidden are the fields that would put a secret into the repository.
 var forbidden = []string{"apiKey", "api_key", "token", "accessToken"}
@@ -125,6 +125,8 @@ func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string
 			return nil, fmt.Errorf("`%s` is filled in when it is asked", field)
 		case plain:
 			out[as] = raw
+		case field == "response_format" && (v.provider == "anthropic" || out["api"] != nil || !strings.HasPrefix(string(raw), "{")):
+			return nil, fmt.Errorf("`response_format` of its config is read as an object of models that chat with OpenAI's API")
 		case slices.Contains(free, field):
 			further[field] = raw
 		case field == "apiKeyEnvar":
