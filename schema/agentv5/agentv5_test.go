@@ -70,6 +70,8 @@ func FuzzRewrite(f *testing.F) {
 		"prompts: [{id: a, raw: b}, [{role: user, content: '{{x}}'}]]\nproviders: [a, {label: b}]\ndefault_test: {vars: {x: 1}}\ntests: [t.csv, {include: t.jsonl}, 5, null]\n",
 		"prompts: '{% for x in vars %}{{ x }}{% endfor %}'\nthreshold: 2\ntests: [{id: 5, vars: []}]\n",
 		"default_test: 5\nassert: {}\ntests: {}\n",
+		"prompts: ['{{ input }}']\ndefault_test: {options: {transform: 'x', provider: 5}}\nassert: [{include: '{{ x }}'}, {include: ../a.yaml}]\ntests: [{id: a, vars: {x: [1]}, criteria: '{{ x }}', turns: [{input: '{{ x }}', assert: ['{{ vars.x }}', {type: javascript, value: '{{ x }}'}]}, 5, {}]}]\n",
+		"prompts: [{role: user, content: '{% for y in z %}{{ y }}{% endfor %}'}]\nextensions: [5, {id: x}, 'file://../x.mjs:beforeAll']\nscenarios: [{config: [{vars: {z: [a]}}], tests: ['t*.csv', ./, {id: b, turns: {}}]}]\n",
 	} {
 		f.Add(seed, "id,input,__expected\n1,\"a\",contains-any: x,y\n")
 	}

@@ -70,7 +70,7 @@ func TestUnreadAssertionsOfAgentV5(t *testing.T) {
 		{`{type: javascript, value: "require('fs')"}`, "a program (javascript with require)"},
 		{`{type: webhook, value: "https://example.org"}`, "a program (webhook)"},
 		{`{type: agent-rubric, value: a}`, "a judge with tools (agent-rubric)"},
-		{`{type: contains, value: a, transform: "await output"}`, "a program (transform with await)"},
+		{`{type: contains, value: a, transform: "require(output)"}`, "a program (transform with require)"},
 		{`{type: assert-set, assert: [{type: contains, value: a, transform: "fetch(output)"}]}`, "a program (transform with fetch)"},
 	} {
 		cases, problems := load(t, "prompts: ['{{ input }}']\ntests: [{id: x, vars: {input: Hi}, assert: ["+tt.assertion+"]}, {id: y, vars: {input: Hi}, assert: [polite]}]\n")
@@ -258,7 +258,7 @@ func TestNotRunOfAgentV5(t *testing.T) {
 	for _, tt := range []struct{ suite, test, need string }{
 		{"environment: {type: docker}", "", "a container (docker)"},
 		{"name: a", "environment: {type: docker, image: x}", "a container (docker)"},
-		{"default_test: {options: {transform: await x}}", "", "a program (transform with await)"},
+		{"default_test: {options: {transform: require(x)}}", "", "a program (transform with require)"},
 		{"assert: [{type: webhook, value: x}]", "", "a program (webhook)"},
 	} {
 		cases, problems := load(t, tt.suite+"\nprompts: ['{{ input }}']\ntests:\n- id: x\n  vars: {input: a}\n  assert: [good]\n  "+tt.test+"\n")

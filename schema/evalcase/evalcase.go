@@ -304,7 +304,7 @@ func (c *compiler) build() *schema.Case {
 	said := c.talk()
 	tc.System, tc.Layers, tc.Drive.Messages = said.system, said.layers, said.messages
 	if c.hasTurns() {
-		tc.Drive.Script = &schema.Script{Turns: said.turns, Window: int(c.tc.Number("window_size"))}
+		tc.Drive.Script = &schema.Script{Turns: said.turns, Window: int(min(c.tc.Number("window_size"), maxTurns))}
 	}
 	if c.isTests {
 		tc.Drive.Workspace = c.workspace()

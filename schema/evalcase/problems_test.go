@@ -184,7 +184,8 @@ func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{
 		"tests: [{id: x, criteria: y, input: z, assertions: [a, {type: contains, value: 5}, {type: composite, assertions: [{type: regex, value: '('}]}, null]}]\n",
 		"execution: {trials: {count: 1e9, strategy: mean}, target: 5, threshold: 2}\ninput: [{role: system, content: [{type: file, value: ../../x}]}]\ninput_files: [/etc/passwd, 5]\ntests: [{id: x, input: z}, 5]\n",
-		"tests: [file://../../x.yaml, ../a.yaml, a.yaml, x.csv, {}]\n",
+		"tests: [file://../../x.yaml, ../a.yaml, a.yaml, x.csv, {}]\n", "tests: [../**/*.yaml, ./, ../..]\n",
+		"tests: [{id: x, transform: 'file://../../x.js', window_size: 1e300, turns: [{input: [{role: system, content: a}], expected_output: [5], assertions: [{type: javascript, value: 'file://../../etc/passwd'}]}, {input: {}}], assertions: [{type: similar}, {type: python, value: 5}]}]\n",
 		"tests: [{id: x, input: z, turns: [5], workspace: {template: ../..}, assertions: [{type: tool-trajectory, expected: 5}, {type: skill-trigger}, {type: field-accuracy, fields: 5}]}]\n",
 	} {
 		f.Add("yaml", seed) // suites of AgentV 4

@@ -15,6 +15,9 @@ import (
 // the test has no criteria.
 const agrees = "The answer says the same as the reference answer."
 
+// maxTurns bounds a conversation, each turn of which is a call.
+const maxTurns = 200
+
 // turnKeys steer a conversation of turns, and mean nothing without them.
 var turnKeys = []string{"mode", "aggregation", "on_turn_failure", "window_size"}
 
@@ -24,6 +27,10 @@ func (c *compiler) hasTurns() bool { return c.isTests && len(c.tc.List("turns"))
 // readTurns reads what the user says in each turn.
 func (c *compiler) readTurns() [][]schema.Message {
 	var out [][]schema.Message
+	if n := len(c.tc.List("turns")); n > maxTurns {
+		c.fail(c.tc.Problem("too-many-turns", fmt.Sprintf("the conversation has %d turns", n), fmt.Sprintf("it may have %d; make several tests of it", maxTurns), "turns"))
+		return nil
+	}
 	for _, p := range c.tc.List("turns") {
 		found := p.Check("#EvalcaseTurn", schema.Error)
 		if c.problems = append(c.problems, found...); schema.HasErrors(found) {

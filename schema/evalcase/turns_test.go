@@ -114,6 +114,7 @@ func TestMistakesInTurns(t *testing.T) {
 		{"window_size: 2, input: z", "a.yaml:1:20: warning: `window_size` means nothing without turns"},
 		{"turns: []", "a.yaml:1:27: error: `turns` has 0 items"},
 		{"criteria: b, turns: [{input: a}]", "a.yaml:1:33: warning: nothing is asserted of the conversation, so that it passes whatever"},
+		{"turns: [" + strings.Repeat("{input: a}, ", 201) + "]", "a.yaml:1:20: error: the conversation has 201 turns; it may have 200"},
 		{"turns: [{assertions: [x]}]", "a.yaml:1:28: error: the field `input` is missing"},
 		{"turns: [{input: a, asertions: [x]}]", "a.yaml:1:39: error: unknown field `asertions`; did you mean `assertions`?"},
 		{"turns: [{input: [{role: system, content: a}]}]", "a.yaml:1:29: error: a turn has no system prompt"},
@@ -123,5 +124,13 @@ func TestMistakesInTurns(t *testing.T) {
 		if !slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, tt.want) }) {
 			t.Errorf("%s has the problems %q, want %s", tt.test, problems, tt.want)
 		}
+	}
+}
+
+// TestAbuse31ManyTurns: a window has no more turns than a conversation.
+func TestAbuse31ManyTurns(t *testing.T) {
+	c := one(t, "tests: [{id: x, window_size: 1000000000000, turns: [{input: a, assertions: [b]}]}]\n")
+	if c.Drive.Window() != 200 {
+		t.Errorf("the window has %d turns, want the most that a conversation has", c.Drive.Window())
 	}
 }
