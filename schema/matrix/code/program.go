@@ -77,10 +77,16 @@ var saying = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:
 // foreignInline matches what code of a definition may not use. It may be asynchronous.
 var foreignInline = regexp.MustCompile(`\b(require|import|export|fetch|process)\b`)
 
+var asynchronous, waiting = regexp.MustCompile(`\basync\b`), regexp.MustCompile(`\bawait\b`)
+
 // Foreign is a word of a function that the interpreter does not have; empty where there is
 // none.
 func Foreign(source string) string {
-	return foreignInline.FindString(saying.ReplaceAllString(source, " "))
+	source = saying.ReplaceAllString(source, " ")
+	if word := foreignInline.FindString(source); word != "" || asynchronous.MatchString(source) {
+		return word
+	}
+	return waiting.FindString(source) // which only an asynchronous function may do
 }
 
 // Computing is the code that calls a function of a file of JavaScript which only computes;

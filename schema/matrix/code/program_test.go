@@ -14,6 +14,8 @@ func TestForeign(t *testing.T) {
 		{"require('fs').existsSync(output)", "require"},
 		{"const r = await fetch('https://example.com'); return r.ok", "fetch"},
 		{"(async () => output.length > 3)()", ""},
+		{"(async () => await output)()", ""},
+		{"await output", "await"},
 		{"process.env.HOME", "process"},
 		{"output.includes('import') || output.includes(\"don't process\")", ""},
 		{"// export it\nreturn output === 'a'", ""},
