@@ -1,5 +1,5 @@
-// Package live tells pages that are open that what they show has changed, by
-// server-sent events. Most callers want [Stream].
+// Package live notifies open pages of changes by server-sent events. Most callers want
+// [Stream].
 package live
 
 import (
@@ -11,26 +11,27 @@ import (
 	"time"
 )
 
-// A Config says what is told.
+// A Config is the state that a page follows, and how changes of it are found.
 type Config struct {
-	// State is what a page shows, in short. It is told at the beginning, and again when
-	// it is another one.
+	// State returns a summary of what a page shows. It is sent at the beginning, and again
+	// whenever it has changed.
 	State func(context.Context) (any, error)
-	// Changed returns a channel that is closed when the state may be another one. nil
-	// looks only by the clock.
+	// Changed returns a channel that is closed when the state may have changed. If it is nil
+	// the state is only polled.
 	Changed func() <-chan struct{}
-	// After returns a channel that tells when a time is over. Defaults to [time.After].
+	// After returns a channel that receives when a duration is over. Defaults to
+	// [time.After].
 	After func(time.Duration) <-chan time.Time
 }
 
 const (
-	// often is how long after the last look the state is looked at again in any case:
+	// pollInterval is how long after the last reading the state is read again in any case:
 	// other processes write, too.
-	often = 2 * time.Second
+	pollInterval = 2 * time.Second
 	// pause is the least time between two events.
 	pause = 250 * time.Millisecond
-	// written bounds the writing of one event.
-	written = 10 * time.Second
+	// writeTimeout bounds the writing of one event.
+	writeTimeout = 10 * time.Second
 )
 
 // Stream answers a request with events until its reader leaves. Each has the state as
@@ -41,7 +42,7 @@ func Stream(w http.ResponseWriter, r *http.Request, cfg Config) error {
 		cfg.After = time.After
 	}
 	ctx := r.Context()
-	last, err := told(ctx, cfg)
+	last, err := encodeState(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -51,21 +52,21 @@ func Stream(w http.ResponseWriter, r *http.Request, cfg Config) error {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy in front must pass events on
 	send := func(text string) error {
-		_ = control.SetWriteDeadline(time.Now().Add(written)) // nor this
+		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // nor this
 		if _, err := fmt.Fprint(w, text); err != nil {
 			return err
 		}
 		return control.Flush()
 	}
 	if send("retry: 2000\n\ndata: "+string(last)+"\n\n") != nil {
-		return nil // nobody reads
+		return nil // the reader has left
 	}
 	for {
 		var changed <-chan struct{}
 		if cfg.Changed != nil {
 			changed = cfg.Changed()
 		}
-		now, err := told(ctx, cfg) // after Changed, so that no change is missed
+		now, err := encodeState(ctx, cfg) // after Changed, so that no change is missed
 		switch {
 		case err != nil:
 			return nil
@@ -83,16 +84,16 @@ func Stream(w http.ResponseWriter, r *http.Request, cfg Config) error {
 				return nil
 			case <-cfg.After(pause):
 			}
-		case <-cfg.After(often):
-			if send(":\n\n") != nil { // finds out that nobody reads
+		case <-cfg.After(pollInterval):
+			if send(":\n\n") != nil { // fails if the reader has left
 				return nil
 			}
 		}
 	}
 }
 
-// told is the state as JSON, which has no line break.
-func told(ctx context.Context, cfg Config) ([]byte, error) {
+// encodeState returns the state as JSON, which has no line break.
+func encodeState(ctx context.Context, cfg Config) ([]byte, error) {
 	state, err := cfg.State(ctx)
 	if err != nil {
 		return nil, err
