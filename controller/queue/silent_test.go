@@ -89,32 +89,57 @@ func TestOutcomesWhoseAnswersAreLost(t *testing.T) {
 	near, q := open(t, url), open(t, proxy.URL(t, url))
 	release := make(chan bool)
 	start(t, queue.WorkerConfig{Queue: near, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error) {
-		<-release
-		return polite(ctx, task, about, completion)
+		select {
+		case <-release:
+			return polite(ctx, task, about, completion)
+		case <-ctx.Done():
+			return run.Outcome{Stopped: true}, nil
+		}
 	}})
 	const n = 10
 	o := runtest.Greetings("lost", n)
-	judged := make(chan []run.Outcome, 1)
+	taken := make(chan bool, n)
+	o.Config.Observe = func(e run.Event) {
+		if e.Outcome != nil {
+			taken <- true
+		}
+	}
+	judged, failed := make(chan []run.Outcome, 1), make(chan error, 1)
 	go func() {
 		outs, err := q.Judge(t.Context(), queue.Batch{Class: queue.Interactive, Side: "head", Config: o.Config, Jobs: o.Jobs})
 		if err != nil {
-			t.Error(err)
+			failed <- err
+			return
 		}
 		judged <- outs
 	}()
-	for exec(t, url, "SELECT FROM river_job") < n {
-		time.Sleep(time.Millisecond)
+	judge := func() {
+		t.Helper()
+		select {
+		case release <- true:
+		case err := <-failed:
+			t.Fatalf("the run ends with %v, want it to go on", err)
+		}
 	}
-	for range n {
+	// The first outcome shows that the cases are queued: an answer that is lost before is
+	// an error of the run.
+	judge()
+	<-taken
+	for range n - 1 {
 		proxy.Cut()
-		release <- true
+		judge()
 		for proxy.IsCutting() {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	for _, out := range <-judged {
-		if out.Stopped {
-			t.Errorf("%s has no outcome", out.Key)
+	select {
+	case err := <-failed:
+		t.Fatalf("the run ends with %v, want the outcomes", err)
+	case outs := <-judged:
+		for _, out := range outs {
+			if out.Stopped {
+				t.Errorf("%s has no outcome", out.Key)
+			}
 		}
 	}
 }

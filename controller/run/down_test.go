@@ -29,23 +29,28 @@ import (
 // A service is a provider that is spoken to over HTTP, in the time of a bubble.
 // Its connections are pipes, on which time stops while bytes are there.
 type service struct {
-	handle http.HandlerFunc
-	dials  chan net.Conn
-	// refuses makes it a host that has no such port.
-	refuses bool
+	dials chan net.Conn
 
-	mu    sync.Mutex
-	calls int // guarded by mu; dials that were refused are among them
+	mu     sync.Mutex
+	calls  int              // guarded by mu; dials that were refused are among them
+	handle http.HandlerFunc // guarded by mu; nil makes it a host that has no such port
+}
+
+// answers makes the service handle calls in another way from now on.
+func (s *service) answers(handle http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handle = handle
 }
 
 func serving(t *testing.T, handle http.HandlerFunc) *service {
 	s := &service{handle: handle, dials: make(chan net.Conn)}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.called()
+		handle := s.called()
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			return
 		}
-		s.handle(w, r)
+		handle(w, r)
 	})}
 	served := make(chan struct{})
 	go func() {
@@ -59,10 +64,22 @@ func serving(t *testing.T, handle http.HandlerFunc) *service {
 	return s
 }
 
-func (s *service) called() {
+// refuses reports, and counts, that the service takes no connection.
+func (s *service) refuses() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.handle == nil {
+		s.calls++
+	}
+	return s.handle == nil
+}
+
+// called counts a call, and returns how it is handled.
+func (s *service) called() http.HandlerFunc {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
+	return s.handle
 }
 
 // made takes the number of calls since the last time.
@@ -89,8 +106,7 @@ func (s *service) Addr() net.Addr { return &net.UnixAddr{Name: "service"} }
 func (s *service) open(t *testing.T, name string) run.Target {
 	t.Helper()
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-		if s.refuses {
-			s.called()
+		if s.refuses() {
 			return nil, errors.New("connect: connection refused")
 		}
 		here, there := net.Pipe()
@@ -202,7 +218,6 @@ func TestAbuse32AProviderThatIsDown(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := field{bench: newBench(t), agent: serving(t, tt.handle), n: tt.cases}
-				f.agent.refuses = tt.handle == nil
 				out, took := f.run(t)
 				if calls := f.agent.made(); calls > 30 {
 					t.Errorf("%d calls", calls)
@@ -224,7 +239,7 @@ func TestAbuse32AProviderThatIsDown(t *testing.T) {
 				if calls := f.agent.made(); calls != 1 || took > tt.within {
 					t.Errorf("it is tried again with %d calls in %s", calls, took)
 				}
-				f.agent.handle, f.agent.refuses = hello, false
+				f.agent.answers(hello)
 				out, _ = f.run(t)
 				if passed, _, _ := ends(out); passed != 30 || f.agent.made() != 30 {
 					t.Errorf("%d passed when it was back", passed)
@@ -259,7 +274,7 @@ func TestAbuse32AJudgeThatIsDown(t *testing.T) {
 		if last := out[399].Unrun; !strings.HasPrefix(last, "not run: target judge is down: 10 calls in a row failed") {
 			t.Errorf("it was not run since %q", last)
 		}
-		f.judge.handle = func(w http.ResponseWriter, _ *http.Request) { answer(w, `{"score": 1, "reason": "Fine."}`) }
+		f.judge.answers(func(w http.ResponseWriter, _ *http.Request) { answer(w, `{"score": 1, "reason": "Fine."}`) })
 		out, _ = f.run(t)
 		if passed, _, _ := ends(out); passed != 400 || f.agent.made() != 400-asked {
 			t.Errorf("%d passed when the judge was back", passed)
