@@ -35,7 +35,7 @@ func models() *config.Config {
 }
 
 // withOther judges head against base, by both targets.
-func (b bench) withOther(t *testing.T, base, head fstest.MapFS, changed []string, other *forgetful, targets ...string) *report.Report {
+func (b fixture) withOther(t *testing.T, base, head fstest.MapFS, changed []string, other *forgetful, targets ...string) *report.Report {
 	t.Helper()
 	req := controller.Request{
 		Head: controller.Checkout{Commit: controller.Worktree, FS: head, Config: models()}, Targets: targets,
@@ -83,7 +83,7 @@ func lines(r *report.Report) []string {
 // TestSeveralTargets holds that every case is judged by every target, that no
 // verdict of one stands for another, and that what is known is not paid again.
 func TestSeveralTargets(t *testing.T) {
-	b, other := newBench(t), &forgetful{}
+	b, other := newFixture(t), &forgetful{}
 	want := []string{
 		"math/level_1/sum sure run pass", "math/level_1/sum unsure run fail",
 		"math/level_2/product sure run pass", "math/level_2/product unsure run fail",
@@ -105,7 +105,7 @@ func TestSeveralTargets(t *testing.T) {
 // TestSeveralTargetsAgainstBase holds that a target is compared with itself,
 // and that one that base does not have has nothing to be compared with.
 func TestSeveralTargetsAgainstBase(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	head, changed := clone(files(), map[string]string{
 		"test_definitions/math/level_1/sum.json":   `{"id": "sum", "name": "Sum", "prompt": "1 + 2?", "expected": {"answer": 2}}`,
 		"test_definitions/talk/level_1/hello.json": "",

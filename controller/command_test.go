@@ -15,7 +15,7 @@ import (
 // commit.
 func TestAProgramIsMeasuredAgainOnBothSides(t *testing.T) {
 	const commit = "4b07d1a4b07d1a4b07d1a4b07d1a4b07d1a4b07d"
-	b, broken := newBench(t), &forgetful{}
+	b, broken := newFixture(t), &forgetful{}
 	cfg := settings()
 	cfg.Targets["bot"] = config.Target{Name: "bot", Provider: config.Command, Kind: config.Agent, Argv: []string{"sh", "agent/run.sh"}, Inputs: []string{"agent/**"}}
 	base, _ := clone(files(), map[string]string{"agent/run.sh": "calculate\n"})

@@ -68,7 +68,7 @@ func (c *calculator) Respond(_ context.Context, req target.Request) (target.Repl
 	}, nil
 }
 
-type bench struct {
+type fixture struct {
 	*calculator
 	store *ledger.Ledger
 	// trust is head's.
@@ -77,9 +77,9 @@ type bench struct {
 
 var operator = ledger.Trust{Level: ledger.LevelOperator}
 
-func newBench(t *testing.T) bench {
+func newFixture(t *testing.T) fixture {
 	t.Helper()
-	return bench{&calculator{}, ledgertest.Open(t, ledger.Config{}), operator}
+	return fixture{&calculator{}, ledgertest.Open(t, ledger.Config{}), operator}
 }
 
 func settings() *config.Config {
@@ -91,7 +91,7 @@ func settings() *config.Config {
 }
 
 // run judges head against base, which may be nil.
-func (b bench) run(t *testing.T, base, head fstest.MapFS, changed []string) (*controller.Prepared, *report.Report) {
+func (b fixture) run(t *testing.T, base, head fstest.MapFS, changed []string) (*controller.Prepared, *report.Report) {
 	t.Helper()
 	req := controller.Request{
 		Head:       controller.Checkout{Commit: controller.Worktree, FS: head, Config: settings()},
@@ -116,7 +116,7 @@ func (b bench) run(t *testing.T, base, head fstest.MapFS, changed []string) (*co
 }
 
 func TestUnchangedTreeMakesNoCall(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	_, first := b.run(t, nil, files(), nil)
 	if first.Summary.Pass != 4 || b.calls.Load() != 4 {
 		out, _ := json.Marshal(first)
@@ -129,7 +129,7 @@ func TestUnchangedTreeMakesNoCall(t *testing.T) {
 }
 
 func TestOnlyTheAffectedCaseIsCalled(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.run(t, nil, files(), nil)
 	b.calls.Store(0)
 	head, changed := clone(files(), map[string]string{
@@ -156,7 +156,7 @@ func TestOnlyTheAffectedCaseIsCalled(t *testing.T) {
 }
 
 func TestAnExpectationIsJudgedAgainWithoutACall(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.run(t, nil, files(), nil)
 	b.calls.Store(0)
 	head, changed := clone(files(), map[string]string{
@@ -178,7 +178,7 @@ func TestAnExpectationIsJudgedAgainWithoutACall(t *testing.T) {
 // TestBothSidesAskOnce has a stranger's head judge what base is asked, too, so
 // that one call has to do for both: base reads nothing that head has stored.
 func TestBothSidesAskOnce(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.trust = ledger.Trust{Level: ledger.LevelPull, Repository: "octo/demo", PullRequest: 1}
 	head, changed := clone(files(), map[string]string{
 		"test_definitions/talk/level_1/hello.json": `{"id": "hello", "name": "Hello", "prompt": "hello", "expected": {"keywords": ["hello", "goodbye"]}}`,
@@ -191,7 +191,7 @@ func TestBothSidesAskOnce(t *testing.T) {
 }
 
 func TestWhatDoesNotBearOnAVerdictRerunsNothing(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.run(t, nil, files(), nil)
 	b.calls.Store(0)
 	head, changed := clone(files(), map[string]string{
@@ -210,7 +210,7 @@ func TestWhatDoesNotBearOnAVerdictRerunsNothing(t *testing.T) {
 }
 
 func TestAMovedCaseIsNotRemovedAndNew(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	head, changed := clone(files(), map[string]string{
 		"test_definitions/math/level_1/sum.json": "",
 		"test_definitions/math/level_2/add.json": `{"id": "sum", "name": "Sum", "prompt": "1 + 1?", "expected": {"answer": 2}}`,
@@ -222,7 +222,7 @@ func TestAMovedCaseIsNotRemovedAndNew(t *testing.T) {
 }
 
 func TestABrokenDefinitionIsNoRemovedCase(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	head, changed := clone(files(), map[string]string{
 		"test_definitions/math/level_1/sum.json": `{"id": "sum", "name": "Sum", "prompt": "1 + 1?", "expcted": {"answer": 2}}`,
 	})

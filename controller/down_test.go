@@ -20,11 +20,11 @@ func (l *locked) Respond(context.Context, target.Request) (target.Reply, error) 
 	return target.Reply{}, &target.Error{Target: "bot", Status: 403, Message: "403 Forbidden"}
 }
 
-// TestAbuse32ADownTargetLeavesTheGateOpen runs a repository again and again
+// TestAbuseADownTargetLeavesTheGateOpen runs a repository again and again
 // whose target is down: the gate is undetermined and says why, and once that is
 // known each run asks once.
-func TestAbuse32ADownTargetLeavesTheGateOpen(t *testing.T) {
-	b, down := newBench(t), &locked{}
+func TestAbuseADownTargetLeavesTheGateOpen(t *testing.T) {
+	b, down := newFixture(t), &locked{}
 	var breakers limit.Breakers
 	var rep *report.Report
 	for n, calls := range []int64{4, 8, 10, 11, 12} {

@@ -18,7 +18,7 @@ import (
 // leaves it.
 func TestAnInvocationIsContinuedForADay(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	b := newBench(t)
+	b := newFixture(t)
 	b.store = ledgertest.Open(t, ledger.Config{Now: func() time.Time { return now }})
 	cfg := settings()
 	cfg.Targets = map[string]config.Target{"bot": {Name: "bot", Provider: config.HTTP, Kind: config.Agent, URL: "https://h", Revision: config.RevisionNone}}

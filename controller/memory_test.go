@@ -40,7 +40,7 @@ func (a talkative) Respond(_ context.Context, req target.Request) (target.Reply,
 // after the last of many cases that pass. The replies have 32 KiB each.
 func TestARunDoesNotKeepWhatWasSaid(t *testing.T) {
 	const n, length = 200, 32 << 10
-	b, talk := newBench(t), talkative{length}
+	b, talk := newFixture(t), talkative{length}
 	all := fstest.MapFS{"test_definitions/talk/domain.json": {Data: []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`)}}
 	for i := range n {
 		all[fmt.Sprintf("test_definitions/talk/level_1/t%d.json", i)] = &fstest.MapFile{
@@ -79,7 +79,7 @@ func TestARunDoesNotKeepWhatWasSaid(t *testing.T) {
 // under the same digests, when it passes: the report shows both conversations.
 func TestWhatIsExplainedKeepsWhatWasSaid(t *testing.T) {
 	now := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
-	b := bench{&calculator{}, ledgertest.Open(t, ledger.Config{Now: func() time.Time { return now }}), operator}
+	b := fixture{&calculator{}, ledgertest.Open(t, ledger.Config{Now: func() time.Time { return now }}), operator}
 	judge := func(before time.Time, answer target.Target) map[string]*report.Class {
 		req := controller.Request{
 			Head: controller.Checkout{Commit: controller.Worktree, FS: files(), Config: settings()}, ConfigFile: "gavel.yaml",
@@ -156,7 +156,7 @@ func TestAnUnchangedRunTakesLittle(t *testing.T) {
 		t.Skip("the race detector takes memory of its own")
 	}
 	const n, mostHeld, mostAllocated = 1000, 3000, 16_500
-	b, dir := newBench(t), generated(t, n, domains)
+	b, dir := newFixture(t), generated(t, n, domains)
 	r := openBench(t, dir)
 	defer r.repo.Close()
 	work, err := r.repo.WorkFS()
@@ -205,7 +205,7 @@ func TestAPlanTakesLittle(t *testing.T) {
 		t.Skip("the race detector takes memory of its own")
 	}
 	const n, mostHeld, mostAllocated = 2000, 1700, 8000
-	b, dir := newBench(t), generated(t, n, domains)
+	b, dir := newFixture(t), generated(t, n, domains)
 	r := openBench(t, dir)
 	defer r.repo.Close()
 	work, err := r.repo.WorkFS()

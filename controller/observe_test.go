@@ -30,7 +30,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// A performance is a repository that was run on a stage, with what was seen.
+// A performance is a repository that was run on models, with what was seen.
 type performance struct {
 	seen    map[string]seen
 	digests map[string][3]string
@@ -55,7 +55,7 @@ func prepare(t *testing.T, state controller.Checkout) *controller.Prepared {
 }
 
 // perform runs a repository on a fresh ledger.
-func (s *stage) perform(t *testing.T, state controller.Checkout) performance {
+func (s *playedModels) perform(t *testing.T, state controller.Checkout) performance {
 	t.Helper()
 	prepared := prepare(t, state)
 	run := t.Name()
@@ -165,7 +165,7 @@ func (w *witness) outcome(p progress.Step) {
 
 // account puts together what a case sent, what its evaluators and programs got,
 // and what decides.
-func (s *stage) account(t *testing.T, run string, w *witness, row plan.Row) seen {
+func (s *playedModels) account(t *testing.T, run string, w *witness, row plan.Row) seen {
 	t.Helper()
 	var out seen
 	if row.Head.Skip != "" {
@@ -303,7 +303,7 @@ func (c change) apply(t *testing.T, texts map[string]string) map[string]string {
 
 // expectChanges runs a repository before and after each change and demands of
 // every case that each digest differs exactly when what it is about does.
-func expectChanges(t *testing.T, s *stage, base map[string]string, changes []change) {
+func expectChanges(t *testing.T, s *playedModels, base map[string]string, changes []change) {
 	o := oracle{s, scan(t, base), s.perform(t, stateOf(t, controller.Worktree, base))}
 	for i, c := range changes {
 		if raced && i%16 != 0 {
@@ -324,7 +324,7 @@ func expectChanges(t *testing.T, s *stage, base map[string]string, changes []cha
 
 // An oracle knows what a repository did, with which others are compared.
 type oracle struct {
-	*stage
+	*playedModels
 	base   scanned
 	before performance
 }

@@ -163,6 +163,6 @@ func notRunOfV5() []change {
 
 // TestWhatTestsOfAgentV5AreAbout changes every field of such a suite.
 func TestWhatTestsOfAgentV5AreAbout(t *testing.T) {
-	s := newStage(t)
+	s := newModels(t)
 	expectChanges(t, s, testsOfAgentV5(s.URL), changesOfV5())
 }

@@ -228,6 +228,6 @@ func notRunOfTests() []change {
 
 // TestWhatTestsOfAgentV4AreAbout changes every field of such a suite.
 func TestWhatTestsOfAgentV4AreAbout(t *testing.T) {
-	s := newStage(t)
+	s := newModels(t)
 	expectChanges(t, s, testsOfAgentV4(s.URL), changesOfTests())
 }

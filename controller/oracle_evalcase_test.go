@@ -205,7 +205,7 @@ func changesOfCases(suite string) []change {
 // TestWhatEvalcasesAreAbout changes every field of the evalcase dialect, those
 // of its evaluators aside, and everything that its cases share.
 func TestWhatEvalcasesAreAbout(t *testing.T) {
-	s := newStage(t)
+	s := newModels(t)
 	base := suites(s.URL)
 	base["copy/notes.md"], base["copy/paper.md"] = base["test_definitions/notes.md"], base["test_definitions/paper.md"]
 	changes := changesOfSuites()

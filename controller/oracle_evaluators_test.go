@@ -209,7 +209,7 @@ func changesOfMeasures(suite string) []change {
 // TestWhatEvaluatorsAreAbout changes every field of the evaluators of the
 // evalcase dialect, and the files that they are made of.
 func TestWhatEvaluatorsAreAbout(t *testing.T) {
-	s := newStage(t)
+	s := newModels(t)
 	base := judgedSuites(s.URL)
 	base["copy/facts.md"] = base["test_definitions/data/facts.md"]
 	expectChanges(t, s, base, changesOfEvaluators())

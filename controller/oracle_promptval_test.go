@@ -142,7 +142,7 @@ func changesOfPromptvals() []change {
 // TestWhatPromptvalsAreAbout changes every field of the promptval dialect and
 // everything that its configurations share.
 func TestWhatPromptvalsAreAbout(t *testing.T) {
-	s := newStage(t)
+	s := newModels(t)
 	changes := changesOfPromptvals()
 	expectRows(t, "promptval.cue", changes)
 	expectChanges(t, s, promptvals(s.URL), changes)

@@ -145,7 +145,7 @@ func changesOfTestcases() []change {
 // TestWhatTestcasesAreAbout changes every field of the testcase dialect and of
 // checks, and everything that its cases share.
 func TestWhatTestcasesAreAbout(t *testing.T) {
-	s := newStage(t)
+	s := newModels(t)
 	changes := changesOfTestcases()
 	expectRows(t, "testcase.cue", changes)
 	expectRows(t, "checks.cue", changes)

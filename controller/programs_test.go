@@ -18,7 +18,7 @@ import (
 
 // built prepares what an agent that is built from files has to do when they
 // change.
-func (b bench) built(t *testing.T, agent config.Target, change map[string]string) *controller.Prepared {
+func (b fixture) built(t *testing.T, agent config.Target, change map[string]string) *controller.Prepared {
 	t.Helper()
 	cfg := settings()
 	agent.Name, agent.Kind, agent.Inputs = "bot", config.Agent, []string{"agent/**"}
@@ -61,7 +61,7 @@ func TestStarts(t *testing.T) {
 		{"no program", config.Target{Provider: config.HTTP, URL: "https://h"}, map[string]string{"agent/main.py": "2"}, 0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := newBench(t).built(t, tt.target, tt.change)
+			p := newFixture(t).built(t, tt.target, tt.change)
 			changed, err := p.Changed(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -84,7 +84,7 @@ func TestStarts(t *testing.T) {
 
 // TestWithheldCasesAreNotRun keeps them out of both sides and says why.
 func TestWithheldCasesAreNotRun(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	p := b.built(t, config.Target{Provider: config.Mock}, map[string]string{"agent/main.py": "2"})
 	rep, err := p.Execute(t.Context(), controller.Host{
 		Open: func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil },
@@ -129,7 +129,7 @@ func TestDeployedAgents(t *testing.T) {
 		{"not called", config.RevisionNone, nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			p := b.built(t, config.Target{Provider: config.HTTP, URL: "https://h", Revision: tt.revision}, tt.change)
 			rep, err := p.Execute(t.Context(), controller.Host{
 				Open: func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil },

@@ -42,7 +42,7 @@ func with(texts, changes map[string]string) map[string]string {
 // TestAnEditedPromptIsWhatAPullRequestTests has each side sent the prompt that is in
 // its own tree, of the file that base names.
 func TestAnEditedPromptIsWhatAPullRequestTests(t *testing.T) {
-	s := newStage(t)
+	s := newModels(t)
 	base := deskFiles(s.URL)
 	head := with(base, map[string]string{
 		"prompts/desk.md": "You sell coats.", "prompts/else.md": "You sell shoes.",
@@ -66,7 +66,7 @@ func TestAnEditedPromptIsWhatAPullRequestTests(t *testing.T) {
 // TestTheJudgeIsShownThePromptOfTheTarget has a testcase judged with the prompt of
 // the target as the agent's.
 func TestTheJudgeIsShownThePromptOfTheTarget(t *testing.T) {
-	s := newStage(t)
+	s := newModels(t)
 	files := deskFiles(s.URL)
 	s.perform(t, stateOf(t, controller.Worktree, files))
 	shown := map[string]bool{}

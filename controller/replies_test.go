@@ -15,7 +15,7 @@ func TestTheReplyOfBaseIsKnown(t *testing.T) {
 		before bool
 	}{{"judged before", true}, {"judged in the same run", false}} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			if tt.before {
 				b.run(t, nil, files(), nil)
 			}

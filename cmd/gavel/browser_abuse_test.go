@@ -97,9 +97,9 @@ func hostileFolder(t *testing.T) (dir string, paths []string) {
 	return dir, append(paths, "/", "/scores", "/costs")
 }
 
-// TestBrowserAbuse16Settings holds that hostile definitions run nothing on any page of
+// TestBrowserAbuseHostileDefinitions holds that hostile definitions run nothing on any page of
 // gavel ui, ask no other server, and push nothing out of the window.
-func TestBrowserAbuse16Settings(t *testing.T) {
+func TestBrowserAbuseHostileDefinitions(t *testing.T) {
 	dir, paths := hostileFolder(t)
 	gittest.Run(t, dir, "init", "-q", "-b", "main")
 	log := make(lines, 1000)
@@ -130,9 +130,9 @@ func TestBrowserAbuse16Settings(t *testing.T) {
 	b.Check("hostile-preview")
 }
 
-// TestBrowserAbuse16Serve holds the same of the pages of a server, whose forge has a pull
+// TestBrowserAbuseHostilePullRequest holds the same of the pages of a server, whose forge has a pull
 // request with a hostile title.
-func TestBrowserAbuse16Serve(t *testing.T) {
+func TestBrowserAbuseHostilePullRequest(t *testing.T) {
 	j := newJob(t, forgetest.Pull{Title: runsInTitle + strings.Repeat("W", 300)}, forgetest.TokenUser)
 	j.env["ADA"], j.env["BOB"] = adasToken, bobsToken
 	base, log, end := j.serving(t, operatorsFile(t, j, usersOfPages))

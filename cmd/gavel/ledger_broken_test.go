@@ -39,9 +39,9 @@ func ruin(t *testing.T, path string) {
 	}
 }
 
-// TestAbuse33ABrokenLedgerInAJob: the head gets its verdict and is told about it,
+// TestAbuseABrokenLedgerInAJob: the head gets its verdict and is told about it,
 // with what base knows; where no ledger can be had, its statuses say so.
-func TestAbuse33ABrokenLedgerInAJob(t *testing.T) {
+func TestAbuseABrokenLedgerInAJob(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	dir := t.TempDir()
 	own, base := filepath.Join(dir, "own.db"), filepath.Join(dir, "base.db")
@@ -75,10 +75,10 @@ func TestAbuse33ABrokenLedgerInAJob(t *testing.T) {
 	}
 }
 
-// TestAbuse33ALedgerThatVanishesInAJob removes it before requests to the forge: the
+// TestAbuseALedgerThatVanishesInAJob removes it before requests to the forge: the
 // head gets its verdict with another one, and where that vanishes too, its statuses
 // say so.
-func TestAbuse33ALedgerThatVanishesInAJob(t *testing.T) {
+func TestAbuseALedgerThatVanishesInAJob(t *testing.T) {
 	for _, tt := range []struct {
 		most, code int
 		states     map[string]string
@@ -109,9 +109,9 @@ func TestAbuse33ALedgerThatVanishesInAJob(t *testing.T) {
 	}
 }
 
-// TestAbuse33ABrokenLedgerOfAServer: a damaged one is put aside, at the start
+// TestAbuseABrokenLedgerOfAServer: a damaged one is put aside, at the start
 // and while the server runs, as is one that vanished.
-func TestAbuse33ABrokenLedgerOfAServer(t *testing.T) {
+func TestAbuseABrokenLedgerOfAServer(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	file := operatorsFile(t, j, "")
 	store := filepath.Join(filepath.Dir(file), "data", "ledger.db")
@@ -151,8 +151,8 @@ func TestAbuse33ABrokenLedgerOfAServer(t *testing.T) {
 	}
 }
 
-// TestAbuse33AServerWithoutALedger ends, and leaves no head open.
-func TestAbuse33AServerWithoutALedger(t *testing.T) {
+// TestAbuseAServerWithoutALedger ends, and leaves no head open.
+func TestAbuseAServerWithoutALedger(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	file := operatorsFile(t, j, "")
 	_, log, end := j.serving(t, file)

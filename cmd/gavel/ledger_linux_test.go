@@ -101,8 +101,8 @@ func TestWhatMayNotBeReadOrWritten(t *testing.T) {
 	}
 }
 
-// TestAbuse33AReadOnlyLedger can be looked at, and nothing is stored.
-func TestAbuse33AReadOnlyLedger(t *testing.T) {
+// TestAbuseAReadOnlyLedger can be looked at, and nothing is stored.
+func TestAbuseAReadOnlyLedger(t *testing.T) {
 	dir := example(t, "domain")
 	if _, stderr, code := gavel(t, dir, "run"); code != exitGate {
 		t.Fatalf("exit code %d: %s", code, stderr)
@@ -143,9 +143,9 @@ func TestAbuse33AReadOnlyLedger(t *testing.T) {
 	}
 }
 
-// TestAbuse33AReadOnlyLedgerInAJob: nothing is judged that could not be kept, and
+// TestAbuseAReadOnlyLedgerInAJob: nothing is judged that could not be kept, and
 // the statuses say why.
-func TestAbuse33AReadOnlyLedgerInAJob(t *testing.T) {
+func TestAbuseAReadOnlyLedgerInAJob(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	folder := open(t)
 	store := filepath.Join(folder, "own.db")

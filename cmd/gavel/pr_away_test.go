@@ -43,10 +43,10 @@ func (j *job) until(t *testing.T, away time.Duration, faults ...forgetest.Fault)
 	return errs.String(), code, clock.Now().Sub(begin)
 }
 
-// TestAbuse36ForgeAway has a forge answer 502, half a document or nothing for
+// TestAbuseForgeAway has a forge answer 502, half a document or nothing for
 // minutes, to all requests from the first one or only to writes. The job waits:
 // its statuses are terminal and there is one comment.
-func TestAbuse36ForgeAway(t *testing.T) {
+func TestAbuseForgeAway(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		fault forgetest.Fault
@@ -81,9 +81,9 @@ func TestAbuse36ForgeAway(t *testing.T) {
 	}
 }
 
-// TestAbuse36ForgeStaysAway: a job that could not publish all of its report does
+// TestAbuseForgeStaysAway: a job that could not publish all of its report does
 // not end with 0, and ends after the time that it has.
-func TestAbuse36ForgeStaysAway(t *testing.T) {
+func TestAbuseForgeStaysAway(t *testing.T) {
 	for _, tt := range []struct{ name, path string }{{"all", ""}, {"statuses", "/statuses/"}, {"comments", "/issues/1/comments"}} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

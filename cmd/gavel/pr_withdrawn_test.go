@@ -36,10 +36,10 @@ func goodbye(more string) string {
 	return `{"id": "bye", "name": "Bye", "prompt": "bye", "expected": {"keywords": ["bye"]}` + more + `}`
 }
 
-// TestAbuse30LeavingACaseOut: a pull request in which a case that fails
+// TestAbuseLeavingACaseOut: a pull request in which a case that fails
 // is left out says so in its headline, in its warning, and in its status, with a
 // ledger that has no verdict of base; gate.removed of base decides.
-func TestAbuse30LeavingACaseOut(t *testing.T) {
+func TestAbuseLeavingACaseOut(t *testing.T) {
 	t.Parallel()
 	const bye = "test_definitions/talk/level_1/bye.json"
 	for _, tc := range []struct {
@@ -101,9 +101,9 @@ func TestAbuse30LeavingACaseOut(t *testing.T) {
 	}
 }
 
-// TestAbuse30WeighingACaseLess: the verdicts of base are known, none is
+// TestAbuseWeighingACaseLess: the verdicts of base are known, none is
 // affected, and the score stays below min_score.
-func TestAbuse30WeighingACaseLess(t *testing.T) {
+func TestAbuseWeighingACaseLess(t *testing.T) {
 	t.Parallel()
 	const bye = "test_definitions/talk/level_1/bye.json"
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)

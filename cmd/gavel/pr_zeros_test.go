@@ -10,10 +10,10 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
-// TestAbuse27ZerosAnywhere has heads with a blob of zeros in each place that may be
+// TestAbuseZerosAnywhere has heads with a blob of zeros in each place that may be
 // read. The statuses are terminal, the comment names a file that counts, and the blob
 // is never in memory.
-func TestAbuse27ZerosAnywhere(t *testing.T) {
+func TestAbuseZerosAnywhere(t *testing.T) {
 	const size = 80 << 20 // more than the largest file that is read at all
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	blob := gittest.Zeros(t, j.folder, size)

@@ -17,9 +17,9 @@ import (
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
 
-// TestBrowserAbuse16 holds that hostile names, replies and definitions run nothing in a
+// TestBrowserAbuseHostileTexts holds that hostile names, replies and definitions run nothing in a
 // browser, ask no other server, and push nothing out of the window.
-func TestBrowserAbuse16(t *testing.T) {
+func TestBrowserAbuseHostileTexts(t *testing.T) {
 	h := newHouse(t)
 	texts := append(reporttest.HostileTexts(), strings.Repeat("W", 5000), "<img src=x onerror=document.title='run'>", "</pre><script>document.title='run'</script>")
 	r := report.Compare(reporttest.Hostile(texts).In)

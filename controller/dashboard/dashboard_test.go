@@ -180,9 +180,9 @@ func definitions(r *report.Report, text string) files {
 	return out
 }
 
-// TestAbuse16HostileTextsStayText holds that nothing that a repository or a model says
+// TestAbuseHostileTextsStayText holds that nothing that a repository or a model says
 // becomes an element, an attribute that runs, or an address, on any page.
-func TestAbuse16HostileTextsStayText(t *testing.T) {
+func TestAbuseHostileTextsStayText(t *testing.T) {
 	h := newHouse(t)
 	texts := reporttest.HostileTexts()
 	before, r := report.Compare(reporttest.Regressions().In), report.Compare(reporttest.Hostile(texts).In)
@@ -227,9 +227,9 @@ func TestAbuse16HostileTextsStayText(t *testing.T) {
 	}
 }
 
-// TestAbuse15SecretsAreHidden holds that a page leaves out what looks like a secret,
+// TestAbuseSecretsAreHidden holds that a page leaves out what looks like a secret,
 // and what is known as one.
-func TestAbuse15SecretsAreHidden(t *testing.T) {
+func TestAbuseSecretsAreHidden(t *testing.T) {
 	h := newHouse(t)
 	key, known := "sk-ant-api03-"+strings.Repeat("aB3d", 24), "hunter2-hunter2"
 	r := report.Compare(reporttest.FirstRun().In)

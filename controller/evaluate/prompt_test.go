@@ -110,9 +110,9 @@ func TestPromptRequests(t *testing.T) {
 	}
 }
 
-// TestAbuse19PromptInjection: what the system under test writes stays between the
+// TestAbusePromptInjection: what the system under test writes stays between the
 // delimiters, whatever it writes.
-func TestAbuse19PromptInjection(t *testing.T) {
+func TestAbusePromptInjection(t *testing.T) {
 	ours := func(content string) int { return strings.Count(content, target.Mark) }
 	s := &script{replies: []string{`{"score":0,"reason":""}`}}
 	measure(t, evaluator.Prompt{Template: "Q {prompt} R {response}"}, "harmless", s)

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// exhausted names what a process of TestAbuse34NoInotifyInstance is without.
+// exhausted names what a process of TestAbuseNoInotifyInstance is without.
 const exhausted = "GAVEL_TEST_WITHOUT"
 
-// TestAbuse34NoInotifyInstance watches in processes that get no inotify
+// TestAbuseNoInotifyInstance watches in processes that get no inotify
 // instance: from a user who has none left, or since no descriptor is left.
-func TestAbuse34NoInotifyInstance(t *testing.T) {
+func TestAbuseNoInotifyInstance(t *testing.T) {
 	if lack := os.Getenv(exhausted); lack != "" {
 		withoutInstance(t, lack)
 		return
@@ -33,14 +33,14 @@ func TestAbuse34NoInotifyInstance(t *testing.T) {
 		{"descriptors", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAbuse34NoInotifyInstance$", "-test.v")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAbuseNoInotifyInstance$", "-test.v")
 			cmd.Env = append(os.Environ(), exhausted+"="+tt.name)
 			cmd.SysProcAttr = tt.attr
 			out, err := cmd.CombinedOutput()
 			if len(out) == 0 && err != nil && tt.attr != nil {
 				t.Skipf("there are no user namespaces here: %v", err)
 			}
-			if err != nil || !strings.Contains(string(out), "--- PASS: TestAbuse34NoInotifyInstance") {
+			if err != nil || !strings.Contains(string(out), "--- PASS: TestAbuseNoInotifyInstance") {
 				t.Errorf("the child ended with %v, want it to pass:\n%s", err, out)
 			}
 		})

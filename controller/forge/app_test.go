@@ -127,10 +127,10 @@ func TestAppTokenIsAskedForOnce(t *testing.T) {
 	}
 }
 
-// TestAbuse24ExpiredAppTokenAndClockSkew: a token that ends in the middle of a
+// TestAbuseExpiredAppTokenAndClockSkew: a token that ends in the middle of a
 // run, or is revoked, costs one more request and no write that is done twice;
 // a clock that is wrong by hours nothing more than that either.
-func TestAbuse24ExpiredAppTokenAndClockSkew(t *testing.T) {
+func TestAbuseExpiredAppTokenAndClockSkew(t *testing.T) {
 	t.Run("revoked before a write", func(t *testing.T) {
 		w := newAppWorld(t, nil)
 		w.read(t)

@@ -32,9 +32,9 @@ func (b *builder) nested(levels, names int, leaf string) plumbing.Hash {
 	return below
 }
 
-// TestAbuse26Bombs has commits that a few objects make endless: each is refused
+// TestAbuseTreeBombs has commits that a few objects make endless: each is refused
 // by the bound that it passes, after each tree was read once.
-func TestAbuse26Bombs(t *testing.T) {
+func TestAbuseTreeBombs(t *testing.T) {
 	b := newBuilder(t)
 	base := b.commit(b.tree(b.file("README", "1"), b.folder("test_definitions", b.file("a.json", "{}"))))
 	bomb := func(levels, names int, leaf string) string {

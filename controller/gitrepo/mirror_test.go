@@ -130,7 +130,7 @@ func TestMirrorKeepsWhatItHas(t *testing.T) {
 	}
 }
 
-func TestAbuse09Addresses(t *testing.T) {
+func TestAbuseAddressesWithOptions(t *testing.T) {
 	for _, url := range []string{"ext::sh -c true", "--upload-pack=x", "git://example.com/a/b"} {
 		if _, err := NewMirror(MirrorConfig{Dir: t.TempDir(), URL: url}); err == nil {
 			t.Errorf("%s is taken", url)

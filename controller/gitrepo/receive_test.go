@@ -21,9 +21,9 @@ func allocated(do func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// TestAbuse27LargeBlobsTakeNoMemory fetches, compares and reads next to blobs of
+// TestAbuseLargeBlobsTakeNoMemory fetches, compares and reads next to blobs of
 // zeros: whole ones, and ones that are deltas to each other.
-func TestAbuse27LargeBlobsTakeNoMemory(t *testing.T) {
+func TestAbuseLargeBlobsTakeNoMemory(t *testing.T) {
 	const size = 200 << 20
 	dir := t.TempDir()
 	gittest.Run(t, dir, "init", "-q", "-b", "main")
@@ -86,9 +86,9 @@ func TestAbuse27LargeBlobsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// TestAbuse27ADifferenceThatExpands fetches a pack of a few hundred bytes, of which
+// TestAbuseADifferenceThatExpands fetches a pack of a few hundred bytes, of which
 // one object is 1.5 GiB. It is refused before any of it is made.
-func TestAbuse27ADifferenceThatExpands(t *testing.T) {
+func TestAbuseADifferenceThatExpands(t *testing.T) {
 	const pieces, size = 24576, 24576 << 16
 	dir := t.TempDir()
 	gittest.Run(t, dir, "init", "-q", "-b", "main")

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestAbuse14RedirectsTakeNoCredential along: it is for the address that the operator or the
+// TestAbuseRedirectsTakeNoCredential along: it is for the address that the operator or the
 // forge named, and for no other.
-func TestAbuse14RedirectsTakeNoCredential(t *testing.T) {
+func TestAbuseRedirectsTakeNoCredential(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,23 +16,23 @@ import (
 	"github.com/gavel-evals/gavel/controller/reconcile"
 )
 
-// A diary notes what is done when, in seconds after the start.
-type diary struct {
+// An eventLog notes what is done when, in seconds after the start.
+type eventLog struct {
 	mu    sync.Mutex
 	start time.Time
 	notes []string
 }
 
-func (d *diary) note(format string, args ...any) {
+func (d *eventLog) note(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.notes = append(d.notes, fmt.Sprintf("%v ", time.Since(d.start))+fmt.Sprintf(format, args...))
 }
 
 // bubble runs a loop in virtual time and ends it.
-func bubble(t *testing.T, cfg reconcile.Config[string], do func(*reconcile.Loop[string], *diary)) []string {
+func bubble(t *testing.T, cfg reconcile.Config[string], do func(*reconcile.Loop[string], *eventLog)) []string {
 	t.Helper()
-	d := &diary{}
+	d := &eventLog{}
 	synctest.Test(t, func(t *testing.T) {
 		d.start = time.Now()
 		inner := cfg.Reconcile
@@ -72,7 +72,7 @@ func takes(d time.Duration) func(context.Context, string) error {
 // TestOneRunningOneWaiting: however many hints come while a key is in progress,
 // it runs once more.
 func TestOneRunningOneWaiting(t *testing.T) {
-	got := bubble(t, reconcile.Config[string]{Reconcile: takes(10 * time.Second)}, func(l *reconcile.Loop[string], _ *diary) {
+	got := bubble(t, reconcile.Config[string]{Reconcile: takes(10 * time.Second)}, func(l *reconcile.Loop[string], _ *eventLog) {
 		for range 5 {
 			l.Add("a")
 			time.Sleep(time.Second)
@@ -91,7 +91,7 @@ func TestANewHeadEndsTheOldRun(t *testing.T) {
 	got := bubble(t, reconcile.Config[string]{
 		Reconcile: takes(10 * time.Second),
 		Stale:     func(context.Context, string) bool { return stale.Load() },
-	}, func(l *reconcile.Loop[string], _ *diary) {
+	}, func(l *reconcile.Loop[string], _ *eventLog) {
 		l.Add("a")
 		time.Sleep(time.Second)
 		l.Add("a") // a comment
@@ -134,7 +134,7 @@ func TestErrorsSayWhatComesNext(t *testing.T) {
 				}
 				left[tt.key] = errs[1:]
 				return errs[0]
-			}}, func(l *reconcile.Loop[string], _ *diary) {
+			}}, func(l *reconcile.Loop[string], _ *eventLog) {
 				l.Add(tt.key)
 				time.Sleep(10 * time.Minute)
 			})
@@ -153,7 +153,7 @@ func TestAHintEndsTheWait(t *testing.T) {
 			return &reconcile.Wait{After: time.Hour, Err: errors.New("limit")}
 		}
 		return nil
-	}}, func(l *reconcile.Loop[string], _ *diary) {
+	}}, func(l *reconcile.Loop[string], _ *eventLog) {
 		l.Add("a")
 		time.Sleep(time.Minute)
 		l.Add("a")
@@ -167,7 +167,7 @@ func TestAHintEndsTheWait(t *testing.T) {
 
 // TestWorkers bounds how many keys run at once, the oldest first.
 func TestWorkers(t *testing.T) {
-	got := bubble(t, reconcile.Config[string]{Reconcile: takes(time.Second), Workers: 1}, func(l *reconcile.Loop[string], d *diary) {
+	got := bubble(t, reconcile.Config[string]{Reconcile: takes(time.Second), Workers: 1}, func(l *reconcile.Loop[string], d *eventLog) {
 		for _, key := range []string{"a", "b", "c", "b"} {
 			l.Add(key)
 		}
@@ -205,7 +205,7 @@ func TestAPanicOfTheLook(t *testing.T) {
 		Reconcile: func(context.Context, string) error { time.Sleep(time.Minute); return nil },
 		Stale:     func(context.Context, string) bool { panic("a null field") },
 		Done:      failed.note,
-	}, func(l *reconcile.Loop[string], _ *diary) {
+	}, func(l *reconcile.Loop[string], _ *eventLog) {
 		l.Add("bad")
 		time.Sleep(time.Second)
 		l.Add("bad")
@@ -231,7 +231,7 @@ func TestAPanicIsRecover(t *testing.T) {
 			return nil
 		},
 		Done: failed.note,
-	}, func(l *reconcile.Loop[string], _ *diary) {
+	}, func(l *reconcile.Loop[string], _ *eventLog) {
 		l.Add("bad")
 		l.Add("good")
 		time.Sleep(time.Minute)
@@ -251,7 +251,7 @@ func TestTheEndIsGraceful(t *testing.T) {
 		<-ctx.Done()
 		time.Sleep(3 * time.Second) // it stores what it has
 		return ctx.Err()
-	}}, func(l *reconcile.Loop[string], _ *diary) {
+	}}, func(l *reconcile.Loop[string], _ *eventLog) {
 		l.Add("a")
 		time.Sleep(time.Second)
 	})
@@ -275,7 +275,7 @@ func TestTheWaitBetweenTries(t *testing.T) {
 			Reconcile: func(context.Context, string) error { return errors.New("500") },
 		}
 		var got []string
-		for _, note := range bubble(t, cfg, func(l *reconcile.Loop[string], _ *diary) {
+		for _, note := range bubble(t, cfg, func(l *reconcile.Loop[string], _ *eventLog) {
 			l.Add("a")
 			time.Sleep(15 * time.Second)
 		}) {
@@ -297,7 +297,7 @@ func TestSuccessEndsTheTries(t *testing.T) {
 			return nil
 		}
 		return errors.New("500")
-	}}, func(l *reconcile.Loop[string], _ *diary) {
+	}}, func(l *reconcile.Loop[string], _ *eventLog) {
 		l.Add("a")
 		time.Sleep(10 * time.Second)
 		l.Add("a")
@@ -317,7 +317,7 @@ func TestBackground(t *testing.T) {
 	got := bubble(t, reconcile.Config[string]{
 		Reconcile: takes(10 * time.Second), Workers: 2,
 		Background: func(key string) bool { return strings.HasPrefix(key, "night") },
-	}, func(l *reconcile.Loop[string], _ *diary) {
+	}, func(l *reconcile.Loop[string], _ *eventLog) {
 		for _, key := range []string{"night 1", "night 2"} {
 			l.Add(key)
 		}
@@ -344,7 +344,7 @@ func TestPatience(t *testing.T) {
 			return errors.New("500")
 		}
 		return nil
-	}}, func(l *reconcile.Loop[string], _ *diary) {
+	}}, func(l *reconcile.Loop[string], _ *eventLog) {
 		l.AddIfIdle("a")
 		time.Sleep(time.Millisecond)
 		l.AddIfIdle("a")

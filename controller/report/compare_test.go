@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	. "github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
@@ -49,35 +49,35 @@ func TestClass(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
 		base, head *side
-		class      Class
+		class      report.Class
 		// verdict is empty for null.
 		verdict verdict.Verdict
 		err     string
 	}{
-		{"pass fails", pass(1), fail(0, ""), Regression, verdict.Fail, ""},
-		{"pass is borderline", pass(1), borderline(0.7), Regression, verdict.Borderline, ""},
-		{"borderline fails", borderline(0.7), fail(0, ""), Regression, verdict.Fail, ""},
-		{"fail is borderline", fail(0, ""), borderline(0.7), Improvement, verdict.Borderline, ""},
-		{"fail passes", fail(0, ""), pass(1), Improvement, verdict.Pass, ""},
-		{"score falls within pass", pass(1), pass(0.8), Unchanged, verdict.Pass, ""},
-		{"still fails", fail(0.2, ""), fail(0.1, ""), Unchanged, verdict.Fail, ""},
-		{"new", nil, fail(0, ""), New, verdict.Fail, ""},
-		{"active again", skipped, pass(1), New, verdict.Pass, ""},
-		{"removed", pass(1), nil, Gone, "", ""},
-		{"skipped on both sides", skipped, skipped, Unchanged, verdict.Skipped, ""},
-		{"new and skipped", nil, skipped, New, verdict.Skipped, ""},
+		{"pass fails", pass(1), fail(0, ""), report.Regression, verdict.Fail, ""},
+		{"pass is borderline", pass(1), borderline(0.7), report.Regression, verdict.Borderline, ""},
+		{"borderline fails", borderline(0.7), fail(0, ""), report.Regression, verdict.Fail, ""},
+		{"fail is borderline", fail(0, ""), borderline(0.7), report.Improvement, verdict.Borderline, ""},
+		{"fail passes", fail(0, ""), pass(1), report.Improvement, verdict.Pass, ""},
+		{"score falls within pass", pass(1), pass(0.8), report.Unchanged, verdict.Pass, ""},
+		{"still fails", fail(0.2, ""), fail(0.1, ""), report.Unchanged, verdict.Fail, ""},
+		{"new", nil, fail(0, ""), report.New, verdict.Fail, ""},
+		{"active again", skipped, pass(1), report.New, verdict.Pass, ""},
+		{"removed", pass(1), nil, report.Gone, "", ""},
+		{"skipped on both sides", skipped, skipped, report.Unchanged, verdict.Skipped, ""},
+		{"new and skipped", nil, skipped, report.New, verdict.Skipped, ""},
 		{"skipped at head only", pass(1), skipped, "", verdict.Skipped, ""},
-		{"error at head", pass(1), failed("timeout"), Failed, verdict.Error, "timeout"},
-		{"new and an error", nil, failed("timeout"), Failed, verdict.Error, "timeout"},
-		{"not run", pass(1), unknown, Failed, "", "it was not run"},
-		{"no verdict at base", unknown, fail(0, ""), Unclear, verdict.Fail, ""},
-		{"error at base", failed("timeout"), pass(1), Unclear, verdict.Pass, ""},
+		{"error at head", pass(1), failed("timeout"), report.Failed, verdict.Error, "timeout"},
+		{"new and an error", nil, failed("timeout"), report.Failed, verdict.Error, "timeout"},
+		{"not run", pass(1), unknown, report.Failed, "", "it was not run"},
+		{"no verdict at base", unknown, fail(0, ""), report.Unclear, verdict.Fail, ""},
+		{"error at base", failed("timeout"), pass(1), report.Unclear, verdict.Pass, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := reporttest.New()
 			s.Add("math/1/sum", tc.base, tc.head, definition)
-			row := Compare(s.In).Cases[0]
-			got := Class("")
+			row := report.Compare(s.In).Cases[0]
+			got := report.Class("")
 			if row.Class != nil {
 				got = *row.Class
 			}
@@ -100,12 +100,12 @@ func TestClassOfTheSameDigest(t *testing.T) {
 	flaky.HeadDigests = flaky.BaseDigests
 	s.Move("math/2/sum", "math/1/sum", pass(1))
 	s.Same("sql/1", 1, 0.9)
-	r := Compare(s.In)
-	var got []Class
+	r := report.Compare(s.In)
+	var got []report.Class
 	for _, row := range r.Cases {
 		got = append(got, *row.Class)
 	}
-	if diff := cmp.Diff([]Class{Flaky, Moved, Unchanged}, got); diff != "" {
+	if diff := cmp.Diff([]report.Class{report.Flaky, report.Moved, report.Unchanged}, got); diff != "" {
 		t.Error(diff)
 	}
 	moved := r.Cases[1]
@@ -131,14 +131,14 @@ func TestClassOfAnUnknownVersion(t *testing.T) {
 			row.HeadDigests = row.BaseDigests
 		}
 	}
-	var got []Class
-	for _, row := range Compare(s.In).Cases {
+	var got []report.Class
+	for _, row := range report.Compare(s.In).Cases {
 		got = append(got, *row.Class)
 		if !row.UnknownVersion || row.JudgedAt != nil {
 			t.Errorf("%s: unknown version %t, judged at %v", row.Key, row.UnknownVersion, row.JudgedAt)
 		}
 	}
-	if diff := cmp.Diff([]Class{Regression, Improvement, Unchanged}, got); diff != "" {
+	if diff := cmp.Diff([]report.Class{report.Regression, report.Improvement, report.Unchanged}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -157,7 +157,7 @@ func TestAnotherRuleIsNoImprovement(t *testing.T) {
 		s.In.Plan.Rows[i].HeadDigests.J = s.In.Plan.Rows[i].BaseDigests.J
 	}
 	s.Add("c/better", fail(0.6, ""), pass(0.6), definition)
-	r := Compare(s.In)
+	r := report.Compare(s.In)
 	var got []string
 	for i := range r.Cases {
 		row := &r.Cases[i]
@@ -166,7 +166,7 @@ func TestAnotherRuleIsNoImprovement(t *testing.T) {
 	if diff := cmp.Diff([]string{"unchanged, re-decided fail → pass by another rule", "regression, higher ", "improvement, improved "}, got); diff != "" {
 		t.Error(diff)
 	}
-	if r.Diff.Improvements != 1 || r.Diff.Regressions != 1 || r.Gate.Result != GateFail {
+	if r.Diff.Improvements != 1 || r.Diff.Regressions != 1 || r.Gate.Result != report.GateFail {
 		t.Errorf("diff %+v, gate %+v", r.Diff, r.Gate)
 	}
 }
@@ -175,11 +175,11 @@ func TestAnotherRuleIsNoImprovement(t *testing.T) {
 // none: an invalid definition is not judged, and what nothing affects and nobody
 // judged is neither called unchanged nor counted as judged.
 func TestCounts(t *testing.T) {
-	r := Compare(reporttest.FreshLedger().In)
+	r := report.Compare(reporttest.FreshLedger().In)
 	for _, row := range r.Cases {
 		switch {
 		case row.Invalid():
-			if row.Verdict != nil || row.Class == nil || *row.Class != Failed || text(row.Error) == "" {
+			if row.Verdict != nil || row.Class == nil || *row.Class != report.Failed || text(row.Error) == "" {
 				t.Errorf("invalid %s: verdict %v, class %v, error %q", row.Key, row.Verdict, row.Class, text(row.Error))
 			}
 		case row.Verdict == nil:
@@ -207,7 +207,7 @@ func TestCounts(t *testing.T) {
 // TestWithoutBase checks that nothing is classed and that unknown numbers are
 // null in JSON.
 func TestWithoutBase(t *testing.T) {
-	raw, err := json.Marshal(Compare(reporttest.FirstRun().In))
+	raw, err := json.Marshal(report.Compare(reporttest.FirstRun().In))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestReportGolden(t *testing.T) {
 		{"moved_removed_new", reporttest.MovedRemovedNew()}, {"waiting", reporttest.Waiting()}, {"lightened", reporttest.Lightened()}, {"withdrawn", reporttest.Withdrawn()}, {"hostile", reporttest.Hostile(reporttest.HostileTexts())},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			raw, err := json.MarshalIndent(Compare(tt.s.In), "", " ")
+			raw, err := json.MarshalIndent(report.Compare(tt.s.In), "", " ")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -255,7 +255,7 @@ func TestReportGolden(t *testing.T) {
 
 // TestContract holds the field names that others rely on.
 func TestContract(t *testing.T) {
-	raw, err := json.Marshal(Compare(reporttest.Regressions().In))
+	raw, err := json.Marshal(report.Compare(reporttest.Regressions().In))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,9 +305,9 @@ func TestSummary(t *testing.T) {
 	s.Add("math/2/late", nil, unknown, definition)
 	s.Add("math/2/gone", pass(1), nil, definition)
 	s.Add("math/2/again", pass(1), pass(1), definition).Action = plan.Rejudge
-	got := Compare(s.In)
+	got := report.Compare(s.In)
 	cost, score := 0.25, 0.8 // (1 + 1 + 2·0.5 + 1) / 5
-	want := Summary{
+	want := report.Summary{
 		Verdicts: tally.Verdicts{Cases: 7, Pass: 4, Error: 2, Skipped: 1}, Run: 3, Rejudged: 1, Reused: 2, NotRun: 1, Removed: 1,
 		Calls: 2, Tokens: 15, CostUSD: &cost, Score: &score,
 	}
@@ -324,7 +324,7 @@ func TestUnknownPriceIsNull(t *testing.T) {
 	head := pass(1)
 	head.Usage = verdict.Usage{Calls: 1, Unpriced: 1}
 	s.Add("math/1/sum", nil, head, definition)
-	r := Compare(s.In)
+	r := report.Compare(s.In)
 	if r.Summary.CostUSD != nil || r.Cases[0].CostUSD != nil {
 		t.Errorf("cost is %v, want null", r.Summary.CostUSD)
 	}
@@ -358,7 +358,7 @@ func TestGroups(t *testing.T) {
 		return *x
 	}
 	var got []row
-	for _, g := range Compare(s.In).Groups {
+	for _, g := range report.Compare(s.In).Groups {
 		path := ""
 		for _, p := range g.Path {
 			path += "/" + p
@@ -388,14 +388,14 @@ func TestExitCode(t *testing.T) {
 		problems []schema.Problem
 		want     int
 	}{
-		{GatePass, nil, 0},
-		{GatePass, []schema.Problem{{Severity: schema.Warning}}, 0},
-		{GateFail, nil, 1},
-		{GateUndetermined, nil, 1},
-		{GateFail, invalid, 2},
-		{GatePass, invalid, 2},
+		{report.GatePass, nil, 0},
+		{report.GatePass, []schema.Problem{{Severity: schema.Warning}}, 0},
+		{report.GateFail, nil, 1},
+		{report.GateUndetermined, nil, 1},
+		{report.GateFail, invalid, 2},
+		{report.GatePass, invalid, 2},
 	} {
-		r := Report{Gate: Gate{Result: tc.result}, Problems: tc.problems}
+		r := report.Report{Gate: report.Gate{Result: tc.result}, Problems: tc.problems}
 		if got := r.ExitCode(); got != tc.want {
 			t.Errorf("%s with %d problems: %d, want %d", tc.result, len(tc.problems), got, tc.want)
 		}
@@ -409,14 +409,14 @@ func TestCriteria(t *testing.T) {
 	base.Criteria = append(base.Criteria, verdict.Criterion{ID: "keyword label", Score: 1})
 	s.Add("support/3/refund", base, head, definition)
 	one, low, zero, mid := 1.0, 0.76, 0.0, 0.4
-	want := []CriterionDiff{
+	want := []report.CriterionDiff{
 		{Evaluator: "keyword", ID: "keyword 30 days", Base: &one, Head: &zero, Note: "not in the reply"},
 		{Evaluator: "keyword", ID: "keyword receipt", Base: &one, Head: &one},
 		{Evaluator: "keyword", ID: "keyword unopened", Base: &low, Head: &mid},
 		{Evaluator: "keyword", ID: "forbidden 60 days", Head: &zero, Note: "found: “within 60 days of purchase”"},
 		{Evaluator: "keyword", ID: "keyword label", Base: &one},
 	}
-	if diff := cmp.Diff(want, Compare(s.In).Cases[0].Detail.Criteria); diff != "" {
+	if diff := cmp.Diff(want, report.Compare(s.In).Cases[0].Detail.Criteria); diff != "" {
 		t.Errorf("criteria (-want +got):\n%s", diff)
 	}
 }
@@ -429,11 +429,11 @@ func TestCriteriaThatDoNotApply(t *testing.T) {
 	was.Criteria = []verdict.Criterion{{ID: "never", NotApplicable: true}, {ID: "then", Score: base}}
 	s := reporttest.New()
 	s.Add("support/3/refund", was, is, definition)
-	want := []CriterionDiff{
+	want := []report.CriterionDiff{
 		{Evaluator: "keyword", ID: "now", Head: &head, Note: "turn 2, 4: states 60 days [fabricated_policy]"},
 		{Evaluator: "keyword", ID: "then", Base: &base},
 	}
-	if diff := cmp.Diff(want, Compare(s.In).Cases[0].Detail.Criteria); diff != "" {
+	if diff := cmp.Diff(want, report.Compare(s.In).Cases[0].Detail.Criteria); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -460,7 +460,7 @@ func TestConversations(t *testing.T) {
 			}
 		}
 	}
-	r := Compare(s.In)
+	r := report.Compare(s.In)
 	var got []string
 	for _, g := range r.Conversations {
 		base := "-"
@@ -484,6 +484,6 @@ func BenchmarkCompare10000(b *testing.B) {
 	in := reporttest.ChangedCases(10_000).In
 	b.ReportAllocs()
 	for b.Loop() {
-		Compare(in)
+		report.Compare(in)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	. "github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/report/flaky"
 	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
@@ -25,15 +25,15 @@ func TestFlakyCasesAreNamedInOneLine(t *testing.T) {
 	}
 	s.In.Quarantined = quarantine.List{{Case: "math/1/7", Until: "2999-01-31", Reason: "slow"}}
 	const line = "6 affected cases are known to be flaky: math/1/1 (2 of 7 differ), math/1/2 (2 of 7 differ), math/1/3 (2 of 7 differ), math/1/4 (2 of 7 differ), math/1/5 (2 of 7 differ) and 1 more"
-	r := Compare(s.In)
-	if !strings.Contains(noticed(r), line+"\n") || r.Gate.Result != GatePass {
+	r := report.Compare(s.In)
+	if !strings.Contains(noticed(r), line+"\n") || r.Gate.Result != report.GatePass {
 		t.Errorf("%s, notices %q", r.Gate.Result, noticed(r))
 	}
 	if r.Cases[0].Flaky != nil || r.Cases[1].Flaky == nil {
 		t.Error("the rows do not say which cases are flaky")
 	}
 	s.In.Gate.FailFlaky = true
-	if r := Compare(s.In); r.Gate.Result != GateFail || !strings.HasPrefix(r.Gate.Reason, "6 cases are flaky (noise.flaky: fail): math/1/1") {
+	if r := report.Compare(s.In); r.Gate.Result != report.GateFail || !strings.HasPrefix(r.Gate.Reason, "6 cases are flaky (noise.flaky: fail): math/1/1") {
 		t.Errorf("with noise.flaky: fail the gate is %s: %s", r.Gate.Result, r.Gate.Reason)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	. "github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
@@ -29,72 +29,72 @@ func TestGate(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		cases    func(*reporttest.Scenario)
-		settings GateSettings
+		settings report.GateSettings
 		result   string
 		reason   string
 	}{
-		{"regression", of(pass(1), fail(0, "")), GateSettings{}, GateFail, "1 case regressed (fail_on: regression)"},
-		{"improvement", of(fail(0, ""), pass(1)), GateSettings{}, GatePass, "no case regressed"},
-		{"still fails", of(fail(0, ""), fail(0, "")), GateSettings{}, GatePass, "no case regressed"},
-		{"new case fails", of(nil, fail(0, "")), GateSettings{}, GateFail, "1 new case fails"},
-		{"new case is borderline", of(nil, borderline(0.7)), GateSettings{}, GatePass, ""},
-		{"fails without a verdict at base", of(unknown, fail(0, "")), GateSettings{}, GateUndetermined, "without a verdict at base"},
-		{"passes without a verdict at base", of(unknown, pass(1)), GateSettings{}, GatePass, ""},
-		{"error", of(pass(1), failed("timeout")), GateSettings{}, GateUndetermined, "1 case ended in an error"},
-		{"not run", of(pass(1), unknown), GateSettings{}, GateUndetermined, "1 case was not run"},
+		{"regression", of(pass(1), fail(0, "")), report.GateSettings{}, report.GateFail, "1 case regressed (fail_on: regression)"},
+		{"improvement", of(fail(0, ""), pass(1)), report.GateSettings{}, report.GatePass, "no case regressed"},
+		{"still fails", of(fail(0, ""), fail(0, "")), report.GateSettings{}, report.GatePass, "no case regressed"},
+		{"new case fails", of(nil, fail(0, "")), report.GateSettings{}, report.GateFail, "1 new case fails"},
+		{"new case is borderline", of(nil, borderline(0.7)), report.GateSettings{}, report.GatePass, ""},
+		{"fails without a verdict at base", of(unknown, fail(0, "")), report.GateSettings{}, report.GateUndetermined, "without a verdict at base"},
+		{"passes without a verdict at base", of(unknown, pass(1)), report.GateSettings{}, report.GatePass, ""},
+		{"error", of(pass(1), failed("timeout")), report.GateSettings{}, report.GateUndetermined, "1 case ended in an error"},
+		{"not run", of(pass(1), unknown), report.GateSettings{}, report.GateUndetermined, "1 case was not run"},
 		{"budget", func(s *reporttest.Scenario) {
 			of(pass(1), failed("not run: the budget of 2 calls is not enough: 1 is left"))(s)
 			for key, o := range s.In.Head {
 				o.Unrun = "not run: the budget of 2 calls is not enough"
 				s.In.Head[key] = o
 			}
-		}, GateSettings{}, GateUndetermined, "1 case was not run, since the budget of 2 calls is not enough"},
-		{"nothing affected", nothing, GateSettings{}, GatePass, "no affected cases"},
-		{"no case", func(*reporttest.Scenario) {}, GateSettings{}, GateUndetermined, "there is no case"},
-		{"no case among those with a row", func(s *reporttest.Scenario) { s.In.Plan.Rest = plan.Rest{Cases: 2, Skipped: 1} }, GateSettings{}, GatePass, "no affected cases"},
-		{"none active among the rest", func(s *reporttest.Scenario) { s.In.Plan.Rest = plan.Rest{Cases: 2, Skipped: 2} }, GateSettings{}, GateUndetermined, "all 2 are skipped"},
-		{"all skipped", of(skipped, skipped), GateSettings{}, GateUndetermined, "no case is active"},
-		{"all removed", of(pass(1), nil), GateSettings{}, GateUndetermined, "there is no case"},
-		{"waits", func(s *reporttest.Scenario) { of(pass(1), unknown)(s); s.In.NotRun = "waits for approval" }, GateSettings{}, GateUndetermined, "nothing was run: waits for approval"},
-		{"waits for nothing", func(s *reporttest.Scenario) { nothing(s); s.In.NotRun = "waits for approval" }, GateSettings{}, GatePass, "no affected cases"},
+		}, report.GateSettings{}, report.GateUndetermined, "1 case was not run, since the budget of 2 calls is not enough"},
+		{"nothing affected", nothing, report.GateSettings{}, report.GatePass, "no affected cases"},
+		{"no case", func(*reporttest.Scenario) {}, report.GateSettings{}, report.GateUndetermined, "there is no case"},
+		{"no case among those with a row", func(s *reporttest.Scenario) { s.In.Plan.Rest = plan.Rest{Cases: 2, Skipped: 1} }, report.GateSettings{}, report.GatePass, "no affected cases"},
+		{"none active among the rest", func(s *reporttest.Scenario) { s.In.Plan.Rest = plan.Rest{Cases: 2, Skipped: 2} }, report.GateSettings{}, report.GateUndetermined, "all 2 are skipped"},
+		{"all skipped", of(skipped, skipped), report.GateSettings{}, report.GateUndetermined, "no case is active"},
+		{"all removed", of(pass(1), nil), report.GateSettings{}, report.GateUndetermined, "there is no case"},
+		{"waits", func(s *reporttest.Scenario) { of(pass(1), unknown)(s); s.In.NotRun = "waits for approval" }, report.GateSettings{}, report.GateUndetermined, "nothing was run: waits for approval"},
+		{"waits for nothing", func(s *reporttest.Scenario) { nothing(s); s.In.NotRun = "waits for approval" }, report.GateSettings{}, report.GatePass, "no affected cases"},
 
-		{"first run fails", first(fail(0, "")), GateSettings{}, GateFail, "1 case fails (fail_on: any_failure)"},
-		{"first run is borderline", first(borderline(0.7)), GateSettings{}, GateFail, "1 case is borderline"},
-		{"first run passes", first(pass(1)), GateSettings{}, GatePass, "no case fails"},
-		{"regression without a base", first(fail(0, "")), GateSettings{FailOn: FailOnRegression}, GateFail, "no base to compare with"},
-		{"any failure with a base", of(fail(0, ""), fail(0, "")), GateSettings{FailOn: FailOnAny}, GateFail, "1 case fails"},
+		{"first run fails", first(fail(0, "")), report.GateSettings{}, report.GateFail, "1 case fails (fail_on: any_failure)"},
+		{"first run is borderline", first(borderline(0.7)), report.GateSettings{}, report.GateFail, "1 case is borderline"},
+		{"first run passes", first(pass(1)), report.GateSettings{}, report.GatePass, "no case fails"},
+		{"regression without a base", first(fail(0, "")), report.GateSettings{FailOn: report.FailOnRegression}, report.GateFail, "no base to compare with"},
+		{"any failure with a base", of(fail(0, ""), fail(0, "")), report.GateSettings{FailOn: report.FailOnAny}, report.GateFail, "1 case fails"},
 
-		{"threshold alone", of(pass(1), pass(1)), GateSettings{FailOn: FailOnThreshold}, GateUndetermined, "needs min_score or max_drop"},
-		{"threshold ignores regressions", of(pass(1), fail(0.9, "")), GateSettings{FailOn: FailOnThreshold, MinScore: number(0.9)}, GatePass, "within the limits"},
-		{"below min_score", of(pass(0.8), pass(0.8)), GateSettings{MinScore: number(0.81)}, GateFail, "score 0.800 is below min_score 0.81"},
-		{"min_score without a score", of(nil, failed("timeout")), GateSettings{MinScore: number(0.5)}, GateUndetermined, "nothing has a score"},
-		{"drop", of(pass(1), pass(0.9)), GateSettings{MaxDrop: number(0)}, GateFail, "score fell by 0.100"},
-		{"drop as allowed", of(pass(1), pass(0.9)), GateSettings{MaxDrop: number(0.1)}, GatePass, ""},
+		{"threshold alone", of(pass(1), pass(1)), report.GateSettings{FailOn: report.FailOnThreshold}, report.GateUndetermined, "needs min_score or max_drop"},
+		{"threshold ignores regressions", of(pass(1), fail(0.9, "")), report.GateSettings{FailOn: report.FailOnThreshold, MinScore: number(0.9)}, report.GatePass, "within the limits"},
+		{"below min_score", of(pass(0.8), pass(0.8)), report.GateSettings{MinScore: number(0.81)}, report.GateFail, "score 0.800 is below min_score 0.81"},
+		{"min_score without a score", of(nil, failed("timeout")), report.GateSettings{MinScore: number(0.5)}, report.GateUndetermined, "nothing has a score"},
+		{"drop", of(pass(1), pass(0.9)), report.GateSettings{MaxDrop: number(0)}, report.GateFail, "score fell by 0.100"},
+		{"drop as allowed", of(pass(1), pass(0.9)), report.GateSettings{MaxDrop: number(0.1)}, report.GatePass, ""},
 		{"drop where base is not known wholly", func(s *reporttest.Scenario) {
 			of(pass(1), pass(1))(s)
 			s.Add("math/2/sum", failed("timeout"), pass(1), definition)
-		}, GateSettings{MaxDrop: number(0.1)}, GateUndetermined, "base has no verdict of 1 case"},
-		{"drop without a pair", of(unknown, pass(1)), GateSettings{MaxDrop: number(0)}, GateUndetermined, "no case was judged on both sides"},
+		}, report.GateSettings{MaxDrop: number(0.1)}, report.GateUndetermined, "base has no verdict of 1 case"},
+		{"drop without a pair", of(unknown, pass(1)), report.GateSettings{MaxDrop: number(0)}, report.GateUndetermined, "no case was judged on both sides"},
 
-		{"required passes", of(pass(1), pass(1)), GateSettings{Required: []string{"math/**"}}, GatePass, ""},
-		{"required is missing", of(pass(1), pass(1)), GateSettings{Required: []string{"sql/*"}}, GateFail, "required case sql/* is not there"},
-		{"required is removed", func(s *reporttest.Scenario) { nothing(s); s.Add("math/1/x", pass(1), nil, definition) }, GateSettings{Required: []string{"math/1/x"}}, GateFail, "is not there"},
-		{"required is skipped", func(s *reporttest.Scenario) { nothing(s); s.Add("math/1/x", pass(1), skipped, definition) }, GateSettings{Required: []string{"math/1/x"}}, GateFail, "did not pass: skipped"},
-		{"required still fails", of(fail(0, ""), fail(0, "")), GateSettings{Required: []string{"math/1/sum"}}, GateFail, "did not pass: fail"},
-		{"required is in error", of(pass(1), failed("timeout")), GateSettings{Required: []string{"math/1/sum"}}, GateUndetermined, "was not judged"},
+		{"required passes", of(pass(1), pass(1)), report.GateSettings{Required: []string{"math/**"}}, report.GatePass, ""},
+		{"required is missing", of(pass(1), pass(1)), report.GateSettings{Required: []string{"sql/*"}}, report.GateFail, "required case sql/* is not there"},
+		{"required is removed", func(s *reporttest.Scenario) { nothing(s); s.Add("math/1/x", pass(1), nil, definition) }, report.GateSettings{Required: []string{"math/1/x"}}, report.GateFail, "is not there"},
+		{"required is skipped", func(s *reporttest.Scenario) { nothing(s); s.Add("math/1/x", pass(1), skipped, definition) }, report.GateSettings{Required: []string{"math/1/x"}}, report.GateFail, "did not pass: skipped"},
+		{"required still fails", of(fail(0, ""), fail(0, "")), report.GateSettings{Required: []string{"math/1/sum"}}, report.GateFail, "did not pass: fail"},
+		{"required is in error", of(pass(1), failed("timeout")), report.GateSettings{Required: []string{"math/1/sum"}}, report.GateUndetermined, "was not judged"},
 
-		{"never", of(pass(1), fail(0, "")), GateSettings{FailOn: FailOnNever}, GatePass, "otherwise: 1 case regressed"},
-		{"never with nothing wrong", of(pass(1), pass(1)), GateSettings{FailOn: FailOnNever}, GatePass, "fail_on: never"},
+		{"never", of(pass(1), fail(0, "")), report.GateSettings{FailOn: report.FailOnNever}, report.GatePass, "otherwise: 1 case regressed"},
+		{"never with nothing wrong", of(pass(1), pass(1)), report.GateSettings{FailOn: report.FailOnNever}, report.GatePass, "fail_on: never"},
 		{"failure outweighs error", func(s *reporttest.Scenario) {
 			s.Add("math/1/a", pass(1), fail(0, ""), definition)
 			s.Add("math/1/b", pass(1), failed("timeout"), definition)
-		}, GateSettings{}, GateFail, "1 case regressed"},
+		}, report.GateSettings{}, report.GateFail, "1 case regressed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := reporttest.New()
 			tc.cases(s)
 			s.In.Gate = tc.settings
-			got := Compare(s.In).Gate
+			got := report.Compare(s.In).Gate
 			if got.Result != tc.result || !strings.Contains(got.Reason, tc.reason) {
 				t.Errorf("%s: %s\nwant %s: …%s…", got.Result, got.Reason, tc.result, tc.reason)
 			}
@@ -106,8 +106,8 @@ func TestGate(t *testing.T) {
 }
 
 func TestGateInvalidDefinition(t *testing.T) {
-	got := Compare(reporttest.InvalidDefinitions().In).Gate
-	if got.Result != GateUndetermined || !strings.Contains(got.Reason, "definition is invalid") {
+	got := report.Compare(reporttest.InvalidDefinitions().In).Gate
+	if got.Result != report.GateUndetermined || !strings.Contains(got.Reason, "definition is invalid") {
 		t.Errorf("the gate is %s: %s, want undetermined for an invalid definition", got.Result, got.Reason)
 	}
 }
@@ -124,16 +124,16 @@ func TestGateInvalidDefinitionWithoutACase(t *testing.T) {
 		result   string
 		reason   string
 	}{
-		{"one error", []schema.Problem{problem("a.json", schema.Error)}, GateUndetermined, "1 definition is invalid"},
-		{"two errors in a file", []schema.Problem{problem("a.json", schema.Error), problem("a.json", schema.Error)}, GateUndetermined, "1 definition is invalid"},
-		{"two files", []schema.Problem{problem("a.json", schema.Error), problem("b.json", schema.Error)}, GateUndetermined, "2 definitions are invalid"},
-		{"a warning and a note", []schema.Problem{problem("a.json", schema.Warning), problem("b.json", schema.Note)}, GatePass, "no affected cases"},
+		{"one error", []schema.Problem{problem("a.json", schema.Error)}, report.GateUndetermined, "1 definition is invalid"},
+		{"two errors in a file", []schema.Problem{problem("a.json", schema.Error), problem("a.json", schema.Error)}, report.GateUndetermined, "1 definition is invalid"},
+		{"two files", []schema.Problem{problem("a.json", schema.Error), problem("b.json", schema.Error)}, report.GateUndetermined, "2 definitions are invalid"},
+		{"a warning and a note", []schema.Problem{problem("a.json", schema.Warning), problem("b.json", schema.Note)}, report.GatePass, "no affected cases"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := reporttest.New()
 			s.Same("math/1", 2, 1)
 			s.In.Problems = tc.problems
-			if got := Compare(s.In).Gate; got.Result != tc.result || got.Reason != tc.reason {
+			if got := report.Compare(s.In).Gate; got.Result != tc.result || got.Reason != tc.reason {
 				t.Errorf("%s: %s, want %s: %s", got.Result, got.Reason, tc.result, tc.reason)
 			}
 		})
@@ -157,14 +157,14 @@ func TestNotices(t *testing.T) {
 	s.Add("math/3/green", pass(1), nil, definition)
 	s.Add("math/3/skipped", fail(0, ""), skipped, definition)
 	s.Add("math/3/invalid", fail(0, ""), nil, definition).Action = plan.Skip
-	s.In.Notices = []Notice{{Message: "first"}}
-	s.In.Config = ConfigChange{
+	s.In.Notices = []report.Notice{{Message: "first"}}
+	s.In.Config = report.ConfigChange{
 		File: "gavel.yaml", Files: []string{"gavel.yaml"}, DecidedBy: "base", Later: []string{"changes the tools"},
-		Base:   &GateSettings{MinScore: number(0.8), MaxDrop: number(0.1), Required: []string{"a", "b"}, Removed: RemovedFail},
-		Head:   &GateSettings{FailOn: FailOnNever, MinScore: number(0.7), Required: []string{"a"}},
+		Base:   &report.GateSettings{MinScore: number(0.8), MaxDrop: number(0.1), Required: []string{"a", "b"}, Removed: report.RemovedFail},
+		Head:   &report.GateSettings{FailOn: report.FailOnNever, MinScore: number(0.7), Required: []string{"a"}},
 		Looser: []string{"noise.alpha 0.05 → 0.01"},
 	}
-	want := []Notice{
+	want := []report.Notice{
 		{Message: "first"},
 		{File: "gavel.yaml", Message: "is changed here; this run was decided by the one at base"},
 		{File: "gavel.yaml", Message: "changes the tools"},
@@ -183,7 +183,7 @@ func TestNotices(t *testing.T) {
 		{File: reporttest.File("math/2/loose"), Line: 1, Case: "math/2/loose", Message: "no longer requires the criterion 30 days of keyword"},
 		{File: reporttest.File("math/2/loose"), Line: 1, Case: "math/2/loose", Message: "drops the evaluator tone"},
 	}
-	if diff := cmp.Diff(want, Compare(s.In).Notices); diff != "" {
+	if diff := cmp.Diff(want, report.Compare(s.In).Notices); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
 }
@@ -195,33 +195,33 @@ func TestGateAccepted(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
 		base, head *side
-		settings   GateSettings
+		settings   report.GateSettings
 		result     string
 	}{
-		{"regression", pass(1), fail(0, ""), GateSettings{}, GatePass},
-		{"new case", nil, fail(0, ""), GateSettings{}, GatePass},
-		{"any failure", fail(0, ""), fail(0, ""), GateSettings{FailOn: FailOnAny}, GatePass},
-		{"required", fail(0, ""), fail(0, ""), GateSettings{Required: []string{key}}, GatePass},
-		{"the score", pass(1), fail(0, ""), GateSettings{MinScore: number(0.9), MaxDrop: number(0)}, GatePass},
-		{"an error", pass(1), failed("timeout"), GateSettings{}, GateUndetermined},
-		{"a required error", pass(1), failed("timeout"), GateSettings{Required: []string{key}}, GateUndetermined},
-		{"what was not run", pass(1), unknown, GateSettings{}, GateUndetermined},
+		{"regression", pass(1), fail(0, ""), report.GateSettings{}, report.GatePass},
+		{"new case", nil, fail(0, ""), report.GateSettings{}, report.GatePass},
+		{"any failure", fail(0, ""), fail(0, ""), report.GateSettings{FailOn: report.FailOnAny}, report.GatePass},
+		{"required", fail(0, ""), fail(0, ""), report.GateSettings{Required: []string{key}}, report.GatePass},
+		{"the score", pass(1), fail(0, ""), report.GateSettings{MinScore: number(0.9), MaxDrop: number(0)}, report.GatePass},
+		{"an error", pass(1), failed("timeout"), report.GateSettings{}, report.GateUndetermined},
+		{"a required error", pass(1), failed("timeout"), report.GateSettings{Required: []string{key}}, report.GateUndetermined},
+		{"what was not run", pass(1), unknown, report.GateSettings{}, report.GateUndetermined},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := reporttest.New()
 			s.Add(key, tc.base, tc.head, definition)
 			s.Add("math/1/other", pass(1), pass(1), definition)
 			s.In.Gate = tc.settings
-			s.In.Commands = []Command{{CommentID: 7, Author: "mona", Verb: CommandAccept, Argument: "it is meant", Cases: []string{key}}}
-			r := Compare(s.In)
-			if r.Gate.Result != tc.result || (r.Cases[0].Accepted != nil) != (tc.result == GatePass) {
+			s.In.Commands = []report.Command{{CommentID: 7, Author: "mona", Verb: report.CommandAccept, Argument: "it is meant", Cases: []string{key}}}
+			r := report.Compare(s.In)
+			if r.Gate.Result != tc.result || (r.Cases[0].Accepted != nil) != (tc.result == report.GatePass) {
 				t.Errorf("%+v, accepted %v", r.Gate, r.Cases[0].Accepted)
 			}
-			if tc.result == GatePass && !strings.HasSuffix(r.Gate.Reason, "; 1 case accepted") {
+			if tc.result == report.GatePass && !strings.HasSuffix(r.Gate.Reason, "; 1 case accepted") {
 				t.Errorf("the gate says %q", r.Gate.Reason)
 			}
 			s.In.Commands[0].Cases = []string{"math/1/other"}
-			if r := Compare(s.In); tc.result == GatePass && r.Gate.Result != GateFail {
+			if r := report.Compare(s.In); tc.result == report.GatePass && r.Gate.Result != report.GateFail {
 				t.Errorf("another is accepted: %+v", r.Gate)
 			}
 		})
@@ -235,7 +235,7 @@ func TestRequiredCaseBlocks(t *testing.T) {
 	s.Add("math/1/sum", fail(0, ""), fail(0, ""), definition)
 	s.Add("math/1/odd", fail(0, ""), fail(0, ""), definition)
 	s.In.Gate.Required = []string{"**/sum"}
-	r := Compare(s.In)
+	r := report.Compare(s.In)
 	sections := reporters.Arrange(r)
 	if len(sections.Blocking) != 1 || sections.Blocking[0].Key != "math/1/sum" || sections.Standing != 1 {
 		t.Errorf("blocking %v, standing %d", sections.Blocking, sections.Standing)

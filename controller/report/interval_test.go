@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	. "github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
@@ -37,7 +37,7 @@ func TestInterval(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := reporttest.New()
 			tt.fill(s)
-			d := Compare(s.In).Diff
+			d := report.Compare(s.In).Diff
 			if (d.CILow != nil) != (tt.half != 0) || (d.CIHigh != nil) != (tt.half != 0) {
 				t.Fatalf("the interval is %v … %v", d.CILow, d.CIHigh)
 			}

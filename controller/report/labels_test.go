@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	. "github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -30,13 +30,13 @@ func TestLabels(t *testing.T) {
 		c.labels.Groups = row.Head.Labels.Groups
 		row.Head.Labels = c.labels
 	}
-	r := Compare(s.In)
+	r := report.Compare(s.In)
 	type line struct {
 		Label, Name                string
 		Cases, Pass, Fail, Skipped int
 		Score                      float64
 	}
-	lines := func(all []Label) (out []line) {
+	lines := func(all []report.Label) (out []line) {
 		for _, l := range all {
 			out = append(out, line{l.Label, l.Name, l.Cases, l.Pass, l.Fail, l.Skipped, *l.Score})
 		}

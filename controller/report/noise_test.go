@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/confirm"
-	. "github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -25,42 +25,42 @@ func TestNoiseDecidesTheGate(t *testing.T) {
 		mean     confirm.Mean
 		why      string
 		required bool
-		class    Class
+		class    report.Class
 		result   string
 		says     string
 	}{
 		{
 			name:    "confirmed",
 			finding: confirm.Finding{Class: confirm.Regression, Confirmed: true, Head: five, Base: all, Reruns: five, P: 0.004},
-			class:   Regression, result: GateFail, says: "1 case regressed (fail_on: regression)",
+			class:   report.Regression, result: report.GateFail, says: "1 case regressed (fail_on: regression)",
 		},
-		{name: "noise", finding: confirm.Finding{Class: confirm.Flaky, Reruns: all}, class: Flaky, result: GatePass, says: "no case regressed (fail_on: regression)"},
-		{name: "required, noise", finding: confirm.Finding{Class: confirm.Flaky, Reruns: all, Required: true}, required: true, class: Flaky, result: GatePass, says: "no case regressed (fail_on: regression)"},
-		{name: "unclear", finding: confirm.Finding{Class: confirm.Unclear, Reruns: five}, class: Unclear, result: GatePass, says: "no case regressed, 1 case unclear (fail_on: regression)"},
+		{name: "noise", finding: confirm.Finding{Class: confirm.Flaky, Reruns: all}, class: report.Flaky, result: report.GatePass, says: "no case regressed (fail_on: regression)"},
+		{name: "required, noise", finding: confirm.Finding{Class: confirm.Flaky, Reruns: all, Required: true}, required: true, class: report.Flaky, result: report.GatePass, says: "no case regressed (fail_on: regression)"},
+		{name: "unclear", finding: confirm.Finding{Class: confirm.Unclear, Reruns: five}, class: report.Unclear, result: report.GatePass, says: "no case regressed, 1 case unclear (fail_on: regression)"},
 		{
 			name:    "required, unclear",
 			finding: confirm.Finding{Class: confirm.Unclear, Reruns: five, Required: true}, required: true,
-			class: Unclear, result: GateUndetermined, says: "required case math/1/a is not settled: failed once; 5 reruns do not settle it",
+			class: report.Unclear, result: report.GateUndetermined, says: "required case math/1/a is not settled: failed once; 5 reruns do not settle it",
 		},
 		{
 			name:    "the budget ended",
 			finding: confirm.Finding{Class: confirm.Unclear, Open: true}, why: "not run: budget calls 3 of 3 is spent", mean: confirm.Mean{State: confirm.MeanOpen},
-			class: Unclear, result: GateUndetermined, says: "1 case was not measured again often enough to tell a regression from noise: budget calls 3 of 3 is spent",
+			class: report.Unclear, result: report.GateUndetermined, says: "1 case was not measured again often enough to tell a regression from noise: budget calls 3 of 3 is spent",
 		},
 		{
 			name:    "an error in a rerun",
-			finding: confirm.Finding{Class: confirm.Error}, class: Unclear, result: GateUndetermined,
+			finding: confirm.Finding{Class: confirm.Error}, class: report.Unclear, result: report.GateUndetermined,
 			says: "1 case was not measured again often enough to tell a regression from noise",
 		},
 		{
 			name:    "the mean",
 			finding: confirm.Finding{Class: confirm.Flaky, Reruns: all}, mean: confirm.Mean{State: confirm.MeanTested, Called: true, P: 0.0041, Worse: 31, Better: 9},
-			class: Flaky, result: GateFail, says: "the cases got worse on the whole: 31 worse, 9 better (p = 0.004)",
+			class: report.Flaky, result: report.GateFail, says: "the cases got worse on the whole: 31 worse, 9 better (p = 0.004)",
 		},
 		{
 			name:    "the mean was not measured",
 			finding: confirm.Finding{Class: confirm.Flaky, Reruns: all}, mean: confirm.Mean{State: confirm.MeanOpen}, why: "not run: budget calls 3 of 3 is spent",
-			class: Flaky, result: GateUndetermined, says: "whether the cases got worse on the whole was not measured: budget calls 3 of 3 is spent",
+			class: report.Flaky, result: report.GateUndetermined, says: "whether the cases got worse on the whole was not measured: budget calls 3 of 3 is spent",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,21 +74,21 @@ func TestNoiseDecidesTheGate(t *testing.T) {
 			if tt.required {
 				s.In.Gate.Required = []string{"math/**"}
 			}
-			r := Compare(s.In)
+			r := report.Compare(s.In)
 			if diff := cmp.Diff([]string{string(tt.class), tt.result, tt.says}, []string{string(*r.Cases[0].Class), r.Gate.Result, r.Gate.Reason}); diff != "" {
 				t.Errorf("class, gate and reason (-want +got):\n%s", diff)
 			}
 			if r.Cases[0].Confirmation == nil || len(r.Cases[0].Confirmation.Samples) != 1 {
 				t.Errorf("the confirmation is %+v", r.Cases[0].Confirmation)
 			}
-			if unclear := tt.class == Unclear && tt.result == GatePass; unclear != strings.Contains(noticed(r), "does not settle whether it got worse: math/1/a") {
+			if unclear := tt.class == report.Unclear && tt.result == report.GatePass; unclear != strings.Contains(noticed(r), "does not settle whether it got worse: math/1/a") {
 				t.Errorf("notices %q", noticed(r))
 			}
 		})
 	}
 }
 
-func noticed(r *Report) string {
+func noticed(r *report.Report) string {
 	var out string
 	for _, n := range r.Notices {
 		out += n.Message + "\n"
@@ -103,7 +103,7 @@ func TestNewCasesByTheirRule(t *testing.T) {
 		held   bool
 		first  verdict.Verdict
 		result string
-	}{{true, verdict.Fail, GatePass}, {false, verdict.Pass, GateFail}} {
+	}{{true, verdict.Fail, report.GatePass}, {false, verdict.Pass, report.GateFail}} {
 		s := reporttest.New()
 		out := pass(1)
 		if tt.first == verdict.Fail {
@@ -115,7 +115,7 @@ func TestNewCasesByTheirRule(t *testing.T) {
 			Index:   map[string]int{row.Head.ID(): 0},
 			Samples: [][]noise.Sample{{{Side: "head", Verdict: verdict.Pass}}},
 		}
-		if r := Compare(s.In); r.Gate.Result != tt.result || *r.Cases[0].Class != New {
+		if r := report.Compare(s.In); r.Gate.Result != tt.result || *r.Cases[0].Class != report.New {
 			t.Errorf("held %v: %+v", tt.held, r.Gate)
 		}
 	}

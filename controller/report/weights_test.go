@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	. "github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
@@ -27,17 +27,17 @@ func weigh(s *reporttest.Scenario, key string, base, head float64) {
 	}
 }
 
-// TestAbuse30ALoweredWeightIsNoWayToGreen: a case that fails on both sides is weighed
+// TestAbuseALoweredWeightIsNoWayToGreen: a case that fails on both sides is weighed
 // less, which affects no verdict, so min_score and max_drop keep to base's
 // weights.
-func TestAbuse30ALoweredWeightIsNoWayToGreen(t *testing.T) {
+func TestAbuseALoweredWeightIsNoWayToGreen(t *testing.T) {
 	s := reporttest.New()
 	s.Same("math/1", 1, 1)
 	s.Same("math/2", 1, 0)
 	weigh(s, "math/2/case_001", 1, 0)
-	s.In.Gate = GateSettings{MinScore: number(0.9)}
-	r := Compare(s.In)
-	if r.Gate.Result != GateFail || !strings.Contains(r.Gate.Reason, "score 0.500 is below min_score 0.9, by base's weights: 1 weight is lowered here") {
+	s.In.Gate = report.GateSettings{MinScore: number(0.9)}
+	r := report.Compare(s.In)
+	if r.Gate.Result != report.GateFail || !strings.Contains(r.Gate.Reason, "score 0.500 is below min_score 0.9, by base's weights: 1 weight is lowered here") {
 		t.Errorf("gate %+v", r.Gate)
 	}
 	if *r.Summary.Score != 0.5 || *r.Diff.ScoreHead != 0.5 || *r.Diff.Delta != 0 {
@@ -48,7 +48,7 @@ func TestAbuse30ALoweredWeightIsNoWayToGreen(t *testing.T) {
 			t.Errorf("the level without weight has the score %v", g.Score)
 		}
 	}
-	want := []Notice{{
+	want := []report.Notice{{
 		File: reporttest.File("math/2/case_001"), Line: 1, Case: "math/2/case_001",
 		Message: "weakens the gate: weight 1 → 0 (this run counts 1)",
 	}}
@@ -67,8 +67,8 @@ func TestDropIsWeighedByBase(t *testing.T) {
 	s.Add("math/1/sum", pass(1), pass(0.8), definition)
 	s.Same("math/2", 1, 1)
 	weigh(s, "math/1/sum", 3, 0.001)
-	s.In.Gate = GateSettings{MaxDrop: number(0.1)}
-	if r := Compare(s.In); r.Gate.Result != GateFail || !strings.Contains(r.Gate.Reason, "score fell by 0.150, max_drop is 0.1, by base's weights") {
+	s.In.Gate = report.GateSettings{MaxDrop: number(0.1)}
+	if r := report.Compare(s.In); r.Gate.Result != report.GateFail || !strings.Contains(r.Gate.Reason, "score fell by 0.150, max_drop is 0.1, by base's weights") {
 		t.Errorf("gate %+v", r.Gate)
 	}
 }
@@ -80,7 +80,7 @@ func TestNewCaseHasItsOwnWeight(t *testing.T) {
 	s.Add("math/1/new", nil, pass(0.4), definition).Head.Weight = 3
 	s.Same("math/2", 1, 0.8)
 	weigh(s, "math/2/case_001", 1, 100)
-	r := Compare(s.In)
+	r := report.Compare(s.In)
 	if got := *r.Summary.Score; got < 0.4999 || got > 0.5001 {
 		t.Errorf("score %v, want 0.5", got)
 	}
@@ -97,8 +97,8 @@ func TestLoweredWeightsAreOneNotice(t *testing.T) {
 		weigh(s, s.In.Plan.Rows[i].Key, 2, 1)
 		s.In.Plan.Rows[i].Head.Origin.File = "suite.json"
 	}
-	want := []Notice{{File: "suite.json", Message: "weakens the gate: weight 2 → 1 (this run counts 2) for 3 cases"}}
-	if diff := cmp.Diff(want, Compare(s.In).Notices); diff != "" {
+	want := []report.Notice{{File: "suite.json", Message: "weakens the gate: weight 2 → 1 (this run counts 2) for 3 cases"}}
+	if diff := cmp.Diff(want, report.Compare(s.In).Notices); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -117,7 +117,7 @@ func TestLowerSharesAreNamed(t *testing.T) {
 	more.BaseCase.Evaluators = []schema.Evaluator{ev("exact", 1, nil)}
 	more.HeadCase.Evaluators = []schema.Evaluator{ev("exact", 0.5, nil), ev("tone", 0.5, nil)}
 	var got []string
-	for _, n := range Compare(s.In).Notices {
+	for _, n := range report.Compare(s.In).Notices {
 		got = append(got, n.Case+" "+n.Message)
 	}
 	want := []string{
@@ -148,14 +148,14 @@ func TestDespiteFailures(t *testing.T) {
 		failing.Result.Verdict = "fail"
 		s.In.Base["math/2/case_001"] = failing
 		weigh(s, tc.light, 0, 0)
-		r := Compare(s.In)
+		r := report.Compare(s.In)
 		if got := reporters.DespiteFailures(r, r.Summary.Score); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}
 	s := reporttest.New()
 	s.Same("math/1", 1, 1)
-	r := Compare(s.In)
+	r := report.Compare(s.In)
 	if got := reporters.DespiteFailures(r, r.Summary.Score); got != "" {
 		t.Errorf("no case fails: %q", got)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	. "github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
@@ -15,14 +15,14 @@ import (
 
 // ways are those in which a head can leave out a case of base.
 var ways = map[string]func(s *reporttest.Scenario, key string, base *side){
-	WithdrawnRemoved: func(s *reporttest.Scenario, key string, base *side) {
+	report.WithdrawnRemoved: func(s *reporttest.Scenario, key string, base *side) {
 		s.Add(key, base, nil, plan.Reason{Part: "removed"})
 	},
-	WithdrawnIgnored: func(s *reporttest.Scenario, key string, base *side) {
+	report.WithdrawnIgnored: func(s *reporttest.Scenario, key string, base *side) {
 		s.Add(key, base, nil, plan.Reason{Part: plan.Ignored})
 	},
-	WithdrawnDisabled: func(s *reporttest.Scenario, key string, base *side) { s.Add(key, base, skipped, definition) },
-	WithdrawnDrafted: func(s *reporttest.Scenario, key string, base *side) {
+	report.WithdrawnDisabled: func(s *reporttest.Scenario, key string, base *side) { s.Add(key, base, skipped, definition) },
+	report.WithdrawnDrafted: func(s *reporttest.Scenario, key string, base *side) {
 		s.Add(key, base, &side{Skip: "the status is draft"}, definition).Head.Labels.Status = "draft"
 	},
 	"archived": func(s *reporttest.Scenario, key string, base *side) {
@@ -30,9 +30,9 @@ var ways = map[string]func(s *reporttest.Scenario, key string, base *side){
 	},
 }
 
-// TestAbuse30WithdrawnCases: however a case is left out and whatever base knows of it,
+// TestAbuseWithdrawnCases: however a case is left out and whatever base knows of it,
 // the headline, a notice and the gate name it, and gate.removed decides.
-func TestAbuse30WithdrawnCases(t *testing.T) {
+func TestAbuseWithdrawnCases(t *testing.T) {
 	for way, leave := range ways {
 		for _, tt := range []struct {
 			was  string
@@ -42,12 +42,12 @@ func TestAbuse30WithdrawnCases(t *testing.T) {
 				s := reporttest.New()
 				s.Same("math/1", 1, 1)
 				leave(s, "math/2/out", tt.base)
-				r := Compare(s.In)
+				r := report.Compare(s.In)
 				sections := reporters.Arrange(r)
 				if got, want := sections.Headline(r), "No regressions · 1 case "+way; got != want {
 					t.Errorf("headline %q, want %q", got, want)
 				}
-				if r.Gate.Result != GatePass || !strings.HasSuffix(r.Gate.Reason, "; 1 case "+way) {
+				if r.Gate.Result != report.GatePass || !strings.HasSuffix(r.Gate.Reason, "; 1 case "+way) {
 					t.Errorf("gate %+v", r.Gate)
 				}
 				if len(r.Notices) != 1 || r.Notices[0].Case != "math/2/out" || !strings.HasPrefix(r.Notices[0].Message, tt.was+" at base and is "+way+" here") {
@@ -56,9 +56,9 @@ func TestAbuse30WithdrawnCases(t *testing.T) {
 				if row := r.Cases[1]; row.Withdrawn != way {
 					t.Errorf("withdrawn %q", row.Withdrawn)
 				}
-				s.In.Gate.Removed = RemovedFail
-				r = Compare(s.In)
-				if want := "1 case " + way + " (removed: fail)"; r.Gate.Result != GateFail || r.Gate.Reason != want {
+				s.In.Gate.Removed = report.RemovedFail
+				r = report.Compare(s.In)
+				if want := "1 case " + way + " (removed: fail)"; r.Gate.Result != report.GateFail || r.Gate.Reason != want {
 					t.Errorf("gate %+v, want %s", r.Gate, want)
 				}
 				sections = reporters.Arrange(r)
@@ -79,9 +79,9 @@ func TestNotWithdrawn(t *testing.T) {
 	s.Add("math/3/never", skipped, nil, plan.Reason{Part: "removed"})
 	s.Add("math/3/still", skipped, skipped, definition)
 	s.Add("math/3/fresh", nil, skipped, definition)
-	s.In.Gate.Removed = RemovedFail
-	r := Compare(s.In)
-	if r.Gate.Result != GatePass || Withdrawals(r) != "" || len(r.Notices) != 0 {
+	s.In.Gate.Removed = report.RemovedFail
+	r := report.Compare(s.In)
+	if r.Gate.Result != report.GatePass || report.Withdrawals(r) != "" || len(r.Notices) != 0 {
 		t.Errorf("gate %+v, notices %+v", r.Gate, r.Notices)
 	}
 	sections := reporters.Arrange(r)
@@ -89,7 +89,7 @@ func TestNotWithdrawn(t *testing.T) {
 		t.Errorf("headline %q", got)
 	}
 	s.Add("math/3/broken", pass(1), nil, plan.Reason{Part: "invalid"}).Action = plan.Skip
-	if r := Compare(s.In); r.Gate.Result != GateUndetermined || Withdrawals(r) != "" {
+	if r := report.Compare(s.In); r.Gate.Result != report.GateUndetermined || report.Withdrawals(r) != "" {
 		t.Errorf("an invalid definition: %+v", r.Gate)
 	}
 }
@@ -97,7 +97,7 @@ func TestNotWithdrawn(t *testing.T) {
 // TestManyWithdrawnAreOneNotice but for those that failed at base.
 func TestManyWithdrawnAreOneNotice(t *testing.T) {
 	var got []string
-	for _, n := range Compare(reporttest.Withdrawn().In).Notices {
+	for _, n := range report.Compare(reporttest.Withdrawn().In).Notices {
 		got = append(got, strings.TrimSpace(n.Case+" "+n.Message))
 	}
 	want := []string{
@@ -116,15 +116,15 @@ func TestManyWithdrawnAreOneNotice(t *testing.T) {
 // never it is told.
 func TestWithdrawnUnderOtherRules(t *testing.T) {
 	for _, tt := range []struct{ rule, want string }{
-		{FailOnAny, GateFail},
-		{FailOnThreshold, GateFail},
-		{FailOnNever, GatePass},
+		{report.FailOnAny, report.GateFail},
+		{report.FailOnThreshold, report.GateFail},
+		{report.FailOnNever, report.GatePass},
 	} {
 		s := reporttest.New()
 		s.Same("math/1", 1, 1)
 		s.Add("math/2/out", pass(1), nil, plan.Reason{Part: "removed"})
-		s.In.Gate = GateSettings{FailOn: tt.rule, MinScore: number(0.5), Removed: RemovedFail}
-		if got := Compare(s.In).Gate; got.Result != tt.want || !strings.Contains(got.Reason, "1 case removed (removed: fail)") {
+		s.In.Gate = report.GateSettings{FailOn: tt.rule, MinScore: number(0.5), Removed: report.RemovedFail}
+		if got := report.Compare(s.In).Gate; got.Result != tt.want || !strings.Contains(got.Reason, "1 case removed (removed: fail)") {
 			t.Errorf("%s: %+v, want the removed case to fail the gate as the rule says", tt.rule, got)
 		}
 	}
@@ -136,12 +136,12 @@ func TestWithdrawnInAGroup(t *testing.T) {
 	s.Same("math/1", 1, 1)
 	s.Same("sql/1", 1, 1)
 	s.Add("sql/1/out", unknown, nil, plan.Reason{Part: "removed"})
-	s.In.GroupGates, s.In.Gate.Removed = true, RemovedFail
+	s.In.GroupGates, s.In.Gate.Removed = true, report.RemovedFail
 	got := map[string]string{}
-	for _, g := range Compare(s.In).GroupGates {
+	for _, g := range report.Compare(s.In).GroupGates {
 		got[g.Group] = g.Gate.Result
 	}
-	if diff := cmp.Diff(map[string]string{"math": GatePass, "sql": GateFail}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"math": report.GatePass, "sql": report.GateFail}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -154,7 +154,7 @@ func TestDetailWithoutABase(t *testing.T) {
 	s.In.Plan.Base = ""
 	s.Add("math/1/wrong", nil, &side{Verdict: "fail", Transcript: said}, definition)
 	s.Add("math/1/right", nil, &side{Verdict: "pass", Score: 1, Transcript: said}, definition)
-	r := Compare(s.In)
+	r := report.Compare(s.In)
 	for i := range r.Cases {
 		row := &r.Cases[i]
 		if row.Class != nil || (row.Detail != nil) != (row.Key == "math/1/wrong") {

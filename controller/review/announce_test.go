@@ -15,11 +15,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// newTalk is a desk with one case, which topic changes.
-func newTalk(t *testing.T) *desk {
+// newTalk is a fixture with one case, which topic changes.
+func newTalk(t *testing.T) *fixture {
 	t.Helper()
 	const file = "test_definitions/talk/level_1/hello.json"
-	d := newDesk(t,
+	d := newFixture(t,
 		history.Change{Write: map[string][]byte{
 			"gavel.yaml":                        []byte("version: 1\ntargets: {bot: {provider: mock, replies: [{reply: hello}]}}\n"),
 			"test_definitions/talk/domain.json": []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`),
@@ -42,7 +42,7 @@ func over(time.Duration) <-chan time.Time {
 func never(time.Duration) <-chan time.Time { return nil }
 
 // history is what was written to the head, oldest first.
-func (d *desk) history() (all []string) {
+func (d *fixture) history() (all []string) {
 	for _, s := range d.forge.Statuses(d.head) {
 		all = append(all, strings.TrimPrefix(s.Context, "gavel/")+" "+s.State)
 	}
@@ -50,7 +50,7 @@ func (d *desk) history() (all []string) {
 }
 
 // slow has every run wait until something is true of the forge.
-func (d *desk) slow(until func() bool) {
+func (d *fixture) slow(until func() bool) {
 	d.cfg.After = over
 	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 		for !until() && ctx.Err() == nil {
@@ -60,7 +60,7 @@ func (d *desk) slow(until func() bool) {
 	}
 }
 
-func (d *desk) pendings() int {
+func (d *fixture) pendings() int {
 	return len(slices.DeleteFunc(d.history(), func(s string) bool { return !strings.HasSuffix(s, "pending") }))
 }
 

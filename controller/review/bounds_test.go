@@ -15,12 +15,12 @@ import (
 
 const small = `{"name": "a", "initial_message": "hello", "expected_outcomes": {"greets": true}}`
 
-// TestAbuse26ABombIsReported: whatever its files are called, a head with more
+// TestAbuseABombIsReported: whatever its files are called, a head with more
 // paths than are looked at gets its statuses and a comment that names the bound.
-func TestAbuse26ABombIsReported(t *testing.T) {
+func TestAbuseABombIsReported(t *testing.T) {
 	for _, extension := range []string{".json", ".txt"} {
 		t.Run(extension, func(t *testing.T) {
-			d := newDesk(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
+			d := newFixture(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
 				history.Change{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
 			blob := gittest.Blob(t, d.dir, strings.NewReader("{}"))
 			bomb := gittest.Bomb{Levels: 10, Names: 10, Extension: extension, Blob: blob}.Store(t, d.dir)
@@ -39,7 +39,7 @@ func TestAbuse26ABombIsReported(t *testing.T) {
 
 // isRefused checks that the head of the pull request is said to be refused, and
 // why, on its statuses and in one comment.
-func (d *desk) isRefused(words ...string) {
+func (d *fixture) isRefused(words ...string) {
 	d.t.Helper()
 	states := d.states()
 	if got := states["gavel/validate"]; !strings.HasPrefix(got, "failure: ") {
@@ -62,7 +62,7 @@ func (d *desk) isRefused(words ...string) {
 // TestADeadlineBoundsWhatIsDoneForAHead: one that is still looked at then is
 // reported, and the next one is not held up.
 func TestADeadlineBoundsWhatIsDoneForAHead(t *testing.T) {
-	d := newDesk(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
+	d := newFixture(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
 		history.Change{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
 	d.pull(1)
 	var fetched [][]string
@@ -90,10 +90,10 @@ func TestADeadlineBoundsWhatIsDoneForAHead(t *testing.T) {
 	}
 }
 
-// TestAbuse27APackOutOfBoundsIsReported: what base has may be of any size, and
+// TestAbuseAPackOutOfBoundsIsReported: what base has may be of any size, and
 // what a head brings may not.
-func TestAbuse27APackOutOfBoundsIsReported(t *testing.T) {
-	d := newDesk(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
+func TestAbuseAPackOutOfBoundsIsReported(t *testing.T) {
+	d := newFixture(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
 		history.Change{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
 	d.pull(1)
 	d.cfg.Fetch = func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {

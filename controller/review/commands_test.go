@@ -15,7 +15,7 @@ import (
 
 // follow judges pull request 1 with an approval of a commit, none where that is
 // empty.
-func (d *desk) follow(approved string) *report.Report {
+func (d *fixture) follow(approved string) *report.Report {
 	d.t.Helper()
 	r, err := review.New(d.cfg).Pull(d.t.Context(), 1, "")
 	if err != nil {
@@ -64,7 +64,7 @@ func TestAnApprovedHeadConfiguresItself(t *testing.T) {
 			if test.base != nil {
 				base["gavel.yaml"] = test.base
 			}
-			d := newDesk(t, history.Change{Write: base}, history.Change{Branch: "topic", Write: suite})
+			d := newFixture(t, history.Change{Write: base}, history.Change{Branch: "topic", Write: suite})
 			d.pull(1)
 			if got := d.follow(test.approved).Gate; !strings.Contains(got.Reason, test.want) {
 				t.Errorf("gate %+v, want %q", got, test.want)
@@ -73,10 +73,10 @@ func TestAnApprovedHeadConfiguresItself(t *testing.T) {
 	}
 }
 
-// TestAbuse06ProgramsOfTheHead are those of base until the head is approved, unless
+// TestAbuseProgramsOfTheHead are those of base until the head is approved, unless
 // people who may write have opened and pushed it, and always where the operator
 // wants that.
-func TestAbuse06ProgramsOfTheHead(t *testing.T) {
+func TestAbuseProgramsOfTheHead(t *testing.T) {
 	agent := func(words string) map[string][]byte {
 		return map[string][]byte{"agent.sh": []byte("echo " + words + "\n")}
 	}
@@ -118,7 +118,7 @@ func TestAbuse06ProgramsOfTheHead(t *testing.T) {
 		{name: "a fork, another's approval", pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}, approved: another, said: "until somebody with write permission approves"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := newDesk(t, history.Change{Write: base}, history.Change{Branch: "topic", Write: agent("head")})
+			d := newFixture(t, history.Change{Write: base}, history.Change{Branch: "topic", Write: agent("head")})
 			d.pull(1)
 			test.pull.Number, test.pull.HeadSHA, test.pull.HeadRef, test.pull.BaseSHA = 1, d.head, "topic", d.base
 			d.forge.AddPull(test.pull)

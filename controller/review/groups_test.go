@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// groupDesk has a pull request with cases of n groups, all new.
-func groupDesk(t *testing.T, statuses string, n int) *desk {
+// groupFixture has a pull request with cases of n groups, all new.
+func groupFixture(t *testing.T, statuses string, n int) *fixture {
 	t.Helper()
 	files := map[string][]byte{}
 	for i := range n {
@@ -25,7 +25,7 @@ func groupDesk(t *testing.T, statuses string, n int) *desk {
 		files[folder+"domain.json"] = fmt.Appendf(nil, `{"id": "talk_%d", "name": "Talk", "evaluator_id": "keyword"}`, i+1)
 		files[folder+"level_1/hello.json"] = fmt.Appendf(nil, `{"id": "hello_%d", "name": "Hello", "prompt": "hello", "expected": {"keywords": ["hello"]}}`, i+1)
 	}
-	d := newDesk(t, history.Change{Write: map[string][]byte{
+	d := newFixture(t, history.Change{Write: map[string][]byte{
 		"gavel.yaml": []byte("version: 1\nstatuses: " + statuses + "\ntargets:\n  bot: {provider: mock, replies: [{reply: hello}]}\n"),
 	}}, history.Change{Branch: "topic", Write: files})
 	d.pull(1)
@@ -33,7 +33,7 @@ func groupDesk(t *testing.T, statuses string, n int) *desk {
 }
 
 // states are the last states of the head.
-func (d *desk) states() map[string]string {
+func (d *fixture) states() map[string]string {
 	out := map[string]string{}
 	for _, s := range d.forge.Statuses(d.head) {
 		out[s.Context] = s.State + ": " + s.Description
@@ -49,7 +49,7 @@ func TestAReviewThatBreaks(t *testing.T) {
 		statuses string
 		groups   []string
 	}{{"groups", []string{"gavel/verdict/talk_1", "gavel/verdict/talk_2"}}, {"total", nil}} {
-		d := groupDesk(t, tt.statuses, 2)
+		d := groupFixture(t, tt.statuses, 2)
 		d.cfg.Execute = func(context.Context, *controller.Prepared, controller.RunOptions) (*report.Report, error) {
 			return nil, errors.New("the disk is full")
 		}
@@ -75,7 +75,7 @@ func TestAReviewThatBreaks(t *testing.T) {
 // TestMoreGroupsThanStatuses: what is left out is in the comment and in the
 // log.
 func TestMoreGroupsThanStatuses(t *testing.T) {
-	d := groupDesk(t, "groups", 52)
+	d := groupFixture(t, "groups", 52)
 	var told []string
 	d.cfg.Log = func(line string) { told = append(told, line) }
 	if err := d.review(1); err != nil {

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A desk is a repository with a forge and a ledger.
-type desk struct {
+// A fixture is a repository with a forge and a ledger.
+type fixture struct {
 	t     *testing.T
 	forge *forgetest.Forge
 	cfg   review.Config
@@ -39,11 +39,11 @@ type desk struct {
 	head, base string
 }
 
-// newDesk has the given commits, one upon the other, of which the last branch
+// newFixture has the given commits, one upon the other, of which the last branch
 // is of every pull request.
-func newDesk(t *testing.T, changes ...history.Change) *desk {
+func newFixture(t *testing.T, changes ...history.Change) *fixture {
 	t.Helper()
-	d := &desk{t: t, forge: forgetest.New(t), dir: t.TempDir()}
+	d := &fixture{t: t, forge: forgetest.New(t), dir: t.TempDir()}
 	for i := range changes {
 		changes[i].Message, changes[i].At = fmt.Sprint("change ", i), time.Date(2026, 3, 2, 9+i, 0, 0, 0, time.UTC)
 	}
@@ -65,7 +65,7 @@ func newDesk(t *testing.T, changes ...history.Change) *desk {
 }
 
 // fetch gives main for the base branch and topic for every pull request.
-func (d *desk) fetch(ctx context.Context, refs []string, _ gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
+func (d *fixture) fetch(ctx context.Context, refs []string, _ gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 	repo, err := gitrepo.Open(d.dir)
 	if err != nil {
 		return nil, nil, err
@@ -83,7 +83,7 @@ func (d *desk) fetch(ctx context.Context, refs []string, _ gitrepo.Bounds) (*git
 	return repo, commits, nil
 }
 
-func (d *desk) execute(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
+func (d *fixture) execute(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
 	d.runs++
 	o.ID = fmt.Sprint("run-", d.runs)
 	return p.Execute(ctx, controller.Host{Open: func(t config.Target, c controller.Checkout) (target.Target, error) {
@@ -92,7 +92,7 @@ func (d *desk) execute(ctx context.Context, p *controller.Prepared, o controller
 }
 
 // pull makes a pull request of topic.
-func (d *desk) pull(number int) {
+func (d *fixture) pull(number int) {
 	d.t.Helper()
 	repo, commits, err := d.fetch(d.t.Context(), []string{"refs/heads/topic", "refs/heads/main"}, gitrepo.OfBase)
 	if err != nil {
@@ -106,7 +106,7 @@ func (d *desk) pull(number int) {
 }
 
 // review judges a pull request and gives what could not be published.
-func (d *desk) review(number int) error {
+func (d *fixture) review(number int) error {
 	d.t.Helper()
 	r, err := review.New(d.cfg).Pull(d.t.Context(), number, "")
 	if err != nil {
@@ -127,7 +127,7 @@ func TestOwnOnly(t *testing.T) {
 		want int
 	}{{true, 0}, {false, 1}} {
 		t.Run(fmt.Sprint(tt.own), func(t *testing.T) {
-			d := newDesk(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
+			d := newFixture(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
 				history.Change{Branch: "topic", Write: map[string][]byte{"README.md": []byte("hello\n")}})
 			d.cfg.OwnOnly = tt.own
 			d.pull(1)
@@ -158,7 +158,7 @@ func TestOwnOnly(t *testing.T) {
 // TestAnOutboxOverARename is the repository's, whatever that is called now, and
 // no other's that takes its name.
 func TestAnOutboxOverARename(t *testing.T) {
-	d := newDesk(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
+	d := newFixture(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
 		history.Change{Branch: "topic", Write: map[string][]byte{"README.md": []byte("hello\n")}})
 	d.cfg.Known = "octo/demo"
 	d.pull(1)

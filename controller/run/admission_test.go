@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// needs is what every case of a bench takes: so many calls, and at least least.
+// needs is what every case of a fixture takes: so many calls, and at least least.
 func needs(likely, least int64) budget.Need {
 	return budget.Need{
 		Likely: ledger.Amount{Calls: likely}, Peak: ledger.Amount{Calls: likely}, Least: ledger.Amount{Calls: least},
@@ -71,7 +71,7 @@ func TestASmallBudgetFinishesCasesInOrder(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newFixture(t)
 			b.cfg.Concurrency = 8
 			b.budget.Calls = &tt.limit
 			b.need = tt.need
@@ -90,7 +90,7 @@ func TestASmallBudgetFinishesCasesInOrder(t *testing.T) {
 // TestTokensOfWholeCases has cases claim tokens: the most that their last call
 // may take is there, too.
 func TestTokensOfWholeCases(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.cfg.Concurrency = 8
 	b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("800")}
 	limit := int64(2000)
@@ -110,11 +110,11 @@ func TestTokensOfWholeCases(t *testing.T) {
 // as the day has calls for, and begin no more.
 func TestProcessesShareTheBudgetOfADay(t *testing.T) {
 	limit, samples := int64(13), 2
-	benches := benches(t, 3)
-	outcomes := make([][]run.Outcome, len(benches))
-	scripts := make([]*script, len(benches))
+	fixtures := fixtures(t, 3)
+	outcomes := make([][]run.Outcome, len(fixtures))
+	scripts := make([]*script, len(fixtures))
 	var group sync.WaitGroup
-	for i, b := range benches {
+	for i, b := range fixtures {
 		b.clock = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 		b.budget = config.Budget{Day: config.Limits{Calls: &limit}}
 		b.need = needs(int64(samples), int64(samples))
@@ -127,14 +127,14 @@ func TestProcessesShareTheBudgetOfADay(t *testing.T) {
 	}
 	group.Wait()
 	calls, finished := 0, 0
-	for i := range benches {
+	for i := range fixtures {
 		calls += len(scripts[i].asked)
 		finished += strings.Count(judged(t, scripts[i], outcomes[i]), "/")
 	}
 	if calls != 12 || finished != 6 {
 		t.Errorf("%d cases were finished with %d calls of %d", finished, calls, limit)
 	}
-	on, err := benches[0].store.Accounts(t.Context())
+	on, err := fixtures[0].store.Accounts(t.Context())
 	if err != nil || len(on) != 1 || on[0].Calls != 12 {
 		t.Errorf("the day's account: %+v, %v", on, err)
 	}

@@ -25,7 +25,7 @@ func BenchmarkLedger(b *testing.B) {
 	}
 	var whole, alone time.Duration
 	for b.Loop() {
-		w := newBench(b)
+		w := newFixture(b)
 		w.cfg.Concurrency = concurrency
 		start := time.Now()
 		w.run(b.Context(), b, &script{answer: always("hello")}, cases...)
@@ -59,7 +59,7 @@ type entry struct {
 var operator = ledger.Trust{Level: ledger.LevelOperator}
 
 // stored reads what a run has written.
-func stored(b *testing.B, w *bench, cases []*schema.Case) []entry {
+func stored(b *testing.B, w *fixture, cases []*schema.Case) []entry {
 	b.Helper()
 	ctx, scope := b.Context(), ledger.Scope{Trust: operator}
 	check := func(err error) {

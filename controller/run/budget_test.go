@@ -58,7 +58,7 @@ func unrun(t *testing.T, outcomes []run.Outcome, want string) int {
 // TestTheMostIsReserved has eight calls at once on a budget for two and a half:
 // what the calls in progress leave over is waited for.
 func TestTheMostIsReserved(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.cfg.Concurrency = 8
 	b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("250")}
 	limit := int64(1000)
@@ -74,7 +74,7 @@ func TestTheMostIsReserved(t *testing.T) {
 
 // TestMoneyIsReserved has a call that may cost more than there is.
 func TestMoneyIsReserved(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.cfg.Price = &config.Price{Output: 1000}
 	b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("1000")}
 	limit := 2.5
@@ -88,7 +88,7 @@ func TestMoneyIsReserved(t *testing.T) {
 
 // TestATimeoutIsSpent has a call time out: nobody knows what it took.
 func TestATimeoutIsSpent(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("900")}
 	limit := int64(1500)
 	b.budget.Tokens = &limit
@@ -118,7 +118,7 @@ func TestATimeoutIsSpent(t *testing.T) {
 // first does not take of what was reserved for it.
 func TestWhatCallsUnderWayLeaveOverIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newFixture(t)
 		b.cfg.Concurrency = 2
 		b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("600")}
 		limit := int64(1000)
@@ -138,7 +138,7 @@ func TestWhatCallsUnderWayLeaveOverIsWaitedFor(t *testing.T) {
 // TestRunsShareBudgets has what several runs spend together reach the limits of
 // a pull request and of a day, whichever day it is where they run.
 func TestRunsShareBudgets(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.clock = time.Date(2026, 1, 2, 23, 0, 0, 0, time.FixedZone("", -5*60*60)) // the third in UTC
 	two, five := int64(2), int64(5)
 	b.budget = config.Budget{PullRequest: config.Limits{Calls: &two}, Day: config.Limits{Calls: &five}}
@@ -176,7 +176,7 @@ func TestRunsShareBudgets(t *testing.T) {
 // TestACancelledRunSettles has a run cancelled when a reply comes: what it took
 // is on the accounts, and not what was reserved.
 func TestACancelledRunSettles(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.clock = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	limit := int64(100_000)
 	b.budget.Day.Tokens = &limit

@@ -37,7 +37,7 @@ func TestContests(t *testing.T) {
 		{"better by a step", []int{7}, []int{8}, 0.1, "B", verdict.Pass},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrio(t)
+			tr := newAttemptsFixture(t)
 			tr.cfg.Concurrency = 1
 			tr.marks = map[string][]int{"old": tt.a, "B": tt.b}
 			out := tr.hold(t, withAlternative(4))
@@ -59,7 +59,7 @@ func TestContests(t *testing.T) {
 }
 
 func TestOnePairHasNoInterval(t *testing.T) {
-	tr := newTrio(t)
+	tr := newAttemptsFixture(t)
 	tr.marks = map[string][]int{"old": {1}, "B": {9}}
 	c := tr.hold(t, withAlternative(1)).Result.Comparison
 	if c.Winner != "" || c.Score.Low != nil || c.Pairs != 1 {
@@ -70,7 +70,7 @@ func TestOnePairHasNoInterval(t *testing.T) {
 // TestTheAlternativeFails has B's target in error: A is judged, the comparison is
 // short of a pair, and the next run makes the calls that are missing.
 func TestTheAlternativeFails(t *testing.T) {
-	tr := newTrio(t)
+	tr := newAttemptsFixture(t)
 	tr.marks = map[string][]int{"old": {8}, "B": {9}}
 	answer := tr.agent.answer
 	tr.agent.answer = func(n int, req target.Request) (target.Reply, error) {
@@ -91,7 +91,7 @@ func TestTheAlternativeFails(t *testing.T) {
 
 // TestTheAlternativeIsRunInTheFirstAttemptOnly has A retried.
 func TestTheAlternativeIsRunInTheFirstAttemptOnly(t *testing.T) {
-	tr := newTrio(t)
+	tr := newAttemptsFixture(t)
 	tr.marks = map[string][]int{"old": {1, 8}, "B": {9}}
 	c := retried(2, nil)
 	c.Alternative = &schema.Alternative{System: "B"}
@@ -116,7 +116,7 @@ func TestSemanticContest(t *testing.T) {
 		{"neither", "tie", 0, 0, 6, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrio(t)
+			tr := newAttemptsFixture(t)
 			firstOutput := regexp.MustCompile(`<<<FIRST OUTPUT \w+\noutput<(\w+)\|`)
 			tr.judge.answer = func(_ int, req target.Request) (target.Reply, error) {
 				match := firstOutput.FindStringSubmatch(req.Messages[0].Content)
@@ -155,7 +155,7 @@ func TestSemanticContest(t *testing.T) {
 // TestAnUnreadablePreference is an error of the pair and not of the case, and
 // is asked for again by the next run.
 func TestAnUnreadablePreference(t *testing.T) {
-	tr := newTrio(t)
+	tr := newAttemptsFixture(t)
 	mumbles := true
 	tr.judge.answer = func(_ int, req target.Request) (target.Reply, error) {
 		switch {

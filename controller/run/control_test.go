@@ -34,7 +34,7 @@ func TestASupersededRun(t *testing.T) {
 		wanted bool
 	}{{"still wanted", true}, {"stale", false}} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.control = &run.Control{}
 			h := held{asked: make(chan string), free: make(chan struct{})}
 			first, second, third := greeting("a"), greeting("b"), greeting("c")

@@ -19,17 +19,17 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// A stage is where conversations are held: the target and the simulator say
+// A conversationFixture is where conversations are held: the target and the simulator say
 // their lines one after the other and fail when they have none left.
-type stage struct {
-	*bench
+type conversationFixture struct {
+	*fixture
 	agent, user *script
 	roles       map[schema.Role]string
 	player      config.Target // whom user speaks for
 }
 
-func newStage(t *testing.T, agent []target.Reply, user ...string) *stage {
-	s := &stage{bench: newBench(t), player: config.Target{Name: "player", Kind: config.Model}, roles: map[schema.Role]string{schema.Simulator: "player"}}
+func newConversationFixture(t *testing.T, agent []target.Reply, user ...string) *conversationFixture {
+	s := &conversationFixture{fixture: newFixture(t), player: config.Target{Name: "player", Kind: config.Model}, roles: map[schema.Role]string{schema.Simulator: "player"}}
 	s.agent = &script{answer: func(n int, _ target.Request) (target.Reply, error) {
 		if n >= len(agent) {
 			return target.Reply{}, &target.Error{Target: "bot", Message: "the agent has no more lines"}
@@ -45,11 +45,11 @@ func newStage(t *testing.T, agent []target.Reply, user ...string) *stage {
 	return s
 }
 
-func (s *stage) environment() *plan.Environment {
+func (s *conversationFixture) environment() *plan.Environment {
 	return &plan.Environment{DefaultTarget: "bot", Roles: s.roles, Targets: map[string]plan.Target{"bot": {Agent: !s.cfg.RunsTools()}}}
 }
 
-func (s *stage) hold(t *testing.T, c *schema.Case) run.Outcome {
+func (s *conversationFixture) hold(t *testing.T, c *schema.Case) run.Outcome {
 	t.Helper()
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	out, err := run.Run(t.Context(), run.Config{
@@ -147,7 +147,7 @@ func TestConversationsEnd(t *testing.T) {
 		{"the agent says nothing", "Hi", 0, 9, []target.Reply{says("")}, []string{line("Hello?", true)}, "user: Hi\nassistant: \nuser: Hello?", verdict.EndedByUser},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newStage(t, tt.agent, tt.user...)
+			s := newConversationFixture(t, tt.agent, tt.user...)
 			s.cfg.EndsConversation = []string{"hang_up"}
 			c := simulated(tt.first)
 			c.Policy.MaxTurns, c.Policy.TurnCap = tt.maxTurns, tt.cap
@@ -173,7 +173,7 @@ func TestConversationsEnd(t *testing.T) {
 
 // TestAFixedConversationHasNoEnd leaves cases without a simulator as they were.
 func TestAFixedConversationHasNoEnd(t *testing.T) {
-	s := newStage(t, []target.Reply{says("", calls("hang_up", "{}")), says("hello")})
+	s := newConversationFixture(t, []target.Reply{says("", calls("hang_up", "{}")), says("hello")})
 	s.cfg.EndsConversation = []string{"hang_up"}
 	c := greeting("a")
 	out := s.hold(t, c)
@@ -185,7 +185,7 @@ func TestAFixedConversationHasNoEnd(t *testing.T) {
 // TestTheSimulatorHearsTheAgentInFlippedRoles holds what the simulator is sent:
 // texts, no tools, no system prompt, and never a place of a delimiter.
 func TestTheSimulatorHearsTheAgentInFlippedRoles(t *testing.T) {
-	s := newStage(t, []target.Reply{
+	s := newConversationFixture(t, []target.Reply{
 		says("Let me look.", calls("get", "{}")), says("Found\x00 it."), says(" "), says("Bye."),
 	}, line("And now?", false), line("Hello?", false), line("", true))
 	out := s.hold(t, simulated("Hi"))
@@ -230,7 +230,7 @@ func TestTheSimulatorNeverSeesWhatIsExpected(t *testing.T) {
 		Persona: &schema.Persona{Type: "seen-type", Description: "seen-description", Instructions: "seen-instructions"},
 		Context: rawMessage(`{"a":"seen-knowledge"}`),
 	}
-	s := newStage(t, []target.Reply{says("", calls("sentinel-tool", "{}")), says("Hello")}, line("Hey", false), line("", true))
+	s := newConversationFixture(t, []target.Reply{says("", calls("sentinel-tool", "{}")), says("Hello")}, line("Hey", false), line("", true))
 	s.hold(t, c)
 	if len(s.user.asked) != 2 {
 		t.Fatalf("asked %d times", len(s.user.asked))
@@ -258,7 +258,7 @@ func TestAnInterruptedConversationGoesOn(t *testing.T) {
 	user := []string{line("Hey", false), "unreadable", line("More", false), line("Thanks", true)}
 	whole := ""
 	for crash := range len(agent) + len(user) {
-		s := newStage(t, agent, user...)
+		s := newConversationFixture(t, agent, user...)
 		down := true
 		n := 0
 		for _, one := range []*script{s.agent, s.user} {
@@ -294,7 +294,7 @@ func TestAnInterruptedConversationGoesOn(t *testing.T) {
 }
 
 func TestWithoutASimulatorNothingIsAsked(t *testing.T) {
-	s := newStage(t, nil)
+	s := newConversationFixture(t, nil)
 	s.roles = nil
 	out := s.hold(t, simulated("Hi"))
 	if !strings.Contains(out.Result.Reason, "no model has the role simulator") || len(s.agent.asked) > 0 {
@@ -341,7 +341,7 @@ func TestMocksOfACase(t *testing.T) {
 			for _, args := range tt.args {
 				replies = append(replies, says("", calls("get", args)))
 			}
-			s := newStage(t, append(replies, says("Done")), line("", true))
+			s := newConversationFixture(t, append(replies, says("Done")), line("", true))
 			s.cfg.Mocks = tt.target
 			c := simulated("Hi")
 			c.Mocks, c.Tools, c.Policy.MaxToolRounds = tt.mocks, tt.tools, 9
@@ -367,7 +367,7 @@ func TestMocksOfACase(t *testing.T) {
 func TestWhatIsCapturedOnTheRun(t *testing.T) {
 	c := simulated("Hi")
 	c.System, c.Tools = "Be kind.", []schema.Tool{{Name: "get", Description: "Gets.", Parameters: rawMessage(`{}`), Mock: &schema.Mock{Kind: "text", Body: "hidden"}}}
-	s := newStage(t, []target.Reply{says("Hello")}, line("", true))
+	s := newConversationFixture(t, []target.Reply{says("Hello")}, line("", true))
 	tr := s.hold(t, c).Transcripts[0]
 	want := []schema.Tool{{Name: "get", Description: "Gets.", Parameters: rawMessage(`{}`)}}
 	if diff := cmp.Diff(want, tr.Tools); diff != "" || tr.System != "Be kind." {
@@ -376,7 +376,7 @@ func TestWhatIsCapturedOnTheRun(t *testing.T) {
 	if c.Tools[0].Mock == nil {
 		t.Error("the case lost its mock")
 	}
-	agent := newStage(t, []target.Reply{says("Hello")}, line("", true))
+	agent := newConversationFixture(t, []target.Reply{says("Hello")}, line("", true))
 	agent.cfg.Kind = config.Agent
 	if tr := agent.hold(t, c).Transcripts[0]; len(tr.Tools) > 0 || len(agent.agent.asked[0].Tools) > 0 {
 		t.Errorf("an agent was sent %v", tr.Tools)
@@ -387,7 +387,7 @@ func TestWhatIsCapturedOnTheRun(t *testing.T) {
 func TestWhatAnAgentSaysOfItself(t *testing.T) {
 	told := says("Hello")
 	told.System, told.Tools = "My own.", []schema.Tool{{Name: "mine", Mock: &schema.Mock{Body: "x"}}}
-	s := newStage(t, []target.Reply{told, says("Bye")}, line("More", false), line("", true))
+	s := newConversationFixture(t, []target.Reply{told, says("Bye")}, line("More", false), line("", true))
 	s.cfg.Kind = config.Agent
 	c := simulated("Hi")
 	c.System = "Be kind."
@@ -402,7 +402,7 @@ func TestWhatAnAgentSaysOfItself(t *testing.T) {
 
 // TestTurnsAreCounted tells an agent which of its turns it is.
 func TestTurnsAreCounted(t *testing.T) {
-	s := newStage(t, []target.Reply{says("A"), says("B"), says("C")}, line("1", false), line("2", false), line("", true))
+	s := newConversationFixture(t, []target.Reply{says("A"), says("B"), says("C")}, line("1", false), line("2", false), line("", true))
 	s.cfg.Kind = config.Agent
 	s.hold(t, simulated("Hi"))
 	for i, req := range s.agent.asked {
@@ -418,7 +418,7 @@ func TestTurnsAreCounted(t *testing.T) {
 // TestWhatEndedInAnErrorIsTriedAnew has an error of what was said, unlike one
 // of an outage, leave nothing behind that would bring it about forever.
 func TestWhatEndedInAnErrorIsTriedAnew(t *testing.T) {
-	s := newStage(t, []target.Reply{says("A"), says("B")}, "mumble", "mumble", "mumble", line("", true))
+	s := newConversationFixture(t, []target.Reply{says("A"), says("B")}, "mumble", "mumble", "mumble", line("", true))
 	if out := s.hold(t, simulated("Hi")); !strings.Contains(out.Result.Reason, "could not be read") {
 		t.Fatalf("the result is %+v, want one whose reply could not be read", out.Result)
 	}
@@ -433,7 +433,7 @@ func TestWhatEndedInAnErrorIsTriedAnew(t *testing.T) {
 
 // TestAJudgeThatWasNotUnderstoodIsAskedAnew does so without the conversation.
 func TestAJudgeThatWasNotUnderstoodIsAskedAnew(t *testing.T) {
-	s := newStage(t, []target.Reply{says("A")}, "mumble", "mumble", "mumble", `{"score": 1, "reason": "fine"}`)
+	s := newConversationFixture(t, []target.Reply{says("A")}, "mumble", "mumble", "mumble", `{"score": 1, "reason": "fine"}`)
 	s.roles[schema.Judge] = "player"
 	c := greeting("a")
 	c.Evaluators = []schema.Evaluator{{Name: "judge", Weight: 1, Spec: evaluator.Prompt{Template: "Good?"}}}
@@ -449,7 +449,7 @@ func TestAJudgeThatWasNotUnderstoodIsAskedAnew(t *testing.T) {
 // TestTheTimeoutIsThatOfTheWholeConversation has the calls to target and
 // simulator share it, and the error name it whole.
 func TestTheTimeoutIsThatOfTheWholeConversation(t *testing.T) {
-	s := newStage(t, []target.Reply{says("A"), says("B"), says("C")}, line("1", false), line("2", false), line("3", true))
+	s := newConversationFixture(t, []target.Reply{says("A"), says("B"), says("C")}, line("1", false), line("2", false), line("3", true))
 	s.clock = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	for _, one := range []*script{s.agent, s.user} {
 		answer := one.answer

@@ -140,7 +140,7 @@ func status(code int, wait string) http.HandlerFunc {
 
 // A field is many cases, which their target and their judge are asked for.
 type field struct {
-	*bench
+	*fixture
 	agent, judge *service
 	breakers     limit.Breakers
 	judged       bool
@@ -193,9 +193,9 @@ func ends(outcomes []run.Outcome) (passed, failed, unrun int) {
 	return passed, failed, unrun
 }
 
-// TestAbuse32AProviderThatIsDown has many cases for a provider that is down in
+// TestAbuseAProviderThatIsDown has many cases for a provider that is down in
 // each way: it is asked a few times, and what was not run says why.
-func TestAbuse32AProviderThatIsDown(t *testing.T) {
+func TestAbuseAProviderThatIsDown(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		handle  http.HandlerFunc // nil refuses connections
@@ -217,7 +217,7 @@ func TestAbuse32AProviderThatIsDown(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := field{bench: newBench(t), agent: serving(t, tt.handle), n: tt.cases}
+				f := field{fixture: newFixture(t), agent: serving(t, tt.handle), n: tt.cases}
 				out, took := f.run(t)
 				if calls := f.agent.made(); calls > 30 {
 					t.Errorf("%d calls", calls)
@@ -253,7 +253,7 @@ func TestAbuse32AProviderThatIsDown(t *testing.T) {
 // many cases: it is asked for all of them.
 func TestARequestThatIsRefusedIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := field{bench: newBench(t), agent: serving(t, status(400, "")), n: 40}
+		f := field{fixture: newFixture(t), agent: serving(t, status(400, "")), n: 40}
 		out, _ := f.run(t)
 		if _, failed, _ := ends(out); failed != 40 || f.agent.made() != 40 {
 			t.Errorf("%d ended in an error of their own", failed)
@@ -261,11 +261,11 @@ func TestARequestThatIsRefusedIsNoOutage(t *testing.T) {
 	})
 }
 
-// TestAbuse32AJudgeThatIsDown has the judge of all cases down: the agent is not
+// TestAbuseAJudgeThatIsDown has the judge of all cases down: the agent is not
 // asked for what nobody can judge.
-func TestAbuse32AJudgeThatIsDown(t *testing.T) {
+func TestAbuseAJudgeThatIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := field{bench: newBench(t), agent: serving(t, hello), judge: serving(t, status(500, "")), judged: true, n: 400}
+		f := field{fixture: newFixture(t), agent: serving(t, hello), judge: serving(t, status(500, "")), judged: true, n: 400}
 		out, _ := f.run(t)
 		asked, judging := f.agent.made(), f.judge.made()
 		if asked > 20 || judging > 10 {
@@ -282,9 +282,9 @@ func TestAbuse32AJudgeThatIsDown(t *testing.T) {
 	})
 }
 
-// TestAbuse32AStormOfRefusals has providers that answer only so often, in the
+// TestAbuseAStormOfRefusals has providers that answer only so often, in the
 // ways in which they count. All cases are judged, and few calls are in vain.
-func TestAbuse32AStormOfRefusals(t *testing.T) {
+func TestAbuseAStormOfRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		allow   func(now time.Duration, underway int) (wait time.Duration, ok bool)
@@ -305,7 +305,7 @@ func TestAbuse32AStormOfRefusals(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := field{bench: newBench(t), n: 400, agent: serving(t, rationed(tt.allow, tt.latency))}
+				f := field{fixture: newFixture(t), n: 400, agent: serving(t, rationed(tt.allow, tt.latency))}
 				out, _ := f.run(t)
 				if passed, failed, unrun := ends(out); passed != 400 {
 					t.Errorf("%d cases passed, %d ended in an error, %d were not run: %+v", passed, failed, unrun, out[399])
@@ -388,7 +388,7 @@ func TestWaitsCountIntoTheTimeout(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := field{bench: newBench(t), agent: serving(t, tt.handle), n: 1, timeout: 10 * time.Second}
+				f := field{fixture: newFixture(t), agent: serving(t, tt.handle), n: 1, timeout: 10 * time.Second}
 				out, took := f.run(t)
 				if calls := f.agent.made(); calls != tt.calls || took > tt.within {
 					t.Errorf("%d calls in %s", calls, took)

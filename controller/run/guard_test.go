@@ -14,7 +14,7 @@ import (
 // TestAPanicEndsTheRun has a worker panic: the run ends with an error, and what
 // another case paid for is kept.
 func TestAPanicEndsTheRun(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	s := &script{answer: func(_ int, req target.Request) (target.Reply, error) {
 		if req.Case == "b" {

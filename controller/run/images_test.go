@@ -29,7 +29,7 @@ func TestJudgesAreShownImages(t *testing.T) {
 			c := greeting("a")
 			c.Drive.Messages = []schema.Message{{Role: schema.RoleUser, Content: "Which colour?", Blocks: []schema.Block{{Type: "text", Text: "Which colour?"}, image}}}
 			c.Evaluators = []schema.Evaluator{{Name: kind, Weight: 1, Spec: spec}}
-			s := newStage(t, []target.Reply{says("Blue.")}, replies[kind])
+			s := newConversationFixture(t, []target.Reply{says("Blue.")}, replies[kind])
 			s.roles[schema.Judge] = "player"
 			s.player = config.Target{Name: "player", Kind: config.Model, AcceptsImages: takes}
 			if out := s.hold(t, c); out.Result.Verdict != verdict.Pass {

@@ -29,7 +29,7 @@ func TestTheFirstCallThatDiffersDropsTheRest(t *testing.T) {
 		{"another role", func(c *ledger.Call) { c.Key.Role = "judge" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newStage(t, nil)
+			s := newConversationFixture(t, nil)
 			turns, lines := 3, 9 // before the agent fails, and before the user is done
 			s.agent.answer = func(_ int, req target.Request) (target.Reply, error) {
 				if req.Turn == turns {
@@ -71,7 +71,7 @@ func TestTheFirstCallThatDiffersDropsTheRest(t *testing.T) {
 // TestASessionIsThatOfAConversation: all turns of a conversation have one session, a
 // resumed run goes on with it, and every other sample has another one.
 func TestASessionIsThatOfAConversation(t *testing.T) {
-	s := newStage(t, nil)
+	s := newConversationFixture(t, nil)
 	// The samples are taken at once, so that what the user says depends on the
 	// conversation alone.
 	s.user.answer = func(_ int, req target.Request) (target.Reply, error) {
@@ -133,8 +133,8 @@ func TestDelimitersCannotBeGuessed(t *testing.T) {
 	c.Evaluators = []schema.Evaluator{{Name: "judge", Weight: 1, Spec: evaluator.LLMJudge{}}}
 	down := true
 	said := func() []string {
-		s := newStage(t, []target.Reply{says("A"), says("A")})
-		s.store = benchOn(t, filepath.Join(t.TempDir(), "ledger.db")).store // with a secret of its own
+		s := newConversationFixture(t, []target.Reply{says("A"), says("A")})
+		s.store = fixtureOn(t, filepath.Join(t.TempDir(), "ledger.db")).store // with a secret of its own
 		s.roles[schema.Judge] = "player"
 		s.user.answer = func(n int, _ target.Request) (target.Reply, error) {
 			switch {

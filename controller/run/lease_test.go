@@ -15,13 +15,13 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// benches are several openings of one ledger, as several processes have it.
-func benches(tb testing.TB, n int) []*bench {
+// fixtures are several openings of one ledger, as several processes have it.
+func fixtures(tb testing.TB, n int) []*fixture {
 	tb.Helper()
 	path := emptyLedger(tb)
-	out := make([]*bench, n)
+	out := make([]*fixture, n)
 	for i := range out {
-		out[i] = benchOn(tb, path)
+		out[i] = fixtureOn(tb, path)
 		out[i].path, out[i].cfg.Concurrency = path, 8
 	}
 	return out
@@ -36,7 +36,7 @@ func TestTwoRunsOfTheSameCasesCallOnce(t *testing.T) {
 		cases = append(cases, greeting(fmt.Sprint(i)))
 	}
 	s := &script{answer: always("hello")}
-	two := benches(t, 2)
+	two := fixtures(t, 2)
 	outcomes := make([][]run.Outcome, len(two))
 	var group sync.WaitGroup
 	for i, b := range two {
@@ -63,7 +63,7 @@ func TestTwoRunsOfTheSameCasesCallOnce(t *testing.T) {
 // TestWhatWasSpentUnderALostLeaseCounts has another run take over while a call
 // is in progress, and the run cancelled before it comes back to the case.
 func TestWhatWasSpentUnderALostLeaseCounts(t *testing.T) {
-	b, a := benches(t, 1)[0], greeting("a")
+	b, a := fixtures(t, 1)[0], greeting("a")
 	late, err := ledger.Open(t.Context(), ledger.Config{Path: b.path, Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	if err != nil {
 		t.Fatal(err)
@@ -117,9 +117,9 @@ func (h *patient) Respond(ctx context.Context, req target.Request) (target.Reply
 // behind it. Without another the call is given up.
 func TestACancelledCallIsFinishedForAnotherRun(t *testing.T) {
 	h, a, b := newPatient(), greeting("a"), greeting("b")
-	two := benches(t, 2)
+	two := fixtures(t, 2)
 	var group sync.WaitGroup
-	start := func(b *bench, cases ...*schema.Case) (outcomes func() []run.Outcome, cancel func()) {
+	start := func(b *fixture, cases ...*schema.Case) (outcomes func() []run.Outcome, cancel func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var out []run.Outcome
 		group.Go(func() { out = b.run(ctx, t, h, cases...) })

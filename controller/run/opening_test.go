@@ -32,7 +32,7 @@ func TestTheAgentOpens(t *testing.T) {
 		{"and says all that it can", "", 1, []target.Reply{says("Good day")}, nil, "assistant: Good day", verdict.EndedByLimit},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newStage(t, tt.agent, tt.user...)
+			s := newConversationFixture(t, tt.agent, tt.user...)
 			c := simulated("")
 			if c.Policy.MaxTurns = tt.maxTurns; tt.first == "" {
 				c.Drive.TargetOpens = true
@@ -73,7 +73,7 @@ func TestNoNaturalEnd(t *testing.T) {
 		{"in the third of five turns", 2, 5, false},
 		{"before the agent said anything", 0, 0, false},
 	} {
-		s := newStage(t, nil)
+		s := newConversationFixture(t, nil)
 		s.clock = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 		s.agent.answer = func(n int, _ target.Request) (target.Reply, error) {
 			if n == tt.replies {

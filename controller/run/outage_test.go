@@ -74,7 +74,7 @@ func TestAnOutageAtEveryCall(t *testing.T) {
 	for k := range all + 1 {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newFixture(t)
 			first := &provider{left: k}
 			before := b.during(t, first)
 			if first.answers != k || first.down != (k < all) {
@@ -107,7 +107,7 @@ func TestAnOutageAtEveryCall(t *testing.T) {
 }
 
 // during runs the cases of an outage. Nothing really waits.
-func (b *bench) during(t *testing.T, p *provider) []run.Outcome {
+func (b *fixture) during(t *testing.T, p *provider) []run.Outcome {
 	t.Helper()
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	roles := map[schema.Role]string{schema.Simulator: "player", schema.Judge: "judge"}

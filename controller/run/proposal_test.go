@@ -41,7 +41,7 @@ func TestAProposal(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrio(t)
+			tr := newAttemptsFixture(t)
 			tr.marks, tr.prompts = tt.marks, tt.prompts
 			c := retried(tt.retries, &schema.Edit{Editor: schema.GeminiEditor})
 			out := tr.hold(t, c)
@@ -65,7 +65,7 @@ func TestAProposal(t *testing.T) {
 // TestARunInErrorIsNoFailure has one of two runs fail and the other end in an error:
 // the attempt is an error, which is neither run again nor shown to an editor.
 func TestARunInErrorIsNoFailure(t *testing.T) {
-	tr := newTrio(t)
+	tr := newAttemptsFixture(t)
 	tr.marks = map[string][]int{"old": {1, 1}, "new": {9, 9}}
 	tr.prompts = []string{"new"}
 	answer := tr.agent.answer

@@ -45,7 +45,7 @@ func asking(t *testing.T, questions ...string) judge.Programs {
 }
 
 // judgedByAsking judges one case by a program that asks, on a ledger.
-func judgedByAsking(t *testing.T, b *bench, model target.Target, maxCalls int, questions ...string) run.Outcome {
+func judgedByAsking(t *testing.T, b *fixture, model target.Target, maxCalls int, questions ...string) run.Outcome {
 	t.Helper()
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	c := greeting("a")
@@ -73,7 +73,7 @@ func judgedByAsking(t *testing.T, b *bench, model target.Target, maxCalls int, q
 
 // TestQuestionsOfAProgram are asked of the judge, journaled, counted and bounded.
 func TestQuestionsOfAProgram(t *testing.T) {
-	b, model := newBench(t), &script{answer: always("yes")}
+	b, model := newFixture(t), &script{answer: always("yes")}
 	out := judgedByAsking(t, b, model, 2, "Is it polite?", "Is it right?", "Is it short?")
 	if got := out.Result.Verdict; got != "pass" {
 		t.Errorf("the verdict is %s (%s), want pass", got, out.Result.Reason)
@@ -102,7 +102,7 @@ func digestOfAsking(maxCalls int) plan.Digests {
 // TestQuestionsOfAProgramArePaid takes them from the budget; one that is used up
 // makes the case no judgement, whatever the program prints.
 func TestQuestionsOfAProgramArePaid(t *testing.T) {
-	b, model, two := newBench(t), &script{answer: always("yes")}, int64(2)
+	b, model, two := newFixture(t), &script{answer: always("yes")}, int64(2)
 	b.budget.Calls = &two
 	out := judgedByAsking(t, b, model, 9, "Is it polite?", "Is it right?")
 	if len(model.asked) != 1 {
@@ -116,7 +116,7 @@ func TestQuestionsOfAProgramArePaid(t *testing.T) {
 // TestAModelThatDoesNotAnswerAProgram makes the case an error, not the score that the
 // program prints.
 func TestAModelThatDoesNotAnswerAProgram(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	model := &script{answer: func(int, target.Request) (target.Reply, error) {
 		return target.Reply{}, &target.Error{Status: http.StatusUnauthorized, Message: "the key is wrong"}
 	}}

@@ -62,7 +62,7 @@ func TestRetell(t *testing.T) {
 		{"two prompts and preferences", compared},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tr, l := newTrio(t), &told{}
+			tr, l := newAttemptsFixture(t), &told{}
 			tr.record = l.record
 			tr.prompts = []string{"new", "newer"}
 			judge := tr.judge.answer
@@ -99,7 +99,7 @@ func TestRetell(t *testing.T) {
 // TestRetellWithoutCalls: a case of which a reply is gone is named, and that of
 // another one is told.
 func TestRetellWithoutCalls(t *testing.T) {
-	tr, l := newTrio(t), &told{}
+	tr, l := newAttemptsFixture(t), &told{}
 	tr.marks = map[string][]int{"old": {9}}
 	tr.record = l.record
 	c := numeric()
@@ -121,7 +121,7 @@ func TestRetellWithoutCalls(t *testing.T) {
 
 // TestRerunTells: a run that judges what was asked before records what was asked.
 func TestRerunTells(t *testing.T) {
-	tr, l := newTrio(t), &told{}
+	tr, l := newAttemptsFixture(t), &told{}
 	tr.marks = map[string][]int{"old": {9}}
 	c := numeric()
 	c.Policy.Iterations = 2

@@ -35,7 +35,7 @@ func TestRevision(t *testing.T) {
 		{"nobody asks", config.RevisionNone, 0, []any{"old"}, "", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.clock = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 			b.revision = "new"
 			b.cfg = config.Target{Name: "bot", Provider: config.HTTP, Kind: config.Agent, Revision: tt.revision, WaitFor: tt.waitFor, Concurrency: 1}

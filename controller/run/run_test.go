@@ -61,8 +61,8 @@ func always(text string) func(int, target.Request) (target.Reply, error) {
 	return func(int, target.Request) (target.Reply, error) { return says(text), nil }
 }
 
-// A bench runs cases on one ledger and never really waits.
-type bench struct {
+// A fixture runs cases on one ledger and never really waits.
+type fixture struct {
 	store *ledger.Ledger
 	path  string // of the ledger, where several have it open
 	cfg   config.Target
@@ -111,34 +111,34 @@ func emptyLedger(tb testing.TB) string {
 	return path
 }
 
-func newBench(tb testing.TB) *bench {
+func newFixture(tb testing.TB) *fixture {
 	tb.Helper()
-	return benchOn(tb, emptyLedger(tb))
+	return fixtureOn(tb, emptyLedger(tb))
 }
 
-// benchOn has the ledger at path, which is made where it is not there.
-func benchOn(tb testing.TB, path string) *bench {
+// fixtureOn has the ledger at path, which is made where it is not there.
+func fixtureOn(tb testing.TB, path string) *fixture {
 	tb.Helper()
-	return &bench{store: ledgertest.Open(tb, ledger.Config{Path: path}), cfg: config.Target{Name: "bot", Kind: config.Model, Concurrency: 1}}
+	return &fixture{store: ledgertest.Open(tb, ledger.Config{Path: path}), cfg: config.Target{Name: "bot", Kind: config.Model, Concurrency: 1}}
 }
 
-// now is the real clock where the bench has none.
-func (b *bench) now() func() time.Time {
+// now is the real clock where the fixture has none.
+func (b *fixture) now() func() time.Time {
 	if b.clock.IsZero() {
 		return nil
 	}
 	return func() time.Time { return b.clock }
 }
 
-// open is the budget that the bench was given, or a new one for every run.
-func (b *bench) open() *budget.Budget {
+// open is the budget that the fixture was given, or a new one for every run.
+func (b *fixture) open() *budget.Budget {
 	if b.shared != nil {
 		return b.shared
 	}
 	return budget.New(budget.Config{Budget: b.budget, Repository: "o/r", PullRequest: b.pull, Now: b.now()})
 }
 
-func (b *bench) run(ctx context.Context, tb testing.TB, t target.Target, cases ...*schema.Case) []run.Outcome {
+func (b *fixture) run(ctx context.Context, tb testing.TB, t target.Target, cases ...*schema.Case) []run.Outcome {
 	tb.Helper()
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	var jobs []run.Job
@@ -175,7 +175,7 @@ func greeting(key string) *schema.Case {
 }
 
 func TestTransportErrorsAreTriedAgain(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.clock = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := &script{answer: func(n int, _ target.Request) (target.Reply, error) {
 		switch n {
@@ -196,7 +196,7 @@ func TestTransportErrorsAreTriedAgain(t *testing.T) {
 }
 
 func TestAnOutageIsAnErrorAndIsNotRemembered(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	down := &script{answer: func(_ int, req target.Request) (target.Reply, error) {
 		if req.Case == "b" {
 			return target.Reply{}, &target.Error{Target: "bot", Retry: true, Status: 503, Message: "503 unavailable"}
@@ -218,7 +218,7 @@ func TestAnOutageIsAnErrorAndIsNotRemembered(t *testing.T) {
 }
 
 func TestARefusalIsFinal(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	s := &script{answer: func(int, target.Request) (target.Reply, error) {
 		return target.Reply{}, &target.Error{Target: "bot", Status: 401, Message: "401"}
 	}}
@@ -250,7 +250,7 @@ func TestToolLoop(t *testing.T) {
 		{"target's mock", schema.Tool{Name: "get", Mock: mock("python", "x")}, map[string][]config.ToolMock{"get": {{Response: []byte(`"from the target"`)}}}, "get", "from the target"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.cfg.Mocks = test.mocks
 			s := &script{answer: func(n int, _ target.Request) (target.Reply, error) {
 				if n == 0 {
@@ -278,7 +278,7 @@ func TestToolLoop(t *testing.T) {
 }
 
 func TestMocksOfATargetAreUsedOnceAndTheLastRepeats(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.cfg.Mocks = map[string][]config.ToolMock{"get": {
 		{Params: map[string]rawMessage{"q": rawMessage(`" One "`)}, Response: []byte(`"first"`)},
 		{Params: map[string]rawMessage{"q": rawMessage(`"one"`)}, Response: []byte(`"second"`)},
@@ -303,7 +303,7 @@ func TestMocksOfATargetAreUsedOnceAndTheLastRepeats(t *testing.T) {
 }
 
 func TestTheToolLoopEnds(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	s := &script{answer: func(int, target.Request) (target.Reply, error) { return says("", calls("get", "{}")), nil }}
 	out := b.run(t.Context(), t, s, tooled(schema.Tool{Name: "get"}))[0]
 	if out.Result.Verdict != verdict.Error || !strings.Contains(out.Result.Reason, "still asks for tools after 3 rounds") {
@@ -312,7 +312,7 @@ func TestTheToolLoopEnds(t *testing.T) {
 }
 
 func TestAnInterruptedConversationRepeatsNoCall(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	c := tooled(schema.Tool{Name: "get", Mock: &schema.Mock{Kind: "text", Body: "x"}})
 	broken := &script{answer: func(n int, _ target.Request) (target.Reply, error) {
 		if n == 2 {
@@ -335,7 +335,7 @@ func TestAnInterruptedConversationRepeatsNoCall(t *testing.T) {
 }
 
 func TestMoreIterationsRunOnlyTheMissingSamples(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	s := &script{answer: always("hello")}
 	b.run(t.Context(), t, s, greeting("a"))
 	three := greeting("a")
@@ -347,7 +347,7 @@ func TestMoreIterationsRunOnlyTheMissingSamples(t *testing.T) {
 }
 
 func TestCancellingKeepsWhatIsDone(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &script{answer: func(_ int, req target.Request) (target.Reply, error) {
 		if req.Case == "b" {
@@ -380,7 +380,7 @@ func TestCancellingKeepsWhatIsDone(t *testing.T) {
 // TestAStoppedCaseHasNoResult cancels the second sample of a case whose first is
 // stored and has passed: what it has so far is not a result.
 func TestAStoppedCaseHasNoResult(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	c := greeting("a")
 	b.run(t.Context(), t, &script{answer: always("hello")}, c)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -397,7 +397,7 @@ func TestAStoppedCaseHasNoResult(t *testing.T) {
 }
 
 func TestATimeoutNamesItsLimit(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	c := greeting("a")
 	c.Policy.Timeout = time.Nanosecond
 	slow := slowTarget{}
@@ -416,7 +416,7 @@ func (slowTarget) Respond(ctx context.Context, _ target.Request) (target.Reply, 
 }
 
 func TestCostIsThatOfThePrice(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.cfg.Price = &config.Price{Input: 0.25}
 	out := b.run(t.Context(), t, &script{answer: always("hello")}, greeting("a"))[0]
 	if cost := out.Spent.Cost(); cost == nil || *cost != 0.25 {
@@ -426,7 +426,7 @@ func TestCostIsThatOfThePrice(t *testing.T) {
 
 func TestABudgetStopsBeforeTheCall(t *testing.T) {
 	two := int64(2)
-	b := newBench(t)
+	b := newFixture(t)
 	b.budget = config.Budget{Limits: config.Limits{Calls: &two}}
 	s := &script{answer: always("hello")}
 	out := b.run(t.Context(), t, s, greeting("a"), greeting("b"), greeting("c"))
@@ -444,7 +444,7 @@ func TestABudgetStopsBeforeTheCall(t *testing.T) {
 }
 
 func TestSecretsAreNotKept(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	c := greeting("a")
 	c.Drive.Messages[0].Content += ", whose word is hunter2"
@@ -501,7 +501,7 @@ func BenchmarkRun(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
-		w := newBench(b)
+		w := newFixture(b)
 		w.cfg.Concurrency = 20
 		b.StartTimer()
 		w.run(b.Context(), b, &script{answer: always("hello")}, cases...)
@@ -511,7 +511,7 @@ func BenchmarkRun(b *testing.B) {
 // TestEqualCasesAreAskedOnce has cases that differ in their rule alone, or in
 // their key alone, share one call.
 func TestEqualCasesAreAskedOnce(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.cfg.Concurrency = 8
 	s := &script{answer: func(int, target.Request) (target.Reply, error) { return says("hello"), nil }}
 	var cases []*schema.Case
@@ -532,12 +532,12 @@ func TestEqualCasesAreAskedOnce(t *testing.T) {
 	}
 }
 
-// TestAbuse31SamplesBeginAsThereIsRoom has a case of more samples than memory
+// TestAbuseSamplesBeginAsThereIsRoom has a case of more samples than memory
 // could hold. The run is stopped in the midst of it.
-func TestAbuse31SamplesBeginAsThereIsRoom(t *testing.T) {
+func TestAbuseSamplesBeginAsThereIsRoom(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	b := newBench(t)
+	b := newFixture(t)
 	c := greeting("a")
 	c.Policy.Iterations = 1_000_000_000
 	s := &script{answer: func(n int, _ target.Request) (target.Reply, error) {
@@ -555,9 +555,9 @@ func TestAbuse31SamplesBeginAsThereIsRoom(t *testing.T) {
 	}
 }
 
-// TestAbuse31EverySampleIsTaken also where there is room for a few at once.
-func TestAbuse31EverySampleIsTaken(t *testing.T) {
-	b := newBench(t)
+// TestAbuseEverySampleIsTaken also where there is room for a few at once.
+func TestAbuseEverySampleIsTaken(t *testing.T) {
+	b := newFixture(t)
 	c := greeting("a")
 	c.Policy.Iterations = 40
 	s := &script{answer: always("hello")}

@@ -170,7 +170,7 @@ func judgeSuite(t *testing.T, id string, said stated) (result, sent string) {
 		t.Fatalf("there is no case %s", id)
 	}
 	var b strings.Builder
-	bench := newBench(t)
+	fixture := newFixture(t)
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	at := func(name string, say func(string) string) run.Target {
 		return run.Target{Target: saidBy(t, name, &b, say), Config: config.Target{Name: name, Concurrency: 1}}
@@ -180,7 +180,7 @@ func judgeSuite(t *testing.T, id string, said stated) (result, sent string) {
 		name = c.Target
 	}
 	out, err := run.Run(t.Context(), run.Config{
-		Ledger: bench.store, Trust: operator, Roles: map[schema.Role]string{schema.Judge: "judge"}, Budget: bench.open(),
+		Ledger: fixture.store, Trust: operator, Roles: map[schema.Role]string{schema.Judge: "judge"}, Budget: fixture.open(),
 		Targets: map[string]run.Target{
 			name:    at(name, func(string) string { return said.answer }),
 			"judge": at("judge", func(string) string { return said.judge }),
@@ -210,7 +210,7 @@ func judgeSuite(t *testing.T, id string, said stated) (result, sent string) {
 // TestCostIsMeasuredAtThePriceOfNow judges a stored transcript again when the
 // price changes, without a call, and asks the judge that an evaluator names.
 func TestCostIsMeasuredAtThePriceOfNow(t *testing.T) {
-	bench := newBench(t)
+	fixture := newFixture(t)
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	bot, large := &script{answer: always("An answer.")}, &script{answer: always(`{"score":1}`)}
 	c := greeting("a")
@@ -227,7 +227,7 @@ func TestCostIsMeasuredAtThePriceOfNow(t *testing.T) {
 	} {
 		name := fmt.Sprint(tt.price)
 		out, err := run.Run(t.Context(), run.Config{
-			Ledger: bench.store, Trust: operator, Budget: bench.open(),
+			Ledger: fixture.store, Trust: operator, Budget: fixture.open(),
 			Targets: map[string]run.Target{
 				"bot":   {Target: bot, Config: config.Target{Name: "bot", Concurrency: 1, Price: tt.price}},
 				"large": {Target: large, Config: config.Target{Name: "large", Concurrency: 1}},

@@ -41,7 +41,7 @@ func TestTurns(t *testing.T) {
 		{0, "One / One a Two / One a Two  {\"error\":\"there is no tool get\"} / One a Two  {\"error\":\"there is no tool get\"} b Three"},
 		{1, "One / One a Two / One a Two  {\"error\":\"there is no tool get\"} / Two  {\"error\":\"there is no tool get\"} b Three"},
 	} {
-		s := newStage(t, replies)
+		s := newConversationFixture(t, replies)
 		out := s.hold(t, turned(tt.window))
 		if diff := cmp.Diff(said, spoken(out)); diff != "" || out.Result.Score == nil {
 			t.Fatalf("%+v (-want +got):\n%s", out.Result, diff)
@@ -79,7 +79,7 @@ func TestTurns(t *testing.T) {
 
 // TestOneTurn is a conversation, too.
 func TestOneTurn(t *testing.T) {
-	s := newStage(t, []target.Reply{says("a")})
+	s := newConversationFixture(t, []target.Reply{says("a")})
 	c := turned(0)
 	c.Drive.Script.Turns = nil
 	composite := c.Evaluators[0].Spec.(evaluator.Composite)
@@ -93,7 +93,7 @@ func TestOneTurn(t *testing.T) {
 // TestTurnsAreResumed: what was said is answered from the journal, and judged again without a
 // call.
 func TestTurnsAreResumed(t *testing.T) {
-	s := newStage(t, []target.Reply{says("a"), says("b")})
+	s := newConversationFixture(t, []target.Reply{says("a"), says("b")})
 	s.clock = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	if out := s.hold(t, turned(0)); out.Result.Verdict != verdict.Error {
 		t.Fatalf("%+v, want the error of the third turn", out.Result)

@@ -20,7 +20,7 @@ import (
 // TestAStoppedCaseHasNoResultOfItsSamples has one sample of two be stored, which
 // passed, and stops the run at the other.
 func TestAStoppedCaseHasNoResultOfItsSamples(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s := &script{answer: func(n int, _ target.Request) (target.Reply, error) {
@@ -47,7 +47,7 @@ func TestAStoppedCaseHasNoResultOfItsSamples(t *testing.T) {
 // read, while its judgements and calls can.
 func TestSamplesThatAreNotReadAreNotTakenAgain(t *testing.T) {
 	path := emptyLedger(t)
-	b := benchOn(t, path)
+	b := fixtureOn(t, path)
 	s := &script{answer: always("hello")}
 	b.run(t.Context(), t, s, greeting("a"))
 	db, err := sql.Open("sqlite", path)

@@ -18,8 +18,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
-// TestAbuse02OneBadPullRequest blocks no other, whatever the forge says of it.
-func TestAbuse02OneBadPullRequest(t *testing.T) {
+// TestAbuseOneBadPullRequest blocks no other, whatever the forge says of it.
+func TestAbuseOneBadPullRequest(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
@@ -46,13 +46,13 @@ func TestAbuse02OneBadPullRequest(t *testing.T) {
 	}
 }
 
-// TestAbuse03AnotherRepository is not looked at, whatever a delivery says.
-func TestAbuse03AnotherRepository(t *testing.T) {
+// TestAbuseAnotherRepository is not looked at, whatever a delivery says.
+func TestAbuseAnotherRepository(t *testing.T) {
 	t.Parallel()
-	m := newMatrix(t)
+	m := newWebhookFixture(t)
 	requests := len(m.forge.Requests())
 	for _, event := range []string{"pull_request", "push", "merge_group", "issue_comment", "check_run"} {
-		m.deliver(happening{name: event, event: event, body: `"repository": {"id": 99, "full_name": "octo/demo", "clone_url": "file:///etc", "git_url": "ext::sh -c true"},
+		m.deliver(step{name: event, event: event, body: `"repository": {"id": 99, "full_name": "octo/demo", "clone_url": "file:///etc", "git_url": "ext::sh -c true"},
 			"number": 1, "pull_request": {"number": 1}, "ref": "refs/heads/main", "issue": {"number": 1, "pull_request": {}}, "action": "created"`})
 	}
 	m.idle()
@@ -64,8 +64,8 @@ func TestAbuse03AnotherRepository(t *testing.T) {
 	}
 }
 
-// TestAbuse04OtherCase is the same repository, and it is watched once.
-func TestAbuse04OtherCase(t *testing.T) {
+// TestAbuseNameInOtherCase is the same repository, and it is watched once.
+func TestAbuseNameInOtherCase(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.configure = func(cfg *serve.Config) {
@@ -83,8 +83,8 @@ func TestAbuse04OtherCase(t *testing.T) {
 	}
 }
 
-// TestAbuse06ConfigurationOfTheHead decides nothing: base's bot is asked.
-func TestAbuse06ConfigurationOfTheHead(t *testing.T) {
+// TestAbuseConfigurationOfTheHead decides nothing: base's bot is asked.
+func TestAbuseConfigurationOfTheHead(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.start()
@@ -98,8 +98,8 @@ func TestAbuse06ConfigurationOfTheHead(t *testing.T) {
 	}
 }
 
-// TestAbuse09NamesOfBranches are arguments of nothing.
-func TestAbuse09NamesOfBranches(t *testing.T) {
+// TestAbuseNamesOfBranches are arguments of nothing.
+func TestAbuseNamesOfBranches(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	for i, ref := range []string{"--upload-pack=touch x", "-", "a..b", "x\x00y", "$(id)", "../../main", "a b", "refs/heads/main:refs/heads/x", "+main"} {
@@ -125,9 +125,9 @@ func TestAbuse09NamesOfBranches(t *testing.T) {
 	w.idle()
 }
 
-// TestAbuse20Poison: what a pull request was told serves neither base nor another
+// TestAbusePoisonedLedger: what a pull request was told serves neither base nor another
 // pull request.
-func TestAbuse20Poison(t *testing.T) {
+func TestAbusePoisonedLedger(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.start()
@@ -154,8 +154,8 @@ func TestAbuse20Poison(t *testing.T) {
 	}
 }
 
-// TestAbuse21FakeGreen: who removes what fails has nothing green to show.
-func TestAbuse21FakeGreen(t *testing.T) {
+// TestAbuseFakeGreen: who removes what fails has nothing green to show.
+func TestAbuseFakeGreen(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.start()
@@ -168,9 +168,9 @@ func TestAbuse21FakeGreen(t *testing.T) {
 	}
 }
 
-// TestAbuse22RollingRestart: the next server begins where the one before was, at
+// TestAbuseRollingRestart: the next server begins where the one before was, at
 // whatever write to the forge that ended.
-func TestAbuse22RollingRestart(t *testing.T) {
+func TestAbuseRollingRestart(t *testing.T) {
 	t.Parallel()
 	for at := range 3 { // two statuses, the comment
 		for _, applied := range []bool{false, true} {
@@ -196,9 +196,9 @@ func TestAbuse22RollingRestart(t *testing.T) {
 	}
 }
 
-// TestAbuse25TheDiskIsFull, or a clone is gone, and it comes back: nothing is said
+// TestAbuseTheDiskIsFull, or a clone is gone, and it comes back: nothing is said
 // that is not so, and all is well afterwards.
-func TestAbuse25TheDiskIsFull(t *testing.T) {
+func TestAbuseTheDiskIsFull(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	var full atomic.Bool

@@ -86,10 +86,10 @@ func (c *children) want(w *fixture, want map[string]int) {
 	}
 }
 
-// TestAbuse28AHeadThatEndsTheServerWhileItIsJudged is refused after two children,
+// TestAbuseAHeadThatEndsTheServerWhileItIsJudged is refused after two children,
 // which judge as the server does, until somebody who may write asks again. The
 // others go on, and what their children judged is not judged again.
-func TestAbuse28AHeadThatEndsTheServerWhileItIsJudged(t *testing.T) {
+func TestAbuseAHeadThatEndsTheServerWhileItIsJudged(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	c := &children{fatal: "one"}

@@ -103,9 +103,9 @@ func TestHelp(t *testing.T) {
 	w.report("was refused: not understood: unknown command \"hlep\"; did you mean &#96;help&#96;?")
 }
 
-// TestAbuse08Comments is comments that are not to be followed: edited, by a bot, by a
+// TestAbuseForgedComments is comments that are not to be followed: edited, by a bot, by a
 // reader, by ourselves, and what is not a command.
-func TestAbuse08Comments(t *testing.T) {
+func TestAbuseForgedComments(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "one", fork)
 	approve := "/gavel approve " + w.commits["one"]
@@ -138,8 +138,8 @@ func TestAbuse08Comments(t *testing.T) {
 	w.report("until somebody with write permission approves", "gavel approve "+w.commits["one"])
 }
 
-// TestAbuse07PushAfterApproval: an approval is of one commit.
-func TestAbuse07PushAfterApproval(t *testing.T) {
+// TestAbusePushAfterApproval: an approval is of one commit.
+func TestAbusePushAfterApproval(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "one", fork)
 	w.wantStates("one", "success error")
@@ -430,9 +430,9 @@ func TestAStopInARerun(t *testing.T) {
 	}
 }
 
-// TestAbuse18UnseenCharacters in a command make it none, and reach neither the
+// TestAbuseUnseenCharacters in a command make it none, and reach neither the
 // comment nor the log.
-func TestAbuse18UnseenCharacters(t *testing.T) {
+func TestAbuseUnseenCharacters(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "two", forgetest.Pull{})
 	for _, hidden := range []string{"\x1b[2J", "\u202e", "\u200b", "\x00", "\u2066"} {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestAbuse29Connections past a bound are closed, and there is room again when
+// TestAbuseConnections past a bound are closed, and there is room again when
 // others end.
-func TestAbuse29Connections(t *testing.T) {
+func TestAbuseConnections(t *testing.T) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 	server := httptest.NewUnstartedServer(handler)
 	closed := make(chan struct{}, 10)

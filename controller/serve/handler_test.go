@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
-// TestAbuse23Handler answers each path for what it is, and says when it is ready.
-func TestAbuse23Handler(t *testing.T) {
+// TestAbuseUnknownPaths answers each path for what it is, and says when it is ready.
+func TestAbuseUnknownPaths(t *testing.T) {
 	ready := false
 	handler, err := serve.NewHandler(serve.HandlerConfig{
 		Ready:   func() bool { return ready },
@@ -50,9 +50,9 @@ func TestAbuse23Handler(t *testing.T) {
 	}
 }
 
-// TestAbuse23DNSRebinding: a page whose name leads here reads nothing, and a
+// TestAbuseDNSRebinding: a page whose name leads here reads nothing, and a
 // delivery arrives under any name.
-func TestAbuse23DNSRebinding(t *testing.T) {
+func TestAbuseDNSRebinding(t *testing.T) {
 	handler, err := serve.NewHandler(serve.HandlerConfig{
 		Ready:   func() bool { return true },
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),

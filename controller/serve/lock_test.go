@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
-// TestAbuse22TwoServers lets one server at a time have a ledger.
-func TestAbuse22TwoServers(t *testing.T) {
+// TestAbuseTwoServers lets one server at a time have a ledger.
+func TestAbuseTwoServers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "ledger.db")
 	release, err := serve.Lock(file)
 	if err != nil {

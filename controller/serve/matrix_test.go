@@ -21,8 +21,8 @@ import (
 
 const matrixSecret = "a-secret-of-the-matrix"
 
-// A matrix is a fixture that is told about what happens by deliveries over HTTP.
-type matrix struct {
+// A webhookFixture is a fixture that is told about what happens by deliveries over HTTP.
+type webhookFixture struct {
 	*fixture
 	hook string
 	// want are the states of the commits that were heads when all was quiet.
@@ -31,11 +31,11 @@ type matrix struct {
 	about map[int]string
 }
 
-// A happening is something that people do, what the forge delivers about it, and
+// A step is something that people do, what the forge delivers about it, and
 // what is true afterwards.
-type happening struct {
+type step struct {
 	name  string
-	do    func(m *matrix)
+	do    func(m *webhookFixture)
 	event string
 	body  string
 	// commit gets the states; empty where no commit is concerned.
@@ -53,26 +53,26 @@ func commentEvent(number int) (event, body string) {
 }
 
 // fork makes pull request 2, whose head comes from a repository of a stranger.
-func (m *matrix) fork(from string) {
+func (m *webhookFixture) fork(from string) {
 	m.move("refs/pull/2/head", "later")
 	m.forge.AddPull(forgetest.Pull{
 		Number: 2, HeadSHA: m.commits["later"], HeadRef: "later", HeadRepo: from, Author: "stranger", BaseSHA: m.commits["main"],
 	})
 }
 
-// happenings are what may become of two pull requests, in this order.
-func happenings() []happening {
-	var all []happening
-	on := func(name, event, body string, do func(*matrix)) *happening {
-		all = append(all, happening{name: name, event: event, body: body, do: do})
+// allSteps are what may become of two pull requests, in this order.
+func allSteps() []step {
+	var all []step
+	on := func(name, event, body string, do func(*webhookFixture)) *step {
+		all = append(all, step{name: name, event: event, body: body, do: do})
 		return &all[len(all)-1]
 	}
 	pull := func(name, action, head, states string, closed bool) {
 		event, body := pullEvent(action, 1)
-		h := on(name, event, body, func(m *matrix) { m.pull(head, forgetest.Pull{Closed: closed}) })
+		h := on(name, event, body, func(m *webhookFixture) { m.pull(head, forgetest.Pull{Closed: closed}) })
 		h.commit, h.states, h.number = head, states, 1
 	}
-	stranger := func(name, event, body, states string, do func(*matrix)) {
+	stranger := func(name, event, body, states string, do func(*webhookFixture)) {
 		h := on(name, event, body, do)
 		h.commit, h.states, h.number = "later", states, 2
 	}
@@ -81,28 +81,28 @@ func happenings() []happening {
 	pull("edit", "edited", "two", "success failure", false)
 	pull("force back", "synchronize", "one", "success success", false)
 	event, body := commentEvent(1)
-	on("comment", event, body, func(m *matrix) { m.forge.AddComment(1, "reader", "Nice work, /gavel run it") })
+	on("comment", event, body, func(m *webhookFixture) { m.forge.AddComment(1, "reader", "Nice work, /gavel run it") })
 	pull("close", "closed", "one", "success success", true)
 	pull("reopen", "reopened", "one", "success success", false)
-	on("rename", "repository", `"action": "renamed"`, func(m *matrix) { m.forge.Rename("octo/renamed") })
+	on("rename", "repository", `"action": "renamed"`, func(m *webhookFixture) { m.forge.Rename("octo/renamed") })
 	pull("push broken", "synchronize", "broken", "failure failure", false)
 	pull("push back", "synchronize", "one", "success success", false)
-	queue := on("merge queue", "merge_group", "", func(m *matrix) { m.queue("group") })
+	queue := on("merge queue", "merge_group", "", func(m *webhookFixture) { m.queue("group") })
 	queue.commit, queue.states = "group", "success success"
 	event, body = pullEvent("opened", 2)
-	stranger("fork", event, body, "success error", func(m *matrix) { m.fork("stranger/demo") })
+	stranger("fork", event, body, "success error", func(m *webhookFixture) { m.fork("stranger/demo") })
 	event, body = commentEvent(2)
-	stranger("approve", event, body, "success success", func(m *matrix) {
+	stranger("approve", event, body, "success success", func(m *webhookFixture) {
 		m.forge.AddComment(2, "alice", "/gavel approve "+m.commits["later"])
 	})
 	event, body = pullEvent("edited", 2)
-	stranger("fork deleted", event, body, "success success", func(m *matrix) { m.fork("-") })
+	stranger("fork deleted", event, body, "success success", func(m *webhookFixture) { m.fork("-") })
 	return all
 }
 
-func newMatrix(t *testing.T) *matrix {
+func newWebhookFixture(t *testing.T) *webhookFixture {
 	t.Helper()
-	m := &matrix{fixture: newFixture(t, ofGroups), want: map[string]string{}, about: map[int]string{}}
+	m := &webhookFixture{fixture: newFixture(t, ofGroups), want: map[string]string{}, about: map[int]string{}}
 	m.forge.SetPermission("alice", "write")
 	var minutes atomic.Int64 // an edit is a minute later, and a forge's clock does not go back
 	began := time.Now()
@@ -125,7 +125,7 @@ func newMatrix(t *testing.T) *matrix {
 }
 
 // deliver sends what the forge would.
-func (m *matrix) deliver(h happening) {
+func (m *webhookFixture) deliver(h step) {
 	m.t.Helper()
 	if h.event == "merge_group" {
 		h.body = fmt.Sprintf(`"action": "checks_requested", "merge_group": {"head_ref": "refs/heads/gh-readonly-queue/main/pr-1-%s", "base_ref": "refs/heads/main"}`, m.commits["main"])
@@ -150,7 +150,7 @@ func (m *matrix) deliver(h happening) {
 }
 
 // does lets something happen and notes what has to be true of it.
-func (m *matrix) does(h happening) {
+func (m *webhookFixture) does(h step) {
 	h.do(m)
 	if h.commit != "" {
 		m.want[h.commit] = h.states
@@ -161,7 +161,7 @@ func (m *matrix) does(h happening) {
 }
 
 // underWay waits until the agent is asked or nothing is due.
-func (m *matrix) underWay() {
+func (m *webhookFixture) underWay() {
 	m.t.Helper()
 	for {
 		select {
@@ -179,7 +179,7 @@ func (m *matrix) underWay() {
 
 // holds demands what has to be true whenever all is quiet. Heads that were passed
 // over may have no verdict, and say why or nothing.
-func (m *matrix) holds(after string, passed ...string) {
+func (m *webhookFixture) holds(after string, passed ...string) {
 	m.t.Helper()
 	m.idle()
 	for commit, want := range m.want {
@@ -225,26 +225,26 @@ func (m *matrix) holds(after string, passed ...string) {
 // right statuses on every head, no verdict lost, no call paid for twice.
 func TestEventMatrix(t *testing.T) {
 	t.Parallel()
-	restart := func(m *matrix) {
+	restart := func(m *webhookFixture) {
 		m.end()
 		m.start()
 	}
 	for _, tt := range []struct {
 		name string
-		tell func(m *matrix, h happening)
+		tell func(m *webhookFixture, h step)
 	}{
-		{"once", (*matrix).deliver},
-		{"twice", func(m *matrix, h happening) { m.deliver(h); m.deliver(h); m.idle(); m.deliver(h) }},
-		{"lost", func(m *matrix, _ happening) { m.poll() }},
-		{"after a restart", func(m *matrix, h happening) {
+		{"once", (*webhookFixture).deliver},
+		{"twice", func(m *webhookFixture, h step) { m.deliver(h); m.deliver(h); m.idle(); m.deliver(h) }},
+		{"lost", func(m *webhookFixture, _ step) { m.poll() }},
+		{"after a restart", func(m *webhookFixture, h step) {
 			restart(m)
 			m.deliver(h)
 		}},
-		{"before a restart", func(m *matrix, h happening) {
+		{"before a restart", func(m *webhookFixture, h step) {
 			m.deliver(h)
 			restart(m)
 		}},
-		{"restart in the middle", func(m *matrix, h happening) {
+		{"restart in the middle", func(m *webhookFixture, h step) {
 			release := m.agent.block()
 			m.deliver(h)
 			m.underWay()
@@ -252,7 +252,7 @@ func TestEventMatrix(t *testing.T) {
 			release()
 			m.start()
 		}},
-		{"the forge is away", func(m *matrix, h happening) {
+		{"the forge is away", func(m *webhookFixture, h step) {
 			m.forge.Inject(forgetest.Fault{Method: "POST", Status: 500, Times: -1, Body: "{}"})
 			m.deliver(h)
 			m.idle()
@@ -265,8 +265,8 @@ func TestEventMatrix(t *testing.T) {
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			m := newMatrix(t)
-			for _, h := range happenings() {
+			m := newWebhookFixture(t)
+			for _, h := range allSteps() {
 				m.does(h)
 				tt.tell(m, h)
 				m.holds(h.name)
@@ -281,27 +281,27 @@ func TestEventMatrixInPairs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		tell func(m *matrix, first, second happening)
+		tell func(m *webhookFixture, first, second step)
 	}{
-		{"in order", func(m *matrix, first, second happening) {
+		{"in order", func(m *webhookFixture, first, second step) {
 			m.does(first)
 			m.does(second)
 			m.deliver(first)
 			m.deliver(second)
 		}},
-		{"reverse", func(m *matrix, first, second happening) {
+		{"reverse", func(m *webhookFixture, first, second step) {
 			m.does(first)
 			m.does(second)
 			m.deliver(second)
 			m.deliver(first)
 		}},
-		{"first is lost", func(m *matrix, first, second happening) {
+		{"first is lost", func(m *webhookFixture, first, second step) {
 			m.does(first)
 			m.does(second)
 			m.poll()
 			m.deliver(second)
 		}},
-		{"while the first runs", func(m *matrix, first, second happening) {
+		{"while the first runs", func(m *webhookFixture, first, second step) {
 			release := m.agent.block()
 			m.does(first)
 			m.deliver(first)
@@ -318,8 +318,8 @@ func TestEventMatrixInPairs(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(tt.name, " from ", from), func(t *testing.T) {
 				t.Parallel()
-				m := newMatrix(t)
-				all := happenings()
+				m := newWebhookFixture(t)
+				all := allSteps()
 				for _, h := range all[:from] {
 					m.does(h)
 					m.deliver(h)

@@ -148,9 +148,9 @@ func TestOneRepositoryHoldsUpNoOther(t *testing.T) {
 	w.want("two", "success failure")
 }
 
-// TestAbuse04RenamedRepository keeps its comment, its verdicts and what it paid
+// TestAbuseRenamedRepository keeps its comment, its verdicts and what it paid
 // for.
-func TestAbuse04RenamedRepository(t *testing.T) {
+func TestAbuseRenamedRepository(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string

@@ -251,8 +251,8 @@ func TestAHeadThatNobodyNames(t *testing.T) {
 	}
 }
 
-// TestAbuse05Forks gives strangers what the operator allows.
-func TestAbuse05Forks(t *testing.T) {
+// TestAbuseForksSpendLittle gives strangers what the operator allows.
+func TestAbuseForksSpendLittle(t *testing.T) {
 	for _, tt := range []struct{ forks, want string }{
 		{"approve", "until somebody with write permission approves"},
 		{"plan", "validated and planned only"},

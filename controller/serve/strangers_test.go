@@ -11,9 +11,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
-// TestAbuse26StrangersTakeTurns: of heads that nobody has accepted one is in
+// TestAbuseStrangersTakeTurns: of heads that nobody has accepted one is in
 // memory at a time, and those of people who may write do not wait for it.
-func TestAbuse26StrangersTakeTurns(t *testing.T) {
+func TestAbuseStrangersTakeTurns(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	begun, hold := make(chan string, 2), make(chan struct{})

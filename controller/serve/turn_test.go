@@ -141,9 +141,9 @@ func (w *fixture) kill() {
 	})
 }
 
-// TestAbuse28KillsRefuseNothing: a head that was judged whenever the server was
+// TestAbuseKillsRefuseNothing: a head that was judged whenever the server was
 // killed proves itself each time, and gets its verdict.
-func TestAbuse28KillsRefuseNothing(t *testing.T) {
+func TestAbuseKillsRefuseNothing(t *testing.T) {
 	t.Parallel()
 	kills := 200
 	if raced {
@@ -177,9 +177,9 @@ func TestAbuse28KillsRefuseNothing(t *testing.T) {
 	}
 }
 
-// TestAbuse28AHeadThatEndsTheServer is refused after two children, over a restart,
+// TestAbuseAHeadThatEndsTheServer is refused after two children, over a restart,
 // until somebody who may write asks again. The others go on.
-func TestAbuse28AHeadThatEndsTheServer(t *testing.T) {
+func TestAbuseAHeadThatEndsTheServer(t *testing.T) {
 	t.Parallel()
 	w, d := newDockedFixture(t)
 	w.forge.SetPermission("mona", "write")

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// fewFiles is set in the child of TestAbuse34ManySavesWithFewDescriptors.
+// fewFiles is set in the child of TestAbuseManySavesWithFewDescriptors.
 const fewFiles = "GAVEL_TEST_FEW_FILES"
 
-// TestAbuse34ManySavesWithFewDescriptors saves more often than a process may have
+// TestAbuseManySavesWithFewDescriptors saves more often than a process may have
 // files open, in a repository whose objects have a file each. It does so in a
 // process of its own, whose limit it lowers.
-func TestAbuse34ManySavesWithFewDescriptors(t *testing.T) {
+func TestAbuseManySavesWithFewDescriptors(t *testing.T) {
 	const limit, saves = 256, 280
 	if os.Getenv(fewFiles) == "" {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAbuse34ManySavesWithFewDescriptors$", "-test.v")
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAbuseManySavesWithFewDescriptors$", "-test.v")
 		cmd.Env = append(os.Environ(), fewFiles+"=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("the child ended with %v, want it to pass:\n%s", err, out)

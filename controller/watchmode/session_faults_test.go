@@ -11,7 +11,7 @@ import (
 )
 
 // wantError waits for an error that has the text.
-func (s *stage) wantError(text string) {
+func (s *fixture) wantError(text string) {
 	s.t.Helper()
 	if u := s.until(watchstate.Error, nil); !strings.Contains(u.Snapshot.Error, text) {
 		s.t.Errorf("the board has the error %q, want one with %q", u.Snapshot.Error, text)
@@ -20,7 +20,7 @@ func (s *stage) wantError(text string) {
 
 // closeLedger has the ledger closed when the next run has ended, so that nothing can be
 // planned after it.
-func (s *stage) closeLedger() {
+func (s *fixture) closeLedger() {
 	s.executed = func(p *controller.Prepared) { _ = p.Ledger().Close() }
 }
 
@@ -29,27 +29,27 @@ func (s *stage) closeLedger() {
 func TestALedgerThatIsGoneIsShown(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		do   func(s *stage)
+		do   func(s *fixture)
 	}{
-		{"after a rerun", func(s *stage) {
+		{"after a rerun", func(s *fixture) {
 			s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
 			s.closeLedger()
 			s.session.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{"talk/level_1/hello"}})
 		}},
-		{"after a stop", func(s *stage) {
+		{"after a stop", func(s *fixture) {
 			s.closeLedger()
 			s.write(map[string]string{hello: greeting("wait")})
 			s.waits(s.bot.waiting)
 			s.session.Do(watchstate.Command{Do: watchstate.Stop})
 		}},
-		{"before all cases", func(s *stage) {
+		{"before all cases", func(s *fixture) {
 			s.closeLedger()
 			s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
 			s.session.Do(watchstate.Command{Do: watchstate.All})
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newStage(t, watchmode.Options{})
+			s := newFixture(t, watchmode.Options{})
 			s.until(watchstate.Result, nil)
 			tt.do(s)
 			s.wantError("closed")
@@ -60,7 +60,7 @@ func TestALedgerThatIsGoneIsShown(t *testing.T) {
 // TestFilesThatCannotBeReadAreShown: the board has the error until the files can be read
 // again, and keeps the rows of before.
 func TestFilesThatCannotBeReadAreShown(t *testing.T) {
-	s := newStage(t, watchmode.Options{})
+	s := newFixture(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
 	s.gone.Store(true)
@@ -90,7 +90,7 @@ func TestRunEndsBeforeTheFirstLook(t *testing.T) {
 // TestAGateOverAllCases: a rule about all cases is not decided by those that a change
 // affects. It is once all were judged.
 func TestAGateOverAllCases(t *testing.T) {
-	s := newStage(t, watchmode.Options{}, map[string]string{"gavel.yaml": start["gavel.yaml"] + "gate: {fail_on: any_failure}\n"})
+	s := newFixture(t, watchmode.Options{}, map[string]string{"gavel.yaml": start["gavel.yaml"] + "gate: {fail_on: any_failure}\n"})
 	s.until(watchstate.Result, nil)
 	s.bot.answer = func(string) string { return "hello and bye" }
 	s.write(map[string]string{hello: greeting("hi")})

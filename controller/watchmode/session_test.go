@@ -72,8 +72,8 @@ func (b *bot) calls() []string {
 	return out
 }
 
-// A stage is a session under test.
-type stage struct {
+// A fixture is a session under test.
+type fixture struct {
 	*repo
 	bot     *bot
 	session *watchmode.Session
@@ -85,10 +85,10 @@ type stage struct {
 	gone atomic.Bool
 }
 
-// newStage watches a repository in which the files are committed, too.
-func newStage(t *testing.T, opts watchmode.Options, files ...map[string]string) *stage {
+// newFixture watches a repository in which the files are committed, too.
+func newFixture(t *testing.T, opts watchmode.Options, files ...map[string]string) *fixture {
 	t.Helper()
-	s := &stage{repo: newRepo(t), bot: newBot(), updates: make(chan watchstate.Update, 1000)}
+	s := &fixture{repo: newRepo(t), bot: newBot(), updates: make(chan watchstate.Update, 1000)}
 	for _, f := range files {
 		s.write(f)
 		s.git("add", "-A")
@@ -134,7 +134,7 @@ func newStage(t *testing.T, opts watchmode.Options, files ...map[string]string) 
 }
 
 // until takes updates up to the first of a kind that shows what is wanted.
-func (s *stage) until(kind watchstate.Kind, wanted func(b *watchstate.Snapshot) bool) watchstate.Update {
+func (s *fixture) until(kind watchstate.Kind, wanted func(b *watchstate.Snapshot) bool) watchstate.Update {
 	s.t.Helper()
 	deadline := time.After(30 * time.Second)
 	var seen []string
@@ -152,7 +152,7 @@ func (s *stage) until(kind watchstate.Kind, wanted func(b *watchstate.Snapshot) 
 }
 
 // waits returns once a call is held back, or given up.
-func (s *stage) waits(calls <-chan string) string {
+func (s *fixture) waits(calls <-chan string) string {
 	s.t.Helper()
 	select {
 	case question := <-calls:
@@ -164,7 +164,7 @@ func (s *stage) waits(calls <-chan string) string {
 }
 
 // changed waits for the result after a change of these files.
-func (s *stage) changed(files map[string]string) []string {
+func (s *fixture) changed(files map[string]string) []string {
 	s.t.Helper()
 	s.write(files)
 	want := 0
@@ -203,7 +203,7 @@ func states(b watchstate.Snapshot) []string {
 	return out
 }
 
-func (s *stage) want(got []string, want ...string) {
+func (s *fixture) want(got []string, want ...string) {
 	s.t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" && len(want)+len(got) > 0 {
 		s.t.Errorf("(-want +got):\n%s", diff)
@@ -212,7 +212,7 @@ func (s *stage) want(got []string, want ...string) {
 
 // TestSession goes through an hour of somebody's day.
 func TestSession(t *testing.T) {
-	s := newStage(t, watchmode.Options{})
+	s := newFixture(t, watchmode.Options{})
 	s.want(states(s.until(watchstate.Result, nil).Snapshot))
 	s.want(s.bot.calls())
 
@@ -268,7 +268,7 @@ func TestSession(t *testing.T) {
 
 // TestAccept holds that what was accepted stays what is compared with.
 func TestAccept(t *testing.T) {
-	s := newStage(t, watchmode.Options{})
+	s := newFixture(t, watchmode.Options{})
 	s.bot.answer = func(question string) string { return map[bool]string{true: "hello", false: "bye"}[question == "good"] }
 	s.want(s.changed(map[string]string{hello: greeting("bad")}), "talk/level_1/hello fail first")
 	s.session.Do(watchstate.Command{Do: watchstate.Accept})
@@ -280,7 +280,7 @@ func TestAccept(t *testing.T) {
 
 // TestAcceptAgain holds that what is accepted later replaces what was accepted before.
 func TestAcceptAgain(t *testing.T) {
-	s := newStage(t, watchmode.Options{})
+	s := newFixture(t, watchmode.Options{})
 	s.bot.answer = func(question string) string { return map[bool]string{true: "hello", false: "bye"}[question == "good"] }
 	accept := func(rows ...string) {
 		t.Helper()
@@ -297,7 +297,7 @@ func TestAcceptAgain(t *testing.T) {
 // TestSuperseded holds that a change during a run gives up what it made stale
 // and keeps the rest.
 func TestSuperseded(t *testing.T) {
-	s := newStage(t, watchmode.Options{})
+	s := newFixture(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	bye := strings.Replace(start["test_definitions/talk/level_1/bye.json"], `"prompt": "bye"`, `"prompt": "wait for bye"`, 1)
 	s.write(map[string]string{hello: greeting("wait for hello"), "test_definitions/talk/level_1/bye.json": bye})
@@ -318,7 +318,7 @@ func TestSuperseded(t *testing.T) {
 
 // TestGuard holds that what costs much is asked about, and only that.
 func TestGuard(t *testing.T) {
-	s := newStage(t, watchmode.Options{MaxCases: 1, MaxUSD: 1})
+	s := newFixture(t, watchmode.Options{MaxCases: 1, MaxUSD: 1})
 	s.until(watchstate.Result, nil)
 	s.want(s.changed(map[string]string{hello: greeting("one")}), "talk/level_1/hello pass first")
 	s.bot.calls()
@@ -345,7 +345,7 @@ func TestGuard(t *testing.T) {
 // TestUnpriced holds that an unknown price is asked about where the most that
 // may be spent was said, with what measuring again takes.
 func TestUnpriced(t *testing.T) {
-	s := newStage(t, watchmode.Options{MaxUSD: 1, AskUnpriced: true})
+	s := newFixture(t, watchmode.Options{MaxUSD: 1, AskUnpriced: true})
 	s.until(watchstate.Result, nil)
 	s.write(map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: openai, model: m}}\n"})
 	u := s.until(watchstate.Question, nil)
@@ -357,7 +357,7 @@ func TestUnpriced(t *testing.T) {
 // TestUndisturbed holds that a save which changes no plan leaves the run under
 // way as it is.
 func TestUndisturbed(t *testing.T) {
-	s := newStage(t, watchmode.Options{})
+	s := newFixture(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	s.write(map[string]string{hello: greeting("wait")})
 	s.until(watchstate.Started, nil)
@@ -372,7 +372,7 @@ func TestUndisturbed(t *testing.T) {
 
 // TestPauseStopRerun holds what the other commands do.
 func TestPauseStopRerun(t *testing.T) {
-	s := newStage(t, watchmode.Options{})
+	s := newFixture(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	s.session.Do(watchstate.Command{Do: watchstate.Pause})
 	s.until(watchstate.StateChanged, nil)
@@ -409,7 +409,7 @@ func TestPauseStopRerun(t *testing.T) {
 
 // TestAPanicIsShown has a worker panic: the watch reports it and goes on.
 func TestAPanicIsShown(t *testing.T) {
-	s := newStage(t, watchmode.Options{})
+	s := newFixture(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	answer := s.bot.answer
 	s.bot.answer = func(string) string { panic("a fault of ours") }
@@ -427,7 +427,7 @@ func gate(b watchstate.Snapshot) string { return b.Gate.Result + ": " + b.Gate.R
 // TestTheGateOfWhatIsNotJudged declines a question, and then renames and
 // deletes definitions: while cases are to be judged the gate is undetermined.
 func TestTheGateOfWhatIsNotJudged(t *testing.T) {
-	s := newStage(t, watchmode.Options{MaxCases: 1})
+	s := newFixture(t, watchmode.Options{MaxCases: 1})
 	passes := func(u watchstate.Update) {
 		t.Helper()
 		if u.Snapshot.Gate.Result != report.GatePass {
@@ -471,7 +471,7 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 // TestTheGateAfterARerun judges a case again by name, which fails now: so does
 // the gate.
 func TestTheGateAfterARerun(t *testing.T) {
-	s := newStage(t, watchmode.Options{})
+	s := newFixture(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
 	s.bot.answer = func(string) string { return "bye" }
@@ -492,7 +492,7 @@ func TestTheGateAfterARerun(t *testing.T) {
 
 // TestWhatIsGivenUpIsCounted stops a run of which some calls are waiting.
 func TestWhatIsGivenUpIsCounted(t *testing.T) {
-	s := newStage(t, watchmode.Options{})
+	s := newFixture(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	bye := strings.Replace(start["test_definitions/talk/level_1/bye.json"], `"prompt": "bye"`, `"prompt": "wait for bye"`, 1)
 	more := strings.Replace(start["test_definitions/talk/level_2/more.json"], `"prompt": "more"`, `"prompt": "more!"`, 1)
@@ -518,7 +518,7 @@ func TestWhatIsGivenUpIsCounted(t *testing.T) {
 // TestSecretsAreNotShown: what an agent leaks is on no board and in no details,
 // and the case is judged by what was said.
 func TestSecretsAreNotShown(t *testing.T) {
-	s := newStage(t, watchmode.Options{})
+	s := newFixture(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	key := "sk-proj-" + strings.Repeat("aB3x", 12)
 	s.bot.answer = func(string) string { return "hello, my key is " + key }

@@ -12,7 +12,7 @@ import (
 // TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt and by no other one.
 func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
 	const bye = "test_definitions/talk/level_1/bye.json"
-	s := newStage(t, watchmode.Options{}, map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: http, url: \"https://h\"}}\n"})
+	s := newFixture(t, watchmode.Options{}, map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: http, url: \"https://h\"}}\n"})
 	s.until(watchstate.Result, nil)
 
 	for _, step := range []struct {
@@ -38,7 +38,7 @@ func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
 // TestAFileOfTheProgramRerunsItsCases where the target names no inputs, and one
 // that git ignores does not.
 func TestAFileOfTheProgramRerunsItsCases(t *testing.T) {
-	s := newStage(t, watchmode.Options{}, map[string]string{
+	s := newFixture(t, watchmode.Options{}, map[string]string{
 		"gavel.yaml":     "version: 1\ntargets: {bot: {provider: command, argv: [sh, agent/run.sh]}}\n",
 		"agent/run.sh":   "true\n",
 		"agent/tone.txt": "kind\n",

@@ -123,7 +123,7 @@ func TestWatchingBeginsAgainAfterLostEvents(t *testing.T) {
 // TestRowsWhileCasesAreJudged holds what a row says before, while and after its
 // case is judged, and that a case without a stored sample has details, too.
 func TestRowsWhileCasesAreJudged(t *testing.T) {
-	s := newStage(t, watchmode.Options{})
+	s := newFixture(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
 	s.session.Do(watchstate.Command{Do: watchstate.Pause})
 	s.until(watchstate.StateChanged, nil)

@@ -30,8 +30,8 @@ targets:
   bot: {provider: mock, replies: [{match: ".*", reply: hi}]}
 `
 
-// A bench is a worker with the tasks of a repository's only commit.
-type bench struct {
+// A fixture is a worker with the tasks of a repository's only commit.
+type fixture struct {
 	cfg     worker.Config
 	about   json.RawMessage
 	task    queue.Task
@@ -50,7 +50,7 @@ func (c counted) Respond(ctx context.Context, req target.Request) (target.Reply,
 	return c.Target.Respond(ctx, req)
 }
 
-func newBench(t *testing.T) *bench {
+func newFixture(t *testing.T) *fixture {
 	dir := t.TempDir()
 	gittest.Run(t, dir, "init", "-q", "-b", "main")
 	head := gittest.Commit(t, dir, map[string]string{
@@ -58,7 +58,7 @@ func newBench(t *testing.T) *bench {
 		"test_definitions/talk/domain.json":        `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
 		"test_definitions/talk/level_1/hello.json": `{"id": "hello", "name": "Hello", "prompt": "Hello", "expected": {"keywords": ["hi"]}}`,
 	})
-	b := &bench{}
+	b := &fixture{}
 	fetch := func(ctx context.Context, refs []string, _ gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 		b.fetches++
 		repo, err := gitrepo.Open(dir)
@@ -112,7 +112,7 @@ func newBench(t *testing.T) *bench {
 
 // TestJudge plans once, judges, and leaves the verdict in the ledger.
 func TestJudge(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	j := worker.New(b.cfg)
 	for range 2 {
 		out, err := j.Judge(t.Context(), b.task, b.about, nil)
@@ -135,7 +135,7 @@ func TestJudge(t *testing.T) {
 // TestAKnownVerdict: a case that was judged before its worker planned is not judged
 // again, and has its outcome.
 func TestAKnownVerdict(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	for _, name := range []string{"first", "second"} {
 		j := worker.New(b.cfg)
 		out, err := j.Judge(t.Context(), b.task, b.about, nil)
@@ -165,7 +165,7 @@ func TestWhatATaskMayNotClaim(t *testing.T) {
 		{"verdicts of another repository", func(t *queue.Task) { t.Scope.Trust.Repository = "octo/other" }, "a trust that its commit does not have"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			j := worker.New(b.cfg)
 			tt.change(&b.task)
 			out, err := j.Judge(t.Context(), b.task, b.about, nil)
@@ -181,7 +181,7 @@ func TestWhatATaskMayNotClaim(t *testing.T) {
 
 // TestARepositoryThatCannotBeHad is an error now, and no longer when it can be had.
 func TestARepositoryThatCannotBeHad(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	errAway := errors.New("the forge is away")
 	there, away := b.cfg.Repository, true
 	b.cfg.Repository = func(ctx context.Context, name forge.Repo) (worker.Fetcher, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// TestAbuse16And17Text has text that would be markup, a command or a mention.
-func TestAbuse16And17Text(t *testing.T) {
+// TestAbuseMarkupCommandsAndMentions has text that would be markup, a command or a mention.
+func TestAbuseMarkupCommandsAndMentions(t *testing.T) {
 	for _, tc := range []struct{ name, in, want string }{
 		{"plain", "Promises 60 days; the policy says 30.", "Promises 60 days; the policy says 30."},
 		{"key", "tool_calling/level_2/send", "tool_calling/level_2/send"},

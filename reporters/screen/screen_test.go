@@ -111,17 +111,17 @@ func detail() watchstate.Detail {
 	}
 }
 
-// A bench is a model that a test drives.
-type bench struct {
+// A fixture is a model that a test drives.
+type fixture struct {
 	t     *testing.T
 	model tea.Model
 	asked []watchstate.Command
 	quit  bool
 }
 
-func newBench(t *testing.T, width, height int, b watchstate.Snapshot) *bench {
+func newFixture(t *testing.T, width, height int, b watchstate.Snapshot) *fixture {
 	t.Helper()
-	s := &bench{t: t}
+	s := &fixture{t: t}
 	s.model = New(Config{
 		Do:     func(c watchstate.Command) { s.asked = append(s.asked, c) },
 		Detail: func(string) (watchstate.Detail, error) { return detail(), nil },
@@ -134,7 +134,7 @@ func newBench(t *testing.T, width, height int, b watchstate.Snapshot) *bench {
 }
 
 // send gives the model a message, and then what its command comes back with.
-func (s *bench) send(msg tea.Msg) {
+func (s *fixture) send(msg tea.Msg) {
 	s.t.Helper()
 	next, cmd := s.model.Update(msg)
 	s.model = next
@@ -149,7 +149,7 @@ func (s *bench) send(msg tea.Msg) {
 	}
 }
 
-func (s *bench) press(keys ...string) {
+func (s *fixture) press(keys ...string) {
 	s.t.Helper()
 	special := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "down": tea.KeyDown, "up": tea.KeyUp, "pgdown": tea.KeyPgDown, "backspace": tea.KeyBackspace, "end": tea.KeyEnd}
 	for _, key := range keys {
@@ -167,7 +167,7 @@ func (s *bench) press(keys ...string) {
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // frame is the screen without colors, after a check of what always holds.
-func (s *bench) frame() string {
+func (s *fixture) frame() string {
 	s.t.Helper()
 	m := s.model.(Model)
 	lines := strings.Split(sgr.ReplaceAllString(m.Frame(), ""), "\n")
@@ -244,7 +244,7 @@ func TestFrames(t *testing.T) {
 				if tt.board != nil {
 					tt.board(&b)
 				}
-				s := newBench(t, size[0], size[1], b)
+				s := newFixture(t, size[0], size[1], b)
 				s.press(tt.keys...)
 				golden.Compare(t, "testdata/"+full+".txt", s.frame())
 			})
@@ -262,7 +262,7 @@ func TestLowFrames(t *testing.T) {
 		if tt.name == "low_problem" {
 			broken(&b)
 		}
-		s := newBench(t, 80, 10, b)
+		s := newFixture(t, 80, 10, b)
 		s.press(tt.keys...)
 		golden.Compare(t, "testdata/"+tt.name+"_80x10.txt", s.frame())
 	}
@@ -273,7 +273,7 @@ func TestLowFrames(t *testing.T) {
 func TestProblemsAreSelected(t *testing.T) {
 	b := day()
 	broken(&b)
-	s := newBench(t, 100, 24, b)
+	s := newFixture(t, 100, 24, b)
 	opened := 0
 	m := s.model.(Model)
 	m.cfg.Edit = func(file string, line int) (Program, error) {
@@ -302,7 +302,7 @@ func TestProblemsAreSelected(t *testing.T) {
 	}
 	broken(&b)
 	b.Rows = nil
-	s = newBench(t, 100, 24, b)
+	s = newFixture(t, 100, 24, b)
 	if s.press("enter"); !strings.Contains(s.frame(), "did you mean `expected`?") {
 		t.Errorf("without a case the first problem is not opened:\n%s", s.frame())
 	}
@@ -314,7 +314,7 @@ func TestColors(t *testing.T) {
 		name       string
 		background imagecolor.Color
 	}{{"dark", imagecolor.Black}, {"light", imagecolor.White}} {
-		s := newBench(t, 80, 24, day())
+		s := newFixture(t, 80, 24, day())
 		s.send(tea.BackgroundColorMsg{Color: tt.background})
 		painted := s.model.(Model).Frame()
 		shown := strings.NewReplacer("\x1b[m", "‹›", "\x1b[", "‹").Replace(painted)
@@ -329,13 +329,13 @@ func TestEverySize(t *testing.T) {
 	for _, keys := range [][]string{nil, {"enter"}, {"?"}, {"down", "down", "enter", "pgdown"}, {"f", "/", "x"}} {
 		for width := leastColumns; width < 160; width += 7 {
 			for _, height := range []int{leastLines, 10, lowLines - 1, lowLines, 21, 39, 57} {
-				s := newBench(t, width, height, day())
+				s := newFixture(t, width, height, day())
 				s.press(keys...)
 				s.frame()
 			}
 		}
 	}
-	if got := newBench(t, 20, 5, day()).model.(Model).Frame(); got != "needs 40×8 or more" {
+	if got := newFixture(t, 20, 5, day()).model.(Model).Frame(); got != "needs 40×8 or more" {
 		t.Errorf("a tiny terminal shows %q", got)
 	}
 }
@@ -360,7 +360,7 @@ func TestKeys(t *testing.T) {
 		{name: "quit", keys: []string{"q"}, quit: true},
 		{name: "interrupt", keys: []string{"ctrl+c"}, quit: true},
 	} {
-		s := newBench(t, 80, 24, day())
+		s := newFixture(t, 80, 24, day())
 		s.press(tt.keys...)
 		if diff := cmp.Diff(tt.want, s.asked); diff != "" || s.quit != tt.quit {
 			t.Errorf("%s: quits %v (-want +got):\n%s", tt.name, s.quit, diff)
@@ -368,14 +368,14 @@ func TestKeys(t *testing.T) {
 	}
 	b := day()
 	b.State, b.Due = watchstate.Running, 3
-	s := newBench(t, 80, 24, b)
+	s := newFixture(t, 80, 24, b)
 	if s.press("ctrl+c"); s.quit || len(s.asked) != 1 || s.asked[0].Do != watchstate.Stop {
 		t.Errorf("the first Ctrl-C quits %v and asks for %v", s.quit, s.asked)
 	}
 	if s.press("ctrl+c"); !s.quit {
 		t.Error("the second Ctrl-C does not quit")
 	}
-	s = newBench(t, 80, 24, day())
+	s = newFixture(t, 80, 24, day())
 	if s.press("e"); !strings.Contains(s.frame(), "no editor is set") {
 		t.Error("it is not said that there is no editor")
 	}
@@ -384,7 +384,7 @@ func TestKeys(t *testing.T) {
 // TestSelection holds that the selected case stays selected as the rows move.
 func TestSelection(t *testing.T) {
 	b := day()
-	s := newBench(t, 80, 24, b)
+	s := newFixture(t, 80, 24, b)
 	s.press("down", "down")
 	want := b.Rows[2].Key
 	b.Rows = append([]watchstate.Row{row("new/one", 0, 1, 1)}, b.Rows...)
@@ -407,14 +407,14 @@ func TestThePaneIsOfTheSelectedCase(t *testing.T) {
 	less.Rows = rows[1:]
 	for _, tt := range []struct {
 		name string
-		move func(*bench)
+		move func(*fixture)
 	}{
-		{"key", func(s *bench) { s.press("down") }},
-		{"filter", func(s *bench) { s.press(append([]string{"/"}, strings.Split(rows[1].Key, "")...)...) }},
-		{"board", func(s *bench) { s.send(updated{Kind: watchstate.Planned, Snapshot: less}) }},
-		{"again", func(s *bench) { s.press("enter", "down", "enter") }},
+		{"key", func(s *fixture) { s.press("down") }},
+		{"filter", func(s *fixture) { s.press(append([]string{"/"}, strings.Split(rows[1].Key, "")...)...) }},
+		{"board", func(s *fixture) { s.send(updated{Kind: watchstate.Planned, Snapshot: less}) }},
+		{"again", func(s *fixture) { s.press("enter", "down", "enter") }},
 	} {
-		s := newBench(t, 120, 40, day())
+		s := newFixture(t, 120, 40, day())
 		s.press("enter")
 		tt.move(s)
 		m := s.model.(Model)
@@ -429,7 +429,7 @@ func TestScoresOfADialect(t *testing.T) {
 	b := day()
 	b.Rows = []watchstate.Row{row("plans/trip", 0.85, 0.65, 0)}
 	b.Rows[0].Dialect = schema.DialectPromptval
-	s := newBench(t, 80, 24, b)
+	s := newFixture(t, 80, 24, b)
 	if list := s.frame(); !strings.Contains(list, "  6.50 → 8.50/10  +2.00\n") {
 		t.Errorf("the list:\n%s", list)
 	}
@@ -495,7 +495,7 @@ func TestThePageShowsAFrame(t *testing.T) {
 	if !ok || !closed {
 		t.Fatal("the page shows no frame")
 	}
-	frame := newBench(t, 80, 24, day()).frame()
+	frame := newFixture(t, 80, 24, day()).frame()
 	for line := range strings.Lines(" gavel watch" + shown) {
 		if !strings.Contains(frame, line) {
 			t.Errorf("the page shows a line that no frame has: %q", line)
@@ -515,7 +515,7 @@ func TestWhatIsNotJudgedIsNotPassed(t *testing.T) {
 		r.Due = true
 		b.Rows = append(b.Rows, r)
 	}
-	got := newBench(t, 120, 20, b).frame()
+	got := newFixture(t, 120, 20, b).frame()
 	for _, want := range []string{"2,000 to judge", "gate undetermined: 2,000 cases are not judged yet", "spent 4 calls, 36 given up"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the screen does not say %q:\n%s", want, got)

@@ -108,9 +108,9 @@ func TestProblems(t *testing.T) {
 	golden.Compare(t, "testdata/problems.txt", got.String())
 }
 
-// TestAbuse12Limits has files that never end, or that ask for more than there is,
+// TestAbuseEndlessFiles has files that never end, or that ask for more than there is,
 // come back as a problem, and the next file after each evaluated.
-func TestAbuse12Limits(t *testing.T) {
+func TestAbuseEndlessFiles(t *testing.T) {
 	many := "import \"list\"\n"
 	for _, tt := range []struct{ name, src, rule string }{
 		{"time", many + "a: [for i in list.Range(0, 100000, 1) for j in list.Range(0, 100000, 1) if i*j < 0 {i}]", "cue-limit"},

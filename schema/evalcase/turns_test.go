@@ -127,8 +127,8 @@ func TestMistakesInTurns(t *testing.T) {
 	}
 }
 
-// TestAbuse31ManyTurns: a window has no more turns than a conversation.
-func TestAbuse31ManyTurns(t *testing.T) {
+// TestAbuseManyTurns: a window has no more turns than a conversation.
+func TestAbuseManyTurns(t *testing.T) {
 	c := one(t, "tests: [{id: x, window_size: 1000000000000, turns: [{input: a, assertions: [b]}]}]\n")
 	if c.Drive.Window() != 200 {
 		t.Errorf("the window has %d turns, want the most that a conversation has", c.Drive.Window())

@@ -25,9 +25,9 @@ func greetings(n int) fstest.MapFS {
 
 var oneFolder = schema.Settings{Definitions: []string{"test_definitions"}}
 
-// TestAbuse26MoreThanIsLookedAt: each bound is a problem that names it, and what
+// TestAbuseMoreThanIsLookedAt: each bound is a problem that names it, and what
 // is within it loads.
-func TestAbuse26MoreThanIsLookedAt(t *testing.T) {
+func TestAbuseMoreThanIsLookedAt(t *testing.T) {
 	within := bounds{entries: 200, cases: 200, bytes: 1 << 20}
 	for _, test := range []struct {
 		rule, message string
@@ -68,8 +68,8 @@ func TestAbuse26MoreThanIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestAbuse26CasesOfNewFiles: what is new has a bound of its own.
-func TestAbuse26CasesOfNewFiles(t *testing.T) {
+// TestAbuseCasesOfNewFiles: what is new has a bound of its own.
+func TestAbuseCasesOfNewFiles(t *testing.T) {
 	isNew := func(file string) bool { return strings.HasPrefix(file, "test_definitions/1") } // 11 files
 	for _, tt := range []struct {
 		most int64
@@ -103,9 +103,9 @@ func (e exhausted) ReadFile(name string) ([]byte, error) {
 	return e.MapFS.ReadFile(name)
 }
 
-// TestAbuse34DescriptorsThatRunOut are not a mistake in any file: nothing is said of
+// TestAbuseDescriptorsThatRunOut are not a mistake in any file: nothing is said of
 // the definitions then.
-func TestAbuse34DescriptorsThatRunOut(t *testing.T) {
+func TestAbuseDescriptorsThatRunOut(t *testing.T) {
 	for _, cause := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EIO} {
 		for start := range 4 { // files that can be read, of four
 			left := start

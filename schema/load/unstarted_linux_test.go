@@ -9,14 +9,14 @@ import (
 	"testing/fstest"
 )
 
-// noFiles is set in the child of TestAbuse34NoChildForCUE.
+// noFiles is set in the child of TestAbuseNoChildForCUE.
 const noFiles = "GAVEL_TEST_NO_FILES"
 
-// TestAbuse34NoChildForCUE: where no process can be started for a .cue file, that
+// TestAbuseNoChildForCUE: where no process can be started for a .cue file, that
 // is not a mistake of the file. It lowers the limit of a process of its own.
-func TestAbuse34NoChildForCUE(t *testing.T) {
+func TestAbuseNoChildForCUE(t *testing.T) {
 	if os.Getenv(noFiles) == "" {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAbuse34NoChildForCUE$", "-test.v")
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAbuseNoChildForCUE$", "-test.v")
 		cmd.Env = append(os.Environ(), noFiles+"=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("the child ended with %v, want it to pass:\n%s", err, out)

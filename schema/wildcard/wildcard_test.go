@@ -41,9 +41,9 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestAbuse26GlobsEnd has globs that would take forever if every ** were
+// TestAbuseGlobsEnd has globs that would take forever if every ** were
 // tried at every position.
-func TestAbuse26GlobsEnd(t *testing.T) {
+func TestAbuseGlobsEnd(t *testing.T) {
 	name := strings.Repeat("a/", 200) + "b"
 	done := make(chan bool)
 	go func() {

@@ -61,8 +61,8 @@ func TestTheFileOfTheContainer(t *testing.T) {
 	}
 }
 
-// TestAbuse15ALogHoldsNoSecret, whatever is logged.
-func TestAbuse15ALogHoldsNoSecret(t *testing.T) {
+// TestAbuseALogHoldsNoSecret, whatever is logged.
+func TestAbuseALogHoldsNoSecret(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "server.yaml")
 	text := fmt.Sprintf("version: 1\nlisten: 127.0.0.1:0\ndata: %s\nwebhook: {secret_env: HOOK}\n"+
 		"credentials: {bot: {token_env: GITHUB_TOKEN}}\nrepositories: [{name: octo/demo, credential: bot}]\n", t.TempDir())

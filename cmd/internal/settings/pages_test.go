@@ -223,9 +223,9 @@ func TestFilesOfOtherFormats(t *testing.T) {
 	}
 }
 
-// TestAbuse16And23Settings holds that definitions and parameters of strangers are shown
+// TestAbuseHostileDefinitionsInSettings holds that definitions and parameters of strangers are shown
 // as text, and that a form without its token changes nothing.
-func TestAbuse16And23Settings(t *testing.T) {
+func TestAbuseHostileDefinitionsInSettings(t *testing.T) {
 	const hostile = `</textarea><script>alert(1)</script><img src=x onerror=alert(1)>"' onfocus=alert(1) {{.}} javascript:alert(1)`
 	files := map[string]string{
 		"test_definitions/math/domain.json": string(mustJSON(t, map[string]any{"id": "math", "name": hostile, "evaluator_id": "keyword", "color": "red;}body{display:none"})),

@@ -21,14 +21,14 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A desk is a working tree with the requests that change it.
-type desk struct {
+// A fixture is a working tree with the requests that change it.
+type fixture struct {
 	*testing.T
 	dir     string
 	handler http.Handler
 }
 
-func newDesk(t *testing.T, dir string, more ...func(*Config)) *desk {
+func newFixture(t *testing.T, dir string, more ...func(*Config)) *fixture {
 	t.Helper()
 	cfg := Config{
 		Open: func(context.Context) (fs.FS, func() error, error) {
@@ -44,7 +44,7 @@ func newDesk(t *testing.T, dir string, more ...func(*Config)) *desk {
 	}
 	mux := http.NewServeMux()
 	New(cfg).Routes(mux)
-	return &desk{t, dir, guard.Config{}.Handler(mux)}
+	return &fixture{t, dir, guard.Config{}.Handler(mux)}
 }
 
 // write makes a folder with files.
@@ -64,8 +64,8 @@ func write(t *testing.T, files map[string]string) string {
 }
 
 // math is a domain with a test.
-func math(t *testing.T) *desk {
-	return newDesk(t, write(t, map[string]string{
+func math(t *testing.T) *fixture {
+	return newFixture(t, write(t, map[string]string{
 		"test_definitions/math/domain.json":       `{"id": "math", "name": "Math", "evaluator_id": "two_pass"}`,
 		"test_definitions/math/level_1/sum.json":  `{"name": "Sum", "id": "math_sum", "prompt": "1 + 1?", "expected": {"answer": "2"}}`,
 		"test_definitions/math/level_2/hard.json": `{"id": "math_hard", "name": "Hard", "prompt": "e^x?", "expected": {"answer": "1"}}`,
@@ -73,7 +73,7 @@ func math(t *testing.T) *desk {
 }
 
 // ask sends a request as curl does.
-func (d *desk) ask(method, path, body string) (status int, answer map[string]any) {
+func (d *fixture) ask(method, path, body string) (status int, answer map[string]any) {
 	d.Helper()
 	r := httptest.NewRequest(method, "http://localhost:8080"+path, strings.NewReader(body))
 	if body != "" {
@@ -88,7 +88,7 @@ func (d *desk) ask(method, path, body string) (status int, answer map[string]any
 }
 
 // want is ask for a status.
-func (d *desk) want(status int, method, path, body string) map[string]any {
+func (d *fixture) want(status int, method, path, body string) map[string]any {
 	d.Helper()
 	got, answer := d.ask(method, path, body)
 	if got != status {
@@ -110,7 +110,7 @@ func mustJSON(t *testing.T, v any) []byte {
 }
 
 // add writes a file.
-func (d *desk) add(name, text string) {
+func (d *fixture) add(name, text string) {
 	d.Helper()
 	if err := os.WriteFile(filepath.Join(d.dir, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
 		d.Fatal(err)
@@ -118,7 +118,7 @@ func (d *desk) add(name, text string) {
 }
 
 // file reads a file of the tree; empty if there is none.
-func (d *desk) file(name string) string {
+func (d *fixture) file(name string) string {
 	d.Helper()
 	data, err := os.ReadFile(filepath.Join(d.dir, filepath.FromSlash(name)))
 	if err != nil && !os.IsNotExist(err) {
@@ -127,7 +127,7 @@ func (d *desk) file(name string) string {
 	return string(data)
 }
 
-func (d *desk) ids(path, list string) []string {
+func (d *fixture) ids(path, list string) []string {
 	d.Helper()
 	var out []string
 	items, _ := d.want(200, "GET", path, "")[list].([]any)
@@ -181,7 +181,7 @@ func TestTheDocumentsCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	imported := newDesk(t, t.TempDir())
+	imported := newFixture(t, t.TempDir())
 	answer = imported.want(200, "POST", "/api/settings/import", string(body))
 	if answer["domains_imported"] != 1.0 || answer["tests_imported"] != 4.0 || answer["tools_imported"] != 0.0 || answer["evaluators_imported"] != 0.0 {
 		t.Errorf("the import is answered as %v", answer)
@@ -266,7 +266,7 @@ func TestWhatIsRefused(t *testing.T) {
 	if diff := cmp.Diff(before, tree1(t, d.dir)); diff != "" {
 		t.Errorf("what was refused has changed files (-before +after):\n%s", diff)
 	}
-	readOnly := newDesk(t, d.dir, func(c *Config) { c.Write = nil })
+	readOnly := newFixture(t, d.dir, func(c *Config) { c.Write = nil })
 	readOnly.want(403, "DELETE", "/api/settings/tests/math_sum", "")
 }
 
@@ -309,8 +309,8 @@ func tree1(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestAbuse10NoLinkLeadsOut holds that a folder that is a link is not written through.
-func TestAbuse10NoLinkLeadsOut(t *testing.T) {
+// TestAbuseNoLinkLeadsOut holds that a folder that is a link is not written through.
+func TestAbuseNoLinkLeadsOut(t *testing.T) {
 	d := math(t)
 	outside := t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(d.dir, "test_definitions", "math", "level_4")); err != nil {
@@ -335,12 +335,12 @@ func TestExportImportExport(t *testing.T) {
 	if err := os.WriteFile(level, []byte(`{"system_prompt": "Be brief.", "system_prompt_mode": "append"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	from, to := newDesk(t, dir), newDesk(t, t.TempDir())
+	from, to := newFixture(t, dir), newFixture(t, t.TempDir())
 	seed := filepath.Join("test_definitions", "sql", "seed") // a document has no files
 	if err := os.CopyFS(filepath.Join(to.dir, seed), os.DirFS(filepath.Join(dir, seed))); err != nil {
 		t.Fatal(err)
 	}
-	export := func(d *desk) string {
+	export := func(d *fixture) string {
 		doc := d.want(200, "GET", "/api/settings/export", "")
 		delete(doc, "exported_at")
 		out, err := json.MarshalIndent(doc, "", " ")
@@ -362,7 +362,7 @@ func TestExportImportExport(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		d    *desk
+		d    *fixture
 	}{{"the new tree", to}, {"the old tree", from}} {
 		again := tt.d.want(200, "POST", "/api/settings/import", before)
 		if files, _ := again["files"].([]any); len(files) != 0 {
@@ -424,7 +424,7 @@ func TestOpenAPI(t *testing.T) {
 }
 
 func TestTestCases(t *testing.T) {
-	d := newDesk(t, write(t, map[string]string{"test_definitions/a.json": `[
+	d := newFixture(t, write(t, map[string]string{"test_definitions/a.json": `[
 		{"name": "One", "tags": ["red", "x"], "difficulty": "hard", "status": "active", "persona": {"type": "c", "description": "d", "instructions": "i"}, "initial_message": "hi", "expected_outcomes": {"a": "b"}},
 		{"name": "Two", "tags": ["blue"], "difficulty": "normal", "status": "draft", "persona": {"type": "c", "description": "d", "instructions": "i"}, "initial_message": "hi", "expected_outcomes": {"a": "b"}}]`}))
 	for _, tt := range []struct{ query, want string }{{"", "One Two"}, {"?tag=red", "One"}, {"?difficulty=normal", "Two"}, {"?status=draft", "Two"}, {"?tag=red&status=draft", ""}} {
@@ -446,7 +446,7 @@ func TestTestCases(t *testing.T) {
 // TestTestCasesHaveWhatGitSays reads the generated fields, and those that are written.
 func TestTestCasesHaveWhatGitSays(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	d := newDesk(t, write(t, map[string]string{"test_definitions/chat.json": `{"name": "Chat", "initial_message": "hi", "user_context": {"order": 7.50}}`}), func(c *Config) {
+	d := newFixture(t, write(t, map[string]string{"test_definitions/chat.json": `{"name": "Chat", "initial_message": "hi", "user_context": {"order": 7.50}}`}), func(c *Config) {
 		c.Repository = "acme/shop"
 		c.Identity = func(ctx context.Context, _ fs.FS, one *schema.Case) (*explain.Identity, error) {
 			id, err := explain.Identify(ctx, &one.CaseInfo, explain.History{Repository: "acme/shop"})

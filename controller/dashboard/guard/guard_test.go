@@ -35,9 +35,9 @@ func ask(cfg guard.Config, method, host, body string, header map[string]string) 
 	return w
 }
 
-// TestAbuse23AForeignNameIsRefused holds that a page which leads its own name here
+// TestAbuseAForeignNameIsRefused holds that a page which leads its own name here
 // (DNS rebinding) reads nothing.
-func TestAbuse23AForeignNameIsRefused(t *testing.T) {
+func TestAbuseAForeignNameIsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		host string
 		cfg  guard.Config
@@ -61,9 +61,9 @@ func TestAbuse23AForeignNameIsRefused(t *testing.T) {
 	}
 }
 
-// TestAbuse23AnotherSiteWritesNothing holds that neither a form nor a script of another
+// TestAbuseAnotherSiteWritesNothing holds that neither a form nor a script of another
 // site is answered, whatever type it sends.
-func TestAbuse23AnotherSiteWritesNothing(t *testing.T) {
+func TestAbuseAnotherSiteWritesNothing(t *testing.T) {
 	json, form := "application/json", "application/x-www-form-urlencoded"
 	for _, tt := range []struct {
 		name, method string

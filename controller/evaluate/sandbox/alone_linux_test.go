@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestAbuse34OneUser opens a sandbox where root is the only user there is, as in
+// TestAbuseOneUser opens a sandbox where root is the only user there is, as in
 // a rootless container: what is missing is named.
-func TestAbuse34OneUser(t *testing.T) {
+func TestAbuseOneUser(t *testing.T) {
 	const inside = "GAVEL_TEST_ALONE"
 	if os.Getenv(inside) != "" {
 		_, err := Open(t.Context(), Policy{Scratch: t.TempDir()})
@@ -27,7 +27,7 @@ func TestAbuse34OneUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestAbuse34OneUser$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestAbuseOneUser$", "-test.v")
 	cmd.Env = append(os.Environ(), inside+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,
@@ -38,7 +38,7 @@ func TestAbuse34OneUser(t *testing.T) {
 	if len(out) == 0 && err != nil {
 		t.Skipf("there are no user namespaces here: %v", err)
 	}
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestAbuse34OneUser") {
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestAbuseOneUser") {
 		t.Errorf("the child ended with %v, want it to pass:\n%s", err, out)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestAbuse34FoldersOfAKilledProcess leaves folders as a process does that was
+// TestAbuseFoldersOfAKilledProcess leaves folders as a process does that was
 // killed: the next sandbox removes them, and no folder that somebody uses.
-func TestAbuse34FoldersOfAKilledProcess(t *testing.T) {
+func TestAbuseFoldersOfAKilledProcess(t *testing.T) {
 	parent := t.TempDir()
 	old := time.Now().Add(-time.Hour)
 	folder := func(kind string, when time.Time) *Folder {

@@ -30,9 +30,9 @@ func hiddenTree(t *testing.T) (string, Hidden) {
 	return tree, Hidden{Names: []string{".env", ".git", "gone/long/ago", "modules/one", "src/b.log", "venv"}, Hint: "ask for them"}
 }
 
-// TestAbuse35HiddenFiles reads what is hidden and what is not, where mounts hide
+// TestAbuseHiddenFiles reads what is hidden and what is not, where mounts hide
 // it and where Landlock does.
-func TestAbuse35HiddenFiles(t *testing.T) {
+func TestAbuseHiddenFiles(t *testing.T) {
 	for name, box := range boxes(t) {
 		t.Run(name, func(t *testing.T) {
 			tree, hidden := hiddenTree(t)

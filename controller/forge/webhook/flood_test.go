@@ -24,8 +24,8 @@ func (u *unreadable) Read([]byte) (int, error) {
 
 func (u *unreadable) Close() error { return nil }
 
-// TestAbuse29HeadersFirst: what the headers alone refuse, costs no byte of a body.
-func TestAbuse29HeadersFirst(t *testing.T) {
+// TestAbuseHeadersFirst: what the headers alone refuse, costs no byte of a body.
+func TestAbuseHeadersFirst(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(*http.Request)
@@ -112,10 +112,10 @@ func post(ctx context.Context, url, event, signature string, body io.Reader, len
 	return resp, resp.Body.Close()
 }
 
-// TestAbuse29AnonymousBodies: of 40 large bodies at once one is read, the others
+// TestAbuseAnonymousBodies: of 40 large bodies at once one is read, the others
 // are told to come again, and all of them allocate little more than one has. A
 // delivery of the forge is taken meanwhile.
-func TestAbuse29AnonymousBodies(t *testing.T) {
+func TestAbuseAnonymousBodies(t *testing.T) {
 	const posts, size = 40, 24 << 20
 	for _, tt := range []struct {
 		name   string
@@ -173,9 +173,9 @@ func TestAbuse29AnonymousBodies(t *testing.T) {
 	}
 }
 
-// TestAbuse29SmallBodies that come slowly are held within the room, and the next
+// TestAbuseSmallBodies that come slowly are held within the room, and the next
 // ones find it again.
-func TestAbuse29SmallBodies(t *testing.T) {
+func TestAbuseSmallBodies(t *testing.T) {
 	hook := newHook(t, nil)
 	server := httptest.NewServer(hook)
 	defer server.Close()
@@ -214,8 +214,8 @@ func TestAbuse29SmallBodies(t *testing.T) {
 	}
 }
 
-// TestAbuse29UnknownEvents are hashed and not held.
-func TestAbuse29UnknownEvents(t *testing.T) {
+// TestAbuseUnknownEvents are hashed and not held.
+func TestAbuseUnknownEvents(t *testing.T) {
 	for _, tt := range []struct {
 		signature string
 		want      int

@@ -124,9 +124,9 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestAbuse02UselessDeliveries are taken with thanks, so that one of them never
+// TestAbuseUselessDeliveries are taken with thanks, so that one of them never
 // blocks the others, and nobody is disturbed.
-func TestAbuse02UselessDeliveries(t *testing.T) {
+func TestAbuseUselessDeliveries(t *testing.T) {
 	for _, tt := range []struct{ name, event, body string }{
 		{"an unknown event", "star", `{` + ofDemo + `}`},
 		{"no event", "", `{` + ofDemo + `}`},
@@ -161,9 +161,9 @@ func TestAbuse02UselessDeliveries(t *testing.T) {
 	}
 }
 
-// TestAbuse01ForgedDeliveries is line 1 of the abuse list: forged, SHA-1-only,
-// truncated, oversized, slow and replayed deliveries.
-func TestAbuse01ForgedDeliveries(t *testing.T) {
+// TestAbuseForgedDeliveries has deliveries that are forged, SHA-1-only,
+// truncated, oversized, slow and replayed.
+func TestAbuseForgedDeliveries(t *testing.T) {
 	body := `{"number": 7, ` + ofDemo + `}`
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
@@ -224,8 +224,8 @@ func TestAHintThatCannotBeTaken(t *testing.T) {
 	}
 }
 
-// TestAbuse01SlowDelivery is cut off, and holds up no other.
-func TestAbuse01SlowDelivery(t *testing.T) {
+// TestAbuseSlowDelivery is cut off, and holds up no other.
+func TestAbuseSlowDelivery(t *testing.T) {
 	reader, writer := io.Pipe()
 	req := httptest.NewRequest(http.MethodPost, "/", reader)
 	req.Header.Set("Content-Type", "application/json")

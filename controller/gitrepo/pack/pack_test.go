@@ -182,9 +182,9 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// TestAbuse27Bounds has packs that are small and come to more than they may:
+// TestAbuseSmallPacksThatExpand has packs that are small and come to more than they may:
 // each is refused by the bound that it passes, and nothing is left of it.
-func TestAbuse27Bounds(t *testing.T) {
+func TestAbuseSmallPacksThatExpand(t *testing.T) {
 	most := Bounds{Bytes: 1 << 20, Inflated: 64 << 20, Object: 32 << 20, Listed: 1 << 20, Delta: 4 << 20, Objects: 1000, Depth: 10}
 	for _, test := range []struct {
 		name, want string

@@ -74,9 +74,9 @@ func raw(t *testing.T, path, statement string) {
 
 const asideAt = "ledger.db.damaged-20260302T090000.000Z"
 
-// TestAbuse33ADamagedLedgerIsPutAside: the damaged bytes are kept, and the new
+// TestAbuseADamagedLedgerIsPutAside: the damaged bytes are kept, and the new
 // file says what happened.
-func TestAbuse33ADamagedLedgerIsPutAside(t *testing.T) {
+func TestAbuseADamagedLedgerIsPutAside(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		damage func([]byte) []byte
@@ -119,9 +119,9 @@ func TestAbuse33ADamagedLedgerIsPutAside(t *testing.T) {
 	}
 }
 
-// TestAbuse33AForeignFileStays: what a newer version or another program wrote is
+// TestAbuseAForeignFileStays: what a newer version or another program wrote is
 // refused by name and never moved.
-func TestAbuse33AForeignFileStays(t *testing.T) {
+func TestAbuseAForeignFileStays(t *testing.T) {
 	for _, tt := range []struct{ name, statement, want string }{
 		{"newer", "PRAGMA user_version = 999", "newer version of gavel"},
 		{"foreign", "PRAGMA application_id = 7", "another program"},
@@ -202,9 +202,9 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestAbuse33AVanishedLedger is told from one that is there, and no connection
+// TestAbuseAVanishedLedger is told from one that is there, and no connection
 // is ever made to another file at its place.
-func TestAbuse33AVanishedLedger(t *testing.T) {
+func TestAbuseAVanishedLedger(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		vanish func(t *testing.T, path string)

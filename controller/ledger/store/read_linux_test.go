@@ -41,9 +41,9 @@ func words(t *testing.T, s *store.Store) string {
 	return strings.Join(all, " ")
 }
 
-// TestAbuse33Read reads a file that may not be written, in whatever state it
+// TestAbuseReadOnlyFiles reads a file that may not be written, in whatever state it
 // was left, and writes nothing next to it.
-func TestAbuse33Read(t *testing.T) {
+func TestAbuseReadOnlyFiles(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		scripts fstest.MapFS // of the reader

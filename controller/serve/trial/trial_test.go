@@ -83,8 +83,8 @@ func execute(ctx context.Context, p *controller.Prepared, o controller.RunOption
 	}}, o)
 }
 
-// TestAbuse28AHeadThatEndsTheProcess ends a child and no more.
-func TestAbuse28AHeadThatEndsTheProcess(t *testing.T) {
+// TestAbuseAHeadThatEndsTheProcess ends a child and no more.
+func TestAbuseAHeadThatEndsTheProcess(t *testing.T) {
 	for _, tt := range []struct {
 		head      string
 		proven    bool

@@ -18,16 +18,16 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 )
 
-// A stage is a server that plays every target, user, judge and editor, and
-// writes down what each case sent to whom.
-type stage struct {
+// playedModels are a server that plays every target, user, judge and editor, and
+// write down what each case sent to whom.
+type playedModels struct {
 	*httptest.Server
 	mu    sync.Mutex
 	asked map[string][]string // by sender, see tagged
 }
 
-func newStage(t *testing.T) *stage {
-	s := &stage{asked: map[string][]string{}}
+func newModels(t *testing.T) *playedModels {
+	s := &playedModels{asked: map[string][]string{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
 	return s
@@ -98,7 +98,7 @@ var volatile = regexp.MustCompile(`[0-9a-f]{24}|("test_case_id":)"[^"]*"|(\\?"du
 
 func settled(text string) string { return volatile.ReplaceAllString(text, "${1}${2}_") }
 
-func (s *stage) serve(w http.ResponseWriter, r *http.Request) {
+func (s *playedModels) serve(w http.ResponseWriter, r *http.Request) {
 	raw, err := io.ReadAll(r.Body)
 	var req asking
 	if err == nil {
