@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/assertion"
 	"github.com/gavel-evals/gavel/controller/evaluate/classification"
 	"github.com/gavel-evals/gavel/controller/evaluate/function"
+	"github.com/gavel-evals/gavel/controller/evaluate/icd"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/regexmatch"
 	"github.com/gavel-evals/gavel/controller/evaluate/similarity"
@@ -106,6 +107,9 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 	case evaluator.Regex:
 		c, err := regexmatch.Measure(s, in.Transcript.Final())
 		return finding{[]verdict.Criterion{c}, c.Note}, err
+	case evaluator.ICDCodes:
+		list, reason := icd.Measure(s, in.Transcript.Final())
+		return finding{list, reason}, nil
 	case evaluator.Prompt:
 		return prompt(ctx, s, in, d)
 	case evaluator.Conversation:

@@ -73,6 +73,8 @@ func (c *compiler) kind(e *evaluatorFile) string {
 		return "prompt"
 	case e.Regex != "" || e.Config.AsPattern:
 		return "regex"
+	case e.ID == icdCodes:
+		return icdCodes
 	}
 	return ""
 }
@@ -95,6 +97,8 @@ func (c *compiler) spec(kind string, e *evaluatorFile) (schema.Spec, schema.Rule
 		return c.sql(e), whole
 	case "tool_call":
 		return c.toolCalls(), whole
+	case icdCodes:
+		return c.icdCodes(e)
 	case "regex":
 		return c.regex(e), schema.Rule{Threshold: threshold}
 	}
@@ -180,6 +184,25 @@ func (c *compiler) keyword(e *evaluatorFile, threshold float64) (schema.Spec, sc
 		}
 	}
 	return evaluator.Keyword{Keywords: x.Keywords, Forbidden: x.Forbidden, WholeWords: e.Config.WholeWords}, rule
+}
+
+// icdThreshold is the least score of codes of the ICD that passes.
+const icdThreshold = 0.85
+
+// icdCodes compares codes of the ICD; its own threshold wins over the format's.
+func (c *compiler) icdCodes(e *evaluatorFile) (schema.Spec, schema.Rule) {
+	codes := evaluator.ICDCodesIn(string(c.Doc.JSON("expected")))
+	if len(codes) == 0 {
+		c.Fail("no-check", "expected has no codes", `add "codes": [{"code": "K29.8"}]`, "expected")
+		return nil, schema.Rule{}
+	}
+	rule := schema.Rule{Threshold: icdThreshold, Weights: map[string]float64{
+		evaluator.ICDAccuracy: 0.4, evaluator.ICDCompleteness: 0.25, evaluator.ICDSpecificity: 0.1, evaluator.ICDPrecision: 0.25,
+	}}
+	if e.Config.Threshold != nil {
+		rule.Threshold = *e.Config.Threshold
+	}
+	return evaluator.ICDCodes{Expected: codes}, rule
 }
 
 func sameWord(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) }

@@ -17,6 +17,10 @@ import (
 // builtins are the evaluators that need no file.
 var builtins = []string{"keyword", "two_pass", "sql_executor", "tool_call"}
 
+// icdCodes is the evaluator of codes of the ICD. It is built in where no file gives it a prompt or
+// a regex.
+const icdCodes = "icd_code_judge"
+
 // IsBuiltin reports whether an evaluator needs no file.
 func IsBuiltin(id string) bool { return slices.Contains(builtins, id) }
 
@@ -87,7 +91,7 @@ func (e *evaluatorFile) configuresBuiltin() bool {
 }
 
 func (t *tree) hasEvaluator(id string) bool {
-	return t.evaluators[id] != nil || slices.Contains(builtins, id)
+	return t.evaluators[id] != nil || slices.Contains(builtins, id) || id == icdCodes
 }
 
 func (t *tree) unknownEvaluator(doc *schema.Document, id string) schema.Problem {

@@ -1,0 +1,125 @@
+// Package icd compares codes of the ICD, as the evaluator icd_code_judge of Evonic does.
+//
+// Most callers want [Measure].
+package icd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+const (
+	// category is how many characters name the category of a code: K29 of K29.8.
+	category = 3
+	// enough is the share of right codes among those of the answer that is not penalised.
+	enough = 0.8
+	// tooShort is what a code of the right category costs that says less than the expected one.
+	tooShort = 0.5
+)
+
+// Measure compares the codes in an answer with the expected ones. It returns four criteria from
+// 0 to 1, and what is missing or too much in words. Two codes match where they are the same, or
+// where one begins with the other.
+//
+//   - accuracy is the share of the expected codes that the answer has.
+//   - completeness is the share of the categories of the expected codes that it has.
+//   - specificity is 1, less the mean over the expected codes of 1 where their category is
+//     missing and of 0.5 where the longest code of the category is shorter and no part of it.
+//   - precision is the share of the answer's codes that are expected, and 1 from 0.8 on.
+func Measure(spec evaluator.ICDCodes, answer string) ([]verdict.Criterion, string) {
+	found := evaluator.ICDCodesIn(answer)
+	if len(found) == 0 {
+		return criteria(0, 0, 0, 0), "the answer lists no codes as JSON"
+	}
+	expected := unique(spec.Expected)
+	missing := without(expected, found)
+	extra := without(unique(found), expected)
+	right := len(unique(found)) - len(extra) // a code that is listed twice is right once
+	categories, there := unique(all(expected)), all(found)
+	has := 0
+	for _, c := range categories {
+		if slices.Contains(there, c) {
+			has++
+		}
+	}
+	return criteria(
+		share(len(expected)-len(missing), len(expected)), share(has, len(categories)),
+		specificity(spec.Expected, found), min(1, share(right, len(found))/enough),
+	), reason(expected, missing, extra)
+}
+
+func criteria(accuracy, completeness, specificity, precision float64) []verdict.Criterion {
+	return []verdict.Criterion{
+		{ID: evaluator.ICDAccuracy, Score: accuracy}, {ID: evaluator.ICDCompleteness, Score: completeness},
+		{ID: evaluator.ICDSpecificity, Score: specificity}, {ID: evaluator.ICDPrecision, Score: precision},
+	}
+}
+
+func share(n, of int) float64 { return float64(n) / float64(of) }
+
+// matches reports whether two codes are the same, or one is the beginning of the other.
+func matches(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
+
+// without are the codes that match none of the others.
+func without(codes, others []string) []string {
+	var out []string
+	for _, code := range codes {
+		if !slices.ContainsFunc(others, func(other string) bool { return matches(code, other) }) {
+			out = append(out, code)
+		}
+	}
+	return out
+}
+
+func unique(codes []string) []string {
+	out := slices.Clone(codes)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// all are the categories of codes.
+func all(codes []string) []string {
+	out := make([]string, len(codes))
+	for i, code := range codes {
+		out[i] = code[:min(category, len(code))]
+	}
+	return out
+}
+
+// specificity is 1 where the answer says as much as is expected.
+func specificity(expected, found []string) float64 {
+	lost := 0.0
+	for _, code := range expected {
+		longest := ""
+		for _, other := range found {
+			if all([]string{other})[0] == all([]string{code})[0] && len(other) > len(longest) {
+				longest = other
+			}
+		}
+		switch {
+		case longest == "":
+			lost++
+		case len(longest) < len(code) && !strings.HasPrefix(code, longest):
+			lost += tooShort
+		}
+	}
+	return max(0, 1-lost/float64(len(expected)))
+}
+
+func reason(expected, missing, extra []string) string {
+	var parts []string
+	if len(missing) > 0 {
+		parts = append(parts, "missing: "+strings.Join(missing, ", "))
+	}
+	if len(extra) > 0 {
+		parts = append(parts, "not expected: "+strings.Join(extra, ", "))
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("the answer has the expected codes (%d)", len(expected))
+	}
+	return strings.Join(parts, "; ")
+}
