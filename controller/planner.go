@@ -163,7 +163,7 @@ func (p *planner) planAffected(ctx context.Context) error {
 	base := p.side(*p.req.Base, was, &baseEnv)
 	head := p.side(p.req.Head, change.Result, &headEnv)
 	p.out.Problems = change.Problems()
-	invalidate(&head, p.out.Problems) // of half a file nobody can tell what it is of
+	invalidate(&head, p.out.Problems) // a file that failed to parse may affect any case
 	p.comparePlan(&base, head, changed)
 	total, before := p.req.Snapshot.Totals(), change.Before()
 	p.out.Plan.Rest = plan.Rest{Cases: total.Cases - before.Cases, Skipped: total.Skipped - before.Skipped}

@@ -122,7 +122,7 @@ func TestDeployedAgents(t *testing.T) {
 		want     []report.Notice
 	}{
 		{"built from a change", config.RevisionNone, map[string]string{"agent/main.py": "2"},
-			[]report.Notice{{File: "gavel.yaml", Message: unknown + ", and need not have the change of agent/main.py" + repair}}},
+			[]report.Notice{{File: "gavel.yaml", Message: unknown + ", and may lack the change of agent/main.py" + repair}}},
 		{"another change", config.RevisionNone, map[string]string{hello: `{"id": "hello", "name": "Hello", "prompt": "hello!", "expected": {"keywords": ["7"]}}`},
 			[]report.Notice{{File: "gavel.yaml", Message: unknown + repair}}},
 		{"it says", config.RevisionReply, map[string]string{"agent/main.py": "2"}, nil},

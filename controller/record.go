@@ -35,7 +35,7 @@ func (e *execution) recordJobs(ctx context.Context, c Checkout, jobs []run.Job) 
 		Ledger: e.p.req.Ledger, Trust: e.p.trust(c), Targets: targets, Roles: c.Config.Roles.Targets(), Record: e.host.Record, Now: e.p.req.Now,
 	}, jobs)
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("record what is stored: %w", err)
+		return fmt.Errorf("record stored replies: %w", err)
 	}
 	e.unrecorded(unrecorded...)
 	return nil

@@ -316,7 +316,7 @@ func TestPullRequestsBeginWithWhatBaseKnows(t *testing.T) {
 	p.pull(forgetest.Pull{})
 	m := p.pullJob("pull_request", forgetest.Pull{})
 	p.wants(m, "after it took over main", exitPass, "thanks, coolly")
-	if !strings.Contains(m.log.String(), "taken over from base") {
+	if !strings.Contains(m.log.String(), "from base") {
 		t.Errorf("it does not say so:\n%s", &m.log)
 	}
 }

@@ -89,7 +89,7 @@ func showDemo(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.L
 	case a.JSON:
 		return a.Print(report)
 	case isTerminal:
-		fmt.Fprintln(a.Stdout, "\nAnd this is what the pull request is told:")
+		fmt.Fprintln(a.Stdout, "\nAnd this is the comment on the pull request:")
 		fmt.Fprintln(a.Stdout)
 		err = terminal.Report(a.Stdout, report, opts)
 	default:

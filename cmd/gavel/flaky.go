@@ -18,7 +18,7 @@ import (
 func flakyCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "flaky [KEY-GLOB|PATH...]",
-		Short: "List the cases that come to different verdicts without a change",
+		Short: "List the cases whose verdicts differ without a change",
 		Example: `  gavel flaky
   gavel flaky 'support/**' --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -50,7 +50,7 @@ func TestAbuseABrokenLedgerInAJob(t *testing.T) {
 	}
 	ruin(t, own)
 	_, stderr, _ := j.call(t, "pr", "--repo", "octo/demo", "--pr", "1", "--ledger", own, "--base-ledger", base)
-	if !strings.Contains(stderr, "the ledger was damaged and is kept as own.db.damaged-") || !strings.Contains(stderr, "taken over from base") {
+	if !strings.Contains(stderr, "the ledger was damaged and is kept as own.db.damaged-") || !strings.Contains(stderr, "from base") {
 		t.Errorf("stderr %s", stderr)
 	}
 	j.wantComments(t, 1)

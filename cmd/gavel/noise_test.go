@@ -170,7 +170,7 @@ func TestAQuarantineByComment(t *testing.T) {
 // TestHistoryBeginsAgain where base is found to differ from what is stored of it: the
 // report says so, and the next comparisons measure base once more and rely on that.
 func TestHistoryBeginsAgain(t *testing.T) {
-	const said = "base differs today from what is stored of it, so its history begins again here"
+	const said = "base differs from its stored results, so its history begins again here"
 	const cases = 12
 	p := newProject(t)
 	write := func(way string) {

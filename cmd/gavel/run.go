@@ -31,7 +31,7 @@ func runCommand(a *cli.App) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run [KEY-GLOB|PATH...]",
-		Short: "Judge what is affected and not yet known, and report",
+		Short: "Run affected cases that have no stored verdict, and report",
 		Example: `  gavel run
   gavel run test_definitions/refund.yaml
   gavel run --base main 'support/**'

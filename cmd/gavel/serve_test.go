@@ -390,7 +390,7 @@ func TestServeReadsItsFileAgain(t *testing.T) {
 	log.await(t, "gavel stopped watching the repository")
 	writes := len(j.forge.Writes())
 	works(next, http.StatusAccepted)
-	log.await(t, "it is not listed, or was not reached yet")
+	log.await(t, "it is not configured, or not loaded yet")
 	if more := j.forge.Writes()[writes:]; len(more) > 0 {
 		t.Errorf("written %v", more)
 	}

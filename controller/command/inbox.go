@@ -297,7 +297,7 @@ func (d *Inbox) denied(ctx context.Context, repo forge.Repo, c forge.Comment) (s
 	var refused *forge.DeniedError
 	switch {
 	case errors.As(err, &refused):
-		return "what its author may do here could not be read", nil
+		return "the permissions of its author could not be read", nil
 	case err != nil:
 		return "", err
 	case !permission.CanWrite():
@@ -400,13 +400,13 @@ func (l *poll) detail(ctx context.Context, row report.Row) (*report.Detail, erro
 // helpText lists the commands.
 const helpText = "What you may write as the first line of a comment, with write permission on this repository:\n\n" +
 	"| | |\n|:--|:--|\n" +
-	"| `/gavel run` | judge this head: what is affected and has no verdict |\n" +
+	"| `/gavel run` | judge the affected cases of this head that have no verdict |\n" +
 	"| `/gavel run support/**` | judge the cases with such keys again, affected or not |\n" +
 	"| `/gavel rerun failed` | judge the cases again that failed; `rerun errors` those without a verdict |\n" +
 	"| `/gavel cancel` | end the run that is in progress |\n" +
 	"| `/gavel approve <sha>` | let this commit run: of a fork, without a `gavel.yaml` at base, or with changed programs |\n" +
 	"| `/gavel accept <case> <reason>` | the result is meant: the case does not block this head any more |\n" +
 	"| `/gavel quarantine <case> <date> <reason>` | the case is out of the gate of this repository until the end of that day, such as 2026-04-01 |\n" +
-	"| `/gavel explain <case>` | show what is known of a case |\n" +
+	"| `/gavel explain <case>` | show everything about a case |\n" +
 	"| `/gavel help` | this |\n\n" +
 	"Each counts for the head that it was written at; after a push it has to be written again. A comment that was edited is not followed.\n"

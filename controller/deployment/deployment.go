@@ -96,7 +96,7 @@ func (a *agent) add(o report.Outcome) {
 func (a *agent) text(name string, now time.Time) string {
 	message := fmt.Sprintf("target %s has no revision: the deployed version is unknown", name)
 	if a.changed != "" {
-		message += fmt.Sprintf(", and need not have the change of %s", a.changed)
+		message += fmt.Sprintf(", and may lack the change of %s", a.changed)
 	}
 	if a.reused > 0 {
 		message += fmt.Sprintf("; %s reused, the oldest of %s (%s ago)", textfmt.Count(a.reused, "verdict"),

@@ -51,7 +51,7 @@ func (e *DeniedError) Error() string {
 	if e.Status == http.StatusUnauthorized {
 		return fmt.Sprintf("%s: 401 %s: the token is missing, wrong or expired", e.Op, e.Message)
 	}
-	return fmt.Sprintf("%s: %d %s: it is not there, or the credential may not do this; gavel serve --check says what it lacks, in a workflow add\n  permissions:\n    %s",
+	return fmt.Sprintf("%s: %d %s: not found, or the credential lacks the permission; gavel serve --check says what it lacks, in a workflow add\n  permissions:\n    %s",
 		e.Op, e.Status, e.Message, e.Permission)
 }
 

@@ -135,7 +135,7 @@ func (c *Client) Login(ctx context.Context) (string, error) {
 	}
 	var wire wireUser
 	if err := c.get(ctx, "user", &wire); err != nil {
-		return "", Explain("read whose the credential is", "metadata: read", err)
+		return "", Explain("read the account of the credential", "metadata: read", err)
 	}
 	return wire.Login, nil
 }

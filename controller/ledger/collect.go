@@ -51,7 +51,7 @@ func (l *Ledger) Collect(ctx context.Context, c Collection) (Removed, error) {
 	if err == nil && !c.DryRun && removed != (Removed{}) {
 		err = l.store.Shrink(ctx)
 	}
-	return removed, l.store.Fault("remove what is old", err)
+	return removed, l.store.Fault("remove old entries", err)
 }
 
 func (l *Ledger) collect(ctx context.Context, c Collection) (Removed, error) {
@@ -73,7 +73,7 @@ func (l *Ledger) collect(ctx context.Context, c Collection) (Removed, error) {
 			return removed, err
 		}
 		if c.DryRun {
-			return removed, errors.New("how much would be removed for the size cannot be told before")
+			return removed, errors.New("which entries are removed for their size cannot be predicted")
 		}
 		c.Before = time.UnixMilli(batch[len(batch)-1] + 1)
 		more, err := l.sweepOnce(ctx, c)

@@ -93,7 +93,7 @@ type Outcome struct {
 // verdict.
 var (
 	errStoreError = errors.New("an error is not a verdict and is not stored")
-	errNoSample   = errors.New("what it rests on is not stored")
+	errNoSample   = errors.New("the results that it is based on are not stored")
 )
 
 // Save writes an outcome in one transaction. Of two samples with the same

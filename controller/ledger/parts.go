@@ -46,5 +46,5 @@ func (l *Ledger) LastParts(ctx context.Context, scope Scope, ids []string) ([][]
 		return nil
 	}, `SELECT q.key, v.parts FROM json_each(?2) q JOIN verdicts v ON v.id =
 		(SELECT max(id) FROM verdicts WHERE case_id = q.value AND ns IN ('', ?1)) WHERE v.parts IS NOT NULL`, scope.Namespace())
-	return found, l.store.Fault("read what cases consisted of", err)
+	return found, l.store.Fault("read the parts of cases", err)
 }

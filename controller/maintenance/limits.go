@@ -31,7 +31,7 @@ func (f Limits) Collection(now time.Time) (ledger.Collection, error) {
 	}
 	if f.MaxBytes != "" {
 		if f.DryRun {
-			return c, errors.New("--dry-run tells only what goes for its age: leave out --max-bytes")
+			return c, errors.New("--dry-run lists only what is removed for its age: leave out --max-bytes")
 		}
 		var err error
 		if c.MaxBytes, err = ParseBytes(f.MaxBytes); err != nil {

@@ -261,7 +261,7 @@ func (r *Row) lacks() []Reason {
 	case r.Action == Redecide:
 		reason.Message, layer = "judged before under another rule", Decision
 	case r.Action == Rejudge:
-		reason.Message, layer = "run before, but judged otherwise", Judgement
+		reason.Message, layer = "run before, but judged by other evaluators or models", Judgement
 	case r.Known.Last != nil:
 		reason.Message = "its verdict is too old"
 	}

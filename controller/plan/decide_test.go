@@ -193,11 +193,11 @@ func TestSettle(t *testing.T) {
 		want  string
 	}{
 		{"nothing", Stored{}, "run: not judged before"},
-		{"executed", Stored{Executed: 3}, "rejudge: run before, but judged otherwise"},
+		{"executed", Stored{Executed: 3}, "rejudge: run before, but judged by other evaluators or models"},
 		{"judged", Stored{Executed: 3, Judged: 3}, "redecide: judged before under another rule"},
 		{"decided", Stored{Executed: 3, Judged: 3, Decided: &verdict.Result{}}, "reuse"},
 		{"too few executions", Stored{Executed: 2, Judged: 2}, "run: 2 of 3 samples are stored"},
-		{"too few judged", Stored{Executed: 3, Judged: 2}, "rejudge: run before, but judged otherwise"},
+		{"too few judged", Stored{Executed: 3, Judged: 2}, "rejudge: run before, but judged by other evaluators or models"},
 		{"decided is all there", Stored{Decided: &verdict.Result{}}, "reuse"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

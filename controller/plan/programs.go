@@ -124,7 +124,7 @@ func (d *digester) programs(programs []evaluator.Program) {
 	}
 }
 
-// decides adds what of an evaluator's rule is not there for every evaluator.
+// decides adds the parts of the rule that only some evaluators have.
 func (d *digester) decides(ev schema.Evaluator, files []string) {
 	if len(ev.Rule.Least) > 0 {
 		d.value(Decision, "least scores", ev.Rule.Least, files...)

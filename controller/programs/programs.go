@@ -115,7 +115,7 @@ func (r *Runner) Box(ctx context.Context, s controller.Checkout) (*sandbox.Box, 
 	}
 	hidden, err := r.hiddenIn(s)
 	if err != nil {
-		return nil, "", fmt.Errorf("find what git ignores, which programs do not see: %w", err)
+		return nil, "", fmt.Errorf("find the files that git ignores: %w", err)
 	}
 	return box.Hiding(hidden), s.Dir, nil
 }

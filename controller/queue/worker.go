@@ -189,7 +189,7 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 	defer func() { span.End(err) }()
 	in, err := w.run(ctx, job.Args.Run)
 	if err == nil && !in.alive {
-		return river.JobCancel(errors.New("nobody waits for its run"))
+		return river.JobCancel(errors.New("its run has ended"))
 	}
 	var out run.Outcome
 	completion := &run.Completion{Statement: func(out run.Outcome) (store.Statement, error) { return completed(job, out) }, Store: func(t *store.Tx, out run.Outcome) error {

@@ -124,7 +124,7 @@ func noiseNotices(r *Report) []Notice {
 			textfmt.Count(n, "case"), textfmt.Verb(n, "was", "were"), textfmt.Verb(n, "it", "them"), textfmt.Verb(n, "it", "they"), named)})
 	}
 	if r.Remeasured != nil && r.Remeasured.Stale {
-		out = append(out, Notice{Message: "base differs today from what is stored of it, so its history begins again here"})
+		out = append(out, Notice{Message: "base differs from its stored results, so its history begins again here"})
 	}
 	return out
 }

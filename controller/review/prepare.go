@@ -167,7 +167,7 @@ func (r *Review) refuse(ctx context.Context, over *excess.Error) (*report.Report
 		Message: over.Message, Hint: over.Hint,
 	})
 	e := r.execution(ctx)
-	e.NotRun = "not looked at: " + over.Error()
+	e.NotRun = "not judged: " + over.Error()
 	return r.Execute(ctx, prepared, e)
 }
 

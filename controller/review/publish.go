@@ -112,7 +112,7 @@ func (r *Review) deliver(ctx context.Context, pending []ledger.OutboxItem) {
 		}
 		err := r.post(ctx, p, item, func(maxBytes int) string { return shortened(p, maxBytes) })
 		if err != nil {
-			r.Log(fmt.Sprintf("what was left of %.12s could not be published: %v", p.Head, err))
+			r.Log(fmt.Sprintf("the rest of the report of %.12s could not be published: %v", p.Head, err))
 		}
 	}
 }

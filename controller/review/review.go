@@ -319,7 +319,7 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 	late, end := lasting(ctx)
 	defer end()
 	if r.Forks == ForksNever && !r.trust.Run {
-		return nil, r.settle(ctx, late, "not looked at: "+r.trust.Reason), nil
+		return nil, r.settle(ctx, late, "not judged: "+r.trust.Reason), nil
 	}
 	if r.Recall != nil && r.schedule == nil {
 		if r.last, err = r.Recall(ctx, r.number, r.head); err != nil {

@@ -63,7 +63,7 @@ func TestAFullDisk(t *testing.T) {
 		if e := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); e != nil {
 			t.Fatal(e)
 		}
-		if err == nil || !strings.Contains(err.Error(), "what was judged is kept") {
+		if err == nil || !strings.Contains(err.Error(), "finished results are kept") {
 			t.Fatalf("error %v", err)
 		}
 		h.recovers(t, len(h.cases)+workers)

@@ -33,7 +33,7 @@ func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !cfg.Ready() {
-			http.Error(w, "not every repository was looked through yet", http.StatusServiceUnavailable)
+			http.Error(w, "not every repository was polled yet", http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ready")

@@ -31,7 +31,7 @@ func TestAbuseUnknownPaths(t *testing.T) {
 		says         string
 	}{
 		{false, "GET", "/healthz", http.StatusOK, "ok"},
-		{false, "GET", "/readyz", http.StatusServiceUnavailable, "not every repository was looked through yet"},
+		{false, "GET", "/readyz", http.StatusServiceUnavailable, "not every repository was polled yet"},
 		{true, "GET", "/readyz", http.StatusOK, "ready"},
 		{true, "GET", "/metrics", http.StatusOK, "metrics"},
 		{true, "POST", "/healthz", http.StatusMethodNotAllowed, ""},

@@ -54,7 +54,7 @@ func TestAnotherPolicy(t *testing.T) {
 	w.pull("two", forgetest.Pull{HeadRepo: "stranger/demo"})
 	w.hint()
 	w.idle()
-	if !strings.Contains(w.says("two"), "not looked at") {
+	if !strings.Contains(w.says("two"), "not judged") {
 		t.Errorf("two says %q", w.says("two"))
 	}
 }

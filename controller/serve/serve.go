@@ -265,7 +265,7 @@ func (s *Server) Enqueue(h forge.Hint) error {
 	}
 	repos := s.registry.onForge(h.Repository)
 	if len(repos) == 0 {
-		s.cfg.Observer.Log("", fmt.Sprintf("ignored a delivery for repository %d: it is not listed, or was not reached yet", h.Repository))
+		s.cfg.Observer.Log("", fmt.Sprintf("ignored a delivery for repository %d: it is not configured, or not loaded yet", h.Repository))
 		if h.Rerequested != "" && !s.Ready() {
 			return s.state.AddPending(ctx, rerunOf(h.Repository, h.Rerequested))
 		}

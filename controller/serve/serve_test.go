@@ -256,7 +256,7 @@ func TestAbuseForksSpendLittle(t *testing.T) {
 	for _, tt := range []struct{ forks, want string }{
 		{"approve", "until somebody with write permission approves"},
 		{"plan", "validated and planned only"},
-		{"never", "not looked at: the head comes from the fork stranger/demo"},
+		{"never", "not judged: the head comes from the fork stranger/demo"},
 	} {
 		t.Run(tt.forks, func(t *testing.T) {
 			w := newFixture(t)

@@ -56,7 +56,7 @@ func (w *worker) turn(ctx context.Context, repo *repository, head review.QueuedH
 	}
 	end := func() {
 		if err := done(); err != nil {
-			log(fmt.Sprintf("the note that %.7s is looked at stays: %v", h.SHA, err))
+			log(fmt.Sprintf("the note that %.7s is being judged cannot be removed: %v", h.SHA, err))
 		}
 		free()
 	}

@@ -65,7 +65,7 @@ type entry struct {
 // load fetches and plans.
 func (p *runPlan) load(ctx context.Context, about json.RawMessage) (err error) {
 	if err := json.Unmarshal(about, &p.about); err != nil {
-		return fmt.Errorf("read what the task is about: %w", err)
+		return fmt.Errorf("read the task: %w", err)
 	}
 	subject, own := p.about.Subject, p.judge.cfg
 	fetch, err := own.Repository(ctx, subject.Repository)

@@ -195,5 +195,5 @@ func names(targets map[string]run.Target) string {
 
 // differs says that the worker comes to another digest than the controller.
 func differs(t queue.Task) error {
-	return fmt.Errorf("this worker does not come to the digest %.12s of %s: its version or the environment variables of its targets are not those of the controller", t.D, t.Case)
+	return fmt.Errorf("this worker computes another digest than %.12s for %s: its version or the environment variables of its targets are not those of the controller", t.D, t.Case)
 }

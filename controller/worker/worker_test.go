@@ -155,11 +155,11 @@ func TestWhatATaskMayNotClaim(t *testing.T) {
 		change func(*queue.Task)
 		want   string
 	}{
-		{"another text", func(t *queue.Task) { t.D = strings.Repeat("0", len(t.D)) }, "does not come to the digest"},
-		{"another request", func(t *queue.Task) { t.E = "e" }, "does not come to the digest"},
-		{"another judgement", func(t *queue.Task) { t.J = "j" }, "does not come to the digest"},
-		{"another target", func(t *queue.Task) { t.Target = "other" }, "does not come to the digest"},
-		{"another case", func(t *queue.Task) { t.Case = "other" }, "does not come to the digest"},
+		{"another text", func(t *queue.Task) { t.D = strings.Repeat("0", len(t.D)) }, "computes another digest"},
+		{"another request", func(t *queue.Task) { t.E = "e" }, "computes another digest"},
+		{"another judgement", func(t *queue.Task) { t.J = "j" }, "computes another digest"},
+		{"another target", func(t *queue.Task) { t.Target = "other" }, "computes another digest"},
+		{"another case", func(t *queue.Task) { t.Case = "other" }, "computes another digest"},
 		{"another side", func(t *queue.Task) { t.Side = "base" }, `no side "base"`},
 		{"more trust", func(t *queue.Task) { t.Trust.Level = ledger.LevelBase + 1 }, "a trust that its commit does not have"},
 		{"verdicts of another repository", func(t *queue.Task) { t.Scope.Trust.Repository = "octo/other" }, "a trust that its commit does not have"},

@@ -160,7 +160,7 @@ func (s *Session) run(ctx context.Context, h workspace.Hook) error {
 	}
 	stdin, err := json.Marshal(hookInput{s.dir(), s.definition.Test, s.input, metadata})
 	if err != nil {
-		return fmt.Errorf("encode what the hook %s reads: %w", h.Event, err)
+		return fmt.Errorf("encode the input of the hook %s: %w", h.Event, err)
 	}
 	dir := filepath.Join(s.place.Tree, filepath.FromSlash(h.Dir))
 	argv := make([]string, len(h.Argv))
@@ -226,7 +226,7 @@ func (s *Session) Changes() (*workspace.Changes, error) {
 	}
 	is, err := readState(s.dir())
 	if err != nil {
-		return nil, fmt.Errorf("look for what changed in the workspace: %w", err)
+		return nil, fmt.Errorf("find the changes in the workspace: %w", err)
 	}
 	return compare(s.began, is, s.dir())
 }

@@ -27,7 +27,7 @@ var keys = []key{
 	{"enter", "show all of a case, or of a problem; again: close", "detail"},
 	{"a", "list all affected cases", "all"},
 	{"f", "list only those that fail", "failed"},
-	{"/", "list only those whose key or reason has a text", "filter"},
+	{"/", "list only those whose key or reason contains a text", "filter"},
 	{"r", "judge the selected case again, as a new sample", "rerun"},
 	{"R", "judge all listed cases again", ""},
 	{"A", "judge every case of the repository that is not known", ""},

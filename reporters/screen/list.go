@@ -86,9 +86,9 @@ func (m Model) empty() line {
 	case !m.told:
 		return text(dim, "  reading the definitions")
 	case len(m.board.Rows) > 0:
-		return text(dim, "  no case is like that; a lists all")
+		return text(dim, "  no matching cases; a lists all")
 	case m.board.Total > 0:
-		return text(dim, "  save a file, and what it affects is shown here; A judges every case")
+		return text(dim, "  save a file to see the cases that it affects; A judges every case")
 	}
 	return text(dim, "  there are no cases")
 }

@@ -53,7 +53,7 @@ func TestConstraints(t *testing.T) {
 		{"a comment", "#Talk: {\n\t// Names begin\n\t// with A.\n\tname: =~\"^A\"\n}\n", `{"name": "x"}`, "name: Names begin with A (own) a.cue:4:8"},
 		{"a computed message", "#Talk: {name: _, if len(name) < 3 {name: error(\"\\(name) is short\")}}\n", `{"name": "x"}`, "name: x is short (own) a.cue:1:42"},
 		{"no message", "#Talk: name: =~\"^A\"\n", `{"name": "x"}`, `name: invalid value "x" (out of bound =~"^A") a.cue:1:14`},
-		{"one of", "#Talk: name: \"a\" | \"b\"\n", `{"name": "x"}`, "name: the value is none of those that are allowed here a.cue:1:14"},
+		{"one of", "#Talk: name: \"a\" | \"b\"\n", `{"name": "x"}`, "name: the value is not one of those that are allowed here a.cue:1:14"},
 		{"may be left out", "#Talk: status?: \"active\"\n", `{"name": "x"}`, ""},
 		{"a value is not filled in", "#Talk: status: \"active\"\n", `{"name": "x"}`, "status: field is required but not present (missing) a.cue:1:8"},
 		{"a part", "#Speaker: about: =~\"a\"\n", `{"name": "x", "speaker": {"type": "t", "about": "b"}}`, `speaker/about: invalid value "b" (out of bound =~"a") a.cue:1:18`},

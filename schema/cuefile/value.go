@@ -89,7 +89,7 @@ func (e *evaluation) value(v cue.Value, at origin, depth int) *Value {
 		e.stop(at, "too-deep", fmt.Sprintf("values are nested more than %d deep", MaxDepth), "flatten the file")
 		return out
 	case e.values > MaxValues:
-		e.stop(at, "too-many-values", fmt.Sprintf("the file comes to more than %d values", MaxValues), "generate less, or split the file")
+		e.stop(at, "too-many-values", fmt.Sprintf("the file has more than %d values", MaxValues), "generate less, or split the file")
 		return out
 	}
 	switch v.Kind() {
@@ -174,7 +174,7 @@ func (e *evaluation) open(v cue.Value, at origin) {
 // count adds to the text that the file came to.
 func (e *evaluation) count(n int, at origin) {
 	if e.text += n; e.text > MaxText && !e.full {
-		e.stop(at, "too-large", fmt.Sprintf("the names, strings and numbers of the file come to more than %d bytes", MaxText), "generate less, or split the file")
+		e.stop(at, "too-large", fmt.Sprintf("the names, strings and numbers of the file have more than %d bytes", MaxText), "generate less, or split the file")
 	}
 }
 

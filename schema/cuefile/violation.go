@@ -63,7 +63,7 @@ func (s *ruleSet) violation(errs []cueerrors.Error, data cue.Value) Violation {
 	case absent != "":
 		out.Message = fmt.Sprintf("a constraint looks at `%s`, which is not here: add it, or begin the condition with if %[1]s != _|_", absent)
 	case len(errs) > 1:
-		out.Message = "the value is none of those that are allowed here"
+		out.Message = "the value is not one of those that are allowed here"
 	case mismatch != "":
 		out.Message = mismatch
 	}

@@ -179,7 +179,7 @@ func Misfit(doc *schema.Document, root string) []schema.Problem {
 	case nearlyHas(doc, best, keys):
 		return doc.CheckPart(caseOf[best], schema.Error, at...)
 	}
-	return []schema.Problem{doc.Problem("unknown-dialect", fmt.Sprintf("the file has `%s` like a definition of the %s format, and fits no format", bestKey, best),
+	return []schema.Problem{doc.Problem("unknown-dialect", fmt.Sprintf("the file has `%s` like a definition of the %s format, and matches no format", bestKey, best),
 		lacking(best, keys)+", or name the file in .gavelignore", append(at, bestKey)...)}
 }
 

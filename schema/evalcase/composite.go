@@ -26,7 +26,7 @@ func (c *compiler) composite(p place.Place, threshold float64) (schema.Spec, sch
 			continue
 		}
 		if item.Text("name") == "" {
-			c.fail(item.Problem("missing-field", "the field `name` is missing", `add "name": …, by which the results of the composite are told apart`))
+			c.fail(item.Problem("missing-field", "the field `name` is missing", `add "name": …, which distinguishes the results of the composite`))
 			isBroken = true
 			continue
 		}
@@ -36,7 +36,7 @@ func (c *compiler) composite(p place.Place, threshold float64) (schema.Spec, sch
 		}
 		// A measurement of a member has its name and a slash as its prefix.
 		if i := slices.IndexFunc(names, func(other string) bool { return under(other, ev.Name) || under(ev.Name, other) }); i >= 0 {
-			c.fail(item.Problem("duplicate-name", fmt.Sprintf("the names %q and %q cannot be told apart by what they measure", names[i], ev.Name), "write another character than the slash", "name"))
+			c.fail(item.Problem("duplicate-name", fmt.Sprintf("the names %q and %q are ambiguous in the names of results", names[i], ev.Name), "write another character than the slash", "name"))
 		}
 		names = append(names, ev.Name)
 		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})

@@ -12,7 +12,7 @@ import (
 
 // Messages that a file and a line share, but for the hint.
 const (
-	goesOn = "it goes on behind its value"
+	goesOn = "there is more text after the value"
 	noJSON = "it begins with neither { nor ["
 )
 
@@ -91,7 +91,7 @@ func explainJSON(data []byte, at int, problem string) *Mistake {
 	case c == '\'':
 		return say(at, "strings and keys need double quotes", `write "…"`)
 	case is("after object key:value pair", "after array element") && (c == ']' || c == '}'):
-		return say(at, "another bracket is open here", "close what was opened last first")
+		return say(at, "another bracket is open here", "close the innermost one first")
 	case is("in literal", "beginning", "numeric literal") || isWord(rune(c)) && isWord(rune(data[max(at-1, 0)])):
 		return strangeWord(data, at, problem, say)
 	case is("after object key:value pair", "after array element"):

@@ -212,7 +212,7 @@ var explanations = map[string]explanation{
 	"did not find expected <document start>": {message: "the value of the file ends before this place", hint: "put the whole of a text in quotes"},
 	"did not find expected node content":     {message: "a value is missing before this place", hint: "write one, remove the comma, or close the bracket"},
 	"did not find expected key": {
-		message: "the line does not continue what is before it", hint: "give it the indentation of the other keys, and put quotes around the whole of a text", atLine: true,
+		message: "the line does not continue the lines before it", hint: "give it the indentation of the other keys, and put quotes around the whole of a text", atLine: true,
 	},
 	"did not find expected '-' indicator": {
 		message: "the line does not go on with the list before it", hint: "begin an item with -, or give the line the indentation of what it belongs to", atLine: true,

@@ -155,7 +155,7 @@ func (t *yamlTree) merged(value *yaml.Node) []*ast.Field {
 	case value.Kind == yaml.MappingNode:
 		return t.fields(value)
 	case value.Kind != yaml.SequenceNode:
-		t.fail(value, "<< merges objects, and this is none", "write <<: *name for an anchor &name of an object, or put << in quotes")
+		t.fail(value, "<< can only merge objects", "write <<: *name for an anchor &name of an object, or put << in quotes")
 		return nil
 	}
 	var out []*ast.Field

@@ -97,7 +97,7 @@ func (p *fixture) killServer(ctx context.Context, file string, log io.Writer, at
 	case <-time.After(p.moment()):
 	}
 	if err := cmd.Process.Kill(); err != nil {
-		return fmt.Errorf("gavel serve ended by itself: %w", err)
+		return fmt.Errorf("gavel serve ended unexpectedly: %w", err)
 	}
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() >= 0 {
@@ -124,7 +124,7 @@ func (p *fixture) settle(ctx context.Context, file string, log io.Writer) error 
 	select {
 	case <-judged.seen:
 	case err := <-ended:
-		return fmt.Errorf("gavel serve ended by itself: %w", err)
+		return fmt.Errorf("gavel serve ended unexpectedly: %w", err)
 	case <-time.After(10 * time.Minute):
 		return errors.Join(errors.New("gavel serve does not judge the branch"), cmd.Process.Kill(), <-ended)
 	}

@@ -128,7 +128,7 @@ func (r *spreadRun) rough(ctx context.Context) (killed map[string]bool, err erro
 	case <-r.log.seen:
 		return killed, nil
 	case err := <-r.controller.ended:
-		return nil, fmt.Errorf("gavel serve ended by itself: %w", err)
+		return nil, fmt.Errorf("gavel serve ended unexpectedly: %w", err)
 	case <-time.After(10 * time.Minute):
 		return nil, errors.New("gavel serve does not judge the branch")
 	}
@@ -205,7 +205,7 @@ func (p *process) key() string {
 func (p *process) kill() error {
 	select {
 	case err := <-p.ended:
-		return fmt.Errorf("gavel %s ended by itself: %w", p.Args[1], err)
+		return fmt.Errorf("gavel %s ended unexpectedly: %w", p.Args[1], err)
 	default:
 	}
 	if err := p.Process.Kill(); err != nil {
@@ -227,7 +227,7 @@ func (r *spreadRun) end() error {
 		case <-time.After(time.Minute):
 		}
 		if err := p.Process.Signal(os.Interrupt); err != nil {
-			wrong = append(wrong, fmt.Errorf("gavel %s ended by itself: %w", p.Args[1], err))
+			wrong = append(wrong, fmt.Errorf("gavel %s ended unexpectedly: %w", p.Args[1], err))
 			continue
 		}
 		select {

@@ -52,7 +52,7 @@ func (t *trial) judgedBy(ctx context.Context, dir string, database *postgrestest
 		select {
 		case <-w.ready:
 		case err := <-w.ended:
-			return 0, fmt.Errorf("gavel worker ended by itself: %w; the end of the log: %s", err, r.log.tail())
+			return 0, fmt.Errorf("gavel worker ended unexpectedly: %w; the end of the log: %s", err, r.log.tail())
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
@@ -66,7 +66,7 @@ func (t *trial) judgedBy(ctx context.Context, dir string, database *postgrestest
 	case <-r.log.seen:
 		return time.Since(start), nil
 	case err := <-r.controller.ended:
-		return 0, fmt.Errorf("gavel serve ended by itself: %w; the end of the log: %s", err, r.log.tail())
+		return 0, fmt.Errorf("gavel serve ended unexpectedly: %w; the end of the log: %s", err, r.log.tail())
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}

@@ -28,7 +28,7 @@ func (c command) gcCommand() *cobra.Command {
 	var f gcFlags
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Remove what is old and not needed any more",
+		Short: "Remove old entries that are not needed any more",
 		Example: `  gavel ledger gc --max-age 90d
   gavel ledger gc --max-bytes 500MB --closed octo/demo#7
   gavel ledger gc --max-age 30d --dry-run`,

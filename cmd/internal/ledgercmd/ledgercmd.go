@@ -29,7 +29,7 @@ func New(app *cli.App) *cobra.Command {
 	c := command{app}
 	cmd := &cobra.Command{
 		Use:   "ledger",
-		Short: "Look into what was judged before, and keep it small",
+		Short: "Inspect stored results, and keep the ledger small",
 		Example: `  gavel ledger stats                       how much was reused, and what that saved
   gavel ledger verify                      whether every verdict follows from its samples
   gavel ledger gc --max-age 90d          remove what is older and not needed`,

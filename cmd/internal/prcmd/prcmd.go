@@ -105,17 +105,17 @@ func (c command) cacheKeys(ctx context.Context, f prFlags) error {
 	return err
 }
 
-// inherit adds what base knows to the ledger. That it cannot be read costs
+// importBase adds the results of base to the ledger. If they cannot be read, that costs
 // only calls.
-func (c command) inherit(ctx context.Context, path, from string) error {
+func (c command) importBase(ctx context.Context, path, from string) error {
 	if from == "" {
 		return nil
 	}
 	taken, err := importer.Import(ctx, path, from)
 	if err != nil {
-		fmt.Fprintf(c.Stderr, "gavel: nothing is taken over from base: %v\n", err)
+		fmt.Fprintf(c.Stderr, "gavel: the results of base cannot be imported: %v\n", err)
 	} else if taken > 0 {
-		fmt.Fprintf(c.Stderr, "gavel: %s taken over from base\n", textfmt.Count(int(taken), "sample"))
+		fmt.Fprintf(c.Stderr, "gavel: imported %s from base\n", textfmt.Count(int(taken), "sample"))
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (c command) prLedger(ctx context.Context, w *cli.Workspace, base string) (c
 	if cfg.Notice != "" {
 		c.Note(cfg.Notice)
 	}
-	return cfg, c.inherit(ctx, cfg.Path, base)
+	return cfg, c.importBase(ctx, cfg.Path, base)
 }
 
 // pullRequest reviews what the flags or the event name.

@@ -69,7 +69,7 @@ func (s *server) observer(looked func(error)) serve.Observer {
 		Polled: func(repository string, err error) {
 			s.metrics.Polled(repository, err)
 			if err != nil {
-				s.log.Warn().Str("repo", repository).AnErr("err", err).Msg("could not be looked through")
+				s.log.Warn().Str("repo", repository).AnErr("err", err).Msg("could not be polled")
 			}
 		},
 		Log: func(name, line string) { s.log.Info().Str("repo", name).Msg(line) },

@@ -51,7 +51,7 @@ func New(app *cli.App) *cobra.Command {
 	var f watchFlags
 	cmd := &cobra.Command{
 		Use:   "watch [PATH...]",
-		Short: "Rerun what a saved file can have affected, and show what changed",
+		Short: "Rerun the cases that a saved file affects, and show what changed",
 		Example: `  gavel watch                          compare with the last commit
   gavel watch test_definitions/refund.yaml
   gavel watch --base main              compare with where the branch left main

@@ -72,7 +72,7 @@ func New(cfg Config) (*Webhook, error) {
 		}
 	}
 	if cfg.Take == nil {
-		return nil, errors.New("webhook: nobody takes the hints")
+		return nil, errors.New("webhook: Config.Take is missing")
 	}
 	if cfg.Ignored == nil {
 		cfg.Ignored = func(string, string, error) {}

@@ -173,7 +173,7 @@ func (a *application) run() error {
 		case err != nil:
 			return err
 		case op == 0:
-			return malformed("a delta has an instruction that is none")
+			return malformed("a delta has an invalid instruction")
 		case op&0x80 != 0:
 			err = a.copy(op)
 		default:

@@ -67,14 +67,14 @@ func (c *Costs) Newest(ctx context.Context, repository string, limit int) (found
 		return nil, 0, store.Fault("count the runs", err)
 	}
 	found, err = c.read(ctx, "SELECT id FROM runs WHERE ? IN ('', repository) ORDER BY started DESC, id DESC LIMIT ?", repository, limit)
-	return found, total, store.Fault("read what the runs took", err)
+	return found, total, store.Fault("read the costs of runs", err)
 }
 
 // Spent adds up by repository what the runs took that ended since a time.
 func (c *Costs) Spent(ctx context.Context, since time.Time) (map[string]Sum, error) {
 	found, err := c.read(ctx, "SELECT id FROM runs WHERE finished >= ?", since.UnixMilli())
 	if err != nil {
-		return nil, c.ledger.Store().Fault("add up what the runs took", err)
+		return nil, c.ledger.Store().Fault("add up the costs of runs", err)
 	}
 	out := map[string]Sum{}
 	for _, run := range found {

@@ -82,7 +82,7 @@ func Read(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, asks []
 	for i := range asks {
 		found[i] = measurements(asks[i], samples[i])
 	}
-	return found, store.Store().Fault("read what cases showed before", err)
+	return found, store.Store().Fault("read the history of cases", err)
 }
 
 // read has the samples of each question that were not taken because of an outcome. Its arguments are the

@@ -237,7 +237,7 @@ func (e *engine) Hint(err error) string {
 	case errors.Is(err, store.ErrNewer):
 		return "update gavel"
 	case !errors.As(err, &fault) && isLost(err):
-		return "PostgreSQL cannot be reached: once it can, run again; what was judged is kept"
+		return "PostgreSQL cannot be reached: once it can, run again; finished results are kept"
 	case fault == nil:
 		return ""
 	}
@@ -251,9 +251,9 @@ func (e *engine) Hint(err error) string {
 			return "give the role the right to make and use tables: GRANT CREATE ON DATABASE … TO …"
 		}
 	case "53":
-		return "PostgreSQL has no room or no connections left: once it has, run again; what was judged is kept"
+		return "PostgreSQL has no room or no connections left: once it has, run again; finished results are kept"
 	case "55", "57":
-		return "PostgreSQL is busy or is being stopped: run again; what was judged is kept"
+		return "PostgreSQL is busy or is being stopped: run again; finished results are kept"
 	}
 	return ""
 }

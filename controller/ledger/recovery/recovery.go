@@ -18,7 +18,7 @@ import (
 )
 
 // Gone says that a ledger vanished.
-const Gone = "the ledger was removed or replaced while it was in use: what was judged until then is not kept"
+const Gone = "the ledger was removed or replaced while it was in use: results until then are lost"
 
 // IsBroken reports whether an error of a ledger says that its file is damaged,
 // or is not there any more. Nothing that is asked of it succeeds then.
@@ -97,5 +97,5 @@ func aside(cfg ledger.Config, found os.FileInfo, cause error) (notice string, er
 	case err != nil:
 		return "", fmt.Errorf("%w; and it cannot be put aside: %w", cause, err)
 	}
-	return fmt.Sprintf("the ledger was damaged and is kept as %s; what was judged before is not known", filepath.Base(name)), nil
+	return fmt.Sprintf("the ledger was damaged and is kept as %s; it begins empty", filepath.Base(name)), nil
 }

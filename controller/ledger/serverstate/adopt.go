@@ -62,7 +62,7 @@ func (s *State) Adopt(ctx context.Context, dir string, kinds Kinds) error {
 		return nil
 	})
 	if err != nil {
-		return s.store.Fault("take over the files of an earlier server", err)
+		return s.store.Fault("import the files of an earlier server", err)
 	}
 	for _, path := range old.paths {
 		err = errors.Join(err, os.RemoveAll(path))
@@ -119,7 +119,7 @@ func (old *earlier) each(folder string, decode func(name string, data []byte, wr
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read what an earlier server kept: %w", err)
+		return fmt.Errorf("read the files of an earlier server: %w", err)
 	}
 	old.paths = append(old.paths, folder)
 	for _, e := range entries {
@@ -129,11 +129,11 @@ func (old *earlier) each(folder string, decode func(name string, data []byte, wr
 		}
 		data, err := os.ReadFile(filepath.Join(folder, e.Name()))
 		if err != nil {
-			return fmt.Errorf("read what an earlier server kept: %w", err)
+			return fmt.Errorf("read the files of an earlier server: %w", err)
 		}
 		info, err := e.Info()
 		if err != nil {
-			return fmt.Errorf("read what an earlier server kept: %w", err)
+			return fmt.Errorf("read the files of an earlier server: %w", err)
 		}
 		decode(name, data, info.ModTime())
 	}

@@ -62,12 +62,12 @@ func (s *State) Judged(ctx context.Context, repository int64, branch string) (at
 		at, known = time.Unix(0, nanos), true
 		return err
 	}, "SELECT judged FROM schedules WHERE repository = ? AND branch = ?", repository, branch)
-	return at, known, s.store.Fault("read what the schedule had judged", err)
+	return at, known, s.store.Fault("read the times of scheduled runs", err)
 }
 
 // SetJudged stores up to when the schedule had a branch judged.
 func (s *State) SetJudged(ctx context.Context, repository int64, branch string, at time.Time) error {
-	return s.store.Fault("store what the schedule had judged", s.store.Submit(ctx, func(t *store.Tx) error {
+	return s.store.Fault("store the times of scheduled runs", s.store.Submit(ctx, func(t *store.Tx) error {
 		return t.Exec(upsertSchedule, repository, branch, at.UnixNano())
 	}))
 }

@@ -164,9 +164,9 @@ func (s *file) Hint(err error) string {
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return "the file or its folder cannot be written: " + elsewhere
 	case sqlite3.SQLITE_FULL:
-		return "make room and run again: what was judged is kept"
+		return "make room and run again: finished results are kept"
 	case sqlite3.SQLITE_IOERR:
-		return "the disk cannot be read or written: once it can, run again; what was judged is kept"
+		return "the disk cannot be read or written: once it can, run again; finished results are kept"
 	}
 	switch {
 	case errors.Is(err, errForeign):
@@ -176,7 +176,7 @@ func (s *file) Hint(err error) string {
 	case errors.Is(err, ErrNewer):
 		return "update gavel, or " + elsewhere
 	case errors.Is(err, syscall.ENOSPC):
-		return "make room and run again: what was judged is kept"
+		return "make room and run again: finished results are kept"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ENOTDIR):
 		return elsewhere
 	}

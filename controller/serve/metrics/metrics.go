@@ -46,7 +46,7 @@ func New(depth func() (waiting, running int)) *Metrics {
 			Name: "gavel_reconcile_duration_seconds", Help: "How long looking at a pull request or branch took, by how it ended.",
 			Buckets: []float64{.1, .5, 1, 5, 15, 60, 300, 900, 3600},
 		}, []string{"kind", "outcome"}),
-		polls:  counters("gavel_polls_total", "How often repositories were looked through.", "outcome"),
+		polls:  counters("gavel_polls_total", "How often repositories were polled.", "outcome"),
 		cases:  counters("gavel_cases_total", "Cases of reports, by whether their verdict was made again or reused.", "origin"),
 		gates:  counters("gavel_gates_total", "Reports by the result of their gate.", "result"),
 		calls:  counter("gavel_calls_total", "Calls of models and agents."),

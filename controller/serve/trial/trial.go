@@ -188,7 +188,7 @@ func ServeChild(judge func(ctx context.Context, job Job, steps Steps) (run strin
 	var job Job
 	from := json.NewDecoder(os.Stdin)
 	if err := from.Decode(&job); err != nil {
-		fmt.Fprintln(os.Stderr, "read what to look at:", err)
+		fmt.Fprintln(os.Stderr, "read the head to judge:", err)
 		return true
 	}
 	if err := confine(job); err != nil {
