@@ -40,7 +40,7 @@ type Config struct {
 	Redact func(string) string
 	// Now defaults to time.Now.
 	Now func() time.Time
-	// Tell is called with a line for the log, and the pull request that it is
+	// Log is called with a line for the log, and the pull request that it is
 	// about.
 	Log func(number int, line string)
 }
@@ -109,7 +109,7 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 		return commands, nil, err
 	}
 	defer leave()
-	l := &poll{PullHead: p, desk: d}
+	l := &poll{PullHead: p, inbox: d}
 	if l.before, err = d.cfg.Ledger.SeeHead(ctx, d.repository, p.Number, p.Head); err != nil {
 		return commands, nil, err
 	}
@@ -181,7 +181,7 @@ const unclear = "not understood: "
 // A poll is one at a pull request.
 type poll struct {
 	PullHead
-	desk   *Inbox
+	inbox  *Inbox
 	before heads
 	taken  []ledger.Command // the oldest first
 	// quarantines are those of all pull requests of the repository.
@@ -193,7 +193,7 @@ type poll struct {
 	waiting bool
 }
 
-// process stores the order of a comment that was not taken before. An error leaves
+// process stores the command of a comment that was not taken before. An error leaves
 // it for the next look.
 func (l *poll) process(ctx context.Context, c forge.Comment) error {
 	command, ok := Parse(c.Body)
@@ -202,10 +202,10 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 		return nil
 	}
 	cmd := ledger.Command{
-		Repository: l.desk.repository, PullRequest: l.Number, Comment: c.ID, Login: c.Author, Account: c.AuthorID,
+		Repository: l.inbox.repository, PullRequest: l.Number, Comment: c.ID, Login: c.Author, Account: c.AuthorID,
 		Verb: command.Verb, Argument: command.Argument, Head: l.Head, Written: c.Created,
 	}
-	denied, err := l.desk.denied(ctx, l.Repository, c)
+	denied, err := l.inbox.denied(ctx, l.Repository, c)
 	if err != nil {
 		return err
 	}
@@ -226,11 +226,11 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 	if again && cmd.Refused != "" {
 		cmd.Head = "" // its author was told then what there was to say
 	}
-	if _, err := l.desk.cfg.Ledger.TakeCommand(ctx, cmd); err != nil {
+	if _, err := l.inbox.cfg.Ledger.TakeCommand(ctx, cmd); err != nil {
 		return err
 	}
 	// It is read again with the time at which it was taken, by whomever.
-	l.taken, err = l.desk.cfg.Ledger.Commands(ctx, l.desk.repository, l.Number)
+	l.taken, err = l.inbox.cfg.Ledger.Commands(ctx, l.inbox.repository, l.Number)
 	said := "is followed"
 	switch {
 	case cmd.Refused != "":
@@ -238,7 +238,7 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 	case cmd.Head == "":
 		said = "was about another head"
 	}
-	l.desk.cfg.Log(l.Number, fmt.Sprintf("%q of %s %s", command.String(), c.Author, said))
+	l.inbox.cfg.Log(l.Number, fmt.Sprintf("%q of %s %s", command.String(), c.Author, said))
 	return err
 }
 
@@ -248,11 +248,11 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 // known was judged later. It is about this head unless that was first seen
 // after it; only an approval says itself which head it means.
 func (l *poll) recoverTaken(ctx context.Context, cmd *ledger.Command) (bool, error) {
-	self, err := l.desk.whoami(ctx)
+	self, err := l.inbox.whoami(ctx)
 	if err != nil || self == "" {
 		return false, err
 	}
-	reactions, err := l.desk.cfg.Client.Reactions(ctx, l.Repository, cmd.Comment, self)
+	reactions, err := l.inbox.cfg.Client.Reactions(ctx, l.Repository, cmd.Comment, self)
 	var refused *forge.DeniedError
 	if err != nil && !errors.As(err, &refused) {
 		return false, err
@@ -329,7 +329,7 @@ func (d *Inbox) whoami(ctx context.Context) (string, error) {
 // forge refuses for good is not tried again: the comment may be gone.
 func (l *poll) answer(ctx context.Context, c ledger.Command) error {
 	publisher := github.New(github.Config{
-		REST: l.desk.cfg.Client.REST(), Explain: forge.Explain, Owner: l.Repository.Owner, Name: l.Repository.Name, Number: l.Number,
+		REST: l.inbox.cfg.Client.REST(), Explain: forge.Explain, Owner: l.Repository.Owner, Name: l.Repository.Name, Number: l.Number,
 	})
 	sign := github.Done
 	switch {
@@ -349,11 +349,11 @@ func (l *poll) answer(ctx context.Context, c ledger.Command) error {
 	var refused *forge.DeniedError
 	switch {
 	case errors.As(err, &refused):
-		l.desk.cfg.Log(l.Number, fmt.Sprintf("comment %d could not be answered: %v", c.Comment, err))
+		l.inbox.cfg.Log(l.Number, fmt.Sprintf("comment %d could not be answered: %v", c.Comment, err))
 	case err != nil:
 		return err
 	}
-	return l.desk.cfg.Ledger.AnswerCommand(ctx, l.desk.repository, c.Comment)
+	return l.inbox.cfg.Ledger.AnswerCommand(ctx, l.inbox.repository, c.Comment)
 }
 
 // reply is the comment that answers a command, empty for most. Its marker names
@@ -374,8 +374,8 @@ func (l *poll) reply(ctx context.Context, c ledger.Command) (string, error) {
 		if row.Detail == nil {
 			row.Detail, err = l.detail(ctx, row)
 		}
-		row = redact.Apply(row, l.desk.cfg.Redact)
-		web := comment.Options{RepositoryURL: l.desk.cfg.WebURL + "/" + l.Repository.String()}
+		row = redact.Apply(row, l.inbox.cfg.Redact)
+		web := comment.Options{RepositoryURL: l.inbox.cfg.WebURL + "/" + l.Repository.String()}
 		return comment.Explain(l.report, &row, marker, web), err
 	}
 	return "", nil
@@ -384,13 +384,13 @@ func (l *poll) reply(ctx context.Context, c ledger.Command) (string, error) {
 // detail reads from the ledger what the report leaves out, since most people do
 // not ask for it.
 func (l *poll) detail(ctx context.Context, row report.Row) (*report.Detail, error) {
-	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelPull, Repository: l.desk.cfg.Known, PullRequest: l.Number}}
-	decided, err := l.desk.cfg.Ledger.Decided(ctx, scope, []string{row.Digest})
+	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelPull, Repository: l.inbox.cfg.Known, PullRequest: l.Number}}
+	decided, err := l.inbox.cfg.Ledger.Decided(ctx, scope, []string{row.Digest})
 	d, ok := decided[row.Digest]
 	if err != nil || !ok {
 		return nil, err
 	}
-	executions, _, err := l.desk.cfg.Ledger.Executions(ctx, scope, d.E)
+	executions, _, err := l.inbox.cfg.Ledger.Executions(ctx, scope, d.E)
 	if err != nil || len(executions) == 0 {
 		return report.DetailOf(d.Result, nil), err
 	}

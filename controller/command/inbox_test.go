@@ -17,9 +17,9 @@ import (
 
 const headSHA = "9f31c2e000000000000000000000000000000001"
 
-// A hall is a forge with a pull request on which mona, who may write, wrote
+// A fixture is a forge with a pull request on which mona, who may write, wrote
 // a command.
-type hall struct {
+type fixture struct {
 	t       *testing.T
 	forge   *forgetest.Forge
 	path    string // of the ledger
@@ -27,9 +27,9 @@ type hall struct {
 	command int64 // the comment
 }
 
-func newHall(t *testing.T) *hall {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	h := &hall{t: t, forge: forgetest.New(t), path: filepath.Join(t.TempDir(), "ledger.db")}
+	h := &fixture{t: t, forge: forgetest.New(t), path: filepath.Join(t.TempDir(), "ledger.db")}
 	h.store = ledgertest.Open(t, ledger.Config{Path: h.path})
 	h.forge.SetPermission("mona", "write")
 	h.forge.AddPull(forgetest.Pull{Number: 1, HeadSHA: headSHA, HeadRef: "topic", BaseSHA: headSHA})
@@ -38,7 +38,7 @@ func newHall(t *testing.T) *hall {
 }
 
 // take is one look by a process of its own.
-func (h *hall) take() (command.Commands, error) {
+func (h *fixture) take() (command.Commands, error) {
 	h.t.Helper()
 	clock := &forgetest.Clock{}
 	client, err := forge.New(forge.Config{BaseURL: h.forge.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
@@ -63,15 +63,15 @@ func (h *hall) take() (command.Commands, error) {
 // not store it, nothing is followed, the look says that it is incomplete, and the
 // next one takes it.
 func TestACommandThatCannotBeAsked(t *testing.T) {
-	away := func(path string) func(*hall) {
-		return func(h *hall) {
+	away := func(path string) func(*fixture) {
+		return func(h *fixture) {
 			h.forge.Inject(forgetest.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Times: -1})
 		}
 	}
 	for _, tt := range []struct {
 		name   string
-		breaks func(*hall)
-		mends  func(*hall)
+		breaks func(*fixture)
+		mends  func(*fixture)
 	}{
 		{"who we are", away("/user"), nil},
 		{"the permission", away("/collaborators/mona/permission"), nil},
@@ -80,7 +80,7 @@ func TestACommandThatCannotBeAsked(t *testing.T) {
 		{"the comments at all", away("/issues/1/comments"), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newHall(t)
+			h := newFixture(t)
 			tt.breaks(h)
 			commands, unread := h.take()
 			if unread == nil || len(commands.Followed)+len(commands.Refused) > 0 {
@@ -108,8 +108,8 @@ func TestACommandThatCannotBeAsked(t *testing.T) {
 }
 
 // closing takes the ledger away when a path is asked for.
-func closing(path string) func(*hall) {
-	return func(h *hall) {
+func closing(path string) func(*fixture) {
+	return func(h *fixture) {
 		h.forge.Inject(forgetest.Fault{Path: path, Hold: func() {
 			if err := h.store.Close(); err != nil {
 				h.t.Error(err)
@@ -118,15 +118,15 @@ func closing(path string) func(*hall) {
 	}
 }
 
-func reopening(h *hall) { h.store = ledgertest.Open(h.t, ledger.Config{Path: h.path}) }
+func reopening(h *fixture) { h.store = ledgertest.Open(h.t, ledger.Config{Path: h.path}) }
 
-// repositoryOf is what a ledger calls the repository of a hall.
-func repositoryOf(h *hall) string { return strings.TrimPrefix(h.forge.URL, "http://") + "/1" }
+// repositoryOf is what a ledger calls the repository of a fixture.
+func repositoryOf(h *fixture) string { return strings.TrimPrefix(h.forge.URL, "http://") + "/1" }
 
 // TestAnAnswerThatWaits: that its author cannot be told keeps no command from being
 // followed, and the next look tells it once.
 func TestAnAnswerThatWaits(t *testing.T) {
-	h := newHall(t)
+	h := newFixture(t)
 	h.forge.Inject(forgetest.Fault{Method: http.MethodPost, Path: "/reactions", Status: http.StatusInternalServerError, Times: -1})
 	commands, unread := h.take()
 	if unread != nil || commands.Unanswered == nil || len(commands.Followed) != 1 {

@@ -203,7 +203,7 @@ func (l *poll) commands(taken []ledger.Command) Commands {
 		}
 	}
 	for _, c := range l.quarantines {
-		if e, _ := quarantine.Parse(c.Argument); !e.Ended(l.desk.cfg.Now()) {
+		if e, _ := quarantine.Parse(c.Argument); !e.Ended(l.inbox.cfg.Now()) {
 			out.Followed = append(out.Followed, followed(c))
 		}
 	}

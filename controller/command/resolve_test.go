@@ -158,3 +158,100 @@ func TestCommands(t *testing.T) {
 		})
 	}
 }
+
+// TestWaits: before there is a report, a command about its cases waits for it, unless the
+// head is never judged. The others need none.
+func TestWaits(t *testing.T) {
+	for _, tc := range []struct {
+		verb  string
+		waits bool
+	}{
+		{Rerun, true}, {Accept, true}, {Explain, true}, {Quarantine, true},
+		{Run, false}, {Approve, false}, {Cancel, false}, {Help, false},
+	} {
+		if got := (&poll{}).waits(tc.verb); got != tc.waits {
+			t.Errorf("%s waits: %v, want %v", tc.verb, got, tc.waits)
+		}
+		if (&poll{report: judged()}).waits(tc.verb) {
+			t.Errorf("%s waits although there is a report", tc.verb)
+		}
+		if (&poll{PullHead: PullHead{Unapprovable: "no"}}).waits(tc.verb) {
+			t.Errorf("%s waits for a report that never comes", tc.verb)
+		}
+	}
+}
+
+// TestCancel refuses to cancel what is over. It is not over while the head is judged,
+// while the report lacks a command, or while cases of it were not run.
+func TestCancel(t *testing.T) {
+	run := ledger.Command{Comment: 1, Verb: Run, Head: head, Login: "mona"}
+	followed := report.Command{CommentID: 1, Author: "mona", Verb: Run}
+	cancel := ledger.Command{Comment: 2, Verb: Cancel, Head: head, Login: "mona"}
+	for _, tc := range []struct {
+		name    string
+		taken   []ledger.Command
+		report  *report.Report
+		running bool
+		refused string
+	}{
+		{name: "nothing is judged yet"},
+		{name: "all is judged", report: &report.Report{}, refused: "nothing is running"},
+		{name: "all is judged and judged again", report: &report.Report{}, running: true},
+		{name: "cases were left out", report: &report.Report{Summary: report.Summary{NotRun: 1}}},
+		{name: "a command is not in the report", taken: []ledger.Command{run}, report: &report.Report{}},
+		{name: "a command is in the report", taken: []ledger.Command{run}, report: &report.Report{Commands: []report.Command{followed}}, refused: "nothing is running"},
+		{name: "it was cancelled before", taken: []ledger.Command{cancel}, running: true, refused: "nothing is running"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l := poll{PullHead: PullHead{Head: head, Running: tc.running}, report: tc.report, taken: tc.taken, inbox: &Inbox{}}
+			c := ledger.Command{Verb: Cancel}
+			if l.resolve(&c); c.Refused != tc.refused {
+				t.Errorf("refused %q, want %q", c.Refused, tc.refused)
+			}
+		})
+	}
+}
+
+// TestRefused lists the last five commands that were refused as they were written.
+func TestRefused(t *testing.T) {
+	var taken []ledger.Command
+	for i, c := range []ledger.Command{
+		{Verb: Run, Argument: "b/**"}, {Verb: Approve, Argument: "4b07d1a"}, {Verb: Accept, Cases: []string{"a"}, Argument: "it is meant"},
+		{Verb: Explain, Argument: "aa"}, {Verb: Quarantine, Cases: []string{"a"}, Argument: "2026-01-01 later"}, {Verb: Rerun, Argument: "failed"},
+	} {
+		c.Comment, c.Head, c.Login, c.Refused = int64(i), head, "mona", "no"
+		taken = append(taken, c)
+	}
+	got := (&poll{PullHead: PullHead{Head: head}, inbox: &Inbox{}}).commands(taken)
+	want := []string{
+		`"/gavel approve 4b07d1a" of mona was refused: no`, `"/gavel accept a it is meant" of mona was refused: no`, `"/gavel explain aa" of mona was refused: no`,
+		`"/gavel quarantine a 2026-01-01 later" of mona was refused: no`, `"/gavel rerun failed" of mona was refused: no`,
+	}
+	if diff := cmp.Diff(want, got.Refused); diff != "" || len(got.Followed) > 0 {
+		t.Errorf("followed %+v; refused -want +got\n%s", got.Followed, diff)
+	}
+}
+
+// TestQuarantineHoldsAtEveryHead, until its day is over. At the pull request where it was
+// asked for it is not followed a second time.
+func TestQuarantineHoldsAtEveryHead(t *testing.T) {
+	taken := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	command := func(id int64, until string) ledger.Command {
+		return ledger.Command{Comment: id, Verb: Quarantine, Head: other, Login: "mona", Taken: taken, Argument: until + " the tool is down", Cases: []string{"a"}}
+	}
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	l := poll{
+		PullHead: PullHead{Head: head}, inbox: &Inbox{cfg: Config{Now: func() time.Time { return now }}},
+		quarantines: []ledger.Command{command(1, "2026-03-01"), command(2, "2026-03-02"), command(3, "2026-03-03")},
+	}
+	at := command(3, "2026-03-03")
+	at.Head = head
+	got := l.commands([]ledger.Command{at})
+	want := []report.Command{
+		{CommentID: 2, Author: "mona", TakenAt: taken, Verb: Quarantine, Argument: "2026-03-02 the tool is down", Cases: []string{"a"}},
+		{CommentID: 3, Author: "mona", TakenAt: taken, Verb: Quarantine, Argument: "2026-03-03 the tool is down", Cases: []string{"a"}},
+	}
+	if diff := cmp.Diff(want, got.Followed); diff != "" || len(got.Refused) > 0 {
+		t.Errorf("refused %q; followed -want +got\n%s", got.Refused, diff)
+	}
+}
