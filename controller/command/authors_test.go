@@ -154,7 +154,7 @@ func TestAReactionIsAMemory(t *testing.T) {
 	}
 }
 
-// TestExplain answers with what the report has of a case. What it leaves out is read
+// TestExplain answers with what the report has of a case. The rest of it is read
 // from the ledger: the transcript of the last sample.
 func TestExplain(t *testing.T) {
 	pass := verdict.Pass

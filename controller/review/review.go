@@ -112,7 +112,7 @@ const (
 // ProgramChoices are the Programs constants, the default one first.
 var ProgramChoices = []string{ProgramsWriters, ProgramsApproved, ProgramsBase, ProgramsNever}
 
-// An Cancelled is the cause of a context that ends a review whose result
+// A Cancelled is the cause of a context that ends a review whose result
 // nobody waits for any more. Both statuses of the commit say its reason; no
 // report is stored and no comment written. The statuses of its groups are left
 // to [Reviewer.Settle], since the next head must not wait for them.
@@ -127,9 +127,9 @@ type Cancelled struct {
 	Superseded bool
 }
 
-// farewell is how long a forge is given to take what is said after the end of a
+// drainTimeout is how long a forge is given to take what is said after the end of a
 // context.
-const farewell = 30 * time.Second
+const drainTimeout = 30 * time.Second
 
 // lasting is a context for what has to be said although ctx ends, for a while
 // after that. Of a head that was superseded only what was sent is finished.
@@ -137,9 +137,9 @@ func lasting(ctx context.Context) (late context.Context, cancel context.CancelFu
 	sent, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	late, drop := context.WithCancel(priority.Finishing(sent, sent))
 	context.AfterFunc(ctx, func() {
-		within := farewell
+		within := drainTimeout
 		if a, ok := errors.AsType[*Cancelled](context.Cause(ctx)); ok {
-			within = cmp.Or(a.Within, farewell)
+			within = cmp.Or(a.Within, drainTimeout)
 			if a.Superseded {
 				drop()
 			}
@@ -311,7 +311,7 @@ func (r *Review) Closed() bool { return r.closed }
 // Run judges and publishes. Where the verdict does not come within a few seconds
 // both statuses are pending until then. unpublished is what the forge did not
 // take, which changes no verdict; err is why there is no report, and then both
-// statuses say so; it is an [Cancelled] where they say that. Either is an
+// statuses say so; it is a [Cancelled] where they say that. Either is a
 // [Cancelled] where the head was superseded. There is neither where nothing may
 // be looked at, see [ForksNever].
 func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, err error) {

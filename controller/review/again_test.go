@@ -1,0 +1,178 @@
+package review_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/command"
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/review"
+)
+
+// recalls has the reviews of a fixture read the stored report of their head.
+func (d *fixture) recalls() {
+	d.cfg.Recall = func(ctx context.Context, number int, head string) (*report.Report, error) {
+		return review.Newest(ctx, d.cfg.Ledger, "octo/demo", number, head)
+	}
+}
+
+// TestAStoredReportIsPublishedAgain as long as nothing differs that it rests on: the
+// commands, the reason why nothing was run, and the commit that it is compared with.
+func TestAStoredReportIsPublishedAgain(t *testing.T) {
+	d := newTalk(t)
+	d.recalls()
+	approve := report.Command{CommentID: 7, Author: "mona", Verb: report.CommandApprove, Argument: d.head}
+	rerun := report.Command{CommentID: 8, Author: "mona", Verb: report.CommandRun, Cases: []string{"talk/**"}, TakenAt: time.Now()}
+	fork := forgetest.Pull{Number: 1, HeadSHA: d.head, HeadRef: "topic", BaseSHA: d.base, HeadRepo: "stranger/demo", Author: "stranger"}
+	own := forgetest.Pull{Number: 1, HeadSHA: d.head, HeadRef: "topic", BaseSHA: d.base}
+	compared := own
+	compared.BaseSHA = d.head
+	for _, step := range []struct {
+		name     string
+		pull     forgetest.Pull
+		followed []report.Command
+		runs     int // so far
+	}{
+		{"a fork is planned", fork, nil, 1},
+		{"once", fork, nil, 1},
+		{"and judged when it is approved", fork, []report.Command{approve}, 2},
+		{"once", fork, []report.Command{approve}, 2},
+		{"without the approval it is planned again", fork, nil, 3},
+		{"a command is carried out", own, []report.Command{rerun}, 4},
+		{"once", own, []report.Command{rerun}, 4},
+		{"another base is another comparison", compared, []report.Command{rerun}, 5},
+		{"which is stored, too", compared, []report.Command{rerun}, 5},
+	} {
+		d.forge.AddPull(step.pull)
+		r, err := review.New(d.cfg).Pull(t.Context(), 1, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Follow(command.Commands{Followed: step.followed})
+		stored, unpublished, err := r.Run(t.Context())
+		if err != nil || unpublished != nil || stored == nil {
+			t.Fatalf("%s: report %v, unpublished: %v, error: %v", step.name, stored, unpublished, err)
+		}
+		if d.runs != step.runs {
+			t.Fatalf("%s: %d runs so far, want %d", step.name, d.runs, step.runs)
+		}
+	}
+	if n := len(d.forge.Comments(1)); n != 1 {
+		t.Errorf("there are %d comments, want one that is written again", n)
+	}
+}
+
+// TestDecline says on a commit why nothing of it is judged. A pull request gets a
+// comment, too; a merge group, a push and a scheduled run do not.
+func TestDecline(t *testing.T) {
+	const why = "too many heads wait"
+	for _, tt := range []struct {
+		name     string
+		make     func(*testing.T, *fixture) *review.Review
+		statuses string
+		comments int
+	}{
+		{"a pull request", func(t *testing.T, d *fixture) *review.Review {
+			r, err := review.New(d.cfg).Pull(t.Context(), 1, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}, "verdict error, validate error", 1},
+		{"a merge group", func(t *testing.T, d *fixture) *review.Review {
+			return commitOf(t, d, forge.Event{Name: forge.EventMergeGroup, HeadSHA: d.head, BaseSHA: d.base, HeadRef: "gh-readonly-queue/main/pr-1-" + d.base, BaseRef: "main"})
+		}, "verdict error, validate error", 0},
+		{"a push", func(t *testing.T, d *fixture) *review.Review {
+			return commitOf(t, d, forge.Event{Name: forge.EventPush, HeadSHA: d.head, BaseSHA: d.base, HeadRef: "main", BaseRef: "main"})
+		}, "verdict error, validate error", 0},
+		{"a scheduled run", func(_ *testing.T, d *fixture) *review.Review {
+			return review.New(d.cfg).Scheduled(review.Schedule{Branch: "main", SHA: d.head, Due: time.Now(), Issue: 1})
+		}, "drift error", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newTalk(t)
+			if err := tt.make(t, d).Decline(t.Context(), why); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(d.history(), ", "); got != tt.statuses {
+				t.Errorf("the statuses are %s, want %s", got, tt.statuses)
+			}
+			for _, s := range d.forge.Statuses(d.head) {
+				if s.Description != why {
+					t.Errorf("%s says %q, want %q", s.Context, s.Description, why)
+				}
+			}
+			comments := d.forge.Comments(1)
+			if len(comments) != tt.comments || tt.comments > 0 && !strings.Contains(comments[0].Body, why) {
+				t.Errorf("the comments are %+v, want %d that say why", comments, tt.comments)
+			}
+		})
+	}
+}
+
+func commitOf(t *testing.T, d *fixture, event forge.Event) *review.Review {
+	t.Helper()
+	r, err := review.New(d.cfg).Commit(event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestDrift puts the result of a scheduled run on a status, and on an issue where there
+// is one.
+func TestDrift(t *testing.T) {
+	for _, issue := range []int{0, 1, 9} {
+		d := newTalk(t)
+		d.forge.AddIssue(9)
+		c := review.Schedule{Branch: "main", SHA: d.base, Due: time.Now(), Issue: issue}
+		_, unpublished, err := review.New(d.cfg).Scheduled(c).Run(t.Context())
+		if err != nil || unpublished != nil {
+			t.Fatalf("with the issue %d: unpublished: %v, error: %v", issue, unpublished, err)
+		}
+		written := len(d.forge.Comments(1)) + len(d.forge.Comments(9))
+		if want := min(issue, 1); written != want || len(d.forge.Comments(issue)) != want {
+			t.Errorf("with the issue %d there are %d comments, want %d", issue, written, want)
+		}
+		if got := d.forge.Statuses(d.base); len(got) != 1 || got[0].Context != "gavel/drift" {
+			t.Errorf("with the issue %d the statuses are %+v, want one for drift", issue, got)
+		}
+	}
+}
+
+// TestHasComment: a comment that was never written is not missed, one that somebody
+// deleted is, and the next review writes it again, once.
+func TestHasComment(t *testing.T) {
+	d := newTalk(t)
+	d.recalls()
+	has := func() bool {
+		t.Helper()
+		has, err := review.New(d.cfg).HasComment(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return has
+	}
+	if !has() {
+		t.Error("a comment is missed before one was written")
+	}
+	for range 2 {
+		if err := d.review(1); err != nil {
+			t.Fatal(err)
+		}
+		if !has() {
+			t.Error("a comment is missed that is there")
+		}
+		d.forge.DeleteComment(d.forge.Comments(1)[0].ID)
+		if has() {
+			t.Error("a deleted comment is not missed")
+		}
+	}
+	if d.runs != 1 {
+		t.Errorf("the head is judged %d times, want once", d.runs)
+	}
+}
