@@ -36,7 +36,7 @@ func (p *planner) environment(s Checkout) (plan.Environment, error) {
 	return env, nil
 }
 
-// inputFacts gives what counts of the files that a target is built from. Head's name
+// inputFacts returns what counts of the files that a target is built from. Head's name
 // one that is not as base has it.
 func (p *planner) inputFacts(s Checkout, t config.Target) ([]plan.Fact, error) {
 	own, err := p.source(s, t)

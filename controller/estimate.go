@@ -15,7 +15,7 @@ type Estimate struct {
 	Cases int
 }
 
-// Estimate says what Execute would take.
+// Estimate returns what Execute would take.
 func (p *Prepared) Estimate() Estimate {
 	judged := map[string]report.Outcome{}
 	for _, r := range p.Plan.Rows {
@@ -51,7 +51,7 @@ func (p *Prepared) rowsByHead() map[string]*plan.Row {
 	return rows
 }
 
-// estimateHead says what a case of head will take. Its cost at base is the best
+// estimateHead returns what a case of head will take. Its cost at base is the best
 // guess.
 func (p *Prepared) estimateHead(r *plan.Row, job run.Job) estimate.Case {
 	c := estimate.New(p.req.Head.Config, job, r.Known)

@@ -241,7 +241,7 @@ func (e *execution) lossNotices() []report.Notice {
 	return []report.Notice{{Message: recovery.Gone}}
 }
 
-// ConfigChange says what became of gavel.yaml where head's decides.
+// ConfigChange returns what became of gavel.yaml where head's decides.
 func (p *Prepared) ConfigChange() report.ConfigChange {
 	if p.req.Base == nil {
 		return report.ConfigChange{}

@@ -45,7 +45,7 @@ func (e *execution) withhold() {
 	}
 }
 
-// lacksVerdict tells which jobs, of either side, are of cases that have no verdict
+// lacksVerdict returns which jobs, of either side, are of cases that have no verdict
 // at head although they were tried or withheld: there is nothing to compare
 // base with.
 func (p *Prepared) lacksVerdict(head map[string]report.Outcome) func(run.Job) bool {

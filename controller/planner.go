@@ -26,7 +26,7 @@ type planner struct {
 	storing sync.Mutex
 }
 
-// always says which cases are judged although base has them unchanged.
+// always returns which cases are judged although base has them unchanged.
 func (p *planner) always(key string) (plan.Reason, bool) {
 	if p.req.All {
 		return plan.Reason{Part: "all", Message: "all cases were asked for"}, true

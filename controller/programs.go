@@ -26,7 +26,7 @@ func (p *Prepared) WithholdPrograms(otherwise func(plan.Row) string, why func() 
 	}
 }
 
-// Starts tells whether judging a row starts programs of the repository, and
+// Starts reports whether judging a row starts programs of the repository, and
 // what that depends on.
 func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
 	if r.HeadCase == nil || r.Action != plan.Run && r.Action != plan.Rejudge {
@@ -62,7 +62,7 @@ func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
 	return out, starts
 }
 
-// sourcesOf gives what a target is built from on each side.
+// sourcesOf returns what a target is built from on each side.
 func (p *Prepared) sourcesOf(name string) []source.Source {
 	commits := []string{p.req.Head.Commit}
 	if p.req.Base != nil {

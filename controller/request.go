@@ -34,7 +34,7 @@ type Request struct {
 	Head Checkout
 	// Base is nil when head is compared with nothing.
 	Base *Checkout
-	// Changed gives the files that differ between base and head. Where only
+	// Changed returns the files that differ between base and head. Where only
 	// some folders are compared, outside are the other files that matter.
 	Changed func(ctx context.Context, outside []string) ([]string, error)
 	// Snapshot is what base has for definitions, where that is known. Then

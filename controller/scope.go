@@ -42,7 +42,7 @@ func (p *Prepared) ignoreBefore(key string) (time.Time, plan.Reason) {
 	return p.req.IgnoreBefore(key)
 }
 
-// headScope says which entries of the ledger serve rows at head.
+// headScope returns which entries of the ledger serve rows at head.
 func (p *Prepared) headScope(g scopeKey) ledger.Scope {
 	scope := p.readScope(p.req.HeadTrust, p.req.Head.Config, g.target)
 	if g.since.After(scope.NotBefore) {
@@ -51,7 +51,7 @@ func (p *Prepared) headScope(g scopeKey) ledger.Scope {
 	return scope
 }
 
-// baseScope says which entries of the ledger tell what base was.
+// baseScope returns which entries of the ledger tell what base was.
 func (p *Prepared) baseScope(target string) ledger.Scope {
 	if !p.req.Before.IsZero() {
 		return ledger.Scope{Trust: p.req.BaseTrust, Before: p.req.Before}
@@ -59,7 +59,7 @@ func (p *Prepared) baseScope(target string) ledger.Scope {
 	return p.readScope(p.req.BaseTrust, p.req.Base.Config, target)
 }
 
-// readScope says which entries of the ledger serve a target: the target's own
+// readScope returns which entries of the ledger serve a target: the target's own
 // reuse setting wins over the general one.
 func (p *Prepared) readScope(trust ledger.Trust, cfg *config.Config, target string) ledger.Scope {
 	reuse := cfg.Reuse

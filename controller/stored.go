@@ -57,7 +57,7 @@ func (p *planner) addStoredOf(ctx context.Context, g scopeKey, rows []int) error
 	return p.addStoredAtBase(ctx, g, rows)
 }
 
-// storedAtHead says what the ledger has for head of the rows. A brief plan is not
+// storedAtHead returns what the ledger has for head of the rows. A brief plan is not
 // carried out, so that it needs no decisions.
 func (p *planner) storedAtHead(ctx context.Context, scope ledger.Scope, rows []int) ([]plan.Stored, error) {
 	digests, list := make([]plan.Digests, len(rows)), make([]string, len(rows))

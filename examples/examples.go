@@ -26,7 +26,7 @@ func Workflow() string { return workflow }
 // from forks.
 func WorkflowWithoutForks() string { return withoutForks }
 
-// Mixed gives the files of the repository with all dialects by their paths, and
+// Mixed returns the files of the repository with all dialects by their paths, and
 // those that the pull request to it writes; those that it deletes are nil.
 func Mixed() (base, change map[string][]byte, err error) {
 	if base, err = files("mixed/main"); err != nil {

@@ -83,7 +83,7 @@ func drop(row *report.Row) float64 {
 	return *row.Score - *row.BaseScore
 }
 
-// blocks says why a row speaks against the change: Regression, New for a case
+// blocks returns why a row speaks against the change: Regression, New for a case
 // that fails and did not at base, Unchanged for one that fails as at base
 // where the gate asks for no failure at all, or for this case to pass. Empty for all others; cases in
 // error are not among them.
@@ -220,7 +220,7 @@ func Label(row *report.Row) string {
 	return "higher"
 }
 
-// Remeasured says what further measurements of a row showed; empty where there were
+// Remeasured returns what further measurements of a row showed; empty where there were
 // none to be made.
 func Remeasured(row *report.Row) string {
 	if row.Confirmation == nil {

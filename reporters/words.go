@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Headline says in one line what happened. It is plain text that still has to
+// Headline returns in one line what happened. It is plain text that still has to
 // be escaped: it may contain the gate's reason, which names keys.
 func (s *Sections) Headline(r *report.Report) string {
 	var parts []string
@@ -88,7 +88,7 @@ func (s *Sections) headline(r *report.Report, parts []string) string {
 	return "No regressions"
 }
 
-// Invalid says how many definitions have errors, or that the commit as a whole
+// Invalid returns how many definitions have errors, or that the commit as a whole
 // is not looked at; empty for neither.
 func Invalid(problems []schema.Problem) string {
 	n := report.InvalidFiles(problems)
@@ -117,7 +117,7 @@ func Difference(d report.Diff) string {
 	return out
 }
 
-// DespiteFailures says how many cases fail where the mean that is shown is 1 all
+// DespiteFailures returns how many cases fail where the mean that is shown is 1 all
 // the same: they weigh nothing, break a demand that has no score, or are not
 // among those of the mean. It goes after the score, and is empty for any other.
 func DespiteFailures(r *report.Report, mean *float64) string {
@@ -141,7 +141,7 @@ func Done(r *report.Report) map[plan.Action]int {
 	return done
 }
 
-// Effort says how many of the cases were done again: "41 of 1,204 cases
+// Effort returns how many of the cases were done again: "41 of 1,204 cases
 // rerun, 3 re-judged, 2 not run".
 func Effort(r *report.Report) string {
 	s := r.Summary
@@ -171,7 +171,7 @@ func Effort(r *report.Report) string {
 	return strings.Join(said, ", ")
 }
 
-// ActionWord says in the past what an action did: re-judged. Without a base
+// ActionWord returns in the past what an action did: re-judged. Without a base
 // nothing was done before.
 func ActionWord(r *report.Report, a plan.Action) string {
 	switch a {
@@ -190,7 +190,7 @@ func ActionWord(r *report.Report, a plan.Action) string {
 	return string(a)
 }
 
-// Cost says what the run took and what reuse saved.
+// Cost returns what the run took and what reuse saved.
 func Cost(r *report.Report) string {
 	s := r.Summary
 	took := []string{textfmt.Count(s.Calls, "call")}
@@ -211,7 +211,7 @@ func Cost(r *report.Report) string {
 	return out
 }
 
-// Why gives the plan's reasons for a row in one line: "rerun: system prompt
+// Why returns the plan's reasons for a row in one line: "rerun: system prompt
 // changed in support/domain.json". Empty for a new case, for an
 // invalid definition, whose error says it, and where there is no base.
 func Why(r *report.Report, row *report.Row) string {
@@ -229,7 +229,7 @@ func Scored(r *report.Report) bool {
 	return due == 0 || r.NotRunReason == "" && r.Summary.NotRun < due
 }
 
-// StandingText says how many cases fail as they did at base; empty for none.
+// StandingText returns how many cases fail as they did at base; empty for none.
 func (s *Sections) StandingText() string {
 	if s.Standing == 0 {
 		return ""

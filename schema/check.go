@@ -364,7 +364,7 @@ func writeInstead(n *node, s *shape.Shape) string {
 	return "write " + oneOf(s.Kinds)
 }
 
-// writeBool says what to write for what people write in place of true and false.
+// writeBool returns what to write for what people write in place of true and false.
 func writeBool(n *node, s *shape.Shape) string {
 	switch strings.ToLower(n.scalar) {
 	case `"true"`, `"false"`:

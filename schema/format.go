@@ -144,7 +144,7 @@ var expecteds = map[string]string{
 	"keyword": "#KeywordExpected", "two_pass": "#TwoPassExpected", "sql_executor": "#SQLExpected", "tool_call": "#ToolCallExpected",
 }
 
-// testSchema says what a test is, and what it expects where it names a built-in
+// testSchema returns what a test is, and what it expects where it names a built-in
 // evaluator itself. An evaluator that its domain
 // names is unknown here.
 func testSchema(w *shape.Writer) shape.JSON {

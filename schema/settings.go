@@ -81,7 +81,7 @@ type TargetSettings struct {
 	Kind string
 	// Judge is the target that judges what this one answers; empty for the role's.
 	Judge string `json:",omitempty"`
-	// AcceptsPrompt says whether the target takes a system prompt from outside:
+	// AcceptsPrompt reports whether the target takes a system prompt from outside:
 	// one that was rewritten, or one to compare with its own. If it is nil,
 	// that is not checked.
 	AcceptsPrompt *bool

@@ -218,7 +218,7 @@ func open(fsys fs.FS, file string, budget *cuefile.Budget) (*Document, []Problem
 	return parseFile(file, data, budget)
 }
 
-// TooLarge gives the problem of a definition that ReadFile refused for its size, and
+// TooLarge returns the problem of a definition that ReadFile refused for its size, and
 // whether that is what the error says.
 func TooLarge(file string, err error) (Problem, bool) {
 	large, ok := errors.AsType[tooLargeError](err)

@@ -96,7 +96,7 @@ func validateDefinitions(ctx context.Context, a *cli.App, format string, paths [
 	return nil
 }
 
-// staleQuarantine says which entries of the quarantine have ended, or name no case.
+// staleQuarantine returns which entries of the quarantine have ended, or name no case.
 func staleQuarantine(ctx context.Context, w *cli.Workspace, cfg *config.Config) ([]schema.Problem, error) {
 	if len(cfg.Quarantine) == 0 {
 		return nil, nil

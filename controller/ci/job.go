@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// Idle says why an event asks for nothing, empty where it does. Most comments
+// Idle returns why an event asks for nothing, empty where it does. Most comments
 // are talk, and nothing else is looked at for them.
 func Idle(e forge.Event) string {
 	if e.Name != forge.EventIssueComment {

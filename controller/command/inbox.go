@@ -30,7 +30,7 @@ type Config struct {
 	Known string
 	// Bots are the ids of accounts that are followed although they are bots.
 	Bots []int64
-	// Report gives the newest report of a commit, nil where there is none.
+	// Report returns the newest report of a commit, nil where there is none.
 	Report func(ctx context.Context, number int, head string) (*report.Report, error)
 	// Login is who the credential writes as, where it cannot ask.
 	Login string
@@ -273,7 +273,7 @@ func (l *poll) recoverTaken(ctx context.Context, cmd *ledger.Command) (bool, err
 	return true, err
 }
 
-// denied says why nobody listens to a comment, empty where it is heard. The
+// denied returns why nobody listens to a comment, empty where it is heard. The
 // forge says what its author may do; no other source counts.
 func (d *Inbox) denied(ctx context.Context, repo forge.Repo, c forge.Comment) (string, error) {
 	self, err := d.whoami(ctx)

@@ -86,7 +86,7 @@ func unseen(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 // commitPattern is a commit, or as much of its id as people write.
 var commitPattern = regexp.MustCompile("^`?(?:[0-9a-fA-F]{7,40}|[0-9a-fA-F]{64})`?$")
 
-// problem says what is wrong with a command.
+// problem returns what is wrong with a command.
 func (o Command) problem() string {
 	first, more, _ := strings.Cut(o.Argument, " ")
 	switch o.Verb {

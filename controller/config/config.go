@@ -301,7 +301,7 @@ type Defaults struct {
 	Difficulties map[string]float64
 }
 
-// Reuse says whether stored verdicts are used.
+// Reuse reports whether stored verdicts are used.
 type Reuse struct {
 	On bool
 	// MaxAge is 0 where stored verdicts never grow too old.

@@ -12,7 +12,7 @@ func Gate(g config.Gate) report.GateSettings {
 	return report.GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, Required: g.Required, Removed: g.Removed}
 }
 
-// Compare says what became of a gavel.yaml between base and head, where head's decides. It
+// Compare returns what became of a gavel.yaml between base and head, where head's decides. It
 // is empty where nothing did.
 func Compare(file string, base, head *config.Config) report.ConfigChange {
 	if base.Digest == head.Digest {

@@ -62,7 +62,7 @@ func (d *decision) ask(i int, side Side) Request {
 	return r
 }
 
-// affords says whether so many measurements are within the budget.
+// affords reports whether so many measurements are within the budget.
 func (d *decision) affords(n int) bool {
 	if d.options.Budget >= 0 && d.spent+n > d.options.Budget {
 		d.exhausted = true
@@ -143,7 +143,7 @@ func (d *decision) stored(i int) stats.Count {
 	return c
 }
 
-// unsteady says that a case with a history fails at base more often than not.
+// unsteady reports whether a case with a history fails at base more often than not.
 func (d *decision) unsteady(i int) bool {
 	stored := d.stored(i)
 	return stored.Of >= Enough && stored.Rate() < leastRate

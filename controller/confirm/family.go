@@ -286,7 +286,7 @@ func (c *candidate) proceed(limit float64) {
 	}
 }
 
-// hopeless says that a test is unlikely to come to the limit.
+// hopeless reports whether a test is unlikely to come to the limit.
 func (c *candidate) hopeless(test *stats.Sequential, limit float64) bool {
 	if c.head.Of >= test.Looks() {
 		return true

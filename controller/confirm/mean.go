@@ -162,7 +162,7 @@ func (d *decision) measurePairs(cases []int, fresh [2]map[int][]int) bool {
 	return true
 }
 
-// drifted says that base today is not what was stored of it: the fresh outcomes
+// drifted reports whether base today is not what was stored of it: the fresh outcomes
 // differ from the stored ones, by the two-sided test at 0.05.
 func (d *decision) drifted(cases []int, fresh func(int) []int) bool {
 	lower := stats.Stratified(d.strata(cases, d.atBase, fresh))

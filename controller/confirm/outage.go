@@ -96,5 +96,5 @@ func (d *decision) outages() [][]failure {
 	return groups
 }
 
-// failed says that an outcome is a failure or no judgement at all.
+// failed reports whether an outcome is a failure or no judgement at all.
 func failed(o Outcome) bool { return o.Verdict == verdict.Fail || o.Verdict.Rank() < 0 }

@@ -55,7 +55,7 @@ type Finding struct {
 	Reruns stats.Count
 }
 
-// Undetermined says that the case leaves the gate without an answer: it was not
+// Undetermined reports whether the case leaves the gate without an answer: it was not
 // settled, it could not be measured, or it is required and unclear.
 func (f Finding) Undetermined() bool {
 	if f.Class == Improvement {
@@ -84,7 +84,7 @@ type Result struct {
 	Exhausted, Complete bool
 }
 
-// Undetermined says that the gate has no answer yet.
+// Undetermined reports whether the gate has no answer yet.
 func (r Result) Undetermined() bool {
 	for _, f := range r.Findings {
 		if f.Undetermined() {
@@ -94,7 +94,7 @@ func (r Result) Undetermined() bool {
 	return r.Mean.State == MeanOpen
 }
 
-// Called says that something got worse, confirmed.
+// Called reports whether something got worse, confirmed.
 func (r Result) Called() bool {
 	for _, f := range r.Findings {
 		if f.Class == Regression {
@@ -152,7 +152,7 @@ func score(o Outcome) (float64, bool) {
 	}
 }
 
-// Sentence says in a few words why a case has its class; empty where the verdicts
+// Sentence returns in a few words why a case has its class; empty where the verdicts
 // alone say it.
 func (f Finding) Sentence() string {
 	fell := "failed"

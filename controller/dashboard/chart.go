@@ -86,7 +86,7 @@ func curveOf(judged []browse.Judgement, intervals []*stats.Interval) curve {
 	return c
 }
 
-// commitLabel says what was judged: " at 1234567", or " at base 1234567".
+// commitLabel returns what was judged: " at 1234567", or " at base 1234567".
 func commitLabel(j browse.Judgement) string {
 	switch {
 	case len(j.Commit) != 40: // a working tree
@@ -104,7 +104,7 @@ func height(score float64) float64 {
 
 func pixels(x float64) string { return fmt.Sprintf("%.1f", x) }
 
-// passes says how often a case passed: "passed 7 of the last 9 times, 5 of 6 under
+// passes returns how often a case passed: "passed 7 of the last 9 times, 5 of 6 under
 // the current definition".
 func passes(judged []browse.Judgement) string {
 	var all, passed, same, samePassed int

@@ -226,7 +226,7 @@ func fieldsOf(a, b subject) []field {
 	return slices.DeleteFunc([]field{{"a", a.ID}, {"b", b.ID}, {"target_a", a.target}, {"target_b", b.target}}, func(f field) bool { return f.Value == "" })
 }
 
-// meanDifference says by how much the scores of the cases that have one on both sides
+// meanDifference returns by how much the scores of the cases that have one on both sides
 // differ; empty where there is no such case.
 func meanDifference(all []change) string {
 	var deltas []float64

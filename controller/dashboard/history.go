@@ -106,7 +106,7 @@ func (s *Site) intervals(ctx context.Context, scope ledger.Scope, judged []brows
 	return out, nil
 }
 
-// flakeText says how often the current definition comes to another verdict than usual.
+// flakeText returns how often the current definition comes to another verdict than usual.
 func flakeText(judged []browse.Judgement) string {
 	rate, of, ok := flakeRate(judged)
 	if !ok {

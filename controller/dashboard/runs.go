@@ -81,7 +81,7 @@ func (s *Site) line(text string) string {
 	return textfmt.Clip(textfmt.Line(s.cfg.Hide(text)), longestLine)
 }
 
-// about says what a run was for.
+// about returns what a run was for.
 func about(run ledger.Run, named bool) string {
 	var said []string
 	if named && run.Repository != "" {
@@ -93,7 +93,7 @@ func about(run ledger.Run, named bool) string {
 	return strings.Join(said, " ")
 }
 
-// counts says what became of the cases of a run.
+// counts returns what became of the cases of a run.
 func counts(sum report.Summary) string {
 	var said []string
 	for _, c := range []struct {

@@ -97,7 +97,7 @@ func checkOne(c evaluator.Check, answer string, in suite.Input) (verdict.Criteri
 	return out, nil
 }
 
-// checkJSON says why an answer is not the JSON that is wanted. All of it has to
+// checkJSON returns why an answer is not the JSON that is wanted. All of it has to
 // be JSON: a program that reads it has no use for a block of code.
 func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
 	form := c.Form
@@ -118,7 +118,7 @@ func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
 	return "", err
 }
 
-// checkPath says why an answer does not have the wanted value at a path.
+// checkPath returns why an answer does not have the wanted value at a path.
 func checkPath(c evaluator.Check, answer string) (wrong string) {
 	whole, err := schema.Canonical([]byte(answer))
 	if err != nil {

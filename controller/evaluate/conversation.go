@@ -223,7 +223,7 @@ func conversationReason(spec evaluator.Conversation, criteria []verdict.Criterio
 	return summary
 }
 
-// demandReason says what of a demand does not hold.
+// demandReason returns what of a demand does not hold.
 func demandReason(c verdict.Criterion) string {
 	label, isOutcome := strings.CutPrefix(c.ID, "outcome:")
 	switch {

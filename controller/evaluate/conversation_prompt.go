@@ -91,7 +91,7 @@ func toolList(tools []schema.Tool) string {
 	return strings.Join(lines, "\n")
 }
 
-// ending says how it came to an end, and what the test itself was short of.
+// ending returns how it came to an end, and what the test itself was short of.
 func ending(tr *verdict.Transcript) string {
 	text := "That is the whole conversation."
 	switch tr.Ended {

@@ -193,7 +193,7 @@ func (e *expectations) criteria(same []bool) []verdict.Criterion {
 	return out
 }
 
-// broken says why an expectation does not hold.
+// broken returns why an expectation does not hold.
 func (e *expectations) broken(i int) string {
 	s, want := e.specs[i], e.wanted[i]
 	if s.Forbidden {

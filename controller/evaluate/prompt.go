@@ -64,7 +64,7 @@ func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *judgecall.D
 	return f, err
 }
 
-// outOfRange says what is to be done about a judge that keeps to another scale.
+// outOfRange returns what is to be done about a judge that keeps to another scale.
 func outOfRange(spec evaluator.Prompt) string {
 	if spec.MaxScore == 0 {
 		return "set config.max_score"

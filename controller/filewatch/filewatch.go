@@ -122,7 +122,7 @@ func Open(cfg Config) (*Watcher, error) {
 	return w, nil
 }
 
-// Notice says why files are polled and what would let them be watched; empty
+// Notice returns why files are polled and what would let them be watched; empty
 // where they are watched.
 func (w *Watcher) Notice() string { return w.notice }
 

@@ -58,7 +58,7 @@ func Find(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, subject
 	return found, nil
 }
 
-// find says what the measurements of a subject show.
+// find returns what the measurements of a subject show.
 func find(s Subject, measurements []history.Measurement) Finding {
 	seen := make([]flaky.Measurement, len(measurements))
 	for k, m := range measurements {

@@ -52,7 +52,7 @@ type Config struct {
 	// Wait sleeps for d or until ctx is done, whose error it returns then.
 	// Defaults to a timer.
 	Wait func(ctx context.Context, d time.Duration) error
-	// Random gives the jitter, in [0, 1). Defaults to [rand.Float64].
+	// Random returns the jitter, in [0, 1). Defaults to [rand.Float64].
 	Random func() float64
 }
 

@@ -68,7 +68,7 @@ func Heard(event string) bool {
 	return false
 }
 
-// ParseHint says where an event happened. An error means that it is of no use.
+// ParseHint returns where an event happened. An error means that it is of no use.
 func ParseHint(event string, body []byte) (Hint, error) {
 	var wire wireHint
 	if err := json.Unmarshal(body, &wire); err != nil {

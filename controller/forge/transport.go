@@ -36,7 +36,7 @@ const (
 type transport struct {
 	cfg  Config
 	base *url.URL
-	// token gives the credential of a request about a repository; refused is
+	// token returns the credential of a request about a repository; refused is
 	// one that the forge has just refused, so that another is wanted.
 	token func(ctx context.Context, repo Repo, refused Token) (Token, error)
 	app   *app // nil unless the credential is one

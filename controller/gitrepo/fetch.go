@@ -109,7 +109,7 @@ func (r *Repository) fetchInto(store string) (string, error) {
 	return store, nil
 }
 
-// refSpecs says where each ref goes.
+// refSpecs returns where each ref goes.
 func refSpecs(refs []string) ([]config.RefSpec, error) {
 	specs := make([]config.RefSpec, len(refs))
 	for i, ref := range refs {

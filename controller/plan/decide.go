@@ -250,7 +250,7 @@ func (r *Row) Settle(known Stored) {
 	}
 }
 
-// lacks says why what the ledger has of a row is not enough: by what changed
+// lacks returns why what the ledger has of a row is not enough: by what changed
 // since the case was decided last, where it was.
 func (r *Row) lacks() []Reason {
 	reason := Reason{Part: "ledger", File: r.Head.Origin.File, Message: "not judged before"}

@@ -85,7 +85,7 @@ type Environment struct {
 	Targets       map[string]Target
 	// Roles name the target of each role.
 	Roles map[schema.Role]string
-	// Roots gives the digests of the first requests that a case sends to its
+	// Roots returns the digests of the first requests that a case sends to its
 	// target, one for each opening; nil where no target is a recording.
 	Roots func(c *schema.Case, agent bool) []string `json:"-"`
 }

@@ -40,7 +40,7 @@ func (r *Runner) hiddenIn(s controller.Checkout) (sandbox.Hidden, error) {
 	return hidden, nil
 }
 
-// inside gives the paths that are in a folder, relative to it. One that is a link
+// inside returns the paths that are in a folder, relative to it. One that is a link
 // counts where it is and where it leads; a folder that contains dir does not count.
 func inside(dir string, paths []string) []string {
 	dir = real(dir)

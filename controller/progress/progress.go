@@ -16,7 +16,7 @@ type Step struct {
 	Outcome *run.Outcome
 	// Base is true while base is measured.
 	Base bool
-	// Held says why no calls are sent now, and for how long; empty where they are.
+	// Held returns why no calls are sent now, and for how long; empty where they are.
 	// It may be called at any time; nil where other processes send them.
 	Held func() string
 }

@@ -73,7 +73,7 @@ type Config[K comparable] struct {
 	// First and Most bound the time before another try, which doubles with each
 	// and has a jitter of up to a half. Default to 1 s and 5 min.
 	First, Most time.Duration
-	// Random gives the jitter, in [0, 1). Defaults to [rand.Float64].
+	// Random returns the jitter, in [0, 1). Defaults to [rand.Float64].
 	Random func() float64
 }
 

@@ -21,7 +21,7 @@ type walker struct{ hide func(string) string }
 
 var rawJSON = reflect.TypeFor[json.RawMessage]()
 
-// value gives v without its secrets, and whether that is another value.
+// value returns v without its secrets, and whether that is another value.
 func (w walker) value(v reflect.Value) (out reflect.Value, changed bool) {
 	if !holdsText(v.Type()) {
 		return v, false

@@ -17,7 +17,7 @@ type form struct {
 	// begins is the text that each begins with. No letter, digit or underscore
 	// goes before a first letter.
 	begins string
-	// length says how much of what follows belongs to a secret, 0 where none of
+	// length returns how much of what follows belongs to a secret, 0 where none of
 	// it does, and how much of it has been looked at and need not be again.
 	length func(rest string) (secret, seen int)
 }

@@ -23,7 +23,7 @@ type Decision struct {
 	Alarm bool
 }
 
-// Same says whether two decisions are the same, with the same calls.
+// Same reports whether two decisions are the same, with the same calls.
 func (d Decision) Same(other Decision) bool {
 	return d.Calls == other.Calls && d.Alarm == other.Alarm && slices.Equal(d.Classes, other.Classes)
 }

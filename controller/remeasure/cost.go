@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Estimate says what telling regressions from noise may take at most, and what it
+// Estimate returns what telling regressions from noise may take at most, and what it
 // usually takes. It knows no outcome yet. stored tells the decision digests of base
 // that the ledger has, and left is what new cases take that have no row. The result
 // is nil where no case can be measured again.

@@ -303,7 +303,7 @@ func (row *Row) Shown(x *float64) string { return textfmt.OutOf(x, row.Scale()) 
 // Change writes the difference to base of a row that has both scores.
 func (row *Row) Change() string { return textfmt.Signed((*row.Score-*row.BaseScore)*row.Scale(), 2) }
 
-// judgement gives the verdict at head and, where it is none, why.
+// judgement returns the verdict at head and, where it is none, why.
 func (in *Input) judgement(p pair) (*verdict.Verdict, *string) {
 	skipped, failed := verdict.Skipped, verdict.Error
 	switch {

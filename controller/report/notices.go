@@ -127,7 +127,7 @@ func lowered(pairs []pair) []Notice {
 	return out
 }
 
-// weakened says in which ways a case that is active on both sides asks for less.
+// weakened returns in which ways a case that is active on both sides asks for less.
 func weakened(row *plan.Row) []string {
 	if !active(row.Head) || !active(row.Base) {
 		return nil

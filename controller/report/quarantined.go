@@ -57,7 +57,7 @@ func (in *Input) quarantineNotices() []Notice {
 // its result, or it is quarantined.
 func (row *Row) OutOfGate() bool { return row.Accepted != nil || row.Quarantine != nil }
 
-// exempt says how many cases the gate does not ask about; empty for none.
+// exempt returns how many cases the gate does not ask about; empty for none.
 func exempt(r *Report) string {
 	said := ""
 	if n := len(Accepted(r)); n > 0 {

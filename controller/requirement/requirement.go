@@ -47,7 +47,7 @@ func Find(files fs.FS, file string, cfg *config.Config, lookup func(string) (str
 	return Requirement{files, file, cfg, cfg.Roles.Targets(), lookup, prompt.NewReader(files, cfg.Settings())}
 }
 
-// Missing says what judging a case takes that is not there, against the target
+// Missing returns what judging a case takes that is not there, against the target
 // of a name; "" where all is. It names
 // only the variable of the environment.
 func (r Requirement) Missing(c *schema.Case, target string) string {

@@ -104,7 +104,7 @@ func works(p *controller.Prepared, e controller.RunOptions) bool {
 	return false
 }
 
-// worth gives a context for writes about the head.
+// worth returns a context for writes about the head.
 func (r *Review) worth(ctx context.Context, w priority.Worth) context.Context {
 	return priority.WithWrite(ctx, priority.Write{Worth: w, Pushed: r.pushed})
 }

@@ -28,7 +28,7 @@ func (r *Review) Follow(o command.Commands) {
 	}
 }
 
-// Unapprovable says why an approval of the head changes nothing, empty where it
+// Unapprovable returns why an approval of the head changes nothing, empty where it
 // does.
 func (r *Review) Unapprovable() string {
 	if !r.trust.Run && r.Forks != ForksApprove && r.Forks != "" {
@@ -40,7 +40,7 @@ func (r *Review) Unapprovable() string {
 // approvable reports whether an approval lets programs of the head run.
 func (r *Review) approvable() bool { return r.Programs == ProgramsApproved || r.byWriters() }
 
-// rejudged says since when it counts what is stored of a case.
+// rejudged returns since when it counts what is stored of a case.
 func (r *Review) rejudged(key string) (since time.Time, why plan.Reason) {
 	for _, o := range r.commands.Followed {
 		again := o.Verb == report.CommandRun || o.Verb == report.CommandRerun

@@ -78,7 +78,7 @@ func (r *Review) decides(base, head func() (fs.FS, error)) (cfg *config.Config, 
 	return cfg, problems, found, err
 }
 
-// notRun says why nothing is run, by the configuration that decides; empty
+// notRun returns why nothing is run, by the configuration that decides; empty
 // where it is run.
 func (r *Review) notRun(problems []schema.Problem, found bool) string {
 	switch {

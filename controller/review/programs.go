@@ -65,7 +65,7 @@ func (c *Config) listed(user forge.User) bool {
 	return user.Bot && slices.Contains(c.Bots, user.ID)
 }
 
-// stranger says why the head's programs need an approval: who opened the pull
+// stranger returns why the head's programs need an approval: who opened the pull
 // request or pushed its head is not a person who may write. It is empty where
 // both are. The names in commits prove nothing: anybody may write any name.
 func (r *Review) stranger(ctx context.Context, pull forge.Pull) string {

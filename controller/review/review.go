@@ -63,7 +63,7 @@ type Config struct {
 	// Retry says how long the forge is asked again, and given again what it has
 	// not taken. Defaults to one try, for callers that come back by themselves.
 	Retry retry.Config
-	// After tells when a time is over. Defaults to [time.After].
+	// After returns a channel that receives when a time is over. Defaults to [time.After].
 	After func(time.Duration) <-chan time.Time
 	// Forks says what the pull requests get that may not be run: one of the
 	// Forks constants. Defaults to [ForksApprove].
@@ -74,7 +74,7 @@ type Config struct {
 	// Bots are the ids of accounts that count as people who may write, although
 	// they are bots.
 	Bots []int64
-	// Recall gives the newest report of a commit that is stored, nil where there
+	// Recall returns the newest report of a commit that is stored, nil where there
 	// is none. One that holds nothing open is published again, so that to look
 	// twice costs nothing and changes nothing. Defaults to recalling nothing.
 	Recall func(ctx context.Context, number int, head string) (*report.Report, error)
@@ -195,7 +195,7 @@ type Review struct {
 	// level is what samples of head are stored under.
 	level ledger.Level
 	trust forge.Trust
-	// outsider says why programs of the head need an approval: who opened the pull
+	// outsider returns why programs of the head need an approval: who opened the pull
 	// request or pushed its head may not write. It is nil for what is not a pull
 	// request.
 	outsider func(context.Context) string

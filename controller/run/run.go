@@ -100,7 +100,7 @@ type Config struct {
 	Now func() time.Time
 	// Sleep waits or returns ctx's error. Defaults to a timer.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Jitter gives numbers in [0,1). Defaults to math/rand/v2.
+	// Jitter returns numbers in [0,1). Defaults to math/rand/v2.
 	Jitter func() float64
 }
 

@@ -42,7 +42,7 @@ func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *revie
 	return commands, unread, nil
 }
 
-// cancelReason says why the run of a pull request's head has to end, empty where
+// cancelReason returns why the run of a pull request's head has to end, empty where
 // nobody wants that. Other commands are answered at once and carried out
 // afterwards.
 func (w *worker) cancelReason(ctx context.Context, repo *repository, key Key) (string, error) {

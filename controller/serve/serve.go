@@ -135,7 +135,7 @@ type Config struct {
 	After func(time.Duration) <-chan time.Time
 	// Trial judges a commit in a child. Defaults to [trial.Run].
 	Trial trial.Trier
-	// Random gives the jitter, in [0, 1). Defaults to [rand.Float64].
+	// Random returns the jitter, in [0, 1). Defaults to [rand.Float64].
 	Random func() float64
 	// Now is the clock of the schedules. Defaults to [time.Now].
 	Now func() time.Time

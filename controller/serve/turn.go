@@ -14,7 +14,7 @@ import (
 // harmful is said of a head that is not looked at.
 var harmful = trial.ErrFatal.Error() + "; somebody with write permission may ask again with /gavel run"
 
-// declined says why a head is not looked at as long as nobody asks for it, empty
+// declined returns why a head is not looked at as long as nobody asks for it, empty
 // where it is.
 func (w *worker) declined(repository int64, head review.QueuedHead) string {
 	if w.guard.Declines(trial.Head{Repository: repository, Pull: head.Number, SHA: head.Head}, trial.Request{At: head.Asked, Now: head.Again}) {

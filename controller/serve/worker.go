@@ -248,7 +248,7 @@ func (w *worker) stale(ctx context.Context, key Key) bool {
 	return w.heads[key] == running
 }
 
-// passed says why a commit is not the head of a key any more, empty where it is.
+// passed returns why a commit is not the head of a key any more, empty where it is.
 func (w *worker) passed(ctx context.Context, key Key, sha string) (string, error) {
 	repo := w.registry.repo(key.Repository)
 	switch {

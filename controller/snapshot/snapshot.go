@@ -166,7 +166,7 @@ func (s Store) describe(settings schema.Settings) (header, error) {
 	return header{Program: s.Program, Settings: hex.EncodeToString(sum[:])}, nil
 }
 
-// read gives the stored snapshot if it was taken by this program under these
+// read returns the stored snapshot if it was taken by this program under these
 // settings.
 func (s Store) read(want header) (header, *load.Snapshot) {
 	text, err := readText(s.Path)

@@ -109,7 +109,7 @@ func Folders(fsys fs.FS, t config.Target) []string {
 	return outermost
 }
 
-// outside says what is in a program's folder and no part of it.
+// outside returns what is in a program's folder and no part of it.
 func outside(s State) (func(name string, isFolder bool) bool, error) {
 	ignored, err := ignore.Matcher(s.FS)
 	if err != nil {

@@ -34,7 +34,7 @@ func (s *Start) AddPrograms(ev schema.Evaluator, programs []evaluator.Program) {
 	}
 }
 
-// Changed gives the first of the changed files that a start depends on, and
+// Changed returns the first of the changed files that a start depends on, and
 // whether that is only read. It is empty where there is none.
 func (s Start) Changed(changed []string) (file string, read bool) {
 	for _, name := range changed {

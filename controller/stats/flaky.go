@@ -2,7 +2,7 @@ package stats
 
 import "math"
 
-// Flaky says that measurements of the same thing contradict each other more than
+// Flaky reports whether measurements of the same thing contradict each other more than
 // by accident: c of n have the rarer of two verdicts, and if that had a chance of
 // 5 %, as many or more would be seen in at most one of twenty such series,
 //

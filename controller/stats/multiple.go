@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// BenjaminiHochberg says which of some p-values are rejected so that at most a
+// BenjaminiHochberg returns which of some p-values are rejected so that at most a
 // share α of all rejections is expected to be false: with p sorted, the R
 // smallest, for the largest R with
 //

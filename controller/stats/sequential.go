@@ -129,7 +129,7 @@ func (s *Sequential) level(i int) float64 {
 	return s.levels[i]
 }
 
-// bernstein gives the probability that some look is at least as extreme as
+// bernstein returns the probability that some look is at least as extreme as
 // values[i], as a polynomial in q by its coefficients in the Bernstein basis of
 // as many measurements as there are in all. Coefficient t is a probability
 // itself: that of such a look given that t of all measurements pass. It is

@@ -21,7 +21,7 @@ type Interval struct{ Mean, Low, High float64 }
 // leaves.
 func (i Interval) Excludes(x float64) bool { return i.Low > x+1e-9 || i.High < x-1e-9 }
 
-// Paired gives the interval of the mean d̄ of n ≥ 2 paired differences,
+// Paired returns the interval of the mean d̄ of n ≥ 2 paired differences,
 //
 //	d̄ ± t(0.975, n−1) · √((s² + r²/6) / n)
 //
@@ -62,7 +62,7 @@ type Pair struct {
 	Cluster string
 }
 
-// Clustered gives the interval of the weighted mean difference d̄ = Σ w·d / Σ w
+// Clustered returns the interval of the weighted mean difference d̄ = Σ w·d / Σ w
 // of pairs in G ≥ 2 clusters,
 //
 //	d̄ ± t(0.975, G−1) · √( G/(G−1) · Σ u² ) / Σ w

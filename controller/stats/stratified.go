@@ -77,7 +77,7 @@ type lottery struct {
 	chances []float64
 }
 
-// draw gives the sum of n of the values.
+// draw returns the sum of n of the values.
 func draw(values []int, n int) lottery {
 	low, all := slices.Min(values), 0
 	step := 0

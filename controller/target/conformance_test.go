@@ -25,7 +25,7 @@ import (
 // the credential in what it says. The latter two are nil where they cannot be.
 type subject struct {
 	good, stuck, leaky func(t *testing.T) Target
-	// traced tells whether the good target's tool calls are known.
+	// traced reports whether the good target's tool calls are known.
 	traced bool
 }
 

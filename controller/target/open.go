@@ -17,7 +17,7 @@ import (
 
 // An Env is what a target needs of the outside.
 type Env struct {
-	// Lookup gives the value of an environment variable. Defaults to none set.
+	// Lookup returns the value of an environment variable. Defaults to none set.
 	Lookup func(name string) (string, bool)
 	// Files is the repository at the commit in question; replay targets read
 	// their recording from it.

@@ -124,7 +124,7 @@ func fill(to []byte) {
 	}
 }
 
-// Kind says what the span is to the other side of a message. It defaults to
+// Kind sets what the span is to the other side of a message. It defaults to
 // [Internal].
 func (s *Span) Kind(kind Kind) *Span {
 	if s != nil {

@@ -103,7 +103,7 @@ func decisive(res Result, broken int) int {
 	return max(0, slices.IndexFunc(res.Evaluators, func(er EvaluatorResult) bool { return er.Pass == (res.Verdict == Pass) }))
 }
 
-// sampleError says why a sample cannot be judged; empty when it can.
+// sampleError returns why a sample cannot be judged; empty when it can.
 func sampleError(evaluators []schema.Evaluator, s Sample) string {
 	if s.Error != "" {
 		return s.Error
@@ -129,7 +129,7 @@ func sampleError(evaluators []schema.Evaluator, s Sample) string {
 	return ""
 }
 
-// unmeasured says what a rule needs and the criteria do not have; empty where
+// unmeasured returns what a rule needs and the criteria do not have; empty where
 // there is nothing. It is an error, never a score of 0.
 func unmeasured(spec schema.Spec, rule schema.Rule, criteria []Criterion) string {
 	if len(criteria) == 0 {

@@ -341,7 +341,7 @@ func covers(dir, name string) bool {
 	return dir == "." || dir == name || strings.HasPrefix(name, dir+"/")
 }
 
-// cleaned gives the paths in one form, without empty ones.
+// cleaned returns the paths in one form, without empty ones.
 func cleaned(paths []string) []string {
 	var out []string
 	for _, p := range paths {

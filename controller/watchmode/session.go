@@ -327,7 +327,7 @@ func (s *Session) ask(ctx context.Context, p *controller.Prepared, again bool) {
 	s.start(ctx, p, again)
 }
 
-// question says why a plan is not run without asking; empty where it is.
+// question returns why a plan is not run without asking; empty where it is.
 func (s *Session) question(e controller.Estimate) string {
 	much := e.Cases > s.opts.MaxCases || e.USD != nil && *e.USD > s.opts.MaxUSD || e.USD == nil && s.opts.AskUnpriced
 	if s.opts.Yes || e.Calls == 0 || !much {

@@ -13,7 +13,7 @@ type touch struct {
 	at       time.Time
 }
 
-// looked says since when it counts what is stored of a case whose agent's
+// looked returns since when it counts what is stored of a case whose agent's
 // version nobody knows: since a save affected it. Results that were stored when
 // the watch began serve until then. The function only reads what is known now,
 // so that a plan may be made again at any time.

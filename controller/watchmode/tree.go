@@ -44,13 +44,13 @@ type Workspace struct {
 type Config struct {
 	// Open opens the place.
 	Open func(ctx context.Context) (Workspace, error)
-	// Base gives the commit to compare with now, or nothing to compare with
+	// Base returns the commit to compare with now, or nothing to compare with
 	// nothing.
 	Base func(ctx context.Context, p Workspace) (string, error)
-	// At gives a commit as a state, with the other configuration where it has
+	// At returns a commit as a state, with the other configuration where it has
 	// none that can be used.
 	At func(p Workspace, commit string, otherwise *config.Config) (controller.Checkout, error)
-	// Snapshot gives what a commit has for definitions.
+	// Snapshot returns what a commit has for definitions.
 	Snapshot func(ctx context.Context, p Workspace, at controller.Checkout) (*load.Snapshot, error)
 	// ReadConfig reads the configuration of a state; found is false where there
 	// is none and the defaults apply.
@@ -196,7 +196,7 @@ func (t *Tree) Close() error {
 // Workspace is what the last look was made of.
 func (t *Tree) Workspace() Workspace { return t.workspaces[len(t.workspaces)-1] }
 
-// Notice says why files are polled and what would let them be watched; empty
+// Notice returns why files are polled and what would let them be watched; empty
 // where they are watched.
 func (t *Tree) Notice() string { return t.watcher.Notice() }
 

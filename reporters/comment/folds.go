@@ -74,7 +74,7 @@ func (c *comment) lastFold() {
 	}
 }
 
-// deferredTitle says what is in the last fold.
+// deferredTitle returns what is in the last fold.
 func (c *comment) deferredTitle() string {
 	var parts []string
 	cases := 0

@@ -156,7 +156,7 @@ func (c *comment) scoreLine() string {
 	return strings.ToUpper(line[:1]) + line[1:]
 }
 
-// scope says which cases a difference speaks of, where these are not all that
+// scope returns which cases a difference speaks of, where these are not all that
 // are active.
 func (c *comment) scope() string {
 	pairs, active := c.r.Diff.Pairs, c.r.Summary.Cases-c.r.Summary.Skipped

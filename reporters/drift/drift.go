@@ -89,7 +89,7 @@ func (d *drift) state() github.State {
 	return github.Success
 }
 
-// headline says in one line what happened. It is plain text that still has to
+// headline returns in one line what happened. It is plain text that still has to
 // be escaped.
 func (d *drift) headline() string {
 	if d.report.NotRunReason != "" {

@@ -132,7 +132,7 @@ func (p *Publisher) Retire(ctx context.Context, marker, title string) error {
 	return p.explain(op, p.cfg.Permission, err)
 }
 
-// find gives our comment: by its id, else by marker and author; nil where
+// find returns our comment: by its id, else by marker and author; nil where
 // there is none.
 func (p *Publisher) find(ctx context.Context, marker string) (*gh.IssueComment, error) {
 	if err := p.identify(ctx); err != nil {

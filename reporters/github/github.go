@@ -97,7 +97,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// isLost tells whether a write may have been applied although its answer did
+// isLost reports whether a write may have been applied although its answer did
 // not arrive. A rate limit is not such an error: it says when to come back, and
 // nothing was written.
 func isLost(ctx context.Context, err error) bool {

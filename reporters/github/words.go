@@ -74,7 +74,7 @@ func validWords(problems []schema.Problem, invalid int) string {
 // affected is how many cases had to be done again, in whole or in part.
 func affected(s report.Summary) int { return s.Run + s.Rejudged + s.Redecided }
 
-// changeWords says what changed against base, or what the verdicts are where
+// changeWords returns what changed against base, or what the verdicts are where
 // there is no base. Of a plan that was not run there is nothing to say.
 func changeWords(r *report.Report) string {
 	s, d, left := r.Summary, r.Diff, report.Withdrawals(r)
@@ -148,7 +148,7 @@ func rerunWords(r *report.Report) string {
 	return words
 }
 
-// scoreWords says how the score changed, or what it is.
+// scoreWords returns how the score changed, or what it is.
 func scoreWords(r *report.Report) string {
 	if !reporters.Scored(r) {
 		return ""

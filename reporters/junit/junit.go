@@ -189,7 +189,7 @@ func waivedReason(row *report.Row) string {
 	return strings.TrimSuffix("fails, and the gate lets it pass ("+why+"): "+row.VerdictReason, ": ")
 }
 
-// unjudged says why there is no verdict although nothing went wrong.
+// unjudged returns why there is no verdict although nothing went wrong.
 func unjudged(row *report.Row) string {
 	if row.Action == plan.Reuse && len(row.Reasons) == 0 {
 		return "unaffected, and no verdict is stored"

@@ -297,7 +297,7 @@ func FreshLedger() *Scenario {
 	return s
 }
 
-// ChangedCases gives n cases of which every third got worse.
+// ChangedCases returns n cases of which every third got worse.
 func ChangedCases(n int) *Scenario {
 	s := New()
 	for i := range n {

@@ -52,7 +52,7 @@ func (m Model) Frame() string {
 	return strings.Join(lines, "\n")
 }
 
-// head says what is compared, what changed, what came of it, and what is going
+// head returns what is compared, what changed, what came of it, and what is going
 // on.
 func (m Model) head() []line {
 	b := &m.board
@@ -226,7 +226,7 @@ func (m Model) foot() []line {
 	return out
 }
 
-// divider says which part of the list is shown.
+// divider returns which part of the list is shown.
 func (m Model) divider() line {
 	rows := m.listed()
 	what := ""

@@ -80,7 +80,7 @@ func (m Model) list(width, height int, palette []string) []string {
 	return out
 }
 
-// empty says why there is nothing to list.
+// empty returns why there is nothing to list.
 func (m Model) empty() line {
 	switch {
 	case !m.told:
@@ -184,7 +184,7 @@ func scores(row *watchstate.Row) line {
 	return out
 }
 
-// why gives the plan's reasons for a row.
+// why returns the plan's reasons for a row.
 func (m Model) why(row *watchstate.Row) string { return textfmt.Line(plan.Summarise(row.Reasons)) }
 
 func helpLines() []line {

@@ -57,7 +57,7 @@ type Step struct {
 	Verdict verdict.Verdict
 	// Spent is what the calls for that case cost.
 	Spent verdict.Usage
-	// Held says why no calls are sent now; empty where they are. It may be nil.
+	// Held returns why no calls are sent now; empty where they are. It may be nil.
 	Held func() string
 }
 

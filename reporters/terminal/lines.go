@@ -15,7 +15,7 @@ import (
 type Lines struct {
 	W         io.Writer
 	LookupEnv func(string) (string, bool)
-	// Open gives the files whose lines problems are shown with, and closes them.
+	// Open returns the files whose lines problems are shown with, and closes them.
 	Open func() (files fs.FS, closeFiles func() error, err error)
 
 	problems []schema.Problem // that were shown last

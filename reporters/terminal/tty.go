@@ -7,7 +7,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen tells whether w is a terminal, and how wide it is. Another writer
+// Screen reports whether w is a terminal, and how wide it is. Another writer
 // counts as 80 columns wide.
 func Screen(w io.Writer) (width int, isTerminal bool) {
 	f, ok := Below(w).(*os.File)

@@ -31,7 +31,7 @@ func Watch(w io.Writer, u watchstate.Update, o Options) error {
 	return p.writeTo(w)
 }
 
-// Against says what is compared with: "HEAD (1f2e3d4)".
+// Against returns what is compared with: "HEAD (1f2e3d4)".
 func Against(b *watchstate.Snapshot) string {
 	if b.Base == "" {
 		return "nothing"

@@ -102,7 +102,7 @@ func (r *reader) form(check *Check, at ...any) {
 	check.Form = raw
 }
 
-// formHint says what to write instead of a JSON Schema that cannot be used.
+// formHint returns what to write instead of a JSON Schema that cannot be used.
 func formHint(err error) string {
 	const example = "write a schema such as {type: object, required: [id]}"
 	if unknown, ok := errors.AsType[*jsonschema.UnknownError](err); ok {

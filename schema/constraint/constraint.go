@@ -176,7 +176,7 @@ func (c *Set) vet() []schema.Problem {
 	return out
 }
 
-// unknown says what is wrong with a field that the format does not have;
+// unknown returns what is wrong with a field that the format does not have;
 // nothing where the team may add it.
 func unknown(f cuefile.ConstrainedField, s *shape.Shape) (message, hint string) {
 	message = fmt.Sprintf("`%s` has no field `%s`", f.Def, f.Field)
@@ -192,7 +192,7 @@ func unknown(f cuefile.ConstrainedField, s *shape.Shape) (message, hint string) 
 	return message, "known are " + strings.Join(s.Names, ", ")
 }
 
-// Overrun says why the constraints were given up while definitions were
+// Overrun returns why the constraints were given up while definitions were
 // checked; nil when they were not. Problems found before are then incomplete.
 func (c *Set) Overrun() []schema.Problem {
 	if c == nil {

@@ -151,7 +151,7 @@ func isEnvelope(doc *schema.Document) bool {
 	return doc.Items("test_cases") == 0
 }
 
-// Misfit says what is wrong with a file below root that looks like a definition
+// Misfit returns what is wrong with a file below root that looks like a definition
 // and is not one. It is empty for a file that does not even look like one.
 func Misfit(doc *schema.Document, root string) []schema.Problem {
 	if of, is := strings.CutSuffix(stem(doc.File), ".checks"); is {
@@ -183,7 +183,7 @@ func Misfit(doc *schema.Document, root string) []schema.Problem {
 		lacking(best, keys)+", or name the file in .gavelignore", append(at, bestKey)...)}
 }
 
-// elsewhere says where a file of the domain dialect belongs, which is known by
+// elsewhere returns where a file of the domain dialect belongs, which is known by
 // its place.
 func elsewhere(doc *schema.Document, root string, at []any) schema.Problem {
 	key := at[len(at)-1]
@@ -279,7 +279,7 @@ func counts(dialect, key string, keys []string) bool {
 	return true
 }
 
-// lacking says what would make the file a definition.
+// lacking returns what would make the file a definition.
 func lacking(dialect string, keys []string) string {
 	if dialect == schema.DialectEvalcase && !slices.Contains(keys, "expected_outcome") {
 		return "put its cases into a list under `evalcases`"

@@ -118,7 +118,7 @@ func count(wanted, keys []string) int {
 	return n
 }
 
-// lacking says what would make the file a definition.
+// lacking returns what would make the file a definition.
 func (l *likeness) lacking(doc *schema.Document, root string, at []any) string {
 	keys := doc.Keys(at...)
 	var missing []string
@@ -185,7 +185,7 @@ func resembled(doc *schema.Document, at []any) string {
 	return ""
 }
 
-// container says where the cases of a dialect are.
+// container returns where the cases of a dialect are.
 func container(dialect string) string {
 	switch dialect {
 	case schema.DialectEvalcase:

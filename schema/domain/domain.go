@@ -211,7 +211,7 @@ func (t *tree) valid() map[string]Tool {
 
 func values(m map[string]*folder) []*folder { return slices.Collect(maps.Values(m)) }
 
-// role says what a file is to the dialect.
+// role returns what a file is to the dialect.
 func (t *tree) role(file string) string {
 	dir, name := path.Split(file)
 	dir = path.Clean(dir)

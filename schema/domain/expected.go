@@ -63,7 +63,7 @@ func (t *tree) evaluator(id string) *evaluatorFile {
 	return &evaluatorFile{ID: id, Type: "predefined"}
 }
 
-// kind says how a configured evaluator measures: by a built-in, or by what is
+// kind returns how a configured evaluator measures: by a built-in, or by what is
 // present in its file.
 func (c *compiler) kind(e *evaluatorFile) string {
 	switch {

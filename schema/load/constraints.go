@@ -28,7 +28,7 @@ func (l *loader) constraints(root string) *constraint.Set {
 	return c
 }
 
-// overrun says which constraints were given up. Their findings until then are
+// overrun returns which constraints were given up. Their findings until then are
 // arbitrary, so that all is to be loaded without them.
 func (l *loader) overrun() []schema.Problem {
 	var out []schema.Problem

@@ -14,7 +14,7 @@ const (
 	mostElsewhere = 2
 )
 
-// withoutFolder says what to do where there is no folder of definitions: name the files of
+// withoutFolder returns what to do where there is no folder of definitions: name the files of
 // promptfoo that are elsewhere, or write a first test.
 func withoutFolder(fsys fs.FS) string {
 	var found []string

@@ -89,7 +89,7 @@ func (g *guard) Lstat(name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// ReadLink says where a link leads.
+// ReadLink returns where a link leads.
 func (g *guard) ReadLink(name string) (string, error) { return fs.ReadLink(g.FS, name) }
 
 // ReadDir lists a folder.

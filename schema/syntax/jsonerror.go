@@ -24,7 +24,7 @@ var hintsOfLines = map[string]string{
 	"not valid JSON: the object that begins here is not closed": "close it in its line",
 }
 
-// jsonMistake says in words of people what is wrong with JSON, and where.
+// jsonMistake returns in words of people what is wrong with JSON, and where.
 func jsonMistake(data []byte, err *json.SyntaxError) *Mistake {
 	// The parser counts the byte that it does not take, but not the end.
 	at, problem := int(err.Offset)-1, err.Error()
@@ -65,7 +65,7 @@ func unclosed(data []byte) *Mistake {
 	return placed(data, open[len(open)-1], m)
 }
 
-// explainJSON says why the byte at a place is not taken.
+// explainJSON returns why the byte at a place is not taken.
 func explainJSON(data []byte, at int, problem string) *Mistake {
 	c := data[at]
 	before := bytes.TrimRight(data[:at], " \t\r\n")

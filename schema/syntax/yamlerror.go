@@ -174,7 +174,7 @@ type explanation struct {
 // questions is the rest of a text without quotes that has a question mark in it.
 var questions = regexp.MustCompile(`^[^"'?\[\]{},]*\?`)
 
-// explainYAML says what is wrong at a place, and what is done about it.
+// explainYAML returns what is wrong at a place, and what is done about it.
 func explainYAML(problem string, data []byte, at int) explanation {
 	c, _ := utf8.DecodeRune(data[at:])
 	anchor, isAnchor := strings.CutPrefix(problem, "unknown anchor ")

@@ -14,7 +14,7 @@ import (
 // agentTurn is the first_turn of a conversation that the agent opens.
 const agentTurn = "agent"
 
-// drive says who opens the conversation, and with what. initial is the message that
+// drive returns who opens the conversation, and with what. initial is the message that
 // the user comes with; empty where the simulator writes it, or the agent opens.
 func (c *compiler) drive() (drive schema.Drive, initial string) {
 	c.oneForm("persona", "persona_context")

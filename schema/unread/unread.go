@@ -21,7 +21,7 @@ const (
 // most is how many needs are named.
 const most = 5
 
-// Sentence says how many of all cases are run, and what the others need. The map
+// Sentence returns how many of all cases are run, and what the others need. The map
 // counts cases by what they need; what most of them need comes first. It is empty where
 // there are none.
 func Sentence(cases map[string]int, all int) string {

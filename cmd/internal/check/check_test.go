@@ -197,6 +197,8 @@ func TestEnglish(t *testing.T) {
 		{"a.go", "x := 1 // It is stored. What " + "was paid for is kept.", "begins with What"},
 		{"a.go", "// What" + " does it say?", ""},
 		{"a.go", "// It says what is stored, and who stored it.", ""},
+		{"a.go", "// isOver te" + "lls whether it is over.", "write reports whether"},
+		{"a.go", "// isOver reports whether it is over.", ""},
 		{"a.go", `say("What " + "is stored.")`, ""},
 		{"x/testdata/a.md", "obey", ""},
 	} {

@@ -44,6 +44,7 @@ var english = []word{
 	{regexp.MustCompile(`(?i)\b(mend(s|ed)?|deserve[sd]?)\b`), "write fix, or needs"},
 	{regexp.MustCompile(`(?i)\bwhoever\b`), "name the person or the program"},
 	{regexp.MustCompile(`(?i)\b(lies|lay)\b`), "write is, or has"},
+	{regexp.MustCompile(`^\s*// \w+ (says|tells) whether\b`), "write reports whether"},
 }
 
 var (

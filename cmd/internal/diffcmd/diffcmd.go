@@ -105,7 +105,7 @@ func diff(ctx context.Context, c *command, args []string) error {
 	return cli.ExitOf(out.ExitCode())
 }
 
-// find says what an argument names: a file, the working tree, a run, or a commit.
+// find returns what an argument names: a file, the working tree, a run, or a commit.
 func (c *command) find(ctx context.Context, arg string) (side, error) {
 	if arg == controller.Worktree {
 		return side{commit: arg}, nil

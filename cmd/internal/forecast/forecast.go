@@ -19,7 +19,7 @@ type Prepare func(ctx context.Context, files fs.FS, selected func(*schema.CaseIn
 // mostNamed is how many cases a forecast names.
 const mostNamed = 50
 
-// Make says which cases are judged in another way with the files after a change, and what
+// Make returns which cases are judged in another way with the files after a change, and what
 // judging these costs. It is nil where nothing can be planned.
 func Make(ctx context.Context, before, after fs.FS, prepare Prepare) (*settings.Forecast, error) {
 	old, err := prepare(ctx, before, nil)

@@ -158,7 +158,7 @@ func countOf(names []string) string {
 	return fmt.Sprintf("%d files", len(names))
 }
 
-// titleOf says what a change does.
+// titleOf returns what a change does.
 func titleOf(names []string, c settings.Change) string {
 	what := "change"
 	if c[names[0]] == nil {

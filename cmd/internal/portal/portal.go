@@ -47,7 +47,7 @@ type Config struct {
 	// Hide takes secrets out of every text.
 	Hide  func(string) string
 	Board *board.Board
-	// Forecast says what a change of the definitions of a repository would have judged.
+	// Forecast returns what a change of the definitions of a repository would have judged.
 	// Defaults to saying nothing.
 	Forecast func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*settings.Forecast, error)
 	// Secret signs forms. Defaults to a random one.

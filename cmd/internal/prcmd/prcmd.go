@@ -120,7 +120,7 @@ func (c command) importBase(ctx context.Context, path, from string) error {
 	return nil
 }
 
-// prLedger says where the ledger of a job is, after what base knows was added.
+// prLedger returns where the ledger of a job is, after what base knows was added.
 // A damaged one is put aside first, or nothing could be added to it.
 func (c command) prLedger(ctx context.Context, w *cli.Workspace, base string) (cfg ledger.Config, err error) {
 	if cfg.Path, err = c.LedgerPath(ctx, w); err != nil {
@@ -260,7 +260,7 @@ func (c command) client() (*forge.Client, error) {
 	return client, nil
 }
 
-// reviewing says how what is in a repository is reviewed.
+// reviewing returns how what is in a repository is reviewed.
 func (c command) reviewing(here *gitrepo.Repository, store *ledger.Ledger, client *forge.Client, repo forge.Repo) review.Config {
 	job := ci.Environment(c.Env)
 	return review.Config{

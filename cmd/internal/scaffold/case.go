@@ -34,7 +34,7 @@ var levelKey = regexp.MustCompile(`^([^/]+)/level_[1-9][0-9]*/[^/]+$`)
 // keyed is a key that is a path of plain names.
 var keyed = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
 
-// Mistake says what is wrong with the key or the format, and what to write instead;
+// Mistake returns what is wrong with the key or the format, and what to write instead;
 // empty if nothing is.
 func (c Case) Mistake() string {
 	switch {

@@ -52,7 +52,7 @@ func configText(a Answers) string {
 	return b.String()
 }
 
-// aliasesText says what the providers of the matrix format are run with: the one target,
+// aliasesText returns what the providers of the matrix format are run with: the one target,
 // unless there are several providers, which are compared as their file has them.
 func aliasesText(a Answers, target string) string {
 	if len(a.Providers) == 0 {
@@ -178,7 +178,7 @@ func modelText(a Agent) string {
 	return out
 }
 
-// judgeText says who judges what checks cannot.
+// judgeText returns who judges what checks cannot.
 func judgeText(a Answers) string {
 	const why = "\n# The judge scores what checks cannot, such as rubrics."
 	switch {

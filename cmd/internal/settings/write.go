@@ -46,7 +46,7 @@ type Config struct {
 	// Identity finds the id of a case and when it was made and changed. Defaults to the
 	// id alone.
 	Identity func(ctx context.Context, files fs.FS, c *schema.Case) (*explain.Identity, error)
-	// Forecast says what files would have judged that others have not. Defaults to
+	// Forecast returns what files would have judged that others have not. Defaults to
 	// saying nothing.
 	Forecast func(ctx context.Context, before, after fs.FS) (*Forecast, error)
 	// Now defaults to the real clock.

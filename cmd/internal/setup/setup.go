@@ -208,7 +208,7 @@ func (s Setup) workflow(ctx context.Context, repo *gitrepo.Repository, answers *
 	return nil
 }
 
-// absent says which parts of an agent that is a program are not there: the program
+// absent returns which parts of an agent that is a program are not there: the program
 // itself on this machine, and the files of the repository that its command names.
 func absent(files fs.FS, agent scaffold.Agent) []string {
 	if agent.Provider != config.Command {

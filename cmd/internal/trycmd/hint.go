@@ -34,7 +34,7 @@ func hint(cfg config.Target, reply *got) string {
 	return ""
 }
 
-// objectHint says where a text is, if the path of the target leads to an object that
+// objectHint returns where a text is, if the path of the target leads to an object that
 // has one; empty otherwise, and for paths that are more than names.
 func objectHint(cfg config.Target, reply *got) string {
 	if cfg.HTTP.Reply == nil || reply == nil {

@@ -183,7 +183,7 @@ func (c command) baseOf(ctx context.Context, w *cli.Workspace, ref string) (stri
 	return c.MergeBase(ctx, w, ref)
 }
 
-// followed says what is followed and how the commands read it.
+// followed returns what is followed and how the commands read it.
 func (c command) followed(ref string) watchmode.Config {
 	in := func(p watchmode.Workspace) *cli.Workspace { return &cli.Workspace{Repo: p.Repo} }
 	return watchmode.Config{

@@ -20,7 +20,7 @@ func RunFixed(cell Cell, n, pulls int, seed uint64) Tally {
 	return tally
 }
 
-// fixed says which cases n runs a side call.
+// fixed returns which cases n runs a side call.
 func (p *Pull) fixed(n int) []bool {
 	called, ps := make([]bool, p.cell.Cases), make([]float64, p.cell.Cases)
 	for i, c := range p.Cases() {

@@ -78,7 +78,7 @@ type Cell struct {
 	Fall float64
 }
 
-// Changed says that head differs from base.
+// Changed reports whether head differs from base.
 func (c Cell) Changed() bool { return c.Broken > 0 || c.Weak > 0 || c.Fall > 0 }
 
 // A Tally counts what was said of the pull requests of a cell.

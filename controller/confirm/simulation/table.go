@@ -243,7 +243,7 @@ func (r Row) run() Tally {
 
 func percent(n, of int) string { return fmt.Sprintf("%.1f", 100*float64(n)/float64(of)) }
 
-// kind says what is particular about a row.
+// kind returns what is particular about a row.
 func (r Row) kind() string {
 	var parts []string
 	add := func(format string, value any, said bool) {

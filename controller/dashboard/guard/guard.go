@@ -101,7 +101,7 @@ func (g *gate) named(host string) bool {
 	return known("localhost") || slices.ContainsFunc(g.cfg.Hosts, known)
 }
 
-// written says why a request that changes something is refused; 0 where it is not.
+// written returns why a request that changes something is refused; 0 where it is not.
 func (g *gate) written(w http.ResponseWriter, r *http.Request) (status int, why string) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {

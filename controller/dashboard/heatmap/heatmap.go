@@ -103,7 +103,7 @@ func Draw(runs []string, rows []Row) Map {
 	return out
 }
 
-// trendText says how many groups ended higher and lower than they began.
+// trendText returns how many groups ended higher and lower than they began.
 func trendText(rows []Row) string {
 	var higher, lower, same int
 	for _, row := range rows {

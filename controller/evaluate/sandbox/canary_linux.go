@@ -76,7 +76,7 @@ func probe(ctx context.Context, policy Policy) (means, []string) {
 	return m, open
 }
 
-// alone says why root cannot run programs as somebody else; empty where it can,
+// alone returns why root cannot run programs as somebody else; empty where it can,
 // or need not.
 func alone() string {
 	if os.Geteuid() != 0 || mapped("/proc/self/uid_map", nobody) && mapped("/proc/self/gid_map", nobody) {
@@ -102,7 +102,7 @@ func mapped(file string, id int) bool {
 	return false
 }
 
-// noNamespaces says what is missing without them, and what may help.
+// noNamespaces returns what is missing without them, and what may help.
 func noNamespaces(refused error) string {
 	text := fmt.Sprintf("there are no namespaces of its own (%v), so a file that is deleted while it is open is not limited", refused)
 	if set, err := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"); err == nil && bytes.HasPrefix(set, []byte("1")) {

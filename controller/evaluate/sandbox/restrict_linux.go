@@ -81,7 +81,7 @@ func (s *spec) restrict() error {
 	return nil
 }
 
-// profile says what the kernel refuses the program.
+// profile returns what the kernel refuses the program.
 func (s *spec) profile() confine.Profile {
 	switch {
 	case s.Network:

@@ -178,7 +178,7 @@ func Open(ctx context.Context, policy Policy) (*Box, error) {
 // Mode is what programs run in.
 func (b *Box) Mode() Mode { return b.mode }
 
-// Missing says what a partial sandbox does not enforce.
+// Missing returns what a partial sandbox does not enforce.
 func (b *Box) Missing() []string { return slices.Clone(b.missing) }
 
 // A Failure is a program that did not end as it should.

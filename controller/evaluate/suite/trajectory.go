@@ -263,7 +263,7 @@ func minimums(least map[string]int, made []timedCall) []verdict.Criterion {
 	return list
 }
 
-// stepNote says why a step does not hold.
+// stepNote returns why a step does not hold.
 func stepNote(step evaluator.Step, fits []bool, made []timedCall) string {
 	note := "not called"
 	for j, m := range made {

@@ -50,7 +50,7 @@ func Measure(spec evaluator.Calls, t *verdict.Transcript) (verdict.Criterion, er
 	return out, nil
 }
 
-// violation says what is wrong with the calls; empty where the rule holds.
+// violation returns what is wrong with the calls; empty where the rule holds.
 func violation(spec evaluator.Calls, made []toolmatch.Call, offered []schema.Tool) (string, error) {
 	switch spec.Type {
 	case evaluator.CallsUsed:

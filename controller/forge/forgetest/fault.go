@@ -21,7 +21,7 @@ type Fault struct {
 	Skip int
 	// Times is how many requests fail; negative is all. Defaults to one.
 	Times int
-	// While tells whether the fault is on. Defaults to always.
+	// While reports whether the fault is on. Defaults to always.
 	While func() bool
 
 	// Apply does what was asked before Cut or Status answers: a lost reply.

@@ -21,7 +21,7 @@ import (
 // A WorkTree is a working tree that knows what git noted of it.
 type WorkTree interface {
 	fs.FS
-	// Noted gives the files that are tracked, and the path of a file with the
+	// Noted returns the files that are tracked, and the path of a file with the
 	// patterns that are ignored in this repository alone.
 	Noted() (tracked []string, excludes string, err error)
 }

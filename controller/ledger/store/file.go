@@ -237,7 +237,7 @@ func migrate(ctx context.Context, conn *sql.Conn, migrations fs.FS) error {
 	return err
 }
 
-// schemaVersion tells how many scripts the file has seen; 0 when it is empty.
+// schemaVersion returns how many scripts the file has seen; 0 when it is empty.
 func schemaVersion(ctx context.Context, conn *sql.Conn, known int) (int, error) {
 	var id, version, tables int
 	err := conn.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)

@@ -97,7 +97,7 @@ func (c *Case) String() string {
 	return fmt.Sprintf("%s (about %.0f %%)", c.Series(), math.Round(100*c.Rate))
 }
 
-// Series says how many measurements differ: "2 of 9 differ".
+// Series returns how many measurements differ: "2 of 9 differ".
 func (c *Case) Series() string {
 	return fmt.Sprintf("%s of %s %s", textfmt.Int(int64(c.Differ)), textfmt.Int(int64(c.Measurements)), textfmt.Verb(c.Differ, "differs", "differ"))
 }

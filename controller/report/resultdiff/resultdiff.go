@@ -74,7 +74,7 @@ func (l line) row() report.Row {
 	return row
 }
 
-// Compare says how the results of head differ from those of base. Differences are told
+// Compare returns how the results of head differ from those of base. Differences are told
 // from noise as far as one result a side allows: whether the cases got worse on the
 // whole is tested, and a case that got worse is unclear, since it cannot be measured
 // again. Why says so in the report.

@@ -131,7 +131,7 @@ func (s *sum) target() Target {
 	return t
 }
 
-// Counts says how many of the cases passed, and what became of the others.
+// Counts returns how many of the cases passed, and what became of the others.
 func (t Target) Counts() string {
 	text := textfmt.Int(int64(t.Pass)) + " of " + textfmt.Count(t.Cases, "case") + " passed"
 	for _, n := range []struct {

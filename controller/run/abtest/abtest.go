@@ -23,7 +23,7 @@ type Pair struct {
 	Preference verdict.Measurement
 }
 
-// Problem says why there is nothing to compare; empty where there is.
+// Problem returns why there is nothing to compare; empty where there is.
 func (p Pair) Problem() string {
 	for _, s := range []verdict.Sample{p.A, p.B} {
 		if s.Error != "" {

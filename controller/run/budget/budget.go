@@ -27,7 +27,7 @@ type Config struct {
 	// Run, where it is set, names a run that several processes judge: then its own
 	// limits are counted in the ledger, too, and hold for all of them together.
 	Run string
-	// Now tells which day it is. Defaults to time.Now.
+	// Now returns the time, which says what day it is. Defaults to time.Now.
 	Now func() time.Time
 }
 

@@ -245,7 +245,7 @@ func (c *Caller) awaits(t config.Target, err error) bool {
 	return t.WaitFor > 0 && c.cfg.Now().Before(c.cfg.Began.Add(t.WaitFor)) && revision.Deploying(t, err)
 }
 
-// outcome tells what a sending says of its target. A complaint about one request
+// outcome returns what a sending says of its target. A complaint about one request
 // says nothing of the others; one about the key, the model or the address does.
 func (s *sending) outcome(ctx context.Context) limit.Outcome {
 	var other *revision.Error

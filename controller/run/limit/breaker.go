@@ -70,7 +70,7 @@ type Breaker struct {
 
 func newBreaker() *Breaker { return &Breaker{changed: make(chan struct{})} }
 
-// refuses says why no call is let through; nil where one is, or may be soon.
+// refuses returns why no call is let through; nil where one is, or may be soon.
 func (b *Breaker) refuses(now time.Time) *Down {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -27,7 +27,7 @@ type Clock struct {
 	Now func() time.Time
 	// Sleep waits or returns ctx's error.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Jitter gives numbers in [0,1).
+	// Jitter returns numbers in [0,1).
 	Jitter func() float64
 }
 
@@ -55,7 +55,7 @@ type Limiter struct {
 	since time.Time
 }
 
-// New gives the Limiter of a target whose endpoint has the given Breaker.
+// New returns the Limiter of a target whose endpoint has the given Breaker.
 func New(t config.Target, b *Breaker, c Clock) *Limiter {
 	size := cmp.Or(t.Concurrency, defaultConcurrency)
 	l := &Limiter{
@@ -79,7 +79,7 @@ func perMinute(n int) *rate.Limiter {
 // Size is how many calls may be in flight at once.
 func (l *Limiter) Size() int { return l.size }
 
-// Down says why the target is not asked now; nil where it is.
+// Down returns why the target is not asked now; nil where it is.
 func (l *Limiter) Down() *Down { return l.named(l.breaker.refuses(l.clock.Now())) }
 
 // named is a refusal in the words of this target.

@@ -66,7 +66,7 @@ func (s *Limiters) All() map[string]*Limiter {
 	return out
 }
 
-// Held says which targets are asked nothing for a while, since they were asked too
+// Held returns which targets are asked nothing for a while, since they were asked too
 // often, and for how long: "bot refused calls as too many; the next one is sent in
 // 27 s". It is empty where none is.
 func (s *Limiters) Held() string {

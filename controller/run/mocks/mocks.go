@@ -35,7 +35,7 @@ type mock struct {
 	used     bool
 }
 
-// New gives the Dispatcher of one sample of a case.
+// New returns the Dispatcher of one sample of a case.
 func New(c *schema.Case, t config.Target) *Dispatcher {
 	d := &Dispatcher{tools: c.Tools, ends: t.EndsConversation}
 	ofTarget, ofCase := map[string][]*mock{}, map[string][]*mock{}
@@ -59,7 +59,7 @@ func object(raw json.RawMessage) map[string]json.RawMessage {
 	return fields
 }
 
-// Answer gives the tool message for a call, and says what is missing where
+// Answer returns the tool message for a call, and says what is missing where
 // that is an error for want of a mock. A call to a tool whose mock is code ends
 // the sample, because code from a repository is not executed.
 func (d *Dispatcher) Answer(call schema.ToolCall) (msg schema.Message, missing string, err error) {
@@ -118,7 +118,7 @@ func match(mocks []*mock, args map[string]json.RawMessage) *mock {
 	return last
 }
 
-// mockBody gives a JSON string as its text and everything else as JSON.
+// mockBody returns a JSON string as its text and everything else as JSON.
 func mockBody(raw json.RawMessage) string {
 	var text *string
 	if json.Unmarshal(raw, &text) == nil && text != nil {

@@ -39,7 +39,7 @@ const (
 	Stranger
 )
 
-// New gives so many slots.
+// New returns so many slots.
 func New(most int) *Slots { return &Slots{most: most, of: map[Class]int{}} }
 
 // Acquire waits for a slot, or until ctx ends. Background work leaves one to

@@ -92,7 +92,7 @@ func (g *Guard) Prove(ctx context.Context, h Head, asked Request, try Attempt) (
 
 // An Attempt brings a guard what it needs for a head.
 type Attempt struct {
-	// Job says what to judge; fetched is called when that was fetched, and more
+	// Job returns what to judge; fetched is called when that was fetched, and more
 	// than once.
 	Job func(ctx context.Context) (job Job, fetched func(), err error)
 	// Tell is given how a child ended, in words.

@@ -25,7 +25,7 @@ type report struct {
 	Reached []string
 }
 
-// Confine gives what a child is to confine itself with: process, and where [Child]
+// Confine returns what a child is to confine itself with: process, and where [Child]
 // started it, the attempts and the end of the child after that.
 func Confine(process func() error) func() error {
 	dir := os.Getenv(attemptsEnv)

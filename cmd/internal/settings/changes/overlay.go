@@ -140,7 +140,7 @@ type openFolder struct {
 	left []fs.DirEntry
 }
 
-// ReadDir gives the next n entries, all for n ≤ 0.
+// ReadDir returns the next n entries, all for n ≤ 0.
 func (f *openFolder) ReadDir(n int) ([]fs.DirEntry, error) {
 	if n <= 0 {
 		out := f.left

@@ -60,7 +60,7 @@ func Within(file string, folders []string) error {
 // Computed reports whether a file computes its values, which a form cannot change.
 func Computed(file string) bool { return strings.HasSuffix(file, ".cue") }
 
-// Needs says what a file lacks that is not a definition.
+// Needs returns what a file lacks that is not a definition.
 func (d *Document) Needs() string {
 	fields := map[string]string{
 		"#Testcase": "name and initial_message", "#Promptval": "test_type, name, user_input, testing_prompt and evaluation_type",
