@@ -70,6 +70,7 @@ func TestYAMLIsReadAsItIsMeant(t *testing.T) {
 		{"a: |\n" + strings.Repeat(" ", 300) + "x\n", `{"a":"x\n"}`},
 		{"a: [" + strings.Repeat("{}, ", 2000) + "]\n", `{"a":[` + strings.Repeat("{},", 1999) + `{}]}`},
 		{"a: 1\rb: 2\r", `{"a":1,"b":2}`},
+		{"- {input: Where is it?}\n- [a?, b?c, \"d?\", ☃?]\n- {k?: v?, is it? so: 1}\n- |\n  e?\n", `[{"input":"Where is it?"},["a?","b?c","d?","☃?"],{"k?":"v?","is it? so":1},"e?\n"]`},
 	} {
 		doc, problems := schema.Parse("x.yaml", []byte(tt.text))
 		if doc == nil {
@@ -96,6 +97,7 @@ func TestPlacesInYAML(t *testing.T) {
 		{"a: \"x\u2028y\"\nb: 1\n", []any{"b"}, "2:1"},
 		{"a: x\u2028b: [1]\nc: {d: [2]}\n", []any{"c", "d", 0}, "2:9"},
 		{"a: 1\rb: [é, 2]\r", []any{"b", 1}, "1:13"},
+		{"{é: a?, b: [☃?☃?, c?, d]}\n", []any{"b", 2}, "1:23"},
 		{"a: 1\r\nb: [é, 2]\r\n", []any{"b", 1}, "2:8"},
 		{"a: &x [1, 2]\nb: *x\n", []any{"b", 1}, "1:11"},
 		{"a: &x 1\nb: [*x]\n", []any{"b", 0}, "2:5"},

@@ -56,7 +56,7 @@ func TestMistakes(t *testing.T) {
 		{"a.yaml", "a: \"b\n  c\"\nd: \"e\nf: 1\n", "3:4: the quote that begins here is not closed; close it"},
 		{"a.yaml", "a: \"b\nc: 1\n", "1:4: the quote that begins here is not closed; close it"},
 		{"a.yaml", "a: 1\nb: [c, d\ne: 1\nf: g\n", "2:8: the list that begins before this place is not closed, or lacks a comma; close it with ], and put a comma between items"},
-		{"a.yaml", "- {a: How long?, b: c}\n", "1:15: a text that is not in quotes cannot have a ? here; put the text in quotes: within [ ] and { }, texts with ? : , or # in them need quotes"},
+		{"a.yaml", "- {a: How long ?, b: c}\n", "1:16: a text that is not in quotes cannot have a ? here; put the text in quotes: within [ ] and { }, texts with ? : , or # in them need quotes"},
 		{"a.yaml", "a: {b: c\n  d: e}\n", "1:8: the object that begins before this place is not closed, or lacks a comma; close it with }, and put a comma between fields"},
 		{"a.yaml", "a: [b, , c]\n", "1:6: a value is missing before this place; write one, remove the comma, or close the bracket"},
 		{"a.yaml", "a:\n  b: 1\n c: 2\n", "3:2: the line does not continue the lines before it; give it the indentation of the other keys, and put quotes around the whole of a text"},

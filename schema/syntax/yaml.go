@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
@@ -13,21 +14,65 @@ import (
 
 // readYAML reads the one document of a text.
 func readYAML(file string, data []byte) (ast.Expr, *Mistake) {
+	expr, wrong, err := decodeYAML(file, data, data)
+	if err != nil && strings.Contains(err.Error(), "did not find expected ',' or") {
+		if without := withoutQuestions(data); len(without) != len(data) {
+			if again, m, err := decodeYAML(file, data, without); err == nil {
+				return again, m
+			}
+		}
+	}
+	if err != nil {
+		return nil, yamlMistake(data, err)
+	}
+	return expr, wrong
+}
+
+// inText matches a ? that a text without quotes may have within [ ] and { }.
+var inText = regexp.MustCompile(`([^\s,\[\]{}?])\?`)
+
+// substitute stands for a ? within a text. It is for private use, so that no text has it.
+const substitute = '\U0010F3FF'
+
+// withoutQuestions puts a substitute into the place of each ? within a text, since the parser ends
+// texts there that are within [ ] or { }. YAML does not.
+func withoutQuestions(data []byte) []byte {
+	if bytes.ContainsRune(data, substitute) || bytes.Contains(bytes.ToUpper(data), []byte("0010F3FF")) {
+		return data
+	}
+	return inText.ReplaceAll(data, []byte("${1}"+string(substitute)))
+}
+
+// restore undoes what withoutQuestions did to the texts of a document.
+func restore(n *yaml.Node) {
+	n.Value = strings.ReplaceAll(n.Value, string(substitute), "?")
+	for _, inner := range n.Content {
+		restore(inner)
+	}
+}
+
+// decodeYAML reads the document of a text, which is data or a variant of it that has the same
+// characters at the same places but for substitutes. The error is that of the parser.
+func decodeYAML(file string, data, text []byte) (ast.Expr, *Mistake, error) {
 	var docs [2]yaml.Node
-	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec := yaml.NewDecoder(bytes.NewReader(text))
 	for i := range docs {
 		err := dec.Decode(&docs[i])
 		switch {
 		case errors.Is(err, io.EOF) && i == 0:
-			return nil, &Mistake{1, 1, "empty-file", "the file holds nothing but comments", "fill it, or remove it"}
+			return nil, &Mistake{1, 1, "empty-file", "the file holds nothing but comments", "fill it, or remove it"}, nil
 		case errors.Is(err, io.EOF):
-			return yamlValue(file, data, &docs[0])
+			if len(text) != len(data) {
+				restore(&docs[0])
+			}
+			expr, wrong := yamlValue(file, data, &docs[0])
+			return expr, wrong, nil
 		case err != nil:
-			return nil, yamlMistake(data, err)
+			return nil, nil, err
 		}
 	}
 	t := newYAMLTree(file, data)
-	return nil, t.mistake(docs[1].Content[0], "two-documents", "the file holds more than one YAML document", "put each into a file of its own")
+	return nil, t.mistake(docs[1].Content[0], "two-documents", "the file holds more than one YAML document", "put each into a file of its own"), nil
 }
 
 // yamlValue makes the value of a document.
