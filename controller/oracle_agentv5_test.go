@@ -101,7 +101,7 @@ func changesOfV5() []change {
 		{"#EvalcaseV5Test.window_size", suite, "window_size: 2", "window_size: 1", "talks E"},
 		{"another notation of a prompt", suite, `["{{ input }}"]`, `"{{input}}"`, ""},
 		{"#EvalcaseV5.providers", suite, "providers: [bot]", "providers: [second]", "alone E, greets E, late E, talks E"},
-		{"#EvalcaseV5.defaults", suite, "grader: second", "grader: judge", "greets J"},
+		{"#EvalcaseV5.defaults", suite, "grader: second", "grader: judge", "alone J, greets J, talks J"},
 		{"#EvalcaseV5.input_files", suite, "input_files: [notes.md]", "input_files: [paper.md]", all},
 		{"a file of the suite", "test_definitions/notes.md", "A note", "Another note", all},
 		{"#EvalcaseV5.default_test", suite, "value: all", "value: any", "greets J"},

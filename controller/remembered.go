@@ -199,7 +199,7 @@ func (p *planner) settleDue(ctx context.Context, due []int) error {
 		if p.req.Brief && row.Base == nil { // others are compared later
 			p.count(row, estimate.NewSubject(row.HeadCase))
 			info := row.HeadCase.CaseInfo
-			info.Inputs, info.Labels.Description = nil, ""
+			info.Inputs, info.Labels.Description, info.Labels.Facts = nil, "", schema.Facts{}
 			row.Head, row.HeadCase, row.HeadDigests = &info, nil, row.HeadDigests.Bare()
 		}
 	}

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -114,6 +115,17 @@ type Labels struct {
 	// Groups are the names under which scores are summed up, outermost first:
 	// domain then level for the domain dialect, the suite for others.
 	Groups []string
+	// Facts are what results in AgentV's form repeat.
+	Facts Facts `json:",omitzero"`
+}
+
+// Facts are what a suite of AgentV says of its tests, and by which nothing is judged.
+type Facts struct {
+	Category string `json:",omitempty"`
+	// Tags are the suite's by their keys; empty where it has a list of them.
+	Tags map[string]string `json:",omitempty"`
+	// Metadata is the test's, a JSON object.
+	Metadata json.RawMessage `json:",omitempty"`
 }
 
 // A Layer is one contribution to the system prompt.
@@ -178,6 +190,8 @@ type Policy struct {
 	// TurnCap is after how many replies a conversation that found no end of its
 	// own is an error; 0 means never. It is 0 if there is a MaxTurns, which wins.
 	TurnCap int
+	// Best makes the result that of the best sample; else it is that of all of them.
+	Best bool `json:",omitempty"`
 	// Whole makes an attempt an error that has a sample in error.
 	Whole bool
 	// Retry runs a case that failed again; nil takes its first result.

@@ -262,6 +262,9 @@ func (d *digester) decision() {
 	})
 	d.bands()
 	d.short(Decision, "iterations", strconv.Itoa(d.c.Policy.Iterations), d.configured()...)
+	if d.c.Policy.Best {
+		d.short(Decision, "best of samples", "true", d.c.Origin.File)
+	}
 }
 
 // rule adds what makes a score and a pass of a measurement.

@@ -265,6 +265,7 @@ func result(p pair) *Result {
 	}
 	if p.head != nil {
 		out.Judged, out.Transcript, out.Evaluators = p.head.Judged, p.head.Transcript, p.head.Result.Evaluators
+		out.Best = p.head.Result.Best
 	}
 	return out
 }

@@ -214,6 +214,8 @@ type Result struct {
 	// known any more.
 	Transcript *verdict.Transcript
 	Evaluators []verdict.EvaluatorResult
+	// Best says that the result is that of the best of several samples.
+	Best bool
 	// Row is what a case of the matrix dialect is made of; nil where that is not known.
 	Row *row.Row
 }

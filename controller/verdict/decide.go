@@ -35,6 +35,9 @@ func DecideCase(c *schema.Case, samples []Sample) Result {
 	if len(judged) == 0 || c.Policy.Whole && len(judged) < len(samples) {
 		return Result{Verdict: Error, Samples: len(judged), Reason: problem}
 	}
+	if c.Policy.Best && len(judged) > 1 {
+		return best(c, judged)
+	}
 	res := Result{Samples: len(judged)}
 	var sum, weights float64
 	broken := -1 // the first evaluator with a demand that does not hold
@@ -61,6 +64,21 @@ func DecideCase(c *schema.Case, samples []Sample) Result {
 	}
 	res.Reason = res.Evaluators[decisive(res, broken)].Reason
 	return res
+}
+
+// best decides on each sample alone, and returns the best result: that of the best verdict with
+// the highest score, the first of several.
+func best(c *schema.Case, judged []Sample) Result {
+	var out Result
+	for i, s := range judged {
+		alone := DecideCase(&schema.Case{Evaluators: c.Evaluators, Policy: schema.Policy{Bands: c.Policy.Bands}}, []Sample{s})
+		better := alone.Verdict.Rank() > out.Verdict.Rank() || alone.Verdict == out.Verdict && alone.Score != nil && *alone.Score > *out.Score
+		if i == 0 || better {
+			out = alone
+		}
+	}
+	out.Samples, out.Best = len(judged), true
+	return out
 }
 
 // judgeable are the samples that can be judged, and what is wrong with the last

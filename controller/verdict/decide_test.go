@@ -191,6 +191,37 @@ func TestDecideHintsAtAlternatives(t *testing.T) {
 	}
 }
 
+// TestDecideTakesTheBest: by the verdict first, then by the score, and by the first of equals. What
+// cannot be judged is left out.
+func TestDecideTakesTheBest(t *testing.T) {
+	one := []schema.Evaluator{{Name: "main", Weight: 1, Rule: schema.Rule{Threshold: 0.5}}}
+	broken := scores(1)
+	broken.Error = "the judge is down"
+	for _, tt := range []struct {
+		name    string
+		bands   *schema.Bands
+		samples []verdict.Sample
+		verdict verdict.Verdict
+		score   float64
+		judged  int
+	}{
+		{"one of three", &schema.Bands{Pass: 0.8, Borderline: 0.8}, samples(scores(0.1), scores(0.9), scores(0.5)), verdict.Pass, 0.9, 3},
+		{"none", &schema.Bands{Pass: 0.8, Borderline: 0.8}, samples(scores(0.1), scores(0.7)), verdict.Fail, 0.7, 2},
+		{"without bands", nil, samples(scores(0.1), scores(0.6)), verdict.Pass, 0.6, 2},
+		{"a veto", nil, samples(withVeto(scores(0.9), 0), withVeto(scores(0.6), 1)), verdict.Pass, 0.6, 2},
+		{"an error", nil, samples(broken, scores(0.6), scores(0.2)), verdict.Pass, 0.6, 2},
+	} {
+		got := verdict.DecideCase(&schema.Case{Evaluators: one, Policy: schema.Policy{Best: true, Bands: tt.bands}}, tt.samples)
+		if got.Verdict != tt.verdict || got.Score == nil || math.Abs(*got.Score-tt.score) > 1e-9 || got.Samples != tt.judged || !got.Best {
+			t.Errorf("%s: %+v, want %s with %v of %d samples", tt.name, got, tt.verdict, tt.score, tt.judged)
+		}
+	}
+	got := verdict.DecideCase(&schema.Case{Evaluators: one, Policy: schema.Policy{Best: true}}, samples(broken, broken))
+	if got.Verdict != verdict.Error || got.Score != nil {
+		t.Errorf("without a sample that can be judged: %+v, want an error", got)
+	}
+}
+
 func TestDecideKeepsMeanCriteria(t *testing.T) {
 	first, second := scores(1, 0), scores(0.5, 0)
 	first.Criteria[1].Note = "b is missing"

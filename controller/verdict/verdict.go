@@ -246,6 +246,8 @@ type Result struct {
 	Score *float64 `json:"score"`
 	// Samples counts the samples that were judged.
 	Samples int `json:"samples"`
+	// Best says that the rest is of the best of them.
+	Best bool `json:"best,omitempty"`
 	// Evaluators are in the order of the case.
 	Evaluators []EvaluatorResult `json:"evaluators,omitempty"`
 	// Reason is the one line that people read first.

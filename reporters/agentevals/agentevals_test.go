@@ -55,6 +55,9 @@ func TestResultsHaveALineForEachCase(t *testing.T) {
 	one := row("greets", verdict.Borderline, 0.7, judge(0.8, []string{"kind"}, []string{"long"}), gate)
 	one.Result.Labels.Conversation = "flow"
 	one.Result.Judged = now.Add(-time.Hour)
+	one.File, one.Samples = "evals/shop.yaml", 3
+	one.Result.Labels.Tags = []string{"short", "experiment=with_skills"}
+	one.Result.Labels.Facts = schema.Facts{Category: "support", Tags: map[string]string{"experiment": "with_skills"}, Metadata: json.RawMessage(`{"ticket":7}`)}
 	call := schema.ToolCall{Function: schema.FunctionCall{Name: "search"}}
 	one.Result.Transcript = &verdict.Transcript{
 		Traced: true, Latency: 1500 * time.Millisecond, Usage: verdict.Usage{CostUSD: 0.02},
@@ -81,9 +84,10 @@ func TestResultsHaveALineForEachCase(t *testing.T) {
 		`{"name":"release","type":"composite","score":0.5,"weight":1,"hits":["[safe] rubric-1: nothing harmful"],"misses":["[program] score: too long"],"aggregator":"safety_gate","evaluatorResults":[` +
 		`{"name":"safe","type":"rubric","score":1,"weight":1,"hits":["rubric-1: nothing harmful"],"misses":[],"reasoning":"nothing harmful"},` +
 		`{"name":"program","type":"code_judge","score":0,"weight":1,"hits":[],"misses":["score: too long"],"reasoning":"too long","details":{"words":90}}]}],` +
-		`"test_id":"greets","suite":"shop","conversation_id":"flow","execution_status":"quality_failure","token_usage":{"input":0,"output":0},"cost_usd":0.02,"duration_ms":1500,"scores":[` +
+		`"test_id":"greets","suite":"shop","conversation_id":"flow","execution_status":"quality_failure","token_usage":{"input":0,"output":0},"cost_usd":0.02,"duration_ms":1500,"tags":{"experiment":"with_skills"},"scores":[` +
 		`{"name":"style","type":"llm_judge","score":0.8,"weight":2},{"name":"release","type":"composite","score":0.5,"weight":1,"scores":[` +
-		`{"name":"safe","type":"rubric","score":1,"weight":1},{"name":"program","type":"code_judge","score":0,"weight":1}]}],"named_scores":{"release":0.5,"style":0.8}}` + "\n" +
+		`{"name":"safe","type":"rubric","score":1,"weight":1},{"name":"program","type":"code_judge","score":0,"weight":1}]}],"named_scores":{"release":0.5,"style":0.8},` +
+		`"eval_path":"evals/shop.yaml","category":"support","experiment":"with_skills","sample_count":3,"aggregation":{"strategy":"mean","mean":0.7},"metadata":{"ticket":7}}` + "\n" +
 		`{"timestamp":"2026-03-05T12:00:00Z","evalId":"broken","dataset":"shop","score":null,"verdict":"error","hits":[],"misses":[],"candidateAnswer":"","target":"bot","evaluatorResults":[],"error":"the judge is down",` +
 		`"test_id":"broken","suite":"shop","execution_status":"execution_error","scores":[]}` + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {

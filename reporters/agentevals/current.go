@@ -1,6 +1,8 @@
 package agentevals
 
 import (
+	"encoding/json"
+
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -16,10 +18,24 @@ type current struct {
 	// CostUSD is missing where the price of a call is not known.
 	CostUSD    *float64 `json:"cost_usd,omitempty"`
 	DurationMS *int64   `json:"duration_ms,omitempty"`
-	Tags       []string `json:"tags,omitempty"`
-	Scores     []score  `json:"scores"`
+	// Tags are those of the case, as a map where its suite has them by keys.
+	Tags   any     `json:"tags,omitempty"`
+	Scores []score `json:"scores"`
 	// NamedScores has the score of each of Scores by its name.
 	NamedScores map[string]float64 `json:"named_scores,omitempty"`
+	EvalPath    string             `json:"eval_path,omitempty"`
+	Category    string             `json:"category,omitempty"`
+	Experiment  string             `json:"experiment,omitempty"`
+	// SampleCount and Aggregation are there where the case has several samples.
+	SampleCount int             `json:"sample_count,omitempty"`
+	Aggregation *aggregation    `json:"aggregation,omitempty"`
+	Metadata    json.RawMessage `json:"metadata,omitempty"`
+}
+
+// An aggregation says how the scores of the samples became one.
+type aggregation struct {
+	Strategy string   `json:"strategy"`
+	Mean     *float64 `json:"mean,omitempty"`
 }
 
 // A tokens is what the target read and wrote.
@@ -39,7 +55,18 @@ type score struct {
 
 // currentOf is what AgentV calls the parts of a line.
 func currentOf(l line, row *report.Row) current {
-	out := current{TestID: l.EvalID, Suite: l.Dataset, Conversation: l.ConversationID, Tags: row.Result.Labels.Tags, Scores: scoresOf(turns(l.Evaluators))}
+	out := current{TestID: l.EvalID, Suite: l.Dataset, Conversation: l.ConversationID, EvalPath: row.File, Scores: scoresOf(turns(l.Evaluators))}
+	if tags := row.Result.Labels.Tags; len(tags) > 0 {
+		out.Tags = tags
+	}
+	facts := row.Result.Labels.Facts
+	out.Category, out.Experiment, out.Metadata = facts.Category, facts.Tags["experiment"], facts.Metadata
+	if len(facts.Tags) > 0 {
+		out.Tags = facts.Tags
+	}
+	if row.Samples > 1 {
+		out.SampleCount, out.Aggregation = row.Samples, aggregated(row)
+	}
 	for _, s := range out.Scores {
 		if out.NamedScores == nil {
 			out.NamedScores = map[string]float64{}
@@ -59,6 +86,14 @@ func currentOf(l line, row *report.Row) current {
 		out.TokenUsage, out.CostUSD, out.DurationMS = &tokens{t.Usage.InputTokens, t.Usage.OutputTokens}, t.Usage.Cost(), &took
 	}
 	return out
+}
+
+// aggregated is how the score of a case follows from those of its samples.
+func aggregated(row *report.Row) *aggregation {
+	if row.Result.Best {
+		return &aggregation{Strategy: "pass_at_k"}
+	}
+	return &aggregation{Strategy: "mean", Mean: row.Score}
 }
 
 // turns are the evaluators of the turns of a conversation in the place of the one that they

@@ -55,7 +55,8 @@ func hasTest(of place.Place) bool {
 // ofVendor reports whether a provider is named as promptfoo does, as in openai:chat:gpt-5.
 func ofVendor(doc *schema.Document) bool {
 	for _, p := range append(place.Place{Doc: doc, Path: []any{"providers"}}.List(), place.Place{Doc: doc, Path: []any{"providers"}}) {
-		if strings.Contains(cmp.Or(p.Text("label"), p.Text("id"), p.Text()), ":") {
+		name := cmp.Or(p.Text("label"), p.Text("id"), p.Text())
+		if strings.Contains(name, ":") && !strings.HasPrefix(name, "file://") && !strings.HasPrefix(name, "agentv:") {
 			return true
 		}
 	}
@@ -73,28 +74,31 @@ type Suite struct {
 	Needs map[string]string
 	// NeedOfAll is what every test needs and is not read; empty for nothing.
 	NeedOfAll string
+	// Judges names by the id of a test what judges it, where an assertion names nothing.
+	Judges map[string]place.Place
 	// PerTarget is set where the tests are run against several providers.
 	PerTarget bool
 }
 
 // Rewrite reads a file of AgentV 5.
 func Rewrite(src schema.Source, doc *schema.Document) Suite {
-	r := &rewriter{Source: src, doc: doc, out: Suite{Needs: map[string]string{}}}
+	r := &rewriter{Source: src, doc: doc, out: Suite{Needs: map[string]string{}, Judges: map[string]place.Place{}}}
 	r.add(doc.Check("#EvalcaseV5", schema.Warning)...)
 	r.shared = place.Place{Doc: doc, Path: []any{"default_test"}}
 	if name := doc.Text("default_test"); name != "" {
 		r.shared = place.Place{Doc: r.open(name, "default_test")}
 	}
-	if again := string(doc.JSON("evaluate_options", "repeat")); again != "" && again != "1" {
-		r.warn(doc.Problem("not-read", "`repeat` is not read: AgentV keeps the best of several runs, and the best hides a failure", "write iterations in gavel.yaml for several samples of every case", "evaluate_options", "repeat"))
-	}
 	if !doc.Has("tests") && doc.Items("scenarios") == 0 {
 		r.add(doc.Problem("missing-field", "the suite has neither `tests` nor `scenarios`", "write a list of tests, each with an id"))
+	}
+	r.defaults = place.Place{Doc: doc, Path: []any{"defaults"}}
+	if name := doc.Text("defaults"); name != "" {
+		r.defaults = place.Place{Doc: r.open(name, "defaults")}
 	}
 	r.prompts = r.readPrompts()
 	r.providers = r.labels(doc.Part("providers"))
 	if len(r.providers) == 0 {
-		r.providers = []schema.Piece{doc.Piece("defaults", "provider")}
+		r.providers = []provider{{label: r.defaults.Piece("provider")}}
 	}
 	r.out.PerTarget = len(r.providers) > 1
 	var shared []schema.Piece
@@ -134,15 +138,16 @@ func (r *rewriter) sharedAsserts() []place.Place {
 // A rewriter rewrites one file.
 type rewriter struct {
 	schema.Source
-	doc    *schema.Document
-	out    Suite
-	shared place.Place // what all tests share; of no document where there is nothing
+	doc      *schema.Document
+	out      Suite
+	shared   place.Place // what all tests share; of no document where there is nothing
+	defaults place.Place // the target and the judge where nothing else names one
 	// sharedFilled says that assertions of all tests have variables, so that each test has
 	// them among its own.
 	sharedFilled bool
 	depth        int // of templates that include others
 	prompts      []prompt
-	providers    []schema.Piece // labels; one that is missing is the default target
+	providers    []provider
 	engine       template.Engine
 	size         int // of the prompts that were filled in, in bytes
 }
@@ -203,26 +208,66 @@ func (r *rewriter) open(name string, at ...any) *schema.Document {
 	return doc
 }
 
-// labels are the names of providers: a text, an object with a label or an id, or a list
-// of either. The names of targets in gavel.yaml are looked up later.
-func (r *rewriter) labels(doc *schema.Document) []schema.Piece {
+// A provider is what the tests are run against.
+type provider struct {
+	label schema.Piece // the name of a target; one that is missing is the default target
+	// prompts are the ids of those that it is sent; nil for all.
+	prompts []string
+	// transform is that of its answers.
+	transform place.Place
+}
+
+// labels are the providers that a part names: a text, an object with a label or an id, a map of
+// objects by their labels, a list of these, or the file with one. The names of targets in
+// gavel.yaml are looked up later.
+func (r *rewriter) labels(doc *schema.Document) []provider {
 	if doc == nil {
 		return nil
 	}
-	var out []schema.Piece
+	if name := doc.Text(); strings.HasPrefix(name, "file://") {
+		file := r.read(name, "providers", doc.At())
+		if file.Path == "" {
+			return nil
+		}
+		said, problems := schema.Parse(file.Path, file.Data)
+		if r.add(problems...); said == nil {
+			return nil
+		}
+		doc = said
+	}
 	items := []place.Place{{Doc: doc}}
 	if doc.IsList() {
-		items = place.Place{Doc: doc}.List()
+		items = items[0].List()
 	}
+	var out []provider
 	for _, p := range items {
-		name := cmp.Or(p.Text(), p.Text("label"), p.Text("id"))
+		if keys := p.Keys(); !doc.IsList() && !p.Has("label") && !p.Has("id") && !p.Has("name") && len(keys) > 0 && p.IsObject(keys[0]) {
+			for _, key := range keys {
+				out = append(out, provider{schema.TextPiece(p.At(key), key), promptIDs(p.Sub(key)), p.Sub(key, "transform")})
+			}
+			continue
+		}
+		name := cmp.Or(p.Text(), p.Text("label"), p.Text("name"), p.Text("id"))
 		if name == "" {
 			r.add(doc.Problem("missing-field", "the provider has neither a label nor an id", `write the name of a target of gavel.yaml, or {label: …}`, p.Path...))
 			continue
 		}
-		out = append(out, schema.TextPiece(p.At(), name))
+		out = append(out, provider{schema.TextPiece(p.At(), name), promptIDs(p), p.Sub("transform")})
 	}
 	return out
+}
+
+// promptIDs are the prompts that a provider is limited to.
+func promptIDs(p place.Place) []string {
+	if !p.IsList("prompts") {
+		return nil
+	}
+	return p.Strings("prompts")
+}
+
+// takes reports whether the provider is sent a prompt.
+func (p provider) takes(id string) bool {
+	return len(p.prompts) == 0 || slices.Contains(p.prompts, id)
 }
 
 // variables are those of a test over those that all share, and their names in the order

@@ -50,7 +50,7 @@ func (r *rewriter) assertion(of row, p place.Place) schema.Piece {
 		return schema.Piece{}
 	}
 	if slices.Contains(removed, kind) || p.Has("target") {
-		r.warn(p.Doc.Problem("agentv-skips", "AgentV 5 skips the tests with this assertion; Gavel runs them", "write llm-rubric, script, trajectory:… or skill-used, and provider in place.Place of target", p.Path...))
+		r.warn(p.Doc.Problem("agentv-skips", "AgentV 5 skips the tests with this assertion; Gavel runs them", "write llm-rubric, script, trajectory:… or skill-used, and provider in place of target", p.Path...))
 	}
 	var fields []schema.NamedPiece
 	for _, key := range p.Doc.Keys(p.Path...) {
@@ -73,22 +73,26 @@ func (r *rewriter) assertion(of row, p place.Place) schema.Piece {
 		}
 		fields = append(fields, schema.NamedPiece{Name: as, Piece: piece})
 	}
-	if grader := r.grader(of, p, kind); !grader.Missing() {
-		fields = append(fields, schema.NamedPiece{Name: "target", Piece: grader})
-	}
 	if prompt := r.option(of, "rubric_prompt"); kind == "llm-rubric" && !p.Has("prompt") && !p.IsList("value") {
 		fields = append(fields, schema.NamedPiece{Name: "prompt", Piece: prompt})
 	}
 	return schema.ObjectPiece(p.At(), fields...)
 }
 
-// grader is the judge of the test, or of the file, where an assertion that a judge decides
-// names none.
-func (r *rewriter) grader(of row, p place.Place, kind string) schema.Piece {
-	if kind != "llm-rubric" || p.Has("provider") || p.Has("target") {
-		return schema.Piece{}
+// judge is that of a test where an assertion names none: that of its options, of those of all
+// tests, or of the file.
+func (r *rewriter) judge(of row) place.Place {
+	for _, p := range []place.Place{of.options.Sub("provider"), r.shared.Sub("options", "provider"), r.defaults.Sub("grader")} {
+		switch {
+		case p.Text() != "":
+			return p
+		case p.Text("label") != "":
+			return p.Sub("label")
+		case p.Text("id") != "":
+			return p.Sub("id")
+		}
 	}
-	return cmp.Or(r.option(of, "provider"), r.doc.Piece("defaults", "grader"))
+	return place.Place{}
 }
 
 // option is an option of a test, or of all.

@@ -21,7 +21,7 @@ type prompt struct {
 	id   string
 	at   schema.Position
 	text string
-	chat schema.Piece // in place.Place of text
+	chat schema.Piece // in place of text
 	need string       // what it needs and is not read
 }
 

@@ -182,43 +182,67 @@ func (r *rewriter) test(p place.Place) []schema.Piece {
 		r.add(p.Doc.CheckPart("#EvalcaseV5Test", schema.Warning, p.Path...)...)
 	}
 	vars, pieces, order := r.variables(p)
-	id := p.Text("id")
+	providers := r.providers
+	if named := r.labels(p.Doc.Part(p.Sub(providerKey(p)).Path...)); len(named) > 0 {
+		providers = named
+	}
 	var out []schema.Piece
 	for _, v := range values(vars, order) {
+		own := maps.Clone(pieces)
+		for key, text := range v.texts {
+			own[key] = schema.TextPiece(p.At(), text)
+		}
 		for _, prompt := range r.prompts {
 			if len(out) > maxTests || r.size > maxText {
 				return out
 			}
-			name := id + v.suffix
-			if len(r.prompts) > 1 && id != "" {
-				name += "__prompt_" + prompt.id
+			of := newRow(p.Text("id")+v.suffix, v.vars, own)
+			if len(r.prompts) > 1 && p.Text("id") != "" {
+				of.id += "__prompt_" + prompt.id
 			}
-			own := maps.Clone(pieces)
-			for key, text := range v.texts {
-				own[key] = schema.TextPiece(p.At(), text)
-			}
-			of := newRow(name, v.vars, own)
 			of.options = p.Sub("options")
-			input, need := r.input(prompt, of)
-			if p.Has("turns") && of.isUnset(prompt) {
-				input, need = schema.Piece{}, "" // nothing is said before the turns
-			}
-			if need != "" {
-				r.need(name, need)
-				input = schema.TextPiece(p.At(), "-") // is not sent
-			}
-			fields := r.fields(of, p, input)
-			providers := r.providers
-			if named := r.labels(p.Doc.Part(p.Sub(providerKey(p)).Path...)); len(named) > 0 {
-				providers = named
-			}
-			for _, provider := range providers {
-				out = append(out, schema.ObjectPiece(p.At(), append(slices.Clip(fields),
-					schema.NamedPiece{Name: "execution", Piece: r.execution(p, provider)})...))
-			}
+			out = append(out, r.sent(of, p, prompt, providers)...)
 		}
 	}
 	return out
+}
+
+// sent are the tests of one prompt and one set of variables, one for each provider.
+func (r *rewriter) sent(of row, p place.Place, prompt prompt, providers []provider) []schema.Piece {
+	input, need := r.input(prompt, of)
+	if p.Has("turns") && of.isUnset(prompt) {
+		input, need = schema.Piece{}, "" // nothing is said before the turns
+	}
+	if need != "" {
+		r.need(of.id, need)
+		input = schema.TextPiece(p.At(), "-") // is not sent
+	}
+	if judge := r.judge(of); judge.Has() {
+		r.out.Judges[of.id] = judge
+	}
+	fields := r.fields(of, p, input)
+	var out []schema.Piece
+	for _, one := range providers {
+		if one.takes(prompt.id) {
+			all := append(slices.Clip(fields), schema.NamedPiece{Name: "execution", Piece: r.execution(p, one.label)})
+			out = append(out, schema.ObjectPiece(p.At(), r.withTransform(all, of.id, one.transform)...))
+		}
+	}
+	return out
+}
+
+// withTransform has a test look at what the transform of its provider makes of the answer.
+func (r *rewriter) withTransform(fields []schema.NamedPiece, id string, transform place.Place) []schema.NamedPiece {
+	if transform.Text() == "" {
+		return fields
+	}
+	fields = slices.Clone(fields)
+	i := slices.IndexFunc(fields, func(f schema.NamedPiece) bool { return f.Name == "transform" })
+	if !fields[i].Piece.Missing() {
+		r.need(id, "a transform of the provider before that of the test")
+	}
+	fields[i].Piece = transform.Piece()
+	return fields
 }
 
 func providerKey(p place.Place) string {
@@ -273,7 +297,21 @@ func (r *rewriter) execution(p place.Place, provider schema.Piece) schema.Piece 
 	return schema.ObjectPiece(p.At(),
 		schema.NamedPiece{Name: "target", Piece: provider}, schema.NamedPiece{Name: "threshold", Piece: threshold},
 		schema.NamedPiece{Name: "skip_defaults", Piece: p.Piece("execution", "skip_defaults")},
-		schema.NamedPiece{Name: "timeout_seconds", Piece: p.Piece("run", "timeout_seconds")})
+		schema.NamedPiece{Name: "timeout_seconds", Piece: p.Piece("run", "timeout_seconds")},
+		schema.NamedPiece{Name: "trials", Piece: r.trials(p)})
+}
+
+// trials is how often a test is run, of which AgentV 5 takes the best: the first number of
+// its own, that of all tests and that of the file.
+func (r *rewriter) trials(p place.Place) schema.Piece {
+	for _, count := range []schema.Piece{
+		p.Piece("run", "repeat"), p.Piece("options", "repeat"), r.shared.Piece("options", "repeat"), r.doc.Piece("evaluate_options", "repeat"),
+	} {
+		if !count.Missing() {
+			return schema.ObjectPiece(p.At(), schema.NamedPiece{Name: "count", Piece: count})
+		}
+	}
+	return schema.Piece{}
 }
 
 // A value is one of the texts of each variable that has several.

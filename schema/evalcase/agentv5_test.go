@@ -199,11 +199,21 @@ func TestTrapA8(t *testing.T) {
 	}
 }
 
-// TestTrapA11Repeat: AgentV 5 keeps the best of several runs. Gavel does not, and says so.
+// TestTrapA11Repeat: AgentV 5 keeps the best of several runs, of the test before that of all
+// tests and of the file.
 func TestTrapA11Repeat(t *testing.T) {
-	cases, problems := load(t, "prompts: ['{{ input }}']\nevaluate_options: {repeat: 3}\ntests: [{id: x, vars: {input: a}, assert: [good]}]\n")
-	if len(cases) != 1 || cases[0].Policy.Iterations != 1 || len(problems) != 1 || !strings.HasPrefix(problems[0], "a.yaml:2:20: warning: `repeat` is not read") {
-		t.Errorf("%d cases and problems %q, want one sample and a warning", len(cases), problems)
+	cases, problems := load(t, "prompts: ['{{ input }}']\nevaluate_options: {repeat: 3}\ntests:\n- {id: x, vars: {input: a}, assert: [good]}\n"+
+		"- {id: y, vars: {input: a}, run: {repeat: 4}, options: {repeat: 5}, assert: [good]}\n- {id: z, vars: {input: a}, options: {repeat: 1}, assert: [good]}\n")
+	var got []string
+	for _, c := range cases {
+		got = append(got, fmt.Sprint(c.Labels.Name, " ", c.Policy.Iterations, " ", c.Policy.Best))
+	}
+	if want := []string{"x 3 true", "y 4 true", "z 1 false"}; !slices.Equal(got, want) || len(problems) != 0 {
+		t.Errorf("%q and problems %q, want %q", got, problems, want)
+	}
+	_, problems = load(t, "prompts: ['{{ input }}']\nevaluate_options: {repeat: many}\ntests: [{id: x, vars: {input: a}, assert: [good]}]\n")
+	if len(problems) != 1 || !strings.HasPrefix(problems[0], "a.yaml:2:28: warning: the number of runs of each test is not read") {
+		t.Errorf("problems %q, want one of the number", problems)
 	}
 }
 

@@ -41,7 +41,7 @@ func (c *compiler) assertions(threshold float64) []schema.Evaluator {
 	}
 	return []schema.Evaluator{{
 		Name: "llm-grader", File: c.file, Weight: 1, Rule: schema.Rule{Threshold: threshold}, Fallback: true,
-		Spec: c.transformed(evaluator.LLMJudge{Subject: c.subject()}, place.Place{}),
+		Spec: c.transformed(evaluator.LLMJudge{Target: c.standardJudge(), Subject: c.subject()}, place.Place{}),
 	}}
 }
 
@@ -54,7 +54,7 @@ func (c *compiler) listOf(items []place.Place, threshold float64) []schema.Evalu
 	for _, p := range items {
 		if p.IsText() {
 			if texts == nil {
-				texts, at = &evaluator.Rubrics{Subject: c.subject()}, len(out)
+				texts, at = &evaluator.Rubrics{Target: c.standardJudge(), Subject: c.subject()}, len(out)
 				out = append(out, schema.Evaluator{Name: "rubrics", File: c.file, Rule: schema.Rule{Threshold: threshold}})
 			}
 			texts.Criteria = append(texts.Criteria, evaluator.RubricCriterion{ID: fmt.Sprintf("rubric-%d", len(texts.Criteria)+1), Outcome: p.Text()})

@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/agentv5"
 	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/evalcase/label"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/targetname"
@@ -56,9 +57,11 @@ type suite struct {
 	// ids and of all.
 	needs      map[string]string
 	needOfAll  string
-	extensions place.Place // of AgentV 5
-	perTarget  bool        // the tests are run against several targets
-	trials     int         // of every test; 0 where gavel.yaml decides
+	judges     map[string]place.Place // of tests of AgentV 5, by their ids
+	extensions place.Place            // of AgentV 5
+	perTarget  bool                   // the tests are run against several targets
+	trials     trials.Plan            // of every test
+	named      place.Place            // the one of several targets that the test is compiled for
 	// lacking counts the tests that are not run, by what they need.
 	lacking map[string]int
 }
@@ -77,15 +80,18 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 	problems = append(problems, more...)
 	places, more := s.places(doc)
 	problems = append(problems, more...)
-	s.trials, more = trials.Read(s.keys.Doc)
-	problems = append(problems, more...)
+	if s.isTests {
+		s.trials, more = trials.Read(s.keys.Sub("execution"))
+		problems = append(problems, more...)
+	}
 	shape := "#Evalcase"
 	if s.isTests {
 		shape = "#EvalcaseTest"
 	}
 	var cases []*schema.Case
 	first := map[string]schema.Position{}
-	for _, at := range places {
+	for _, at := range s.against(places) {
+		s.named = at.target
 		item := at.Doc.Part(at.Path...)
 		// As a part of the file the case is compared with the shape of its
 		// definition, without evaluating CUE for each of thousands.
@@ -101,7 +107,7 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		id := item.Text("id")
 		known := id
 		if s.perTarget {
-			known += "\x00" + item.Text("execution", "target")
+			known += "\x00" + cmp.Or(item.Text("execution", "target"), s.named.Text(), s.named.Text("extends"))
 		}
 		if at, dup := first[known]; dup && id != "" {
 			problems = append(problems, item.Problem("duplicate-id", fmt.Sprintf("two cases have the id %q", id), "the other is in "+at.String(), "id"))
@@ -112,7 +118,7 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 			cases = append(cases, tc)
 		}
 	}
-	problems = append(problems, s.reportLacks(doc, len(places))...)
+	problems = append(problems, s.reportLacks(doc, len(first))...)
 	// Mistakes in the file next to the lines cost cases of the lines, which have to
 	// be loaded again once that file is fixed.
 	inSidecar := func(p schema.Problem) bool { return p.Severity == schema.Error && p.File != doc.File }
@@ -130,7 +136,7 @@ func (s *suite) rewritten(doc *schema.Document) ([]schema.Problem, *schema.Docum
 	}
 	out := agentv5.Rewrite(s.Source, doc)
 	s.inputs = append(s.inputs, out.Inputs...)
-	s.form, s.needs, s.needOfAll, s.perTarget, s.extensions = "AgentV 5", out.Needs, out.NeedOfAll, out.PerTarget, place.Place{Doc: doc, Path: []any{"extensions"}}
+	s.form, s.needs, s.needOfAll, s.judges, s.perTarget, s.extensions = "AgentV 5", out.Needs, out.NeedOfAll, out.Judges, out.PerTarget, place.Place{Doc: doc, Path: []any{"extensions"}}
 	return out.Problems, out.Doc
 }
 
@@ -293,12 +299,16 @@ func (c *compiler) build() *schema.Case {
 			Key: c.Key(c.file, c.ID), Dialect: schema.DialectEvalcase, Origin: c.tc.At(),
 			Labels: schema.Labels{
 				Name: c.ID, Description: strings.TrimSpace(c.Description), Conversation: c.Conversation,
-				Groups: []string{c.name()}, Tags: c.tags(),
+				Groups: []string{c.name()}, Tags: label.Tags(c.keys.Sub("metadata", "tags"), c.tc.Sub("metadata", "tags")),
 			},
 			Target: c.findTarget(), PerTarget: c.perTarget,
 			Weight: 1,
 		},
 		Form: c.form,
+	}
+	if c.isTests {
+		tc.Labels.Tags = label.Tags(c.keys.Sub("tags"), c.keys.Sub("metadata", "tags"), c.tc.Sub("metadata", "tags"))
+		tc.Labels.Facts = label.Facts(c.keys, c.tc)
 	}
 	tc.Policy = c.policy()
 	said := c.talk()
@@ -328,22 +338,6 @@ func (c *compiler) build() *schema.Case {
 	})
 	tc.Inputs = slices.Compact(c.inputs)
 	return tc
-}
-
-// tags are those of the suite and of the case, each once.
-func (c *compiler) tags() []string {
-	var out []string
-	for _, p := range []place.Place{c.keys.Sub("metadata"), c.tc.Sub("metadata")} {
-		if !p.IsObject() {
-			continue
-		}
-		for _, tag := range p.Strings("tags") {
-			if tag != "" && !slices.Contains(out, tag) {
-				out = append(out, tag)
-			}
-		}
-	}
-	return out
 }
 
 // checksJudge reports whether the checks within the case take the place of all of its
@@ -383,7 +377,13 @@ func (c *compiler) checkExecution() {
 // missing name nor one that is the default's is a mistake where there is a default.
 func (c *compiler) findTarget() string {
 	name, at := "", c.tc
-	for _, p := range []place.Place{c.tc.Sub("execution", "target"), c.keys.Sub("execution", "target"), c.keys.Sub("target")} {
+	for _, p := range []place.Place{c.tc.Sub("execution", "target"), c.named, c.keys.Sub("execution", "target"), c.keys.Sub("target")} {
+		if p.Has("hooks") {
+			c.need("hooks of a target")
+		}
+		if p.Has("extends") || p.Has("name") {
+			p = p.Sub(map[bool]string{true: "extends", false: "name"}[p.Has("extends")])
+		}
 		if p.Text() != "" {
 			if name, at = c.resolve(p), p; c.perTarget {
 				name = cmp.Or(name, p.Text()) // which tells the cases of a test apart
@@ -402,6 +402,9 @@ func (c *compiler) findTarget() string {
 // resolve finds the target that is named at a place; empty where it is not
 // known, and for the name default where no target has it.
 func (c *compiler) resolve(p place.Place) string {
+	if own, ok, _ := targetname.Find(c.Settings, targetname.Qualified(p.Text(), c.file)); ok {
+		return own // which another file has otherwise
+	}
 	name, _, problem := targetname.Find(c.Settings, p.Text())
 	if problem != nil && (p.Text() != "default" || problem.File != "") {
 		if problem.File != "" && c.isTests { // a target that is there and cannot be used costs the tests that name it
@@ -417,8 +420,13 @@ func (c *compiler) resolve(p place.Place) string {
 // policy follows the precedence: written in the case or its suite, its target,
 // gavel.yaml's defaults, the dialect's default.
 func (c *compiler) policy() schema.Policy {
+	runs := c.trials
+	if c.isTests {
+		own, problems := trials.Read(c.tc.Sub("execution"))
+		runs, c.problems = cmp.Or(own, runs), append(c.problems, problems...)
+	}
 	return schema.Policy{
-		Iterations: cmp.Or(c.trials, max(c.Settings.Iterations, 1)), MaxToolRounds: maxToolRounds,
+		Iterations: cmp.Or(runs.Count, max(c.Settings.Iterations, 1)), Best: runs.Best, MaxToolRounds: maxToolRounds,
 		Bands:   c.bands(),
 		Timeout: cmp.Or(c.timeout(), c.target.Timeout, c.Settings.Timeout, defaultTimeout),
 	}

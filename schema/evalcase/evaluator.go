@@ -35,7 +35,7 @@ func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
 	var out []schema.Evaluator
 	if rubrics := c.tc.Sub("rubrics"); len(rubrics.List()) > 0 {
 		criteria, rule := c.rubrics(rubrics, threshold)
-		spec := evaluator.Rubrics{Criteria: criteria, Target: c.target.Judge, Subject: c.subject()}
+		spec := evaluator.Rubrics{Criteria: criteria, Target: c.standardJudge(), Subject: c.subject()}
 		out = append(out, schema.Evaluator{Name: "rubrics", File: c.file, Weight: 1, Spec: spec, Rule: rule})
 	}
 	listed := c.listed()
@@ -97,7 +97,7 @@ func (c *compiler) fallback(threshold float64) []schema.Evaluator {
 	}
 	return []schema.Evaluator{{
 		Name: "llm_judge", File: c.file, Weight: 1, Rule: schema.Rule{Threshold: threshold},
-		Spec: evaluator.LLMJudge{Target: c.target.Judge, Subject: c.subject()},
+		Spec: evaluator.LLMJudge{Target: c.standardJudge(), Subject: c.subject()},
 	}}
 }
 
@@ -199,9 +199,18 @@ func (c *compiler) subject() evaluator.Subject {
 // or nothing.
 func (c *compiler) judge(p place.Place) string {
 	if p.Text("target") == "" {
-		return c.target.Judge
+		return c.standardJudge()
 	}
 	return c.resolve(p.Sub("target"))
+}
+
+// standardJudge judges where nothing names a judge: the one of the suite, else that of the target;
+// empty for the role.
+func (c *compiler) standardJudge() string {
+	if p := c.judges[c.ID]; p.Text() != "" {
+		return c.resolve(p)
+	}
+	return c.target.Judge
 }
 
 func (c *compiler) trajectory(p place.Place) schema.Spec {

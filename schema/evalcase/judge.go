@@ -110,7 +110,7 @@ func (c *compiler) mayAsk(p place.Place, spec *evaluator.CodeJudge) {
 	if !p.IsObject("target") {
 		return
 	}
-	spec.MaxCalls, spec.Target = maxCalls, c.target.Judge
+	spec.MaxCalls, spec.Target = maxCalls, c.standardJudge()
 	if p.Has("target", "max_calls") {
 		spec.MaxCalls = int(p.Number("target", "max_calls"))
 	}

@@ -224,14 +224,34 @@ func TestAThresholdOfZero(t *testing.T) {
 	}
 }
 
-// TestTrialsOfAgentV4: their mean is the score, and their best is not.
+// TestTrialsOfAgentV4: their mean is the score, or their best.
 func TestTrialsOfAgentV4(t *testing.T) {
 	const test = "tests: [{id: x, criteria: y, input: z}]\n"
-	if got := one(t, "execution: {trials: {count: 4, strategy: mean}}\n"+test).Policy.Iterations; got != 4 {
-		t.Errorf("the mean of four trials takes %d samples", got)
+	for _, tt := range []struct {
+		written string
+		best    bool
+	}{{"{count: 4, strategy: mean}", false}, {"{count: 4, strategy: pass_at_k}", true}, {"{count: 4}", true}} {
+		if got := one(t, "execution: {trials: "+tt.written+"}\n"+test).Policy; got.Iterations != 4 || got.Best != tt.best {
+			t.Errorf("%s: %d samples, the best counts: %v", tt.written, got.Iterations, got.Best)
+		}
 	}
-	cases, problems := load(t, "execution: {trials: {count: 4, strategy: pass_at_k}}\n"+test)
-	if len(cases) != 1 || cases[0].Policy.Iterations != 1 || len(problems) != 1 || !strings.Contains(problems[0], "the best hides a failure") {
-		t.Errorf("the best of four trials: %d cases and problems %q, want one sample and a warning", len(cases), problems)
+	if got := one(t, "execution: {trials: {count: 4}}\ntests: [{id: x, criteria: y, input: z, execution: {trials: {count: 2, strategy: mean}}}]\n").Policy; got.Iterations != 2 || got.Best {
+		t.Errorf("the test has %d samples, want its own two", got.Iterations)
+	}
+}
+
+// TestTagsOfAgentV4: the tags of the suite are those of its tests, and a map has them by keys.
+func TestTagsOfAgentV4(t *testing.T) {
+	const test = "category: support\ntests: [{id: x, criteria: y, input: z, metadata: {tags: [own, daily], ticket: 7}}]\n"
+	got := one(t, "tags: [daily]\n"+test).Labels
+	if want := []string{"daily", "own"}; !slices.Equal(got.Tags, want) || got.Facts.Category != "support" || len(got.Facts.Tags) > 0 || string(got.Facts.Metadata) != `{"tags":["own","daily"],"ticket":7}` {
+		t.Errorf("a list: %+v with %+v", got, got.Facts)
+	}
+	got = one(t, "tags: {team: desk, experiment: one, level: 3}\n"+test).Labels
+	if want := []string{"experiment=one", "team=desk", "own", "daily"}; !slices.Equal(got.Tags, want) || got.Facts.Tags["experiment"] != "one" || len(got.Facts.Tags) != 2 {
+		t.Errorf("a map: %+v with %+v", got, got.Facts)
+	}
+	if got := one(t, "tests: [{id: x, criteria: y, input: z, metadata: {long: "+strings.Repeat("x", 9<<10)+"}}]\n").Labels.Facts; got.Metadata != nil {
+		t.Errorf("metadata of 9 KiB is repeated in %+v", got)
 	}
 }

@@ -97,7 +97,7 @@ func (c *compiler) turn(p place.Place, threshold float64) []schema.Evaluator {
 	case p.Has("expected_output"):
 		subject := c.subject()
 		subject.ExpectedOutcome = cmp.Or(subject.ExpectedOutcome, agrees)
-		return []schema.Evaluator{{Name: "llm-grader", Weight: 1, Spec: evaluator.LLMJudge{Target: c.target.Judge, Subject: subject}, Rule: schema.Rule{Threshold: threshold}}}
+		return []schema.Evaluator{{Name: "llm-grader", Weight: 1, Spec: evaluator.LLMJudge{Target: c.standardJudge(), Subject: subject}, Rule: schema.Rule{Threshold: threshold}}}
 	}
 	return []schema.Evaluator{{Name: "unasserted", Weight: 1, Spec: evaluator.ToolCounts{}}}
 }

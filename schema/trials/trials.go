@@ -1,4 +1,4 @@
-// Package trials reads how often AgentV 4 runs each test of a suite.
+// Package trials reads how often AgentV runs each test, and how one score follows.
 package trials
 
 import (
@@ -7,42 +7,43 @@ import (
 	"math"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // most bounds the samples of a case.
 const most = 1000
 
-// mean is the strategy that is read: the score of a test is the mean of its trials.
-const mean = "mean"
+// A Plan is how many samples of a test are taken; the zero Plan leaves that to gavel.yaml.
+type Plan struct {
+	Count int
+	// Best takes the best of the samples as the result; else it is their mean.
+	Best bool
+}
 
-// Read returns how many samples `execution.trials` of a suite asks for, 0 where that is
-// left to gavel.yaml. Only the mean of trials is taken as a score: pass_at_k, which is also
-// AgentV's default, keeps the best one, which hides failures, and a bound of a confidence
-// interval depends on how many were taken. A warning says so.
-func Read(doc *schema.Document) (int, []schema.Problem) {
-	if doc == nil || !doc.IsObject("execution", "trials") {
-		return 0, nil
+// Read returns what `trials` of an execution asks for: {count, strategy}. The mean of trials is
+// a score, and so is the best one (pass_at_k, which is AgentV's default). A bound of a
+// confidence interval is not, since it depends on how many were taken; a warning says so.
+func Read(execution place.Place) (Plan, []schema.Problem) {
+	p := execution.Sub("trials")
+	if !p.IsObject() {
+		return Plan{}, nil
 	}
 	var written struct {
 		Count    float64 `json:"count"`
 		Strategy string  `json:"strategy"`
 	}
-	err := json.Unmarshal(doc.JSON("execution", "trials"), &written)
+	err := json.Unmarshal(p.JSON(), &written)
 	n := written.Count
-	unread := func(message, hint, key string) (int, []schema.Problem) {
-		p := doc.Problem("not-read", message, hint, "execution", "trials", key)
-		p.Severity = schema.Warning
-		return 0, []schema.Problem{p}
+	unread := func(message, hint, key string) (Plan, []schema.Problem) {
+		problem := p.Problem("not-read", message, hint, key)
+		problem.Severity = schema.Warning
+		return Plan{}, []schema.Problem{problem}
 	}
 	switch {
 	case err != nil || n < 1 || n > most || n != math.Trunc(n):
-		return unread(fmt.Sprintf("`trials` is not read: its count is not a whole number from 1 to %d", most), "write {count: 3, strategy: mean}", "count")
-	case n == 1:
-		return 1, nil
-	case written.Strategy == mean:
-		return int(n), nil
+		return unread(fmt.Sprintf("the number of runs of each test is not read: it is not a whole number from 1 to %d", most), "write 3 or another one", "count")
 	case written.Strategy == "confidence_interval":
 		return unread("`trials` is not read: Gavel compares base and head by their samples, and not by the lower bound of one side", "write strategy: mean, or iterations in gavel.yaml", "strategy")
 	}
-	return unread("`trials` is not read: AgentV keeps the best of several runs, and the best hides a failure", "write strategy: mean, or iterations in gavel.yaml", "strategy")
+	return Plan{int(n), n > 1 && written.Strategy != "mean"}, nil
 }

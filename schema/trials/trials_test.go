@@ -5,37 +5,39 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/trials"
 )
 
-// TestRead: the mean of trials is read, and a warning names every other strategy.
+// TestRead: the mean of trials and the best one are read, and a warning names every other strategy.
 func TestRead(t *testing.T) {
 	for _, tt := range []struct {
 		written string
-		want    int
+		want    trials.Plan
 		problem string
 	}{
-		{"{}", 0, ""},
-		{"{execution: {trials: null}}", 0, ""},
-		{"{execution: {trials: {count: 3, strategy: mean}}}", 3, ""},
-		{"{execution: {trials: {count: 1}}}", 1, ""},
-		{"{execution: {trials: {count: 3}}}", 0, "a.yaml:1:14: warning: `trials` is not read: AgentV keeps the best"},
-		{"{execution: {trials: {count: 3, strategy: pass_at_k}}}", 0, "a.yaml:1:33: warning: `trials` is not read: AgentV keeps the best"},
-		{"{execution: {trials: {count: 3, strategy: confidence_interval}}}", 0, "a.yaml:1:33: warning: `trials` is not read: Gavel compares"},
-		{"{execution: {trials: {count: 2.5, strategy: mean}}}", 0, "a.yaml:1:23: warning: `trials` is not read: its count is not a whole number from 1 to 1000"},
-		{"{execution: {trials: {count: many, strategy: mean}}}", 0, "a.yaml:1:23: warning: `trials` is not read: its count"},
+		{"{}", trials.Plan{}, ""},
+		{"{execution: {trials: null}}", trials.Plan{}, ""},
+		{"{execution: {trials: {count: 3, strategy: mean}}}", trials.Plan{Count: 3}, ""},
+		{"{execution: {trials: {count: 1}}}", trials.Plan{Count: 1}, ""},
+		{"{execution: {trials: {count: 3}}}", trials.Plan{Count: 3, Best: true}, ""},
+		{"{execution: {trials: {count: 3, strategy: pass_at_k}}}", trials.Plan{Count: 3, Best: true}, ""},
+		{"{execution: {trials: {count: 3, strategy: confidence_interval}}}", trials.Plan{}, "a.yaml:1:33: warning: `trials` is not read: Gavel compares"},
+		{"{execution: {trials: {count: 2.5, strategy: mean}}}", trials.Plan{}, "a.yaml:1:23: warning: the number of runs of each test is not read: it is not a whole number from 1 to 1000"},
+		{"{execution: {trials: {count: many, strategy: mean}}}", trials.Plan{}, "a.yaml:1:23: warning: the number of runs"},
+		{"{execution: {trials: {count: 1001}}}", trials.Plan{}, "a.yaml:1:23: warning: the number of runs"},
 	} {
 		doc, _ := schema.Parse("a.yaml", []byte(tt.written))
-		got, problems := trials.Read(doc)
+		got, problems := trials.Read(place.Place{Doc: doc, Path: []any{"execution"}})
 		said := ""
 		if len(problems) > 0 {
 			said = problems[0].String()
 		}
 		if got != tt.want || !strings.HasPrefix(said, tt.problem) || tt.problem == "" && said != "" {
-			t.Errorf("%s: %d samples and %q, want %d and %q", tt.written, got, said, tt.want, tt.problem)
+			t.Errorf("%s: %+v and %q, want %+v and %q", tt.written, got, said, tt.want, tt.problem)
 		}
 	}
-	if got, problems := trials.Read(nil); got != 0 || problems != nil {
-		t.Errorf("without a suite: %d samples and %v", got, problems)
+	if got, problems := trials.Read(place.Place{}); got != (trials.Plan{}) || problems != nil {
+		t.Errorf("without a suite: %+v and %v", got, problems)
 	}
 }

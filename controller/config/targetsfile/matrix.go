@@ -18,11 +18,10 @@ import (
 // files of the matrix format.
 const maxEntries = 5000
 
-// matrixFiles are the files of the matrix format that name their own providers: those
-// in the root, and those in the definitions folders that are called
-// promptfooconfig….
-func matrixFiles(fsys fs.FS, c *config.Config) []string {
-	var files []string
+// namingFiles are the files that may name their own providers: those of the matrix format in
+// the root, and in the definitions folders those that are called promptfooconfig…, and suites by
+// the names that AgentV looks for.
+func namingFiles(fsys fs.FS, c *config.Config) (matrices, suites []string) {
 	isMatrix := func(name string) bool {
 		ext := path.Ext(name)
 		return strings.HasPrefix(path.Base(name), "promptfooconfig") && (ext == ".yaml" || ext == ".yml" || ext == ".json")
@@ -33,17 +32,21 @@ func matrixFiles(fsys fs.FS, c *config.Config) []string {
 			if seen++; err != nil || seen > maxEntries {
 				return fs.SkipAll // what cannot be read is a problem of loading
 			}
-			if d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "." || d.Name() == "node_modules" {
+			switch {
+			case d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "." || d.Name() == "node_modules":
 				return fs.SkipDir
-			}
-			if d.Type().IsRegular() && (isMatrix(name) || name == root) {
-				files = append(files, name)
+			case !d.Type().IsRegular():
+			case isSuite(name):
+				suites = append(suites, name)
+			case isMatrix(name) || name == root:
+				matrices = append(matrices, name)
 			}
 			return nil
 		})
 	}
-	slices.Sort(files)
-	return slices.Compact(files)
+	slices.Sort(matrices)
+	slices.Sort(suites)
+	return slices.Compact(matrices), slices.Compact(suites)
 }
 
 // matrix takes over the providers that a file of the matrix format names: the ones that

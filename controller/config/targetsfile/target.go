@@ -1,8 +1,10 @@
 package targetsfile
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,6 +19,10 @@ type target struct {
 	schema.Complaints
 	at []any
 	environment
+	label string // where its name is its key
+	// scoped marks a target of a suite, which is for the tests of that file where another
+	// file has another target of its name.
+	scoped bool
 }
 
 // An environment has the variables that settings may take values of.
@@ -37,36 +43,60 @@ func (t *target) path(name string) []any {
 	return own
 }
 
+// name is the name of the target.
+func (t *target) name() string {
+	return cmp.Or(t.label, t.text("name"), t.text("label"), t.text("id"))
+}
+
 func (t *target) has(name string) bool    { return t.Doc.Has(t.path(name)...) }
 func (t *target) text(name string) string { return t.Doc.Text(t.path(name)...) }
 
 // variable is a value that is taken from the environment.
 var variable = regexp.MustCompile(`^(?:\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}|\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\})$`)
 
-// plain are fields that gavel.yaml has, under its name for them.
+// ofModel are the fields of a model that gavel.yaml has, under its name for them.
+func ofModel(more map[string]string) map[string]string {
+	out := map[string]string{
+		"model": "model", "temperature": "temperature", "max_output_tokens": "max_tokens", "maxOutputTokens": "max_tokens", "system_prompt": "system_prompt",
+	}
+	maps.Copy(out, more)
+	return out
+}
+
+// addressed are the fields with the address of a model.
+var addressed = map[string]string{"endpoint": "base_url", "base_url": "base_url", "baseUrl": "base_url", "baseURL": "base_url"}
+
+// plain are fields that gavel.yaml has, under its name for them, by provider.
 var plain = map[string]map[string]string{
-	"openai":    {"model": "model", "endpoint": "base_url", "base_url": "base_url", "baseUrl": "base_url", "temperature": "temperature", "max_output_tokens": "max_tokens", "maxOutputTokens": "max_tokens"},
-	"azure":     {"model": "model", "deployment": "model", "deploymentName": "model", "temperature": "temperature", "max_output_tokens": "max_tokens", "maxOutputTokens": "max_tokens"},
-	"anthropic": {"model": "model", "endpoint": "base_url", "base_url": "base_url", "temperature": "temperature", "max_output_tokens": "max_tokens", "maxOutputTokens": "max_tokens"},
-	"cli":       {},
-	"mock":      {},
+	"openai":     ofModel(addressed),
+	"openrouter": ofModel(addressed),
+	"gemini":     ofModel(addressed),
+	"anthropic":  ofModel(addressed),
+	"azure":      ofModel(map[string]string{"deployment": "model", "deploymentName": "model"}),
+	"cli":        {},
+	"mock":       {},
 }
 
 // form is the target as gavel.yaml would have it.
 func (t *target) form() map[string]any {
 	provider := strings.ToLower(t.text("provider"))
+	model := ""
 	if id := t.text("id"); provider == "" && id != "" { // as AgentV 5 has it
-		var model string
-		if provider, model, _ = strings.Cut(id, ":"); model != "" {
+		provider, model, _ = strings.Cut(id, ":")
+		if _, known := plain[provider]; model != "" && (!known || strings.Contains(model, ":")) {
 			return t.vendor(id)
 		}
 	}
 	out := map[string]any{"provider": provider}
 	fields, known := plain[provider]
 	if !known {
-		t.Fail("unknown-provider", fmt.Sprintf("the provider %q of the target %q is not known here", t.text("provider"), t.text("name")),
-			"write the target in gavel.yaml; of this file the providers anthropic, azure, cli, mock and openai are read", t.path("provider")...)
+		t.Fail("unknown-provider", fmt.Sprintf("the provider %q of the target %q is not known here", cmp.Or(t.text("provider"), provider), t.name()),
+			"write the target in gavel.yaml; of this file the providers anthropic, azure, cli, gemini, mock, openai and openrouter are read", t.path(t.either("provider", "id"))...)
 		return out
+	}
+	t.refuse()
+	if model != "" {
+		out["model"] = model
 	}
 	for name, as := range fields {
 		if t.has(name) {
@@ -80,6 +110,12 @@ func (t *target) form() map[string]any {
 	}
 	if t.has("workers") {
 		out["concurrency"] = t.value("workers")
+	}
+	if t.has("timeout_seconds") {
+		t.timeout(out)
+	}
+	if format := t.text("api_format"); provider == "openai" && format != "" {
+		out["api"] = format
 	}
 	switch provider {
 	case "azure":
@@ -171,34 +207,140 @@ func (t *target) azure(out map[string]any) {
 	}
 }
 
+// either is the first of two fields that is written, else the first.
+func (t *target) either(one, other string) string {
+	if !t.has(one) && t.has(other) {
+		return other
+	}
+	return one
+}
+
+// refused are the fields that would change what the target is, and are not read.
+var refused = map[string]string{
+	"hooks":   "its hooks are not run",
+	"env":     "its environment is not set",
+	"extends": "a target that extends another one is not read",
+}
+
+// refuse notes what cannot be left out of a target.
+func (t *target) refuse() {
+	for _, field := range slices.Sorted(maps.Keys(refused)) {
+		if t.has(field) && string(t.Doc.JSON(t.path(field)...)) != "{}" {
+			t.Fail("not-supported", fmt.Sprintf("`%s` of a provider is not read: %s", field, refused[field]), "write the whole target in gavel.yaml", t.path(field)...)
+		}
+	}
+	if mode := cmp.Or(t.text("runtime"), t.Doc.Text(append(t.path("runtime"), "mode")...)); mode != "" && mode != "host" {
+		t.Fail("not-supported", fmt.Sprintf("`runtime` is %s, and targets are run on this machine", mode), "write the target in gavel.yaml", t.path("runtime")...)
+	}
+}
+
+// timeout is how long a call may take.
+func (t *target) timeout(out map[string]any) {
+	var seconds float64
+	if err := json.Unmarshal(t.value("timeout_seconds"), &seconds); err != nil {
+		t.Fail("wrong-type", "`timeout_seconds` must be a number", "write a number", t.path("timeout_seconds")...)
+	}
+	out["timeout"] = strconv.FormatFloat(seconds, 'f', -1, 64) + "s"
+}
+
 // command makes a command line an argv. The program reads the conversation from
 // stdin, so that nothing of it is put into the line.
 func (t *target) command(out map[string]any) {
 	out["provider"] = "command"
 	for _, name := range []string{"command", "command_template", "commandTemplate"} {
+		at := t.path(name)
+		if argv := t.Doc.Items(at...); argv > 0 {
+			t.words(out, name)
+			return
+		}
 		line := t.text(name)
 		if line == "" {
 			continue
 		}
-		if strings.Contains(line, "${{") {
-			t.Fail("not-supported", "the command has a variable", "have the program read its environment, and name the variable under `env` of a target in gavel.yaml", t.path(name)...)
+		if variables.MatchString(line) {
+			t.Fail("not-supported", "the command has a variable", "have the program read its environment, and name the variable under `env` of a target in gavel.yaml", at...)
 			return
 		}
-		for _, hole := range []string{"{PROMPT}", "{PROMPT_FILE}", "{GUIDELINES}", "{EVAL_ID}", "{ATTEMPT}", "{FILES}", "{OUTPUT_FILE}"} {
-			if strings.Contains(line, hole) {
-				t.Fail("not-supported", fmt.Sprintf("%s of the command is not filled in: the program gets the conversation as JSON on stdin", hole),
-					"have it read stdin, and take "+hole+" out of the command", t.path(name)...)
-				return
-			}
+		if hole := unfilled.FindString(line); hole != "" {
+			t.Fail("not-supported", fmt.Sprintf("%s of the command is not filled in: the program gets the conversation as JSON on stdin", hole),
+				"have it read stdin, and take "+hole+" out of the command", at...)
+			return
 		}
-		out["argv"] = []string{"sh", "-c", line}
-		break
-	}
-	if t.has("timeout_seconds") {
-		var seconds float64
-		if err := json.Unmarshal(t.value("timeout_seconds"), &seconds); err != nil {
-			t.Fail("wrong-type", "`timeout_seconds` must be a number", "write a number", t.path("timeout_seconds")...)
+		script, takesPrompt := filledIn(line)
+		out["argv"] = []string{"sh", "-c", script}
+		if takesPrompt {
+			out["argv"], out["prompt"] = []string{"sh", "-c", script, "sh"}, "argument"
 		}
-		out["timeout"] = strconv.FormatFloat(seconds, 'f', -1, 64) + "s"
+		return
 	}
+}
+
+// words is a command that is a list: the program and its arguments.
+func (t *target) words(out map[string]any, name string) {
+	var argv []string
+	for i := range t.Doc.Items(t.path(name)...) {
+		word := t.Doc.Text(append(t.path(name), i)...)
+		if variables.MatchString(word) || unfilled.MatchString(word) || hole.MatchString(word) {
+			t.Fail("not-supported", fmt.Sprintf("%s of the command is not filled in: the program gets the conversation as JSON on stdin", word),
+				"have it read stdin, or write the command as one text", append(t.path(name), i)...)
+			return
+		}
+		argv = append(argv, word)
+	}
+	out["argv"] = argv
+}
+
+var (
+	// variables matches what takes a value of the environment.
+	variables = regexp.MustCompile(`\$\{\{|\{\{\s*env\.`)
+	// unfilled matches what a command may have and is told on stdin alone.
+	unfilled = regexp.MustCompile(`\{(GUIDELINES|EVAL_ID|FILES)\}`)
+	// hole matches what a command is given.
+	hole = regexp.MustCompile(`\{(PROMPT|PROMPT_FILE|OUTPUT_FILE|ATTEMPT)\}`)
+)
+
+// filledIn makes a command line with holes a script, and reports whether it takes the prompt as
+// its first argument. Nothing of the prompt becomes a part of the script: a hole is a
+// variable of the shell in quotes, whichever quotes are around it.
+func filledIn(line string) (string, bool) {
+	if !hole.MatchString(line) {
+		return line, false
+	}
+	var out strings.Builder
+	quote := byte(0)
+	for rest := line; rest != ""; {
+		if at := hole.FindStringSubmatchIndex(rest); at != nil && at[0] == 0 {
+			out.WriteString(quoted("gavel_"+strings.ToLower(rest[at[2]:at[3]]), quote))
+			rest = rest[at[1]:]
+			continue
+		}
+		switch c := rest[0]; {
+		case c == '\\' && quote != '\'' && len(rest) > 1:
+			out.WriteByte(c)
+			rest = rest[1:]
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case c == quote:
+			quote = 0
+		}
+		out.WriteByte(rest[0])
+		rest = rest[1:]
+	}
+	script := "gavel_prompt=$1 gavel_attempt=0\n" +
+		"gavel_prompt_file=$(mktemp) && gavel_output_file=$(mktemp) && printf %s \"$gavel_prompt\" >\"$gavel_prompt_file\" || exit 1\n"
+	if !strings.Contains(line, "{OUTPUT_FILE}") {
+		return script + out.String(), true
+	}
+	return script + "{ " + out.String() + "\n} >&2 || exit $?\ncat \"$gavel_output_file\"", true
+}
+
+// quoted is a variable of the shell within these quotes, 0 for none.
+func quoted(name string, quote byte) string {
+	switch quote {
+	case '"':
+		return "${" + name + "}"
+	case '\'':
+		return `'"${` + name + `}"'`
+	}
+	return `"${` + name + `}"`
 }

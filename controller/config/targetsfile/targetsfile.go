@@ -1,5 +1,5 @@
-// Package targetsfile reads the targets that a repository has in the file of the
-// evalcase format, .agentv/targets.yaml, and that gavel.yaml does not name.
+// Package targetsfile reads the targets that a repository has in the files of the
+// evalcase format, such as .agentv/targets.yaml, and that gavel.yaml does not name.
 //
 // Most callers want [Add]. The files are configuration: callers hand Add the state
 // of the repository that decides.
@@ -19,6 +19,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
 // Name is the path of the file below the folder that it is for.
@@ -54,7 +55,7 @@ func Paths(definitions []string) []string {
 func Add(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)) ([]schema.Problem, error) {
 	r := reader{fsys: fsys, own: c, lookup: lookup, targets: map[string]config.Target{}, unusable: map[string]schema.Problem{}, from: map[string]string{}}
 	for _, file := range Paths(c.Definitions) {
-		for _, name := range []string{file, path.Join(path.Dir(file), "providers.yaml")} {
+		for _, name := range []string{file, path.Join(path.Dir(file), "providers.yaml"), path.Join(path.Dir(file), "config.yaml")} {
 			if info, err := fs.Stat(fsys, name); err != nil || !info.Mode().IsRegular() {
 				continue
 			}
@@ -62,11 +63,15 @@ func Add(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)) ([]sc
 			if err != nil {
 				return nil, fmt.Errorf("read %s: %w", name, err)
 			}
-			r.note(name, data)
 			r.read(name, data)
 		}
 	}
-	for _, file := range matrixFiles(fsys, c) {
+	matrices, suites := namingFiles(fsys, c)
+	for _, file := range suites {
+		r.suite(file)
+	}
+	r.follow()
+	for _, file := range matrices {
 		data, err := schema.ReadFile(fsys, file, maxFile)
 		if err != nil {
 			continue // which is a problem of the definition
@@ -80,6 +85,9 @@ func Add(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)) ([]sc
 	}
 	if len(r.files) > 0 {
 		r.judges()
+		if _, ok := r.targets[r.standard]; ok && c.DefaultTarget == "" {
+			c.DefaultTarget = r.standard
+		}
 		c.AddTargets(r.targets, r.unusable, r.files)
 	}
 	return r.problems, nil
@@ -101,6 +109,8 @@ type reader struct {
 	unusable map[string]schema.Problem
 	from     map[string]string // file and form of each target that is read
 	judged   []judged
+	links    []link
+	standard string // the target of tests that name none, as .agentv/config.yaml has it
 	problems []schema.Problem
 }
 
@@ -112,20 +122,47 @@ type judged struct {
 
 func (r *reader) read(file string, data []byte) {
 	doc, problems := schema.Parse(file, data)
-	list := "targets"
-	if doc != nil && doc.IsList("providers") {
-		list = "providers"
+	isProject := path.Base(file) == "config.yaml" // which has much else
+	if doc != nil && isProject {
+		r.standard = cmp.Or(r.standard, doc.Text("defaults", "provider"))
 	}
-	if doc == nil || !doc.IsList(list) {
+	list, ok := listed(doc)
+	if ok || !isProject {
+		r.note(file, data)
+	}
+	switch {
+	case ok:
+		r.list(doc, list...)
+	case isProject:
+		if named, isFile := strings.CutPrefix(doc.Text("providers"), "file://"); isFile {
+			r.filedList(doc, named)
+		}
+	default:
 		if doc != nil {
 			problems = []schema.Problem{doc.Problem("wrong-type", "`targets` is not a list", "write targets: [{name: …, provider: …}]")}
 		}
 		problems[0].Severity = schema.Warning // the targets of gavel.yaml are there
 		r.problems = append(r.problems, problems[0])
-		return
 	}
-	for i := range doc.Items(list) {
-		r.target(target{Complaints: schema.Complaints{Doc: doc}, at: []any{list, i}, environment: environment{r.own.Environment, r.lookup}})
+}
+
+// listed is where a file has its list: as a whole, or under targets or providers.
+func listed(doc *schema.Document) ([]any, bool) {
+	switch {
+	case doc == nil:
+		return nil, false
+	case doc.IsList():
+		return nil, true
+	case doc.IsList("providers"):
+		return []any{"providers"}, true
+	}
+	return []any{"targets"}, doc.IsList("targets")
+}
+
+// list takes the targets of a list.
+func (r *reader) list(doc *schema.Document, at ...any) {
+	for i := range doc.Items(at...) {
+		r.target(target{Complaints: schema.Complaints{Doc: doc}, at: append(slices.Clip(at), i), environment: environment{r.own.Environment, r.lookup}})
 	}
 }
 
@@ -133,25 +170,35 @@ func (r *reader) read(file string, data []byte) {
 // the definitions the nearest file wins. Where there are several folders with
 // definitions, two targets that differ are not taken, since a name is for all of them.
 func (r *reader) target(t target) {
-	name := cmp.Or(t.text("name"), t.text("label"), t.text("id"))
+	name := t.name()
 	_, known := r.own.Targets[name]
 	if _, alias := r.own.Aliases[name]; known || alias || name == "" {
 		return
 	}
-	form := t.form()
+	if to := t.linked(); to != "" {
+		r.links = append(r.links, link{name, to, t.Doc.Problem("unknown-target", fmt.Sprintf("%q is not a target", to), "add it to this file, or to targets: in gavel.yaml", t.at...), t.Problems})
+		return
+	}
+	form, written := t.form(), name
 	raw, err := json.Marshal(map[string]any{"version": 1, "targets": map[string]any{name: form}})
 	if err != nil {
 		t.Fail("decode", err.Error(), "", t.at...)
 	}
-	if before, ok := r.from[name]; ok {
-		if file, same, _ := strings.Cut(before, "\x00"); same != string(raw)+t.text("judge_target") && len(r.own.Definitions) > 1 {
+	judge := cmp.Or(t.text("judge_target"), t.text("grader_target"))
+	before, ok := r.from[name]
+	if file, same, _ := strings.Cut(before, "\x00"); ok && t.scoped && same != string(raw)+judge && file != t.Doc.File {
+		name = targetname.Qualified(name, t.Doc.File) // for the tests of this file alone
+		_, ok = r.from[name]
+	}
+	if ok {
+		if file, same, _ := strings.Cut(before, "\x00"); !t.scoped && same != string(raw)+judge && len(r.own.Definitions) > 1 {
 			t.Fail("ambiguous-target", fmt.Sprintf("the target %q is another one in %s", name, file), "write the target in gavel.yaml, which wins", t.path("name")...)
 			r.unusable[name] = t.Problems[0]
 			delete(r.targets, name)
 		}
 		return
 	}
-	r.from[name] = t.Doc.File + "\x00" + string(raw) + t.text("judge_target")
+	r.from[name] = t.Doc.File + "\x00" + string(raw) + judge
 	if len(t.Problems) == 0 {
 		parsed, problems := config.Parse(t.Doc.File, raw)
 		for _, p := range problems {
@@ -159,7 +206,7 @@ func (r *reader) target(t target) {
 				t.Fail(p.Rule, p.Message, p.Hint, t.at...)
 			}
 		}
-		read := parsed.Targets[name]
+		read := parsed.Targets[written]
 		read.File = t.Doc.File
 		r.targets[name] = read
 	}
@@ -168,9 +215,9 @@ func (r *reader) target(t target) {
 		r.unusable[name] = t.Problems[0]
 		return
 	}
-	if judge := t.text("judge_target"); judge != "" {
+	if judge != "" {
 		r.judged = append(r.judged, judged{name, judge, t.Doc.Problem("unknown-target", fmt.Sprintf("the judge_target %q is not a target", judge),
-			"add it to this file, or to targets: in gavel.yaml", t.path("judge_target")...)})
+			"add it to this file, or to targets: in gavel.yaml", t.path(t.either("judge_target", "grader_target"))...)})
 	}
 }
 

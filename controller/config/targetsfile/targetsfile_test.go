@@ -47,6 +47,13 @@ func TestEachProvider(t *testing.T) {
 		{"azure", "provider: azure, endpoint: 'https://r.openai.azure.com/', model: d, api_key: '${{ KEY }}', version: '2024-12-01'", "provider: azure, base_url: 'https://r.openai.azure.com/openai/v1', model: d, api_key_env: KEY"},
 		{"older", "provider: azure, settings: {endpoint: r, deployment: d, api_key: '${{ KEY }}'}", "provider: azure, base_url: 'https://r.openai.azure.com/openai/v1', model: d, api_key_env: KEY"},
 		{"cli", "provider: cli, command: 'python agent.py', timeout_seconds: 90", "provider: command, argv: [sh, -c, python agent.py], timeout: 90s"},
+		{"gemini", "provider: gemini, model: flash, api_key: '${{ KEY }}'", "provider: gemini, model: flash, api_key_env: KEY"},
+		{"openrouter", "provider: openrouter, model: z/glm, api_key: '${{ KEY }}', system_prompt: Be brief.", "provider: openrouter, model: z/glm, api_key_env: KEY, system_prompt: Be brief."},
+		{"AgentV 5", "id: openai, runtime: host, config: {api_format: responses, base_url: 'https://a.example/v1', model: gpt-5, api_key: '{{ env.KEY }}', timeout_seconds: 9}", "provider: openai, api: responses, base_url: 'https://a.example/v1', model: gpt-5, api_key_env: KEY, timeout: 9s"},
+		{"a model in its id", "id: 'openai:gpt-5', config: {api_key: '{{ env.KEY }}'}", "provider: openai, model: gpt-5, api_key_env: KEY"},
+		{"a kind in its id", "id: 'openai:chat:gpt-5', config: {temperature: 0}", "provider: openai, model: gpt-5, temperature: 0, api_key_env: OPENAI_API_KEY"},
+		{"argv", "provider: cli, command: [python, agent.py]", "provider: command, argv: [python, agent.py]"},
+		{"holes", `provider: cli, command: "run {PROMPT} '{PROMPT_FILE}' > {OUTPUT_FILE}"`, `provider: command, prompt: argument, argv: [sh, -c, "gavel_prompt=$1 gavel_attempt=0\ngavel_prompt_file=$(mktemp) && gavel_output_file=$(mktemp) && printf %s \"$gavel_prompt\" >\"$gavel_prompt_file\" || exit 1\n{ run \"${gavel_prompt}\" ''\"${gavel_prompt_file}\"'' > \"${gavel_output_file}\"\n} >&2 || exit $?\ncat \"$gavel_output_file\"", sh]`},
 		{"mock", "provider: mock, response: Hello", "provider: mock, replies: [{match: '', reply: Hello}]"},
 	} {
 		got, problems := added(t, ownTarget, map[string]string{".agentv/targets.yaml": "targets: [{name: x, " + tt.written + "}]"})
@@ -54,7 +61,7 @@ func TestEachProvider(t *testing.T) {
 		if schema.HasErrors(wrong) || len(problems)+len(got.Unusable) > 0 {
 			t.Errorf("%s: as in gavel.yaml it has the problems %v; the file has the problems %v, and unusable are %v", tt.name, wrong, problems, got.Unusable)
 		}
-		if diff := cmp.Diff(want.Targets["x"], got.Targets["x"], cmpopts.IgnoreFields(config.Target{}, "File")); diff != "" {
+		if diff := cmp.Diff(want.Targets["x"], got.Targets["x"], cmpopts.IgnoreFields(config.Target{}, "File"), cmpopts.IgnoreTypes(schema.Position{})); diff != "" {
 			t.Errorf("%s (-as in gavel.yaml +as read):\n%s", tt.name, diff)
 		}
 	}
@@ -82,7 +89,7 @@ func TestEnvironment(t *testing.T) {
 // file can.
 func TestUnusable(t *testing.T) {
 	for _, tt := range []struct{ name, written, want string }{
-		{"a provider", "provider: vscode", `.agentv/targets.yaml:3:5: error: the provider "vscode" of the target "x" is not known here; write the target in gavel.yaml; of this file the providers anthropic, azure, cli, mock and openai are read`},
+		{"a provider", "provider: vscode", `.agentv/targets.yaml:3:5: error: the provider "vscode" of the target "x" is not known here; write the target in gavel.yaml; of this file the providers anthropic, azure, cli, gemini, mock, openai and openrouter are read`},
 		{"a secret", "provider: openai, model: m, api_key: sk-123", ".agentv/targets.yaml:3:5: error: `api_key` would put a secret into the repository; write ${{ NAME }} with the name of the environment variable that holds it"},
 		{"an environment", "provider: openai, model: '${{ MODEL }}'", ".agentv/targets.yaml:3:5: error: `model` is taken from the environment variable MODEL, which gavel.yaml does not allow; write the value, or add environment: [MODEL] to gavel.yaml"},
 		{"an address", "provider: azure, endpoint: '${{ AZURE }}', model: m", ".agentv/targets.yaml:3:5: error: `endpoint` is taken from the environment variable AZURE, which gavel.yaml does not allow; write the value, or add environment: [AZURE] to gavel.yaml"},
@@ -91,9 +98,17 @@ func TestUnusable(t *testing.T) {
 		{"a command", "provider: cli, command: 'run ${{ LATER }}'", ".agentv/targets.yaml:3:5: error: the command has a variable; have the program read its environment, and name the variable under `env` of a target in gavel.yaml"},
 		{"a credential", "provider: openai, model: m, base_url: 'https://u:p@a.example'", ".agentv/targets.yaml:3:5: error: `base_url` holds a credential; take it out and name its variable as api_key_env"},
 		{"no model", "provider: openai", ".agentv/targets.yaml:3:5: error: a target of provider openai needs `model`; add model: …"},
-		{"a hole", "provider: cli, command: 'run {PROMPT}'", ".agentv/targets.yaml:3:5: error: {PROMPT} of the command is not filled in: the program gets the conversation as JSON on stdin; have it read stdin, and take {PROMPT} out of the command"},
+		{"a hole", "provider: cli, command: 'run {EVAL_ID}'", ".agentv/targets.yaml:3:5: error: {EVAL_ID} of the command is not filled in: the program gets the conversation as JSON on stdin; have it read stdin, and take {EVAL_ID} out of the command"},
+		{"a hole in a list", "provider: cli, command: [run, '{PROMPT}']", ".agentv/targets.yaml:3:5: error: {PROMPT} of the command is not filled in: the program gets the conversation as JSON on stdin; have it read stdin, or write the command as one text"},
+		{"a variable of AgentV 5", "provider: cli, command: 'run {{ env.LATER }}'", ".agentv/targets.yaml:3:5: error: the command has a variable; have the program read its environment, and name the variable under `env` of a target in gavel.yaml"},
+		{"hooks", "provider: mock, response: a, hooks: {before_all: {command: [x]}}", ".agentv/targets.yaml:3:5: error: `hooks` of a provider is not read: its hooks are not run; write the whole target in gavel.yaml"},
+		{"a container", "provider: cli, command: x, runtime: {mode: sandbox, image: y}", ".agentv/targets.yaml:3:5: error: `runtime` is sandbox, and targets are run on this machine; write the target in gavel.yaml"},
+		{"an environment of its own", "provider: cli, command: x, env: {A: b}", ".agentv/targets.yaml:3:5: error: `env` of a provider is not read: its environment is not set; write the whole target in gavel.yaml"},
+		{"a link", "use_target: nobody", ".agentv/targets.yaml:3:5: error: \"nobody\" is not a target; add it to this file, or to targets: in gavel.yaml"},
+		{"a link to itself", "use_target: x", ".agentv/targets.yaml:3:5: error: \"x\" is not a target; add it to this file, or to targets: in gavel.yaml"},
+		{"a link by a variable", "use_target: '${{ MODEL }}'", ".agentv/targets.yaml:3:5: error: `use_target` is taken from the environment variable MODEL, which gavel.yaml does not allow; write the value, or add environment: [MODEL] to gavel.yaml"},
 		{"a judge", "provider: mock, response: a, judge_target: nobody", ".agentv/targets.yaml:3:5: error: the judge_target \"nobody\" is not a target; add it to this file, or to targets: in gavel.yaml"},
-		{"its judge", "provider: mock, response: a, judge_target: ide", ".agentv/targets.yaml:4:21: error: the provider \"codex\" of the target \"ide\" is not known here; write the target in gavel.yaml; of this file the providers anthropic, azure, cli, mock and openai are read"},
+		{"its judge", "provider: mock, response: a, judge_target: ide", ".agentv/targets.yaml:4:21: error: the provider \"codex\" of the target \"ide\" is not known here; write the target in gavel.yaml; of this file the providers anthropic, azure, cli, gemini, mock, openai and openrouter are read"},
 	} {
 		c, problems := added(t, ownTarget+"environment: [LATER]\n", map[string]string{".agentv/targets.yaml": "targets:\n  - {name: good, provider: mock, response: a}\n  - {name: x, " + tt.written + "}\n  - {name: ide, provider: codex}\n"})
 		if _, ok := c.Targets["x"]; ok || len(problems) > 0 {
@@ -145,7 +160,7 @@ func TestWhichWins(t *testing.T) {
 
 // TestBrokenFile is a warning, and the targets of gavel.yaml are there.
 func TestBrokenFile(t *testing.T) {
-	for _, text := range []string{"targets: [", "targets: {a: b}", "- name: x"} {
+	for _, text := range []string{"targets: [", "targets: {a: b}", "name: x"} {
 		c, problems := added(t, ownTarget, map[string]string{".agentv/targets.yaml": text})
 		if len(problems) != 1 || problems[0].Severity != schema.Warning || problems[0].File != ".agentv/targets.yaml" || len(c.Targets) != 1 {
 			t.Errorf("%q: %d targets, problems %v", text, len(c.Targets), problems)
@@ -174,5 +189,72 @@ func TestChangedFiles(t *testing.T) {
 		if (base.Digest == head.Digest) != (len(tt.want) == 0) {
 			t.Errorf("%s: the digests do not say so", tt.name)
 		}
+	}
+}
+
+// TestFormsOfFiles: a list alone, the providers of a project, links, and other names.
+func TestFormsOfFiles(t *testing.T) {
+	const provider = "[{id: mock, label: x, response: Hello}]"
+	for _, tt := range []struct {
+		name, target string
+		files        map[string]string
+	}{
+		{"targets", "", map[string]string{".agentv/targets.yaml": "targets: " + provider}},
+		{"providers", "", map[string]string{".agentv/providers.yaml": "providers: " + provider}},
+		{"a list", "", map[string]string{".agentv/providers.yaml": provider}},
+		{"a project", "x", map[string]string{".agentv/config.yaml": "execution: {workers: 3}\nproviders: " + provider + "\ndefaults: {provider: x}\n"}},
+		{"a project without providers", "x", map[string]string{".agentv/config.yaml": "results: {repo: r}\ndefaults: {provider: x}\n", ".agentv/providers.yaml": provider}},
+		{"a project with a file", "", map[string]string{".agentv/config.yaml": "providers: file://models/all.yaml", ".agentv/models/all.yaml": provider}},
+		{"a link", "", map[string]string{".agentv/targets.yaml": "targets: [{name: x, use_target: z}, {name: y, provider: mock, response: Hello}, {name: z, use_target: y}]"}},
+		{"a link by a variable", "", map[string]string{".agentv/targets.yaml": "targets: [{name: x, use_target: '${{ MODEL }}'}, {name: gpt-5, provider: mock, response: Hello}]"}},
+		{"an extension of nothing", "", map[string]string{".agentv/targets.yaml": "targets: [{name: y, provider: mock, response: Hello}, {label: x, extends: y}]"}},
+		{"a suite", "", map[string]string{"evals/a.eval.yaml": suiteOf(provider)}},
+		{"a suite with one", "", map[string]string{"evals/a.eval.yaml": suiteOf("{id: mock, label: x, response: Hello}")}},
+		{"a suite with a map", "", map[string]string{"evals/a.eval.yaml": suiteOf("{x: {id: mock, response: Hello}}")}},
+		{"a suite with a file", "", map[string]string{"evals/EVAL.yaml": suiteOf("file://p.yaml"), "evals/p.yaml": provider}},
+	} {
+		c, problems := added(t, "definitions: evals\nenvironment: [MODEL]\n"+ownTarget, tt.files)
+		got, ok := c.Targets["x"]
+		if !ok || len(problems) > 0 || got.Name != "x" || len(got.Replies) != 1 || got.Replies[0].Reply != "Hello" {
+			t.Errorf("%s: the target is %+v (%v), problems %v, unusable %v", tt.name, got, ok, problems, c.Unusable)
+		}
+		if c.DefaultTarget != "bot" {
+			t.Errorf("%s: the default target is %q, want that of gavel.yaml", tt.name, c.DefaultTarget)
+		}
+		c, _ = added(t, "definitions: evals\nenvironment: [MODEL]\n", tt.files)
+		if c.DefaultTarget != tt.target {
+			t.Errorf("%s: without targets in gavel.yaml the default is %q, want %q", tt.name, c.DefaultTarget, tt.target)
+		}
+	}
+}
+
+// suiteOf is a suite of AgentV 5 with providers.
+func suiteOf(providers string) string {
+	return "prompts: ['{{ input }}']\nproviders: " + providers + "\ntests: [{id: a, vars: {input: Hi}, assert: [{type: contains, value: Hi}]}]\n"
+}
+
+// TestProvidersOfSuites: a name alone defines nothing, gavel.yaml and the catalog win by name where
+// they say the same, and a suite has its own where another file has another one.
+func TestProvidersOfSuites(t *testing.T) {
+	reply := func(text string) string { return "[{id: mock, label: x, response: " + text + "}]" }
+	c, problems := added(t, "definitions: evals\n"+ownTarget, map[string]string{
+		".agentv/providers.yaml": reply("catalog"),
+		"evals/a.eval.yaml":      suiteOf(reply("catalog")),
+		"evals/b.eval.yaml":      suiteOf(reply("own")),
+		"evals/c.eval.yaml":      suiteOf("[y, {label: z}, {id: z, label: w}, {id: mock, label: bot, response: no}]"),
+		"evals/d.yaml":           suiteOf("[{id: mock, label: unread, response: no}]"),
+		"evals/e.eval.yaml":      "tests: [{id: a, input: providers}]\n",
+		"evals/f.eval.yaml":      suiteOf("[{id: agentv:codex-cli, label: codex, command: [codex]}]"),
+	})
+	got := map[string]string{}
+	for name, one := range c.Targets {
+		got[name] = one.Replies[0].Reply
+	}
+	want := map[string]string{"bot": "own", "x": "catalog", "x (evals/b.eval.yaml)": "own"}
+	if diff := cmp.Diff(want, got); diff != "" || len(problems) > 0 {
+		t.Errorf("targets (-want +got):\n%s\nproblems %v", diff, problems)
+	}
+	if why := c.Unusable["codex"]; len(c.Unusable) != 1 || why.File != "evals/f.eval.yaml" || !strings.Contains(why.Message, `the provider "agentv:codex-cli" is not known here`) {
+		t.Errorf("unusable are %v, want the agent of the suite", c.Unusable)
 	}
 }
