@@ -44,7 +44,7 @@ func TestAProgramIsMeasuredAgainOnBothSides(t *testing.T) {
 			t.Errorf("%s is %s: %+v, want a confirmed regression: %s", row.Key, *row.Class, row.Confirmation, want)
 		}
 	}
-	// Of each side four cases once, and two of them four times again.
+	// Each side: four cases once, and two of them four times again.
 	if b.calls.Load() != 4+8 || broken.calls.Load() != 4+8 {
 		t.Errorf("%d calls at base and %d at head, want 12 each", b.calls.Load(), broken.calls.Load())
 	}

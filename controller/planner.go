@@ -64,7 +64,7 @@ func (p *planner) planDrift(ctx context.Context) error {
 	return nil
 }
 
-// planFull plans every case of head. Of base only those are loaded that the
+// planFull plans every case of head. It loads only those of base that the
 // change can affect, if both sides are read by the same settings.
 func (p *planner) planFull(ctx context.Context) error {
 	head, err := p.loadHead(ctx)

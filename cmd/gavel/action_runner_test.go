@@ -221,7 +221,7 @@ func (m *machine) shell(s step) {
 		env[name] = m.expand(value)
 	}
 	cmd := exec.CommandContext(m.ctx, "bash", "--noprofile", "--norc", "-e", "-o", "pipefail", script)
-	// Of all that the step started, a runner interrupts the shell only.
+	// A runner interrupts only the shell, of all that the step started.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Dir = m.temp
 	for name, value := range env {

@@ -61,7 +61,7 @@ func TestAnUnknownVersionIsAskedAgain(t *testing.T) {
 		t.Errorf("the report does not say that the version is unknown:\n%s", text)
 	}
 
-	// Of a change only what it affects is asked, again by the next run.
+	// A change has only what it affects asked, again by the next run.
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly")})
 	p.asks("run --base HEAD~1", "hello, briefly")
 	p.asks("run --base HEAD~1", "hello, briefly")

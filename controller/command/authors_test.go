@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,19 +18,28 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// inbox is one of a process that stays, with the lines that it logs.
-func (h *fixture) inbox(judged *report.Report, bots ...int64) (*command.Inbox, *[]string) {
+// pullHead is the pull request of a fixture.
+var pullHead = command.PullHead{Repository: forge.Repo{Owner: "octo", Name: "demo"}, Number: 1, Head: headSHA}
+
+// config is for an inbox whose reports are read by a function.
+func (h *fixture) config(read func(context.Context, int, string) (*report.Report, error)) command.Config {
 	h.t.Helper()
-	clock, log := &forgetest.Clock{}, &[]string{}
+	clock := &forgetest.Clock{}
 	client, err := forge.New(forge.Config{BaseURL: h.forge.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return command.NewInbox(command.Config{
-		Client: client, Ledger: h.store, ID: 1, Known: "octo/demo", WebURL: "https://github.com", Bots: bots,
-		Report: func(context.Context, int, string) (*report.Report, error) { return judged, nil },
-		Log:    func(_ int, line string) { *log = append(*log, line) },
-	}), log
+	return command.Config{
+		Client: client, Ledger: h.store, ID: 1, Known: "octo/demo", WebURL: "https://github.com", Report: read, Log: func(int, string) {},
+	}
+}
+
+// inbox is one of a process that stays, with the lines that it logs.
+func (h *fixture) inbox(judged *report.Report, bots ...int64) (*command.Inbox, *[]string) {
+	h.t.Helper()
+	cfg, log := h.config(func(context.Context, int, string) (*report.Report, error) { return judged, nil }), &[]string{}
+	cfg.Bots, cfg.Log = bots, func(_ int, line string) { *log = append(*log, line) }
+	return command.NewInbox(cfg), log
 }
 
 // process is a look that does not wait forever.
@@ -37,7 +47,7 @@ func (h *fixture) process(in *command.Inbox) command.Commands {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
 	defer cancel()
-	commands, unread, err := in.Process(ctx, command.PullHead{Repository: forge.Repo{Owner: "octo", Name: "demo"}, Number: 1, Head: headSHA})
+	commands, unread, err := in.Process(ctx, pullHead)
 	if err != nil || unread != nil || commands.Unanswered != nil {
 		h.t.Fatalf("Process: %v, unread: %v, unanswered: %v", err, unread, commands.Unanswered)
 	}
@@ -194,5 +204,69 @@ func TestExplain(t *testing.T) {
 				t.Errorf("the answers are %q, want one with %q", answers, tt.want)
 			}
 		})
+	}
+}
+
+// TestAReportThatCannotBeRead is not one that is missing: no command is taken.
+func TestAReportThatCannotBeRead(t *testing.T) {
+	h, broken := newFixture(t), errors.New("the disk is away")
+	in := command.NewInbox(h.config(func(context.Context, int, string) (*report.Report, error) { return nil, broken }))
+	if _, _, err := in.Process(t.Context(), pullHead); !errors.Is(err, broken) {
+		t.Errorf("Process = %v, want %v", err, broken)
+	}
+	if stored, err := h.store.Commands(t.Context(), repositoryOf(h), 1); err != nil || len(stored) > 0 {
+		t.Errorf("stored are %+v (%v), want nothing", stored, err)
+	}
+}
+
+// TestOneAtATime: two looks at a pull request wait for each other, and the second finds
+// nothing to answer. A look at another pull request does not wait.
+func TestOneAtATime(t *testing.T) {
+	h := newFixture(t)
+	h.forge.AddPull(forgetest.Pull{Number: 2, HeadSHA: headSHA, HeadRef: "topic", BaseSHA: headSHA})
+	inside, leave := make(chan struct{}, 3), make(chan struct{})
+	in := command.NewInbox(h.config(func(_ context.Context, number int, _ string) (*report.Report, error) {
+		if number == 1 {
+			inside <- struct{}{}
+			<-leave
+		}
+		return nil, nil
+	}))
+	done := make(chan error)
+	for range 2 {
+		go func() {
+			_, unread, err := in.Process(t.Context(), pullHead)
+			done <- errors.Join(err, unread)
+		}()
+	}
+	<-inside
+	other := pullHead
+	other.Number = 2
+	if _, unread, err := in.Process(t.Context(), other); err != nil || unread != nil {
+		t.Errorf("another pull request: %v, %v", err, unread)
+	}
+	if len(inside) > 0 {
+		t.Error("two looks at a pull request are at work at once")
+	}
+	close(leave)
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := len(h.forge.Writes()); got != 1 {
+		t.Errorf("the command is answered by %d writes, want one", got)
+	}
+}
+
+// TestSecretsInRefusals: what a report says of refused commands has no secret.
+func TestSecretsInRefusals(t *testing.T) {
+	const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	h := newFixture(t)
+	h.forge.AddComment(1, "mona", "/gavel frobnicate "+secret)
+	in, _ := h.inbox(nil)
+	refused := strings.Join(h.process(in).Refused, "\n")
+	if !strings.Contains(refused, "frobnicate") || strings.Contains(refused, secret) {
+		t.Errorf("refused are %q, want the command without its secret", refused)
 	}
 }

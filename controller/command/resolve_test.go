@@ -91,6 +91,10 @@ func TestResolve(t *testing.T) {
 		{written: "accept b/passes @ large so", cases: []string{"b/passes @ large"}, argument: "so"},
 		{written: "accept b/passes @ small so", cases: []string{"b/passes @ small"}, argument: "so", refused: "the case does not fail"},
 		{written: "accept a/error so", cases: []string{"a/error"}, argument: "so", refused: "the case does not fail"},
+		{written: "quarantine a 2026-03-03 the tool is down", cases: []string{"a"}, argument: "2026-03-03 the tool is down"},
+		{written: "quarantine a 2026-03-02 today", cases: []string{"a"}, argument: "2026-03-02 today"},
+		{written: "quarantine a 2026-03-01 late", cases: []string{"a"}, argument: "2026-03-01 late", refused: "2026-03-01 is over; write a later date"},
+		{written: "quarantine ab 2026-03-03 later", argument: "ab 2026-03-03 later", refused: "unknown case \"ab\"; did you mean `a`?"},
 		{written: "explain a/eror", argument: "a/eror", refused: "unknown case \"a/eror\"; did you mean `a/error`?"},
 		{written: "explain b/passes", cases: []string{"b/passes"}},
 		{written: "explain " + strings.Repeat("longer ", 9), argument: strings.TrimSpace(strings.Repeat("longer ", 9)), refused: "unknown case \"longer\""},
@@ -101,7 +105,7 @@ func TestResolve(t *testing.T) {
 				t.Fatal(o.Problem)
 			}
 			l := poll{PullHead: PullHead{Head: head}, report: judged()}
-			c := ledger.Command{Verb: o.Verb, Argument: o.Argument}
+			c := ledger.Command{Verb: o.Verb, Argument: o.Argument, Written: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)}
 			l.resolve(&c)
 			if diff := cmp.Diff(want.cases, c.Cases); diff != "" || c.Argument != want.argument || c.Refused != want.refused {
 				t.Errorf("argument %q, refused %q, want %+v; cases -want +got\n%s", c.Argument, c.Refused, want, diff)

@@ -335,7 +335,7 @@ func TestListed(t *testing.T) {
 	}
 }
 
-// Of folders that overlap the first is taken, so that nothing is loaded twice.
+// TestOverlappingFoldersLoadOnce: if folders overlap, the first is taken, so that nothing is loaded twice.
 func TestOverlappingFoldersLoadOnce(t *testing.T) {
 	c, _ := Parse("gavel.yaml", []byte("version: 1\ndefinitions: [a, ./a/, a/b, c]\n"))
 	if diff := cmp.Diff([]string{"a", "c"}, c.Settings().Definitions); diff != "" {

@@ -12,7 +12,7 @@ const (
 	// as often, and a pull request that changes nothing takes more calls.
 	meanGate = 1.6
 	// blockSize is how many cases a block of the first fresh round has, where there
-	// are enough for two. Of smaller blocks a true fall passes fewer.
+	// are enough for two. A true fall passes fewer of smaller blocks.
 	blockSize = 250
 	// fineness is how many steps a mean over the turns of a conversation has.
 	fineness = 60

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// viewed is what is seen of a part of a conversation. Of a turn that is what the target was
+// viewed is what is seen of a part of a conversation. In a turn, that is what the target was
 // sent and what it replied. The whole conversation is an answer as a text, without anything
 // before it.
 func (in Input) viewed(view *evaluator.View) Input {

@@ -32,8 +32,8 @@ type Command struct {
 	Answered       bool
 }
 
-// TakeCommand stores a command that was not taken before. Of several that take
-// the same comment one gets true.
+// TakeCommand stores a command that was not taken before. If several take
+// the same comment, one gets true.
 func (l *Ledger) TakeCommand(ctx context.Context, c Command) (isFirst bool, err error) {
 	cases, err := json.Marshal(c.Cases)
 	if err != nil {

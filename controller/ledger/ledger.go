@@ -127,8 +127,8 @@ func (l *Ledger) Path() string { return l.store.Path() }
 // Secret is 32 random bytes that were made with the ledger.
 func (l *Ledger) Secret() []byte { return l.secret }
 
-// loadSecret makes the secret where there is none. Of two processes that do so
-// at once the first wins, and both get its secret.
+// loadSecret makes the secret where there is none. If two processes do so
+// at once, the first wins, and both get its secret.
 func (l *Ledger) loadSecret(t *store.Tx, random io.Reader) ([]byte, error) {
 	var secret []byte
 	load := func() error {

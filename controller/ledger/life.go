@@ -79,7 +79,7 @@ func (l *Ledger) sweep(t *store.Tx) error {
 		} else if signed[0] == '+' {
 			continue
 		}
-		// Of one that is only silent the leases end by themselves.
+		// The leases of a run that is only silent end by themselves.
 		if err := leave(t, run); err != nil {
 			return err
 		}

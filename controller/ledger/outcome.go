@@ -96,8 +96,8 @@ var (
 	errNoSample   = errors.New("the results that it is based on are not stored")
 )
 
-// Save writes an outcome in one transaction. Of two samples with the same
-// digest and ordinal the first wins, also when another process was quicker;
+// Save writes an outcome in one transaction. If two samples have the same
+// digest and ordinal, the first wins, also when another process was quicker;
 // the later one is dropped silently, with the judgements and the decision that
 // rest on it, so that what is stored always agrees. An outcome with an error in
 // a sample or in its decision is refused, and one whose lease was lost with

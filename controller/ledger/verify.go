@@ -182,7 +182,7 @@ func (v *verification) samples(ctx context.Context, s storedDecision, n int) ([]
 		if err := former.Judgement.Decode(body, &j); err != nil {
 			return err
 		}
-		// Of two on one sample the run's own comes first.
+		// If a sample has two, the run's own comes first.
 		if k := len(found); k == 0 || found[k-1].Ordinal != j.Sample.Ordinal {
 			found = append(found, j.Sample)
 		}

@@ -19,7 +19,7 @@ type summary struct {
 const page = 100
 
 // balance adds to a night what all nights of the window took, this one included, and
-// what pull requests saved by them. Of several runs of one head the one counts that
+// what pull requests saved by them. If a head has several runs, the one counts that
 // saved most.
 func (c *Collection) balance(ctx context.Context, night *noise.Night) error {
 	window := c.Config.Noise.Defaulted().History

@@ -96,7 +96,7 @@ func (r *Runner) Available() error {
 }
 
 // Box returns the sandbox for the programs of a checkout, and the folder with the
-// files that they see. Of a working tree those are the files that git has or would
+// files that they see. In a working tree those are the files that git has or would
 // take, and what the operator named; what they are is found out once.
 func (r *Runner) Box(ctx context.Context, s controller.Checkout) (*sandbox.Box, string, error) {
 	box, err := r.open()

@@ -89,8 +89,8 @@ func (f *findings) withdrawals(r *Report, s GateSettings) {
 	}
 }
 
-// Of the cases that are withdrawn in one way and did not fail at base, as many
-// are named; more are one notice.
+// maxNamed is how many of the cases are named that are withdrawn in one way and did
+// not fail at base; more are one notice.
 const maxNamed = 3
 
 // hidden finds the cases that are judged at base and not at head. Those that

@@ -132,7 +132,7 @@ type Cancelled struct {
 const drainTimeout = 30 * time.Second
 
 // lasting is a context for what has to be said although ctx ends, for a while
-// after that. Of a head that was superseded only what was sent is finished.
+// after that. If the head was superseded, only what was sent is finished.
 func lasting(ctx context.Context) (late context.Context, cancel context.CancelFunc) {
 	sent, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	late, drop := context.WithCancel(priority.Finishing(sent, sent))

@@ -9,7 +9,7 @@
 // once. All of them are exact: they bound the chance of an error for any number
 // of measurements, not for large ones alone.
 //
-// Of one case over time: [Flaky] and [FlakeRate].
+// For one case over time: [Flaky] and [FlakeRate].
 package stats
 
 import "math"

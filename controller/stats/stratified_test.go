@@ -46,7 +46,7 @@ func TestStratified(t *testing.T) {
 		{"nothing to compare with", []stats.Stratum{{Head: ones(0, 1)}, {Base: ones(1, 1)}}, 1},
 		{"better", repeat(better, 3), 1},
 		{"totals, all flipped down", []stats.Stratum{{Base: []int{60}, Head: []int{20}}, {Base: []int{30}, Head: []int{0}}}, .25},
-		// Of the four choices of signs of 40 and 30, the sums are ±10 and ±70.
+		// With the four choices of signs of 40 and 30, the sums are ±10 and ±70.
 		{"totals, one flipped up", []stats.Stratum{{Base: []int{60}, Head: []int{20}}, {Base: []int{0}, Head: []int{30}}}, .5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -114,7 +114,7 @@ func TestRecorder(t *testing.T) {
 				reply.Latency, reply.Model = 3*time.Second, "m"
 				reply.Usage = verdict.Usage{Calls: 1, InputTokens: 2, CostUSD: 4, Unpriced: 1}
 				reply.Messages[0].ToolCalls = []schema.ToolCall{functionCall("c1", "f", `"`+testKey+`"`)}
-				// Of what was signed either all is kept or nothing.
+				// Either all that was signed is kept, or nothing.
 				reply.Messages[0].Opaque = json.RawMessage(`{"calls":{"c1":"` + testKey + `"}}`)
 				if key == "b" {
 					reply.Messages[0].Opaque = json.RawMessage(`{"calls":{"c1":"signed"}}`)

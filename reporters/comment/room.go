@@ -11,7 +11,8 @@ import (
 // how many rows of each table that blocks nothing, and how many of all others.
 type room struct{ folds, also, rows int }
 
-// Of what blocks nothing so many rows are kept as long as there is a row to drop.
+// leastAlso is how many rows that block nothing are kept as long as there is a row to
+// drop.
 const leastAlso = 10
 
 // fitting renders as much as limit bytes hold. The events of cases are dropped first,

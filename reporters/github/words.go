@@ -75,7 +75,7 @@ func validWords(problems []schema.Problem, invalid int) string {
 func affected(s report.Summary) int { return s.Run + s.Rejudged + s.Redecided }
 
 // changeWords returns what changed against base, or what the verdicts are where
-// there is no base. Of a plan that was not run there is nothing to say.
+// there is no base. They are empty for a plan that was not run.
 func changeWords(r *report.Report) string {
 	s, d, left := r.Summary, r.Diff, report.Withdrawals(r)
 	switch {

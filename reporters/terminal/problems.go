@@ -14,7 +14,7 @@ import (
 // most is how many problems that say the same are shown one by one.
 const most = 3
 
-// Problems writes each problem with its source line and a caret. Of many that
+// Problems writes each problem with its source line and a caret. If many
 // say the same, as all tests of a broken domain do, the rest is counted. source
 // gives a line of a file, counted from 1, if it can.
 func Problems(w io.Writer, problems []schema.Problem, source func(file string, line int) (string, bool), o Options) error {

@@ -500,7 +500,7 @@ func each(ctx context.Context, n int, f func(i int) error) error {
 	return group.Wait()
 }
 
-// unique refuses duplicate keys and ids, naming both positions. Of two the
+// unique refuses duplicate keys and ids, naming both positions. The
 // one that comes first by file and place stays.
 func (l *loader) unique() {
 	keys, ids := map[string]schema.Position{}, map[string]schema.Position{}

@@ -246,8 +246,8 @@ func belongsTo(dir, root string, domains map[string]bool) bool {
 	return false
 }
 
-// pinned returns the dialect that gavel.yaml says a file is of. Of several globs
-// that match the longest, which is likely the narrowest, wins.
+// pinned returns the dialect that gavel.yaml says a file is of. If several globs
+// match, the longest wins, which is likely the narrowest.
 func pinned(pins map[string]string, file string) string {
 	best := ""
 	for glob := range pins {

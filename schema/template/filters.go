@@ -14,15 +14,15 @@ import (
 
 // filters are those of Nunjucks that need neither chance nor code.
 var filters = map[string]function{
-	// Of texts.
+	// For texts.
 	"upper": textFilter(strings.ToUpper), "lower": textFilter(strings.ToLower), "trim": textFilter(strings.TrimSpace),
 	"capitalize": textFilter(rewrite.Capitalize), "title": textFilter(rewrite.Title), "escape": textFilter(rewrite.Escape), "e": textFilter(rewrite.Escape), "forceescape": textFilter(rewrite.Escape),
 	"string": textFilter(same), "safe": textFilter(same), "nl2br": textFilter(rewrite.Breaks), "urlencode": urlencode,
 	"replace": replace, "truncate": truncate, "indent": indent, "center": center, "striptags": striptags, "wordcount": wordcount,
-	// Of numbers.
+	// For numbers.
 	"abs":   func(c *call) (any, error) { return math.Abs(jsvalue.Number(c.value)), nil },
 	"round": round, "int": toInt, "float": toFloat,
-	// Of lists and objects.
+	// For lists and objects.
 	"length": func(c *call) (any, error) { return float64(jsvalue.Length(c.value)), nil },
 	"first":  func(c *call) (any, error) { return item(c, func(int) int { return 0 }) },
 	"last":   func(c *call) (any, error) { return item(c, func(n int) int { return n - 1 }) },
@@ -30,7 +30,7 @@ var filters = map[string]function{
 	"select": filtered(tested, true), "reject": filtered(tested, false),
 	"selectattr": filtered(hasField, true), "rejectattr": filtered(hasField, false),
 	"groupby": groupBy, "dictsort": dictSort,
-	// Of anything.
+	// For anything.
 	"default": otherwise, "d": otherwise, "dump": dump,
 }
 

@@ -195,6 +195,8 @@ func TestEnglish(t *testing.T) {
 		{"a.json", "obey", ""},
 		{"a.go", "// Whoever " + "changes it wins.", "a.go:1: a sentence begins with Whoever: begin with its subject"},
 		{"a.go", "x := 1 // It is stored. What " + "was paid for is kept.", "begins with What"},
+		{"a.go", "// It is kept. O" + "f a fork nothing is run.", "begins with Of"},
+		{"a.go", "// Of is the owner of the part.", ""},
 		{"a.go", "// What" + " does it say?", ""},
 		{"a.go", "// It says what is stored, and who stored it.", ""},
 		{"a.go", "// isOver te" + "lls whether it is over.", "write reports whether"},

@@ -77,9 +77,10 @@ func unEnglish(said []byte) (found []string) {
 	return found
 }
 
-// opening is a sentence that begins with a word that a question begins with. It is
-// looked for in comments of Go code; a line with a question mark may be a question.
-var opening = regexp.MustCompile(`(?://|[.!?:;]) (?:What|Who|Whoever|Whatever|Whose|Whichever) [^?]*$`)
+// opening is a sentence that begins with a word that a question begins with, or with Of
+// and what it is about. It is looked for in comments of Go code; a line with a question
+// mark may be a question, and something may be called Of.
+var opening = regexp.MustCompile(`(?://|[.!?:;]) (?:What|Who|Whoever|Whatever|Whose|Whichever|Of(?: [a-hj-z]\S*| in\S*)) [^?]*$`)
 
 // isProse says which files are read as English as a whole, by their ends.
 var isProse = regexp.MustCompile(`\.(md|cue|txt|html)$`)
@@ -94,7 +95,7 @@ var (
 )
 
 // prose returns what of a line of a file is English. Test data and what an earlier
-// version wrote are not corrected, nor is the page that quotes these words. Of tests
+// version wrote are not corrected, nor is the page that quotes these words. In tests
 // only comments count, since their texts are data, and of controller/evaluate, whose
 // texts are prompts.
 func prose(name string, text []byte) []byte {

@@ -56,8 +56,8 @@ var (
 // unbounded are the options without a budget.
 var unbounded = confirm.Options{Budget: -1}
 
-// row is one without a budget. Of pull requests that change something there are
-// fewer, since each tells more.
+// row is one without a budget. It has fewer pull requests that change something,
+// since each tells more.
 func row(c Cell) Row {
 	pulls := 2000
 	if c.Changed() {

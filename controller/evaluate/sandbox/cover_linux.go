@@ -66,8 +66,8 @@ func (s *spec) cover() error {
 
 // allowVisible returns the readable files and folders without what is hidden.
 // Landlock has no rule that takes something away, so that everything else is
-// named. Of folders that have something hidden, the names are given: rights hold
-// for all that is below.
+// named. Folders that have something hidden are given by the names in them: rights
+// hold for all that is below.
 func (s *spec) allowVisible(allow func(path string, rights uint64) error) error {
 	var hidden []string
 	for _, name := range s.Hidden {

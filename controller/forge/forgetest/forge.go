@@ -269,7 +269,7 @@ func (f *Forge) Unarchive() {
 }
 
 // SetPermission says what a user may do: admin, write, read or none, which is
-// the default. Of a public repository everybody may read.
+// the default. Everybody may read a public repository.
 func (f *Forge) SetPermission(login, permission string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,9 +17,8 @@ import (
 // A Dispatcher answers the tool calls of one sample: by the mocks of the case,
 // then by those of the target, then by the tool's own.
 //
-// Of a list of mocks for a tool, the first that is not used yet answers whose
-// listed params all equal the call's; where all that match are used, the last
-// of them repeats.
+// In a list of mocks for a tool, the first unused one answers whose listed params
+// all equal the call's; where all that match are used, the last of them repeats.
 type Dispatcher struct {
 	// lists hold the mocks by tool, the case's before the target's.
 	lists []map[string][]*mock

@@ -27,7 +27,7 @@ const (
 
 // Request asks for the user's next words with the roles flipped: what
 // the user said comes from the assistant, in the form in which it answers, and
-// what the agent said from the user. Of the agent's turn a user sees the texts,
+// what the agent said from the user. In the agent's turn a user sees the texts,
 // not the calls of tools.
 func Request(sim schema.Simulation, messages []schema.Message) target.Request {
 	req := target.Request{System: prompt(sim), Format: &format}
