@@ -56,7 +56,10 @@ func TestAgentVFormsRun(t *testing.T) {
 	server := httptest.NewServer(agentvServer())
 	t.Cleanup(server.Close)
 	for _, folder := range formFolders {
-		for _, name := range formArchives(t, folder) {
+		for i, name := range formArchives(t, folder) {
+			if raced && i%8 != 0 {
+				continue
+			}
 			t.Run(folder+"/"+strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 				t.Parallel()
 				archive, err := txtar.ParseFile(name)

@@ -17,6 +17,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/demo"
@@ -53,11 +54,31 @@ func stubborn() {
 // behaviour.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:           "testdata/script",
+		Files:         scripts(t),
 		UpdateScripts: golden.Update(),
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"await": await},
 		Condition:     condition,
 		Setup:         setupScript,
+	})
+}
+
+// together is a line of a script after which a command runs while others do.
+var together = regexp.MustCompile(`(?m)&\w*&?$`)
+
+// scripts are the files of TestScripts. The race detector watches those in which commands
+// run at once.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(all) == 0 {
+		t.Fatalf("testdata/script has no scripts (%v)", err)
+	}
+	if !raced {
+		return all
+	}
+	return slices.DeleteFunc(all, func(name string) bool {
+		script, err := txtar.ParseFile(name)
+		return err != nil || !together.Match(script.Comment)
 	})
 }
 

@@ -54,7 +54,10 @@ func TestFormsRun(t *testing.T) {
 	if err != nil || len(archives) < 100 {
 		t.Fatalf("testdata/promptfoo has %d archives (%v), want at least 100", len(archives), err)
 	}
-	for _, name := range archives {
+	for i, name := range archives {
+		if raced && i%8 != 0 {
+			continue
+		}
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			archive, err := txtar.ParseFile(name)

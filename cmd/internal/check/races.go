@@ -9,13 +9,16 @@ import (
 	"strings"
 )
 
-// sharing are packages that run goroutines, or that only code in several of them needs.
-var sharing = []string{"net", "net/http", "net/http/httptest", "sync", "sync/atomic", "golang.org/x/sync/errgroup", "golang.org/x/sync/semaphore", "golang.org/x/sync/singleflight"}
+// starting are the functions and methods that run what they are given in a goroutine of
+// its own: those of time and context, of a sync.WaitGroup or an errgroup, of tests, and
+// servers.
+var starting = []string{"AfterFunc", "Go", "Parallel", "NewServer", "NewTLSServer", "NewUnstartedServer", "Serve", "ListenAndServe"}
 
 // concurrent are the folders of the packages whose tests the race detector watches:
-// those where the code or the tests start goroutines, share memory or use a package of
-// helpers that does. In the others there is nothing to find, since a package that calls
-// them from several goroutines is watched with all that it calls.
+// those where the code or the tests start goroutines, talk to some or use a package of
+// helpers that does. In the others there is nothing to find, not even where they lock
+// what they share, since a package that calls them from several goroutines is watched
+// with all that it calls.
 func concurrent(files []source) []string {
 	found, tested := map[string]bool{}, map[string]bool{}
 	for _, f := range files {
@@ -34,11 +37,8 @@ func concurrent(files []source) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// shares reports whether a file has goroutines or what they share.
+// shares reports whether a file starts goroutines or talks to some.
 func shares(f source) bool {
-	if slices.ContainsFunc(imported(f), func(name string) bool { return slices.Contains(sharing, name) }) {
-		return true
-	}
 	for n := range ast.Preorder(f.ast) {
 		switch n := n.(type) {
 		case *ast.GoStmt, *ast.ChanType, *ast.SelectStmt:
@@ -48,7 +48,7 @@ func shares(f source) bool {
 				return true
 			}
 		case *ast.SelectorExpr:
-			if name := n.Sel.Name; name == "Parallel" || name == "AfterFunc" {
+			if slices.Contains(starting, n.Sel.Name) {
 				return true
 			}
 		}

@@ -18,7 +18,9 @@ func TestConcurrent(t *testing.T) {
 		{"func f(c chan int) { close(c) }", "func TestF() { f() }", true},
 		{"func f() int { return <-c() }", "func TestF() { f() }", true},
 		{"func f() { time.AfterFunc(1, g) }", "func TestF() { f() }", true},
-		{"import \"sync\"\nvar mu sync.Mutex", "func TestF() { f() }", true},
+		{"func f() { group.Go(g) }", "func TestF() { f() }", true},
+		{"func f() { g() }", "func TestF() { httptest.NewServer(f) }", true},
+		{"import \"sync\"\nvar mu sync.Mutex", "func TestF() { f() }", false}, // who calls it from goroutines is watched
 		{"import \"net/url\"\nvar u url.URL", "func TestF() { f() }", false},
 		{"var a int", "import \"" + module + "/x/servertest\"\nfunc TestF() { servertest.New() }", true},
 		{"var a int", "import \"" + module + "/x/plaintest\"\nfunc TestF() { plaintest.New() }", false},
