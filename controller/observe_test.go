@@ -27,6 +27,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/race"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
@@ -306,7 +307,7 @@ func (c change) apply(t *testing.T, texts map[string]string) map[string]string {
 func expectChanges(t *testing.T, s *playedModels, base map[string]string, changes []change) {
 	o := oracle{s, scan(t, base), s.perform(t, stateOf(t, controller.Worktree, base))}
 	for i, c := range changes {
-		if raced && i%16 != 0 {
+		if i%race.Step(16) != 0 {
 			continue
 		}
 		t.Run(fmt.Sprint(i, " ", c.about), func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema/jsonschema"
+	"github.com/gavel-evals/gavel/schema/race"
 	"github.com/gavel-evals/gavel/schema/shape"
 )
 
@@ -82,7 +83,7 @@ func with(fields map[string]any, name string, value any) map[string]any {
 // fields and over their mutants: of a definition by itself the schema for
 // editors says all that is checked.
 func TestTheJSONSchemaSaysWhatIsChecked(t *testing.T) {
-	if raced {
+	if race.Enabled {
 		t.Skip("the pass without the race detector compares")
 	}
 	c, err := shape.New(sources)

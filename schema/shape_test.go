@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/gavel-evals/gavel/schema/race"
 	"github.com/gavel-evals/gavel/schema/shape"
 )
 
@@ -98,7 +99,7 @@ func TestSchemasThatDoNotCompile(t *testing.T) {
 // definition exactly when CUE accepts it, over every field and many values:
 // that is why CUE is not asked for a document that fits.
 func TestShapesSayWhatCUESays(t *testing.T) {
-	if raced {
+	if race.Enabled {
 		t.Skip("the pass without the race detector compares")
 	}
 	c, err := shape.New(sources)

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // agentvConfig is the gavel.yaml of the repositories in testdata/agentv, which may have more
@@ -57,7 +58,7 @@ func TestAgentVFormsRun(t *testing.T) {
 	t.Cleanup(server.Close)
 	for _, folder := range formFolders {
 		for i, name := range formArchives(t, folder) {
-			if raced && i%8 != 0 {
+			if i%race.Step(8) != 0 {
 				continue
 			}
 			t.Run(folder+"/"+strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // varying is what differs from one run to the next: ids, times and durations.
@@ -69,6 +70,9 @@ func TestPublicationsOfTwoControllers(t *testing.T) {
 			return [2]string{asApp(t, j, key), asApp(t, j, key)}
 		}, []string{"comment", "status", "check run"}},
 	} {
+		if race.Enabled && as.name == "a token" {
+			continue // an App publishes the same and more
+		}
 		t.Run(as.name, func(t *testing.T) { publishByTwo(t, as.files, as.kinds) })
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/schema/golden"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 func TestMain(m *testing.M) {
@@ -73,7 +74,7 @@ func scripts(t *testing.T) []string {
 	if err != nil || len(all) == 0 {
 		t.Fatalf("testdata/script has no scripts (%v)", err)
 	}
-	if !raced {
+	if !race.Enabled {
 		return all
 	}
 	return slices.DeleteFunc(all, func(name string) bool {

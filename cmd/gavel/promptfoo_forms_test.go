@@ -19,6 +19,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // formsConfig is the gavel.yaml of the repositories in testdata/promptfoo. SERVER is the
@@ -55,7 +56,7 @@ func TestFormsRun(t *testing.T) {
 		t.Fatalf("testdata/promptfoo has %d archives (%v), want at least 100", len(archives), err)
 	}
 	for i, name := range archives {
-		if raced && i%8 != 0 {
+		if i%race.Step(8) != 0 {
 			continue
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 func opened(t *testing.T) *Ledger {
@@ -102,7 +103,7 @@ func TestGrowth(t *testing.T) {
 	if most := int64(whole) / 4; first > most {
 		t.Errorf("a report of %d bytes takes %d, want at most %d", whole, first, most)
 	}
-	const runs = 20 / heavier
+	runs := int64(20 / race.Step(10))
 	for range runs {
 		save(-1)
 	}
@@ -278,7 +279,7 @@ func heap() uint64 {
 
 // TestVerifyStreams: what a verification holds does not grow with the ledger.
 func TestVerifyStreams(t *testing.T) {
-	const n, most = 50_000 / heavier, 8 << 20
+	n, most := 50_000/race.Step(10), int64(8<<20)
 	l := opened(t)
 	l.verdicts(t, n)
 	before, peak, seen := heap(), uint64(0), 0

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/confirm/simulation"
 	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/rehearsal"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 func stage(t *testing.T, pull *simulation.Pull, cell simulation.Cell) *rehearsal.Stage {
@@ -73,7 +74,7 @@ func TestInterruptedAtAnyCall(t *testing.T) {
 		cell := simulation.Cell{Truth: simulation.Mixed, Cases: 6, History: history, Broken: 1}
 		pull := simulation.NewPull(cell, 3, 1)
 		want := rehearsal.Alone(pull, cell)
-		for k := range want.Calls {
+		for k := 0; k < want.Calls; k += race.Step(4) {
 			s := stage(t, pull, cell)
 			ctx, stop := context.WithCancel(t.Context())
 			s.OnCall(func(n int) bool {

@@ -23,6 +23,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // An afternoon is one on which many push to their pull requests within minutes,
@@ -230,7 +231,7 @@ func TestManyPushAtOnce(t *testing.T) {
 		{"a question is not answered", afternoon{pulls: 51, pushes: 57, within: 3 * time.Minute, takes: 2 * time.Second, unasked: true}},
 		{"each is pushed to once more", afternoon{pulls: 51, pushes: 108, within: 3 * time.Minute, takes: 2 * time.Second}},
 	} {
-		if raced && tt.a.unasked {
+		if race.Enabled && tt.a.unasked {
 			continue // the others do at once what it does
 		}
 		t.Run(tt.name, func(t *testing.T) {

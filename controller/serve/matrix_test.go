@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/forge/webhook"
 	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 const matrixSecret = "a-secret-of-the-matrix"
@@ -260,7 +261,7 @@ func TestEventMatrix(t *testing.T) {
 			restart(m)
 		}},
 	} {
-		if raced && tt.name != "restart in the middle" {
+		if race.Enabled && tt.name != "restart in the middle" {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) {
@@ -313,7 +314,7 @@ func TestEventMatrixInPairs(t *testing.T) {
 		}},
 	} {
 		for _, from := range []int{0, 1} {
-			if raced && (tt.name != "while the first runs" || from > 0) {
+			if race.Enabled && (tt.name != "while the first runs" || from > 0) {
 				continue
 			}
 			t.Run(fmt.Sprint(tt.name, " from ", from), func(t *testing.T) {

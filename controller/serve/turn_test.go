@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // A dock is where heads are tried, without a process.
@@ -146,7 +147,7 @@ func (w *fixture) kill() {
 func TestAbuseKillsRefuseNothing(t *testing.T) {
 	t.Parallel()
 	kills := 200
-	if raced {
+	if race.Enabled {
 		kills = 20 // which are as many as are not alike
 	}
 	w := newFixture(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // edits are single changes of the seed's repository, each of a kind of its
@@ -121,7 +122,7 @@ func updateIsAFreshLoad(t *testing.T, settings schema.Settings, sequenceCount in
 	}
 	first := loadBy(t, settings, seed())
 	for i, seq := range sequences {
-		if raced && i%8 != 0 {
+		if i%race.Step(8) != 0 {
 			continue // the pass without the race detector takes all
 		}
 		texts, before := seed(), first
