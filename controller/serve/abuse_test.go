@@ -60,7 +60,7 @@ func TestAbuseAnotherRepository(t *testing.T) {
 	if more := m.forge.Requests()[requests:]; len(more) > 0 {
 		t.Errorf("asked for %v", more)
 	}
-	if !strings.Contains(strings.Join(m.lines, "\n"), "ignored a delivery for repository 99: it is not listed") {
+	if !strings.Contains(strings.Join(m.lines, "\n"), "ignored a delivery for repository 99: it is not configured") {
 		t.Errorf("the log does not tell it: %q", m.lines)
 	}
 }
