@@ -126,14 +126,14 @@ func TestAbuseFilesOfOtherTools(t *testing.T) {
 	type attack struct{ name, folder, want string }
 	var all []attack
 	for i, tt := range attacks {
-		for file, text := range map[string]string{"a.eval.yaml": agentvOf(tt.field, tt.value), "promptfooconfig.yaml": promptfooOf(tt.field, tt.value)} {
-			one := attack{tt.name + " in " + file, fmt.Sprintf("%d-%s", i, file), tt.want}
-			writeFile(t, filepath.Join(root, one.folder, file), strings.ReplaceAll(text, "PLACE", "outside/secret.txt"))
+		for _, of := range []struct{ file, text string }{{"a.eval.yaml", agentvOf(tt.field, tt.value)}, {"promptfooconfig.yaml", promptfooOf(tt.field, tt.value)}} {
+			one := attack{tt.name + " in " + of.file, fmt.Sprintf("%d-%s", i, of.file), tt.want}
+			writeFile(t, filepath.Join(root, one.folder, of.file), strings.ReplaceAll(of.text, "PLACE", "outside/secret.txt"))
 			for name, text := range tt.files {
 				writeFile(t, filepath.Join(root, one.folder, name), strings.Replace(text, "ROWS", tableRows(), 1))
 			}
-			for name, to := range map[string]string{"link.txt": "secret.txt", "link.csv": "secret.txt", "link.js": "secret.txt", "folder": ""} {
-				if err := os.Symlink(filepath.Join(outside, to), filepath.Join(root, one.folder, name)); err != nil {
+			for _, link := range [][2]string{{"link.txt", "secret.txt"}, {"link.csv", "secret.txt"}, {"link.js", "secret.txt"}, {"folder", ""}} {
+				if err := os.Symlink(filepath.Join(outside, link[1]), filepath.Join(root, one.folder, link[0])); err != nil {
 					t.Skip("the system makes no links: ", err)
 				}
 			}

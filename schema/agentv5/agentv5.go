@@ -98,7 +98,7 @@ func Rewrite(src schema.Source, doc *schema.Document) Suite {
 	r.prompts = r.readPrompts()
 	r.providers = r.labels(doc.Part("providers"))
 	if len(r.providers) == 0 {
-		r.providers = []provider{{label: r.defaults.Piece("provider")}}
+		r.providers = []provider{{label: cmp.Or(r.defaults.Piece("provider"), r.formerTarget())}}
 	}
 	r.out.PerTarget = len(r.providers) > 1
 	var shared []schema.Piece
@@ -206,6 +206,18 @@ func (r *rewriter) open(name string, at ...any) *schema.Document {
 	doc, problems := schema.Parse(file.Path, file.Data)
 	r.add(problems...)
 	return doc
+}
+
+// formerTarget is the target of a suite as AgentV had it before it had providers.
+func (r *rewriter) formerTarget() schema.Piece {
+	for _, at := range [][]any{{"target"}, {"execution", "target"}} {
+		for _, name := range [][]any{at, append(slices.Clip(at), "extends")} {
+			if r.doc.Text(name...) != "" {
+				return r.doc.Piece(name...)
+			}
+		}
+	}
+	return schema.Piece{}
 }
 
 // A provider is what the tests are run against.

@@ -21,7 +21,12 @@ func (s *suite) against(tests []place.Place) []aimed {
 	s.perTarget = s.perTarget || len(targets) > 1
 	var out []aimed
 	for _, test := range tests {
-		for i, target := range targets {
+		of := targets
+		if own := test.List("execution", "targets"); s.isTests && len(own) > 0 && !test.Has("execution", "target") {
+			of = own
+			s.perTarget = s.perTarget || len(own) > 1
+		}
+		for i, target := range of {
 			if i == 0 || !test.Has("execution", "target") {
 				out = append(out, aimed{test, target})
 			}

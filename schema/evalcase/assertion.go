@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/evalcase/trajectory"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/rubric"
@@ -230,7 +231,15 @@ func (c *compiler) trajectoryOfTest(p place.Place) schema.Spec {
 	spec.Partial = true
 	for i := range spec.Steps {
 		step := &spec.Steps[i]
-		switch how := cmp.Or(p.Text("expected", i, "args_match"), p.Text("args_match"), "exact"); how {
+		by := p.Sub("expected", i, "args_match")
+		if !by.Has() {
+			by = p.Sub("args_match")
+		}
+		if by.IsList() {
+			step.Args, step.AnyValue = trajectory.Arguments(p.Sub("expected", i), by.Strings())
+			continue
+		}
+		switch cmp.Or(by.Text(), "exact") {
 		case "exact":
 			step.Exact = len(step.Args) > 0 && len(step.AnyValue) == 0
 		case "ignore":
@@ -246,7 +255,7 @@ func (c *compiler) trajectoryOfTest(p place.Place) schema.Spec {
 func (c *compiler) compositeOfTest(p place.Place, threshold float64) (schema.Spec, schema.Rule) {
 	rule := schema.Rule{Threshold: threshold}
 	var spec evaluator.Composite
-	items := append(p.List("assertions"), p.List("evaluators")...)
+	items := slices.Concat(p.List("assertions"), p.List("assert"), p.List("evaluators"))
 	var names []string
 	for _, ev := range c.listOf(items, threshold) {
 		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})

@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/agentv5"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evalcase/label"
+	"github.com/gavel-evals/gavel/schema/evalcase/older"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/targetname"
@@ -93,6 +94,9 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 	for _, at := range s.against(places) {
 		s.named = at.target
 		item := at.Doc.Part(at.Path...)
+		if s.isTests {
+			item = older.Renamed(item)
+		}
 		// As a part of the file the case is compared with the shape of its
 		// definition, without evaluating CUE for each of thousands.
 		found := at.Doc.CheckPart(shape, schema.Error, at.Path...)
@@ -148,7 +152,7 @@ func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
 	case doc.IsObject():
 		s.keys, s.isTests = place.Place{Doc: doc}, listKey(doc) == testsKey
 		if s.isTests {
-			s.form = cmp.Or(s.form, "AgentV 4")
+			s.form, s.keys = cmp.Or(s.form, "AgentV 4"), place.Place{Doc: older.Renamed(doc)}
 		}
 		problems = checkSuite(doc)
 	case !doc.IsList():

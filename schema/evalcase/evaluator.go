@@ -2,12 +2,12 @@ package evalcase
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evalcase/trajectory"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/rubric"
@@ -222,7 +222,7 @@ func (c *compiler) trajectory(p place.Place) schema.Spec {
 	}
 	for _, item := range p.List("expected") {
 		step := evaluator.Step{Tool: item.Text("tool"), MaxMS: item.Number("max_duration_ms")}
-		step.Args, step.AnyValue = arguments(item)
+		step.Args, step.AnyValue = trajectory.Arguments(item, item.Keys("args"))
 		spec.Steps = append(spec.Steps, step)
 	}
 	spec.NoCall = spec.Mode == evaluator.ExactOrder && len(spec.Steps) == 0 && p.IsList("expected")
@@ -230,31 +230,6 @@ func (c *compiler) trajectory(p place.Place) schema.Spec {
 		c.fail(p.Problem("no-check", "the trajectory expects nothing", "add `expected` or `minimums`; for no call at all write mode: exact with expected: []"))
 	}
 	return spec
-}
-
-// arguments parts those that are compared from those that may have any value.
-func arguments(item place.Place) (json.RawMessage, []string) {
-	if !item.IsObject("args") {
-		return nil, nil
-	}
-	var anyValue []string
-	compared := map[string]json.RawMessage{}
-	for _, key := range item.Keys("args") {
-		if item.Text("args", key) == "any" {
-			anyValue = append(anyValue, key)
-			continue
-		}
-		compared[key] = item.JSON("args", key)
-	}
-	slices.Sort(anyValue)
-	raw, err := json.Marshal(compared)
-	if err != nil || len(compared) == 0 {
-		return nil, anyValue
-	}
-	if canonical, err := schema.Canonical(raw); err == nil {
-		raw = canonical
-	}
-	return raw, anyValue
 }
 
 // quantities are the bounds that evaluators may have, with what each bounds.

@@ -19,7 +19,15 @@ func (c *compiler) llmJudge(p place.Place) schema.Spec {
 	spec := evaluator.LLMJudge{Target: c.judge(p), Subject: c.subject()}
 	switch {
 	case p.IsObject("prompt"):
-		spec.Program = c.program(p.Sub("prompt"), p.Sub("prompt", "script"))
+		line := p.Sub("prompt", "script")
+		if !line.Has() {
+			line = p.Sub("prompt", "command")
+		}
+		if !line.Has() {
+			c.fail(p.Problem("missing-field", "the prompt names no program", `add "script": ["python", "prompt.py"]`, "prompt"))
+			return spec
+		}
+		spec.Program = c.program(p.Sub("prompt"), line)
 		if spec.Program != nil {
 			spec.Program.Config = c.config(p.Sub("prompt"), "#EvalcasePrompt")
 		}
@@ -123,6 +131,9 @@ func (c *compiler) mayAsk(p place.Place, spec *evaluator.CodeJudge) {
 // the format does not know.
 func (c *compiler) config(p place.Place, def string) json.RawMessage {
 	known := schema.Fields(def)
+	if def == "#EvalcasePrompt" {
+		known = append(slices.Clip(known), "command") // another name for script
+	}
 	extra := map[string]json.RawMessage{}
 	for _, key := range p.Keys() {
 		if !slices.Contains(known, key) {

@@ -110,7 +110,7 @@ func (r *Reader) read(suite, own place.Place) Result {
 		r.setUp(v, last(layers, "workdir"), &out)
 	}
 	for _, event := range []string{"before_all", "before_each", "after_each", "after_all"} {
-		if v := last(layers, "hooks", event); v.Has() && hasCommand(v) {
+		if v := last(layers, "hooks", event); v.Has() && hasCommand(v) && string(last(layers, "hooks", "enabled").JSON()) != "false" {
 			r.hook(v, event, "", &out)
 		}
 	}

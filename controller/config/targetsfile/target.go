@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -220,12 +221,15 @@ var refused = map[string]string{
 	"hooks":   "its hooks are not run",
 	"env":     "its environment is not set",
 	"extends": "a target that extends another one is not read",
+
+	"batch_requests":    "each case is a call of its own",
+	"provider_batching": "each case is a call of its own",
 }
 
 // refuse notes what cannot be left out of a target.
 func (t *target) refuse() {
 	for _, field := range slices.Sorted(maps.Keys(refused)) {
-		if t.has(field) && string(t.Doc.JSON(t.path(field)...)) != "{}" {
+		if t.has(field) && !slices.Contains([]string{"{}", "false"}, string(t.Doc.JSON(t.path(field)...))) {
 			t.Fail("not-supported", fmt.Sprintf("`%s` of a provider is not read: %s", field, refused[field]), "write the whole target in gavel.yaml", t.path(field)...)
 		}
 	}
@@ -267,6 +271,9 @@ func (t *target) command(out map[string]any) {
 			return
 		}
 		script, takesPrompt := filledIn(line)
+		if t.has("cwd") {
+			script = "cd " + t.folder() + " || exit 1\n" + script
+		}
 		out["argv"] = []string{"sh", "-c", script}
 		if takesPrompt {
 			out["argv"], out["prompt"] = []string{"sh", "-c", script, "sh"}, "argument"
@@ -275,9 +282,29 @@ func (t *target) command(out map[string]any) {
 	}
 }
 
+// folder is where the command starts, quoted for the shell: relative to the folder that has
+// .agentv, or to that of the suite.
+func (t *target) folder() string {
+	var cwd string
+	_ = json.Unmarshal(t.value("cwd"), &cwd) // another form is none
+	if dir, inside := strings.CutSuffix(path.Dir(t.Doc.File), ".agentv"); !path.IsAbs(cwd) {
+		if !inside {
+			dir = path.Dir(t.Doc.File)
+		}
+		return `"${GAVEL_REPOSITORY:-.}"/` + inQuotes(path.Join(dir, cwd))
+	}
+	return inQuotes(cwd)
+}
+
+// inQuotes is a text as one word of the shell.
+func inQuotes(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
 // words is a command that is a list: the program and its arguments.
 func (t *target) words(out map[string]any, name string) {
 	var argv []string
+	if t.has("cwd") {
+		t.Fail("not-supported", "`cwd` is not read next to a command that is a list", "write the command as one text", t.path("cwd")...)
+	}
 	for i := range t.Doc.Items(t.path(name)...) {
 		word := t.Doc.Text(append(t.path(name), i)...)
 		if variables.MatchString(word) || unfilled.MatchString(word) || hole.MatchString(word) {
