@@ -270,6 +270,10 @@ func (t *target) command(out map[string]any) {
 				"have it read stdin, and take "+hole+" out of the command", at...)
 			return
 		}
+		if isSpliced(line) {
+			t.Fail("not-supported", "{PROMPT} is next to other text in quotes, which another shell could run", "write {PROMPT} as a word of its own, or have the program read stdin", at...)
+			return
+		}
 		script, takesPrompt := filledIn(line)
 		if t.has("cwd") {
 			script = "cd " + t.folder() + " || exit 1\n" + script
@@ -326,9 +330,43 @@ var (
 	hole = regexp.MustCompile(`\{(PROMPT|PROMPT_FILE|OUTPUT_FILE|ATTEMPT)\}`)
 )
 
+// isSpliced reports whether a word of a command line has the prompt next to text that is in
+// quotes or escaped, as in sh -c 'echo {PROMPT}'. The word may be a script, in which a
+// prompt would be run.
+func isSpliced(line string) bool {
+	const prompt = "{PROMPT}"
+	quote := byte(0)
+	hasPrompt, hasText := false, false // of the word: text in quotes, or escaped
+	for rest := line; rest != ""; {
+		c := rest[0]
+		switch {
+		case strings.HasPrefix(rest, prompt):
+			hasPrompt = true
+			rest = rest[len(prompt):]
+			continue
+		case quote == 0 && strings.IndexByte(" \t\n;|&()<>", c) >= 0:
+			hasPrompt, hasText = false, false
+		case c == '\\' && quote != '\'' && len(rest) > 1:
+			hasText = true
+			rest = rest[1:]
+		case quote == 0 && strings.IndexByte("\"'`", c) >= 0:
+			quote = c
+			alone := strings.HasPrefix(rest[1:], prompt+string(c))
+			hasText = hasText || !alone
+		case c == quote:
+			quote = 0
+		}
+		if hasPrompt && hasText {
+			return true
+		}
+		rest = rest[1:]
+	}
+	return hasPrompt && hasText
+}
+
 // filledIn makes a command line with holes a script, and reports whether it takes the prompt as
 // its first argument. Nothing of the prompt becomes a part of the script: a hole is a
-// variable of the shell in quotes, whichever quotes are around it.
+// variable of the shell in quotes, whichever quotes are around it. The line is not spliced.
 func filledIn(line string) (string, bool) {
 	if !hole.MatchString(line) {
 		return line, false
@@ -354,7 +392,8 @@ func filledIn(line string) (string, bool) {
 		rest = rest[1:]
 	}
 	script := "gavel_prompt=$1 gavel_attempt=0\n" +
-		"gavel_prompt_file=$(mktemp) && gavel_output_file=$(mktemp) && printf %s \"$gavel_prompt\" >\"$gavel_prompt_file\" || exit 1\n"
+		"gavel_prompt_file=$(mktemp) && gavel_output_file=$(mktemp) && printf %s \"$gavel_prompt\" >\"$gavel_prompt_file\" || exit 1\n" +
+		"trap 'rm -f \"$gavel_prompt_file\" \"$gavel_output_file\"' EXIT\n"
 	if !strings.Contains(line, "{OUTPUT_FILE}") {
 		return script + out.String(), true
 	}

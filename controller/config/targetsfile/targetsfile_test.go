@@ -55,7 +55,7 @@ func TestEachProvider(t *testing.T) {
 		{"a folder", "provider: cli, command: run, cwd: it's", `provider: command, argv: [sh, -c, "cd \"${GAVEL_REPOSITORY:-.}\"/'it'\\''s' || exit 1\nrun"]`},
 		{"a folder of the machine", "provider: cli, command: run, cwd: /srv", `provider: command, argv: [sh, -c, "cd '/srv' || exit 1\nrun"]`},
 		{"argv", "provider: cli, command: [python, agent.py]", "provider: command, argv: [python, agent.py]"},
-		{"holes", `provider: cli, command: "run {PROMPT} '{PROMPT_FILE}' > {OUTPUT_FILE}"`, `provider: command, prompt: argument, argv: [sh, -c, "gavel_prompt=$1 gavel_attempt=0\ngavel_prompt_file=$(mktemp) && gavel_output_file=$(mktemp) && printf %s \"$gavel_prompt\" >\"$gavel_prompt_file\" || exit 1\n{ run \"${gavel_prompt}\" ''\"${gavel_prompt_file}\"'' > \"${gavel_output_file}\"\n} >&2 || exit $?\ncat \"$gavel_output_file\"", sh]`},
+		{"holes", `provider: cli, command: "run {PROMPT} '{PROMPT_FILE}' > {OUTPUT_FILE}"`, `provider: command, prompt: argument, argv: [sh, -c, "gavel_prompt=$1 gavel_attempt=0\ngavel_prompt_file=$(mktemp) && gavel_output_file=$(mktemp) && printf %s \"$gavel_prompt\" >\"$gavel_prompt_file\" || exit 1\ntrap 'rm -f \"$gavel_prompt_file\" \"$gavel_output_file\"' EXIT\n{ run \"${gavel_prompt}\" ''\"${gavel_prompt_file}\"'' > \"${gavel_output_file}\"\n} >&2 || exit $?\ncat \"$gavel_output_file\"", sh]`},
 		{"mock", "provider: mock, response: Hello", "provider: mock, replies: [{match: '', reply: Hello}]"},
 	} {
 		got, problems := added(t, ownTarget, map[string]string{".agentv/targets.yaml": "targets: [{name: x, " + tt.written + "}]"})
@@ -90,6 +90,7 @@ func TestEnvironment(t *testing.T) {
 // TestUnusable: what cannot be used says so at its line, and everything else of the
 // file can.
 func TestUnusable(t *testing.T) {
+	const spliced = ".agentv/targets.yaml:3:5: error: {PROMPT} is next to other text in quotes, which another shell could run; write {PROMPT} as a word of its own, or have the program read stdin"
 	for _, tt := range []struct{ name, written, want string }{
 		{"a provider", "provider: vscode", `.agentv/targets.yaml:3:5: error: the provider "vscode" of the target "x" is not known here; write the target in gavel.yaml; of this file the providers anthropic, azure, cli, gemini, mock, openai and openrouter are read`},
 		{"a secret", "provider: openai, model: m, api_key: sk-123", ".agentv/targets.yaml:3:5: error: `api_key` would put a secret into the repository; write ${{ NAME }} with the name of the environment variable that holds it"},
@@ -101,6 +102,10 @@ func TestUnusable(t *testing.T) {
 		{"a credential", "provider: openai, model: m, base_url: 'https://u:p@a.example'", ".agentv/targets.yaml:3:5: error: `base_url` holds a credential; take it out and name its variable as api_key_env"},
 		{"no model", "provider: openai", ".agentv/targets.yaml:3:5: error: a target of provider openai needs `model`; add model: …"},
 		{"a hole", "provider: cli, command: 'run {EVAL_ID}'", ".agentv/targets.yaml:3:5: error: {EVAL_ID} of the command is not filled in: the program gets the conversation as JSON on stdin; have it read stdin, and take {EVAL_ID} out of the command"},
+		{"a prompt in a script", `provider: cli, command: "sh -c 'echo {PROMPT}'"`, spliced},
+		{"a prompt after a word in quotes", `provider: cli, command: "sh -c 'echo '{PROMPT}"`, spliced},
+		{"a prompt after an escape", `provider: cli, command: 'sh -c echo\ {PROMPT}'`, spliced},
+		{"a prompt in backquotes", "provider: cli, command: 'echo `run {PROMPT}`'", spliced},
 		{"a hole in a list", "provider: cli, command: [run, '{PROMPT}']", ".agentv/targets.yaml:3:5: error: {PROMPT} of the command is not filled in: the program gets the conversation as JSON on stdin; have it read stdin, or write the command as one text"},
 		{"a variable of AgentV 5", "provider: cli, command: 'run {{ env.LATER }}'", ".agentv/targets.yaml:3:5: error: the command has a variable; have the program read its environment, and name the variable under `env` of a target in gavel.yaml"},
 		{"a batch", "provider: cli, command: x, batch_requests: true", ".agentv/targets.yaml:3:5: error: `batch_requests` of a provider is not read: each case is a call of its own; write the whole target in gavel.yaml"},
