@@ -74,8 +74,8 @@ func validWords(problems []schema.Problem, invalid int) string {
 // affected is how many cases had to be done again, in whole or in part.
 func affected(s report.Summary) int { return s.Run + s.Rejudged + s.Redecided }
 
-// changeWords returns what changed against base, or what the verdicts are where
-// there is no base. They are empty for a plan that was not run.
+// changeWords returns what changed against base, or the verdicts of a report without a
+// base. It returns nothing for a plan that was not run.
 func changeWords(r *report.Report) string {
 	s, d, left := r.Summary, r.Diff, report.Withdrawals(r)
 	switch {

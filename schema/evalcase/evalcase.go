@@ -385,8 +385,11 @@ func (c *compiler) findTarget() string {
 		if p.Has("hooks") {
 			c.need("hooks of a target")
 		}
-		if p.Has("extends") || p.Has("name") {
-			p = p.Sub(map[bool]string{true: "extends", false: "name"}[p.Has("extends")])
+		for _, key := range []string{"extends", "name"} { // of a target that is an object
+			if p.Has(key) {
+				p = p.Sub(key)
+				break
+			}
 		}
 		if p.Text() != "" {
 			if name, at = c.resolve(p), p; c.perTarget {

@@ -91,7 +91,7 @@ func (r *reader) filedList(doc *schema.Document, named string) {
 // A link is a target that stands for another one.
 type link struct {
 	name, to string
-	wrong    schema.Problem   // where there is no such target
+	wrong    schema.Problem   // reported if no target has the name to
 	problems []schema.Problem // of the link itself
 }
 

@@ -93,6 +93,6 @@ func TestHeaders(t *testing.T) {
 		t.Errorf("Stream returns %v and writes %q with the headers %v, want the error alone", err, w.Body, w.Header())
 	}
 	if err := live.Stream(w, r, live.Config{State: func(context.Context) (any, error) { return make(chan int), nil }}); err == nil {
-		t.Error("a state that is not JSON is no error")
+		t.Error("the state that is not JSON is accepted")
 	}
 }

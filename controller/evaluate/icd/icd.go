@@ -28,7 +28,7 @@ const (
 //   - accuracy is the share of the expected codes that the answer has.
 //   - completeness is the share of the categories of the expected codes that it has.
 //   - specificity is 1, less the mean over the expected codes of 1 where their category is
-//     missing and of 0.5 where the longest code of the category is shorter and no part of it.
+//     missing and of 0.5 where the longest code of the category is shorter and not its beginning.
 //   - precision is the share of the answer's codes that are expected, and 1 from 0.8 on.
 func Measure(spec evaluator.ICDCodes, answer string) ([]verdict.Criterion, string) {
 	found := evaluator.ICDCodesIn(answer)
@@ -39,7 +39,7 @@ func Measure(spec evaluator.ICDCodes, answer string) ([]verdict.Criterion, strin
 	missing := without(expected, found)
 	extra := without(unique(found), expected)
 	right := len(unique(found)) - len(extra) // a code that is listed twice is right once
-	categories, there := unique(all(expected)), all(found)
+	categories, there := unique(categoriesOf(expected)), categoriesOf(found)
 	has := 0
 	for _, c := range categories {
 		if slices.Contains(there, c) {
@@ -81,11 +81,13 @@ func unique(codes []string) []string {
 	return slices.Compact(out)
 }
 
-// all are the categories of codes.
-func all(codes []string) []string {
+// categoryOf returns the category of a code: K29 of K29.8.
+func categoryOf(code string) string { return code[:min(category, len(code))] }
+
+func categoriesOf(codes []string) []string {
 	out := make([]string, len(codes))
 	for i, code := range codes {
-		out[i] = code[:min(category, len(code))]
+		out[i] = categoryOf(code)
 	}
 	return out
 }
@@ -96,7 +98,7 @@ func specificity(expected, found []string) float64 {
 	for _, code := range expected {
 		longest := ""
 		for _, other := range found {
-			if all([]string{other})[0] == all([]string{code})[0] && len(other) > len(longest) {
+			if categoryOf(other) == categoryOf(code) && len(other) > len(longest) {
 				longest = other
 			}
 		}
