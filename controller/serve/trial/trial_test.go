@@ -89,18 +89,19 @@ func TestAbuseAHeadThatEndsTheProcess(t *testing.T) {
 		head      string
 		proven    bool
 		run, said string
+		cpu       uint64
 	}{
 		{head: "does no harm", proven: true, run: "run-1"},
 		{head: "cannot be read", proven: true},
 		{head: "panics", said: "panic: a fault of ours"},
 		{head: "is killed", said: "signal: killed"},
-		{head: "has no end", said: "signal: "},
+		{head: "has no end", said: "signal: ", cpu: 2},
 		{head: "eats memory", said: "exit status"}, // whichever part of the program misses it first,
 	} {
 		t.Run(tt.head, func(t *testing.T) {
 			t.Parallel()
 			fetched := 0
-			got, err := Run(t.Context(), Job{Subject: review.Subject{Head: tt.head}, Memory: 512 << 20, CPU: 2}, func() { fetched++ })
+			got, err := Run(t.Context(), Job{Subject: review.Subject{Head: tt.head}, Memory: 512 << 20, CPU: tt.cpu}, func() { fetched++ })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -86,7 +86,7 @@ func (c chance) evaluator(depth int) verdict.EvaluatorResult {
 
 func (c chance) result() verdict.Result {
 	return verdict.Result{
-		Verdict: verdict.Pass, Score: c.optional(), Samples: c.IntN(100), Reason: c.text(), NoThreshold: c.bool(),
+		Verdict: verdict.Pass, Score: c.optional(), Samples: c.IntN(100), Best: c.bool(), Reason: c.text(), NoThreshold: c.bool(),
 		Evaluators: list(c, func() verdict.EvaluatorResult { return c.evaluator(2) }),
 	}
 }
@@ -126,7 +126,7 @@ func TestFields(t *testing.T) {
 		Members: []verdict.EvaluatorResult{{Name: "m"}},
 	}
 	full := verdict.Result{
-		Verdict: verdict.Pass, Score: &x, Samples: 1, Evaluators: []verdict.EvaluatorResult{evaluator}, Reason: "r", NoThreshold: true,
+		Verdict: verdict.Pass, Score: &x, Samples: 1, Evaluators: []verdict.EvaluatorResult{evaluator}, Reason: "r", NoThreshold: true, Best: true,
 		Attempts: []verdict.Attempt{{}}, Comparison: &verdict.Comparison{},
 	}
 	for _, v := range []any{full, evaluator, criterion, verdict.Usage{Calls: 1, InputTokens: 1, OutputTokens: 1, CostUSD: 1, Unpriced: 1}} {

@@ -55,6 +55,9 @@ func (r *Reader) result(out *verdict.Result) {
 	if r.field("samples") {
 		out.Samples = int(r.integer())
 	}
+	if r.field("best") {
+		out.Best = r.bool()
+	}
 	if r.field("evaluators") {
 		out.Evaluators = r.results()
 	}
