@@ -81,7 +81,7 @@ func (p *Prepared) sourcesOf(name string) []source.Source {
 func (p *Prepared) targetsOf(r plan.Row) map[string]bool {
 	roles := p.req.Head.Config.Roles.Targets()
 	names := map[string]bool{}
-	if r.Action == plan.Run {
+	if r.Action == plan.Run && r.HeadCase.Drive.Given == nil {
 		names[r.Target] = true
 	}
 	for _, role := range r.HeadCase.Roles() {

@@ -147,6 +147,9 @@ type Drive struct {
 	Script *Script `json:",omitempty"`
 	// Workspace is the folder that an agent works in; nil where it has none.
 	Workspace *workspace.Workspace
+	// Given is the answer of the target that the case has itself: nobody is asked for it.
+	// nil asks the target.
+	Given *string `json:",omitempty"`
 	// Simulation writes every further message of the user, and the first where Messages is empty.
 	// nil ends the conversation with the first answer, unless there is a Script.
 	Simulation *Simulation

@@ -105,7 +105,9 @@ func (e *estimator) count(turns int) Case {
 	if e.alternative {
 		sides = 2
 	}
-	e.add(&q, e.target, sides*e.executions*turns, said)
+	if !e.given {
+		e.add(&q, e.target, sides*e.executions*turns, said)
+	}
 	if e.turns > 0 {
 		e.add(&q, e.roles[schema.Simulator], sides*e.executions*turns, said)
 	}

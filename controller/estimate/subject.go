@@ -21,6 +21,8 @@ type Subject struct {
 	// side; 0 for others.
 	scripted    int
 	alternative bool
+	// given means that the case has the answer itself.
+	given bool
 	// judges are asked once for each sample, comparison once for the two of a
 	// alternative.
 	judges, comparison []load.Callee
@@ -34,7 +36,7 @@ type Subject struct {
 
 // NewSubject returns the subject of a case.
 func NewSubject(c *schema.Case) Subject {
-	s := Subject{samples: c.Samples(), said: len(c.System), alternative: c.Alternative != nil, asks: load.Callees(c)}
+	s := Subject{samples: c.Samples(), said: len(c.System), alternative: c.Alternative != nil, given: c.Drive.Given != nil, asks: load.Callees(c)}
 	for _, m := range c.Drive.Messages {
 		s.said += len(m.Content)
 	}
@@ -79,6 +81,7 @@ func askedBy(list []load.Callee, spec schema.Spec) []load.Callee {
 const (
 	bitAlternative = 1 << iota
 	bitRetried
+	bitGiven
 )
 
 // Text encodes the subject for [Read].
@@ -90,6 +93,9 @@ func (s Subject) Text() string {
 	}
 	if s.retried {
 		flags |= bitRetried
+	}
+	if s.given {
+		flags |= bitGiven
 	}
 	for _, n := range []int{flags, s.samples, s.said, s.turns, s.scripted, s.retries, s.editors} {
 		w.Number(n)
@@ -109,7 +115,7 @@ func Read(text string) (Subject, bool) {
 	r := packed.Reader{Rest: text}
 	var s Subject
 	flags := r.Number()
-	s.alternative, s.retried = flags&bitAlternative != 0, flags&bitRetried != 0
+	s.alternative, s.retried, s.given = flags&bitAlternative != 0, flags&bitRetried != 0, flags&bitGiven != 0
 	for _, n := range []*int{&s.samples, &s.said, &s.turns, &s.scripted, &s.retries, &s.editors} {
 		*n = r.Number()
 	}

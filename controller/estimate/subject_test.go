@@ -18,7 +18,7 @@ func TestReadsWhatIsRemembered(t *testing.T) {
 		{"nothing", Subject{}},
 		{"plain", Subject{samples: 1, said: 70_000, asks: []load.Callee{{}}}},
 		{"all", Subject{
-			samples: 6, said: 1, turns: 4, alternative: true, retried: true, retries: 3, editors: 1,
+			samples: 6, said: 1, turns: 4, alternative: true, retried: true, given: true, retries: 3, editors: 1,
 			judges:     []load.Callee{{Role: schema.Judge}, {Target: "second"}},
 			comparison: []load.Callee{{Role: schema.Judge}},
 			asks:       []load.Callee{{Target: "bot"}, {Role: schema.Judge}, {Role: schema.Simulator}},

@@ -145,6 +145,9 @@ func (d *digester) perEvaluator(add func(schema.Evaluator)) {
 func (d *digester) execution() {
 	c := d.c
 	target := d.env.Targets[d.targetName()]
+	if c.Drive.Given != nil {
+		target = Target{} // which is not asked
+	}
 	d.messages(target.Agent)
 	if target.Workspace {
 		d.workspace(Execution)
@@ -167,7 +170,11 @@ func (d *digester) execution() {
 		d.short(Execution, "tool rounds", strconv.Itoa(c.Policy.MaxToolRounds), d.configured()...)
 	}
 	d.simulation()
-	d.short(Execution, "timeout", c.Policy.Timeout.String(), d.configured()...)
+	if c.Drive.Given != nil {
+		d.long(Execution, "given answer", *c.Drive.Given, d.sending()...)
+	} else {
+		d.short(Execution, "timeout", c.Policy.Timeout.String(), d.configured()...)
+	}
 	d.facts(Execution, "target", target)
 	if slices.ContainsFunc(c.Evaluators, func(ev schema.Evaluator) bool { return evaluator.ReadsFinish(ev.Spec) }) {
 		d.short(Execution, "finish reason", "kept") // which replies that were stored before have not

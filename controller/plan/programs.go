@@ -94,7 +94,7 @@ const mostNamed = 32
 // programs, the models that are asked in place of the judge, and the price.
 func (d *digester) measures(spec schema.Spec) {
 	d.programs(evaluator.ProgramsOf(spec))
-	if s, ok := spec.(interface{ ReadsCost() bool }); ok && s.ReadsCost() {
+	if s, ok := spec.(interface{ ReadsCost() bool }); ok && s.ReadsCost() && d.c.Drive.Given == nil {
 		d.short(Judgement, "price", cmp.Or(d.env.Targets[d.targetName()].Price, "none"), d.env.Config)
 	}
 	if s, ok := spec.(interface{ Targets() []string }); ok {

@@ -80,9 +80,16 @@ func offered(tools []schema.Tool) []schema.Tool {
 //   - after MaxTurns replies: no message of the user follows the last one;
 //   - by the user: the simulator says that it is done.
 //
+// A case that has the answer itself asks nobody.
+//
 // After TurnCap replies the simulator has a last chance to be done; if it is not, there is no natural
 // end and nothing to judge. The same holds where there is no MaxTurns and the timeout ends it.
 func (c *conversation) run(ctx context.Context) error {
+	if given := c.tc.Drive.Given; given != nil {
+		c.transcript.Traced = false // nobody knows which tools it took
+		c.add(schema.Message{Role: schema.RoleAssistant, Content: *given})
+		return nil
+	}
 	c.log.caller.Allow(c.tc.Policy.Timeout)
 	over, err := c.open(ctx)
 	for ended := false; !over && err == nil; {

@@ -55,7 +55,7 @@ func (s *sample) recordStored(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	missing := recorded == 0
+	missing := recorded == 0 && s.attempt.caseRun.job.Case.Drive.Given == nil
 	if s.judged {
 		if recorded, err = s.recordJudging(ctx); err != nil {
 			return err

@@ -147,7 +147,9 @@ func (s *sample) down() error {
 	r, job := s.attempt.caseRun.runner, s.attempt.caseRun.job
 	names := r.judges(job.Case)
 	if s.fresh {
-		names = append(names, job.Target)
+		if job.Case.Drive.Given == nil {
+			names = append(names, job.Target)
+		}
 		if job.Case.Drive.Simulation != nil {
 			names = append(names, r.cfg.Roles[schema.Simulator])
 		}

@@ -25,9 +25,11 @@ type Need struct {
 
 // Callees lists what judging a case calls, without repetition.
 func Callees(c *schema.Case) []Callee {
-	all := []Callee{{Target: c.Target}}
-	for _, peer := range c.Peers {
-		all = append(all, Callee{Target: peer.Target})
+	var all []Callee
+	for _, answers := range append([]*schema.Case{c}, c.Peers...) {
+		if answers.Drive.Given == nil {
+			all = append(all, Callee{Target: answers.Target})
+		}
 	}
 	for _, role := range c.Roles() {
 		if name, own := evaluator.JudgedBy(role); own {

@@ -27,6 +27,7 @@ type judgement struct {
 	// the test; empty for none.
 	transforms []string
 	by         assessors
+	given      *given
 	// rubricPrompt is what judges are asked in place of Gavel's question.
 	rubricPrompt string
 	names        map[string]int
@@ -178,7 +179,7 @@ var codes = map[string]bool{"javascript": true, "python": true, "ruby": true}
 // has to reach it.
 func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema.Rule, error) {
 	inner := judgement{
-		threshold: a.Threshold, prompt: j.prompt, transforms: j.transforms, by: j.by, rubricPrompt: j.rubricPrompt, names: map[string]int{}, engine: j.engine,
+		threshold: a.Threshold, prompt: j.prompt, transforms: j.transforms, by: j.by, given: j.given, rubricPrompt: j.rubricPrompt, names: map[string]int{}, engine: j.engine,
 	}
 	rule := schema.Rule{Weights: map[string]float64{}, Least: map[string]float64{}}
 	var spec evaluator.Composite

@@ -195,7 +195,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 		c.misread(err, p.at)
 		skip = cmp.Or(skip, err.Error())
 	}
-	tc.System, tc.Drive.Messages = system, messages
+	tc.System, tc.Drive.Messages, tc.Drive.Given = system, messages, r.test.given.answer()
 	c.size += len(system)
 	for _, m := range messages {
 		c.size += len(m.Content)
@@ -204,7 +204,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	if system != "" {
 		tc.Layers = []schema.Layer{{File: p.file, Text: system}}
 	}
-	j := judgement{threshold: r.test.threshold, prompt: shown(system, messages), transforms: []string{t.transform, r.test.transform}, by: r.test.assessors, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine}
+	j := judgement{threshold: r.test.threshold, prompt: shown(system, messages), transforms: []string{t.transform, r.test.transform}, by: r.test.assessors, given: r.test.given, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine}
 	for _, a := range r.test.asserts {
 		tc.Row.Asserts = append(tc.Row.Asserts, matrixrow.Assertion{Type: a.Type, Value: a.Value, Threshold: a.Threshold, Weight: a.Weight, Metric: a.Metric})
 		if err := j.add(a, r.vars); err != nil {

@@ -157,6 +157,9 @@ func (c *compiler) name(rows []row) []row {
 	})
 	rename(rows, count(rows), func(r row) string {
 		raw, _ := json.Marshal(r.test.asserts) // as they were read
+		if r.test.given != nil {
+			raw = append(raw, r.test.given.text...)
+		}
 		return r.name + "-" + shortHash(string(raw))
 	})
 	same := count(rows)

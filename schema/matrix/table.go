@@ -81,7 +81,7 @@ func (t *test) cell(name, value string) {
 			}
 		}
 	case name == "__providerOutput" && value != "":
-		t.need = "an output that is given with the test"
+		t.given = &given{text: value}
 	case strings.HasPrefix(name, "__"):
 	default:
 		if _, known := t.vars[name]; !known {

@@ -43,6 +43,7 @@ type test struct {
 	rubricPrompt string
 	prefix       string
 	suffix       string
+	given        *given // in place of an answer of the target
 }
 
 // written is an assertion as it is written.
@@ -283,13 +284,13 @@ func (t *test) readOptions(doc *schema.Document, in func(...any) []any) {
 		what string
 		at   []any
 	}{
-		{"an output that is given with the test", in("providerOutput")},
 		{"a program (assertScoringFunction)", in("assertScoringFunction")},
 	} {
 		if doc.Has(need.at...) && t.need == "" {
 			t.need = need.what
 		}
 	}
+	t.readGiven(doc.JSON(in("providerOutput")...))
 	t.rescored = t.rescored || doc.Has(in("options", "factuality")...)
 	if s := doc.Text(in("options", "prefix")...); s != "" {
 		t.prefix = s

@@ -79,7 +79,7 @@ func classOf(s review.Subject) queue.Class {
 
 // startsPrograms reports whether a case needs a sandbox.
 func startsPrograms(cfg run.Config, job run.Job) bool {
-	if cfg.Targets[job.Target].Config.Provider == config.Command {
+	if job.Case.Drive.Given == nil && cfg.Targets[job.Target].Config.Provider == config.Command {
 		return true
 	}
 	for _, role := range job.Case.Roles() {

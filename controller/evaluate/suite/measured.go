@@ -98,6 +98,9 @@ func (in Input) Quantity(id, name string) (verdict.Criterion, error) {
 // target that takes no time, do not say what it was.
 func (in Input) quantity(name string) (float64, error) {
 	t := in.Transcript
+	if in.Case.Drive.Given != nil {
+		return 0, fmt.Errorf("%s is not known: the answer is given with the test, and nobody was asked for it; remove the assertion, or providerOutput", name)
+	}
 	switch name {
 	case evaluator.ToolCallCount:
 		return in.count(func(m schema.Message) int { return len(m.ToolCalls) })

@@ -40,9 +40,13 @@ func (r *Roster) Targets(jobs []run.Job) (map[string]run.Target, error) {
 	roles := r.cfg.Roles.Targets()
 	names := map[string]bool{}
 	for _, j := range jobs {
-		names[j.Target] = true
+		if j.Case.Drive.Given == nil {
+			names[j.Target] = true
+		}
 		for _, peer := range j.Case.Peers {
-			names[cmp.Or(peer.Target, r.cfg.DefaultTarget)] = true
+			if peer.Drive.Given == nil {
+				names[cmp.Or(peer.Target, r.cfg.DefaultTarget)] = true
+			}
 		}
 		for _, role := range j.Case.Roles() {
 			names[roles[role]] = true

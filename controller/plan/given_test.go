@@ -1,0 +1,30 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestGivenAnswer has digests that depend on the answer which the case has itself, and on
+// nothing of the target, which is not asked.
+func TestGivenAnswer(t *testing.T) {
+	digest := func(answer, model, price string, agent bool) Digests {
+		c := tc("a", "1", 0.7)
+		c.Drive.Given = &answer
+		return Digest(c, &Environment{Config: "gavel.yaml", DefaultTarget: "bot", Targets: map[string]Target{"bot": {Agent: agent, Price: price, Facts: []Fact{{Name: "model", Value: model}}}}})
+	}
+	first := digest("yes", "m", "1", false)
+	if other := digest("yes", "n", "2", true); other.Bare() != first.Bare() {
+		t.Errorf("another target changes %+v to %+v", first.Bare(), other.Bare())
+	}
+	if other := digest("no", "m", "1", false); other.E == first.E {
+		t.Errorf("another answer has the same digest %s", first.E)
+	}
+	asked := tc("a", "1", 0.7)
+	if Digest(asked, &Environment{}).E == first.E {
+		t.Error("a case whose target is asked has the digest of one with an answer")
+	}
+	if !slices.ContainsFunc(first.Parts(), func(p Part) bool { return p.Layer == Execution && p.Name == "given answer" }) {
+		t.Errorf("no part of %v is the answer", first.Parts())
+	}
+}

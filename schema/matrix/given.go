@@ -1,0 +1,43 @@
+package matrix
+
+import (
+	"encoding/json"
+
+	"github.com/gavel-evals/gavel/schema/javascript"
+	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
+)
+
+// A given answer is one that a test has itself, in place of the target's.
+type given struct {
+	text string
+	// parsed means that it is written as an object or a list, which is what functions in
+	// JavaScript get; all others get its JSON.
+	parsed bool
+}
+
+// readGiven reads the answer of a test. An empty one is none, as promptfoo has it.
+func (t *test) readGiven(value json.RawMessage) {
+	text, isText := rawjson.Text(value)
+	switch {
+	case isText && text != "":
+		t.given = &given{text: text}
+	case !isText && len(value) > 0 && string(value) != "null":
+		t.given = &given{text: string(value), parsed: true}
+	}
+}
+
+// answer is the text of a given answer; nil where the target is asked.
+func (g *given) answer() *string {
+	if g == nil {
+		return nil
+	}
+	return &g.text
+}
+
+// of is the code of a function that gets the answer as the test has it.
+func (g *given) of(code string) string {
+	if g == nil || !g.parsed || code == "" {
+		return code
+	}
+	return "return (" + javascript.Inline(code, "output, context") + ")(JSON.parse(output), context)"
+}
