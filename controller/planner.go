@@ -117,7 +117,7 @@ func (p *planner) planFull(ctx context.Context) error {
 // they are at head; env is what they run in where that is not the same.
 func share(base *plan.Side, head plan.Side, affected []string, env *plan.Environment) {
 	for key, c := range head.Cases {
-		if _, loaded := slices.BinarySearch(affected, c.Origin.File); loaded {
+		if _, loaded := slices.BinarySearch(affected, definition(c.CaseInfo)); loaded {
 			continue
 		}
 		if env != nil {
@@ -125,6 +125,17 @@ func share(base *plan.Side, head plan.Side, affected []string, env *plan.Environ
 		}
 		base.Cases[key] = c
 	}
+}
+
+// definition is the file whose loading makes a case, which need not be the one that has it:
+// a definition may name files of tests.
+func definition(c *schema.CaseInfo) string {
+	for _, in := range c.Inputs {
+		if in.Role == "definition" {
+			return in.File
+		}
+	}
+	return c.Origin.File
 }
 
 // canPlanAffected reports whether planning the affected cases is enough: base is known,
