@@ -1,6 +1,9 @@
 package controller
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/source"
@@ -26,6 +29,10 @@ func (p *Prepared) WithholdPrograms(otherwise func(plan.Row) string, why func() 
 	}
 }
 
+// naming are the roles of files that are programs, name programs or have code of theirs:
+// variables are filled into the code of assertions.
+var naming = []string{"program", "suite", "workspace", "definition", "tests", "variable"}
+
 // Starts reports whether judging a row starts programs of the repository, and
 // what that depends on.
 func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
@@ -33,7 +40,11 @@ func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
 		return source.Start{}, false
 	}
 	out := source.Start{Files: []string{r.Head.Origin.File}}
-	starts := false
+	// Those whose answers are compared with this one are asked with it.
+	answering := append([]*schema.Case{r.HeadCase}, r.HeadCase.Peers...)
+	starts := slices.ContainsFunc(answering, func(c *schema.Case) bool {
+		return c.Drive.Program != nil && (c != r.HeadCase || r.Action == plan.Run)
+	})
 	for name := range p.targetsOf(r) {
 		if t := p.req.Head.Config.Targets[name]; t.Provider == config.Command {
 			starts = true
@@ -51,7 +62,7 @@ func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
 			out.AddPrograms(ev, programs)
 		}
 		for _, in := range c.Inputs {
-			if in.Role == "program" || in.Role == "suite" || in.Role == "workspace" {
+			if slices.Contains(naming, in.Role) {
 				out.Files = append(out.Files, in.File)
 			}
 		}
@@ -83,6 +94,11 @@ func (p *Prepared) targetsOf(r plan.Row) map[string]bool {
 	names := map[string]bool{}
 	if r.Action == plan.Run && r.HeadCase.Drive.Given == nil {
 		names[r.Target] = true
+	}
+	for _, peer := range r.HeadCase.Peers {
+		if peer.Drive.Given == nil {
+			names[cmp.Or(peer.Target, p.req.Head.Config.DefaultTarget)] = true
+		}
 	}
 	for _, role := range r.HeadCase.Roles() {
 		names[roles[role]] = true

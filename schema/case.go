@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gavel-evals/gavel/schema/promptprogram"
 	"github.com/gavel-evals/gavel/schema/row"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
@@ -147,6 +148,9 @@ type Drive struct {
 	Script *Script `json:",omitempty"`
 	// Workspace is the folder that an agent works in; nil where it has none.
 	Workspace *workspace.Workspace
+	// Program writes the system prompt and Messages when a sample begins; nil where the case
+	// has them.
+	Program *promptprogram.Program `json:",omitempty"`
 	// Given is the answer of the target that the case has itself: nobody is asked for it.
 	// nil asks the target.
 	Given *string `json:",omitempty"`

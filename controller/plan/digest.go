@@ -170,6 +170,9 @@ func (d *digester) execution() {
 		d.short(Execution, "tool rounds", strconv.Itoa(c.Policy.MaxToolRounds), d.configured()...)
 	}
 	d.simulation()
+	if c.Drive.Program != nil {
+		d.value(Execution, "prompt program", c.Drive.Program, d.writing()...)
+	}
 	if c.Drive.Given != nil {
 		d.long(Execution, "given answer", *c.Drive.Given, d.sending()...)
 	} else {

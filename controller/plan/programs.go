@@ -43,6 +43,18 @@ func (d *digester) sending() []string {
 	return d.sent
 }
 
+// writing are the files that the program of a prompt is made of, and those that name it and
+// have its variables.
+func (d *digester) writing() []string {
+	files := slices.Clone(d.sending())
+	for _, in := range d.c.Inputs {
+		if !d.bare && in.Role == "program" {
+			files = append(files, in.File)
+		}
+	}
+	return files
+}
+
 // attached are the files and images of the messages.
 func (d *digester) attached() []string {
 	paths := Attached(d.c.Drive.Messages)

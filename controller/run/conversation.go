@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/run/mocks"
 	"github.com/gavel-evals/gavel/controller/run/opening"
 	"github.com/gavel-evals/gavel/controller/run/persona"
+	"github.com/gavel-evals/gavel/controller/run/promptwriter"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/workspaces"
@@ -37,11 +38,18 @@ type conversation struct {
 	replies    int
 }
 
-func newConversation(log *callLog) (*conversation, error) {
-	tc, name := log.tc, log.caseRun.job.Target
+func newConversation(ctx context.Context, log *callLog) (*conversation, error) {
+	tc, err := promptwriter.Write(ctx, log.tc, log.caseRun.runner.cfg.Programs)
+	if err != nil {
+		return nil, err
+	}
+	name := log.caseRun.job.Target
 	t := log.caseRun.runner.cfg.Targets[name]
 	c := &conversation{log: log, tc: tc, name: name, target: t, mocks: mocks.New(tc, t.Config), workspace: t.workspace(tc)}
 	c.transcript = verdict.Transcript{System: tc.System, Traced: true, Messages: slices.Clone(tc.Drive.Messages)}
+	if tc.Drive.Program != nil {
+		c.transcript.Written = len(tc.Drive.Messages)
+	}
 	if t.Config.RunsTools() {
 		c.transcript.Tools = offered(tc.Tools)
 	}

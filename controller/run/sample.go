@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/run/promptwriter"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -46,7 +47,7 @@ func (s *sample) run(ctx context.Context) error {
 		start := now()
 		var talk *conversation
 		for again := true; again; {
-			if talk, err = newConversation(log); err == nil {
+			if talk, err = newConversation(ctx, log); err == nil {
 				err = talk.run(ctx)
 				talk.transcript.Notes = append(talk.transcript.Notes, talk.workspace.Close(context.WithoutCancel(ctx))...)
 			}
@@ -98,7 +99,8 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 	if problem != nil {
 		return problem
 	}
-	for i, ev := range s.attempt.caseRun.job.Case.Evaluators {
+	tc := promptwriter.Seen(log.tc, &transcript)
+	for i, ev := range tc.Evaluators {
 		var m verdict.Measurement
 		if compared != nil {
 			m = compared[i]
@@ -106,7 +108,7 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 		if m.Evaluator == "" { // it looks at the sample alone
 			var err error
 			m, err = evaluate.Measure(ctx, ev, evaluate.Input{
-				Case: log.tc, Transcript: &transcript, Ask: log.askRole, Programs: r.cfg.Programs,
+				Case: tc, Transcript: &transcript, Ask: log.askRole, Programs: r.cfg.Programs,
 			})
 			if err != nil {
 				return err

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/run/promptwriter"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -165,7 +166,7 @@ func (s *sample) compareAll(ctx context.Context) (measured [][]verdict.Measureme
 		transcript := given[s.number].Transcript
 		price := c.runner.cfg.Targets[sel.Candidates[i].Target].Config.Price
 		transcript.Usage, transcript.Turns = budget.Priced(transcript.Usage, price), budget.PricedTurns(transcript.Turns, price)
-		candidates[i] = evaluate.Input{Case: sel.Candidates[i].Case, Transcript: &transcript, Ask: log.askRole, Programs: c.runner.cfg.Programs}
+		candidates[i] = evaluate.Input{Case: promptwriter.Seen(sel.Candidates[i].Case, &transcript), Transcript: &transcript, Ask: log.askRole, Programs: c.runner.cfg.Programs}
 	}
 	for again := true; again; {
 		if measured, err = selection.Measure(ctx, candidates); err == nil && slices.ContainsFunc(measured, unmeasured) {

@@ -83,6 +83,8 @@ type Transcript struct {
 	Tools  []schema.Tool `json:"tools,omitempty"`
 	// Messages are all turns in order, tool calls and results among them.
 	Messages []schema.Message `json:"messages"`
+	// Written is how many of Messages a program wrote in the place of the case.
+	Written int `json:"written,omitempty"`
 	// Model is the model that answered, as it named itself; may be empty.
 	Model string `json:"model,omitempty"`
 	// Traced reports whether the tool calls of the target are known. Evaluators

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
@@ -212,10 +213,10 @@ func (j *judgement) question(prompt string, vars template.Variables) (string, er
 	if prompt == "" {
 		return "", nil
 	}
-	var chat []chatMessage
-	if json.Unmarshal([]byte(prompt), &chat) == nil && len(chat) > 0 {
+	var list []chat.Message
+	if json.Unmarshal([]byte(prompt), &list) == nil && len(list) > 0 {
 		var texts []string
-		for _, m := range chat {
+		for _, m := range list {
 			s, _ := rawjson.Text(m.Content)
 			texts = append(texts, s)
 		}

@@ -7,6 +7,7 @@ package matrix
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	matrixrow "github.com/gavel-evals/gavel/schema/row"
@@ -79,6 +81,7 @@ type provider struct {
 	id, label string // as they are written
 	// prompts are the labels that it is limited to; nil for all.
 	prompts []string
+	config  json.RawMessage
 	// transform is of its answers, before assertions look at them; empty for none.
 	transform string
 	need      string // of its cases
@@ -190,21 +193,16 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 		},
 	}
 	skip := cmp.Or(r.test.need, r.need, t.need)
-	system, messages, err := c.messages(p, r, t)
-	if err != nil {
+	if err := c.send(tc, p, r, t); err != nil {
 		c.misread(err, p.at)
 		skip = cmp.Or(skip, err.Error())
 	}
-	tc.System, tc.Drive.Messages, tc.Drive.Given = system, messages, r.test.given.answer()
-	c.size += len(system)
-	for _, m := range messages {
-		c.size += len(m.Content)
-	}
+	tc.Drive.Given = r.test.given.answer()
 	tc.Row = &matrixrow.Row{Vars: r.vars, Prompt: p.template(), Label: p.label, PromptFile: p.file, Test: r.name, Description: r.test.description}
-	if system != "" {
-		tc.Layers = []schema.Layer{{File: p.file, Text: system}}
+	if tc.System != "" {
+		tc.Layers = []schema.Layer{{File: p.file, Text: tc.System}}
 	}
-	j := judgement{threshold: r.test.threshold, prompt: shown(system, messages), transforms: []string{t.transform, r.test.transform}, by: r.test.assessors, given: r.test.given, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine}
+	j := judgement{threshold: r.test.threshold, prompt: chat.Prompt{System: tc.System, Messages: tc.Drive.Messages}.Text(), transforms: []string{t.transform, r.test.transform}, by: r.test.assessors, given: r.test.given, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine}
 	for _, a := range r.test.asserts {
 		tc.Row.Asserts = append(tc.Row.Asserts, matrixrow.Assertion{Type: a.Type, Value: a.Value, Threshold: a.Threshold, Weight: a.Weight, Metric: a.Metric})
 		if err := j.add(a, r.vars); err != nil {
@@ -316,7 +314,7 @@ func (c *compiler) listed(field string, i int) provider {
 		}
 	}
 	p := c.provider(names, prompts, field, i)
-	p.label, p.id = label, cmp.Or(id, names[0])
+	p.label, p.id, p.config = label, cmp.Or(id, names[0]), c.Doc.JSON(field, i, "config")
 	if c.Doc.Has(field, i, "config") && p.need == "" && c.Settings.Targets[p.target].File == "" {
 		c.Note("not-read", fmt.Sprintf("the config of provider %q is not read", names[0]), "the target in gavel.yaml says how it is called", field, i, "config")
 	}

@@ -5,14 +5,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path"
 	"regexp"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
-	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -26,17 +25,12 @@ type prompt struct {
 	file string
 	at   schema.Position
 	text string
-	chat []chatMessage // in place of text
+	chat []chat.Message // in place of text
 	// function makes the text, from the variables and the provider; config is told to it.
 	function code.Function
 	config   json.RawMessage
-	need     string // what it needs and is not read
-}
-
-// A chatMessage is a message of a prompt, before variables are filled in.
-type chatMessage struct {
-	Role    string          `json:"role"`
-	Content json.RawMessage `json:"content"`
+	need     string        // what it needs and is not read
+	source   *promptSource // of a prompt that is code
 }
 
 // readPrompts reads all prompts of the file.
@@ -81,8 +75,8 @@ func (p prompt) identity() string {
 }
 
 func (p prompt) hash() string {
-	chat, _ := json.Marshal(p.chat) // raw JSON that was read
-	return shortHash(p.text + string(chat))
+	raw, _ := json.Marshal(p.chat) // raw JSON that was read
+	return shortHash(p.text + string(raw))
 }
 
 // template is the text of a prompt, or a chat as JSON.
@@ -90,8 +84,8 @@ func (p prompt) template() string {
 	if p.chat == nil {
 		return p.text
 	}
-	chat, _ := json.Marshal(p.chat) // raw JSON that was read
-	return string(chat)
+	raw, _ := json.Marshal(p.chat) // raw JSON that was read
+	return string(raw)
 }
 
 // shortHash is enough of a hash to tell the texts of a file apart.
@@ -104,12 +98,12 @@ func shortHash(text string) string {
 // chat.
 func (c *compiler) listedPrompt(at ...any) []prompt {
 	if c.Doc.IsList(at...) {
-		var chat []chatMessage
-		if json.Unmarshal(c.Doc.JSON(at...), &chat) != nil {
+		var list []chat.Message
+		if json.Unmarshal(c.Doc.JSON(at...), &list) != nil {
 			c.Fail("wrong-type", "the prompt is not a list of messages", "write messages with role and content", at...)
 			return nil
 		}
-		return []prompt{{chat: chat, file: c.Doc.File, at: c.Doc.At(at...)}}
+		return []prompt{{chat: list, file: c.Doc.File, at: c.Doc.At(at...)}}
 	}
 	if !c.Doc.IsObject(at...) {
 		return c.namedPrompts("", c.Doc.Text(at...), at...)
@@ -175,48 +169,33 @@ func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 		if all[0].function = f; err != nil {
 			all[0].need = err.Error()
 		}
+		all[0].source = &promptSource{name: found.File.Path, function: function, at: c.Doc.At(at...)}
 	}
 	return all
 }
 
-// messages are what a row is sent by a provider, with the system prompt apart. The prefix
-// and suffix of its test are put around a text.
-func (c *compiler) messages(p prompt, r row, by provider) (system string, messages []schema.Message, err error) {
+// messages are what a row is sent by a provider. The prefix and suffix of its test are put
+// around a text. The error is errProgram where a program writes them.
+func (c *compiler) messages(p prompt, r row, by provider) (chat.Prompt, error) {
 	if p.need != "" {
-		return "", nil, &template.NeedError{What: p.need}
+		return chat.Prompt{}, p.byProgram(&template.NeedError{What: p.need})
 	}
-	chat, fill := p.chat, func(s string) (string, error) { return c.engine.Fill(r.vars, s) }
-	if chat == nil {
-		text, err := c.written(p, r, by)
-		if err != nil {
-			return "", nil, err
-		}
-		if text, err = fill(r.test.prefix + text + r.test.suffix); err != nil {
-			return "", nil, err
-		}
-		if !strings.HasPrefix(strings.TrimSpace(text), "[") || json.Unmarshal([]byte(text), &chat) != nil || len(chat) == 0 || chat[0].Role == "" {
-			return "", []schema.Message{{Role: schema.RoleUser, Content: text}}, nil
-		}
-		fill = func(s string) (string, error) { return s, nil } // they are filled in
+	fill := func(s string) (string, error) { return c.engine.Fill(r.vars, s) }
+	if p.chat != nil {
+		return chat.Filled(p.chat, fill)
 	}
-	for _, m := range chat {
-		content, err := m.content(fill)
-		if err != nil {
-			return "", nil, err
-		}
-		switch {
-		case m.Role == schema.RoleSystem && len(messages) == 0:
-			system = strings.TrimPrefix(system+"\n\n"+content, "\n\n")
-		case m.Role == schema.RoleSystem, m.Role == schema.RoleUser, m.Role == schema.RoleAssistant:
-			messages = append(messages, schema.Message{Role: m.Role, Content: content})
-		default:
-			return "", nil, &template.NeedError{What: fmt.Sprintf("a message of the role %q", template.Clip(m.Role))}
-		}
+	text, err := c.written(p, r, by)
+	if err != nil {
+		return chat.Prompt{}, err
 	}
-	if len(messages) == 0 {
-		return "", nil, &template.NeedError{What: "a message besides the system prompt"}
+	framed := r.test.prefix + text + r.test.suffix
+	if p.source != nil {
+		framed = chat.Framed(r.test.prefix, text, r.test.suffix)
 	}
-	return system, messages, nil
+	if text, err = fill(framed); err != nil {
+		return chat.Prompt{}, err
+	}
+	return chat.Read(text)
 }
 
 // written is the text of a prompt: its own, or what its function makes for the variables of
@@ -225,13 +204,9 @@ func (c *compiler) written(p prompt, r row, by provider) (string, error) {
 	if p.function.IsZero() {
 		return p.text, nil
 	}
-	told := map[string]any{"vars": r.vars, "provider": map[string]any{"id": by.id, "label": by.label}}
-	if len(p.config) > 0 {
-		told["config"] = p.config
-	}
-	made, err := c.caller.Call(p.function, told)
+	made, err := c.caller.Call(p.function, c.told(p, r, by))
 	if need, ok := errors.AsType[*template.NeedError](err); ok {
-		return "", need
+		return "", p.byProgram(need)
 	}
 	if err != nil {
 		c.misread(&template.Error{Message: "the prompt gives nothing: " + err.Error(), Hint: "correct the function; it is called with {vars, provider} while the file is read"}, p.at)
@@ -242,39 +217,4 @@ func (c *compiler) written(p prompt, r row, by provider) (string, error) {
 		made = parts.Prompt
 	}
 	return template.Written(made), nil
-}
-
-// shown is a prompt as functions are told it: the text, or a chat as JSON.
-func shown(system string, messages []schema.Message) string {
-	if system == "" && len(messages) == 1 {
-		return messages[0].Content
-	}
-	if system != "" {
-		messages = append([]schema.Message{{Role: schema.RoleSystem, Content: system}}, messages...)
-	}
-	raw, _ := json.Marshal(messages) // texts
-	return string(raw)
-}
-
-// content is the text of a message. The text parts of a list are joined.
-func (m chatMessage) content(fill func(string) (string, error)) (string, error) {
-	s, isText := rawjson.Text(m.Content)
-	if !isText {
-		var parts []struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		}
-		if json.Unmarshal(m.Content, &parts) != nil {
-			return "", &template.NeedError{What: "a message whose content is not a text"}
-		}
-		var texts []string
-		for _, part := range parts {
-			if part.Type != "text" {
-				return "", &template.NeedError{What: fmt.Sprintf("content of the type %q in a prompt", template.Clip(part.Type))}
-			}
-			texts = append(texts, part.Text)
-		}
-		s = strings.Join(texts, "\n")
-	}
-	return fill(s)
 }

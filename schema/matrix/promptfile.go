@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/chat"
 )
 
 // promptsOf reads a file with prompts: one, or several in a text, in lines of JSON and in
@@ -23,9 +24,9 @@ func promptsOf(file schema.File, label string) []prompt {
 	case ".jsonl":
 		all := whole.each(strings.Split(whole.text, "\n"), nil)
 		for i, p := range all {
-			var chat []chatMessage
-			if json.Unmarshal([]byte(p.text), &chat) == nil && len(chat) > 0 {
-				all[i].text, all[i].chat = "", chat
+			var list []chat.Message
+			if json.Unmarshal([]byte(p.text), &list) == nil && len(list) > 0 {
+				all[i].text, all[i].chat = "", list
 			}
 		}
 		return all
@@ -33,9 +34,9 @@ func promptsOf(file schema.File, label string) []prompt {
 		return whole.table(file.Data)
 	case ".json", ".yaml", ".yml":
 		doc, problems := schema.Parse(file.Path, file.Data)
-		var chat []chatMessage
-		if doc != nil && !schema.HasErrors(problems) && json.Unmarshal(doc.JSON(), &chat) == nil && len(chat) > 0 {
-			whole.text, whole.chat = "", chat
+		var list []chat.Message
+		if doc != nil && !schema.HasErrors(problems) && json.Unmarshal(doc.JSON(), &list) == nil && len(list) > 0 {
+			whole.text, whole.chat = "", list
 		}
 	}
 	return []prompt{whole}

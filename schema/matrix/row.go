@@ -224,6 +224,11 @@ func (c *compiler) rowInputs(r row, p prompt) []schema.Input {
 		}
 	}
 	all = slices.DeleteFunc(all, func(in schema.Input) bool { return in.Role == "prompt" && in.File != p.file && !in.Absent })
+	return sorted(all)
+}
+
+// sorted are inputs by their files, each once.
+func sorted(all []schema.Input) []schema.Input {
 	slices.SortFunc(all, func(a, b schema.Input) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role)) })
 	return slices.CompactFunc(all, func(a, b schema.Input) bool { return a.File == b.File })
 }

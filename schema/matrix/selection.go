@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -61,8 +60,7 @@ func (c *compiler) compare(cases []*schema.Case) {
 		for _, peer := range tc.Peers {
 			tc.Inputs = append(slices.Clip(tc.Inputs), peer.Inputs...)
 		}
-		slices.SortFunc(tc.Inputs, func(a, b schema.Input) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role)) })
-		tc.Inputs = slices.CompactFunc(tc.Inputs, func(a, b schema.Input) bool { return a.File == b.File })
+		tc.Inputs = sorted(tc.Inputs)
 	}
 }
 

@@ -82,6 +82,9 @@ func startsPrograms(cfg run.Config, job run.Job) bool {
 	if job.Case.Drive.Given == nil && cfg.Targets[job.Target].Config.Provider == config.Command {
 		return true
 	}
+	if job.Case.Drive.Program != nil {
+		return true
+	}
 	for _, role := range job.Case.Roles() {
 		if cfg.Targets[cfg.Roles[role]].Config.Provider == config.Command {
 			return true

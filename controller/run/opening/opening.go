@@ -3,6 +3,8 @@
 package opening
 
 import (
+	"encoding/json"
+
 	"github.com/gavel-evals/gavel/controller/run/persona"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
@@ -34,6 +36,10 @@ func Request(c *schema.Case) target.Request {
 	m := c.Drive.Messages
 	if sim := c.Drive.Simulation; sim != nil && !c.Drive.TargetOpens && (len(m) == 0 || m[len(m)-1].Role == schema.RoleAssistant) {
 		return persona.Request(*sim, m)
+	}
+	if c.Drive.Program != nil { // which tells cases apart whose prompts are not known yet
+		raw, _ := json.Marshal(c.Drive.Program) // texts and JSON
+		return target.Request{System: string(raw), Tools: c.Tools}
 	}
 	return target.Request{System: c.System, Messages: c.Drive.Messages, Tools: c.Tools}
 }

@@ -1,0 +1,130 @@
+// Package promptwriter has programs of the repository write what a sample begins with.
+//
+// Most callers want [Write] before the target is asked, and [Seen] before the sample is
+// measured.
+package promptwriter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/chat"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/promptprogram"
+	"github.com/gavel-evals/gavel/schema/template"
+)
+
+// Write returns the case with what its program writes: its system prompt and its messages. A
+// case without a program comes back as it is. The error says what is wrong with the program;
+// nil programs run none.
+func Write(ctx context.Context, c *schema.Case, programs suite.Programs) (*schema.Case, error) {
+	p := c.Drive.Program
+	if p == nil {
+		return c, nil
+	}
+	if programs == nil {
+		return nil, errors.New("the prompt is not written: programs are not run here")
+	}
+	printed, err := programs(ctx, suite.Start{Program: evaluator.Program{Argv: p.Argv, Dir: p.Dir}, Stdin: p.Stdin})
+	if err != nil {
+		return nil, fmt.Errorf("the prompt is not written: %w", err)
+	}
+	said, err := read(printed, p)
+	if err != nil {
+		return nil, fmt.Errorf("the program of the prompt (%s): %w", p.Name(), err)
+	}
+	out := *c
+	out.System, out.Drive.Messages = said.System, said.Messages
+	return &out, nil
+}
+
+// read reads what a program printed: a text, a chat, or {prompt} with one of both. Another
+// value is its JSON.
+func read(printed []byte, p *promptprogram.Program) (chat.Prompt, error) {
+	if !json.Valid(printed) {
+		return chat.Prompt{}, errors.New("what it prints is not JSON: " + template.Clip(string(printed)))
+	}
+	var parts struct{ Prompt json.RawMessage }
+	if json.Unmarshal(printed, &parts) == nil && len(parts.Prompt) > 0 {
+		printed = parts.Prompt
+	}
+	text := template.Written(json.RawMessage(bytes.TrimSpace(printed)))
+	if strings.TrimSpace(text) == "" {
+		return chat.Prompt{}, errors.New("it writes nothing; return a text or a list of messages, and name the function behind the file, as in file://prompt.py:name")
+	}
+	engine := template.Engine{}
+	text, err := engine.Fill(p.Vars(), chat.Framed(p.Prefix, text, p.Suffix))
+	if err != nil {
+		return chat.Prompt{}, need(err)
+	}
+	said, err := chat.Read(text)
+	return said, need(err)
+}
+
+// need words an error about what is not read as one about what the program writes.
+func need(err error) error {
+	if need, ok := errors.AsType[*template.NeedError](err); ok {
+		return errors.New("it writes what needs " + need.What)
+	}
+	return err
+}
+
+// Seen is a case as what measures a sample sees it: with what the program wrote in this
+// sample.
+func Seen(c *schema.Case, t *verdict.Transcript) *schema.Case {
+	if c.Drive.Program == nil {
+		return c
+	}
+	out := *c
+	out.System, out.Drive.Messages = t.System, t.Messages[:min(t.Written, len(t.Messages))]
+	prompt := chat.Prompt{System: out.System, Messages: out.Drive.Messages}.Text()
+	out.Evaluators = slices.Clone(c.Evaluators)
+	for i := range out.Evaluators {
+		out.Evaluators[i].Spec = told(out.Evaluators[i].Spec, prompt)
+	}
+	return &out
+}
+
+// told is a spec whose functions are told the prompt.
+func told(spec schema.Spec, prompt string) schema.Spec {
+	switch s := spec.(type) {
+	case evaluator.JavaScript:
+		s.Context = withPrompt(s.Context, prompt)
+		return s
+	case evaluator.Function:
+		s.Context = withPrompt(s.Context, prompt)
+		return s
+	case evaluator.Transformed:
+		s.Context, s.Spec = withPrompt(s.Context, prompt), told(s.Spec, prompt)
+		return s
+	case evaluator.Composite:
+		s.Members = slices.Clone(s.Members)
+		for i := range s.Members {
+			s.Members[i].Spec = told(s.Members[i].Spec, prompt)
+		}
+		return s
+	}
+	return spec
+}
+
+// withPrompt is the argument context of a function with the prompt.
+func withPrompt(context json.RawMessage, prompt string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(context, &fields) != nil || fields == nil {
+		return context
+	}
+	fields["prompt"], _ = json.Marshal(prompt) // a text
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		return context
+	}
+	return raw
+}

@@ -1,0 +1,53 @@
+package code
+
+// PromptRunners start the program of a prompt by its language: a function of a file, or the file
+// itself. They read {vars, provider, config} and print what it returns as JSON; a file of Python
+// without a function has them as its first argument, and prints the prompt.
+var PromptRunners = map[string][]string{
+	"python": {"python3", "-c", `import contextlib, importlib.util, inspect, io, json, os, runpy, sys, traceback
+said = json.load(sys.stdin)
+out, sys.stdout = sys.stdout, sys.stderr
+file = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.dirname(file))
+def written():
+    if len(sys.argv) < 3:
+        sys.argv = [file, json.dumps(said)]
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            runpy.run_path(file, run_name="__main__")
+        return printed.getvalue().removesuffix("\n")
+    spec = importlib.util.spec_from_file_location("prompt", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    result = getattr(module, sys.argv[2])(said)
+    if inspect.isawaitable(result):
+        import asyncio
+        result = asyncio.run(result)
+    return result
+try:
+    text = json.dumps(written())
+except Exception as e:
+    at = traceback.extract_tb(e.__traceback__)[-1]
+    sys.exit(f"{type(e).__name__}: {e} ({os.path.basename(at.filename)}:{at.lineno})")
+out.write(text)
+`},
+	"javascript": {"node", "-e", `let input = "";
+process.stdin.on("data", (d) => (input += d)).on("end", async () => {
+  const said = JSON.parse(input);
+  const path = require("path").resolve(process.argv[1]);
+  const write = process.stdout.write.bind(process.stdout);
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  const loaded = await import(require("url").pathToFileURL(path).href);
+  const name = process.argv[2];
+  let f = name ? loaded[name] || (loaded.default || {})[name] : loaded.default || loaded;
+  if (!name && f && typeof f !== "function") f = f.default;
+  if (typeof f !== "function") throw new Error("the file exports no function" + (name ? " named " + name : ""));
+  const result = await f(said);
+  write(JSON.stringify(result === undefined ? null : result));
+}).on("error", (e) => { throw e; });
+process.on("unhandledRejection", (e) => {
+  process.stderr.write(e instanceof Error ? e.name + ": " + e.message : String(e));
+  process.exit(1);
+});
+`},
+}

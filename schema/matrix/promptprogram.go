@@ -1,0 +1,107 @@
+package matrix
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"path"
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/matrix/code"
+	"github.com/gavel-evals/gavel/schema/promptprogram"
+	"github.com/gavel-evals/gavel/schema/template"
+)
+
+// A promptSource is the file of a prompt that is code. The files of its program are
+// read once the prompt is known to need one.
+type promptSource struct {
+	name, function string
+	at             schema.Position
+	program        *promptprogram.Program // without what it reads; nil before it is needed
+	inputs         []schema.Input
+}
+
+// languages of the files that write prompts, by their extension.
+var languages = map[string]string{".py": "python", ".js": "javascript", ".cjs": "javascript", ".mjs": "javascript", ".ts": "javascript"}
+
+// errProgram says that a program writes the prompt when it is run.
+var errProgram = errors.New("a program writes the prompt")
+
+// byProgram is errProgram in the place of an error about what only a program has.
+func (p prompt) byProgram(err error) error {
+	if _, ok := errors.AsType[*template.NeedError](err); ok && p.source != nil {
+		return errProgram
+	}
+	return err
+}
+
+// programOf is the program that writes a prompt for a row and a provider.
+func (c *compiler) programOf(p prompt, r row, by provider) (*promptprogram.Program, error) {
+	s := p.source
+	if s.program == nil {
+		c.readProgram(s)
+	}
+	out := *s.program
+	told := c.told(p, r, by)
+	if _, has := told["config"]; !has {
+		told["config"] = map[string]any{}
+	}
+	var err error
+	out.Stdin, err = json.Marshal(told)
+	out.Prefix, out.Suffix = r.test.prefix, r.test.suffix
+	return &out, err
+}
+
+// readProgram reads the files that the program of a prompt may load.
+func (c *compiler) readProgram(s *promptSource) {
+	seen := evaluator.Program{Dir: path.Dir(c.Doc.File)}
+	line := command.Line{Argv: []string{seen.Sees(s.name)}, Dir: seen.Dir, At: func(int) schema.Position { return s.at }}
+	found := command.Reader{Files: c.FS, Read: c.Read}.Program(line)
+	c.Problems, s.inputs = append(c.Problems, found.Problems...), found.Inputs
+	s.program = &promptprogram.Program{Dir: seen.Dir, Argv: append(slices.Clone(code.PromptRunners[languages[path.Ext(s.name)]]), found.Argv...)}
+	if s.function != "" {
+		s.program.Argv = append(s.program.Argv, s.function)
+	}
+	for _, f := range found.Files {
+		sum := sha256.Sum256(f.Data)
+		s.program.Files = append(s.program.Files, promptprogram.File{Path: seen.Sees(f.Path), Hash: hex.EncodeToString(sum[:])})
+	}
+}
+
+// told is the argument of a function that writes a prompt.
+func (c *compiler) told(p prompt, r row, by provider) map[string]any {
+	who := map[string]any{"id": by.id, "label": by.label}
+	if len(by.config) > 0 {
+		who["config"] = by.config
+	}
+	told := map[string]any{"vars": r.vars, "provider": who}
+	if len(p.config) > 0 {
+		told["config"] = p.config
+	}
+	return told
+}
+
+// send has a case send its prompt, or a program that writes it. The error is that of
+// messages.
+func (c *compiler) send(tc *schema.Case, p prompt, r row, by provider) error {
+	said, err := c.messages(p, r, by)
+	if errors.Is(err, errProgram) {
+		tc.Drive.Program, err = c.programOf(p, r, by)
+		if tc.Drive.Program != nil {
+			c.size += len(tc.Drive.Program.Stdin)
+			tc.Inputs = append(tc.Inputs, p.source.inputs...)
+			tc.Inputs = sorted(tc.Inputs)
+		}
+		return err
+	}
+	if images := c.Settings.Targets[by.target].AcceptsImages; err == nil && said.Shows() && images != nil && !*images {
+		err = &template.NeedError{What: "a target that takes images"}
+	}
+	tc.System, tc.Drive.Messages = said.System, said.Messages
+	c.size += said.Size()
+	return err
+}

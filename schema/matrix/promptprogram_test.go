@@ -1,0 +1,38 @@
+package matrix_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// TestPromptProgram: the rows with a prompt by a program are made of its files, and of what it
+// is told. The others are not.
+func TestPromptProgram(t *testing.T) {
+	const text = "prompts: ['{{q}}', 'file://p.py:f']\ntests: [{description: a, vars: {q: one}}]\n"
+	got := cases(t, text, map[string]string{"p.py": "def f(c): return ''", "words.py": "x = 1", "other.js": ""})
+	if len(got) != 2 || got[0].Drive.Program != nil || got[1].Drive.Program == nil || got[1].Drive.Messages != nil {
+		t.Fatalf("the cases are %v, want that a program writes the second", got)
+	}
+	p := got[1].Drive.Program
+	if p.Name() != "p.py:f" || len(p.Files) != 2 || p.Files[0].Path != "p.py" || p.Files[1].Path != "words.py" {
+		t.Errorf("the program is %s of %v, want p.py:f of p.py and words.py", p.Name(), p.Files)
+	}
+	if want := `{"config":{},"provider":{"id":"bot","label":""},"vars":{"q":"one"}}`; string(p.Stdin) != want {
+		t.Errorf("it is told %s, want %s", p.Stdin, want)
+	}
+	file := func(c *schema.Case, name string) bool {
+		return slices.ContainsFunc(c.Inputs, func(in schema.Input) bool { return in.File == name })
+	}
+	for _, name := range []string{"p.py", "words.py"} {
+		if file(got[0], name) || !file(got[1], name) {
+			t.Errorf("%s is an input of the rows: %v and %v, want of the second alone", name, got[0].Inputs, got[1].Inputs)
+		}
+	}
+	changed := cases(t, strings.Replace(text, "q: one", "q: two", 1), map[string]string{"p.py": "def f(c): return 1", "words.py": "x = 1"})[1].Drive.Program
+	if changed.Files[0].Hash == p.Files[0].Hash || changed.Files[1].Hash != p.Files[1].Hash || string(changed.Stdin) == string(p.Stdin) {
+		t.Errorf("with another p.py and another variable the program is %v told %s", changed.Files, changed.Stdin)
+	}
+}

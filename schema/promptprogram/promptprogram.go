@@ -1,0 +1,49 @@
+// Package promptprogram has what a program is made of that writes what a case sends.
+package promptprogram
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// A Program is one of the repository that writes a prompt when a sample begins. It reads
+// Stdin, and prints a text, a chat or {prompt} as JSON.
+type Program struct {
+	// Argv is the program with its arguments, as it is started in Dir.
+	Argv []string `json:"argv"`
+	// Files are those that Argv names and may load, by the names that the program knows
+	// them by.
+	Files []File `json:"files,omitempty"`
+	// Dir is relative to the repository root.
+	Dir string `json:"-"`
+	// Stdin is an object with vars, provider and config.
+	Stdin json.RawMessage `json:"stdin"`
+	// Prefix and Suffix are put around what it writes, before variables are filled in.
+	Prefix string `json:"prefix,omitempty"`
+	Suffix string `json:"suffix,omitempty"`
+}
+
+// A File is known by what it holds.
+type File struct {
+	Path string `json:"path"`
+	// Hash is the hex SHA-256 of its bytes.
+	Hash string `json:"sha256"`
+}
+
+// Vars are the variables that the program is told, and that are filled into what it writes.
+func (p *Program) Vars() map[string]json.RawMessage {
+	var said struct {
+		Vars map[string]json.RawMessage `json:"vars"`
+	}
+	_ = json.Unmarshal(p.Stdin, &said) // as it was written
+	return said.Vars
+}
+
+// Name is the file of the program, with the function that it calls.
+func (p *Program) Name() string {
+	i := slices.IndexFunc(p.Argv, func(word string) bool {
+		return slices.ContainsFunc(p.Files, func(f File) bool { return f.Path == word })
+	})
+	return strings.Join(p.Argv[max(i, 0):], ":")
+}
