@@ -148,12 +148,12 @@ type Drive struct {
 	Script *Script `json:",omitempty"`
 	// Workspace is the folder that an agent works in; nil where it has none.
 	Workspace *workspace.Workspace
-	// Program writes the system prompt and Messages when a sample begins; nil where the case
-	// has them.
+	// Program writes System and Messages when a sample begins; nil where the case has them.
 	Program *promptprogram.Program `json:",omitempty"`
-	// Given is the answer of the target that the case has itself: nobody is asked for it.
-	// nil asks the target.
+	// Given is the answer, where the case has it itself; nil asks the target for it.
 	Given *string `json:",omitempty"`
+	// CallsAnswer ends the conversation with the first reply: calls of tools are an answer.
+	CallsAnswer bool `json:",omitempty"`
 	// Simulation writes every further message of the user, and the first where Messages is empty.
 	// nil ends the conversation with the first answer, unless there is a Script.
 	Simulation *Simulation

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -183,8 +185,9 @@ func withModelKey(t *testing.T, dir string, args ...string) (stdout, stderr stri
 }
 
 // formsServer speaks the wire format of OpenAI. Its models are echo, which says what it
-// was sent and is cut at …, shout, which says it in capitals, judge, which replies with the first JSON
-// object that its prompt has, strict, which passes nothing, letters, whose embedding
+// was sent and is cut at …, shout, which says it in capitals, offered, which says with which
+// fields it was asked, calls, which is echo without a text next to calls, judge, which replies
+// with the first JSON object that its prompt has, strict, which passes nothing, letters, whose embedding
 // counts a, b and c, harm, which flags killing and hate, and mood, which labels texts. At /agent is an agent that calls the tools that it is told.
 func formsServer() http.Handler {
 	mux := http.NewServeMux()
@@ -231,7 +234,8 @@ func formsChat(w http.ResponseWriter, r *http.Request) {
 		Messages []struct{ Role, Content string }
 		Format   struct{ Type string } `json:"response_format"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&said); err != nil {
+	body, err := io.ReadAll(r.Body)
+	if err = errors.Join(err, json.Unmarshal(body, &said)); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -253,6 +257,8 @@ func formsChat(w http.ResponseWriter, r *http.Request) {
 		finish = "length"
 	}
 	switch said.Model {
+	case "offered":
+		message["content"] = offered(body)
 	case "shout":
 		message["content"] = strings.ToUpper(reply)
 	case "judge":
@@ -268,6 +274,9 @@ func formsChat(w http.ResponseWriter, r *http.Request) {
 	default:
 		if calls := toolCalls(last.Content); calls != nil && last.Role == "user" {
 			message["tool_calls"], finish = calls, "tool_calls"
+			if said.Model == "calls" {
+				message["content"] = nil
+			}
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -275,6 +284,17 @@ func formsChat(w http.ResponseWriter, r *http.Request) {
 		"id": "1", "object": "chat.completion", "model": said.Model, "choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
 		"usage": map[string]any{"prompt_tokens": 1000, "completion_tokens": 1000, "total_tokens": 2000},
 	})
+}
+
+// offered is what a request has besides model and messages: its fields by name, and the
+// names of its tools.
+func offered(body []byte) string {
+	var fields map[string]any
+	_ = json.Unmarshal(body, &fields) // as it was read before
+	delete(fields, "model")
+	delete(fields, "messages")
+	raw, _ := json.Marshal(fields) // which was JSON
+	return string(raw)
 }
 
 // chosen is the number of the output that has the word which the criterion of a question

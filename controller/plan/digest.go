@@ -173,6 +173,9 @@ func (d *digester) execution() {
 	if c.Drive.Program != nil {
 		d.value(Execution, "prompt program", c.Drive.Program, d.writing()...)
 	}
+	if c.Drive.CallsAnswer && !target.Agent {
+		d.short(Execution, "calls of tools", "end the conversation", d.sending()...)
+	}
 	if c.Drive.Given != nil {
 		d.long(Execution, "given answer", *c.Drive.Given, d.sending()...)
 	} else {

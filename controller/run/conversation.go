@@ -217,7 +217,7 @@ func (c *conversation) reply(ctx context.Context) (ended bool, err error) {
 		c.addReply(reply)
 		ended := c.user != nil && (reply.End || c.endsIn(reply.Messages))
 		calls := pendingCalls(reply)
-		if !c.target.Config.RunsTools() || len(calls) == 0 {
+		if c.tc.Drive.CallsAnswer || !c.target.Config.RunsTools() || len(calls) == 0 {
 			return ended, nil
 		}
 		if round == c.tc.Policy.MaxToolRounds {

@@ -99,6 +99,9 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 	if problem != nil {
 		return problem
 	}
+	if log.tc.Drive.CallsAnswer {
+		transcript.Said = transcript.Calls()
+	}
 	tc := promptwriter.Seen(log.tc, &transcript)
 	for i, ev := range tc.Evaluators {
 		var m verdict.Measurement

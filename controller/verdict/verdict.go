@@ -138,6 +138,16 @@ func (t *Transcript) Until(turn int) *Transcript {
 	return &out
 }
 
+// Calls are those of the last reply as JSON, where it has no text; else empty.
+func (t *Transcript) Calls() string {
+	last := t.LastReply()
+	if last == nil || last.Content != "" || len(last.ToolCalls) == 0 {
+		return ""
+	}
+	raw, _ := json.Marshal(last.ToolCalls) // texts
+	return string(raw)
+}
+
 // LastReply is the last message of the target; nil where there is none.
 func (t *Transcript) LastReply() *schema.Message {
 	if t == nil {

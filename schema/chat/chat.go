@@ -1,5 +1,5 @@
-// Package chat reads prompts that are chats: lists of messages with role and content, as
-// the APIs of models have them.
+// Package chat reads prompts that are chats, lists of messages with role and content, and
+// tools, both as the APIs of models have them.
 //
 // Most callers want [Read].
 package chat

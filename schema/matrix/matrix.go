@@ -82,6 +82,8 @@ type provider struct {
 	// prompts are the labels that it is limited to; nil for all.
 	prompts []string
 	config  json.RawMessage
+	// tools are those of its config, as they are written.
+	tools []json.RawMessage
 	// transform is of its answers, before assertions look at them; empty for none.
 	transform string
 	need      string // of its cases
@@ -177,6 +179,11 @@ func (c *compiler) asked(r row) []provider {
 	if problem != nil {
 		return []provider{{target: r.test.provider, need: fmt.Sprintf("a target for the provider %s", template.Clip(r.test.provider))}}
 	}
+	for _, p := range c.providers {
+		if p.target == target {
+			return []provider{{target: target, id: r.test.provider, tools: p.tools, need: p.need}}
+		}
+	}
 	return []provider{{target: target, id: r.test.provider}}
 }
 
@@ -195,6 +202,10 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	skip := cmp.Or(r.test.need, r.need, t.need)
 	if err := c.send(tc, p, r, t); err != nil {
 		c.misread(err, p.at)
+		skip = cmp.Or(skip, err.Error())
+	}
+	if err := c.offer(tc, r, t); err != nil {
+		c.misread(err, r.test.at)
 		skip = cmp.Or(skip, err.Error())
 	}
 	tc.Drive.Given = r.test.given.answer()
@@ -247,7 +258,7 @@ func (c *compiler) readProviders() []provider {
 	case !c.Doc.Has(field):
 		all = append(all, provider{target: c.Settings.DefaultTarget, id: c.Settings.DefaultTarget})
 	case c.Doc.Text(field) != "":
-		all = append(all, c.provider([]string{c.Doc.Text(field)}, nil, field))
+		all = append(all, c.withFile(c.provider([]string{c.Doc.Text(field)}, nil, field), c.Doc.Text(field), field))
 	case c.Doc.IsList(field):
 		for i := range c.Doc.Items(field) {
 			all = append(all, c.listed(field, i))
@@ -288,7 +299,7 @@ func (c *compiler) distinct(all []provider, field string) []provider {
 // {name: {…}}.
 func (c *compiler) listed(field string, i int) provider {
 	if name := c.Doc.Text(field, i); name != "" {
-		return c.provider([]string{name}, nil, field, i)
+		return c.withFile(c.provider([]string{name}, nil, field, i), name, field, i)
 	}
 	var names, prompts []string
 	for _, key := range []string{"label", "id"} {
@@ -315,8 +326,9 @@ func (c *compiler) listed(field string, i int) provider {
 	}
 	p := c.provider(names, prompts, field, i)
 	p.label, p.id, p.config = label, cmp.Or(id, names[0]), c.Doc.JSON(field, i, "config")
-	if c.Doc.Has(field, i, "config") && p.need == "" && c.Settings.Targets[p.target].File == "" {
-		c.Note("not-read", fmt.Sprintf("the config of provider %q is not read", names[0]), "the target in gavel.yaml says how it is called", field, i, "config")
+	c.toolsOf(&p, c.Doc, field, i, "config", "tools")
+	if c.Doc.Has(field, i, "config") && !slices.Equal(c.Doc.Keys(field, i, "config"), []string{"tools"}) && p.need == "" && c.Settings.Targets[p.target].File == "" {
+		c.Note("not-read", fmt.Sprintf("the config of provider %q is not read but for tools", names[0]), "the target in gavel.yaml says how it is called", field, i, "config")
 	}
 	for _, at := range [][]any{{field, i, "transform"}, {field, i, names[0], "transform"}} {
 		var read test

@@ -154,6 +154,9 @@ func (r *reader) add(doc *schema.Document, id, name string, at ...any) {
 	form, err := vendorname.Form(id, doc.File, fields)
 	hint := fmt.Sprintf("add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {%q: model}", name)
 	wrong := doc.Problem("unknown-target", "", hint, at...)
+	for _, field := range vendorname.Unread(id, fields) {
+		r.unread(doc, name, field, at...)
+	}
 	raw, encodeErr := json.Marshal(map[string]any{"version": 1, "targets": map[string]any{name: form}})
 	if encodeErr != nil {
 		return
@@ -170,6 +173,15 @@ func (r *reader) add(doc *schema.Document, id, name string, at ...any) {
 	}
 	r.from[name] = doc.File + "\x00" + string(raw)
 	r.put(name, form, err, wrong)
+}
+
+// unread warns of a field of a provider's config, which is asked without it.
+func (r *reader) unread(doc *schema.Document, name, field string, at ...any) {
+	config := append(slices.Clip(at), "config")
+	p := doc.Problem("not-read", fmt.Sprintf("`%s` of the config of the provider %q is not read; the model is asked without it", field, name),
+		"remove it, or write the target in gavel.yaml, whose parameters are sent as they are", append(config, field)...)
+	p.Severity = schema.Warning
+	r.problems = append(r.problems, p)
 }
 
 // put adds a target, or why it cannot be used.

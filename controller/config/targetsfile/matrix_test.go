@@ -68,7 +68,6 @@ func TestUnusableProviders(t *testing.T) {
 	for _, tt := range []struct{ written, want string }{
 		{"{id: 'openai:x', config: {apiKey: sk-1}}", "`apiKey` would put a secret into the repository"},
 		{"{id: 'openai:x', config: {model: '{{env.M}}'}}", "`model` is filled in when it is asked"},
-		{"{id: 'openai:x', config: {tools: []}}", "`tools` of its config is not read"},
 		{"'openai:assistant:asst_1'", "models of the kind assistant are not asked"},
 		{"file://gone.yaml", "the file gone.yaml cannot be read"},
 		{"file://empty.yaml", "the file empty.yaml does not have the `id` of a provider"},
@@ -112,5 +111,19 @@ func TestProvidersOfSeveralFiles(t *testing.T) {
 	other, _ := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": strings.Replace(one, "temperature: 0", "temperature: 0.5", 1), "test_definitions/promptfooconfig.two.yaml": two})
 	if got := c.ChangedFiles(other, "gavel.yaml"); !slices.Equal(got, []string{"promptfooconfig.yaml"}) {
 		t.Errorf("a changed provider changes %q, want its file", got)
+	}
+}
+
+// TestUnreadConfig: a key of a config that is not read is a warning at its place, and the model
+// is asked without it. Tools are read with the tests.
+func TestUnreadConfig(t *testing.T) {
+	c, problems := added(t, ownTarget, map[string]string{"promptfooconfig.yaml": "prompts: [x]\nproviders:\n- id: openai:chat:x\n  config:\n    tools: [{name: a}]\n    tool_choice: auto\n    stop: [a]\n    passthrough: {a: 1}\ntests: []\n"})
+	x, ok := c.Targets["openai:chat:x"]
+	if !ok || len(x.Parameters) != 2 || string(x.Parameters["tool_choice"]) != `"auto"` {
+		t.Errorf("the target is %+v, want one with the parameters stop and tool_choice", x)
+	}
+	want := "`passthrough` of the config of the provider \"openai:chat:x\" is not read; the model is asked without it"
+	if len(problems) != 1 || problems[0].Message != want || problems[0].Line != 8 {
+		t.Errorf("problems %v, want %q in line 8", problems, want)
 	}
 }

@@ -134,6 +134,9 @@ func (t *target) vendor(id string) map[string]any {
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(t.Doc.JSON(append(slices.Clone(t.at), "config")...), &fields) // none where it is not an object
 	out, err := vendorname.Form(id, t.Doc.File, fields)
+	if unread := vendorname.Unread(id, fields); err == nil && len(unread) > 0 {
+		err = fmt.Errorf("`%s` of its config is not read", unread[0])
+	}
 	if err != nil {
 		t.Fail("unknown-provider", err.Error(), "write the target in gavel.yaml", t.path("id")...)
 	}

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,10 +32,15 @@ func Encode(request any, parameters map[string]json.RawMessage) ([]byte, error) 
 		return nil, fmt.Errorf("a request has to be an object: %w", err)
 	}
 	for name, value := range parameters {
-		fields[name] = value
+		if _, offers := fields["tools"]; offers || !slices.Contains(ofTools, name) {
+			fields[name] = value
+		}
 	}
 	return json.Marshal(fields)
 }
+
+// ofTools are parameters that say how tools are called. Providers take them only with tools.
+var ofTools = []string{"tool_choice", "parallel_tool_calls"}
 
 // Decode reads a reply. The error says why the body is not JSON; a field of
 // another type than expected is left empty.

@@ -52,7 +52,7 @@ var parameters = map[string]string{
 }
 
 // free are the fields that are sent as they are.
-var free = []string{"presence_penalty", "frequency_penalty", "stop", "reasoning_effort", "reasoning", "logit_bias", "top_k", "thinking", "verbosity", "response_format"}
+var free = []string{"presence_penalty", "frequency_penalty", "stop", "reasoning_effort", "reasoning", "logit_bias", "top_k", "thinking", "verbosity", "response_format", "tool_choice", "parallel_tool_calls", "stop_sequences", "service_tier", "store"}
 
 // forbidden are the fields that would put a secret into the repository.
 var forbidden = []string{"apiKey", "api_key", "token", "accessToken"}
@@ -119,6 +119,7 @@ func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string
 	for _, field := range slices.Sorted(maps.Keys(config)) {
 		raw := config[field]
 		switch as, plain := parameters[field]; {
+		case field == "tools": // which are read with the tests
 		case slices.Contains(forbidden, field):
 			return nil, fmt.Errorf("`%s` would put a secret into the repository", field)
 		case strings.Contains(string(raw), "{{"):
@@ -135,9 +136,6 @@ func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string
 			out["base_url"] = text(raw)
 		case field == "apiHost":
 			out["base_url"] = "https://" + strings.TrimSuffix(text(raw), "/") + map[bool]string{true: "/openai/v1", false: "/v1"}[v.provider == "azure"]
-		case slices.Contains(ignored, field):
-		default:
-			return nil, fmt.Errorf("`%s` of its config is not read", field)
 		}
 	}
 	if len(further) > 0 {
@@ -149,8 +147,31 @@ func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string
 // otherKinds are the kinds of models that do not chat and do not embed.
 var otherKinds = []string{"assistant", "image", "realtime", "transcription", "speech", "video", "agents", "codex", "codex-sdk", "chatkit", "text-generation", "feature-extraction", "sentence-similarity", "token-classification"}
 
+// Unread are the fields of the config of a vendor's model that are not read and may bear on
+// what it answers, sorted.
+func Unread(name string, config map[string]json.RawMessage) []string {
+	first, _, _ := strings.Cut(name, ":")
+	if as, ok := others[first]; ok {
+		first = as
+	}
+	if _, known := vendors[first]; !known {
+		return nil
+	}
+	known := slices.Concat(free, forbidden, ignored, addresses, slices.Collect(maps.Keys(parameters)))
+	var unread []string
+	for _, field := range slices.Sorted(maps.Keys(config)) {
+		if !slices.Contains(known, field) {
+			unread = append(unread, field)
+		}
+	}
+	return unread
+}
+
+// addresses are the fields that say where a model is, and tools, which are read with the tests.
+var addresses = []string{"apiKeyEnvar", "apiBaseUrl", "baseURL", "baseUrl", "apiHost", "tools"}
+
 // ignored are fields that bear on nothing here.
-var ignored = []string{"apiVersion", "deployment_id", "organization", "delay", "cost", "showThinking", "passthrough", "metadata", "label"}
+var ignored = []string{"apiVersion", "deployment_id", "delay", "cost", "showThinking", "metadata", "label"}
 
 // agent is a service behind an address.
 func agent(url string, config map[string]json.RawMessage) (map[string]any, error) {

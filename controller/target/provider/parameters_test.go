@@ -1,0 +1,23 @@
+package provider
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// TestParametersOfTools are sent only with tools.
+func TestParametersOfTools(t *testing.T) {
+	parameters := map[string]json.RawMessage{"tool_choice": json.RawMessage(`"required"`), "seed": json.RawMessage("1")}
+	for _, tt := range []struct {
+		request ChatRequest
+		want    string
+	}{
+		{ChatRequest{Model: "m"}, `{"messages":null,"model":"m","seed":1}`},
+		{ChatRequest{Model: "m", Tools: []ChatTool{{Type: "function", Function: Tool{Name: "a"}}}}, `{"messages":null,"model":"m","seed":1,"tool_choice":"required","tools":[{"type":"function","function":{"name":"a"}}]}`},
+	} {
+		got, err := Encode(tt.request, parameters)
+		if err != nil || string(got) != tt.want {
+			t.Errorf("the request is %s, %v, want %s", got, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package matrix
+
+import (
+	"cmp"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/chat"
+	"github.com/gavel-evals/gavel/schema/template"
+)
+
+// toolsOf are the tools of a provider's config, as they are written: a list, or the names of
+// files with lists. The provider needs what is not read of them.
+func (c *compiler) toolsOf(p *provider, doc *schema.Document, at ...any) {
+	raw := doc.JSON(at...)
+	if len(raw) == 0 || string(raw) == "null" {
+		return
+	}
+	var items []json.RawMessage
+	if name, isFile := fileName(raw); isFile {
+		items = c.toolFile(p, doc, name, at...)
+	} else if json.Unmarshal(raw, &items) != nil {
+		p.require("tools as a list, or the name of a file with one")
+		return
+	}
+	for _, item := range items {
+		if name, isFile := fileName(item); isFile {
+			p.tools = append(p.tools, c.toolFile(p, doc, name, at...)...)
+			continue
+		}
+		p.tools = append(p.tools, item)
+	}
+}
+
+// withFile is a provider with the tools of the file that it is written in, if it is.
+func (c *compiler) withFile(p provider, name string, at ...any) provider {
+	if file, isFile := strings.CutPrefix(name, "file://"); isFile && p.need == "" && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(file)) {
+		if doc := c.open(file, at...); doc != nil {
+			c.toolsOf(&p, doc, "config", "tools")
+		}
+	}
+	return p
+}
+
+// toolFile reads a file with a tool or a list of them.
+func (c *compiler) toolFile(p *provider, doc *schema.Document, name string, at ...any) []json.RawMessage {
+	if ext := path.Ext(name); ext != ".json" && ext != ".yaml" && ext != ".yml" {
+		p.require("tools from a file of the type " + template.Clip(ext))
+		return nil
+	}
+	found := c.Read(schema.Reference{At: doc.At(at...), Path: name, Role: "tool"})
+	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
+	if !found.Found() {
+		return nil
+	}
+	list, problems := schema.Parse(found.File.Path, found.File.Data)
+	if c.Problems = append(c.Problems, problems...); list == nil {
+		return nil
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(list.JSON(), &items) != nil {
+		items = []json.RawMessage{list.JSON()}
+	}
+	return items
+}
+
+// require notes what a provider needs, if nothing else is noted.
+func (p *provider) require(need string) { p.need = cmp.Or(p.need, need) }
+
+// offer gives a case the tools of its provider, unless gavel.yaml says which the target has.
+// They have no mocks, so that a reply that calls them is the answer.
+func (c *compiler) offer(tc *schema.Case, r row, by provider) error {
+	t := c.Settings.Targets[by.target]
+	if len(by.tools) == 0 || t.Agent || t.Tools != nil {
+		return nil
+	}
+	for _, raw := range by.tools {
+		raw, err := c.engine.FillJSON(r.vars, raw)
+		if err != nil {
+			return err
+		}
+		tool, err := chat.ReadTool(raw)
+		if err != nil {
+			return err
+		}
+		c.size += len(tool.Description) + len(tool.Parameters)
+		tc.Tools = append(tc.Tools, tool)
+	}
+	slices.SortStableFunc(tc.Tools, func(a, b schema.Tool) int { return strings.Compare(a.Name, b.Name) })
+	tc.Tools = slices.CompactFunc(tc.Tools, func(a, b schema.Tool) bool { return a.Name == b.Name })
+	tc.Drive.CallsAnswer = true
+	return nil
+}

@@ -1,0 +1,44 @@
+package matrix_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestTools: the tools of a provider's config are those of its cases alone, and a reply that
+// calls them is the answer.
+func TestTools(t *testing.T) {
+	got := cases(t, `prompts: ['{{q}}']
+providers: [bot, {id: large, config: {tools: [{name: b}, {type: function, function: {name: a, description: 'of {{q}}', parameters: {required: [], type: object}}}, {name: a}]}}]
+tests: [{vars: {q: one}}]
+`, nil)
+	for _, c := range got {
+		var names []string
+		for _, tool := range c.Tools {
+			names = append(names, tool.Name+" "+tool.Description+" "+string(tool.Parameters))
+		}
+		want := map[string]string{"bot": "", "large": `a of one {"required":[],"type":"object"}; b  `}[c.Target]
+		if said := strings.Join(names, "; "); said != want || c.Drive.CallsAnswer != (want != "") {
+			t.Errorf("%s is offered %q, want %q; calls are an answer: %t", c.Target, said, want, c.Drive.CallsAnswer)
+		}
+	}
+	if len(got) != 2 {
+		t.Errorf("%d cases, want 2", len(got))
+	}
+}
+
+// TestToolsNotRead are named, and the rows of their provider are not run.
+func TestToolsNotRead(t *testing.T) {
+	for _, tt := range []struct{ tools, want string }{
+		{"7", "it needs tools as a list, or the name of a file with one"},
+		{"file://tools.js", "it needs tools from a file of the type .js"},
+		{"[{type: file_search}]", "it needs a tool that its provider runs (file_search)"},
+		{"[{parameters: {}}]", "it needs a tool that its provider runs (without a name)"},
+		{"[search]", "it needs tools that are objects with a name"},
+	} {
+		got, _ := load(t, "prompts: [a]\nproviders: [{id: large, config: {tools: "+tt.tools+"}}]\ntests: [{vars: {q: one}}]\n", nil)
+		if len(got) != 1 || got[0].Skip != tt.want {
+			t.Errorf("tools: %s give %+v, want %q", tt.tools, got, tt.want)
+		}
+	}
+}
