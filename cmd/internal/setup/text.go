@@ -30,6 +30,9 @@ func observed(found *survey.Survey) string {
 	for _, f := range found.Foreign {
 		add("%s", f.Says())
 	}
+	for _, p := range found.Unreadable {
+		add("%s: this definition cannot be read: %s; correct it, and gavel validate reads its tests", p.Position, p.Message)
+	}
 	for _, p := range found.Packages {
 		switch {
 		case p.Provider != "" && p.Name != "":

@@ -22,6 +22,8 @@ type Foreign struct {
 	// Dialect is the format that this version of Gavel reads the file as; empty if
 	// it does not.
 	Dialect string
+	// Unreadable is why the content is not known; nil where it is.
+	Unreadable *schema.Problem
 	// Configures says that the file has settings of the tool and no tests.
 	Configures bool
 }
@@ -33,6 +35,8 @@ func (f Foreign) Says() string {
 		tests = fmt.Sprintf(" with %d test%s", f.Tests, map[bool]string{false: "s"}[f.Tests == 1])
 	}
 	switch {
+	case f.Unreadable != nil:
+		return fmt.Sprintf("%s: this file of %s cannot be read: %s; correct it, and gavel validate reads its tests", f.Unreadable.Position, f.Tool, f.Unreadable.Message)
 	case f.Configures:
 		return fmt.Sprintf("%s has targets of %s: gavel reads those of the providers anthropic, azure, cli, mock and openai, and gavel.yaml wins", f.File, f.Tool)
 	case f.Dialect == schema.DialectMatrix:
@@ -76,16 +80,22 @@ func foreign(fsys fs.FS, name string) (Foreign, bool) {
 		return described(fsys, Foreign{File: name, Tool: "AgentV"})
 	case strings.Contains("/"+path.Dir(name)+"/", "/evals/"):
 		f, ok := described(fsys, Foreign{File: name, Tool: "AgentV"})
-		return f, ok && (f.Tests != 0 || f.Dialect != "")
+		return f, ok && (f.Tests != 0 || f.Dialect != "" || f.Unreadable != nil)
 	}
 	return Foreign{}, false
 }
 
 // described adds what the content says. ok is false for a file that has neither
-// tests nor prompts.
+// tests nor prompts. One that cannot be read may have them.
 func described(fsys fs.FS, f Foreign) (Foreign, bool) {
 	doc, problems := schema.Open(fsys, f.File)
-	if doc == nil || schema.HasErrors(problems) {
+	for _, p := range problems {
+		if p.Severity == schema.Error {
+			f.Unreadable = &p
+			return f, true
+		}
+	}
+	if doc == nil {
 		return f, false
 	}
 	f.Dialect = dialect.Detect(doc)

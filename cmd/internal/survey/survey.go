@@ -29,6 +29,8 @@ type Survey struct {
 	// Definitions are the files that are read as definitions, sorted by path.
 	Definitions []load.FileSummary
 	Foreign     []Foreign
+	// Unreadable has the first error of each file among the definitions that cannot be read.
+	Unreadable []schema.Problem
 	// Providers are the names by which definitions of the matrix format call their
 	// targets, sorted.
 	Providers []string
@@ -63,6 +65,7 @@ func Explore(ctx context.Context, fsys fs.FS, opts Options) (*Survey, error) {
 	if err != nil {
 		return nil, err
 	}
+	out.Unreadable = unreadable(found)
 	for d := range found.Definitions {
 		if d.Dialect != "" {
 			out.Definitions = append(out.Definitions, d)
@@ -79,8 +82,27 @@ func Explore(ctx context.Context, fsys fs.FS, opts Options) (*Survey, error) {
 	out.Foreign = slices.DeleteFunc(out.Foreign, func(f Foreign) bool {
 		return slices.ContainsFunc(out.Definitions, func(d load.FileSummary) bool { return d.File == f.File })
 	})
+	out.Unreadable = slices.DeleteFunc(out.Unreadable, func(p schema.Problem) bool {
+		return slices.ContainsFunc(out.Foreign, func(f Foreign) bool { return p.File == f.File })
+	})
 	out.Servers = probe(ctx, opts.Ports)
 	return out, ctx.Err()
+}
+
+// unreadable are the first errors of files that are read as no format.
+func unreadable(found *load.Snapshot) []schema.Problem {
+	known := map[string]bool{}
+	for d := range found.Definitions {
+		known[d.File] = d.Dialect != ""
+	}
+	var out []schema.Problem
+	for _, p := range found.Problems() {
+		if p.Severity == schema.Error && p.Line > 0 && !known[p.File] {
+			known[p.File] = true
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // root looks for the configuration.
