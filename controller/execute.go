@@ -93,6 +93,9 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	}); err != nil {
 		return nil, err
 	}
+	if err := e.listSamples(lasting); err != nil {
+		return nil, err
+	}
 	out := e.report(started)
 	return out, e.store(lasting, out, started)
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
@@ -84,6 +87,60 @@ func checkEvaluators(t *testing.T, stdout string) {
 			`{"name":"answer","type":"llm_judge","score":0.6,"weight":2,"pass":false},{"name":"effort","type":"execution_metrics","score":1,"weight":1,"pass":true}]`
 		if err != nil || string(got) != want {
 			t.Errorf("the evaluators are\n%s, want\n%s", got, want)
+		}
+	}
+}
+
+// TestResultsListSamples holds that the line of a case with several samples has each of them,
+// also where the verdict is reused, and that lines say where a case went wrong.
+func TestResultsListSamples(t *testing.T) {
+	dir := t.TempDir()
+	gittest.Run(t, dir, "init", "-q")
+	gittest.Commit(t, dir, map[string]string{
+		"gavel.yaml": "version: 1\ntargets: {bot: {provider: mock, replies: [{match: Hello, reply: Hello}]}}\n",
+		"test_definitions/a.eval.yaml": `execution: {trials: {count: 2, strategy: mean}}
+tests:
+- {id: good, input: Hello, assertions: [{type: equals, value: Hello}]}
+- {id: bad, input: Hello, assertions: [{type: equals, value: Bye}]}
+- {id: unasked, input: Nothing, assertions: [{type: equals, value: Bye}]}
+- {id: unmeasured, input: Hello, assertions: [{type: cost, threshold: 1, budget: 1}]}
+`,
+	})
+	type outcome struct {
+		Status string  `json:"execution_status"`
+		Stage  string  `json:"failure_stage"`
+		Code   string  `json:"failure_reason_code"`
+		Score  float64 `json:"score"`
+	}
+	type line struct {
+		outcome
+		ID      string    `json:"test_id"`
+		Samples []outcome `json:"samples"`
+	}
+	good, bad := outcome{Status: "ok", Score: 1}, outcome{Status: "quality_failure", Stage: "evaluator", Code: "threshold_not_met"}
+	want := map[string]line{
+		"good":       {good, "good", []outcome{good, good}},
+		"bad":        {bad, "bad", []outcome{bad, bad}},
+		"unasked":    {outcome{Status: "execution_error", Stage: "agent", Code: "provider_error"}, "unasked", nil},
+		"unmeasured": {outcome{Status: "execution_error", Stage: "evaluator", Code: "evaluator_error"}, "unmeasured", nil},
+	}
+	for _, when := range []string{"first", "reused"} {
+		file := filepath.Join(t.TempDir(), "results.jsonl")
+		_, stderr, _ := gavel(t, dir, "run", "--results", file)
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatalf("no results: %v; stderr: %s", err, stderr)
+		}
+		got := map[string]line{}
+		for raw := range bytes.Lines(data) {
+			var l line
+			if err := json.Unmarshal(raw, &l); err != nil {
+				t.Fatal(err)
+			}
+			got[l.ID] = l
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(line{})); diff != "" {
+			t.Errorf("the lines of the %s run (-want +got):\n%s", when, diff)
 		}
 	}
 }

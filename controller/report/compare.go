@@ -23,6 +23,9 @@ type Outcome struct {
 	// Transcript is of the sample that explains the verdict; nil where it is
 	// not at hand.
 	Transcript *verdict.Transcript
+	// Samples are those that were judged, where files of results are written and the case has
+	// several.
+	Samples []Sample
 	// Reused says that the verdict was stored before this run, and Saved what
 	// it cost then.
 	Reused bool
@@ -33,6 +36,15 @@ type Outcome struct {
 	// Unrun says why the case was not judged although nothing went wrong: a
 	// budget is not enough. Empty where it was.
 	Unrun string
+}
+
+// A Sample is one of several of a case, judged as if it were the only one.
+type Sample struct {
+	Score   *float64
+	Verdict verdict.Verdict
+	// Usage and Latency are those of the target.
+	Usage   verdict.Usage
+	Latency time.Duration
 }
 
 // An Input is what Compare works on.
@@ -265,7 +277,7 @@ func result(p pair) *Result {
 	}
 	if p.head != nil {
 		out.Judged, out.Transcript, out.Evaluators = p.head.Judged, p.head.Transcript, p.head.Result.Evaluators
-		out.Best = p.head.Result.Best
+		out.Best, out.Samples = p.head.Result.Best, p.head.Samples
 	}
 	return out
 }

@@ -216,6 +216,8 @@ type Result struct {
 	Evaluators []verdict.EvaluatorResult
 	// Best says that the result is that of the best of several samples.
 	Best bool
+	// Samples are those that were judged, where there are several and they are stored.
+	Samples []Sample
 	// Row is what a case of the matrix dialect is made of; nil where that is not known.
 	Row *row.Row
 }

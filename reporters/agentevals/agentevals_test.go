@@ -56,6 +56,10 @@ func TestResultsHaveALineForEachCase(t *testing.T) {
 	one.Result.Labels.Conversation = "flow"
 	one.Result.Judged = now.Add(-time.Hour)
 	one.File, one.Samples = "evals/shop.yaml", 3
+	one.Result.Samples = []report.Sample{
+		{Score: number(0.9), Verdict: verdict.Pass, Usage: verdict.Usage{InputTokens: 7, OutputTokens: 2, CostUSD: 0.02}, Latency: 1500 * time.Millisecond},
+		{Score: number(0.5), Verdict: verdict.Fail, Usage: verdict.Usage{Calls: 1, Unpriced: 1}},
+	}
 	one.Result.Labels.Tags = []string{"short", "experiment=with_skills"}
 	one.Result.Labels.Facts = schema.Facts{Category: "support", Tags: map[string]string{"experiment": "with_skills"}, Metadata: json.RawMessage(`{"ticket":7}`)}
 	call := schema.ToolCall{Function: schema.FunctionCall{Name: "search"}}
@@ -84,12 +88,13 @@ func TestResultsHaveALineForEachCase(t *testing.T) {
 		`{"name":"release","type":"composite","score":0.5,"weight":1,"hits":["[safe] rubric-1: nothing harmful"],"misses":["[program] score: too long"],"aggregator":"safety_gate","evaluatorResults":[` +
 		`{"name":"safe","type":"rubric","score":1,"weight":1,"hits":["rubric-1: nothing harmful"],"misses":[],"reasoning":"nothing harmful"},` +
 		`{"name":"program","type":"code_judge","score":0,"weight":1,"hits":[],"misses":["score: too long"],"reasoning":"too long","details":{"words":90}}]}],` +
-		`"test_id":"greets","suite":"shop","conversation_id":"flow","execution_status":"quality_failure","token_usage":{"input":0,"output":0},"cost_usd":0.02,"duration_ms":1500,"tags":{"experiment":"with_skills"},"scores":[` +
+		`"test_id":"greets","suite":"shop","conversation_id":"flow","execution_status":"quality_failure","failure_stage":"evaluator","failure_reason_code":"threshold_not_met","token_usage":{"input":0,"output":0},"cost_usd":0.02,"duration_ms":1500,"tags":{"experiment":"with_skills"},"scores":[` +
 		`{"name":"style","type":"llm_judge","score":0.8,"weight":2},{"name":"release","type":"composite","score":0.5,"weight":1,"scores":[` +
 		`{"name":"safe","type":"rubric","score":1,"weight":1},{"name":"program","type":"code_judge","score":0,"weight":1}]}],"named_scores":{"release":0.5,"style":0.8},` +
-		`"eval_path":"evals/shop.yaml","category":"support","experiment":"with_skills","sample_count":3,"aggregation":{"strategy":"mean","mean":0.7},"metadata":{"ticket":7}}` + "\n" +
+		`"eval_path":"evals/shop.yaml","category":"support","experiment":"with_skills","sample_count":3,"samples":[{"sample":0,"score":0.9,"verdict":"pass","execution_status":"ok","token_usage":{"input":7,"output":2},"cost_usd":0.02,"duration_ms":1500},` +
+		`{"sample":1,"score":0.5,"verdict":"fail","execution_status":"quality_failure","failure_stage":"evaluator","failure_reason_code":"threshold_not_met","token_usage":{"input":0,"output":0},"duration_ms":0}],"aggregation":{"strategy":"mean","mean":0.7},"metadata":{"ticket":7}}` + "\n" +
 		`{"timestamp":"2026-03-05T12:00:00Z","evalId":"broken","dataset":"shop","score":null,"verdict":"error","hits":[],"misses":[],"candidateAnswer":"","target":"bot","evaluatorResults":[],"error":"the judge is down",` +
-		`"test_id":"broken","suite":"shop","execution_status":"execution_error","scores":[]}` + "\n"
+		`"test_id":"broken","suite":"shop","execution_status":"execution_error","failure_stage":"agent","failure_reason_code":"provider_error","scores":[]}` + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

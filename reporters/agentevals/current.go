@@ -10,11 +10,11 @@ import (
 // A current has the parts of a line under the names that AgentV 4 and 5 have for them in
 // index.jsonl. They follow the names of the format's pages, which stay.
 type current struct {
-	TestID          string  `json:"test_id"`
-	Suite           string  `json:"suite"`
-	Conversation    string  `json:"conversation_id,omitempty"`
-	ExecutionStatus string  `json:"execution_status"`
-	TokenUsage      *tokens `json:"token_usage,omitempty"`
+	TestID       string `json:"test_id"`
+	Suite        string `json:"suite"`
+	Conversation string `json:"conversation_id,omitempty"`
+	outcome
+	TokenUsage *tokens `json:"token_usage,omitempty"`
 	// CostUSD is missing where the price of a call is not known.
 	CostUSD    *float64 `json:"cost_usd,omitempty"`
 	DurationMS *int64   `json:"duration_ms,omitempty"`
@@ -26,10 +26,33 @@ type current struct {
 	EvalPath    string             `json:"eval_path,omitempty"`
 	Category    string             `json:"category,omitempty"`
 	Experiment  string             `json:"experiment,omitempty"`
-	// SampleCount and Aggregation are there where the case has several samples.
+	// SampleCount, Samples and Aggregation are there where the case has several samples.
 	SampleCount int             `json:"sample_count,omitempty"`
+	Samples     []sample        `json:"samples,omitempty"`
 	Aggregation *aggregation    `json:"aggregation,omitempty"`
 	Metadata    json.RawMessage `json:"metadata,omitempty"`
+}
+
+// An outcome is how a case or a sample ended.
+type outcome struct {
+	ExecutionStatus string `json:"execution_status"`
+	// FailureStage and FailureReason say where one that is not ok went wrong: before the
+	// target was asked (setup), there (agent), or after its answer (evaluator).
+	FailureStage  string `json:"failure_stage,omitempty"`
+	FailureReason string `json:"failure_reason_code,omitempty"`
+}
+
+// outcomeOf is the outcome of a verdict on a case that the target answered or not.
+func outcomeOf(v verdict.Verdict, answered bool) outcome {
+	switch {
+	case v == verdict.Pass:
+		return outcome{ExecutionStatus: "ok"}
+	case v != verdict.Error:
+		return outcome{"quality_failure", "evaluator", "threshold_not_met"}
+	case answered:
+		return outcome{"execution_error", "evaluator", "evaluator_error"}
+	}
+	return outcome{"execution_error", "agent", "provider_error"}
 }
 
 // An aggregation says how the scores of the samples became one.
@@ -65,7 +88,7 @@ func currentOf(l line, row *report.Row) current {
 		out.Tags = facts.Tags
 	}
 	if row.Samples > 1 {
-		out.SampleCount, out.Aggregation = row.Samples, aggregated(row)
+		out.SampleCount, out.Samples, out.Aggregation = row.Samples, samplesOf(row), aggregated(row)
 	}
 	for _, s := range out.Scores {
 		if out.NamedScores == nil {
@@ -73,17 +96,35 @@ func currentOf(l line, row *report.Row) current {
 		}
 		out.NamedScores[s.Name] = s.Score
 	}
-	switch l.Verdict {
-	case verdict.Pass:
-		out.ExecutionStatus = "ok"
-	case verdict.Error:
-		out.ExecutionStatus = "execution_error"
-	default:
-		out.ExecutionStatus = "quality_failure"
+	out.outcome = outcomeOf(l.Verdict, row.Result.Transcript != nil)
+	if row.Unrun() {
+		out.FailureStage, out.FailureReason = "setup", ""
 	}
 	if t := row.Result.Transcript; t != nil {
 		took := t.Latency.Milliseconds()
 		out.TokenUsage, out.CostUSD, out.DurationMS = &tokens{t.Usage.InputTokens, t.Usage.OutputTokens}, t.Usage.Cost(), &took
+	}
+	return out
+}
+
+// A sample is one of several of a case, counted from 0.
+type sample struct {
+	Sample  int             `json:"sample"`
+	Score   *float64        `json:"score"`
+	Verdict verdict.Verdict `json:"verdict"`
+	outcome
+	TokenUsage tokens   `json:"token_usage"`
+	CostUSD    *float64 `json:"cost_usd,omitempty"`
+	DurationMS int64    `json:"duration_ms"`
+}
+
+// samplesOf are the samples of a case that were judged.
+func samplesOf(row *report.Row) []sample {
+	var out []sample
+	for i, s := range row.Result.Samples {
+		out = append(out, sample{
+			i, s.Score, s.Verdict, outcomeOf(s.Verdict, true), tokens{s.Usage.InputTokens, s.Usage.OutputTokens}, s.Usage.Cost(), s.Latency.Milliseconds(),
+		})
 	}
 	return out
 }

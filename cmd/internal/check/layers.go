@@ -88,6 +88,7 @@ var rooms = []room{
 	}, reason: "it knows how often a case was measured; who measures is the pipeline's"},
 	{dir: "controller/configchange", sees: []string{"controller/config", "controller/report"}, reason: "it puts settings into the words of reports"},
 	{dir: "controller/replies", sees: []string{"controller/verdict", "controller/report"}, reason: "it knows which replies a report shows, and not where they are stored"},
+	{dir: "controller/samples", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/ledger", "controller/report"}, reason: "it judges what is stored again, by the same rules, and asks nobody"},
 	{dir: "controller/ownfolder", sees: []string{"controller/gitrepo"}, reason: "it makes one folder, and knows nothing of what is kept there"},
 	{dir: "controller/invocation", sees: []string{"controller/ledger"}, reason: "it knows when somebody began to ask, and nothing of the answers"},
 	{dir: "controller/deployment", sees: []string{
@@ -96,7 +97,7 @@ var rooms = []room{
 	{dir: "controller/progress", sees: []string{"controller/verdict", "controller/run"}, reason: "it is a count that goes up, for whoever shows it"},
 	{dir: "controller", alone: true, sees: []string{
 		"schema", "controller/verdict", "controller/progress", "controller/plan", "controller/config", "controller/choice", "controller/requirement", "controller/gitrepo",
-		"controller/source", "controller/snapshot", "controller/filewatch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/confirm", "controller/facts", "controller/flakiness", "controller/remeasure", "controller/nightly", "controller/configchange", "controller/replies", "controller/report", "controller/invocation", "controller/deployment",
+		"controller/source", "controller/snapshot", "controller/filewatch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/confirm", "controller/facts", "controller/flakiness", "controller/remeasure", "controller/nightly", "controller/configchange", "controller/replies", "controller/samples", "controller/report", "controller/invocation", "controller/deployment",
 	}, reason: "it is the pipeline below every command"},
 	{dir: "controller/commits", sees: []string{
 		"controller/plan", "controller/config", "controller/gitrepo", "controller/ledger", "controller",

@@ -1,0 +1,41 @@
+package controller
+
+import (
+	"context"
+
+	"github.com/gavel-evals/gavel/controller/ledger/casestore"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/samples"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// listSamples adds to the outcomes of head what each of several samples came to, for files of
+// results, whose format lists them.
+func (e *execution) listSamples(ctx context.Context) error {
+	if !e.opts.Results || e.p.req.Ledger == nil {
+		return nil
+	}
+	var rows []plan.Row
+	for _, r := range e.p.Plan.Rows {
+		if r.Head != nil && r.Head.Dialect == schema.DialectEvalcase && e.in.Head[r.Head.ID()].Result.Samples > 1 {
+			rows = append(rows, r)
+		}
+	}
+	cases, err := samples.Cases(ctx, e.p.req.Head.FS, e.p.req.Head.Config.Settings(), rows)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		out, c := e.in.Head[r.Head.ID()], cases[r.Head.ID()]
+		if c == nil {
+			continue
+		}
+		stored, err := casestore.Load(ctx, e.p.req.Ledger, e.p.headScope(e.p.scopeKeyOf(r)), r.HeadDigests.E, r.HeadDigests.J)
+		if err != nil {
+			return err
+		}
+		out.Samples = samples.Decide(c, stored, out.Result.Samples)
+		e.in.Head[r.Head.ID()] = out
+	}
+	return nil
+}

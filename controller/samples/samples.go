@@ -1,0 +1,61 @@
+// Package samples says what each of several samples of a case came to, from what is stored of
+// them.
+//
+// Most callers want [Decide] with the cases of [Cases].
+package samples
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/ledger/casestore"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// Cases are those of rows at head by their IDs. The ones that planning did not keep are loaded;
+// one whose file was changed meanwhile may be missing.
+func Cases(ctx context.Context, fsys fs.FS, settings schema.Settings, rows []plan.Row) (map[string]*schema.Case, error) {
+	cases := map[string]*schema.Case{}
+	var files []string
+	for _, r := range rows {
+		if cases[r.Head.ID()] = r.HeadCase; r.HeadCase == nil {
+			files = append(files, r.Head.Origin.File) // of a row that is not kept, the definition
+		}
+	}
+	if len(files) == 0 {
+		return cases, nil
+	}
+	slices.Sort(files)
+	loaded, err := load.Load(ctx, fsys, load.Options{Settings: settings, Files: slices.Compact(files)})
+	if err != nil {
+		return nil, fmt.Errorf("load the cases whose samples are listed: %w", err)
+	}
+	for _, c := range loaded.Cases {
+		if known, asked := cases[c.ID()]; asked && known == nil {
+			cases[c.ID()] = c
+		}
+	}
+	return cases, nil
+}
+
+// Decide decides on the first n stored samples of a case, each as if it were the only one.
+func Decide(c *schema.Case, stored casestore.Stored, n int) []report.Sample {
+	var out []report.Sample
+	for _, j := range stored.Judgements[:min(n, len(stored.Judgements))] {
+		one := verdict.DecideCase(c, []verdict.Sample{j.Sample})
+		sample := report.Sample{Score: one.Score, Verdict: one.Verdict}
+		for _, x := range stored.Executions {
+			if x.Ordinal == j.Sample.Ordinal {
+				sample.Usage, sample.Latency = x.Transcript.Usage, x.Transcript.Latency
+			}
+		}
+		out = append(out, sample)
+	}
+	return out
+}

@@ -1,0 +1,31 @@
+package samples_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/casestore"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/samples"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// TestDecide judges each sample alone, and finds what it took by its ordinal.
+func TestDecide(t *testing.T) {
+	c := &schema.Case{Evaluators: []schema.Evaluator{{Name: "a", Weight: 1, Spec: evaluator.Checks{}, Rule: schema.Rule{Threshold: 0.5}}}}
+	judged := func(ordinal int, score float64) ledger.Judgement {
+		return ledger.Judgement{Sample: verdict.Sample{Ordinal: ordinal, Measurements: []verdict.Measurement{{Evaluator: "a", Criteria: []verdict.Criterion{{ID: "x", Score: score}}}}}}
+	}
+	stored := casestore.Stored{Judgements: []ledger.Judgement{judged(0, 1), judged(2, 0), judged(3, 1)}}
+	stored.Executions = []ledger.Execution{{Ordinal: 2, Transcript: verdict.Transcript{Latency: time.Second, Usage: verdict.Usage{Calls: 1}}}}
+	one, none := 1.0, 0.0
+	want := []report.Sample{{Score: &one, Verdict: verdict.Pass}, {Score: &none, Verdict: verdict.Fail, Usage: verdict.Usage{Calls: 1}, Latency: time.Second}}
+	if diff := cmp.Diff(want, samples.Decide(c, stored, 2)); diff != "" {
+		t.Errorf("the samples (-want +got):\n%s", diff)
+	}
+}
