@@ -71,7 +71,7 @@ func (c *compiler) toolFile(p *provider, doc *schema.Document, name string, at .
 func (p *provider) require(need string) { p.need = cmp.Or(p.need, need) }
 
 // offer gives a case the tools of its provider, unless gavel.yaml says which the target has.
-// They have no mocks, so that a reply that calls them is the answer.
+// A reply that calls one is the answer, unless gavel.yaml has mocks for them.
 func (c *compiler) offer(tc *schema.Case, r row, by provider) error {
 	t := c.Settings.Targets[by.target]
 	if len(by.tools) == 0 || t.Agent || t.Tools != nil {
@@ -91,6 +91,6 @@ func (c *compiler) offer(tc *schema.Case, r row, by provider) error {
 	}
 	slices.SortStableFunc(tc.Tools, func(a, b schema.Tool) int { return strings.Compare(a.Name, b.Name) })
 	tc.Tools = slices.CompactFunc(tc.Tools, func(a, b schema.Tool) bool { return a.Name == b.Name })
-	tc.Drive.CallsAnswer = true
+	tc.Drive.CallsAnswer = !slices.ContainsFunc(tc.Tools, func(tool schema.Tool) bool { return t.Mocks[tool.Name] })
 	return nil
 }
