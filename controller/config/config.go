@@ -241,6 +241,8 @@ type MockReply struct {
 	Reply string
 	// Echo says the last message, in the place of Reply.
 	Echo bool `json:",omitempty"`
+	// EchoChat has Echo say the whole chat as JSON, where it is more than one message.
+	EchoChat bool `json:",omitempty"`
 	// ToolCalls are requested together with the reply.
 	ToolCalls []MockCall
 	// Again are said in the place of Reply where a case is measured again, in turn.

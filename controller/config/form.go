@@ -80,6 +80,7 @@ type targetForm struct {
 		Match     string   `json:"match"`
 		Reply     string   `json:"reply"`
 		Echo      bool     `json:"echo"`
+		EchoChat  bool     `json:"echo_chat"`
 		Again     []string `json:"again"`
 		ToolCalls []struct {
 			Name      string          `json:"name"`
@@ -290,7 +291,7 @@ func (f targetForm) target(name string) Target {
 		t.SystemPrompt.File = path.Clean(f.SystemPrompt.file)
 	}
 	for _, r := range f.Replies {
-		reply := MockReply{Match: r.Match, Reply: r.Reply, Echo: r.Echo, Again: r.Again}
+		reply := MockReply{Match: r.Match, Reply: r.Reply, Echo: r.Echo, EchoChat: r.EchoChat, Again: r.Again}
 		for _, call := range r.ToolCalls {
 			reply.ToolCalls = append(reply.ToolCalls, MockCall{call.Name, call.Arguments})
 		}

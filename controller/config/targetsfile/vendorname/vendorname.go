@@ -64,7 +64,7 @@ func Form(name, file string, config map[string]json.RawMessage) (map[string]any,
 	first, rest, _ := strings.Cut(name, ":")
 	switch {
 	case name == "echo":
-		return map[string]any{"provider": "mock", "replies": []any{map[string]any{"echo": true}}}, nil
+		return map[string]any{"provider": "mock", "replies": []any{map[string]any{"echo": true, "echo_chat": true}}}, nil
 	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
 		return agent(name, config)
 	case first == "http", first == "https":
