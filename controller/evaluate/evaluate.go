@@ -10,6 +10,7 @@ package evaluate
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -41,6 +42,16 @@ type Input struct {
 	// Programs runs programs of the repository; nil runs none, and whatever
 	// needs one is an error.
 	Programs suite.Programs
+
+	transformed json.RawMessage // what transforms made of the answer, as JSON; nil without
+}
+
+// value is the answer as functions are given it.
+func (in Input) value() json.RawMessage {
+	if in.transformed != nil {
+		return in.transformed
+	}
+	return function.Text(in.Transcript.Final())
 }
 
 // evalcase is what evaluators of that format look at.
@@ -119,7 +130,8 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 	case evaluator.Semantic:
 		return semantic(ctx, s, in, d)
 	case evaluator.ToolCounts:
-		return toolCounts(s, in.Transcript)
+		criteria, reason, err := trace.Counts(s, in.Transcript)
+		return finding{criteria, reason}, err
 	case evaluator.Composite:
 		return composite(ctx, s, in, d)
 	case evaluator.Checks:
@@ -132,7 +144,7 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 	case evaluator.JavaScript:
 		return script(ctx, s, in)
 	case evaluator.Function:
-		got, err := function.Run(ctx, s, in.Transcript.Final(), in.Programs)
+		got, err := function.Run(ctx, s, in.value(), in.Programs)
 		return passAndScore(share(got.Pass), got.Score, s.Not, cmp.Or(got.Reason, "the function passes the answer")), err
 	case evaluator.Transformed:
 		return transformed(ctx, s, in, d)

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // graded has the judge say whether an answer meets a rubric, with a score from 0
@@ -74,17 +75,20 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 
 // script runs the assertion of a definition in JavaScript on the answer.
 func script(ctx context.Context, spec evaluator.JavaScript, in Input) (finding, error) {
-	f := function.Script{Code: spec.Code, Output: in.Transcript.Final(), Context: spec.Context}
+	f := function.Script{Code: spec.Code, Output: in.value(), Context: spec.Context}
 	got, err := function.Check(ctx, f, spec.Threshold)
 	return passAndScore(share(got.Pass), got.Score, spec.Not, cmp.Or(got.Reason, "the function passes the answer")), err
 }
 
-// transformed has the inner evaluator look at what functions make of the answer.
+// transformed has the inner evaluator look at what functions make of the answer: a
+// function at the value, every other evaluator at its text.
 func transformed(ctx context.Context, spec evaluator.Transformed, in Input, d *judgecall.Dialogue) (finding, error) {
-	answer, err := function.Apply(ctx, spec, in.Transcript.Final())
+	value, err := function.Apply(ctx, spec, in.Transcript.Final())
 	if err != nil {
 		return finding{}, err
 	}
+	in.transformed = value
+	answer := template.Written(value)
 	changed := *in.Transcript
 	if changed.Said != "" {
 		changed.Said = answer

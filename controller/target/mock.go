@@ -3,15 +3,14 @@ package target
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/chat"
 )
 
 // A mock answers from the configuration, for examples and tests.
@@ -58,34 +57,12 @@ func (m *mock) Respond(ctx context.Context, req Request) (Reply, error) {
 		len(m.replies), req.Case, last)})
 }
 
-// chat is the system prompt and the messages of a request as JSON, in the form in which
-// promptfoo's echo answers: with the role first, indented by two spaces.
-func chat(req Request) string {
-	type message struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
-	}
-	var all []message
-	if req.System != "" {
-		all = append(all, message{schema.RoleSystem, req.System})
-	}
-	for _, m := range req.Messages {
-		all = append(all, message{m.Role, m.Content})
-	}
-	var out strings.Builder
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	_ = enc.Encode(all) // texts
-	return strings.TrimSuffix(out.String(), "\n")
-}
-
 func (r mockReply) reply(req Request) Reply {
 	said := schema.Message{Role: schema.RoleAssistant, Content: r.Reply}
 	if n := len(req.Messages); r.Echo && n > 0 {
 		said.Content = req.Messages[n-1].Content
-		if r.EchoChat && (n > 1 || req.System != "") {
-			said.Content = chat(req)
+		if r.EchoChat {
+			said.Content = chat.Prompt{System: req.System, Messages: req.Messages}.Indented()
 		}
 	}
 	if n := len(r.Again); n > 0 && req.Again > 0 {

@@ -93,7 +93,13 @@ func (p Prompt) Shows() bool {
 
 // Text is the prompt as functions are told it: a text, or a chat as JSON. It has
 // nothing of an image.
-func (p Prompt) Text() string {
+func (p Prompt) Text() string { return p.text("") }
+
+// Indented is the prompt as promptfoo's echo answers it: a text, or a chat as JSON that
+// is indented by two spaces.
+func (p Prompt) Indented() string { return p.text("  ") }
+
+func (p Prompt) text(indent string) string {
 	if p.System == "" && len(p.Messages) == 1 {
 		return p.Messages[0].Content
 	}
@@ -104,8 +110,12 @@ func (p Prompt) Text() string {
 	for _, m := range p.Messages {
 		all = append(all, schema.Message{Role: m.Role, Content: m.Content})
 	}
-	raw, _ := json.Marshal(all) // texts
-	return string(raw)
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	_ = enc.Encode(all) // texts
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // Size is how many bytes the prompt has.

@@ -26,8 +26,14 @@ type Assertion struct {
 // Kind returns "assertion".
 func (Assertion) Kind() string { return "assertion" }
 
-// Version is the version of the comparisons.
-func (Assertion) Version() int { return 1 }
+// Version is the version of the comparison. Since 2 contains-json looks for an object and
+// not for a list, as promptfoo does.
+func (a Assertion) Version() int {
+	if a.Type == "contains-json" {
+		return 2
+	}
+	return 1
+}
 
 // Roles returns nil: no model is asked.
 func (Assertion) Roles() []schema.Role { return nil }
@@ -80,9 +86,11 @@ type Transformed struct {
 // Kind is that of the other evaluator.
 func (t Transformed) Kind() string { return t.Spec.Kind() }
 
-// Version is the version of the interpreter. That of the other evaluator is in the
-// encoded form.
-func (Transformed) Version() int { return 1 }
+// Version is the version of the interpreter and of what the other evaluator is given.
+// That of the other evaluator is in the encoded form. Since 2 a function is given the
+// value that a transform returned, not its text, and a transform that returns nothing
+// is an error.
+func (Transformed) Version() int { return 2 }
 
 // Roles are those of the other evaluator.
 func (t Transformed) Roles() []schema.Role { return t.Spec.Roles() }

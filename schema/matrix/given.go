@@ -3,15 +3,14 @@ package matrix
 import (
 	"encoding/json"
 
-	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 )
 
 // A given answer is one that a test has itself, in place of the target's.
 type given struct {
 	text string
-	// parsed means that it is written as an object or a list, which is what functions in
-	// JavaScript get; all others get its JSON.
+	// parsed means that it is written as an object or a list, which is what functions get;
+	// all others get its JSON.
 	parsed bool
 }
 
@@ -34,10 +33,10 @@ func (g *given) answer() *string {
 	return &g.text
 }
 
-// of is the code of a function that gets the answer as the test has it.
-func (g *given) of(code string) string {
-	if g == nil || !g.parsed || code == "" {
-		return code
+// steps make of the text of a given answer the value that functions get.
+func (g *given) steps() []string {
+	if g == nil || !g.parsed {
+		return nil
 	}
-	return "return (" + javascript.Inline(code, "output, context") + ")(JSON.parse(output), context)"
+	return []string{"JSON.parse(output)"}
 }

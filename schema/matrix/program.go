@@ -103,9 +103,6 @@ func (j *judgement) code(a written, value json.RawMessage, vars template.Variabl
 	}
 	source, _ := rawjson.Text(value)
 	if a.program == nil {
-		if strings.Join(append(slices.Clip(j.transforms), a.Transform), "") == "" { // else it gets what they return
-			source = j.given.of(source)
-		}
 		return evaluator.JavaScript{Code: source, Context: told, Threshold: a.Threshold}, nil
 	}
 	spec := evaluator.Function{Program: *a.program, Context: told, Threshold: a.Threshold}
@@ -119,7 +116,7 @@ func (j *judgement) code(a written, value json.RawMessage, vars template.Variabl
 // assertion make of the answer. The cost and duration of a sample are not
 // transformed.
 func (j *judgement) transformed(spec schema.Spec, a written, vars template.Variables) (schema.Spec, error) {
-	var steps []string
+	steps := j.given.steps()
 	for _, source := range append(slices.Clip(j.transforms), a.Transform) {
 		switch {
 		case source == "":
@@ -128,9 +125,6 @@ func (j *judgement) transformed(spec schema.Spec, a written, vars template.Varia
 			return nil, &template.NeedError{What: "a program (transform in a file)"}
 		case code.Foreign(source) != "":
 			return nil, &template.NeedError{What: fmt.Sprintf("a program (transform with %s)", code.Foreign(source))}
-		}
-		if len(steps) == 0 {
-			source = j.given.of(source)
 		}
 		steps = append(steps, source)
 	}

@@ -84,10 +84,16 @@ func multiply(all []template.Variables, name string, items []json.RawMessage) []
 	return more
 }
 
-// nested fills variables into the texts of variables. An expression within a variable
-// is left as it is. The text is what the row needs if it uses the environment.
-func (c *compiler) nested(vars template.Variables) (template.Variables, string) {
-	need := ""
+// nested fills variables into the texts of variables, which lose a line break at their
+// end. A text that asks for a variable which the row does not have stays as it is written.
+// The need is empty unless the row uses the environment.
+func (c *compiler) nested(vars template.Variables) (_ template.Variables, need string) {
+	vars = maps.Clone(vars)
+	for name, value := range vars {
+		if s, isText := rawjson.Text(value); isText && strings.HasSuffix(s, "\n") {
+			vars[name], _ = json.Marshal(strings.TrimSuffix(s, "\n")) // a text
+		}
+	}
 	for range maxNested {
 		changed := false
 		var filled template.Variables // a copy, once there is something to fill in
@@ -99,7 +105,7 @@ func (c *compiler) nested(vars template.Variables) (template.Variables, string) 
 			if filled == nil {
 				filled = maps.Clone(vars)
 			}
-			out, err := c.engine.Fill(vars, s)
+			out, known, err := c.engine.FillKnown(vars, s)
 			var env template.EnvironmentError
 			var later *template.NeedError
 			switch {
@@ -107,7 +113,7 @@ func (c *compiler) nested(vars template.Variables) (template.Variables, string) 
 				need = env.Error()
 			case errors.As(err, &later):
 				need = later.Error()
-			case err == nil && out != s:
+			case err == nil && known && out != s:
 				filled[name], _ = json.Marshal(out) // a text
 				changed = true
 			}

@@ -347,7 +347,8 @@ func (c *compiler) varFiles(t *test, doc *schema.Document, name string, at ...an
 	return raw
 }
 
-// varFile is the text of a file, or the value of one of JSON or YAML.
+// varFile is the text of a file without white space around it; that of a file of YAML is
+// its value as JSON.
 func (c *compiler) varFile(t *test, name string, at schema.Position) json.RawMessage {
 	switch ext := path.Ext(name); ext {
 	case ".txt", ".md", ".json", ".yaml", ".yml", ".html", ".xml", ".csv":
@@ -361,12 +362,13 @@ func (c *compiler) varFile(t *test, name string, at schema.Position) json.RawMes
 	if !found.Found() {
 		return json.RawMessage("null")
 	}
-	if ext := path.Ext(name); ext == ".json" || ext == ".yaml" || ext == ".yml" {
+	text := strings.TrimSpace(string(found.File.Data))
+	if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
 		if doc, problems := schema.Parse(found.File.Path, found.File.Data); doc != nil && !schema.HasErrors(problems) {
-			return doc.JSON()
+			text = string(doc.JSON())
 		}
 	}
-	raw, _ := json.Marshal(strings.TrimRight(string(found.File.Data), "\r\n")) // a text
+	raw, _ := json.Marshal(text)
 	return raw
 }
 

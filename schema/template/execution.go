@@ -14,6 +14,7 @@ type execution struct {
 	source  string
 	frames  []map[string]any // of set and for, the innermost last
 	decoded map[string]any   // variables that were used
+	unknown bool             // whether a variable was asked for that there is not
 	out     strings.Builder
 	steps   int
 	made    int
@@ -92,6 +93,9 @@ func (x *execution) variable(name string) (any, error) {
 	}
 	if what := x.engine.Later[name]; !known && what != "" {
 		return nil, &NeedError{What: what}
+	}
+	if !known {
+		x.unknown = true
 	}
 	if x.decoded == nil {
 		x.decoded = map[string]any{}

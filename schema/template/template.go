@@ -91,21 +91,28 @@ func isTemplate(text string) bool {
 // an [EnvironmentError], a [*NeedError] about a variable that is known later, or an
 // [*Error] about what is not read or takes too long.
 func (e *Engine) Fill(vars Variables, text string) (string, error) {
+	filled, _, err := e.FillKnown(vars, text)
+	return filled, err
+}
+
+// FillKnown fills the variables into a text as [Engine.Fill] does, and reports whether
+// there is each variable that was asked for.
+func (e *Engine) FillKnown(vars Variables, text string) (filled string, known bool, err error) {
 	if !isTemplate(text) {
-		return text, nil
+		return text, true, nil
 	}
 	p := e.parse(text)
 	if p.err != nil {
-		return "", p.err
+		return "", false, p.err
 	}
 	x := &execution{engine: e, vars: vars, source: text}
 	x.frames = []map[string]any{{}}
 	for _, n := range p.nodes {
 		if err := n(x); err != nil {
-			return "", err
+			return "", false, err
 		}
 	}
-	return x.out.String(), nil
+	return x.out.String(), !x.unknown, nil
 }
 
 // parse reads a text once.

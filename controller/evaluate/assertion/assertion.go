@@ -157,12 +157,12 @@ func isJSON(form json.RawMessage, answer string) (bool, string, error) {
 	return fits(form, []byte(answer))
 }
 
-// containsJSON wants a JSON object or list anywhere in the answer.
+// containsJSON wants a JSON object anywhere in the answer.
 func containsJSON(form json.RawMessage, answer string) (bool, string, error) {
-	wrong := "the answer contains no JSON"
+	wrong := "the answer contains no JSON object"
 	tried := 0
 	for i, r := range answer {
-		if r != '{' && r != '[' {
+		if r != '{' {
 			continue
 		}
 		if tried++; tried > maxStarts {

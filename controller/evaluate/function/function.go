@@ -13,10 +13,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// Run runs the program of a function on an answer and reads what it returns, as
-// [Read] does. The error is that of the program, or says that programs is
+// Run runs the program of a function on an answer, which is JSON, and reads what it
+// returns, as [Read] does. The error is that of the program, or says that programs is
 // nil.
-func Run(ctx context.Context, spec evaluator.Function, answer string, programs suite.Programs) (Result, error) {
+func Run(ctx context.Context, spec evaluator.Function, answer json.RawMessage, programs suite.Programs) (Result, error) {
 	if programs == nil {
 		return Result{}, fmt.Errorf("programs are not run here: %s is not started", spec.Argv[0])
 	}
@@ -31,14 +31,21 @@ func Run(ctx context.Context, spec evaluator.Function, answer string, programs s
 	return Read(printed, spec.Threshold)
 }
 
-// Apply returns what the steps of transforms make of an answer. The error is that of
-// [Transform].
-func Apply(ctx context.Context, spec evaluator.Transformed, answer string) (string, error) {
+// Apply returns what the steps of transforms make of an answer: any value as JSON, which
+// the next step is given. The error is that of [Transform].
+func Apply(ctx context.Context, spec evaluator.Transformed, answer string) (json.RawMessage, error) {
+	value := Text(answer)
 	for _, code := range spec.Steps {
 		var err error
-		if answer, err = Transform(ctx, Script{Code: code, Output: answer, Context: spec.Context}); err != nil {
-			return "", err
+		if value, err = Transform(ctx, Script{Code: code, Output: value, Context: spec.Context}); err != nil {
+			return nil, err
 		}
 	}
-	return answer, nil
+	return value, nil
+}
+
+// Text is an answer as functions are given it.
+func Text(answer string) json.RawMessage {
+	raw, _ := json.Marshal(answer) // a text
+	return raw
 }

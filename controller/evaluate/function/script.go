@@ -17,19 +17,15 @@ import (
 // a function with return.
 type Script struct {
 	Code string
-	// Output is the argument output.
-	Output string
+	// Output is the argument output, as JSON.
+	Output json.RawMessage
 	// Context is the argument context, as JSON.
 	Context json.RawMessage
 }
 
 // run calls the function.
 func (f Script) run(ctx context.Context) (javascript.Answer, error) {
-	output, err := json.Marshal(f.Output)
-	if err != nil {
-		return javascript.Answer{}, err
-	}
-	args := []json.RawMessage{output}
+	args := []json.RawMessage{f.Output}
 	if len(f.Context) > 0 {
 		args = append(args, f.Context)
 	}
@@ -126,24 +122,21 @@ func graded(v map[string]any) (Result, error) {
 	return Result{Pass: pass, Score: math.Max(0, math.Min(1, score)), Reason: strings.TrimSpace(reason)}, nil
 }
 
-// Transform runs a function that returns the text to look at instead of an answer.
-// Another value than a text is written as JSON. A function that throws is an
-// error.
-func Transform(ctx context.Context, f Script) (string, error) {
+// Transform runs a function that returns, as JSON, what to look at instead of an answer.
+// A function that throws or returns nothing is an error.
+func Transform(ctx context.Context, f Script) (json.RawMessage, error) {
 	out, err := f.run(ctx)
 	switch {
 	case err != nil:
-		return "", err
+		return nil, err
 	case out.Invalid != "":
-		return "", errors.New("the transform does not compile: " + textnorm.Clip(out.Invalid))
+		return nil, errors.New("the transform does not compile: " + textnorm.Clip(out.Invalid))
 	case out.Thrown != "":
-		return "", errors.New("the transform throws " + textnorm.Clip(out.Thrown))
+		return nil, errors.New("the transform throws " + textnorm.Clip(out.Thrown))
+	case len(out.Value) == 0 || string(out.Value) == "null":
+		return nil, errors.New("the transform returns nothing; it must return what to look at" + forgotten(f.Code))
 	}
-	var text string
-	if json.Unmarshal(out.Value, &text) == nil {
-		return text, nil
-	}
-	return string(out.Value), nil
+	return json.RawMessage(out.Value), nil
 }
 
 func share(holds bool) float64 {

@@ -42,7 +42,7 @@ func TestCheck(t *testing.T) {
 		{"/paris/i.test(output) && !/rome/i.test(output)", nil, function.Result{Pass: true, Score: 1}},
 		{"output.match(/(?<=is )Paris/) !== null", nil, function.Result{Pass: true, Score: 1}},
 	} {
-		got, err := function.Check(t.Context(), function.Script{Code: tt.code, Output: "It is Paris.", Context: json.RawMessage(`{"vars": {"city": "Paris"}}`)}, tt.threshold)
+		got, err := function.Check(t.Context(), function.Script{Code: tt.code, Output: function.Text("It is Paris."), Context: json.RawMessage(`{"vars": {"city": "Paris"}}`)}, tt.threshold)
 		if strings.HasPrefix(tt.want.Reason, "the function throws SyntaxError") {
 			tt.want.Reason = got.Reason
 			if !strings.HasPrefix(got.Reason, "the function throws SyntaxError") {
@@ -70,7 +70,7 @@ func TestRefused(t *testing.T) {
 		{"let s = 'x'.repeat(1 << 28);\nreturn [s, s + 'y', s + 'z'].length;", "needs more memory than"},
 		{"/^(?!b)(a+)+$/.test('a'.repeat(60) + '!')", "takes longer than"},
 	} {
-		got, err := function.Check(t.Context(), function.Script{Code: tt.code}, nil)
+		got, err := function.Check(t.Context(), function.Script{Code: tt.code, Output: function.Text("")}, nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %+v, %v, want an error with %q", tt.code, got, err, tt.want)
 		}
@@ -109,25 +109,27 @@ func TestChanceIsTheSame(t *testing.T) {
 	var first string
 	for i := range 3 {
 		got, err := function.Transform(t.Context(), function.Script{Code: "Math.random()"})
-		if err != nil || i > 0 && got != first {
+		if err != nil || i > 0 && string(got) != first {
 			t.Errorf("Math.random gives %s, %v, want %s", got, err, first)
 		}
-		first = got
+		first = string(got)
 	}
 }
 
 func TestTransform(t *testing.T) {
 	for _, tt := range []struct{ code, want string }{
-		{"output.toUpperCase()", "HELLO"},
+		{"output.toUpperCase()", `"HELLO"`},
 		{"({a: output, n: 1})", `{"a":"hello","n":1}`},
 		{"42", "42"},
 	} {
-		if got, err := function.Transform(t.Context(), function.Script{Code: tt.code, Output: "hello"}); err != nil || got != tt.want {
-			t.Errorf("%s: %q, %v, want %q", tt.code, got, err, tt.want)
+		if got, err := function.Transform(t.Context(), function.Script{Code: tt.code, Output: function.Text("hello")}); err != nil || string(got) != tt.want {
+			t.Errorf("%s: %s, %v, want %s", tt.code, got, err, tt.want)
 		}
 	}
-	if got, err := function.Transform(t.Context(), function.Script{Code: "output.nope.x", Output: "hello"}); err == nil {
-		t.Errorf("a transform that throws gives %q, want an error", got)
+	for _, code := range []string{"output.nope.x", "null", "undefined", "const x = output;\nx;"} {
+		if got, err := function.Transform(t.Context(), function.Script{Code: code, Output: function.Text("hello")}); err == nil {
+			t.Errorf("the transform %s gives %s, want an error", code, got)
+		}
 	}
 }
 
@@ -149,7 +151,7 @@ func TestCancelled(t *testing.T) {
 // BenchmarkCheck is one function in a child that waits.
 func BenchmarkCheck(b *testing.B) {
 	for b.Loop() {
-		if _, err := function.Check(b.Context(), function.Script{Code: "output.length > 3", Output: "It is Paris."}, nil); err != nil {
+		if _, err := function.Check(b.Context(), function.Script{Code: "output.length > 3", Output: function.Text("It is Paris.")}, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

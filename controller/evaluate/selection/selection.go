@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // Criterion is the one criterion of an evaluator that compares a case with its
@@ -146,7 +147,8 @@ func answerOf(ctx context.Context, in evaluate.Input, n int) (string, error) {
 	if !ok {
 		return answer, nil
 	}
-	return function.Apply(ctx, spec, answer)
+	value, err := function.Apply(ctx, spec, answer)
+	return template.Written(value), err
 }
 
 // selected is a finding for each answer.

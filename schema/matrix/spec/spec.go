@@ -6,6 +6,7 @@ package spec
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
@@ -39,13 +41,20 @@ func Compile(kind, written string, value json.RawMessage, threshold *float64) (s
 			}
 		}
 		if kind == "regex" {
-			if _, err := regexp.Compile(s); err != nil {
-				return nil, rule, &template.NeedError{What: "the pattern " + template.Clip(s) + ", which RE2 does not have"}
+			switch _, err := regexp.Compile(s); {
+			case err == nil:
+			case javascript.OnlyHere(s):
+				return evaluator.JavaScript{Code: matching(spec.Value)}, passes(), nil
+			default:
+				return nil, rule, &template.NeedError{What: "a pattern that is valid as the value of regex, which is " + template.Clip(s)}
 			}
 		}
 	case "contains-any", "contains-all", "icontains-any", "icontains-all":
 		wanted, err := texts(value)
-		if err != nil || len(wanted) == 0 {
+		switch {
+		case err != nil:
+			return nil, rule, &template.NeedError{What: fmt.Sprintf("a list of texts as the value of %s, which has %v", kind, err)}
+		case len(wanted) == 0:
 			return nil, rule, &template.NeedError{What: "a list of texts as the value of " + kind}
 		}
 		spec.Value, _ = json.Marshal(wanted) // texts
@@ -92,6 +101,14 @@ func Compile(kind, written string, value json.RawMessage, threshold *float64) (s
 		return nil, rule, &template.NeedError{What: catalog.Need(kind, written)}
 	}
 	return spec, rule, nil
+}
+
+// matching is JavaScript that looks for a pattern which RE2 does not have, such as one
+// that looks ahead. The pattern is a text as JSON.
+func matching(pattern json.RawMessage) string {
+	return `const pattern = ` + string(pattern) + `;
+const found = new RegExp(pattern).test(output);
+return {pass: found, reason: 'the answer ' + (found ? 'matches ' : 'does not match ') + pattern};`
 }
 
 // passes is the rule of what says itself whether an answer passes.
@@ -202,16 +219,43 @@ func bounded(kind string, threshold *float64) (schema.Spec, schema.Rule, error) 
 // texts reads a list of texts, or a text with commas.
 func texts(value json.RawMessage) ([]string, error) {
 	if s, ok := rawjson.Text(value); ok {
-		var parts []string
-		for part := range strings.SplitSeq(s, ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				parts = append(parts, part)
-			}
-		}
-		return parts, nil
+		return divided(s)
 	}
 	return list(value)
 }
+
+// divided are the parts of a text between its commas. A part in double quotes may have
+// commas, and a quote that is written twice or after a backslash. The error says what is
+// wrong with the quotes.
+func divided(s string) ([]string, error) {
+	var parts []string
+	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
+		if s[0] != '"' {
+			part, rest, _ := strings.Cut(s, ",")
+			if part = strings.TrimSpace(part); part != "" {
+				parts = append(parts, part)
+			}
+			s = rest
+			continue
+		}
+		end := closing.FindStringIndex(s)
+		if end == nil {
+			return nil, errors.New("a part whose quote is not closed")
+		}
+		part, rest := s[1:end[1]-1], strings.TrimSpace(s[end[1]:])
+		if rest != "" && rest[0] != ',' {
+			return nil, errors.New("a quoted part that is not followed by a comma")
+		}
+		parts, s = append(parts, quotes.Replace(part)), strings.TrimPrefix(rest, ",")
+	}
+	return parts, nil
+}
+
+var (
+	// closing finds a part in quotes, with those within it.
+	closing = regexp.MustCompile(`^"(?:[^"\\]|""|\\.)*"`)
+	quotes  = strings.NewReplacer(`""`, `"`, `\"`, `"`)
+)
 
 // list reads a list of texts.
 func list(value json.RawMessage) ([]string, error) {

@@ -1,4 +1,4 @@
-package evaluate
+package trace
 
 import (
 	"errors"
@@ -10,20 +10,20 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// toolCounts counts the calls of each listed tool in a sample (expected_tools of
+// Counts counts the calls of each listed tool in a sample (expected_tools of
 // the promptval dialect): a criterion is 1 where
 //
 //	least ≤ calls ≤ most
 //
 // and else 0. A tool that was never called was called 0 times; where the calls
 // of the target are not known, nothing is measured. Calls count as they were
-// asked for, whatever came of them.
-func toolCounts(spec evaluator.ToolCounts, tr *verdict.Transcript) (finding, error) {
+// asked for, whatever came of them. The reason is for people.
+func Counts(spec evaluator.ToolCounts, tr *verdict.Transcript) (found []verdict.Criterion, reason string, err error) {
 	if len(spec.Counts) == 0 {
-		return finding{criteria: []verdict.Criterion{{ID: "answer", Score: 1}}, reason: "nothing is asked of the answer"}, nil
+		return []verdict.Criterion{{ID: "answer", Score: 1}}, "nothing is asked of the answer", nil
 	}
 	if !tr.Traced {
-		return finding{}, errors.New("the target does not report its tool calls, so they cannot be counted")
+		return nil, "", errors.New("the target does not report its tool calls, so they cannot be counted")
 	}
 	calls := map[string]int{}
 	for _, m := range tr.Messages {
@@ -31,21 +31,21 @@ func toolCounts(spec evaluator.ToolCounts, tr *verdict.Transcript) (finding, err
 			calls[c.Function.Name]++
 		}
 	}
-	var f finding
 	var wrong []string
 	for _, c := range spec.Counts {
 		n := calls[c.Tool]
 		note := fmt.Sprintf("called %s, expected %s", times(n), bounds(c))
+		criterion := verdict.Criterion{ID: c.Tool, Score: 1, Note: note}
 		if !c.Holds(n) {
+			criterion.Score = 0
 			wrong = append(wrong, c.Tool+" was "+note)
 		}
-		f.criteria = append(f.criteria, verdict.Criterion{ID: c.Tool, Score: share(c.Holds(n)), Note: note})
+		found = append(found, criterion)
 	}
-	f.reason = "every tool was called as often as expected"
 	if len(wrong) > 0 {
-		f.reason = strings.Join(wrong, "; ")
+		return found, strings.Join(wrong, "; "), nil
 	}
-	return f, nil
+	return found, "every tool was called as often as expected", nil
 }
 
 func times(n int) string {
