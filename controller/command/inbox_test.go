@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"context"
+	"database/sql"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -76,6 +77,7 @@ func TestACommandThatCannotBeAsked(t *testing.T) {
 		{"who we are", away("/user"), nil},
 		{"the permission", away("/collaborators/mona/permission"), nil},
 		{"the reactions", away("/reactions"), nil},
+		{"the ledger takes no command", refusing, accepting},
 		{"the ledger is away", closing("/collaborators/mona/permission"), reopening},
 		{"the comments at all", away("/issues/1/comments"), nil},
 	} {
@@ -115,6 +117,28 @@ func closing(path string) func(*fixture) {
 				h.t.Error(err)
 			}
 		}})
+	}
+}
+
+// refusing has the ledger refuse commands, and nothing else; accepting undoes it.
+func refusing(h *fixture) {
+	h.sql("CREATE TRIGGER refuse BEFORE INSERT ON commands BEGIN SELECT RAISE(ABORT, 'refused'); END")
+}
+
+func accepting(h *fixture) { h.sql("DROP TRIGGER refuse") }
+
+// sql changes the file of the ledger.
+func (h *fixture) sql(statement string) {
+	h.t.Helper()
+	db, err := sql.Open("sqlite", h.path)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if _, err := db.Exec(statement); err != nil {
+		h.t.Error(err)
+	}
+	if err := db.Close(); err != nil {
+		h.t.Error(err)
 	}
 }
 

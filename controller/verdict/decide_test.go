@@ -91,6 +91,9 @@ func TestDecideRule(t *testing.T) {
 				if got.Score != nil || got.Reason == "" {
 					t.Errorf("an error has the score %v and the reason %q", got.Score, got.Reason)
 				}
+				if strings.HasPrefix(tt.name, "criterion ") && !strings.Contains(got.Reason, "not in [0,1]") {
+					t.Errorf("the reason is %q, want the criterion and its score", got.Reason)
+				}
 			case got.Score == nil:
 				t.Error("no score")
 			case math.Abs(*got.Score-tt.score) > 1e-9:

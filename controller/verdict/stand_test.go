@@ -228,7 +228,10 @@ func TestComposite(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := &schema.Case{Evaluators: []schema.Evaluator{{Name: "all", Weight: 1, Spec: tt.spec, Rule: tt.rule}}, Policy: bands}
-			decided(t, c, samples(tt.measured), tt.verdict, tt.score)
+			got := decided(t, c, samples(tt.measured), tt.verdict, tt.score)
+			if tt.spec.Program != nil && !strings.Contains(got.Reason, "the aggregator gave no score") {
+				t.Errorf("the reason is %q, want that the aggregator gave no score", got.Reason)
+			}
 		})
 	}
 }
