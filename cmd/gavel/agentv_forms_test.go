@@ -58,7 +58,7 @@ func TestAgentVFormsRun(t *testing.T) {
 	t.Cleanup(server.Close)
 	for _, folder := range formFolders {
 		for i, name := range formArchives(t, folder) {
-			if i%race.Step(8) != 0 {
+			if i%race.Step(32) != 0 {
 				continue
 			}
 			t.Run(folder+"/"+strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {

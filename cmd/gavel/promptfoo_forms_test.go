@@ -58,7 +58,7 @@ func TestFormsRun(t *testing.T) {
 		t.Fatalf("testdata/promptfoo has %d archives (%v), want at least 100", len(archives), err)
 	}
 	for i, name := range archives {
-		if i%race.Step(8) != 0 {
+		if i%race.Step(32) != 0 {
 			continue
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {

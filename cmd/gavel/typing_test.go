@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // typingMistakes are what one slip makes of a text at a place: a character that is
@@ -74,7 +75,7 @@ func TestOneTypingMistakeInAFile(t *testing.T) {
 			}
 			right, answered, silent := string(raw), 0, 0
 			for at := range right {
-				if right[at] == '\n' || inValue(right, at) {
+				if at%race.Step(16) != 0 || right[at] == '\n' || inValue(right, at) {
 					continue
 				}
 				line := 1 + strings.Count(right[:at], "\n")
@@ -93,7 +94,7 @@ func TestOneTypingMistakeInAFile(t *testing.T) {
 				}
 			}
 			t.Logf("%d mistakes were answered, %d change nothing", answered, silent)
-			if answered < 50 {
+			if answered < 50/race.Step(16) {
 				t.Errorf("only %d mistakes were answered", answered)
 			}
 		})

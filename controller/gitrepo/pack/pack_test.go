@@ -185,15 +185,15 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // TestAbuseSmallPacksThatExpand has packs that are small and come to more than they may:
 // each is refused by the bound that it passes, and nothing is left of it.
 func TestAbuseSmallPacksThatExpand(t *testing.T) {
-	most := Bounds{Bytes: 1 << 20, Inflated: 64 << 20, Object: 32 << 20, Listed: 1 << 20, Delta: 4 << 20, Objects: 1000, Depth: 10}
+	most := Bounds{Bytes: 1 << 20, Inflated: 16 << 20, Object: 8 << 20, Listed: 1 << 20, Delta: 4 << 20, Objects: 1000, Depth: 10}
 	for _, test := range []struct {
 		name, want string
 		make       func(m *maker)
 	}{
-		{"object", "a new object has 33554433 bytes; the bound is 33554432", func(m *maker) { m.zeros(plumbing.BlobObject, 32<<20+1) }},
-		{"all", "more bytes than may be unpacked; the bound is 67108864", func(m *maker) {
+		{"object", "a new object has 8388609 bytes; the bound is 8388608", func(m *maker) { m.zeros(plumbing.BlobObject, 8<<20+1) }},
+		{"all", "more bytes than may be unpacked; the bound is 16777216", func(m *maker) {
 			for range 3 {
-				m.zeros(plumbing.BlobObject, 30<<20)
+				m.zeros(plumbing.BlobObject, 7<<20)
 			}
 		}},
 		{"folder", "a new tree has 1048577 bytes; the bound is 1048576", func(m *maker) { m.zeros(plumbing.TreeObject, 1<<20+1) }},
