@@ -1,6 +1,7 @@
 package servecmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,12 +12,14 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/serve/metrics"
 	"github.com/gavel-evals/gavel/controller/worker"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/load"
 )
 
 // patience is how long a database may be away at the start, as it is where both start
@@ -77,16 +80,21 @@ func classOf(s review.Subject) queue.Class {
 	return queue.Interactive
 }
 
-// startsPrograms reports whether a case needs a sandbox.
+// startsPrograms reports whether a case needs a sandbox, be it for an answer that it is
+// compared with.
 func startsPrograms(cfg run.Config, job run.Job) bool {
-	if job.Case.Drive.Given == nil && cfg.Targets[job.Target].Config.Provider == config.Command {
-		return true
+	command := func(name string) bool { return cfg.Targets[name].Config.Provider == config.Command }
+	answering := []plan.Candidate{{Case: job.Case, Target: job.Target}}
+	if job.Selection != nil {
+		answering = job.Selection.Candidates // the case is one of them
 	}
-	if job.Case.Drive.Program != nil {
-		return true
+	for _, a := range answering {
+		if a.Case.Drive.Program != nil || a.Case.Drive.Given == nil && command(a.Target) {
+			return true
+		}
 	}
-	for _, role := range job.Case.Roles() {
-		if cfg.Targets[cfg.Roles[role]].Config.Provider == config.Command {
+	for _, callee := range load.Callees(job.Case) {
+		if command(cmp.Or(callee.Target, cfg.Roles[callee.Role])) {
 			return true
 		}
 	}
