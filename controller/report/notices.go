@@ -137,6 +137,9 @@ func weakened(row *plan.Row) []string {
 		out = append(out, fmt.Sprintf("weakens the gate: weight %v → %v (this run counts %v)", was, is, was))
 	}
 	if row.BaseDigests.D != row.HeadDigests.D && row.BaseCase != nil && row.HeadCase != nil {
+		if row.BaseCase.Drive.Given == nil && row.HeadCase.Drive.Given != nil {
+			out = append(out, "no longer asks the target: the answer is given with the test")
+		}
 		out = append(out, weakerRules(row.BaseCase, row.HeadCase)...)
 	}
 	return out

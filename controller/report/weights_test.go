@@ -61,6 +61,24 @@ func TestAbuseALoweredWeightIsNoWayToGreen(t *testing.T) {
 	}
 }
 
+// TestAbuseAGivenAnswerIsNoWayToGreen: a test that brings its own answer says nothing of the
+// target any more, so the report names it. Another given answer is a change like any other.
+func TestAbuseAGivenAnswerIsNoWayToGreen(t *testing.T) {
+	s := reporttest.New()
+	answer, other := "right", "left"
+	s.Add("math/1/sum", fail(0, ""), pass(1), definition).HeadCase.Drive.Given = &answer
+	changed := s.Add("math/1/both", pass(1), pass(1), definition)
+	changed.BaseCase.Drive.Given, changed.HeadCase.Drive.Given = &answer, &other
+	s.Add("math/1/asked", pass(1), pass(1), definition).BaseCase.Drive.Given = &answer
+	want := []report.Notice{{
+		File: reporttest.File("math/1/sum"), Line: 1, Case: "math/1/sum",
+		Message: "no longer asks the target: the answer is given with the test",
+	}}
+	if diff := cmp.Diff(want, report.Compare(s.In).Notices); diff != "" {
+		t.Errorf("notices (-want +got):\n%s", diff)
+	}
+}
+
 // TestDropIsWeighedByBase: a case that got worse counts as much as at base.
 func TestDropIsWeighedByBase(t *testing.T) {
 	s := reporttest.New()
