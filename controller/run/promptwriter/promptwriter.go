@@ -74,6 +74,9 @@ func need(err error) error {
 	if need, ok := errors.AsType[*template.NeedError](err); ok {
 		return errors.New("it writes what needs " + need.What)
 	}
+	if name, ok := errors.AsType[template.EnvironmentError](err); ok {
+		return fmt.Errorf("it writes what needs %w; have the program write the value itself, from its config or a variable", name)
+	}
 	return err
 }
 

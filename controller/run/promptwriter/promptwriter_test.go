@@ -69,7 +69,7 @@ func TestWritesNothing(t *testing.T) {
 		{"", "(p.py:f): what it prints is not JSON"},
 		{"null", "(p.py:f): it writes nothing; return a text or a list of messages"},
 		{`{"prompt": ""}`, "it writes nothing"},
-		{`"{{ env.KEY }}"`, "KEY"},
+		{`"{{ env.KEY }}"`, "(p.py:f): it writes what needs the environment variable KEY; have the program write the value itself"},
 		{`"{% include 'x' %}"`, "include"},
 		{`[{"role": "tool", "content": "x"}]`, `it writes what needs a message of the role "tool"`},
 	} {

@@ -12,14 +12,22 @@ sys.path.insert(0, os.path.dirname(file))
 def written():
     if len(sys.argv) < 3:
         sys.argv = [file, json.dumps(said)]
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            runpy.run_path(file, run_name="__main__")
-        return printed.getvalue().removesuffix("\n")
+        printed = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
+        try:
+            with contextlib.redirect_stdout(printed):
+                runpy.run_path(file, run_name="__main__")
+        except SystemExit as e:
+            if e.code:
+                raise
+        printed.flush()
+        return printed.buffer.getvalue().decode("utf-8", "replace").removesuffix("\n")
     spec = importlib.util.spec_from_file_location("prompt", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    result = getattr(module, sys.argv[2])(said)
+    write = getattr(module, sys.argv[2], None)
+    if not callable(write):
+        sys.exit(f"the file has no function named {sys.argv[2]}")
+    result = write(said)
     if inspect.isawaitable(result):
         import asyncio
         result = asyncio.run(result)
