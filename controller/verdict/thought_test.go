@@ -56,3 +56,28 @@ func TestJudged(t *testing.T) {
 		t.Errorf("a transcript without thinking is another, or its answer is %q", plain.Final())
 	}
 }
+
+// TestCalls are the answer of a reply that says nothing besides, and not what an example in
+// the prompt said before.
+func TestCalls(t *testing.T) {
+	call := schema.ToolCall{ID: "1", Type: "function", Function: schema.FunctionCall{Name: "search", Arguments: "{}"}}
+	const calls = `[{"id":"1","type":"function","function":{"name":"search","arguments":"{}"}}]`
+	for _, tt := range []struct{ content, reasoning, want string }{
+		{"", "", calls},
+		{"\n", "", calls},
+		{"<think>which tool?</think>\n", "", calls},
+		{"", "which tool?", calls},
+		{"I look.", "", ""},
+		{"<think>which tool?</think>I look.", "", ""},
+	} {
+		reply := schema.Message{Role: schema.RoleAssistant, Content: tt.content, Reasoning: tt.reasoning, ToolCalls: []schema.ToolCall{call}}
+		tr := &verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: "an example"}, {Role: schema.RoleUser, Content: "q"}, reply}}
+		if got := tr.Calls(); got != tt.want {
+			t.Errorf("the calls next to %q are %q, want %q", tt.content, got, tt.want)
+		}
+	}
+	silent := &verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: "x"}}}
+	if got := silent.Calls(); got != "" {
+		t.Errorf("a reply without calls has the calls %q", got)
+	}
+}

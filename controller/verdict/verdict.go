@@ -138,10 +138,14 @@ func (t *Transcript) Until(turn int) *Transcript {
 	return &out
 }
 
-// Calls are those of the last reply as JSON, where it has no text; else empty.
+// Calls are those of the last reply as JSON, where it has no text besides thinking; else
+// empty.
 func (t *Transcript) Calls() string {
 	last := t.LastReply()
-	if last == nil || last.Content != "" || len(last.ToolCalls) == 0 {
+	if last == nil || len(last.ToolCalls) == 0 {
+		return ""
+	}
+	if _, answer := Thought(*last); strings.TrimSpace(answer) != "" {
 		return ""
 	}
 	raw, _ := json.Marshal(last.ToolCalls) // texts
