@@ -14,7 +14,7 @@ func (out *result) grade(c *report.Row, from *row.Row) {
 	if t := c.Result.Transcript; t != nil {
 		u := t.Usage
 		out.Response = &response{
-			Output: verdict.Answer(t.Messages[lastOfUser(t.Messages)+1:]), Cost: u.CostUSD,
+			Output: cmp.Or(verdict.Answer(t.Messages[lastOfUser(t.Messages)+1:]), t.Calls()), Cost: u.CostUSD,
 			TokenUsage: tokens{Prompt: u.InputTokens, Completion: u.OutputTokens, Total: u.InputTokens + u.OutputTokens, NumRequests: u.Calls},
 		}
 		out.LatencyMS, out.Cost = t.Latency.Milliseconds(), u.CostUSD

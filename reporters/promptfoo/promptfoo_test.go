@@ -63,3 +63,27 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%d cases of other formats, want 1", n)
 	}
 }
+
+// TestAnswersThatAreCalls are written as the calls, as assertions were given them.
+func TestAnswersThatAreCalls(t *testing.T) {
+	pass := verdict.Pass
+	call := schema.ToolCall{ID: "1", Type: "function", Function: schema.FunctionCall{Name: "search", Arguments: "{}"}}
+	c := report.Row{Key: "m#a", File: "m.yaml", Dialect: schema.DialectMatrix, Target: "bot", Verdict: &pass, Result: &report.Result{Row: &row.Row{Test: "a", Prompt: "q"}}}
+	c.Result.Transcript = &verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleUser, Content: "q"}, {Role: schema.RoleAssistant, ToolCalls: []schema.ToolCall{call}}}}
+	var out bytes.Buffer
+	if err := promptfoo.Write(&out, &report.Report{Run: "r1", Cases: []report.Row{c}}, time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Results struct {
+			Results []struct{ Response struct{ Output string } }
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"id":"1","type":"function","function":{"name":"search","arguments":"{}"}}]`
+	if got := doc.Results.Results[0].Response.Output; got != want {
+		t.Errorf("the output is %s, want %s", got, want)
+	}
+}
