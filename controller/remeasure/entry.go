@@ -152,9 +152,13 @@ func deterministic(cfg *config.Config, c *schema.Case, target string, whole bool
 	roles := cfg.Roles.Targets()
 	var names []string
 	if whole {
-		names = append(names, target)
+		if c.Drive.Given == nil {
+			names = append(names, target)
+		}
 		for _, peer := range c.Peers {
-			names = append(names, cmp.Or(peer.Target, cfg.DefaultTarget))
+			if peer.Drive.Given == nil {
+				names = append(names, cmp.Or(peer.Target, cfg.DefaultTarget))
+			}
 		}
 		for _, role := range c.Roles() {
 			names = append(names, roles[role])

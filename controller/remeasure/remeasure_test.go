@@ -74,3 +74,50 @@ func TestTurnsOfAConversationAreOneCluster(t *testing.T) {
 		t.Errorf("the interval is %.3f wide with a conversation per target, want less than %.3f", apart, named)
 	}
 }
+
+// TestGivenAnswersAreCertain: where nobody is asked, what got worse is a regression without
+// being measured again, however much the target leaves to chance.
+func TestGivenAnswersAreCertain(t *testing.T) {
+	cfg, problems := config.Parse("gavel.yaml", []byte("version: 1\ntargets: {bot: {provider: openai, model: m}}\n"))
+	if schema.HasErrors(problems) {
+		t.Fatal(problems)
+	}
+	right, wrong := "right", "wrong"
+	for _, tt := range []struct {
+		base, head *string
+		peers      []*schema.Case
+		certain    bool
+	}{
+		{nil, nil, nil, false},
+		{nil, &wrong, nil, false},
+		{&right, &wrong, nil, true},
+		{&right, &wrong, []*schema.Case{{Drive: schema.Drive{Given: &right}}}, true},
+		{&right, &wrong, []*schema.Case{{}}, false},
+	} {
+		of := func(given *string) *schema.Case {
+			return &schema.Case{CaseInfo: schema.CaseInfo{Key: "a", Weight: 1}, Drive: schema.Drive{Given: given}, Peers: tt.peers}
+		}
+		base, head := of(tt.base), of(tt.head)
+		was, is := plan.Digests{E: "e", J: "j", D: "d"}, plan.Digests{E: "e2", J: "j2", D: "d2"}
+		failed := outcome(0)
+		failed.Result.Verdict = verdict.Fail
+		c := remeasure.Comparison{
+			Rows: []remeasure.Row{{
+				Row: &plan.Row{
+					Key: "a", Target: "bot", Action: plan.Run, Head: &head.CaseInfo, Base: &base.CaseInfo, HeadCase: head, BaseCase: base,
+					HeadDigests: is, BaseDigests: was, Samples: 1,
+				},
+				Head: run.Job{Case: head, Digests: is, Target: "bot"}, Base: &run.Job{Case: base, Digests: was, Target: "bot"},
+			}},
+			Head: map[string]report.Outcome{head.ID(): failed}, Base: map[string]report.Outcome{base.ID(): outcome(1)},
+			HeadConfig: cfg, BaseConfig: cfg, Required: func(string) bool { return false }, Ledger: ledgertest.Open(t, ledger.Config{}),
+		}
+		found, err := c.Decide(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := found.Result.Findings[0]; got.Certain != tt.certain || got.Confirmed != tt.certain {
+			t.Errorf("the finding is %+v, want certain and confirmed to be %v", got, tt.certain)
+		}
+	}
+}
