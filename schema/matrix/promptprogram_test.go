@@ -36,3 +36,19 @@ func TestPromptProgram(t *testing.T) {
 		t.Errorf("with another p.py and another variable the program is %v told %s", changed.Files, changed.Stdin)
 	}
 }
+
+// TestPromptProgramOfAFileWithTests: a file that has the tests of other rows, too, is still a
+// program of the row whose prompt it writes.
+func TestPromptProgramOfAFileWithTests(t *testing.T) {
+	const text = "prompts: ['file://gen.js:prompt']\ntests: ['file://gen.js:tests', {description: own, vars: {q: two}}]\n"
+	const gen = "exports.tests = () => [{description: 'made', vars: {q: 'one'}}]\nexports.prompt = () => process.version\n"
+	got := cases(t, text, map[string]string{"gen.js": gen})
+	if len(got) != 2 {
+		t.Fatalf("%d cases, want 2", len(got))
+	}
+	for _, c := range got {
+		if c.Drive.Program == nil || !slices.Contains(c.Inputs, schema.Input{File: "gen.js", Role: "program"}) {
+			t.Errorf("%s has the inputs %v, want gen.js as a program", c.Key, c.Inputs)
+		}
+	}
+}

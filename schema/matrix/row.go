@@ -225,7 +225,7 @@ const otherTests = "other tests"
 func (c *compiler) rowInputs(r row, p prompt) []schema.Input {
 	all := append(slices.Clone(c.inputs), r.test.inputs...)
 	for i, in := range c.inputs {
-		if c.tables[in.File] && in.File != r.test.at.File && !slices.ContainsFunc(r.test.inputs, func(own schema.Input) bool { return own.File == in.File }) {
+		if in.Role == "tests" && c.tables[in.File] && in.File != r.test.at.File && !slices.ContainsFunc(r.test.inputs, func(own schema.Input) bool { return own.File == in.File }) {
 			all[i].Role = otherTests
 		}
 	}
@@ -233,8 +233,15 @@ func (c *compiler) rowInputs(r row, p prompt) []schema.Input {
 	return sorted(all)
 }
 
-// sorted are inputs by their files, each once.
+// sorted are inputs by their files, each once: a file that has the tests of other rows counts
+// as what else it is of the row.
 func sorted(all []schema.Input) []schema.Input {
-	slices.SortFunc(all, func(a, b schema.Input) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role)) })
+	role := func(in schema.Input) string {
+		if in.Role == otherTests {
+			return "~" // behind all others
+		}
+		return in.Role
+	}
+	slices.SortFunc(all, func(a, b schema.Input) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(role(a), role(b))) })
 	return slices.CompactFunc(all, func(a, b schema.Input) bool { return a.File == b.File })
 }
