@@ -99,10 +99,8 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 	if problem != nil {
 		return problem
 	}
-	if log.tc.Drive.CallsAnswer {
-		transcript.Said = transcript.Calls()
-	}
 	tc := promptwriter.Seen(log.tc, &transcript)
+	transcript.Asked, transcript.Said = answering(tc, &transcript)
 	for i, ev := range tc.Evaluators {
 		var m verdict.Measurement
 		if compared != nil {
@@ -124,6 +122,18 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 		s.result.Measurements = append(s.result.Measurements, m)
 	}
 	return problem
+}
+
+// answering says where the answer of a sample is: behind as many messages, or what counts in
+// its place. Where the user is simulated, what the case has the target say is a reply of it.
+func answering(tc *schema.Case, t *verdict.Transcript) (asked int, said string) {
+	if tc.Drive.CallsAnswer {
+		said = t.Calls()
+	}
+	if tc.Drive.Simulation == nil {
+		asked = len(tc.Drive.Messages)
+	}
+	return asked, said
 }
 
 // errUnmeasured represents the errors within measurements.

@@ -164,12 +164,11 @@ func (s *sample) compareAll(ctx context.Context) (measured [][]verdict.Measureme
 			return nil, errors.New(missingAnswer(sel.Candidates[i]))
 		}
 		transcript := given[s.number].Transcript
-		if sel.Candidates[i].Case.Drive.CallsAnswer {
-			transcript.Said = transcript.Calls()
-		}
+		tc := promptwriter.Seen(sel.Candidates[i].Case, &transcript)
+		transcript.Asked, transcript.Said = answering(tc, &transcript)
 		price := c.runner.cfg.Targets[sel.Candidates[i].Target].Config.Price
 		transcript.Usage, transcript.Turns = budget.Priced(transcript.Usage, price), budget.PricedTurns(transcript.Turns, price)
-		candidates[i] = evaluate.Input{Case: promptwriter.Seen(sel.Candidates[i].Case, &transcript), Transcript: &transcript, Ask: log.askRole, Programs: c.runner.cfg.Programs}
+		candidates[i] = evaluate.Input{Case: tc, Transcript: &transcript, Ask: log.askRole, Programs: c.runner.cfg.Programs}
 	}
 	for again := true; again; {
 		if measured, err = selection.Measure(ctx, candidates); err == nil && slices.ContainsFunc(measured, unmeasured) {

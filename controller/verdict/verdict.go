@@ -101,6 +101,9 @@ type Transcript struct {
 	// Turns are the replies of the target in a conversation of which the case says the
 	// other side; nil for others.
 	Turns []Turn `json:"turns,omitempty"`
+	// Asked is how many of Messages were there before the target was asked. None of them is
+	// its answer. It is not stored.
+	Asked int `json:"-"`
 	// Said is what counts as the answer in the place of the last reply. It is not stored.
 	Said string `json:"-"`
 	// Ended says who ended a simulated conversation; empty for others.
@@ -181,7 +184,7 @@ func (t *Transcript) Final() string {
 	if t.Said != "" {
 		return t.Said
 	}
-	return Answer(t.Messages)
+	return Answer(t.Messages[min(t.Asked, len(t.Messages)):])
 }
 
 // A Criterion is one thing that an evaluator looked at.

@@ -1,0 +1,52 @@
+package run_test
+
+import (
+	"context"
+	"testing"
+
+	programs "github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/promptprogram"
+)
+
+// TestExamplesAreNoAnswer: what a prompt has the agent say before is not judged in the place of
+// a reply that says nothing, be the prompt in the case or written by a program.
+func TestExamplesAreNoAnswer(t *testing.T) {
+	const printed = `[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}, {"role": "user", "content": "greet"}]`
+	for _, program := range []*promptprogram.Program{nil, {Argv: []string{"p.py"}}} {
+		for _, tt := range []struct {
+			reply string
+			want  verdict.Verdict
+		}{{"hello", verdict.Pass}, {"", verdict.Fail}} {
+			s := newConversationFixture(t, []target.Reply{says(tt.reply)})
+			c := greeting("a")
+			c.Drive.Messages = []schema.Message{{Role: "user", Content: "hi"}, {Role: "assistant", Content: "hello"}, {Role: "user", Content: "greet"}}
+			if c.Drive.Program = program; program != nil {
+				c.Drive.Messages = nil
+			}
+			out := s.written(t, c, printed)
+			if out.Result.Verdict != tt.want || len(s.agent.asked) != 1 || len(s.agent.asked[0].Messages) != 3 {
+				t.Errorf("the reply %q is judged as %+v, want %s", tt.reply, out.Result, tt.want)
+			}
+		}
+	}
+}
+
+// written runs a case with programs that print a text.
+func (s *conversationFixture) written(t *testing.T, c *schema.Case, printed string) run.Outcome {
+	t.Helper()
+	operator := ledger.Trust{Level: ledger.LevelOperator}
+	out, err := run.Run(t.Context(), run.Config{
+		Ledger: s.store, Trust: operator, Now: s.now(), Targets: map[string]run.Target{"bot": {Target: s.agent, Config: s.cfg}},
+		Programs: func(context.Context, programs.Start) ([]byte, error) { return []byte(printed), nil },
+	}, []run.Job{{Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, s.environment())}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[0]
+}
