@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/workspaces"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/chat"
 )
 
 // targetRole is the role under which calls to the case's target are journaled.
@@ -45,6 +46,9 @@ func newConversation(ctx context.Context, log *callLog) (*conversation, error) {
 	}
 	name := log.caseRun.job.Target
 	t := log.caseRun.runner.cfg.Targets[name]
+	if images := t.Config.AcceptsImages; tc.Drive.Program != nil && images != nil && !*images && (chat.Prompt{Messages: tc.Drive.Messages}).Shows() {
+		return nil, fmt.Errorf("the program of the prompt (%s) writes an image, and %s takes none; limit the prompt to other providers, or set accepts_images: true in gavel.yaml", tc.Drive.Program.Name(), name)
+	}
 	c := &conversation{log: log, tc: tc, name: name, target: t, mocks: mocks.New(tc, t.Config), workspace: t.workspace(tc)}
 	c.transcript = verdict.Transcript{System: tc.System, Traced: true, Messages: slices.Clone(tc.Drive.Messages)}
 	if tc.Drive.Program != nil {

@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	programs "github.com/gavel-evals/gavel/controller/evaluate/suite"
@@ -33,6 +34,27 @@ func TestExamplesAreNoAnswer(t *testing.T) {
 			if out.Result.Verdict != tt.want || len(s.agent.asked) != 1 || len(s.agent.asked[0].Messages) != 3 {
 				t.Errorf("the reply %q is judged as %+v, want %s", tt.reply, out.Result, tt.want)
 			}
+		}
+	}
+}
+
+// TestWrittenImages reach a target, unless gavel.yaml says that it takes none.
+func TestWrittenImages(t *testing.T) {
+	const printed = `[{"role": "user", "content": [{"type": "image_url", "image_url": "data:image/gif;base64,R0lGODlh"}]}]`
+	yes, no := true, false
+	for _, takes := range []*bool{&yes, &no, nil} {
+		s := newConversationFixture(t, []target.Reply{says("hello")})
+		s.cfg.AcceptsImages = takes
+		c := greeting("a")
+		c.Drive.Messages, c.Drive.Program = nil, &promptprogram.Program{Argv: []string{"p.py"}}
+		out := s.written(t, c, printed)
+		const want = "the program of the prompt (p.py) writes an image, and bot takes none"
+		if takes == &no {
+			if len(s.agent.asked) != 0 || out.Result.Verdict != verdict.Error || !strings.Contains(out.Result.Reason, want) {
+				t.Errorf("%+v after %d calls, want an error with %q before any", out.Result, len(s.agent.asked), want)
+			}
+		} else if out.Result.Verdict != verdict.Pass || len(s.agent.asked) != 1 || len(s.agent.asked[0].Messages[0].Blocks) != 1 {
+			t.Errorf("%+v, want the target to be sent the image", out.Result)
 		}
 	}
 }
