@@ -46,7 +46,7 @@ func Compile(kind, written string, value json.RawMessage, threshold *float64) (s
 			case javascript.OnlyHere(s):
 				return evaluator.JavaScript{Code: matching(spec.Value)}, passes(), nil
 			default:
-				return nil, rule, &template.NeedError{What: "a pattern that is valid as the value of regex, which is " + template.Clip(s)}
+				return nil, rule, &template.NeedError{What: fmt.Sprintf("a valid pattern, of at most %d bytes if RE2 does not have it, as the value of regex in place of %s", javascript.MaxPattern, template.Clip(s))}
 			}
 		}
 	case "contains-any", "contains-all", "icontains-any", "icontains-all":
