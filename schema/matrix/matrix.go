@@ -208,7 +208,9 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 		c.misread(err, r.test.at)
 		skip = cmp.Or(skip, err.Error())
 	}
-	tc.Drive.Given = r.test.given.answer()
+	if tc.Drive.Given = r.test.given.answer(); tc.Drive.Given != nil {
+		c.size += len(*tc.Drive.Given)
+	}
 	tc.Row = &matrixrow.Row{Vars: r.vars, Prompt: p.template(), Label: p.label, PromptFile: p.file, Test: r.name, Description: r.test.description}
 	if tc.System != "" {
 		tc.Layers = []schema.Layer{{File: p.file, Text: tc.System}}

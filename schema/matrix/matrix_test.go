@@ -344,10 +344,15 @@ func TestBounds(t *testing.T) {
 	if i := slices.IndexFunc(problems, func(p schema.Problem) bool { return p.Rule == "too-many-rows" }); i < 0 {
 		t.Errorf("problems %v, want that there are too many rows", problems)
 	}
-	large := "prompts: ['{{a}}']\ntests: [{vars: {a: " + strings.Repeat("x", 200_000) + ", b: " + list + ", c: " + list + "}}]\n"
-	_, problems = load(t, large, nil)
-	if i := slices.IndexFunc(problems, func(p schema.Problem) bool { return p.Rule == "too-many-bytes" }); i < 0 {
-		t.Errorf("problems %v, want that there is too much text", problems)
+	long := strings.Repeat("x", 200_000)
+	for _, large := range []string{
+		"prompts: ['{{a}}']\ntests: [{vars: {a: " + long + ", b: " + list + ", c: " + list + "}}]\n",
+		"prompts: ['{{b}}']\ntests: [{vars: {b: " + list + ", c: " + list + "}, providerOutput: " + long + "}]\n",
+	} {
+		_, problems = load(t, large, nil)
+		if i := slices.IndexFunc(problems, func(p schema.Problem) bool { return p.Rule == "too-many-bytes" }); i < 0 {
+			t.Errorf("problems %v, want that there is too much text", problems)
+		}
 	}
 	bomb := "prompts: ['{{a}}']\ntests:\n- vars:\n    a: '" + strings.Repeat("{{b}}", 1000) + "'\n    b: '" + strings.Repeat("{{c}}", 1000) + "'\n    c: '" + strings.Repeat("{{d}}", 1000) + "'\n    d: " + strings.Repeat("x", 1000) + "\n"
 	got, _ := load(t, bomb, nil)

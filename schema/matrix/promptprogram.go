@@ -92,7 +92,7 @@ func (c *compiler) send(tc *schema.Case, p prompt, r row, by provider) error {
 	if errors.Is(err, errProgram) {
 		tc.Drive.Program, err = c.programOf(p, r, by)
 		if tc.Drive.Program != nil {
-			c.size += len(tc.Drive.Program.Stdin)
+			c.size += len(tc.Drive.Program.Stdin) + len(tc.Drive.Program.Prefix) + len(tc.Drive.Program.Suffix)
 			tc.Inputs = append(tc.Inputs, p.source.inputs...)
 			tc.Inputs = sorted(tc.Inputs)
 		}
