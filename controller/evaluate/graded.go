@@ -77,7 +77,7 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 func script(ctx context.Context, spec evaluator.JavaScript, in Input) (finding, error) {
 	f := function.Script{Code: spec.Code, Output: in.value(), Context: spec.Context}
 	got, err := function.Check(ctx, f, spec.Threshold)
-	return passAndScore(share(got.Pass), got.Score, spec.Not, cmp.Or(got.Reason, "the function passes the answer")), err
+	return passAndScore(share(got.Pass), got.Score, spec.Not && !got.Thrown, cmp.Or(got.Reason, "the function passes the answer")), err
 }
 
 // transformed has the inner evaluator look at what functions make of the answer: a

@@ -42,6 +42,8 @@ func TestFunction(t *testing.T) {
 		{spec: evaluator.JavaScript{Code: "output === context.vars.want", Context: []byte(`{"vars": {"want": "hello"}}`)}, pass: 1, score: 1},
 		{spec: evaluator.JavaScript{Code: "output.length / 10"}, pass: 1, score: 0.5},
 		{spec: evaluator.JavaScript{Code: "output.length / 10", Not: true}, pass: 0, score: 0.5},
+		{spec: evaluator.JavaScript{Code: "output.no.more"}, pass: 0, score: 0},
+		{spec: evaluator.JavaScript{Code: "output.no.more", Not: true}, pass: 0, score: 0},
 		{spec: evaluator.JavaScript{Code: "output >"}, err: "does not compile"},
 	} {
 		m := measure(t, tt.spec, "hello", &script{})

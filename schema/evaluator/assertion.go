@@ -69,8 +69,14 @@ type JavaScript struct {
 // Kind returns "javascript".
 func (JavaScript) Kind() string { return "javascript" }
 
-// Version is the version of the interpreter and of how results are read.
-func (JavaScript) Version() int { return 1 }
+// Version is the version of the interpreter and of how results are read. Since 2 a function
+// that throws fails with Not, too.
+func (s JavaScript) Version() int {
+	if s.Not {
+		return 2
+	}
+	return 1
+}
 
 // Roles returns nil: no model is asked.
 func (JavaScript) Roles() []schema.Role { return nil }

@@ -39,6 +39,8 @@ type Result struct {
 	// one.
 	Score  float64
 	Reason string
+	// Thrown means that the function threw, which says neither one thing nor its opposite.
+	Thrown bool
 }
 
 // Check runs a function that returns true or false, a number that passes when it is
@@ -55,7 +57,7 @@ func Check(ctx context.Context, f Script, threshold *float64) (Result, error) {
 	case out.Missing() != nil: // it says nothing about the answer
 		return Result{}, out.Missing()
 	case out.Thrown != "":
-		return Result{Reason: "the function throws " + textnorm.Clip(out.Thrown)}, nil
+		return Result{Reason: "the function throws " + textnorm.Clip(out.Thrown), Thrown: true}, nil
 	}
 	got, err := Read(out.Value, threshold)
 	if err != nil && string(out.Value) == "null" {

@@ -38,7 +38,7 @@ func TestCheck(t *testing.T) {
 		{"({pass: false, score: 0.25, reason: ' too long '})", nil, function.Result{Score: 0.25, Reason: "too long"}},
 		{"({pass: true})", nil, function.Result{Pass: true, Score: 1}},
 		{"context.vars.city === 'Paris'", nil, function.Result{Pass: true, Score: 1}},
-		{"JSON.parse(output).a === 1", nil, function.Result{Reason: "the function throws SyntaxError: Unexpected token at the start: It is Paris."}},
+		{"JSON.parse(output).a === 1", nil, function.Result{Reason: "the function throws SyntaxError: Unexpected token at the start: It is Paris.", Thrown: true}},
 		{"/paris/i.test(output) && !/rome/i.test(output)", nil, function.Result{Pass: true, Score: 1}},
 		{"output.match(/(?<=is )Paris/) !== null", nil, function.Result{Pass: true, Score: 1}},
 	} {
