@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +27,9 @@ type conversationFixture struct {
 	agent, user *script
 	roles       map[schema.Role]string
 	player      config.Target // whom user speaks for
+
+	mu   sync.Mutex
+	told []string // to programs, see written; guarded by mu
 }
 
 func newConversationFixture(t *testing.T, agent []target.Reply, user ...string) *conversationFixture {

@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/promptprogram"
 )
 
@@ -59,13 +60,50 @@ func TestWrittenImages(t *testing.T) {
 	}
 }
 
+// TestWrittenPromptsAfterACrash: a sample whose reply is stored starts no program again, and one
+// that was cut off is sent what the program writes now. Programs that judge a stored reply are
+// told what was written for it.
+func TestWrittenPromptsAfterACrash(t *testing.T) {
+	s := newConversationFixture(t, []target.Reply{says("hello")})
+	c := greeting("a")
+	c.Drive.Messages, c.Drive.Program = nil, &promptprogram.Program{Argv: []string{"p.py"}}
+	c.Policy.Iterations = 2
+	if out := s.written(t, c, `"first"`); !strings.Contains(out.Result.Reason, "1 of 2 samples ended in an error") {
+		t.Fatalf("%+v, want an error of one sample, as the agent has one line alone", out.Result)
+	}
+	s.agent.answer = func(int, target.Request) (target.Reply, error) { return says("hello"), nil }
+	before := len(s.agent.asked)
+	out := s.written(t, c, `"second"`)
+	if asked := s.agent.asked[before:]; out.Result.Verdict != verdict.Pass || len(asked) != 1 || asked[0].Messages[0].Content != "second" {
+		t.Fatalf("%+v after %+v, want a pass after one call with what is written now", out.Result, asked)
+	}
+	c.Evaluators = []schema.Evaluator{{
+		Name: "python", Weight: 1, Rule: schema.Rule{Required: []string{evaluator.GradedPass}},
+		Spec: evaluator.Function{Program: evaluator.Program{Argv: []string{"judge.py"}}, Context: []byte(`{"prompt": ""}`)},
+	}}
+	s.told = nil
+	if out = s.written(t, c, "true"); out.Result.Verdict != verdict.Pass || len(s.agent.asked) != before+1 || len(s.told) != 2 {
+		t.Fatalf("%+v after %d calls and the programs %q, want what is stored to be judged", out.Result, len(s.agent.asked)-before-1, s.told)
+	}
+	for _, prompt := range []string{"first", "second"} {
+		if told := strings.Join(s.told, " "); strings.Count(told, `"prompt":"`+prompt+`"`) != 1 {
+			t.Errorf("programs that judge are told %s, want the prompt %q once", told, prompt)
+		}
+	}
+}
+
 // written runs a case with programs that print a text.
 func (s *conversationFixture) written(t *testing.T, c *schema.Case, printed string) run.Outcome {
 	t.Helper()
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	out, err := run.Run(t.Context(), run.Config{
 		Ledger: s.store, Trust: operator, Now: s.now(), Targets: map[string]run.Target{"bot": {Target: s.agent, Config: s.cfg}},
-		Programs: func(context.Context, programs.Start) ([]byte, error) { return []byte(printed), nil },
+		Programs: func(_ context.Context, start programs.Start) ([]byte, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.told = append(s.told, string(start.Stdin))
+			return []byte(printed), nil
+		},
 	}, []run.Job{{Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, s.environment())}})
 	if err != nil {
 		t.Fatal(err)
