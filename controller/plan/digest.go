@@ -164,7 +164,7 @@ func (d *digester) execution() {
 	}
 	if !target.Agent && len(c.Tools)+len(c.Mocks) > 0 {
 		for _, t := range c.Tools {
-			d.value(Execution, "tool "+t.Name, t, t.File)
+			d.value(Execution, "tool "+t.Name, t, d.offering(t)...)
 		}
 		d.mocks(target)
 		d.short(Execution, "tool rounds", strconv.Itoa(c.Policy.MaxToolRounds), d.configured()...)

@@ -3,6 +3,8 @@ package plan
 import (
 	"slices"
 	"testing"
+
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // TestGivenAnswer has digests that depend on the answer which the case has itself, and on
@@ -26,5 +28,17 @@ func TestGivenAnswer(t *testing.T) {
 	}
 	if !slices.ContainsFunc(first.Parts(), func(p Part) bool { return p.Layer == Execution && p.Name == "given answer" }) {
 		t.Errorf("no part of %v is the answer", first.Parts())
+	}
+}
+
+// TestFilesOfTools: a tool of a row is written where its provider is, or in a file of its own.
+func TestFilesOfTools(t *testing.T) {
+	c := tc("a", "1", 0.7)
+	c.Dialect, c.Tools = schema.DialectMatrix, []schema.Tool{{Name: "search"}}
+	c.Inputs = []schema.Input{{File: "m.yaml", Role: "definition"}, {File: "tools.yaml", Role: "tool"}, {File: "p.py", Role: "program"}}
+	for _, p := range Digest(c, &Environment{}).Parts() {
+		if p.Name == "tool search" && (!slices.Contains(p.Files, "tools.yaml") || !slices.Contains(p.Files, "m.yaml") || slices.Contains(p.Files, "p.py")) {
+			t.Errorf("the tool is of %v, want the definition and tools.yaml", p.Files)
+		}
 	}
 }

@@ -43,16 +43,33 @@ func (d *digester) sending() []string {
 	return d.sent
 }
 
-// writing are the files that the program of a prompt is made of, and those that name it and
-// have its variables.
-func (d *digester) writing() []string {
-	files := slices.Clone(d.sending())
+// offering are the files that a tool may be written in. A row of a matrix has it where its
+// provider is, or in a file with tools that this one names.
+func (d *digester) offering(t schema.Tool) []string {
+	if d.bare || d.c.Dialect != schema.DialectMatrix || t.File != "" {
+		return []string{t.File}
+	}
+	return append(slices.Clone(d.sending()), d.roles("tool")...)
+}
+
+// roles are the files of the case that have a role.
+func (d *digester) roles(role string) []string {
+	var files []string
 	for _, in := range d.c.Inputs {
-		if !d.bare && in.Role == "program" {
+		if in.Role == role {
 			files = append(files, in.File)
 		}
 	}
 	return files
+}
+
+// writing are the files that the program of a prompt is made of, and those that name it and
+// have its variables.
+func (d *digester) writing() []string {
+	if d.bare {
+		return nil
+	}
+	return append(slices.Clone(d.sending()), d.roles("program")...)
 }
 
 // attached are the files and images of the messages.
