@@ -328,7 +328,9 @@ func (c *compiler) listed(field string, i int) provider {
 	}
 	p := c.provider(names, prompts, field, i)
 	p.label, p.id, p.config = label, cmp.Or(id, names[0]), c.Doc.JSON(field, i, "config")
-	c.toolsOf(&p, c.Doc, field, i, "config", "tools")
+	if c.toolsOf(&p, c.Doc, field, i, "config", "tools"); len(p.tools) == 0 {
+		p = c.withFile(p, id, field, i, "id")
+	}
 	if c.Doc.Has(field, i, "config") && !slices.Equal(c.Doc.Keys(field, i, "config"), []string{"tools"}) && p.need == "" && c.Settings.Targets[p.target].File == "" {
 		c.Note("not-read", fmt.Sprintf("the config of provider %q is not read but for tools", names[0]), "the target in gavel.yaml says how it is called", field, i, "config")
 	}

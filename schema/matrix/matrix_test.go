@@ -26,7 +26,7 @@ func load(t *testing.T, text string, others map[string]string) ([]*schema.Case, 
 	}
 	src := schema.Source{FS: fsys, Root: file, KeyRoot: file, Settings: schema.Settings{
 		DefaultTarget: "bot", Targets: map[string]schema.TargetSettings{"bot": {}, "large": {}},
-		Aliases: map[string]string{"openai:gpt-5": "large"},
+		Aliases: map[string]string{"openai:gpt-5": "large", "file://provider.yaml": "large"},
 	}}
 	doc, problems := src.Open(file)
 	if doc == nil {

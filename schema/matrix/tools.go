@@ -71,10 +71,11 @@ func (c *compiler) toolFile(p *provider, doc *schema.Document, name string, at .
 func (p *provider) require(need string) { p.need = cmp.Or(p.need, need) }
 
 // offer gives a case the tools of its provider, unless gavel.yaml says which the target has.
-// A reply that calls one is the answer, unless gavel.yaml has mocks for them.
+// A reply that calls one is the answer, unless gavel.yaml has mocks for them. Nobody is offered
+// a tool for an answer that is given.
 func (c *compiler) offer(tc *schema.Case, r row, by provider) error {
 	t := c.Settings.Targets[by.target]
-	if len(by.tools) == 0 || t.Agent || t.Tools != nil {
+	if len(by.tools) == 0 || r.test.given != nil || t.Agent || t.Tools != nil {
 		return nil
 	}
 	for _, raw := range by.tools {

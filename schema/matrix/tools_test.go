@@ -27,6 +27,31 @@ tests: [{vars: {q: one}}]
 	}
 }
 
+// TestToolsOfAProviderInAFile: they are offered, whether the provider is the name of the file
+// or an object that names it, unless the object has tools itself. An answer that is given
+// needs none.
+func TestToolsOfAProviderInAFile(t *testing.T) {
+	provider := map[string]string{"provider.yaml": "id: large\nconfig: {tools: [{name: filed}]}\n"}
+	for _, tt := range []struct{ provider, test, want string }{
+		{"'file://provider.yaml'", "", "filed"},
+		{"{id: 'file://provider.yaml', label: x}", "", "filed"},
+		{"{id: 'file://provider.yaml', config: {tools: [{name: own}]}}", "", "own"},
+		{"'file://provider.yaml'", ", providerOutput: a", ""},
+		{"{id: large, config: {tools: [{type: file_search}]}}", ", providerOutput: a", ""},
+	} {
+		got, _ := load(t, "prompts: [a]\nproviders: ["+tt.provider+"]\ntests: [{vars: {q: one}"+tt.test+"}]\n", provider)
+		var names []string
+		for _, c := range got {
+			for _, tool := range c.Tools {
+				names = append(names, tool.Name)
+			}
+		}
+		if said := strings.Join(names, " "); len(got) != 1 || got[0].Skip != "" || said != tt.want {
+			t.Errorf("%s%s: %d cases with the tools %q, want %q", tt.provider, tt.test, len(got), said, tt.want)
+		}
+	}
+}
+
 // TestToolsNotRead are named, and the rows of their provider are not run.
 func TestToolsNotRead(t *testing.T) {
 	for _, tt := range []struct{ tools, want string }{
