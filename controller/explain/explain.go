@@ -21,6 +21,7 @@ type Case struct {
 	Key        string          `json:"key"`
 	File       string          `json:"file"`
 	Form       string          `json:"form,omitempty"` // a later version of the format
+	Differing  []string        `json:"differing_versions,omitempty"`
 	Line       int             `json:"line"`
 	Identity   *Identity       `json:"identity,omitempty"` // of a testcase
 	Action     plan.Action     `json:"action"`
@@ -92,7 +93,7 @@ func Explain(ctx context.Context, store *ledger.Ledger, row plan.Row) (Case, err
 		c, digests = row.BaseCase, row.BaseDigests
 	}
 	out := Case{
-		Key: row.Key, File: c.Origin.File, Form: c.Form, Line: c.Origin.Line, Action: row.Action,
+		Key: row.Key, File: c.Origin.File, Form: c.Form, Differing: differing(c), Line: c.Origin.Line, Action: row.Action,
 		Reasons: append([]plan.Reason{}, row.Reasons...), Digests: Digests{digests.E, digests.J, digests.D, digests.Parts()},
 		Inputs: []Input{}, Samples: []Sample{}, Judgements: []Judgement{}, Calls: []Call{}, Evaluator: []Evaluator{},
 	}

@@ -69,6 +69,9 @@ func writeHead(b *strings.Builder, x Case) {
 	if x.Form != "" {
 		fmt.Fprintf(b, "  in the form of %s\n", x.Form)
 	}
+	for _, rule := range x.Differing {
+		fmt.Fprintf(b, "  %s\n", textfmt.Line(rule))
+	}
 	if id := x.Identity; id != nil {
 		fmt.Fprintf(b, "  id %s%s%s\n", textfmt.Line(id.ID), day(", created ", id.Created), day(", updated ", id.Updated))
 	}

@@ -51,6 +51,9 @@ type Graded struct {
 	// Target is the model that is asked; empty means the judge. Its identity is a
 	// part of J of its own.
 	Target string `json:"-"`
+	// Type is the assertion as it is written, without not-, for people; empty where
+	// only one asks like this.
+	Type string `json:"-"`
 }
 
 // JavaScript runs a function on the answer. The measurement has the criteria of

@@ -204,7 +204,7 @@ func judged(kind string, value json.RawMessage, threshold *float64) (schema.Spec
 			rule.Threshold = geval
 		}
 	}
-	return evaluator.Graded{Rubric: rubric}, rule, nil
+	return evaluator.Graded{Rubric: rubric, Type: kind}, rule, nil
 }
 
 // bounded compares what a sample took.
