@@ -129,7 +129,7 @@ func (j *judgement) transformed(spec schema.Spec, a written, vars template.Varia
 		steps = append(steps, source)
 	}
 	switch spec.(type) {
-	case evaluator.Checks, evaluator.Calls, evaluator.Finish, evaluator.MaxScore:
+	case evaluator.Checks, evaluator.Calls, evaluator.Finish, evaluator.MaxScore, evaluator.Composite: // of the last, each member is
 		return spec, nil
 	}
 	if len(steps) == 0 {
