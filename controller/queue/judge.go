@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"github.com/gavel-evals/gavel/controller/backoff"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -108,12 +109,18 @@ func (w *waiter) begin(ctx context.Context) error {
 	var params []river.InsertManyParams
 	var indexes []int
 	flush := func() error {
-		inserted, err := w.client.InsertMany(ctx, params)
+		// Workers may begin before the answer is here. Without it nobody could take back
+		// what they do, so that it is waited for even when ctx ends.
+		var inserted []*rivertype.JobInsertResult
+		err := withDeadline(context.WithoutCancel(ctx), func(ctx context.Context) (err error) {
+			inserted, err = w.client.InsertMany(ctx, params)
+			return err
+		})
 		for n, result := range inserted {
 			w.left[result.Job.ID] = indexes[n]
 		}
 		params, indexes = params[:0], indexes[:0]
-		return err
+		return errors.Join(err, ctx.Err())
 	}
 	for i, job := range w.Jobs {
 		programs := w.Programs != nil && w.Programs(job)

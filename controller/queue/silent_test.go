@@ -143,3 +143,38 @@ func TestOutcomesWhoseAnswersAreLost(t *testing.T) {
 		}
 	}
 }
+
+// TestACancelBeforeTheAnswer comes while a run queues its cases: a worker has begun, and
+// the run does not know yet that they are queued. The worker gives them up.
+func TestACancelBeforeTheAnswer(t *testing.T) {
+	server := postgrestest.Start(t)
+	url, proxy := server.URL(t), server.Proxy(t)
+	near, far := open(t, url), open(t, proxy.URL(t, url))
+	begun, given := make(chan struct{}), make(chan struct{})
+	start(t, queue.WorkerConfig{Queue: near, Drain: time.Millisecond, Judge: func(ctx context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (run.Outcome, error) {
+		close(begun)
+		<-ctx.Done()
+		close(given)
+		return run.Outcome{Key: task.Case, Stopped: true}, ctx.Err()
+	}})
+	proxy.Delay(50 * time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	judged := make(chan run.Outcome, 1)
+	go func() {
+		outs, err := far.Judge(ctx, batch("early"))
+		if err != nil {
+			t.Error(err)
+		}
+		judged <- outs[0]
+	}()
+	<-begun
+	cancel()
+	if out := <-judged; !out.Stopped {
+		t.Errorf("the outcome is %+v, want one that is stopped", out)
+	}
+	select {
+	case <-given:
+	case <-time.After(10 * time.Second):
+		t.Error("the worker goes on with a case that nobody waits for")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+	"time"
 )
 
 // A Proxy is between a process and its database, and fails as a network does.
@@ -15,9 +16,10 @@ type Proxy struct {
 
 	mu     sync.Mutex
 	moved  *sync.Cond
-	cut    bool       // guarded by mu; see Cut
-	silent bool       // guarded by mu; see Silence
-	conns  []net.Conn // guarded by mu
+	cut    bool          // guarded by mu; see Cut
+	silent bool          // guarded by mu; see Silence
+	delay  time.Duration // guarded by mu; see Delay
+	conns  []net.Conn    // guarded by mu
 }
 
 // Proxy listens on a loopback address until the test ends.
@@ -66,6 +68,14 @@ func (p *Proxy) IsCutting() bool {
 	return p.cut
 }
 
+// Delay has each answer of the server take longer by d from now on. What the server is
+// asked reaches it at once.
+func (p *Proxy) Delay(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = d
+}
+
 // Silence forwards nothing from now on, and closes no connection, as when a machine loses
 // its network.
 func (p *Proxy) Silence() { p.quiet(true) }
@@ -104,6 +114,11 @@ func (p *Proxy) accept(group *sync.WaitGroup) {
 func (p *Proxy) pass(answer bool) (lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if d := p.delay; answer && d > 0 {
+		p.mu.Unlock()
+		time.Sleep(d)
+		p.mu.Lock()
+	}
 	for p.silent {
 		p.moved.Wait()
 	}
