@@ -77,6 +77,9 @@ func (d *Document) IsList(path ...any) bool { return d.isKind(listNode, path) }
 // IsObject reports whether the value at the path is an object.
 func (d *Document) IsObject(path ...any) bool { return d.isKind(objectNode, path) }
 
+// IsText reports whether the value at the path is a string, which may be empty.
+func (d *Document) IsText(path ...any) bool { return d.isKind(stringNode, path) }
+
 func (d *Document) isKind(kind nodeKind, path []any) bool {
 	n := d.find(path)
 	return n != nil && n.kind == kind

@@ -36,10 +36,7 @@ func (p Place) Text(path ...any) string {
 }
 
 // IsText reports whether there is a string, which may be empty.
-func (p Place) IsText(path ...any) bool {
-	raw := p.JSON(path...)
-	return len(raw) > 0 && raw[0] == '"'
-}
+func (p Place) IsText(path ...any) bool { return p.Doc != nil && p.Doc.IsText(p.Way(path)...) }
 
 // JSON returns the value at the path; nil where there is none.
 func (p Place) JSON(path ...any) json.RawMessage {
