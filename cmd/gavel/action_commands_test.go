@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // newTalk is a project on whose pull request people talk: mona may write. Its
@@ -69,6 +70,7 @@ func (p *project) report(words ...string) {
 // TestAnApprovedFork waits, is judged by the job of the comment that approves its
 // head, and costs nothing after that until somebody pushes (abuse 5, 7, 20).
 func TestAnApprovedFork(t *testing.T) {
+	race.OneByOne(t)
 	p := newTalk(t, "briefly", stranger)
 	head := p.git("rev-parse", "topic")
 	p.wants(p.pullJob("pull_request_target", stranger), "a fork", exitGate)
@@ -115,6 +117,7 @@ func TestAnApprovedFork(t *testing.T) {
 // TestCommandsFromJobToJob are followed by the job of their comment, and known to
 // the next job of the pull request.
 func TestCommandsFromJobToJob(t *testing.T) {
+	race.OneByOne(t)
 	p := newTalk(t, wrong, forgetest.Pull{})
 	head := p.git("rev-parse", "topic")
 	p.wants(p.pullJob("pull_request_target", forgetest.Pull{}), "the pull request", exitGate, confirmed("hello, "+wrong)...)
@@ -147,6 +150,7 @@ func TestCommandsFromJobToJob(t *testing.T) {
 // TestALostCache costs what was in it, once, and no answer: the commands of people
 // are on the pull request, and so are their answers.
 func TestALostCache(t *testing.T) {
+	race.OneByOne(t)
 	p := newTalk(t, wrong, stranger)
 	head := p.git("rev-parse", "topic")
 	// It is older than the first status, and says itself which head it means.
@@ -182,6 +186,7 @@ func TestALostCache(t *testing.T) {
 // TestACacheThatTakesNothing has every job start again: it says the same, and
 // a command for another head no longer counts.
 func TestACacheThatTakesNothing(t *testing.T) {
+	race.OneByOne(t)
 	p := newTalk(t, wrong, forgetest.Pull{})
 	p.lenient = false
 	p.pullJob("pull_request_target", forgetest.Pull{})
@@ -248,6 +253,7 @@ func TestACancelBeforeAnyJob(t *testing.T) {
 // TestTalk ends the job of a comment at once: nothing is asked of the forge,
 // nothing restored, and nothing of what was written is run (abuse 9).
 func TestTalk(t *testing.T) {
+	race.OneByOne(t)
 	p := newTalk(t, "briefly", forgetest.Pull{})
 	before := len(p.forge.Requests())
 	event := func(issue, action, body string) string {
@@ -288,6 +294,7 @@ func TestTalk(t *testing.T) {
 // TestUnauthorizedApprovals has nothing run for an approval that counts for nothing
 // (abuse 8).
 func TestUnauthorizedApprovals(t *testing.T) {
+	race.OneByOne(t)
 	p := newTalk(t, "briefly", stranger)
 	j := p.inProcess()
 	head := p.git("rev-parse", "topic")

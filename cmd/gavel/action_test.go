@@ -23,6 +23,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // A project is a repository on a forge, with a model that counts what it is
@@ -245,6 +246,7 @@ func (p *project) verdict(sha string) string {
 // TestTheSecondJobMakesNoCall although all that it has of the first one is the
 // cache, and although the gate of that failed.
 func TestTheSecondJobMakesNoCall(t *testing.T) {
+	race.OneByOne(t)
 	p := newProject(t)
 	p.git("checkout", "-q", "-b", "topic")
 	head := p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
@@ -297,6 +299,7 @@ func TestACancelledJob(t *testing.T) {
 
 // TestPullRequestsBeginWithWhatBaseKnows, and learn what it pays for later.
 func TestPullRequestsBeginWithWhatBaseKnows(t *testing.T) {
+	race.OneByOne(t)
 	p := newProject(t)
 	p.wants(p.pushJob(p.git("rev-parse", "main~1")), "a push", exitPass, "hello, kindly", "thanks, kindly")
 
@@ -352,6 +355,7 @@ func TestAHeadNeverServesBase(t *testing.T) {
 // but git's own objects, nobody is asked, and no ledger is saved, although the
 // forge would have taken it for one of base.
 func TestAForkIsOnlyLookedAt(t *testing.T) {
+	race.OneByOne(t)
 	p := newProject(t)
 	p.lenient = true
 	p.git("checkout", "-q", "-b", "topic")
@@ -379,6 +383,7 @@ func TestAForkIsOnlyLookedAt(t *testing.T) {
 
 // TestAMergeQueue has its commit judged with what base knows.
 func TestAMergeQueue(t *testing.T) {
+	race.OneByOne(t)
 	p := newProject(t)
 	p.pushJob(p.git("rev-parse", "main~1"))
 	p.calls()
@@ -395,6 +400,7 @@ func TestAMergeQueue(t *testing.T) {
 
 // TestATokenThatOnlyReads leaves the summary and the exit code.
 func TestATokenThatOnlyReads(t *testing.T) {
+	race.OneByOne(t)
 	p := newProject(t)
 	p.token = forgetest.TokenFork
 	p.serve()
@@ -414,6 +420,7 @@ func TestATokenThatOnlyReads(t *testing.T) {
 
 // TestWithoutTheCache saves nothing and restores nothing but the program.
 func TestWithoutTheCache(t *testing.T) {
+	race.OneByOne(t)
 	p := newProject(t)
 	before := p.git("rev-parse", "main~1")
 	p.pushJob(before)
@@ -429,6 +436,7 @@ func TestWithoutTheCache(t *testing.T) {
 // TestInputsAreNoPrograms, whatever they and the names of branches contain
 // (abuse 9).
 func TestInputsAreNoPrograms(t *testing.T) {
+	race.OneByOne(t)
 	p := newProject(t)
 	const hostile = "x\"; touch \"$RUNNER_TEMP/pwned\"; $(touch $RUNNER_TEMP/pwned) `touch $RUNNER_TEMP/pwned`\n touch $RUNNER_TEMP/pwned #"
 	jobs := []*machine{p.job("push", defaultScope, payload(`"ref": %q, "before": %q, "after": %q`,
@@ -450,6 +458,7 @@ func TestInputsAreNoPrograms(t *testing.T) {
 // TestAShallowCheckout has neither the merge base nor the head: both are
 // fetched.
 func TestAShallowCheckout(t *testing.T) {
+	race.OneByOne(t)
 	p := newProject(t)
 	p.git("checkout", "-q", "-b", "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly")})
@@ -510,6 +519,7 @@ type workflow struct {
 // (abuse 9), actions of others by commit, no checkout of what a stranger wrote,
 // and no permission that is not needed.
 func TestWorkflows(t *testing.T) {
+	race.OneByOne(t)
 	pinned := regexp.MustCompile(`^actions/[a-z/-]+@[0-9a-f]{40}$`)
 	granted := map[string]map[string]string{
 		".github/workflows/ci.yml":            {"contents": "read"},
@@ -551,6 +561,7 @@ func TestWorkflows(t *testing.T) {
 
 // TestTheWorkflowOfThisProject runs what a change has to pass.
 func TestTheWorkflowOfThisProject(t *testing.T) {
+	race.OneByOne(t)
 	var w workflow
 	if err := yaml.Unmarshal([]byte(workflowFiles(t)[".github/workflows/ci.yml"]), &w); err != nil {
 		t.Fatal(err)
@@ -580,6 +591,7 @@ func TestTheWorkflowOfThisProject(t *testing.T) {
 
 // TestTheExampleUsesTheAction as it is: its inputs exist.
 func TestTheExampleUsesTheAction(t *testing.T) {
+	race.OneByOne(t)
 	text := workflowFiles(t)["examples/workflow/gavel.yml"]
 	if !strings.Contains(text, "uses: gavel-evals/gavel/.github/actions/gavel@") {
 		t.Error("the action is not used")

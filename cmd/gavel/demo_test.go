@@ -138,6 +138,7 @@ func mainOf(t *testing.T, dir string) string {
 // TestDemo compares all that the demo prints with testdata/demo.txt, and the
 // comment in it with the README's.
 func TestDemo(t *testing.T) {
+	race.OneByOne(t)
 	if golden.Update() {
 		dir := demoFolder(t)
 		recordSides(t, "mixed/main", side{mainOf(t, dir), "mixed_main.yaml"}, side{dir, "mixed_pull.yaml"})
@@ -177,6 +178,7 @@ func TestDemo(t *testing.T) {
 
 // TestProgram says what works where the demo was called.
 func TestProgram(t *testing.T) {
+	race.OneByOne(t)
 	for _, tt := range []struct{ called, want string }{
 		{"gavel", "gavel"}, {"./gavel", "./gavel"}, {"/opt/go-builds.d/x/gavel", "/opt/go-builds.d/x/gavel"},
 		{"/tmp/go-build3084876763/b001/exe/gavel", "go run ./cmd/gavel"},
@@ -195,6 +197,7 @@ func TestProgram(t *testing.T) {
 // have no room for the name of its folder of temporary files. The case that a
 // program judges is refused, and the rest is as ever.
 func TestDemoWithoutASandbox(t *testing.T) {
+	race.OneByOne(t)
 	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -221,6 +224,7 @@ func TestDemoWithoutASandbox(t *testing.T) {
 // it, against its recordings. Both have one ledger, so that every kind of
 // change is seen to cost what it has to.
 func TestMixedExample(t *testing.T) {
+	race.OneByOne(t)
 	needsIsolation(t)
 	dir := demoFolder(t)
 	store := "--ledger=" + filepath.Join(t.TempDir(), "ledger.db")
@@ -321,6 +325,7 @@ func changesOfTheDemo(t *testing.T, dir, store string) {
 // TestMixedReadme holds that the example's README says of every file that the
 // pull request changes what that means.
 func TestMixedReadme(t *testing.T) {
+	race.OneByOne(t)
 	_, change, err := examples.Mixed()
 	if err != nil {
 		t.Fatal(err)
@@ -342,6 +347,7 @@ func TestMixedReadme(t *testing.T) {
 // TestOneByteOfTheDemo changes a byte of a recorded reply on both sides: its
 // case gets another verdict and no other does.
 func TestOneByteOfTheDemo(t *testing.T) {
+	race.OneByOne(t)
 	dir := mainOf(t, demoFolder(t))
 	before := verdicts(runExample(t, dir))
 	file := filepath.Join(dir, "recordings", "assistant.jsonl")

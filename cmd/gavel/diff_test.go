@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // says runs gavel diff and asks for words, wherever its lines are broken.
@@ -22,6 +24,7 @@ func (p *project) says(code int, args string, words ...string) {
 // TestDiffOfCommits reads what is stored and asks nobody; with --confirm it measures,
 // also what got better.
 func TestDiffOfCommits(t *testing.T) {
+	race.OneByOne(t)
 	p := newProject(t)
 	p.git("checkout", "-q", "-b", "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
@@ -50,6 +53,7 @@ func TestDiffOfCommits(t *testing.T) {
 
 // TestDiffOfRunsAndFiles compares what is left of them.
 func TestDiffOfRunsAndFiles(t *testing.T) {
+	race.OneByOne(t)
 	p := newProject(t)
 	keep := func(name string, code int, args ...string) string {
 		t.Helper()

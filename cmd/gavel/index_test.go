@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 const orderCase = `{"name": "Order", "tags": ["red-team", "billing"], "difficulty": "hard", "max_turns": 4,
@@ -17,6 +18,7 @@ const orderCase = `{"name": "Order", "tags": ["red-team", "billing"], "difficult
 // TestTestCasesAreIndexed: the table has the cases of a commit with the types of the
 // format's document, is replaced each time, and keeps those of other repositories.
 func TestTestCasesAreIndexed(t *testing.T) {
+	race.OneByOne(t)
 	url := postgrestest.URL(t)
 	clone := func(files map[string]string, remote string) string {
 		dir := t.TempDir()

@@ -12,11 +12,13 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestResultsOfTheExample holds that a run and one that reuses its verdicts write
 // the same results, a line for each case of the format.
 func TestResultsOfTheExample(t *testing.T) {
+	race.OneByOne(t)
 	needsIsolation(t)
 	dir := repositoryOf(t, "evalcase")
 	var first string
@@ -94,6 +96,7 @@ func checkEvaluators(t *testing.T, stdout string) {
 // TestResultsListSamples holds that the line of a case with several samples has each of them,
 // also where the verdict is reused, and that lines say where a case went wrong.
 func TestResultsListSamples(t *testing.T) {
+	race.OneByOne(t)
 	dir := t.TempDir()
 	gittest.Run(t, dir, "init", "-q")
 	gittest.Commit(t, dir, map[string]string{

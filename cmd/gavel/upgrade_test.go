@@ -29,6 +29,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	reports "github.com/gavel-evals/gavel/controller/report/archive"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema/race"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
@@ -139,6 +140,7 @@ func repositoryOf(t *testing.T, name string) string {
 // TestStoredByD816fdf has today's program use the ledger of an earlier one: all
 // that was judged is reused without a call, with the verdict that it had.
 func TestStoredByD816fdf(t *testing.T) {
+	race.OneByOne(t)
 	store := filepath.Join(t.TempDir(), "ledger.db")
 	if err := os.WriteFile(store, unzipped(t, "ledger.db.gz"), 0o600); err != nil {
 		t.Fatal(err)

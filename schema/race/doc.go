@@ -4,6 +4,8 @@
 // not in what they do at once, a few of them show it as much.
 package race
 
+import "testing"
+
 // Step returns 1, or n if the race detector watches. It is the step of a loop over runs
 // that are alike to the detector.
 func Step(n int) int {
@@ -11,4 +13,14 @@ func Step(n int) int {
 		return n
 	}
 	return 1
+}
+
+// OneByOne skips a test under the detector that runs whole commands one after the other.
+// What a command does at once is watched in the packages that do it, and the command line
+// where several commands run.
+func OneByOne(tb testing.TB) {
+	tb.Helper()
+	if Enabled {
+		tb.Skip("it runs one command after the other")
+	}
 }
