@@ -77,7 +77,7 @@ func Open(dir string) (*Repository, error) {
 		return nil, err
 	}
 	r := &Repository{root: place.work, gitIn: place.git, dirs: map[plumbing.Hash][]entry{}}
-	layout := dotgit.NewRepositoryFilesystem(bound(place.git), bound(common))
+	layout := dotgit.NewRepositoryFilesystem(bound(place.git), bufferedIndexes{bound(common)})
 	r.store = filesystem.NewStorageWithOptions(layout, cache.NewObjectLRU(cached), filesystem.Options{
 		// Reopening the pack for every object doubles the time of a full read.
 		KeepDescriptors: true,
