@@ -15,9 +15,8 @@ import (
 
 // Canonical rewrites one JSON value so that equal values have equal bytes:
 // keys sorted by their bytes, no white space, no escapes that JSON does not
-// ask for, and numbers in one form, so that 1, 1.0 and 1e0 are the same. No
-// digit is lost, however long a number is. The last of
-// duplicate keys in an object counts. The error describes invalid JSON.
+// ask for, and numbers in one form, so that 1, 1.0 and 1e0 are the same. No digit
+// is lost. The last of duplicate keys counts. The error describes invalid JSON.
 func Canonical(data []byte) (json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()

@@ -70,8 +70,7 @@ func (d *Document) Items(path ...any) int {
 	return 0
 }
 
-// IsList reports whether the value at the path is a list, IsObject whether it
-// is an object.
+// IsList reports whether the value at the path is a list.
 func (d *Document) IsList(path ...any) bool { return d.isKind(listNode, path) }
 
 // IsObject reports whether the value at the path is an object.

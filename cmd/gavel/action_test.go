@@ -4,14 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +15,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
@@ -479,132 +474,5 @@ func TestAShallowCheckout(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"hello, briefly", "hello, kindly"}, p.calls()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
-	}
-}
-
-// workflowFiles are all that a runner of GitHub reads of this project, and the
-// example that is copied.
-func workflowFiles(t *testing.T) map[string]string {
-	t.Helper()
-	texts := map[string]string{}
-	for _, pattern := range []string{"../../.github/workflows/*.yml", "../../.github/actions/*/action.yml", "../../examples/workflow/*.yml"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: error %v, want files", pattern, err)
-		}
-		for _, file := range files {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			texts[strings.TrimPrefix(file, "../../")] = string(data)
-		}
-	}
-	return texts
-}
-
-// A workflow is what is read of the files here.
-type workflow struct {
-	On          map[string]any
-	Permissions map[string]string
-	Jobs        map[string]struct {
-		Permissions map[string]string
-		Strategy    struct{ Matrix struct{ OS, Go []string } }
-		Steps       []step
-	}
-	Runs struct{ Steps []step }
-}
-
-// TestWorkflows holds what makes a workflow safe: scripts without expressions
-// (abuse 9), actions of others by commit, no checkout of what a stranger wrote,
-// and no permission that is not needed.
-func TestWorkflows(t *testing.T) {
-	race.OneByOne(t)
-	pinned := regexp.MustCompile(`^actions/[a-z/-]+@[0-9a-f]{40}$`)
-	granted := map[string]map[string]string{
-		".github/workflows/ci.yml":            {"contents": "read"},
-		".github/workflows/release.yml":       {"contents": "write", "id-token": "write", "attestations": "write"},
-		"examples/workflow/gavel.yml":         {"contents": "read", "pull-requests": "write", "statuses": "write", "checks": "write"},
-		"examples/workflow/without-forks.yml": {"contents": "read", "pull-requests": "write", "statuses": "write", "checks": "write"},
-	}
-	for file, text := range workflowFiles(t) {
-		var w workflow
-		if err := yaml.Unmarshal([]byte(text), &w); err != nil {
-			t.Errorf("%s: %v, want a workflow that can be read", file, err)
-			continue
-		}
-		steps, permissions := w.Runs.Steps, map[string]string{}
-		maps.Copy(permissions, w.Permissions)
-		for _, job := range w.Jobs {
-			steps = append(steps, job.Steps...)
-			maps.Copy(permissions, job.Permissions)
-		}
-		if diff := cmp.Diff(granted[file], permissions); diff != "" && len(w.Jobs) > 0 {
-			t.Errorf("%s: permissions (-want +got):\n%s", file, diff)
-		}
-		if len(w.Jobs) > 0 && w.Permissions == nil {
-			t.Errorf("%s: what is not granted is not refused", file)
-		}
-		for _, s := range steps {
-			if expression.MatchString(s.Run) {
-				t.Errorf("%s: an expression stands in a script:\n%s", file, s.Run)
-			}
-			if s.Uses != "" && !pinned.MatchString(s.Uses) && !strings.HasPrefix(s.Uses, "gavel-evals/gavel/") {
-				t.Errorf("%s: %s is not a commit", file, s.Uses)
-			}
-			if _, target := w.On["pull_request_target"]; target && strings.HasPrefix(s.Uses, "actions/checkout") {
-				t.Errorf("%s checks out in a job of pull_request_target", file)
-			}
-		}
-	}
-}
-
-// TestTheWorkflowOfThisProject runs what a change has to pass.
-func TestTheWorkflowOfThisProject(t *testing.T) {
-	race.OneByOne(t)
-	var w workflow
-	if err := yaml.Unmarshal([]byte(workflowFiles(t)[".github/workflows/ci.yml"]), &w); err != nil {
-		t.Fatal(err)
-	}
-	steps := w.Jobs["check"].Steps
-	if len(steps) == 0 || steps[len(steps)-1].Run != ".ci/run" {
-		t.Errorf("the last step is %+v", steps)
-	}
-	oldest, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.GoVersion}}").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tested := w.Jobs["test"].Strategy.Matrix
-	if want := []string{strings.TrimSpace(string(oldest)), "stable"}; !slices.Equal(tested.Go, want) {
-		t.Errorf("the tests run with Go %v, want %v", tested.Go, want)
-	}
-	for _, system := range []string{"ubuntu", "macos", "windows"} {
-		if !slices.ContainsFunc(tested.OS, func(os string) bool { return strings.HasPrefix(os, system+"-") }) {
-			t.Errorf("the tests run on %v, want %s among them", tested.OS, system)
-		}
-	}
-	info, err := os.Stat("../../.ci/run")
-	if err != nil || runtime.GOOS != "windows" && info.Mode()&0o100 == 0 {
-		t.Errorf(".ci/run is not a program: %v", err)
-	}
-}
-
-// TestTheExampleUsesTheAction as it is: its inputs exist.
-func TestTheExampleUsesTheAction(t *testing.T) {
-	race.OneByOne(t)
-	text := workflowFiles(t)["examples/workflow/gavel.yml"]
-	if !strings.Contains(text, "uses: gavel-evals/gavel/.github/actions/gavel@") {
-		t.Error("the action is not used")
-	}
-	_, with, _ := strings.Cut(text, "# with:\n")
-	inputs := readAction(t).Inputs
-	found := regexp.MustCompile(`(?m)^ +#   ([a-z]+):`).FindAllStringSubmatch(with, -1)
-	for _, name := range found {
-		if _, ok := inputs[name[1]]; !ok {
-			t.Errorf("the action has no input %q", name[1])
-		}
-	}
-	if len(found) != len(inputs)-1 { // the token has a default that fits
-		t.Errorf("%d inputs are shown, and there are %d", len(found), len(inputs))
 	}
 }

@@ -28,6 +28,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/packindex"
 )
 
 var (
@@ -77,7 +79,7 @@ func Open(dir string) (*Repository, error) {
 		return nil, err
 	}
 	r := &Repository{root: place.work, gitIn: place.git, dirs: map[plumbing.Hash][]entry{}}
-	layout := dotgit.NewRepositoryFilesystem(bound(place.git), bufferedIndexes{bound(common)})
+	layout := dotgit.NewRepositoryFilesystem(bound(place.git), packindex.FS{BoundOS: bound(common)})
 	r.store = filesystem.NewStorageWithOptions(layout, cache.NewObjectLRU(cached), filesystem.Options{
 		// Reopening the pack for every object doubles the time of a full read.
 		KeepDescriptors: true,

@@ -39,7 +39,7 @@ func TestTheBudgetEndsAtAnyCall(t *testing.T) {
 		pull := simulation.NewPull(tt.cell, 3, tt.number)
 		want := rehearsal.Alone(pull, tt.cell)
 		again += want.Calls - 2*tt.cell.Cases
-		for budget := 0; budget < want.Calls; budget += race.Step(4) {
+		for budget := 0; budget < want.Calls; budget += race.Step(10) {
 			s := stage(t, pull, tt.cell)
 			s.Settings = fmt.Sprintf("budget: {calls: %d}\n", budget)
 			if budget == 0 {

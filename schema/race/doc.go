@@ -16,8 +16,8 @@ func Step(n int) int {
 }
 
 // OneByOne skips a test under the detector that runs whole commands one after the other.
-// What a command does at once is watched in the packages that do it, and the command line
-// where several commands run.
+// The packages that do things at once are watched themselves, and the command line where
+// several commands run.
 func OneByOne(tb testing.TB) {
 	tb.Helper()
 	if Enabled {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/confirm/simulation"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 //go:embed table.txt
@@ -47,7 +48,7 @@ func TestTableIsComplete(t *testing.T) {
 func TestTableIsCurrent(t *testing.T) {
 	lines := section(t, "null")
 	for i, r := range simulation.Sections()[0].Rows {
-		if r.Cell.Cases > 20 || r.Cell.Truth.Name == simulation.Steady.Name {
+		if r.Cell.Cases > 20 || r.Cell.Truth.Name == simulation.Steady.Name || i%race.Step(8) != 0 {
 			continue
 		}
 		if got := r.Line(); got != lines[i] {

@@ -68,8 +68,8 @@ func (p *Proxy) IsCutting() bool {
 	return p.cut
 }
 
-// Delay has each answer of the server take longer by d from now on. What the server is
-// asked reaches it at once.
+// Delay has each answer of the server take longer by d from now on. Questions reach it at
+// once.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,4 +1,5 @@
-package gitrepo
+// Package packindex has the indexes of packs read in large parts.
+package packindex
 
 import (
 	"bufio"
@@ -9,14 +10,14 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 )
 
-// bufferedIndexes is a file system whose indexes of packs are read in large parts. go-git
+// FS is a file system whose indexes of packs are read in large parts. go-git
 // reads the first kilobyte of each in 256 calls, and all of them for the first object that
 // is looked up; a repository that is fetched into has one per fetch.
-type bufferedIndexes struct{ *osfs.BoundOS }
+type FS struct{ *osfs.BoundOS }
 
 // Open opens a file to be read.
-func (b bufferedIndexes) Open(name string) (billy.File, error) {
-	f, err := b.BoundOS.Open(name)
+func (s FS) Open(name string) (billy.File, error) {
+	f, err := s.BoundOS.Open(name)
 	opened, ok := f.(statFile)
 	if err != nil || !ok || !strings.HasSuffix(name, ".idx") {
 		return f, err
