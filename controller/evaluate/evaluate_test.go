@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/javascript"
+	"github.com/gavel-evals/gavel/schema/javascript/interpreter"
 )
 
 // measured is what an evaluator measures; a fault fails the test.
@@ -40,7 +40,7 @@ func preferred(t *testing.T, spec evaluator.Comparison, in evaluate.Input, alter
 }
 
 func TestMain(m *testing.M) {
-	if sqlexec.ServeChild() || javascript.ServeChild() {
+	if sqlexec.ServeChild() || interpreter.ServeChild() {
 		return
 	}
 	os.Exit(m.Run())

@@ -15,12 +15,12 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
-	"github.com/gavel-evals/gavel/schema/javascript"
+	"github.com/gavel-evals/gavel/schema/javascript/interpreter"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
 func TestMain(m *testing.M) {
-	if cuefile.ServeChild() || javascript.ServeChild() {
+	if cuefile.ServeChild() || interpreter.ServeChild() {
 		return
 	}
 	os.Exit(m.Run())

@@ -24,13 +24,13 @@ var confineProcess = confine.Process
 
 // pool is the processes that run functions, one at a time.
 var pool = childpool.New(childpool.Config{
-	Name: "javascript", Serves: "javascript.ServeChild", MaxTime: MaxTime, MaxMemory: MaxMemory, MaxRequest: maxLine, MaxAnswer: maxLine,
+	Name: "javascript", Serves: "interpreter.ServeChild", MaxTime: MaxTime, MaxMemory: MaxMemory, MaxRequest: maxLine, MaxAnswer: maxLine,
 	Confine: func() error { return confineProcess() },
 })
 
-// ServeChild answers requests until there are no more if this process was started
-// by [Run], and reports whether it was; the program then has to end.
-func ServeChild() bool {
+// Serve has run answer calls until there are no more if this process was started by [Run],
+// and reports whether it was; the program then has to end.
+func Serve(run func(Call) Answer) bool {
 	return pool.Serve(func(line []byte) (any, bool) {
 		var c Call
 		if json.Unmarshal(line, &c) != nil {
@@ -41,8 +41,8 @@ func ServeChild() bool {
 }
 
 // ask has a child run a function.
-func ask(ctx context.Context, c Call) (answer, error) {
-	var out answer
+func ask(ctx context.Context, c Call) (Answer, error) {
+	var out Answer
 	done, err := pool.Turn(ctx)
 	if err != nil {
 		return out, err
@@ -54,9 +54,9 @@ func ask(ctx context.Context, c Call) (answer, error) {
 	})
 	switch {
 	case errors.Is(err, childpool.ErrTime):
-		return answer{}, errTime
+		return Answer{}, errTime
 	case errors.Is(err, childpool.ErrMemory):
-		return answer{}, errMemory
+		return Answer{}, errMemory
 	}
 	return out, err
 }

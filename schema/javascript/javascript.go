@@ -2,7 +2,7 @@
 // processes that can only compute. Nobody trusts them.
 //
 // Most callers want [Budget.Run], or [Run] where each call is bounded alone; main and
-// TestMain call [ServeChild] first.
+// TestMain call interpreter.ServeChild first.
 //
 // The interpreter has the language and nothing else: no files, no network, no modules, no
 // timers. The kernel refuses the child everything but to compute (package confine), and
@@ -27,8 +27,6 @@ const (
 	MaxTime = 2 * time.Second
 	// MaxMemory is how many bytes the interpreter may take.
 	MaxMemory = 256 << 20
-	// maxResult bounds what a function returns, in bytes of JSON.
-	maxResult = 1 << 20
 )
 
 // A Call is a function in JavaScript with its arguments.
@@ -45,16 +43,15 @@ type Call struct {
 // An Answer is what came of a call: the value as JSON, what was thrown, or why the code is
 // not a function. A promise gives what it is resolved with.
 type Answer struct {
-	Value   json.RawMessage
-	Thrown  string
-	Invalid string
+	Value   json.RawMessage `json:"value,omitempty"`
+	Thrown  string          `json:"thrown,omitempty"`
+	Invalid string          `json:"invalid,omitempty"`
 }
 
 // Run calls a function. The error says that it took too long or too much memory, or that
 // no child answered.
 func Run(ctx context.Context, c Call) (Answer, error) {
-	out, err := ask(ctx, c)
-	return Answer{Value: json.RawMessage(out.Value), Thrown: out.Thrown, Invalid: out.Invalid}, err
+	return ask(ctx, c)
 }
 
 // Inline is code of a definition as a function of named parameters: an expression is

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/function"
-	"github.com/gavel-evals/gavel/schema/javascript"
+	"github.com/gavel-evals/gavel/schema/javascript/interpreter"
 )
 
 func TestMain(m *testing.M) {
-	if javascript.ServeChild() {
+	if interpreter.ServeChild() {
 		return
 	}
 	os.Exit(m.Run())

@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/javascript"
+	"github.com/gavel-evals/gavel/schema/javascript/jsregexp"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
@@ -43,10 +43,10 @@ func Compile(kind, written string, value json.RawMessage, threshold *float64) (s
 		if kind == "regex" {
 			switch _, err := regexp.Compile(s); {
 			case err == nil:
-			case javascript.OnlyHere(s):
+			case jsregexp.IsNeeded(s):
 				return evaluator.JavaScript{Code: matching(spec.Value)}, passes(), nil
 			default:
-				return nil, rule, &template.NeedError{What: fmt.Sprintf("a valid pattern, of at most %d bytes if RE2 does not have it, as the value of regex in place of %s", javascript.MaxPattern, template.Clip(s))}
+				return nil, rule, &template.NeedError{What: fmt.Sprintf("a valid pattern, of at most %d bytes if RE2 does not have it, as the value of regex in place of %s", jsregexp.MaxSize, template.Clip(s))}
 			}
 		}
 	case "contains-any", "contains-all", "icontains-any", "icontains-all":

@@ -1,4 +1,6 @@
-package javascript
+// Package interpreter is the other end of package javascript: it runs the functions, in the
+// child. Only programs and tests that serve children have the interpreter in them.
+package interpreter
 
 import (
 	"encoding/json"
@@ -9,38 +11,22 @@ import (
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/parser"
+
+	"github.com/gavel-evals/gavel/schema/javascript"
 )
 
 // maxCalls bounds how deep functions call each other.
 const maxCalls = 2000
 
-// answer is what came of a function: its value as JSON, what it threw, or why it is
-// not a function.
-type answer struct {
-	Value   rawValue `json:"value,omitempty"`
-	Thrown  string   `json:"thrown,omitempty"`
-	Invalid string   `json:"invalid,omitempty"`
-}
+// maxResult bounds what a function returns, in bytes of JSON.
+const maxResult = 1 << 20
 
-// rawValue is JSON that the interpreter wrote.
-type rawValue []byte
-
-// MarshalJSON returns the value as it is.
-func (v rawValue) MarshalJSON() ([]byte, error) {
-	if len(v) == 0 {
-		return []byte("null"), nil
-	}
-	return v, nil
-}
-
-// UnmarshalJSON keeps the bytes.
-func (v *rawValue) UnmarshalJSON(data []byte) error {
-	*v = append((*v)[:0], data...)
-	return nil
-}
+// ServeChild runs functions until there are no more if this process was started by
+// [javascript.Run], and reports whether it was; the program then has to end.
+func ServeChild() bool { return javascript.Serve(run) }
 
 // run calls a function in an interpreter of its own.
-func run(c Call) answer {
+func run(c javascript.Call) javascript.Answer {
 	vm := goja.New()
 	vm.SetParserOptions(parser.WithDisableSourceMaps) // they would be read from files
 	vm.SetMaxCallStackSize(maxCalls)
@@ -50,20 +36,20 @@ func run(c Call) answer {
 	}
 	program, err := goja.Compile("", c.Code, false)
 	if err != nil {
-		return answer{Invalid: err.Error()}
+		return javascript.Answer{Invalid: err.Error()}
 	}
 	value, err := call(vm, program, c.Args)
 	if err != nil {
-		return answer{Thrown: message(err)}
+		return javascript.Answer{Thrown: message(err)}
 	}
 	text, err := stringify(vm, value)
 	switch {
 	case err != nil:
-		return answer{Thrown: message(err)}
+		return javascript.Answer{Thrown: message(err)}
 	case len(text) > maxResult:
-		return answer{Thrown: fmt.Sprintf("a result of more than %d bytes", maxResult)}
+		return javascript.Answer{Thrown: fmt.Sprintf("a result of more than %d bytes", maxResult)}
 	}
-	return answer{Value: rawValue(text)}
+	return javascript.Answer{Value: json.RawMessage(text)}
 }
 
 // purify has the clock and random numbers throw.
