@@ -74,7 +74,7 @@ func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
 // newLog returns an empty log of the case, under its lease.
 func (c *caseRun) newLog(tc *schema.Case, digest string, ordinal int) *callLog {
 	log := &callLog{caseRun: c, tc: tc, digest: digest, ordinal: ordinal, seen: map[string]int{}}
-	log.caller = caller.New(&c.runner.calls, caller.Case{Costs: &c.costs, Claim: c.claim, Context: c.hold.callContext})
+	log.caller = caller.New(&c.runner.calls, caller.Case{Costs: &c.costs, Claim: c.claim, Context: c.hold.callContext, Ended: c.runner.cfg.Control.ended})
 	if c.hold != nil { // else nothing is written
 		log.lease = c.hold.lease
 	}

@@ -28,6 +28,17 @@ func (c *Control) Supersede(wanted func(d string) bool) {
 	}
 }
 
+// ended returns why what a case does under ctx is to end; nil if it goes on. While Supersede
+// gives up one case after the other, it waits: the first one makes room for a call of the
+// next.
+func (c *Control) ended(ctx context.Context) error {
+	if c != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+	}
+	return ctx.Err()
+}
+
 // begin returns the context of a case and what to call at its end; false means
 // that the case is not to begin.
 func (c *Control) begin(ctx context.Context, run *caseRun) (context.Context, func(), bool) {

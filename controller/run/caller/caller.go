@@ -56,6 +56,9 @@ type Case struct {
 	// Context returns the context of a call that begins under ctx and ends after a
 	// timeout. It may outlive ctx where another run wants the reply.
 	Context func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc)
+	// Ended returns why a call under ctx is not to be sent any more, now that its turn
+	// has come; nil if it is.
+	Ended func(ctx context.Context) error
 }
 
 // A Caller sends calls one after the other.
@@ -128,6 +131,11 @@ func (c *Caller) Call(ctx context.Context, name string, req target.Request) (tar
 func (c *Caller) begin(ctx context.Context, name string, req target.Request) sending {
 	_, configured := c.cfg.Target(name)
 	permit, err := c.cfg.Limits[name].Acquire(ctx, limit.Caller{Begun: c.begun, Left: c.left})
+	if err == nil {
+		if err = c.of.Ended(ctx); err != nil {
+			permit.Done(limit.Outcome{})
+		}
+	}
 	if err != nil {
 		c.of.Costs.Refuse(err)
 		return sending{err: err}
