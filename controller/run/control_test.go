@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -65,5 +66,27 @@ func TestASupersededRun(t *testing.T) {
 				t.Errorf("%d cases were finished, want %d", finished, want)
 			}
 		})
+	}
+}
+
+// TestASupersededRunMakesNoRoom: while one case after the other is given up, the place of
+// the first call is not taken by one of a case that is given up next.
+func TestASupersededRunMakesNoRoom(t *testing.T) {
+	for range 6 { // which case comes first is a matter of chance
+		b := newFixture(t)
+		b.control = &run.Control{}
+		h := held{asked: make(chan string), free: make(chan struct{})}
+		done := make(chan []run.Outcome)
+		go func() { done <- b.run(t.Context(), t, h, greeting("a"), greeting("b"), greeting("c")) }()
+		<-h.asked
+		go b.control.Supersede(func(string) bool {
+			time.Sleep(10 * time.Millisecond) // for a call to take the place
+			return false
+		})
+		select {
+		case next := <-h.asked:
+			t.Fatalf("%q was asked after the run was superseded", next)
+		case <-done:
+		}
 	}
 }
