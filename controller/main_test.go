@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
-	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 )
 
 // TestMain answers as the child in which a statement is run.
 func TestMain(m *testing.M) {
-	if sqlexec.ServeChild() || cuefile.ServeChild() {
+	if sqlexec.ServeChild() || cueeval.ServeChild() {
 		return
 	}
 	os.Exit(m.Run())

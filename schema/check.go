@@ -11,11 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	cueerrors "cuelang.org/go/cue/errors"
-
 	"github.com/gavel-evals/gavel/schema/shape"
 	"github.com/gavel-evals/gavel/schema/suggest"
-	"github.com/gavel-evals/gavel/schema/syntax"
 )
 
 // Check compares a document with a definition of the built-in schemas, such
@@ -45,7 +42,6 @@ func (d *Document) checked(def string) *Document {
 	out, root := *d, *d.root
 	root.fields = slices.DeleteFunc(slices.Clone(root.fields), d.isSchemaKey)
 	out.root = &root
-	out.expr = syntax.WithoutKey(d.expr, schemaKey)
 	return &out
 }
 
@@ -63,13 +59,9 @@ func (d *Document) CheckPart(def string, extra Severity, path ...any) []Problem 
 		w.added = d.rules.Adds(def)
 	}
 	at := d.At(path...)
-	s := builtin.shape(def)
-	w.value(n, s, name(path), at)
+	w.value(n, shapeOf(def), name(path), at)
 	if d.flawed {
 		w.flaws(n.allFlaws())
-	}
-	if len(w.problems) == 0 && len(w.added) == 0 && !s.Complete() {
-		builtin.use(func(c *shape.Checker) { w.problems = d.evaluate(c, def, n, at) })
 	}
 	if d.rules != nil && !HasErrors(w.problems) {
 		w.problems = append(w.problems, d.rules.Check(d, def, path)...)
@@ -93,29 +85,6 @@ func name(path []any) string {
 		}
 	}
 	return ""
-}
-
-// evaluate lets CUE itself have the last word, where the shape of the definition
-// does not say all.
-func (d *Document) evaluate(c *shape.Checker, def string, n *node, at Position) []Problem {
-	if n != d.root || d.expr == nil {
-		return nil // parts are covered by their shapes
-	}
-	err := c.Validate(def, d.expr)
-	var problems []Problem
-	for _, e := range cueerrors.Errors(err) {
-		format, args := e.Msg()
-		pos := at
-		for _, p := range cueerrors.Positions(e) {
-			if p.Filename() == d.File {
-				pos = d.text.position(p)
-				break
-			}
-		}
-		where := strings.Join(e.Path(), ".")
-		problems = append(problems, Problem{pos, Error, "schema", strings.TrimPrefix(where+": ", ": ") + fmt.Sprintf(format, args...), "see the schema of the dialect"})
-	}
-	return problems
 }
 
 // A walker compares nodes with shapes.

@@ -25,8 +25,10 @@ const MaxFile = 256 << 10
 type Document struct {
 	File string
 	root *node
-	expr ast.Expr  // what CUE checks; nil for the lines of a .jsonl file as a whole
-	text textIndex // maps the parser's places
+	// expr is what the parser read, and text maps its places. Parts of a document and
+	// .jsonl files have neither.
+	expr ast.Expr
+	text textIndex
 	// lines are the documents of a .jsonl file, which are its items.
 	lines []*Document
 	rules Constraints // what the team demands of it
@@ -163,18 +165,6 @@ type builder struct {
 	problems []Problem
 }
 
-// key is the place of a key. The JSON parser gives the one behind the quote.
-func (b *builder) key(p token.Pos) Position {
-	pos := b.position(p)
-	if line := pos.Line - b.first; line <= len(b.lines) {
-		before := []rune(b.lines[line-1])
-		if i := pos.Column - 2; i >= 0 && i+1 < len(before) && before[i] == '"' && before[i+1] != '"' {
-			pos.Column--
-		}
-	}
-	return pos
-}
-
 func (b *builder) fail(p token.Pos, rule, message, hint string) {
 	if len(b.problems) < 100 {
 		b.problems = append(b.problems, Problem{b.position(p), Error, rule, message, hint})
@@ -243,7 +233,7 @@ func (b *builder) object(n *node, x *ast.StructLit, depth int) {
 			b.fail(f.Pos(), "syntax", "the key is not a string", "put it into quotes")
 			continue
 		}
-		pos := b.key(f.Label.Pos())
+		pos := b.position(f.Label.Pos())
 		if first, dup := seen[name]; dup {
 			b.flaw(n, Problem{
 				pos, Error, "duplicate-key", fmt.Sprintf("duplicate key %q", name),

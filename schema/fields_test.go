@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema/golden"
-	"github.com/gavel-evals/gavel/schema/shape"
 )
 
 // fieldTables are the tables of all dialects: testdata/domain.txt is about the
@@ -57,9 +56,9 @@ func fieldTable(t *testing.T, file string) (head string, rows []fieldRow) {
 
 // least returns the fields that a definition cannot do without, each with the
 // value that its own row has accepted.
-func least(c *shape.Checker, def string, rows []fieldRow) map[string]string {
+func least(def string, rows []fieldRow) map[string]string {
 	values := map[string]string{}
-	for _, field := range c.Shape(def).Must {
+	for _, field := range shapeOf(def).Must {
 		i := slices.IndexFunc(rows, func(r fieldRow) bool { return r.def == def && r.field == field })
 		if i >= 0 {
 			values[field] = rows[i].accepted
@@ -107,13 +106,9 @@ func TestFields(t *testing.T) {
 }
 
 func testFields(t *testing.T, file string) {
-	c, err := shape.New(sources)
-	if err != nil {
-		t.Fatal(err)
-	}
 	head, rows := fieldTable(t, file)
 	for i, row := range rows {
-		least := least(c, row.def, rows)
+		least := least(row.def, rows)
 		if got := check(t, row.def, document(row.field, row.accepted, least)); len(got) > 0 {
 			t.Errorf("%s.%s: %s is rejected: %v", row.def, row.field, row.accepted, got)
 		}
@@ -150,10 +145,6 @@ func writeTable(t *testing.T, file, head string, rows []fieldRow) {
 // TestEveryFieldHasARow fails when a field of a dialect's schema is not in its
 // table, or when the table is about something else.
 func TestEveryFieldHasARow(t *testing.T) {
-	c, err := shape.New(sources)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, file := range fieldTables(t) {
 		_, rows := fieldTable(t, file)
 		name := strings.TrimSuffix(filepath.Base(file), ".txt") + ".cue"
@@ -168,7 +159,7 @@ func TestEveryFieldHasARow(t *testing.T) {
 				continue
 			}
 			defs = append(defs, def)
-			for _, field := range c.Shape(def).Names {
+			for _, field := range shapeOf(def).Names {
 				if !slices.ContainsFunc(rows, func(r fieldRow) bool { return r.def == def && r.field == field }) {
 					t.Errorf("%s.%s has no row in %s", def, field, file)
 				}

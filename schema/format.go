@@ -42,12 +42,8 @@ func FormatCUE(format string) (string, error) {
 // refuses no valid file, and lets some pass that are not: what depends on other
 // fields or files can hardly be said in it.
 func FormatJSON(format string) ([]byte, error) {
-	w := &shape.Writer{Closed: closed, Inner: inner, Typed: "#EvalcaseEvaluator"}
-	var out shape.JSON
-	builtin.use(func(c *shape.Checker) {
-		w.Checker = c
-		out = fileSchema(w, format)
-	})
+	w := &shape.Writer{Shape: shapeOf, Definitions: shapes().definitions, Closed: closed, Inner: inner, Typed: "#EvalcaseEvaluator"}
+	out := fileSchema(w, format)
 	if out == nil {
 		return nil, fmt.Errorf("unknown format %q", format)
 	}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"cuelang.org/go/cue/ast"
-
 	"github.com/gavel-evals/gavel/schema/syntax"
 )
 
@@ -100,12 +98,12 @@ func (d *Document) Part(path ...any) *Document {
 	if n == nil {
 		return nil
 	}
-	return &Document{File: d.File, root: n, expr: exprAt(d.expr, path), text: d.text, rules: d.rules, flawed: d.flawed}
+	return &Document{File: d.File, root: n, rules: d.rules, flawed: d.flawed}
 }
 
 // Dereferenced is the document with each {$ref: "#/a/b"} replaced by the value at that
-// place in it (see [syntax.Dereference]). The problems are those of a document that is too
-// large then; the document is as it was.
+// place in it (see [syntax.Dereference]); a part of a document stays as it is. The problems
+// are those of a document that is too large then; the document is as it was.
 func (d *Document) Dereferenced() (*Document, []Problem) {
 	if !slices.ContainsFunc(d.text.lines, func(line string) bool { return strings.Contains(line, "$ref") }) {
 		return d, nil
@@ -116,36 +114,4 @@ func (d *Document) Dereferenced() (*Document, []Problem) {
 	}
 	out.file, out.rules = d.file, d.rules
 	return out, nil
-}
-
-// exprAt follows a path through what the parser read; nil where it ends.
-func exprAt(expr ast.Expr, path []any) ast.Expr {
-	for _, step := range path {
-		switch x := expr.(type) {
-		case *ast.ListLit:
-			i, ok := step.(int)
-			if !ok || i < 0 || i >= len(x.Elts) {
-				return nil
-			}
-			expr = x.Elts[i]
-		case *ast.StructLit:
-			expr = fieldExpr(x, step)
-		default:
-			return nil
-		}
-	}
-	return expr
-}
-
-func fieldExpr(x *ast.StructLit, name any) ast.Expr {
-	for _, elt := range x.Elts {
-		f, ok := elt.(*ast.Field)
-		if !ok {
-			continue
-		}
-		if label, _, err := ast.LabelName(f.Label); err == nil && label == name {
-			return f.Value
-		}
-	}
-	return nil
 }

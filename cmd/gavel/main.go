@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
-	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 	"github.com/gavel-evals/gavel/schema/javascript/interpreter"
 )
 
@@ -28,5 +28,5 @@ func main() {
 // served reports whether this process was started by a part of gavel as its child,
 // and has done what it was started for.
 func served() bool {
-	return sandbox.ServeChild() || sqlexec.ServeChild() || interpreter.ServeChild() || cuefile.ServeChild() || trial.ServeChild(servecmd.JudgeApart)
+	return sandbox.ServeChild() || sqlexec.ServeChild() || interpreter.ServeChild() || cueeval.ServeChild() || trial.ServeChild(servecmd.JudgeApart)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
@@ -15,7 +15,7 @@ var settings = schema.Settings{Definitions: []string{"test_definitions"}}
 
 // TestMain answers as the child that evaluates .cue files.
 func TestMain(m *testing.M) {
-	if cuefile.ServeChild() {
+	if cueeval.ServeChild() {
 		return
 	}
 	os.Exit(m.Run())

@@ -14,11 +14,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 )
 
 func TestMain(m *testing.M) {
-	if !cuefile.ServeChild() {
+	if !cueeval.ServeChild() {
 		m.Run()
 	}
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 )
 
 func TestMain(m *testing.M) {
-	if cuefile.ServeChild() {
+	if cueeval.ServeChild() {
 		return
 	}
 	os.Exit(m.Run())

@@ -28,11 +28,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 )
 
 func TestMain(m *testing.M) {
-	if cuefile.ServeChild() || trial.ServeChild(judgeApart) {
+	if cueeval.ServeChild() || trial.ServeChild(judgeApart) {
 		return
 	}
 	// The tests wait for most of their time: more of them than there are processors

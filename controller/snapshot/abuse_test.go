@@ -14,13 +14,13 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 	"github.com/gavel-evals/gavel/schema/javascript/interpreter"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
 func TestMain(m *testing.M) {
-	if cuefile.ServeChild() || interpreter.ServeChild() {
+	if cueeval.ServeChild() || interpreter.ServeChild() {
 		return
 	}
 	os.Exit(m.Run())

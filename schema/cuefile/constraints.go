@@ -36,7 +36,7 @@ type Constraints struct {
 
 	budget  *Budget
 	files   []File
-	request ruleRequest
+	request RuleRequest
 	touched map[string]bool
 }
 
@@ -94,9 +94,9 @@ type Violation struct {
 	By FilePos `json:"by"`
 }
 
-// A ruleRequest asks the child to compile constraints, and to hold a value
+// A RuleRequest asks the child to compile constraints, and to hold a value
 // against one of their definitions.
-type ruleRequest struct {
+type RuleRequest struct {
 	ID     string          `json:"id"`
 	Schema [][]byte        `json:"schema,omitempty"` // left out where the child has the set
 	Files  [][]byte        `json:"files,omitempty"`
@@ -104,8 +104,8 @@ type ruleRequest struct {
 	Value  json.RawMessage `json:"value,omitempty"`
 }
 
-// A ruleAnswer is what the child says of a ruleRequest.
-type ruleAnswer struct {
+// A RuleAnswer is what the child says of a RuleRequest.
+type RuleAnswer struct {
 	Problems   []FileProblem      `json:"problems,omitempty"`
 	Fields     []ConstrainedField `json:"fields,omitempty"`
 	Touched    []string           `json:"touched,omitempty"`
@@ -173,7 +173,7 @@ func (c *Constraints) Check(ctx context.Context, def string, value []byte) ([]Vi
 
 // overrun finds the file that does not come to an end: of several the first
 // that does not do so by itself.
-func (c *Constraints) overrun(ctx context.Context, r ruleRequest, err error) FileProblems {
+func (c *Constraints) overrun(ctx context.Context, r RuleRequest, err error) FileProblems {
 	guilty := 0
 	for i := range c.files {
 		if len(c.files) == 1 {
@@ -196,9 +196,9 @@ func (c *Constraints) whole(i int, rule, message, hint string) FileProblems {
 	return FileProblems{{FilePos{i, Pos{0, 1, 1}, c.files[i].Name}, rule, message, hint}}
 }
 
-func (c *Constraints) ask(ctx context.Context, r ruleRequest) (ruleAnswer, error) {
-	var out ruleAnswer
-	err := c.budget.ask(ctx, request{Rules: &r}, func(line []byte) (err error) {
+func (c *Constraints) ask(ctx context.Context, r RuleRequest) (RuleAnswer, error) {
+	var out RuleAnswer
+	err := c.budget.ask(ctx, Request{Rules: &r}, func(line []byte) (err error) {
 		out, err = c.decode(line)
 		return err
 	})
@@ -214,13 +214,13 @@ func (c *Constraints) ask(ctx context.Context, r ruleRequest) (ruleAnswer, error
 }
 
 // decode believes as little of the answer as that of a file.
-func (c *Constraints) decode(line []byte) (ruleAnswer, error) {
-	var out ruleAnswer
+func (c *Constraints) decode(line []byte) (RuleAnswer, error) {
+	var out RuleAnswer
 	if err := json.Unmarshal(line, &out); err != nil {
-		return ruleAnswer{}, fmt.Errorf("read the child's answer: %w", err)
+		return RuleAnswer{}, fmt.Errorf("read the child's answer: %w", err)
 	}
-	if len(out.Problems) > maxProblems || len(out.Violations) > maxProblems {
-		return ruleAnswer{}, fmt.Errorf("read the child's answer: it has more than %d problems", maxProblems)
+	if len(out.Problems) > MaxProblems || len(out.Violations) > MaxProblems {
+		return RuleAnswer{}, fmt.Errorf("read the child's answer: it has more than %d problems", MaxProblems)
 	}
 	var places []*FilePos
 	for i := range out.Problems {
@@ -237,14 +237,14 @@ func (c *Constraints) decode(line []byte) (ruleAnswer, error) {
 	lines := make([]*reader, len(c.files))
 	for _, p := range places {
 		if p.Index < 0 || p.Index >= len(c.files) {
-			return ruleAnswer{}, fmt.Errorf("read the child's answer: there is no file %d", p.Index)
+			return RuleAnswer{}, fmt.Errorf("read the child's answer: there is no file %d", p.Index)
 		}
 		if lines[p.Index] == nil {
 			lines[p.Index] = &reader{lineIndex: newPlaces(c.files[p.Index].Data)}
 		}
 		p.File = c.files[p.Index].Name
 		if lines[p.Index].setPosition(&p.Pos); lines[p.Index].err != nil {
-			return ruleAnswer{}, fmt.Errorf("read the child's answer: %w", lines[p.Index].err)
+			return RuleAnswer{}, fmt.Errorf("read the child's answer: %w", lines[p.Index].err)
 		}
 	}
 	return out, nil

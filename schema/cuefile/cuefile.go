@@ -1,7 +1,8 @@
 // Package cuefile evaluates .cue files that strangers wrote and gives their
 // values with the places they come from.
 //
-// Most callers want [Budget.Evaluate]; main and TestMain call [ServeChild] first.
+// Most callers want [Budget.Evaluate]; main and TestMain first call ServeChild of package
+// cueeval, which is the child.
 //
 // CUE is a programming language: a file of a few lines asks for a terabyte or
 // for a million years, and the evaluator cannot be told when to stop. So it
@@ -36,8 +37,8 @@ const (
 	MaxText = 4 << 20
 	// maxInput bounds the file itself. Callers have a lower bound of their own.
 	maxInput = 1 << 20
-	// maxProblems is how many problems of a file are reported.
-	maxProblems = 100
+	// MaxProblems is how many problems of a file are reported.
+	MaxProblems = 100
 )
 
 // A Kind says what a Value is.
@@ -104,8 +105,8 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// An answer is what the child says of one file: a value or problems.
-type answer struct {
+// An Answer is what the child says of one file: a value or problems.
+type Answer struct {
 	Value    *Value   `json:"value,omitempty"`
 	Problems Problems `json:"problems,omitempty"`
 }
@@ -120,8 +121,8 @@ func (b *Budget) Evaluate(ctx context.Context, file string, data []byte) (*Value
 	if len(data) > maxInput {
 		return nil, fmt.Errorf("evaluate %s: it has %d bytes, more than %d", file, len(data), maxInput)
 	}
-	var out answer
-	err := b.ask(ctx, request{Source: data}, func(line []byte) (err error) {
+	var out Answer
+	err := b.ask(ctx, Request{Source: data}, func(line []byte) (err error) {
 		out, err = decode(line, data)
 		return err
 	})

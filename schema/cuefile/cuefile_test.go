@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
@@ -21,7 +22,7 @@ var unbounded *cuefile.Budget
 
 // TestMain answers as the child that evaluates.
 func TestMain(m *testing.M) {
-	if cuefile.ServeChild() {
+	if cueeval.ServeChild() {
 		return
 	}
 	os.Exit(m.Run())

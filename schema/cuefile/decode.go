@@ -11,26 +11,26 @@ import (
 // decode reads what the child says of a file. The child ran what a stranger
 // wrote, so nothing of its answer is believed: neither the form nor the limits
 // nor the places.
-func decode(line, data []byte) (answer, error) {
-	var out answer
+func decode(line, data []byte) (Answer, error) {
+	var out Answer
 	if err := json.Unmarshal(line, &out); err != nil {
-		return answer{}, fmt.Errorf("read the child's answer: %w", err)
+		return Answer{}, fmt.Errorf("read the child's answer: %w", err)
 	}
 	if (out.Value == nil) == (len(out.Problems) == 0) {
-		return answer{}, errors.New("read the child's answer: it is neither a value nor problems")
+		return Answer{}, errors.New("read the child's answer: it is neither a value nor problems")
 	}
 	r := reader{lineIndex: newPlaces(data)}
 	for i := range out.Problems {
 		r.setPosition(&out.Problems[i].At)
 	}
-	if len(out.Problems) > maxProblems {
-		r.wrong("it has more than %d problems", maxProblems)
+	if len(out.Problems) > MaxProblems {
+		r.wrong("it has more than %d problems", MaxProblems)
 	}
 	if out.Value != nil {
 		r.value(out.Value, 0)
 	}
 	if r.err != nil {
-		return answer{}, fmt.Errorf("read the child's answer: %w", r.err)
+		return Answer{}, fmt.Errorf("read the child's answer: %w", r.err)
 	}
 	return out, nil
 }

@@ -22,42 +22,31 @@ var confineProcess = confine.Process
 
 // pool is the processes that evaluate, one file at a time.
 var pool = childpool.New(childpool.Config{
-	Name: "cuefile", Serves: "cuefile.ServeChild", MaxTime: MaxTime, MaxMemory: MaxMemory, MaxRequest: maxRequest, MaxAnswer: maxAnswer,
+	Name: "cuefile", Serves: "cueeval.ServeChild", MaxTime: MaxTime, MaxMemory: MaxMemory, MaxRequest: maxRequest, MaxAnswer: maxAnswer,
 	Confine: func() error { return confineProcess() },
 })
 
-// ServeChild evaluates files until there are no more if this process was
-// started by [Budget.Evaluate], and reports whether it was; the program then has to end.
-func ServeChild() bool {
-	var s server
+// Serve has answer take requests until there are no more if this process was started by
+// [Budget.Evaluate], and reports whether it was; the program then has to end.
+func Serve(answer func(Request) any) bool {
 	return pool.Serve(func(line []byte) (any, bool) {
-		var r request
+		var r Request
 		if json.Unmarshal(line, &r) != nil {
 			return nil, false
 		}
-		return s.answer(r), true
+		return answer(r), true
 	})
 }
 
-// A request is a file to evaluate, or one about constraints.
-type request struct {
+// A Request is a file to evaluate, or one about constraints.
+type Request struct {
 	Source []byte       `json:"source,omitempty"`
-	Rules  *ruleRequest `json:"rules,omitempty"`
-}
-
-// A server is what the child remembers from one request to the next.
-type server struct{ set *ruleSet }
-
-func (s *server) answer(r request) any {
-	if r.Rules != nil {
-		return s.rules(r.Rules)
-	}
-	return evaluate(r.Source)
+	Rules  *RuleRequest `json:"rules,omitempty"`
 }
 
 // ask has one child answer one request, in the time that the budget has left.
 // An answer that accept refuses counts as none.
-func (b *Budget) ask(ctx context.Context, r request, accept func([]byte) error) error {
+func (b *Budget) ask(ctx context.Context, r Request, accept func([]byte) error) error {
 	done, err := pool.Turn(ctx)
 	if err != nil {
 		return err
@@ -79,7 +68,7 @@ func (b *Budget) ask(ctx context.Context, r request, accept func([]byte) error) 
 }
 
 // line writes a request, without the constraints that the child has.
-func (r request) line(known string) ([]byte, error) {
+func (r Request) line(known string) ([]byte, error) {
 	if r.Rules != nil && r.Rules.ID == known {
 		rules := *r.Rules
 		rules.Schema, rules.Files = nil, nil

@@ -11,11 +11,12 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 )
 
 // TestMain answers as the child that evaluates.
 func TestMain(m *testing.M) {
-	if cuefile.ServeChild() {
+	if cueeval.ServeChild() {
 		return
 	}
 	os.Exit(m.Run())

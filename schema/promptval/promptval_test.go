@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 	"github.com/gavel-evals/gavel/schema/golden"
 	"github.com/gavel-evals/gavel/schema/promptval"
 )
 
 // TestMain answers as the child that evaluates .cue files.
 func TestMain(m *testing.M) {
-	if cuefile.ServeChild() {
+	if cueeval.ServeChild() {
 		return
 	}
 	os.Exit(m.Run())

@@ -11,7 +11,9 @@ type JSON = map[string]any
 // A Writer writes definitions as JSON Schema (draft 2020-12), which has words
 // for all that a Shape can say.
 type Writer struct {
-	Checker *Checker
+	// Shape returns that of a definition, such as #Test; Definitions are all that there are.
+	Shape       func(def string) *Shape
+	Definitions []string
 	// Closed are the definitions in which an unknown field is refused.
 	Closed []string
 	// Inner are fields that the CUE schema leaves free, such as #Suite.cases,
@@ -39,7 +41,7 @@ func (w *Writer) Ref(def string) JSON {
 		return ref
 	}
 	w.defs[name] = true // for those that lead back to themselves
-	out := value(w.Checker.Shape(def), slices.Contains(w.Closed, def))
+	out := value(w.Shape(def), slices.Contains(w.Closed, def))
 	properties, _ := out["properties"].(JSON)
 	for field, what := range properties {
 		item, isList := strings.CutPrefix(w.Inner[def+"."+field], "[")
@@ -59,10 +61,10 @@ func (w *Writer) Ref(def string) JSON {
 
 // variants are the definitions of the types.
 func (w *Writer) variants() []JSON {
-	types := w.Checker.Shape(w.Typed).Fields["type"].Enum
+	types := w.Shape(w.Typed).Fields["type"].Enum
 	var out []JSON
-	for _, def := range w.Checker.Definitions() {
-		kind := w.Checker.Shape(def).Fields["type"]
+	for _, def := range w.Definitions {
+		kind := w.Shape(def).Fields["type"]
 		if kind == nil || len(kind.Enum) != 1 || !slices.Contains(types, kind.Enum[0]) {
 			continue
 		}
@@ -106,7 +108,7 @@ func value(s *Shape, isClosed bool) JSON {
 		out[boundNames[b.Op]] = b.Limit
 	}
 	for _, b := range s.Runes {
-		out[map[string]string{atLeast: "minLength", atMost: "maxLength"}[b.Op]] = b.Limit
+		out[map[string]string{AtLeast: "minLength", AtMost: "maxLength"}[b.Op]] = b.Limit
 	}
 	if s.Least > 0 {
 		out["minItems"] = s.Least
@@ -148,7 +150,7 @@ var (
 		String: "string", Number: "number", Bool: "boolean",
 		List: "array", Object: "object", Null: "null",
 	}
-	boundNames = map[string]string{atLeast: "minimum", moreThan: "exclusiveMinimum", atMost: "maximum", lessThan: "exclusiveMaximum"}
+	boundNames = map[string]string{AtLeast: "minimum", MoreThan: "exclusiveMinimum", AtMost: "maximum", LessThan: "exclusiveMaximum"}
 )
 
 func typeName(s *Shape, k Kind) string {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"cuelang.org/go/cue/ast"
-	cuejson "cuelang.org/go/encoding/json"
+	"cuelang.org/go/cue/parser"
 )
 
 // readJSON lets the CUE parser see only what is JSON and not too deep: it
@@ -27,7 +27,7 @@ func readJSON(file string, data []byte) (ast.Expr, *Mistake) {
 		}
 		return nil, m
 	}
-	expr, err := cuejson.Extract(file, data)
+	expr, err := parser.ParseExpr(file, data)
 	if err != nil {
 		return nil, parserMistake(file, err)
 	}

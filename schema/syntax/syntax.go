@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -155,22 +154,4 @@ func parserMistake(file string, err error) *Mistake {
 	}
 	m.Message = strings.TrimPrefix(m.Message, file+":")
 	return &m
-}
-
-// WithoutKey returns what was read without a key of the object that it is.
-func WithoutKey(expr ast.Expr, key string) ast.Expr {
-	object, ok := expr.(*ast.StructLit)
-	if !ok {
-		return expr
-	}
-	out := *object
-	out.Elts = slices.DeleteFunc(slices.Clone(out.Elts), func(e ast.Decl) bool {
-		f, isField := e.(*ast.Field)
-		if !isField {
-			return false
-		}
-		name, _, err := ast.LabelName(f.Label)
-		return err == nil && name == key
-	})
-	return &out
 }

@@ -19,7 +19,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/parser"
 
-	"github.com/gavel-evals/gavel/schema/shape"
+	"github.com/gavel-evals/gavel/schema/shape/cueshape"
 )
 
 //go:generate go run . ../../..
@@ -55,13 +55,17 @@ func main() {
 
 // writeShapes writes a line for each definition of the schemas in a folder.
 func writeShapes(folder string) error {
-	schemas, err := shape.New(os.DirFS(folder))
+	schemas, err := cueshape.New(os.DirFS(folder))
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
 	for _, def := range schemas.Definitions() {
-		text, err := json.Marshal(schemas.Shape(def))
+		s := schemas.Shape(def)
+		if !s.Complete() {
+			return fmt.Errorf("the shape of %s does not say all that the schema says", def)
+		}
+		text, err := json.Marshal(s)
 		if err != nil {
 			return err
 		}

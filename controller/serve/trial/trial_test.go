@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 )
 
 // killSelf ends this process as nothing but the system can.
@@ -33,7 +33,7 @@ func killSelf() error {
 
 // TestMain answers as the child, in which a commit does what its name says.
 func TestMain(m *testing.M) {
-	if cuefile.ServeChild() || ServeChild(behave) {
+	if cueeval.ServeChild() || ServeChild(behave) {
 		return
 	}
 	os.Exit(m.Run())

@@ -1,4 +1,4 @@
-package cuefile
+package cueeval
 
 import (
 	"fmt"
@@ -11,10 +11,12 @@ import (
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/literal"
 	cuejson "cuelang.org/go/encoding/json"
+
+	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
 // check holds a value against a definition.
-func (s *ruleSet) check(def string, value []byte) []Violation {
+func (s *ruleSet) check(def string, value []byte) []cuefile.Violation {
 	expr, err := cuejson.Extract("data.json", value)
 	if err != nil {
 		return nil // the parent sends what it has parsed
@@ -30,11 +32,11 @@ func (s *ruleSet) check(def string, value []byte) []Violation {
 		}
 		byPath[path] = append(byPath[path], one)
 	}
-	var out []Violation
+	var out []cuefile.Violation
 	for _, path := range paths {
 		// CUE reports all that a mistake brings about, outwards.
 		isOuter := slices.ContainsFunc(paths, func(other string) bool { return strings.HasPrefix(other, path+"\x00") })
-		if !isOuter && len(out) < maxProblems {
+		if !isOuter && len(out) < cuefile.MaxProblems {
 			out = append(out, s.violation(byPath[path], data))
 		}
 	}
@@ -42,7 +44,7 @@ func (s *ruleSet) check(def string, value []byte) []Violation {
 }
 
 // violation makes one of the errors that one place has.
-func (s *ruleSet) violation(errs []cueerrors.Error, data cue.Value) Violation {
+func (s *ruleSet) violation(errs []cueerrors.Error, data cue.Value) cuefile.Violation {
 	// For a value that may be null, "not null" is the least useful message.
 	told := slices.DeleteFunc(slices.Clone(errs), func(one cueerrors.Error) bool {
 		text := one.Error()
@@ -51,7 +53,7 @@ func (s *ruleSet) violation(errs []cueerrors.Error, data cue.Value) Violation {
 	if len(told) > 0 {
 		errs = told
 	}
-	out := Violation{Message: clip(message(errs[0])), By: FilePos{Index: -1}}
+	out := cuefile.Violation{Message: clip(message(errs[0])), By: cuefile.FilePos{Index: -1}}
 	for _, name := range errs[0].Path()[1:] {
 		if text, err := literal.Unquote(name); err == nil {
 			name = text
@@ -133,7 +135,7 @@ func mistyped(err cueerrors.Error, data cue.Value, path []string) string {
 // own is what the constraint at a place says by itself of an error there: what
 // its error("…") came to, else what it would have, else the comment above the
 // field.
-func (s *ruleSet) own(at FilePos, err cueerrors.Error) string {
+func (s *ruleSet) own(at cuefile.FilePos, err cueerrors.Error) string {
 	var field *ast.Field
 	isSaid := false
 	ast.Walk(s.files[at.Index], func(n ast.Node) bool {

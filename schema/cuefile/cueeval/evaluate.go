@@ -1,4 +1,4 @@
-package cuefile
+package cueeval
 
 import (
 	"fmt"
@@ -12,6 +12,8 @@ import (
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
+
+	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
 // source is the name that the file has in the child. Places in files of other
@@ -31,7 +33,7 @@ var packages = []string{
 
 // evaluate does one file. A panic of the evaluator is a problem of the file
 // that brought it about.
-func evaluate(data []byte) (out answer) {
+func evaluate(data []byte) (out cuefile.Answer) {
 	e := &evaluation{}
 	defer func() {
 		if r := recover(); r != nil {
@@ -59,33 +61,33 @@ func evaluate(data []byte) (out answer) {
 
 // An evaluation collects what becomes of one file.
 type evaluation struct {
-	problems     Problems
+	problems     cuefile.Problems
 	values, text int
 	full         bool // a limit was passed: the walk is over
 }
 
-func (e *evaluation) answer(v *Value) answer {
+func (e *evaluation) answer(v *cuefile.Value) cuefile.Answer {
 	if len(e.problems) == 0 {
-		return answer{Value: v}
+		return cuefile.Answer{Value: v}
 	}
-	return answer{Problems: e.problems}
+	return cuefile.Answer{Problems: e.problems}
 }
 
 // pos returns a place of the file, or its beginning where CUE knows none.
-func pos(p token.Pos) (at Pos, ok bool) {
+func pos(p token.Pos) (at cuefile.Pos, ok bool) {
 	if !p.IsValid() || p.Filename() != source {
-		return Pos{}, false
+		return cuefile.Pos{}, false
 	}
-	return Pos{Offset: p.Offset(), Line: p.Line()}, true
+	return cuefile.Pos{Offset: p.Offset(), Line: p.Line()}, true
 }
 
 func (e *evaluation) fail(p token.Pos, rule, message, hint string) {
 	at, _ := pos(p)
-	e.add(Problem{at, rule, message, hint})
+	e.add(cuefile.Problem{At: at, Rule: rule, Message: message, Hint: hint})
 }
 
-func (e *evaluation) add(p Problem) {
-	if len(e.problems) < maxProblems && !slices.Contains(e.problems, p) {
+func (e *evaluation) add(p cuefile.Problem) {
+	if len(e.problems) < cuefile.MaxProblems && !slices.Contains(e.problems, p) {
 		e.problems = append(e.problems, p)
 	}
 }
@@ -113,17 +115,17 @@ func (e *evaluation) refuse(f *ast.File) {
 // collect turns CUE's errors into problems.
 func (e *evaluation) collect(root cue.Value, err error) {
 	for _, one := range cueerrors.Errors(err) {
-		if len(e.problems) == maxProblems {
+		if len(e.problems) == cuefile.MaxProblems {
 			return
 		}
 		e.add(e.problem(root, one))
 	}
 }
 
-func (e *evaluation) problem(root cue.Value, err cueerrors.Error) Problem {
+func (e *evaluation) problem(root cue.Value, err cueerrors.Error) cuefile.Problem {
 	name := strings.Join(err.Path(), ".")
 	message := strings.TrimPrefix(err.Error(), name+": ")
-	var places []Pos
+	var places []cuefile.Pos
 	for _, p := range cueerrors.Positions(err) {
 		if at, ok := pos(p); ok {
 			places = append(places, at)
@@ -136,12 +138,12 @@ func (e *evaluation) problem(root cue.Value, err cueerrors.Error) Problem {
 	if name != "" {
 		message = "`" + name + "`: " + message
 	}
-	return Problem{places[0], rule, clip(message), hint}
+	return cuefile.Problem{At: places[0], Rule: rule, Message: clip(message), Hint: hint}
 }
 
 // nearest is the place of a value, or of what it is in.
-func (e *evaluation) nearest(root cue.Value, path []string) Pos {
-	best := Pos{}
+func (e *evaluation) nearest(root cue.Value, path []string) cuefile.Pos {
+	best := cuefile.Pos{}
 	for i := range path {
 		p := cue.ParsePath(strings.Join(path[:i+1], "."))
 		if p.Err() != nil {
@@ -158,7 +160,7 @@ func (e *evaluation) nearest(root cue.Value, path []string) Pos {
 
 // explain sorts an error by what CUE says, for it has no codes that can be
 // seen, and says what to do.
-func explain(message string, err cueerrors.Error, places []Pos) (rule, hint string) {
+func explain(message string, err cueerrors.Error, places []cuefile.Pos) (rule, hint string) {
 	format, args := err.Msg()
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(message, w) })

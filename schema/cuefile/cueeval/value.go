@@ -1,4 +1,4 @@
-package cuefile
+package cueeval
 
 import (
 	"encoding/json"
@@ -7,9 +7,11 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
+
+	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
-// A place is where a value and its key are written.
+// An origin is where a value and its key are written.
 type origin struct {
 	key, value token.Pos
 	// nodes are all the places that the value is put together from.
@@ -75,8 +77,8 @@ func sources(v cue.Value) []ast.Node {
 
 // value makes the tree of a value; at is its own position. If it finds a
 // problem, the tree must not be used.
-func (e *evaluation) value(v cue.Value, at origin, depth int) *Value {
-	out := &Value{Kind: Null}
+func (e *evaluation) value(v cue.Value, at origin, depth int) *cuefile.Value {
+	out := &cuefile.Value{Kind: cuefile.Null}
 	out.At, _ = pos(at.value)
 	if d, ok := v.Default(); ok {
 		v = d
@@ -85,19 +87,19 @@ func (e *evaluation) value(v cue.Value, at origin, depth int) *Value {
 	switch {
 	case e.full:
 		return out
-	case depth > MaxDepth:
-		e.stop(at, "too-deep", fmt.Sprintf("values are nested more than %d deep", MaxDepth), "flatten the file")
+	case depth > cuefile.MaxDepth:
+		e.stop(at, "too-deep", fmt.Sprintf("values are nested more than %d deep", cuefile.MaxDepth), "flatten the file")
 		return out
-	case e.values > MaxValues:
-		e.stop(at, "too-many-values", fmt.Sprintf("the file has more than %d values", MaxValues), "generate less, or split the file")
+	case e.values > cuefile.MaxValues:
+		e.stop(at, "too-many-values", fmt.Sprintf("the file has more than %d values", cuefile.MaxValues), "generate less, or split the file")
 		return out
 	}
 	switch v.Kind() {
 	case cue.StructKind:
-		out.Kind = Struct
+		out.Kind = cuefile.Struct
 		e.fields(out, v, at, depth)
 	case cue.ListKind:
-		out.Kind = List
+		out.Kind = cuefile.List
 		items, err := v.List()
 		if err != nil {
 			e.collect(v, err)
@@ -113,14 +115,14 @@ func (e *evaluation) value(v cue.Value, at origin, depth int) *Value {
 	return out
 }
 
-func (e *evaluation) fields(out *Value, v cue.Value, at origin, depth int) {
+func (e *evaluation) fields(out *cuefile.Value, v cue.Value, at origin, depth int) {
 	iter, err := v.Fields()
 	if err != nil {
 		e.collect(v, err)
 		return
 	}
 	for iter.Next() && !e.full {
-		f := Field{Name: iter.Selector().Unquoted()}
+		f := cuefile.Field{Name: iter.Selector().Unquoted()}
 		inner := placeOf(iter.Value(), at)
 		f.At, _ = pos(inner.key)
 		e.count(len(f.Name), inner)
@@ -129,21 +131,21 @@ func (e *evaluation) fields(out *Value, v cue.Value, at origin, depth int) {
 	}
 }
 
-func (e *evaluation) scalar(out *Value, v cue.Value, at origin) {
+func (e *evaluation) scalar(out *cuefile.Value, v cue.Value, at origin) {
 	var err error
 	switch v.Kind() {
 	case cue.NullKind:
 	case cue.BoolKind:
-		out.Kind, out.Text = Bool, "false"
+		out.Kind, out.Text = cuefile.Bool, "false"
 		var yes bool
 		if yes, err = v.Bool(); yes {
 			out.Text = "true"
 		}
 	case cue.StringKind:
-		out.Kind = String
+		out.Kind = cuefile.String
 		out.Text, err = v.String()
 	case cue.IntKind, cue.FloatKind:
-		out.Kind = Number
+		out.Kind = cuefile.Number
 		var raw []byte
 		if raw, err = v.MarshalJSON(); err == nil && !json.Valid(raw) {
 			e.fail(at.value, "not-finite", "the number is not finite", "write a finite number")
@@ -173,8 +175,8 @@ func (e *evaluation) open(v cue.Value, at origin) {
 
 // count adds to the text that the file came to.
 func (e *evaluation) count(n int, at origin) {
-	if e.text += n; e.text > MaxText && !e.full {
-		e.stop(at, "too-large", fmt.Sprintf("the names, strings and numbers of the file have more than %d bytes", MaxText), "generate less, or split the file")
+	if e.text += n; e.text > cuefile.MaxText && !e.full {
+		e.stop(at, "too-large", fmt.Sprintf("the names, strings and numbers of the file have more than %d bytes", cuefile.MaxText), "generate less, or split the file")
 	}
 }
 

@@ -1,4 +1,4 @@
-package cuefile
+package cueeval
 
 import (
 	"fmt"
@@ -15,6 +15,8 @@ import (
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
+
+	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
 // A ruleSet is what the child made of constraints. It keeps the last one,
@@ -26,14 +28,14 @@ type ruleSet struct {
 	files []*ast.File // the constraints
 	// refs are the definitions of the schema, with those that each refers to.
 	refs map[string][]string
-	seen ruleAnswer // what is said of the set itself
+	seen cuefile.RuleAnswer // what is said of the set itself
 }
 
 // rules answers a request, with the set of the last one where it is the same.
-func (s *server) rules(r *ruleRequest) (out ruleAnswer) {
+func (s *server) rules(r *cuefile.RuleRequest) (out cuefile.RuleAnswer) {
 	defer func() {
 		if p := recover(); p != nil {
-			out = ruleAnswer{Problems: []FileProblem{{Rule: "cue", Message: clip(fmt.Sprintf("CUE's evaluator broke off: %v", p)), Hint: "write it another way"}}}
+			out = cuefile.RuleAnswer{Problems: []cuefile.FileProblem{{Rule: "cue", Message: clip(fmt.Sprintf("CUE's evaluator broke off: %v", p)), Hint: "write it another way"}}}
 		}
 	}()
 	if s.set == nil || s.set.id != r.ID {
@@ -42,10 +44,10 @@ func (s *server) rules(r *ruleRequest) (out ruleAnswer) {
 	if r.Def == "" || len(s.set.seen.Problems) > 0 {
 		return s.set.seen
 	}
-	return ruleAnswer{Violations: s.set.check(r.Def, r.Value)}
+	return cuefile.RuleAnswer{Violations: s.set.check(r.Def, r.Value)}
 }
 
-func compileRules(r *ruleRequest) *ruleSet {
+func compileRules(r *cuefile.RuleRequest) *ruleSet {
 	s := &ruleSet{id: r.ID, ctx: cuecontext.New(), refs: map[string][]string{}}
 	inst := build.NewContext().NewInstance("schema", nil)
 	for i, data := range r.Schema {
@@ -89,18 +91,18 @@ func add(inst *build.Instance, f *ast.File) {
 }
 
 // filePos finds a place in the constraints.
-func filePos(p token.Pos) (FilePos, bool) {
+func filePos(p token.Pos) (cuefile.FilePos, bool) {
 	digits, ours := strings.CutPrefix(p.Filename(), "constraints")
 	i, err := strconv.Atoi(strings.TrimSuffix(digits, ".cue"))
 	if !ours || err != nil {
-		return FilePos{Index: -1}, false
+		return cuefile.FilePos{Index: -1}, false
 	}
-	return FilePos{Index: i, Pos: Pos{Offset: p.Offset(), Line: p.Line()}}, true
+	return cuefile.FilePos{Index: i, Pos: cuefile.Pos{Offset: p.Offset(), Line: p.Line()}}, true
 }
 
-func (s *ruleSet) fail(at FilePos, rule, message, hint string) {
-	if len(s.seen.Problems) < maxProblems {
-		s.seen.Problems = append(s.seen.Problems, FileProblem{at, rule, clip(message), hint})
+func (s *ruleSet) fail(at cuefile.FilePos, rule, message, hint string) {
+	if len(s.seen.Problems) < cuefile.MaxProblems {
+		s.seen.Problems = append(s.seen.Problems, cuefile.FileProblem{At: at, Rule: rule, Message: clip(message), Hint: hint})
 	}
 }
 
@@ -115,7 +117,7 @@ func (s *ruleSet) vet(i int, data []byte) bool {
 		e.patterns(f)
 	}
 	for _, p := range e.problems {
-		s.fail(FilePos{Index: i, Pos: p.At}, p.Rule, p.Message, p.Hint)
+		s.fail(cuefile.FilePos{Index: i, Pos: p.At}, p.Rule, p.Message, p.Hint)
 	}
 	return len(e.problems) == 0
 }
@@ -195,14 +197,14 @@ func (s *ruleSet) reopen(i int, f *ast.File) {
 		case !strings.HasPrefix(name, "#"):
 			continue // a name of their own
 		}
-		s.seen.Fields = append(s.seen.Fields, ConstrainedField{Def: name, At: at})
+		s.seen.Fields = append(s.seen.Fields, cuefile.ConstrainedField{Def: name, At: at})
 		if s.refs[name] == nil {
 			continue
 		}
 		demand(field.Value, func(label ast.Label) {
 			if inner, _, err := ast.LabelName(label); err == nil {
 				at, _ := filePos(label.Pos())
-				s.seen.Fields = append(s.seen.Fields, ConstrainedField{Def: name, Field: inner, At: at})
+				s.seen.Fields = append(s.seen.Fields, cuefile.ConstrainedField{Def: name, Field: inner, At: at})
 			}
 		})
 	}
@@ -328,13 +330,13 @@ func contradiction(err error) cueerrors.Error {
 
 func (s *ruleSet) collect(err error) {
 	for _, one := range cueerrors.Errors(err) {
-		at := FilePos{} // an error without a place is of the first file
+		at := cuefile.FilePos{} // an error without a place is of the first file
 		for _, p := range slices.Backward(cueerrors.Positions(one)) {
 			if found, ok := filePos(p); ok {
 				at = found
 			}
 		}
-		rule, hint := explain(one.Error(), one, []Pos{at.Pos})
+		rule, hint := explain(one.Error(), one, []cuefile.Pos{at.Pos})
 		switch {
 		case strings.HasPrefix(hint, "correct the name"):
 			hint = "correct the name, or define it here or in a file next to this one"
