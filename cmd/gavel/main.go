@@ -16,12 +16,11 @@ import (
 )
 
 func main() {
+	collector.Resume()
 	if served() {
 		return
 	}
-	if os.Getenv("GOGC") == "" {
-		collector.Pace()
-	}
+	collector.Pace()
 	os.Exit(commandLine(signals.Context(), os.Args[1:]))
 }
 

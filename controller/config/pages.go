@@ -51,8 +51,10 @@ type pagesForm struct {
 	} `json:"proxy"`
 }
 
-// headerName is that of an HTTP header.
-var headerName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,99}$`)
+// headerName is that of an HTTP header, which has at most maxHeaderName bytes.
+var headerName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
+
+const maxHeaderName = 100
 
 // pages checks who may look, and fills in the defaults. It is nil without pages.
 func (k *serverChecker) pages(f *pagesForm) *Pages {
@@ -77,7 +79,7 @@ func (k *serverChecker) pages(f *pagesForm) *Pages {
 		out.Users = append(out.Users, user)
 	}
 	if p := f.Proxy; p != nil {
-		if out.Proxy = (&Proxy{Header: p.Header, Role: p.Role}); !headerName.MatchString(p.Header) {
+		if out.Proxy = (&Proxy{Header: p.Header, Role: p.Role}); len(p.Header) > maxHeaderName || !headerName.MatchString(p.Header) {
 			k.Fail("bad-header", fmt.Sprintf("`header` is %q, which is not the name of a header", p.Header), "write one such as X-Forwarded-User", "pages", "proxy", "header")
 		}
 		for i, text := range p.From {

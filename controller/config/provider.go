@@ -165,12 +165,15 @@ func (k *checker) url(text string, where ...any) {
 	}
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+// variableName is that of an environment variable, which has at most maxVariableName bytes.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+const maxVariableName = 128
 
 // variable demands the name of an environment variable. Any other value may be
 // the secret itself, so the message does not show it.
 func (k *checker) variable(name string, where ...any) {
-	if !variableName.MatchString(name) {
+	if len(name) > maxVariableName || !variableName.MatchString(name) {
 		k.Fail("bad-variable", "this is not the name of an environment variable", "write a name such as OPENAI_API_KEY; the value stays out of the file", where...)
 	}
 }

@@ -153,13 +153,15 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.write(w, r, status, view{Template: "error", Title: http.StatusText(status), Body: struct{ Text, Start string }{s.cfg.Hide(err.Error()), s.cfg.Root + "/"}})
 }
 
-var templates = template.Must(parts.Templates(template.New("").Funcs(template.FuncMap{
-	"add": func(a, b int) int { return a + b },
-})).ParseFS(pageFiles, "pages/*.tmpl"))
+// templates are parsed when the first page is written, which most commands do not do.
+var templates = sync.OnceValue(func() *template.Template {
+	add := template.FuncMap{"add": func(a, b int) int { return a + b }}
+	return template.Must(parts.Templates(template.New("").Funcs(add)).ParseFS(pageFiles, "pages/*.tmpl"))
+})
 
 func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, v view) {
 	var body bytes.Buffer
-	if err := templates.ExecuteTemplate(&body, v.Template, v.Body); err != nil {
+	if err := templates().ExecuteTemplate(&body, v.Template, v.Body); err != nil {
 		http.Error(w, s.cfg.Hide(err.Error()), http.StatusInternalServerError)
 		return
 	}

@@ -150,5 +150,5 @@ func (s *Site) badge(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "image/svg+xml")
 	w.Header().Set("Cache-Control", "no-cache")
-	_ = templates.ExecuteTemplate(w, "badge", b) // nobody is left to be told
+	_ = templates().ExecuteTemplate(w, "badge", b) // nobody is left to be told
 }

@@ -226,7 +226,7 @@ func (a *app) name(ctx context.Context) (string, error) {
 	if err := a.call(ctx, http.MethodGet, "app", &wire); err != nil {
 		return "", err
 	}
-	if !namePattern.MatchString(wire.Slug) {
+	if !isName(wire.Slug) {
 		return "", fmt.Errorf("read the App %d: %.80q is not the name of an App", a.cfg.ID, wire.Slug)
 	}
 	a.mu.Lock()

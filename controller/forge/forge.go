@@ -154,12 +154,11 @@ type Repo struct {
 	Name  string
 }
 
-// Both are put into URLs as they are, so that nothing may pass that leaves its
-// path segment.
-var (
-	namePattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
-	userPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}(\[bot\])?$`)
-)
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// isName reports whether a text may be the name of a repository or of somebody. Names are
+// put into URLs as they are, so that nothing may pass that leaves its path segment.
+func isName(text string) bool { return len(text) <= 100 && namePattern.MatchString(text) }
 
 // ParseRepo reads owner/name.
 func ParseRepo(s string) (Repo, error) {
@@ -170,7 +169,7 @@ func ParseRepo(s string) (Repo, error) {
 
 func (r Repo) check() error {
 	for _, part := range []string{r.Owner, r.Name} {
-		if !namePattern.MatchString(part) || part == "." || part == ".." {
+		if !isName(part) || part == "." || part == ".." {
 			return fmt.Errorf("forge: %q is not a repository; write owner/name", r.String())
 		}
 	}
@@ -241,7 +240,7 @@ func (c *Client) Permission(ctx context.Context, repo Repo, user string) (Permis
 	if err := repo.check(); err != nil {
 		return PermissionUnknown, err
 	}
-	if !userPattern.MatchString(user) || strings.HasSuffix(user, "[bot]") {
+	if !isName(user) { // that of a bot ends with [bot]
 		return PermissionNone, nil
 	}
 	var wire struct {

@@ -14,6 +14,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"sync"
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/html/parts"
@@ -31,7 +32,10 @@ var (
 // style is that of the parts and of the page.
 var style = parts.Style + ownStyle
 
-var page = template.Must(parts.Templates(template.New("page")).Parse(pageText))
+// page is parsed when the first page is written, which few commands do.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(parts.Templates(template.New("page")).Parse(pageText))
+})
 
 // policy allows the style and the script of the page and nothing else.
 var policy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(script)
@@ -50,5 +54,5 @@ type Options = parts.Options
 func Write(w io.Writer, r *report.Report, o Options) error {
 	v := newView(r, o)
 	v.Policy, v.Style, v.Script = policy, template.CSS(style), template.JS(script) //nolint:gosec // our own files
-	return page.Execute(w, v)
+	return page().Execute(w, v)
 }

@@ -12,14 +12,23 @@ func TestPace(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)
 	Pace()
-	if got := current(); got != 200 {
-		t.Errorf("with little in use the percentage is %d, want 200", got)
+	if got := current(); got != 400 {
+		t.Errorf("with little in use the percentage is %d, want 400", got)
 	}
 	held := make([]byte, 64<<20)
 	await(t, 25)
 	runtime.KeepAlive(held)
 	held = nil
-	await(t, 200)
+	await(t, 400)
+}
+
+// TestResume sets what the process began with.
+func TestResume(t *testing.T) {
+	before := debug.SetGCPercent(7)
+	defer debug.SetGCPercent(before)
+	if Resume(); current() != configured {
+		t.Errorf("the percentage is %d, want the %d that the process began with", current(), configured)
+	}
 }
 
 // await collects until the percentage is the one that is wanted.

@@ -203,7 +203,7 @@ func (p *portal) pulls(w http.ResponseWriter, r *http.Request, site *dashboard.S
 		return
 	}
 	var out bytes.Buffer
-	err = templates.ExecuteTemplate(&out, "pulls", struct {
+	err = templates().ExecuteTemplate(&out, "pulls", struct {
 		Rows     []pullRow
 		More     int
 		MayLook  bool

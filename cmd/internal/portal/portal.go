@@ -33,7 +33,8 @@ import (
 //go:embed pages/*.tmpl
 var pageFiles embed.FS
 
-var templates = template.Must(template.ParseFS(pageFiles, "pages/*.tmpl"))
+// templates are parsed when the first page is written.
+var templates = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(pageFiles, "pages/*.tmpl")) })
 
 // A Config says what is shown, and to whom.
 type Config struct {
@@ -119,7 +120,7 @@ type view struct {
 // write writes a page.
 func (p *portal) write(w http.ResponseWriter, r *http.Request, v view) {
 	var out bytes.Buffer
-	if err := templates.ExecuteTemplate(&out, v.Template, v.Body); err != nil {
+	if err := templates().ExecuteTemplate(&out, v.Template, v.Body); err != nil {
 		http.Error(w, p.cfg.Hide(err.Error()), http.StatusInternalServerError)
 		return
 	}
