@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -212,6 +213,20 @@ func BenchmarkDecided(b *testing.B) {
 	for b.Loop() {
 		if found, err := l.Decided(b.Context(), ledger.Scope{Trust: base}, list); err != nil || len(found) != len(all) {
 			b.Fatal(len(found), err)
+		}
+	}
+}
+
+// BenchmarkNew makes a ledger where there is none.
+func BenchmarkNew(b *testing.B) {
+	dir := b.TempDir()
+	for i := 0; b.Loop(); i++ {
+		l, err := ledger.Open(b.Context(), ledger.Config{Path: filepath.Join(dir, strconv.Itoa(i))})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

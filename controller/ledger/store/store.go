@@ -29,7 +29,8 @@ type Config struct {
 	// Wait bounds how long a write waits for other processes that write to the
 	// same file.
 	Wait time.Duration
-	// Migrations are the numbered scripts that make the schema.
+	// Migrations are the numbered scripts that make the schema, and schema.sql, which
+	// makes it in a new file at once; it may be missing.
 	Migrations fs.FS
 	// Prepare is called over the connection of the writer before the first write.
 	Prepare func(*Tx) error
