@@ -27,6 +27,9 @@ func forEditors(t *testing.T, defs []string) map[string]*jsonschema.Schema {
 		if schemas[def] != nil {
 			continue
 		}
+		if schemas[def] != nil {
+			continue
+		}
 		if schemas[def], err = jsonschema.CompileDefinition(text, strings.TrimPrefix(def, "#")); err != nil {
 			t.Fatalf("compile %s: %v", def, err)
 		}
@@ -79,9 +82,7 @@ func with(fields map[string]any, name string, value any) map[string]any {
 // fields and over their mutants: of a definition by itself the schema for
 // editors says all that is checked.
 func TestTheJSONSchemaSaysWhatIsChecked(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the pass without the race detector compares")
-	}
+	race.Computing(t)
 	for _, file := range fieldTables(t) {
 		_, rows := fieldTable(t, file)
 		var defs []string

@@ -99,9 +99,7 @@ func TestSchemasThatDoNotCompile(t *testing.T) {
 // definition exactly when CUE accepts it, over every field and many values:
 // that is why CUE is not asked for a document that fits.
 func TestShapesSayWhatCUESays(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the pass without the race detector compares")
-	}
+	race.Computing(t)
 	c, err := cueshape.New(sources)
 	if err != nil {
 		t.Fatal(err)

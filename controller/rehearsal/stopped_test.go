@@ -119,7 +119,7 @@ func TestKilled(t *testing.T) {
 	for i, tt := range small {
 		pull := simulation.NewPull(tt.cell, 3, tt.number)
 		want := rehearsal.Alone(pull, tt.cell)
-		every := 3 * race.Step(3) // a process a call would take long; the pull requests take turns
+		every := 3 * race.Step(6) // a process a call would take long; the pull requests take turns
 		for k := i % every; k < want.Calls; k += every {
 			dir := t.TempDir()
 			s := stageIn(t, pull, tt.cell, dir)

@@ -146,7 +146,7 @@ func (w *fixture) kill() {
 // killed proves itself each time, and gets its verdict.
 func TestAbuseKillsRefuseNothing(t *testing.T) {
 	t.Parallel()
-	kills := 200
+	kills := 60
 	if race.Enabled {
 		kills = 20 // which are as many as are not alike
 	}

@@ -232,9 +232,7 @@ var quoted = regexp.MustCompile(`"[^"]*"|\d+`)
 // and changes of them. The rules that refuse what the schema for editors lets
 // pass are listed in testdata/weaker.golden.
 func TestTheJSONSchemaRefusesNoValidFile(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the pass without the race detector compares")
-	}
+	race.Computing(t)
 	builtin := regexp.MustCompile(`"evaluator_id":"(keyword|two_pass|sql_executor|tool_call)"`)
 	weaker := map[string]bool{}
 	counts := map[string]int{}

@@ -24,3 +24,11 @@ func OneByOne(tb testing.TB) {
 		tb.Skip("it runs one command after the other")
 	}
 }
+
+// Computing skips a test under the detector in which one goroutine computes.
+func Computing(tb testing.TB) {
+	tb.Helper()
+	if Enabled {
+		tb.Skip("one goroutine computes")
+	}
+}
