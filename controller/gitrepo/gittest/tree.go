@@ -24,7 +24,7 @@ func feed(tb testing.TB, dir string, in io.Reader, args ...string) string {
 	// A folder of a test is gone before maintenance would pay.
 	cmd := exec.CommandContext(tb.Context(), "git", append([]string{"-c", "maintenance.auto=false"}, args...)...)
 	cmd.Dir, cmd.Stdin = dir, in
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_TEMPLATE_DIR=",
 		"GIT_AUTHOR_NAME=Gavel", "GIT_AUTHOR_EMAIL=gavel@localhost", "GIT_COMMITTER_NAME=Gavel", "GIT_COMMITTER_EMAIL=gavel@localhost")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -45,5 +45,18 @@ func Commit(tb testing.TB, dir string, files map[string]string) string {
 	}
 	Run(tb, dir, "add", "-A")
 	Run(tb, dir, "commit", "-q", "--allow-empty", "-m", "change")
+	return head(tb, dir)
+}
+
+// head is the commit of HEAD. Where it is a file of its own, git, which takes many times as
+// long to start, is not asked.
+func head(tb testing.TB, dir string) string {
+	tb.Helper()
+	at, err := os.ReadFile(filepath.Join(dir, ".git", "HEAD"))
+	if branch, isBranch := strings.CutPrefix(string(at), "ref: "); err == nil && isBranch {
+		if commit, err := os.ReadFile(filepath.Join(dir, ".git", strings.TrimSpace(branch))); err == nil {
+			return strings.TrimSpace(string(commit))
+		}
+	}
 	return Run(tb, dir, "rev-parse", "HEAD")
 }
