@@ -149,6 +149,7 @@ type confined struct {
 
 var libraries = []confined{
 	{"cuelang.org/go", []string{"schema", "cmd/internal/pages"}, "what CUE keeps in its contexts and hides in its errors is known in one place"},
+	{"cuelang.org/go/cue/cuecontext", []string{"schema/cuefile/cueeval", "schema/shape/cueshape"}, "schemas are compiled where their shapes are stored, and code of strangers is evaluated only in a child"},
 	{"github.com/dop251/goja", []string{"schema/javascript"}, "code of strangers runs only in a child that can but compute"},
 	{"github.com/santhosh-tekuri/jsonschema", []string{"schema/jsonschema"}, "it loads no schema and takes no step more than is allowed only as it is set up there"},
 	{"github.com/go-git", []string{"controller/gitrepo"}, "nothing else may check out, follow a link or lock a store"},
