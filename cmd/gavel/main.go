@@ -20,7 +20,9 @@ func main() {
 	if served() {
 		return
 	}
-	collector.Pace()
+	if os.Getenv("GOGC") == "" {
+		collector.Pace()
+	}
 	os.Exit(commandLine(signals.Context(), os.Args[1:]))
 }
 

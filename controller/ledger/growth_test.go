@@ -279,7 +279,7 @@ func heap() uint64 {
 
 // TestVerifyStreams: what a verification holds does not grow with the ledger.
 func TestVerifyStreams(t *testing.T) {
-	n, most := 20_000/race.Step(4), int64(4<<20)
+	n, most := 20_000/race.Step(4), int64(3<<20)
 	l := opened(t)
 	l.verdicts(t, n)
 	before, peak, seen := heap(), uint64(0), 0

@@ -146,7 +146,7 @@ func (w *fixture) kill() {
 // killed proves itself each time, and gets its verdict.
 func TestAbuseKillsRefuseNothing(t *testing.T) {
 	t.Parallel()
-	kills := 60
+	kills := 200
 	if race.Enabled {
 		kills = 20 // which are as many as are not alike
 	}

@@ -237,7 +237,7 @@ func (c *Constraints) decode(line []byte) (RuleAnswer, error) {
 	lines := make([]*reader, len(c.files))
 	for _, p := range places {
 		if p.Index < 0 || p.Index >= len(c.files) {
-			return RuleAnswer{}, fmt.Errorf("read the child's answer: there is no file %d", p.Index)
+			return RuleAnswer{}, fmt.Errorf("read the child's answer: it names the file with index %d of %d files", p.Index, len(c.files))
 		}
 		if lines[p.Index] == nil {
 			lines[p.Index] = &reader{lineIndex: newPlaces(c.files[p.Index].Data)}

@@ -86,8 +86,11 @@ func races(ctx context.Context, root string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// Races are looked for and not wrong uses of unsafe, a check that comes along with them.
-	args := []string{"test", "-race", "-vet=off", "-shuffle=on", "-timeout", "30m", "-gcflags=all=-d=checkptr=0"}
+	// Uses of unsafe, which are checked along with races, are looked for in our own code.
+	args := []string{
+		"test", "-race", "-vet=off", "-shuffle=on", "-timeout", "30m",
+		"-gcflags=all=-d=checkptr=0", "-gcflags=" + module + "/...=-d=checkptr=1",
+	}
 	for _, name := range unwatched {
 		args = append(args, "-gcflags="+name+"=-race=false -d=checkptr=0")
 	}

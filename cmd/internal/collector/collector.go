@@ -8,9 +8,6 @@ import (
 	"runtime/metrics"
 )
 
-// usual is the percentage where the environment does not ask for another (GOGC).
-const usual = 100
-
 // configured is the percentage that the process began with. Until [Resume] next to nothing is
 // collected: what packages set up before main runs stays in use, and looking through it
 // takes a third of the time of a short command.
@@ -21,12 +18,9 @@ func Resume() { debug.SetGCPercent(configured) }
 
 // Pace has the garbage collector run seldom while little memory is in use, since
 // most commands end soon, and often once much is, so that a large repository does
-// not take a multiple of what it needs. It lasts until the process ends. Where the
-// environment asks for a percentage, that one stays.
+// not take a multiple of what it needs. It lasts until the process ends.
 func Pace() {
-	if configured == usual {
-		pace(percent(0), 0)
-	}
+	pace(percent(0), 0)
 }
 
 // percent is by how much the heap may grow beyond the live bytes before it is

@@ -9,9 +9,8 @@ import (
 // TestPace holds that the percentage follows the memory that is in use, and comes
 // back when it is given back.
 func TestPace(t *testing.T) {
-	before, environment := debug.SetGCPercent(100), configured
-	defer func() { configured = environment; debug.SetGCPercent(before) }()
-	configured = usual
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
 	Pace()
 	if got := current(); got != 400 {
 		t.Errorf("with little in use the percentage is %d, want 400", got)
