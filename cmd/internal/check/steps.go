@@ -101,8 +101,8 @@ func races(ctx context.Context, root string, out io.Writer) error {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = root, out, out
 	// Each program with the race detector waits for a second at its end, to let
 	// other threads report. Nothing runs then in a test that waits for what it
-	// started.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0")
+	// started. Memory of short tests is collected less often.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0", "GOGC=400")
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("go test: %w", err)
 	}
