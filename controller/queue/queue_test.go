@@ -178,19 +178,38 @@ func conformance(t *testing.T, config func(url string) ledger.Config) {
 	})
 }
 
-// exec changes the database as somebody else would.
-func exec(t *testing.T, url, text string, args ...any) int64 {
+// An outsider changes the database as somebody else would, on one connection.
+type outsider struct {
+	*testing.T
+	conn *pgx.Conn
+}
+
+func outside(t *testing.T, url string) outsider {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(context.Background()) //nolint:errcheck // it only reads
-	tag, err := conn.Exec(t.Context(), text, args...)
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return outsider{t, conn}
+}
+
+// exec returns how many rows a statement is about.
+func (o outsider) exec(text string, args ...any) int64 {
+	o.Helper()
+	tag, err := o.conn.Exec(o.Context(), text, args...)
 	if err != nil {
-		t.Fatal(err)
+		o.Fatal(err)
 	}
 	return tag.RowsAffected()
+}
+
+// await repeats a statement until it is about a row.
+func (o outsider) await(text string, args ...any) {
+	o.Helper()
+	for o.exec(text, args...) == 0 {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // batch is one case that a worker says is polite.
@@ -214,6 +233,7 @@ func TestAnOrphan(t *testing.T) {
 		want    string
 	}{{"first", 1, ""}, {"last", 5, "5 workers ended while they judged it"}} {
 		t.Run(tt.name, func(t *testing.T) {
+			db := outside(t, url)
 			got := make(chan run.Outcome, 1)
 			go func() {
 				outs, err := q.Judge(t.Context(), batch(tt.name))
@@ -222,9 +242,7 @@ func TestAnOrphan(t *testing.T) {
 				}
 				got <- outs[0]
 			}()
-			for exec(t, url, "UPDATE river_job SET state = 'running', attempted_by = '{gone}', attempt = $1 WHERE state = 'available'", tt.attempt) == 0 {
-				time.Sleep(time.Millisecond)
-			}
+			db.await("UPDATE river_job SET state = 'running', attempted_by = '{gone}', attempt = $1 WHERE state = 'available'", tt.attempt)
 			start(t, queue.WorkerConfig{Queue: q, Judge: polite})
 			out := <-got
 			if out.Stopped || tt.want == "" && out.Result.Reason != "" || tt.want != "" && out.Result.Reason != "no worker could judge it: "+tt.want {
@@ -266,11 +284,12 @@ func TestAWorkerWithoutASandbox(t *testing.T) {
 func TestATaskIsCompletedWithItsVerdict(t *testing.T) {
 	url := postgrestest.URL(t)
 	q, store := open(t, url), ledgertest.Open(t, ledger.Config{Path: url})
+	db := outside(t, url)
 	order := runtest.Passing(store, "one", 1)
 	known := &orders{}
 	limiters := limit.Shared()
 	failed := make(chan error, 10)
-	exec(t, url, "ALTER TABLE queue_outcomes ADD CONSTRAINT nothing CHECK (false)")
+	db.exec("ALTER TABLE queue_outcomes ADD CONSTRAINT nothing CHECK (false)")
 	start(t, queue.WorkerConfig{Queue: q, Limiters: limiters, Judge: known.judge(t, limiters), Failed: func(err error) { failed <- err }})
 	judged := make(chan run.Outcome, 1)
 	go func() {
@@ -289,12 +308,12 @@ func TestATaskIsCompletedWithItsVerdict(t *testing.T) {
 		t.Fatalf("it is judged although its outcome cannot be stored: %+v", out)
 	}
 	stored := func() (verdicts, completed int64) {
-		return exec(t, url, "SELECT FROM gavel.verdicts"), exec(t, url, "SELECT FROM river_job WHERE state = 'completed'")
+		return db.exec("SELECT FROM gavel.verdicts"), db.exec("SELECT FROM river_job WHERE state = 'completed'")
 	}
 	if verdicts, completed := stored(); verdicts != 0 || completed != 0 {
 		t.Errorf("%d verdicts and %d completed tasks are stored although the outcome is not", verdicts, completed)
 	}
-	exec(t, url, "ALTER TABLE queue_outcomes DROP CONSTRAINT nothing")
+	db.exec("ALTER TABLE queue_outcomes DROP CONSTRAINT nothing")
 	if out := <-judged; out.Result.Verdict != verdict.Pass {
 		t.Errorf("the outcome is %+v", out)
 	}
@@ -307,41 +326,37 @@ func TestATaskIsCompletedWithItsVerdict(t *testing.T) {
 func TestARunThatNobodyWaitsFor(t *testing.T) {
 	url := postgrestest.URL(t)
 	q := open(t, url)
+	db := outside(t, url)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() { _, _ = q.Judge(ctx, batch("left")) }()
-	for exec(t, url, "SELECT FROM river_job") == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	exec(t, url, "UPDATE queue_runs SET until = now() - interval '1 second'")
+	db.await("SELECT FROM river_job")
+	db.exec("UPDATE queue_runs SET until = now() - interval '1 second'")
 	start(t, queue.WorkerConfig{Queue: q, Judge: func(context.Context, queue.Task, json.RawMessage, *run.Completion) (run.Outcome, error) {
 		t.Error("it is judged")
 		return run.Outcome{}, nil
 	}})
-	for exec(t, url, "SELECT FROM river_job WHERE state = 'cancelled'") == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	db.await("SELECT FROM river_job WHERE state = 'cancelled'")
 }
 
 // TestWhatIsInTheQueue: neither texts of a case nor secrets.
 func TestWhatIsInTheQueue(t *testing.T) {
 	url := postgrestest.URL(t)
 	q := open(t, url)
+	db := outside(t, url)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan bool)
 	go func() {
 		defer close(done)
 		_, _ = q.Judge(ctx, batch("a-key"))
 	}()
-	for exec(t, url, "SELECT FROM river_job") == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	if exec(t, url, "SELECT FROM river_job j WHERE to_jsonb(j)::text LIKE '%a-key000%'") != 1 || exec(t, url, "SELECT FROM river_job j WHERE to_jsonb(j)::text LIKE '%greet%'") != 0 {
+	db.await("SELECT FROM river_job")
+	if db.exec("SELECT FROM river_job j WHERE to_jsonb(j)::text LIKE '%a-key000%'") != 1 || db.exec("SELECT FROM river_job j WHERE to_jsonb(j)::text LIKE '%greet%'") != 0 {
 		t.Error("the queue has the text of a case")
 	}
 	cancel()
 	<-done
-	if exec(t, url, "SELECT FROM river_job WHERE state = 'available'") != 0 || exec(t, url, "SELECT FROM queue_runs") != 0 {
+	if db.exec("SELECT FROM river_job WHERE state = 'available'") != 0 || db.exec("SELECT FROM queue_runs") != 0 {
 		t.Error("what nobody waits for is still queued")
 	}
 }

@@ -76,7 +76,7 @@ func TestAVanishedMachine(t *testing.T) {
 	if asked != 12 {
 		t.Errorf("the agent is asked %d times, want once by each worker for each of 6 cases", asked)
 	}
-	if n := exec(t, url, "SELECT FROM gavel.verdicts"); n != 6 {
+	if n := outside(t, url).exec("SELECT FROM gavel.verdicts"); n != 6 {
 		t.Errorf("%d verdicts are stored, want 6", n)
 	}
 }
