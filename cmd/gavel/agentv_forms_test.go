@@ -287,6 +287,7 @@ func metricsReply(question string, strict bool) map[string]any {
 // TestEveryAgentVFormHasAnArchive holds that each key, each type of assertion and each row of the
 // tables is in an archive that is run.
 func TestEveryAgentVFormHasAnArchive(t *testing.T) {
+	race.Computing(t)
 	t.Parallel()
 	all := map[string]string{}
 	for _, folder := range formFolders {

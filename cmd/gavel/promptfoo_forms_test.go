@@ -75,6 +75,7 @@ func TestFormsRun(t *testing.T) {
 // TestEveryFormHasAnArchive holds that each type of assertion, each key of the file, of a
 // test and of its options, and each column of a table is in an archive that is run.
 func TestEveryFormHasAnArchive(t *testing.T) {
+	race.Computing(t)
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/promptfoo/*.txtar")
 	if err != nil {
