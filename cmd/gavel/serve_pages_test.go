@@ -56,7 +56,7 @@ func ask(t *testing.T, method, url, token, body string) (status int, answer stri
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := visitor.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestServePagesOfAPrivateRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+bobsToken)
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := visitor.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,7 +128,7 @@ func headOf(t *testing.T, url string) (status int, kind string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := visitor.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

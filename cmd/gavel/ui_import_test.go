@@ -2,7 +2,6 @@ package main
 
 import (
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,7 +62,7 @@ func TestServedImport(t *testing.T) {
 	if _, stderr, code := gavel(t, command, "import", "evonic", "backup.json"); code != cli.ExitPass {
 		t.Fatalf("gavel import ends with %d: %s", code, stderr)
 	}
-	res, err := http.Post(browsing(t, served)+"api/settings/import", "application/json", strings.NewReader(doc))
+	res, err := visitor.Post(browsing(t, served)+"api/settings/import", "application/json", strings.NewReader(doc))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func browsing(t *testing.T, dir string) string {
 // read is the text of a page.
 func read(t *testing.T, url string) (status int, text string) {
 	t.Helper()
-	res, err := http.Get(url)
+	res, err := visitor.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestUIAnswersTheDocumentsCommands(t *testing.T) {
 	if _, text := read(t, base+"api/settings/tests?domain=talk&level=1"); !strings.Contains(text, `"id": "refuse"`) {
 		t.Errorf("the tests are %s", text)
 	}
-	res, err := http.Post(base+"api/settings/tests", "application/json", strings.NewReader(
+	res, err := visitor.Post(base+"api/settings/tests", "application/json", strings.NewReader(
 		`{"domain_id": "talk", "level": 1, "name": "Bye", "prompt": "Bye!", "expected": {"keywords": ["bye"]}, "evaluator_id": "keyword"}`))
 	if err != nil {
 		t.Fatal(err)

@@ -53,8 +53,9 @@ func remoteWorker(url string) {
 
 // A remote has a worker in another process judge, and cancels.
 type remote struct {
-	queue *queue.Queue
-	said  *bufio.Scanner
+	queue  *queue.Queue
+	worker *os.Process
+	said   *bufio.Scanner
 }
 
 func newRemote(t testing.TB) remote {
@@ -81,7 +82,7 @@ func newRemote(t testing.TB) remote {
 			t.Errorf("the other process ends with %v", err)
 		}
 	})
-	return remote{q, bufio.NewScanner(out)}
+	return remote{q, worker.Process, bufio.NewScanner(out)}
 }
 
 // cancel has a case judged, cancels it, and returns how long the worker took to give
@@ -99,6 +100,9 @@ func (r remote) cancel(t testing.TB, name string) time.Duration {
 		judged <- outs[0]
 	}()
 	await := func(want string) {
+		// A worker that says nothing is ended, so that the test does not wait forever.
+		silent := time.AfterFunc(time.Minute, func() { _ = r.worker.Kill() })
+		defer silent.Stop()
 		if !r.said.Scan() || r.said.Text() != want {
 			t.Fatalf("the other process says %q, want %q", r.said.Text(), want)
 		}

@@ -27,6 +27,9 @@ const matrixSecret = "a-secret-of-the-matrix"
 type webhookFixture struct {
 	*fixture
 	hook string
+	// sender has connections of its own. Those of the default client are closed whenever a
+	// server of a test ends.
+	sender *http.Client
 	// want are the states of the commits that were heads when all was quiet.
 	want map[string]string
 	// comments are how many of ours are on the pull requests, about which head.
@@ -120,7 +123,7 @@ func newWebhookFixture(t *testing.T) *webhookFixture {
 	}
 	hook := httptest.NewServer(handler)
 	t.Cleanup(hook.Close)
-	m.hook = hook.URL + "/hooks"
+	m.hook, m.sender = hook.URL+"/hooks", hook.Client()
 	m.start()
 	m.idle()
 	return m
@@ -142,7 +145,7 @@ func (m *webhookFixture) deliver(h step) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-GitHub-Event", h.event)
 	req.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := m.sender.Do(req)
 	if err != nil {
 		m.t.Fatal(err)
 	}
