@@ -96,6 +96,7 @@ func (c counted) Respond(ctx context.Context, req target.Request) (target.Reply,
 	if hold != nil {
 		select {
 		case c.agent.held <- req.Messages[0].Content:
+		case <-hold: // it was let go before anybody looked
 		case <-ctx.Done():
 		}
 		select {
