@@ -150,8 +150,8 @@ func (s *Server) control(verb string, args ...string) error {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// pristine is a server that is never started. The others begin with copies of its data, since
-// initdb takes twenty times as long as a copy. It is removed when the process ends.
+// pristine is a server that is never started. The others begin with copies of its data, so that
+// a process runs initdb once. It is removed when the process ends.
 var pristine = sync.OnceValues(func() (*Server, error) {
 	s, err := place()
 	if err != nil {
