@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/schema/race"
 )
@@ -77,11 +79,20 @@ func TestPublicationsOfTwoControllers(t *testing.T) {
 	}
 }
 
+// tables is a ledger in a database, which is copied for each pair of controllers.
+var tables = postgrestest.NewTemplate(func(url string) error {
+	store, err := ledger.Open(context.Background(), ledger.Config{Path: url})
+	if err != nil {
+		return err
+	}
+	return store.Close()
+})
+
 func publishByTwo(t *testing.T, filesOf func(*testing.T, *job) [2]string, kinds []string) {
 	const judged = `"repo":"octo/demo#1","duration"`
 	begin := func(t *testing.T) (*job, [2]string) {
 		j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-		j.env[cli.DatabaseVariable] = postgrestest.URL(t)
+		j.env[cli.DatabaseVariable] = tables.URL(t)
 		// Base has no case, so that nothing depends on when it is judged.
 		base := map[string]string{
 			"gavel.yaml":                        "version: 1\ndefault_target: bot\ntargets:\n  bot: {provider: mock, replies: [{match: '.*', reply: hi}]}\n",

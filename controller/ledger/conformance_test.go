@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -35,9 +36,18 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
+// tables is a ledger in a database, which is copied for each test.
+var tables = postgrestest.NewTemplate(func(url string) error {
+	store, err := ledger.Open(context.Background(), ledger.Config{Path: url})
+	if err != nil {
+		return err
+	}
+	return store.Close()
+})
+
 func TestPostgres(t *testing.T) {
 	conformance(t, backend{
-		empty: func(t *testing.T) string { return postgrestest.URL(t) },
+		empty: func(t *testing.T) string { return tables.URL(t) },
 		open: func(t *testing.T, store string, now func() time.Time) *ledger.Ledger {
 			return ledgertest.Open(t, ledger.Config{Path: store, Now: now})
 		},
@@ -47,7 +57,7 @@ func TestPostgres(t *testing.T) {
 // TestPostgresUnderLeases has every outcome stored under a lease, as workers do.
 func TestPostgresUnderLeases(t *testing.T) {
 	conformance(t, backend{
-		empty: func(t *testing.T) string { return postgrestest.URL(t) },
+		empty: func(t *testing.T) string { return tables.URL(t) },
 		open: func(t *testing.T, store string, now func() time.Time) *ledger.Ledger {
 			return ledgertest.Open(t, ledger.Config{Path: store, Now: now})
 		},

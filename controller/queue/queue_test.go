@@ -38,6 +38,24 @@ func open(t testing.TB, url string) *queue.Queue {
 	return q
 }
 
+// tables are those of a queue and of a ledger, in a database that is copied for each test.
+var tables = postgrestest.NewTemplate(func(url string) error {
+	ctx := context.Background()
+	q, err := queue.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	if err := q.Migrate(ctx); err != nil {
+		return err
+	}
+	store, err := ledger.Open(ctx, ledger.Config{Path: url})
+	if err != nil {
+		return err
+	}
+	return store.Close()
+})
+
 // orders are what workers of this process know of runs, by a name in About.
 type orders struct {
 	mu   sync.Mutex
@@ -154,7 +172,7 @@ func TestConformance(t *testing.T) {
 
 func conformance(t *testing.T, config func(url string) ledger.Config) {
 	runtest.Conformance(t, func(t *testing.T) runtest.Fixture {
-		url := postgrestest.URL(t)
+		url := tables.URL(t)
 		q := open(t, url)
 		store := ledgertest.Open(t, config(url))
 		known := &orders{}
@@ -225,7 +243,7 @@ func polite(_ context.Context, task queue.Task, _ json.RawMessage, _ *run.Comple
 // TestAnOrphan is taken up after its worker gave no sign of life, and a task that
 // always ends its worker is an error of its case.
 func TestAnOrphan(t *testing.T) {
-	url := postgrestest.URL(t)
+	url := tables.URL(t)
 	q := open(t, url)
 	for _, tt := range []struct {
 		name    string
@@ -255,7 +273,7 @@ func TestAnOrphan(t *testing.T) {
 // TestAWorkerWithoutASandbox takes no case that starts programs. Where there is no
 // other worker the case says so.
 func TestAWorkerWithoutASandbox(t *testing.T) {
-	q := open(t, postgrestest.URL(t))
+	q := open(t, tables.URL(t))
 	end := start(t, queue.WorkerConfig{Queue: q, Judge: polite})
 	b := batch("program")
 	b.Programs = func(run.Job) bool { return true }
@@ -282,7 +300,7 @@ func TestAWorkerWithoutASandbox(t *testing.T) {
 
 // TestATaskIsCompletedWithItsVerdict: where one of both cannot be stored, neither is.
 func TestATaskIsCompletedWithItsVerdict(t *testing.T) {
-	url := postgrestest.URL(t)
+	url := tables.URL(t)
 	q, store := open(t, url), ledgertest.Open(t, ledger.Config{Path: url})
 	db := outside(t, url)
 	order := runtest.Passing(store, "one", 1)
@@ -324,7 +342,7 @@ func TestATaskIsCompletedWithItsVerdict(t *testing.T) {
 
 // TestARunThatNobodyWaitsFor is not judged: its controller is gone.
 func TestARunThatNobodyWaitsFor(t *testing.T) {
-	url := postgrestest.URL(t)
+	url := tables.URL(t)
 	q := open(t, url)
 	db := outside(t, url)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -341,7 +359,7 @@ func TestARunThatNobodyWaitsFor(t *testing.T) {
 
 // TestWhatIsInTheQueue: neither texts of a case nor secrets.
 func TestWhatIsInTheQueue(t *testing.T) {
-	url := postgrestest.URL(t)
+	url := tables.URL(t)
 	q := open(t, url)
 	db := outside(t, url)
 	ctx, cancel := context.WithCancel(t.Context())
