@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,13 +54,19 @@ type Stage struct {
 
 	mu sync.Mutex
 	// The fields below are guarded by mu. onCall is that of OnCall; past is true while history is made; asked
-	// counts the answers to each case and side, and given has all of them in order.
+	// counts the answers to each case and side, and given has all of them.
 	onCall func(n int) (drop bool)
 	past   bool
 	asked  map[confirm.Request]int
-	given  []confirm.Request
+	given  []answer
 	// spoiled counts the calls that an outage answered.
 	spoiled int
+}
+
+// An answer is what the model said to a request. No two have the same text.
+type answer struct {
+	of   confirm.Request
+	text string
 }
 
 // New returns the stage of a pull request, whose ledger is in a folder. The caller
@@ -112,21 +119,28 @@ func (s *Stage) Spoiled() int {
 }
 
 // Lose takes those answers back that a process did not store before it was killed:
-// the same will be given again. It returns how many they are.
+// the same will be given again. It returns how many they are. An answer may be stored
+// before one that was given earlier.
 func (s *Stage) Lose(ctx context.Context) (int, error) {
-	counts, err := s.store.Counts(ctx)
+	var stored strings.Builder
+	err := s.store.Export(ctx, func(entry json.RawMessage) error {
+		stored.Write(entry)
+		return nil
+	})
 	if err != nil {
 		return 0, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept := int(counts.Calls) - s.cell.Cases*s.cell.History
-	lost := s.given[kept:]
-	for _, of := range lost {
-		s.asked[of]--
-	}
-	s.given = s.given[:kept]
-	return len(lost), nil
+	all := len(s.given)
+	s.given = slices.DeleteFunc(s.given, func(a answer) bool {
+		isLost := !strings.Contains(stored.String(), a.text)
+		if isLost {
+			s.asked[a.of]--
+		}
+		return isLost
+	})
+	return all - len(s.given), nil
 }
 
 // MakeHistory stores as many measurements of base as the cell has. It is called
@@ -221,19 +235,19 @@ func (s *Stage) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "cannot be read", http.StatusBadRequest)
 		return
 	}
-	answer, status, ok := s.answer(req.Messages[0].Content, req.Messages[1].Content)
+	text, status, ok := s.answer(req.Messages[0].Content, req.Messages[1].Content)
 	switch {
 	case !ok:
 		<-r.Context().Done()
 		return
 	case status != 0:
-		http.Error(w, answer, status)
+		http.Error(w, text, status)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{ // the client shows a broken answer
 		"model":   "m-1",
-		"choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": answer}, "finish_reason": "stop"}},
+		"choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": text}, "finish_reason": "stop"}},
 		"usage":   map[string]int{"prompt_tokens": 1, "completion_tokens": 1},
 	})
 }
@@ -264,9 +278,14 @@ func (s *Stage) answer(side, number string) (text string, status int, ok bool) {
 		of.Ordinal = 0
 	}
 	s.asked[of]++
-	s.given = append(s.given, of)
+	when := "now"
+	if s.past {
+		when = "before"
+	}
 	// No two answers are the same, lest failures look like an outage.
-	return fmt.Sprintf("%s, case %d at %s, %d", s.truth(of, n), i, side, n), 0, true
+	text = fmt.Sprintf("%s, case %d at %s, %s, answer %d.", s.truth(of, n), i, side, when, n)
+	s.given = append(s.given, answer{of, text})
+	return text, 0, true
 }
 
 // truth is yes where the n-th answer makes the case pass.
