@@ -12,6 +12,7 @@ import (
 // TestADatabaseThatIsAwayAtTheStart is waited for: a worker that has connected and not
 // yet said that it lives does not end by itself.
 func TestADatabaseThatIsAwayAtTheStart(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Start(t)
 	q, err := Open(t.Context(), server.URL(t))
 	if err == nil {

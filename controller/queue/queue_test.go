@@ -166,6 +166,7 @@ func start(t testing.TB, cfg queue.WorkerConfig) (end func()) {
 // TestConformance is of a run whose cases two workers judge, with a ledger in a file and
 // in the database of the queue.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	t.Run("file", func(t *testing.T) { conformance(t, func(string) ledger.Config { return ledger.Config{} }) })
 	t.Run("database", func(t *testing.T) { conformance(t, func(url string) ledger.Config { return ledger.Config{Path: url} }) })
 }
@@ -243,6 +244,7 @@ func polite(_ context.Context, task queue.Task, _ json.RawMessage, _ *run.Comple
 // TestAnOrphan is taken up after its worker gave no sign of life, and a task that
 // always ends its worker is an error of its case.
 func TestAnOrphan(t *testing.T) {
+	t.Parallel()
 	url := tables.URL(t)
 	q := open(t, url)
 	for _, tt := range []struct {
@@ -300,6 +302,7 @@ func TestAWorkerWithoutASandbox(t *testing.T) {
 
 // TestATaskIsCompletedWithItsVerdict: where one of both cannot be stored, neither is.
 func TestATaskIsCompletedWithItsVerdict(t *testing.T) {
+	t.Parallel()
 	url := tables.URL(t)
 	q, store := open(t, url), ledgertest.Open(t, ledger.Config{Path: url})
 	db := outside(t, url)

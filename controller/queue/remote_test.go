@@ -120,6 +120,7 @@ func (r remote) cancel(t testing.TB, name string) time.Duration {
 
 // TestACancelReachesAnotherProcess whose case would go on forever.
 func TestACancelReachesAnotherProcess(t *testing.T) {
+	t.Parallel()
 	r := newRemote(t)
 	for i := range 3 { // the worker goes on with what is queued afterwards
 		t.Logf("it took %s", r.cancel(t, fmt.Sprint("stuck", i)))

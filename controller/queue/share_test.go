@@ -136,6 +136,7 @@ func TestARefusalIsKnownToAll(t *testing.T) {
 // TestAWorkerThatVanishesWhileItSettles holds a target only until the server gives its
 // silent transaction up.
 func TestAWorkerThatVanishesWhileItSettles(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Start(t)
 	url, proxy := server.URL(t), server.Proxy(t)
 	near, err := Open(t.Context(), url)

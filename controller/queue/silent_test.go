@@ -21,6 +21,7 @@ import (
 // closed. Another one takes its cases and judges them, while the first one waits for its
 // calls. When it comes back, what it then knows changes nothing, and it goes on.
 func TestAVanishedMachine(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Start(t)
 	url, proxy := server.URL(t), server.Proxy(t)
 	far := proxy.URL(t, url)
@@ -84,6 +85,7 @@ func TestAVanishedMachine(t *testing.T) {
 // TestOutcomesWhoseAnswersAreLost are taken by a later look: the connection of the run is
 // lost again and again after the server has answered.
 func TestOutcomesWhoseAnswersAreLost(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Start(t)
 	url, proxy := server.URL(t), server.Proxy(t)
 	near, q := open(t, url), open(t, proxy.URL(t, url))
@@ -147,6 +149,7 @@ func TestOutcomesWhoseAnswersAreLost(t *testing.T) {
 // TestACancelBeforeTheAnswer comes while a run queues its cases: a worker has begun, and
 // the run does not know yet that they are queued. The worker gives them up.
 func TestACancelBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
 	server := postgrestest.Start(t)
 	url, proxy := server.URL(t), server.Proxy(t)
 	near, far := open(t, url), open(t, proxy.URL(t, url))

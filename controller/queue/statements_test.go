@@ -97,6 +97,7 @@ func perCase(statements []string, cases int) (ofCases, ofTime float64, table str
 
 // TestStatementsPerCase holds how many statements the database executes for a case.
 func TestStatementsPerCase(t *testing.T) {
+	t.Parallel()
 	const cases = 100
 	for _, l := range loads {
 		t.Run(l.name, func(t *testing.T) {
