@@ -183,6 +183,7 @@ func serveAttack() bool {
 			os.Exit(3)
 		}
 	}
+	end()
 	return true
 }
 
@@ -202,7 +203,6 @@ func attack(ctx context.Context, box *Box, w weapon, name string) (string, error
 		Argv: []string{self, attackArg, name}, Tree: w.Tree, Stdin: in, Loopback: w.loopback,
 		// Built with -race, a program reserves memory that it does not use.
 		Limits: Limits{Memory: 1 << 50},
-		Env:    []string{"GORACE=atexit_sleep_ms=0"},
 	})
 	return strings.TrimSpace(string(out)), err
 }
