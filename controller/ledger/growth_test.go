@@ -81,6 +81,7 @@ func (l *Ledger) bytes(t *testing.T) int64 {
 
 // TestGrowth: what a run adds to the file is what is new in its report.
 func TestGrowth(t *testing.T) {
+	race.Computing(t)
 	const cases = 10_000
 	l := opened(t)
 	n := 0
@@ -103,7 +104,7 @@ func TestGrowth(t *testing.T) {
 	if most := int64(whole) / 4; first > most {
 		t.Errorf("a report of %d bytes takes %d, want at most %d", whole, first, most)
 	}
-	runs := int64(20 / race.Step(10))
+	const runs = 20
 	for range runs {
 		save(-1)
 	}
@@ -279,7 +280,8 @@ func heap() uint64 {
 
 // TestVerifyStreams: what a verification holds does not grow with the ledger.
 func TestVerifyStreams(t *testing.T) {
-	n, most := 20_000/race.Step(4), int64(3<<20)
+	race.Computing(t)
+	n, most := 20_000, int64(3<<20)
 	l := opened(t)
 	l.verdicts(t, n)
 	before, peak, seen := heap(), uint64(0), 0

@@ -31,7 +31,7 @@ func fixtures(tb testing.TB, n int) []*fixture {
 // TestTwoRunsOfTheSameCasesCallOnce has two processes judge the same 1,000
 // cases at the same time.
 func TestTwoRunsOfTheSameCasesCallOnce(t *testing.T) {
-	n := 1000 / race.Step(5)
+	n := 1000 / race.Step(10)
 	var cases []*schema.Case
 	for i := range n {
 		cases = append(cases, greeting(fmt.Sprint(i)))
