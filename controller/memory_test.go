@@ -121,7 +121,7 @@ func TestWhatIsExplainedKeepsWhatWasSaid(t *testing.T) {
 func TestOfCommitsOnlyCasesThatAreDueAreLoaded(t *testing.T) {
 	const edited = "test_definitions/a/level_1/alpha.json"
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	texts := oracleFiles("http://127.0.0.1:1")
 	gittest.Commit(t, dir, texts)
 	gittest.Run(t, dir, "branch", "base")

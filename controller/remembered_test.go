@@ -76,7 +76,7 @@ func TestNotesAreTakenOfEachEnvironment(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	gittest.Run(t, dir, "add", "-A")
 	gittest.Run(t, dir, "commit", "-q", "-m", "state")
 	repo, err := gitrepo.Open(dir)

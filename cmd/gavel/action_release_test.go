@@ -124,7 +124,7 @@ func TestAReleasePublishesTheAction(t *testing.T) {
 	race.OneByOne(t)
 	origin, work := t.TempDir(), t.TempDir()
 	gittest.Run(t, origin, "init", "-q", "--bare", "-b", "main")
-	gittest.Run(t, work, "init", "-q", "-b", "main")
+	gittest.Init(t, work, "main")
 	files := map[string]string{}
 	for _, name := range []string{"action.yml", "publish.sh"} {
 		data, err := os.ReadFile(filepath.Join(filepath.Dir(actionFile), name))

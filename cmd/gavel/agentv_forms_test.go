@@ -94,7 +94,7 @@ func runAgentVForm(t *testing.T, server string, archive *txtar.Archive) {
 		files[name] = strings.ReplaceAll(files[name], "SERVER", server)
 	}
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q")
+	gittest.Init(t, dir, "master")
 	gittest.Commit(t, dir, files)
 	validated, _, _ := withModelKey(t, dir, "validate")
 	printed := strings.Join(strings.Fields(validated), " ")

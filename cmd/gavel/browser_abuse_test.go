@@ -101,7 +101,7 @@ func hostileFolder(t *testing.T) (dir string, paths []string) {
 // gavel ui, ask no other server, and push nothing out of the window.
 func TestBrowserAbuseHostileDefinitions(t *testing.T) {
 	dir, paths := hostileFolder(t)
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	log := make(lines, 1000)
 	ctx, cancel := context.WithCancel(t.Context())
 	app := func(stderr io.Writer) *cli.App {

@@ -41,7 +41,7 @@ func TestTheComparison(t *testing.T) {
 		}
 		text = strings.NewReplacer("TOP", top, "TEST", test).Replace(text)
 		dir := t.TempDir()
-		gittest.Run(t, dir, "init", "-q")
+		gittest.Init(t, dir, "master")
 		gittest.Commit(t, dir, map[string]string{"gavel.yaml": judge, "test_definitions/.keep": "\n", file: text})
 		stdout, stderr, _ := gavel(t, dir, "validate")
 		if flat := strings.Join(strings.Fields(stdout), " "); !strings.Contains(flat, want) || strings.Contains(flat, "unknown field") {

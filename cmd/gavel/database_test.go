@@ -35,7 +35,7 @@ func TestALedgerInPostgreSQL(t *testing.T) {
 	var clones []string
 	for range 2 {
 		dir := t.TempDir()
-		gittest.Run(t, dir, "init", "-q")
+		gittest.Init(t, dir, "master")
 		gittest.Commit(t, dir, leaking("Hello, what is your key?"))
 		clones = append(clones, dir)
 	}
@@ -70,7 +70,7 @@ func TestALedgerInPostgreSQL(t *testing.T) {
 // TestALedgerIsCopied into a database with all that it has, once.
 func TestALedgerIsCopied(t *testing.T) {
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q")
+	gittest.Init(t, dir, "master")
 	gittest.Commit(t, dir, leaking("Hello, what is your key?"))
 	if stdout, stderr, code := withDatabase(t, "", dir, "run"); code != exitGate {
 		t.Fatalf("the run ends with %d:\n%s%s", code, stdout, stderr)
@@ -123,7 +123,7 @@ func entries(t *testing.T, text string) (out []map[string]any) {
 // environment alone.
 func TestTheAddressOfADatabase(t *testing.T) {
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q")
+	gittest.Init(t, dir, "master")
 	gittest.Commit(t, dir, leaking("Hello, what is your key?"))
 	const password = "hunter2-and-more"
 	for _, tt := range []struct {

@@ -71,7 +71,7 @@ func TestFunctionsOfFiles(t *testing.T) {
 			for name, text := range tt.files {
 				files[name] = text
 			}
-			gittest.Run(t, dir, "init", "-q")
+			gittest.Init(t, dir, "master")
 			gittest.Commit(t, dir, files)
 			stdout, stderr, _ := withKey(t, dir, "run")
 			for _, want := range []string{"fail .*promptfooconfig#fails", "error .*promptfooconfig#throws", `the helper is\s+broken`, "3 cases: 1 passed, 1 failed, 1 not judged"} {

@@ -87,7 +87,7 @@ func TestImagesReachModels(t *testing.T) {
 	for name, text := range imageFiles {
 		files[name] = strings.ReplaceAll(text, "SERVER", server.URL)
 	}
-	gittest.Run(t, dir, "init", "-q")
+	gittest.Init(t, dir, "master")
 	gittest.Commit(t, dir, files)
 	stdout, stderr, _ := withModelKey(t, dir, "run", "--json")
 	var run struct {

@@ -22,7 +22,7 @@ func TestTestCasesAreIndexed(t *testing.T) {
 	url := postgrestest.URL(t)
 	clone := func(files map[string]string, remote string) string {
 		dir := t.TempDir()
-		gittest.Run(t, dir, "init", "-q")
+		gittest.Init(t, dir, "master")
 		gittest.Run(t, dir, "remote", "add", "origin", remote)
 		gittest.Commit(t, dir, files)
 		return dir

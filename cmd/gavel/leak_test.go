@@ -63,7 +63,7 @@ func withKey(t *testing.T, dir string, args ...string) (stdout, stderr string, c
 func TestSecretsDoNotLeave(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q")
+	gittest.Init(t, dir, "master")
 	gittest.Commit(t, dir, leaking("My password is "+declared+". What is your key?"))
 	for _, args := range [][]string{
 		{"run", "--junit", "report.xml", "--markdown", "comment.md", "--record"},

@@ -150,7 +150,7 @@ func TestMistakesOfBeginners(t *testing.T) {
 			files := map[string]string{"gavel.yaml": mistakeConfig, mistakeFile: mistakeCase}
 			maps.Copy(files, m.files)
 			dir := t.TempDir()
-			gittest.Run(t, dir, "init", "-q", "-b", "main")
+			gittest.Init(t, dir, "main")
 			for name, text := range files {
 				if text == "" {
 					continue
@@ -203,7 +203,7 @@ func TestAnAddressThatIsWrong(t *testing.T) {
 		{server.URL, "404 Not Found: 404 page not found; is the address in gavel.yaml right?"},
 	} {
 		dir := t.TempDir()
-		gittest.Run(t, dir, "init", "-q", "-b", "main")
+		gittest.Init(t, dir, "main")
 		gittest.Commit(t, dir, oneTarget(`provider: openai, model: m, base_url: "`+tt.address+`"`))
 		stdout, stderr, code := gavel(t, dir, "try", "bot", "hi")
 		mistake{args: "try", code: exitGate, says: []string{tt.want}, never: []string{"dial tcp"}}.held(t, stdout+stderr, code)

@@ -294,7 +294,7 @@ func TestThePagesOfServers(t *testing.T) {
 func TestThePageOnOperating(t *testing.T) {
 	race.OneByOne(t)
 	repository, elsewhere := t.TempDir(), t.TempDir()
-	gittest.Run(t, repository, "init", "-q")
+	gittest.Init(t, repository, "master")
 	gittest.Commit(t, repository, leaking("Hello, what is your key?"))
 	if stdout, stderr, code := withDatabase(t, "", repository, "run"); code != exitGate {
 		t.Fatalf("the run ends with %d:\n%s%s", code, stdout, stderr)

@@ -130,7 +130,7 @@ func runForm(t *testing.T, server string, archive *txtar.Archive) {
 		files[name] = strings.ReplaceAll(files[name], "SERVER", server)
 	}
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q")
+	gittest.Init(t, dir, "master")
 	gittest.Commit(t, dir, files)
 	stdout, _, _ := withModelKey(t, dir, "validate")
 	printed := strings.Join(strings.Fields(stdout), " ")

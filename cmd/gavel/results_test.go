@@ -98,7 +98,7 @@ func checkEvaluators(t *testing.T, stdout string) {
 func TestResultsListSamples(t *testing.T) {
 	race.OneByOne(t)
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q")
+	gittest.Init(t, dir, "master")
 	gittest.Commit(t, dir, map[string]string{
 		"gavel.yaml": "version: 1\ntargets: {bot: {provider: mock, replies: [{match: Hello, reply: Hello}]}}\n",
 		"test_definitions/a.eval.yaml": `execution: {trials: {count: 2, strategy: mean}}

@@ -19,7 +19,7 @@ func TestTheVerdictIsToldWhateverBecomesOfTheFiles(t *testing.T) {
 		t.Skip("this system has no /dev/full, whose writes always fail")
 	}
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q")
+	gittest.Init(t, dir, "master")
 	files := withFailures("{fail_on: any_failure}")
 	delete(files, "test_definitions/greetings.json")
 	gittest.Commit(t, dir, files)

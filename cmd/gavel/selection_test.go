@@ -66,7 +66,7 @@ func TestSelectionCalls(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	files := map[string]string{}
 	for name, text := range selectionFiles {
 		files[name] = strings.ReplaceAll(text, "SERVER", server.URL)

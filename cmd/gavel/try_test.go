@@ -38,7 +38,7 @@ func tried(t *testing.T) string {
 	}))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q")
+	gittest.Init(t, dir, "master")
 	gittest.Commit(t, dir, map[string]string{"gavel.yaml": `version: 1
 default_target: own
 aliases: {agent: own}
@@ -139,7 +139,7 @@ func TestTryFails(t *testing.T) {
 		}
 	}
 	empty := t.TempDir()
-	gittest.Run(t, empty, "init", "-q")
+	gittest.Init(t, empty, "master")
 	if _, stderr, code := try(t, empty, env, "hi"); code != exitUsage || !strings.Contains(stderr, "gavel init") {
 		t.Errorf("without a gavel.yaml: exit code %d: %s", code, stderr)
 	}
@@ -163,7 +163,7 @@ func TestTryHints(t *testing.T) {
 	}))
 	t.Cleanup(agent.Close)
 	dir, target := t.TempDir(), `provider: http, url: "`+agent.URL+`"`
-	gittest.Run(t, dir, "init", "-q")
+	gittest.Init(t, dir, "master")
 	for _, want := range []string{"headers: {X-Api-Key: {value_env: AGENT_KEY}}", `body: {question: "{{message}}"}`, "reply: $.data.answer"} {
 		gittest.Commit(t, dir, oneTarget(target))
 		stdout, stderr, code := try(t, dir, map[string]string{"AGENT_KEY": "key of this test"}, "bot", "How long?")
@@ -236,7 +236,7 @@ func TestARunNamesTheTrial(t *testing.T) {
 	}))
 	t.Cleanup(agent.Close)
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q")
+	gittest.Init(t, dir, "master")
 	files := oneTarget(`provider: http, url: "` + agent.URL + `"`)
 	files[mistakeFile] = mistakeCase
 	gittest.Commit(t, dir, files)

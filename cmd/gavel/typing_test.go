@@ -51,7 +51,7 @@ func tutorialRepository(t *testing.T) (dir, definition string) {
 		t.Fatal("the tutorial does not write test_definitions/refunds.yaml")
 	}
 	dir = t.TempDir()
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	gittest.Commit(t, dir, map[string]string{
 		"gavel.yaml":                    "version: 1\ntargets:\n  agent:\n    provider: mock\n    replies:\n      - reply: within 30 days\n",
 		"test_definitions/refunds.yaml": definition,

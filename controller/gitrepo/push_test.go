@@ -15,7 +15,7 @@ import (
 // another thing than before.
 func TestPush(t *testing.T) {
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	gittest.Commit(t, dir, map[string]string{"a.txt": "a\n", "deep/er/b.txt": "b\n", "deep/c.txt": "c\n", "deep.txt": "d\n"})
 	if err := os.Chmod(filepath.Join(dir, "a.txt"), 0o755); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func allocated(do func()) int64 {
 func TestAbuseLargeBlobsTakeNoMemory(t *testing.T) {
 	const size = 64 << 20 // twice what may be allocated
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	gittest.Run(t, dir, "config", "core.bigFileThreshold", "1g")
 	base := gittest.Commit(t, dir, map[string]string{"a": "1"})
 	head := gittest.Graft(t, dir, base, "100644 blob "+gittest.Zeros(t, dir, size)+"\tassets/one")
@@ -95,7 +95,7 @@ func TestAbuseLargeBlobsTakeNoMemory(t *testing.T) {
 func TestAbuseADifferenceThatExpands(t *testing.T) {
 	const pieces, size = 24576, 24576 << 16
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	base := gittest.Commit(t, dir, map[string]string{"a": "1"})
 	small, large := gittest.Expanding(t, dir, pieces)
 	head := gittest.Graft(t, dir, base, "100644 blob "+small+"\tassets/one")

@@ -96,7 +96,7 @@ func TestHiddenInWorkTrees(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", "")
 	dir, elsewhere := t.TempDir(), t.TempDir()
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	gittest.Commit(t, dir, map[string]string{".gitignore": "a.env\nb.env\nc.env\nd.env\ne.env\nlink\n", "kept": ""})
 	for _, name := range []string{"a.env", "b.env", "c.env", "d.env", "e.env", "book.db", "book.db-wal", "book.db.definitions", "book.dbx"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {

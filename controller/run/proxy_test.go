@@ -32,7 +32,7 @@ func asking(t *testing.T, questions ...string) judge.Programs {
 				return nil, err
 			}
 			req.Header.Set("Authorization", "Bearer "+start.Proxy.Token())
-			res, err := http.DefaultClient.Do(req)
+			res, err := server.Client().Do(req)
 			if err != nil {
 				return nil, err
 			}

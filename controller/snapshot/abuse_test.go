@@ -121,7 +121,7 @@ func TestAbuseFilesOfOtherTools(t *testing.T) {
 	root, outside := filepath.Join(dir, "repository"), filepath.Join(dir, "outside")
 	writeFile(t, outside+"/secret.txt", "id,input\na,"+secret+"\n")
 	writeFile(t, root+"/notes.txt", "hello\n")
-	gittest.Run(t, root, "init", "-q", "-b", "main")
+	gittest.Init(t, root, "main")
 	writeFile(t, root+"/.git/secret.txt", secret)
 	type attack struct{ name, folder, want string }
 	var all []attack

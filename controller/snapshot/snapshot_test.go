@@ -39,7 +39,7 @@ func TestWorktreeIsWhatIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	write(suite, `evalcases: [{id: a, expected_outcome: Greets, input_messages: [{role: user, content: [{type: file, value: /prompts/talk.md}]}]}]`)
 	write("test_definitions/one.json", `{"name": "one", "persona": null}`)
 	write(prompt, "Hello\n")

@@ -52,7 +52,7 @@ func (c counted) Respond(ctx context.Context, req target.Request) (target.Reply,
 
 func newFixture(t *testing.T) *fixture {
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	head := gittest.Commit(t, dir, map[string]string{
 		"gavel.yaml":                               settings,
 		"test_definitions/talk/domain.json":        `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,

@@ -25,7 +25,7 @@ func unset(string) (string, bool) { return "", false }
 func newSetup(t *testing.T, files map[string]string) setup.Setup {
 	t.Helper()
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q", "-b", "trunk")
+	gittest.Init(t, dir, "trunk")
 	for name, text := range files {
 		name = filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

@@ -12,7 +12,7 @@ import (
 // TestExpanding has git itself read what is stored by hand.
 func TestExpanding(t *testing.T) {
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q")
+	gittest.Init(t, dir, "master")
 	const pieces = 160
 	_, hash := gittest.Expanding(t, dir, pieces)
 	if got := gittest.Run(t, dir, "cat-file", "blob", hash); got != strings.Repeat("x", pieces<<16) {

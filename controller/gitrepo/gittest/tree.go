@@ -3,11 +3,22 @@ package gittest
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-git/go-billy/v5"
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // Run has git itself do something in a folder, with nothing of what is
@@ -33,8 +44,18 @@ func feed(tb testing.TB, dir string, in io.Reader, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// Init makes a repository in a folder whose first branch is the one given.
+func Init(tb testing.TB, dir, branch string) {
+	tb.Helper()
+	_, err := git.PlainInitWithOptions(dir, &git.PlainInitOptions{InitOptions: git.InitOptions{DefaultBranch: plumbing.NewBranchReferenceName(branch)}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // Commit writes files by their paths with slashes, commits all that is in the
-// working tree, and gives the commit.
+// working tree, and gives the commit. Git itself, which takes many times as long to
+// start, is not asked.
 func Commit(tb testing.TB, dir string, files map[string]string) string {
 	tb.Helper()
 	for name, text := range files {
@@ -43,20 +64,118 @@ func Commit(tb testing.TB, dir string, files map[string]string) string {
 			tb.Fatal(err)
 		}
 	}
-	Run(tb, dir, "add", "-A")
-	Run(tb, dir, "commit", "-q", "--allow-empty", "-m", "change")
-	return head(tb, dir)
+	repo, err := git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tree, err := repo.Worktree()
+	if err == nil {
+		err = stage(repo, tree.Filesystem)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	author := object.Signature{Name: "Gavel", Email: "gavel@localhost", When: time.Now()}
+	commit, err := tree.Commit("change\n", &git.CommitOptions{AllowEmptyCommits: true, Author: &author})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return commit.String()
 }
 
-// head is the commit of HEAD. Where it is a file of its own, git, which takes many times as
-// long to start, is not asked.
-func head(tb testing.TB, dir string) string {
-	tb.Helper()
-	at, err := os.ReadFile(filepath.Join(dir, ".git", "HEAD"))
-	if branch, isBranch := strings.CutPrefix(string(at), "ref: "); err == nil && isBranch {
-		if commit, err := os.ReadFile(filepath.Join(dir, ".git", strings.TrimSpace(branch))); err == nil {
-			return strings.TrimSpace(string(commit))
+// stage makes the index that git add -A makes: all files but those that are ignored and
+// were not in it. It has neither sizes nor times, so that files are compared by what they
+// hold, however soon they change.
+func stage(repo *git.Repository, tree billy.Filesystem) error {
+	before, err := repo.Storer.Index()
+	if err != nil {
+		return err
+	}
+	patterns, err := gitignore.ReadPatterns(tree, nil)
+	if err != nil {
+		return err
+	}
+	ignored := gitignore.NewMatcher(patterns)
+	known := map[string]bool{} // files and the folders above them
+	for _, e := range before.Entries {
+		for name := e.Name; name != "."; name = path.Dir(name) {
+			known[name] = true
 		}
 	}
-	return Run(tb, dir, "rev-parse", "HEAD")
+	after := &index.Index{Version: 2}
+	err = filepath.WalkDir(tree.Root(), func(file string, d fs.DirEntry, err error) error {
+		if err != nil || file == tree.Root() {
+			return err
+		}
+		if d.Name() == git.GitDirName {
+			return skip(d)
+		}
+		name, err := filepath.Rel(tree.Root(), file)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		if !known[name] && ignored.Match(strings.Split(name, "/"), d.IsDir()) {
+			return skip(d)
+		}
+		if d.IsDir() {
+			return nil
+		}
+		entry, err := store(repo, file)
+		if err == nil {
+			entry.Name = name
+			after.Entries = append(after.Entries, entry)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return repo.Storer.SetIndex(after)
+}
+
+// skip passes over a file or a folder.
+func skip(d fs.DirEntry) error {
+	if d.IsDir() {
+		return filepath.SkipDir
+	}
+	return nil
+}
+
+// store writes a file or a link to the objects of a repository.
+func store(repo *git.Repository, file string) (*index.Entry, error) {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return nil, err
+	}
+	mode, err := filemode.NewFromOSFileMode(info.Mode())
+	if err != nil {
+		return nil, err
+	}
+	var data []byte
+	if mode == filemode.Symlink {
+		target, err := os.Readlink(file)
+		if err != nil {
+			return nil, err
+		}
+		data = []byte(filepath.ToSlash(target))
+	} else if data, err = os.ReadFile(file); err != nil {
+		return nil, err
+	}
+	blob := repo.Storer.NewEncodedObject()
+	blob.SetType(plumbing.BlobObject)
+	w, err := blob.Writer()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	hash := blob.Hash()
+	if repo.Storer.HasEncodedObject(hash) != nil {
+		if _, err := repo.Storer.SetEncodedObject(blob); err != nil {
+			return nil, err
+		}
+	}
+	return &index.Entry{Hash: hash, Mode: mode}, nil
 }

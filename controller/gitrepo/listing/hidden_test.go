@@ -19,7 +19,7 @@ func TestHidden(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", "")
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	gittest.Commit(t, dir, map[string]string{
 		".gitignore": ".env\n*.log\nbuild/\nnode_modules/\n", "agent/run.sh": "run", "agent/sub/.gitignore": "!kept.log\nlocal.txt\n",
 	})

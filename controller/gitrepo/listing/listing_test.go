@@ -21,7 +21,7 @@ func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", dir+"/home")
 	t.Setenv("XDG_CONFIG_HOME", "")
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	commit := gittest.Commit(t, dir, map[string]string{
 		".gitignore": "*.log\n/home/\nbuild/\n", "agent/run.sh": "run", "agent/sub/.gitignore": "!kept.log\nlocal.txt\n",
 		"agent/sub/a.txt": "a", "agent/gone.txt": "gone", "other/b.txt": "b",

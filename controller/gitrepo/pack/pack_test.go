@@ -55,7 +55,7 @@ func names(t *testing.T, dir string) (out []string) {
 func TestIndexIsGits(t *testing.T) {
 	race.Computing(t)
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q")
+	gittest.Init(t, dir, "master")
 	random := rand.New(rand.NewPCG(1, 2))
 	noise := func(n int) string {
 		text := make([]byte, n)

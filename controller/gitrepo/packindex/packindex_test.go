@@ -45,7 +45,7 @@ func TestOpen(t *testing.T) {
 // times.
 func BenchmarkOpenedWithManyPacks(b *testing.B) {
 	dir := b.TempDir()
-	gittest.Run(b, dir, "init", "-q")
+	gittest.Init(b, dir, "master")
 	for i := range 50 {
 		gittest.Commit(b, dir, map[string]string{"file": fmt.Sprint(i)})
 		gittest.Run(b, dir, "repack", "-q", "-d")

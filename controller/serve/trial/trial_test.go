@@ -124,7 +124,7 @@ func TestATrialThatIsStopped(t *testing.T) {
 func examined(t *testing.T) Job {
 	t.Helper()
 	dir := t.TempDir()
-	gittest.Run(t, dir, "init", "-q", "-b", "main")
+	gittest.Init(t, dir, "main")
 	head := gittest.Commit(t, dir, map[string]string{
 		"gavel.yaml":                               "version: 1\ntargets:\n  bot: {provider: mock, replies: [{reply: hello}]}\n",
 		"test_definitions/talk/domain.json":        `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
