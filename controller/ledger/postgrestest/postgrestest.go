@@ -181,9 +181,8 @@ func (s *Server) disconnect() error {
 // A Template is a database on the shared server that tests get copies of.
 type Template struct{ name func() (string, error) }
 
-// NewTemplate returns a template with what fill makes in an empty database, which is
-// called when the first copy is wanted. It has no connection to the database when it
-// returns.
+// NewTemplate returns a template that fill makes from an empty database when the first
+// copy is wanted. It has to close its connections before it returns.
 func NewTemplate(fill func(url string) error) *Template {
 	return &Template{sync.OnceValues(func() (string, error) {
 		s, err := shared()
