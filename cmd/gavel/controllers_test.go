@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,7 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/schema/race"
 )
@@ -80,13 +79,7 @@ func TestPublicationsOfTwoControllers(t *testing.T) {
 }
 
 // tables is a ledger in a database, which is copied for each pair of controllers.
-var tables = postgrestest.NewTemplate(func(url string) error {
-	store, err := ledger.Open(context.Background(), ledger.Config{Path: url})
-	if err != nil {
-		return err
-	}
-	return store.Close()
-})
+var tables = postgrestest.NewTemplate(ledgertest.Make)
 
 func publishByTwo(t *testing.T, filesOf func(*testing.T, *job) [2]string, kinds []string) {
 	const judged = `"repo":"octo/demo#1","duration"`

@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -37,13 +36,7 @@ func TestSQLite(t *testing.T) {
 }
 
 // tables is a ledger in a database, which is copied for each test.
-var tables = postgrestest.NewTemplate(func(url string) error {
-	store, err := ledger.Open(context.Background(), ledger.Config{Path: url})
-	if err != nil {
-		return err
-	}
-	return store.Close()
-})
+var tables = postgrestest.NewTemplate(ledgertest.Make)
 
 func TestPostgres(t *testing.T) {
 	conformance(t, backend{

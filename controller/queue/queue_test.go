@@ -49,11 +49,7 @@ var tables = postgrestest.NewTemplate(func(url string) error {
 	if err := q.Migrate(ctx); err != nil {
 		return err
 	}
-	store, err := ledger.Open(ctx, ledger.Config{Path: url})
-	if err != nil {
-		return err
-	}
-	return store.Close()
+	return ledgertest.Make(url)
 })
 
 // orders are what workers of this process know of runs, by a name in About.

@@ -33,6 +33,15 @@ func Open(tb testing.TB, cfg ledger.Config) *ledger.Ledger {
 	return store
 }
 
+// Make makes the tables of a ledger in a file or, by its URL, in a database.
+func Make(path string) error {
+	store, err := ledger.Open(context.Background(), ledger.Config{Path: path})
+	if err != nil {
+		return err
+	}
+	return store.Close()
+}
+
 // empty is the file of a ledger without entries. Making its tables takes longer than
 // many tests do.
 var empty = sync.OnceValue(func() []byte {
@@ -42,11 +51,7 @@ var empty = sync.OnceValue(func() []byte {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "ledger.db")
-	store, err := ledger.Open(context.Background(), ledger.Config{Path: file})
-	if err == nil {
-		err = store.Close()
-	}
-	if err != nil {
+	if err := Make(file); err != nil {
 		panic(err)
 	}
 	data, err := os.ReadFile(file)
