@@ -22,14 +22,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo/packindex"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gitfiles"
 )
 
 var (
@@ -79,11 +78,11 @@ func Open(dir string) (*Repository, error) {
 		return nil, err
 	}
 	r := &Repository{root: place.work, gitIn: place.git, dirs: map[plumbing.Hash][]entry{}}
-	layout := dotgit.NewRepositoryFilesystem(bound(place.git), packindex.FS{BoundOS: bound(common)})
+	layout := dotgit.NewRepositoryFilesystem(gitfiles.New(place.git), gitfiles.New(common))
 	r.store = filesystem.NewStorageWithOptions(layout, cache.NewObjectLRU(cached), filesystem.Options{
 		// Reopening the pack for every object doubles the time of a full read.
 		KeepDescriptors: true,
-		AlternatesFS:    bound(string(filepath.Separator)),
+		AlternatesFS:    gitfiles.New(string(filepath.Separator)),
 	})
 	if r.git, err = git.Open(r.store, nil); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the repository at %s: %w", dir, err), r.store.Close())
@@ -118,9 +117,6 @@ func (r *Repository) Shallow() (bool, error) {
 	}
 	return len(edge) > 0, nil
 }
-
-// bound is a file system that no path or link leaves.
-func bound(dir string) *osfs.BoundOS { return osfs.New(dir, osfs.WithBoundOS()).(*osfs.BoundOS) }
 
 // A place is the location of a repository.
 type location struct {

@@ -6,14 +6,20 @@ package gittest
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/plumbing/transport/server"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/gitfiles"
 )
 
 // Serve serves the repository in a folder until the test ends, and gives the
@@ -40,12 +46,13 @@ const endpoint = "test:///r.git"
 // open reads the repository again for each request: a store is for one at a
 // time, and tests change what is in it.
 func open(dir string) (transport.Transport, *transport.Endpoint, error) {
-	repo, err := git.PlainOpen(dir)
-	if err != nil {
-		return nil, nil, err
+	own := filepath.Join(dir, git.GitDirName)
+	if _, err := os.Stat(own); err != nil {
+		own = dir // it is bare
 	}
+	store := filesystem.NewStorage(gitfiles.New(own), cache.NewObjectLRUDefault())
 	at, err := transport.NewEndpoint(endpoint)
-	return server.NewServer(server.MapLoader{endpoint: repo.Storer}), at, err
+	return server.NewServer(server.MapLoader{endpoint: store}), at, err
 }
 
 func answer(w http.ResponseWriter, r *http.Request, dir string) error {

@@ -1,0 +1,133 @@
+// Package gitfiles reads the folder that a repository keeps its objects and references in.
+package gitfiles
+
+import (
+	"bufio"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-billy/v5"
+	"github.com/go-git/go-billy/v5/osfs"
+)
+
+// FS is a folder that no path and no link leaves. go-git opens a file for each object and
+// each reference, and looks for those that are not there, too. [osfs.BoundOS] looks for
+// links in every part of every path; an FS does so once for each folder. It is safe for
+// concurrent use.
+type FS struct {
+	*osfs.BoundOS
+	// folders are the paths of those that no link leads to.
+	folders *sync.Map
+}
+
+// New returns the file system of a folder.
+func New(dir string) FS {
+	return FS{osfs.New(dir, osfs.WithBoundOS()).(*osfs.BoundOS), &sync.Map{}}
+}
+
+// errLinked says that a path leads over a link, or out of the folder.
+var errLinked = errors.New("the path is not of folders alone")
+
+// Open opens a file to be read.
+func (s FS) Open(name string) (billy.File, error) {
+	at, _, err := s.look(name)
+	var f billy.File
+	switch {
+	case errors.Is(err, errLinked):
+		f, err = s.BoundOS.Open(name)
+	case err == nil:
+		f, err = osfs.Default.Open(at)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return buffered(name, f), nil
+}
+
+// Stat returns what is known of a file.
+func (s FS) Stat(name string) (fs.FileInfo, error) {
+	_, info, err := s.look(name)
+	if errors.Is(err, errLinked) {
+		return s.BoundOS.Stat(name)
+	}
+	return info, err
+}
+
+// ReadDir returns what is in a folder, by name.
+func (s FS) ReadDir(name string) ([]fs.FileInfo, error) {
+	at, _, err := s.look(name)
+	if errors.Is(err, errLinked) {
+		return s.BoundOS.ReadDir(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return osfs.Default.ReadDir(at)
+}
+
+// look returns where a name leads without a link, and what is there. The error is
+// errLinked where a link is in the way, and wraps [fs.ErrNotExist] where nothing is.
+func (s FS) look(name string) (at string, info fs.FileInfo, err error) {
+	if !filepath.IsLocal(name) {
+		return "", nil, errLinked
+	}
+	name = filepath.Clean(name)
+	at = filepath.Join(s.Root(), name)
+	if err := s.enter(filepath.Dir(name)); err != nil {
+		return at, nil, err
+	}
+	if info, err = os.Lstat(at); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		err = errLinked
+	}
+	return at, info, err
+}
+
+// enter returns no error if a path leads to a folder without a link. One that did still
+// does: only those to whom the folder belongs make links in it.
+func (s FS) enter(dir string) error {
+	if _, known := s.folders.Load(dir); known || dir == "." {
+		return nil
+	}
+	if err := s.enter(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	info, err := os.Lstat(filepath.Join(s.Root(), dir))
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return errLinked
+	}
+	s.folders.Store(dir, nil)
+	return nil
+}
+
+// buffered has the index of a pack read in large parts. go-git reads the first kilobyte of
+// each in 256 calls, and all of them for the first object that is looked up; a repository
+// that is fetched into has one per fetch.
+func buffered(name string, f billy.File) billy.File {
+	opened, sized := f.(statFile)
+	if !sized || !strings.HasSuffix(name, ".idx") {
+		return f
+	}
+	return bufferedFile{opened, bufio.NewReaderSize(opened, 64<<10)}
+}
+
+// A statFile knows its size, which go-git holds an index to.
+type statFile interface {
+	billy.File
+	Stat() (fs.FileInfo, error)
+}
+
+// A bufferedFile is read from its beginning to its end.
+type bufferedFile struct {
+	statFile
+	from *bufio.Reader
+}
+
+// Read reads the next bytes.
+func (f bufferedFile) Read(p []byte) (int, error) { return f.from.Read(p) }
