@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/schema/race"
 )
 
@@ -21,9 +22,9 @@ func newTalk(t *testing.T, way string, of forgetest.Pull) *project {
 	at := time.Now().Add(-time.Hour)
 	p.forge.Now = func() time.Time { at = at.Add(time.Second); return at }
 	p.forge.SetPermission("mona", "write")
-	p.pushJob(p.git("rev-parse", "main~1"))
+	p.pushJob(p.resolve("main~1"))
 	p.calls()
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", way)})
 	p.pull(of)
 	return p
@@ -72,7 +73,7 @@ func (p *project) report(words ...string) {
 func TestAnApprovedFork(t *testing.T) {
 	race.OneByOne(t)
 	p := newTalk(t, "briefly", stranger)
-	head := p.git("rev-parse", "topic")
+	head := p.resolve("topic")
 	p.wants(p.pullJob("pull_request_target", stranger), "a fork", exitGate)
 	p.report("until somebody with write permission approves", "gavel approve "+head, "rerun this one")
 
@@ -93,7 +94,7 @@ func TestAnApprovedFork(t *testing.T) {
 
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", "otherwise")})
 	p.pull(stranger)
-	pushed := p.git("rev-parse", "topic")
+	pushed := p.resolve("topic")
 	p.wants(p.pullJob("pull_request_target", stranger), "a push", exitGate)
 	m, id = p.comment("mona", "/gavel approve "+head)
 	p.wants(m, "the approval of the head before", exitGate)
@@ -105,7 +106,7 @@ func TestAnApprovedFork(t *testing.T) {
 	p.wants(m, "the approval of the new head", exitPass, "hello, otherwise")
 
 	p.git("checkout", "-q", "main")
-	before := p.git("rev-parse", "main")
+	before := p.resolve("main")
 	p.git("merge", "-q", "--ff-only", "topic")
 	m = p.pushJob(before)
 	p.wants(m, "the push after the merge", exitPass, "hello, otherwise")
@@ -119,7 +120,7 @@ func TestAnApprovedFork(t *testing.T) {
 func TestCommandsFromJobToJob(t *testing.T) {
 	race.OneByOne(t)
 	p := newTalk(t, wrong, forgetest.Pull{})
-	head := p.git("rev-parse", "topic")
+	head := p.resolve("topic")
 	p.wants(p.pullJob("pull_request_target", forgetest.Pull{}), "the pull request", exitGate, confirmed("hello, "+wrong)...)
 	for _, tt := range []struct {
 		command, reactions, says string
@@ -152,7 +153,7 @@ func TestCommandsFromJobToJob(t *testing.T) {
 func TestALostCache(t *testing.T) {
 	race.OneByOne(t)
 	p := newTalk(t, wrong, stranger)
-	head := p.git("rev-parse", "topic")
+	head := p.resolve("topic")
 	// It is older than the first status, and says itself which head it means.
 	p.comment("mona", "/gavel approve "+head)
 	p.pullJob("pull_request_target", stranger)
@@ -214,7 +215,7 @@ func TestACancelOfAJob(t *testing.T) {
 	p := newTalk(t, "briefly", forgetest.Pull{})
 	p.commit(map[string]string{casePath("thanks"): caseOf("thanks", "briefly")})
 	p.pull(forgetest.Pull{})
-	head := p.git("rev-parse", "topic")
+	head := p.resolve("topic")
 	p.patience = 1
 	if m := p.pullJob("pull_request_target", forgetest.Pull{}); m.failed != exitInterrupted {
 		t.Fatalf("exit code %d\n%s", m.failed, &m.log)
@@ -239,14 +240,14 @@ func TestACancelBeforeAnyJob(t *testing.T) {
 	m, _ := p.comment("mona", "/gavel cancel")
 	p.wants(m, "the cancel", exitGate)
 	p.wants(p.pullJob("pull_request_target", forgetest.Pull{}), "the job of the head", exitGate)
-	for _, s := range p.forge.Statuses(p.git("rev-parse", "topic")) {
+	for _, s := range p.forge.Statuses(p.resolve("topic")) {
 		if s.State != "error" || s.Description != "cancelled by mona; /gavel run judges it" {
 			t.Errorf("the status is %+v", s)
 		}
 	}
 	summary, err := os.ReadFile(m.env["GITHUB_STEP_SUMMARY"])
-	if err != nil || string(summary) != "cancelled by mona; /gavel run judges it\n" || p.verdict(p.git("rev-parse", "topic")) != "error" {
-		t.Errorf("the summary is %q, the verdict %q: %v", summary, p.verdict(p.git("rev-parse", "topic")), err)
+	if err != nil || string(summary) != "cancelled by mona; /gavel run judges it\n" || p.verdict(p.resolve("topic")) != "error" {
+		t.Errorf("the summary is %q, the verdict %q: %v", summary, p.verdict(p.resolve("topic")), err)
 	}
 }
 
@@ -297,7 +298,7 @@ func TestUnauthorizedApprovals(t *testing.T) {
 	race.OneByOne(t)
 	p := newTalk(t, "briefly", stranger)
 	j := p.inProcess()
-	head := p.git("rev-parse", "topic")
+	head := p.resolve("topic")
 	approve := "/gavel approve " + head
 	for _, tt := range []struct{ what, login string }{{"a reader", "reader"}, {"the author", "stranger"}, {"a bot", "helper[bot]"}, {"ourselves", "github-actions[bot]"}} {
 		id := p.forge.AddComment(1, tt.login, approve)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/schema/race"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestTheCommentLinksToThePage(t *testing.T) {
 	race.OneByOne(t)
 	p := newProject(t)
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
 	p.pull(forgetest.Pull{})
 	m := p.pullJob("pull_request", forgetest.Pull{})
@@ -40,7 +41,7 @@ func TestTheCommentLinksToThePage(t *testing.T) {
 func TestAStrangersHeadHasAPageOfItsPlan(t *testing.T) {
 	race.OneByOne(t)
 	p := newProject(t)
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
 	fork := forgetest.Pull{Author: "stranger", HeadRepo: "stranger/demo"}
 	p.pull(fork)

@@ -70,7 +70,7 @@ func newProject(t *testing.T) *project {
 	p.model = model.URL
 	p.serve()
 	p.forge.SetPermission("maintainer", "write")
-	p.git("init", "-q", "-b", "main")
+	gittest.Init(p.t, p.folder, "main")
 	p.commit(map[string]string{
 		"gavel.yaml": fmt.Sprintf(`
 version: 1
@@ -154,6 +154,12 @@ func (p *project) git(args ...string) string {
 	return gittest.Run(p.t, p.folder, args...)
 }
 
+// resolve gives the commit that a revision means.
+func (p *project) resolve(revision string) string {
+	p.t.Helper()
+	return gittest.Resolve(p.t, p.folder, revision)
+}
+
 // commit writes files on the branch that is checked out.
 func (p *project) commit(files map[string]string) string {
 	p.t.Helper()
@@ -163,7 +169,7 @@ func (p *project) commit(files map[string]string) string {
 // pull makes or moves the pull request 1 to what is checked out.
 func (p *project) pull(of forgetest.Pull) {
 	p.t.Helper()
-	of.Number, of.HeadSHA, of.BaseSHA = 1, p.git("rev-parse", "HEAD"), p.git("rev-parse", "main")
+	of.Number, of.HeadSHA, of.BaseSHA = 1, p.resolve("HEAD"), p.resolve("main")
 	of.HeadRef = "topic"
 	p.forge.AddPull(of)
 	p.git("update-ref", "refs/pull/1/head", "HEAD")
@@ -183,13 +189,13 @@ func (p *project) pullJob(event string, of forgetest.Pull) *machine {
 	return p.job(event, scope, payload(`"action": "synchronize", "number": 1, "pull_request": {"number": 1, "state": "open", "user": {"login": "maintainer", "id": 5},
 		"head": {"sha": %q, "ref": "topic", "repo": {"id": %d, "full_name": %q}},
 		"base": {"sha": %q, "ref": "main", "repo": {"id": 1, "full_name": "octo/demo"}}}`,
-		p.git("rev-parse", "refs/pull/1/head"), id, repo, p.git("rev-parse", "main")))
+		p.resolve("refs/pull/1/head"), id, repo, p.resolve("main")))
 }
 
 // pushJob is a job for what was pushed to main after a commit.
 func (p *project) pushJob(before string) *machine {
 	p.t.Helper()
-	return p.job("push", defaultScope, payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, before, p.git("rev-parse", "main")))
+	return p.job("push", defaultScope, payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, before, p.resolve("main")))
 }
 
 // job runs the action on a machine of its own, for an event.
@@ -243,7 +249,7 @@ func (p *project) verdict(sha string) string {
 func TestTheSecondJobMakesNoCall(t *testing.T) {
 	race.OneByOne(t)
 	p := newProject(t)
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	head := p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
 	p.pull(forgetest.Pull{})
 	first := p.pullJob("pull_request", forgetest.Pull{})
@@ -270,7 +276,7 @@ func TestTheSecondJobMakesNoCall(t *testing.T) {
 // whatever base would have said.
 func TestACancelledJob(t *testing.T) {
 	p := newProject(t)
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	head := p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly"), casePath("thanks"): caseOf("thanks", "briefly")})
 	p.pull(forgetest.Pull{})
 	p.patience = 2
@@ -296,15 +302,15 @@ func TestACancelledJob(t *testing.T) {
 func TestPullRequestsBeginWithWhatBaseKnows(t *testing.T) {
 	race.OneByOne(t)
 	p := newProject(t)
-	p.wants(p.pushJob(p.git("rev-parse", "main~1")), "a push", exitPass, "hello, kindly", "thanks, kindly")
+	p.wants(p.pushJob(p.resolve("main~1")), "a push", exitPass, "hello, kindly", "thanks, kindly")
 
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly")})
 	p.pull(forgetest.Pull{})
 	p.wants(p.pullJob("pull_request", forgetest.Pull{}), "a pull request", exitPass, "hello, briefly")
 
 	p.git("checkout", "-q", "main")
-	before := p.git("rev-parse", "main")
+	before := p.resolve("main")
 	p.commit(map[string]string{casePath("thanks"): caseOf("thanks", "warmly")})
 	p.wants(p.pushJob(before), "another push", exitPass, "thanks, warmly")
 
@@ -323,7 +329,7 @@ func TestPullRequestsBeginWithWhatBaseKnows(t *testing.T) {
 // with (abuse 20), and another pull request, too.
 func TestAHeadNeverServesBase(t *testing.T) {
 	p := newProject(t)
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly")})
 	p.pull(forgetest.Pull{})
 	p.wants(p.pullJob("pull_request", forgetest.Pull{}), "the pull request", exitPass, "hello, briefly", "hello, kindly")
@@ -333,7 +339,7 @@ func TestAHeadNeverServesBase(t *testing.T) {
 		p.cache.entries[i].scope = defaultScope
 	}
 	p.git("checkout", "-q", "main")
-	before := p.git("rev-parse", "main")
+	before := p.resolve("main")
 	p.git("merge", "-q", "--ff-only", "topic")
 	m := p.pushJob(before)
 	// The base is judged as a whole.
@@ -353,7 +359,7 @@ func TestAForkIsOnlyLookedAt(t *testing.T) {
 	race.OneByOne(t)
 	p := newProject(t)
 	p.lenient = true
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	const mark = "whatever-a-stranger-wrote"
 	head := p.commit(map[string]string{casePath("hello"): caseOf("hello", mark), "run.sh": "echo " + mark + "\n"})
 	fork := forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}
@@ -380,13 +386,13 @@ func TestAForkIsOnlyLookedAt(t *testing.T) {
 func TestAMergeQueue(t *testing.T) {
 	race.OneByOne(t)
 	p := newProject(t)
-	p.pushJob(p.git("rev-parse", "main~1"))
+	p.pushJob(p.resolve("main~1"))
 	p.calls()
 	const queue = "gh-readonly-queue/main/pr-1"
-	p.git("checkout", "-q", "-b", queue)
+	gittest.Branch(p.t, p.folder, queue)
 	head := p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly")})
 	m := p.job("merge_group", "refs/heads/"+queue, payload(`"action": "checks_requested", "merge_group": {"head_sha": %q, "head_ref": "refs/heads/%s",
-		"base_sha": %q, "base_ref": "refs/heads/main"}`, head, queue, p.git("rev-parse", "main")))
+		"base_sha": %q, "base_ref": "refs/heads/main"}`, head, queue, p.resolve("main")))
 	p.wants(m, "a merge queue", exitPass, "hello, briefly")
 	if state := p.verdict(head); state != "success" {
 		t.Errorf("the verdict is %q", state)
@@ -399,7 +405,7 @@ func TestATokenThatOnlyReads(t *testing.T) {
 	p := newProject(t)
 	p.token = forgetest.TokenFork
 	p.serve()
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
 	p.pull(forgetest.Pull{})
 	m := p.pullJob("pull_request", forgetest.Pull{})
@@ -417,7 +423,7 @@ func TestATokenThatOnlyReads(t *testing.T) {
 func TestWithoutTheCache(t *testing.T) {
 	race.OneByOne(t)
 	p := newProject(t)
-	before := p.git("rev-parse", "main~1")
+	before := p.resolve("main~1")
 	p.pushJob(before)
 	p.calls()
 	p.inputs = map[string]string{"cache": "false"}
@@ -435,10 +441,10 @@ func TestInputsAreNoPrograms(t *testing.T) {
 	p := newProject(t)
 	const hostile = "x\"; touch \"$RUNNER_TEMP/pwned\"; $(touch $RUNNER_TEMP/pwned) `touch $RUNNER_TEMP/pwned`\n touch $RUNNER_TEMP/pwned #"
 	jobs := []*machine{p.job("push", defaultScope, payload(`"ref": %q, "before": %q, "after": %q`,
-		"refs/heads/"+hostile, p.git("rev-parse", "main~1"), p.git("rev-parse", "main")))}
+		"refs/heads/"+hostile, p.resolve("main~1"), p.resolve("main")))}
 	for name := range readAction(t).Inputs {
 		p.inputs = map[string]string{name: hostile}
-		jobs = append(jobs, p.pushJob(p.git("rev-parse", "main~1")))
+		jobs = append(jobs, p.pushJob(p.resolve("main~1")))
 	}
 	for _, m := range jobs {
 		if _, err := os.Stat(filepath.Join(m.temp, "pwned")); err == nil {
@@ -455,14 +461,14 @@ func TestInputsAreNoPrograms(t *testing.T) {
 func TestAShallowCheckout(t *testing.T) {
 	race.OneByOne(t)
 	p := newProject(t)
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly")})
 	p.pull(forgetest.Pull{})
 	p.git("checkout", "-q", "main")
 	p.commit(map[string]string{casePath("thanks"): caseOf("thanks", "warmly")})
-	p.pull(forgetest.Pull{HeadSHA: p.git("rev-parse", "topic")})
+	p.pull(forgetest.Pull{HeadSHA: p.resolve("topic")})
 	p.git("update-ref", "refs/pull/1/head", "topic")
-	p.forge.AddPull(forgetest.Pull{Number: 1, HeadSHA: p.git("rev-parse", "topic"), BaseSHA: p.git("rev-parse", "main"), HeadRef: "topic"})
+	p.forge.AddPull(forgetest.Pull{Number: 1, HeadSHA: p.resolve("topic"), BaseSHA: p.resolve("main"), HeadRef: "topic"})
 
 	checkout := filepath.Join(t.TempDir(), "checkout")
 	p.git("clone", "-q", "--depth", "1", "--branch", "main", "file://"+p.folder, checkout)

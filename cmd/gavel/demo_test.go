@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-git/go-git/v5"
@@ -101,9 +102,14 @@ func condition(name string) (bool, error) {
 	if os.Getenv("CI") != "" {
 		return true, nil
 	}
-	_, err := sandbox.Open(context.Background(), sandbox.Policy{})
-	return err == nil, nil
+	return canIsolate(), nil
 }
+
+// canIsolate starts programs to find out.
+var canIsolate = sync.OnceValue(func() bool {
+	_, err := sandbox.Open(context.Background(), sandbox.Policy{})
+	return err == nil
+})
 
 // gavel runs the command line in a folder and gives what it printed and its
 // exit code.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/schema/race"
@@ -164,13 +165,13 @@ func TestReuseOfAnUnknownVersion(t *testing.T) {
 func TestAnUnknownVersionIsAskedOncePerHead(t *testing.T) {
 	race.OneByOne(t)
 	p := newProject(t)
-	before := p.git("rev-parse", "HEAD")
+	before := p.resolve("HEAD")
 	p.deploy("")
 	// The earlier commit can still be measured: its target was a model.
 	p.wants(p.pushJob(before), "a push", exitPass, "hello, kindly", "hello, kindly", "thanks, kindly", "thanks, kindly")
 	p.wants(p.pushJob(before), "the same push again", exitPass)
 
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly")})
 	p.pull(forgetest.Pull{})
 	p.wants(p.pullJob("pull_request", forgetest.Pull{}), "a pull request", exitPass, "hello, briefly")

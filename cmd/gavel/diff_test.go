@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/schema/race"
 )
 
@@ -26,7 +27,7 @@ func (p *project) says(code int, args string, words ...string) {
 func TestDiffOfCommits(t *testing.T) {
 	race.OneByOne(t)
 	p := newProject(t)
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
 	p.says(exitGate, "main topic", "nothing was judged here yet", "1 case without a stored verdict; gavel diff --confirm judges")
 	p.says(exitGate, "main topic --confirm", "regression talk/level_1/hello", "failed in 4 of 4 reruns here, passed 4 of 4 at base", "1 regression (confirmed)")

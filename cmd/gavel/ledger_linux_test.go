@@ -158,7 +158,7 @@ func TestAbuseAReadOnlyLedgerInAJob(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	j.git(t, "commit", "-q", "--allow-empty", "-m", "next")
-	j.head = j.git(t, "rev-parse", "HEAD")
+	j.head = gittest.Resolve(t, j.folder, "HEAD")
 	j.move(t, j.head)
 	for _, lend := range []string{j.checkout, j.folder} {
 		ledgertest.Show(t, lend)

@@ -47,7 +47,7 @@ func commitAll(t *testing.T, dir string) {
 func shallow(t *testing.T, dir string) {
 	commitAll(t, dir)
 	gittest.Run(t, dir, "commit", "-q", "--allow-empty", "-m", "more")
-	head := gittest.Run(t, dir, "rev-parse", "HEAD")
+	head := gittest.Resolve(t, dir, "HEAD")
 	if err := os.WriteFile(filepath.Join(dir, ".git", "shallow"), []byte(head+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -82,12 +82,12 @@ func TestANewcomerGetsAVerdictAndAComment(t *testing.T) {
 	if files := gittest.Run(t, dir, "ls-files"); strings.Contains(files, "ledger.db") || !strings.Contains(files, ".github/workflows/gavel.yml") {
 		t.Errorf("committed are:\n%s", files)
 	}
-	n.base = gittest.Run(t, dir, "rev-parse", "HEAD")
+	n.base = gittest.Resolve(t, dir, "HEAD")
 	gittest.Run(t, dir, "checkout", "-q", "-b", "sixty-days")
 	n.edit("test_definitions/refund.yaml", "30 days", "60 days")
 	n.gavel(exitGate, []string{"run", "--base", "main"}, "refund#refund", "gate fail")
 	gittest.Run(t, dir, "commit", "-q", "-a", "-m", "sixty days")
-	n.head = gittest.Run(t, dir, "rev-parse", "HEAD")
+	n.head = gittest.Resolve(t, dir, "HEAD")
 
 	// The job of the workflow that init wrote.
 	n.forge = forgetest.New(t)

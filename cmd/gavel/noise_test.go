@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/schema/race"
 )
@@ -53,7 +54,7 @@ func (p *project) chosen() (chosen, all int) {
 func TestWhatWasMeasuredAgainIsKept(t *testing.T) {
 	race.OneByOne(t)
 	p := newProject(t)
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
 	p.local(exitGate, "run", "--base", "main")
 	if asked := p.calls(); len(asked) != 10 {
@@ -110,7 +111,7 @@ func TestAHeadThatQuarantines(t *testing.T) {
 		t.Fatal(err)
 	}
 	with := string(config) + "quarantine: [{case: talk/level_1/hello, until: 2999-01-31, reason: slow}]\n"
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	head := p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong), "gavel.yaml": with})
 	p.pull(forgetest.Pull{})
 	if m := p.pullJob("pull_request", forgetest.Pull{}); m.failed != exitGate {
@@ -124,7 +125,7 @@ func TestAHeadThatQuarantines(t *testing.T) {
 
 	p.git("checkout", "-q", "main")
 	p.commit(map[string]string{"gavel.yaml": with})
-	p.git("checkout", "-q", "-b", "other")
+	gittest.Branch(p.t, p.folder, "other")
 	head = p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
 	p.pull(forgetest.Pull{})
 	// The stored measurements are enough, and nothing is measured again.
@@ -140,7 +141,7 @@ func TestAHeadThatQuarantines(t *testing.T) {
 func TestAQuarantineByComment(t *testing.T) {
 	race.OneByOne(t)
 	p := newTalk(t, wrong, forgetest.Pull{})
-	head := p.git("rev-parse", "topic")
+	head := p.resolve("topic")
 	p.wants(p.pullJob("pull_request_target", forgetest.Pull{}), "the pull request", exitGate, confirmed("hello, "+wrong)...)
 	for _, tt := range []struct {
 		by, words, reactions string
@@ -248,7 +249,7 @@ func TestWhatAnEarlierHeadTaught(t *testing.T) {
 	race.OneByOne(t)
 	p := newProject(t)
 	p.local(exitPass, "run")
-	p.git("checkout", "-q", "-b", "topic")
+	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
 	p.local(exitGate, "run", "--base", "main")
 	p.calls()

@@ -159,7 +159,7 @@ func TestTheTutorial(t *testing.T) {
 	r := newReader(t)
 	server := &project{t: t, forge: forgetest.New(t), folder: t.TempDir(), token: forgetest.TokenActions, cache: &cache{}, action: actionFolder(t)}
 	server.forge.SetPermission("maintainer", "write")
-	server.git("init", "-q", "-b", "main")
+	gittest.Init(server.t, server.folder, "main")
 	server.serve()
 	r.gits = "[url \"" + filepath.ToSlash(server.folder) + "\"]\n\tinsteadOf = https://github.com/YOU/shop.git\n"
 	server.git("config", "receive.denyCurrentBranch", "ignore")
@@ -174,8 +174,8 @@ func TestTheTutorial(t *testing.T) {
 	if uses := steps[len(steps)-1].Uses; !strings.HasPrefix(uses, "gavel-evals/gavel/.github/actions/gavel@") {
 		t.Fatalf("the workflow uses %q", uses)
 	}
-	head := server.git("rev-parse", "sixty-days")
-	pull := forgetest.Pull{Number: 1, HeadSHA: head, BaseSHA: server.git("rev-parse", "main"), HeadRef: "sixty-days"}
+	head := server.resolve("sixty-days")
+	pull := forgetest.Pull{Number: 1, HeadSHA: head, BaseSHA: server.resolve("main"), HeadRef: "sixty-days"}
 	server.forge.AddPull(pull)
 	server.forge.Push("sixty-days", head, "maintainer")
 	server.git("update-ref", "refs/pull/1/head", head)

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
@@ -51,12 +54,24 @@ evalcases:
 // replace makes base and head of the pull request from files.
 func (j *job) replace(t *testing.T, base, head map[string]string) {
 	t.Helper()
-	j.git(t, "checkout", "-q", "main")
-	j.git(t, "rm", "-q", "-r", ".")
+	if err := errors.Join(j.origin.Storer.SetReference(plumbing.NewSymbolicReference(plumbing.HEAD, plumbing.Main)), empty(j.folder)); err != nil {
+		t.Fatal(err)
+	}
 	j.base = gittest.Commit(t, j.folder, base)
-	j.git(t, "checkout", "-q", "-B", "friendlier-support", "main")
+	gittest.Branch(t, j.folder, "friendlier-support")
 	j.head = gittest.Commit(t, j.folder, head)
 	j.move(t, j.head)
+}
+
+// empty removes all that is in a working tree.
+func empty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Name() != git.GitDirName {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
 }
 
 // needsIsolation skips a test on a machine that cannot isolate programs, such as

@@ -83,7 +83,7 @@ func (j *job) configure(t *testing.T, lines string) {
 	j.base = gittest.Commit(t, j.folder, map[string]string{"gavel.yaml": string(text) + lines})
 	j.git(t, "checkout", "-q", "friendlier-support")
 	j.git(t, "merge", "-q", "main")
-	j.head = j.git(t, "rev-parse", "HEAD")
+	j.head = gittest.Resolve(t, j.folder, "HEAD")
 	j.move(t, j.head)
 }
 

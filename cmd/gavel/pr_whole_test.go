@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/schema/race"
 )
 
@@ -29,7 +30,7 @@ func TestABaseBranchIsJudgedAsAWhole(t *testing.T) {
 				// The push changes nothing that a case is made of.
 				j.git(t, "checkout", "-q", "main")
 				j.git(t, "commit", "-q", "--allow-empty", "-m", "nothing")
-				tt.payload = payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, j.base, j.git(t, "rev-parse", "main"))
+				tt.payload = payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, j.base, gittest.Resolve(t, j.folder, "main"))
 				j.git(t, "checkout", "-q", "friendlier-support")
 			}
 			stdout, stderr, code := j.event(t, tt.event, tt.payload)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
@@ -310,7 +311,7 @@ func TestServedByD816fdf(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	mixed := repositoryOf(t, "mixed")
 	j.git(t, "fetch", "-q", mixed, "main:refs/heads/mixed-main", "friendlier-support:refs/heads/mixed-pull")
-	j.base, j.head = j.git(t, "rev-parse", "mixed-main"), j.git(t, "rev-parse", "mixed-pull")
+	j.base, j.head = gittest.Resolve(t, j.folder, "mixed-main"), gittest.Resolve(t, j.folder, "mixed-pull")
 	j.git(t, "update-ref", "refs/heads/main", j.base)
 	j.git(t, "branch", "-q", "-D", "mixed-main", "mixed-pull")
 	j.move(t, j.head)

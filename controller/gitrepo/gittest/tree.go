@@ -53,6 +53,42 @@ func Init(tb testing.TB, dir, branch string) {
 	}
 }
 
+// Branch makes a branch at the commit that is checked out, or moves one there, and checks it
+// out. Neither the index nor a file changes.
+func Branch(tb testing.TB, dir, name string) {
+	tb.Helper()
+	repo, err := git.PlainOpen(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	head, err := repo.Head()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	branch := plumbing.NewBranchReferenceName(name)
+	err = errors.Join(
+		repo.Storer.SetReference(plumbing.NewHashReference(branch, head.Hash())),
+		repo.Storer.SetReference(plumbing.NewSymbolicReference(plumbing.HEAD, branch)),
+	)
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Resolve gives the commit that a revision means.
+func Resolve(tb testing.TB, dir, revision string) string {
+	tb.Helper()
+	repo, err := git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	commit, err := repo.ResolveRevision(plumbing.Revision(revision))
+	if err != nil {
+		tb.Fatalf("%s in %s: %v", revision, dir, err)
+	}
+	return commit.String()
+}
+
 // Commit writes files by their paths with slashes, commits all that is in the
 // working tree, and gives the commit. Git itself, which takes many times as long to
 // start, is not asked.
