@@ -23,11 +23,14 @@ func TestConcurrent(t *testing.T) {
 		{"import \"sync\"\nvar mu sync.Mutex", "func TestF() { f() }", false}, // who calls it from goroutines is watched
 		{"import \"net/url\"\nvar u url.URL", "func TestF() { f() }", false},
 		{"var a int", "import \"" + module + "/x/servertest\"\nfunc TestF() { servertest.New() }", true},
+		{"var a int", "import \"" + module + "/x/servertest\"\nfunc TestF() { servertest.Shared() }", true},
+		{"var a int", "import \"" + module + "/x/servertest\"\nfunc TestF() { f(servertest.Server{}) }", true},
+		{"var a int", "import \"" + module + "/x/servertest\"\nfunc TestF() { f(servertest.Clock{}, servertest.Port) }", false},
 		{"var a int", "import \"" + module + "/x/plaintest\"\nfunc TestF() { plaintest.New() }", false},
 	} {
 		files := []source{
 			parse(t, "a/a.go", "package a\n"+tt.code+"\n"),
-			parse(t, "x/servertest/a.go", "package servertest\nfunc New() { go f() }\n"),
+			parse(t, "x/servertest/a.go", "package servertest\nfunc New() { go f() }\nvar Shared = once(func() { New() })\ntype Server struct{}\nfunc (s *Server) Run() { New() }\ntype Clock struct{}\nfunc (c *Clock) Now() {}\nconst Port = 1\n"),
 			parse(t, "x/plaintest/a.go", "package plaintest\nfunc New() { f() }\n"),
 		}
 		if tt.tests != "" {
