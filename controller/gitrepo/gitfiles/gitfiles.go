@@ -34,18 +34,19 @@ var errLinked = errors.New("the path is not of folders alone")
 
 // Open opens a file to be read.
 func (s FS) Open(name string) (billy.File, error) {
-	at, _, err := s.look(name)
-	var f billy.File
-	switch {
-	case errors.Is(err, errLinked):
-		f, err = s.BoundOS.Open(name)
-	case err == nil:
-		f, err = osfs.Default.Open(at)
+	at, info, err := s.look(name)
+	if errors.Is(err, errLinked) {
+		return s.BoundOS.Open(name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return buffered(name, f), nil
+	f, err := osfs.Default.Open(at)
+	opened, sized := f.(statFile)
+	if err != nil || !sized || !strings.HasSuffix(name, ".idx") {
+		return f, err
+	}
+	return bufferedFile{opened, bufio.NewReaderSize(opened, int(min(info.Size(), 64<<10)))}, nil
 }
 
 // Stat returns what is known of a file.
@@ -106,24 +107,15 @@ func (s FS) enter(dir string) error {
 	return nil
 }
 
-// buffered has the index of a pack read in large parts. go-git reads the first kilobyte of
-// each in 256 calls, and all of them for the first object that is looked up; a repository
-// that is fetched into has one per fetch.
-func buffered(name string, f billy.File) billy.File {
-	opened, sized := f.(statFile)
-	if !sized || !strings.HasSuffix(name, ".idx") {
-		return f
-	}
-	return bufferedFile{opened, bufio.NewReaderSize(opened, 64<<10)}
-}
-
 // A statFile knows its size, which go-git holds an index to.
 type statFile interface {
 	billy.File
 	Stat() (fs.FileInfo, error)
 }
 
-// A bufferedFile is read from its beginning to its end.
+// A bufferedFile is the index of a pack, read in large parts. go-git reads the first
+// kilobyte of each in 256 calls, and all of them for the first object that is looked up; a
+// repository that is fetched into has one per fetch.
 type bufferedFile struct {
 	statFile
 	from *bufio.Reader

@@ -4,6 +4,9 @@
 package gittest
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,8 +16,10 @@ import (
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/revlist"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/plumbing/transport/server"
 	"github.com/go-git/go-git/v5/storage/filesystem"
@@ -26,12 +31,13 @@ import (
 // address that it is cloned from. With a password it asks for that.
 func Serve(tb testing.TB, dir, password string) string {
 	tb.Helper()
+	objects := cache.NewObjectLRUDefault()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, given, _ := r.BasicAuth(); password != "" && given != password {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		err := answer(w, r, dir)
+		err := answer(w, r, open(dir, objects))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
@@ -45,40 +51,59 @@ const endpoint = "test:///r.git"
 
 // open reads the repository again for each request: a store is for one at a
 // time, and tests change what is in it.
-func open(dir string) (transport.Transport, *transport.Endpoint, error) {
+func open(dir string, objects cache.Object) *filesystem.Storage {
 	own := filepath.Join(dir, git.GitDirName)
 	if _, err := os.Stat(own); err != nil {
 		own = dir // it is bare
 	}
-	store := filesystem.NewStorage(gitfiles.New(own), cache.NewObjectLRUDefault())
-	at, err := transport.NewEndpoint(endpoint)
-	return server.NewServer(server.MapLoader{endpoint: store}), at, err
+	return filesystem.NewStorage(gitfiles.New(own), objects)
 }
 
-func answer(w http.ResponseWriter, r *http.Request, dir string) error {
-	srv, at, err := open(dir)
+func answer(w http.ResponseWriter, r *http.Request, store *filesystem.Storage) error {
+	at, err := transport.NewEndpoint(endpoint)
 	if err != nil {
 		return err
 	}
-	if strings.Contains(r.URL.Path+r.URL.RawQuery, "git-receive-pack") {
+	srv := server.NewServer(server.MapLoader{endpoint: store})
+	switch {
+	case strings.Contains(r.URL.Path+r.URL.RawQuery, "git-receive-pack"):
 		return receive(w, r, srv, at)
+	case !strings.HasSuffix(r.URL.Path, "/info/refs"):
+		return upload(w, r, store)
 	}
 	session, err := srv.NewUploadPackSession(at, nil)
 	if err != nil {
 		return err
 	}
-	if strings.HasSuffix(r.URL.Path, "/info/refs") {
-		return advertise(w, r, session, "git-upload-pack")
-	}
+	return advertise(w, r, session, "git-upload-pack")
+}
+
+// upload sends the objects that are wanted. A session of go-git has a goroutine and a
+// buffer for each piece of a pack.
+func upload(w http.ResponseWriter, r *http.Request, store *filesystem.Storage) error {
 	req := packp.NewUploadPackRequest()
 	if err := req.Decode(r.Body); err != nil {
 		return err
 	}
-	resp, err := session.UploadPack(r.Context(), req)
+	if err := req.Validate(); err != nil {
+		return err
+	}
+	if len(req.Shallows) > 0 {
+		return errors.New("shallow clones are not served")
+	}
+	haves, err := revlist.Objects(store, req.Haves, nil)
 	if err != nil {
 		return err
 	}
-	return resp.Encode(w)
+	objects, err := revlist.Objects(store, req.Wants, haves)
+	if err != nil {
+		return err
+	}
+	var pack bytes.Buffer
+	if _, err := packfile.NewEncoder(&pack, store, false).Encode(objects, 10); err != nil {
+		return err
+	}
+	return packp.NewUploadPackResponseWithPackfile(req, io.NopCloser(&pack)).Encode(w)
 }
 
 // advertise lists the refs.
