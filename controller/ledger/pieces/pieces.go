@@ -13,7 +13,6 @@ import (
 	"hash/fnv"
 	"io"
 	"iter"
-	"sync"
 )
 
 // A report of an unchanged run costs a row for each piece, and one changed case
@@ -153,25 +152,44 @@ func Framed(frame []byte) (Split, error) {
 	return Split{Before: rest[:n], After: rest[n:]}, nil
 }
 
-// writers are dear to make.
-var writers = sync.Pool{New: func() any {
-	w, err := flate.NewWriter(nil, flate.DefaultCompression)
-	if err != nil {
+// A packer makes data small.
+type packer struct {
+	*flate.Writer
+	out bytes.Buffer
+}
+
+// idle are the packers that were used, since they are dear to make.
+var idle = make(chan *packer, 2)
+
+// newPacker returns an idle one, else a new one.
+func newPacker() *packer {
+	select {
+	case p := <-idle:
+		return p
+	default:
+	}
+	p := &packer{}
+	var err error
+	if p.Writer, err = flate.NewWriter(&p.out, flate.DefaultCompression); err != nil {
 		panic(err) // the level is one of the package's own
 	}
-	return w
-}}
+	return p
+}
 
 // Pack makes data small.
 func Pack(data []byte) []byte {
-	var out bytes.Buffer
-	w := writers.Get().(*flate.Writer)
-	defer writers.Put(w)
-	w.Reset(&out)
+	p := newPacker()
+	p.Reset(&p.out)
 	// Nothing that is written to memory fails.
-	_, _ = w.Write(data)
-	_ = w.Close()
-	return out.Bytes()
+	_, _ = p.Write(data)
+	_ = p.Close()
+	packed := p.out.Bytes()
+	p.out = bytes.Buffer{} // the caller has it now
+	select {
+	case idle <- p:
+	default:
+	}
+	return packed
 }
 
 // maxBytes bounds what one packed piece may become.
