@@ -75,7 +75,10 @@ var unwatched = []string{
 
 // longest are the packages whose tests take longest. They are begun first, so that none is
 // left for the end alone.
-var longest = []string{"cmd/gavel", "controller/serve", "controller/queue", "controller/ledger"}
+var longest = []string{
+	"cmd/gavel", "controller/serve", "controller/queue", "controller/ledger",
+	"controller/watchmode", "controller/run", "controller", "schema/load",
+}
 
 // races runs the tests of the packages that have something to share under the race
 // detector, and shows the lines of go test as they come, since it takes the longest. A
