@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/confirm/simulation"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // letters are verdicts by their first letters.
@@ -304,6 +305,7 @@ func pulls() []*simulation.Pull {
 // recorded: in the end the same was measured, and it means the same. A request
 // that fails for want of a provider is among them.
 func TestStopAndGoOn(t *testing.T) {
+	race.Computing(t)
 	for i, pull := range pulls() {
 		cases := pull.Cases()
 		want, all := play(cases, unbounded, pull.Measure)
@@ -335,6 +337,7 @@ func TestStopAndGoOn(t *testing.T) {
 // TestOrderWithinABatch: the outcomes of a batch come in any order, some of them
 // after an error, and now and then the loop is left and entered again.
 func TestOrderWithinABatch(t *testing.T) {
+	race.Computing(t)
 	for i, pull := range pulls() {
 		want, all := play(pull.Cases(), unbounded, pull.Measure)
 		r := rand.New(rand.NewPCG(1, uint64(i)))
@@ -368,6 +371,7 @@ func TestOrderWithinABatch(t *testing.T) {
 // requests that is not called without one, and what is left open makes the gate
 // undetermined.
 func TestBudget(t *testing.T) {
+	race.Computing(t)
 	for i, pull := range pulls() {
 		full, all := play(pull.Cases(), unbounded, pull.Measure)
 		for budget := range len(all) + 1 {
