@@ -28,12 +28,12 @@ func concurrent(files []source) []string {
 		case f.test():
 			tested[f.dir] = true
 		case strings.HasSuffix(f.dir, "test"):
-			helpers[f.dir] = append(helpers[f.dir], f)
+			helpers[path.Base(f.dir)] = append(helpers[path.Base(f.dir)], f)
 		}
 	}
 	started := map[string]map[string]bool{}
-	for dir, code := range helpers {
-		started[path.Base(dir)] = sharing(code)
+	for name, code := range helpers {
+		started[name] = sharing(code)
 	}
 	for _, f := range files {
 		if f.test() && mentions(f, started) {
@@ -44,7 +44,8 @@ func concurrent(files []source) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// mentions reports whether a file has one of the names of a package.
+// mentions reports whether a file has one of the names of a package, which files import by
+// its own name.
 func mentions(f source, names map[string]map[string]bool) bool {
 	for n := range ast.Preorder(f.ast) {
 		of, selects := n.(*ast.SelectorExpr)

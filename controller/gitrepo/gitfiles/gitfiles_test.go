@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -46,8 +47,9 @@ func TestAsBoundOS(t *testing.T) {
 		{"broken", "nothing"},
 		{"round", "round"},
 	} {
-		if err := os.Symlink(link.target, filepath.Join(dir, filepath.FromSlash(link.name))); err != nil {
-			t.Skip("links cannot be made here:", err)
+		err := os.Symlink(link.target, filepath.Join(dir, filepath.FromSlash(link.name)))
+		if err != nil && runtime.GOOS != "windows" { // which has no links for everybody
+			t.Fatal(err)
 		}
 	}
 	files, bound := gitfiles.New(dir), osfs.New(dir, osfs.WithBoundOS())
@@ -119,7 +121,7 @@ func TestAFolderThatGoesAndComes(t *testing.T) {
 		}
 		got, err := content(files, name)
 		if got != want || os.IsNotExist(err) != (want == "") {
-			t.Errorf("the %d. time it is read as %q, %v; want %q", i+1, got, err, want)
+			t.Errorf("in turn %d it is read as %q, %v; want %q", i+1, got, err, want)
 		}
 	}
 }

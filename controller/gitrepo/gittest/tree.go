@@ -53,14 +53,21 @@ func Init(tb testing.TB, dir, branch string) {
 	}
 }
 
+// repository opens the one that a folder is in.
+func repository(tb testing.TB, dir string) *git.Repository {
+	tb.Helper()
+	repo, err := git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return repo
+}
+
 // Branch makes a branch at the commit that is checked out, or moves one there, and checks it
 // out. Neither the index nor a file changes.
 func Branch(tb testing.TB, dir, name string) {
 	tb.Helper()
-	repo, err := git.PlainOpen(dir)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	repo := repository(tb, dir)
 	head, err := repo.Head()
 	if err != nil {
 		tb.Fatal(err)
@@ -78,10 +85,7 @@ func Branch(tb testing.TB, dir, name string) {
 // Resolve gives the commit that a revision means.
 func Resolve(tb testing.TB, dir, revision string) string {
 	tb.Helper()
-	repo, err := git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	repo := repository(tb, dir)
 	commit, err := repo.ResolveRevision(plumbing.Revision(revision))
 	if err != nil {
 		tb.Fatalf("%s in %s: %v", revision, dir, err)
@@ -100,10 +104,7 @@ func Commit(tb testing.TB, dir string, files map[string]string) string {
 			tb.Fatal(err)
 		}
 	}
-	repo, err := git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	repo := repository(tb, dir)
 	tree, err := repo.Worktree()
 	if err == nil {
 		err = stage(repo, tree.Filesystem)
