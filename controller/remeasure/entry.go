@@ -27,8 +27,6 @@ const nextTo = time.Hour
 type entry struct {
 	row   *Row
 	known confirm.Case
-	// kept says what a further measurement keeps.
-	kept plan.Kept
 	// collected counts what of its history was measured for the history alone.
 	collected int
 }
@@ -72,9 +70,6 @@ func (c *Comparison) entry(row *Row) *entry {
 	e.known.Base = []confirm.Outcome{outcome(row.Base.Target, base.Result, base.Transcript)}
 	e.known.Weight = row.Row.Base.Weight
 	e.known.Gone = row.Base.Case == nil || same
-	if row.HeadDigests.E == row.BaseDigests.E && !same {
-		e.kept = plan.KeptTranscript
-	}
 	e.known.Certain = c.certain(row)
 	return e
 }
@@ -83,26 +78,22 @@ func (c *Comparison) entry(row *Row) *entry {
 func (e *entry) job(side confirm.Side) run.Job {
 	head, base := e.row.Head, e.row.Base
 	switch {
-	case len(e.known.Base) == 0 && side == confirm.Head:
+	case side == confirm.Head:
 		return head
 	case base == nil:
 		return run.Job{}
 	case len(e.known.Base) == 0:
 		return *base
-	case side == confirm.Head:
-		head.Digests = e.row.HeadDigests.Bare()
-		return head
 	}
 	job := *base
 	// Both sides are measured under what is newest: an old measurement of one is
 	// no pair of a new one of the other.
-	if e.kept == plan.KeptNothing {
+	if kept(e.row.Row) == plan.KeptNothing {
 		job.Scope.Nothing = head.Scope.Nothing || base.Scope.Nothing
 		if head.Scope.NotBefore.After(base.Scope.NotBefore) {
 			job.Scope.NotBefore = head.Scope.NotBefore
 		}
 	}
-	job.Digests = e.row.BaseDigests.Bare()
 	return job
 }
 

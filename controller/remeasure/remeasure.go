@@ -98,6 +98,23 @@ func (c *Comparison) options() confirm.Options {
 	}
 }
 
+// Further returns the digests under which a further measurement of a row's case at a side
+// is stored: the ordinal-th of the comparison of its sides. They depend on the plan
+// alone, so that a process that plans the same commits derives the same ones.
+func Further(row *plan.Row, side confirm.Side, ordinal int) plan.Digests {
+	own, other := row.HeadDigests, row.BaseDigests
+	if side == confirm.Base {
+		own, other = other, own
+	}
+	return own.Bare().Remeasured(other.D, ordinal, kept(row))
+}
+
+// kept says what a further measurement of a row's case keeps: the transcript, where both
+// sides execute the same and judge it differently.
+func kept(row *plan.Row) plan.Kept {
+	return plan.Kept(active(row.Base) && row.HeadDigests.E == row.BaseDigests.E && row.HeadDigests.D != row.BaseDigests.D)
+}
+
 // A decider is a comparison that is being decided.
 type decider struct {
 	*Comparison
@@ -202,7 +219,7 @@ func (d *decider) record(r confirm.Request, o run.Outcome) {
 // it, and counts from there.
 func (d *decider) job(r confirm.Request) run.Job {
 	e := d.entries[r.Case]
-	job, other := e.job(r.Side), e.job(1-r.Side)
+	job := e.job(r.Side)
 	ordinal := r.Ordinal
 	if e.failed(r.Side) {
 		ordinal--
@@ -213,9 +230,9 @@ func (d *decider) job(r confirm.Request) run.Job {
 	case ordinal < 0:
 		job = e.row.Head
 	default:
-		job.Digests, job.Again = job.Digests.Remeasured(other.Digests.D, ordinal, e.kept), ordinal+1
+		job.Digests, job.Again = Further(e.row.Row, r.Side, ordinal), ordinal+1
 	}
-	need := d.need(e.row, r.Side, e.kept)
+	need := d.need(e.row, r.Side, kept(e.row.Row))
 	job.Need = need.Need()
 	return job
 }

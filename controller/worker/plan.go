@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,10 +10,12 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/queue"
+	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -46,20 +49,29 @@ type side struct {
 	checkout controller.Checkout
 	trust    ledger.Trust
 	roster   *roster.Roster
-	cases    map[caseDigest]entry
+	cases    map[string][]entry // by the ID of the case
 	programs suite.Programs
 	// requirement is what judging takes that this process may not have.
 	requirement requirement.Requirement
 }
 
-// A caseDigest names a case by its ID and decision digest.
-type caseDigest struct{ id, d string }
-
-// An entry is a case with its digests and target.
+// An entry is a case of a side with its digests and target, and the row of the plan that
+// has it and the other side's.
 type entry struct {
 	c       *schema.Case
 	digests plan.Digests
 	target  string
+	row     *plan.Row
+	side    confirm.Side
+}
+
+// under returns the digests that a task is judged under: those of the case, or of a
+// further measurement of it, which the other side has a part in.
+func (e *entry) under(t queue.Task) plan.Digests {
+	if t.Again == 0 {
+		return e.digests
+	}
+	return remeasure.Further(e.row, e.side, t.Again-1)
 }
 
 // load fetches and plans.
@@ -93,7 +105,7 @@ func (p *runPlan) load(ctx context.Context, about json.RawMessage) (err error) {
 func (p *runPlan) index(host controller.Host) {
 	req := p.prepared.Request()
 	newSide := func(c controller.Checkout, trust ledger.Trust) *side {
-		s := &side{checkout: c, trust: trust, cases: map[caseDigest]entry{}}
+		s := &side{checkout: c, trust: trust, cases: map[string][]entry{}}
 		s.roster = roster.New(c.Config, func(t config.Target) (target.Target, error) { return host.Open(t, c) })
 		s.requirement = requirement.Find(c.FS, req.ConfigFile, c.Config, req.LookupEnv)
 		if host.Programs != nil {
@@ -111,18 +123,36 @@ func (p *runPlan) index(host controller.Host) {
 			head.trust = req.BaseTrust
 		}
 	}
-	for _, r := range p.prepared.Plan.Rows {
+	for i := range p.prepared.Plan.Rows {
+		r := &p.prepared.Plan.Rows[i]
 		if r.HeadCase != nil && r.Head != nil {
-			head.cases[caseDigest{r.HeadCase.ID(), r.HeadDigests.D}] = entry{r.HeadCase, r.HeadDigests, r.Target}
+			head.add(entry{r.HeadCase, r.HeadDigests, r.Target, r, confirm.Head})
 		}
 		if r.BaseCase != nil && r.Base != nil && base != nil {
-			name := r.Base.Target
-			if name == "" {
-				name = req.Base.Config.DefaultTarget
-			}
-			base.cases[caseDigest{r.BaseCase.ID(), r.BaseDigests.D}] = entry{r.BaseCase, r.BaseDigests, name}
+			base.add(entry{r.BaseCase, r.BaseDigests, cmp.Or(r.Base.Target, req.Base.Config.DefaultTarget), r, confirm.Base})
 		}
 	}
+}
+
+func (s *side) add(e entry) { s.cases[e.c.ID()] = append(s.cases[e.c.ID()], e) }
+
+// find returns the case of a task with the digests of the task, which this worker
+// computes itself. The error says how they differ.
+func (s *side) find(t queue.Task) (*entry, plan.Digests, error) {
+	planned := s.cases[t.Case]
+	if len(planned) == 0 {
+		return nil, plan.Digests{}, fmt.Errorf("the plan of this worker has no case %s at %s", t.Case, t.Side)
+	}
+	for i := range planned {
+		e := &planned[i]
+		if d := e.under(t); d.E == t.E && d.J == t.J && d.D == t.D {
+			if e.target != t.Target {
+				return nil, plan.Digests{}, fmt.Errorf("this worker asks the target %s for %s, and the controller asks %s", e.target, t.Case, t.Target)
+			}
+			return e, d, nil
+		}
+	}
+	return nil, plan.Digests{}, differs(t)
 }
 
 // job is the job of a task. The plan must say the same of trust as the task.
@@ -131,16 +161,16 @@ func (p *runPlan) job(t queue.Task) (run.Job, *side, error) {
 	if s == nil {
 		return run.Job{}, nil, fmt.Errorf("the plan of %s has no side %q", t.Case, t.Side)
 	}
-	e, there := s.cases[caseDigest{t.Case, t.D}]
-	if !there || e.digests.E != t.E || e.digests.J != t.J || e.target != t.Target {
-		return run.Job{}, nil, differs(t)
+	e, digests, err := s.find(t)
+	if err != nil {
+		return run.Job{}, nil, err
 	}
 	req := p.prepared.Request()
 	if t.Trust != s.trust || t.Scope.Trust != req.HeadTrust && t.Scope.Trust != req.BaseTrust {
 		return run.Job{}, nil, fmt.Errorf("the task of %s claims a trust that its commit does not have", t.Case)
 	}
 	return run.Job{
-		Case: e.c, Digests: e.digests, Target: e.target, Scope: t.Scope, Need: t.Need, Purpose: t.Purpose, Again: t.Again,
+		Case: e.c, Digests: digests, Target: e.target, Scope: t.Scope, Need: t.Need, Purpose: t.Purpose, Again: t.Again,
 		Selection: e.digests.Selection(),
 	}, s, nil
 }

@@ -118,7 +118,7 @@ var rooms = []room{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/command", "controller", "controller/commits", "controller/configchange", "controller/report", "reporters", "reporters/comment", "controller/tracing",
 	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},
 	{dir: "controller/worker", sees: []string{
-		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/run", "controller/queue", "controller/requirement", "controller/target", "controller/evaluate", "controller", "controller/review",
+		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/run", "controller/queue", "controller/requirement", "controller/target", "controller/evaluate", "controller", "controller/review", "controller/confirm", "controller/remeasure",
 	}, reason: "it plans again what another process has planned, and judges single cases of it"},
 	{dir: "controller/serve", sees: []string{
 		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/command", "controller/review", "controller", "controller/report", "controller/tracing",
