@@ -1,14 +1,10 @@
 package agentv5
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path"
 	"slices"
@@ -18,6 +14,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/fragment"
 	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/suggest"
+	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -92,49 +90,64 @@ func (r *rewriter) testsOf(name string, at place.Place) []place.Place {
 // table reads a table, whose columns are variables, apart from id, criteria and those
 // that begin with two underscores. A test without an id has that of its place.
 func (r *rewriter) table(file schema.File) []place.Place {
-	in := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file.Data, []byte("\ufeff"))))
-	in.FieldsPerRecord = -1
-	var out []place.Place
-	head, err := in.Read()
-	for n := 1; err == nil; n++ {
-		var record []string
-		if record, err = in.Read(); err != nil {
-			break
-		}
-		at := schema.Position{File: file.Path, Column: 1}
-		at.Line, _ = in.FieldPos(0)
-		out = append(out, place.Place{Doc: schema.Compose(file.Path, rowOf(at, head, record, n))})
+	rows, problems := table.Read(file)
+	if rows != nil {
+		problems = append(columnProblems(rows.Head), rows.Problems()...)
 	}
-	if !errors.Is(err, io.EOF) {
-		p := schema.Problem{Position: schema.Position{File: file.Path, Line: 1, Column: 1}, Severity: schema.Error, Rule: "csv", Message: "the table cannot be read", Hint: "write a line with the names of the columns, then a line for each test"}
-		if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-			p.Line, p.Column, p.Message = parse.Line, parse.Column, "the table cannot be read: "+parse.Err.Error()
-		}
-		r.add(p)
+	if r.add(problems...); len(problems) > 0 {
+		return nil
+	}
+	var out []place.Place
+	for n, row := range rows.Rows {
+		out = append(out, place.Place{Doc: schema.Compose(file.Path, rowOf(rows.Head, row, n+1))})
 	}
 	return out
 }
 
-// rowOf is a test of a table.
-func rowOf(at schema.Position, head, record []string, n int) schema.Piece {
-	id := "row-" + strconv.Itoa(n)
-	var fields, vars []schema.NamedPiece
-	var asserts []schema.Piece
-	for i, name := range head {
-		if name = strings.TrimSpace(name); i >= len(record) || record[i] == "" {
+// columns are those with two underscores that are read. Those that only name something are
+// ignored.
+var columns = []string{"__expected", "__description"}
+
+// columnProblems are about columns that begin with two underscores and are not read, so that
+// what is in them would be lost.
+func columnProblems(head []table.Cell) []schema.Problem {
+	var found []schema.Problem
+	for _, cell := range head {
+		isKnown := slices.ContainsFunc([]string{"__expected", "__description", "__metric", "__metadata:"}, func(prefix string) bool { return strings.HasPrefix(cell.Text, prefix) })
+		if !strings.HasPrefix(cell.Text, "__") || isKnown {
 			continue
 		}
-		text := schema.TextPiece(at, record[i])
+		hint := suggest.DidYouMean(cell.Text, columns)
+		if hint == "" {
+			hint = "columns that begin with two underscores are " + strings.Join(columns, " and ") + "; remove it, or name a variable otherwise"
+		}
+		found = append(found, schema.Problem{Position: cell.At, Severity: schema.Error, Rule: "unknown-column", Message: fmt.Sprintf("the column %q is not read", cell.Text), Hint: hint})
+	}
+	return found
+}
+
+// rowOf is a test of a table.
+func rowOf(head []table.Cell, row table.Row, n int) schema.Piece {
+	id, at := "row-"+strconv.Itoa(n), row.At
+	var fields, vars []schema.NamedPiece
+	var asserts []schema.Piece
+	for i, column := range head {
+		name, cell := column.Text, row.Cells[i]
+		if name == "" || cell.Text == "" {
+			continue
+		}
+		text := schema.TextPiece(at, cell.Text)
 		switch {
 		case name == "id":
-			id = record[i]
+			id = cell.Text
 		case name == "criteria" || name == "conversation_id" || name == "expected_output":
 			fields = append(fields, schema.NamedPiece{Name: name, Piece: text})
 		case name == "__description":
 			fields = append(fields, schema.NamedPiece{Name: "description", Piece: text})
 		case strings.HasPrefix(name, "__expected"):
-			asserts = append(asserts, shortForm(at, record[i]))
-		case !strings.HasPrefix(name, "__"):
+			asserts = append(asserts, shortForm(cell.At, cell.Text))
+		case strings.HasPrefix(name, "__"): // names that something has in reports
+		default:
 			vars = append(vars, schema.NamedPiece{Name: name, Piece: text})
 		}
 	}

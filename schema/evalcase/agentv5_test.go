@@ -237,6 +237,26 @@ func TestTrapA12(t *testing.T) {
 	}
 }
 
+// TestTablesOfAgentV5 are held to their header, as those of promptfoo are.
+func TestTablesOfAgentV5(t *testing.T) {
+	for _, tt := range []struct{ table, want string }{
+		{"id,input,__expected\na,b,contains-all:ho,zzz\n", "t.csv:2:21: error: the record has 4 cells, and the header has 3 columns; put a cell that holds a comma in double quotes"},
+		{"id,input,__expected\na,b\n", "t.csv:2:3: error: the record has 2 cells, and the header has 3 columns; write every cell, also one that is empty: a comma for each"},
+		{"id,input,__expect\na,b,c\n", "t.csv:1:10: error: the column \"__expect\" is not read; did you mean `__expected`?"},
+		{"id,input,__threshold\na,b,1\n", "t.csv:1:10: error: the column \"__threshold\" is not read; columns that begin with two underscores are __expected and __description; remove it, or name a variable otherwise"},
+		{"id;input;__expected\na;b;c\n", "t.csv:1:1: error: the table has one column, whose name holds a semicolon; save it with commas between the cells, as CSV (comma delimited)"},
+		{"id,input\na,b\xf1\n", "t.csv:2:4: error: the line is not valid UTF-8; save the file as UTF-8"},
+		{"", "t.csv:1:1: error: the table is empty; write a line with the names of the columns, then a line for each row"},
+	} {
+		files := fstest.MapFS{"suites/t.csv": {Data: []byte(tt.table)}}
+		files["suites/a.yaml"] = &fstest.MapFile{Data: []byte("prompts: ['{{ input }}']\nproviders: []\ngovernance: {}\ntests: t.csv\n")}
+		cases, problems := loadIn(t, files, "a.yaml", schema.Settings{})
+		if len(cases) > 0 || !slices.Contains(problems, tt.want) {
+			t.Errorf("%q: %d cases, problems %q, want none and %q", tt.table, len(cases), problems, tt.want)
+		}
+	}
+}
+
 // TestSkippedByAgentV5: Gavel runs the tests that AgentV 5 skips for what it removed, and
 // says so.
 func TestSkippedByAgentV5(t *testing.T) {

@@ -88,7 +88,7 @@ func (c *compiler) testsByFunction(name string, at ...any) []test {
 		made, err = c.caller.Call(f)
 	}
 	if need, ok := errors.AsType[*template.NeedError](err); ok {
-		c.skipped[need.What]++
+		c.leaveOut(need.What)
 		c.Warn("not-read", fmt.Sprintf("the tests of %s are not read: they need %s", template.Clip(name), need.What), "write them into a file of YAML, JSON, JSONL or CSV", at...)
 		return nil
 	}

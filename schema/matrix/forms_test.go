@@ -160,7 +160,7 @@ tests:
 	}
 	wrong := []string{
 		"p.txt:4:4: warning: the tag {% include %} is not read; the cases that use it are not run; put the text of the other file here; a template reads no file",
-		"promptfooconfig.yaml:11:47: warning: the filter shout is not known; the cases that use it are not run; write the text without it, or name a file with the filter under `nunjucksFilters`",
+		"promptfooconfig.yaml:11:47: error: the filter shout is not known; write the text without it, or name a file with the filter under `nunjucksFilters`",
 	}
 	if !slices.Equal(said, wrong) {
 		t.Errorf("problems\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(wrong, "\n"))

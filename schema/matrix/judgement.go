@@ -3,7 +3,9 @@ package matrix
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -35,6 +37,8 @@ type judgement struct {
 	engine       *template.Engine
 	evaluators   []schema.Evaluator
 	written      []written // parallel to the evaluators
+	// failed is the assertion that the last error is about, which may be one of a set.
+	failed written
 }
 
 // ungated judges a case of which nothing is asked.
@@ -61,8 +65,8 @@ func (j *judgement) result() ([]schema.Evaluator, *schema.Bands) {
 	return j.evaluators, &schema.Bands{Pass: *j.threshold, Borderline: *j.threshold}
 }
 
-// add adds an assertion. The error is a [*template.NeedError] about one that is not read,
-// or one of [template.Engine.Fill].
+// add adds an assertion. The error is a [*template.NeedError] about one that is not read, a
+// [*template.MistakeError] about one that is wrong, or one of [template.Engine.Fill].
 func (j *judgement) add(a written, vars template.Variables) error {
 	ev, err := j.evaluator(a, vars)
 	if err != nil {
@@ -75,6 +79,7 @@ func (j *judgement) add(a written, vars template.Variables) error {
 // evaluator compiles an assertion.
 func (j *judgement) evaluator(a written, vars template.Variables) (schema.Evaluator, error) {
 	none := schema.Evaluator{}
+	j.failed = a
 	if a.need != "" {
 		return none, &template.NeedError{What: a.need}
 	}
@@ -111,7 +116,11 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 			return nil, schema.Rule{}, err
 		}
 	}
+	asks := cmp.Or(a.rubricPrompt, j.rubricPrompt)
 	spec, rule, err := spec.Compile(kind, a.Type, value, a.Threshold)
+	if kind == "llm-rubric" && asks != "" && template.Written(value) == "" { // the question says it all
+		spec, rule, err = evaluator.Graded{Type: kind}, rubricAlone(a.Threshold), nil
+	}
 	if codes[kind] && err == nil {
 		spec, err = j.code(a, value, vars)
 	}
@@ -125,7 +134,7 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 		spec = s
 	case evaluator.Graded:
 		s.Not, s.Target = not, by.judge
-		if s.Template, err = j.question(cmp.Or(a.rubricPrompt, j.rubricPrompt), vars); err != nil {
+		if s.Template, err = j.question(asks, vars); err != nil {
 			return nil, rule, err
 		}
 		spec = s
@@ -133,7 +142,7 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 		switch s.Target = by.judge; {
 		case not:
 			return nil, rule, &template.NeedError{What: "the assertion " + a.Type}
-		case cmp.Or(a.rubricPrompt, j.rubricPrompt) != "":
+		case asks != "":
 			return nil, rule, &template.NeedError{What: "Gavel's own question of select-best in place of rubricPrompt"}
 		}
 		spec = s
@@ -187,6 +196,7 @@ func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema
 	for _, part := range a.set {
 		ev, err := inner.evaluator(part, vars)
 		if err != nil {
+			j.failed = inner.failed
 			return nil, rule, err
 		}
 		if _, selects := evaluator.Selects(ev.Spec); selects {
@@ -199,7 +209,7 @@ func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema
 		}
 	}
 	if len(spec.Members) == 0 {
-		return nil, rule, &template.NeedError{What: "assertions in the assert-set"}
+		return nil, rule, &template.MistakeError{Message: "the assert-set has no assertions", Hint: "add assert: with a list of them"}
 	}
 	if a.Threshold != nil {
 		rule.Threshold = *a.Threshold
@@ -238,29 +248,67 @@ func (j *judgement) unique(name string) string {
 	return name
 }
 
-// short matches type(threshold): value.
-var short = regexp.MustCompile(`^(not-)?([a-z][a-z-]*)(?:\(([\d.]+)\))?(?::\s?([\s\S]*))?$`)
+// following matches what follows a type in a table: (threshold): value.
+var following = regexp.MustCompile(`^(?:\(([^()]*)\))?(?::([\s\S]*))?$`)
 
-// shortForm reads an assertion as tables have it: type(threshold): value. Without a
-// type that is known, the answer has to equal the text.
-func shortForm(s string) written {
-	m := short.FindStringSubmatch(strings.TrimSpace(s))
-	isType := m != nil && catalog.Known(m[2])
+// older are the words before a colon that stand for types of assertion.
+var older = map[string]string{"fn": "javascript", "eval": "javascript", "grade": "llm-rubric"}
+
+// sourced matches the name of a file of code that is an assertion by itself.
+var sourced = regexp.MustCompile(`^file://[^\n]*\.(?:(py)|[cm]?[jt]s)(?::[\w.]+)?$`)
+
+// inTables are the thresholds of assertions in a table that says none.
+var inTables = map[string]float64{
+	"similar": spec.LikenessInTables, "similar:cosine": spec.LikenessInTables, "similar:dot": spec.LikenessInTables, "similar:euclidean": spec.LikenessInTables,
+	"answer-relevance": 0.75, "classifier": 0.75, "levenshtein": 0.75,
+}
+
+// shortForm reads an assertion as tables have it: type(threshold): value, or the name of a
+// file of code. Without a type that is known, the answer has to equal the text.
+func shortForm(s string) (written, *template.MistakeError) {
+	s = strings.TrimSpace(s)
 	raw := func(s string) json.RawMessage { out, _ := json.Marshal(s); return out } // a text
-	if !isType {
-		return written{Type: "equals", Value: raw(s)}
+	if m := sourced.FindStringSubmatch(s); m != nil {
+		return written{Type: map[bool]string{true: "python", false: "javascript"}[m[1] != ""], Value: raw(s)}, nil
 	}
-	a := written{Type: m[1] + m[2]}
-	if m[4] != "" {
-		a.Value = raw(m[4])
+	if word, value, isLed := strings.Cut(s, ":"); isLed && older[word] != "" {
+		return written{Type: older[word], Value: raw(strings.TrimSpace(value))}, nil
 	}
-	least := spec.LikenessInTables
-	if m[3] != "" {
-		if n, err := strconv.ParseFloat(m[3], 64); err == nil {
-			a.Threshold = &n
+	plain, not := strings.CutPrefix(s, "not-")
+	kind := catalog.Leading(plain)
+	m := following.FindStringSubmatch(plain[len(kind):])
+	if kind == "" || m == nil {
+		return written{Type: "equals", Value: raw(s)}, nil
+	}
+	a := written{Type: kind}
+	if not {
+		a.Type = "not-" + kind
+	}
+	if value := strings.TrimSpace(m[2]); value != "" {
+		a.Value = raw(value)
+	}
+	least, isSet := inTables[kind]
+	if strings.HasPrefix(plain[len(kind):], "(") {
+		n, err := strconv.ParseFloat(m[1], 64)
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+			return a, &template.MistakeError{
+				Message: fmt.Sprintf("the threshold of %s is %q", a.Type, m[1]),
+				Hint:    fmt.Sprintf("write a number with a point, as in %s(0.5), or equals: before a text that the answer has to equal", a.Type),
+			}
 		}
-	} else if strings.HasPrefix(m[2], "similar") {
+		least, isSet = n, true
+	}
+	if isSet {
 		a.Threshold = &least
 	}
-	return a
+	return a, nil
+}
+
+// rubricAlone is the rule of a judge whose question is all that it is told.
+func rubricAlone(threshold *float64) schema.Rule {
+	rule := schema.Rule{Required: []string{evaluator.GradedPass}, Weights: map[string]float64{evaluator.GradedPass: 0}}
+	if threshold != nil {
+		rule.Threshold = *threshold
+	}
+	return rule
 }

@@ -69,10 +69,11 @@ type compiler struct {
 	strangers []schema.Problem
 	counted   map[string]int // of the names of providers
 	skipped   map[string]int // rows by what they need
+	absent    int            // how many of them are no cases, as tests from the net
 	size      int            // of all texts so far, in bytes
 	engine    template.Engine
 	caller    code.Caller
-	misreads  map[string]bool // templates that there is a warning about
+	misreads  map[schema.Problem]bool // what was told by misread
 }
 
 // A provider is one of the targets that every row is run against.
@@ -146,7 +147,7 @@ var notRead = map[string]string{
 
 // reportSkipped says in one line how many rows are read.
 func (c *compiler) reportSkipped(all int) {
-	if said := unread.Sentence(c.skipped, all); said != "" {
+	if said := unread.Sentence(c.skipped, all+c.absent); said != "" {
 		c.Warn(unread.Rule, said, unread.Hint, "tests")
 	}
 }
@@ -201,12 +202,10 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	}
 	skip := cmp.Or(r.test.need, r.need, t.need)
 	if err := c.send(tc, p, r, t); err != nil {
-		c.misread(err, p.at)
-		skip = cmp.Or(skip, err.Error())
+		skip = cmp.Or(skip, c.misread(err, p.at))
 	}
 	if err := c.offer(tc, r, t); err != nil {
-		c.misread(err, r.test.at)
-		skip = cmp.Or(skip, err.Error())
+		skip = cmp.Or(skip, c.misread(err, r.test.at))
 	}
 	if tc.Drive.Given = r.test.given.answer(); tc.Drive.Given != nil {
 		c.size += len(*tc.Drive.Given)
@@ -219,8 +218,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	for _, a := range r.test.asserts {
 		tc.Row.Asserts = append(tc.Row.Asserts, matrixrow.Assertion{Type: a.Type, Value: a.Value, Threshold: a.Threshold, Weight: a.Weight, Metric: a.Metric})
 		if err := j.add(a, r.vars); err != nil {
-			c.misread(err, cmp.Or(a.at, r.test.at))
-			skip = cmp.Or(skip, err.Error())
+			skip = cmp.Or(skip, c.misread(r.filled(j.failed, err), cmp.Or(j.failed.valueAt, r.test.at)))
 		}
 	}
 	tc.Evaluators, tc.Policy.Bands = j.result()

@@ -10,25 +10,35 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// misread warns about a template that cannot be filled in, once for each place. Its
-// text begins at a position or after it. Other errors have no place.
-func (c *compiler) misread(err error, from schema.Position) {
-	wrong, ok := errors.AsType[*template.Error](err)
-	if !ok {
-		return
-	}
-	key := from.String() + wrong.Message + wrong.Source
-	if c.misreads[key] {
-		return
+// misread tells of what cannot be compiled, once for each place, and returns what the row
+// needs. What is wrong is an error. A template whose text begins at a position or after it
+// that is not read is a warning; any other need is counted, and has no place.
+func (c *compiler) misread(err error, from schema.Position) (need string) {
+	p := schema.Problem{Position: from, Severity: schema.Error}
+	need = corrected
+	if wrong, ok := errors.AsType[*template.MistakeError](err); ok {
+		p.Rule, p.Message, p.Hint = "wrong-value", wrong.Message, wrong.Hint
+	} else if wrong, ok := errors.AsType[*template.Error](err); ok {
+		p.Rule, p.Message, p.Hint = "template", wrong.Message, wrong.Hint
+		if p.Position = c.locate(from, wrong.Source); !wrong.Wrong {
+			p.Severity, need = schema.Warning, err.Error()
+			p.Message += "; the cases that use it are not run"
+		}
+	} else {
+		return err.Error()
 	}
 	if c.misreads == nil {
-		c.misreads = map[string]bool{}
+		c.misreads = map[schema.Problem]bool{}
 	}
-	c.misreads[key] = true
-	c.Problems = append(c.Problems, schema.Problem{
-		Position: c.locate(from, wrong.Source), Severity: schema.Warning, Rule: "template",
-		Message: wrong.Message + "; the cases that use it are not run", Hint: wrong.Hint,
-	})
+	switch {
+	case c.misreads[p]:
+	case p.Severity == schema.Error:
+		c.wrong = append(c.wrong, p)
+	default:
+		c.Problems = append(c.Problems, p)
+	}
+	c.misreads[p] = true
+	return need
 }
 
 // locate is where a text is in a file, at a position or after it: the position where it

@@ -23,7 +23,11 @@ func (c *compiler) function(t *test, a *written, language string, at schema.Posi
 	isFile := strings.HasPrefix(source, "file://")
 	switch {
 	case !isText || strings.TrimSpace(source) == "":
-		a.need = "code as the value of " + language
+		c.note(t, []schema.Problem{{
+			Position: at, Severity: schema.Error, Rule: "wrong-value",
+			Message: fmt.Sprintf("the value of %s is no code", a.Type), Hint: "write code as a text, or the name of a file with it: file://…",
+		}})
+		a.need = corrected
 	case isFile:
 		c.functionFile(t, a, language, at)
 	case language != "javascript":

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
+	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -155,7 +157,8 @@ var barePrompt = regexp.MustCompile(`^[\w./*?-]+\.(txt|md|j2|json|jsonl|ya?ml|cs
 // promptFile are the prompts of a file.
 func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 	name, function := code.Split(name)
-	found := c.Read(schema.Reference{At: c.Doc.At(at...), Path: strings.TrimPrefix(name, "./"), Role: "prompt"})
+	name = strings.TrimPrefix(name, "./")
+	found := c.Read(schema.Reference{At: c.Doc.At(at...), Path: name, Role: "prompt", Most: table.MostOf(name)})
 	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
 	if !found.Found() {
 		return nil
@@ -163,7 +166,14 @@ func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 	if label == "" {
 		label = strings.TrimSuffix(found.File.Path+":"+function, ":")
 	}
-	all := promptsOf(found.File, label)
+	all, problems := promptsOf(found.File, label)
+	if c.Problems = append(c.Problems, problems...); schema.HasErrors(problems) {
+		return nil
+	}
+	if len(all) == 0 {
+		c.Problems = append(c.Problems, schema.Problem{Position: schema.Position{File: found.File.Path, Line: 1, Column: 1}, Severity: schema.Error, Rule: "no-prompt", Message: "the file has no prompt", Hint: "write a text with {{variables}}"})
+		return nil
+	}
 	if isCode[path.Ext(found.File.Path)] {
 		f, err := code.OfFile(found.File, function, "the prompt")
 		if all[0].function = f; err != nil {
@@ -209,8 +219,7 @@ func (c *compiler) written(p prompt, r row, by provider) (string, error) {
 		return "", p.byProgram(need)
 	}
 	if err != nil {
-		c.misread(&template.Error{Message: "the prompt gives nothing: " + err.Error(), Hint: "correct the function; it is called with {vars, provider} while the file is read"}, p.at)
-		return "", &template.NeedError{What: "a prompt that its function writes: " + err.Error()}
+		return "", &template.MistakeError{Message: fmt.Sprintf("the prompt gives nothing for the test %s: %v", r.name, err), Hint: "correct the function; it is called with {vars, provider} while the file is read"}
 	}
 	var parts struct{ Prompt json.RawMessage }
 	if json.Unmarshal(made, &parts) == nil && len(parts.Prompt) > 0 {

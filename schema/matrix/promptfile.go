@@ -3,7 +3,6 @@ package matrix
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -12,15 +11,20 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
+	"github.com/gavel-evals/gavel/schema/table"
 )
 
 // promptsOf reads a file with prompts: one, or several in a text, in lines of JSON and in
-// a table.
-func promptsOf(file schema.File, label string) []prompt {
+// a table. The problems are errors.
+func promptsOf(file schema.File, label string) ([]prompt, []schema.Problem) {
+	if found := schema.CheckEncoding(file); len(found) > 0 {
+		return nil, found
+	}
+	file.Data = bytes.TrimPrefix(file.Data, []byte("\ufeff"))
 	whole := prompt{label: label, file: file.Path, at: schema.Position{File: file.Path, Line: 1, Column: 1}, text: string(file.Data)}
 	switch path.Ext(file.Path) {
 	case ".txt": // divided by lines of three hyphens
-		return whole.each(strings.Split("\n"+strings.ReplaceAll(whole.text, "\r\n", "\n")+"\n", "\n---\n"), nil)
+		return whole.each(strings.Split("\n"+strings.ReplaceAll(whole.text, "\r\n", "\n")+"\n", "\n---\n"), nil), nil
 	case ".jsonl":
 		all := whole.each(strings.Split(whole.text, "\n"), nil)
 		for i, p := range all {
@@ -29,9 +33,9 @@ func promptsOf(file schema.File, label string) []prompt {
 				all[i].text, all[i].chat = "", list
 			}
 		}
-		return all
+		return all, nil
 	case ".csv":
-		return whole.table(file.Data)
+		return whole.table(file)
 	case ".json", ".yaml", ".yml":
 		doc, problems := schema.Parse(file.Path, file.Data)
 		var list []chat.Message
@@ -39,7 +43,7 @@ func promptsOf(file schema.File, label string) []prompt {
 			whole.text, whole.chat = "", list
 		}
 	}
-	return []prompt{whole}
+	return []prompt{whole}, nil
 }
 
 // each makes a prompt of each part of a file that is not empty. Their labels are those
@@ -62,27 +66,42 @@ func (p prompt) each(parts, labels []string) []prompt {
 	return all
 }
 
-// table reads a prompt from each line of a table, with the columns prompt and label. The
-// cases of a table that has no such column are not run.
-func (p prompt) table(data []byte) []prompt {
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
-	r.FieldsPerRecord = -1
-	records, err := r.ReadAll()
-	column := func(name string) int { return slices.Index(records[0], name) }
-	if err != nil || len(records) < 2 || column("prompt") < 0 {
-		p.need = "a table of prompts with a column named prompt"
-		return []prompt{p}
-	}
-	cells := func(n int) []string {
-		var out []string
-		for _, record := range records[1:] {
-			cell := ""
-			if n >= 0 && n < len(record) {
-				cell = record[n]
-			}
-			out = append(out, cell)
+// table reads a prompt from each line of a table, with the columns prompt and label. One
+// that has no comma and does not begin with the word prompt is a prompt a line.
+func (p prompt) table(file schema.File) ([]prompt, []schema.Problem) {
+	lines := strings.Split(p.text, "\n")
+	first := strings.TrimSpace(lines[0])
+	otherwise := strings.ContainsAny(first, ";\t") && slices.ContainsFunc(strings.FieldsFunc(first, func(r rune) bool { return r == ';' || r == '\t' }), func(name string) bool { return strings.TrimSpace(name) == "prompt" })
+	if !strings.Contains(p.text, ",") && first != "prompt" && !otherwise {
+		if strings.EqualFold(first, "prompt") {
+			lines = lines[1:]
 		}
-		return out
+		return p.each(lines, nil), nil
 	}
-	return p.each(cells(column("prompt")), cells(column("label")))
+	rows, problems := table.Read(file)
+	if rows == nil {
+		return nil, problems
+	}
+	problems = rows.Problems()
+	fail := func(at schema.Position, message, hint string) {
+		problems = append(problems, schema.Problem{Position: at, Severity: schema.Error, Rule: "csv", Message: message, Hint: hint})
+	}
+	column, label := rows.Column("prompt"), rows.Column("label")
+	if column < 0 {
+		fail(rows.Head[0].At, "the table of prompts has no column named prompt", "name the column with the prompts prompt, and the one with their names label")
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	var texts, labels []string
+	for _, row := range rows.Rows {
+		if strings.TrimSpace(row.Cells[column].Text) == "" {
+			fail(row.Cells[column].At, "the row has no prompt", "write the prompt, or remove the row")
+		}
+		texts = append(texts, row.Cells[column].Text)
+		if label >= 0 {
+			labels = append(labels, row.Cells[label].Text)
+		}
+	}
+	return p.each(texts, labels), problems
 }

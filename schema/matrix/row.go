@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -124,6 +125,16 @@ func (c *compiler) nested(vars template.Variables) (_ template.Variables, need s
 		vars = filled
 	}
 	return vars, need
+}
+
+// filled names the row in what is wrong with a value that variables are filled into, since
+// other rows may be right.
+func (r row) filled(a written, err error) error {
+	wrong, ok := errors.AsType[*template.MistakeError](err)
+	if !ok || !strings.Contains(string(a.Value), "{{") && !strings.Contains(string(a.Value), "{%") {
+		return err
+	}
+	return &template.MistakeError{Message: fmt.Sprintf("%s, for the test %s", wrong.Message, r.name), Hint: wrong.Hint}
 }
 
 // title is what people see: the description, or the first text among the

@@ -1,17 +1,18 @@
 package matrix
 
 import (
-	"bytes"
-	"encoding/csv"
 	"encoding/json"
-	"errors"
-	"io"
+	"fmt"
 	"maps"
+	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
+	"github.com/gavel-evals/gavel/schema/suggest"
+	"github.com/gavel-evals/gavel/schema/table"
 )
 
 // csvTests reads a table: a column is a variable, or one of the names that begin
@@ -21,48 +22,83 @@ func (c *compiler) csvTests(file schema.File) []test {
 		return nil
 	}
 	c.tables[file.Path] = true
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file.Data, []byte("\ufeff"))))
-	r.FieldsPerRecord = -1
-	var records [][]string
-	var lines []int
-	record, err := r.Read()
-	for ; err == nil; record, err = r.Read() {
-		line, _ := r.FieldPos(0)
-		records, lines = append(records, record), append(lines, line)
+	rows, problems := table.Read(file)
+	if rows != nil {
+		problems = columnProblems(rows.Head)
 	}
-	if !errors.Is(err, io.EOF) || len(records) == 0 {
-		at := schema.Position{File: file.Path, Line: 1, Column: 1}
-		message := "the table is empty"
-		if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-			at.Line, at.Column, message = parse.Line, parse.Column, "the table cannot be read: "+parse.Err.Error()
-		}
-		c.Problems = append(c.Problems, schema.Problem{Position: at, Severity: schema.Error, Rule: "csv", Message: message, Hint: "write a line with the names of the columns, then a line for each test"})
+	if c.Problems = append(c.Problems, problems...); schema.HasErrors(problems) {
 		return nil
 	}
 	var all []test
-	for i, record := range records[1:] {
+	for _, row := range rows.Rows {
 		t := c.shared
-		t.at = schema.Position{File: file.Path, Line: lines[i+1], Column: 1}
-		t.asserts, t.vars, t.order = slices.Clone(t.asserts), maps.Clone(t.vars), slices.Clone(t.order)
-		for n, name := range records[0] {
-			if n < len(record) {
-				t.cell(strings.TrimSpace(name), record[n])
+		t.at = row.At
+		t.asserts, t.inputs, t.vars, t.order = slices.Clone(t.asserts), slices.Clone(t.inputs), maps.Clone(t.vars), slices.Clone(t.order)
+		c.note(&t, row.Problems)
+		for n, column := range rows.Head {
+			if n < len(row.Cells) && column.Text != "" {
+				c.cell(&t, column.Text, row.Cells[n])
 			}
 		}
-		t.settings(records[0], record, len(c.shared.asserts))
+		c.settings(&t, rows.Head, row, len(c.shared.asserts))
 		all = append(all, t)
 	}
 	return all
 }
 
+// columns are those that are no variables, as people write them.
+var columns = []string{"__expected", "__prefix", "__suffix", "__description", "__providerOutput", "__metric", "__threshold", "__metadata:category", "__config:__expected:threshold"}
+
+// config matches a column that has a setting of the assertion of another column.
+var config = regexp.MustCompile(`^__config:(__expected\d*):threshold$`)
+
+// columnProblems are about names of columns that begin with underscores and mean nothing, so
+// that what is in them would be lost.
+func columnProblems(head []table.Cell) []schema.Problem {
+	var found []schema.Problem
+	add := func(cell table.Cell, severity schema.Severity, message, hint string) {
+		found = append(found, schema.Problem{Position: cell.At, Severity: severity, Rule: "unknown-column", Message: message, Hint: hint})
+	}
+	for _, cell := range head {
+		name := cell.Text
+		of := config.FindStringSubmatch(name)
+		switch {
+		case of != nil:
+			isOf := func(other table.Cell) bool {
+				return strings.TrimSuffix(other.Text, "1") == strings.TrimSuffix(of[1], "1")
+			}
+			if !slices.ContainsFunc(head, isOf) {
+				add(cell, schema.Error, fmt.Sprintf("the column %s is about a column %s, which the table does not have", name, of[1]), "name the column of the assertion, as in __config:__expected2:threshold")
+			}
+		case strings.HasPrefix(name, "__expected"), strings.HasPrefix(name, "__metadata:"), slices.Contains(columns, name):
+		case strings.HasPrefix(name, "__"):
+			hint := suggest.DidYouMean(name, columns)
+			if hint == "" {
+				hint = "names that begin with two underscores are " + strings.Join(columns, ", ") + "; name a variable otherwise"
+			}
+			add(cell, schema.Error, fmt.Sprintf("the column %q means nothing", name), hint)
+		case strings.HasPrefix(name, "_") && meansSetting(name):
+			add(cell, schema.Warning, fmt.Sprintf("the column %q is a variable, since it begins with one underscore", name), suggest.Question("_"+name))
+		}
+	}
+	return found
+}
+
+// meansSetting reports whether a name with one underscore is that of a setting with two.
+func meansSetting(name string) bool {
+	return slices.ContainsFunc(columns, func(column string) bool {
+		short, _, _ := strings.Cut(column[1:], ":")
+		return strings.HasPrefix(name, short)
+	})
+}
+
 // cell takes over one field of a table.
-func (t *test) cell(name, value string) {
+func (c *compiler) cell(t *test, name string, cell table.Cell) {
+	value := cell.Text
 	switch {
 	case strings.HasPrefix(name, "__expected"):
-		if value != "" {
-			a := shortForm(value)
-			a.column = name
-			t.asserts = append(t.asserts, a)
+		if strings.TrimSpace(value) != "" {
+			t.asserts = append(t.asserts, c.cellAssertion(t, name, cell))
 		}
 	case name == "__prefix":
 		t.prefix = value
@@ -71,7 +107,7 @@ func (t *test) cell(name, value string) {
 	case name == "__description":
 		t.description = value
 	case name == "__threshold":
-		if n, ok := rawjson.Number(json.RawMessage(strings.TrimSpace(value))); ok {
+		if n, ok := c.cellNumber(t, cell, name); ok {
 			t.threshold = &n
 		}
 	case name == "__metadata:tags[]" || name == "__metadata:category":
@@ -91,27 +127,58 @@ func (t *test) cell(name, value string) {
 	}
 }
 
+// cellAssertion reads the assertion of a cell.
+func (c *compiler) cellAssertion(t *test, column string, cell table.Cell) written {
+	a, problem := shortForm(cell.Text)
+	a.column, a.at, a.valueAt = column, cell.At, cell.At
+	if problem != nil {
+		c.note(t, []schema.Problem{{Position: cell.At, Severity: schema.Error, Rule: "wrong-value", Message: problem.Message, Hint: problem.Hint}})
+		return a
+	}
+	c.resolve(t, &a, cell.At)
+	return a
+}
+
+// cellNumber is the number from 0 to 1 of a cell; false for an empty one, and for another
+// text, which is an error.
+func (c *compiler) cellNumber(t *test, cell table.Cell, name string) (float64, bool) {
+	text := strings.TrimSpace(cell.Text)
+	if text == "" {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	isNumber := err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
+	if isNumber && (name != "__threshold" || n >= 0 && n <= 1) {
+		return n, true
+	}
+	message, hint := fmt.Sprintf("%s is %q", name, text), "write a number with a point, such as 0.5"
+	if isNumber {
+		hint = "write a number from 0 to 1"
+	}
+	c.note(t, []schema.Problem{{Position: cell.At, Severity: schema.Error, Rule: "wrong-type", Message: message, Hint: hint}})
+	return 0, false
+}
+
 // settings takes over the columns of a row that belong to its own assertions, which are
 // those after the shared ones: __metric to all, __config:__expected2:threshold to one.
 // A column __expected may be called __expected1.
-func (t *test) settings(names, record []string, shared int) {
-	for n, name := range names {
-		if n >= len(record) || record[n] == "" {
+func (c *compiler) settings(t *test, head []table.Cell, row table.Row, shared int) {
+	for n, column := range head {
+		if n >= len(row.Cells) || row.Cells[n].Text == "" {
 			continue
 		}
-		name = strings.TrimSpace(name)
-		column, isThreshold := strings.CutSuffix(strings.TrimPrefix(name, "__config:"), ":threshold")
-		if !isThreshold && name != "__metric" {
-			continue
-		}
-		least, isNumber := rawjson.Number(json.RawMessage(strings.TrimSpace(record[n])))
-		for i := shared; i < len(t.asserts); i++ {
-			a := &t.asserts[i]
-			switch {
-			case name == "__metric":
-				a.Metric = record[n]
-			case isThreshold && isNumber && strings.TrimSuffix(a.column, "1") == strings.TrimSuffix(column, "1"):
-				a.Threshold = &least
+		of := config.FindStringSubmatch(column.Text)
+		switch {
+		case column.Text == "__metric":
+			for i := shared; i < len(t.asserts); i++ {
+				t.asserts[i].Metric = row.Cells[n].Text
+			}
+		case of != nil:
+			least, isNumber := c.cellNumber(t, row.Cells[n], column.Text)
+			for i := shared; i < len(t.asserts) && isNumber; i++ {
+				if strings.TrimSuffix(t.asserts[i].column, "1") == strings.TrimSuffix(of[1], "1") {
+					t.asserts[i].Threshold = &least
+				}
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
+	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -56,7 +57,7 @@ type written struct {
 	Transform string          `json:"transform"`
 	Config    json.RawMessage `json:"config"`
 
-	at           schema.Position
+	at, valueAt  schema.Position
 	need         string
 	assessors    assessors
 	rubricPrompt string
@@ -101,7 +102,7 @@ func (c *compiler) open(name string, at ...any) *schema.Document {
 // file reads a file that the definition names.
 func (c *compiler) file(name, role string, at ...any) schema.File {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "file://"), "./")
-	found := c.Read(schema.Reference{At: c.Doc.At(at...), Path: name, Role: role})
+	found := c.Read(schema.Reference{At: c.Doc.At(at...), Path: name, Role: role, Most: table.MostOf(name)})
 	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
 	return found.File
 }
@@ -169,7 +170,7 @@ func (c *compiler) testsOf(name string, at ...any) []test {
 	file, _ := code.Split(name)
 	switch ext := path.Ext(name); {
 	case isURL && scheme != "file":
-		c.skipped["tests that are fetched from the net"]++
+		c.leaveOut("tests that are fetched from the net")
 		c.Warn("not-read", fmt.Sprintf("the tests of %s are fetched from the net and are not read", template.Clip(name)), "download them and name the file", at...)
 		return nil
 	case strings.ContainsAny(name, "*?["):
@@ -184,6 +185,12 @@ func (c *compiler) testsOf(name string, at ...any) []test {
 		return c.csvTests(c.file(name, "tests", at...))
 	}
 	return c.listedTests(c.open(name, at...))
+}
+
+// leaveOut counts tests of which nothing is known but what they need.
+func (c *compiler) leaveOut(need string) {
+	c.skipped[need]++
+	c.absent++
 }
 
 // listedTests are those of a document that has nothing else; nil has none.
@@ -362,6 +369,10 @@ func (c *compiler) varFile(t *test, name string, at schema.Position) json.RawMes
 	if !found.Found() {
 		return json.RawMessage("null")
 	}
+	if wrong := schema.CheckEncoding(found.File); len(wrong) > 0 {
+		c.note(t, wrong)
+		return json.RawMessage("null")
+	}
 	text := strings.TrimSpace(string(found.File.Data))
 	if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
 		if doc, problems := schema.Parse(found.File.Path, found.File.Data); doc != nil && !schema.HasErrors(problems) {
@@ -408,15 +419,23 @@ func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) writt
 		return written{need: "an assertion in words, as AgentV 5 has it"}
 	}
 	if ref := doc.Text(append(at[:len(at):len(at)], "$ref")...); ref != "" {
-		return written{need: "the assertion of the reference " + template.Clip(ref) + ", which is not in the file"}
+		c.note(t, []schema.Problem{doc.Problem("missing-reference", "the assertion of the reference "+template.Clip(ref)+" is not in the file", "add it under assertionTemplates, or correct the name", append(at[:len(at):len(at)], "$ref")...)})
+		return written{need: corrected}
 	}
-	c.note(t, assertionProblems(doc, at...))
+	found := assertionProblems(doc, at...)
+	c.note(t, found)
 	if json.Unmarshal(doc.JSON(at...), &a) != nil {
 		return written{need: "an assertion that can be read"}
 	}
-	a.at = doc.At(at...)
 	in := func(steps ...any) []any { return append(at[:len(at):len(at)], steps...) }
-	if doc.Has(in("contextTransform")...) {
+	a.at, a.valueAt = doc.At(at...), doc.At(at...)
+	if doc.Has(in("value")...) {
+		a.valueAt = doc.At(in("value")...)
+	}
+	switch {
+	case schema.HasErrors(found):
+		a.need = corrected
+	case doc.Has(in("contextTransform")...):
 		a.need = "`contextTransform` of an assertion"
 	}
 	a.Transform = c.transformCode(t, a.Transform, doc.At(in("transform")...))
@@ -425,14 +444,19 @@ func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) writt
 	for i := range doc.Items(in("assert")...) {
 		a.set = append(a.set, c.readAssertion(t, doc, in("assert", i)...))
 	}
+	c.resolve(t, &a, a.valueAt)
+	return a
+}
+
+// resolve reads what the value of an assertion names: code, or a file.
+func (c *compiler) resolve(t *test, a *written, at schema.Position) {
 	kind := strings.TrimPrefix(a.Type, "not-")
 	switch name, isFile := fileName(a.Value); {
 	case codes[kind]:
-		c.function(t, &a, kind, doc.At(in("value")...))
+		c.function(t, a, kind, at)
 	case isFile && a.need == "" && catalog.Reads(kind):
-		a.Value = c.varFile(t, name, doc.At(in("value")...))
+		a.Value = c.varFile(t, name, at)
 	}
-	return a
 }
 
 // assessors are targets in the place of the roles; empty for a role.

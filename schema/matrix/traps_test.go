@@ -39,9 +39,10 @@ func TestTrapP2(t *testing.T) {
 // TestTrapP3: a latency or cost in a table without a number is asked for one. With
 // promptfoo it would be 0.75 milliseconds or dollars.
 func TestTrapP3(t *testing.T) {
-	got, _ := load(t, "prompts: [x]\ntests: t.csv\n", map[string]string{"t.csv": "q,__expected\na,latency\nb,latency(500)\nc,\"levenshtein(2): x\"\n"})
-	if want := "it needs a threshold of the assertion latency"; got[0].Skip != want {
-		t.Errorf("skip %q, want %q", got[0].Skip, want)
+	got, problems := load(t, "prompts: [x]\ntests: t.csv\n", map[string]string{"t.csv": "q,__expected\na,latency\nb,latency(500)\nc,\"levenshtein(2): x\"\n"})
+	i := slices.IndexFunc(problems, func(p schema.Problem) bool { return p.Severity == schema.Error })
+	if want := "t.csv:2:3: error: the assertion latency has no threshold; add threshold: with milliseconds"; i < 0 || problems[i].String() != want || got[0].Skip != "it needs a test without errors" {
+		t.Errorf("skip %q, problems %v, want %q", got[0].Skip, problems, want)
 	}
 	if most := got[1].Evaluators[0].Rule.Most["latency"]; most != 500 {
 		t.Errorf("the bound is %v, want 500", most)

@@ -82,10 +82,18 @@ func checkText(data []byte) []Mistake {
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
 		return []Mistake{{1, 1, "empty-file", "the file is empty", "fill it, or remove it"}}
-	case IsUTF16(data):
-		return []Mistake{{1, 1, "invalid-utf8", "the file is not UTF-8 but UTF-16", "save it as UTF-8"}}
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
 		return []Mistake{{1, 1, "byte-order-mark", "the file begins with a byte order mark", "save it as UTF-8 without BOM"}}
+	}
+	return CheckEncoding(data)
+}
+
+// CheckEncoding returns the mistakes of a text that is not UTF-8: one if it is UTF-16, else
+// those of its lines.
+func CheckEncoding(data []byte) []Mistake {
+	switch {
+	case IsUTF16(data):
+		return []Mistake{{1, 1, "invalid-utf8", "the file is not UTF-8 but UTF-16", "save it as UTF-8"}}
 	case utf8.Valid(data) && bytes.IndexByte(data, 0) < 0:
 		return nil
 	}

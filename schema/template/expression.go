@@ -55,7 +55,7 @@ func (r *reader) unexpected(t token, want string) error {
 	if t.kind == 0 {
 		got = "the end"
 	}
-	return errorAt(r.source, t.at, "the template has "+got+" where "+want+" is expected", "correct the expression")
+	return mistakeAt(r.source, t.at, "the template has "+got+" where "+want+" is expected", "correct the expression")
 }
 
 func (r *reader) end() error {

@@ -133,7 +133,7 @@ func ofDefinition(name string, own Filter) function {
 			return nil, need
 		}
 		if err != nil {
-			return nil, errorAt(c.x.source, c.at, "the filter "+name+" gives nothing: "+err.Error(), "correct its function")
+			return nil, mistakeAt(c.x.source, c.at, "the filter "+name+" gives nothing: "+err.Error(), "correct its function")
 		}
 		return jsvalue.Decode(out), c.x.make(c.at, len(out))
 	}
@@ -171,16 +171,19 @@ func called(at int, f function, value expr, given arguments) expr {
 
 // unread are filters and functions of Nunjucks that are not there, with what to do.
 var unread = map[string]string{
-	"random":  "name one item; a case has to be the same on every run",
-	"urlize":  "write the link",
-	"tojson":  "write dump",
-	"cycler":  "write loop.index % 2",
-	"joiner":  "write the filter join",
-	"super":   "write the text here",
-	"regex":   "write the filter replace with a text",
-	"unique":  "write a list without repetitions",
-	"map":     "write a {% for %} loop",
-	"groupBy": "write groupby",
+	"random":   "name one item; a case has to be the same on every run",
+	"urlize":   "write the link",
+	"tojson":   "write dump",
+	"cycler":   "write loop.index % 2",
+	"joiner":   "write the filter join",
+	"super":    "write the text here",
+	"regex":    "write the filter replace with a text",
+	"unique":   "write a list without repetitions",
+	"map":      "write a {% for %} loop",
+	"groupBy":  "write groupby",
+	"callable": "remove it; a variable is no function",
+	"escaped":  "remove it",
+	"load":     "name the file as a variable: file://…",
 }
 
 func unknown(r *reader, name token, kind string, known map[string]function) error {
@@ -195,6 +198,8 @@ func unknown(r *reader, name token, kind string, known map[string]function) erro
 	}
 	if h := unread[name.text]; h != "" {
 		hint = h
+	} else if kind == "filter" || kind == "test" {
+		return mistakeAt(r.source, name.at, "the "+kind+" "+name.text+" is not known", hint)
 	}
 	return errorAt(r.source, name.at, "the "+kind+" "+name.text+" is not known", hint)
 }

@@ -93,7 +93,7 @@ func (s *splitter) readTag() error {
 	if rest[1] == '#' {
 		end := strings.Index(rest, "#}")
 		if end < 0 {
-			return errorAt(s.source, s.at, "the comment {# is never closed", "close it with #}")
+			return mistakeAt(s.source, s.at, "the comment {# is never closed", "close it with #}")
 		}
 		s.trim = end > 2 && rest[end-1] == '-'
 		s.at += end + 2
@@ -116,7 +116,7 @@ func (s *splitter) raw(m []string) error {
 	from := s.at + len(m[0])
 	end := rawEnds[m[1]].FindStringSubmatchIndex(s.source[from:])
 	if end == nil {
-		return errorAt(s.source, s.at, "{% "+m[1]+" %} is never closed", "close it with {% end"+m[1]+" %}")
+		return mistakeAt(s.source, s.at, "{% "+m[1]+" %} is never closed", "close it with {% end"+m[1]+" %}")
 	}
 	text := s.source[from : from+end[0]]
 	if m[2] != "" {
@@ -154,7 +154,7 @@ func tokenize(source string, start int) (tokens []token, end int, trim bool, err
 		rest := source[at:]
 		switch {
 		case rest == "":
-			return nil, 0, false, errorAt(source, start, Clip(source[start:])+" is never closed", "close it with "+closing)
+			return nil, 0, false, mistakeAt(source, start, Clip(source[start:])+" is never closed", "close it with "+closing)
 		case depth == 0 && strings.HasPrefix(rest, closing):
 			return append(tokens, token{at: at}), at + 2, false, nil
 		case depth == 0 && strings.HasPrefix(rest, "-"+closing):
@@ -200,7 +200,7 @@ func oneToken(source string, at int) (token, int, error) {
 		}
 	}
 	first := string([]rune(rest)[:1])
-	return token{}, 0, errorAt(source, at, "the template has "+first+" where Nunjucks has nothing like it", "put texts into quotes, or write {% raw %}…{% endraw %} around text that is not a template")
+	return token{}, 0, mistakeAt(source, at, "the template has "+first+" where Nunjucks has nothing like it", "put texts into quotes, or write {% raw %}…{% endraw %} around text that is not a template")
 }
 
 // quoted reads a string with its escapes.
@@ -227,5 +227,5 @@ func quoted(source string, at int) (token, int, error) {
 			out.WriteByte(c)
 		}
 	}
-	return token{}, 0, errorAt(source, at, "a text in a template has no closing "+string(quote), "close it")
+	return token{}, 0, mistakeAt(source, at, "a text in a template has no closing "+string(quote), "close it")
 }

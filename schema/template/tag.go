@@ -75,7 +75,7 @@ func (p *parser) unclosed(opening string, ends []string) error {
 		}
 	}
 	closing := ends[len(ends)-1]
-	return errorAt(p.source, at, "{% "+opening+" %} is never closed", "close it with {% "+closing+" %}")
+	return mistakeAt(p.source, at, "{% "+opening+" %} is never closed", "close it with {% "+closing+" %}")
 }
 
 func text(p piece) node {
@@ -148,13 +148,13 @@ func (p *parser) tag(at piece, name token, r *reader, within string) (node, erro
 		if within != "" {
 			hint = "close {% " + within + " %} before it"
 		}
-		return nil, errorAt(p.source, at.at, "the tag "+shown+" has no beginning", hint)
+		return nil, mistakeAt(p.source, at.at, "the tag "+shown+" has no beginning", hint)
 	}
 	hint := "the tags are " + strings.Join(tags, ", ")
 	if near := suggest.Nearest(name.text, tags); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return nil, errorAt(p.source, at.at, "the tag "+shown+" is not known", hint)
+	return nil, mistakeAt(p.source, at.at, "the tag "+shown+" is not known", hint)
 }
 
 // whole reads an expression up to the end of a tag.

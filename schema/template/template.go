@@ -18,6 +18,15 @@ type NeedError struct{ What string }
 // Error returns what is needed.
 func (e *NeedError) Error() string { return e.What }
 
+// A MistakeError is about a value that is wrong, whatever reads it.
+type MistakeError struct {
+	// Message says what is wrong, and Hint what to write in place of it.
+	Message, Hint string
+}
+
+// Error returns what is wrong.
+func (e *MistakeError) Error() string { return e.Message }
+
 // An EnvironmentError is about a text that needs the variable of that name.
 type EnvironmentError string
 
@@ -32,6 +41,9 @@ type Error struct {
 	Source string
 	// Message says what is wrong, and Hint what to write in place of it.
 	Message, Hint string
+	// Wrong reports whether the template is one that nobody fills in, in place of one that
+	// is not read here.
+	Wrong bool
 }
 
 // Error returns what is needed in place of the template.
@@ -206,6 +218,13 @@ func errorAt(source string, offset int, message, hint string) *Error {
 		Line: strings.Count(before, "\n") + 1, Column: len([]rune(before[start:])) + 1,
 		Source: line, Message: message, Hint: hint,
 	}
+}
+
+// mistakeAt is like errorAt for a template that nobody fills in.
+func mistakeAt(source string, offset int, message, hint string) *Error {
+	e := errorAt(source, offset, message, hint)
+	e.Wrong = true
+	return e
 }
 
 // tooMuch is about a text that takes more than a bound allows.

@@ -11,6 +11,16 @@ import (
 // MaxSize bounds the bytes of a pattern that RE2 does not have.
 const MaxSize = 1024
 
+// IsValid reports whether a pattern is one of JavaScript, of at most [MaxSize] bytes, that the
+// interpreter has.
+func IsValid(pattern string) bool {
+	if len(pattern) > MaxSize {
+		return false
+	}
+	_, err := parser.TransformRegExp(pattern, false, false)
+	return err == nil || IsNeeded(pattern)
+}
+
 // IsNeeded reports whether a pattern is one of JavaScript that RE2 does not have, as one
 // that looks ahead or refers back is. It is false for one that is not valid here either, or is
 // longer than MaxSize.

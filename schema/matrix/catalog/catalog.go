@@ -4,6 +4,8 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,29 +13,53 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// Known reports whether promptfoo has a type of assertion, without not- in front.
-func Known(kind string) bool { return Reads(kind) || unread[kind] != "" }
+// Leading returns the type of assertion that a text begins with, the longest one, followed by
+// nothing, a colon or a bracket; empty where there is none.
+func Leading(text string) string {
+	best := traced.FindString(text)
+	for _, kind := range slices.Concat(read, slices.Collect(maps.Keys(unread))) {
+		rest, begins := strings.CutPrefix(text, kind)
+		if begins && (rest == "" || rest[0] == ':' || rest[0] == '(') && len(kind) > len(best) {
+			best = kind
+		}
+	}
+	return best
+}
+
+// traced matches the assertions about traces.
+var traced = regexp.MustCompile(`^trace-(?:error-spans|span-count|span-duration)\b`)
 
 // Reads reports whether a type of assertion, without not- in front, is read.
 func Reads(kind string) bool { return slices.Contains(read, kind) }
 
-// Need names what an assertion of a kind that is not read needs. written is the kind as
-// the file has it, which may have not- in front.
-func Need(kind, written string) string {
-	if what := unread[kind]; what != "" {
-		return what + " (" + kind + ")"
+// Refused returns why an assertion of a kind that is not read is refused: a
+// [*template.NeedError] about one that promptfoo has, and a [*template.MistakeError] about
+// one that nobody has. written is the kind as the file has it, which may have not- in front.
+func Refused(kind, written string) error {
+	if what := need(kind); what != "" {
+		return &template.NeedError{What: what + " (" + kind + ")"}
 	}
-	if strings.HasPrefix(kind, "trace-span-") {
-		return "spans of a trace (" + kind + ")"
+	wrong := &template.MistakeError{Message: fmt.Sprintf("the assertion %q is not known", template.Clip(written))}
+	switch near := suggest.Nearest(kind, read); {
+	case instead[written] != "":
+		wrong.Message, wrong.Hint = wrong.Message+"; promptfoo does not have it either", "write "+instead[written]
+	case near != "":
+		wrong.Hint = suggest.Question(strings.TrimSuffix(written, kind) + near)
+	default:
+		wrong.Message, wrong.Hint = wrong.Message+"; promptfoo does not have it either", "write the type of an assertion, such as contains or llm-rubric"
 	}
-	if near := suggest.Nearest(kind, read); near != "" && instead[written] == "" {
-		return fmt.Sprintf("the assertion %q, which is not known; did you mean %s", template.Clip(written), near)
+	return wrong
+}
+
+// need is what an assertion of promptfoo that is not read needs; empty for any other.
+func need(kind string) string {
+	switch {
+	case strings.HasPrefix(kind, "trace-"):
+		return "spans of a trace"
+	case strings.HasPrefix(kind, "promptfoo:redteam:"):
+		return "a grader of promptfoo's red team"
 	}
-	need := fmt.Sprintf("the assertion %q, which promptfoo does not have either", template.Clip(written))
-	if instead[written] != "" {
-		need += "; write " + instead[written]
-	}
-	return need
+	return unread[kind]
 }
 
 // instead are the assertions that do what some people expect of types that do not exist.
@@ -45,10 +71,11 @@ var instead = map[string]string{
 // unread are the assertions of promptfoo that are not read, with what they need.
 var unread = map[string]string{
 	"webhook":    "a program",
+	"human":      "a person who judges",
 	"guardrails": "what a provider says of its own guardrails", "pi": "the scorer of Pi Labs",
 	"is-sql": "a parser of SQL", "contains-sql": "a parser of SQL",
 	"is-xml": "a parser of XML or HTML", "contains-xml": "a parser of XML or HTML", "is-html": "a parser of XML or HTML", "contains-html": "a parser of XML or HTML",
-	"rouge-n": "a measure of overlap", "bleu": "a measure of overlap", "gleu": "a measure of overlap", "meteor": "a measure of overlap",
+	"rouge-n": "a measure of overlap", "rouge-l": "a measure of overlap", "rouge-s": "a measure of overlap", "bleu": "a measure of overlap", "gleu": "a measure of overlap", "meteor": "a measure of overlap",
 	"perplexity": "probabilities of tokens", "perplexity-score": "probabilities of tokens",
 	"context-recall": "a context that was retrieved", "context-relevance": "a context that was retrieved", "context-faithfulness": "a context that was retrieved",
 	"is-refusal":   "a list of the words of refusals",
@@ -60,6 +87,6 @@ var read = []string{
 	"contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "starts-with", "ends-with", "equals", "regex",
 	"is-json", "contains-json", "levenshtein", "latency", "cost", "llm-rubric", "javascript",
 	"model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval", "answer-relevance", "similar", "word-count", "python", "ruby", "assert-set",
-	"is-valid-openai-tools-call", "is-valid-function-call", "trajectory:tool-used", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:step-count",
+	"is-valid-openai-tools-call", "is-valid-openai-function-call", "is-valid-function-call", "trajectory:tool-used", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:step-count",
 	"trajectory:goal-success", "skill-used", "select-best", "max-score", "similar:cosine", "similar:dot", "similar:euclidean", "finish-reason", "classifier", "moderation",
 }

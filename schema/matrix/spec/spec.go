@@ -23,71 +23,72 @@ import (
 )
 
 // Compile makes an evaluator of an assertion of a kind, and its rule. The kind is written
-// with not- in front or not, which the evaluator does not say. The error is a [*template.NeedError] about what is not read. Assertions that are code have a
-// rule and no evaluator.
+// with not- in front or not, which the evaluator does not say. The error is a [*template.MistakeError]
+// about a value that is wrong, or a [*template.NeedError] about what is not read. Assertions
+// that are code have a rule and no evaluator.
 func Compile(kind, written string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
 	spec := evaluator.Assertion{Type: kind, Value: value}
 	rule := schema.Rule{Threshold: 1}
 	switch kind {
 	case "contains", "icontains", "starts-with", "ends-with", "regex", "levenshtein":
-		s := template.Written(value)
-		if s == "" {
-			return nil, rule, &template.NeedError{What: "a value of the assertion " + kind}
+		text, err := oneText(kind, written, value)
+		if err != nil {
+			return nil, rule, err
 		}
-		spec.Value, _ = json.Marshal(s) // a text
+		spec.Value, _ = json.Marshal(text) // a text
 		if kind == "levenshtein" {
 			if spec.Most = 5; threshold != nil {
 				spec.Most = int(*threshold)
 			}
 		}
 		if kind == "regex" {
-			switch _, err := regexp.Compile(s); {
-			case err == nil:
-			case jsregexp.IsNeeded(s):
+			byJavaScript, err := pattern(text)
+			if err != nil {
+				return nil, rule, err
+			}
+			if byJavaScript {
 				return evaluator.JavaScript{Code: matching(spec.Value)}, passes(), nil
-			default:
-				return nil, rule, &template.NeedError{What: fmt.Sprintf("a valid pattern, of at most %d bytes if RE2 does not have it, as the value of regex in place of %s", jsregexp.MaxSize, template.Clip(s))}
 			}
 		}
 	case "contains-any", "contains-all", "icontains-any", "icontains-all":
 		wanted, err := texts(value)
 		switch {
 		case err != nil:
-			return nil, rule, &template.NeedError{What: fmt.Sprintf("a list of texts as the value of %s, which has %v", kind, err)}
+			return nil, rule, mistake(fmt.Sprintf("the value of %s has %v", written, err), "write a list of texts, such as [one, two]")
 		case len(wanted) == 0:
-			return nil, rule, &template.NeedError{What: "a list of texts as the value of " + kind}
+			return nil, rule, mistake(fmt.Sprintf("the assertion %s has no texts to look for", written), "add a list of texts, such as value: [one, two]")
 		}
 		spec.Value, _ = json.Marshal(wanted) // texts
 	case "equals":
 		if len(value) == 0 {
-			return nil, rule, &template.NeedError{What: "a value of the assertion equals"}
+			return nil, rule, noValue(written)
 		}
 	case "is-json", "contains-json":
-		form, err := formOf(value)
+		form, err := formOf(written, value)
 		if err != nil {
 			return nil, rule, err
 		}
 		spec.Value = form
 	case "latency", "cost":
-		return bounded(kind, threshold)
+		return bounded(kind, written, threshold)
 	case "llm-rubric", "model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval", "answer-relevance", "trajectory:goal-success":
-		return judged(kind, value, threshold)
+		return judged(kind, written, value, threshold)
 	case "javascript", "python", "ruby":
 		return nil, passes(), nil
 	case "similar", "similar:cosine", "similar:dot", "similar:euclidean":
-		return similar(kind, value, threshold)
+		return similar(kind, written, value, threshold)
 	case "word-count":
-		bounds, err := wordBounds(value)
+		bounds, err := wordBounds(written, value)
 		if err != nil {
 			return nil, rule, err
 		}
 		spec.Value = bounds
 	case "classifier", "moderation":
-		return classified(kind, value, threshold)
+		return classified(kind, written, value, threshold)
 	case "finish-reason":
-		reason := template.Written(value)
-		if reason == "" {
-			return nil, rule, &template.NeedError{What: "a value of the assertion " + kind}
+		reason, err := oneText(kind, written, value)
+		if err != nil {
+			return nil, rule, err
 		}
 		return evaluator.Finish{Reason: reason}, rule, nil
 	case "is-valid-openai-tools-call", "is-valid-openai-function-call", "is-valid-function-call":
@@ -96,11 +97,78 @@ func Compile(kind, written string, value json.RawMessage, threshold *float64) (s
 		return selecting(kind, value, threshold)
 	case "trajectory:tool-used", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:step-count", "skill-used":
 		calls, err := assertion.Calls(kind, value)
-		return calls, rule, err
+		if err != nil {
+			return nil, rule, mistake(fmt.Sprintf("the value of %s cannot be read", written), callsHints[kind])
+		}
+		return calls, rule, nil
 	default:
-		return nil, rule, &template.NeedError{What: catalog.Need(kind, written)}
+		return nil, rule, catalog.Refused(kind, written)
 	}
 	return spec, rule, nil
+}
+
+// callsHints say what the value of an assertion about calls is, by its type.
+var callsHints = map[string]string{
+	"trajectory:tool-used":       "write the name of a tool, a list of names, or {pattern, min, max}",
+	"trajectory:tool-sequence":   "write a list of names of tools, or {mode, steps}",
+	"trajectory:tool-args-match": "write {name, args}",
+	"trajectory:step-count":      "write {min, max}",
+	"skill-used":                 "write the name of a skill, a list of names, or {pattern, min, max}",
+}
+
+// mistake is about a value that is wrong.
+func mistake(message, hint string) error { return &template.MistakeError{Message: message, Hint: hint} }
+
+// noValue is about an assertion that lacks its value.
+func noValue(written string) error {
+	return mistake(fmt.Sprintf("the assertion %s has no value", written), "add value: with what it looks for")
+}
+
+// several are the assertions that take a list in place of those that look for one text.
+var several = map[string]string{"contains": "contains-any or contains-all", "icontains": "icontains-any or icontains-all"}
+
+// oneText is the value of an assertion that looks for one text. Its compact JSON in place of
+// a list or an object would be a text that no answer has.
+func oneText(kind, written string, value json.RawMessage) (string, error) {
+	text := template.Written(value)
+	switch {
+	case text == "":
+		return "", noValue(written)
+	case value[0] != '[' && value[0] != '{':
+		return text, nil
+	}
+	what := "a list"
+	if value[0] == '{' {
+		what = "an object"
+	}
+	hint := "write one text"
+	switch {
+	case several[kind] != "" && value[0] == '[':
+		hint = "write type: " + several[kind] + " for several texts"
+		if strings.HasPrefix(written, "not-") {
+			hint = "write type: not-" + kind + "-any, which no text of the list may be in, or not-" + kind + "-all"
+		}
+	case kind == "regex" && value[0] == '[':
+		hint = "write one pattern such as (one|two), or type: contains-any for several texts"
+	case value[0] == '[':
+		hint = "write one text; contains-any and contains-all take a list, and regex a pattern such as ^(one|two)"
+	}
+	return "", mistake(fmt.Sprintf("the value of %s is %s, and it looks for one text", written, what), hint)
+}
+
+// pattern reports whether a pattern is one that JavaScript has to look for.
+func pattern(text string) (byJavaScript bool, err error) {
+	_, err = regexp.Compile(text)
+	switch {
+	case err == nil:
+		return false, nil
+	case jsregexp.IsValid(text):
+		return true, nil
+	case len(text) > jsregexp.MaxSize:
+		return false, &template.NeedError{What: fmt.Sprintf("a pattern of at most %d bytes, if RE2 does not have it", jsregexp.MaxSize)}
+	}
+	why := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+	return false, mistake(fmt.Sprintf("the pattern %s of regex cannot be read: %s", template.Clip(text), template.Clip(why)), `correct it; a sign that is meant itself is written with a backslash, as in \(`)
 }
 
 // matching is JavaScript that looks for a pattern which RE2 does not have, such as one
@@ -128,15 +196,17 @@ const (
 )
 
 // similar compares the answer with texts by their embeddings.
-func similar(kind string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
+func similar(kind, written string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
 	spec, rule := evaluator.Similar{Metric: evaluator.Cosine}, schema.Rule{Threshold: likeness}
 	if _, metric, ok := strings.Cut(kind, ":"); ok {
 		spec.Metric = metric
 	}
 	if s, isText := rawjson.Text(value); isText && s != "" {
 		spec.Texts = []string{s}
-	} else if spec.Texts, _ = list(value); len(spec.Texts) == 0 {
-		return nil, rule, &template.NeedError{What: "a value of the assertion " + kind}
+	} else if texts, err := list(value); err != nil && len(value) > 0 && string(value) != "null" && !isText {
+		return nil, rule, mistake(fmt.Sprintf("the value of %s has %v", written, err), "write a text or a list of texts")
+	} else if spec.Texts = texts; len(texts) == 0 {
+		return nil, rule, noValue(written)
 	}
 	if threshold != nil {
 		rule.Threshold = *threshold
@@ -146,16 +216,22 @@ func similar(kind string, value json.RawMessage, threshold *float64) (schema.Spe
 
 // classified asks a model that classifies: for the score of a label, which has to be 1
 // unless a threshold is written, or for the harm that the answer does.
-func classified(kind string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
+func classified(kind, written string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
 	spec, rule := evaluator.Classified{By: kind}, schema.Rule{Threshold: 1}
-	switch labels, err := list(value); {
+	switch {
 	case len(value) == 0 || string(value) == "null":
-	case kind == evaluator.ByHarm && err == nil:
+	case kind == evaluator.ByHarm:
+		labels, err := list(value)
+		if err != nil {
+			return nil, rule, mistake(fmt.Sprintf("the value of %s is no list of categories", written), "write a list of categories, such as [hate, violence]")
+		}
 		spec.Labels = labels
-	case kind == evaluator.ByLabel && template.Written(value) != "" && err != nil:
-		spec.Labels = []string{template.Written(value)}
 	default:
-		return nil, rule, &template.NeedError{What: map[string]string{evaluator.ByHarm: "a list of categories", evaluator.ByLabel: "a label"}[kind] + " as the value of " + kind}
+		label, err := oneText(kind, written, value)
+		if err != nil {
+			return nil, rule, err
+		}
+		spec.Labels = []string{label}
 	}
 	if threshold != nil && kind == evaluator.ByLabel {
 		rule.Threshold = *threshold
@@ -164,22 +240,30 @@ func classified(kind string, value json.RawMessage, threshold *float64) (schema.
 }
 
 // wordBounds are the bounds of a number of words: one number, or {min, max}.
-func wordBounds(value json.RawMessage) (json.RawMessage, error) {
+func wordBounds(written string, value json.RawMessage) (json.RawMessage, error) {
+	if s, isText := rawjson.Text(value); isText { // as each cell of a table is
+		value = json.RawMessage(strings.TrimSpace(s))
+	}
 	if n, ok := rawjson.Number(value); ok {
 		return json.RawMessage(fmt.Sprintf(`{"max":%v,"min":%v}`, n, n)), nil
 	}
 	var bounds struct{ Min, Max *float64 }
 	if json.Unmarshal(value, &bounds) != nil || bounds.Min == nil && bounds.Max == nil {
-		return nil, &template.NeedError{What: "a number or {min, max} as the value of word-count"}
+		return nil, mistake(fmt.Sprintf("the value of %s is neither a number nor {min, max}", written), "write a number of words, or {min: 5, max: 10}")
 	}
 	return value, nil
 }
 
 // judged asks a judge about a rubric, a criterion, a reference or steps.
-func judged(kind string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
+func judged(kind, written string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
 	rubric, rule := template.Written(value), passes()
 	if rubric == "" && kind != "answer-relevance" {
-		return nil, rule, &template.NeedError{What: "a value of the assertion " + kind}
+		return nil, rule, noValue(written)
+	}
+	if one := map[string]bool{"model-graded-closedqa": true, "factuality": true, "model-graded-factuality": true}; one[kind] {
+		if _, err := oneText(kind, written, value); err != nil {
+			return nil, rule, err
+		}
 	}
 	if threshold != nil {
 		rule.Threshold = *threshold
@@ -208,9 +292,9 @@ func judged(kind string, value json.RawMessage, threshold *float64) (schema.Spec
 }
 
 // bounded compares what a sample took.
-func bounded(kind string, threshold *float64) (schema.Spec, schema.Rule, error) {
+func bounded(kind, written string, threshold *float64) (schema.Spec, schema.Rule, error) {
 	if threshold == nil {
-		return nil, schema.Rule{}, &template.NeedError{What: "a threshold of the assertion " + kind}
+		return nil, schema.Rule{}, mistake(fmt.Sprintf("the assertion %s has no threshold", written), "add threshold: with "+map[string]string{"latency": "milliseconds", "cost": "dollars"}[kind])
 	}
 	check := evaluator.Check{ID: kind, Kind: map[string]string{"latency": evaluator.CheckLatency, "cost": evaluator.CheckCost}[kind]}
 	return evaluator.Checks{Checks: []evaluator.Check{check}}, schema.Rule{Threshold: 1, Most: map[string]float64{kind: *threshold}}, nil
@@ -257,25 +341,34 @@ var (
 	quotes  = strings.NewReplacer(`""`, `"`, `\"`, `"`)
 )
 
-// list reads a list of texts.
+// list reads a list of texts. The error says what is in its place.
 func list(value json.RawMessage) ([]string, error) {
 	var items []json.RawMessage
-	if err := json.Unmarshal(value, &items); err != nil {
-		return nil, err
+	if len(value) == 0 || string(value) == "null" {
+		return nil, nil
+	}
+	if json.Unmarshal(value, &items) != nil {
+		return nil, fmt.Errorf("%s in place of a list of texts", template.Clip(string(value)))
 	}
 	var texts []string
 	for _, item := range items {
+		if item[0] == '[' || item[0] == '{' || string(item) == "null" {
+			return nil, fmt.Errorf("%s in place of a text in its list", template.Clip(string(item)))
+		}
 		texts = append(texts, template.Written(item))
 	}
 	return texts, nil
 }
 
 // formOf reads a JSON Schema: an object, or YAML or JSON in a text.
-func formOf(value json.RawMessage) (json.RawMessage, error) {
+func formOf(written string, value json.RawMessage) (json.RawMessage, error) {
+	wrong := func(why string) error {
+		return mistake(fmt.Sprintf("the value of %s is no JSON Schema: %s", written, why), "correct the schema, or remove it to ask for any JSON")
+	}
 	if s, ok := rawjson.Text(value); ok {
 		doc, problems := schema.Parse("value.yaml", []byte(s))
-		if doc == nil || schema.HasErrors(problems) {
-			return nil, &template.NeedError{What: "a JSON Schema as the value of is-json"}
+		if i := slices.IndexFunc(problems, func(p schema.Problem) bool { return p.Severity == schema.Error }); i >= 0 {
+			return nil, wrong(problems[i].Message)
 		}
 		value = doc.JSON()
 	}
@@ -283,18 +376,48 @@ func formOf(value json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if _, err := jsonschema.Compile(value); err != nil {
-		return nil, &template.NeedError{What: "a JSON Schema as the value of is-json"}
+		if what := unreadForm(value); what != "" {
+			return nil, &template.NeedError{What: what + " in a JSON Schema"}
+		}
+		return nil, wrong(err.Error())
 	}
 	return value, nil
+}
+
+// unreadForm is what a JSON Schema has that is right and not read: a pattern of JavaScript
+// alone, or a reference to another file. It is empty for any other schema.
+func unreadForm(value json.RawMessage) string {
+	var object map[string]json.RawMessage
+	var items []json.RawMessage
+	if json.Unmarshal(value, &object) != nil {
+		_ = json.Unmarshal(value, &items) // which are none of any other value
+	}
+	for key, inner := range object {
+		text, isText := rawjson.Text(inner)
+		_, err := regexp.Compile(text)
+		switch {
+		case key == "pattern" && isText && err != nil && jsregexp.IsValid(text):
+			return "a pattern that RE2 does not have"
+		case key == "$ref" && isText && !strings.HasPrefix(text, "#"):
+			return "a reference to another file"
+		}
+		items = append(items, inner)
+	}
+	for _, inner := range items {
+		if what := unreadForm(inner); what != "" {
+			return what
+		}
+	}
+	return ""
 }
 
 // selecting compiles an assertion that compares the answers of a test.
 func selecting(kind string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
 	rule := schema.Rule{Threshold: 1}
 	if kind == "select-best" {
-		criterion := template.Written(value)
-		if criterion == "" {
-			return nil, rule, &template.NeedError{What: "a value of the assertion select-best"}
+		criterion, err := oneText(kind, kind, value)
+		if err != nil {
+			return nil, rule, err
 		}
 		return evaluator.SelectBest{Criterion: criterion}, rule, nil
 	}
@@ -303,7 +426,7 @@ func selecting(kind string, value json.RawMessage, threshold *float64) (schema.S
 		Threshold *float64
 	}
 	if len(value) > 0 && json.Unmarshal(value, &how) != nil || !slices.Contains([]string{"", "average", "sum"}, how.Method) {
-		return nil, rule, &template.NeedError{What: "{method: average|sum, weights, threshold} as the value of max-score"}
+		return nil, rule, mistake("the value of max-score cannot be read", "write {method: average, weights, threshold}, where the method is average or sum, or no value")
 	}
 	return evaluator.MaxScore{Sum: how.Method == "sum", Least: cmp.Or(how.Threshold, threshold)}, rule, nil
 }

@@ -1,0 +1,238 @@
+// Package table reads tables of tests and of prompts, which are files of CSV.
+//
+// Most callers want [Read]. A table is held to its header: a record of another length, a
+// separator that is no comma and bytes that are not UTF-8 are problems with a place, since
+// each of them would otherwise cost an assertion that nobody misses.
+package table
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const (
+	// MaxFile bounds the bytes of a table.
+	MaxFile = 8 << 20
+	// MaxRows bounds the rows of a table below its header.
+	MaxRows = 20_000
+	// maxProblems bounds those that are told about one table.
+	maxProblems = 20
+	rule        = "csv"
+)
+
+// MostOf bounds the bytes of a file of tests or prompts by its type: tables and lines of JSON
+// may be longer than definitions, since they have many.
+func MostOf(name string) int64 {
+	if path.Ext(name) == ".csv" {
+		return MaxFile
+	}
+	return int64(schema.Limit(name))
+}
+
+// A Table is a header with the rows below it.
+type Table struct {
+	// Head are the names of the columns, without white space around them. One that has no
+	// name is empty, and so are its cells.
+	Head []Cell
+	Rows []Row
+}
+
+// A Cell is a text with its place.
+type Cell struct {
+	Text string
+	At   schema.Position
+}
+
+// A Row is a record. Its cells are as many as the names of the header, unless it has
+// problems.
+type Row struct {
+	At    schema.Position
+	Cells []Cell
+	// Problems are errors about its length.
+	Problems []schema.Problem
+}
+
+// A reader reads one table.
+type reader struct {
+	file  string
+	lines []string
+	csv   *csv.Reader
+}
+
+// Read reads a table. The problems are errors for which there is no table; those of single
+// rows are with the rows.
+func Read(file schema.File) (*Table, []schema.Problem) {
+	if found := schema.CheckEncoding(file); len(found) > 0 {
+		return nil, found
+	}
+	text := string(bytes.TrimPrefix(file.Data, []byte("\ufeff")))
+	r := reader{file: file.Path, lines: strings.Split(text, "\n"), csv: csv.NewReader(strings.NewReader(text))}
+	r.csv.FieldsPerRecord = -1
+	head, problem := r.record()
+	switch {
+	case problem != nil:
+		return nil, []schema.Problem{*problem}
+	case head == nil:
+		return nil, []schema.Problem{r.problem(1, 1, "the table is empty", "write a line with the names of the columns, then a line for each row")}
+	}
+	out := &Table{}
+	for _, cell := range head {
+		out.Head = append(out.Head, Cell{strings.TrimSpace(cell.Text), cell.At})
+	}
+	if found := headProblems(out.Head); len(found) > 0 {
+		return nil, found
+	}
+	for {
+		cells, problem := r.record()
+		switch {
+		case problem != nil:
+			return nil, []schema.Problem{*problem}
+		case cells == nil && len(out.Rows) == 0:
+			return nil, []schema.Problem{r.problem(1, 1, "the table has a header and no row", "write a line for each row below the names of the columns")}
+		case cells == nil:
+			return out, nil
+		case len(out.Rows) == MaxRows:
+			return nil, []schema.Problem{{Position: cells[0].At, Severity: schema.Error, Rule: "too-many-rows", Message: fmt.Sprintf("the table has more than %d rows", MaxRows), Hint: "split it"}}
+		}
+		out.Rows = append(out.Rows, rowOf(out.Head, cells))
+	}
+}
+
+// Problems returns those of all rows, as many as are worth telling.
+func (t *Table) Problems() []schema.Problem {
+	var all []schema.Problem
+	for _, row := range t.Rows {
+		if all = append(all, row.Problems...); len(all) >= maxProblems {
+			break
+		}
+	}
+	return all
+}
+
+// Column returns the index of a column; -1 where there is none.
+func (t *Table) Column(name string) int {
+	for i, cell := range t.Head {
+		if cell.Text == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// record returns the next record; nil at the end.
+func (r *reader) record() ([]Cell, *schema.Problem) {
+	record, err := r.csv.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		p := r.unreadable(err)
+		return nil, &p
+	}
+	cells := make([]Cell, len(record))
+	for i, text := range record {
+		line, column := r.csv.FieldPos(i)
+		cells[i] = Cell{text, r.position(line, column)}
+	}
+	return cells, nil
+}
+
+// unreadable is the problem of a text that is no CSV, which is about its quotes.
+func (r *reader) unreadable(err error) schema.Problem {
+	const double = `double the quotes and put the cell in quotes, as in "say ""hi"""`
+	parse, ok := errors.AsType[*csv.ParseError](err)
+	switch {
+	case !ok:
+		return r.problem(1, 1, "the table cannot be read: "+err.Error(), "write a line with the names of the columns, then a line for each row")
+	case errors.Is(parse, csv.ErrQuote) && r.isOpen(parse):
+		return r.problem(parse.StartLine, 1, "a cell of the record begins with a quote that is not closed", "close the quote; "+double)
+	case errors.Is(parse, csv.ErrQuote):
+		return r.problem(parse.Line, parse.Column, "the table cannot be read: a quote is followed by more of its cell", double)
+	}
+	return r.problem(parse.Line, parse.Column, "the table cannot be read: a quote is within a cell that has none around it", double)
+}
+
+// isOpen reports whether a quote has no end before that of the file.
+func (r *reader) isOpen(err *csv.ParseError) bool {
+	last := len(strings.TrimRight(strings.Join(r.lines, "\n"), "\r\n"))
+	before := 0
+	for _, line := range r.lines[:min(err.Line-1, len(r.lines))] {
+		before += len(line) + 1
+	}
+	return before+err.Column > last
+}
+
+func (r *reader) problem(line, column int, message, hint string) schema.Problem {
+	return schema.Problem{Position: r.position(line, column), Severity: schema.Error, Rule: rule, Message: message, Hint: hint}
+}
+
+// position is a place whose column is counted in bytes from 1.
+func (r *reader) position(line, column int) schema.Position {
+	if line > 0 && line <= len(r.lines) {
+		text := r.lines[line-1]
+		column = 1 + utf8.RuneCountInString(text[:max(0, min(column-1, len(text)))])
+	}
+	return schema.Position{File: r.file, Line: line, Column: column}
+}
+
+// separators are those of tables that are no CSV, with their names.
+var separators = []struct{ sign, name string }{{";", "a semicolon"}, {"\t", "a tab"}}
+
+// headProblems are about the names of columns.
+func headProblems(head []Cell) []schema.Problem {
+	fail := func(at schema.Position, message, hint string) []schema.Problem {
+		return []schema.Problem{{Position: at, Severity: schema.Error, Rule: rule, Message: message, Hint: hint}}
+	}
+	for _, by := range separators {
+		if len(head) == 1 && strings.Contains(head[0].Text, by.sign) {
+			return fail(head[0].At, "the table has one column, whose name holds "+by.name, "save it with commas between the cells, as CSV (comma delimited)")
+		}
+	}
+	seen := map[string]bool{}
+	for _, cell := range head {
+		if cell.Text != "" && seen[cell.Text] {
+			return fail(cell.At, fmt.Sprintf("two columns are named %q", cell.Text), "give each column a name of its own")
+		}
+		seen[cell.Text] = true
+	}
+	if len(seen) == 1 && seen[""] {
+		return fail(head[0].At, "no column has a name", "write the names of the columns into the first line")
+	}
+	return nil
+}
+
+// rowOf holds a record to the header.
+func rowOf(head, cells []Cell) Row {
+	row := Row{At: cells[0].At, Cells: cells}
+	fail := func(at schema.Position, message, hint string) {
+		row.Problems = append(row.Problems, schema.Problem{Position: at, Severity: schema.Error, Rule: rule, Message: message, Hint: hint})
+	}
+	lengths := fmt.Sprintf("the record has %s, and the header has %s", count(len(cells), "cell"), count(len(head), "column"))
+	switch {
+	case len(cells) > len(head):
+		fail(cells[len(head)].At, lengths, "put a cell that holds a comma in double quotes")
+	case len(cells) < len(head):
+		fail(cells[len(cells)-1].At, lengths, "write every cell, also one that is empty: a comma for each")
+	}
+	for i, name := range head {
+		if name.Text == "" && i < len(cells) && strings.TrimSpace(cells[i].Text) != "" {
+			fail(cells[i].At, "the cell is in a column without a name", "name the column in the first line")
+		}
+	}
+	return row
+}
+
+func count(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

@@ -1,0 +1,65 @@
+package table_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/table"
+)
+
+// TestRead shows the cells of a table with their places, which count code points.
+func TestRead(t *testing.T) {
+	got, problems := table.Read(schema.File{Path: "t.csv", Data: []byte("\ufeff x ,__expected,\nhé,\"a, b\",\n\n\"two\nlines\",c,\n")})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	var said []string
+	for _, row := range append([]table.Row{{Cells: got.Head}}, got.Rows...) {
+		line := ""
+		for _, cell := range row.Cells {
+			line += fmt.Sprintf("%d:%d %q ", cell.At.Line, cell.At.Column, cell.Text)
+		}
+		said = append(said, line)
+	}
+	want := []string{`1:1 "x" 1:5 "__expected" 1:16 "" `, `2:1 "hé" 2:4 "a, b" 2:11 "" `, `4:1 "two\nlines" 5:8 "c" 5:10 "" `}
+	if !slices.Equal(said, want) {
+		t.Errorf("the cells are\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
+	}
+	if got.Column("__expected") != 1 || got.Column("y") != -1 || len(got.Problems()) > 0 {
+		t.Errorf("columns %d and %d, problems %v; want 1, -1 and none", got.Column("__expected"), got.Column("y"), got.Problems())
+	}
+}
+
+// TestProblems are what is wrong with tables that people have, with the place and the repair.
+func TestProblems(t *testing.T) {
+	utf16 := "\xff\xfex\x00,\x00y\x00\n\x00"
+	for _, tt := range []struct{ text, want string }{
+		{"", "t.csv:1:1: error: the table is empty; write a line with the names of the columns, then a line for each row"},
+		{"\n\n", "t.csv:1:1: error: the table is empty; write a line with the names of the columns, then a line for each row"},
+		{"x,__expected\n", "t.csv:1:1: error: the table has a header and no row; write a line for each row below the names of the columns"},
+		{"x;__expected\nhola;contains:zzz\n", "t.csv:1:1: error: the table has one column, whose name holds a semicolon; save it with commas between the cells, as CSV (comma delimited)"},
+		{"x\t__expected\nhola\tcontains:zzz\n", "t.csv:1:1: error: the table has one column, whose name holds a tab; save it with commas between the cells, as CSV (comma delimited)"},
+		{utf16, "t.csv:1:1: error: the file is not UTF-8 but UTF-16; save it as UTF-8"},
+		{"x,y\nhola,a\xf1o\n", "t.csv:2:7: error: the line is not valid UTF-8; save the file as UTF-8"},
+		{"x,y\na,say \"hi\"\n", `t.csv:2:7: error: the table cannot be read: a quote is within a cell that has none around it; double the quotes and put the cell in quotes, as in "say ""hi"""`},
+		{"x,y\na,b\nc,\"say \"hi\"\n", `t.csv:3:8: error: the table cannot be read: a quote is followed by more of its cell; double the quotes and put the cell in quotes, as in "say ""hi"""`},
+		{"x,y\na,\"b\nc,d\n", `t.csv:2:1: error: a cell of the record begins with a quote that is not closed; close the quote; double the quotes and put the cell in quotes, as in "say ""hi"""`},
+		{"x,y,x\na,b,c\n", `t.csv:1:5: error: two columns are named "x"; give each column a name of its own`},
+		{",\na,b\n", "t.csv:1:1: error: no column has a name; write the names of the columns into the first line"},
+		{"x,y\na\n", "t.csv:2:1: error: the record has 1 cell, and the header has 2 columns; write every cell, also one that is empty: a comma for each"},
+		{"x,y\nñ,contains-all:ho,zzz\n", "t.csv:2:19: error: the record has 3 cells, and the header has 2 columns; put a cell that holds a comma in double quotes"},
+		{"x,\na,b\n", "t.csv:2:3: error: the cell is in a column without a name; name the column in the first line"},
+		{"x\n" + strings.Repeat("a\n", table.MaxRows+1), "t.csv:20002:1: error: the table has more than 20000 rows; split it"},
+	} {
+		got, problems := table.Read(schema.File{Path: "t.csv", Data: []byte(tt.text)})
+		if got != nil {
+			problems = append(problems, got.Problems()...)
+		}
+		if len(problems) != 1 || problems[0].String() != tt.want {
+			t.Errorf("%.40q: problems %v, want %s", tt.text, problems, tt.want)
+		}
+	}
+}
