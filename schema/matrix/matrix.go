@@ -43,7 +43,7 @@ const (
 // a file with other errors compiles to none.
 func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
 	doc, problems := doc.Dereferenced()
-	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: append(problems, doc.Check("#Matrix", schema.Warning)...)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}}
+	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: append(problems, fileProblems(doc)...)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}}
 	if !doc.IsObject() || schema.HasErrors(c.Problems) {
 		return nil, schema.SortProblems(c.Problems)
 	}
@@ -52,6 +52,20 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		cases = nil
 	}
 	return cases, schema.SortProblems(append(c.Problems, c.wrong...))
+}
+
+// fileProblems are what is wrong with the form of a file. Assertions next to the tests are
+// told where to go, since nobody asks them there.
+func fileProblems(doc *schema.Document) []schema.Problem {
+	found := doc.Check("#Matrix", schema.Warning)
+	for i, p := range found {
+		for _, key := range append([]string{"assert"}, lost...) {
+			if p.Rule == "unknown-field" && doc.Has(key) && doc.At(key) == p.Position {
+				found[i].Severity, found[i].Message, found[i].Hint = schema.Error, fmt.Sprintf("`%s` is not read here, and its assertions are not asked", key), "move it under defaultTest: as assert:"
+			}
+		}
+	}
+	return found
 }
 
 // A compiler makes cases of one file.
@@ -67,10 +81,12 @@ type compiler struct {
 	// strangers are the problems of providers that are not targets. They are errors
 	// where no provider is one.
 	strangers []schema.Problem
-	counted   map[string]int // of the names of providers
-	skipped   map[string]int // rows by what they need
-	absent    int            // how many of them are no cases, as tests from the net
-	size      int            // of all texts so far, in bytes
+	counted   map[string]int            // of the names of providers
+	skipped   map[string]int            // rows by what they need
+	missing   map[string]map[string]int // rows by the prompt and the variable that they lack
+	sent      map[string]int            // rows by their prompt
+	absent    int                       // how many of them are no cases, as tests from the net
+	size      int                       // of all texts so far, in bytes
 	engine    template.Engine
 	caller    code.Caller
 	misreads  map[schema.Problem]bool // what was told by misread
@@ -122,6 +138,8 @@ func (c *compiler) build() []*schema.Case {
 		}
 	}
 	c.reportSkipped(len(cases))
+	c.reportSilent(tests)
+	c.reportMissing(rows)
 	return cases
 }
 
@@ -201,9 +219,11 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 		},
 	}
 	skip := cmp.Or(r.test.need, r.need, t.need)
+	c.engine.Missing()
 	if err := c.send(tc, p, r, t); err != nil {
 		skip = cmp.Or(skip, c.misread(err, p.at))
 	}
+	c.countMissing(p)
 	if err := c.offer(tc, r, t); err != nil {
 		skip = cmp.Or(skip, c.misread(err, r.test.at))
 	}

@@ -44,7 +44,8 @@ type test struct {
 	rubricPrompt string
 	prefix       string
 	suffix       string
-	given        *given // in place of an answer of the target
+	given        *given          // in place of an answer of the target
+	emptied      schema.Position // of a list of assertions that has none
 }
 
 // written is an assertion as it is written.
@@ -151,15 +152,35 @@ func (c *compiler) scenarios() []test {
 			}
 		}
 		in := func(steps ...any) []any { return append(slices.Clip(at), steps...) }
-		for n := range doc.Items(in("config")...) {
-			shared := c.readTest(doc, c.shared, in("config", n)...)
-			if !doc.Has(in("tests")...) {
-				all = append(all, shared)
-			}
-			for k := range doc.Items(in("tests")...) {
-				all = append(all, c.readTest(doc, shared, in("tests", k)...))
-			}
+		if doc.Items(in("config")...) == 0 {
+			c.Problems = append(c.Problems, doc.Problem("missing-field", "the scenario has no list `config`, and so no test", "write config: with a list of {vars: …}, and tests: with the tests for each", at...))
+			continue
 		}
+		for n := range doc.Items(in("config")...) {
+			all = append(all, c.scenarioTests(doc, c.readTest(doc, c.shared, in("config", n)...), in("tests")...)...)
+		}
+	}
+	return all
+}
+
+// scenarioTests are the tests of a scenario with one of its settings, which is a test itself
+// where there are none.
+func (c *compiler) scenarioTests(doc *schema.Document, shared test, at ...any) []test {
+	if name := doc.Text(at...); name != "" {
+		outer, outerShared := c.Doc, c.shared
+		defer func() { c.Doc, c.shared = outer, outerShared }()
+		c.Doc, c.shared = doc, shared
+		return c.testsOf(name, at...)
+	}
+	if !doc.Has(at...) {
+		return []test{shared}
+	}
+	var all []test
+	for k := range doc.Items(at...) {
+		all = append(all, c.readTest(doc, shared, append(slices.Clip(at), k)...))
+	}
+	if len(all) == 0 {
+		c.Problems = append(c.Problems, doc.Problem("wrong-type", "`tests` of the scenario has no test", "write a list of tests, or remove the key for one test with each setting", at...))
 	}
 	return all
 }
@@ -241,7 +262,11 @@ const maxGlob = 1000
 func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
 	in := func(steps ...any) []any { return append(at[:len(at):len(at)], steps...) }
 	t := shared
-	c.note(&t, doc.CheckPart("#MatrixTest", schema.Note, at...))
+	c.note(&t, testProblems(doc, at...))
+	t.emptied = schema.Position{}
+	if doc.Has(in("assert")...) && doc.Items(in("assert")...) == 0 {
+		t.emptied = doc.At(in("assert")...)
+	}
 	t.at, t.description = doc.At(at...), doc.Text(in("description")...)
 	t.asserts, t.inputs = slices.Clone(shared.asserts), slices.Clone(shared.inputs)
 	t.vars, t.order = maps.Clone(shared.vars), slices.Clone(shared.order)
@@ -396,6 +421,31 @@ func (c *compiler) note(t *test, found []schema.Problem) {
 		c.wrong = append(c.wrong, p)
 		t.need = cmp.Or(t.need, corrected)
 	}
+}
+
+// lost are the names under which people write assertions that nobody reads.
+var lost = []string{
+	"asserts", "assertion", "assertions", "expect", "expects", "expected", "expectation", "expectations", "expected_output", "check", "checks", "evaluator", "evaluators",
+	"grader", "graders", "scorer", "scorers", "rubric", "rubrics", "criteria", "__expected",
+}
+
+// testProblems are what is wrong with the form of a test. A key that hides its assertions is an
+// error, which other keys that are not known are not.
+func testProblems(doc *schema.Document, at ...any) []schema.Problem {
+	found := doc.CheckPart("#MatrixTest", schema.Note, at...)
+	for _, key := range doc.Keys(at...) {
+		place := doc.At(append(slices.Clip(at), key)...)
+		p := schema.Problem{Position: place, Severity: schema.Error, Rule: "unknown-field", Message: fmt.Sprintf("unknown field `%s`", key), Hint: "write assert: with a list of assertions, such as {type: contains, value: …}"}
+		switch {
+		case key == "tests" && len(at) == 0:
+			p.Hint = "the file has nothing but a list of tests; write it without the key"
+		case !slices.Contains(lost, key):
+			continue
+		}
+		found = slices.DeleteFunc(found, func(p schema.Problem) bool { return p.Position == place })
+		found = append(found, p)
+	}
+	return schema.SortProblems(found)
 }
 
 // assertionProblems are what is wrong with the form of an assertion. One that has its type

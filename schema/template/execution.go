@@ -96,6 +96,10 @@ func (x *execution) variable(name string) (any, error) {
 	}
 	if !known {
 		x.unknown = true
+		if x.engine.missing == nil {
+			x.engine.missing = map[string]bool{}
+		}
+		x.engine.missing[name] = true
 	}
 	if x.decoded == nil {
 		x.decoded = map[string]any{}

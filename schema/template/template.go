@@ -82,6 +82,15 @@ type Engine struct {
 	parsed  map[string]*parseResult
 	steps   int // of all texts so far
 	made    int // for all texts so far, in bytes and items
+	missing map[string]bool
+}
+
+// Missing returns the variables that were asked for since it was called before, and that there
+// were not.
+func (e *Engine) Missing() map[string]bool {
+	missing := e.missing
+	e.missing = nil
+	return missing
 }
 
 // A parseResult is a template, or its error.

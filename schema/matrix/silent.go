@@ -1,0 +1,108 @@
+package matrix
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
+)
+
+// RuleAsksNothing is the rule of the warning about tests that pass whatever is answered.
+const RuleAsksNothing = "asks-nothing"
+
+// reportSilent warns about each file of tests of which none asks anything: most often its
+// assertions are where nobody reads them. A single test whose list is empty is named, too.
+func (c *compiler) reportSilent(tests []test) {
+	type count struct{ all, silent int }
+	counts, first := map[string]*count{}, map[string]schema.Position{}
+	var files []string
+	for _, t := range tests {
+		of := counts[t.at.File]
+		if of == nil {
+			of = &count{}
+			counts[t.at.File], first[t.at.File] = of, t.at
+			files = append(files, t.at.File)
+		}
+		of.all++
+		if len(t.asserts) == 0 && t.need == "" {
+			of.silent++
+		}
+	}
+	for _, file := range files {
+		of := counts[file]
+		if of.silent < of.all {
+			continue
+		}
+		what := fmt.Sprintf("none of the %d tests of the file asks anything of the answer", of.all)
+		if of.all == 1 {
+			what = "the test asks nothing of the answer"
+		}
+		hint := "add assert: to the tests, or to defaultTest"
+		if strings.HasSuffix(file, ".csv") {
+			hint = "name the column of the assertions __expected"
+		}
+		c.Problems = append(c.Problems, schema.Problem{Position: first[file], Severity: schema.Warning, Rule: RuleAsksNothing, Message: what + ", so that it passes whatever that is", Hint: hint})
+	}
+	for _, t := range tests {
+		if of := counts[t.at.File]; t.emptied.Line > 0 && len(t.asserts) == 0 && of.silent < of.all {
+			c.Problems = append(c.Problems, schema.Problem{Position: t.emptied, Severity: schema.Warning, Rule: RuleAsksNothing, Message: "`assert` is empty, so that the test passes whatever is answered", Hint: "write what the answer has to have"})
+		}
+	}
+}
+
+// countMissing counts what the prompt of a row asked for and the row does not have.
+func (c *compiler) countMissing(p prompt) {
+	if c.missing == nil {
+		c.missing, c.sent = map[string]map[string]int{}, map[string]int{}
+	}
+	key := p.key()
+	c.sent[key]++
+	for name := range c.engine.Missing() {
+		if c.missing[key] == nil {
+			c.missing[key] = map[string]int{}
+		}
+		c.missing[key][name]++
+	}
+}
+
+// key tells a prompt from the others of the file.
+func (p prompt) key() string { return p.id + "\x00" + p.at.String() }
+
+// reportMissing warns about variables of prompts that no row has: the model is sent a gap.
+func (c *compiler) reportMissing(rows []row) {
+	known := map[string]bool{}
+	for _, r := range rows {
+		for name := range r.vars {
+			known[name] = true
+		}
+	}
+	for _, p := range c.prompts {
+		for _, name := range slices.Sorted(maps.Keys(c.missing[p.key()])) {
+			shown := p.shows(name)
+			if shown == "" || c.missing[p.key()][name] < c.sent[p.key()] {
+				continue
+			}
+			from := p.at
+			if from.File == "" {
+				from = schema.Position{File: c.Doc.File, Line: 1, Column: 1}
+			}
+			hint := cmp.Or(suggest.DidYouMean(name, slices.Collect(maps.Keys(known))), "add it to the vars of the tests, or remove it from the prompt")
+			c.Problems = append(c.Problems, schema.Problem{Position: c.locate(from, shown), Severity: schema.Warning, Rule: "unknown-variable", Message: fmt.Sprintf("the prompt has the variable %s, which no test has; it is sent empty", name), Hint: hint})
+		}
+	}
+}
+
+// shows returns how a template writes a variable out; empty where it only asks for one that
+// may be missing.
+func (p prompt) shows(name string) string {
+	text, quoted := p.template(), regexp.QuoteMeta(name)
+	if optional := regexp.MustCompile(`\{%[^%]*\b` + quoted + `\b|\b` + quoted + `\s*\|\s*(?:default|d)\b|\b` + quoted + `\s+(?:or|is)\b`); optional.MatchString(text) {
+		return ""
+	}
+	return regexp.MustCompile(`\{\{-?\s*` + quoted + `\b`).FindString(text)
+}
