@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/go-git/go-git/v5"
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
@@ -197,6 +199,59 @@ func judgedThrough(t *testing.T, workers bool) (cases, states map[string]string,
 		}
 	}
 	return cases, j.states(), m.asked
+}
+
+// TestTheFirstStart: on an empty database a server begins, and two pull requests wait when
+// two workers begin.
+func TestTheFirstStart(t *testing.T) {
+	m := &spokenModels{asked: map[string]int{}, times: map[string]int{}}
+	server := httptest.NewServer(m)
+	defer server.Close()
+	files := measuredAgain(server.URL)
+	j := newOrigin(t, files.base, map[string]string{"test_definitions/shop/level_1/same.json": files.head["test_definitions/shop/level_1/chance.json"]})
+	j.git(t, "checkout", "-q", "-b", "second", "main")
+	second := gittest.Commit(t, j.folder, map[string]string{"test_definitions/shop/level_1/same.json": files.head["test_definitions/shop/level_1/broken.json"]})
+	j.git(t, "update-ref", "refs/pull/2/head", second)
+	j.forge.AddPull(forgetest.Pull{Number: 2, HeadSHA: second, BaseSHA: j.base, HeadRef: "second"})
+	j.env["MODEL_KEY"] = "a-key-of-the-models"
+	// The owner of the database is called like the schema of the tables.
+	database := postgrestest.Start(t)
+	url := database.URL(t)
+	db, err := pgx.Connect(t.Context(), url)
+	if err == nil {
+		_, err = db.Exec(t.Context(), "CREATE ROLE gavel LOGIN SUPERUSER")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(context.Background()) //nolint:errcheck // nothing is lost
+	j.env[cli.DatabaseVariable] = strings.Replace(url, "postgres://postgres@", "postgres://gavel@", 1)
+	file := operatorsFile(t, j, "")
+	served, end := j.starting(t, file)
+	for range 2 {
+		served.await(t, "no gavel worker is running")
+	}
+	ends := []func() int{end}
+	for range 2 {
+		_, end := start(t, j.env, "worker", "--config", file)
+		ends = append(ends, end)
+	}
+	for len(j.forge.Comments(1)) == 0 || len(j.forge.Comments(2)) == 0 {
+		served.await(t, `,"duration"`)
+	}
+	for _, end := range ends {
+		if code := end(); code != exitPass {
+			t.Errorf("it ends with %d", code)
+		}
+	}
+	for number := 1; number <= 2; number++ {
+		if comments := j.forge.Comments(number); len(comments) != 1 {
+			t.Errorf("pull request %d has %d comments, want one", number, len(comments))
+		}
+	}
+	if rows := everyRow(t, url); strings.Contains(rows, "public.") {
+		t.Errorf("there are tables in another schema than gavel:\n%s", rows)
+	}
 }
 
 // newOrigin is a repository with a pull request of one commit.

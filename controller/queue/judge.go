@@ -1,12 +1,15 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,8 +46,13 @@ const (
 	atOnce = 1000
 	// lookEvery is how often a run looks for outcomes.
 	lookEvery = 50 * time.Millisecond
-	// patience is how long a run waits for a database that is away.
+	// patience is how long a run waits for a database that is away, and for a worker with a
+	// sandbox where others run.
 	patience = time.Minute
+	// checkEvery is how often a run looks whether its tasks are still in the queue, and
+	// mostLosses is how often each of them is queued again.
+	checkEvery = 5 * time.Second
+	mostLosses = 3
 )
 
 // A waiter is a batch whose tasks are queued.
@@ -54,9 +62,14 @@ type waiter struct {
 	id       string
 	outcomes []run.Outcome
 	left     map[int64]int // the job of each task that has no outcome
+	due      []int         // the jobs that have no task yet
+	losses   map[int]int   // how often the task of a job was gone from the queue
 	taken    []int64       // tasks whose outcomes were taken and are still in the table
 	beaten   time.Time
+	checked  time.Time
 	alone    bool // no worker ran at the last beat
+	// unable is since when workers run, and none that has a sandbox.
+	unable time.Time
 }
 
 // Judge has the jobs of a batch judged by workers and returns their outcomes in the
@@ -64,7 +77,7 @@ type waiter struct {
 // calls in flight are given up, and the outcomes of the rest are Stopped. The error
 // says that the queue or the ledger cannot be read or written.
 func (q *Queue) Judge(ctx context.Context, b Batch) ([]run.Outcome, error) {
-	w := &waiter{Queue: q, Batch: b, id: newID(), outcomes: make([]run.Outcome, len(b.Jobs)), left: make(map[int64]int, len(b.Jobs))}
+	w := &waiter{Queue: q, Batch: b, id: newID(), outcomes: make([]run.Outcome, len(b.Jobs)), left: make(map[int64]int, len(b.Jobs)), losses: map[int]int{}}
 	for i, job := range b.Jobs {
 		w.outcomes[i] = run.Outcome{
 			Key: job.Case.Key, Stopped: true,
@@ -94,21 +107,46 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// begin queues the tasks. Those that start programs are not run where no worker has a
-// sandbox.
+// begin queues the tasks. Those that start programs are not run where workers run and
+// none has a sandbox.
 func (w *waiter) begin(ctx context.Context) error {
-	_, err := w.pool.Exec(ctx, "INSERT INTO queue_runs (id, about, until) VALUES ($1, coalesce($2::jsonb, 'null'), now() + $3::interval)", w.id, w.About, runLife)
+	if err := w.announce(ctx); err != nil {
+		return err
+	}
+	w.beaten, w.checked = time.Now(), time.Now()
+	seen, err := w.workers(ctx)
 	if err != nil {
 		return err
 	}
-	w.beaten = time.Now()
-	able, err := w.sandboxed(ctx)
-	if err != nil {
-		return err
+	for i, job := range w.Jobs {
+		if seen.running && !seen.sandboxed && w.startsPrograms(job) {
+			w.conclude(i, unable(job))
+			continue
+		}
+		w.due = append(w.due, i)
 	}
-	var params []river.InsertManyParams
-	var indexes []int
-	flush := func() error {
+	return w.enqueue(ctx)
+}
+
+// announce writes that somebody waits for the run.
+func (w *waiter) announce(ctx context.Context) error {
+	_, err := w.pool.Exec(ctx, `INSERT INTO queue_runs (id, about, until) VALUES ($1, coalesce($2::jsonb, 'null'), now() + $3::interval)
+		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, w.id, w.About, runLife)
+	return err
+}
+
+func (w *waiter) startsPrograms(job run.Job) bool { return w.Programs != nil && w.Programs(job) }
+
+// enqueue queues the jobs that have no task.
+func (w *waiter) enqueue(ctx context.Context) error {
+	for len(w.due) > 0 {
+		some := w.due[:min(atOnce, len(w.due))]
+		params := make([]river.InsertManyParams, len(some))
+		for n, i := range some {
+			params[n] = river.InsertManyParams{Args: w.task(ctx, w.Jobs[i]), InsertOpts: &river.InsertOpts{
+				Queue: w.Class.name(w.startsPrograms(w.Jobs[i])), MaxAttempts: tries,
+			}}
+		}
 		// Workers may begin before the answer is here. Without it nobody could take back
 		// what they do, so that it is waited for even when ctx ends.
 		var inserted []*rivertype.JobInsertResult
@@ -116,40 +154,28 @@ func (w *waiter) begin(ctx context.Context) error {
 			inserted, err = w.client.InsertMany(ctx, params)
 			return err
 		})
+		if err != nil {
+			return errors.Join(err, ctx.Err())
+		}
 		for n, result := range inserted {
-			w.left[result.Job.ID] = indexes[n]
+			w.left[result.Job.ID] = some[n]
 		}
-		params, indexes = params[:0], indexes[:0]
-		return errors.Join(err, ctx.Err())
-	}
-	for i, job := range w.Jobs {
-		programs := w.Programs != nil && w.Programs(job)
-		if programs && !able {
-			w.conclude(i, unable(job))
-			continue
-		}
-		params, indexes = append(params, river.InsertManyParams{
-			Args: w.task(ctx, job), InsertOpts: &river.InsertOpts{Queue: w.Class.name(programs), MaxAttempts: tries},
-		}), append(indexes, i)
-		if len(params) == atOnce {
-			if err := flush(); err != nil {
-				return err
-			}
-			if err := w.beat(ctx); err != nil {
-				return err
-			}
+		w.due = w.due[len(some):]
+		if err := cmp.Or(ctx.Err(), w.beat(ctx)); err != nil {
+			return err
 		}
 	}
-	if len(params) == 0 {
-		return nil
-	}
-	return flush()
+	return nil
 }
 
-// sandboxed reports whether a worker that lives can start programs.
-func (w *waiter) sandboxed(ctx context.Context) (able bool, err error) {
-	err = w.pool.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM queue_workers WHERE programs AND until > now())").Scan(&able)
-	return able, err
+// seenWorkers says which workers give signs of life: some, and some with a sandbox.
+type seenWorkers struct{ running, sandboxed bool }
+
+const theWorkers = "count(*) > 0, coalesce(bool_or(programs), false) FROM queue_workers WHERE until > now()"
+
+func (w *waiter) workers(ctx context.Context) (seen seenWorkers, err error) {
+	err = w.pool.QueryRow(ctx, "SELECT "+theWorkers).Scan(&seen.running, &seen.sandboxed)
+	return seen, err
 }
 
 // unable is the outcome of a case whose programs no worker can start.
@@ -169,7 +195,7 @@ func (w *waiter) task(ctx context.Context, job run.Job) Task {
 // await collects the outcomes.
 func (w *waiter) await(ctx context.Context) error {
 	var away time.Time // since when the database is
-	for len(w.left) > 0 {
+	for len(w.left)+len(w.due) > 0 {
 		err := withDeadline(ctx, w.poll)
 		switch {
 		case ctx.Err() != nil:
@@ -188,12 +214,19 @@ func (w *waiter) await(ctx context.Context) error {
 	return nil
 }
 
-// poll takes the stored outcomes, and renews the interest in the rest.
+// poll takes the stored outcomes, renews the interest in the rest, and queues again what
+// is gone.
 func (w *waiter) poll(ctx context.Context) error {
 	if err := w.collect(ctx); err != nil {
 		return err
 	}
-	return w.beat(ctx)
+	if err := w.beat(ctx); err != nil {
+		return err
+	}
+	if err := w.check(ctx); err != nil {
+		return err
+	}
+	return w.enqueue(ctx)
 }
 
 // beat says that somebody waits for the run, and looks whether a worker is running.
@@ -202,17 +235,99 @@ func (w *waiter) beat(ctx context.Context) error {
 		return nil
 	}
 	w.beaten = time.Now()
-	attended := true
-	err := w.pool.QueryRow(ctx, `UPDATE queue_runs SET until = now() + $2::interval WHERE id = $1
-		RETURNING EXISTS (SELECT 1 FROM queue_workers WHERE until > now())`, w.id, runLife).Scan(&attended)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+	var known bool
+	var seen seenWorkers
+	err := w.pool.QueryRow(ctx, `WITH mine AS (UPDATE queue_runs SET until = now() + $2::interval WHERE id = $1 RETURNING id)
+		SELECT (SELECT count(*) > 0 FROM mine), `+theWorkers, w.id, runLife).Scan(&known, &seen.running, &seen.sandboxed)
+	if err == nil && !known { // others took the run for dead, and its outcomes went with it
+		err, w.checked = w.announce(ctx), time.Time{}
+	}
+	if err != nil {
 		return err
 	}
-	if !attended && !w.alone && w.Unattended != nil {
+	if !seen.running && !w.alone && w.Unattended != nil {
 		w.Unattended()
 	}
-	w.alone = !attended
+	w.alone = !seen.running
+	return w.withhold(ctx, seen)
+}
+
+// withhold ends the cases that start programs, where workers have been running for a while
+// and none of them has a sandbox.
+func (w *waiter) withhold(ctx context.Context, seen seenWorkers) error {
+	switch {
+	case !seen.running || seen.sandboxed:
+		w.unable = time.Time{}
+		return nil
+	case w.unable.IsZero():
+		w.unable = time.Now()
+		return nil
+	case time.Since(w.unable) < patience:
+		return nil
+	}
+	var ids []int64
+	for id, i := range w.left {
+		if w.startsPrograms(w.Jobs[i]) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := w.pool.Query(ctx, `UPDATE river_job SET state = 'cancelled', finalized_at = now()
+		WHERE id = ANY($1) AND state IN ('available', 'scheduled', 'retryable', 'pending') RETURNING id`, ids)
+	if err != nil {
+		return err
+	}
+	withheld, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	for _, id := range withheld {
+		i := w.left[id]
+		delete(w.left, id)
+		w.conclude(i, unable(w.Jobs[i]))
+	}
+	return err
+}
+
+// check has the tasks queued again that ended without an outcome, or are not in the queue
+// any more: nobody would judge them.
+func (w *waiter) check(ctx context.Context) error {
+	if time.Since(w.checked) < checkEvery || len(w.left) == 0 {
+		return nil
+	}
+	rows, err := w.pool.Query(ctx, `SELECT id FROM unnest($1::bigint[]) AS mine (id) WHERE NOT EXISTS (
+		SELECT 1 FROM river_job j WHERE j.id = mine.id AND j.state NOT IN ('cancelled', 'completed', 'discarded'))`, slices.Collect(maps.Keys(w.left)))
+	if err != nil {
+		return err
+	}
+	gone, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return err
+	}
+	if len(gone) > 0 {
+		if err := w.collect(ctx); err != nil { // a task ends together with its outcome
+			return err
+		}
+	}
+	w.checked = time.Now()
+	for _, id := range gone {
+		i, waits := w.left[id]
+		if !waits {
+			continue
+		}
+		delete(w.left, id)
+		if w.losses[i]++; w.losses[i] > mostLosses {
+			w.conclude(i, lost(w.Jobs[i]))
+			continue
+		}
+		w.due = append(w.due, i)
+	}
 	return nil
+}
+
+// lost is the outcome of a case whose tasks went out of the queue.
+func lost(job run.Job) run.Outcome {
+	why := fmt.Sprintf("it was queued %d times, and each time its task left the queue without an outcome; gavel serve --check looks at the queue", mostLosses+1)
+	return run.Outcome{Key: job.Case.Key, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}
 }
 
 // collect takes the outcomes that are there. They are removed by the next look: what is

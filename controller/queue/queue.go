@@ -13,7 +13,6 @@ package queue
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,7 +22,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
@@ -100,9 +98,6 @@ type Queue struct {
 	client *river.Client[pgx.Tx]
 }
 
-//go:embed schema.sql
-var schema string
-
 // Open connects to a PostgreSQL by its URL. The caller must call Close.
 func Open(ctx context.Context, url string) (*Queue, error) {
 	pool, err := postgres.Pool(ctx, url)
@@ -139,30 +134,3 @@ func (q *Queue) Workers(ctx context.Context) (n int, err error) {
 
 // Close ends all connections.
 func (q *Queue) Close() { q.pool.Close() }
-
-// Migrate brings the tables of the queue up to date. Several processes may do so at
-// once.
-func (q *Queue) Migrate(ctx context.Context) error {
-	const migrating = 0x676176656c // an advisory lock
-	fail := func(err error) error { return fmt.Errorf("bring the queue up to date: %w", err) }
-	conn, err := q.pool.Acquire(ctx)
-	if err != nil {
-		return fail(err)
-	}
-	defer conn.Release()
-	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", migrating); err != nil {
-		return fail(err)
-	}
-	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", migrating) }()
-	migrator, err := rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return fail(err)
-	}
-	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return fail(err)
-	}
-	if _, err := conn.Exec(ctx, schema); err != nil {
-		return fail(err)
-	}
-	return nil
-}

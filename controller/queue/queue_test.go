@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -206,7 +207,25 @@ func outside(t *testing.T, url string) outsider {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	return outsider{t, conn}
+	o := outsider{t, conn}
+	o.exec("SET search_path = gavel, public")
+	return o
+}
+
+// as is the address of a database for another role.
+func as(t *testing.T, address, role string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := u.Query()
+	query.Set("user", role)
+	u.RawQuery = query.Encode()
+	if u.User != nil {
+		u.User = url.User(role)
+	}
+	return u.String()
 }
 
 // exec returns how many rows a statement is about.

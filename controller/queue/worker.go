@@ -257,7 +257,7 @@ func complete(ctx context.Context, tx pgx.Tx, job *river.Job[Task], out run.Outc
 }
 
 // run is what is known of a run. Whether somebody waits for it is looked up every
-// second.
+// second, and each time after nobody did: a controller may have been away for a while.
 func (w *Worker) run(ctx context.Context, id string) (runState, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -267,12 +267,12 @@ func (w *Worker) run(ctx context.Context, id string) (runState, error) {
 		}
 	}
 	k := w.runs[id]
-	if k != nil && (time.Since(k.since) < time.Second || !k.alive) {
+	if k != nil && k.alive && time.Since(k.since) < time.Second {
 		return *k, nil
 	}
 	now := &runState{since: time.Now()}
 	about, query := "about", ""
-	if k != nil {
+	if k != nil && k.about != nil {
 		now.about, about = k.about, "NULL::jsonb"
 	}
 	query = "SELECT until > now(), " + about + " FROM queue_runs WHERE id = $1"
@@ -284,7 +284,7 @@ func (w *Worker) run(ctx context.Context, id string) (runState, error) {
 	if err != nil {
 		return runState{}, err
 	}
-	if k == nil {
+	if now.about == nil {
 		now.about = found
 	}
 	w.runs[id] = now

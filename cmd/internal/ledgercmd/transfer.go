@@ -7,7 +7,9 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ledger/transfer"
+	"github.com/gavel-evals/gavel/controller/queue"
 )
 
 // A MigrateResult is what ledger migrate prints as JSON.
@@ -19,18 +21,34 @@ type MigrateResult struct {
 func (c command) migrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "migrate", Short: "Make the tables of the ledger, or bring them up to date", Args: cli.NoArgs,
-		Long: `Make the tables of the ledger, or bring them up to date.
+		Long: `Make the tables of the ledger, or bring them up to date; in a PostgreSQL database also
+those by which gavel worker gets its cases.
 
 Every command that writes does so by itself. This one is for a database in which only
 some roles may make tables.`,
 		Example: "  GAVEL_DATABASE_URL=postgres://owner@db/gavel gavel ledger migrate",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.Anywhere(cmd.Context(), c.WithLedger, func(_ context.Context, _ *cli.Workspace, store *ledger.Ledger) error {
+			return c.Anywhere(cmd.Context(), c.WithLedger, func(ctx context.Context, _ *cli.Workspace, store *ledger.Ledger) error {
 				name := store.Store().Path()
+				if url := c.Env(cli.DatabaseVariable); postgres.IsURL(name) && postgres.IsURL(url) {
+					if err := migrateQueue(ctx, url); err != nil {
+						return err
+					}
+				}
 				return c.PrintOr(MigrateResult{name}, "the tables are up to date: "+name+"\n")
 			})
 		},
 	}
+}
+
+// migrateQueue makes the tables by which workers get their cases.
+func migrateQueue(ctx context.Context, url string) error {
+	q, err := queue.Open(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	return q.Migrate(ctx)
 }
 
 func (c command) copyCommand() *cobra.Command {

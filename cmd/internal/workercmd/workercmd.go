@@ -35,13 +35,20 @@ import (
 // New is gavel worker.
 func New(app *cli.App) *cobra.Command {
 	w := &workerProcess{App: app}
+	var check bool
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Judge the cases that gavel serve queues",
 		Args:  cli.NoArgs,
 		Example: `  GAVEL_DATABASE_URL=postgres://gavel@db.example.com/gavel gavel worker --config gavel-server.yaml
+  gavel worker --config /etc/gavel/gavel-server.yaml --check
   gavel worker --interactive 16 --background 4`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return w.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if check {
+				return w.check(cmd.Context())
+			}
+			return w.run(cmd.Context())
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&w.path, "config", "gavel-server.yaml", "the operator's file, the one that gavel serve has, such as /etc/gavel/gavel-server.yaml")
@@ -50,6 +57,7 @@ func New(app *cli.App) *cobra.Command {
 	flags.IntVar(&w.background, "background", 8, "cases of branches and schedules that are judged at once, such as 4")
 	flags.StringVar(&w.listen, "listen", "", "address for /healthz and /readyz, such as 0.0.0.0:8081 (default: none)")
 	flags.DurationVar(&w.drain, "drain", 20*time.Second, "how long cases in progress may take at the end, such as 1m; others are left to other workers")
+	flags.BoolVar(&check, "check", false, "verify the file, the credentials, the sandbox and the database, then exit")
 	return cmd
 }
 
@@ -74,14 +82,13 @@ func (w *workerProcess) run(ctx context.Context) error {
 	if err := w.setUp(); err != nil {
 		return err
 	}
-	url := cmp.Or(w.database, w.Env(cli.DatabaseVariable))
-	switch {
-	case url == "":
-		return cli.UsageError("a worker needs the PostgreSQL database that gavel serve has; set %s to its address, such as postgres://user:password@host/name", cli.DatabaseVariable)
-	case !postgres.IsURL(url):
-		return cli.UsageError("--database-url is not the address of a PostgreSQL database; write postgres://user:password@host/name")
+	url, err := w.address()
+	if err == nil {
+		err = w.makeFolder()
 	}
-	w.Secrets.Add(url)
+	if err != nil {
+		return err
+	}
 	able, err := w.sandboxed(ctx)
 	if err != nil {
 		return err
@@ -113,6 +120,19 @@ func (w *workerProcess) run(ctx context.Context) error {
 	err = errors.Join(err, judge.Close(), store.Close(), os.RemoveAll(w.dir))
 	w.log.Info().Msg("stopped")
 	return err
+}
+
+// address is that of the database.
+func (w *workerProcess) address() (string, error) {
+	url := cmp.Or(w.database, w.Env(cli.DatabaseVariable))
+	switch {
+	case url == "":
+		return "", cli.UsageError("a worker needs the PostgreSQL database that gavel serve has; set %s to its address, such as postgres://user:password@host/name", cli.DatabaseVariable)
+	case !postgres.IsURL(url):
+		return "", cli.UsageError("--database-url is not the address of a PostgreSQL database; write postgres://user:password@host/name")
+	}
+	w.Secrets.Add(url)
+	return url, nil
 }
 
 var errAway = errors.New("the database cannot be reached")
@@ -152,6 +172,7 @@ func (w *workerProcess) connect(ctx context.Context, url string) (store *ledger.
 		q.Close()
 		return nil, nil, err
 	}
+	log.Strays(ctx, w.log, q.Strays)
 	return store, q, nil
 }
 
@@ -178,11 +199,15 @@ func (w *workerProcess) setUp() error {
 	w.file, w.fetchers = file, map[forge.Repo]worker.Fetcher{}
 	w.operator = &operator.Operator{File: file, LookupEnv: w.LookupEnv, Now: w.Now, Wait: w.Wait, Transport: func(string) http.RoundTripper { return base }}
 	w.log = log.New(w.Stderr, func(text string) string { return w.Secrets.Text(w.operator.Redact(text)) })
-	if err := os.MkdirAll(file.Data, 0o700); err != nil {
+	return nil
+}
+
+// makeFolder makes the folder for clones.
+func (w *workerProcess) makeFolder() (err error) {
+	if err := os.MkdirAll(w.file.Data, 0o700); err != nil {
 		return cli.UsageError("make the folder for clones: %w", err)
 	}
-	w.dir, err = os.MkdirTemp(file.Data, "worker-")
-	if err != nil {
+	if w.dir, err = os.MkdirTemp(w.file.Data, "worker-"); err != nil {
 		return cli.UsageError("make a folder for clones: %w", err)
 	}
 	return nil
@@ -191,18 +216,28 @@ func (w *workerProcess) setUp() error {
 // sandboxed reports whether this machine can run programs as the operator demands. If
 // it cannot, the log says why.
 func (w *workerProcess) sandboxed(ctx context.Context) (bool, error) {
-	programs, err := w.Programs(ctx)
+	why, err := w.unsandboxed(ctx)
 	if err != nil {
 		return false, err
-	}
-	why := programs.Available()
-	if ctx.Err() != nil {
-		return false, ctx.Err()
 	}
 	if why != nil {
 		w.log.Warn().AnErr("err", why).Msg("this worker has no sandbox and takes no case that starts a program")
 	}
-	return why == nil, programs.Close()
+	return why == nil, nil
+}
+
+// unsandboxed returns why this machine cannot run programs as the operator demands, nil
+// if it can.
+func (w *workerProcess) unsandboxed(ctx context.Context) (why, err error) {
+	programs, err := w.Programs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	why = programs.Available()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return why, programs.Close()
 }
 
 // repository finds a repository among those of the operator's file by what it is called

@@ -23,11 +23,12 @@ const (
 	briefly = 5 * time.Second
 )
 
-// session sets parameters of a connection's session that the address does not name, and
-// has both sides notice that the other one is gone.
+// session sets parameters of a connection's session that the address does not name, the
+// schema of the tables among them, and has both sides notice that the other one is gone.
 func session(parsed *pgx.ConnConfig, parameters map[string]string) {
 	all := map[string]string{
 		"application_name":        "gavel",
+		"search_path":             Schema + ", public",
 		"tcp_keepalives_idle":     seconds(keepIdle),
 		"tcp_keepalives_interval": seconds(keepEvery),
 		"tcp_keepalives_count":    fmt.Sprint(keepCount),

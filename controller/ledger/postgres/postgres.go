@@ -150,7 +150,6 @@ func parse(cfg Config) (*pgx.ConnConfig, error) {
 		return nil, err
 	}
 	session(parsed, map[string]string{
-		"search_path":                         Schema + ", public",
 		"idle_in_transaction_session_timeout": fmt.Sprint(frozen.Milliseconds()),
 		"lock_timeout":                        fmt.Sprint(cfg.Wait.Milliseconds()),
 	})
@@ -160,6 +159,25 @@ func parse(cfg Config) (*pgx.ConnConfig, error) {
 
 // migrating is the lock of those who make tables.
 const migrating = 0x6761766c00
+
+// makeSchema makes the schema that a session looks for tables in first. The search_path
+// of an address that names its own is left to whoever wrote it.
+const makeSchema = `DO $$ BEGIN
+	IF current_schema() IS DISTINCT FROM '` + Schema + `' AND current_setting('search_path') LIKE '` + Schema + `,%' THEN CREATE SCHEMA ` + Schema + `; END IF;
+END $$`
+
+// MakeSchema makes the schema of the tables, where there is none, and returns the one that
+// new tables are made in. Others who make tables wait until the transaction ends. It
+// comes before anything else that makes tables.
+func MakeSchema(ctx context.Context, tx pgx.Tx) (name string, err error) {
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrating)); err != nil {
+		return "", err
+	}
+	if _, err := tx.Exec(ctx, makeSchema); err != nil {
+		return "", err
+	}
+	return name, tx.QueryRow(ctx, "SELECT coalesce(current_schema(), '')").Scan(&name)
+}
 
 // migrate runs the scripts that the database has not seen, in one transaction. A
 // role that may only use the tables can do so when there is nothing to run.
@@ -192,10 +210,7 @@ func (e *engine) migrate(ctx context.Context) (err error) {
 		return err
 	}
 	if version == 0 {
-		const make = `DO $$ BEGIN
-			IF current_schema() IS DISTINCT FROM '` + Schema + `' AND current_setting('search_path') LIKE '` + Schema + `,%' THEN CREATE SCHEMA ` + Schema + `; END IF;
-		END $$`
-		for _, text := range []string{make, "CREATE TABLE ledger_version (version BIGINT NOT NULL)", "INSERT INTO ledger_version VALUES (0)"} {
+		for _, text := range []string{makeSchema, "CREATE TABLE ledger_version (version BIGINT NOT NULL)", "INSERT INTO ledger_version VALUES (0)"} {
 			if _, err := tx.ExecContext(ctx, text); err != nil {
 				return err
 			}

@@ -1,0 +1,212 @@
+package queue_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
+	"github.com/gavel-evals/gavel/controller/queue"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// schemas are those that have tables of gavel in a database.
+func (o outsider) schemas() string {
+	o.Helper()
+	var found string
+	err := o.conn.QueryRow(o.Context(), `SELECT coalesce(string_agg(DISTINCT schemaname, ', '), '') FROM pg_tables
+		WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`).Scan(&found)
+	if err != nil {
+		o.Fatal(err)
+	}
+	return found
+}
+
+// TestTheTablesAreInOneSchema, whichever process makes them first, and also where
+// several do at once and the role is called like the schema.
+func TestTheTablesAreInOneSchema(t *testing.T) {
+	t.Parallel()
+	makeQueue := func(t *testing.T, url string) { open(t, url) }
+	makeLedger := func(t *testing.T, url string) { ledgertest.Open(t, ledger.Config{Path: url}) }
+	together := func(t *testing.T, url string) {
+		var group sync.WaitGroup
+		for range 3 {
+			group.Go(func() { makeQueue(t, url) })
+			group.Go(func() { makeLedger(t, url) })
+		}
+		group.Wait()
+	}
+	server := postgrestest.Start(t) // roles are of all databases
+	outside(t, server.URL(t)).exec("CREATE ROLE gavel LOGIN SUPERUSER")
+	for _, tt := range []struct {
+		name, role string
+		steps      []func(*testing.T, string)
+	}{
+		{"queue", "", []func(*testing.T, string){makeQueue, makeLedger, makeQueue}},
+		{"ledger", "", []func(*testing.T, string){makeLedger, makeQueue, makeLedger}},
+		{"together", "", []func(*testing.T, string){together}},
+		{"a role that is called like the schema, queue", "gavel", []func(*testing.T, string){makeQueue, makeLedger, makeQueue}},
+		{"a role that is called like the schema, ledger", "gavel", []func(*testing.T, string){makeLedger, makeQueue, makeQueue}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			url := server.URL(t)
+			if tt.role != "" {
+				url = as(t, url, tt.role)
+			}
+			for _, step := range tt.steps {
+				step(t, url)
+			}
+			if found := outside(t, url).schemas(); found != "gavel" {
+				t.Errorf("the tables are in %s, want gavel", found)
+			}
+		})
+	}
+}
+
+// TestTablesOfAnotherProgram have the names of the library's, in another schema, and stay
+// as they are.
+func TestTablesOfAnotherProgram(t *testing.T) {
+	url := postgrestest.URL(t)
+	db := outside(t, url)
+	db.exec("CREATE TABLE public.river_migration (line text, version bigint, created_at timestamptz)")
+	db.exec("INSERT INTO public.river_migration SELECT 'main', n, now() FROM generate_series(1, 99) n")
+	q := open(t, url)
+	start(t, queue.WorkerConfig{Queue: q, Judge: polite})
+	if outs, err := q.Judge(t.Context(), batch("mine")); err != nil || outs[0].Stopped {
+		t.Errorf("the outcome is %+v, %v", outs, err)
+	}
+	if n := db.exec("SELECT FROM public.river_migration"); n != 99 {
+		t.Errorf("the other program has %d rows, want 99", n)
+	}
+	if text, err := q.Strays(t.Context()); text != "" || err != nil {
+		t.Errorf("its tables count as those of an earlier version: %q, %v", text, err)
+	}
+}
+
+// TestARoleThatMayOnlyUseTheTables begins where another one has made them.
+func TestARoleThatMayOnlyUseTheTables(t *testing.T) {
+	server := postgrestest.Start(t) // roles are of all databases
+	url := server.URL(t)
+	open(t, url)
+	db := outside(t, url)
+	for _, text := range []string{
+		"CREATE ROLE guest LOGIN", "GRANT USAGE ON SCHEMA gavel TO guest", "GRANT ALL ON ALL TABLES IN SCHEMA gavel TO guest", "GRANT ALL ON ALL SEQUENCES IN SCHEMA gavel TO guest",
+	} {
+		db.exec(text)
+	}
+	q := open(t, as(t, url, "guest"))
+	start(t, queue.WorkerConfig{Queue: q, Judge: polite})
+	if outs, err := q.Judge(t.Context(), batch("of a guest")); err != nil || outs[0].Stopped {
+		t.Errorf("the outcome is %+v, %v", outs, err)
+	}
+}
+
+// TestTwoSetsOfTables are found, with what to do: an earlier version made some in the
+// schema public.
+func TestTwoSetsOfTables(t *testing.T) {
+	url := postgrestest.URL(t)
+	q := open(t, url)
+	if text, err := q.Strays(t.Context()); text != "" || err != nil {
+		t.Errorf("one set of tables: %q, %v", text, err)
+	}
+	db := outside(t, url)
+	db.exec("CREATE TABLE public.queue_runs (id text)")
+	db.exec("CREATE TABLE public.river_job (id bigint)")
+	db.exec("CREATE TABLE public.orders (id bigint)")
+	text, err := q.Strays(t.Context())
+	if err != nil || !strings.HasSuffix(text, `: DROP TABLE "public"."queue_runs", "public"."river_job"`) || !strings.Contains(text, "the schema public") {
+		t.Errorf("two sets of tables: %q, %v", text, err)
+	}
+	db.exec(text[strings.Index(text, "DROP"):])
+	if text, err := q.Strays(t.Context()); text != "" || err != nil {
+		t.Errorf("after the repair: %q, %v", text, err)
+	}
+}
+
+// TestATaskThatIsGoneIsQueuedAgain: somebody removed the run with its outcomes, or its
+// tasks, while it waits.
+func TestATaskThatIsGoneIsQueuedAgain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		spoil func(outsider)
+	}{
+		{"the run", func(db outsider) { db.exec("DELETE FROM queue_runs") }},
+		{"the tasks", func(db outsider) { db.exec("DELETE FROM river_job") }},
+		{"tasks that were cancelled", func(db outsider) { db.exec("UPDATE river_job SET state = 'cancelled', finalized_at = now()") }},
+		{"the run, after its cases were judged", func(db outsider) {
+			db.exec("UPDATE river_job SET state = 'completed', finalized_at = now()")
+			db.exec("DELETE FROM queue_runs")
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			url := tables.URL(t)
+			q, db := open(t, url), outside(t, url)
+			judged := make(chan run.Outcome, 1)
+			go func() {
+				outs, err := q.Judge(t.Context(), batch("gone"))
+				if err != nil {
+					t.Error(err)
+				}
+				judged <- outs[0]
+			}()
+			db.await("SELECT FROM river_job")
+			tt.spoil(db)
+			start(t, queue.WorkerConfig{Queue: q, Judge: polite})
+			select {
+			case out := <-judged:
+				if out.Stopped || out.Result.Verdict != "" {
+					t.Errorf("the outcome is %+v, want that of the worker", out)
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatal("the run waits for a task that nobody has")
+			}
+		})
+	}
+}
+
+// TestATaskThatIsGoneAgainAndAgain is an error of its case that says so.
+func TestATaskThatIsGoneAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	url := tables.URL(t)
+	q, db := open(t, url), outside(t, url)
+	db.exec("CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.state = 'cancelled'; NEW.finalized_at = now(); RETURN NEW; END $$")
+	db.exec("CREATE TRIGGER nothing BEFORE INSERT ON river_job FOR EACH ROW EXECUTE FUNCTION nothing()")
+	outs, err := q.Judge(t.Context(), batch("gone"))
+	if err != nil || outs[0].Result.Verdict != verdict.Error || !strings.HasPrefix(outs[0].Result.Reason, "it was queued 4 times") {
+		t.Errorf("the outcome is %+v, %v", outs, err)
+	}
+}
+
+// TestProgramsWaitForTheFirstWorker: where no worker runs yet, nobody knows that none will
+// have a sandbox.
+func TestProgramsWaitForTheFirstWorker(t *testing.T) {
+	t.Parallel()
+	url := tables.URL(t)
+	q, db := open(t, url), outside(t, url)
+	b := batch("program")
+	b.Programs = func(run.Job) bool { return true }
+	judged := make(chan run.Outcome, 1)
+	go func() {
+		outs, err := q.Judge(t.Context(), b)
+		if err != nil {
+			t.Error(err)
+		}
+		judged <- outs[0]
+	}()
+	db.await("SELECT FROM river_job")
+	start(t, queue.WorkerConfig{Queue: q, Sandbox: true, Judge: func(_ context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (run.Outcome, error) {
+		return run.Outcome{Key: task.Case}, nil
+	}})
+	if out := <-judged; out.Unrun != "" || out.Stopped {
+		t.Errorf("the outcome is %+v, want that of the worker", out)
+	}
+}
