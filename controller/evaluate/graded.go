@@ -18,9 +18,10 @@ import (
 )
 
 // graded has the judge say whether an answer meets a rubric, with a score from 0
-// to 1 (llm-rubric of the matrix dialect). A pass that is left out is true, and a
-// score that is left out is that of the pass. A score that is out of range is
-// asked for again.
+// to 1 (llm-rubric of the matrix dialect). A score that is left out is that of the
+// pass. A reply without a pass, which decides, and a score that is out of range are
+// asked for again: servers that ignore the format leave the pass out, and no reading
+// of such a reply is safe.
 func graded(ctx context.Context, spec evaluator.Graded, in Input, d *judgecall.Dialogue) (finding, error) {
 	reply := judgecall.ObjectSchema(map[string]any{
 		"reason": judgecall.TypeSchema("string"), "score": judgecall.TypeSchema("number"), "pass": judgecall.TypeSchema("boolean"),
@@ -47,7 +48,7 @@ func gradedQuestion(spec evaluator.Graded, in Input) string {
 		parts = []string{judgecall.IsData, task}
 	}
 	return strings.Join(append(parts,
-		`Reply with one JSON object {"reason": "…", "score": …, "pass": …}: reason says why in one or two sentences; score is a number from 0 (the rubric is not met at all) to 1 (it is met in full); pass is true or false. Write nothing else.`), "\n\n")
+		`Reply with one JSON object {"reason": "…", "score": …, "pass": …}: reason says why in one or two sentences; score is a number from 0 (the rubric is not met at all) to 1 (it is met in full); pass is true or false, and is never left out. Write nothing else.`), "\n\n")
 }
 
 func readGrade(spec evaluator.Graded, reply string) (finding, error) {
@@ -59,10 +60,10 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 	if err := judgecall.StrictJSON(reply, &got); err != nil {
 		return finding{}, err
 	}
-	if got.Pass == nil && got.Score == nil {
-		return finding{}, errors.New(`it has neither "pass" nor "score"`)
+	if got.Pass == nil {
+		return finding{}, errors.New(`it has no true or false under "pass"`)
 	}
-	passed := share(got.Pass == nil || *got.Pass)
+	passed := share(*got.Pass)
 	score := passed
 	if got.Score != nil {
 		var err error

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -16,7 +17,6 @@ func TestGraded(t *testing.T) {
 	}{
 		{`{"pass": true, "score": 0.9, "reason": "good"}`, false, 1, 0.9},
 		{`{"pass": false, "score": 0.9, "reason": "good"}`, false, 0, 0.9},
-		{`{"score": 0.2, "reason": "bad"}`, false, 1, 0.2},
 		{`{"pass": false, "reason": "bad"}`, false, 0, 0},
 		{`{"pass": true, "reason": "good"}`, false, 1, 1},
 		{`{"pass": true, "score": 0.75, "reason": "good"}`, true, 0, 0.25},
@@ -71,14 +71,45 @@ func TestTransformed(t *testing.T) {
 // TestGradedErrors are replies that are asked for again, and then an error.
 func TestGradedErrors(t *testing.T) {
 	for _, tt := range []struct{ reply, want string }{
-		{`{"score": 8, "reason": "good"}`, "out of range"},
-		{`{"reason": "good"}`, `neither "pass" nor "score"`},
+		{`{"pass": true, "score": 8, "reason": "good"}`, "out of range"},
+		{`{"reason": "good"}`, `no true or false under "pass"`},
+		{`{"score": 0, "reason": "no"}`, `no true or false under "pass"`},
+		{`{"score": 1, "pass": null, "reason": "yes"}`, `no true or false under "pass"`},
 		{"fine", "not the JSON"},
 	} {
 		s := &script{replies: thrice(tt.reply)}
 		fails(t, measure(t, evaluator.Graded{Rubric: "Is polite"}, "hello", s), tt.want)
 		if len(s.asked) != 3 {
 			t.Errorf("%s: asked %d times", tt.reply, len(s.asked))
+		}
+	}
+}
+
+// TestDecidingKeys holds that no judge is believed whose reply lacks what decides:
+// it is asked for again, and then an error.
+func TestDecidingKeys(t *testing.T) {
+	for _, tt := range []struct {
+		spec  schema.Spec
+		reply string
+	}{
+		{evaluator.Graded{Rubric: "Is polite"}, `{"score": 0, "reason": "no"}`},
+		{evaluator.Graded{Rubric: "Is polite", Not: true}, `{"score": 1, "reason": "yes"}`},
+		{evaluator.Graded{Rubric: "Is polite", Template: "{{output}}"}, `{"score": 1, "reason": "yes"}`},
+		{evaluator.Semantic{Instruction: "Is it right?"}, `{"analysis": "", "grade": "excellent"}`},
+		{evaluator.Semantic{Instruction: "Is it right?"}, `{"analysis": "", "pass": true}`},
+		{evaluator.Prompt{Template: "Is it polite?"}, `{"reason": "yes"}`},
+		{rubric("Clarity"), `{"criteria": [{"name": "Clarity", "reason": "good"}], "summary": ""}`},
+		{criteriaOf("tone"), `{"criteria": [{"id": "tone", "reason": "good"}], "summary": ""}`},
+		{criteriaOf("tone"), `{"criteria": [{"id": "tone", "score": 10, "reason": "good"}], "summary": ""}`},
+		{criteriaOf("tone*"), `{"criteria": [{"id": "tone", "met": true, "reason": "good"}], "summary": ""}`},
+		{evaluator.LLMJudge{}, `{"hits": ["all"], "misses": [], "reasoning": "good"}`},
+		{evaluator.Conversation{}, `{"metrics": {"overall": {"justification": "good"}}, "summary": "", "outcomes": []}`},
+		{evaluator.TwoPass{Answer: raw(`"1"`), Type: "numeric"}, `{"reason": "none"}`},
+	} {
+		s := &script{replies: thrice(tt.reply)}
+		m := measure(t, tt.spec, "hello", s)
+		if m.Error == "" || len(s.asked) != 3 {
+			t.Errorf("%s, %s: asked %d times, error %q, criteria %v; want an error after three", tt.spec.Kind(), tt.reply, len(s.asked), m.Error, m.Criteria)
 		}
 	}
 }

@@ -126,8 +126,9 @@ const (
 // Kind returns "llm-rubric".
 func (Graded) Kind() string { return "llm-rubric" }
 
-// Version is the version of the judge's prompt.
-func (Graded) Version() int { return 1 }
+// Version is the version of the judge's prompt and of how its reply is read. Since 2 a
+// reply without a pass is asked for again; before, it passed.
+func (Graded) Version() int { return 2 }
 
 // Roles returns the judge unless another model is asked.
 func (g Graded) Roles() []schema.Role { return judgeUnless(g.Target) }
