@@ -28,6 +28,9 @@ func (p *Prepared) Estimate() Estimate {
 	for _, job := range p.headJobs() {
 		sum.AddHead(p.estimateHead(rows[job.Case.ID()], job))
 	}
+	for _, job := range p.askedAtBase() {
+		sum.AddHead(p.estimateHead(rows[job.Case.ID()], job))
+	}
 	for _, job := range p.baseJobs(judged) {
 		sum.Add(estimate.New(p.req.Base.Config, job, plan.Stored{}))
 	}

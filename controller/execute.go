@@ -62,6 +62,7 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	started := p.req.Now()
 	opts.ID = cmp.Or(opts.ID, newID())
 	p.elsewhere = host.Judge != nil
+	p = p.withoutUnneeded(opts)
 	e := &execution{p: p, host: host, opts: opts}
 	if err := e.loadStored(ctx); err != nil {
 		return nil, err
@@ -103,7 +104,8 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 // Preview returns the report with nothing but what is stored. notRun says in it
 // why nothing is judged; empty where nothing is left to be.
 func (p *Prepared) Preview(ctx context.Context, notRun string) (*report.Report, error) {
-	e := &execution{p: p, opts: RunOptions{NotRun: notRun}}
+	opts := RunOptions{NotRun: notRun}
+	e := &execution{p: p.withoutUnneeded(opts), opts: opts}
 	if err := e.loadStored(ctx); err != nil {
 		return nil, err
 	}
@@ -132,6 +134,7 @@ func (e *execution) loadStored(ctx context.Context) error {
 		Config: e.opts.ConfigDiff, NotRun: e.opts.NotRun, Commands: e.opts.Commands, Results: e.opts.Results,
 		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
 	}
+	e.in.Gate.Unasked, e.in.Gate.Selected = p.req.unasked(e.opts.NotRun), p.req.selected()
 	if e.opts.NotRun != "" {
 		will := p.Estimate().Estimate
 		e.in.Estimate = &will
@@ -158,11 +161,7 @@ func (e *execution) loadStored(ctx context.Context) error {
 	agents := deployment.Notices(deployment.Run{Input: e.in, Config: cfg, ConfigFile: p.req.ConfigFile, Now: p.req.Now()})
 	stale := report.NoticesOf(cfg.StaleQuarantine(quarantine.Names(p.Plan), p.req.Now()))
 	e.in.Notices = slices.Concat(e.opts.Notices, e.openNotices(), agents, stale)
-	var configured quarantine.List
-	for _, q := range cfg.Quarantine {
-		configured = append(configured, quarantine.Entry{Case: q.Case, Until: q.Until, Reason: q.Reason})
-	}
-	e.in.Quarantine(configured, p.req.Now())
+	e.in.Quarantined = p.quarantined(e.opts.Commands)
 	return nil
 }
 

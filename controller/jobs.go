@@ -64,7 +64,7 @@ func (p *Prepared) lacksVerdict(head map[string]report.Outcome) func(run.Job) bo
 func (p *Prepared) headJobs() []run.Job {
 	var jobs []run.Job
 	for _, r := range p.Plan.Rows {
-		if judged(r) && r.HeadCase != nil {
+		if judged(r) && r.HeadCase != nil && !p.judgedAtBase(r) {
 			jobs = append(jobs, p.headJob(r))
 		}
 	}
@@ -91,7 +91,7 @@ func (p *Prepared) baseJobs(known map[string]report.Outcome) []run.Job {
 	var jobs []run.Job
 	for _, r := range p.Plan.Rows {
 		name := p.compared(r)
-		if name == "" || base.Missing(r.BaseCase, name) != "" {
+		if name == "" || r.Asked || base.Missing(r.BaseCase, name) != "" {
 			continue
 		}
 		if _, ok := known[r.Base.ID()]; ok {

@@ -44,7 +44,9 @@ func (e *execution) makeBatches(ctx context.Context) error {
 	e.withhold()
 	head := slices.DeleteFunc(p.headJobs(), p.lacksVerdict(e.in.Head))
 	base := slices.DeleteFunc(p.baseJobs(e.in.Base), p.lacksVerdict(e.in.Head))
+	askedAtBase := slices.DeleteFunc(p.askedAtBase(), p.lacksVerdict(e.in.Head))
 	p.setNeeds(head, base)
+	p.setNeeds(nil, askedAtBase)
 	if e.host.Breakers == nil {
 		e.host.Breakers = &limit.Breakers{}
 	}
@@ -53,8 +55,10 @@ func (e *execution) makeBatches(ctx context.Context) error {
 		e.base = e.rosterOf(*p.req.Base)
 	}
 	alike, others := split(base, head)
-	e.left = []jobBatch{{true, alike}, {false, head}, {true, others}}
-	e.progress = progress.Step{Total: len(head) + len(base), Held: e.limiters.Held}
+	affected, asked := p.withoutAsked(head)
+	// What the gate alone asks for comes last: a budget is for what is affected.
+	e.left = []jobBatch{{true, alike}, {false, affected}, {true, others}, {true, askedAtBase}, {false, asked}}
+	e.progress = progress.Step{Total: len(head) + len(base) + len(askedAtBase), Held: e.limiters.Held}
 	e.budget = budget.New(budget.Config{
 		Budget: p.req.Head.Config.Budget, Now: p.req.Now,
 		Repository: p.req.HeadTrust.Repository, PullRequest: p.req.HeadTrust.PullRequest,
@@ -74,7 +78,7 @@ func (e *execution) rosterOf(c Checkout) *roster.Roster {
 func (e *execution) nextBatch() (jobBatch, bool) {
 	for len(e.left) > 0 {
 		b := e.left[0]
-		if e.left = e.left[1:]; len(e.left) == 0 {
+		if e.left = e.left[1:]; b.base {
 			jobs := slices.DeleteFunc(b.jobs, e.p.lacksVerdict(e.in.Head))
 			e.progress.Total -= len(b.jobs) - len(jobs)
 			b.jobs = jobs
@@ -148,7 +152,7 @@ func (e *execution) collect(b jobBatch, outcomes []run.Outcome) {
 	if b.base {
 		into = e.in.Base
 	} else {
-		e.unfinished = slices.ContainsFunc(outcomes, func(o run.Outcome) bool { return o.Stopped || o.Unrun != "" })
+		e.unfinished = e.unfinished || slices.ContainsFunc(outcomes, func(o run.Outcome) bool { return o.Stopped || o.Unrun != "" })
 	}
 	for i, o := range outcomes {
 		out := report.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration, Unrun: o.Unrun}

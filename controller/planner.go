@@ -61,6 +61,7 @@ func (p *planner) planDrift(ctx context.Context) error {
 	}
 	p.req.Base, p.out.Problems = &p.req.Head, head.problems
 	p.comparePlan(&head.Side, head.Side, nil)
+	p.out.Plan.Again = true
 	return nil
 }
 
@@ -141,7 +142,7 @@ func definition(c *schema.CaseInfo) string {
 // canPlanAffected reports whether planning the affected cases is enough: base is known,
 // and nothing but a changed file makes a case count as affected.
 func (p *planner) canPlanAffected() bool {
-	return p.req.Snapshot != nil && p.req.IgnoreBefore == nil && p.req.Select == nil && len(p.req.Statuses) == 0 && !p.req.All && !p.req.Complete && len(p.req.Head.Config.Gate.Required) == 0 && p.sameSettings()
+	return p.req.Snapshot != nil && p.req.IgnoreBefore == nil && p.req.Select == nil && len(p.req.Statuses) == 0 && !p.req.All && !p.req.Complete && !p.req.asks() && len(p.req.Head.Config.Gate.Required) == 0 && p.sameSettings()
 }
 
 // planAffected plans the cases that the changed files can affect and counts the

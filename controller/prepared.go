@@ -7,6 +7,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -130,6 +131,7 @@ func (p *Prepared) Rerun(wanted func(key string) bool) *Prepared {
 		cfg.Targets[name] = t
 	}
 	out.req.Head.Config, out.req.Chosen = &cfg, true
+	out.req.Unasked = cmp.Or(out.req.Unasked, "only some cases are judged again")
 	rows := *p.Plan
 	rows.Rows = nil
 	for _, r := range p.Plan.Rows {

@@ -97,7 +97,7 @@ func (p *Prepared) comparedRows() []remeasure.Row {
 	rows := make([]remeasure.Row, 0, len(p.Plan.Rows))
 	for i := range p.Plan.Rows {
 		r := &p.Plan.Rows[i]
-		if r.Head == nil || r.HeadCase == nil {
+		if r.Head == nil || r.HeadCase == nil || r.Asked {
 			continue
 		}
 		row := remeasure.Row{Row: r, Head: p.headJob(*r)}

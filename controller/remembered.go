@@ -138,6 +138,7 @@ const batch = 512
 // settle decides what is done with each row. Cases to be judged and their stored
 // results are read in batches if the plan is brief.
 func (p *planner) settle(ctx context.Context) error {
+	p.ask()
 	rows := p.out.Plan.Rows
 	var due []int
 	for i := range rows {

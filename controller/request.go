@@ -67,6 +67,10 @@ type Request struct {
 	Targets []string
 	// All makes every case count as affected.
 	All bool
+	// Unasked says why the gate does not ask for the verdict of every active case: the
+	// rules about all of them, such as min_score, decide nothing then. Where it is empty,
+	// cases without a verdict are judged for such a rule, unless some cases are selected.
+	Unasked string
 	// Complete also judges the cases that nothing affects, as far as nothing is
 	// stored of them.
 	Complete bool

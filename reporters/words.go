@@ -75,7 +75,7 @@ func (s *Sections) headline(r *report.Report, parts []string) string {
 		return told
 	case r.Gate.Result != report.GatePass:
 		return r.Gate.String()
-	case report.Affected(r) == 0 && r.Base != nil && report.Withdrawals(r) == "" && len(report.QuarantinedRows(r)) == 0:
+	case report.NothingAffected(r) && report.Withdrawals(r) == "" && len(report.QuarantinedRows(r)) == 0:
 		return "No affected cases"
 	case r.Base == nil:
 		if r.Summary.Pass == 1 {
@@ -149,7 +149,7 @@ func Effort(r *report.Report) string {
 	switch {
 	case r.NotRunReason != "":
 		return "none of " + total + " run"
-	case report.Affected(r) == 0:
+	case report.Due(r) == 0:
 		return "none of " + total + " rerun"
 	}
 	var said []string
@@ -225,7 +225,7 @@ func Why(r *report.Report, row *report.Row) string {
 // Scored reports whether the report has a score of head: nothing had to be judged
 // again, or some of it was.
 func Scored(r *report.Report) bool {
-	due := report.Affected(r)
+	due := report.Due(r)
 	return due == 0 || r.NotRunReason == "" && r.Summary.NotRun < due
 }
 

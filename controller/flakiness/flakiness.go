@@ -109,7 +109,7 @@ func Mark(ctx context.Context, store *ledger.Ledger, in *report.Input, trust, ba
 	var ids [2][]string
 	for i := range in.Plan.Rows {
 		r := &in.Plan.Rows[i]
-		if r.Head == nil || len(r.Reasons) == 0 {
+		if r.Head == nil || len(r.Reasons) == 0 || r.Asked {
 			continue
 		}
 		s, side := Subject{Name: r.Key, Case: r.HeadCase, Digests: r.HeadDigests}, 1

@@ -150,6 +150,9 @@ func edited(base, head *schema.CaseInfo) []string {
 // .gavelignore.
 const Ignored = "ignored"
 
+// GateAsks is the part of the reason for a case that is judged for the gate alone.
+const GateAsks = "gate"
+
 const ignoreFile = ".gavelignore"
 
 // missing returns a row for every case that only base has: removed, or skipped

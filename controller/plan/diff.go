@@ -255,11 +255,11 @@ func Summarise(reasons []Reason) string {
 // maxNamed is how many files a reason names.
 const maxNamed = 4
 
-// String is the message with its files. The reasons \"unknown\" and \"rerun\" have no
-// file.
+// String is the message with its files. The messages of some parts are complete
+// without one.
 func (r Reason) String() string {
 	switch r.Part {
-	case "moved", "ledger", "samples", "all", "rerun":
+	case "moved", "ledger", "samples", "all", "rerun", GateAsks:
 		return r.Message
 	case "removed":
 		return r.Message + " from " + r.File

@@ -6,6 +6,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -196,6 +198,9 @@ type Row struct {
 	MovedFrom string
 	// Known is what the ledger has for the head's digests.
 	Known Stored
+	// Asked says that the case is judged for the gate alone: nothing that the change
+	// affects, but a rule about all cases has no verdict of it.
+	Asked bool
 	// Unversioned says that nobody knows which version of the agent answers: what
 	// is stored of the case may be the answer of another one.
 	Unversioned bool
@@ -211,6 +216,9 @@ type Plan struct {
 	// Base and Head are 40 hex digits or worktree; Base is empty without one.
 	Base, Head string
 	Rows       []Row
+	// Again says that Base is Head at an earlier time: nothing is changed, and every case
+	// is judged again.
+	Again bool
 	// Targets are those that every case is run against, in the order in which
 	// they were asked for; empty where each has its own.
 	Targets []string
@@ -224,6 +232,34 @@ type Rest struct {
 	Cases int
 	// Skipped are those of the Cases that are not active.
 	Skipped int
+}
+
+// Changed reports whether the case is not the same on both sides: it is new, removed,
+// moved, active on one side alone, or decided under another digest. It does not depend
+// on what is stored. Without a base every active case is new.
+func (r *Row) Changed() bool {
+	switch {
+	case r.Head == nil:
+		return true
+	case r.Base == nil:
+		return r.Head.Skip == ""
+	case r.Head.Skip != "" || r.Base.Skip != "":
+		return (r.Head.Skip == "") != (r.Base.Skip == "")
+	}
+	return r.MovedFrom != "" || r.HeadDigests.D != r.BaseDigests.D
+}
+
+// Ask has the case judged although nothing affects it, since the gate asks for its
+// verdict. The ledger has to have been asked before.
+func (r *Row) Ask(why Reason) {
+	r.Asked, r.Action = true, Run
+	r.Reasons = append(slices.Clip(r.Reasons), why)
+}
+
+// Unask undoes [Row.Ask].
+func (r *Row) Unask() {
+	r.Asked, r.Action = false, Reuse
+	r.Reasons = slices.DeleteFunc(slices.Clone(r.Reasons), func(why Reason) bool { return why.Part != "moved" })
 }
 
 // Unaffected reports whether the row is one of a case that is on both sides

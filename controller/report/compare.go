@@ -112,6 +112,9 @@ func Compare(in Input) *Report {
 	accept(r.Cases, r.Commands)
 	r.Remeasured = in.Noise.Summary()
 	r.Summary, r.Saved = summarise(r.Cases, pairs)
+	if in.Plan.Base != "" && !in.Plan.Again {
+		r.Summary.Affected = changed(pairs)
+	}
 	r.Diff = diff(r.Cases, pairs)
 	if r.Remeasured != nil {
 		r.Remeasured.Line = r.verdictLine()
@@ -147,7 +150,7 @@ func (in *Input) pair(row *plan.Row) pair {
 	if active(row.Base) {
 		p.base = outcomeOf(in.Base, row.Base)
 	}
-	if p.unaffected() {
+	if p.shared() {
 		// One decision digest has one verdict, so each side stands for the other.
 		switch {
 		case p.head == nil && p.base != nil:
@@ -175,11 +178,12 @@ func reused(o Outcome) *Outcome {
 
 func active(c *schema.CaseInfo) bool { return c != nil && c.Skip == "" }
 
-// unaffected reports whether both sides have the case under one decision
-// digest and it was not run again.
-func (p pair) unaffected() bool {
+// shared reports whether a verdict of one side is one of the other: both have the case
+// under one decision digest, and it was not run again but for the gate, which asks where
+// neither has a verdict.
+func (p pair) shared() bool {
 	row := p.plan
-	return row.Action == plan.Reuse && active(row.Head) && active(row.Base) && row.HeadDigests.D == row.BaseDigests.D
+	return (row.Action == plan.Reuse || row.Asked) && active(row.Head) && active(row.Base) && row.HeadDigests.D == row.BaseDigests.D
 }
 
 // isDue reports whether the case had to be judged in this run.
@@ -255,7 +259,7 @@ func (in *Input) row(p pair) Row {
 		row.Evaluators = evaluatorScores(p.head.Result.Evaluators)
 		row.NoThreshold, row.Attempts, row.Comparison = p.head.Result.NoThreshold, p.head.Result.Attempts, p.head.Result.Comparison
 		row.UnknownVersion = p.plan.Unversioned
-		if p.plan.Unversioned && p.head.Reused {
+		if p.plan.Unversioned && p.head.Reused && !p.head.Judged.IsZero() {
 			row.JudgedAt = &p.head.Judged
 		}
 	}

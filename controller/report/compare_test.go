@@ -307,8 +307,9 @@ func TestSummary(t *testing.T) {
 	s.Add("math/2/again", pass(1), pass(1), definition).Action = plan.Rejudge
 	got := report.Compare(s.In)
 	cost, score := 0.25, 0.8 // (1 + 1 + 2·0.5 + 1) / 5
+	affected := 5            // all but those of math/1 and the new one that is skipped
 	want := report.Summary{
-		Verdicts: tally.Verdicts{Cases: 7, Pass: 4, Error: 2, Skipped: 1}, Run: 3, Rejudged: 1, Reused: 2, NotRun: 1, Removed: 1,
+		Verdicts: tally.Verdicts{Cases: 7, Pass: 4, Error: 2, Skipped: 1}, Run: 3, Rejudged: 1, Reused: 2, NotRun: 1, Removed: 1, Affected: &affected,
 		Calls: 2, Tokens: 15, CostUSD: &cost, Score: &score,
 	}
 	if diff := cmp.Diff(want, got.Summary); diff != "" {

@@ -18,8 +18,21 @@ func Errors(r *Report) int {
 	return n
 }
 
-// Affected counts the cases that had to be judged in this run.
-func Affected(r *Report) int { return r.Summary.Run + r.Summary.Rejudged + r.Summary.Redecided }
+// NothingAffected reports whether every case is the same on both sides. It does not
+// depend on how much had to be judged, since that depends on what is stored.
+func NothingAffected(r *Report) bool {
+	switch s := r.Summary; {
+	case r.Base == nil:
+		return false
+	case s.Affected == nil: // a commit was judged again, or an earlier version stored it
+		return Due(r)+s.Removed+r.Diff.Moved == 0
+	default:
+		return *s.Affected == 0
+	}
+}
+
+// Due counts the cases that had to be judged in this run.
+func Due(r *Report) int { return r.Summary.Run + r.Summary.Rejudged + r.Summary.Redecided }
 
 // InvalidFiles counts the files with an error, since a file with ten mistakes
 // is one definition that nobody can run.

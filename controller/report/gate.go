@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -28,9 +29,9 @@ type GateSettings struct {
 	// FailOn is regression, threshold, any_failure or never. Defaults to
 	// regression with a base and any_failure without.
 	FailOn string
-	// MinScore is the least weighted mean over all judged cases, in [0,1];
-	// MaxDrop the largest loss of the mean over the pairs. nil is off; a
-	// MaxDrop of 0 allows none.
+	// MinScore is the least weighted mean over all active cases, in [0,1];
+	// MaxDrop the largest loss of the mean over those of both sides. nil is off; a
+	// MaxDrop of 0 allows none. Both decide nothing as long as a case has no verdict.
 	MinScore, MaxDrop *float64
 	// Required are globs of keys that must be there and pass. * matches within
 	// a segment, ** across them.
@@ -42,6 +43,13 @@ type GateSettings struct {
 	// Partial says that there are more cases than these: then nothing is
 	// demanded of the scores of these alone.
 	Partial bool
+	// Unasked says why not every active case has to have a verdict here. Then the
+	// scores decide nothing, and any_failure asks about the affected cases alone.
+	// Empty where all have to.
+	Unasked string
+	// Selected says that people selected some cases: of the others nothing is demanded.
+	// Unasked says so.
+	Selected bool
 	// FailFlaky has the gate fail where the change affects a case that is flaky.
 	FailFlaky bool
 }
@@ -52,7 +60,11 @@ func (s *GateSettings) requires(key string) bool {
 }
 
 // findings collect what speaks against the change.
-type findings struct{ fail, undetermined []string }
+type findings struct {
+	fail, undetermined []string
+	// unselected are the required globs of which no case is selected.
+	unselected []string
+}
 
 func (f *findings) failed(format string, args ...any) {
 	f.fail = append(f.fail, fmt.Sprintf(format, args...))
@@ -74,7 +86,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		}
 	}
 	var f findings
-	if r.NotRunReason != "" && affected(pairs) > 0 {
+	if r.NotRunReason != "" && due(pairs) > 0 {
 		f.unknown("nothing was run: %s", r.NotRunReason)
 	} else {
 		f.unjudged(r, pairs, rest)
@@ -83,7 +95,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		f.rule(left, kept, rule, s)
 		f.scores(left, kept, s)
 		f.withdrawals(r, s)
-		f.required(r, s.Required)
+		f.required(r, s)
 		f.flaky(left, s)
 	}
 	g := Gate{FailOn: rule}
@@ -98,16 +110,36 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	case len(f.undetermined) > 0:
 		g.Result, g.Reason = GateUndetermined, strings.Join(f.undetermined, "; ")
 	default:
-		g.Result, g.Reason = GatePass, passReason(r, pairs, rule, s)
+		g.Result, g.Reason = GatePass, passReason(r, rule, s)
 		if said := Withdrawals(r); said != "" {
 			g.Reason += "; " + said
 		}
 	}
-	g.Reason += exempt(r)
+	g.Reason += exempt(r) + f.unasked(r, s)
 	return g
 }
 
-func affected(pairs []pair) int {
+// unasked names the limits of scores and the required cases that decide nothing, and says
+// why; empty where there are none.
+func (f *findings) unasked(r *Report, s GateSettings) string {
+	var limits []string
+	if s.MinScore != nil {
+		limits = append(limits, fmt.Sprintf("min_score %v", *s.MinScore))
+	}
+	if s.MaxDrop != nil && r.Base != nil {
+		limits = append(limits, fmt.Sprintf("max_drop %v", *s.MaxDrop))
+	}
+	for _, glob := range f.unselected {
+		limits = append(limits, "required case "+glob)
+	}
+	if s.Unasked == "" || len(limits) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s %s not asked, since %s", strings.Join(limits, " and "), textfmt.Verb(len(limits), "is", "are"), s.Unasked)
+}
+
+// due counts the cases that had to be judged in this run.
+func due(pairs []pair) int {
 	n := 0
 	for _, p := range pairs {
 		if p.isDue() {
@@ -209,16 +241,30 @@ func (f *findings) rule(r *Report, pairs []pair, rule string, s GateSettings) {
 			f.unknown("fail_on: threshold needs min_score or max_drop")
 		}
 	case FailOnAny:
-		if n := r.Summary.Fail; n > 0 {
+		counts := r.Summary.Verdicts
+		if s.Unasked != "" && r.Base != nil {
+			counts = ofChanged(r.Cases, pairs)
+		}
+		if n := counts.Fail; n > 0 {
 			f.failed("%s %s (fail_on: any_failure)", textfmt.Count(n, "case"), textfmt.Verb(n, "fails", "fail"))
 		}
-		if n := r.Summary.Borderline; n > 0 {
+		if n := counts.Borderline; n > 0 {
 			f.failed("%s %s borderline (fail_on: any_failure)", textfmt.Count(n, "case"), textfmt.Verb(n, "is", "are"))
 		}
 	case FailOnRegression:
 		f.regressions(r, pairs)
 		f.unsettled(r, s)
 	}
+}
+
+// ofChanged counts the verdicts of the cases that are not the same on both sides.
+func ofChanged(rows []Row, pairs []pair) (counts tally.Verdicts) {
+	for i, p := range pairs {
+		if p.plan.Changed() && p.plan.Action != plan.Removed {
+			counts.Count(rows[i].Verdict)
+		}
+	}
+	return counts
 }
 
 func (f *findings) regressions(r *Report, pairs []pair) {
@@ -253,12 +299,19 @@ func (f *findings) regressions(r *Report, pairs []pair) {
 	}
 }
 
-// scores applies min_score and max_drop, which count under every rule.
+// scores applies min_score and max_drop, which count under every rule. A case without a
+// verdict leaves them open: it may be on either side of the limit.
 func (f *findings) scores(r *Report, pairs []pair, s GateSettings) {
+	if s.Unasked != "" {
+		return
+	}
+	head, base := unknown(r.Cases, pairs)
 	if s.MinScore != nil {
 		switch got := r.Summary.Score; {
 		case got == nil:
 			f.unknown("min_score %v is set and nothing has a score", *s.MinScore)
+		case head > 0:
+			f.unknown("min_score %v is not decided: %s %s no verdict", *s.MinScore, textfmt.Count(head, "active case"), textfmt.Verb(head, "has", "have"))
 		case round9(*got) < round9(*s.MinScore):
 			f.failed("score %s is below min_score %v%s", short(got, *s.MinScore), *s.MinScore, loweredWeights(r))
 		}
@@ -267,13 +320,32 @@ func (f *findings) scores(r *Report, pairs []pair, s GateSettings) {
 		return
 	}
 	switch delta := r.Diff.Delta; {
-	case delta == nil && affected(pairs) > 0 && anyAtBase(pairs):
+	case delta == nil && anyAtBase(pairs):
 		f.unknown("max_drop %v is set and no case was judged on both sides", *s.MaxDrop)
+	case base > 0:
+		f.unknown("max_drop %v is set and base has no verdict of %s", *s.MaxDrop, textfmt.Count(base, "case"))
+	case head > 0:
+		f.unknown("max_drop %v is not decided: %s %s no verdict", *s.MaxDrop, textfmt.Count(head, "active case"), textfmt.Verb(head, "has", "have"))
 	case delta != nil && round9(-*delta) > round9(*s.MaxDrop):
 		f.failed("score fell by %s, max_drop is %v%s", short(abs(*delta), *s.MaxDrop), *s.MaxDrop, loweredWeights(r))
-	case lacking(r) > 0:
-		f.unknown("max_drop %v is set and base has no verdict of %s", *s.MaxDrop, textfmt.Count(lacking(r), "case"))
 	}
+}
+
+// unknown counts the active cases that have no verdict at head, and those of both sides
+// that have none at base.
+func unknown(rows []Row, pairs []pair) (head, base int) {
+	for i, p := range pairs {
+		wanted := active(p.plan.Head) || rows[i].Invalid()
+		skipped := p.head != nil && p.head.Result.Verdict == verdict.Skipped
+		switch {
+		case !wanted || skipped:
+		case !judged(p.head):
+			head++
+		case active(p.plan.Base) && !judged(p.base):
+			base++
+		}
+	}
+	return head, base
 }
 
 // short writes a score to three decimals, and to more where those would hide
@@ -301,17 +373,6 @@ func loweredWeights(r *Report) string {
 	return fmt.Sprintf(", by base's weights: %s %s lowered here", textfmt.Count(n, "weight"), textfmt.Verb(n, "is", "are"))
 }
 
-// lacking counts the cases that base was to be judged for and was not.
-func lacking(r *Report) int {
-	n := 0
-	for i := range r.Cases {
-		if r.Cases[i].BaseError != "" {
-			n++
-		}
-	}
-	return n
-}
-
 func abs(x float64) *float64 {
 	x = math.Abs(x)
 	return &x
@@ -330,8 +391,8 @@ func anyAtBase(pairs []pair) bool {
 func round9(x float64) float64 { return math.Round(x*1e9) / 1e9 }
 
 // required demands that each glob finds a case and that all it finds pass.
-func (f *findings) required(r *Report, globs []string) {
-	for _, glob := range globs {
+func (f *findings) required(r *Report, s GateSettings) {
+	for _, glob := range s.Required {
 		found := false
 		for _, row := range r.Cases {
 			if row.Class != nil && *row.Class == Gone || !wildcard.Match(glob, row.Key) {
@@ -348,21 +409,28 @@ func (f *findings) required(r *Report, globs []string) {
 				f.failed("required case %s did not pass: %s", row.Name(), *row.Verdict)
 			}
 		}
-		if !found {
+		switch {
+		case found:
+		case s.Selected:
+			f.unselected = append(f.unselected, glob)
+		default:
 			f.failed("required case %s is not there", glob)
 		}
 	}
 }
 
-func passReason(r *Report, pairs []pair, rule string, s GateSettings) string {
-	n := affected(pairs)
+func passReason(r *Report, rule string, s GateSettings) string {
 	switch {
-	case n == 0 && r.Base != nil && r.Diff.Regressions == 0:
+	case NothingAffected(r) && r.Diff.Regressions == 0:
 		return "no affected cases"
+	case rule == FailOnThreshold && s.Unasked != "":
+		return "nothing is decided by single cases (fail_on: threshold)"
 	case rule == FailOnThreshold && s.Partial:
 		return "the scores of all cases together decide (fail_on: threshold)"
 	case rule == FailOnThreshold:
 		return "the scores are within the limits (fail_on: threshold)"
+	case rule == FailOnAny && s.Unasked != "" && r.Base != nil:
+		return "no affected case fails (fail_on: any_failure)"
 	case rule == FailOnAny:
 		return "no case fails (fail_on: any_failure)"
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
@@ -74,10 +75,55 @@ func TestGate(t *testing.T) {
 			of(pass(1), pass(1))(s)
 			s.Add("math/2/sum", failed("timeout"), pass(1), definition)
 		}, report.GateSettings{MaxDrop: number(0.1)}, report.GateUndetermined, "base has no verdict of 1 case"},
+		{"what the gate alone asks for stands for both sides", func(s *reporttest.Scenario) {
+			asked := s.Add("math/1/sum", unknown, fail(0, ""), definition)
+			asked.Asked, asked.HeadDigests = true, asked.BaseDigests
+		}, report.GateSettings{MaxDrop: number(0.1)}, report.GatePass, "no affected cases"},
+		{"min_score where a case ended in an error", func(s *reporttest.Scenario) {
+			of(pass(1), pass(0.1))(s)
+			s.Add("math/2/sum", pass(1), failed("timeout"), definition)
+		}, report.GateSettings{MinScore: number(0.5)}, report.GateUndetermined, "1 case ended in an error; min_score 0.5 is not decided: 1 active case has no verdict"},
+		{"min_score where a case was not run", func(s *reporttest.Scenario) {
+			of(pass(1), pass(0.1))(s)
+			s.Add("math/2/sum", pass(1), unknown, definition)
+		}, report.GateSettings{MinScore: number(0.5)}, report.GateUndetermined, "min_score 0.5 is not decided: 1 active case has no verdict"},
+		{"min_score where nobody has judged what nothing affects", func(s *reporttest.Scenario) {
+			of(pass(1), pass(1))(s)
+			s.Unjudged("math/2", 3)
+		}, report.GateSettings{MinScore: number(0.5)}, report.GateUndetermined, "min_score 0.5 is not decided: 3 active cases have no verdict"},
+		{"max_drop where nobody has judged what nothing affects", func(s *reporttest.Scenario) {
+			of(pass(1), pass(0.1))(s)
+			s.Unjudged("math/2", 3)
+		}, report.GateSettings{FailOn: report.FailOnThreshold, MaxDrop: number(0.5)}, report.GateUndetermined, "max_drop 0.5 is not decided: 3 active cases have no verdict"},
+		{"max_drop of an agent whose base nobody has measured", func(s *reporttest.Scenario) {
+			of(pass(1), pass(1))(s)
+			s.Add("math/2/sum", unknown, pass(1), definition)
+		}, report.GateSettings{MaxDrop: number(0.5)}, report.GateUndetermined, "max_drop 0.5 is set and base has no verdict of 1 case"},
+		{"min_score asks for no case that is out of the gate", func(s *reporttest.Scenario) {
+			of(pass(1), pass(1))(s)
+			s.Add("math/2/off", pass(1), skipped, definition)
+			s.Add("math/2/never", skipped, skipped, definition)
+			s.Unjudged("math/3", 1)
+			s.In.Quarantined = quarantine.List{{Case: "math/3/case_001", Until: "2099-01-01", Reason: "slow"}}
+		}, report.GateSettings{MinScore: number(0.5)}, report.GatePass, "no case regressed"},
+		{"min_score of selected cases", of(pass(1), pass(0.1)), report.GateSettings{MinScore: number(0.5), Unasked: "only some cases are selected"}, report.GatePass, "no case regressed (fail_on: regression); min_score 0.5 is not asked, since only some cases are selected"},
+		{"both limits of selected cases", of(pass(1), pass(0.1)), report.GateSettings{FailOn: report.FailOnThreshold, MinScore: number(0.5), MaxDrop: number(0), Unasked: "only some cases are selected"}, report.GatePass, "(fail_on: threshold); min_score 0.5 and max_drop 0 are not asked, since only some cases are selected"},
+		{"selected cases that regress", of(pass(1), fail(0.1, "")), report.GateSettings{MinScore: number(0.5), Unasked: "only some cases are selected"}, report.GateFail, "1 case regressed (fail_on: regression); min_score 0.5 is not asked"},
+		{"a plan whose stored scores are low", func(s *reporttest.Scenario) {
+			s.Add("math/1/sum", fail(0, ""), fail(0, ""), definition).Action = plan.Reuse
+			s.In.NotRun = "a fork"
+		}, report.GateSettings{MinScore: number(0.5), Unasked: "nothing is run"}, report.GatePass, "min_score 0.5 is not asked, since nothing is run"},
+		{"any failure of what is affected alone", func(s *reporttest.Scenario) {
+			of(pass(1), pass(1))(s)
+			same := s.Add("math/2/sum", fail(0, ""), fail(0, ""), definition)
+			same.Action, same.Reasons, same.HeadDigests = plan.Reuse, nil, same.BaseDigests
+		}, report.GateSettings{FailOn: report.FailOnAny, Unasked: "a save judges only what it affects"}, report.GatePass, "no affected case fails (fail_on: any_failure)"},
 		{"drop without a pair", of(unknown, pass(1)), report.GateSettings{MaxDrop: number(0)}, report.GateUndetermined, "no case was judged on both sides"},
 
 		{"required passes", of(pass(1), pass(1)), report.GateSettings{Required: []string{"math/**"}}, report.GatePass, ""},
 		{"required is missing", of(pass(1), pass(1)), report.GateSettings{Required: []string{"sql/*"}}, report.GateFail, "required case sql/* is not there"},
+		{"required is not selected", of(pass(1), pass(1)), report.GateSettings{Required: []string{"sql/*", "math/**"}, Selected: true, Unasked: "only some cases are selected"}, report.GatePass, "no case regressed (fail_on: regression); required case sql/* is not asked, since only some cases are selected"},
+		{"required is selected", of(fail(0, ""), fail(0, "")), report.GateSettings{Required: []string{"math/**"}, Selected: true, Unasked: "only some cases are selected"}, report.GateFail, "did not pass: fail"},
 		{"required is removed", func(s *reporttest.Scenario) { nothing(s); s.Add("math/1/x", pass(1), nil, definition) }, report.GateSettings{Required: []string{"math/1/x"}}, report.GateFail, "is not there"},
 		{"required is skipped", func(s *reporttest.Scenario) { nothing(s); s.Add("math/1/x", pass(1), skipped, definition) }, report.GateSettings{Required: []string{"math/1/x"}}, report.GateFail, "did not pass: skipped"},
 		{"required still fails", of(fail(0, ""), fail(0, "")), report.GateSettings{Required: []string{"math/1/sum"}}, report.GateFail, "did not pass: fail"},

@@ -76,7 +76,7 @@ func groupGates(in *Input, r *Report, pairs []pair) []GroupGate {
 	for _, name := range names {
 		part, kept := only(r, pairs, inGroup(name))
 		part.Problems = problemsOf(part)
-		s := GateSettings{FailOn: in.Gate.FailOn, Removed: in.Gate.Removed, Partial: true, FailFlaky: in.Gate.FailFlaky}
+		s := GateSettings{FailOn: in.Gate.FailOn, Removed: in.Gate.Removed, Partial: true, Unasked: in.Gate.Unasked, FailFlaky: in.Gate.FailFlaky}
 		for _, glob := range in.Gate.Required {
 			if slices.ContainsFunc(part.Cases, func(row Row) bool { return wildcard.Match(glob, row.Key) }) {
 				s.Required = append(s.Required, glob)

@@ -292,6 +292,11 @@ type Summary struct {
 	Rejudged  int `json:"rejudged"`
 	Redecided int `json:"redecided"`
 	Reused    int `json:"reused"`
+	// Affected counts the cases that are not the same on both sides: those under another
+	// decision digest, and those that are new, removed, moved, or active on one side
+	// alone. null without a base, where a commit is judged again, and in reports that
+	// earlier versions stored.
+	Affected *int `json:"affected"`
 	// NotRun counts those of Run, Rejudged and Redecided that were not judged
 	// although nothing went wrong; Error counts them, too.
 	NotRun int `json:"not_run,omitempty"`

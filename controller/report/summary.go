@@ -45,6 +45,17 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 	return s, Saved{Calls: saved.Calls, CostUSD: saved.Cost()}
 }
 
+// changed counts the cases that are not the same on both sides.
+func changed(pairs []pair) *int {
+	n := 0
+	for _, p := range pairs {
+		if p.plan.Changed() {
+			n++
+		}
+	}
+	return &n
+}
+
 // spent is what this run cost for a case, on both sides.
 func (p *pair) spent() verdict.Usage {
 	var u verdict.Usage

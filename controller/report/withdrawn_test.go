@@ -85,7 +85,7 @@ func TestNotWithdrawn(t *testing.T) {
 		t.Errorf("gate %+v, notices %+v", r.Gate, r.Notices)
 	}
 	sections := reporters.Arrange(r)
-	if got := sections.Headline(r); got != "No affected cases" {
+	if got := sections.Headline(r); got != "No regressions" {
 		t.Errorf("headline %q", got)
 	}
 	s.Add("math/3/broken", pass(1), nil, plan.Reason{Part: "invalid"}).Action = plan.Skip

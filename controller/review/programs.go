@@ -42,7 +42,7 @@ func (r *Review) programs(ctx context.Context, p *controller.Prepared, e *contro
 	p.UseProgramsOfBase()
 	e.Withhold = func(row plan.Row) string {
 		start, starts := p.Starts(row)
-		if !starts {
+		if !starts || row.Asked { // it is the same case at base
 			return ""
 		}
 		switch file, read := start.Changed(changed); {

@@ -53,22 +53,21 @@ func (s *Session) decide(ctx context.Context) error {
 		return err
 	}
 	s.board.Line = verdictLine(report)
-	if s.board.Gate = s.gate(report); notRun != "" {
+	if s.board.Gate = report.Gate; notRun != "" {
 		s.board.Gate = awaiting(report.Gate.FailOn, left)
 	}
 	return nil
 }
 
-// gate is that of the report, if the affected cases are enough to decide it: a
-// rule about all cases needs the others too.
-func (s *Session) gate(r *report.Report) report.Gate {
-	p := s.view.Prepared
-	g := p.Head().Config.Gate
-	about := g.MinScore != nil || g.MaxDrop != nil || g.FailOn == report.FailOnAny || g.FailOn == report.FailOnThreshold
-	if about && p.Plan.Rest.Cases > 0 {
-		return report.Gate{}
+// underOneGate is a report with the gate of the board: that of a run of some cases, or of
+// one that was stopped, says less.
+func (s *Session) underOneGate(r *report.Report) *report.Report {
+	if r == nil || s.board.Gate.Result == "" {
+		return r
 	}
-	return r.Gate
+	out := *r
+	out.Gate = s.board.Gate
+	return &out
 }
 
 // verdictLine is that of a report; empty where nothing is compared.

@@ -196,6 +196,7 @@ func (s *planner) plan(ctx context.Context) (*View, error) {
 		ConfigFile: s.cfg.ConfigFile, LookupEnv: s.cfg.LookupEnv, Now: s.cfg.Now,
 		Ledger: place.Ledger, HeadTrust: operator, BaseTrust: operator,
 		ReuseSince: s.looked(), Select: s.cfg.Select,
+		Unasked: "a save judges only what it affects",
 	}
 	folders := append(load.Folders(s.config.Settings()), s.cfg.ConfigFile)
 	req.Changed = func(_ context.Context, outside []string) ([]string, error) {

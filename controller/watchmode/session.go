@@ -414,14 +414,14 @@ func (s *Session) finish(ctx context.Context, e runResult) {
 	switch {
 	case s.board.Stopped: // the gate is that of the plan
 	case !was.again:
-		s.board.Gate, s.board.Line = s.gate(e.report), verdictLine(e.report)
+		s.board.Gate, s.board.Line = e.report.Gate, verdictLine(e.report)
 	default:
 		if err := s.decide(ctx); err != nil {
 			s.fault(err)
 			return
 		}
 	}
-	s.publish(watchstate.Result, func(u *watchstate.Update) { u.Report = e.report })
+	s.publish(watchstate.Result, func(u *watchstate.Update) { u.Report = s.underOneGate(e.report) })
 }
 
 // replan asks the ledger again about the files as they are.
@@ -482,7 +482,7 @@ func (s *Session) all(ctx context.Context) {
 		return
 	}
 	req := s.view.Prepared.Request()
-	req.All = true
+	req.All, req.Unasked = true, "" // all cases are judged
 	now := s.opts.Now()
 	req.ReuseSince = func(plan.Row) time.Time { return now }
 	prepared, err := controller.Prepare(ctx, req)

@@ -88,21 +88,45 @@ func TestRunEndsBeforeTheFirstLook(t *testing.T) {
 }
 
 // TestAGateOverAllCases: a rule about all cases is not decided by those that a change
-// affects. It is once all were judged.
+// affects. It is once all were judged. The screen and the report have one gate.
 func TestAGateOverAllCases(t *testing.T) {
-	s := newFixture(t, watchmode.Options{}, map[string]string{"gavel.yaml": start["gavel.yaml"] + "gate: {fail_on: any_failure}\n"})
-	s.until(watchstate.Result, nil)
-	s.bot.answer = func(string) string { return "hello and bye" }
-	s.write(map[string]string{hello: greeting("hi")})
-	u := s.until(watchstate.Result, nil)
-	s.want(states(u.Snapshot), "talk/level_1/hello pass first")
-	if u.Snapshot.Gate.Result != "" {
-		t.Errorf("with other cases not judged the gate is %q, want none", gate(u.Snapshot))
-	}
-	s.session.Do(watchstate.Command{Do: watchstate.All})
-	u = s.until(watchstate.Result, nil)
-	// The latency of the suite's case is not known.
-	if want := "undetermined: 1 case ended in an error"; gate(u.Snapshot) != want {
-		t.Errorf("with all cases judged the gate is %q, want %q", gate(u.Snapshot), want)
+	for _, tt := range []struct{ rule, save, all string }{
+		// The latency of the suite's case is not known.
+		{"fail_on: any_failure", "pass: no affected case fails (fail_on: any_failure)", "undetermined: 1 case ended in an error"},
+		{
+			"fail_on: threshold, min_score: 0.9, max_drop: 0",
+			"pass: nothing is decided by single cases (fail_on: threshold); min_score 0.9 and max_drop 0 are not asked, since a save judges only what it affects",
+			"undetermined: 1 case ended in an error; min_score 0.9 is not decided: 1 active case has no verdict; max_drop 0 is not decided: 1 active case has no verdict",
+		},
+		{
+			"min_score: 0.9",
+			"pass: no case regressed (fail_on: regression); min_score 0.9 is not asked, since a save judges only what it affects",
+			"undetermined: 1 case ended in an error; min_score 0.9 is not decided: 1 active case has no verdict",
+		},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			s := newFixture(t, watchmode.Options{}, map[string]string{"gavel.yaml": start["gavel.yaml"] + "gate: {" + tt.rule + "}\n"})
+			s.until(watchstate.Result, nil)
+			s.bot.answer = func(string) string { return "hello and bye" }
+			s.write(map[string]string{hello: greeting("hi")})
+			result := func(what, want string) {
+				t.Helper()
+				u := s.until(watchstate.Result, nil)
+				if what == "the affected case" {
+					s.want(states(u.Snapshot), "talk/level_1/hello pass first")
+				}
+				if got := gate(u.Snapshot); got != want {
+					t.Errorf("with %s judged the gate is %q, want %q", what, got, want)
+				}
+				if e := u.Event(); e.Gate == nil || *e.Gate != u.Snapshot.Gate || e.Run.Gate != u.Snapshot.Gate {
+					t.Errorf("with %s judged watch --json says %+v and %+v, the screen %+v", what, e.Gate, e.Run.Gate, u.Snapshot.Gate)
+				}
+			}
+			result("the affected case", tt.save)
+			s.session.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{"talk/level_1/hello"}})
+			result("one case by name", tt.save)
+			s.session.Do(watchstate.Command{Do: watchstate.All})
+			result("all", tt.all)
+		})
 	}
 }

@@ -75,7 +75,7 @@ func TestGroupStatuses(t *testing.T) {
 	s.In.GroupGates = true
 	report := report.Compare(s.In)
 	want := []github.Status{
-		{Context: "gavel/verdict/broken", State: "failure", Description: "1 invalid definition · no affected cases"},
+		{Context: "gavel/verdict/broken", State: "failure", Description: "1 invalid definition · no regressions"},
 		{Context: "gavel/verdict/math", State: "success", Description: "no affected cases · score 1.000, unchanged"},
 		{Context: "gavel/verdict/support", State: "failure", Description: "1 regression · 1 case regressed (fail_on: regression) · 1 of 2 cases rerun · score 1.000 → 0.625"},
 		{Context: "gavel/verdict/talk", State: "success", Description: "1 improvement · 1 of 1 case rerun · score 0.000 → 1.000"},

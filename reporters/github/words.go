@@ -71,17 +71,14 @@ func validWords(problems []schema.Problem, invalid int) string {
 	return words
 }
 
-// affected is how many cases had to be done again, in whole or in part.
-func affected(s report.Summary) int { return s.Run + s.Rejudged + s.Redecided }
-
 // changeWords returns what changed against base, or the verdicts of a report without a
 // base. It returns nothing for a plan that was not run.
 func changeWords(r *report.Report) string {
 	s, d, left := r.Summary, r.Diff, report.Withdrawals(r)
 	switch {
-	case affected(s)+s.Removed+d.Moved == 0 && left == "":
+	case report.NothingAffected(r) && left == "":
 		return "no affected cases"
-	case r.NotRunReason != "" && affected(s) > 0:
+	case r.NotRunReason != "" && report.Due(r) > 0:
 		return left
 	case r.Base == nil:
 		words := fmt.Sprintf("%s of %s pass", textfmt.Int(int64(s.Pass)), textfmt.Count(s.Cases, "case"))
@@ -133,7 +130,7 @@ func changeWords(r *report.Report) string {
 }
 
 func rerunWords(r *report.Report) string {
-	n := affected(r.Summary)
+	n := report.Due(r)
 	switch {
 	case n == 0:
 		return ""

@@ -28,9 +28,12 @@ type Event struct {
 	Progress *Progress `json:"progress"`
 	Case     *Case     `json:"case"`
 	// ChangedCases are those whose verdict or score is not that of the run before.
-	ChangedCases []Case         `json:"changed_cases"`
-	Spent        *Expense       `json:"spent"`
-	Run          *report.Report `json:"report"`
+	ChangedCases []Case   `json:"changed_cases"`
+	Spent        *Expense `json:"spent"`
+	// Gate is what the screen shows, and that of the report; null before the first
+	// result about the files as they are.
+	Gate *report.Gate   `json:"gate"`
+	Run  *report.Report `json:"report"`
 	// Message is what went wrong, or why files are polled.
 	Message *string `json:"message"`
 }
@@ -66,6 +69,9 @@ type Case struct {
 func (u Update) Event() Event {
 	b := &u.Snapshot
 	out := Event{Event: u.Kind, State: b.State, Base: optional(b.Base), Message: optional(b.Notice)}
+	if b.Gate.Result != "" {
+		out.Gate = &b.Gate
+	}
 	switch u.Kind {
 	case Planned:
 		out.ChangedFiles, out.Problems = slices.Concat([]string{}, b.Changed), slices.Concat([]schema.Problem{}, b.Problems)

@@ -14,6 +14,8 @@ type Selection struct {
 	// Since is a ref: only cases count that the change since then can have affected.
 	// It excludes Base.
 	Since string
+	// Unasked is that of the [controller.Request].
+	Unasked string
 	// AffectedOnly says that the other cases need no row of their own.
 	AffectedOnly bool
 	// DueOnly says that only the cases that are judged need to be loaded.

@@ -10,7 +10,7 @@ import (
 // affectedSince returns whether a case is one that the change since the merge base of
 // the selection's Since and HEAD can have affected; nil where it affects none.
 func (a *App) affectedSince(ctx context.Context, w *Workspace, store *ledger.Ledger, s Selection) (func(*schema.CaseInfo) bool, error) {
-	s.Base, s.Since, s.Brief = s.Since, "", true
+	s.Base, s.Since, s.Brief, s.Unasked = s.Since, "", true, "it is asked what is affected"
 	prepared, err := a.Local(ctx, w, store, s)
 	if err != nil {
 		return nil, err

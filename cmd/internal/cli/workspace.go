@@ -162,12 +162,12 @@ func (a *App) Local(ctx context.Context, w *Workspace, store *ledger.Ledger, s S
 			return nil, err
 		}
 		if named := req.Select; affected == nil {
-			s.Base = s.Since // which says that nothing is affected
+			s.Base, s.Unasked = s.Since, "nothing is selected" // which says that nothing is affected
 		} else {
 			req.Select = func(c *schema.CaseInfo) bool { return (named == nil || named(c)) && affected(c) }
 		}
 	}
-	req.Brief = s.Brief
+	req.Brief, req.Unasked = s.Brief, s.Unasked
 	if s.DueOnly {
 		req.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
 			return a.WorktreeSnapshot(ctx, w, head.Config, notes)

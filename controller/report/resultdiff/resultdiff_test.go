@@ -42,9 +42,9 @@ func TestCompare(t *testing.T) {
 	for _, tt := range []struct{ name, base, head, classes, gate, says string }{
 		{"nothing", "ppf", "ppf", "unchanged unchanged unchanged", report.GatePass, "no affected cases"},
 		{"one", "ppf", "pff", "unchanged unclear unchanged", report.GateUndetermined, "1 case was not measured again often enough to tell a regression from noise: they are files"},
-		{"better", "pff", "ppf", "unchanged improvement unchanged", report.GatePass, "no affected cases"},
+		{"better", "pff", "ppf", "unchanged improvement unchanged", report.GatePass, "no case regressed"},
 		{"error", "pp", "pe", "unchanged error", report.GateUndetermined, "1 case ended in an error"},
-		{"new", "p ", "pp", "unchanged new", report.GatePass, "no affected cases"},
+		{"new", "p ", "pp", "unchanged new", report.GatePass, "no case regressed"},
 		{"new fail", "p ", "pf", "unchanged new", report.GateFail, "1 new case fails"},
 		{"removed", "pp", "p ", "unchanged removed", report.GatePass, "1 case removed"},
 		{"all",
