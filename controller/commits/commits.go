@@ -27,6 +27,8 @@ type Sides struct {
 	Accepted bool
 	// Complete is that of the [controller.Request].
 	Complete bool
+	// Unasked is that of the [controller.Request].
+	Unasked string
 	// Loaded keeps every case that is loaded, also those that are not judged.
 	Loaded bool
 	// Trust is what head is judged under; base is then always LevelBase of the
@@ -56,7 +58,7 @@ func Prepare(ctx context.Context, c Sides) (*controller.Prepared, error) {
 		return nil, err
 	}
 	req := controller.Request{
-		Head: head, Complete: c.Complete, MaxNew: c.MaxNew, IgnoreBefore: c.IgnoreBefore, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
+		Head: head, Complete: c.Complete, Unasked: c.Unasked, MaxNew: c.MaxNew, IgnoreBefore: c.IgnoreBefore, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
 		HeadTrust: c.Trust, BaseTrust: ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository},
 	}
 	if !c.FirstSeen.IsZero() {

@@ -102,7 +102,7 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context) (found preparation, er
 		return found, err
 	}
 	prepared, err := commits.Prepare(inner, commits.Sides{
-		Repo: found.repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
+		Repo: found.repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust: r.writes(), HeadConfig: r.approved, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
 	})
 	if err != nil {
@@ -133,6 +133,15 @@ func (r *Review) maxNew() int64 {
 		return 0
 	}
 	return strangersCases
+}
+
+// unasked is why the rules about all cases decide nothing for head; empty where they do.
+// A head that may not be run is not worth loading every case for.
+func (r *Review) unasked() string {
+	if r.trust.Run {
+		return ""
+	}
+	return "nothing is run"
 }
 
 // writes is what samples of head are stored under.

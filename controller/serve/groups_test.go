@@ -59,9 +59,9 @@ func TestGroupStatuses(t *testing.T) {
 	w.wantGroups(map[string]string{
 		"main":    "success: 1 new case · 1 of 1 case rerun · score 1.000",
 		"one":     "success: no regressions · 1 of 1 case rerun · score 1.000, unchanged",
-		"broken":  "failure: 1 invalid definition · no affected cases",
+		"broken":  "failure: 1 invalid definition · no regressions",
 		"emptied": "",
-		"group":   "success: no affected cases · score 1.000, unchanged", // its pull request had it judged
+		"group":   "success: no regressions · score 1.000, unchanged", // its pull request had it judged
 	})
 	judge("main")
 	w.wantGroups(map[string]string{"main": "success: no affected cases · score 1.000, unchanged"})
