@@ -39,27 +39,55 @@ func (s *Site) find(r *http.Request, name string) (*stored, error) {
 	return s.reports.get(r.Context(), name)
 }
 
-// A change is how one case differs between two runs: worse, better, score, changed,
-// only in one of them, or same.
+// A change is how one case differs between two runs: worse, better, score, changed, in
+// an error, skipped or found in one of them alone, or same.
 type change struct {
 	a, b *report.Row
 	kind string
 }
 
 // changeKinds are the kinds in the order in which they are shown.
-var changeKinds = []string{"worse", "better", "lower", "higher", "only here", "only before", "same"}
+var changeKinds = []string{
+	"worse", "error here", "error before", "better", "lower", "higher", "skipped here", "skipped before", "only here", "only before", "same",
+}
 
 // rank orders verdicts from good to bad; 0 for those that are none.
 var rank = map[verdict.Verdict]int{verdict.Pass: 1, verdict.Borderline: 2, verdict.Fail: 3}
 
-func kindOfChange(a, b *report.Row) string {
+// The states of a case in a run other than judged.
+const (
+	stateNone    = "" // it has no row, or nobody looked at it
+	stateError   = "error"
+	stateSkipped = "skipped"
+	stateJudged  = "judged"
+)
+
+func stateOf(row *report.Row) string {
 	switch {
-	case a == nil || a.Verdict == nil && b != nil && b.Verdict != nil:
-		return "only here"
-	case b == nil || b.Verdict == nil && a.Verdict != nil:
-		return "only before"
-	case a.Verdict == nil:
+	case row == nil:
+		return stateNone
+	case row.Error != nil || row.Verdict != nil && *row.Verdict == verdict.Error:
+		return stateError
+	case row.Verdict == nil:
+		return stateNone
+	case *row.Verdict == verdict.Skipped:
+		return stateSkipped
+	}
+	return stateJudged
+}
+
+func kindOfChange(a, b *report.Row) string {
+	switch was, is := stateOf(a), stateOf(b); {
+	case was == is && is != stateJudged:
 		return "same"
+	case is == stateNone:
+		return "only before"
+	case was == stateNone:
+		return "only here"
+	case is == stateError || is == stateSkipped && was != stateError:
+		return is + " here"
+	case was != stateJudged:
+		return was + " before"
 	}
 	if was, is := rank[*a.Verdict], rank[*b.Verdict]; was != 0 && is != 0 && was != is {
 		if is > was {
@@ -242,21 +270,22 @@ func meanDifference(all []change) string {
 }
 
 // A sideView is one of two runs or targets that are compared.
-type sideView struct{ Name, Run, URL, When, Head, Target, Gate, Counts, Score string }
+type sideView struct{ Name, Run, URL, When, Head, Target, Gate, Counts, Score, Of string }
 
 func (s *Site) side(name string, x subject) sideView {
 	sum := x.report.Summary
 	out := sideView{
 		Name: name, Run: x.ID, URL: s.runURL(x.ID), When: formatTime(x.Finished), Head: parts.ShortCommit(x.Head),
-		Gate: x.report.Gate.Result, Counts: counts(sum), Score: textfmt.Score(sum.Score, 3),
+		Gate: x.report.Gate.Result, Counts: counts(sum), Score: textfmt.Score(sum.Score, 3), Of: judgedOf(sum),
 	}
 	if x.target == "" {
 		return out
 	}
-	out.Target, out.Gate, out.Score, out.Counts = s.line(x.target), "", "", ""
+	out.Target, out.Gate, out.Score, out.Counts, out.Of = s.line(x.target), "", "", "", ""
 	for _, t := range x.report.Targets {
 		if t.Target == x.target {
-			out.Score, out.Counts = textfmt.Score(t.Score, 3), counts(report.Summary{Verdicts: t.Verdicts})
+			sum := report.Summary{Verdicts: t.Verdicts}
+			out.Score, out.Counts, out.Of = textfmt.Score(t.Score, 3), counts(sum), judgedOf(sum)
 		}
 	}
 	return out
@@ -280,6 +309,9 @@ func (s *Site) changeRow(c change, a, b subject) changeRow {
 		out.Name = s.line(row.Key)
 	}
 	out.Reason = textfmt.Clip(s.line(row.VerdictReason), 200)
+	if row.Error != nil {
+		out.Reason = textfmt.Clip(s.line(*row.Error), 200)
+	}
 	if c.a != nil && c.b != nil && c.a.Score != nil && c.b.Score != nil && *c.a.Score != *c.b.Score {
 		d := *c.b.Score - *c.a.Score
 		out.Delta, out.Worse, out.Better = textfmt.Signed(d*c.b.Scale(), 2), d < 0, d > 0

@@ -21,7 +21,7 @@ type runRow struct {
 	ID, URL, When, ISO string
 	Head, About        string
 	Gate, Reason       string
-	Counts, Score      string
+	Counts, Score, Of  string
 	Cost, Took         string
 	Compare            string
 }
@@ -61,7 +61,7 @@ func (s *Site) runRow(run browse.Run) (runRow, error) {
 		ID: run.ID, URL: s.runURL(run.ID), When: formatTime(run.Finished), ISO: run.Finished.Format(time.RFC3339),
 		Head: parts.ShortCommit(run.Head), About: about(run, s.cfg.Repository == ""),
 		Gate: rep.Gate.Result, Reason: textfmt.Clip(s.line(rep.Gate.Reason), 160),
-		Counts: counts(sum), Score: textfmt.Score(sum.Score, 2),
+		Counts: counts(sum), Score: textfmt.Score(sum.Score, 2), Of: judgedOf(sum),
 		Took: textfmt.Duration(time.Duration(rep.DurationMS) * time.Millisecond),
 	}
 	if sum.CostUSD != nil {
@@ -105,6 +105,17 @@ func counts(sum report.Summary) string {
 		}
 	}
 	return strings.Join(said, " · ")
+}
+
+// judgedOf says of how many cases the score of a run is, where others are active and have
+// no verdict: a mean without them says nothing of a change.
+func judgedOf(sum report.Summary) string {
+	lacking := sum.Error + sum.NoVerdict
+	if lacking == 0 || sum.Score == nil {
+		return ""
+	}
+	active := sum.Cases - sum.Skipped
+	return fmt.Sprintf("of %s of %s", textfmt.Int(int64(active-lacking)), textfmt.Count(active, "case"))
 }
 
 // A day is what one day cost.

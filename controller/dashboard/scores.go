@@ -58,8 +58,14 @@ func (s *Site) scores(r *http.Request) (view, error) {
 		Rows    []heatmap.Row
 		More    int
 		Map     heatmap.Map
-	}{columns, rows[:min(len(rows), mostScoreRows)], max(len(rows)-mostScoreRows, 0), heatmap.Draw(times, rows)}
+		Partly  bool
+	}{columns, rows[:min(len(rows), mostScoreRows)], max(len(rows)-mostScoreRows, 0), heatmap.Draw(times, rows), slices.ContainsFunc(rows, isPartly)}
 	return view{Template: "scores", Title: "Scores", Body: body}, nil
+}
+
+// isPartly reports whether a score of a row leaves out cases.
+func isPartly(row heatmap.Row) bool {
+	return slices.ContainsFunc(row.Cells, func(c parts.Cell) bool { return c.Part != "" })
 }
 
 // scoreRows are the groups of all runs, by name: an outer one before its inner ones.
@@ -75,11 +81,15 @@ func scoreRows(runs [][]report.Group) []heatmap.Row {
 			if cells[name] == nil {
 				cells[name] = slices.Repeat([]parts.Cell{{Heat: -1}}, len(runs))
 			}
-			before, known := last[name]
-			cells[name][i] = parts.Cell{
-				Score: textfmt.Short(textfmt.Score(g.Score, 2)), Heat: min(max(int(*g.Score*10), 0), 10), Worse: known && *g.Score <= before-0.005,
+			cell := parts.Cell{Score: textfmt.Short(textfmt.Score(g.Score, 2)), Heat: min(max(int(*g.Score*10), 0), 10)}
+			if g.Unjudged > 0 { // the mean of others says nothing of a change
+				cell.Part = fmt.Sprintf("%s %s no verdict", textfmt.Count(g.Unjudged, "case"), textfmt.Verb(g.Unjudged, "has", "have"))
+				cells[name][i] = cell
+				continue
 			}
-			last[name] = *g.Score
+			before, known := last[name]
+			cell.Worse = known && *g.Score <= before-0.005
+			cells[name][i], last[name] = cell, *g.Score
 		}
 	}
 	var names []string

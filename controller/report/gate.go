@@ -335,17 +335,20 @@ func (f *findings) scores(r *Report, pairs []pair, s GateSettings) {
 // that have none at base.
 func unknown(rows []Row, pairs []pair) (head, base int) {
 	for i, p := range pairs {
-		wanted := active(p.plan.Head) || rows[i].Invalid()
-		skipped := p.head != nil && p.head.Result.Verdict == verdict.Skipped
 		switch {
-		case !wanted || skipped:
-		case !judged(p.head):
+		case p.isUnjudged() || rows[i].Invalid():
 			head++
-		case active(p.plan.Base) && !judged(p.base):
+		case judged(p.head) && active(p.plan.Base) && !judged(p.base):
 			base++
 		}
 	}
 	return head, base
+}
+
+// isUnjudged reports whether the case is active at head and has no verdict.
+func (p pair) isUnjudged() bool {
+	skipped := p.head != nil && p.head.Result.Verdict == verdict.Skipped
+	return active(p.plan.Head) && !skipped && !judged(p.head)
 }
 
 // short writes a score to three decimals, and to more where those would hide

@@ -36,6 +36,9 @@ func sums(pairs []pair, place func(*schema.CaseInfo) aggregate.Path) []Group {
 	for _, p := range pairs {
 		if c := p.plan.Head; c != nil {
 			t.AddHead(place(c), score(p.head), p.weight())
+			if p.isUnjudged() {
+				t.AddUnjudged(place(c))
+			}
 		}
 		if c := p.plan.Base; active(c) {
 			t.AddBase(place(c), score(p.base), p.weight())

@@ -87,7 +87,11 @@ func Draw(runs []string, rows []Row) Map {
 				continue
 			}
 			x := left + width*float64(i)
-			fmt.Fprintf(&paths[cell.Heat], "M%.1f %dh%.1fv%dh-%.1fz", x, y, width-1, rowHeight-1, width-1)
+			height := rowHeight - 1
+			if cell.Part != "" {
+				height /= 2
+			}
+			fmt.Fprintf(&paths[cell.Heat], "M%.1f %dh%.1fv%dh-%.1fz", x, y, width-1, height, width-1)
 			if cell.Worse {
 				fmt.Fprintf(&falls, "M%.1f %dh%.1f", x+width*0.25, y+rowHeight-5, width*0.5-1)
 			}
@@ -103,15 +107,21 @@ func Draw(runs []string, rows []Row) Map {
 	return out
 }
 
-// trendText returns how many groups ended higher and lower than they began.
+// trendText returns how many groups ended higher and lower than they began. Scores that
+// leave out cases are not compared.
 func trendText(rows []Row) string {
-	var higher, lower, same int
+	var higher, lower, same, partly int
 	for _, row := range rows {
 		cells := slices.DeleteFunc(slices.Clone(row.Cells), func(c parts.Cell) bool { return c.Heat < 0 })
-		if len(cells) < 2 {
+		whole := slices.DeleteFunc(slices.Clone(cells), func(c parts.Cell) bool { return c.Part != "" })
+		switch {
+		case len(whole) < 2 && len(cells) >= 2:
+			partly++
+			continue
+		case len(whole) < 2:
 			continue
 		}
-		switch first, last := cells[0].Heat, cells[len(cells)-1].Heat; {
+		switch first, last := whole[0].Heat, whole[len(whole)-1].Heat; {
 		case last > first:
 			higher++
 		case last < first:
@@ -120,5 +130,9 @@ func trendText(rows []Row) string {
 			same++
 		}
 	}
-	return fmt.Sprintf("%d ended higher than they began, %d lower, and %d about the same.", higher, lower, same)
+	said := fmt.Sprintf("%d ended higher than they began, %d lower, and %d about the same.", higher, lower, same)
+	if partly > 0 {
+		said += fmt.Sprintf(" %d %s not compared, since not all of %s cases have a verdict in two runs.", partly, textfmt.Verb(partly, "is", "are"), textfmt.Verb(partly, "its", "their"))
+	}
+	return said
 }

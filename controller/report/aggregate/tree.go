@@ -18,6 +18,9 @@ type Group struct {
 	Path []string `json:"path"`
 	// Cases counts those at head, judged or not.
 	Cases int `json:"cases"`
+	// Unjudged are those of the Cases that are active and have no verdict: the score
+	// leaves them out.
+	Unjudged int `json:"unjudged,omitempty"`
 	// Score and BaseScore are those of a side over all that was judged there. They
 	// need not speak of the same cases: one may be new, removed, in error on one
 	// side. Delta is therefore not their difference.
@@ -61,6 +64,7 @@ type Tree struct {
 type node struct {
 	Path
 	cases, pairs      int
+	unjudged          int
 	head, base, delta Mean
 	children          []*node
 }
@@ -71,6 +75,14 @@ func (t *Tree) AddHead(at Path, score *float64, weight float64) {
 		n := t.leaf(at)
 		n.cases++
 		n.head.Add(score, weight)
+	}
+}
+
+// AddUnjudged says of a case of head that was counted that it has no verdict, although it
+// is active.
+func (t *Tree) AddUnjudged(at Path) {
+	if len(at.Names) > 0 {
+		t.leaf(at).unjudged++
 	}
 }
 
@@ -126,7 +138,7 @@ func (t *Tree) Groups() []Group {
 func (n *node) walk(out *[]Group) Group {
 	i := len(*out)
 	*out = append(*out, Group{})
-	g := Group{Dialect: n.Dialect, Target: n.Target, Path: n.Names, Cases: n.cases, Pairs: n.pairs}
+	g := Group{Dialect: n.Dialect, Target: n.Target, Path: n.Names, Cases: n.cases, Unjudged: n.unjudged, Pairs: n.pairs}
 	if len(n.children) > 0 {
 		n.head, n.base, n.delta = Mean{}, Mean{}, Mean{}
 	}
@@ -134,6 +146,7 @@ func (n *node) walk(out *[]Group) Group {
 	for _, child := range n.children {
 		c := child.walk(out)
 		g.Cases += c.Cases
+		g.Unjudged += c.Unjudged
 		g.Pairs += c.Pairs
 		n.head.Add(c.Score, 1)
 		n.base.Add(c.BaseScore, 1)

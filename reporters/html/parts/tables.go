@@ -30,6 +30,9 @@ type Cell struct {
 	Score string
 	Heat  int
 	Worse bool
+	// Part says how many cases the score leaves out, since they have no verdict; empty
+	// where there are none.
+	Part string
 }
 
 // Tables are the scores of groups.
