@@ -150,6 +150,9 @@ type Drive struct {
 	Workspace *workspace.Workspace
 	// Program writes System and Messages when a sample begins; nil where the case has them.
 	Program *promptprogram.Program `json:",omitempty"`
+	// Row is what a program that is the target is told of a row of a matrix, as {vars, prompt};
+	// empty for targets that take none.
+	Row json.RawMessage `json:",omitempty"`
 	// Given is the answer, where the case has it itself; nil asks the target for it.
 	Given *string `json:",omitempty"`
 	// CallsAnswer ends the conversation with the first reply: calls of tools are an answer.

@@ -88,6 +88,8 @@ type TargetSettings struct {
 	// AcceptsImages reports whether the target takes images. If it is nil, that
 	// is not checked.
 	AcceptsImages *bool
+	// TakesRow marks a program that is told the row of a matrix with each turn.
+	TakesRow bool `json:",omitempty"`
 }
 
 // A TargetPrompt says which system prompt a target has: a text, or what a file

@@ -166,6 +166,8 @@ type Target struct {
 	// PromptArgument says that the text of the last message is one more argument of a
 	// command.
 	PromptArgument bool `json:",omitempty"`
+	// TakesRow says that a command is told the row of a matrix.
+	TakesRow bool `json:",omitempty"`
 	// Path is the recording of a replay target, relative to the root.
 	Path string
 	// Replies are of a mock target; the first that matches answers.

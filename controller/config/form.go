@@ -75,6 +75,7 @@ type targetForm struct {
 	Argv        []string                   `json:"argv"`
 	Env         []string                   `json:"env"`
 	Prompt      string                     `json:"prompt"`
+	Row         bool                       `json:"row"`
 	Path        string                     `json:"path"`
 	Replies     []struct {
 		Match     string   `json:"match"`
@@ -280,7 +281,7 @@ func (f targetForm) target(name string) Target {
 	t := Target{
 		Name: name, Provider: f.Provider, Kind: f.Kind, Declared: f.Kind != "",
 		URL: f.URL, Model: f.Model, BaseURL: strings.TrimRight(f.BaseURL, "/"), API: f.API, APIKeyEnv: f.APIKeyEnv,
-		Parameters: f.parameters(), Argv: f.Argv, Env: f.Env, PromptArgument: f.Prompt == "argument", Path: f.Path,
+		Parameters: f.parameters(), Argv: f.Argv, Env: f.Env, PromptArgument: f.Prompt == "argument", TakesRow: f.Row, Path: f.Path,
 		Timeout: time.Duration(f.Timeout), Concurrency: f.Concurrency,
 		RequestsPerMinute: f.RequestsPerMinute, TokensPerMinute: f.TokensPerMinute,
 		Inputs: f.Inputs, Revision: f.Revision, URLTemplate: f.URLTemplate, WaitFor: time.Duration(f.WaitFor),

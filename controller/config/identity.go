@@ -67,6 +67,9 @@ func (t Target) Identity(lookup func(name string) (string, bool), salt []byte) [
 	if t.PromptArgument {
 		add("prompt", "argument")
 	}
+	if t.TakesRow {
+		add("row", "told")
+	}
 	for _, name := range t.Env {
 		add("environment "+name, hide(name, lookup, salt))
 	}

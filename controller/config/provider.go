@@ -19,7 +19,7 @@ var providers = map[string]struct{ must, may []string }{
 	Anthropic: {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "max_tokens", "parameters", "system_prompt"}},
 	Gemini:    {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters", "system_prompt"}},
 	HTTP:      {must: []string{"url"}, may: []string{"api_key_env", "revision", "url_template", "wait_for", "method", "headers", "body", "query", "reply"}},
-	Command:   {must: []string{"argv"}, may: []string{"env", "prompt"}},
+	Command:   {must: []string{"argv"}, may: []string{"env", "prompt", "row"}},
 	Replay:    {must: []string{"path"}, may: []string{"system_prompt"}},
 	Mock:      {must: []string{"replies"}, may: []string{"system_prompt"}},
 }

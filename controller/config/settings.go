@@ -37,7 +37,7 @@ func (c *Config) Settings() schema.Settings {
 		set := schema.TargetSettings{
 			Timeout: t.Timeout, MaxTurns: t.MaxTurns, Mocks: mocks, Agent: !t.RunsTools(), Prompt: t.SystemPrompt, AcceptsPrompt: &takes, AcceptsImages: t.AcceptsImages,
 		}
-		set.Judge, set.File = t.JudgeTarget, t.File
+		set.Judge, set.File, set.TakesRow = t.JudgeTarget, t.File, t.TakesRow
 		if t.Declared {
 			set.Kind = t.Kind
 		}

@@ -173,6 +173,9 @@ func (d *digester) execution() {
 	if c.Drive.Program != nil {
 		d.value(Execution, "prompt program", c.Drive.Program, d.writing()...)
 	}
+	if len(c.Drive.Row) > 0 {
+		d.value(Execution, "row", c.Drive.Row, d.sending()...)
+	}
 	if c.Drive.CallsAnswer && !target.Agent {
 		d.short(Execution, "calls of tools", "end the conversation", d.sending()...)
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
@@ -28,6 +29,25 @@ func TestGivenAnswer(t *testing.T) {
 	}
 	if !slices.ContainsFunc(first.Parts(), func(p Part) bool { return p.Layer == Execution && p.Name == "given answer" }) {
 		t.Errorf("no part of %v is the answer", first.Parts())
+	}
+}
+
+// TestRowThatIsTold is in E: a program that is told the variables of its row may answer
+// otherwise.
+func TestRowThatIsTold(t *testing.T) {
+	digest := func(row string) Digests {
+		c := tc("a", "1", 0.7)
+		if row != "" {
+			c.Drive.Row = json.RawMessage(row)
+		}
+		return Digest(c, &Environment{})
+	}
+	none, one := digest(""), digest(`{"vars":{"q":"a"}}`)
+	if other := digest(`{"vars":{"q":"b"}}`); one.E == none.E || one.E == other.E {
+		t.Errorf("the digests are %s, %s without a row and %s with another one, want three", one.E, none.E, other.E)
+	}
+	if same := digest(`{ "vars": {"q": "a"} }`); same.E != one.E {
+		t.Errorf("another layout changes %s to %s", one.E, same.E)
 	}
 }
 

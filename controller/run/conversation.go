@@ -213,7 +213,7 @@ func (c *conversation) userSpeaks(ctx context.Context) (done bool, err error) {
 func (c *conversation) reply(ctx context.Context) (ended bool, err error) {
 	defer c.turn()()
 	for round := 0; ; round++ {
-		req := target.Request{System: c.tc.System, Tools: c.tools(), Messages: c.transcript.Messages[c.transcript.SentFrom(c.replies, c.tc.Drive.Window()):], Case: c.tc.Key, Turn: c.replies, Workspace: c.workspace}
+		req := target.Request{System: c.tc.System, Tools: c.tools(), Messages: c.transcript.Messages[c.transcript.SentFrom(c.replies, c.tc.Drive.Window()):], Case: c.tc.Key, Turn: c.replies, Workspace: c.workspace, Row: c.tc.Drive.Row}
 		reply, err := c.log.ask(ctx, targetRole, c.name, req)
 		if err != nil {
 			return false, err

@@ -20,6 +20,8 @@ type turn struct {
 	Messages     []sentMessage `json:"messages"`
 	SystemPrompt string        `json:"system_prompt,omitempty"`
 	Metadata     turnMetadata  `json:"metadata"`
+	// Context is what a command is told of a row of a matrix.
+	Context json.RawMessage `json:"context,omitempty"`
 }
 
 // A sentMessage is a message in the form that agents receive. Its content is a text, or
@@ -51,7 +53,7 @@ func agentRequest(req Request, workspace, files string) ([]byte, error) {
 	for _, m := range req.Messages {
 		messages = append(messages, sentMessage{m.Role, agentContent(m, files), m.ToolCalls, m.ToolCallID, m.Name})
 	}
-	raw, err := json.Marshal(turn{messages, req.System, turnMetadata{req.Case, req.Turn, workspace}})
+	raw, err := json.Marshal(turn{messages, req.System, turnMetadata{req.Case, req.Turn, workspace}, req.Row})
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}

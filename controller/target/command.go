@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,6 +24,9 @@ type command struct {
 	program sandbox.Program
 	// takesPrompt adds the text of the last message to the arguments.
 	takesPrompt bool
+	// takesRow adds the row of a matrix to what it reads, and to the arguments behind the
+	// prompt.
+	takesRow bool
 }
 
 func newCommand(cfg config.Target, env Env, b base) (*command, error) {
@@ -44,7 +48,7 @@ func newCommand(cfg config.Target, env Env, b base) (*command, error) {
 	if err := env.Programs.Check(p); err != nil {
 		return nil, err
 	}
-	return &command{base: b, box: env.Programs, program: p, takesPrompt: cfg.PromptArgument}, nil
+	return &command{base: b, box: env.Programs, program: p, takesPrompt: cfg.PromptArgument, takesRow: cfg.TakesRow}, nil
 }
 
 // Respond runs the program with one turn on its stdin. It and all processes
@@ -83,10 +87,18 @@ func (c *command) prepare(ctx context.Context, req Request) (sandbox.Program, er
 		p.Argv = workspaces.FromFolder(p.Argv, p.Tree)
 		p.Env = append(slices.Clip(p.Env), workspaces.Variables(dir, p.Tree)...)
 	}
+	if !c.takesRow {
+		req.Row = nil
+	} else if len(req.Row) == 0 {
+		req.Row = json.RawMessage(`{"vars":{}}`) // as of one message that somebody tries it with
+	}
 	var err error
 	p.Stdin, err = agentRequest(req, p.Workspace, files)
 	if n := len(req.Messages); c.takesPrompt && n > 0 {
 		p.Argv = append(slices.Clone(p.Argv), req.Messages[n-1].Content)
+		if c.takesRow {
+			p.Argv = append(p.Argv, string(req.Row))
+		}
 	}
 	return p, err
 }

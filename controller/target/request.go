@@ -18,11 +18,12 @@ type digestedRequest struct {
 	Format      *Format          `json:"format,omitempty"`
 	Temperature *float64         `json:"temperature,omitempty"`
 	Workspace   string           `json:"workspace,omitempty"`
+	Row         json.RawMessage  `json:"row,omitempty"`
 }
 
 // Digest is the hex SHA-256 of what a request asks: the canonical JSON, see
 // [schema.Canonical], of system, messages, tools without their mocks, format,
-// temperature and the digest of the workspace, those that are empty left out. It is taken before a
+// temperature, the digest of the workspace and the row, those that are empty left out. It is taken before a
 // delimiter is put in, so that the same question has the same digest in every
 // run; [WithDelimiter] keeps it with the request. Recordings hold it: changing
 // it makes them useless.
@@ -32,7 +33,7 @@ func Digest(req Request) string {
 	}
 	d := digestedRequest{
 		System: req.System, Messages: req.Messages, Tools: slices.Clone(req.Tools),
-		Format: req.Format, Temperature: req.Temperature, Workspace: req.Workspace.Digest(),
+		Format: req.Format, Temperature: req.Temperature, Workspace: req.Workspace.Digest(), Row: req.Row,
 	}
 	for i := range d.Tools {
 		d.Tools[i].Mock = nil

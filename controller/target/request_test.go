@@ -52,6 +52,7 @@ func TestDigest(t *testing.T) {
 		{"schema of the format", func(r *Request) { r.Format = &Format{Name: "weather", Schema: json.RawMessage(`{}`)} }, false},
 		{"no format", func(r *Request) { r.Format = nil }, false},
 		{"format that is not JSON", func(r *Request) { r.Format = &Format{Schema: json.RawMessage(`}`)} }, false},
+		{"row", func(r *Request) { r.Row = json.RawMessage(`{"vars":{"x":"a"}}`) }, false},
 		{"temperature", func(r *Request) { r.Temperature = new(float64); *r.Temperature = 1 }, false},
 		{"no temperature", func(r *Request) { r.Temperature = nil }, false},
 	}

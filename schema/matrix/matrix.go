@@ -227,6 +227,10 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	if err := c.offer(tc, r, t); err != nil {
 		skip = cmp.Or(skip, c.misread(err, r.test.at))
 	}
+	if c.Settings.Targets[t.target].TakesRow && r.test.given == nil {
+		tc.Drive.Row, _ = json.Marshal(map[string]any{"vars": r.vars, "prompt": map[string]any{"raw": p.template(), "label": p.label}}) // JSON and texts
+		c.size += len(tc.Drive.Row)
+	}
 	if tc.Drive.Given = r.test.given.answer(); tc.Drive.Given != nil {
 		c.size += len(*tc.Drive.Given)
 	}

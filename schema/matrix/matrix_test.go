@@ -25,7 +25,7 @@ func load(t *testing.T, text string, others map[string]string) ([]*schema.Case, 
 		fsys[name] = &fstest.MapFile{Data: []byte(data)}
 	}
 	src := schema.Source{FS: fsys, Root: file, KeyRoot: file, Settings: schema.Settings{
-		DefaultTarget: "bot", Targets: map[string]schema.TargetSettings{"bot": {}, "large": {}},
+		DefaultTarget: "bot", Targets: map[string]schema.TargetSettings{"bot": {}, "large": {}, "program": {Agent: true, TakesRow: true}},
 		Aliases: map[string]string{"openai:gpt-5": "large", "file://provider.yaml": "large"},
 	}}
 	doc, problems := src.Open(file)

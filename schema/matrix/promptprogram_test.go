@@ -52,3 +52,15 @@ func TestPromptProgramOfAFileWithTests(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsThatAreTold: a target that takes its row gets the variables and the prompt as it is
+// written, and another target does not.
+func TestRowsThatAreTold(t *testing.T) {
+	got := cases(t, "prompts: [{label: p, raw: 'Say {{q}}'}]\nproviders: [bot, program]\ntests: [{description: a, vars: {q: one, n: [1]}}]\n", nil)
+	if len(got) != 2 || got[0].Drive.Row != nil {
+		t.Fatalf("cases %q, want two, of which the first is told nothing", lines(got))
+	}
+	if want := `{"prompt":{"label":"p","raw":"Say {{q}}"},"vars":{"n":[1],"q":"one"}}`; string(got[1].Drive.Row) != want {
+		t.Errorf("the program is told %s, want %s", got[1].Drive.Row, want)
+	}
+}

@@ -30,7 +30,7 @@ func TestProvidersOfMatrixFiles(t *testing.T) {
 		{"mistral:small", "mistral:small", "provider: openai, model: small, base_url: 'https://api.mistral.ai/v1', api_key_env: MISTRAL_API_KEY"},
 		{"{id: 'azure:chat:d', config: {apiHost: r.openai.azure.com}}", "azure:chat:d", "provider: azure, model: d, base_url: 'https://r.openai.azure.com/openai/v1'"},
 		{"echo", "echo", "provider: mock, replies: [{echo: true, echo_chat: true}]"},
-		{"'exec: ./agent.sh'", "exec: ./agent.sh", "provider: command, argv: [sh, -c, ' ./agent.sh \"$1\"', sh], prompt: argument"},
+		{"'exec: ./agent.sh'", "exec: ./agent.sh", `provider: command, argv: [sh, -c, ' ./agent.sh "$2" "$1" "$3"', sh, '{"config":{},"id":"exec: ./agent.sh"}'], prompt: argument, row: true`},
 		{"{id: 'https://a.example/chat', config: {method: POST, body: {q: '{{prompt}}'}, transformResponse: 'json.choices[0].text'}}", "https://a.example/chat", "provider: http, url: 'https://a.example/chat', method: POST, body: {q: '{{message}}'}, reply: '$.choices[0].text'"},
 		{"{id: 'https://a.example/chat', config: {body: {q: '{{prompt}}'}, transformResponse: '(json, text) => json.out'}}", "https://a.example/chat", "provider: http, url: 'https://a.example/chat', body: {q: '{{message}}'}, reply: '$.out'"},
 		{"{id: 'https://a.example/chat', config: {body: {q: '{{prompt}}'}, transformResponse: 'r => r.out[0];'}}", "https://a.example/chat", "provider: http, url: 'https://a.example/chat', body: {q: '{{message}}'}, reply: '$.out[0]'"},
@@ -49,16 +49,19 @@ func TestProvidersOfMatrixFiles(t *testing.T) {
 // TestProgramsAsProviders are started with the file that is named, from the folder of
 // the definition.
 func TestProgramsAsProviders(t *testing.T) {
-	c, _ := added(t, ownTarget, map[string]string{"test_definitions/promptfooconfig.yaml": "prompts: [x]\nproviders: ['file://p.py:ask', 'python:q.py', 'file://r.mjs']\ntests: []\n"})
+	c, _ := added(t, ownTarget, map[string]string{"test_definitions/promptfooconfig.yaml": "prompts: [x]\nproviders: [{id: 'file://p.py:ask', config: {tone: kind, depth: [1]}}, 'python:q.py', 'file://r.mjs']\ntests: []\n"})
 	for _, tt := range []struct {
 		name string
 		want []string
 	}{
-		{"file://p.py:ask", []string{"python3", "test_definitions/p.py", "ask"}}, {"python:q.py", []string{"python3", "test_definitions/q.py", "call_api"}}, {"file://r.mjs", []string{"node", "test_definitions/r.mjs"}},
+		{"file://p.py:ask", []string{"python3", "test_definitions/p.py", "ask", `{"config":{"depth":[1],"tone":"kind"},"id":"file://p.py:ask"}`}}, {"python:q.py", []string{"python3", "test_definitions/q.py", "call_api", `{"config":{},"id":"python:q.py"}`}}, {"file://r.mjs", []string{"node", "test_definitions/r.mjs", `{"config":{},"id":"file://r.mjs"}`}},
 	} {
 		argv := c.Targets[tt.name].Argv
 		if len(argv) < 3 || !slices.Equal(slices.Delete(slices.Clone(argv), 1, 3), tt.want) {
 			t.Errorf("%s: argv %q, want %q besides the program", tt.name, argv, tt.want)
+		}
+		if !c.Targets[tt.name].TakesRow {
+			t.Errorf("%s is not told the row", tt.name)
 		}
 	}
 }
@@ -68,6 +71,8 @@ func TestUnusableProviders(t *testing.T) {
 	for _, tt := range []struct{ written, want string }{
 		{"{id: 'openai:x', config: {apiKey: sk-1}}", "`apiKey` would put a secret into the repository"},
 		{"{id: 'openai:x', config: {model: '{{env.M}}'}}", "`model` is filled in when it is asked"},
+		{"{id: 'file://p.py', config: {key: '{{env.KEY}}'}}", "its config has a template, which is filled in when it is asked"},
+		{"{id: 'exec: ./a.sh', config: {of: 'file://c.json'}}", "its config names a file, which is not read"},
 		{"'openai:assistant:asst_1'", "models of the kind assistant are not asked"},
 		{"file://gone.yaml", "the file gone.yaml cannot be read"},
 		{"file://empty.yaml", "the file empty.yaml does not have the `id` of a provider"},

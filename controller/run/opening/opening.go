@@ -39,7 +39,7 @@ func Request(c *schema.Case) target.Request {
 	}
 	if c.Drive.Program != nil { // which tells cases apart whose prompts are not known yet
 		raw, _ := json.Marshal(c.Drive.Program) // texts and JSON
-		return target.Request{System: string(raw), Tools: c.Tools}
+		return target.Request{System: string(raw), Tools: c.Tools, Row: c.Drive.Row}
 	}
-	return target.Request{System: c.System, Messages: c.Drive.Messages, Tools: c.Tools}
+	return target.Request{System: c.System, Messages: c.Drive.Messages, Tools: c.Tools, Row: c.Drive.Row}
 }

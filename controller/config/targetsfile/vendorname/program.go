@@ -1,7 +1,8 @@
 package vendorname
 
 // The programs read a conversation from stdin, hand it to the function of a provider
-// as a prompt, and print what that answers. A conversation of one message is its text.
+// as a prompt with the config of the provider and the row, and print what that answers. A
+// conversation of one message is its text.
 const (
 	pythonProvider = `import importlib.util, inspect, json, os, sys
 turn = json.load(sys.stdin)
@@ -15,7 +16,7 @@ spec = importlib.util.spec_from_file_location("provider", path)
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 out, sys.stdout = sys.stdout, sys.stderr
-answer = getattr(module, sys.argv[2])(prompt, {"config": {}}, {"vars": {}})
+answer = getattr(module, sys.argv[2])(prompt, json.loads(sys.argv[3]), turn["context"])
 if inspect.isawaitable(answer):
     import asyncio
     answer = asyncio.run(answer)
@@ -35,9 +36,9 @@ process.stdin.on("data", (d) => (input += d)).on("end", async () => {
   const path = require("path").resolve(process.argv[1]);
   const loaded = await import(require("url").pathToFileURL(path).href);
   let provider = loaded.default && loaded.default.default ? loaded.default.default : loaded.default || loaded;
-  if (typeof provider === "function" && provider.prototype && provider.prototype.callApi) provider = new provider({ config: {} });
+  if (typeof provider === "function" && provider.prototype && provider.prototype.callApi) provider = new provider(JSON.parse(process.argv[2]));
   const call = typeof provider === "function" ? provider : provider.callApi.bind(provider);
-  const answer = await call(prompt, { vars: {} }, {});
+  const answer = await call(prompt, turn.context, {});
   if (answer && answer.error) throw new Error(answer.error);
   const text = answer && answer.output !== undefined ? answer.output : answer;
   const usage = (answer && answer.tokenUsage) || {};

@@ -70,9 +70,10 @@ func Form(name, file string, config map[string]json.RawMessage) (map[string]any,
 	case first == "http", first == "https":
 		return agent(text(config["url"]), config)
 	case first == "python", strings.HasPrefix(name, "file://") && program.MatchString(name):
-		return code(strings.TrimPrefix(strings.TrimPrefix(name, "python:"), "file://"), file)
+		return code(name, file, config)
 	case first == "exec":
-		return map[string]any{"provider": "command", "argv": []string{"sh", "-c", rest + ` "$1"`, "sh"}, "prompt": "argument"}, nil
+		options, err := optionsOf(name, config)
+		return map[string]any{"provider": "command", "argv": []string{"sh", "-c", rest + ` "$2" "$1" "$3"`, "sh", options}, "prompt": "argument", "row": true}, err
 	}
 	if as, ok := others[first]; ok {
 		first = as
@@ -155,6 +156,9 @@ func Unread(name string, config map[string]json.RawMessage) []string {
 		first = as
 	}
 	if _, known := vendors[first]; !known {
+		if _, set := config["pythonExecutable"]; set {
+			return []string{"pythonExecutable"} // python3 is started
+		}
 		return nil
 	}
 	known := slices.Concat(free, forbidden, ignored, addresses, slices.Collect(maps.Keys(parameters)))
@@ -256,19 +260,40 @@ func replyPath(expression string) (string, bool) {
 }
 
 // code is a program of the repository that is a provider.
-func code(name, file string) (map[string]any, error) {
-	name, function, _ := strings.Cut(name, ":")
+func code(id, file string, config map[string]json.RawMessage) (map[string]any, error) {
+	options, err := optionsOf(id, config)
+	if err != nil {
+		return nil, err
+	}
+	name, function, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(id, "python:"), "file://"), ":")
 	if function == "" {
 		function = "call_api"
 	}
 	full := path.Join(path.Dir(file), strings.TrimPrefix(name, "./"))
 	switch path.Ext(full) {
 	case ".py":
-		return map[string]any{"provider": "command", "argv": []string{"python3", "-c", pythonProvider, full, function}}, nil
+		return map[string]any{"provider": "command", "argv": []string{"python3", "-c", pythonProvider, full, function, options}, "row": true}, nil
 	case ".js", ".mjs", ".cjs":
-		return map[string]any{"provider": "command", "argv": []string{"node", "-e", nodeProvider, full}}, nil
+		return map[string]any{"provider": "command", "argv": []string{"node", "-e", nodeProvider, full, options}, "row": true}, nil
 	}
 	return nil, fmt.Errorf("a provider in a %s file is not run", path.Ext(full))
+}
+
+// optionsOf are what a program is told of itself: its name and its config, as JSON.
+func optionsOf(id string, config map[string]json.RawMessage) (string, error) {
+	if config == nil {
+		config = map[string]json.RawMessage{}
+	}
+	raw, err := json.Marshal(map[string]any{"id": id, "config": config})
+	switch {
+	case err != nil:
+		return "", err
+	case strings.Contains(string(raw), "{{"):
+		return "", fmt.Errorf("its config has a template, which is filled in when it is asked")
+	case strings.Contains(string(raw), `"file://`) && strings.Count(string(raw), `"file://`) > strings.Count(id, "file://"):
+		return "", fmt.Errorf("its config names a file, which is not read")
+	}
+	return string(raw), nil
 }
 
 func text(raw json.RawMessage) string {
