@@ -120,13 +120,20 @@ func (p *planner) complete(ctx context.Context, side *loadedSide, files []string
 	if err != nil {
 		return err
 	}
+	known := map[string]bool{}
 	for id, e := range side.Cases {
 		if _, is := slices.BinarySearch(files, e.Origin.File); is {
+			known[id] = true
 			delete(side.Cases, id)
 		}
 	}
 	for id, e := range p.side(p.req.Head, loaded, side.env).Cases {
-		side.Cases[id] = e
+		switch {
+		case known[id]:
+			side.Cases[id] = e
+		case !side.Invalid[e.Origin.File]: // else another file has a case of that name
+			return errChanged
+		}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -60,6 +61,24 @@ func TestWhatIsRememberedWronglyIsLoaded(t *testing.T) {
 	}
 	if diff := cmp.Diff(listed(want.Plan), listed(got.Plan)); diff != "" {
 		t.Errorf("loaded, remembered wrongly (-loaded +remembered):\n%s", diff)
+	}
+}
+
+// TestACaseThatAnotherFileHas is invalid, also where only its file is loaded again.
+func TestACaseThatAnotherFileHas(t *testing.T) {
+	base := oracleFiles("http://127.0.0.1:1")
+	base["test_definitions/a/level_1/omega.json"] = strings.ReplaceAll(base["test_definitions/a/level_1/alpha.json"], `"alpha"`, `"omega"`)
+	head := maps.Clone(base)
+	head["test_definitions/a/level_1/omega.json"] = strings.Replace(base["test_definitions/a/level_1/alpha.json"], "alpha?", "beta?", 1)
+	before, after := stateOf(t, strings.Repeat("b", 40), base), stateOf(t, controller.Worktree, head)
+	p := remembered(t, before, after)
+	for _, row := range p.Plan.Rows {
+		if row.Key == "a/level_1/omega" && row.Action != plan.Skip {
+			t.Errorf("%s is to %s, want it skipped: its definition has the id of another one", row.Key, row.Action)
+		}
+	}
+	if !schema.HasErrors(p.Problems) {
+		t.Error("there is no error")
 	}
 }
 

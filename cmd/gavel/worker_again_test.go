@@ -208,9 +208,9 @@ func TestTheFirstStart(t *testing.T) {
 	server := httptest.NewServer(m)
 	defer server.Close()
 	files := measuredAgain(server.URL)
-	j := newOrigin(t, files.base, map[string]string{"test_definitions/shop/level_1/same.json": files.head["test_definitions/shop/level_1/chance.json"]})
+	j := newOrigin(t, files.base, map[string]string{"test_definitions/shop/level_1/same.json": strings.Replace(files.head["test_definitions/shop/level_1/chance.json"], `"id": "chance"`, `"id": "same"`, 1)})
 	j.git(t, "checkout", "-q", "-b", "second", "main")
-	second := gittest.Commit(t, j.folder, map[string]string{"test_definitions/shop/level_1/same.json": files.head["test_definitions/shop/level_1/broken.json"]})
+	second := gittest.Commit(t, j.folder, map[string]string{"test_definitions/shop/level_1/same.json": strings.Replace(files.head["test_definitions/shop/level_1/broken.json"], `"id": "broken"`, `"id": "same"`, 1)})
 	j.git(t, "update-ref", "refs/pull/2/head", second)
 	j.forge.AddPull(forgetest.Pull{Number: 2, HeadSHA: second, BaseSHA: j.base, HeadRef: "second"})
 	j.env["MODEL_KEY"] = "a-key-of-the-models"
