@@ -89,6 +89,12 @@ const (
 	// answer is how long a database may take to answer what is asked of it again and
 	// again. After that the connection is given up, and the next one is tried.
 	answer = workerLife
+	// soonest is how soon after one look of a worker for tasks the next one may come, and
+	// telling is how soon after workers were told of a set of tasks they are told of the
+	// next: a set that they are not told of waits until they look by themselves. Both sides
+	// of a comparison are queued at once.
+	soonest = 10 * time.Millisecond
+	telling = time.Millisecond
 )
 
 // A Queue is safe for concurrent use.
@@ -104,7 +110,7 @@ func Open(ctx context.Context, url string) (*Queue, error) {
 	if err != nil {
 		return nil, errors.New("open the queue: the URL of the database is invalid, such as postgres://gavel@db.example.com/gavel") // the error may quote a password
 	}
-	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler)})
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler), FetchCooldown: telling})
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open the queue: %w", err)

@@ -210,3 +210,34 @@ func TestProgramsWaitForTheFirstWorker(t *testing.T) {
 		t.Errorf("the outcome is %+v, want that of the worker", out)
 	}
 }
+
+// TestTwoBatchesAtOnce: a worker is told of both sides of a comparison, which are queued at
+// the same moment, and of the next ones. Where it only looks by itself, every half second,
+// twenty rounds take seven seconds.
+func TestTwoBatchesAtOnce(t *testing.T) {
+	const rounds, most = 20, 4500 * time.Millisecond
+	q := open(t, tables.URL(t))
+	start(t, queue.WorkerConfig{Queue: q, Judge: polite})
+	judge := func() {
+		var group sync.WaitGroup
+		for _, name := range []string{"head", "base"} {
+			group.Go(func() {
+				if outs, err := q.Judge(t.Context(), batch(name)); err != nil || outs[0].Stopped {
+					t.Errorf("the outcome is %+v, %v", outs, err)
+				}
+			})
+			time.Sleep(2 * time.Millisecond) // the second one is queued a moment later
+		}
+		group.Wait()
+	}
+	judge() // the worker begins
+	began := time.Now()
+	for range rounds {
+		judge()
+	}
+	if took := time.Since(began); took > most {
+		t.Errorf("%d rounds take %v, want at most %v", rounds, took, most)
+	} else {
+		t.Logf("%d rounds take %v", rounds, took)
+	}
+}

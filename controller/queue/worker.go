@@ -136,7 +136,7 @@ func (w *Worker) start(ctx context.Context) (*river.Client[pgx.Tx], error) {
 	client, err := river.NewClient(riverpgxv5.New(w.cfg.Queue.pool), &river.Config{
 		ID: w.id, Queues: queues, Workers: workers, Logger: slog.New(slog.DiscardHandler),
 		JobTimeout: -1, MaxAttempts: tries, RetryPolicy: retries{},
-		FetchCooldown: 10 * time.Millisecond, FetchPollInterval: 500 * time.Millisecond,
+		FetchCooldown: soonest, FetchPollInterval: 500 * time.Millisecond,
 		// Signs of life tell which tasks are stuck, and much sooner.
 		RescueStuckJobsAfter:        7 * 24 * time.Hour,
 		CompletedJobRetentionPeriod: time.Hour, CancelledJobRetentionPeriod: time.Hour,
