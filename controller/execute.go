@@ -118,6 +118,7 @@ func (p *Prepared) Preview(ctx context.Context, notRun string) (*report.Report, 
 
 // report compares the sides.
 func (e *execution) report(started time.Time) *report.Report {
+	e.addUnasked()
 	e.in.Notices = append(e.in.Notices, e.lossNotices()...)
 	e.in.Duration = e.p.req.Now().Sub(started)
 	return Redacted(e.p, report.Compare(*e.in))

@@ -114,14 +114,18 @@ func (p *Prepared) baseJob(r plan.Row) run.Job {
 // compared is the target that base of a row is measured against; "" where it is
 // not measured.
 func (p *Prepared) compared(r plan.Row) string {
-	if p.req.Base == nil || r.Head == nil || r.Head.Skip != "" || r.Base == nil || r.Base.Skip != "" || len(r.Reasons) == 0 || r.MovedFrom != "" {
+	if !p.wantsBase(r) {
 		return ""
 	}
-	name := p.baseTarget(r)
-	if !measurable(p.req.Base.Config.Targets[name]) {
+	if p.unaskable(r) != "" {
 		return ""
 	}
-	return name
+	return p.baseTarget(r)
+}
+
+// wantsBase reports whether base of a row is compared with.
+func (p *Prepared) wantsBase(r plan.Row) bool {
+	return p.req.Base != nil && r.Head != nil && r.Head.Skip == "" && r.Base != nil && r.Base.Skip == "" && len(r.Reasons) > 0 && r.MovedFrom == ""
 }
 
 // measurable reports whether a target can still answer as it did at base: an agent

@@ -39,6 +39,8 @@ type Prepared struct {
 	begun map[string]time.Time
 	// sources are what targets are built from.
 	sources map[checkoutTarget]source.Source
+	// rebuilt are the deployed targets of base that are built from other files at head.
+	rebuilt map[targetPair]bool
 	// left are the cases that a brief plan counts and does not keep.
 	left estimate.Remainder
 	// elsewhere says that other processes judge: they need the keys of targets, not
@@ -77,6 +79,9 @@ func prepare(ctx context.Context, req Request) (*Prepared, error) {
 		err = p.planFull(ctx)
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := p.findRebuilt(); err != nil {
 		return nil, err
 	}
 	p.setReuseSince()

@@ -105,7 +105,8 @@ func (p *Prepared) comparedRows() []remeasure.Row {
 			job := p.baseJob(*r)
 			row.Base = &job
 			judgedOnly := r.BaseDigests.E == r.HeadDigests.E
-			if t := p.req.Base.Config.Targets[row.Base.Target]; !measurable(t) && !t.Unversioned() && !judgedOnly || base.Missing(r.BaseCase, row.Base.Target) != "" {
+			t := p.req.Base.Config.Targets[row.Base.Target]
+			if !measurable(t) && !t.Unversioned() && !judgedOnly || p.rebuiltFor(*r) != "" || base.Missing(r.BaseCase, row.Base.Target) != "" {
 				row.Base.Case = nil
 			}
 		}

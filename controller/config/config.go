@@ -233,6 +233,12 @@ func (t Target) HasWorkspace() bool {
 // an agent runs whatever is deployed, and does not say what that is.
 func (t Target) Unversioned() bool { return t.Provider == HTTP && t.Revision == RevisionNone }
 
+// Deployed reports whether the target answers as it is deployed now, whatever commit it
+// is asked for: an agent of unknown version, or one behind the protocol of a model.
+func (t Target) Deployed() bool {
+	return t.Unversioned() || t.Kind == Agent && slices.Contains([]string{OpenAI, Anthropic, Gemini}, t.Provider)
+}
+
 // TakesImages reports whether the file says that the target takes images.
 func (t Target) TakesImages() bool { return t.AcceptsImages != nil && *t.AcceptsImages }
 

@@ -78,7 +78,9 @@ type Case struct {
 	// Certain says that nothing between the sides is left to chance: the target is
 	// deterministic, or both sides decide about the same measurements.
 	Certain bool
-	// Gone says that base cannot be measured again.
+	// Gone says that base cannot be measured again. Head alone is: it is called where
+	// none of five reruns is as good as base's verdict, and undetermined where most
+	// of them are not.
 	Gone bool
 	// Required cases go first, and are undetermined where others are unclear.
 	Required bool

@@ -27,7 +27,8 @@ const (
 	caseShare = 0.8
 	// leastPower is the conditional power below which a case is left alone.
 	leastPower = 0.2
-	// goneRuns is how many reruns in a row have to fail where base is gone.
+	// goneRuns is how many reruns head gets at most where base is gone. All of them
+	// have to fail for a call; a majority on either side settles the others.
 	goneRuns = 5
 )
 
@@ -272,7 +273,8 @@ func (c *candidate) proceed(limit float64) {
 	switch {
 	case c.called || c.state != live:
 	case c.gone:
-		if c.head.Passed > 0 {
+		failed := c.head.Of - c.head.Passed
+		if 2*c.head.Passed > goneRuns || c.head.Passed > 0 && 2*failed > goneRuns {
 			c.state = stopped
 		}
 	case c.gate != nil:

@@ -71,7 +71,7 @@ func (d *decision) outages() [][]failure {
 		if !c.Certain && c.Head.Symptom != "" && failed(c.Head) {
 			failures = append(failures, failure{i, Head, c.Head})
 		}
-		if base := d.first[Base][i]; c.Fresh && base.Symptom != "" && failed(base) {
+		if base := d.first[Base][i]; c.Fresh && !c.Gone && base.Symptom != "" && failed(base) {
 			failures = append(failures, failure{i, Base, base})
 		}
 	}

@@ -56,12 +56,13 @@ type Finding struct {
 }
 
 // Undetermined reports whether the case leaves the gate without an answer: it was not
-// settled, it could not be measured, or it is required and unclear.
+// settled, it could not be measured, or it is unclear and required, or without a
+// base that more measurements could be compared with.
 func (f Finding) Undetermined() bool {
 	if f.Class == Improvement {
 		return false
 	}
-	return f.Open || f.Class == Error || f.Required && f.Class == Unclear
+	return f.Open || f.Class == Error || f.Class == Unclear && (f.Required || f.Gone)
 }
 
 // A Result is what a procedure decided.
@@ -155,15 +156,12 @@ func score(o Outcome) (float64, bool) {
 // Sentence returns in a few words why a case has its class; empty where the verdicts
 // alone say it.
 func (f Finding) Sentence() string {
-	fell := "failed"
-	if f.HeadVerdict != verdict.Fail || f.BaseVerdict != verdict.Pass {
-		fell = "was worse than base"
-	}
+	fell := f.fell()
 	switch {
 	case f.Class == Regression && f.Certain:
 		return fell + "; nothing in this case is left to chance"
 	case f.Class == Regression && f.Gone:
-		return fmt.Sprintf("%s in %s here; base could not be measured again", fell, reruns(f.Head.Of-f.Head.Passed, f.Head.Of))
+		return fmt.Sprintf("%s in %s here against a stored %s; %s", fell, reruns(f.Head.Of-f.Head.Passed, f.Head.Of), f.BaseVerdict, notAgain)
 	case f.Class == Regression:
 		return fmt.Sprintf("%s in %s here, passed %s at base (p = %s after all looks)",
 			fell, reruns(f.Head.Of-f.Head.Passed, f.Head.Of), fraction(f.Base), shortP(f.P))
@@ -173,19 +171,63 @@ func (f Finding) Sentence() string {
 	case f.Class == Improvement:
 		return "better in one run a side"
 	case f.Class == Flaky && f.Reruns.Of > 0:
-		return fmt.Sprintf("%s once, then passed %s: as likely noise", fell, reruns(f.Reruns.Passed, f.Reruns.Of))
+		return fmt.Sprintf("%s, then passed %s: as likely noise%s", f.fellOnce(), reruns(f.Reruns.Passed, f.Reruns.Of), f.unlessGone())
 	case f.Class == Flaky:
 		return fell + " once; base is not steady enough to tell"
-	case f.Class == Unclear && f.Reruns.Of == 0:
-		return fell + " once; it was not rerun"
-	case f.Class == Unclear && f.Open:
-		return fmt.Sprintf("%s once; it was rerun %d times, and the rest was not measured", fell, f.Reruns.Of)
 	case f.Class == Unclear:
-		return fmt.Sprintf("%s once; %d reruns do not settle it", fell, f.Reruns.Of)
+		return f.unclear()
 	case f.Class == Added && f.Head.Of > 1:
 		return fmt.Sprintf("passed %s", fraction(f.Head))
 	}
 	return ""
+}
+
+// notAgain marks what is decided by head alone.
+const notAgain = "base not measured again"
+
+// fell is how the first outcome at head compares with base.
+func (f Finding) fell() string {
+	if f.HeadVerdict != verdict.Fail || f.BaseVerdict != verdict.Pass {
+		return "was worse than base"
+	}
+	return "failed"
+}
+
+// fellOnce says "once" only of a case that did not fall again.
+func (f Finding) fellOnce() string {
+	if f.Reruns.Passed < f.Reruns.Of {
+		return f.fell()
+	}
+	return f.fell() + " once"
+}
+
+// unlessGone ends a sentence about a case whose base was not measured again.
+func (f Finding) unlessGone() string {
+	if f.Gone {
+		return "; " + notAgain
+	}
+	return ""
+}
+
+// unclear says what was measured of a case that is not settled.
+func (f Finding) unclear() string {
+	if f.Reruns.Of == 0 {
+		return f.fell() + " once; it was not rerun" + f.unlessGone()
+	}
+	said := fmt.Sprintf("%s, then passed %s here", f.fellOnce(), reruns(f.Reruns.Passed, f.Reruns.Of))
+	if f.Reruns.Passed == 0 {
+		said = fmt.Sprintf("%s, and again in %s here", f.fell(), reruns(f.Reruns.Of, f.Reruns.Of))
+	}
+	if f.Base.Of > 0 {
+		said += fmt.Sprintf(", passed %s at base", fraction(f.Base))
+	}
+	switch {
+	case f.Gone:
+		return said + f.unlessGone()
+	case f.Open:
+		return said + "; the rest was not measured"
+	}
+	return said
 }
 
 func reruns(n, of int) string { return fmt.Sprintf("%d of %d reruns", n, of) }

@@ -140,6 +140,15 @@ func (c *Comparison) certain(row *Row) bool {
 // deterministic reports whether a case comes out the same each time: its judges
 // answer the same, and where it is executed as a whole all others, too.
 func deterministic(cfg *config.Config, c *schema.Case, target string, whole bool) bool {
+	return !slices.ContainsFunc(Asked(cfg, c, target, whole), func(name string) bool {
+		t, ok := cfg.Targets[name]
+		return ok && !t.Deterministic()
+	})
+}
+
+// Asked are the names of the targets that are asked about a case: its judges, and where
+// it is executed as a whole all others, too.
+func Asked(cfg *config.Config, c *schema.Case, target string, whole bool) []string {
 	roles := cfg.Roles.Targets()
 	var names []string
 	if whole {
@@ -174,10 +183,7 @@ func deterministic(cfg *config.Config, c *schema.Case, target string, whole bool
 			}
 		}
 	}
-	return !slices.ContainsFunc(names, func(name string) bool {
-		t, ok := cfg.Targets[name]
-		return ok && !t.Deterministic()
-	})
+	return names
 }
 
 // addHistory puts what base showed before in front of its first outcome. It counts

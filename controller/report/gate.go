@@ -268,9 +268,10 @@ func ofChanged(rows []Row, pairs []pair) (counts tally.Verdicts) {
 }
 
 func (f *findings) regressions(r *Report, pairs []pair) {
-	fresh, unclear := 0, 0
+	fresh := 0
+	var unclear []*Row
 	for i, p := range pairs {
-		row := r.Cases[i]
+		row := &r.Cases[i]
 		if !judged(p.head) {
 			continue
 		}
@@ -282,7 +283,7 @@ func (f *findings) regressions(r *Report, pairs []pair) {
 		case v == verdict.Fail && (row.Class == nil || *row.Class == New):
 			fresh++
 		case v != verdict.Pass && row.Class != nil && *row.Class == Unclear && row.Confirmation == nil:
-			unclear++
+			unclear = append(unclear, row)
 		}
 	}
 	if n := r.Diff.Regressions; n > 0 {
@@ -294,9 +295,18 @@ func (f *findings) regressions(r *Report, pairs []pair) {
 	case fresh > 0:
 		f.failed("%s %s", textfmt.Count(fresh, "new case"), textfmt.Verb(fresh, "fails", "fail"))
 	}
-	if unclear > 0 {
-		f.unknown("%s %s without a verdict at base to compare with", textfmt.Count(unclear, "case"), textfmt.Verb(unclear, "does not pass", "do not pass"))
+	if n := len(unclear); n > 0 {
+		f.unknown("%s %s without a verdict at base to compare with%s", textfmt.Count(n, "case"), textfmt.Verb(n, "does not pass", "do not pass"), baseless(unclear))
 	}
+}
+
+// baseless says why base has no verdict of rows, where that is the same for all.
+func baseless(rows []*Row) string {
+	why := rows[0].BaseError
+	if why == "" || slices.ContainsFunc(rows, func(row *Row) bool { return row.BaseError != why }) {
+		return ""
+	}
+	return ": " + strings.TrimPrefix(why, NotRunPrefix)
 }
 
 // scores applies min_score and max_drop, which count under every rule. A case without a

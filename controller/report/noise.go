@@ -33,11 +33,18 @@ func (row *Row) isNoise() bool {
 // unsettled speaks of what further measurements leave open, and of all cases
 // together.
 func (f *findings) unsettled(r *Report, s GateSettings) {
-	open := 0
+	open, gone := 0, 0
 	for i := range r.Cases {
-		if c := r.Cases[i].Confirmation; c != nil && c.Open && !r.Cases[i].Required {
+		switch c := r.Cases[i].Confirmation; {
+		case c == nil || !c.Open || r.Cases[i].Required:
+		case c.MostlyWorse:
+			gone++
+		default:
 			open++
 		}
+	}
+	if gone > 0 {
+		f.unknown("%s %s worse than base in most reruns, and base cannot be measured again to compare", textfmt.Count(gone, "case"), textfmt.Verb(gone, "was", "were"))
 	}
 	if open > 0 {
 		why := ""
@@ -120,7 +127,7 @@ func noiseNotices(r *Report) []Notice {
 		if n > most {
 			named += fmt.Sprintf(" and %d more", n-most)
 		}
-		out = append(out, Notice{Message: fmt.Sprintf("%s %s worse once, and measuring %s again does not settle whether %s got worse: %s",
+		out = append(out, Notice{Message: fmt.Sprintf("%s %s worse than base, and measuring %s again does not settle whether %s got worse: %s",
 			textfmt.Count(n, "case"), textfmt.Verb(n, "was", "were"), textfmt.Verb(n, "it", "them"), textfmt.Verb(n, "it", "they"), named)})
 	}
 	if r.Remeasured != nil && r.Remeasured.Stale {

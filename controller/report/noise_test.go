@@ -40,7 +40,7 @@ func TestNoiseDecidesTheGate(t *testing.T) {
 		{
 			name:    "required, unclear",
 			finding: confirm.Finding{Class: confirm.Unclear, Reruns: five, Required: true}, required: true,
-			class: report.Unclear, result: report.GateUndetermined, says: "required case math/1/a is not settled: failed once; 5 reruns do not settle it",
+			class: report.Unclear, result: report.GateUndetermined, says: "required case math/1/a is not settled: failed, and again in 5 of 5 reruns here",
 		},
 		{
 			name:    "the budget ended",

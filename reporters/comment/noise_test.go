@@ -49,7 +49,7 @@ func TestNoise(t *testing.T) {
 		"1 regression (confirmed), 1 unclear, 1 flaky",
 		"failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)",
 		"Measured again: head ✗ ✗ ✗ ✗, base ✓ ✓ ✓ ✓",
-		"failed once; 3 reruns do not settle it",
+		"failed, then passed 1 of 3 reruns here",
 		"Measured again: head ✗ ✓ ✗, base ✓ ✓ ✓",
 		"failed once, then passed 4 of 4 reruns: as likely noise",
 	} {

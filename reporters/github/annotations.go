@@ -120,8 +120,10 @@ func annotateCase(row *report.Row) (Annotation, bool) {
 	if row.BaseScore != nil && row.Score != nil {
 		a.Message += fmt.Sprintf(": %s → %s", textfmt.Score(row.BaseScore, 3), textfmt.Score(row.Score, 3))
 	}
-	if words != "" {
-		a.Message += "\n" + words
+	for _, more := range []string{words, reporters.Remeasured(row)} {
+		if more != "" {
+			a.Message += "\n" + more
+		}
 	}
 	a.Message = remark(a.Message)
 	return a, true

@@ -208,6 +208,9 @@ func explanation(r *report.Report, row *report.Row) string {
 		}
 		lines = append(lines, score)
 	}
+	if said := reporters.Remeasured(row); said != "" {
+		lines = append(lines, said)
+	}
 	if row.Detail != nil {
 		for _, cr := range row.Detail.Criteria {
 			if cr.Head != nil && *cr.Head < 1 {

@@ -147,6 +147,7 @@ func (p *page) watched(u watchstate.Update, row *watchstate.Row, keys int) {
 	p.row(entry{mark, color, Word(row), &row.Row}, keys)
 	if row.Failing() {
 		p.note(row.VerdictReason, "")
+		p.note(reporters.Remeasured(&row.Row), "")
 	}
 	if since := PreviousVerdict(&u.Snapshot, row); since != "" {
 		p.note(since, dim)

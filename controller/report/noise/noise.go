@@ -40,6 +40,11 @@ type Confirmation struct {
 	Confirmed bool `json:"confirmed"`
 	// Open says that the case leaves the gate without an answer.
 	Open bool `json:"open"`
+	// BaseNotMeasured says that base cannot be measured again, so that head alone was.
+	BaseNotMeasured bool `json:"base_not_measured_again,omitempty"`
+	// MostlyWorse says that most reruns at head are worse than base's stored verdict,
+	// and not all of them, so that head alone does not settle it. The gate asks for it.
+	MostlyWorse bool `json:"-"`
 	// Held says of a new case whether its rule holds.
 	Held *bool `json:"held,omitempty"`
 	// Sentence says why the case has its class; empty where the verdicts say it.
@@ -107,6 +112,7 @@ func (all *Findings) Confirmation(row *plan.Row) *Confirmation {
 	}
 	c := &Confirmation{
 		Confirmed: f.Confirmed, Open: f.Undetermined(), Sentence: f.Sentence(), Samples: slices.Concat([]Sample{}, samples),
+		BaseNotMeasured: f.Gone && !f.Certain, MostlyWorse: f.Gone && f.Class == confirm.Unclear && !f.Open,
 	}
 	switch {
 	case f.Class == confirm.Error:

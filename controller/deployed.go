@@ -1,0 +1,120 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/remeasure"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/source"
+)
+
+// A targetPair names a target at base and the one at head in its place.
+type targetPair struct{ base, head string }
+
+// findRebuilt finds the deployed targets of base whose inputs are not the same at
+// head. Such a target cannot be asked as it was at base: it runs what is deployed
+// now, which may be what head says.
+func (p *planner) findRebuilt() error {
+	p.out.rebuilt = map[targetPair]bool{}
+	if p.req.Base == nil || !p.req.Before.IsZero() {
+		return nil
+	}
+	pairs := map[targetPair]bool{}
+	for name := range p.req.Base.Config.Targets {
+		pairs[targetPair{name, name}] = true
+	}
+	for _, r := range p.out.Plan.Rows {
+		if r.Base != nil && r.Head != nil {
+			pairs[targetPair{p.out.baseTarget(r), r.Target}] = true
+		}
+	}
+	for pair := range pairs {
+		differ, err := p.inputsDiffer(pair)
+		if err != nil {
+			return fmt.Errorf("target %s: %w", pair.base, err)
+		}
+		if differ {
+			p.out.rebuilt[pair] = true
+		}
+	}
+	return nil
+}
+
+// inputsDiffer reports whether the files differ that either side names as the inputs of
+// a deployed target.
+func (p *planner) inputsDiffer(pair targetPair) (bool, error) {
+	was, is := p.req.Base.Config.Targets[pair.base], p.req.Head.Config.Targets[pair.head]
+	if !was.Deployed() {
+		return false, nil
+	}
+	union := was
+	union.Inputs = slices.Concat(was.Inputs, is.Inputs)
+	if len(union.Inputs) == 0 {
+		return false, nil
+	}
+	var named [2][]plan.Fact
+	for i, s := range []*Checkout{p.req.Base, &p.req.Head} {
+		read, err := source.Read(source.State{FS: s.FS, Config: s.Config, ConfigFile: p.req.ConfigFile}, union)
+		if err != nil {
+			return false, err
+		}
+		named[i] = read.Facts(nil)
+	}
+	return !slices.Equal(named[0], named[1]), nil
+}
+
+// rebuiltFor is the name of a target that base of a row asks and that is built from
+// other files at head; empty where there is none.
+func (p *Prepared) rebuiltFor(r plan.Row) string {
+	if len(p.rebuilt) == 0 || r.Base == nil || r.BaseCase == nil {
+		return ""
+	}
+	name := p.baseTarget(r)
+	for _, asked := range remeasure.Asked(p.req.Base.Config, r.BaseCase, name, r.BaseDigests.E != r.HeadDigests.E) {
+		pair := targetPair{asked, asked}
+		if asked == name {
+			pair.head = cmp.Or(r.Target, name)
+		}
+		if p.rebuilt[pair] {
+			return asked
+		}
+	}
+	return ""
+}
+
+// addUnasked notes why base has no verdict of the cases whose agent cannot be asked as
+// it was at base.
+func (e *execution) addUnasked() {
+	for _, r := range e.p.Plan.Rows {
+		if !e.p.wantsBase(r) || r.Action == plan.Reuse && r.HeadDigests.D == r.BaseDigests.D {
+			continue
+		}
+		head, judged := e.in.Head[r.Head.ID()]
+		if _, known := e.in.Base[r.Base.ID()]; known || !judged || head.Unrun != "" {
+			continue
+		}
+		if why := e.p.unaskable(r); why != "" {
+			e.in.Base[r.Base.ID()] = report.Outcome{Unrun: report.NotRunPrefix + why}
+		}
+	}
+}
+
+// unaskable says why base of a row cannot be asked now, and what would help; empty where
+// it can.
+func (p *Prepared) unaskable(r plan.Row) string {
+	name := p.baseTarget(r)
+	if measurable(p.req.Base.Config.Targets[name]) {
+		if name = p.rebuiltFor(r); name == "" {
+			return ""
+		}
+	}
+	help := "judge base before the change is deployed"
+	if p.req.Base.Config.Targets[name].Provider == config.HTTP {
+		help += ", or give each commit its own address with url_template and {sha}"
+	}
+	return fmt.Sprintf("target %s answers as it is deployed now, not as at base; %s", name, help)
+}
