@@ -117,6 +117,33 @@ func TestClassOfTheSameDigest(t *testing.T) {
 	}
 }
 
+// TestARerunIsNoBase: a case that was run again under the same digest is compared with
+// what base has, and with nothing where base has nothing. Nor does base's verdict stand
+// for one that was not run.
+func TestARerunIsNoBase(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		base, head *side
+		asked      bool
+		class      report.Class
+		verdict    verdict.Verdict
+	}{
+		{"another verdict", pass(1), fail(0, ""), false, report.Flaky, verdict.Fail},
+		{"no verdict at base", unknown, fail(0, ""), false, report.Unclear, verdict.Fail},
+		{"not run", pass(1), unknown, false, report.Failed, ""},
+		{"the gate alone asks, and head is judged", unknown, fail(0, ""), true, report.Unchanged, verdict.Fail},
+		{"the gate alone asks, and base is judged", pass(1), unknown, true, report.Unchanged, verdict.Pass},
+	} {
+		s := reporttest.New()
+		row := s.Add("math/1/sum", tc.base, tc.head, definition)
+		row.HeadDigests, row.Asked = row.BaseDigests, tc.asked
+		got := report.Compare(s.In).Cases[0]
+		if got.Class == nil || *got.Class != tc.class || (got.Verdict == nil) != (tc.verdict == "") || got.Verdict != nil && *got.Verdict != tc.verdict {
+			t.Errorf("%s: class %v, verdict %v; want %s and %q", tc.name, got.Class, got.Verdict, tc.class, tc.verdict)
+		}
+	}
+}
+
 // TestClassOfAnUnknownVersion holds that another verdict under the same digest is
 // a change of the agent where another version of it may have answered.
 func TestClassOfAnUnknownVersion(t *testing.T) {

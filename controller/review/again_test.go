@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 )
@@ -174,5 +175,29 @@ func TestHasComment(t *testing.T) {
 	}
 	if d.runs != 1 {
 		t.Errorf("the head is judged %d times, want once", d.runs)
+	}
+}
+
+// TestAReportThatCannotBeRead is an error: it does not count as none, and the check run
+// that was asked for again is not answered as if nobody waited for it.
+func TestAReportThatCannotBeRead(t *testing.T) {
+	d := newTalk(t)
+	d.recalls()
+	now := time.Now()
+	if err := d.cfg.Ledger.SaveReport(t.Context(), ledger.Run{
+		ID: "damaged", Repository: "octo/demo", PullRequest: 1, Head: d.head, Started: now, Finished: now, Report: []byte(`{"summary": 1}`),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "read the report of run damaged"
+	if found, err := review.Newest(t.Context(), d.cfg.Ledger, "octo/demo", 1, d.head); err == nil || found != nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the newest report is %v, %v; want the error %q", found, err, want)
+	}
+	err := review.New(d.cfg).Answer(t.Context(), review.Rerequest{Number: 1}, d.head, "nobody waits for it")
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Answer returns %v, want the error %q", err, want)
+	}
+	if n := len(d.forge.Writes()); n != 0 {
+		t.Errorf("%d writes to the forge, want none", n)
 	}
 }

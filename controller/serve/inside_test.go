@@ -162,3 +162,34 @@ func TestASweepIsObservedIfItFails(t *testing.T) {
 		}
 	}
 }
+
+// hourly is a schedule.
+type hourly struct{}
+
+func (hourly) Next(after time.Time) time.Time { return after.Truncate(time.Hour).Add(time.Hour) }
+
+// never is a schedule without a time.
+type never struct{}
+
+func (never) Next(time.Time) time.Time { return time.Time{} }
+
+// TestUntilDue: a poller that waits is up when the schedule has something judged, and not
+// later than it would be without one.
+func TestUntilDue(t *testing.T) {
+	now := time.Date(2026, 3, 2, 9, 50, 0, 0, time.UTC)
+	p := &poller{cfg: Config{Now: func() time.Time { return now }}}
+	for _, tt := range []struct {
+		name       string
+		schedule   Schedule
+		most, want time.Duration
+	}{
+		{"before the longest wait", hourly{}, time.Hour, 10 * time.Minute},
+		{"after it", hourly{}, time.Minute, time.Minute},
+		{"never", never{}, time.Hour, time.Hour},
+		{"without a schedule", nil, time.Hour, time.Hour},
+	} {
+		if got := p.untilDue(&repository{Repository: &Repository{Schedule: tt.schedule}}, tt.most); got != tt.want {
+			t.Errorf("%s: the wait is %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}

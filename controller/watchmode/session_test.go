@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -81,8 +82,11 @@ type fixture struct {
 	runs    int
 	// executed is called when a run has ended; nil for nothing.
 	executed func(*controller.Prepared)
-	// gone makes base unreadable.
-	gone atomic.Bool
+	// gone makes base unreadable, and stuck fails every run.
+	gone, stuck atomic.Bool
+	// planned counts how often the environment was asked for WORD, which is once for
+	// each side of a plan where a target declares it.
+	planned atomic.Int64
 }
 
 // newFixture watches a repository in which the files are committed, too.
@@ -103,6 +107,12 @@ func newFixture(t *testing.T, opts watchmode.Options, files ...map[string]string
 		}
 		return base(ctx, p)
 	}
+	cfg.LookupEnv = func(name string) (string, bool) {
+		if name == "WORD" {
+			s.planned.Add(1)
+		}
+		return "", false
+	}
 	tree, err := watchmode.Open(t.Context(), cfg)
 	s.must(err)
 	opts.Notify = func(u watchstate.Update) { s.updates <- u }
@@ -112,6 +122,9 @@ func newFixture(t *testing.T, opts watchmode.Options, files ...map[string]string
 	}
 	opts.Execute = func(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
 		s.runs++
+		if s.stuck.Load() {
+			return nil, errors.New("the run is stuck")
+		}
 		o.ID = fmt.Sprint("run", s.runs)
 		host := controller.Host{Open: func(config.Target, controller.Checkout) (target.Target, error) { return s.bot, nil }}
 		report, err := p.Execute(ctx, host, o)
@@ -339,6 +352,59 @@ func TestGuard(t *testing.T) {
 	s.until(watchstate.Result, nil)
 	if got := s.bot.calls(); len(got) != 5 {
 		t.Errorf("asked %v", got)
+	}
+}
+
+// TestTheQuestionHasAPrice that is below a dollar, too.
+func TestTheQuestionHasAPrice(t *testing.T) {
+	s := newFixture(t, watchmode.Options{MaxUSD: 1e-6})
+	s.until(watchstate.Result, nil)
+	s.write(map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: openai, model: m, price: {input: 1, output: 2}}}\n"})
+	u := s.until(watchstate.Question, nil)
+	if !regexp.MustCompile(`^judge \d cases in about \d calls for about \$0\.00\d+ \(`).MatchString(u.Snapshot.Question) {
+		t.Errorf("question %q", u.Snapshot.Question)
+	}
+}
+
+// TestWhatIsPlannedIsNotPlannedAgain until a run or a save makes that necessary.
+func TestWhatIsPlannedIsNotPlannedAgain(t *testing.T) {
+	s := newFixture(t, watchmode.Options{MaxCases: 1})
+	s.until(watchstate.Result, nil)
+	s.stuck.Store(true)
+	s.write(map[string]string{"gavel.yaml": start["gavel.yaml"] + "  tool: {provider: command, argv: [tool], env: [WORD]}\ndefault_target: bot\n",
+		"test_definitions/talk/domain.json": `{"id": "talk", "name": "Talk", "evaluator_id": "keyword", "system_prompt": "Be brief."}`})
+	s.until(watchstate.Question, nil)
+	s.session.Do(watchstate.Command{Do: watchstate.Answer})
+	s.until(watchstate.Error, nil) // the run is over, so that what is stored may be more
+	pause := func() (plans int64) {
+		t.Helper()
+		before := s.planned.Load()
+		for range 2 {
+			s.session.Do(watchstate.Command{Do: watchstate.Pause})
+			s.until(watchstate.StateChanged, nil)
+		}
+		s.until(watchstate.Question, nil)
+		return s.planned.Load() - before
+	}
+	if first, second := pause(), pause(); first == 0 || second != 0 {
+		t.Errorf("after a run the environment is asked %d times for a plan, and then %d times; want some and none", first, second)
+	}
+}
+
+// TestNothingDueIsNotStarted: a run that judges nothing is not announced, and leaves the
+// board without a case to be judged.
+func TestNothingDueIsNotStarted(t *testing.T) {
+	s := newFixture(t, watchmode.Options{})
+	s.until(watchstate.Result, nil)
+	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
+	s.write(map[string]string{hello: start[hello]})
+	for {
+		switch u := <-s.updates; {
+		case u.Kind == watchstate.Started || u.Kind == watchstate.Judged || u.Snapshot.Due != 0 && u.Kind == watchstate.Result:
+			t.Fatalf("%s of %d cases, of which none is to be judged", u.Kind, u.Snapshot.Due)
+		case u.Kind == watchstate.Result:
+			return
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"testing"
 	"testing/fstest"
@@ -30,5 +31,35 @@ func TestOverlay(t *testing.T) {
 	}
 	if err := fstest.TestFS(Overlay(below, Set{"a/x.json": []byte("new"), "c/d/e.json": []byte("made")}), "a/x.json", "a/y.json", "c/d/e.json"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOverlayOfARemovedFile: it is not there, in whatever way it is looked for.
+func TestOverlayOfARemovedFile(t *testing.T) {
+	o := Overlay(fstest.MapFS{"b/z.json": {Data: []byte("goes")}, "b/y.json": {Data: []byte("stays")}}, Set{"b/z.json": nil})
+	file, opened := o.Open("b/z.json")
+	_, described := fs.Stat(o, "b/z.json")
+	_, read := fs.ReadFile(o, "b/z.json")
+	for what, err := range map[string]error{"Open": opened, "Stat": described, "ReadFile": read} {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s of a removed file: %v, want that it does not exist", what, err)
+		}
+	}
+	if file != nil {
+		t.Errorf("Open of a removed file returns %v", file)
+	}
+	if list, err := fs.ReadDir(o, "b"); err != nil || len(list) != 1 || list[0].Name() != "y.json" {
+		t.Errorf("the folder has %v, %v", list, err)
+	}
+}
+
+// TestLines have their kinds, and no line end.
+func TestLines(t *testing.T) {
+	want := []Line{{"file", "x.json"}, {"same", " a"}, {"gone", "-b"}, {"come", "+c"}, {"come", "+last"}}
+	if diff := cmp.Diff(want, Lines("x.json\n a\n-b\n+c\n+last")); diff != "" {
+		t.Errorf("the lines (-want +got):\n%s", diff)
+	}
+	if got := Lines(""); len(got) != 0 {
+		t.Errorf("no diff has the lines %v", got)
 	}
 }
