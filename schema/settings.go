@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"path"
 	"time"
@@ -43,6 +45,24 @@ type Settings struct {
 	Difficulties map[string]float64
 	// Constraints are the files with what the team demands of its definitions beyond their formats.
 	Constraints []ConstraintFile `json:",omitempty"`
+}
+
+// DefaultTargetProblem says why cases that name no target have none; nil where the
+// default target serves them. It has no position.
+func (s Settings) DefaultTargetProblem() *Problem {
+	if _, ok := s.Targets[s.DefaultTarget]; ok {
+		return nil
+	}
+	if why, ok := s.Unusable[s.DefaultTarget]; ok {
+		return &Problem{
+			Severity: Error, Rule: why.Rule, Message: fmt.Sprintf("the default target %s cannot be used (%s:%d): %s", s.DefaultTarget, why.File, why.Line, why.Message),
+			Hint: cmp.Or(why.Hint, "correct it there") + ", or add default_target: … to gavel.yaml",
+		}
+	}
+	return &Problem{
+		Severity: Error, Rule: "no-target", Message: "there is no default target: a target that has a role, such as the judge, is none by itself",
+		Hint: "name a target, or add default_target: … to gavel.yaml",
+	}
 }
 
 // CompileAgainst returns the settings by which every case is one of the target.

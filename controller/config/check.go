@@ -37,9 +37,9 @@ func (k *checker) check() {
 func (k *checker) references() {
 	c := k.config
 	k.reference(c.DefaultTarget, "default_target")
-	if c.DefaultTarget == "" && len(c.Targets) > 1 {
+	if agents := c.agents(); c.DefaultTarget == "" && len(agents) > 1 {
 		k.Fail("missing-field", "`default_target` is missing and there are several targets",
-			"add default_target: "+k.names()[0], "targets")
+			"add default_target: "+agents[0], "targets")
 	}
 	k.reference(c.Roles.Judge, "roles", "judge")
 	k.reference(c.Roles.Simulator, "roles", "simulator")

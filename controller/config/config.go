@@ -51,6 +51,9 @@ type Config struct {
 	Definitions   []string
 	Listed        bool
 	DefaultTarget string
+	// Implied says that gavel.yaml does not name the DefaultTarget: it is its only
+	// target that has no role.
+	Implied bool `json:"-"`
 	// Targets by name, each with its Name set.
 	Targets map[string]Target
 	Roles   Roles
@@ -117,13 +120,14 @@ func (c *Config) Constrain(files []schema.ConstraintFile) {
 // bytes.
 type TargetsFile struct{ File, Sum string }
 
-// AddTargets adds what files besides gavel.yaml have. Where gavel.yaml has no default
-// target, the one that is called default is it.
-func (c *Config) AddTargets(targets map[string]Target, unusable map[string]schema.Problem, files []TargetsFile) {
+// AddTargets adds what files besides gavel.yaml have. Where gavel.yaml names no default
+// target, it is the one that they call default; empty for none. It need not be usable:
+// no other target may be asked in its place.
+func (c *Config) AddTargets(targets map[string]Target, unusable map[string]schema.Problem, files []TargetsFile, byDefault string) {
 	maps.Copy(c.Targets, targets)
 	c.Unusable, c.TargetsFiles = unusable, files
-	if _, ok := c.Targets["default"]; ok && c.DefaultTarget == "" {
-		c.DefaultTarget = "default"
+	if byDefault != "" && (c.DefaultTarget == "" || c.Implied) {
+		c.DefaultTarget, c.Implied = byDefault, false
 	}
 	c.Digest = c.digest()
 }
@@ -283,6 +287,12 @@ type Roles struct {
 	Moderator  string `json:",omitempty"`
 	// Editors by editor_model.
 	Editors map[string]string
+}
+
+// Has reports whether a target has a role.
+func (r Roles) Has(target string) bool {
+	own := []string{r.Judge, r.Simulator, r.Extractor, r.Embedder, r.Classifier, r.Moderator}
+	return slices.Contains(slices.AppendSeq(own, maps.Values(r.Editors)), target)
 }
 
 // Targets returns the target of each role: the judge takes the roles that are

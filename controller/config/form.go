@@ -261,16 +261,19 @@ func (c *Config) fill() {
 		c.Definitions = []string{DefaultDefinitions}
 		c.RootFiles = RootFiles()
 	}
-	if c.DefaultTarget == "" && len(c.Targets) == 1 {
-		for name := range c.Targets {
-			c.DefaultTarget = name
-		}
+	if agents := c.agents(); c.DefaultTarget == "" && len(agents) == 1 {
+		c.DefaultTarget, c.Implied = agents[0], true
 	}
 	if c.Comment == "" {
 		c.Comment = "edit"
 	}
 	c.Digest = c.digest()
 	c.OwnDigest = c.Digest
+}
+
+// agents are the names of the targets without a role.
+func (c *Config) agents() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.Targets)), c.Roles.Has)
 }
 
 // Default is what a repository without a gavel.yaml gets: one definitions

@@ -127,6 +127,31 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestImpliedDefault: the only target without a role serves the cases that name none, and one
+// that has a role never does by itself.
+func TestImpliedDefault(t *testing.T) {
+	for _, tt := range []struct{ name, targets, rest, want, problem string }{
+		{"one", "a", "", "a", ""},
+		{"a judge", "a", "roles: {judge: a}", "", ""},
+		{"a simulator", "a", "roles: {simulator: a}", "", ""},
+		{"an editor", "a", "roles: {editors: {claude: a}}", "", ""},
+		{"a judge that is named", "a", "roles: {judge: a}\ndefault_target: a", "a", ""},
+		{"one next to a judge", "a b", "roles: {judge: a}", "b", ""},
+		{"two", "a b", "", "", "add default_target: a"},
+		{"two next to a judge", "a b c", "roles: {judge: a}", "", "add default_target: b"},
+		{"two judges", "a b", "roles: {judge: a, extractor: b}", "", ""},
+	} {
+		text := "version: 1\ntargets:\n"
+		for name := range strings.FieldsSeq(tt.targets) {
+			text += "  " + name + ": {provider: openai, model: m}\n"
+		}
+		c, problems := Parse("gavel.yaml", []byte(text+tt.rest))
+		if c.DefaultTarget != tt.want || schema.HasErrors(problems) != (tt.problem != "") || tt.problem != "" && problems[0].Hint != tt.problem {
+			t.Errorf("%s: the default target is %q, problems %v, want %q and %q", tt.name, c.DefaultTarget, problems, tt.want, tt.problem)
+		}
+	}
+}
+
 // The base URL of anthropic may be written with the version that its paths
 // have, as those of the others are.
 func TestAnthropicDefaults(t *testing.T) {

@@ -400,10 +400,34 @@ func (c *compiler) findTarget() string {
 	}
 	name = cmp.Or(c.Settings.Against, name)
 	c.target, c.known = c.Settings.Targets[cmp.Or(name, c.Settings.DefaultTarget)]
-	if len(c.Settings.Targets) > 0 && cmp.Or(name, c.Settings.DefaultTarget) == "" && (at.Text() == "" || at.Text() == "default") {
-		c.fail(at.Problem("no-target", "there is no default target", "name a target, or add default_target: … to gavel.yaml"))
+	if name == "" && (at.Text() == "" || at.Text() == "default") && !c.isUnusable(at.Text()) {
+		c.checkDefault(at)
 	}
 	return name
+}
+
+// isUnusable reports whether a target of that name is written and cannot be used.
+func (c *compiler) isUnusable(name string) bool {
+	_, unusable := c.Settings.Unusable[name]
+	return unusable
+}
+
+// checkDefault demands a default target that can be used. A test of AgentV whose target
+// is not supported is skipped, as one that names it is.
+func (c *compiler) checkDefault(at place.Place) {
+	if len(c.Settings.Targets)+len(c.Settings.Unusable) == 0 {
+		return // nothing is configured
+	}
+	why := c.Settings.DefaultTargetProblem()
+	if why == nil {
+		return
+	}
+	if c.isTests && c.isUnusable(c.Settings.DefaultTarget) {
+		why.Severity = schema.Warning
+		c.need(fmt.Sprintf("the target %s, which cannot be used", c.Settings.DefaultTarget))
+	}
+	why.Position = at.At()
+	c.problems = append(c.problems, *why)
 }
 
 // resolve finds the target that is named at a place; empty where it is not

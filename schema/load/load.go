@@ -245,7 +245,7 @@ func (l *loader) domain(ctx context.Context, src schema.Source, files []string) 
 			if t.Case == nil {
 				continue
 			}
-			if p, lacks := toolless(t.Case, src.Settings); lacks {
+			if p, lacks := unserved(t.Case, src.Settings); lacks {
 				lacking, d.Tests[i].Case = append(lacking, p), nil
 			}
 		}

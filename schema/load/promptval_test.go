@@ -26,7 +26,7 @@ func TestPromptvalAmongOthers(t *testing.T) {
 	}
 	for _, brief := range []bool{false, true} {
 		s := settings
-		s.Targets = map[string]schema.TargetSettings{"planner": {}}
+		s.DefaultTarget, s.Targets = "planner", map[string]schema.TargetSettings{"planner": {}}
 		res, err := Load(t.Context(), fsOf(texts), Options{Settings: s, Brief: brief, Note: noted})
 		if err != nil {
 			t.Fatal(err)

@@ -61,13 +61,13 @@ func offer(c *schema.Case, src schema.Source, tools map[string]domain.Tool) {
 }
 
 // equip gives the cases of a definition the prompt and the tools of their targets.
-// It leaves out those whose target lacks what it is declared to be.
+// It leaves out those that no target serves.
 func (l *loader) equip(def *Definition, src schema.Source, tools map[string]domain.Tool) []schema.Problem {
 	var problems []schema.Problem
 	def.Cases = slices.DeleteFunc(def.Cases, func(c *schema.Case) bool {
 		l.prompts.Give(c)
 		offer(c, src, tools)
-		p, lacks := toolless(c, src.Settings)
+		p, lacks := unserved(c, src.Settings)
 		if lacks {
 			problems = append(problems, p)
 		}
@@ -75,6 +75,29 @@ func (l *loader) equip(def *Definition, src schema.Source, tools map[string]doma
 	})
 	def.IDs = identities(def.Cases)
 	return problems
+}
+
+// unserved returns the problem of a case that has no target, or one that lacks what it
+// is declared to be. ok is false where there is no such problem.
+func unserved(c *schema.Case, settings schema.Settings) (p schema.Problem, ok bool) {
+	if p, ok = targetless(c, settings); ok {
+		return p, ok
+	}
+	return toolless(c, settings)
+}
+
+// targetless returns the problem of a case that names no target where there is no
+// default one, or one that cannot be used. ok is false where there is no such problem,
+// and where no target is configured, so that nothing is known.
+func targetless(c *schema.Case, settings schema.Settings) (p schema.Problem, ok bool) {
+	if c.Target != "" && c.Target != settings.DefaultTarget || c.Skip != "" || len(settings.Targets)+len(settings.Unusable) == 0 {
+		return p, false
+	}
+	if why := settings.DefaultTargetProblem(); why != nil {
+		why.Position = c.Origin
+		return *why, true
+	}
+	return p, false
 }
 
 // toolless returns the problem of a case whose target is declared an agent or a

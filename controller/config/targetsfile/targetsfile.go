@@ -66,6 +66,7 @@ func Add(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)) ([]sc
 			r.read(name, data)
 		}
 	}
+	byDefault := r.byDefault()
 	matrices, suites := namingFiles(fsys, c)
 	for _, file := range suites {
 		r.suite(file)
@@ -85,12 +86,25 @@ func Add(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)) ([]sc
 	}
 	if len(r.files) > 0 {
 		r.judges()
-		if _, ok := r.targets[r.standard]; ok && c.DefaultTarget == "" {
-			c.DefaultTarget = r.standard
-		}
-		c.AddTargets(r.targets, r.unusable, r.files)
+		c.AddTargets(r.targets, r.unusable, r.files, byDefault)
 	}
 	return r.problems, nil
+}
+
+// byDefault is the target of tests that name none, once the files of projects are read:
+// the one that .agentv/config.yaml says, else the one that is called default; empty
+// where there is neither. It is there even if it cannot be used.
+func (r *reader) byDefault() string {
+	for _, name := range []string{r.standard, "default"} {
+		_, own := r.own.Targets[name]
+		_, usable := r.targets[name]
+		_, unusable := r.unusable[name]
+		isLink := slices.ContainsFunc(r.links, func(l link) bool { return l.name == name })
+		if name != "" && (own && name == r.standard || usable || unusable || isLink) {
+			return name
+		}
+	}
+	return ""
 }
 
 // note counts a file among those that were read.

@@ -146,13 +146,20 @@ func TestWhichWins(t *testing.T) {
 	}
 	files := map[string]string{".agentv/targets.yaml": reply("root"), "a/b/.agentv/targets.yaml": reply("near"), "c/.agentv/targets.yaml": reply("other")}
 	for _, tt := range []struct{ name, own, bot, target string }{
-		{"gavel.yaml", "definitions: a/b\n" + ownTarget, "own", "bot"},
+		{"gavel.yaml", "definitions: a/b\n" + ownTarget, "own", "default"},
+		{"the default of gavel.yaml", "definitions: a/b\ndefault_target: bot\n" + ownTarget, "own", "bot"},
+		{"a judge of gavel.yaml", "definitions: z\nroles: {judge: j}\ntargets: {j: {provider: mock, replies: [{reply: own}]}}\n", "root", "default"},
+		{"no project", "definitions: z\n" + ownTarget, "own", "bot"},
 		{"the nearest", "definitions: a/b/x\n", "near", "default"},
 		{"the root", "definitions: z\n", "root", "default"},
-		{"an alias", "definitions: z\naliases: {bot: other}\ntargets: {other: {provider: mock, replies: [{reply: own}]}}\n", "", "other"},
-		{"none of two", "definitions: [a/b, c]\n", "", ""},
+		{"an alias", "definitions: z\naliases: {bot: other}\ntargets: {other: {provider: mock, replies: [{reply: own}]}}\n", "", "default"},
+		{"one of two, which cannot be used", "definitions: [a/b, c]\n", "", "default"},
 	} {
-		c, _ := added(t, tt.own, files)
+		given := files
+		if tt.name == "no project" {
+			given = nil
+		}
+		c, _ := added(t, tt.own, given)
 		got := ""
 		if bot, ok := c.Targets["bot"]; ok {
 			got = bot.Replies[0].Reply
@@ -227,8 +234,12 @@ func TestFormsOfFiles(t *testing.T) {
 		if !ok || len(problems) > 0 || got.Name != "x" || len(got.Replies) != 1 || got.Replies[0].Reply != "Hello" {
 			t.Errorf("%s: the target is %+v (%v), problems %v, unusable %v", tt.name, got, ok, problems, c.Unusable)
 		}
-		if c.DefaultTarget != "bot" {
-			t.Errorf("%s: the default target is %q, want that of gavel.yaml", tt.name, c.DefaultTarget)
+		want := "bot"
+		if tt.target != "" {
+			want = tt.target
+		}
+		if c.DefaultTarget != want {
+			t.Errorf("%s: the default target is %q, want %q: that of the project, else the only one of gavel.yaml", tt.name, c.DefaultTarget, want)
 		}
 		c, _ = added(t, "definitions: evals\nenvironment: [MODEL]\n", tt.files)
 		if c.DefaultTarget != tt.target {
