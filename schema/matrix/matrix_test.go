@@ -23,6 +23,9 @@ func load(t *testing.T, text string, others map[string]string) ([]*schema.Case, 
 	fsys := fstest.MapFS{file: {Data: []byte(text)}}
 	for name, data := range others {
 		fsys[name] = &fstest.MapFile{Data: []byte(data)}
+		if strings.HasPrefix(data, "#!") {
+			fsys[name].Mode = 0o755
+		}
 	}
 	src := schema.Source{FS: fsys, Root: file, KeyRoot: file, Settings: schema.Settings{
 		DefaultTarget: "bot", Targets: map[string]schema.TargetSettings{"bot": {}, "large": {}, "program": {Agent: true, TakesRow: true}},

@@ -1,17 +1,21 @@
 package matrix
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
@@ -47,7 +51,11 @@ func (c *compiler) readPrompts() []prompt {
 		}
 	case c.Doc.IsObject("prompts"):
 		for _, name := range c.Doc.Keys("prompts") {
-			all = append(all, c.namedPrompts(name, c.Doc.Text("prompts", name), "prompts", name)...)
+			label, text := name, c.Doc.Text("prompts", name)
+			if namesPrompt(name) { // the older form: its label is the value
+				label, text = text, name
+			}
+			all = append(all, c.namedPrompts(label, text, "prompts", name)...)
 		}
 	default:
 		all = c.namedPrompts("", c.Doc.Text("prompts"), "prompts")
@@ -66,6 +74,11 @@ func (c *compiler) readPrompts() []prompt {
 		}
 	}
 	return all
+}
+
+// namesPrompt reports whether a key is a prompt itself, as the name of a file or a template is.
+func namesPrompt(key string) bool {
+	return strings.HasPrefix(key, "file://") || strings.HasPrefix(key, "exec:") || barePrompt.MatchString(key) || strings.Contains(key, "{{")
 }
 
 // identity names a prompt among others: by its label, its file or its text.
@@ -133,7 +146,11 @@ func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 	case text == "":
 		c.Fail("wrong-type", "the prompt is not a text", "write a text with {{variables}}, or file://prompt.txt", at...)
 		return nil
-	case strings.HasPrefix(text, "langfuse://"), strings.HasPrefix(text, "portkey://"), strings.HasPrefix(text, "helicone://"):
+	case strings.HasPrefix(text, "exec:"):
+		return c.execPrompt(label, strings.TrimPrefix(text, "exec:"), at...)
+	case strings.HasPrefix(text, "package:"):
+		return []prompt{{label: label, file: c.Doc.File, text: text, need: "a prompt of a package of JavaScript or Python"}}
+	case !strings.HasPrefix(text, "file://") && remote.MatchString(text):
 		return []prompt{{label: label, file: c.Doc.File, text: text, need: "a prompt that is fetched from the net; download it and name the file"}}
 	case !isFile:
 		return []prompt{{label: label, file: c.Doc.File, at: c.Doc.At(at...), text: text}}
@@ -148,11 +165,58 @@ func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 	return c.promptFile(label, name, at...)
 }
 
+// remote matches a prompt that is nothing but an address.
+var remote = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://\S+$`)
+
+// word matches a word of a command, which may be in quotes.
+var word = regexp.MustCompile(`"([^"]*)"|'([^']*)'|[^\s"']+`)
+
+// execPrompt is the prompt that a command prints, which has what it is told as its last
+// argument.
+func (c *compiler) execPrompt(label, line string, at ...any) []prompt {
+	var words []string
+	for _, m := range word.FindAllStringSubmatch(line, -1) {
+		words = append(words, cmp.Or(m[1], m[2], strings.Trim(m[0], `"'`)))
+	}
+	if len(words) == 0 {
+		c.Fail("wrong-value", "the prompt names no program", "write exec: and a command, such as exec:./prompt.sh", at...)
+		return nil
+	}
+	if file := path.Join(path.Dir(c.Doc.File), words[0]); !strings.Contains(words[0], "/") && c.isFile(file) {
+		words[0] = "./" + words[0] // which is no program of the machine
+	}
+	p := prompt{label: cmp.Or(label, line), file: c.Doc.File, at: c.Doc.At(at...), text: "exec:" + line, need: "a program for the prompt"}
+	p.source = &promptSource{words: words, at: c.Doc.At(at...)}
+	c.readProgram(p.source)
+	return []prompt{p}
+}
+
+// isFile reports whether the repository has a file.
+func (c *compiler) isFile(name string) bool {
+	info, err := fs.Stat(c.FS, name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// runs reports whether the file of a prompt is a program by itself: by its type, or one
+// without a known type that may be executed. The need is of one that is not run here.
+func (c *compiler) runs(name string) (is bool, need string) {
+	switch ext := path.Ext(name); {
+	case slices.Contains([]string{".sh", ".bash", ".rb", ".pl"}, ext):
+		return true, ""
+	case slices.Contains([]string{".exe", ".bat", ".cmd", ".ps1"}, ext):
+		return true, "a program of Windows (" + ext + ")"
+	case isCode[ext], slices.Contains([]string{".txt", ".md", ".j2", ".json", ".jsonl", ".yaml", ".yml", ".csv"}, ext):
+		return false, ""
+	}
+	info, err := fs.Stat(c.FS, name)
+	return err == nil && info.Mode()&0o111 != 0, ""
+}
+
 // isCode are the types of files with code.
 var isCode = map[string]bool{".js": true, ".cjs": true, ".mjs": true, ".ts": true, ".py": true}
 
 // barePrompt matches a prompt that is the name of a file, without file://.
-var barePrompt = regexp.MustCompile(`^[\w./*?-]+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?js|mjs|ts|py)(:\w+)?$`)
+var barePrompt = regexp.MustCompile(`^[\w./*?-]+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?js|mjs|ts|py|sh|bash|rb|pl|exe|bat|cmd|ps1)(:\w+)?$`)
 
 // promptFile are the prompts of a file.
 func (c *compiler) promptFile(label, name string, at ...any) []prompt {
@@ -165,6 +229,15 @@ func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 	}
 	if label == "" {
 		label = strings.TrimSuffix(found.File.Path+":"+function, ":")
+	}
+	if is, need := c.runs(found.File.Path); need != "" {
+		return []prompt{{label: label, file: found.File.Path, text: name, need: need}}
+	} else if is {
+		seen := evaluator.Program{Dir: path.Dir(c.Doc.File)}.Sees(found.File.Path)
+		if !strings.Contains(seen, "/") {
+			seen = "./" + seen
+		}
+		return c.execPrompt(label, `"`+seen+`"`, at...)
 	}
 	all, problems := promptsOf(found.File, label)
 	if c.Problems = append(c.Problems, problems...); schema.HasErrors(problems) {

@@ -20,9 +20,11 @@ import (
 // read once the prompt is known to need one.
 type promptSource struct {
 	name, function string
-	at             schema.Position
-	program        *promptprogram.Program // without what it reads; nil before it is needed
-	inputs         []schema.Input
+	// words are those of a command that prints the prompt; nil for a function of a file.
+	words   []string
+	at      schema.Position
+	program *promptprogram.Program // without what it reads; nil before it is needed
+	inputs  []schema.Input
 }
 
 // languages of the files that write prompts, by their extension.
@@ -59,10 +61,17 @@ func (c *compiler) programOf(p prompt, r row, by provider) (*promptprogram.Progr
 // readProgram reads the files that the program of a prompt may load.
 func (c *compiler) readProgram(s *promptSource) {
 	seen := evaluator.Program{Dir: path.Dir(c.Doc.File)}
-	line := command.Line{Argv: []string{seen.Sees(s.name)}, Dir: seen.Dir, At: func(int) schema.Position { return s.at }}
+	words := s.words
+	if words == nil {
+		words = []string{seen.Sees(s.name)}
+	}
+	line := command.Line{Argv: words, Dir: seen.Dir, At: func(int) schema.Position { return s.at }}
 	found := command.Reader{Files: c.FS, Read: c.Read}.Program(line)
 	c.Problems, s.inputs = append(c.Problems, found.Problems...), found.Inputs
-	s.program = &promptprogram.Program{Dir: seen.Dir, Argv: append(slices.Clone(code.PromptRunners[languages[path.Ext(s.name)]]), found.Argv...)}
+	s.program = &promptprogram.Program{Dir: seen.Dir, Plain: s.words != nil, Argv: found.Argv}
+	if s.words == nil {
+		s.program.Argv = append(slices.Clone(code.PromptRunners[languages[path.Ext(s.name)]]), found.Argv...)
+	}
 	if s.function != "" {
 		s.program.Argv = append(s.program.Argv, s.function)
 	}

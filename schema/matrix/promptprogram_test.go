@@ -64,3 +64,40 @@ func TestRowsThatAreTold(t *testing.T) {
 		t.Errorf("the program is told %s, want %s", got[1].Drive.Row, want)
 	}
 }
+
+// TestPromptsByPrograms: a prompt that promptfoo has a program print is never sent as a text,
+// however it is written. One that is not run here is named.
+func TestPromptsByPrograms(t *testing.T) {
+	others := map[string]string{"p.sh": "echo hi", "p.rb": "puts 1", "p.bat": "echo", "lib.sh": "x=1", "sub/p.pl": "print 1", "gen": "#!/bin/sh"}
+	for _, tt := range []struct{ prompt, argv, skip string }{
+		{"'exec:./p.sh a'", "./p.sh a", ""},
+		{"{label: s, raw: 'exec:p.sh'}", "./p.sh", ""},
+		{"{id: 'exec:sh -c \"echo hi there\"'}", "sh -c echo hi there", ""},
+		{"./p.sh", "./p.sh", ""},
+		{"file://p.sh", "./p.sh", ""},
+		{"p.rb", "./p.rb", ""},
+		{"file://sub/p.pl", "sub/p.pl", ""},
+		{"file://gen", "./gen", ""},
+		{"p.bat", "", "it needs a program of Windows (.bat)"},
+		{"'package:@team/prompts:make'", "", "it needs a prompt of a package of JavaScript or Python"},
+		{"'pf://prompt_1'", "", "it needs a prompt that is fetched from the net; download it and name the file"},
+		{"'https://example.com/p.txt'", "", "it needs a prompt that is fetched from the net; download it and name the file"},
+	} {
+		got, problems := load(t, "prompts: ["+tt.prompt+"]\ntests: [{description: a, vars: {q: one}, assert: [{type: contains, value: x}]}]\n", others)
+		if len(got) != 1 || got[0].Skip != tt.skip || got[0].Drive.Messages != nil || schema.HasErrors(problems) {
+			t.Errorf("%s: cases %q, problems %v, want no message and the skip %q", tt.prompt, lines(got), problems, tt.skip)
+			continue
+		}
+		if p := got[0].Drive.Program; tt.argv != "" && (p == nil || !p.Plain || strings.Join(p.Argv, " ") != tt.argv) {
+			t.Errorf("%s: the program is %+v, want %s", tt.prompt, p, tt.argv)
+		}
+	}
+	got, _ := load(t, "prompts: {'exec:./p.sh': said}\ntests: [{description: a, vars: {q: one}}]\n", others)
+	if len(got) != 1 || got[0].Drive.Program == nil || got[0].Row.Label != "said" || len(got[0].Drive.Program.Files) != 2 {
+		t.Errorf("cases %q, want one that p.sh writes, with the files next to it", lines(got))
+	}
+	_, problems := load(t, "prompts: ['exec:./gone.sh']\ntests: [{description: a}]\n", nil)
+	if said := errorsOf(problems); len(said) != 1 || said[0] != "promptfooconfig.yaml:1:11: error: the file gone.sh does not exist; add it or correct the path" {
+		t.Errorf("errors %q, want that there is no gone.sh", said)
+	}
+}

@@ -19,6 +19,9 @@ type Program struct {
 	Dir string `json:"-"`
 	// Stdin is an object with vars, provider and config.
 	Stdin json.RawMessage `json:"stdin"`
+	// Plain means that Stdin is one more argument, too, and that what it prints is the prompt
+	// itself, without white space around it.
+	Plain bool `json:"plain,omitempty"`
 	// Prefix and Suffix are put around what it writes, before variables are filled in.
 	Prefix string `json:"prefix,omitempty"`
 	Suffix string `json:"suffix,omitempty"`
@@ -42,6 +45,9 @@ func (p *Program) Vars() map[string]json.RawMessage {
 
 // Name is the file of the program, with the function that it calls.
 func (p *Program) Name() string {
+	if p.Plain {
+		return strings.Join(p.Argv, " ")
+	}
 	i := slices.IndexFunc(p.Argv, func(word string) bool {
 		return slices.ContainsFunc(p.Files, func(f File) bool { return f.Path == word })
 	})

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,9 +34,16 @@ func Write(ctx context.Context, c *schema.Case, programs suite.Programs) (*schem
 	if programs == nil {
 		return nil, errors.New("the prompt is not written: programs are not run here")
 	}
-	printed, err := programs(ctx, suite.Start{Program: evaluator.Program{Argv: p.Argv, Dir: p.Dir}, Stdin: p.Stdin})
+	argv := p.Argv
+	if p.Plain {
+		argv = append(slices.Clip(argv), string(p.Stdin))
+	}
+	printed, err := programs(ctx, suite.Start{Program: evaluator.Program{Argv: argv, Dir: p.Dir}, Stdin: p.Stdin})
 	if err != nil {
 		return nil, fmt.Errorf("the prompt is not written: %w", err)
+	}
+	if p.Plain {
+		printed, _ = json.Marshal(strings.TrimSpace(colors.ReplaceAllString(string(printed), ""))) // a text
 	}
 	said, err := read(printed, p)
 	if err != nil {
@@ -45,6 +53,9 @@ func Write(ctx context.Context, c *schema.Case, programs suite.Programs) (*schem
 	out.System, out.Drive.Messages = said.System, said.Messages
 	return &out, nil
 }
+
+// colors matches what colors the text of a terminal.
+var colors = regexp.MustCompile(`\x1b(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])`)
 
 // read reads what a program printed: a text, a chat, or {prompt} with one of both. Another
 // value is its JSON.
@@ -58,6 +69,9 @@ func read(printed []byte, p *promptprogram.Program) (chat.Prompt, error) {
 	}
 	text := template.Written(json.RawMessage(bytes.TrimSpace(printed)))
 	if strings.TrimSpace(text) == "" {
+		if p.Plain {
+			return chat.Prompt{}, errors.New("it writes nothing; print the prompt on stdout")
+		}
 		return chat.Prompt{}, errors.New("it writes nothing; return a text or a list of messages, and name the function behind the file, as in file://prompt.py:name")
 	}
 	engine := template.Engine{}
