@@ -119,7 +119,9 @@ func (p *Prepared) judgedAtBase(r plan.Row) bool {
 		return false
 	}
 	t := p.req.Base.Config.Targets[p.baseTarget(r)]
-	return (measurable(t) || t.Unversioned()) && !p.headScope(p.scopeKeyOf(r)).Nothing
+	// One agent is deployed for all, unless a pull request has its own.
+	shared := t.Unversioned() && t.URLTemplate == "" && p.rebuiltFor(r) == ""
+	return (shared || p.unaskable(r) == "") && !p.headScope(p.scopeKeyOf(r)).Nothing
 }
 
 // askedAtBase are the jobs of base for which the gate asks alone.

@@ -355,3 +355,32 @@ func TestUndecidedScores(t *testing.T) {
 		}
 	}
 }
+
+// TestAskedOfADeployedAgent: nobody knows which version of an agent answers, and yet the
+// verdict of a case that is the same on both sides stands for both of them.
+func TestAskedOfADeployedAgent(t *testing.T) {
+	head, changed := clone(files(), map[string]string{"README.md": "hello"})
+	for _, template := range []string{"", "https://pr-{pr}.example"} {
+		for _, trust := range []ledger.Trust{operator, {Level: ledger.LevelPull, Repository: "o/r", PullRequest: 1}} {
+			g := &gated{fixture: newFixture(t), gate: config.Gate{FailOn: report.FailOnThreshold, MinScore: atLeast(0.9), MaxDrop: atLeast(0)}}
+			g.trust = trust
+			g.set = func(c *config.Config) {
+				c.Targets["bot"] = config.Target{
+					Name: "bot", Provider: config.HTTP, Kind: config.Agent, URL: "https://agent.example", URLTemplate: template, Revision: config.RevisionNone,
+				}
+			}
+			for n, calls := range []int64{4, 0} {
+				g.calls.Store(0)
+				out := g.run(t, head, changed, controller.RunOptions{})
+				if out.Gate.Result != report.GatePass || out.Gate.Reason != "no affected cases" || g.calls.Load() != calls || out.Diff.Pairs != 4 {
+					t.Errorf("%q, %+v, run %d: gate %+v after %d calls, %d pairs", template, trust, n+1, out.Gate, g.calls.Load(), out.Diff.Pairs)
+				}
+				for _, row := range out.Cases {
+					if row.Class == nil || *row.Class != report.Unchanged || row.BaseError != "" {
+						t.Errorf("%q, %+v, run %d: %s: class %v, base %q", template, trust, n+1, row.Key, row.Class, row.BaseError)
+					}
+				}
+			}
+		}
+	}
+}

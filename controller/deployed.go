@@ -90,7 +90,7 @@ func (p *Prepared) rebuiltFor(r plan.Row) string {
 // it was at base.
 func (e *execution) addUnasked() {
 	for _, r := range e.p.Plan.Rows {
-		if !e.p.wantsBase(r) || r.Action == plan.Reuse && r.HeadDigests.D == r.BaseDigests.D {
+		if !e.p.wantsBase(r) || (r.Action == plan.Reuse || r.Asked) && r.HeadDigests.D == r.BaseDigests.D {
 			continue
 		}
 		head, judged := e.in.Head[r.Head.ID()]
