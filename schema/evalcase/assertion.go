@@ -2,6 +2,7 @@ package evalcase
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -239,13 +240,16 @@ func (c *compiler) trajectoryOfTest(p place.Place) schema.Spec {
 			step.Args, step.AnyValue = trajectory.Arguments(p.Sub("expected", i), by.Strings())
 			continue
 		}
+		if item := p.Sub("expected", i); item.IsObject("args") && len(item.Keys("args")) == 0 {
+			step.Args = json.RawMessage("{}") // no argument is expected, which is something else than any
+		}
 		switch cmp.Or(by.Text(), "exact") {
 		case "exact":
 			step.Exact = len(step.Args) > 0 && len(step.AnyValue) == 0
 		case "ignore":
 			step.Args, step.AnyValue = nil, nil
-		case "superset":
-			c.need("args_match superset")
+		case "superset", "subset":
+			step.Compare = by.Text()
 		}
 	}
 	return spec

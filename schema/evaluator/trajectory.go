@@ -47,6 +47,9 @@ type Step struct {
 	MaxMS float64 `json:"max_duration_ms,omitempty"`
 	// Exact means that no argument may be there that is not listed.
 	Exact bool `json:"exact,omitempty"`
+	// Compare is [Superset] for a call that has all of Args, each as a whole, and may have
+	// more, and [Subset] for one that has no other than Args. Else Args are compared deeply.
+	Compare string `json:"compare,omitempty"`
 }
 
 // Kind returns "tool_trajectory".

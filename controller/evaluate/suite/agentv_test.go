@@ -27,7 +27,24 @@ func TestTrajectoriesOfAgentV4(t *testing.T) {
 		// Arguments are compared as a whole unless the assertion says otherwise.
 		{"any_order", "{tool: a, args: {x: 1}}", []string{`a {"x": 1, "y": 2}`}, 0},
 		{"any_order", "{tool: a, args: {x: 1}}", []string{`a {"x": 1}`}, 1},
-		{"any_order", "{tool: a, args: {x: 1}, args_match: subset}", []string{`a {"x": 1, "y": 2}`}, 1},
+		// superset: the call has all that is listed; subset: it has nothing else.
+		{"any_order", "{tool: a, args: {x: 1}, args_match: superset}", []string{`a {"x": 1, "y": 2}`}, 1},
+		{"any_order", "{tool: a, args: {x: 1}, args_match: subset}", []string{`a {"x": 1, "y": 2}`}, 0},
+		{"any_order", "{tool: a, args: {x: 1, y: 2}, args_match: superset}", []string{`a {"x": 1}`}, 0},
+		{"any_order", "{tool: a, args: {x: 1, y: 2}, args_match: subset}", []string{`a {"x": 1}`}, 1},
+		{"any_order", "{tool: a, args: {x: 1}, args_match: superset}", []string{`a {"x": 2}`}, 0},
+		{"any_order", "{tool: a, args: {x: 1}, args_match: subset}", []string{`a {"x": 2}`}, 0},
+		{"any_order", "{tool: a, args: {x: 1}, args_match: subset}", []string{`a {}`}, 1},
+		{"any_order", "{tool: a, args: {x: 1}, args_match: superset}", []string{`a {}`}, 0},
+		{"any_order", "{tool: a, args_match: superset}", []string{`a {"x": 1}`}, 1},
+		{"any_order", "{tool: a, args_match: subset}", []string{`a {"x": 1}`}, 1},
+		{"any_order", "{tool: a, args: {}, args_match: subset}", []string{`a {"x": 1}`}, 0},
+		{"any_order", "{tool: a, args: {}}", []string{`a {"x": 1}`}, 0},
+		{"any_order", "{tool: a, args: {}}", []string{`a {}`}, 1},
+		{"any_order", "{tool: a, args: {}, args_match: superset}", []string{`a {"x": 1}`}, 1},
+		{"any_order", "{tool: a, args: {x: {y: 1}}, args_match: superset}", []string{`a {"x": {"y": 1, "z": 2}}`}, 0},
+		{"any_order", "{tool: a, args: {x: {y: 1, z: 2}}, args_match: subset}", []string{`a {"x": {"y": 1}}`}, 0},
+		{"any_order", "{tool: a, args: {x: 1}, args_match: superset}", []string{`b {"x": 1}`}, 0},
 		{"any_order", "{tool: a, args: {x: 1}, args_match: ignore}", []string{`a {"x": 3}`}, 1},
 	} {
 		want := verdict.Fail

@@ -222,7 +222,7 @@ func fitting(steps []evaluator.Step, made []timedCall) ([][]bool, error) {
 		}
 		fits[i] = make([]bool, len(made))
 		for j, m := range made {
-			if !want.Fits(m.Call) || !hasAll(m.Args, step.AnyValue) || step.Exact && !m.Fits(want) {
+			if !argumentsFit(step, want, m.Call) {
 				continue
 			}
 			if step.MaxMS > 0 && m.took == nil {
@@ -232,6 +232,36 @@ func fitting(steps []evaluator.Step, made []timedCall) ([][]bool, error) {
 		}
 	}
 	return fits, nil
+}
+
+// argumentsFit reports whether a call is of the tool and has the arguments that a step
+// wants.
+func argumentsFit(step evaluator.Step, want, made toolmatch.Call) bool {
+	listed, _ := want.Args.(map[string]any)
+	switch step.Compare {
+	case evaluator.Superset:
+		return want.Name == made.Name && holds(made.Args, listed, slices.Collect(maps.Keys(listed))) && hasAll(made.Args, step.AnyValue)
+	case evaluator.Subset:
+		object, ok := made.Args.(map[string]any)
+		names := slices.DeleteFunc(slices.Collect(maps.Keys(object)), func(name string) bool { return slices.Contains(step.AnyValue, name) })
+		// Without arguments every call fits.
+		return want.Name == made.Name && (want.Args == nil && len(step.AnyValue) == 0 || ok && holds(object, listed, names))
+	}
+	return want.Fits(made) && hasAll(made.Args, step.AnyValue) && (!step.Exact || made.Fits(want))
+}
+
+// holds reports whether arguments have each of the names, and equal to those that are
+// listed. Nothing that is nested may be more or less.
+func holds(args any, listed map[string]any, names []string) bool {
+	object, _ := args.(map[string]any)
+	for _, name := range names {
+		wanted, ok := listed[name]
+		got, made := object[name]
+		if !ok || !made || !toolmatch.Carries(wanted, got) || !toolmatch.Carries(got, wanted) {
+			return false
+		}
+	}
+	return true
 }
 
 // hasAll reports whether arguments have all these, whatever their values.
