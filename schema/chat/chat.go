@@ -1,12 +1,15 @@
 // Package chat reads prompts that are chats, lists of messages with role and content, and
 // tools, both as the APIs of models have them.
 //
-// Most callers want [Read].
+// Most callers want [Render].
 package chat
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,17 +36,111 @@ type Prompt struct {
 // A Fill fills variables into a text.
 type Fill func(text string) (string, error)
 
-// Read reads a prompt whose variables are filled in: a chat as JSON, or any other text, which
-// the user says. The error is that of [Filled].
-func Read(text string) (Prompt, error) {
-	list := parse(text)
-	if list == nil {
-		return Prompt{Messages: []schema.Message{{Role: schema.RoleUser, Content: text}}}, nil
-	}
-	return Filled(list, func(s string) (string, error) { return s, nil })
+// A Template is a prompt in which variables are filled in.
+type Template struct {
+	Prefix, Text, Suffix string
+	// Lenient has a text that looks like JSON and is none sent as it is, as agents take it.
+	Lenient bool
 }
 
-// parse reads a chat; nil for any other text.
+// Render fills variables into a prompt: a chat as JSON or YAML, or any other text, which the
+// user says. A chat keeps its form whatever the variables hold, and the prefix and the suffix
+// are put around a text alone. The error is that of [Filled], or a [*template.MistakeError]
+// about a text that looks like JSON or a chat and cannot be read.
+func Render(t Template, fill Fill) (Prompt, error) {
+	if list := parse(t.Text); list != nil {
+		return Filled(list, fill)
+	}
+	if list := parseYAML(t.Text); list != nil {
+		return Filled(list, fill)
+	}
+	text := t.Prefix + t.Text + t.Suffix
+	if opens(text) && json.Valid([]byte(text)) {
+		filled, err := fillJSON(strings.TrimSpace(text), fill)
+		return said(filled), err
+	}
+	filled, err := fill(text)
+	if err != nil {
+		return Prompt{}, err
+	}
+	// A text that a variable begins, such as an example of JSON, is no chat.
+	isChat := opens(text) || strings.Contains(filled, `"role"`)
+	return read(filled, t.Lenient || !isChat)
+}
+
+// opens reports whether a template begins as JSON itself.
+func opens(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "{{") && !strings.HasPrefix(text, "{%") && !strings.HasPrefix(text, "{#")
+}
+
+// said is what the user says.
+func said(text string) Prompt {
+	return Prompt{Messages: []schema.Message{{Role: schema.RoleUser, Content: text}}}
+}
+
+// read reads a prompt whose variables are filled in.
+func read(text string, lenient bool) (Prompt, error) {
+	plain := func(s string) (string, error) { return s, nil }
+	if list := parse(text); list != nil {
+		return Filled(list, plain)
+	}
+	if isYAML(text) {
+		list := listOf(text)
+		if list == nil {
+			return Prompt{}, &template.MistakeError{Message: "the prompt begins as a chat in YAML, and is none once its variables are filled in", Hint: "put the variables into quotes, or write the chat as JSON"}
+		}
+		return Filled(list, plain)
+	}
+	if err := json.Unmarshal([]byte(text), new(any)); err != nil && !lenient && looksLikeJSON(text) {
+		return Prompt{}, &template.MistakeError{Message: "the prompt looks like JSON, and is none once its variables are filled in: " + err.Error(), Hint: "fill variables in with {{ name | dump }}, without quotes around it"}
+	}
+	return said(text), nil
+}
+
+// inside matches the signs with which a list of JSON goes on, or ends.
+var inside = regexp.MustCompile(`^\[\s*(?:["{\[\]\d-]|true|false|null)`)
+
+// looksLikeJSON reports whether a text begins and ends as an object or a list of JSON does.
+func looksLikeJSON(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") || strings.HasSuffix(text, "]") && inside.MatchString(text)
+}
+
+// literal matches a text within JSON, and what follows the name of a field.
+var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(\s*:)?`)
+
+// fillJSON fills variables into the texts of JSON, of which the names of fields are none, and
+// writes it as JavaScript does with two spaces.
+func fillJSON(text string, fill Fill) (string, error) {
+	var failed error
+	text = literal.ReplaceAllStringFunc(text, func(s string) string {
+		var value string
+		if strings.HasSuffix(s, ":") || json.Unmarshal([]byte(s), &value) != nil {
+			return s
+		}
+		value, err := fill(value)
+		failed = cmp.Or(failed, err)
+		return quoted(value)
+	})
+	var out bytes.Buffer
+	if failed != nil {
+		return "", failed
+	}
+	err := json.Indent(&out, []byte(text), "", "  ")
+	return out.String(), err
+}
+
+// quoted is a text as JSON, without escapes for HTML.
+func quoted(s string) string {
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a text
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// parse reads a chat as JSON; nil for any other text.
 func parse(text string) []Message {
 	var list []Message
 	if !strings.HasPrefix(strings.TrimSpace(text), "[") || json.Unmarshal([]byte(text), &list) != nil || len(list) == 0 || list[0].Role == "" {
@@ -52,12 +149,40 @@ func parse(text string) []Message {
 	return list
 }
 
-// Framed puts a prefix and a suffix around what a function wrote, unless that is a chat.
-func Framed(prefix, text, suffix string) string {
-	if parse(text) != nil {
-		return text
+// isYAML reports whether a text begins as a chat in YAML does.
+func isYAML(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "- role:") }
+
+// listOf reads a chat as YAML; nil for any other text.
+func listOf(text string) []Message {
+	doc, problems := schema.Parse("prompt.yaml", []byte(text))
+	if doc == nil || schema.HasErrors(problems) {
+		return nil
 	}
-	return prefix + text + suffix
+	return parse(string(doc.JSON()))
+}
+
+// hole matches what is filled in.
+var hole = regexp.MustCompile(`\{\{.*?\}\}`)
+
+// parseYAML reads a template that is a chat in YAML; nil for any other text, and for one whose
+// messages a template makes. What is filled in need not stand in quotes.
+func parseYAML(text string) []Message {
+	if !isYAML(text) || strings.Contains(text, "{%") {
+		return nil
+	}
+	var holes []string
+	list := listOf(hole.ReplaceAllStringFunc(text, func(s string) string {
+		holes = append(holes, s)
+		return fmt.Sprintf("GavelHole%dX", len(holes)-1)
+	}))
+	for i := range list {
+		for n, hole := range holes {
+			mark, inJSON := fmt.Sprintf("GavelHole%dX", n), quoted(hole)
+			list[i].Role = strings.ReplaceAll(list[i].Role, mark, hole)
+			list[i].Content = json.RawMessage(strings.ReplaceAll(string(list[i].Content), mark, inJSON[1:len(inJSON)-1]))
+		}
+	}
+	return list
 }
 
 // Filled reads the messages of a chat and fills variables into their texts. The error is a

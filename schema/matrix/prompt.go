@@ -271,14 +271,12 @@ func (c *compiler) messages(p prompt, r row, by provider) (chat.Prompt, error) {
 	if err != nil {
 		return chat.Prompt{}, err
 	}
-	framed := r.test.prefix + text + r.test.suffix
-	if p.source != nil {
-		framed = chat.Framed(r.test.prefix, text, r.test.suffix)
+	lenient := c.Settings.Targets[by.target].Agent || by.id == "echo"
+	said, err := chat.Render(chat.Template{Prefix: r.test.prefix, Text: text, Suffix: r.test.suffix, Lenient: lenient}, fill)
+	if wrong, ok := errors.AsType[*template.MistakeError](err); ok {
+		err = &template.MistakeError{Message: fmt.Sprintf("%s, for the test %s", wrong.Message, r.name), Hint: wrong.Hint}
 	}
-	if text, err = fill(framed); err != nil {
-		return chat.Prompt{}, err
-	}
-	return chat.Read(text)
+	return said, err
 }
 
 // written is the text of a prompt: its own, or what its function makes for the variables of

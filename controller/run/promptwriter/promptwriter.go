@@ -75,11 +75,7 @@ func read(printed []byte, p *promptprogram.Program) (chat.Prompt, error) {
 		return chat.Prompt{}, errors.New("it writes nothing; return a text or a list of messages, and name the function behind the file, as in file://prompt.py:name")
 	}
 	engine := template.Engine{}
-	text, err := engine.Fill(p.Vars(), chat.Framed(p.Prefix, text, p.Suffix))
-	if err != nil {
-		return chat.Prompt{}, need(err)
-	}
-	said, err := chat.Read(text)
+	said, err := chat.Render(chat.Template{Prefix: p.Prefix, Text: text, Suffix: p.Suffix}, func(s string) (string, error) { return engine.Fill(p.Vars(), s) })
 	return said, need(err)
 }
 
