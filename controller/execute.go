@@ -161,7 +161,7 @@ func (e *execution) loadStored(ctx context.Context) error {
 	}
 	agents := deployment.Notices(deployment.Run{Input: e.in, Config: cfg, ConfigFile: p.req.ConfigFile, Now: p.req.Now()})
 	stale := report.NoticesOf(cfg.StaleQuarantine(quarantine.Names(p.Plan), p.req.Now()))
-	e.in.Notices = slices.Concat(e.opts.Notices, e.openNotices(), agents, stale)
+	e.in.Notices = slices.Concat(e.opts.Notices, e.openNotices(), p.notices, agents, stale)
 	e.in.Quarantined = p.quarantined(e.opts.Commands)
 	return nil
 }

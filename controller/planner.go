@@ -22,6 +22,8 @@ type planner struct {
 	req *Request
 	// env is what head's cases run in.
 	env *plan.Environment
+	// outside are the files in no definitions folder that definitions name.
+	outside []string
 	// storing guards the stored decisions while they are read.
 	storing sync.Mutex
 }
@@ -73,7 +75,7 @@ func (p *planner) planFull(ctx context.Context) error {
 		return err
 	}
 	p.out.Problems = head.problems
-	changed, err := p.req.changes(ctx, head.snapshot)
+	changed, err := p.changes(ctx, head.snapshot)
 	if err != nil {
 		return err
 	}
@@ -159,7 +161,7 @@ func (p *planner) planAffected(ctx context.Context) error {
 	if !headEnv.Equal(baseEnv) {
 		return p.planFull(ctx)
 	}
-	changed, err := p.req.changes(ctx, p.req.Snapshot)
+	changed, err := p.changes(ctx, p.req.Snapshot)
 	if err != nil {
 		return err
 	}
@@ -180,6 +182,13 @@ func (p *planner) planAffected(ctx context.Context) error {
 	total, before := p.req.Snapshot.Totals(), change.Before()
 	p.out.Plan.Rest = plan.Rest{Cases: total.Cases - before.Cases, Skipped: total.Skipped - before.Skipped}
 	return nil
+}
+
+// changes lists the files that differ between the sides, and notes which files
+// definitions name.
+func (p *planner) changes(ctx context.Context, s *load.Snapshot) ([]string, error) {
+	p.outside = s.Outside(p.req.Head.Config.Settings())
+	return p.req.changes(ctx, s)
 }
 
 // changes lists the files that differ between the sides.

@@ -23,7 +23,7 @@ func (p *planner) planTargets(ctx context.Context) error {
 	var base *plan.Side
 	var changed []string
 	if p.req.Base != nil {
-		if changed, err = p.req.changes(ctx, snapshot); err != nil {
+		if changed, err = p.changes(ctx, snapshot); err != nil {
 			return err
 		}
 		was, _, _, err := p.targetsSide(ctx, *p.req.Base)

@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -39,6 +40,7 @@ type Prepared struct {
 	begun map[string]time.Time
 	// sources are what targets are built from.
 	sources map[checkoutTarget]source.Source
+	notices []report.Notice
 	// rebuilt are the deployed targets of base that are built from other files at head.
 	rebuilt map[targetPair]bool
 	// left are the cases that a brief plan counts and does not keep.
@@ -82,6 +84,9 @@ func prepare(ctx context.Context, req Request) (*Prepared, error) {
 		return nil, err
 	}
 	if err := p.findRebuilt(); err != nil {
+		return nil, err
+	}
+	if err := p.findUnnamed(ctx); err != nil {
 		return nil, err
 	}
 	p.setReuseSince()

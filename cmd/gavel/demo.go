@@ -71,7 +71,7 @@ func showDemo(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.L
 		fmt.Fprint(a.Stdout, demo.Opening(before))
 		if err := errors.Join(
 			terminal.Problems(a.Stdout, prepared.Problems, terminal.Source(w.Files), opts),
-			terminal.Plan(a.Stdout, prepared.Plan, prepared.Estimate().Estimate, opts),
+			terminal.Plan(a.Stdout, prepared.Plan, prepared.Estimate().Estimate, prepared.Notices(), opts),
 		); err != nil {
 			return err
 		}

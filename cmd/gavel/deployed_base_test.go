@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -274,7 +275,7 @@ func TestAWatchedPromptThatBreaksADeployedAgent(t *testing.T) {
 	b.wants(t, 1)
 	p.write(systemPrompt, "60 days")
 	b.deploy(always("60 days"))
-	text := p.watched()
+	text := p.watched(`"event":"result"`)
 	if !strings.Contains(text, `"result":"fail"`) || strings.Contains(text, `"result":"pass"`) || !strings.Contains(text, "base not measured again") {
 		t.Errorf("the watch says\n%s", text)
 	}
@@ -289,16 +290,16 @@ func (p *project) write(name, text string) {
 	}
 }
 
-// watched is what a watch prints as JSON until its first result.
-func (p *project) watched() string {
+// watched is what a watch prints until a text is in it, by default as JSON.
+func (p *project) watched(text string, flag ...string) string {
 	p.t.Helper()
-	out := &until{text: `"event":"result"`}
+	out := &until{text: text}
 	a := &cli.App{Stdout: out, Stderr: io.Discard, LookupEnv: func(string) (string, bool) { return "", false }, Dir: p.folder}
-	execute(p.t.Context(), a, []string{"watch", "--json"})
+	execute(p.t.Context(), a, append([]string{"watch"}, cmp.Or(strings.Join(flag, ""), "--json")))
 	out.mu.Lock()
 	defer out.mu.Unlock()
 	if !strings.Contains(out.String(), out.text) {
-		p.t.Errorf("there is no result:\n%s", out.String())
+		p.t.Errorf("the watch never says %s:\n%s", text, out.String())
 	}
 	return out.String()
 }

@@ -42,7 +42,7 @@ func planCases(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.
 	}
 	estimate := prepared.Estimate().Estimate
 	if a.JSON {
-		return a.Print(document.NewPlan(prepared.Plan, estimate))
+		return a.Print(document.NewPlan(prepared.Plan, estimate, prepared.Notices()...))
 	}
-	return terminal.Plan(a.Stdout, prepared.Plan, estimate, terminal.OptionsFor(a.Stdout, a.LookupEnv))
+	return terminal.Plan(a.Stdout, prepared.Plan, estimate, prepared.Notices(), terminal.OptionsFor(a.Stdout, a.LookupEnv))
 }

@@ -251,6 +251,11 @@ func (s *planner) widen() error {
 			paths = append(paths, rootOf(glob))
 		}
 	}
+	prompts, err := controller.PromptFolders(controller.Checkout{FS: s.files, Config: s.config})
+	if err != nil {
+		return err
+	}
+	paths = append(paths, prompts...)
 	if len(s.programs.folders) > 0 && s.programs.rules == nil {
 		if err := s.rule(); err != nil {
 			return err

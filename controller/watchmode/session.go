@@ -209,13 +209,14 @@ func (s *Session) see(ctx context.Context, look *View) {
 		return
 	}
 	s.board.Changed, s.board.Differing, s.board.Problems, s.board.Base = look.Changed, look.Differing, look.Problems, look.Base
-	s.board.Question, s.asked = "", nil
+	s.board.Question, s.asked, s.board.Notices = "", nil, nil
 	s.blocked = look.Prepared == nil
 	if s.blocked {
 		s.results.keepAll()
 		s.publish(watchstate.Planned, nil)
 		return
 	}
+	s.board.Notices = look.Prepared.Notices()
 	s.replace(look)
 	wanted := decisions(look.Prepared.Plan)
 	if s.current != nil && (s.current.again || !maps.Equal(s.current.digests, wanted)) {

@@ -13,6 +13,9 @@ type Plan struct {
 	Summary PlanSummary `json:"summary"`
 	// Estimate is what carrying it out will take.
 	Estimate report.Estimate `json:"estimate"`
+	// Notices are what has to be known of the plan, such as a changed prompt that
+	// belongs to no target.
+	Notices []report.Notice `json:"notices,omitempty"`
 }
 
 // A PlanCase is one that would be judged, or would not.
@@ -39,9 +42,10 @@ type PlanSummary struct {
 	Moved    int `json:"moved"`
 }
 
-// NewPlan returns the document of a plan and what carrying it out will take.
-func NewPlan(p *plan.Plan, e report.Estimate) Plan {
-	out := Plan{Head: p.Head, Cases: []PlanCase{}, Estimate: e}
+// NewPlan returns the document of a plan, what carrying it out will take, and what has to
+// be known of it.
+func NewPlan(p *plan.Plan, e report.Estimate, notices ...report.Notice) Plan {
+	out := Plan{Head: p.Head, Cases: []PlanCase{}, Estimate: e, Notices: notices}
 	if p.Base != "" {
 		out.Base = &p.Base
 	}

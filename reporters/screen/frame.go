@@ -151,6 +151,8 @@ func (m Model) activity() line {
 		return text(yellow, " the run was stopped; p goes on with what is left")
 	case b.State == watchstate.Paused:
 		return text(yellow, " paused: changes are planned and not run; p goes on")
+	case len(b.Notices) > 0 && b.Affected == 0:
+		return text(yellow, " ! "+textfmt.Line(b.Notices[0].File+" "+b.Notices[0].Message))
 	case b.Gate.Result == "":
 		return nil
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// Plan writes each affected case with the reason, and one number for the rest.
-func Plan(w io.Writer, pl *plan.Plan, e report.Estimate, o Options) error {
+// Plan writes each affected case with the reason, one number for the rest, and what has
+// to be known of it.
+func Plan(w io.Writer, pl *plan.Plan, e report.Estimate, notices []report.Notice, o Options) error {
 	p := newPage(o)
 	const actionColumns = 10
 	counts := map[plan.Action]int{}
@@ -56,6 +57,7 @@ func Plan(w io.Writer, pl *plan.Plan, e report.Estimate, o Options) error {
 	if e.Calls > 0 {
 		p.paragraph(margin{}, e.String(), "")
 	}
+	p.notices(notices)
 	return p.writeTo(w)
 }
 

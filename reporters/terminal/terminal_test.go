@@ -192,7 +192,7 @@ func TestPlanGolden(t *testing.T) {
 	for _, width := range []int{80, 120} {
 		golden.Compare(t, fmt.Sprintf("testdata/plan_%d.txt", width), holds(t, width, func(o Options) string {
 			var b bytes.Buffer
-			if err := Plan(&b, somePlan(), report.Estimate{Calls: 1200, RetryCalls: 40}, o); err != nil {
+			if err := Plan(&b, somePlan(), report.Estimate{Calls: 1200, RetryCalls: 40}, nil, o); err != nil {
 				t.Fatal(err)
 			}
 			return b.String()
@@ -203,7 +203,7 @@ func TestPlanGolden(t *testing.T) {
 func TestPlanOfNothing(t *testing.T) {
 	var b bytes.Buffer
 	pl := &plan.Plan{Rows: []plan.Row{{Key: "a", Action: plan.Reuse}}}
-	if err := Plan(&b, pl, report.Estimate{}, Options{}); err != nil {
+	if err := Plan(&b, pl, report.Estimate{}, nil, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := b.String(), "nothing is affected; 1 other case unaffected\n"; got != want {

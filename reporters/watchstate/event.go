@@ -76,7 +76,7 @@ func (u Update) Event() Event {
 	case Planned:
 		out.ChangedFiles, out.Problems = slices.Concat([]string{}, b.Changed), slices.Concat([]schema.Problem{}, b.Problems)
 		if u.Plan != nil {
-			shape := document.NewPlan(u.Plan, b.Estimate)
+			shape := document.NewPlan(u.Plan, b.Estimate, b.Notices...)
 			out.Plan, out.Affected, out.Total = &shape, &b.Affected, &b.Total
 			out.Estimate = &b.Estimate
 		}

@@ -102,6 +102,9 @@ type Snapshot struct {
 	Differing int
 	// Problems are of definitions or of gavel.yaml.
 	Problems []schema.Problem
+	// Notices are what has to be known of the plan, such as a changed prompt that
+	// belongs to no target.
+	Notices []report.Notice
 	// Error says what could not be used; Notice that files are polled, and why.
 	Error, Notice string
 

@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// affectedSince returns whether a case is one that the change since the merge base of
+// affectedSince returns what has to be known of that change, and whether a case is one that the change since the merge base of
 // the selection's Since and HEAD can have affected; nil where it affects none.
-func (a *App) affectedSince(ctx context.Context, w *Workspace, store *ledger.Ledger, s Selection) (func(*schema.CaseInfo) bool, error) {
+func (a *App) affectedSince(ctx context.Context, w *Workspace, store *ledger.Ledger, s Selection) (affected func(*schema.CaseInfo) bool, notices []report.Notice, err error) {
 	s.Base, s.Since, s.Brief, s.Unasked = s.Since, "", true, "it is asked what is affected"
 	prepared, err := a.Local(ctx, w, store, s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	keys := map[string]bool{}
 	for _, row := range prepared.Plan.Rows {
@@ -22,7 +23,7 @@ func (a *App) affectedSince(ctx context.Context, w *Workspace, store *ledger.Led
 		}
 	}
 	if len(keys) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return func(c *schema.CaseInfo) bool { return keys[c.Key] }, nil
+	return func(c *schema.CaseInfo) bool { return keys[c.Key] }, prepared.Notices(), nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -156,11 +157,13 @@ func (a *App) Local(ctx context.Context, w *Workspace, store *ledger.Ledger, s S
 	if err != nil {
 		return nil, err
 	}
+	var notices []report.Notice // of the change that selects
 	if s.Since != "" {
-		affected, err := a.affectedSince(ctx, w, store, s)
+		affected, found, err := a.affectedSince(ctx, w, store, s)
 		if err != nil {
 			return nil, err
 		}
+		notices = found
 		if named := req.Select; affected == nil {
 			s.Base, s.Unasked = s.Since, "nothing is selected" // which says that nothing is affected
 		} else {
@@ -197,6 +200,7 @@ func (a *App) Local(ctx context.Context, w *Workspace, store *ledger.Ledger, s S
 	if err != nil {
 		return nil, err
 	}
+	prepared.Note(notices...)
 	prepared.Problems = schema.SortProblems(append(prepared.Problems, prepared.Requirements()...))
 	a.Strictly(prepared.Problems)
 	if err := a.matches(w, chosen, prepared.Problems); err != nil {

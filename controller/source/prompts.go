@@ -1,0 +1,105 @@
+package source
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/config"
+)
+
+const (
+	// deepest is how many folders deep folders of prompts are looked for, and
+	// mostFolders how many folders are looked into.
+	deepest     = 4
+	mostFolders = 5_000
+	// mostRead is how much of a program is searched for the files that it reads, and of
+	// a file for whether it is a text.
+	mostRead = 1 << 20
+)
+
+// promptNames are the folders in which agents keep what they say and what they are.
+var promptNames = []string{"prompts", "agents"}
+
+// InPromptFolder reports whether a file is in a folder of prompts, which is no hidden
+// one.
+func InPromptFolder(name string) bool {
+	folders := strings.Split(path.Dir(name), "/")
+	hidden := func(dir string) bool {
+		return len(dir) > 1 && dir[0] == '.' || dir == "node_modules" || dir == "vendor"
+	}
+	return !slices.ContainsFunc(folders, hidden) && slices.ContainsFunc(folders, func(dir string) bool { return slices.Contains(promptNames, dir) })
+}
+
+// PromptFolders lists the outermost folders of prompts.
+func PromptFolders(fsys fs.FS) ([]string, error) {
+	var found []string
+	looked := 0
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
+			return nil
+		case err != nil || !d.IsDir() || name == ".":
+			return err
+		case InPromptFolder(name + "/x"):
+			found = append(found, name)
+			return fs.SkipDir
+		}
+		looked++
+		base := path.Base(name)
+		if looked > mostFolders || strings.HasPrefix(base, ".") || base == "node_modules" || base == "vendor" || strings.Count(name, "/")+1 >= deepest {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return found, err
+}
+
+// quoted finds what may be the name of a text in a program.
+var quoted = regexp.MustCompile("[\"'`]([\\w./-]+\\.(?:md|txt|j2|jinja2?|prompt|tmpl|mustache|hbs|ya?ml|json|xml))[\"'`]")
+
+// Reads lists the texts that the files of a program without inputs name by a path, from
+// the root or from the folder of the file, and that are there.
+func Reads(fsys fs.FS, t config.Target) []string {
+	if !t.Implied {
+		return nil
+	}
+	var found []string
+	for _, program := range t.Inputs {
+		for _, match := range quoted.FindAllSubmatch(head(fsys, program), -1) {
+			for _, dir := range []string{".", path.Dir(program)} {
+				name := path.Join(dir, string(match[1]))
+				if info, err := fs.Stat(fsys, name); fs.ValidPath(name) && err == nil && info.Mode().IsRegular() {
+					found = append(found, name)
+				}
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// IsText reports whether a file is there and holds a text.
+func IsText(fsys fs.FS, name string) bool {
+	data := head(fsys, name)
+	return len(data) > 0 && !bytes.ContainsRune(data, 0)
+}
+
+// head is the beginning of a file; nil where it cannot be read.
+func head(fsys fs.FS, name string) []byte {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, mostRead))
+	if err != nil {
+		return nil
+	}
+	return data
+}

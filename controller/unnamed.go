@@ -1,0 +1,143 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/source"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/ignore"
+	"github.com/gavel-evals/gavel/schema/wildcard"
+)
+
+// Notices are what has to be known of the plan before anything is judged: changed
+// files that look like a part of an agent and that belong to no target.
+func (p *Prepared) Notices() []report.Notice { return p.notices }
+
+// Note adds what has to be known of the plan.
+func (p *Prepared) Note(notices ...report.Notice) { p.notices = append(p.notices, notices...) }
+
+// PromptFolders lists the folders in which changed files may be a part of an agent
+// that names no inputs: files in no definitions folder of which the plan has to know.
+func PromptFolders(s Checkout) ([]string, error) {
+	if len(unnamed(s.Config)) == 0 {
+		return nil, nil
+	}
+	folders, err := source.PromptFolders(s.FS)
+	if err != nil {
+		return nil, fmt.Errorf("look for prompts: %w", err)
+	}
+	for _, t := range s.Config.Targets {
+		folders = append(folders, source.Reads(s.FS, t)...)
+	}
+	return folders, nil
+}
+
+// unnamed are the targets, by name, that are built from files which nobody named.
+func unnamed(cfg *config.Config) []string {
+	var names []string
+	for name, t := range cfg.Targets {
+		if t.Implied || len(t.Inputs) == 0 && (t.Provider == config.HTTP || t.Deployed()) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// findUnnamed notes the changed files that look like a part of an agent which names no
+// inputs: such a change reruns nothing.
+func (p *planner) findUnnamed(ctx context.Context) error {
+	targets := unnamed(p.req.Head.Config)
+	if len(targets) == 0 || p.req.Base == nil || p.req.Changed == nil {
+		return nil
+	}
+	var folders []string
+	for _, s := range []*Checkout{&p.req.Head, p.req.Base} {
+		more, err := PromptFolders(*s)
+		if err != nil {
+			return err
+		}
+		folders = append(folders, more...)
+	}
+	changed, err := p.req.Changed(ctx, folders)
+	if err != nil {
+		return fmt.Errorf("compare %s with %s: %w", p.req.Base.Commit, p.req.Head.Commit, err)
+	}
+	owned, err := p.owners()
+	if err != nil {
+		return err
+	}
+	to := strings.Join(targets, " or ")
+	more := 0
+	for _, name := range changed {
+		isThere := source.IsText(p.req.Head.FS, name)
+		switch {
+		case !source.InPromptFolder(name) && !slices.Contains(folders, name) || owned(name) || !isThere && !source.IsText(p.req.Base.FS, name):
+		case len(p.out.notices) == mostUnnamed:
+			more++
+		default:
+			p.out.notices = append(p.out.notices, report.Notice{
+				File: name, AtBase: !isThere, Message: "changed and belongs to no target; name it under inputs of " + to,
+			})
+		}
+	}
+	if more > 0 {
+		p.out.notices = append(p.out.notices, report.Notice{
+			File: p.req.ConfigFile, Message: fmt.Sprintf("has no target to which %s belong; name them under inputs of %s", textfmt.Count(more, "further changed file"), to),
+		})
+	}
+	return nil
+}
+
+// mostUnnamed is how many files are named that belong to no target.
+const mostUnnamed = 3
+
+// owners reports of a file whether a definition or a target has it, on either side, or
+// whether nothing is built from it.
+func (p *planner) owners() (func(name string) bool, error) {
+	set := setOf(p.outside)
+	for i := range p.out.Plan.Rows {
+		for _, c := range []*schema.CaseInfo{p.out.Plan.Rows[i].Head, p.out.Plan.Rows[i].Base} {
+			if c != nil {
+				for _, in := range c.Inputs {
+					set[in.File] = true
+				}
+			}
+		}
+	}
+	ignored, err := ignore.Matcher(p.req.Head.FS)
+	if err != nil {
+		return nil, err
+	}
+	own := []string{p.req.ConfigFile, ".gavel", ".github", ".git"}
+	var globs []string
+	var sources []source.Source
+	for _, s := range []*Checkout{&p.req.Head, p.req.Base} {
+		own = slices.Concat(own, s.Config.Definitions, s.Config.RootFiles)
+		for _, t := range s.Config.Targets {
+			set[t.SystemPrompt.File], set[t.Path] = true, true
+			globs = append(globs, t.Inputs...)
+			if !t.Implied {
+				continue
+			}
+			read, err := p.source(*s, t)
+			if err != nil {
+				return nil, fmt.Errorf("target %s: %w", t.Name, err)
+			}
+			sources = append(sources, read)
+		}
+	}
+	return func(name string) bool {
+		return set[name] || ignored(name, false) ||
+			slices.ContainsFunc(own, func(dir string) bool { return listing.Covers(dir, name) }) ||
+			slices.ContainsFunc(globs, func(glob string) bool { return glob == name || wildcard.Match(glob, name) }) ||
+			slices.ContainsFunc(sources, func(s source.Source) bool { return s.Counts(name) })
+	}, nil
+}
