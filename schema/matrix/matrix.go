@@ -85,6 +85,7 @@ type compiler struct {
 	skipped   map[string]int            // rows by what they need
 	missing   map[string]map[string]int // rows by the prompt and the variable that they lack
 	sent      map[string]int            // rows by their prompt
+	hook      string                    // what every row needs; empty for none
 	absent    int                       // how many of them are no cases, as tests from the net
 	size      int                       // of all texts so far, in bytes
 	engine    template.Engine
@@ -107,10 +108,9 @@ type provider struct {
 }
 
 func (c *compiler) build() []*schema.Case {
-	for _, key := range []string{"extensions", "redteam"} {
-		if c.Doc.Has(key) {
-			c.Warn("not-read", fmt.Sprintf("`%s` is not read", key), notRead[key], key)
-		}
+	c.readHooks()
+	if c.Doc.Has("redteam") {
+		c.Warn("not-read", "`redteam` is not read", "generate the tests with promptfoo and commit them; tests are run, and their generation is not", "redteam")
 	}
 	c.inputs = append(c.inputs, schema.Input{File: c.Doc.File, Role: "definition"})
 	c.caller.Budget = c.Functions
@@ -157,10 +157,28 @@ func (c *compiler) within(n int) bool {
 	return false
 }
 
-// notRead says what to do about keys that are not read.
-var notRead = map[string]string{
-	"extensions": "remove it; the tests are run without it",
-	"redteam":    "generate the tests with promptfoo and commit them; tests are run, and their generation is not",
+// readHooks reads the hooks of the file, which are not run. They may change the variables of
+// every row, so that no row is judged without them; one after all rows changes none.
+func (c *compiler) readHooks() {
+	const key = "extensions"
+	var names []string
+	if !c.Doc.IsList(key) && c.Doc.Has(key) && string(c.Doc.JSON(key)) != "null" {
+		names = append(names, c.Doc.Text(key))
+	}
+	for i := range c.Doc.Items(key) {
+		names = append(names, c.Doc.Text(key, i))
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, ":afterAll") {
+			c.hook = "a hook (extensions)"
+		}
+	}
+	switch {
+	case c.hook != "":
+		c.Warn("not-read", "the hooks of `extensions` are not run, and no row is judged without them", "write what they do into the tests, or remove them", key)
+	case len(names) > 0:
+		c.Warn("not-read", "`extensions` is not read", "remove it; the tests are run without it", key)
+	}
 }
 
 // reportSkipped says in one line how many rows are read.
@@ -179,11 +197,15 @@ func (c *compiler) cases(r row) []*schema.Case {
 			local += "/" + p.id
 		}
 		for _, t := range c.asked(r) {
-			if t.prompts != nil && !slices.Contains(t.prompts, p.label) {
+			if t.prompts != nil && !p.isAmong(t.prompts) || r.test.prompts != nil && !p.isAmong(r.test.prompts) {
 				continue
 			}
 			cases = append(cases, c.oneCase(r, p, t, local))
 		}
+	}
+	if len(cases) == 0 && r.test.need == "" {
+		p := schema.Problem{Position: r.test.at, Severity: schema.Warning, Rule: "no-row", Message: "the test has no row: no prompt is sent to any provider that it names", Hint: "correct its prompts and providers, or the prompts of the providers"}
+		c.Problems = append(c.Problems, p)
 	}
 	c.compare(cases)
 	return cases
@@ -191,8 +213,11 @@ func (c *compiler) cases(r row) []*schema.Case {
 
 // asked are the providers of a row: those of the file, or the one that its test names.
 func (c *compiler) asked(r row) []provider {
-	if r.test.provider == "" || c.Settings.Against != "" {
+	if c.Settings.Against != "" {
 		return c.providers
+	}
+	if r.test.provider == "" {
+		return slices.DeleteFunc(slices.Clone(c.providers), func(p provider) bool { return r.test.providers != nil && !p.isAmong(r.test.providers) })
 	}
 	target, _, problem := c.find(r.test.provider)
 	if problem != nil {
@@ -218,7 +243,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 			Iterations: c.repeat(), MaxToolRounds: maxToolRounds, Timeout: c.timeout(t.target),
 		},
 	}
-	skip := cmp.Or(r.test.need, r.need, t.need)
+	skip := cmp.Or(r.test.need, c.hook, r.need, t.need)
 	c.engine.Missing()
 	if err := c.send(tc, p, r, t); err != nil {
 		skip = cmp.Or(skip, c.misread(err, p.at))

@@ -24,6 +24,8 @@ import (
 // A prompt is what a row is sent with.
 type prompt struct {
 	label string
+	// written is the name of its file as the definition has it, or its text.
+	written string
 	// id tells it from the others of the file in keys; empty where it is the only
 	// one.
 	id string
@@ -237,7 +239,11 @@ func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 		if !strings.Contains(seen, "/") {
 			seen = "./" + seen
 		}
-		return c.execPrompt(label, `"`+seen+`"`, at...)
+		all := c.execPrompt(label, `"`+seen+`"`, at...)
+		for i := range all {
+			all[i].written = name
+		}
+		return all
 	}
 	all, problems := promptsOf(found.File, label)
 	if c.Problems = append(c.Problems, problems...); schema.HasErrors(problems) {
@@ -246,6 +252,9 @@ func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 	if len(all) == 0 {
 		c.Problems = append(c.Problems, schema.Problem{Position: schema.Position{File: found.File.Path, Line: 1, Column: 1}, Severity: schema.Error, Rule: "no-prompt", Message: "the file has no prompt", Hint: "write a text with {{variables}}"})
 		return nil
+	}
+	for i := range all {
+		all[i].written = name
 	}
 	if isCode[path.Ext(found.File.Path)] {
 		f, err := code.OfFile(found.File, function, "the prompt")

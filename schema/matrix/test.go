@@ -44,8 +44,10 @@ type test struct {
 	rubricPrompt string
 	prefix       string
 	suffix       string
-	given        *given          // in place of an answer of the target
-	emptied      schema.Position // of a list of assertions that has none
+	given        *given // in place of an answer of the target
+	// prompts and providers are those that the test is run with; nil for all.
+	prompts, providers []string
+	emptied            schema.Position // of a list of assertions that has none
 }
 
 // written is an assertion as it is written.
@@ -296,6 +298,12 @@ func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
 	t.assessors = own.over(t.assessors)
 	if id := cmp.Or(doc.Text(in("provider")...), doc.Text(in("provider", "id")...)); id != "" {
 		t.provider = id
+	}
+	if doc.Has(in("prompts")...) {
+		t.prompts = c.chosen(&t, doc, "prompt", in("prompts")...)
+	}
+	if doc.Has(in("providers")...) {
+		t.providers = c.chosen(&t, doc, "provider", in("providers")...)
 	}
 	for _, tag := range append([]string{doc.Text(in("metadata", "category")...)}, doc.Text(in("metadata", "tags")...)) {
 		if tag != "" {

@@ -1,0 +1,79 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/suggest"
+	"github.com/gavel-evals/gavel/schema/template"
+)
+
+// chosen are the prompts or providers that a test is limited to. One that the file does not
+// have is an error, since its rows would be missing without a word.
+func (c *compiler) chosen(t *test, doc *schema.Document, what string, at ...any) []string {
+	names := []string{}
+	if doc.Text(at...) != "" {
+		names = append(names, doc.Text(at...))
+	}
+	for i := range doc.Items(at...) {
+		names = append(names, doc.Text(append(slices.Clip(at), i)...))
+	}
+	var known []string
+	is := func(string) bool { return false }
+	if what == "prompt" {
+		is = func(name string) bool {
+			return slices.ContainsFunc(c.prompts, func(p prompt) bool { return p.isAmong([]string{name}) })
+		}
+		for _, p := range c.prompts {
+			known = append(known, p.label)
+		}
+	} else {
+		is = func(name string) bool {
+			return slices.ContainsFunc(c.providers, func(p provider) bool { return p.isAmong([]string{name}) })
+		}
+		for _, p := range c.providers {
+			known = append(known, p.label, p.id)
+		}
+	}
+	for _, name := range names {
+		if is(name) || what == "provider" && c.Settings.Against != "" {
+			continue
+		}
+		hint := suggest.DidYouMean(name, known)
+		if hint == "" {
+			hint = "name it by its label, or as it is written under " + what + "s"
+		}
+		c.note(t, []schema.Problem{doc.Problem("unknown-"+what, fmt.Sprintf("the file has no %s %q", what, template.Clip(name)), hint, at...)})
+	}
+	return names
+}
+
+// isAmong reports whether a list of names has a prompt: by its label, its file or its text, or
+// by what is before a colon of its label.
+func (p prompt) isAmong(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		name = plainName(name)
+		return names != nil && (fits(name, p.label) || fits(name, p.written) || p.text != "" && name == p.text)
+	})
+}
+
+// isAmong reports whether a list of names has a provider: by its label, its id or its target.
+func (p provider) isAmong(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return fits(name, p.label) || fits(name, p.id) || fits(plainName(name), plainName(p.id)) || fits(name, p.target)
+	})
+}
+
+// plainName is the name of a file without what may stand in front of it.
+func plainName(name string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(name, "file://"), "./")
+}
+
+// fits reports whether a name is meant: the same, one that begins with it and a colon, or one
+// that begins with what is before a star.
+func fits(name, full string) bool {
+	start, isOpen := strings.CutSuffix(name, "*")
+	return full != "" && (name == full || strings.HasPrefix(full, name+":") || isOpen && strings.HasPrefix(full, start))
+}
