@@ -138,7 +138,7 @@ func (c *compiler) assertionSpec(p place.Place, kind string, threshold float64) 
 		rule.Weights = weights.Weights // what is required only bears on the assertion, not on the row
 		return evaluator.Rubrics{Criteria: criteria, Target: c.judge(p), Subject: c.subject()}, rule
 	case "code_judge":
-		return c.grader(p), rule
+		return c.grader(p, kind), rule
 	case "tool_trajectory":
 		return c.trajectoryOfTest(p), rule
 	case "field_accuracy":
@@ -202,7 +202,7 @@ func (c *compiler) trajectoryCalls(p place.Place, kind string) (schema.Spec, sch
 }
 
 // grader is a program that grades.
-func (c *compiler) grader(p place.Place) schema.Spec {
+func (c *compiler) grader(p place.Place, kind string) schema.Spec {
 	command := p.Sub("command")
 	if !command.Has() {
 		command = p.Sub("script")
@@ -217,6 +217,9 @@ func (c *compiler) grader(p place.Place) schema.Spec {
 	}
 	program.Config = c.config(p, "#EvalcaseAssertion")
 	spec := evaluator.CodeJudge{Program: *program, Subject: c.subject(), Form: evaluator.FormAgentV4}
+	if kind == "script" {
+		spec.Form = evaluator.FormAgentV5
+	}
 	spec.ExpectedMessages = c.answer.messages
 	c.mayAsk(p, &spec)
 	return spec
@@ -359,7 +362,7 @@ func (c *compiler) ownAssertion(p place.Place, kind string) schema.Spec {
 			})
 			c.problems, c.inputs = append(c.problems, found.Problems...), append(c.inputs, found.Inputs...)
 			home.Argv, home.Files, home.Timeout, home.Config = found.Argv, found.Files, c.timeout(), c.config(p, "#EvalcaseAssertion")
-			spec := evaluator.CodeJudge{Program: home, Subject: c.subject(), Form: evaluator.FormAgentV4}
+			spec := evaluator.CodeJudge{Program: home, Subject: c.subject(), Form: evaluator.FormAgentV5}
 			spec.ExpectedMessages = c.answer.messages
 			return spec
 		}

@@ -23,16 +23,25 @@ type CodeJudge struct {
 	Target string `json:"-"`
 }
 
-// FormAgentV4 are the fields that AgentV 4 hands to a code-grader.
-const FormAgentV4 = "agentv-4"
+// The programs of AgentV read the same fields, print their score in their own way, and are
+// judged by their exit status where they print no JSON.
+const (
+	// FormAgentV4 is a code-grader. The score that it leaves out is the share of its
+	// assertions that passed, and 0 without any.
+	FormAgentV4 = "agentv-4"
+	// FormAgentV5 is a script. The score that it leaves out is the mean of its checks,
+	// else whether it says that it passed.
+	FormAgentV5 = "agentv-5"
+)
 
 // Kind returns "code_judge".
 func (CodeJudge) Kind() string { return "code_judge" }
 
 // Version is the version of what the program reads and prints. Since 2, it does not
 // read what a model thought before it answered. Since 3, guidelines are apart from
-// the other files of the input.
-func (CodeJudge) Version() int { return 3 }
+// the other files of the input. Since 4, a program of AgentV that prints no JSON is judged by
+// its exit status, and a code-grader by its assertions where it prints no score.
+func (CodeJudge) Version() int { return 4 }
 
 // Roles returns the judge where the program may ask it, once however often that is.
 func (j CodeJudge) Roles() []schema.Role {

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -192,7 +193,14 @@ type Failure struct {
 	Hint string
 	// TimedOut means that Limits.Time ended it.
 	TimedOut bool
+	// Status is its exit status, and Printed is what it had on stdout, where it ended
+	// by itself; 0 and nil otherwise.
+	Status  int
+	Printed []byte
 }
+
+// exitStatus is before the status in the cause of a program that ended by itself.
+const exitStatus = "exit status "
 
 // shownStderr is how much of the end of stderr an error shows.
 const shownStderr = 800
@@ -250,6 +258,10 @@ func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 		passed.TimedOut = errors.Is(context.Cause(limited), timeout)
 	case cause != "":
 		passed = r.failure(cause)
+		if status, exited := strings.CutPrefix(cause, exitStatus); exited {
+			passed.Status, _ = strconv.Atoi(status)
+			passed.Printed = r.stdout.data
+		}
 	default:
 		return r.stdout.data, nil
 	}

@@ -80,7 +80,7 @@ func describe(s syscall.WaitStatus) string {
 	case s.Signaled():
 		return "signal: " + s.Signal().String()
 	case s.ExitStatus() != 0:
-		return "exit status " + strconv.Itoa(s.ExitStatus())
+		return exitStatus + strconv.Itoa(s.ExitStatus())
 	}
 	return ""
 }

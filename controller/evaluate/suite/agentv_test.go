@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -84,6 +85,60 @@ func TestScriptsOfAgentV5(t *testing.T) {
 	expect(t, &trial{text: script, printed: []string{`{"checks": [{"text": "a", "pass": true}, {"text": "b", "pass": false}, {"text": "c", "score": 0.5}]}`}}, verdict.Fail, 0.5)
 }
 
+// TestExitStatusOfAgentV: a program that prints no JSON is judged by its exit status. One
+// that says on stderr what went wrong, that printed JSON and failed, or that was ended,
+// gives no judgement.
+func TestExitStatusOfAgentV(t *testing.T) {
+	exit := func(stderr string) *sandbox.Failure {
+		return &sandbox.Failure{Program: "grade", Cause: "exit status 3", Status: 3, Stderr: stderr}
+	}
+	for _, tt := range []struct {
+		printed string
+		failure *sandbox.Failure
+		want    verdict.Verdict
+		score   float64
+	}{
+		{"it has 5 pages", nil, verdict.Pass, 1},
+		{"", nil, verdict.Pass, 1},
+		{"0.2", nil, verdict.Pass, 1},
+		{"[1]", nil, verdict.Pass, 1},
+		{"only 2 pages", exit(""), verdict.Fail, 0},
+		{"", exit(" \n"), verdict.Fail, 0},
+		{"only 2 pages", exit("Traceback"), verdict.Error, 0},
+		{`{"score": 1}`, exit(""), verdict.Error, 0},
+		{"[1]", exit(""), verdict.Error, 0},
+		{`{"score": 1`, nil, verdict.Error, 0},
+		{"only", &sandbox.Failure{Program: "grade", Cause: "signal: killed"}, verdict.Error, 0},
+		{"only", &sandbox.Failure{Program: "grade", Cause: "it timed out after 1s", TimedOut: true}, verdict.Error, 0},
+	} {
+		for _, kind := range []string{"code-grader", "script"} {
+			tr := &trial{text: "assertions: [{type: " + kind + ", command: [grade]}]", printed: []string{tt.printed}, failure: tt.failure}
+			got := tr.run(t)
+			if got.Verdict != tt.want || tt.want != verdict.Error && (got.Score == nil || *got.Score != tt.score) {
+				t.Errorf("%s prints %q, %v: %s %v (%s), want %s %v", kind, tt.printed, tt.failure, got.Verdict, got.Score, got.Reason, tt.want, tt.score)
+			}
+			if text := strings.TrimSpace(tt.printed); text != "" && tt.want != verdict.Error && !strings.Contains(got.Reason, text) {
+				t.Errorf("%s prints %q, and the reason is %q", kind, tt.printed, got.Reason)
+			}
+		}
+	}
+	// The evalcase format itself has no such rule.
+	for _, failure := range []*sandbox.Failure{nil, exit("")} {
+		tr := &trial{text: "execution: {evaluators: [{name: c, type: code_judge, script: [grade]}]}", printed: []string{"fine"}, failure: failure}
+		if got := tr.run(t); got.Verdict != verdict.Error {
+			t.Errorf("a code_judge that prints text, %v: %s (%s), want an error", failure, got.Verdict, got.Reason)
+		}
+	}
+}
+
+// TestScoresThatACodeGraderLeavesOut: the share of its assertions that passed, else 0.
+func TestScoresThatACodeGraderLeavesOut(t *testing.T) {
+	const grader = "assertions: [{type: code-grader, command: [grade]}]"
+	expect(t, &trial{text: grader, printed: []string{`{"pass": true}`}}, verdict.Fail, 0)
+	expect(t, &trial{text: grader, printed: []string{`{"assertions": [{"text": "a", "passed": true}, {"text": "b", "passed": false}]}`}}, verdict.Fail, 0.5)
+	expect(t, &trial{text: grader, printed: []string{`{"assertions": [{"text": "a", "passed": true}]}`}}, verdict.Pass, 1)
+}
+
 // TestACompositeByShareOfAgentV4 scores the share of its members that pass.
 func TestACompositeByShareOfAgentV4(t *testing.T) {
 	text := "assertions: [{type: composite, aggregator: {type: threshold, threshold: 0.5}, assertions: [{type: contains, value: a}, {type: contains, value: b}, {type: contains, value: c}, {type: contains, value: d}]}]"
@@ -139,7 +194,8 @@ func TestTrapA2(t *testing.T) {
 
 // TestTrapA11: a program that fails is an error, where AgentV scores 0.
 func TestTrapA11(t *testing.T) {
-	expect(t, &trial{text: "assertions: [{type: code-grader, command: [grade]}]", printed: []string{"Traceback"}}, verdict.Error, 0)
+	crash := &sandbox.Failure{Program: "grade", Cause: "exit status 1", Status: 1, Stderr: "Traceback"}
+	expect(t, &trial{text: "assertions: [{type: code-grader, command: [grade]}]", printed: []string{""}, failure: crash}, verdict.Error, 0)
 	expect(t, &trial{text: "assertions: [{type: cost, budget: 1}]", change: func(tr *verdict.Transcript) { tr.Usage.Unpriced = 1 }}, verdict.Error, 0)
 }
 

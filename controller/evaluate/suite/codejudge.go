@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
+	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
+	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/workspaces"
@@ -20,11 +22,11 @@ import (
 // CodeJudge runs a program that reads a JSON object on stdin and prints
 // {score, hits, misses, reasoning, details} (the evalcase format). The score is
 // from 0 to 1. A program that fails, and one that prints anything else, gives no
-// judgement. results are those of the members of a composite; nil where there
+// judgement; of AgentV, one that prints no JSON is judged by its exit status. results are those of the members of a composite; nil where there
 // are none.
 func CodeJudge(ctx context.Context, spec evaluator.CodeJudge, in Input, results []Result) (Finding, error) {
 	payload := in.payload(spec.Program, spec.Subject)
-	if spec.Form == evaluator.FormAgentV4 {
+	if spec.Form != "" {
 		in.agentV(payload, spec.Subject)
 	}
 	if results != nil {
@@ -35,14 +37,42 @@ func CodeJudge(ctx context.Context, spec evaluator.CodeJudge, in Input, results 
 	if proxy != nil && proxy.Err() != nil {
 		err = fmt.Errorf("the model that %s asked: %w", strings.Join(spec.Argv, " "), proxy.Err())
 	}
+	if f, judged := byExit(spec.Form, printed, err); judged {
+		return f, nil
+	}
 	if err != nil {
 		return Finding{}, err
 	}
-	f, err := readScore(printed)
+	f, err := readScore(printed, spec.Form)
 	if err != nil {
 		return Finding{}, fmt.Errorf("%s: %w", strings.Join(spec.Argv, " "), err)
 	}
 	return f, nil
+}
+
+// byExit is the judgement of a program of AgentV by its exit status alone: 1 where that
+// is 0, else 0. judged is false for one that printed JSON, that said on stderr what went
+// wrong, or that did not end by itself.
+func byExit(form string, printed []byte, err error) (f Finding, judged bool) {
+	failure, failed := errors.AsType[*sandbox.Failure](err)
+	switch {
+	case form == "" || err != nil && !failed:
+		return f, false
+	case failed && (failure.Status == 0 || strings.TrimSpace(failure.Stderr) != ""):
+		return f, false
+	case failed:
+		printed = failure.Printed
+	}
+	text := strings.TrimSpace(string(printed))
+	if strings.HasPrefix(textnorm.Unfenced(text), "{") || failed && strings.HasPrefix(text, "[") {
+		return f, false
+	}
+	if failed {
+		text = cmp.Or(textnorm.Clip(text), failure.Cause)
+		return one(0, text, nil, []string{text}), true
+	}
+	text = cmp.Or(textnorm.Clip(text), "exit status 0")
+	return one(1, text, []string{text}, nil), true
 }
 
 // A Result is what a member of a composite gave, as its aggregator sees it.
@@ -91,7 +121,20 @@ func scoreOf(checks []check, pass *bool) *float64 {
 	return &sum
 }
 
-func readScore(printed []byte) (Finding, error) {
+// shareOf is the share of assertions that passed, 0 without any: the score of a program
+// of AgentV 4 that printed none.
+func shareOf(assertions []assertion) *float64 {
+	sum := 0.0
+	for _, a := range assertions {
+		if a.Passed {
+			sum++
+		}
+	}
+	sum /= max(1, float64(len(assertions)))
+	return &sum
+}
+
+func readScore(printed []byte, form string) (Finding, error) {
 	var got struct {
 		Score     *float64        `json:"score"`
 		Hits      json.RawMessage `json:"hits"`
@@ -108,7 +151,14 @@ func readScore(printed []byte) (Finding, error) {
 	if err := judgecall.StrictJSON(string(printed), &got); err != nil {
 		return Finding{}, fmt.Errorf("what it printed cannot be read: %w", err)
 	}
-	if got.Score == nil {
+	switch {
+	case got.Score != nil:
+	case form == evaluator.FormAgentV4:
+		got.Score = shareOf(got.Assertions)
+		if len(got.Assertions) == 0 {
+			got.Reasoning = strings.TrimSpace(cmp.Or(got.Reasoning, got.Reason) + " (it printed neither a score nor assertions, which is 0 in AgentV 4)")
+		}
+	default:
 		got.Score = scoreOf(got.Checks, got.Pass)
 	}
 	for _, c := range got.Checks {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -41,6 +42,8 @@ type trial struct {
 	change func(*verdict.Transcript)
 	// replies are those of judges, printed those of programs.
 	replies, printed []string
+	// failure is what ends each program; nil where it ends well.
+	failure *sandbox.Failure
 
 	asked []string // what judges were asked
 	read  []string // what programs read
@@ -94,6 +97,10 @@ func (tr *trial) program(_ context.Context, start suite.Start) ([]byte, error) {
 	tr.read, tr.ran = append(tr.read, string(start.Stdin)), append(tr.ran, start.Program)
 	if len(tr.read) > len(tr.printed) {
 		return nil, errors.New("one program more than expected")
+	}
+	if tr.failure != nil {
+		tr.failure.Printed = []byte(tr.printed[len(tr.read)-1])
+		return nil, tr.failure
 	}
 	return []byte(tr.printed[len(tr.read)-1]), nil
 }
