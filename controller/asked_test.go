@@ -274,11 +274,11 @@ func TestScoresThatAreNotAsked(t *testing.T) {
 				t.Errorf("%d calls, want %d", g.calls.Load(), tt.calls)
 			}
 			if out.Gate.Result != tt.result || !strings.Contains(out.Gate.Reason, tt.reason) {
-				t.Errorf("gate %+v", out.Gate)
+				t.Errorf("gate %+v, want %s: %s", out.Gate, tt.result, tt.reason)
 			}
 			for _, row := range out.Cases {
 				if row.Key != sumKey && (row.Action != plan.Reuse || len(row.Reasons) > 0) {
-					t.Errorf("%s: %s %v", row.Key, row.Action, row.Reasons)
+					t.Errorf("%s: %s %v, want it reused without a reason", row.Key, row.Action, row.Reasons)
 				}
 			}
 		})
@@ -344,7 +344,7 @@ func TestUndecidedScores(t *testing.T) {
 				}
 				out := g.run(t, head, changed, controller.RunOptions{})
 				if out.Gate.Result != report.GateUndetermined || !strings.HasPrefix(out.Gate.Reason, tt.reason) {
-					t.Errorf("gate %+v", out.Gate)
+					t.Errorf("gate %+v, want undetermined: %s…", out.Gate, tt.reason)
 				}
 				for _, row := range out.Cases {
 					if row.Key == sumKey && (row.Verdict == nil || row.BaseVerdict == nil) {

@@ -56,7 +56,7 @@ func (e *execution) makeBatches(ctx context.Context) error {
 	}
 	alike, others := split(base, head)
 	affected, asked := p.withoutAsked(head)
-	// What the gate alone asks for comes last: a budget is for what is affected.
+	// A budget is for what is affected: the cases for which the gate alone asks come last.
 	e.left = []jobBatch{{true, alike}, {false, affected}, {true, others}, {true, askedAtBase}, {false, asked}}
 	e.progress = progress.Step{Total: len(head) + len(base) + len(askedAtBase), Held: e.limiters.Held}
 	e.budget = budget.New(budget.Config{

@@ -208,7 +208,7 @@ func TestJudgedTwiceSaysTheSame(t *testing.T) {
 					if heading != tt.heading || status != tt.status {
 						t.Errorf("the time %d says\n%s\n%s\nwant\n%s\n%s", n+1, heading, status, tt.heading, tt.status)
 					}
-					// A head of the same content is judged anew, all from the ledger.
+					// The next head has the same content, and all its verdicts are in the ledger.
 					j.git(t, "commit", "-q", "--allow-empty", "-m", "the same again")
 					j.head = gittest.Resolve(t, j.folder, "HEAD")
 					j.git(t, "update-ref", "refs/pull/1/head", j.head)

@@ -118,8 +118,8 @@ func TestClassOfTheSameDigest(t *testing.T) {
 }
 
 // TestARerunIsNoBase: a case that was run again under the same digest is compared with
-// what base has, and with nothing where base has nothing. Nor does base's verdict stand
-// for one that was not run.
+// what base has, and with nothing where base has nothing. Nor is base's verdict
+// that of one that was not run.
 func TestARerunIsNoBase(t *testing.T) {
 	for _, tc := range []struct {
 		name       string

@@ -122,6 +122,14 @@ func TestGate(t *testing.T) {
 
 		{"required passes", of(pass(1), pass(1)), report.GateSettings{Required: []string{"math/**"}}, report.GatePass, ""},
 		{"required is missing", of(pass(1), pass(1)), report.GateSettings{Required: []string{"sql/*"}}, report.GateFail, "required case sql/* is not there"},
+		{"required runs although nothing affects it", func(s *reporttest.Scenario) {
+			row := s.Add("math/1/sum", pass(1), pass(1), definition)
+			row.HeadDigests = row.BaseDigests
+		}, report.GateSettings{Required: []string{"math/**"}}, report.GatePass, "no affected cases"},
+		{"affected, and from the ledger", func(s *reporttest.Scenario) {
+			s.Add("math/1/sum", pass(1), pass(1), definition).Action = plan.Reuse
+		}, report.GateSettings{}, report.GatePass, "no case regressed"},
+		{"moved", func(s *reporttest.Scenario) { s.Move("math/1/old", "math/1/sum", pass(1)) }, report.GateSettings{}, report.GatePass, "no case regressed"},
 		{"required is not selected", of(pass(1), pass(1)), report.GateSettings{Required: []string{"sql/*", "math/**"}, Selected: true, Unasked: "only some cases are selected"}, report.GatePass, "no case regressed (fail_on: regression); required case sql/* is not asked, since only some cases are selected"},
 		{"required is selected", of(fail(0, ""), fail(0, "")), report.GateSettings{Required: []string{"math/**"}, Selected: true, Unasked: "only some cases are selected"}, report.GateFail, "did not pass: fail"},
 		{"required is removed", func(s *reporttest.Scenario) { nothing(s); s.Add("math/1/x", pass(1), nil, definition) }, report.GateSettings{Required: []string{"math/1/x"}}, report.GateFail, "is not there"},

@@ -40,9 +40,9 @@ func TestOverlayOfARemovedFile(t *testing.T) {
 	file, opened := o.Open("b/z.json")
 	_, described := fs.Stat(o, "b/z.json")
 	_, read := fs.ReadFile(o, "b/z.json")
-	for what, err := range map[string]error{"Open": opened, "Stat": described, "ReadFile": read} {
+	for _, err := range []error{opened, described, read} {
 		if !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s of a removed file: %v, want that it does not exist", what, err)
+			t.Errorf("Open, Stat and ReadFile of a removed file: %v, %v and %v, want that it does not exist", opened, described, read)
 		}
 	}
 	if file != nil {
