@@ -148,7 +148,7 @@ func (p *Prepared) Rerun(wanted func(key string) bool) *Prepared {
 		if r.Head == nil || r.Head.Skip != "" || !wanted(r.Key) {
 			continue
 		}
-		r.Action, r.Known = plan.Run, plan.Stored{}
+		r.Action, r.Known, r.Asked = plan.Run, plan.Stored{}, false
 		if len(r.Reasons) == 0 {
 			r.Reasons = []plan.Reason{{Part: "rerun", File: r.Head.Origin.File, Message: "rerun requested"}}
 		}
