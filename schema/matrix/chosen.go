@@ -62,7 +62,7 @@ func (p prompt) isAmong(names []string) bool {
 // isAmong reports whether a list of names has a provider: by its label, its id or its target.
 func (p provider) isAmong(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
-		return fits(name, p.label) || fits(name, p.id) || fits(plainName(name), plainName(p.id)) || fits(name, p.target)
+		return fits(name, p.label) || fits(plainName(name), plainName(p.id)) || fits(name, p.target)
 	})
 }
 

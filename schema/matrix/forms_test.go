@@ -38,6 +38,8 @@ func TestFurtherAssertions(t *testing.T) {
 		{"{type: trajectory:step-count, value: {max: 3}}", `calls {"type":"trajectory:step-count","tools":[{"pattern":"*","most":3}]} 1`},
 		{"{type: skill-used, value: [a, {name: b, max: 0}]}", `calls {"type":"skill-used","tools":[{"pattern":"a","least":1},{"pattern":"b","most":0}]} 1`},
 		{"{type: is-valid-openai-tools-call}", `calls {"type":"is-valid-openai-tools-call"} 1`},
+		{"{type: regex, value: 'caf\\u00e9'}", `javascript`},
+		{"{type: regex, value: '(?=a)'}", `javascript`},
 		{"{type: javascript, value: file://check.js}", `javascript`},
 		{"{type: python, value: file://check.py}", `function python3 check.py get_assert: check.py other.py`},
 		{"{type: python, value: len(output) > 3}", `function python3`},
