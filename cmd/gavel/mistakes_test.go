@@ -53,7 +53,31 @@ func shallow(t *testing.T, dir string) {
 	}
 }
 
+// rowsOf are a file of promptfoo whose first row fails, in place of the case of the others.
+func rowsOf(assert string) map[string]string {
+	return map[string]string{mistakeFile: "", "promptfooconfig.yaml": "prompts: ['{{x}}']\nproviders: [bot]\ntests:\n- {description: one, vars: {x: a}, assert: [" + assert + "]}\n- {description: two, vars: {x: b}, assert: [{type: contains, value: hello}]}\n"}
+}
+
+// breaks writes another assertion into the first row once it failed.
+func breaks(assert string) func(t *testing.T, dir string) {
+	return func(t *testing.T, dir string) {
+		commitAll(t, dir)
+		if _, _, code := gavel(t, dir, "run"); code != exitGate {
+			t.Errorf("base ends with %d, want %d: a row fails", code, exitGate)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "promptfooconfig.yaml"), []byte(rowsOf(assert)["promptfooconfig.yaml"]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 var mistakes = []mistake{
+	{name: "a pattern with a typing error in place of one that fails", files: rowsOf("{type: regex, value: '^bye'}"), prepare: breaks("{type: regex, value: '^(bye'}"),
+		args: "run --base HEAD", code: exitUsage, says: []string{"promptfooconfig.yaml:4:59: error: the pattern ^(bye of regex cannot be read", "gate undetermined: 1 definition is invalid"}, never: []string{"gate pass"}},
+	{name: "an assertion that nobody has in place of one that fails", files: rowsOf("{type: regex, value: '^bye'}"), prepare: breaks("{type: matchs, value: '^bye'}"),
+		args: "run --base HEAD", code: exitUsage, says: []string{"error: the assertion \"matchs\" is not known", "gate undetermined: 1 definition is invalid"}, never: []string{"gate pass"}},
+	{name: "assertions under another name in place of one that fails", files: rowsOf("{type: regex, value: '^bye'}"), prepare: breaks("], asserts: [{type: regex, value: '^bye'}"),
+		args: "run --base HEAD", code: exitUsage, says: []string{"error: unknown field `asserts`", "gate undetermined: 1 definition is invalid"}, never: []string{"gate pass"}},
 	{name: "the variable of the key is not set", files: oneTarget(`provider: openai, model: m, api_key_env: NO_SUCH_KEY, base_url: "http://127.0.0.1:1"`),
 		args: "run", code: exitUsage, says: []string{"gavel.yaml:3:37: ", "the environment variable NO_SUCH_KEY is not set", "write export NO_SUCH_KEY=…"}, never: []string{"open target bot: open target"}},
 	{name: "validate says so, too", files: oneTarget("provider: openai, model: m, api_key_env: NO_SUCH_KEY"), args: "validate", says: []string{"the environment variable NO_SUCH_KEY is not set"}},
