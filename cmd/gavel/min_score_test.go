@@ -138,11 +138,12 @@ func TestAStrangersScoreIsNotAsked(t *testing.T) {
 			j := d.open(t, files)
 			j.forge.AddPull(forgetest.Pull{Number: 1, HeadSHA: j.head, BaseSHA: j.base, HeadRef: "topic", Author: "stranger", HeadRepo: "stranger/demo"})
 			d.judge(t, j)
-			if got := j.states()["gavel/verdict"]; !strings.HasPrefix(got, "success: no affected cases") {
-				t.Errorf("the status is %q", got)
+			const said = "min_score 0.8 is not asked, since nothing is run"
+			if got := j.states()["gavel/verdict"]; !strings.HasPrefix(got, "success: no affected cases") || !strings.HasSuffix(got, " · "+said) {
+				t.Errorf("the status is %q, want that no case is affected and that %s", got, said)
 			}
 			comments := j.forge.Comments(1)
-			if len(comments) != 1 || !strings.Contains(comments[0].Body, "min_score 0.8 is not asked, since nothing is run") {
+			if len(comments) != 1 || !strings.Contains(comments[0].Body, said) {
 				t.Errorf("the comments are %+v", comments)
 			}
 		})

@@ -115,7 +115,10 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 			g.Reason += "; " + said
 		}
 	}
-	g.Reason += exempt(r) + f.unasked(r, s)
+	g.Reason += exempt(r)
+	if g.Unasked = f.unasked(r, s); g.Unasked != "" {
+		g.Reason += "; " + g.Unasked
+	}
 	return g
 }
 
@@ -135,7 +138,7 @@ func (f *findings) unasked(r *Report, s GateSettings) string {
 	if s.Unasked == "" || len(limits) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s %s not asked, since %s", strings.Join(limits, " and "), textfmt.Verb(len(limits), "is", "are"), s.Unasked)
+	return fmt.Sprintf("%s %s not asked, since %s", strings.Join(limits, " and "), textfmt.Verb(len(limits), "is", "are"), s.Unasked)
 }
 
 // due counts the cases that had to be judged in this run.

@@ -335,6 +335,9 @@ type Gate struct {
 	// Result is pass, fail or undetermined.
 	Result string `json:"result"`
 	Reason string `json:"reason"`
+	// Unasked names the rules that decide nothing here and says why, such as min_score where
+	// some cases are selected. Reason ends with it.
+	Unasked string `json:"unasked,omitempty"`
 	// FailOn is the rule that was applied, with its default filled in.
 	FailOn string `json:"fail_on"`
 }

@@ -31,6 +31,9 @@ func verdictFor(r *report.Report) Status {
 	invalid := report.InvalidFiles(r.Problems)
 	reason := textfmt.Line(r.Gate.Reason)
 	parts := []string{changeWords(r), rerunWords(r), scoreWords(r)}
+	if r.Gate.Result == report.GatePass { // else the reason says it
+		parts = append(parts, textfmt.Line(r.Gate.Unasked))
+	}
 	switch {
 	case invalid > 0:
 		verdict.State = Failure
