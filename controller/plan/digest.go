@@ -19,6 +19,10 @@ import (
 // is sent to a target. It is in every E.
 const DriverVersion = 1
 
+// writerVersion counts up when what a program writes is made into other messages. It is in the
+// E of cases whose prompt a program writes.
+const writerVersion = 2
+
 // compilerVersions count up when a dialect's compiler changes what it makes of
 // the same files in a way that the Case does not show.
 var compilerVersions = map[string]int{schema.DialectDomain: 1, schema.DialectTestcase: 1, schema.DialectPromptval: 1, schema.DialectEvalcase: 1, schema.DialectMatrix: 1}
@@ -172,6 +176,7 @@ func (d *digester) execution() {
 	d.simulation()
 	if c.Drive.Program != nil {
 		d.value(Execution, "prompt program", c.Drive.Program, d.writing()...)
+		d.short(Execution, "prompt writer version", strconv.Itoa(writerVersion))
 	}
 	if len(c.Drive.Row) > 0 {
 		d.value(Execution, "row", c.Drive.Row, d.sending()...)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/promptprogram"
 )
 
 // TestGivenAnswer has digests that depend on the answer which the case has itself, and on
@@ -48,6 +49,20 @@ func TestRowThatIsTold(t *testing.T) {
 	}
 	if same := digest(`{ "vars": {"q": "a"} }`); same.E != one.E {
 		t.Errorf("another layout changes %s to %s", one.E, same.E)
+	}
+}
+
+// TestWriterVersion is in E where a program writes the prompt, and nowhere else.
+func TestWriterVersion(t *testing.T) {
+	for _, writes := range []bool{false, true} {
+		c := tc("a", "1", 0.7)
+		if writes {
+			c.Drive.Program = &promptprogram.Program{Argv: []string{"p"}}
+		}
+		isThere := slices.ContainsFunc(Digest(c, &Environment{}).Parts(), func(p Part) bool { return p.Layer == Execution && p.Name == "prompt writer version" })
+		if isThere != writes {
+			t.Errorf("a program writes: %t; the version is in E: %t", writes, isThere)
+		}
 	}
 }
 

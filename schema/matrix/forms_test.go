@@ -28,6 +28,7 @@ func TestFurtherAssertions(t *testing.T) {
 		{"{type: llm-rubric, value: Is kind, provider: 'openai:gpt-5'}", `llm-rubric {"rubric":"Is kind"} 0 asks large`},
 		{"{type: llm-rubric, value: Is kind, provider: {text: {id: large}, embedding: bot}}", `llm-rubric {"rubric":"Is kind"} 0 asks large`},
 		{"{type: llm-rubric, value: Is kind, rubricPrompt: file://prompt.md}", `llm-rubric {"rubric":"Is kind","template":"Grade {{output}} by {{rubric}} for one."} 0`},
+		{"{type: llm-rubric, rubricPrompt: file://prompt.md}", `llm-rubric {"rubric":"","template":"Grade {{output}} by {{rubric}} for one."} 0`},
 		{"{type: answer-relevance}", `llm-rubric {"rubric":"The OUTPUT answers what the INPUT asks for. The score is the share of the OUTPUT that does."} 0.5`},
 		{"{type: word-count, value: {min: 1}}", `assertion {"type":"word-count","value":{"min":1}} 1`},
 		{"{type: word-count, value: 5}", `assertion {"type":"word-count","value":{"max":5,"min":5}} 1`},
