@@ -150,7 +150,7 @@ type Drive struct {
 	Workspace *workspace.Workspace
 	// Program writes System and Messages when a sample begins; nil where the case has them.
 	Program *promptprogram.Program `json:",omitempty"`
-	// Row is what a program that is the target is told of a row of a matrix, as {vars, prompt};
+	// Row is what a program that is the target gets of a row of a matrix, as {vars, prompt};
 	// empty for targets that take none.
 	Row json.RawMessage `json:",omitempty"`
 	// Given is the answer, where the case has it itself; nil asks the target for it.

@@ -20,7 +20,7 @@ type turn struct {
 	Messages     []sentMessage `json:"messages"`
 	SystemPrompt string        `json:"system_prompt,omitempty"`
 	Metadata     turnMetadata  `json:"metadata"`
-	// Context is what a command is told of a row of a matrix.
+	// Context is what a command gets of a row of a matrix.
 	Context json.RawMessage `json:"context,omitempty"`
 }
 

@@ -60,7 +60,7 @@ type Request struct {
 	// Again counts further measurements of the case from 1; 0 is the first.
 	Again int
 
-	// Row is what a command is told of a row of a matrix; empty for none.
+	// Row is what a command gets of a row of a matrix; empty for none.
 	Row json.RawMessage
 
 	// Workspace is the folder that a command works in; nil for none. The digest covers

@@ -63,7 +63,7 @@ func Render(t Template, fill Fill) (Prompt, error) {
 	if err != nil {
 		return Prompt{}, err
 	}
-	// A text that a variable begins, such as an example of JSON, is no chat.
+	// A text that a variable begins, such as an example of JSON, is not a chat.
 	isChat := opens(text) || strings.Contains(filled, `"role"`)
 	return read(filled, t.Lenient || !isChat)
 }
@@ -165,7 +165,7 @@ func listOf(text string) []Message {
 var hole = regexp.MustCompile(`\{\{.*?\}\}`)
 
 // parseYAML reads a template that is a chat in YAML; nil for any other text, and for one whose
-// messages a template makes. What is filled in need not stand in quotes.
+// messages a template makes. Quotes around a variable are not needed.
 func parseYAML(text string) []Message {
 	if !isYAML(text) || strings.Contains(text, "{%") {
 		return nil

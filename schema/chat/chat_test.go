@@ -20,7 +20,7 @@ var png = []byte("\x89PNG\r\n\x1a\n and more")
 func plain(s string) (string, error) { return s, nil }
 
 // TestRenderKeepsTheForm: a chat and an object of JSON are the same whatever a variable holds,
-// in each form in which they are written. What looks like one of them and is none is refused.
+// in each form in which they are written. A text that looks like one of them and is none is refused.
 func TestRenderKeepsTheForm(t *testing.T) {
 	const hostile = "two\nlines, a \"quote\", c:\\temp: {x} # no"
 	engine := template.Engine{}

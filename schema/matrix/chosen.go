@@ -66,7 +66,7 @@ func (p provider) isAmong(names []string) bool {
 	})
 }
 
-// plainName is the name of a file without what may stand in front of it.
+// plainName is the name of a file without what it may begin with.
 func plainName(name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, "file://"), "./")
 }

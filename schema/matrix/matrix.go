@@ -86,7 +86,7 @@ type compiler struct {
 	missing   map[string]map[string]int // rows by the prompt and the variable that they lack
 	sent      map[string]int            // rows by their prompt
 	hook      string                    // what every row needs; empty for none
-	absent    int                       // how many of them are no cases, as tests from the net
+	absent    int                       // how many of them make no case, as tests from the net
 	size      int                       // of all texts so far, in bytes
 	engine    template.Engine
 	caller    code.Caller

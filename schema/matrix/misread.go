@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// misread tells of what cannot be compiled, once for each place, and returns what the row
-// needs. What is wrong is an error. A template whose text begins at a position or after it
+// misread reports what cannot be compiled, once for each place, and returns what the row
+// needs. A mistake is an error. A template whose text begins at a position or after it
 // that is not read is a warning; any other need is counted, and has no place.
 func (c *compiler) misread(err error, from schema.Position) (need string) {
 	p := schema.Problem{Position: from, Severity: schema.Error}

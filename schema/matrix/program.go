@@ -25,7 +25,7 @@ func (c *compiler) function(t *test, a *written, language string, at schema.Posi
 	case !isText || strings.TrimSpace(source) == "":
 		c.note(t, []schema.Problem{{
 			Position: at, Severity: schema.Error, Rule: "wrong-value",
-			Message: fmt.Sprintf("the value of %s is no code", a.Type), Hint: "write code as a text, or the name of a file with it: file://…",
+			Message: fmt.Sprintf("the value of %s is not code", a.Type), Hint: "write code as a text, or the name of a file with it: file://…",
 		}})
 		a.need = corrected
 	case isFile:

@@ -185,7 +185,7 @@ func (c *compiler) execPrompt(label, line string, at ...any) []prompt {
 		return nil
 	}
 	if file := path.Join(path.Dir(c.Doc.File), words[0]); !strings.Contains(words[0], "/") && c.isFile(file) {
-		words[0] = "./" + words[0] // which is no program of the machine
+		words[0] = "./" + words[0] // in place of a program of the machine
 	}
 	p := prompt{label: cmp.Or(label, line), file: c.Doc.File, at: c.Doc.At(at...), text: "exec:" + line, need: "a program for the prompt"}
 	p.source = &promptSource{words: words, at: c.Doc.At(at...)}

@@ -46,7 +46,7 @@ func (c *compiler) csvTests(file schema.File) []test {
 	return all
 }
 
-// columns are those that are no variables, as people write them.
+// columns are those with a meaning of their own, as people write them.
 var columns = []string{"__expected", "__prefix", "__suffix", "__description", "__providerOutput", "__metric", "__threshold", "__metadata:category", "__config:__expected:threshold"}
 
 // config matches a column that has a setting of the assertion of another column.
@@ -167,19 +167,25 @@ func (c *compiler) settings(t *test, head []table.Cell, row table.Row, shared in
 		if n >= len(row.Cells) || row.Cells[n].Text == "" {
 			continue
 		}
-		of := config.FindStringSubmatch(column.Text)
-		switch {
-		case column.Text == "__metric":
-			for i := shared; i < len(t.asserts); i++ {
-				t.asserts[i].Metric = row.Cells[n].Text
+		own := t.asserts[shared:]
+		if of := config.FindStringSubmatch(column.Text); of != nil {
+			if least, isNumber := c.cellNumber(t, row.Cells[n], column.Text); isNumber {
+				setThreshold(own, of[1], least)
 			}
-		case of != nil:
-			least, isNumber := c.cellNumber(t, row.Cells[n], column.Text)
-			for i := shared; i < len(t.asserts) && isNumber; i++ {
-				if strings.TrimSuffix(t.asserts[i].column, "1") == strings.TrimSuffix(of[1], "1") {
-					t.asserts[i].Threshold = &least
-				}
+		}
+		for i := range own {
+			if column.Text == "__metric" {
+				own[i].Metric = row.Cells[n].Text
 			}
+		}
+	}
+}
+
+// setThreshold gives the assertions of a column their threshold.
+func setThreshold(own []written, column string, least float64) {
+	for i := range own {
+		if strings.TrimSuffix(own[i].column, "1") == strings.TrimSuffix(column, "1") {
+			own[i].Threshold = &least
 		}
 	}
 }

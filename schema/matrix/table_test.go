@@ -41,8 +41,8 @@ func TestTablesOfOtherRows(t *testing.T) {
 // is refused at the place that names it, with its size, the bound and the repair.
 func TestLargeTable(t *testing.T) {
 	row := strings.Repeat("What is one plus one? ", 40) + "\n"
-	for name, line := range map[string]string{"big.csv": row, "big.jsonl": `{"vars": {"q": "` + strings.TrimSpace(row) + `"}}` + "\n"} {
-		text := strings.Repeat(line, 1000)
+	for _, tt := range []struct{ name, line string }{{"big.csv", row}, {"big.jsonl", `{"vars": {"q": "` + strings.TrimSpace(row) + `"}}` + "\n"}} {
+		name, text := tt.name, strings.Repeat(tt.line, 1000)
 		if name == "big.csv" {
 			text = "q\n" + text
 		}

@@ -1,7 +1,7 @@
 // Package table reads tables of tests and of prompts, which are files of CSV.
 //
 // Most callers want [Read]. A table is held to its header: a record of another length, a
-// separator that is no comma and bytes that are not UTF-8 are problems with a place, since
+// separator other than a comma and bytes that are not UTF-8 are problems with a place, since
 // each of them would otherwise cost an assertion that nobody misses.
 package table
 
@@ -145,7 +145,7 @@ func (r *reader) record() ([]Cell, *schema.Problem) {
 	return cells, nil
 }
 
-// unreadable is the problem of a text that is no CSV, which is about its quotes.
+// unreadable is the problem of a text that is not CSV, which is about its quotes.
 func (r *reader) unreadable(err error) schema.Problem {
 	const double = `double the quotes and put the cell in quotes, as in "say ""hi"""`
 	parse, ok := errors.AsType[*csv.ParseError](err)
@@ -183,7 +183,7 @@ func (r *reader) position(line, column int) schema.Position {
 	return schema.Position{File: r.file, Line: line, Column: column}
 }
 
-// separators are those of tables that are no CSV, with their names.
+// separators are those of tables other than CSV, with their names.
 var separators = []struct{ sign, name string }{{";", "a semicolon"}, {"\t", "a tab"}}
 
 // headProblems are about the names of columns.

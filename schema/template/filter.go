@@ -181,7 +181,7 @@ var unread = map[string]string{
 	"unique":   "write a list without repetitions",
 	"map":      "write a {% for %} loop",
 	"groupBy":  "write groupby",
-	"callable": "remove it; a variable is no function",
+	"callable": "remove it; variables are never functions",
 	"escaped":  "remove it",
 	"load":     "name the file as a variable: file://…",
 }

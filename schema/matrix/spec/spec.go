@@ -223,7 +223,7 @@ func classified(kind, written string, value json.RawMessage, threshold *float64)
 	case kind == evaluator.ByHarm:
 		labels, err := list(value)
 		if err != nil {
-			return nil, rule, mistake(fmt.Sprintf("the value of %s is no list of categories", written), "write a list of categories, such as [hate, violence]")
+			return nil, rule, mistake(fmt.Sprintf("the value of %s is not a list of categories", written), "write a list of categories, such as [hate, violence]")
 		}
 		spec.Labels = labels
 	default:
@@ -363,7 +363,7 @@ func list(value json.RawMessage) ([]string, error) {
 // formOf reads a JSON Schema: an object, or YAML or JSON in a text.
 func formOf(written string, value json.RawMessage) (json.RawMessage, error) {
 	wrong := func(why string) error {
-		return mistake(fmt.Sprintf("the value of %s is no JSON Schema: %s", written, why), "correct the schema, or remove it to ask for any JSON")
+		return mistake(fmt.Sprintf("the value of %s is not a JSON Schema: %s", written, why), "correct the schema, or remove it to ask for any JSON")
 	}
 	if s, ok := rawjson.Text(value); ok {
 		doc, problems := schema.Parse("value.yaml", []byte(s))

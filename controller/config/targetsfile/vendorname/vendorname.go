@@ -279,7 +279,7 @@ func code(id, file string, config map[string]json.RawMessage) (map[string]any, e
 	return nil, fmt.Errorf("a provider in a %s file is not run", path.Ext(full))
 }
 
-// optionsOf are what a program is told of itself: its name and its config, as JSON.
+// optionsOf are what a program gets about itself: its name and its config, as JSON.
 func optionsOf(id string, config map[string]json.RawMessage) (string, error) {
 	if config == nil {
 		config = map[string]json.RawMessage{}
