@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/source"
-	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/wildcard"
@@ -90,7 +89,7 @@ func (p *planner) findUnnamed(ctx context.Context) error {
 	}
 	if more > 0 {
 		p.out.notices = append(p.out.notices, report.Notice{
-			File: p.req.ConfigFile, Message: fmt.Sprintf("has no target to which %s belong; name them under inputs of %s", textfmt.Count(more, "further changed file"), to),
+			File: p.req.ConfigFile, Message: fmt.Sprintf("further changed files belong to no target (%d); name them under inputs of %s", more, to),
 		})
 	}
 	return nil

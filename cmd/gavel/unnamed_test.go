@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,6 +100,49 @@ func TestFilesThatBelongSomewhere(t *testing.T) {
 		p.write(tt.file, "Be rude.")
 		if text := p.local(exitPass, "plan", "--base", "HEAD"); strings.Contains(text, "belongs to no target") != tt.says {
 			t.Errorf("%s: want the line %v:\n%s", tt.name, tt.says, text)
+		}
+	}
+}
+
+// TestManyFilesThatBelongToNoTarget are counted once three are named.
+func TestManyFilesThatBelongToNoTarget(t *testing.T) {
+	p := newProject(t)
+	files := map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: http, url: \"http://127.0.0.1:1/\"}}\n"}
+	for i := range 5 {
+		files[fmt.Sprintf("prompts/%d.md", i)] = "Be kind."
+	}
+	p.commit(files)
+	for i := range 5 {
+		p.write(fmt.Sprintf("prompts/%d.md", i), "Be rude.")
+	}
+	text := strings.Join(strings.Fields(p.local(exitPass, "plan", "--base", "HEAD")), " ")
+	if strings.Count(text, "changed and belongs to no target") != 3 || !strings.Contains(text, "further changed files belong to no target (2); name them under inputs of bot") {
+		t.Errorf("the plan says\n%s", text)
+	}
+}
+
+// TestPagesShowWhatAnHTTPAgentIsMadeOf: who copies the first example of an agent over HTTP
+// has one that an edited prompt affects. What the pages say of such agents is what the tests
+// of deployed agents hold.
+func TestPagesShowWhatAnHTTPAgentIsMadeOf(t *testing.T) {
+	for _, file := range []string{"README.md", "examples/agents.md"} {
+		text := page(t, file)
+		_, first, found := strings.Cut(text, "provider: http")
+		line, _, _ := strings.Cut(first, "\n")
+		if !found || !strings.Contains(line, "inputs: [") {
+			t.Errorf("the first agent over HTTP of %s is without inputs: %s", file, line)
+		}
+	}
+	for _, tt := range []struct{ file, says, not string }{
+		{"examples/agents.md", "the agent names the commit that it runs", "in every run"},
+		{"examples/agents.md", "It is deployed after the merge only", ""},
+		{"examples/agents.md", "wait_for: 10m", ""},
+		{"examples/troubleshooting.md", "`agent is at …, wanted …`", "asked again in every run"},
+		{"cmd/gavel/help/run.txt", "with --base are the affected ones", "asked again by every run"},
+	} {
+		text := strings.Join(strings.Fields(page(t, tt.file)), " ")
+		if !strings.Contains(text, tt.says) || tt.not != "" && strings.Contains(text, tt.not) {
+			t.Errorf("%s has to say %q, and not %q", tt.file, tt.says, tt.not)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -24,6 +26,8 @@ type Flags struct {
 	URL, Command, Provider, Model, BaseURL, KeyEnv string
 	JudgeProvider, JudgeModel, JudgeKeyEnv         string
 	Format                                         string
+	// Inputs are globs of the files that the agent is made of.
+	Inputs []string
 }
 
 // A Mistake is an answer on the command line that means nothing, or one that is
@@ -74,6 +78,9 @@ func Hear(ctx context.Context, flags Flags, found *survey.Survey, console *Conso
 	if api, described := found.API(ctx, agent.URL); described {
 		agent.Ask, agent.Answer = api.Text()
 	}
+	if agent.Inputs, err = inputs(ctx, flags, agent, found, console); err != nil {
+		return out, err
+	}
 	out.Agent = agent
 	switch {
 	case flags.Format != "" || console == nil || len(found.Definitions) > 0 || agent.Provider == config.Mock:
@@ -86,6 +93,48 @@ func Hear(ctx context.Context, flags Flags, found *survey.Survey, console *Conso
 	}
 	out.Judge, err = judge(ctx, flags, out, console)
 	return out, err
+}
+
+// inputs are globs of the files that an agent is made of: those that the flags name, else
+// those that a person does or, without one, those that look as if they were.
+func inputs(ctx context.Context, flags Flags, agent scaffold.Agent, found *survey.Survey, console *Console) ([]string, error) {
+	switch {
+	case len(flags.Inputs) > 0 && agent.Provider != config.HTTP && agent.Provider != config.Command:
+		return nil, mistake("--inputs names what an agent is made of that --url or --command reaches; leave it out")
+	case len(flags.Inputs) > 0:
+		return flags.Inputs, checkInputs("--inputs", flags.Inputs)
+	case agent.Provider != config.HTTP:
+		return nil, nil
+	}
+	var usual []string
+	for _, folder := range found.Prompts {
+		usual = append(usual, folder+"/**")
+	}
+	if console == nil {
+		return usual, nil
+	}
+	for {
+		text, err := console.Line(ctx, "Which files of this repository is it made of, such as prompts/**? Empty for none", strings.Join(usual, " "))
+		if err != nil {
+			return nil, err
+		}
+		globs := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })
+		if err := checkInputs("The file", globs); err != nil {
+			fmt.Fprintln(console.Out, "  "+err.Error())
+			continue
+		}
+		return globs, nil
+	}
+}
+
+// checkInputs refuses what is not in the repository.
+func checkInputs(name string, globs []string) error {
+	for _, glob := range globs {
+		if path.IsAbs(glob) || path.Clean(glob) == ".." || strings.HasPrefix(path.Clean(glob), "../") || strings.ContainsRune(glob, '\\') {
+			return mistake("%s %q is not in the repository; write a path from its root with slashes, such as prompts/**", name, glob)
+		}
+	}
+	return nil
 }
 
 // agent is what the flags say; said is false where they say nothing.
@@ -127,7 +176,7 @@ func (f Flags) agent() (agent scaffold.Agent, said bool, err error) {
 // Agent reports whether the flags say anything about the agent or the judge.
 func (f Flags) Agent() bool {
 	f.Format = ""
-	return f != Flags{}
+	return len(f.Inputs) > 0 || !reflect.ValueOf(f).IsZero()
 }
 
 // contradictory reports whether the flags name more than one agent.

@@ -102,7 +102,7 @@ func agentText(a Agent) string {
     # env: [OPENAI_API_KEY]
     timeout: 60s
 
-`, list(a.Argv), list(inputs(a.Argv)))
+`, list(a.Argv), list(a.inputs()))
 	}
 	return "  # The model under test.\n  agent:\n" + modelText(a) + `    temperature: 0
     # USD per million tokens, for reports and budgets:
@@ -111,10 +111,14 @@ func agentText(a Agent) string {
 `
 }
 
-// inputs are globs of the files that a program is likely built from: its folder,
-// or, where that is the whole repository, the files of its language and prompts.
-func inputs(argv []string) []string {
-	for _, arg := range argv {
+// inputs are globs of the files that a program is built from, as far as they are known,
+// and else of those that it likely is: its folder, or, where that is the whole
+// repository, the files of its language and prompts.
+func (a Agent) inputs() []string {
+	if len(a.Inputs) > 0 {
+		return a.Inputs
+	}
+	for _, arg := range a.Argv {
 		file := path.Clean(filepath.ToSlash(arg))
 		folder, _, inFolder := strings.Cut(file, "/")
 		switch ext := path.Ext(file); {
@@ -150,17 +154,24 @@ func httpText(a Agent) string {
 			form += "    # Where its text is in the reply.\n    reply: $." + a.Answer + "\n"
 		}
 	}
+	made := "    # The files of this repository that it is made of, such as prompts. A change of one\n    # reruns its tests, and of any other file it does not:\n"
+	if len(a.Inputs) == 0 {
+		made += "    # inputs: [\"prompts/**\"]\n"
+	} else {
+		made += "    inputs: " + list(a.Inputs) + "\n"
+	}
 	return fmt.Sprintf(`%s  agent:
     provider: http
     url: %s
-%s    # The environment variable with its bearer token:
+%s%s    # The environment variable with its bearer token, or other headers:
     # api_key_env: AGENT_TOKEN
+    # headers: {X-Token: {value_env: AGENT_TOKEN}}
     # How Gavel knows which version is deployed; with reply, the agent's answers
-    # name it in metadata.revision. Stored verdicts are then reused.
+    # name the commit that it runs in metadata.revision. Stored verdicts are then reused.
     # revision: reply
     timeout: 60s
 
-`, contract, quoted(a.URL), form)
+`, contract, quoted(a.URL), form, made)
 }
 
 // languages are extensions of programs.

@@ -37,6 +37,9 @@ type Agent struct {
 	URL, Ask, Answer string
 	// Argv starts a command.
 	Argv []string
+	// Inputs are globs of the files that the agent is made of; none where that is not
+	// known.
+	Inputs []string
 	// Model and BaseURL are those of a model, KeyEnv names the variable with its
 	// key; empty where none is needed.
 	Model, BaseURL, KeyEnv string

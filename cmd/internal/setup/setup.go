@@ -21,6 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
 )
@@ -87,6 +88,9 @@ func (s Setup) Run(ctx context.Context) (*Result, error) {
 		found, err = survey.Explore(ctx, files, look)
 	}
 	if err != nil {
+		return nil, err
+	}
+	if found.Prompts, err = source.PromptFolders(files); err != nil {
 		return nil, err
 	}
 	fmt.Fprint(s.Out, observed(found))
@@ -230,6 +234,11 @@ func absent(files fs.FS, agent scaffold.Agent) []string {
 // conclude adds what the person should know, and the next commands.
 func (s Setup) conclude(found *survey.Survey, a scaffold.Answers, out *Result) {
 	if a.Agent.Provider == config.HTTP {
+		if len(a.Agent.Inputs) == 0 {
+			out.Notes = append(out.Notes, "a change of a prompt in this repository reruns nothing until gavel.yaml names it under inputs")
+		} else if s.Console == nil && len(s.Inputs) == 0 {
+			out.Notes = append(out.Notes, "the agent is taken to be made of "+strings.Join(a.Agent.Inputs, ", ")+": correct inputs in gavel.yaml, or give --inputs")
+		}
 		if a.Workflow && onLoopback(a.Agent.URL) {
 			out.Notes = append(out.Notes, "a CI job does not reach "+a.Agent.URL+": write the URL of a deployed agent into gavel.yaml before you push")
 		}

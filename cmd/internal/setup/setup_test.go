@@ -99,17 +99,27 @@ func TestAPersonAnswers(t *testing.T) {
 	}{
 		{
 			name:    "an agent over HTTP",
-			answers: []string{"9", "1", "nonsense", "https://agent.example.com/chat", "2", "n"},
-			asked:   []string{`"9" is not one of the numbers 1 to 4`, `"nonsense" is not an address`, "Add a workflow"},
-			config:  []string{`url: "https://agent.example.com/chat"`},
-			not:     []string{".github/workflows/gavel.yml"},
+			answers: []string{"9", "1", "nonsense", "https://agent.example.com/chat", "/etc/prompts", "prompts/**, bot/*.py", "2", "n"},
+			asked: []string{
+				`"9" is not one of the numbers 1 to 4`, `"nonsense" is not an address`, "Which files of this repository is it made of",
+				`"/etc/prompts" is not in the repository`, "Add a workflow",
+			},
+			config: []string{`url: "https://agent.example.com/chat"`, "\n    inputs: [\"prompts/**\", \"bot/*.py\"]\n"},
+			not:    []string{".github/workflows/gavel.yml"},
+		},
+		{
+			name:    "prompts that were found",
+			files:   map[string]string{"src/prompts/system.md": "Be kind."},
+			answers: []string{"1", "https://agent.example.com/chat", "", "2", "n"},
+			asked:   []string{"Empty for none [src/prompts/**]: "},
+			config:  []string{"\n    inputs: [\"src/prompts/**\"]\n"},
 		},
 		{
 			name:    "the API that was found",
 			files:   map[string]string{"openapi.yaml": "paths: {/ask: {post: {requestBody: {content: {application/json: {schema: {properties: {question: {}}}}}}}}}"},
-			answers: []string{"", "", "y"},
+			answers: []string{"", "", "", "y"},
 			asked:   []string{"1  POST http://127.0.0.1:8000/ask (openapi.yaml)"},
-			config:  []string{`url: "http://127.0.0.1:8000/ask"`, `    body: {question: "{{message}}"}`, "    # reply: $.answer\n"},
+			config:  []string{"\n    # inputs: [\"prompts/**\"]\n", `url: "http://127.0.0.1:8000/ask"`, `    body: {question: "{{message}}"}`, "    # reply: $.answer\n"},
 		},
 		{
 			name: "an API with a form of its own",
@@ -117,7 +127,7 @@ func TestAPersonAnswers(t *testing.T) {
 				"requestBody": {"content": {"application/json": {"schema": {"properties": {"question": {}, "session": {}}}}}},
 				"responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Answer"}}}}}}}},
 				"components": {"schemas": {"Answer": {"properties": {"answer": {}, "took_ms": {}}}}}}`},
-			answers: []string{"", "", "y"},
+			answers: []string{"", "", "", "y"},
 			config:  []string{`body: {question: "{{message}}"}`, "reply: $.answer"},
 		},
 		{
@@ -127,7 +137,7 @@ func TestAPersonAnswers(t *testing.T) {
 				"responses": {"200": {"content": {"application/json": {"schema": {"properties": {"answers": {"type": "integer"},
 					"answer": {"type": "integer"}, "data": {"$ref": "#/components/schemas/Data"}}}}}}}}}},
 				"components": {"schemas": {"Data": {"properties": {"took_ms": {"type": "integer"}, "text": {"type": "string"}, "more": {"$ref": "#/components/schemas/Data"}}}}}}`},
-			answers: []string{"", "", "y"},
+			answers: []string{"", "", "", "y"},
 			config:  []string{`body: {question: "{{message}}"}`, "    reply: $.data.text\n"},
 		},
 		{
@@ -221,6 +231,8 @@ func TestFlagsInsteadOfAPerson(t *testing.T) {
 		{"--provider openai needs a model; add --model", interview.Flags{Provider: "openai"}},
 		{`--base-url "localhost" is not an address`, interview.Flags{BaseURL: "localhost", Model: "m"}},
 		{"--format \"testcases\" is not known; did you mean `testcase`", interview.Flags{URL: "http://a/", Format: "testcases"}},
+		{`--inputs "../prompts/**" is not in the repository; write a path from its root with slashes, such as prompts/**`, interview.Flags{URL: "http://a/", Inputs: []string{"../prompts/**"}}},
+		{"--inputs names what an agent is made of that --url or --command reaches", interview.Flags{Provider: "mock", Inputs: []string{"prompts/**"}}},
 		{"the testcase format needs a model that judges; add --judge-model", interview.Flags{URL: "http://a/", Format: "testcase"}},
 		{"--judge-provider openai needs a model; add --judge-model", interview.Flags{URL: "http://a/", JudgeProvider: "openai"}},
 	} {
@@ -234,6 +246,35 @@ func TestFlagsInsteadOfAPerson(t *testing.T) {
 	s.Model = "m"
 	if err := failure(t, s); !errors.Is(err, setup.ErrConfigured) {
 		t.Error(err)
+	}
+}
+
+// TestWhatAnAgentIsMadeOf without a person: what a flag names, else the folders of prompts
+// that are there, which is said.
+func TestWhatAnAgentIsMadeOf(t *testing.T) {
+	for _, tt := range []struct {
+		files map[string]string
+		flags interview.Flags
+		want  string
+		note  string
+	}{
+		{nil, interview.Flags{URL: "http://a/"}, "\n    # inputs: [\"prompts/**\"]\n", "a change of a prompt in this repository reruns nothing until gavel.yaml names it under inputs"},
+		{map[string]string{"prompts/system.md": "x", "node_modules/a/prompts/x": "x"}, interview.Flags{URL: "http://a/"}, "\n    inputs: [\"prompts/**\"]\n", "the agent is taken to be made of prompts/**: correct inputs in gavel.yaml, or give --inputs"},
+		{map[string]string{"prompts/system.md": "x"}, interview.Flags{URL: "http://a/", Inputs: []string{"bot/**"}}, "\n    inputs: [\"bot/**\"]\n", ""},
+		{nil, interview.Flags{Command: "python agent.py", Inputs: []string{"agent.py", "prompts/**"}}, "\n    inputs: [agent.py, \"prompts/**\"]\n", ""},
+	} {
+		s := newSetup(t, tt.files)
+		s.Flags = tt.flags
+		out, err := s.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := read(t, s, "gavel.yaml"); !strings.Contains(text, tt.want) {
+			t.Errorf("%+v: gavel.yaml lacks %q:\n%s", tt.flags, tt.want, text)
+		}
+		if said := strings.Join(out.Notes, "\n"); !strings.Contains(said, tt.note) || tt.note == "" && strings.Contains(said, "inputs") {
+			t.Errorf("%+v: the notes are %q, want %q", tt.flags, said, tt.note)
+		}
 	}
 }
 

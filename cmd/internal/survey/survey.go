@@ -34,9 +34,11 @@ type Survey struct {
 	// Providers are the names by which definitions of the matrix format call their
 	// targets, sorted.
 	Providers []string
-	APIs      []API
-	Packages  []Package
-	Servers   []Server
+	// Prompts are the folders that look as if an agent were made of them.
+	Prompts  []string
+	APIs     []API
+	Packages []Package
+	Servers  []Server
 }
 
 // Options say where to look.
