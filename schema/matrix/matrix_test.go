@@ -255,6 +255,7 @@ func TestNeeds(t *testing.T) {
 		{"{assert: [{type: 'promptfoo:redteam:pii'}]}", "a grader of promptfoo's red team (promptfoo:redteam:pii)"},
 		{"{assert: [{type: not-latency, threshold: 5}]}", "the assertion not-latency"},
 		{"{assert: [{type: is-json, value: {type: string, pattern: '(?=a)'}}]}", "a pattern that RE2 does not have in a JSON Schema"},
+		{"{assert: [{type: is-json, value: {patternProperties: {'^(?!a)': {}}}}]}", "a pattern that RE2 does not have in a JSON Schema"},
 		{"{assert: [{type: is-json, value: {$ref: 'other.json'}}]}", "a reference to another file in a JSON Schema"},
 		{"{assert: [{type: contains, value: '{% include q %}'}]}", "a template that can be filled in: the tag {% include %} is not read"},
 		{"{assert: [{type: is-xml}]}", "a parser of XML or HTML (is-xml)"},

@@ -143,7 +143,7 @@ func (c *compiler) listedPrompt(at ...any) []prompt {
 // namedPrompts are those of one text: itself, or those of the file that it names.
 func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 	name, isFile := strings.CutPrefix(text, "file://")
-	isFile = isFile || barePrompt.MatchString(text)
+	isFile = isFile || barePrompt.MatchString(text) || c.namesFile(text)
 	switch {
 	case text == "":
 		c.Fail("wrong-type", "the prompt is not a text", "write a text with {{variables}}, or file://prompt.txt", at...)
@@ -191,6 +191,12 @@ func (c *compiler) execPrompt(label, line string, at ...any) []prompt {
 	p.source = &promptSource{words: words, at: c.Doc.At(at...)}
 	c.readProgram(p.source)
 	return []prompt{p}
+}
+
+// namesFile reports whether a prompt of one word is a file of the repository, whatever its type.
+func (c *compiler) namesFile(text string) bool {
+	file := path.Join(path.Dir(c.Doc.File), text)
+	return !strings.ContainsAny(text, " \t\n{:") && strings.ContainsAny(text, "/.") && fs.ValidPath(file) && c.isFile(file)
 }
 
 // isFile reports whether the repository has a file.

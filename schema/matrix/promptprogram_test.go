@@ -68,7 +68,7 @@ func TestRowsThatAreTold(t *testing.T) {
 // TestPromptsByPrograms: a prompt that promptfoo has a program print is never sent as a text,
 // however it is written. One that is not run here is named.
 func TestPromptsByPrograms(t *testing.T) {
-	others := map[string]string{"p.sh": "echo hi", "p.rb": "puts 1", "p.bat": "echo", "lib.sh": "x=1", "sub/p.pl": "print 1", "gen": "#!/bin/sh"}
+	others := map[string]string{"p.sh": "echo hi", "p.rb": "puts 1", "p.bat": "echo", "lib.sh": "x=1", "sub/p.pl": "print 1", "gen": "#!/bin/sh", "bin/gen": "#!/bin/sh"}
 	for _, tt := range []struct{ prompt, argv, skip string }{
 		{"'exec:./p.sh a'", "./p.sh a", ""},
 		{"{label: s, raw: 'exec:p.sh'}", "./p.sh", ""},
@@ -78,6 +78,7 @@ func TestPromptsByPrograms(t *testing.T) {
 		{"p.rb", "./p.rb", ""},
 		{"file://sub/p.pl", "sub/p.pl", ""},
 		{"file://gen", "./gen", ""},
+		{"bin/gen", "bin/gen", ""},
 		{"p.bat", "", "it needs a program of Windows (.bat)"},
 		{"'package:@team/prompts:make'", "", "it needs a prompt of a package of JavaScript or Python"},
 		{"'pf://prompt_1'", "", "it needs a prompt that is fetched from the net; download it and name the file"},

@@ -395,8 +395,9 @@ func unreadForm(value json.RawMessage) string {
 	for key, inner := range object {
 		text, isText := rawjson.Text(inner)
 		_, err := regexp.Compile(text)
+		_, keyErr := regexp.Compile(key) // which is one of patternProperties, or compiles
 		switch {
-		case key == "pattern" && isText && err != nil && jsregexp.IsValid(text):
+		case key == "pattern" && isText && err != nil && jsregexp.IsValid(text), keyErr != nil && jsregexp.IsValid(key):
 			return "a pattern that RE2 does not have"
 		case key == "$ref" && isText && !strings.HasPrefix(text, "#"):
 			return "a reference to another file"
