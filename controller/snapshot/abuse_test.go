@@ -65,7 +65,7 @@ var attacks = []struct {
 	{"tests outside", "tests", `file://../../PLACE`, nil, "outside"},
 	{"tests by a link", "tests", `file://link.csv`, nil, "link"},
 	{"tests of git", "tests", `file://../.git/secret.txt`, nil, ""},
-	{"a table without end", "tests", `file://rows.csv`, map[string]string{"rows.csv": "ROWS"}, "and may have"},
+	{"a table without end", "tests", `file://rows.csv`, map[string]string{"rows.csv": "ROWS"}, "more than 20000 rows"},
 	{"a table with NUL", "tests", `file://rows.csv`, map[string]string{"rows.csv": "id,input,__expected\na,x\x00y,contains:x\n"}, ""},
 	{"a table with formulas", "tests", `file://rows.csv`, map[string]string{"rows.csv": "id,input,__expected\na,\"=cmd|'/c calc'!A1\",contains:@SUM(1+1)\n"}, ""},
 	{"a table with a prototype", "tests", `file://rows.csv`, map[string]string{"rows.csv": "id,input,__proto__,constructor,__expected\na,x,y,z,contains:x\n"}, ""},

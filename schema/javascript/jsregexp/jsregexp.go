@@ -3,6 +3,7 @@ package jsregexp
 
 import (
 	"errors"
+	"regexp"
 
 	"github.com/dlclark/regexp2/v2"
 	"github.com/dop251/goja/parser"
@@ -17,8 +18,12 @@ func IsValid(pattern string) bool {
 	if len(pattern) > MaxSize {
 		return false
 	}
-	_, err := parser.TransformRegExp(pattern, false, false)
-	return err == nil || IsNeeded(pattern)
+	transformed, err := parser.TransformRegExp(pattern, false, false)
+	if err != nil {
+		return IsNeeded(pattern)
+	}
+	_, err = regexp.Compile(transformed) // as the interpreter does
+	return err == nil
 }
 
 // IsNeeded reports whether a pattern is one of JavaScript that RE2 does not have, as one

@@ -7,6 +7,21 @@ import (
 	"github.com/gavel-evals/gavel/schema/javascript/jsregexp"
 )
 
+// TestIsValid holds for patterns that the interpreter has, whether RE2 has them or not.
+func TestIsValid(t *testing.T) {
+	for _, tt := range []struct {
+		pattern string
+		want    bool
+	}{
+		{`a+`, true}, {`(?=a)`, true}, {`caf\u00e9`, true}, {`[\u4e00-\u9fff]`, true}, {`\cA`, true}, {`[]`, true},
+		{`(`, false}, {`[`, false}, {`(a(?=b)`, false}, {`(a{1,1000}){1,1000}`, false}, {strings.Repeat("a", jsregexp.MaxSize+1), false},
+	} {
+		if got := jsregexp.IsValid(tt.pattern); got != tt.want {
+			t.Errorf("%.20q is one of the interpreter: %t, want %t", tt.pattern, got, tt.want)
+		}
+	}
+}
+
 // TestIsNeeded tells patterns that only JavaScript has from those of RE2 and from mistakes,
 // however deep they are.
 func TestIsNeeded(t *testing.T) {

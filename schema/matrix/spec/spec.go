@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -167,8 +169,23 @@ func pattern(text string) (byJavaScript bool, err error) {
 	case len(text) > jsregexp.MaxSize:
 		return false, &template.NeedError{What: fmt.Sprintf("a pattern of at most %d bytes, if RE2 does not have it", jsregexp.MaxSize)}
 	}
+	if wrong, ok := errors.AsType[*syntax.Error](err); ok && slices.Contains([]syntax.ErrorCode{syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrNestingDepth}, wrong.Code) && !isBackwards(text) {
+		return false, &template.NeedError{What: "a pattern with fewer repetitions than " + template.Clip(text)} // which JavaScript has
+	}
 	why := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 	return false, mistake(fmt.Sprintf("the pattern %s of regex cannot be read: %s", template.Clip(text), template.Clip(why)), `correct it; a sign that is meant itself is written with a backslash, as in \(`)
+}
+
+// bounds matches the bounds of a repetition.
+var bounds = regexp.MustCompile(`\{(\d+),(\d+)\}`)
+
+// isBackwards reports whether a repetition of a pattern has a greatest number below its least.
+func isBackwards(pattern string) bool {
+	return slices.ContainsFunc(bounds.FindAllStringSubmatch(pattern, -1), func(m []string) bool {
+		least, err := strconv.Atoi(m[1])
+		most, mostErr := strconv.Atoi(m[2])
+		return err == nil && mostErr == nil && most < least
+	})
 }
 
 // matching is JavaScript that looks for a pattern which RE2 does not have, such as one
