@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
+	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
 	"github.com/gavel-evals/gavel/schema/wildcard"
@@ -272,6 +273,9 @@ func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
 	t.at, t.description = doc.At(at...), doc.Text(in("description")...)
 	t.asserts, t.inputs = slices.Clone(shared.asserts), slices.Clone(shared.inputs)
 	t.vars, t.order = maps.Clone(shared.vars), slices.Clone(shared.order)
+	if string(doc.JSON(in("options", "disableDefaultAsserts")...)) == "true" {
+		t.asserts = t.asserts[min(len(c.shared.asserts), len(t.asserts)):]
+	}
 	c.readVars(&t, doc, in("vars")...)
 	for i := range doc.Items(in("assert")...) {
 		t.asserts = append(t.asserts, c.readAssertion(&t, doc, in("assert", i)...))
@@ -279,7 +283,9 @@ func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
 	if n, ok := rawjson.Number(doc.JSON(in("threshold")...)); ok {
 		t.threshold = &n
 	}
+	c.readTransform(&t, doc, in("options", "postprocess")...) // its older name
 	c.readTransform(&t, doc, in("options", "transform")...)
+	c.unreadOptions(doc, in("options")...)
 	c.readVariation(&t, doc, in("options", "transformVars")...)
 	if name := doc.Text(in("options", "storeOutputAs")...); name != "" {
 		c.engine.Later[name] = "the output of another test (" + template.Clip(name) + ")"
@@ -316,6 +322,28 @@ func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
 		}
 	}
 	return t
+}
+
+// options are the keys of options that are read, or that bear on no verdict.
+var options = []string{
+	"provider", "rubricPrompt", "prefix", "suffix", "transform", "postprocess", "transformVars", "storeOutputAs", "factuality", "disableVarExpansion", "disableDefaultAsserts",
+	"disableConversationVar", "runSerially",
+}
+
+// unreadOptions warns about the others, which promptfoo hands to the provider.
+func (c *compiler) unreadOptions(doc *schema.Document, at ...any) {
+	for _, key := range doc.Keys(at...) {
+		if slices.Contains(options, key) {
+			continue
+		}
+		hint := suggest.DidYouMean(key, options)
+		if hint == "" {
+			hint = "remove it, or set it for the target in gavel.yaml"
+		}
+		p := doc.Problem("not-read", fmt.Sprintf("`%s` of options is not read; the test is run without it", template.Clip(key)), hint, append(slices.Clip(at), key)...)
+		p.Severity = schema.Warning
+		c.Problems = append(c.Problems, p)
+	}
 }
 
 // readOptions reads what bears on the row, and notes what it needs.
