@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
@@ -184,5 +185,62 @@ func TestADeployedTargetThatIsRebuilt(t *testing.T) {
 				t.Errorf("%s, known %v: the gate is %+v, want %s", tt.name, known, r.Gate, want)
 			}
 		}
+	}
+}
+
+// TestASoundLedgerIsNoNotice of a report, with the agent that reports no version as with a
+// model.
+func TestASoundLedgerIsNoNotice(t *testing.T) {
+	d := deskOf(t)
+	for _, n := range d.judge(t, false, map[string]string{hello: ""}).Notices {
+		if n.Message == "" {
+			t.Errorf("the report has the empty notice %+v", n)
+		}
+	}
+	d = deskOf(t)
+	r := d.execute(t, controller.Request{Head: controller.Checkout{Commit: controller.Worktree, FS: files(), Config: d.head}})
+	if len(r.Notices) > 0 {
+		t.Errorf("the report of a sound ledger has the notices %+v", r.Notices)
+	}
+}
+
+// TestOneStoredAnswerIsAReason: an agent of unknown version that answered once, and whose
+// answer nobody judged, is asked again for the reason that its version is unknown.
+func TestOneStoredAnswerIsAReason(t *testing.T) {
+	d := deskOf(t, config.Target{Name: "bot", Provider: config.HTTP, Kind: config.Agent, URL: "https://h", Revision: config.RevisionNone},
+		config.Target{Name: "judge", Provider: config.OpenAI, Kind: config.Model, Model: "m"})
+	d.head.Roles.Judge = "judge"
+	state := controller.Checkout{Commit: controller.Worktree, Config: d.head, FS: fstest.MapFS{"test_definitions/shop.yaml": &fstest.MapFile{Data: []byte(`
+evalcases:
+  - id: window
+    expected_outcome: It greets.
+    input: hello
+    rubrics: [{id: kind, description: It is kind., weight: 1, required: true}]
+`)}}}
+	down := func(of config.Target, c controller.Checkout) (target.Target, error) {
+		if of.Name == "judge" {
+			return &locked{}, nil
+		}
+		return deskTarget{d, of, c}, nil
+	}
+	req := controller.Request{
+		Head: state, ConfigFile: "gavel.yaml", Ledger: d.store, HeadTrust: operator, BaseTrust: operator, LookupEnv: nowhere,
+		Now: func() time.Time { return time.Now().Add(time.Duration(len(d.asked)) * time.Hour) },
+	}
+	p, err := controller.Prepare(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Execute(t.Context(), controller.Host{Open: down}, controller.RunOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.asked) != 1 {
+		t.Fatalf("the agent was asked %d times, want once", len(d.asked))
+	}
+	if p, err = controller.Prepare(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	if row := p.Plan.Rows[0]; len(row.Reasons) == 0 || row.Reasons[0].Part != "revision" {
+		t.Errorf("the case is to %s because of %+v, want that the deployed version is unknown", row.Action, row.Reasons)
 	}
 }

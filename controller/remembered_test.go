@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -144,5 +145,38 @@ func TestNotesAreTakenOfEachEnvironment(t *testing.T) {
 		if !complete {
 			t.Errorf("environment %q: not every case has a note", step.environment)
 		}
+	}
+}
+
+// TestAPlanThatEndsBetweenMemoryAndFiles: what is remembered says which cases are due, and
+// without their files that is no plan. Files that are gone by then are planned as they are.
+func TestAPlanThatEndsBetweenMemoryAndFiles(t *testing.T) {
+	files := oracleFiles("http://127.0.0.1:1")
+	head := stateOf(t, controller.Worktree, files)
+	remember := func(then func()) func(context.Context, snapshot.Notes) (*load.Snapshot, error) {
+		return func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+			defer then()
+			return load.Scan(ctx, head.FS, load.Options{Settings: head.Config.Settings(), Note: notes.Take})
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	req := controller.Request{Head: head, ConfigFile: "gavel.yaml", LookupEnv: nowhere, Remembered: remember(cancel)}
+	if p, err := controller.Prepare(ctx, req); !errors.Is(err, context.Canceled) {
+		t.Errorf("the plan of a run that ended is %+v with the error %v, want that it was canceled", p, err)
+	}
+
+	less := maps.Clone(files)
+	delete(less, "test_definitions/a/level_1/alpha.json")
+	want, err := controller.Prepare(t.Context(), controller.Request{Head: stateOf(t, controller.Worktree, less), ConfigFile: "gavel.yaml", LookupEnv: nowhere})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Head.FS, req.Remembered = stateOf(t, controller.Worktree, less).FS, remember(func() {})
+	got, err := controller.Prepare(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(listed(want.Plan), listed(got.Plan)); diff != "" {
+		t.Errorf("loaded, remembered before a file went (-loaded +remembered):\n%s", diff)
 	}
 }

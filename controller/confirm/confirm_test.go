@@ -454,3 +454,24 @@ func FuzzProcedure(f *testing.F) {
 		}
 	})
 }
+
+// TestPValues are those of the published tables: fresh pairs begin a test of their own,
+// of 12 looks without a history and of 16 where a history chose the case.
+func TestPValues(t *testing.T) {
+	for _, tt := range []struct {
+		base, head string
+		then       string // at head
+		want       float64
+		reruns     int
+	}{
+		{"p", "f", "f", .0145868, 4},
+		{"pppppppppp", "f", "f", .0196341, 4},
+		{"ppppp", "f", "f", .0196341, 4},
+	} {
+		res, _ := play([]confirm.Case{compared(tt.base, tt.head)}, unbounded, script{0: {"p", tt.then}}.answer)
+		f := res.Findings[0]
+		if diff := f.P - tt.want; f.Class != confirm.Regression || f.Head.Of != tt.reruns || diff > 1e-6 || diff < -1e-6 {
+			t.Errorf("base %s: %s after %d fresh pairs with p = %.7f, want %.7f after %d", tt.base, f.Class, f.Head.Of, f.P, tt.want, tt.reruns)
+		}
+	}
+}

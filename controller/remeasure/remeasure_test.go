@@ -1,18 +1,26 @@
 package remeasure_test
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/history"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // outcome is that of a case that passes with a score.
@@ -119,5 +127,147 @@ func TestGivenAnswersAreCertain(t *testing.T) {
 		if got := found.Result.Findings[0]; got.Certain != tt.certain || got.Confirmed != tt.certain {
 			t.Errorf("the finding is %+v, want certain and confirmed to be %v", got, tt.certain)
 		}
+	}
+}
+
+// A judged spec is an evaluator that a role judges.
+type judged struct{ role schema.Role }
+
+func (judged) Kind() string           { return "judged" }
+func (judged) Version() int           { return 1 }
+func (j judged) Roles() []schema.Role { return []schema.Role{j.role} }
+
+// got compares cases that base passed and head failed, with what is changed in the
+// comparison.
+func got(t *testing.T, text string, cases []*schema.Case, change func(*remeasure.Comparison)) (*remeasure.Comparison, *noise.Findings, error) {
+	t.Helper()
+	cfg, problems := config.Parse("gavel.yaml", []byte("version: 1\n"+text))
+	if schema.HasErrors(problems) {
+		t.Fatal(problems)
+	}
+	c := &remeasure.Comparison{
+		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
+		HeadConfig: cfg, BaseConfig: cfg, Required: func(string) bool { return false }, Ledger: ledgertest.Open(t, ledger.Config{}),
+	}
+	failed := outcome(0)
+	failed.Result.Verdict = verdict.Fail
+	for _, one := range cases {
+		was, is := plan.Digests{E: one.Key + "e", J: one.Key + "j", D: one.Key + "d"}, plan.Digests{E: one.Key + "e2", J: one.Key + "j2", D: one.Key + "d2"}
+		c.Rows = append(c.Rows, remeasure.Row{
+			Row: &plan.Row{
+				Key: one.Key, Target: "bot", Action: plan.Run, Head: &one.CaseInfo, Base: &one.CaseInfo, HeadCase: one, BaseCase: one,
+				HeadDigests: is, BaseDigests: was, Samples: 1,
+			},
+			Head: run.Job{Case: one, Digests: is, Target: "bot"}, Base: &run.Job{Case: one, Digests: was, Target: "bot"},
+		})
+		c.Head[one.ID()], c.Base[one.ID()] = failed, outcome(1)
+	}
+	change(c)
+	found, err := c.Decide(t.Context())
+	return c, found, err
+}
+
+func keyed(key string) *schema.Case {
+	return &schema.Case{CaseInfo: schema.CaseInfo{Key: key, Weight: 1}}
+}
+
+// TestAJudgeThatAnEvaluatorNames is asked, too: what it says of a deterministic agent is
+// left to chance, and one fail is no regression.
+func TestAJudgeThatAnEvaluatorNames(t *testing.T) {
+	const targets = "default_target: bot\ntargets: {bot: {provider: mock, replies: [{reply: hi}]}, noisy: {provider: openai, model: m}, usual: {provider: openai, model: m}}\n"
+	for _, tt := range []struct {
+		name, roles string
+		role        schema.Role
+		certain     bool
+	}{
+		{"the judge of the file", "roles: {judge: usual}\n", schema.Judge, false},
+		{"the deterministic judge of the file", "roles: {judge: bot}\n", schema.Judge, true},
+		{"a judge of its own", "roles: {judge: bot}\n", evaluator.JudgeBy("noisy"), false},
+		{"a deterministic one of its own", "roles: {judge: usual}\n", evaluator.JudgeBy("bot"), true},
+	} {
+		one := keyed("a")
+		one.Evaluators = []schema.Evaluator{{Name: "judged", Spec: judged{tt.role}}}
+		_, found, err := got(t, targets+tt.roles, []*schema.Case{one}, func(*remeasure.Comparison) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := found.Result.Findings[0]; f.Certain != tt.certain || f.Confirmed != tt.certain {
+			t.Errorf("%s: the finding is %+v, want certain and confirmed to be %v", tt.name, f, tt.certain)
+		}
+	}
+}
+
+// TestALedgerThatCannotBeRead is an error of the comparison, and not a case of which
+// nothing is stored.
+func TestALedgerThatCannotBeRead(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		base bool
+	}{{"with a base", true}, {"a new case", false}} {
+		_, found, err := got(t, "targets: {bot: {provider: openai, model: m}}\nnoise: {new: {runs: 3, pass: 2}}\n", []*schema.Case{keyed("a")}, func(c *remeasure.Comparison) {
+			if !tt.base {
+				c.Rows[0].Row.Base, c.Rows[0].BaseCase, c.Rows[0].Base = nil, nil, nil
+			}
+			if err := c.Ledger.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if err == nil {
+			t.Errorf("%s: there is no error, and the findings are %+v", tt.name, found)
+		}
+	}
+}
+
+// TestHistoriesOfCasesThatWereCompared begin again, and no others.
+func TestHistoriesOfCasesThatWereCompared(t *testing.T) {
+	c, found, err := got(t, "targets: {bot: {provider: openai, model: m}}\n", []*schema.Case{keyed("compared"), keyed("unjudged"), keyed("new")}, func(c *remeasure.Comparison) {
+		delete(c.Head, keyed("unjudged").ID())
+		c.Rows[2].Row.Base, c.Rows[2].BaseCase, c.Rows[2].Base, c.Rows[2].BaseDigests = nil, nil, nil, plan.Digests{}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.BeginHistories(t.Context(), found, time.UnixMilli(1000)); err != nil {
+		t.Fatal(err)
+	}
+	begun, err := history.Begun(t.Context(), c.Ledger, []string{"comparedj", "unjudgedj", ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := slices.Sorted(maps.Keys(begun)); !slices.Equal(names, []string{"comparedj"}) {
+		t.Errorf("the histories of %q begin again, want that of comparedj alone", names)
+	}
+}
+
+// TestAnOutageOfABaseThatIsGone is measured again at head alone: nobody can be asked as
+// at base, and head's agent is not asked in its place.
+func TestAnOutageOfABaseThatIsGone(t *testing.T) {
+	var cases []*schema.Case
+	for i := range 6 {
+		cases = append(cases, keyed(fmt.Sprint("case", i)))
+	}
+	said := &verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: "Sorry."}}}
+	asked := 0
+	_, _, err := got(t, "targets: {bot: {provider: openai, model: m}}\n", cases, func(c *remeasure.Comparison) {
+		failed := outcome(0)
+		failed.Result.Verdict, failed.Transcript = verdict.Fail, said
+		c.Started = time.UnixMilli(1000)
+		for i := range c.Rows {
+			c.Rows[i].Base.Case = nil
+			c.Base[cases[i].ID()], c.Head[cases[i].ID()] = failed, failed
+		}
+		c.Measure = func(_ context.Context, side confirm.Side, jobs []run.Job) ([]run.Outcome, error) {
+			if side == confirm.Base {
+				asked += len(jobs)
+			}
+			out := make([]run.Outcome, len(jobs))
+			for i := range out {
+				out[i].Result = failed.Result
+			}
+			return out, nil
+		}
+	})
+	if err != nil || asked > 0 {
+		t.Errorf("base is asked %d times, %v; want that it is not", asked, err)
 	}
 }
