@@ -46,11 +46,7 @@ func (q *Queue) Migrate(ctx context.Context) error {
 }
 
 func (q *Queue) makeTables(ctx context.Context, conn *pgxpool.Conn) error {
-	var in string
-	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) (err error) {
-		in, err = postgres.MakeSchema(ctx, tx)
-		return err
-	})
+	in, err := postgres.MakeSchema(ctx, conn.Conn())
 	if err != nil {
 		return err
 	}

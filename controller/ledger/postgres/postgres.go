@@ -157,7 +157,9 @@ func parse(cfg Config) (*pgx.ConnConfig, error) {
 	return parsed, nil
 }
 
-// migrating is the lock of those who make tables.
+// migrating is the lock of those who make tables. It is taken before their transaction
+// begins: one that waits within it goes on not to see a schema that was made meanwhile,
+// since a transaction remembers which schemas there are.
 const migrating = 0x6761766c00
 
 // makeSchema makes the schema that a session looks for tables in first. The search_path
@@ -167,16 +169,20 @@ const makeSchema = `DO $$ BEGIN
 END $$`
 
 // MakeSchema makes the schema of the tables, where there is none, and returns the one that
-// new tables are made in. Others who make tables wait until the transaction ends. It
-// comes before anything else that makes tables.
-func MakeSchema(ctx context.Context, tx pgx.Tx) (name string, err error) {
-	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrating)); err != nil {
+// new tables are made in. Others who make tables wait meanwhile. It comes before anything
+// else that makes tables.
+func MakeSchema(ctx context.Context, conn *pgx.Conn) (name string, err error) {
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrating)); err != nil {
 		return "", err
 	}
-	if _, err := tx.Exec(ctx, makeSchema); err != nil {
-		return "", err
-	}
-	return name, tx.QueryRow(ctx, "SELECT coalesce(current_schema(), '')").Scan(&name)
+	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(migrating)) }()
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, makeSchema); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, "SELECT coalesce(current_schema(), '')").Scan(&name)
+	})
+	return name, err
 }
 
 // migrate runs the scripts that the database has not seen, in one transaction. A
@@ -193,7 +199,18 @@ func (e *engine) migrate(ctx context.Context) (err error) {
 	if version > len(scripts) {
 		return fmt.Errorf("%w (schema %d, this one knows %d)", store.ErrNewer, version, len(scripts))
 	}
-	tx, err := e.db.BeginTx(ctx, nil)
+	conn, err := e.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // it goes back to the pool
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", int64(migrating)); err != nil {
+		return err
+	}
+	defer func() {
+		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(migrating))
+	}()
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -202,9 +219,6 @@ func (e *engine) migrate(ctx context.Context) (err error) {
 			_ = tx.Rollback() // the first error says why
 		}
 	}()
-	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", int64(migrating)); err != nil {
-		return err
-	}
 	// Another process may have been quicker.
 	if version, err = e.version(ctx, tx); err != nil {
 		return err
