@@ -242,6 +242,54 @@ func TestNotices(t *testing.T) {
 	}
 }
 
+// TestNoticesOfRules names each part of a rule that asks for less at head, and none that
+// asks for as much or more.
+func TestNoticesOfRules(t *testing.T) {
+	rule := func(r schema.Rule) *schema.Case {
+		return &schema.Case{Evaluators: []schema.Evaluator{{Name: "judge", Rule: r}}}
+	}
+	bands := func(b *schema.Bands) *schema.Case {
+		return &schema.Case{Policy: schema.Policy{Bands: b}}
+	}
+	required := []string{"a"}
+	for _, tc := range []struct {
+		name       string
+		base, head *schema.Case
+		want       string
+	}{
+		{"threshold of the case", bands(&schema.Bands{Pass: 1, Borderline: 1}), bands(&schema.Bands{Pass: 0.5, Borderline: 0.5}), "lowers the threshold of the case: 1 → 0.5"},
+		{"borderline alone", bands(&schema.Bands{Pass: 0.8, Borderline: 0.6}), bands(&schema.Bands{Pass: 0.8, Borderline: 0.5}), "lowers the borderline of the case: 0.6 → 0.5"},
+		{"a threshold where all had to pass", bands(nil), bands(&schema.Bands{Pass: 0.5}), "passes with a score of 0.5, where every evaluator had to pass"},
+		{"all have to pass", bands(&schema.Bands{Pass: 0.5}), bands(nil), ""},
+		{"least", rule(schema.Rule{Required: required, Least: map[string]float64{"a": 0.5}}), rule(schema.Rule{Required: required, Least: map[string]float64{"a": 0.4}}), "lowers the least score of the criterion a of judge: 0.5 → 0.4"},
+		{"more is asked", rule(schema.Rule{Required: required, Least: map[string]float64{"a": 0.5}, Gate: 0.5, Floor: 0.1}), rule(schema.Rule{Required: []string{"a", "b"}, Least: map[string]float64{"a": 0.6}, Gate: 0.6, Floor: 0.2, NonZero: true, Unanimous: true}), ""},
+		{"most", rule(schema.Rule{Most: map[string]float64{"cost": 1}}), rule(schema.Rule{Most: map[string]float64{"cost": 2}}), "raises the bound of cost of judge"},
+		{"no most", rule(schema.Rule{Most: map[string]float64{"cost": 1}}), rule(schema.Rule{}), "raises the bound of cost of judge"},
+		{"gate", rule(schema.Rule{Gate: 0.5}), rule(schema.Rule{Gate: 0.4}), "lowers the gate of judge: 0.5 → 0.4"},
+		{"floor", rule(schema.Rule{Floor: 0.5}), rule(schema.Rule{}), "lowers the least score of judge: 0.5 → 0"},
+		{"zero", rule(schema.Rule{NonZero: true}), rule(schema.Rule{}), "no longer fails with a score of 0 of judge"},
+		{"every sample", rule(schema.Rule{Unanimous: true}), rule(schema.Rule{}), "requires only in most samples what every sample had to meet of judge"},
+		{"aggregate", rule(schema.Rule{Aggregate: schema.Minimum}), rule(schema.Rule{Aggregate: schema.Maximum}), "combines the scores in another way of judge"},
+		{"negation", rule(schema.Rule{}), rule(schema.Rule{Negate: true}), "turns the score around of judge"},
+		{"best", bands(nil), &schema.Case{Policy: schema.Policy{Best: true}}, "takes the result of the best sample"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := reporttest.New()
+			row := s.Add("math/1/a", pass(1), pass(1), definition)
+			for _, side := range []struct{ has, gets *schema.Case }{{row.BaseCase, tc.base}, {row.HeadCase, tc.head}} {
+				side.has.Evaluators, side.has.Policy = side.gets.Evaluators, side.gets.Policy
+			}
+			var got []string
+			for _, n := range report.Compare(s.In).Notices {
+				got = append(got, n.Message)
+			}
+			if strings.Join(got, "; ") != tc.want {
+				t.Errorf("notices %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestGateAccepted: what somebody accepted breaks no rule, and only that: what
 // has no verdict cannot be meant.
 func TestGateAccepted(t *testing.T) {

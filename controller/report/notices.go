@@ -158,7 +158,10 @@ func ruleFile(row *plan.Row) string {
 }
 
 func weakerRules(base, head *schema.Case) []string {
-	out := lighter("", evaluatorWeights(base), evaluatorWeights(head))
+	out := append(lighter("", evaluatorWeights(base), evaluatorWeights(head)), lowerBands(base, head)...)
+	if !base.Policy.Best && head.Policy.Best {
+		out = append(out, "takes the result of the best sample")
+	}
 	for _, was := range base.Evaluators {
 		i := slices.IndexFunc(head.Evaluators, func(ev schema.Evaluator) bool { return ev.Name == was.Name })
 		if i < 0 {
@@ -173,12 +176,74 @@ func weakerRules(base, head *schema.Case) []string {
 		if is.Need > 0 && is.Need < was.Rule.Need || was.Rule.Need == 0 && is.Need > 0 {
 			out = append(out, fmt.Sprintf("lowers the matches that %s needs: %s → %d", was.Name, needed(was.Rule.Need), is.Need))
 		}
-		for _, id := range was.Rule.Required {
-			if !slices.Contains(is.Required, id) {
-				out = append(out, fmt.Sprintf("no longer requires the criterion %s of %s", id, was.Name))
-			}
-		}
+		out = append(out, fewerDemands(was.Name, was.Rule, is)...)
 		out = append(out, lighter(" of "+was.Name, was.Rule.Weights, is.Weights)...)
+	}
+	return out
+}
+
+// lowerBands names what a case needs less of to pass as a whole. A case without bands
+// passes where each of its evaluators does.
+func lowerBands(base, head *schema.Case) []string {
+	was, is := base.Policy.Bands, head.Policy.Bands
+	switch {
+	case is == nil:
+		return nil
+	case was == nil:
+		return []string{fmt.Sprintf("passes with a score of %s, where every evaluator had to pass", schema.NativeScore(head.Dialect, is.Pass))}
+	}
+	var out []string
+	for _, band := range []struct {
+		name    string
+		was, is float64
+	}{{"threshold", was.Pass, is.Pass}, {"borderline", was.Borderline, is.Borderline}} {
+		if band.is < band.was && (band.name == "threshold" || was.Borderline != was.Pass || is.Borderline != is.Pass) {
+			out = append(out, fmt.Sprintf("lowers the %s of the case: %s → %s", band.name,
+				schema.NativeScore(base.Dialect, band.was), schema.NativeScore(head.Dialect, band.is)))
+		}
+	}
+	return out
+}
+
+// fewerDemands names the demands of an evaluator that are gone or ask for less, apart from
+// its threshold.
+func fewerDemands(name string, was, is schema.Rule) []string {
+	var out []string
+	for _, id := range was.Required {
+		if !slices.Contains(is.Required, id) {
+			out = append(out, fmt.Sprintf("no longer requires the criterion %s of %s", id, name))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(was.Least)) {
+		if slices.Contains(is.Required, id) && is.Least[id] < was.Least[id] {
+			out = append(out, fmt.Sprintf("lowers the least score of the criterion %s of %s: %v → %v", id, name, was.Least[id], is.Least[id]))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(was.Most)) {
+		if most, bounded := is.Most[id]; !bounded || most > was.Most[id] {
+			out = append(out, fmt.Sprintf("raises the bound of %s of %s", id, name))
+		}
+	}
+	for _, demand := range []struct {
+		name    string
+		was, is float64
+	}{{"gate", was.Gate, is.Gate}, {"least score", was.Floor, is.Floor}} {
+		if demand.is < demand.was && (demand.name != "gate" || was.Aggregate == is.Aggregate) {
+			out = append(out, fmt.Sprintf("lowers the %s of %s: %v → %v", demand.name, name, demand.was, demand.is))
+		}
+	}
+	for _, demand := range []struct {
+		says    string
+		dropped bool
+	}{
+		{"no longer fails with a score of 0 of ", was.NonZero && !is.NonZero},
+		{"requires only in most samples what every sample had to meet of ", was.Unanimous && !is.Unanimous},
+		{"combines the scores in another way of ", was.Aggregate != is.Aggregate},
+		{"turns the score around of ", was.Negate != is.Negate},
+	} {
+		if demand.dropped {
+			out = append(out, demand.says+name)
+		}
 	}
 	return out
 }
