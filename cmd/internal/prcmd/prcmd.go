@@ -58,6 +58,7 @@ func New(app *cli.App) *cobra.Command {
 		Args:  cli.NoArgs,
 		Example: `  gavel pr
   gavel pr --ledger own/ledger.db --base-ledger base/ledger.db
+  gavel pr --json | jq .gate
   GITHUB_TOKEN=… gavel pr --repo octo/demo --pr 7`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.cacheKeys {
@@ -278,8 +279,24 @@ func (c command) reviewing(here *gitrepo.Repository, store *ledger.Ledger, clien
 	}
 }
 
+// printGate prints what the gate says or, as JSON, the whole report. Without a report the
+// document has the gate alone.
+func (c command) printGate(r *report.Report, gate report.Gate) error {
+	switch {
+	case c.JSON && r != nil:
+		return c.Print(r)
+	case c.JSON:
+		return c.Print(map[string]report.Gate{"gate": gate})
+	}
+	fmt.Fprintf(c.Stdout, "gate %s: %s\n", gate.Result, gate.Reason)
+	return nil
+}
+
 // idle says why there is nothing to do.
 func (c command) idle(why string) error {
+	if c.JSON {
+		return c.Print(map[string]string{"idle": why})
+	}
 	fmt.Fprintf(c.Stdout, "nothing to do: %s\n", why)
 	return nil
 }
@@ -293,18 +310,20 @@ func (c command) printResult(r ci.Result) error {
 	if r.Unpublished != nil {
 		c.Note(fmt.Sprintf("the report could not be published: %v", r.Unpublished))
 	}
-	text, gate, code := github.Text(func(int) string { return r.Ended }), "undetermined: "+r.Ended, cli.ExitGate
+	text, gate, code := github.Text(func(int) string { return r.Ended }), report.Gate{Result: report.GateUndetermined, Reason: r.Ended}, cli.ExitGate
 	if r.Report != nil {
-		text, gate, code = r.Review.Text(r.Report), fmt.Sprintf("%s: %s", r.Report.Gate.Result, r.Report.Gate.Reason), r.Report.ExitCode()
+		text, gate, code = r.Review.Text(r.Report), r.Report.Gate, r.Report.ExitCode()
 	}
 	if path := c.Env("GITHUB_STEP_SUMMARY"); path != "" {
 		if err := github.JobSummary(path, text); err != nil {
 			return err
 		}
-	} else if r.Unpublished != nil {
+	} else if r.Unpublished != nil && !c.JSON {
 		fmt.Fprintln(c.Stdout, text(comment.MaxBytes))
 	}
-	fmt.Fprintln(c.Stdout, "gate "+gate)
+	if err := c.printGate(r.Report, gate); err != nil {
+		return err
+	}
 	// If a permission is missing, summary and exit code carry the verdict.
 	if code == cli.ExitPass && r.Unpublished != nil && !forge.Refused(r.Unpublished) {
 		code = cli.ExitInternal
