@@ -6,15 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/judgetest"
 	"github.com/gavel-evals/gavel/controller/target"
 )
 
@@ -181,66 +180,11 @@ func (a asking) answer(text string) string {
 		value = map[string]any{"prompt": said(text)}
 	default:
 		// A test writes FAIL where the judge shall be strict.
-		value = fitting(a.ResponseFormat.JSONSchema.Schema, !strings.Contains(text, "FAIL"))
+		value = judgetest.Fitting(a.ResponseFormat.JSONSchema.Schema, !strings.Contains(text, "FAIL"), 1)
 	}
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return err.Error()
 	}
 	return string(raw)
-}
-
-// fitting is a value that fits a JSON Schema as judges are given it: the best
-// or the worst that there is.
-func fitting(form map[string]any, good bool) any {
-	if words, ok := form["enum"].([]any); ok {
-		return words[0]
-	}
-	kind := form["type"]
-	if kinds, ok := kind.([]any); ok {
-		kind = kinds[0]
-	}
-	switch kind {
-	case "object":
-		fields, _ := form["properties"].(map[string]any)
-		out := map[string]any{}
-		for name, field := range fields {
-			inner, _ := field.(map[string]any)
-			out[name] = fitting(inner, good)
-		}
-		return out
-	case "array":
-		return fittingList(form, good)
-	case "boolean":
-		return good
-	case "integer":
-		return 1
-	case "number":
-		if good {
-			return 1
-		}
-		return 0
-	}
-	return "so"
-}
-
-// fittingList has an item for each of the words that items are told apart by.
-func fittingList(form map[string]any, good bool) []any {
-	item, _ := form["items"].(map[string]any)
-	fields, _ := item["properties"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		field, _ := fields[name].(map[string]any)
-		words, _ := field["enum"].([]any)
-		if words == nil {
-			continue
-		}
-		var out []any
-		for _, word := range words {
-			one, _ := fitting(item, good).(map[string]any)
-			one[name] = word
-			out = append(out, one)
-		}
-		return out
-	}
-	return []any{fitting(item, good)}
 }

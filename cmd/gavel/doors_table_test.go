@@ -1,0 +1,369 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// The words of later work in the table.
+const (
+	vouched = "rules come from a branch that somebody vouches for, and a status belongs to a commit"
+	targets = "a changed target is judged"
+	seenBy  = "a verdict depends on every file that its program could see"
+	moving  = "verdicts hold where the world moves"
+)
+
+// Rules why a scenario does not go through a door.
+const (
+	atTheKeyboard = "the person at the keyboard is the operator"
+	noPullRequest = "there is no pull request"
+	ownMirror     = "a server fetches whole objects into a mirror of its own"
+	ownBranches   = "a server judges its branches by itself, so that base may be judged at any time"
+	askedOfAll    = "a watch asks no score of a part"
+)
+
+// usual is a gavel.yaml whose target is the model, with further lines.
+func usual(more ...string) string {
+	return "version: 1\ndefault_target: bot\ntargets:\n  bot: {provider: openai, model: model, base_url: MODELS/v1, api_key_env: MODEL_KEY}\n" + strings.Join(more, "")
+}
+
+// judging are the lines of usual that make the model the judge, too.
+const judging = "  judge: {provider: openai, model: judge, base_url: MODELS/v1, api_key_env: MODEL_KEY}\nroles: {judge: judge, simulator: judge, editors: {gemini: judge}}\n"
+
+// shopOf is a domain whose cases ask for the last word of their prompts, one for each id.
+func shopOf(ids string, more map[string]string) map[string]string {
+	files := map[string]string{"gavel.yaml": usual(), domainFile: domainWith("Be kind.")}
+	for _, id := range strings.Fields(ids) {
+		files[at(id)] = asks(id, "say "+id, id+"!")
+	}
+	maps.Copy(files, more)
+	return files
+}
+
+const domainFile = "test_definitions/shop/domain.json"
+
+// domainWith is the shop with a system prompt.
+func domainWith(prompt string) string {
+	return fmt.Sprintf(`{"id": "shop", "name": "Shop", "evaluator_id": "keyword", "system_prompt": %q}`, prompt)
+}
+
+// at is the file of a case of the shop, and key its key.
+func at(id string) string  { return "test_definitions/" + key(id) + ".json" }
+func key(id string) string { return "shop/level_1/" + id }
+
+// asks is a case that sends a prompt and wants a word in the answer.
+func asks(id, prompt, word string) string {
+	return fmt.Sprintf(`{"id": %q, "name": %[1]q, "prompt": %q, "expected": {"keywords": [%q]}}`, id, prompt, word)
+}
+
+// echo answers a prompt with its last word and an exclamation mark.
+func echo(prompt string, _ int) string {
+	prompt = strings.TrimSuffix(prompt, byNew)
+	return prompt[strings.LastIndexByte(prompt, ' ')+1:] + "!"
+}
+
+// wrongly answers prompts that contain one of some texts wrongly, and others as echo does.
+func wrongly(texts ...string) func(string, int) string {
+	return func(prompt string, n int) string {
+		for _, text := range texts {
+			if strings.Contains(prompt, text) {
+				return "no"
+			}
+		}
+		return echo(prompt, n)
+	}
+}
+
+// ids are the names of n cases.
+func ids(n int) string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("c%d", i))
+	}
+	return strings.Join(out, " ")
+}
+
+// menu is a file of the matrix format with one test.
+func menu(variable, threshold string) string {
+	return fmt.Sprintf(`prompts: ["say {{x}}"]
+providers: [bot]
+tests:
+  - description: one
+    vars: {x: %s}
+    threshold: %s
+    assert: [{type: contains, value: "a!"}, {type: contains, value: zzz}]
+`, variable, threshold)
+}
+
+// persona is a conversation with a user whom the model plays.
+func persona(prompt string) map[string]string {
+	return map[string]string{
+		"gavel.yaml":     strings.Replace(usual(judging), "model: model,", "model: model, system_prompt: {file: prompts/bot.md},", 1),
+		"prompts/bot.md": prompt,
+		"test_definitions/talk.json": `{"name": "talk", "persona": {"type": "guest", "description": "curious", "instructions": "Ask on."}, "initial_message": "say hello",
+			"max_turns": 3, "expected_outcomes": {"greeted": true}}`,
+	}
+}
+
+// rated is a file of the promptval format with further fields.
+func rated(input, more string) map[string]string {
+	return map[string]string{
+		"gavel.yaml":                  strings.Replace(usual(judging), "model: model,", "model: model, system_prompt: Be kind.,", 1),
+		"test_definitions/rated.json": fmt.Sprintf(`{"test_type": "agent", "name": "bot", "user_input": %q, "testing_prompt": "Is it polite?"%s}`, input, more),
+	}
+}
+
+// withAgent is a repository whose agent is reached over HTTP, with a prompt.
+func withAgent(target, prompt string) map[string]string {
+	return map[string]string{
+		"gavel.yaml":        "version: 1\ntargets:\n  agent: {provider: http, " + target + ", inputs: [\"prompts/**\"]}\n",
+		"prompts/system.md": prompt,
+		domainFile:          domainWith(""),
+		at("window"):        asks("window", "How long can I return a helmet?", "30 days"),
+	}
+}
+
+// days is an agent that says 60 days at head.
+func days(_ string, head bool) string {
+	if head {
+		return "60 days"
+	}
+	return "30 days"
+}
+
+// codeJudge is a suite whose judge loads a module.
+func codeJudge(module string) map[string]string {
+	return map[string]string{
+		"gavel.yaml": usual(),
+		"test_definitions/sums.yaml": `evalcases:
+  - id: sum
+    expected_outcome: It is right.
+    input: say six
+    execution:
+      evaluators: [{name: sum, type: code_judge, script: [sh, checks/judge.sh]}]
+`,
+		"test_definitions/checks/judge.sh":     "cat >/dev/null; . ./checks/lib/rules.sh; echo \"{\\\"score\\\": $score}\"\n",
+		"test_definitions/checks/lib/rules.sh": module,
+	}
+}
+
+// scenarios are the rows of the table.
+var scenarios = []scenario{
+	{
+		name: "nothing changed", base: shopOf("a b c", nil), head: map[string]string{"docs.md": "words"}, answer: echo,
+		want: outcome{gate: "pass", reason: "no affected cases"},
+	},
+	{
+		name: "one case broken for good", base: shopOf("a b c", nil), answer: echo,
+		head: map[string]string{at("a"): asks("a", "say nothing", "a!")},
+		want: outcome{
+			gate: "fail", reason: "1 case regressed", cases: map[string]string{key("a"): "fail regression"},
+			calls: map[string]int{"Be kind. | say nothing": 5, "Be kind. | say a": 5},
+		},
+	},
+	{
+		name: "fails once by chance", base: shopOf("a b c", nil), head: map[string]string{at("a"): asks("a", "now say a", "a!")},
+		answer: func(prompt string, n int) string {
+			if n == 1 && strings.Contains(prompt, "now") {
+				return "no"
+			}
+			return echo(prompt, n)
+		},
+		want: outcome{gate: "pass", reason: "no case regressed", cases: map[string]string{key("a"): "fail flaky"}},
+	},
+	{
+		name: "a prompt breaks three of ten", base: shopOf(ids(10), nil), head: map[string]string{domainFile: domainWith("Be brief.")},
+		answer: wrongly("brief. | say c1", "brief. | say c2", "brief. | say c3"),
+		want: outcome{gate: "fail", reason: "3 cases regressed", cases: map[string]string{
+			key("c1"): "fail regression", key("c2"): "fail regression", key("c3"): "fail regression",
+		}},
+	},
+	{
+		name: "threshold lowered", answer: echo,
+		base: map[string]string{"gavel.yaml": usual(), "test_definitions/promptfooconfig.yaml": menu("a", "1")},
+		head: map[string]string{"test_definitions/promptfooconfig.yaml": menu("a", "0.5")},
+		want: outcome{
+			gate: "pass", notice: "threshold", cases: map[string]string{"promptfooconfig#one": "pass unchanged"},
+			calls: map[string]int{"say a": 1},
+		},
+	},
+	{
+		name: "weight lowered", answer: wrongly("say d"),
+		base:   shopOf("a b c d", map[string]string{"gavel.yaml": usual("gate: {min_score: 0.9}\n")}),
+		head:   map[string]string{at("d"): strings.Replace(asks("d", "say d", "d!"), "{", `{"weight": 0.01, `, 1)},
+		want:   outcome{gate: "fail", reason: "score 0.750", notice: "weight", cases: map[string]string{key("d"): "fail unchanged"}},
+		differ: map[string]outcome{"watch": {rule: askedOfAll, gate: "pass", notice: "weight"}},
+	},
+	{
+		name: "removed with removed: fail", answer: echo,
+		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {removed: fail}\n")}), head: map[string]string{at("a"): gone},
+		want: outcome{gate: "fail", reason: "1 case removed (removed: fail)", cases: map[string]string{key("a"): "removed"}},
+	},
+	{
+		name: "disabled with removed: fail", answer: echo,
+		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {removed: fail}\n")}),
+		head: map[string]string{at("a"): strings.Replace(asks("a", "say a", "a!"), "{", `{"enabled": false, `, 1)},
+		want: outcome{gate: "fail", reason: "1 case disabled", cases: map[string]string{key("a"): "skipped"}},
+	},
+	{
+		name: "invalid file", base: shopOf("a b", nil), head: map[string]string{at("a"): `{"id": "a", "nam`}, answer: echo,
+		want: outcome{gate: "undetermined", problems: []string{at("a")}, cases: map[string]string{key("a"): "error"}},
+	},
+	{
+		name: "new failing case", base: shopOf("a", nil), head: map[string]string{at("d"): asks("d", "say d", "x!")}, answer: echo,
+		want: outcome{gate: "fail", reason: "1 new case", cases: map[string]string{key("d"): "fail new"}, calls: map[string]int{"Be kind. | say d": 1}},
+	},
+	{
+		name: "provider down", base: shopOf("a", nil), head: map[string]string{at("a"): asks("a", "now say a", "a!")}, down: true,
+		want: outcome{gate: "undetermined", cases: map[string]string{key("a"): "error error"}},
+	},
+	{
+		name: "two prompts compared", base: rated("say a", ""), head: rated("say a", `, "new_prompt": "Be brief."`), answer: echo,
+		want: outcome{
+			gate: "pass", reason: "no case regressed", cases: map[string]string{"rated": "pass unchanged"},
+			calls: map[string]int{"Be brief. | say a": 1},
+		},
+	},
+	{
+		name: "matrix with a changed variable", answer: echo,
+		base: map[string]string{"gavel.yaml": usual(), "test_definitions/promptfooconfig.yaml": menu("a", "0.5")},
+		head: map[string]string{"test_definitions/promptfooconfig.yaml": menu("b", "0.5")},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"}},
+	},
+	{
+		name: "the imported module of a code judge", base: codeJudge("score=1\n"), answer: echo, programs: true,
+		head: map[string]string{"test_definitions/checks/lib/rules.sh": "score=0\n"}, later: seenBy,
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"sums#sum": "fail regression"}},
+	},
+	{
+		name: "an agent without revision gets worse", base: withAgent("url: MODELS/agent", "30"), judged: true,
+		head: map[string]string{"prompts/system.md": "60"}, agent: days,
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"}},
+	},
+	{
+		name: "an agent without revision changes for nothing", base: withAgent("url: MODELS/agent", "30"), judged: true,
+		head: map[string]string{"prompts/system.md": "thirty"}, agent: func(string, bool) string { return "30 days" },
+		want: outcome{gate: "pass", reason: "no case regressed"},
+	},
+	{
+		name: "an agent without revision whose base nobody judged", base: withAgent("url: MODELS/agent", "30"),
+		head: map[string]string{"prompts/system.md": "60"}, agent: days,
+		want:   outcome{gate: "undetermined", some: true},
+		unlike: map[string]string{"serve": ownBranches, "serve on PostgreSQL": ownBranches, "workers": ownBranches},
+	},
+	{
+		name: "an agent with revision", base: withAgent("url_template: \"MODELS/agent/{sha}\"", "30"),
+		head: map[string]string{"prompts/system.md": "60"}, agent: days,
+		want:   outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"}},
+		unlike: map[string]string{"run": "a working tree has no commit", "run on PostgreSQL": "a working tree has no commit", "watch": "a working tree has no commit"},
+	},
+	{
+		name: "a target's model is swapped", base: shopOf("a b c", nil), answer: wrongly("say a" + byNew), later: targets,
+		head: map[string]string{"gavel.yaml": strings.Replace(usual(), "model: model", "model: new", 1)},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("a"): "fail regression"}},
+	},
+	{
+		name: "min_score with the other cases judged before", answer: wrongly("say d"), judged: true,
+		base: shopOf("a b c d", map[string]string{"gavel.yaml": usual("gate: {min_score: 0.7}\n")}),
+		head: map[string]string{at("d"): asks("d", "please say d", "d!")},
+		want: outcome{gate: "pass", cases: map[string]string{key("d"): "fail unchanged"}, calls: map[string]int{"Be kind. | say a": 1}},
+	},
+	{
+		name: "min_score with no case judged before", answer: wrongly("say d"),
+		base: shopOf("a b c d", map[string]string{"gavel.yaml": usual("gate: {min_score: 0.7}\n")}),
+		head: map[string]string{at("d"): asks("d", "please say d", "d!")},
+		want: outcome{gate: "pass", cases: map[string]string{key("d"): "fail unchanged"}, calls: map[string]int{"Be kind. | say a": 1}},
+		differ: map[string]outcome{"watch": {
+			rule: askedOfAll, gate: "pass", cases: map[string]string{key("d"): "fail unchanged"}, calls: map[string]int{"Be kind. | say a": 0},
+		}},
+	},
+	{
+		name: "min_score that the untouched cases miss", answer: wrongly("say d"),
+		base: shopOf("a b c d", map[string]string{"gavel.yaml": usual("gate: {min_score: 0.8}\n")}),
+		head: map[string]string{at("a"): asks("a", "please say a", "a!")},
+		want: outcome{gate: "fail", reason: "score 0.750", some: true},
+		differ: map[string]outcome{"watch": {
+			rule: askedOfAll, gate: "pass", calls: map[string]int{"Be kind. | say d": 0},
+		}},
+	},
+	{
+		name: "a conversation with simulator and judge", base: persona("Be kind."), head: map[string]string{"prompts/bot.md": "FAIL now."},
+		answer: func(prompt string, _ int) string {
+			if strings.HasPrefix(prompt, "FAIL") {
+				return "FAIL!"
+			}
+			return "Hello!"
+		},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"talk": "fail regression"}},
+	},
+	{
+		name: "edit_prompt", base: rated("say a", ""), head: rated("say FAIL", `, "retry": true, "max_retries": 1, "edit_prompt": true`),
+		answer: func(prompt string, _ int) string {
+			if strings.HasPrefix(prompt, "Be better.") {
+				return "with pleasure"
+			}
+			return prompt
+		},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"rated": "fail regression"}},
+	},
+	{
+		name: "iterations 3", base: shopOf("a", map[string]string{"gavel.yaml": usual("defaults: {iterations: 3}\n")}),
+		head: map[string]string{at("a"): asks("a", "say nothing", "a!")}, answer: echo,
+		want: outcome{
+			gate: "fail", reason: "1 case regressed", cases: map[string]string{key("a"): "fail regression"},
+			calls: map[string]int{"Be kind. | say nothing": 15, "Be kind. | say a": 15},
+		},
+	},
+	{
+		name: "a budget that is too small", base: shopOf("a b", map[string]string{"gavel.yaml": usual("budget: {calls: 1}\n")}), answer: echo,
+		head: map[string]string{domainFile: domainWith("Be brief.")},
+		want: outcome{gate: "undetermined", reason: "budget", some: true},
+	},
+	{
+		name: "two pull requests of one commit", base: shopOf("a b", nil), part: map[string]string{at("a"): asks("a", "say nothing", "a!")},
+		head: map[string]string{"docs.md": "words"}, answer: echo, later: vouched,
+		want:   outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("a"): "fail regression"}},
+		unlike: map[string]string{"run": noPullRequest, "run on PostgreSQL": noPullRequest, "watch": noPullRequest},
+	},
+	{
+		name: "a fork from an old merge base with milder rules", answer: echo, later: vouched,
+		forked: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {fail_on: never}\n")}), base: map[string]string{"gavel.yaml": usual()},
+		head:   map[string]string{at("a"): asks("a", "say nothing", "a!")},
+		want:   outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("a"): "fail regression"}},
+		unlike: map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard},
+	},
+	{
+		name: "a stranger's head", base: shopOf("a b", nil), head: map[string]string{at("a"): asks("a", "say nothing", "a!")}, answer: echo, stranger: true,
+		want:   outcome{gate: "undetermined", reason: "approve"},
+		unlike: map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard},
+	},
+	{
+		name: "a partial clone with a removed case", answer: echo, partial: true, later: vouched,
+		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {removed: fail}\n")}), head: map[string]string{at("a"): gone},
+		want:   outcome{gate: "fail", reason: "1 case removed (removed: fail)", cases: map[string]string{key("a"): "removed"}},
+		unlike: map[string]string{"serve": ownMirror, "serve on PostgreSQL": ownMirror, "workers": ownMirror},
+	},
+	{
+		name: "a burst of failures in head's minute", base: shopOf(ids(20), nil), head: map[string]string{domainFile: domainWith("Be brief.")},
+		answer: echo, later: moving,
+		reply: func(k int) string {
+			if k > 4 && k <= 14 {
+				return fmt.Sprintf("busy %d", k)
+			}
+			return ""
+		},
+		want: outcome{gate: "pass", some: true},
+	},
+	{
+		name: "a refusal with one text", answer: func(prompt string, n int) string {
+			if strings.Contains(prompt, "brief. | say c1") && n%2 == 1 {
+				return "I cannot help with that."
+			}
+			return echo(prompt, n)
+		},
+		base: shopOf(ids(20), map[string]string{"gavel.yaml": usual("gate: {min_score: 0.9}\n")}),
+		head: map[string]string{domainFile: domainWith("Be brief.")}, later: moving,
+		want: outcome{gate: "fail", some: true},
+	},
+}

@@ -1,0 +1,677 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/evaluate/judgetest"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
+	"github.com/gavel-evals/gavel/controller/report"
+	reportarchive "github.com/gavel-evals/gavel/controller/report/archive"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/race"
+)
+
+// A scenario is a pull request, what the models answer, and what has to come of it. It
+// goes through every door. What has to come is written by hand, from the pages that
+// promise it.
+type scenario struct {
+	name string
+	// base has the files of main, and head those that the pull request changes, by path.
+	// MODELS in a text is the address of the models. A file whose text is gone is removed.
+	base, head map[string]string
+	// forked has the files of the commit at which head left main, where main went on
+	// since; base has those of main's tip.
+	forked map[string]string
+	// part has the files of a commit between base and head, on the branch part1. A second
+	// pull request has the same head and goes to that branch.
+	part map[string]string
+	// stranger says that somebody without permission to write opens the pull request, from a fork.
+	stranger bool
+	// answer is what a model says to a prompt that it is asked for the n-th time, from 1.
+	answer func(prompt string, n int) string
+	// agent is what an HTTP agent says: that of head once it is deployed, or that of base.
+	agent func(prompt string, head bool) string
+	// reply replaces the answer to the k-th call, from 1, by a text other than "".
+	reply func(k int) string
+	// down has the server of the models refuse every call.
+	down bool
+	// programs says that programs of the repository run.
+	programs bool
+	// judged says that main was judged before the pull request came.
+	judged bool
+	// partial says that the working tree is a clone without the blobs of base.
+	partial bool
+
+	want outcome
+	// differ has what comes of it at doors where a rule makes it another outcome.
+	differ map[string]outcome
+	// unlike has the doors that the scenario does not go through, with the rule.
+	unlike map[string]string
+	// later names the work that makes it right; it is known to fail until then.
+	later string
+}
+
+// gone is the text of a file that head removes.
+const gone = "\x00"
+
+// An outcome is what people see of a pull request.
+type outcome struct {
+	// gate is pass, fail or undetermined, and reason a part of what the gate says.
+	gate, reason string
+	// cases have the verdict and the class of cases by key: "fail regression". A case that
+	// is not in it passes, or nothing affects it. With some, others are not compared.
+	cases map[string]string
+	some  bool
+	// notice is a part of one of the notices.
+	notice string
+	// problems are the files with an error in them.
+	problems []string
+	// calls are how often a model is asked, by prompt. Prompts that are not in it are not
+	// compared.
+	calls map[string]int
+	// rule says why a door has this outcome, where it is not that of the others.
+	rule string
+}
+
+// states returns what the two statuses have to be.
+func (o outcome) states() map[string]string {
+	states := map[string]string{"gavel/validate": "success", "gavel/verdict": map[string]string{
+		report.GatePass: "success", report.GateFail: "failure", report.GateUndetermined: "error",
+	}[o.gate]}
+	if len(o.problems) > 0 {
+		states["gavel/validate"], states["gavel/verdict"] = "failure", "failure"
+	}
+	return states
+}
+
+// A column is a door, which is a way into the pipeline, and where results are kept.
+type column struct {
+	name string
+	// database has the door keep its results in PostgreSQL.
+	database bool
+	// pass takes a pull request through the door and returns the report that it gets.
+	pass func(c *passage) *report.Report
+}
+
+// columns are all ways in.
+var columns = []column{
+	{"run", false, (*passage).byRun},
+	{"run on PostgreSQL", true, (*passage).byRun},
+	{"pr", false, (*passage).byJob},
+	{"serve", false, func(c *passage) *report.Report { return c.byServer() }},
+	{"serve on PostgreSQL", true, func(c *passage) *report.Report { return c.byServer("--judge") }},
+	{"workers", true, (*passage).byWorkers},
+	{"watch", false, (*passage).byWatch},
+}
+
+// onForge says which doors publish what they find.
+func (d column) onForge() bool { return !strings.HasPrefix(d.name, "run") && d.name != "watch" }
+
+// TestDoors takes every scenario through every door: whoever asks, and wherever results
+// are kept, a pull request has one outcome.
+func TestDoors(t *testing.T) {
+	race.OneByOne(t)
+	for _, s := range scenarios {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			var wrong []string
+			for _, d := range columns {
+				if s.unlike[d.name] != "" {
+					continue
+				}
+				t.Run(d.name, func(t *testing.T) {
+					if s.programs {
+						needsIsolation(t)
+					}
+					diff := s.through(t, d)
+					if diff == "" {
+						return
+					}
+					if s.later == "" {
+						t.Error(diff)
+						return
+					}
+					wrong = append(wrong, d.name)
+					t.Logf("known to fail (%s):\n%s", s.later, diff)
+				})
+			}
+			if s.later != "" && len(wrong) == 0 {
+				t.Errorf("every door is right: take the mark %q away", s.later)
+			}
+		})
+	}
+}
+
+// through takes a scenario through a door and returns how the outcome differs from what
+// has to come (-want +got), or "".
+func (s scenario) through(t *testing.T, d column) string {
+	want, ok := s.differ[d.name]
+	if !ok {
+		want = s.want
+	}
+	c := newPassage(t, s, d)
+	r := d.pass(c)
+	states := want.states()
+	got := c.found(r, want)
+	diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{}), cmpopts.EquateEmpty())
+	if d.onForge() {
+		diff += cmp.Diff(states, c.states())
+	}
+	if diff != "" {
+		for _, row := range r.Cases {
+			diff += fmt.Sprintf("\n%s: %s: %s", row.Key, seen(row), row.VerdictReason)
+		}
+		diff += fmt.Sprintf("\n%s by %s\n%s\nnotices %+v\nproblems %+v\n%s", s.name, d.name, r.Gate.Reason, r.Notices, r.Problems, c.models.asked())
+	}
+	return diff
+}
+
+// found is what a report shows, as far as an outcome speaks of it.
+func (c *passage) found(r *report.Report, want outcome) outcome {
+	got := outcome{
+		gate: string(r.Gate.Result), reason: r.Gate.Reason, some: want.some, rule: want.rule,
+		cases: map[string]string{}, calls: map[string]int{},
+	}
+	if strings.Contains(got.reason, want.reason) {
+		got.reason = want.reason
+	}
+	for _, row := range r.Cases {
+		text := seen(row)
+		_, wanted := want.cases[row.Key]
+		if wanted || !want.some && text != "" && text != "pass unchanged" && text != "pass" {
+			got.cases[row.Key] = text
+		}
+	}
+	for _, n := range r.Notices {
+		if strings.Contains(fmt.Sprint(n), want.notice) {
+			got.notice = want.notice
+		}
+	}
+	for _, p := range r.Problems {
+		if p.Severity == schema.Error && !slices.Contains(got.problems, p.File) {
+			got.problems = append(got.problems, p.File)
+		}
+	}
+	for prompt := range want.calls {
+		got.calls[prompt] = c.models.calls(prompt)
+	}
+	return got
+}
+
+// seen is the verdict and the class of a row.
+func seen(row report.Row) string {
+	var words []string
+	if row.Verdict != nil {
+		words = append(words, string(*row.Verdict))
+	}
+	if row.Class != nil {
+		words = append(words, string(*row.Class))
+	}
+	return strings.Join(words, " ")
+}
+
+// A passage is one scenario on its way through one door.
+type passage struct {
+	*job
+	t      *testing.T
+	s      scenario
+	d      column
+	models *models
+	fork   string // the commit at which head left main
+	part   string // the commit of part1
+}
+
+func newPassage(t *testing.T, s scenario, d column) *passage {
+	c := &passage{t: t, s: s, d: d, models: newModels(t, s)}
+	folder := filepath.Join(t.TempDir(), "origin")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	gittest.Init(t, folder, "main")
+	repo, err := git.PlainOpen(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.job = &job{forge: forgetest.New(t), origin: repo, folder: folder, summary: filepath.Join(t.TempDir(), "summary.md"), after: never}
+	c.forge.SetPermission("maintainer", "write")
+	c.env = map[string]string{
+		"GITHUB_API_URL": c.forge.URL, "GITHUB_TOKEN": forgetest.TokenUser, "GITHUB_STEP_SUMMARY": c.summary, "MODEL_KEY": "a-key-of-the-models",
+	}
+	if d.database {
+		c.env[cli.DatabaseVariable] = postgrestest.URL(t)
+	}
+	c.commits()
+	return c
+}
+
+// commits makes the branches main and topic, with topic checked out.
+func (c *passage) commits() {
+	first := c.s.base
+	if c.s.forked != nil {
+		first = c.s.forked
+	}
+	c.fork = c.commit(first)
+	c.base = c.fork
+	if c.s.forked != nil {
+		c.base = c.commit(c.s.base)
+		c.git(c.t, "checkout", "-q", "-b", "topic", c.fork)
+	}
+	if c.s.part != nil {
+		gittest.Branch(c.t, c.folder, "part1")
+		c.part = c.commit(c.s.part)
+	}
+	if c.s.forked == nil {
+		gittest.Branch(c.t, c.folder, "topic")
+	}
+	c.head = c.commit(c.s.head)
+	c.models.head = c.head
+	c.git(c.t, "config", "uploadpack.allowFilter", "true")
+	c.git(c.t, "update-ref", "refs/pull/1/head", c.head)
+	c.git(c.t, "update-ref", "refs/pull/2/head", c.head)
+}
+
+// commit writes files, with the address of the models in them, and commits them.
+func (c *passage) commit(files map[string]string) string {
+	written := map[string]string{}
+	for name, text := range files {
+		if text == gone {
+			if err := os.Remove(filepath.Join(c.folder, filepath.FromSlash(name))); err != nil {
+				c.t.Fatal(err)
+			}
+			continue
+		}
+		written[name] = strings.ReplaceAll(text, "MODELS", c.models.URL)
+	}
+	return gittest.Commit(c.t, c.folder, written)
+}
+
+// open opens the pull request, and the second one. The agent of head is deployed.
+func (c *passage) open() {
+	c.models.deployed.Store(true)
+	pull := forgetest.Pull{Number: 1, HeadSHA: c.head, BaseSHA: c.base, HeadRef: "topic"}
+	if c.s.stranger {
+		pull.HeadRepo, pull.Author = "stranger/demo", "stranger"
+	}
+	c.forge.AddPull(pull)
+	if c.s.part != nil {
+		pull.Number, pull.BaseSHA, pull.BaseRef = 2, c.part, "part1"
+		c.forge.AddPull(pull)
+	}
+}
+
+// read reads a report as it is printed. What ended without one is a gate of its own.
+func (c *passage) read(stdout, stderr string, code int) *report.Report {
+	c.t.Helper()
+	if stdout == "" {
+		return &report.Report{Gate: report.Gate{Result: "none", Reason: fmt.Sprintf("exit code %d: %s", code, stderr)}}
+	}
+	r, err := reportarchive.Decode([]byte(stdout))
+	if err != nil {
+		c.t.Fatalf("%v: %s", err, stdout)
+	}
+	if code != r.ExitCode() {
+		c.t.Errorf("exit code %d, want %d as the report has it\n%s", code, r.ExitCode(), stderr)
+	}
+	return r
+}
+
+// tree is the working tree of a person or a job, at a branch.
+func (c *passage) tree(branch string) string {
+	dir := filepath.Join(c.t.TempDir(), "tree")
+	args := []string{"clone", "-q", "-b", branch, "file://" + c.folder, dir}
+	if c.s.partial {
+		args = slices.Insert(args, 1, "--filter=blob:none")
+	}
+	c.git(c.t, args...)
+	if branch != "main" {
+		gittest.Run(c.t, dir, "branch", "main", "origin/main")
+	}
+	return dir
+}
+
+// person is the working tree of head, with main judged before if the scenario says so.
+func (c *passage) person() {
+	c.checkout = c.tree("topic")
+	if c.s.judged {
+		gittest.Run(c.t, c.checkout, "checkout", "-q", "main")
+		c.call(c.t, "run")
+		gittest.Run(c.t, c.checkout, "checkout", "-q", "topic")
+	}
+	c.models.deployed.Store(true)
+}
+
+// byRun has a person run the head in a working tree.
+func (c *passage) byRun() *report.Report {
+	c.person()
+	return c.read(c.call(c.t, "run", "--base", "main", "--json"))
+}
+
+// byJob has a CI job judge the pull request.
+func (c *passage) byJob() *report.Report {
+	branch := "main"
+	if c.s.partial {
+		branch = "topic" // whose files are those that were fetched
+	}
+	c.checkout = c.tree(branch)
+	if c.s.judged {
+		c.event(c.t, "push", payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, strings.Repeat("0", 40), c.base))
+	}
+	c.open()
+	r := c.read(c.run(c.t, "--json"))
+	if c.s.part != nil {
+		c.call(c.t, "pr", "--repo", "octo/demo", "--pr", "2")
+	}
+	return r
+}
+
+// byServer has a server judge the pull request in its own process.
+func (c *passage) byServer(flags ...string) *report.Report {
+	file := operatorsFile(c.t, c.job, "")
+	log, end := c.starting(c.t, file, flags...)
+	at := log.listens(c.t)
+	if c.s.judged {
+		log.await(c.t, `"branch":"main"`)
+	}
+	c.announce(at)
+	c.await(log)
+	if code := end(); code != exitPass {
+		c.t.Errorf("serve ends with %d", code)
+	}
+	path := filepath.Join(filepath.Dir(file), "data", "ledger.db")
+	if c.d.database {
+		path = c.env[cli.DatabaseVariable]
+	}
+	return c.stored(path)
+}
+
+// byWorkers has a server on an empty database plan, and two workers judge, which are
+// started once cases wait.
+func (c *passage) byWorkers() *report.Report {
+	file := operatorsFile(c.t, c.job, "")
+	log, end := c.starting(c.t, file)
+	at := log.listens(c.t)
+	if !c.s.judged {
+		c.announce(at)
+	}
+	log.await(c.t, "no gavel worker is running")
+	var workers []lines
+	ends := []func() int{end}
+	for range 2 {
+		worker, end := start(c.t, c.env, "worker", "--config", file)
+		workers, ends = append(workers, worker), append(ends, end)
+	}
+	for _, worker := range workers {
+		worker.await(c.t, "waiting for cases")
+		go c.drain(worker)
+	}
+	if c.s.judged {
+		log.await(c.t, `"branch":"main"`)
+		c.announce(at)
+	}
+	c.await(log)
+	for _, end := range ends {
+		if code := end(); code != exitPass {
+			c.t.Errorf("it ends with %d", code)
+		}
+	}
+	return c.stored(c.env[cli.DatabaseVariable])
+}
+
+// announce opens the pull request, and the forge says so.
+func (c *passage) announce(at string) {
+	c.open()
+	deliver(c.t, at+"/hooks", hookSecret)
+}
+
+// await waits until the verdict of the pull request stands.
+func (c *passage) await(log lines) {
+	for !c.settled() {
+		log.await(c.t, "")
+	}
+	go c.drain(log)
+}
+
+// drain reads a log until the test ends, and shows what went wrong.
+func (c *passage) drain(log lines) {
+	for ctx := c.t.Context(); ; {
+		select {
+		case line := <-log:
+			if strings.Contains(line, `"level":"error"`) || strings.HasPrefix(line, "gavel: ") {
+				c.t.Log(line)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// settled reports whether both statuses of the head are final and what they are about is
+// stored.
+func (c *passage) settled() bool {
+	states := c.states()
+	if c.s.part != nil && len(c.forge.Comments(2)) == 0 {
+		return false
+	}
+	return len(states) == 2 && states["gavel/validate"] != "pending" && states["gavel/verdict"] != "pending" && len(c.forge.Comments(1)) > 0
+}
+
+// states are the last states of the head by context.
+func (c *passage) states() map[string]string {
+	states := c.job.states()
+	for context, state := range states {
+		states[context], _, _ = strings.Cut(state, ":")
+	}
+	return states
+}
+
+// stored is the report on the pull request in a ledger.
+func (c *passage) stored(path string) *report.Report {
+	c.t.Helper()
+	store, err := ledger.Open(c.t.Context(), ledger.Config{Path: path})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer store.Close() //nolint:errcheck // it is only read
+	var last *report.Report
+	err = store.EachReport(c.t.Context(), func(run ledger.Run) error {
+		r, err := reportarchive.Decode(run.Report)
+		if err == nil && r.Head != nil && *r.Head == c.head && *r.Base == c.fork {
+			last = r
+		}
+		return err
+	})
+	if err != nil || last == nil {
+		c.t.Fatalf("there is no report on the head: %v", err)
+	}
+	return last
+}
+
+// byWatch has a watch over the working tree of the head say what became of it.
+func (c *passage) byWatch() *report.Report {
+	c.person()
+	cmd := program(c.t, "watch", "--json", "--yes", "--base", "main")
+	cmd.Dir = c.checkout
+	for name, value := range c.env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var found *report.Report
+	for events := json.NewDecoder(out); ; {
+		var event struct {
+			Event  string
+			Report json.RawMessage
+		}
+		if err := events.Decode(&event); err != nil {
+			break
+		}
+		if event.Event == "result" && found == nil {
+			r, err := reportarchive.Decode(event.Report)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			found = r
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+	}
+	if _ = cmd.Wait(); found == nil {
+		return c.read("", errs.String(), cmd.ProcessState.ExitCode())
+	}
+	return found
+}
+
+// models are a server that speaks the protocol of OpenAI, and that of HTTP agents below
+// /agent, and answers as a scenario says.
+type models struct {
+	*httptest.Server
+	s        scenario
+	head     string      // the commit; written before the first call
+	deployed atomic.Bool // whether the agent of head is
+
+	mu    sync.Mutex
+	times map[string]int // by prompt; guarded by mu
+	all   int            // guarded by mu
+}
+
+func newModels(t *testing.T, s scenario) *models {
+	m := &models{s: s, times: map[string]int{}}
+	m.Server = httptest.NewServer(m)
+	t.Cleanup(m.Close)
+	return m
+}
+
+// A modelCall is a request to a model, or to an agent without the fields that only models have.
+type modelCall struct {
+	Model          string
+	Messages       []struct{ Role, Content string }
+	ResponseFormat struct {
+		JSONSchema struct {
+			Name   string
+			Schema map[string]any
+		} `json:"json_schema"`
+	} `json:"response_format"`
+}
+
+// byNew ends a prompt that another model than the usual one is sent.
+const byNew = " | by new"
+
+// prompt is all that is said, with the model if it is another than the usual one.
+func (r *modelCall) prompt() string {
+	var parts []string
+	for _, message := range r.Messages {
+		parts = append(parts, message.Content)
+	}
+	if r.Model == "new" {
+		return strings.Join(parts, " | ") + byNew
+	}
+	return strings.Join(parts, " | ")
+}
+
+func (m *models) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var req modelCall
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if m.s.down {
+		http.Error(w, `{"error": {"message": "overloaded"}}`, http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if agent, ok := strings.CutPrefix(r.URL.Path, "/agent"); ok {
+		m.count(req.prompt())
+		commit := strings.TrimPrefix(agent, "/")
+		head := commit == m.head || commit == "" && m.deployed.Load()
+		fmt.Fprintf(w, `{"messages": [{"role": "assistant", "content": %q}], "metadata": {"revision": %q}}`, m.s.agent(req.prompt(), head), commit)
+		return
+	}
+	text, err := m.text(&req)
+	content, encoding := json.Marshal(text)
+	if err := errors.Join(err, encoding); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	fmt.Fprintf(w, `{"id": "1", "object": "chat.completion", "model": %q, "choices": [{"index": 0, "finish_reason": "stop",
+		"message": {"role": "assistant", "content": %s}}], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}`, req.Model, content)
+}
+
+// text is what a model says. A judge is content with all that has no FAIL in it, a user is
+// done after the second answer, and an editor writes "Be better."
+func (m *models) text(req *modelCall) (string, error) {
+	prompt, form := req.prompt(), req.ResponseFormat.JSONSchema
+	var value any
+	switch form.Name {
+	case "":
+		n, k := m.count(prompt)
+		if m.s.reply != nil && m.s.reply(k) != "" {
+			return m.s.reply(k), nil
+		}
+		return m.s.answer(prompt, n), nil
+	case "user":
+		value = map[string]any{"message": "And then?", "done": strings.Count(prompt, "|") > 3}
+	case "prompt":
+		value = map[string]any{"prompt": "Be better."}
+	default:
+		value = judgetest.Fitting(form.Schema, !strings.Contains(prompt, "FAIL"), 5) // of the scale of conversations
+	}
+	raw, err := json.Marshal(value)
+	return string(raw), err
+}
+
+// count counts a call, and returns how often the prompt and how often anything was sent.
+func (m *models) count(prompt string) (n, k int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.times[prompt]++
+	m.all++
+	return m.times[prompt], m.all
+}
+
+// calls is how often a prompt was sent.
+func (m *models) calls(prompt string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.times[prompt]
+}
+
+// asked lists all prompts with how often they were sent.
+func (m *models) asked() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []string
+	for prompt, n := range m.times {
+		list = append(list, fmt.Sprintf("%d × %s", n, prompt))
+	}
+	slices.Sort(list)
+	return strings.Join(list, "\n")
+}
