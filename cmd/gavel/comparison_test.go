@@ -14,16 +14,16 @@ import (
 func TestTheComparison(t *testing.T) {
 	race.OneByOne(t)
 	t.Parallel()
-	const judge = "version: 1\ntargets:\n  model: {provider: mock, replies: [{reply: a}]}\nroles: {judge: model}\n"
+	const judge = "version: 1\ndefault_target: model\ntargets:\n  model: {provider: mock, replies: [{reply: a}]}\nroles: {judge: model}\n"
 	// Each skeleton has a place for keys of the file and one for those of its test.
 	const (
 		matrix   = "prompts: [\"hi {{ name }}\"]\nproviders: [model]\nTOP\ntests: [{description: a, TEST}]\n"
 		evalcase = "TOP\ntests: [{id: a, input: hi, criteria: It greets., TEST}]\n"
 	)
-	ofFile := regexp.MustCompile(`^(redteam|default_test): `)
+	ofFile := regexp.MustCompile(`^(redteam|extensions|default_test): `)
 	rows := regexp.MustCompile("(?m)^\\|([^|]*)\\| `([^`]+)` \\| `([^`]+)` \\|$").FindAllStringSubmatch(page(t, "examples/comparison.md"), -1)
-	if len(rows) != 7 {
-		t.Fatalf("the page has %d rows with a snippet, want 7", len(rows))
+	if len(rows) != 8 {
+		t.Fatalf("the page has %d rows with a snippet, want 8", len(rows))
 	}
 	format := ""
 	for _, row := range rows {

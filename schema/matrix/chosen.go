@@ -21,7 +21,7 @@ func (c *compiler) chosen(t *test, doc *schema.Document, what string, at ...any)
 		names = append(names, doc.Text(append(slices.Clip(at), i)...))
 	}
 	var known []string
-	is := func(string) bool { return false }
+	var is func(string) bool
 	if what == "prompt" {
 		is = func(name string) bool {
 			return slices.ContainsFunc(c.prompts, func(p prompt) bool { return p.isAmong([]string{name}) })
