@@ -151,10 +151,13 @@ func (c *compiler) checkEvaluator(p place.Place, def string) bool {
 	return c.checkFields(p, def, p.Has("script") || p.IsObject("prompt"))
 }
 
-// checkFields warns of unknown fields unless the definition is open.
+// checkFields warns of unknown fields unless the definition is open: then they are for a
+// program, also where they look like other fields, and a note says so.
 func (c *compiler) checkFields(p place.Place, def string, isOpen bool) bool {
 	found := p.Check(def, schema.Note)
-	found = slices.DeleteFunc(found, func(x schema.Problem) bool { return isOpen && x.Severity == schema.Note })
+	if isOpen {
+		found = c.handedOver(found, p)
+	}
 	for i := range found {
 		if found[i].Severity == schema.Note {
 			found[i].Severity = schema.Warning
@@ -162,6 +165,19 @@ func (c *compiler) checkFields(p place.Place, def string, isOpen bool) bool {
 	}
 	c.problems = append(c.problems, found...)
 	return !schema.HasErrors(found)
+}
+
+// handedOver makes notes of what looks like a mistake in the names of fields that a
+// program gets, and leaves out what is unknown and looks like nothing.
+func (c *compiler) handedOver(found []schema.Problem, p place.Place) []schema.Problem {
+	return slices.DeleteFunc(found, func(x schema.Problem) bool {
+		if x.Rule == "unknown-field" && x.Severity == schema.Error && p.Has("type") {
+			name := strings.TrimPrefix(x.Message, "unknown ")
+			c.problems = append(c.problems, schema.Problem{Position: x.Position, Severity: schema.Note, Rule: "handed-over", Message: "the " + name + " is handed to the program", Hint: x.Hint})
+			return true
+		}
+		return x.Severity == schema.Note
+	})
 }
 
 func (c *compiler) spec(p place.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {

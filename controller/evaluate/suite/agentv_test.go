@@ -174,6 +174,29 @@ func TestACodeGraderOfAgentV4(t *testing.T) {
 	}
 }
 
+// TestFieldsOfPrograms: a field that no assertion has is for the program, also where it
+// looks like one that is known.
+func TestFieldsOfPrograms(t *testing.T) {
+	const fields = `expected_tools: [x], match_fields: [d], score_fields: [s], expected_keywords: [k], expected_files_modified: [f], foo: 1`
+	for _, text := range []string{
+		"assertions: [{type: code-grader, command: [grade], " + fields + "}]",
+		"assertions: [{type: script, command: [grade], " + fields + "}]",
+		"execution: {evaluators: [{name: c, type: code_judge, script: [grade], " + fields + "}]}",
+	} {
+		tr := &trial{text: text, printed: []string{`{"score": 1}`}}
+		expect(t, tr, verdict.Pass, 1)
+		var read struct{ Config map[string]any }
+		if err := json.Unmarshal([]byte(tr.read[0]), &read); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"expected_tools", "match_fields", "score_fields", "expected_keywords", "expected_files_modified", "foo"} {
+			if read.Config[name] == nil {
+				t.Errorf("%s: the program reads the configuration %v, want %s in it", text, read.Config, name)
+			}
+		}
+	}
+}
+
 // TestTrapA1: a required item of a list that is not met costs its share and nothing
 // more, as does a program that scores high and says that something fails.
 func TestTrapA1(t *testing.T) {
