@@ -33,8 +33,7 @@ import (
 )
 
 // A scenario is a pull request, what the models answer, and what has to come of it. It
-// goes through every door. What has to come is written by hand, from the pages that
-// promise it.
+// goes through every door. The outcome is written by hand, from the pages that promise it.
 type scenario struct {
 	name string
 	// base has the files of main, and head those that the pull request changes, by path.
@@ -128,8 +127,8 @@ var columns = []column{
 // onForge says which doors publish what they find.
 func (d column) onForge() bool { return !strings.HasPrefix(d.name, "run") && d.name != "watch" }
 
-// TestDoors takes every scenario through every door: whoever asks, and wherever results
-// are kept, a pull request has one outcome.
+// TestDoors takes every scenario through every door: a pull request has one outcome,
+// however it is judged and wherever results are kept.
 func TestDoors(t *testing.T) {
 	race.OneByOne(t)
 	for _, s := range scenarios {
@@ -320,7 +319,7 @@ func (c *passage) open() {
 	}
 }
 
-// read reads a report as it is printed. What ended without one is a gate of its own.
+// read reads a report as it is printed. A command that ended without one has a gate of its own.
 func (c *passage) read(stdout, stderr string, code int) *report.Report {
 	c.t.Helper()
 	if stdout == "" {
@@ -328,7 +327,7 @@ func (c *passage) read(stdout, stderr string, code int) *report.Report {
 	}
 	r, err := reportarchive.Decode([]byte(stdout))
 	if err != nil {
-		c.t.Fatalf("%v: %s", err, stdout)
+		c.t.Fatalf("the report cannot be read: %v\n%s", err, stdout)
 	}
 	if code != r.ExitCode() {
 		c.t.Errorf("exit code %d, want %d as the report has it\n%s", code, r.ExitCode(), stderr)
@@ -444,7 +443,7 @@ func (c *passage) announce(at string) {
 	deliver(c.t, at+"/hooks", hookSecret)
 }
 
-// await waits until the verdict of the pull request stands.
+// await waits until the pull request has its verdict.
 func (c *passage) await(log lines) {
 	for !c.settled() {
 		log.await(c.t, "")

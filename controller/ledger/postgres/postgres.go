@@ -163,7 +163,7 @@ func parse(cfg Config) (*pgx.ConnConfig, error) {
 const migrating = 0x6761766c00
 
 // makeSchema makes the schema that a session looks for tables in first. The search_path
-// of an address that names its own is left to whoever wrote it.
+// of an address that names its own stays as it is.
 const makeSchema = `DO $$ BEGIN
 	IF current_schema() IS DISTINCT FROM '` + Schema + `' AND current_setting('search_path') LIKE '` + Schema + `,%' THEN CREATE SCHEMA ` + Schema + `; END IF;
 END $$`
@@ -175,7 +175,9 @@ func MakeSchema(ctx context.Context, conn *pgx.Conn) (name string, err error) {
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrating)); err != nil {
 		return "", err
 	}
-	defer func() { _, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(migrating)) }()
+	defer func() {
+		_, _ = conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(migrating))
+	}()
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, makeSchema); err != nil {
 			return err
