@@ -25,13 +25,16 @@ var varying = regexp.MustCompile(`run=\S+|[0-9a-f]{16,}|\d+(\.\d+)? ?(ms|s)\b|\d
 var repeated = regexp.MustCompile(`\d+ calls?, …(; reuse saved \d+ calls?)?|(none|\d) of 3 cases re(run|-judged) · |(3 new|no affected) cases · `)
 
 // published is all that a forge has of a pull request, in the order in which it was
-// written, without what varies, and without what a controller that ends says of that.
+// written, the statuses of each context by themselves: a controller that ends leaves what
+// became of validation. It is without what varies, and without what a controller that ends says of that.
 func published(j *job) []string {
 	var all []string
 	for _, c := range j.forge.Comments(1) {
 		all = append(all, "comment by "+c.Login+": "+c.Body)
 	}
-	for _, s := range j.forge.Statuses(j.head) {
+	statuses := j.forge.Statuses(j.head)
+	slices.SortStableFunc(statuses, func(a, b forgetest.Status) int { return strings.Compare(a.Context, b.Context) })
+	for _, s := range statuses {
 		if s.Description == "gavel was stopped; judging resumes when it restarts" {
 			continue
 		}

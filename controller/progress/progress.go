@@ -4,6 +4,7 @@ package progress
 import (
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // A Step says how many cases are done.
@@ -36,4 +37,13 @@ func (s Step) Verdict() verdict.Verdict {
 		return ""
 	}
 	return s.Outcome.Result.Verdict
+}
+
+// Unattended says of cases that workers judge why nobody does.
+func Unattended(cases int) string {
+	verb := " wait"
+	if cases == 1 {
+		verb += "s"
+	}
+	return textfmt.Count(cases, "case") + verb + " for a worker; none is running"
 }

@@ -36,9 +36,9 @@ type Batch struct {
 	Jobs   []run.Job
 	// Programs reports whether a case starts programs. nil means that none does.
 	Programs func(run.Job) bool
-	// Unattended is called when no worker is running, and again after one was. nil is
-	// not called. Cases wait until a worker runs.
-	Unattended func()
+	// Waits is called with how many cases wait when no worker is running, and with 0 when
+	// one is again. nil is not called. Cases wait until a worker runs.
+	Waits func(cases int)
 }
 
 const (
@@ -245,8 +245,12 @@ func (w *waiter) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !seen.running && !w.alone && w.Unattended != nil {
-		w.Unattended()
+	if w.alone == seen.running && w.Waits != nil {
+		waiting := 0
+		if !seen.running {
+			waiting = len(w.left) + len(w.due)
+		}
+		w.Waits(waiting)
 	}
 	w.alone = !seen.running
 	return w.withhold(ctx, seen)

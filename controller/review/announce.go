@@ -8,100 +8,148 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/reporters/drift"
 	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // announceAfter is how long a head is judged before its statuses say so: most
 // verdicts come sooner, and each status that says nothing delays one that does.
 const announceAfter = 5 * time.Second
 
-// An announcement says on a head that its verdict will come. Its zero value says
-// nothing.
+// An announcement says on a head that its verdict will come, and what is known by now.
+// A nil one says nothing.
 type announcement struct {
-	working func() // see [announcement.work]
-	stop    func()
+	stop func()
+	// changed has room for one.
+	changed chan struct{}
+
+	mu    sync.Mutex
+	known known // guarded by mu
 }
 
-// work says that a case is judged, so that what the head says already may not
-// hold any more. Until then a terminal state stays: a green head that is judged
-// again does not turn yellow where nothing changed.
-func (a announcement) work() {
-	if a.working != nil {
-		a.working()
+// known is what is known of a head that is looked at.
+type known struct {
+	// validate is what became of validation, nil before.
+	validate *github.Status
+	// cases is how many are judged, 0 before that is known. Until then a terminal state
+	// stays: a green head that is judged again does not turn yellow where nothing changed.
+	cases int
+	// waiting is how many of them wait while no worker runs.
+	waiting int
+}
+
+// learn changes what is known.
+func (a *announcement) learn(change func(*known)) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change(&a.known)
+	select {
+	case a.changed <- struct{}{}:
+	default: // what is known now is not read yet
 	}
 }
 
+// planned says that validation is done, and how many cases are judged.
+func (a *announcement) planned(validate github.Status, cases int) {
+	a.learn(func(k *known) { k.validate, k.cases = &validate, cases })
+}
+
+// waits says how many cases wait while no worker runs, 0 when one does.
+func (a *announcement) waits(cases int) { a.learn(func(k *known) { k.waiting = cases }) }
+
 // end takes an announcement back that was not written, and waits for one that
 // was sent: a verdict comes after it.
-func (a announcement) end() {
-	if a.stop != nil {
+func (a *announcement) end() {
+	if a != nil {
 		a.stop()
 	}
 }
 
 // announce begins one, which ends with ctx. sent bounds what was sent.
-func (r *Review) announce(ctx, sent context.Context) announcement {
+func (r *Review) announce(ctx, sent context.Context) *announcement {
 	if r.Client == nil {
-		return announcement{}
+		return nil
 	}
 	wanted, drop := context.WithCancel(priority.Finishing(ctx, sent))
-	working, done := make(chan struct{}), make(chan struct{})
+	done := make(chan struct{})
+	a := &announcement{changed: make(chan struct{}, 1), stop: func() { drop(); <-done }}
 	go func() {
 		defer close(done)
 		// Whether the forge takes it shows at the end, where it matters.
-		_ = r.pending(wanted, working)
+		_ = r.pending(wanted, a)
 	}()
-	return announcement{
-		working: sync.OnceFunc(func() { close(working) }),
-		stop:    func() { drop(); <-done },
-	}
+	return a
 }
 
-// pending says after a while that the head is judged: at once where it has no
-// terminal state, and else when working is closed.
-func (r *Review) pending(ctx context.Context, working <-chan struct{}) error {
+// pending says after a while that the head is judged, and what is known of it whenever
+// that changes.
+func (r *Review) pending(ctx context.Context, a *announcement) error {
 	select {
 	case <-r.After(announceAfter):
 	case <-ctx.Done():
 		return nil
 	}
 	ctx = r.worth(ctx, priority.Pending)
-	all := r.linked(r.announced())
-	held, err := r.publisher(publication{}, 0).BeginStatuses(ctx, r.head, all...)
-	if err != nil || !held {
-		return err
+	for {
+		a.mu.Lock()
+		now := a.known
+		a.mu.Unlock()
+		var err error
+		if now.cases > 0 {
+			err = r.setStatuses(ctx, r.announced(now)...)
+		} else {
+			_, err = r.publisher(publication{}, 0).BeginStatuses(ctx, r.head, r.linked(r.announced(now))...)
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-a.changed:
+		case <-ctx.Done():
+			return nil
+		}
 	}
-	select {
-	case <-working:
-	case <-ctx.Done():
-		return nil
-	}
-	return r.setStatuses(ctx, all...)
 }
 
 // announced are the statuses that say that something is in progress.
-func (r *Review) announced() []github.Status {
+func (r *Review) announced(now known) []github.Status {
 	if r.schedule != nil {
-		return []github.Status{{Context: drift.Context, State: github.Pending, Description: "judging everything again"}}
+		words := "judging everything again"
+		if now.waiting > 0 {
+			words = progress.Unattended(now.waiting)
+		}
+		return []github.Status{{Context: drift.Context, State: github.Pending, Description: words}}
 	}
-	return []github.Status{
-		{Context: github.ContextVerdict, State: github.Pending, Description: "working out what is affected"},
-		{Context: github.ContextValidate, State: github.Pending, Description: "checking the definitions"},
+	words := "working out what is affected"
+	switch {
+	case now.waiting > 0:
+		words = progress.Unattended(now.waiting)
+	case now.cases > 0:
+		words = "judging " + textfmt.Count(now.cases, "case")
 	}
+	validate := github.Status{Context: github.ContextValidate, State: github.Pending, Description: "checking the definitions"}
+	if now.validate != nil {
+		validate = *now.validate
+	}
+	return []github.Status{{Context: github.ContextVerdict, State: github.Pending, Description: words}, validate}
 }
 
-// works reports whether carrying out a plan makes a call.
-func works(p *controller.Prepared, e controller.RunOptions) bool {
+// judges counts the cases of a plan that are judged when it is carried out.
+func judges(p *controller.Prepared, e controller.RunOptions) (cases int) {
 	if e.NotRun != "" {
-		return false
+		return 0
 	}
 	for _, row := range p.Plan.Rows {
 		if row.Action == plan.Run || row.Action == plan.Rejudge {
-			return true
+			cases++
 		}
 	}
-	return false
+	return cases
 }
 
 // worth returns a context for writes about the head.

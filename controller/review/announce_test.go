@@ -2,14 +2,17 @@ package review_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
@@ -49,10 +52,14 @@ func (d *fixture) history() (all []string) {
 	return all
 }
 
-// slow has every run wait until something is true of the forge.
+// slow has every run wait until something is true of the forge. Nothing is announced
+// before it begins.
 func (d *fixture) slow(until func() bool) {
-	d.cfg.After = over
+	began := make(chan time.Time)
+	begin := sync.OnceFunc(func() { close(began) })
+	d.cfg.After = func(time.Duration) <-chan time.Time { return began }
 	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
+		begin()
 		for !until() && ctx.Err() == nil {
 			time.Sleep(time.Millisecond) // nothing tells what the forge has
 		}
@@ -84,11 +91,11 @@ func TestPendingOnlyWhereItTakesTime(t *testing.T) {
 // nothing changed, however long it takes, and does when a case is judged again.
 func TestGreenStaysGreen(t *testing.T) {
 	d := newTalk(t)
-	d.slow(func() bool { return d.pendings() == 2 })
+	d.slow(func() bool { return d.pendings() == 1 })
 	if err := d.review(1); err != nil {
 		t.Fatal(err)
 	}
-	first := []string{"verdict pending", "validate pending", "verdict success", "validate success"}
+	first := []string{"verdict pending", "validate success", "verdict success"}
 	if got := d.history(); !slices.Equal(got, first) {
 		t.Fatalf("the statuses are %q, want %q", got, first)
 	}
@@ -101,11 +108,11 @@ func TestGreenStaysGreen(t *testing.T) {
 	if err := d.review(1); err != nil {
 		t.Fatal(err)
 	}
-	if d.pendings() != 2 {
+	if d.pendings() != 1 {
 		t.Errorf("the statuses are %q after nothing changed", d.history())
 	}
 
-	d.slow(func() bool { return d.pendings() == 4 })
+	d.slow(func() bool { return d.pendings() == 2 })
 	r, err := review.New(d.cfg).Pull(t.Context(), 1, "")
 	if err != nil {
 		t.Fatal(err)
@@ -114,8 +121,9 @@ func TestGreenStaysGreen(t *testing.T) {
 	if _, unpublished, err := r.Run(t.Context()); err != nil || unpublished != nil {
 		t.Fatal(err, unpublished)
 	}
-	if got := d.history(); !slices.Equal(got[len(got)-4:], first) {
-		t.Errorf("the statuses are %q after a case was judged again, want %q at the end", got, first)
+	again := []string{"verdict pending", "verdict success"}
+	if got := d.history(); !slices.Equal(got[len(got)-2:], again) {
+		t.Errorf("the statuses are %q after a case was judged again, want %q at the end", got, again)
 	}
 }
 
@@ -137,5 +145,74 @@ func TestAVerdictTakesAnAnnouncementBack(t *testing.T) {
 	}
 	if n := d.pendings(); n != 0 {
 		t.Errorf("the statuses are %q", d.history())
+	}
+}
+
+// words are what was said of the head in a context, oldest first.
+func (d *fixture) words(context string) (all []string) {
+	for _, s := range d.forge.Statuses(d.head) {
+		if s.Context == context {
+			all = append(all, s.State+": "+s.Description)
+		}
+	}
+	return all
+}
+
+// TestWhatAHeadIsSaidToWaitFor: before it is planned, while its cases are judged, and while
+// no worker runs. Validation has its last word as soon as it is done.
+func TestWhatAHeadIsSaidToWaitFor(t *testing.T) {
+	d := newTalk(t)
+	d.cfg.After = over
+	fetch := d.cfg.Fetch
+	await := func(context, words string) {
+		for !slices.Contains(d.words(context), words) && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond) // nothing tells what the forge has
+		}
+	}
+	d.cfg.Fetch = func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
+		await("gavel/validate", "pending: checking the definitions")
+		return fetch(ctx, refs, most)
+	}
+	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
+		await("gavel/validate", "success: all definitions are valid")
+		e.Waits(2)
+		await("gavel/verdict", "pending: 2 cases wait for a worker; none is running")
+		e.Waits(1)
+		await("gavel/verdict", "pending: 1 case waits for a worker; none is running")
+		e.Waits(0)
+		for got := d.words("gavel/verdict"); got[len(got)-1] != "pending: judging 1 case"; got = d.words("gavel/verdict") {
+			time.Sleep(time.Millisecond)
+		}
+		return d.execute(ctx, p, e)
+	}
+	if err := d.review(1); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := d.words("gavel/validate"), []string{"pending: checking the definitions", "success: all definitions are valid"}; !slices.Equal(got, want) {
+		t.Errorf("validation says %q, want %q", got, want)
+	}
+	got := d.words("gavel/verdict")
+	if last := got[len(got)-1]; got[0] != "pending: working out what is affected" || !strings.HasPrefix(last, "success: ") {
+		t.Errorf("the verdict says %q", got)
+	}
+}
+
+// TestValidationStaysWhereJudgingFails: what is known of the definitions is true whatever
+// becomes of the verdict.
+func TestValidationStaysWhereJudgingFails(t *testing.T) {
+	d := newTalk(t)
+	d.cfg.After = never
+	d.cfg.Execute = func(context.Context, *controller.Prepared, controller.RunOptions) (*report.Report, error) {
+		return nil, errors.New("the disk is full")
+	}
+	r, err := review.New(d.cfg).Pull(t.Context(), 1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.Run(t.Context()); err == nil {
+		t.Fatal("there is no error")
+	}
+	if got, want := d.history(), []string{"verdict error", "validate success"}; !slices.Equal(got, want) {
+		t.Errorf("the statuses are %q, want %q", got, want)
 	}
 }

@@ -77,7 +77,7 @@ func Rehearse(ctx context.Context, cfg Config, s Subject) (run string, err error
 			return "", err
 		}
 	}
-	report, err := r.judge(ctx, announcement{})
+	report, err := r.judge(ctx, nil)
 	if err != nil || report == nil {
 		return "", err
 	}

@@ -222,6 +222,8 @@ type Review struct {
 	follows, approved bool
 	// decider is where the configuration is from that decides.
 	decider string
+	// validate is what became of validation, nil before.
+	validate *github.Status
 	// groups are the contexts of the groups that are known to have a status;
 	// planned is told about them, see Planned.
 	groups  []string
@@ -370,13 +372,17 @@ func (r *Review) settle(ctx, late context.Context, why string, groups ...string)
 	}
 	var all []github.Status
 	for _, context := range append([]string{github.ContextVerdict, github.ContextValidate}, groups...) {
-		all = append(all, github.Status{Context: context, State: github.Error, Description: why})
+		said := github.Status{Context: context, State: github.Error, Description: why}
+		if context == github.ContextValidate && r.validate != nil {
+			said = *r.validate
+		}
+		all = append(all, said)
 	}
 	return r.Retry.Do(ctx, func() error { return r.setStatuses(late, all...) })
 }
 
 // judge looks at both sides, and runs what may be run, when it is its turn.
-func (r *Review) judge(ctx context.Context, said announcement) (*report.Report, error) {
+func (r *Review) judge(ctx context.Context, said *announcement) (*report.Report, error) {
 	var turn Turn
 	if r.Turn != nil {
 		var err error
@@ -400,9 +406,10 @@ func (r *Review) judge(ctx context.Context, said announcement) (*report.Report, 
 	case found.prepared == nil:
 		return r.last, nil
 	}
-	if works(found.prepared, found.execution) {
-		said.work()
-	}
+	validate := github.ValidateFor(found.prepared.Problems)
+	r.validate = &validate
+	said.planned(validate, judges(found.prepared, found.execution))
+	found.execution.Waits = said.waits
 	return r.Execute(ctx, found.prepared, found.execution)
 }
 

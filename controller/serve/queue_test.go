@@ -76,17 +76,17 @@ func TestAGroupThatIsGone(t *testing.T) {
 	branch := w.queue("later")
 	w.hintQueue(branch)
 	<-w.agent.held
-	w.becomes("later", "pending pending")
+	w.becomes("later", "success pending")
 	w.drop(branch)
 	w.poll()
 	w.idle()
 	release()
-	if w.states("later") != "error error" || w.says("later") != "the branch is gone" {
+	if w.states("later") != "success error" || w.says("later") != "the branch is gone" {
 		t.Errorf("it is %q and says %q, want an error, since the branch is gone:\n%s", w.states("later"), w.says("later"), strings.Join(w.lines, "\n"))
 	}
 	w.hintQueue(branch) // late
 	w.idle()
-	if w.states("later") != "error error" {
+	if w.states("later") != "success error" {
 		t.Errorf("it is %q after a late hint, want it to stay an error", w.states("later"))
 	}
 	if n := w.logged(branch + "}: "); n != 1 {

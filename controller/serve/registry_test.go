@@ -24,7 +24,7 @@ func TestRepositoriesComeAndGo(t *testing.T) {
 	w.server.Update(nil, serve.Policy{})
 	w.idle()
 	release()
-	if got := w.says("one"); w.states("one") != "error error" || got != "gavel stopped watching the repository" {
+	if got := w.says("one"); w.states("one") != "success error" || got != "gavel stopped watching the repository" {
 		t.Errorf("one is %q and says %q", w.states("one"), got)
 	}
 	if !w.server.Ready() {

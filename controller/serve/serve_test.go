@@ -175,11 +175,11 @@ func TestANewHeadSupersedesTheRun(t *testing.T) {
 			w.push("one")
 			w.hint()
 			<-w.agent.held // the base of one is measured, or one
-			w.becomes("one", "pending pending")
+			w.becomes("one", "success pending")
 			w.push("two")
 			tt.tell(w)
 			<-w.agent.held // by the next run: the one before is over
-			if want := "superseded by " + w.commits["two"][:7]; w.says("one") != want || w.states("one") != "error error" {
+			if want := "superseded by " + w.commits["two"][:7]; w.says("one") != want || w.states("one") != "success error" {
 				t.Errorf("one says %q and is %q; want %q", w.says("one"), w.states("one"), want)
 			}
 			if len(w.forge.Comments(1)) != 0 {
@@ -220,7 +220,7 @@ func TestAStopInTheMiddle(t *testing.T) {
 	release := w.judging()
 	w.end()
 	release()
-	if got := w.states("one"); got != "error error" || !strings.Contains(w.says("one"), "judging resumes when it restarts") {
+	if got := w.states("one"); got != "success error" || !strings.Contains(w.says("one"), "judging resumes when it restarts") {
 		t.Errorf("one is %q and says %q", got, w.says("one"))
 	}
 	w.start()
@@ -234,11 +234,11 @@ func TestAHeadThatNobodyNames(t *testing.T) {
 	w := newFixture(t)
 	w.slow = true
 	release := w.judging()
-	w.becomes("one", "pending pending")
+	w.becomes("one", "success pending")
 	w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/statuses/" + w.commits["one"], Status: 500, Times: -1})
 	w.end()
 	release()
-	if got := w.states("one"); got != "pending pending" {
+	if got := w.states("one"); got != "success pending" {
 		t.Fatalf("the states of one are %q", got)
 	}
 	w.forge.Heal()

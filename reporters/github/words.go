@@ -17,12 +17,18 @@ import (
 // an undetermined gate is error, which is not green either: so is a plan that
 // waits for approval.
 func StatusFor(r *report.Report) (validate, verdict Status) {
-	invalid := report.InvalidFiles(r.Problems)
-	validate = Status{Context: ContextValidate, State: Success, Description: validWords(r.Problems, invalid)}
+	return ValidateFor(r.Problems), verdictFor(r)
+}
+
+// ValidateFor returns the first of the statuses of [StatusFor], which is known before
+// anything is judged.
+func ValidateFor(problems []schema.Problem) Status {
+	invalid := report.InvalidFiles(problems)
+	validate := Status{Context: ContextValidate, State: Success, Description: validWords(problems, invalid)}
 	if invalid > 0 {
 		validate.State = Failure
 	}
-	return validate, verdictFor(r)
+	return validate
 }
 
 // verdictFor is the second of them.

@@ -94,7 +94,7 @@ var rooms = []room{
 	{dir: "controller/deployment", sees: []string{
 		"schema", "controller/plan", "controller/config", "controller/report", "reporters/textfmt",
 	}, reason: "its notices follow from rows and stored outcomes; it asks no agent"},
-	{dir: "controller/progress", sees: []string{"controller/verdict", "controller/run"}, reason: "it is a count that goes up, for whoever shows it"},
+	{dir: "controller/progress", sees: []string{"controller/verdict", "controller/run", "reporters/textfmt"}, reason: "it is a count that goes up, for whoever shows it"},
 	{dir: "controller", alone: true, sees: []string{
 		"schema", "controller/verdict", "controller/progress", "controller/plan", "controller/config", "controller/choice", "controller/requirement", "controller/gitrepo",
 		"controller/source", "controller/snapshot", "controller/filewatch", "controller/forge", "controller/target", "controller/evaluate", "controller/ledger", "controller/redact", "controller/run", "controller/estimate", "controller/confirm", "controller/facts", "controller/flakiness", "controller/remeasure", "controller/nightly", "controller/configchange", "controller/replies", "controller/samples", "controller/report", "controller/invocation", "controller/deployment",
@@ -115,7 +115,7 @@ var rooms = []room{
 	}, reason: "it tells what is stored of one case, and when it was written, and runs nothing"},
 	{dir: "controller/command", sees: []string{"schema", "controller/forge", "controller/ledger", "controller/redact", "controller/report", "reporters", "reporters/comment"}, reason: "it reads what people ask for, and runs nothing"},
 	{dir: "controller/review", sees: []string{
-		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/command", "controller", "controller/commits", "controller/configchange", "controller/report", "reporters", "reporters/comment", "controller/tracing",
+		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/command", "controller", "controller/commits", "controller/configchange", "controller/progress", "controller/report", "reporters", "reporters/comment", "reporters/textfmt", "controller/tracing",
 	}, reason: "it brings the pipeline and a forge together, and nothing below knows of both"},
 	{dir: "controller/worker", sees: []string{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/run", "controller/queue", "controller/requirement", "controller/target", "controller/evaluate", "controller", "controller/review", "controller/confirm", "controller/remeasure",

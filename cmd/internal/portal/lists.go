@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -98,6 +99,11 @@ func (p *portal) pullRow(ctx context.Context, w serve.RepositoryView, pull forge
 		return row, err
 	case slices.Contains(w.Judging, pull.HeadSHA):
 		row.State = stateJudging
+		if p.cfg.Board != nil {
+			if n := p.cfg.Board.Waiting(pull.HeadSHA); n > 0 {
+				row.Reason = progress.Unattended(n)
+			}
+		}
 	case found != nil:
 		row.State, row.Reason, row.Score = found.Gate, p.line(found.Reason), found.Score
 		row.Run, row.URL = &run, rootOf(w)+"/runs/"+run

@@ -65,7 +65,13 @@ func (s *server) queued(ctx context.Context) (end func(), err error) {
 		return q.Judge(ctx, queue.Batch{
 			Class: classOf(about.Subject), Side: b.Side, About: body, Config: b.Config, Jobs: b.Jobs,
 			Programs: func(job run.Job) bool { return startsPrograms(b.Config, job) },
-			Unattended: func() {
+			Waits: func(cases int) {
+				if opts.Waits != nil {
+					opts.Waits(cases)
+				}
+				if cases == 0 {
+					return
+				}
 				s.log.Warn().Str("sha", about.Subject.Head).Msg("no gavel worker is running, and cases wait for one; start gavel worker with the same database, or gavel serve with --judge")
 			},
 		})

@@ -267,6 +267,12 @@ func (s *server) execute(ctx context.Context, p *controller.Prepared, opts contr
 	step, end := s.board.Track(p.Head().Commit) // several runs would draw over one another
 	defer end()
 	opts.Observe = step
+	if waits := opts.Waits; waits != nil {
+		opts.Waits = func(cases int) {
+			s.board.Waits(p.Head().Commit, cases)
+			waits(cases)
+		}
+	}
 	// The accounts of a day are by repository: each gets an equal share, so that
 	// all together stay within the operator's budget.
 	budget := p.Head().Config.Budget

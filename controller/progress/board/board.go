@@ -17,6 +17,8 @@ type Entry struct {
 	Total int    `json:"total"`
 	// Again counts measurements that are repeated.
 	Again int `json:"again"`
+	// Waiting counts the cases that wait while no worker runs.
+	Waiting int `json:"waiting,omitempty"`
 }
 
 // A Board is safe for concurrent use. Its zero value is empty.
@@ -35,11 +37,12 @@ func (b *Board) Track(head string) (step func(progress.Step), end func()) {
 		if b.entries == nil {
 			b.entries = map[string]Entry{}
 		}
+		e.Waiting = b.entries[head].Waiting
 		b.entries[head] = e
 		b.notify()
 	}
 	put(Entry{Head: head})
-	step = func(s progress.Step) { put(Entry{head, s.Done, s.Total, s.Again}) }
+	step = func(s progress.Step) { put(Entry{Head: head, Done: s.Done, Total: s.Total, Again: s.Again}) }
 	end = func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -47,6 +50,17 @@ func (b *Board) Track(head string) (step func(progress.Step), end func()) {
 		b.notify()
 	}
 	return step, end
+}
+
+// Waits shows how many cases of a commit wait while no worker runs, 0 when one does.
+func (b *Board) Waits(head string, cases int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e, tracked := b.entries[head]; tracked {
+		e.Waiting = cases
+		b.entries[head] = e
+		b.notify()
+	}
 }
 
 // notify wakes all that wait for a change. The caller holds mu.
@@ -65,6 +79,13 @@ func (b *Board) Changed() <-chan struct{} {
 		b.changed = make(chan struct{})
 	}
 	return b.changed
+}
+
+// Waiting returns how many cases of a commit wait while no worker runs.
+func (b *Board) Waiting(head string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.entries[head].Waiting
 }
 
 // All returns the commits that are being judged, by their ids.
