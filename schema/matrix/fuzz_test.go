@@ -29,6 +29,7 @@ func FuzzLoad(f *testing.F) {
 	} {
 		f.Add(seed, "q,__expected,__threshold\na,contains(2): b,x\n")
 	}
+	f.Add("tests: t*c* ", "prompt\n\"[\"\"role\"\"0]\"")
 	f.Add("prompts: [file://p.csv, file://p.jsonl]\ntests: t.csv\n", "prompt,label,__expected1,__metric,__config:__expected:threshold\n\"[{\"\"role\"\": 5}]\",,contains: x,,1e999\n[]\n\n")
 	f.Fuzz(func(t *testing.T, text, table string) {
 		fsys := fstest.MapFS{"t.csv": {Data: []byte(table)}, "p.txt": {Data: []byte(table)}, "p.csv": {Data: []byte(table)}, "p.jsonl": {Data: []byte(table)}}

@@ -46,7 +46,7 @@ func (c *compiler) readPrompts() []prompt {
 	var all []prompt
 	switch {
 	case !c.Doc.Has("prompts"):
-		all = append(all, prompt{text: "{{prompt}}", file: c.Doc.File}) // as promptfoo has it
+		all = append(all, prompt{text: "{{prompt}}", file: c.Doc.File, at: schema.Position{File: c.Doc.File, Line: 1, Column: 1}}) // as promptfoo has it
 	case c.Doc.IsList("prompts"):
 		for i := range c.Doc.Items("prompts") {
 			all = append(all, c.listedPrompt("prompts", i)...)

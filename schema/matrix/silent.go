@@ -87,12 +87,8 @@ func (c *compiler) reportMissing(rows []row) {
 			if shown == "" || c.missing[p.key()][name] < c.sent[p.key()] {
 				continue
 			}
-			from := p.at
-			if from.File == "" {
-				from = schema.Position{File: c.Doc.File, Line: 1, Column: 1}
-			}
 			hint := cmp.Or(suggest.DidYouMean(name, slices.Collect(maps.Keys(known))), "add it to the vars of the tests, or remove it from the prompt")
-			c.Problems = append(c.Problems, schema.Problem{Position: c.locate(from, shown), Severity: schema.Warning, Rule: "unknown-variable", Message: fmt.Sprintf("the prompt has the variable %s, which no test has; it is sent empty", name), Hint: hint})
+			c.Problems = append(c.Problems, schema.Problem{Position: c.locate(p.at, shown), Severity: schema.Warning, Rule: "unknown-variable", Message: fmt.Sprintf("the prompt has the variable %s, which no test has; it is sent empty", name), Hint: hint})
 		}
 	}
 }
