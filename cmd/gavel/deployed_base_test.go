@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema/race"
 )
@@ -263,6 +264,51 @@ func TestAPullRequestThatBreaksADeployedAgent(t *testing.T) {
 			t.Errorf("known %v: exit code %d, the status is %s, want %s; the comment has to say %q:\n%s", known, m.failed, got, state, said, body)
 		}
 		b.wants(t, calls)
+	}
+}
+
+// TestAServerWithADeployedAgent: a server that judges itself, and one whose workers do, ask
+// head's agent for head alone.
+func TestAServerWithADeployedAgent(t *testing.T) {
+	for _, workers := range []bool{false, true} {
+		j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+		j.env[cli.DatabaseVariable] = postgrestest.URL(t)
+		b := newBot(t, always("30 days"))
+		j.replace(t, map[string]string{
+			"gavel.yaml":                        fmt.Sprintf("version: 1\ntargets: {bot: {provider: http, url: %q, inputs: [\"prompts/**\"]}}\n", b.URL),
+			systemPrompt:                        "30 days",
+			"test_definitions/talk/domain.json": `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
+			casePath("hello"):                   window("How long can I return a helmet?"),
+		}, map[string]string{systemPrompt: "60 days"})
+		if stdout, stderr, code := j.event(t, "push", payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, gittest.Resolve(t, j.folder, j.base+"~1"), j.base)); code != exitPass {
+			t.Fatalf("the push to main is not judged:\n%s%s", stdout, stderr)
+		}
+		b.wants(t, 1)
+		b.deploy(always("60 days"))
+		var flags []string
+		if !workers {
+			flags = []string{"--judge"}
+		}
+		file := operatorsFile(t, j, "")
+		served, end := j.starting(t, file, flags...)
+		ends := []func() int{end}
+		served.listens(t)
+		if workers {
+			log, end := start(t, j.env, "worker", "--config", file, "--listen", "127.0.0.1:0")
+			log.await(t, "waiting for cases")
+			ends = append(ends, end)
+		}
+		served.await(t, `"repo":"octo/demo#1","duration"`)
+		body, state := j.forge.Comments(1)[0].Body, j.states()["gavel/verdict"]
+		if !strings.Contains(body, "failed in 5 of 5 reruns here against a stored pass; base not measured again") || !strings.HasPrefix(state, "failure: ") {
+			t.Errorf("workers %v: the status is %q, and the comment is\n%s", workers, state, body)
+		}
+		b.wants(t, 6)
+		for _, end := range ends {
+			if code := end(); code != exitPass {
+				t.Errorf("workers %v: a process ends with %d", workers, code)
+			}
+		}
 	}
 }
 
