@@ -148,8 +148,8 @@ func TestNotesAreTakenOfEachEnvironment(t *testing.T) {
 	}
 }
 
-// TestAPlanThatEndsBetweenMemoryAndFiles: what is remembered says which cases are due, and
-// without their files that is no plan. Files that are gone by then are planned as they are.
+// TestAPlanThatEndsBetweenMemoryAndFiles is an error: the cases that are due by what is
+// remembered have to be loaded. Files that are gone by then are planned as they are.
 func TestAPlanThatEndsBetweenMemoryAndFiles(t *testing.T) {
 	files := oracleFiles("http://127.0.0.1:1")
 	head := stateOf(t, controller.Worktree, files)

@@ -102,14 +102,17 @@ const mostUnnamed = 3
 // whether nothing is built from it.
 func (p *planner) owners() (func(name string) bool, error) {
 	set := setOf(p.outside)
-	for i := range p.out.Plan.Rows {
-		for _, c := range []*schema.CaseInfo{p.out.Plan.Rows[i].Head, p.out.Plan.Rows[i].Base} {
-			if c != nil {
-				for _, in := range c.Inputs {
-					set[in.File] = true
-				}
-			}
+	note := func(c *schema.CaseInfo) {
+		if c == nil {
+			return
 		}
+		for _, in := range c.Inputs {
+			set[in.File] = true
+		}
+	}
+	for i := range p.out.Plan.Rows {
+		note(p.out.Plan.Rows[i].Head)
+		note(p.out.Plan.Rows[i].Base)
 	}
 	ignored, err := ignore.Matcher(p.req.Head.FS)
 	if err != nil {

@@ -234,7 +234,7 @@ func TestADeployedAgentOfTheSameInputs(t *testing.T) {
 	b.deploy(always("60 days"))
 	r := p.reportOf(exitPass, "run", "--base", "HEAD")
 	if row := r.Cases[0]; *row.Class != report.Unclear || row.Confirmation.BaseNotMeasured || !strings.Contains(row.Confirmation.Sentence, "failed, and again in 4 of 4 reruns here, passed 0 of 4 at base") {
-		t.Errorf("%s: %+v", *row.Class, row.Confirmation)
+		t.Errorf("the case is %s, %+v; want it unclear, and both sides measured again", *row.Class, row.Confirmation)
 	}
 }
 

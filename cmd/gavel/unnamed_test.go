@@ -71,8 +71,8 @@ func TestAPullRequestOfAPromptThatBelongsToNoTarget(t *testing.T) {
 	}
 }
 
-// TestFilesThatBelongSomewhere: what a target, a definition or nobody's agent is built from
-// is no prompt that was forgotten.
+// TestFilesThatBelongSomewhere are not taken for forgotten prompts: a target or a definition
+// names them, or no agent is built from them.
 func TestFilesThatBelongSomewhere(t *testing.T) {
 	const program = `{provider: command, argv: ["sh", "agent/run.sh"]}`
 	for _, tt := range []struct {
@@ -121,9 +121,9 @@ func TestManyFilesThatBelongToNoTarget(t *testing.T) {
 	}
 }
 
-// TestPagesShowWhatAnHTTPAgentIsMadeOf: who copies the first example of an agent over HTTP
-// has one that an edited prompt affects. What the pages say of such agents is what the tests
-// of deployed agents hold.
+// TestPagesShowWhatAnHTTPAgentIsMadeOf: an edited prompt affects the agent that is copied
+// from the first example. The pages say of such agents what the tests of deployed agents
+// hold.
 func TestPagesShowWhatAnHTTPAgentIsMadeOf(t *testing.T) {
 	for _, file := range []string{"README.md", "examples/agents.md"} {
 		text := page(t, file)

@@ -172,7 +172,7 @@ func keyed(key string) *schema.Case {
 }
 
 // TestAJudgeThatAnEvaluatorNames is asked, too: what it says of a deterministic agent is
-// left to chance, and one fail is no regression.
+// left to chance, and one fail is not a regression.
 func TestAJudgeThatAnEvaluatorNames(t *testing.T) {
 	const targets = "default_target: bot\ntargets: {bot: {provider: mock, replies: [{reply: hi}]}, noisy: {provider: openai, model: m}, usual: {provider: openai, model: m}}\n"
 	for _, tt := range []struct {

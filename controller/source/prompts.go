@@ -26,8 +26,7 @@ const (
 // promptNames are the folders in which agents keep what they say and what they are.
 var promptNames = []string{"prompts", "agents"}
 
-// InPromptFolder reports whether a file is in a folder of prompts, which is no hidden
-// one.
+// InPromptFolder reports whether a file is in a folder of prompts that is not hidden.
 func InPromptFolder(name string) bool {
 	folders := strings.Split(path.Dir(name), "/")
 	hidden := func(dir string) bool {
@@ -72,14 +71,14 @@ func Reads(fsys fs.FS, t config.Target) []string {
 	var found []string
 	for _, program := range t.Inputs {
 		for _, match := range quoted.FindAllSubmatch(head(fsys, program), -1) {
-			for _, dir := range []string{".", path.Dir(program)} {
-				name := path.Join(dir, string(match[1]))
-				if info, err := fs.Stat(fsys, name); fs.ValidPath(name) && err == nil && info.Mode().IsRegular() {
-					found = append(found, name)
-				}
-			}
+			name := string(match[1])
+			found = append(found, path.Clean(name), path.Join(path.Dir(program), name))
 		}
 	}
+	found = slices.DeleteFunc(found, func(name string) bool {
+		info, err := fs.Stat(fsys, name)
+		return !fs.ValidPath(name) || err != nil || !info.Mode().IsRegular()
+	})
 	slices.Sort(found)
 	return slices.Compact(found)
 }
