@@ -241,3 +241,29 @@ func TestTwoBatchesAtOnce(t *testing.T) {
 		t.Logf("%d rounds take %v", rounds, took)
 	}
 }
+
+// TestADatabaseThatGoesForGood is the error of the run that waits, with what it has.
+func TestADatabaseThatGoesForGood(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	url := server.URL(t)
+	q, db := open(t, url), outside(t, url)
+	type end struct {
+		outs []run.Outcome
+		err  error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		outs, err := q.Judge(t.Context(), batch("waits"))
+		ended <- end{outs, err}
+	}()
+	db.await("SELECT FROM river_job")
+	server.Kill(t)
+	got := <-ended
+	if got.err == nil || !strings.HasPrefix(got.err.Error(), "queue: ") || len(got.outs) != 1 || !got.outs[0].Stopped {
+		t.Errorf("the run ends with %+v, %v, want the error of the queue", got.outs, got.err)
+	}
+	if _, err := q.Judge(t.Context(), batch("begins")); err == nil {
+		t.Error("a run that cannot begin has no error")
+	}
+}
