@@ -68,6 +68,9 @@ type CaseInfo struct {
 	Weight float64
 	// Skip says why the case is listed but not run; empty for an active case.
 	Skip string
+	// AsksNothing says that nothing is asked of the answer, so that the case passes
+	// whatever that is.
+	AsksNothing bool `json:",omitempty"`
 	// Inputs lists every file that the case was built from, or would have been had it existed, sorted by path.
 	Inputs []Input
 }

@@ -257,6 +257,7 @@ func (in *Input) row(p pair) Row {
 		row.DurationMS = p.head.Duration.Milliseconds()
 		row.VerdictReason = p.head.Result.Reason
 		row.Evaluators = evaluatorScores(p.head.Result.Evaluators)
+		row.AsksNothing = p.plan.Head != nil && p.plan.Head.AsksNothing
 		row.NoThreshold, row.Attempts, row.Comparison = p.head.Result.NoThreshold, p.head.Result.Attempts, p.head.Result.Comparison
 		row.UnknownVersion = p.plan.Unversioned
 		if p.plan.Unversioned && p.head.Reused && !p.head.Judged.IsZero() {

@@ -97,6 +97,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		f.withdrawals(r, s)
 		f.required(r, s)
 		f.flaky(left, s)
+		f.silent(r, rest)
 	}
 	g := Gate{FailOn: rule}
 	switch {
@@ -227,6 +228,24 @@ func because(rows []Row) string {
 		return ""
 	}
 	return ", since " + why
+}
+
+// silent finds that no case which was judged asks anything of the answer: they pass
+// whatever that is, and a gate that they pass says nothing.
+func (f *findings) silent(r *Report, rest plan.Rest) {
+	judged := 0
+	for i := range r.Cases {
+		switch row := &r.Cases[i]; {
+		case row.Verdict == nil || row.Action == plan.Removed || *row.Verdict == verdict.Skipped:
+		case !row.AsksNothing:
+			return
+		default:
+			judged++
+		}
+	}
+	if judged > 0 && rest.Cases == rest.Skipped {
+		f.unknown("%s %s nothing of the answer, and no other case was judged", textfmt.Count(judged, "case"), textfmt.Verb(judged, "asks", "ask"))
+	}
 }
 
 // rule applies fail_on. Under never it looks as under the default, so that

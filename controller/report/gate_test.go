@@ -43,6 +43,18 @@ func TestGate(t *testing.T) {
 		{"passes without a verdict at base", of(unknown, pass(1)), report.GateSettings{}, report.GatePass, ""},
 		{"error", of(pass(1), failed("timeout")), report.GateSettings{}, report.GateUndetermined, "1 case ended in an error"},
 		{"not run", of(pass(1), unknown), report.GateSettings{}, report.GateUndetermined, "1 case was not run"},
+		{"asks nothing", func(s *reporttest.Scenario) {
+			of(nil, pass(1))(s)
+			s.In.Plan.Rows[0].Head.AsksNothing = true
+		}, report.GateSettings{}, report.GateUndetermined, "1 case asks nothing of the answer, and no other case was judged"},
+		{"one asks nothing", func(s *reporttest.Scenario) {
+			nothing(s)
+			s.In.Plan.Rows[0].Head.AsksNothing = true
+		}, report.GateSettings{}, report.GatePass, ""},
+		{"asks nothing, and another fails", func(s *reporttest.Scenario) {
+			of(pass(1), fail(0, ""))(s)
+			s.Add("math/1/more", nil, pass(1), definition).Head.AsksNothing = true
+		}, report.GateSettings{}, report.GateFail, "1 case regressed"},
 		{"budget", func(s *reporttest.Scenario) {
 			of(pass(1), failed("not run: the budget of 2 calls is not enough: 1 is left"))(s)
 			for key, o := range s.In.Head {

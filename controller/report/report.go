@@ -159,6 +159,9 @@ type Row struct {
 	HeadWeight *float64 `json:"head_weight,omitempty"`
 	// NoThreshold says that the case has no threshold, so that every score passes.
 	NoThreshold bool `json:"no_threshold,omitempty"`
+	// AsksNothing says that the case asks nothing of the answer, so that it passes
+	// whatever that is.
+	AsksNothing bool `json:"asks_nothing,omitempty"`
 	// Required says that the gate asks for the case by name: it must pass.
 	Required bool `json:"required,omitempty"`
 	// Withdrawn says how a case that is active at base is no longer judged here:
@@ -286,6 +289,8 @@ type Summary struct {
 	tally.Verdicts
 	// NoThreshold counts those that pass because no threshold is set.
 	NoThreshold int `json:"no_threshold,omitempty"`
+	// AsksNothing counts those of NoThreshold that ask nothing of the answer.
+	AsksNothing int `json:"asks_nothing,omitempty"`
 	// Run, Rejudged, Redecided, Reused and Removed count by the plan's action,
 	// whatever became of the case.
 	Run       int `json:"run"`

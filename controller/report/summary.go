@@ -27,6 +27,9 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 		}
 		if row.NoThreshold && row.Verdict != nil && *row.Verdict == verdict.Pass {
 			s.NoThreshold++
+			if row.AsksNothing {
+				s.AsksNothing++
+			}
 		}
 		if row.Unrun() {
 			s.NotRun++

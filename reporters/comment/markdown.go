@@ -292,6 +292,9 @@ func (c *comment) foot() string {
 	if n := warnings(r.Problems); n > 0 {
 		parts = append(parts, textfmt.Count(n, "warning")+" in the definitions")
 	}
+	if n := r.Summary.AsksNothing; n > 0 {
+		parts = append(parts, textfmt.Count(n, "case")+" "+textfmt.Verb(n, "asks", "ask")+" nothing of the answer")
+	}
 	if d := r.ConfigDigest; len(d) >= 7 && isHex(d) {
 		parts = append(parts, "config `"+d[:7]+"`")
 	}

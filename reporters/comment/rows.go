@@ -250,6 +250,9 @@ func scoreOf(row *report.Row) string {
 	if row.Score == nil {
 		return ""
 	}
+	if row.AsksNothing {
+		return row.Shown(row.Score) + " (asks nothing)"
+	}
 	if row.NoThreshold {
 		return row.Shown(row.Score) + " (no threshold)"
 	}

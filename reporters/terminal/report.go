@@ -105,6 +105,8 @@ func scores(row *report.Row) string {
 		return ""
 	case row.Score == nil:
 		return "was " + row.Shown(row.BaseScore)
+	case row.BaseScore == nil && row.AsksNothing:
+		return row.Shown(row.Score) + " (asks nothing)"
 	case row.BaseScore == nil && row.NoThreshold:
 		return row.Shown(row.Score) + " (no threshold)"
 	case row.BaseScore == nil:
@@ -279,7 +281,7 @@ func (p *page) summary(r *report.Report) {
 		actions = []count{{s.Run, "to run"}, {s.Rejudged, "to re-judge"}, {s.Redecided, "to re-decide"}, {known, "known"}}
 	}
 	p.paragraph(margin{}, fmt.Sprintf("%s: %s passed, %s failed", textfmt.Count(s.Cases, "case"), textfmt.Int(int64(s.Pass)), textfmt.Int(int64(s.Fail)))+
-		counts(", ", []count{{s.Borderline, "borderline"}, {s.Error - s.NotRun, "not judged"}, {s.NotRun, "not run"}, {s.Skipped, "skipped"}, {s.NoThreshold, "without a threshold"}})+
+		counts(", ", []count{{s.Borderline, "borderline"}, {s.Error - s.NotRun, "not judged"}, {s.NotRun, "not run"}, {s.Skipped, "skipped"}, {s.NoThreshold - s.AsksNothing, "without a threshold"}, {s.AsksNothing, textfmt.Verb(s.AsksNothing, "asks nothing", "ask nothing")}})+
 		counts(" · ", append(actions, count{s.NoVerdict, "unaffected"})), "")
 	switch d := r.Diff; {
 	case d.Delta != nil && *d.Delta != 0:

@@ -1,6 +1,10 @@
 package evaluator
 
-import "github.com/gavel-evals/gavel/schema"
+import (
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+)
 
 // ToolCounts counts how often the target called its tools. Each count is a
 // criterion of its own, by the name of the tool. A target that does not report
@@ -16,6 +20,15 @@ type ToolCount struct {
 	Least int    `json:"least"`
 	// Most is nil if there is no upper bound.
 	Most *int `json:"most,omitempty"`
+}
+
+// AsksNothing reports whether a case passes whatever the answer is: it has no other
+// evaluator than those that stand for none, and compares no prompts.
+func AsksNothing(c *schema.Case) bool {
+	return c.Skip == "" && c.Alternative == nil && len(c.Evaluators) > 0 && !slices.ContainsFunc(c.Evaluators, func(ev schema.Evaluator) bool {
+		spec, ok := ev.Spec.(ToolCounts)
+		return !ok || len(spec.Counts) > 0
+	})
 }
 
 // Holds reports whether so many calls are within the bounds.

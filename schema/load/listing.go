@@ -47,17 +47,26 @@ func (s *Snapshot) Unnoted() []string {
 	return files
 }
 
+// The flags of a listing.
+const (
+	isPerTarget = 1 << iota
+	asksNothing
+)
+
 // encodeListing writes what a record does not have of the listing of a case.
 func encodeListing(c *schema.CaseInfo) string {
 	var w packed.Writer
 	w.Number(c.Origin.Line)
 	w.Number(c.Origin.Column)
 	w.Text(c.Target)
-	perTarget := 0
+	flags := 0
 	if c.PerTarget {
-		perTarget = 1
+		flags |= isPerTarget
 	}
-	w.Number(perTarget)
+	if c.AsksNothing {
+		flags |= asksNothing
+	}
+	w.Number(flags)
 	w.Fixed(math.Float64bits(c.Weight))
 	w.Text(c.Skip)
 	l := &c.Labels
@@ -73,7 +82,8 @@ func decodeListing(listing string, c *schema.CaseInfo) bool {
 	r := packed.Reader{Rest: listing}
 	c.Origin.Line, c.Origin.Column = r.Number(), r.Number()
 	c.Target = r.Text()
-	c.PerTarget = r.Number() == 1
+	flags := r.Number()
+	c.PerTarget, c.AsksNothing = flags&isPerTarget != 0, flags&asksNothing != 0
 	c.Weight = math.Float64frombits(r.Fixed())
 	c.Skip = r.Text()
 	l := &c.Labels

@@ -27,6 +27,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/dialect"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evalcase"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/fragment"
 	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/javascript"
@@ -297,7 +298,9 @@ func (l *loader) finish(src schema.Source, def *Definition, problems []schema.Pr
 		if c.Dialect == schema.DialectPromptval && len(c.Evaluators) == 0 {
 			c.Evaluators = promptval.Ungated()
 		}
+		c.AsksNothing = evaluator.AsksNothing(c)
 	}
+	found = append(found, silent(def, problems)...)
 	if l.opts.Note != nil {
 		for _, c := range def.Cases {
 			def.notes = append(def.notes, l.opts.Note(c))
@@ -307,6 +310,25 @@ func (l *loader) finish(src schema.Source, def *Definition, problems []schema.Pr
 		condense(def)
 	}
 	return found
+}
+
+// silent is a note about the cases of a file that ask nothing of the answer; none where
+// the format itself warned of them.
+func silent(def *Definition, said []schema.Problem) []schema.Problem {
+	var list []*schema.Case
+	for _, c := range def.Cases {
+		if c.AsksNothing {
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 || slices.ContainsFunc(said, func(p schema.Problem) bool { return p.Rule == matrix.RuleAsksNothing }) {
+		return nil
+	}
+	message := "the case asks nothing of the answer, so that it passes whatever that is"
+	if len(list) > 1 {
+		message = fmt.Sprintf("%d cases ask nothing of the answer, so that they pass whatever that is; the first is %s", len(list), list[0].Key)
+	}
+	return []schema.Problem{{Position: list[0].Origin, Severity: schema.Note, Rule: matrix.RuleAsksNothing, Message: message, Hint: "add an assertion, an expectation or checks"}}
 }
 
 // byContent loads the files whose dialect follows from their content.
