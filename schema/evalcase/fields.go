@@ -43,7 +43,8 @@ func (c *compiler) fields(p place.Place, threshold float64) (schema.Spec, schema
 	}
 	seen, sum := map[string]bool{}, 0.0
 	for _, item := range p.List("fields") {
-		f := fieldFile{Match: "exact"}
+		// In AgentV's own form a field is required unless it says otherwise.
+		f := fieldFile{Match: "exact", Required: c.isTests}
 		if err := item.Decode(&f); err != nil {
 			c.fail(item.Problem("decode", err.Error(), ""))
 			continue
@@ -59,7 +60,7 @@ func (c *compiler) fields(p place.Place, threshold float64) (schema.Spec, schema
 			rule.Weights = rubric.Put(rule.Weights, f.Path, weight)
 		}
 		sum += weight
-		if f.Required {
+		if f.Required && !c.isTests { // where a field that is wrong costs its share
 			rule.Required = append(rule.Required, f.Path)
 		}
 	}
@@ -78,7 +79,10 @@ func (c *compiler) field(item place.Place, f fieldFile) evaluator.Field {
 	}
 	out.Expected = way.Find(c.answer.value)
 	if out.Expected == nil { // it only has to be there
-		if c.answer.value != nil && item.Has("match") {
+		if out.Unexpected = c.isTests && c.answer.value != nil; out.Unexpected {
+			c.warn(item.Problem("no-check", fmt.Sprintf("the expected answer has no value at %s, so that the field counts as right", f.Path), "add the value, or remove the field", "path"))
+		}
+		if c.answer.value != nil && item.Has("match") && !c.isTests {
 			c.warn(item.Problem("ignored", fmt.Sprintf("`match` is ignored, since the expected answer has no value at %s", f.Path), "add the value, or remove `match`", "match"))
 		}
 		out.Match = ""

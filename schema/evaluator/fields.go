@@ -24,6 +24,9 @@ type Field struct {
 	// Required means that the field counts as wrong where it is missing; one
 	// that is not required and missing does not count.
 	Required bool `json:"required,omitempty"`
+	// Unexpected means that the expected answer does not have the field, so that it is
+	// right in every answer that is JSON (AgentV).
+	Unexpected bool `json:"unexpected,omitempty"`
 	// Tolerance is the largest difference of numbers that are equal, as a share
 	// of the expected one where Relative is set.
 	Tolerance float64 `json:"tolerance,omitempty"`

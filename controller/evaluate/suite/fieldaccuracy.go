@@ -84,6 +84,9 @@ func compareField(f evaluator.Field, answer json.RawMessage) (verdict.Criterion,
 	}
 	found := way.Find(answer)
 	switch {
+	case f.Unexpected && answer != nil:
+		c.Score, c.Note = 1, "nothing is expected"
+		return c, nil
 	case found == nil:
 		c.Note, c.NotApplicable = "is missing", !f.Required
 		return c, nil
