@@ -5,7 +5,8 @@
 // It judges 500 conversations once undisturbed and once with kills, by a server
 // that counts the calls. In the end every verdict has to be there and the same,
 // and no more calls may have been made twice than were in flight at the kills.
-// Then it kills gavel serve as often, which may not refuse what it was looking at, and
+// Then it does the same where a working tree is compared with a commit, and some cases are
+// regressions: both sides are measured again. It kills gavel serve as often, which may not refuse what it was looking at, and
 // as often each of the workers, the server and the database of a run that is spread
 // over two workers.
 //
@@ -76,6 +77,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := t.regress(ctx, dir); err != nil {
+		return err
+	}
 	if err := t.serve(ctx, dir, want); err != nil {
 		return err
 	}
@@ -125,6 +129,57 @@ func (t *trial) compare(ctx context.Context, dir string) (map[string]caseVerdict
 		wrong = append(wrong, fmt.Errorf("a kill lost %d calls of %d conversations at once", most, 2*concurrency))
 	}
 	return want, errors.Join(wrong...)
+}
+
+// regress kills gavel while it compares a working tree with a commit. Some cases are worse
+// than there, so that both sides are measured again.
+func (t *trial) regress(ctx context.Context, dir string) error {
+	calm, err := newPlace(ctx, dir+"/calm-regress", t)
+	if err == nil {
+		err = calm.change(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	before := t.server.received()
+	want, err := calm.judge(ctx)
+	if err != nil {
+		return err
+	}
+	calls := t.server.received() - before
+	rough, err := newPlace(ctx, dir+"/rough-regress", t)
+	if err == nil {
+		err = rough.change(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	before = t.server.received()
+	underway, most, err := rough.killed(ctx, calls)
+	if err != nil {
+		return err
+	}
+	got, err := rough.judge(ctx)
+	if err != nil {
+		return err
+	}
+	repeated := t.server.received() - before - calls
+	regressions := 0
+	for _, v := range want {
+		if v.class == "regression" {
+			regressions++
+		}
+	}
+	fmt.Fprintf(t.out, "compared with base, killed %d times: %d verdicts, %d regressions, %d calls; in progress at the kills: %d, at most %d at once; calls made twice: %d\n",
+		t.kills, len(got), regressions, calls+repeated, underway, most, repeated)
+	wrong := append([]error{rough.verify(ctx)}, differences(got, want)...)
+	if repeated > underway {
+		wrong = append(wrong, fmt.Errorf("%d calls were made twice, and only %d were in flight", repeated, underway))
+	}
+	if regressions == 0 {
+		wrong = append(wrong, errors.New("no case is a regression"))
+	}
+	return errors.Join(wrong...)
 }
 
 // differences are the verdicts that are not those of a run that was not killed.

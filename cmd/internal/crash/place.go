@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -39,6 +40,9 @@ type fixture struct {
 	*trial
 	dir string
 	env []string // besides that of this process
+	// against are the arguments that compare the working tree with a commit; none where
+	// it is not compared.
+	against []string
 }
 
 func newPlace(ctx context.Context, dir string, t *trial) (*fixture, error) {
@@ -61,6 +65,29 @@ func newPlace(ctx context.Context, dir string, t *trial) (*fixture, error) {
 		return nil, fmt.Errorf("git init: %w: %s", err, out)
 	}
 	return &fixture{trial: t, dir: dir}, nil
+}
+
+// worse is what a conversation has in it that the judge finds worse than at base.
+const worse = "WORSE"
+
+// change commits what is there, and changes all conversations in the working tree, every
+// fifth for the worse.
+func (p *fixture) change(ctx context.Context) error {
+	if err := p.commit(ctx); err != nil {
+		return err
+	}
+	p.against = []string{"--base", "main"}
+	for i := range p.cases {
+		instructions := "Be very brief."
+		if i%5 == 1 {
+			instructions = worse
+		}
+		text := strings.Replace(fmt.Sprintf(conversation, i), "Be brief.", instructions, 1)
+		if err := os.WriteFile(filepath.Join(p.dir, fmt.Sprintf("test_definitions/order_%d.json", i)), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func build(ctx context.Context, dir string) (string, error) {
@@ -86,11 +113,12 @@ type caseVerdict struct {
 	verdict string
 	score   float64
 	samples int
+	class   string // empty where it is not compared
 }
 
 // judge runs gavel to its end, with more arguments, and gives the verdicts by key.
 func (p *fixture) judge(ctx context.Context, args ...string) (map[string]caseVerdict, error) {
-	cmd, problems := p.command(ctx, append([]string{"run", "--json"}, args...)...)
+	cmd, problems := p.command(ctx, append(append([]string{"run", "--json"}, p.against...), args...)...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	// That some cases fail is meant.
@@ -103,6 +131,7 @@ func (p *fixture) judge(ctx context.Context, args ...string) (map[string]caseVer
 			Verdict string   `json:"verdict"`
 			Score   *float64 `json:"score"`
 			Samples int      `json:"samples"`
+			Class   string   `json:"class"`
 			Error   *string  `json:"error"`
 		} `json:"cases"`
 	}
@@ -114,7 +143,7 @@ func (p *fixture) judge(ctx context.Context, args ...string) (map[string]caseVer
 		if c.Error != nil || c.Score == nil {
 			return nil, fmt.Errorf("%s was not judged: %v", c.Key, deref(c.Error))
 		}
-		verdicts[c.Key] = caseVerdict{c.Verdict, *c.Score, c.Samples}
+		verdicts[c.Key] = caseVerdict{c.Verdict, *c.Score, c.Samples, c.Class}
 	}
 	return verdicts, nil
 }
@@ -157,7 +186,7 @@ func (p *fixture) kill(ctx context.Context, at int) error {
 	if at <= p.server.received() {
 		pause = p.random.IntN(400)
 	}
-	cmd, problems := p.command(ctx, "run")
+	cmd, problems := p.command(ctx, append([]string{"run"}, p.against...)...)
 	if err := cmd.Start(); err != nil {
 		return err
 	}

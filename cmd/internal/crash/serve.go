@@ -67,14 +67,22 @@ func (t *trial) serve(ctx context.Context, dir string, want map[string]caseVerdi
 	return errors.Join(wrong...)
 }
 
-// served commits what is there and returns the file of a server for it.
-func (p *fixture) served(ctx context.Context) (file string, err error) {
+// commit makes main of what is there.
+func (p *fixture) commit(ctx context.Context) error {
 	for _, args := range [][]string{{"checkout", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "conversations"}} {
 		cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "user.name=Gavel", "-c", "user.email=gavel@localhost"}, args...)...)
 		cmd.Dir = p.dir
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("git %s: %w: %s", args[0], err, out)
+			return fmt.Errorf("git %s: %w: %s", args[0], err, out)
 		}
+	}
+	return nil
+}
+
+// served commits what is there and returns the file of a server for it.
+func (p *fixture) served(ctx context.Context) (file string, err error) {
+	if err := p.commit(ctx); err != nil {
+		return "", err
 	}
 	file = p.dir + "-server.yaml"
 	text := fmt.Sprintf("version: 1\nlisten: 127.0.0.1:0\ndata: %q\nrepositories: [{url: %q, branches: [main]}]\n", p.dir+"-data", p.dir)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -135,8 +136,11 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		text = fmt.Sprintf("Step %d for A-%s.", turn, number)
 	case "user":
 		text = fmt.Sprintf(`{"message": "And then, for A-%s, after %d?", "done": false}`, number, turn)
+		if bytes.Contains(body, []byte(worse)) {
+			text = strings.Replace(text, "And then", worse+": and then", 1) // which the judge reads
+		}
 	default:
-		text = opinion(number)
+		text = opinion(number, bytes.Contains(body, []byte(worse)))
 	}
 	w.Header().Set("Content-Type", "application/json")
 	err = json.NewEncoder(w).Encode(map[string]any{
@@ -149,8 +153,9 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// opinion differs from case to case, so that no verdict can replace another.
-func opinion(number string) string {
+// opinion differs from case to case, so that no verdict can replace another. Every fifth
+// case passes, unless it got worse.
+func opinion(number string, isWorse bool) string {
 	n, err := strconv.Atoi(number)
 	if err != nil {
 		n = 0
@@ -160,8 +165,16 @@ func opinion(number string) string {
 		"tool_routing", "parameter_extraction", "result_interpretation", "grounding_fidelity", "instruction_compliance",
 		"information_gathering", "conversation_management", "response_delivery",
 	} {
-		metrics = append(metrics, fmt.Sprintf(`%q: {"score": %d}`, name, 1+(n/(i+1)+i)%5))
+		score := 1 + (n/(i+1)+i)%5
+		switch {
+		case isWorse:
+			score = 1
+		case n%5 == 1:
+			score = 5
+		}
+		metrics = append(metrics, fmt.Sprintf(`%q: {"score": %d}`, name, score))
 	}
+	met := !isWorse && (n%3 > 0 || n%5 == 1)
 	return fmt.Sprintf(`{"metrics": {%s}, "outcomes": [{"outcome": 1, "met": %v, "reasoning": "Case %d.", "turns": [2]}], "comparisons": [], "summary": "Case %d."}`,
-		strings.Join(metrics, ", "), n%3 > 0, n, n)
+		strings.Join(metrics, ", "), met, n, n)
 }
