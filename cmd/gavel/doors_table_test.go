@@ -96,6 +96,16 @@ tests:
 `, variable, threshold)
 }
 
+// matching is a file of the matrix format whose first test has a pattern.
+func matching(pattern string) map[string]string {
+	return map[string]string{"gavel.yaml": usual(), "test_definitions/promptfooconfig.yaml": fmt.Sprintf(`prompts: ["say {{x}}"]
+providers: [bot]
+tests:
+  - {description: one, vars: {x: a}, assert: [{type: regex, value: %q}]}
+  - {description: two, vars: {x: b}, assert: [{type: contains, value: "b!"}]}
+`, pattern)}
+}
+
 // persona is a conversation with a user whom the model plays.
 func persona(prompt string) map[string]string {
 	return map[string]string{
@@ -209,6 +219,13 @@ var scenarios = []scenario{
 	{
 		name: "invalid file", base: shopOf("a b", nil), head: map[string]string{at("a"): `{"id": "a", "nam`}, answer: echo,
 		want: outcome{gate: "undetermined", problems: []string{at("a")}, cases: map[string]string{key("a"): "error"}},
+	},
+	{
+		name: "a typing error in a pattern", base: matching("^bye"), head: map[string]string{"test_definitions/promptfooconfig.yaml": matching("^(bye")["test_definitions/promptfooconfig.yaml"]}, answer: echo,
+		want: outcome{
+			gate: "undetermined", reason: "invalid", problems: []string{"test_definitions/promptfooconfig.yaml"},
+			cases: map[string]string{"promptfooconfig#one": "skipped"}, notice: "is not run here: it needs a test without errors",
+		},
 	},
 	{
 		name: "new failing case", base: shopOf("a", nil), head: map[string]string{at("d"): asks("d", "say d", "x!")}, answer: echo,

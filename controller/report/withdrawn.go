@@ -143,6 +143,9 @@ func notice(p pair, way string) *Notice {
 	case head == nil:
 		n.Message = was + " and is " + way + " here"
 	default:
+		if strings.HasPrefix(head.Skip, "it needs ") { // nobody disabled it
+			way = "not run"
+		}
 		n.Message = was + " and is " + way + " here: " + head.Skip
 		n.File, n.Line, n.AtBase = head.Origin.File, head.Origin.Line, false
 	}
