@@ -300,7 +300,7 @@ func (j *job) lastReport(t *testing.T, path string) *report.Report {
 }
 
 // TestWorkersMeasureAgain: a pull request has one outcome, whether the server judges it or
-// workers do, and takes as many calls. What is measured again is judged by the workers,
+// workers do, and takes as many calls. Workers judge the cases that are measured again,
 // too: both sides, judgements alone, several samples, edited prompts and conversations.
 func TestWorkersMeasureAgain(t *testing.T) {
 	cases, states, asked := judgedThrough(t, false)

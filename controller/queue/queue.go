@@ -90,9 +90,9 @@ const (
 	// again. After that the connection is given up, and the next one is tried.
 	answer = workerLife
 	// soonest is how soon after one look of a worker for tasks the next one may come, and
-	// telling is how soon after workers were told of a set of tasks they are told of the
-	// next: a set that they are not told of waits until they look by themselves. Both sides
-	// of a comparison are queued at once.
+	// telling is how soon workers are told about one set of tasks after another: a set
+	// that they are not told about waits until they look by themselves. Both sides of a
+	// comparison are queued at once.
 	soonest = 10 * time.Millisecond
 	telling = time.Millisecond
 )

@@ -211,8 +211,8 @@ func TestProgramsWaitForTheFirstWorker(t *testing.T) {
 	}
 }
 
-// TestTwoBatchesAtOnce: a worker is told of both sides of a comparison, which are queued at
-// the same moment, and of the next ones. Where it only looks by itself, every half second,
+// TestTwoBatchesAtOnce: a worker is told about both sides of a comparison, which are queued
+// at the same moment, and about the next ones. Where it only looks by itself, every half second,
 // twenty rounds take seven seconds.
 func TestTwoBatchesAtOnce(t *testing.T) {
 	const rounds, most = 20, 4500 * time.Millisecond
