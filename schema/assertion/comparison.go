@@ -23,6 +23,9 @@ var comparisons = []string{
 // IsComparison reports whether a type of assertion is read by [Comparison].
 func IsComparison(kind string) bool { return slices.Contains(comparisons, kind) }
 
+// Comparisons are the types of assertions that [Comparison] reads.
+func Comparisons() []string { return slices.Clone(comparisons) }
+
 // Comparison reads an assertion of AgentV that holds the answer against a text, a list, a
 // pattern or JSON.
 func Comparison(kind string, p place.Place) (evaluator.Assertion, *schema.Problem) {

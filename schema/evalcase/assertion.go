@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/rubric"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // evaluatorTypes are those of the evaluators by the names that AgentV 4 gives them.
@@ -342,6 +343,16 @@ func (c *compiler) skill(p place.Place) schema.Spec {
 	return evaluator.SkillTrigger{Skill: p.Text("skill"), Never: p.Has("should_trigger") && !p.Truth("should_trigger")}
 }
 
+// misspelt is the type that an unknown one is meant for; empty for one that is another
+// word. It is a mistake then, since a test that is skipped for it would turn green.
+func misspelt(kind string) string {
+	near := suggest.Nearest(kind, slices.Concat(assertion.Comparisons(), slices.Collect(maps.Keys(evaluatorTypes)), []string{"skill-trigger", "javascript", "python", "similar"}))
+	if most := 2; len(kind) > len(near)+most || len(near) > len(kind)+most || strings.HasPrefix(kind, "agent-") {
+		return "" // such as contains-json, and what AgentV has and Gavel has not
+	}
+	return near
+}
+
 // ownFolder has the programs of a team that are assertions by the names of their files.
 const ownFolder = ".agentv/assertions"
 
@@ -369,6 +380,10 @@ func (c *compiler) ownAssertion(p place.Place, kind string) schema.Spec {
 		if dir == "." {
 			break
 		}
+	}
+	if near := misspelt(kind); near != "" {
+		c.fail(p.Problem("unknown-assertion", fmt.Sprintf("there is no assertion %q, and no program of that name in %s", kind, ownFolder), suggest.Question(near), "type"))
+		return nil
 	}
 	c.need(fmt.Sprintf("the assertion %q, which is neither known nor a program in %s", kind, ownFolder))
 	return nil

@@ -1,0 +1,27 @@
+package evalcase_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestMisspeltAssertions: a typing error in a type is an error, and the test is not skipped
+// for it; a type that is another word is named as what is not supported.
+func TestMisspeltAssertions(t *testing.T) {
+	for _, tt := range []struct{ kind, want string }{
+		{"containss", "did you mean `contains`?"},
+		{"regx", "did you mean `regex`?"},
+		{"llm_gradr", "did you mean `llm-grader`?"},
+		{"code-gader", "did you mean `code-grader`?"},
+		{"agent-judge", ""},
+		{"contains-json", ""},
+		{"webhook", ""},
+		{"polite", ""},
+	} {
+		cases, problems := load(t, "tests: [{id: a, criteria: x, input: hi, assertions: [{type: "+tt.kind+", value: b, command: [x], prompt: y}]}]")
+		said := strings.Join(problems, "\n")
+		if isError := strings.Contains(said, "error: there is no assertion"); isError != (tt.want != "") || !strings.Contains(said, tt.want) || (len(cases) == 0) != isError {
+			t.Errorf("%s: %d cases, %s; want %q", tt.kind, len(cases), said, tt.want)
+		}
+	}
+}
