@@ -96,6 +96,14 @@ tests:
 `, variable, threshold)
 }
 
+// menuOf is a repository with one test of the matrix format, which has some assertions.
+func menuOf(assertions string) map[string]string {
+	return map[string]string{"gavel.yaml": usual(), "test_definitions/promptfooconfig.yaml": fmt.Sprintf(`prompts: ["say {{x}}"]
+providers: [bot]
+tests: [{description: one, vars: {x: a}, assert: %s}]
+`, assertions)}
+}
+
 // matching is a file of the matrix format whose first test has a pattern.
 func matching(pattern string) map[string]string {
 	return map[string]string{"gavel.yaml": usual(), "test_definitions/promptfooconfig.yaml": fmt.Sprintf(`prompts: ["say {{x}}"]
@@ -225,6 +233,13 @@ var scenarios = []scenario{
 		want: outcome{
 			gate: "undetermined", reason: "invalid", problems: []string{"test_definitions/promptfooconfig.yaml"},
 			cases: map[string]string{"promptfooconfig#one": "skipped"}, notice: "is not run here: it needs a test without errors",
+		},
+	},
+	{
+		name: "the only case asks nothing any more", base: menuOf("[{type: contains, value: \"a!\"}]"), head: menuOf("[]"), answer: echo,
+		want: outcome{
+			gate: "undetermined", reason: "asks nothing", notice: "drops the evaluator",
+			cases: map[string]string{"promptfooconfig#one": "pass unchanged"}, calls: map[string]int{"say a": 1},
 		},
 	},
 	{
