@@ -64,7 +64,7 @@ func TestProblems(t *testing.T) {
 		{"another file of a like name", map[string]string{file: talk, "navel.yaml": "oranges: 7"}, "gavel.yaml:1:1 note no-configuration\n"},
 		{"a second configuration", map[string]string{file: talk, "gavel.yml": "targets: {}", "gavel.yaml": "version: 1\ntargets: {a: " + mock + "}\nroles: {judge: a}"}, ""},
 		{"no judge and no simulator", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + "}"}, file + ":1:1 error missing-role\n" + file + ":1:1 error missing-role\n"},
-		{"a simulator without a judge", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + "}\nroles: {simulator: a}"}, file + ":1:1 error missing-role\n"},
+		{"a simulator without a judge", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + "}\ndefault_target: a\nroles: {simulator: a}"}, file + ":1:1 error missing-role\n"},
 		{"a key of a judge", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + ", j: {provider: openai, model: m, api_key_env: KEY}}\ndefault_target: a\nroles: {judge: j}"}, "gavel.yaml:2:87 warning unset-variable\n"},
 		{"a key in a header", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: {provider: http, url: \"http://a\",\n headers: {X-Key: {value_env: KEY}}, revision: reply}, j: " + mock + "}\ndefault_target: a\nroles: {judge: j}"}, "gavel.yaml:3:12 warning unset-variable\n"},
 		{"a key of nobody who is asked", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + ", j: {provider: openai, model: m, api_key_env: KEY}}\ndefault_target: a\nroles: {judge: a}"}, ""},
@@ -81,7 +81,7 @@ func TestProblems(t *testing.T) {
 
 // TestOneProblemForEachCause has many cases that lack the same.
 func TestOneProblemForEachCause(t *testing.T) {
-	files := map[string]string{"gavel.yaml": "version: 1\ntargets: {a: " + mock + "}\nroles: {simulator: a}"}
+	files := map[string]string{"gavel.yaml": "version: 1\ntargets: {a: " + mock + "}\ndefault_target: a\nroles: {simulator: a}"}
 	for i := range 20 {
 		files[fmt.Sprintf("test_definitions/%02d.json", i)] = talk
 	}
