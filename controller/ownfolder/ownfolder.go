@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"syscall"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
 // Name is that of the folder.
@@ -35,10 +35,7 @@ func Make(ctx context.Context, repo *gitrepo.Repository) (string, error) {
 		}
 	}
 	dir := filepath.Join(repo.Root(), Name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", unwritable(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600); err != nil {
+	if err := errors.Join(safefile.MkdirAll(dir, 0o700), safefile.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o600)); err != nil {
 		return "", unwritable(err)
 	}
 	return dir, nil

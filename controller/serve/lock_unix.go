@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
 // ErrLocked means that another server has the ledger.
@@ -16,10 +18,10 @@ var ErrLocked = errors.New("another gavel serve uses this ledger; end that one, 
 // Lock takes a ledger for one server, as long as the process lives or until
 // release. Other commands may use it meanwhile.
 func Lock(ledgerFile string) (release func() error, err error) {
-	if err := os.MkdirAll(filepath.Dir(ledgerFile), 0o700); err != nil {
+	if err := safefile.MkdirAll(filepath.Dir(ledgerFile), 0o700); err != nil {
 		return nil, fmt.Errorf("lock the ledger: %w", err)
 	}
-	f, err := os.OpenFile(ledgerFile+"-server", os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := safefile.OpenFile(ledgerFile+"-server", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the ledger: %w", err)
 	}

@@ -14,13 +14,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -220,20 +220,10 @@ func (s Store) write(as header, snapshot *load.Snapshot) {
 	if err != nil {
 		return
 	}
-	f, err := os.CreateTemp(filepath.Dir(s.Path), filepath.Base(s.Path)+".*")
-	if err != nil {
-		return
-	}
-	if _, err = f.Write(append(line, '\n')); err == nil {
-		err = snapshot.Encode(f)
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), s.Path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // what is left of it is of no use
-	}
+	_ = safefile.Replace(s.Path, 0o600, func(f *os.File) error { // without it the next process compiles again
+		if _, err := f.Write(append(line, '\n')); err != nil {
+			return err
+		}
+		return snapshot.Encode(f)
+	})
 }

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
 // A Recorder collects replies and writes them as the recording of a replay
@@ -146,18 +146,8 @@ func sortRecording(lines []recordedReply) {
 
 // replaceFile replaces a file atomically: a reader sees the old or the new one.
 func replaceFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	return safefile.Replace(path, 0o644, func(to *os.File) error {
+		_, err := to.Write(data)
+		return errors.Join(err, to.Sync())
+	})
 }

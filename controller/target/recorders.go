@@ -3,11 +3,11 @@ package target
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
 // Recorders write the replies of each target to a recording of its own.
@@ -26,12 +26,9 @@ type Recorders struct {
 // and a recording of the targets that cannot be read, before any call is paid for.
 func OpenRecorders(dir string, targets []string, scrub func(string) string) (*Recorders, error) {
 	r := &Recorders{dir: dir, scrub: scrub, masks: &redact.Masks{}, open: map[string]*Recorder{}}
-	err := os.MkdirAll(dir, 0o755)
-	if err == nil {
-		var probe *os.File
-		if probe, err = os.CreateTemp(dir, ".recording-"); err == nil {
-			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
-		}
+	err := safefile.Probe(filepath.Join(dir, "recording.jsonl"))
+	for _, name := range targets {
+		err = errors.Join(err, safefile.Check(filepath.Join(dir, name+".jsonl")))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the folder of the recordings cannot be written: %w", err)

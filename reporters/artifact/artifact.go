@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/html"
@@ -106,20 +106,13 @@ func (f File) check() error {
 	if info, err := os.Stat(f.Path); err == nil && info.IsDir() {
 		return fmt.Errorf("it is a folder; name a file in it, such as %s", filepath.Join(f.Path, "report"))
 	}
-	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
+	if err := safefile.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
 		return fmt.Errorf("the folder cannot be made; name a file where you may write: %w", err)
 	}
-	_, err := os.Lstat(f.Path)
-	isNew := errors.Is(err, fs.ErrNotExist)
-	out, err := os.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
+	if err := safefile.Probe(f.Path); err != nil {
 		return fmt.Errorf("it cannot be written; name a file where you may write: %w", err)
 	}
-	err = out.Close()
-	if isNew {
-		err = errors.Join(err, os.Remove(f.Path))
-	}
-	return err
+	return nil
 }
 
 // Write writes the files. One that cannot be written keeps none of the others
@@ -135,9 +128,5 @@ func Write(r *report.Report, files ...File) error {
 }
 
 func (f File) write(r *report.Report) error {
-	out, err := os.Create(f.Path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Render(out, r), out.Close())
+	return safefile.Replace(f.Path, 0o644, func(out *os.File) error { return f.Render(out, r) })
 }

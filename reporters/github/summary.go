@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
 // maxSummary is what GitHub shows of one step; a longer file is not shown at
@@ -13,7 +15,7 @@ const maxSummary = 1 << 20
 // JobSummary appends text to the file at path, what GITHUB_STEP_SUMMARY names,
 // rendered so that the file stays within 1 MiB.
 func JobSummary(path string, text Text) (err error) {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := safefile.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("job summary: %w", err)
 	}

@@ -27,6 +27,7 @@ var rooms = []room{
 	{dir: "controller/verdict", sees: []string{"schema"}, reason: "a verdict follows from samples and rules alone"},
 	{dir: "controller/plan", sees: []string{"schema", "controller/verdict"}, reason: "planning is pure: it is told what changed and what is stored"},
 	{dir: "controller/tracing", reason: "it knows ids and times, and nothing of what is traced"},
+	{dir: "controller/safefile", reason: "it knows paths, and nothing of what files say"},
 	{dir: "controller/backoff", reason: "it knows times, and nothing of what failed"},
 	{dir: "controller/stats", reason: "its formulas take numbers, so that they can be checked against books"},
 	{dir: "controller/confirm", sees: []string{"controller/verdict", "controller/stats"}, reason: "what is a regression follows from outcomes alone, so that a simulation can make them up"},
@@ -38,7 +39,7 @@ var rooms = []room{
 	{dir: "controller/gitrepo/history", reason: "it makes repositories and reads none"},
 	{dir: "controller/gitrepo", sees: []string{"schema"}, reason: "it reads git and knows nothing of cases"},
 	{dir: "controller/source", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo"}, reason: "it reads what a target is built from, and runs nothing"},
-	{dir: "controller/snapshot", sees: []string{"schema", "controller/gitrepo"}, reason: "it remembers what files say, and knows no verdict"},
+	{dir: "controller/snapshot", sees: []string{"schema", "controller/gitrepo", "controller/safefile"}, reason: "it remembers what files say, and knows no verdict"},
 	{dir: "controller/filewatch", reason: "it tells that something happened to files, and nothing of what they mean"},
 	{dir: "controller/reconcile", sees: []string{"controller/backoff"}, reason: "it knows keys, and nothing of their meaning"},
 	{dir: "controller/forge", sees: []string{"schema", "controller/backoff"}, reason: "it reads a forge and knows nothing of cases"},
@@ -46,9 +47,9 @@ var rooms = []room{
 	{dir: "controller/workspaces", sees: []string{"schema", "controller/gitrepo", "controller/evaluate/sandbox"}, reason: "it makes folders and says what changed in them, and knows nothing of verdicts"},
 	{dir: "controller/redact", reason: "it takes a text as text, and knows nothing of where it comes from"},
 	{dir: "controller/target/provider", reason: "a wire format is JSON; sending it, and what an error means, are the target's"},
-	{dir: "controller/target", sees: []string{"schema", "controller/verdict", "controller/config", "controller/redact", "controller/evaluate/sandbox", "controller/workspaces", "controller/target/provider", "controller/target/httpagent"}, reason: "a target answers and judges nothing"},
+	{dir: "controller/target", sees: []string{"schema", "controller/verdict", "controller/config", "controller/redact", "controller/evaluate/sandbox", "controller/workspaces", "controller/target/provider", "controller/target/httpagent", "controller/safefile"}, reason: "a target answers and judges nothing"},
 	{dir: "controller/evaluate", sees: []string{"schema", "controller/verdict", "controller/target", "controller/evaluate/sandbox", "controller/workspaces"}, reason: "an evaluator measures and decides nothing"},
-	{dir: "controller/ledger", sees: []string{"schema", "controller/verdict", "controller/plan"}, reason: "it stores what it is given and starts nothing"},
+	{dir: "controller/ledger", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/safefile"}, reason: "it stores what it is given and starts nothing"},
 	{dir: "reporters/textfmt", reason: "it formats numbers and foreign text, for results as for renderings"},
 	{
 		dir: "controller/report", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/stats", "controller/confirm", "reporters/textfmt"},
@@ -60,7 +61,7 @@ var rooms = []room{
 		reason: "a comment is rendered from a report alone",
 	},
 	{
-		dir: "reporters", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/report", "controller/casehistory", "reporters/textfmt", "reporters/comment"},
+		dir: "reporters", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/report", "controller/casehistory", "reporters/textfmt", "reporters/comment", "controller/safefile"},
 		reason: "they render a report, and work no result out",
 	},
 	{
@@ -89,7 +90,7 @@ var rooms = []room{
 	{dir: "controller/configchange", sees: []string{"controller/config", "controller/report"}, reason: "it puts settings into the words of reports"},
 	{dir: "controller/replies", sees: []string{"controller/verdict", "controller/report"}, reason: "it knows which replies a report shows, and not where they are stored"},
 	{dir: "controller/samples", sees: []string{"schema", "controller/verdict", "controller/plan", "controller/ledger", "controller/report"}, reason: "it judges what is stored again, by the same rules, and asks nobody"},
-	{dir: "controller/ownfolder", sees: []string{"controller/gitrepo"}, reason: "it makes one folder, and knows nothing of what is kept there"},
+	{dir: "controller/ownfolder", sees: []string{"controller/gitrepo", "controller/safefile"}, reason: "it makes one folder, and knows nothing of what is kept there"},
 	{dir: "controller/invocation", sees: []string{"controller/ledger"}, reason: "it knows when somebody began to ask, and nothing of the answers"},
 	{dir: "controller/deployment", sees: []string{
 		"schema", "controller/plan", "controller/config", "controller/report", "reporters/textfmt",
@@ -121,10 +122,10 @@ var rooms = []room{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/run", "controller/queue", "controller/requirement", "controller/target", "controller/evaluate", "controller", "controller/review", "controller/confirm", "controller/remeasure",
 	}, reason: "it plans again what another process has planned, and judges single cases of it"},
 	{dir: "controller/serve", sees: []string{
-		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/command", "controller/review", "controller", "controller/report", "controller/tracing",
+		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/command", "controller/review", "controller", "controller/report", "controller/tracing", "controller/safefile",
 	}, reason: "it decides what is looked at and when; what is found is the review's"},
 	{dir: "controller/ci", sees: []string{
-		"controller/forge", "controller/ledger", "controller/command", "controller/review", "controller/report",
+		"controller/forge", "controller/ledger", "controller/command", "controller/review", "controller/report", "controller/safefile",
 	}, reason: "it decides what a CI job is about; what is found is the review's"},
 	{dir: "controller/selection", sees: []string{"schema", "controller/choice", "controller/invocation", "controller/verdict", "controller/plan", "controller/ledger", "controller", "controller/report"}, reason: "it says which cases are meant, and judges none"},
 	{dir: "controller/maintenance", sees: []string{

@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/evonic"
 	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
+	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -183,6 +184,6 @@ func export(ctx context.Context, a *cli.App, output string) error {
 			_, err = a.Stdout.Write(doc)
 			return err
 		}
-		return os.WriteFile(a.Path(output), doc, 0o644)
+		return safefile.WriteFile(a.Path(output), doc, 0o644)
 	})
 }

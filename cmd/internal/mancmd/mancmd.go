@@ -5,12 +5,12 @@ package mancmd
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
 // New returns the command man.
@@ -39,9 +39,9 @@ func New(a *cli.App) *cobra.Command {
 
 // write writes the pages of a command and of those below it into a folder.
 func write(folder string, cmd *cobra.Command) error {
-	err := os.MkdirAll(folder, 0o755)
+	err := safefile.MkdirAll(folder, 0o755)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, name(cmd)+".1"), []byte(page(cmd)), 0o644)
+		err = safefile.WriteFile(filepath.Join(folder, name(cmd)+".1"), []byte(page(cmd)), 0o644)
 	}
 	if err != nil {
 		return cli.UsageError("--into %s: %w", folder, err)

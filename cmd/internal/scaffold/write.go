@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path"
+
+	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
 // A Written tells what became of files.
@@ -16,17 +16,17 @@ type Written struct {
 }
 
 // Write writes the files below a folder that do not exist yet, and never changes
-// one that does. No link leads it out of the folder. The error says which file
+// one that does. No link leads it anywhere. The error says which file
 // could not be written; those before it are.
 func Write(dir string, files []File) (out Written, err error) {
 	out = Written{Written: []File{}, Kept: []File{}}
-	root, err := os.OpenRoot(dir)
+	folder, err := safefile.Open(dir)
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, root.Close()) }()
+	defer func() { err = errors.Join(err, folder.Close()) }()
 	for _, f := range files {
-		switch err := write(root, f); {
+		switch err := folder.Create(f.Path, []byte(f.Text), 0o644); {
 		case errors.Is(err, fs.ErrExist):
 			out.Kept = append(out.Kept, f)
 		case err != nil:
@@ -36,18 +36,4 @@ func Write(dir string, files []File) (out Written, err error) {
 		}
 	}
 	return out, nil
-}
-
-func write(root *os.Root, f File) error {
-	if folder := path.Dir(f.Path); folder != "." {
-		if err := root.MkdirAll(folder, 0o755); err != nil {
-			return err
-		}
-	}
-	to, err := root.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = to.WriteString(f.Text)
-	return errors.Join(err, to.Close())
 }

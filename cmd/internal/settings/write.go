@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/parsed"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 	"github.com/gavel-evals/gavel/controller/explain"
+	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -117,7 +119,14 @@ type Change = changes.Set
 
 // Folder writes changes to the files of a folder: all of one or nothing.
 func Folder(dir string) func(context.Context, fs.FS, Change) (Kept, error) {
-	return func(_ context.Context, _ fs.FS, c Change) (Kept, error) { return Kept{}, changes.Write(dir, c) }
+	return func(_ context.Context, _ fs.FS, c Change) (Kept, error) {
+		err := changes.Write(dir, c)
+		var why *safefile.Refusal
+		if errors.As(err, &why) {
+			err = response.Refuse("%v", why)
+		}
+		return Kept{}, err
+	}
 }
 
 // A Written is a change that was made.
@@ -173,6 +182,9 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 	out := Written{Files: []string{}, Warnings: []schema.Problem{}}
 	var diff strings.Builder
 	for _, file := range slices.Sorted(maps.Keys(c)) {
+		if err := s.hasFolder(file); err != nil {
+			return out, err
+		}
 		was, err := schema.ReadFile(s.files, file, 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return out, response.Refuse("%s cannot be replaced: %v", file, err)
@@ -210,6 +222,19 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		return out, &response.Refusal{Status: http.StatusBadRequest, Text: form.Sentence(bad...), Problems: bad}
 	}
 	return out, nil
+}
+
+// hasFolder refuses a file whose path is none, belongs to git or leads through a file.
+func (s *Store) hasFolder(file string) error {
+	if err := safefile.CheckName(file); err != nil {
+		return response.Refuse("%v", err)
+	}
+	for folder := path.Dir(file); folder != "."; folder = path.Dir(folder) {
+		if found, err := fs.Stat(s.files, folder); err == nil && !found.IsDir() {
+			return response.Refuse("%s cannot be written: %s is a file, not a folder", file, folder)
+		}
+	}
+	return nil
 }
 
 // foreseen is check with what the change would have judged.

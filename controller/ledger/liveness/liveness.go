@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
 // Locks tell which runs on this machine are alive. Every run locks a byte of
@@ -56,7 +58,7 @@ func (v *Locks) open() error {
 		return nil
 	}
 	var err error
-	v.file, err = os.OpenFile(v.path, os.O_RDWR|os.O_CREATE, 0o600)
+	v.file, err = safefile.OpenFile(v.path, os.O_RDWR|os.O_CREATE, 0o600)
 	return err
 }
 

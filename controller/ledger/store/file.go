@@ -17,6 +17,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
 // applicationID marks a SQLite file as a ledger: "gavl".
@@ -64,10 +66,16 @@ func prepareFile(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := safefile.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	// SQLite and the locks make files of these names.
+	for _, suffix := range []string{"-wal", "-shm", "-journal", "-runs", "-server"} {
+		if err := safefile.Check(path + suffix); err != nil {
+			return "", err
+		}
+	}
+	f, err := safefile.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return "", err
 	}

@@ -7,89 +7,119 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"slices"
+
+	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
 // A Set is what is written, by file: nil removes a file.
 type Set map[string][]byte
 
 // Write writes a change to the files of a folder: all of it or nothing. Where a file
-// cannot be written those before it are put back.
+// cannot be written those before it are put back. No link leads it anywhere, and files
+// are removed last, so that no moment has fewer definitions.
 func Write(dir string, c Set) error {
-	root, err := os.OpenRoot(dir)
+	to, err := safefile.Open(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = root.Close() }() // nothing is left to be written
+	defer func() { _ = to.Close() }() // nothing is left to be written
+	w := &writing{to: to, files: c, drafts: map[string]string{}, was: Set{}}
 	names := slices.Sorted(maps.Keys(c))
-	for i, file := range names {
-		if err := stage(root, file, c[file]); err != nil {
-			for _, other := range names[:i+1] {
-				_ = root.Remove(draftOf(other)) // it is not there where nothing was written
-			}
+	for _, file := range names {
+		if err := w.stage(file); err != nil {
+			w.discard()
 			return fmt.Errorf("write %s: %w", file, err)
 		}
 	}
-	was := Set{}
+	slices.SortStableFunc(names, func(a, b string) int { return removed(c[a]) - removed(c[b]) })
 	for _, file := range names {
-		before, err := root.ReadFile(file)
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			was[file] = before
-			err = put(root, file, c[file])
-		}
-		if err != nil {
-			return errors.Join(fmt.Errorf("write %s: %w", file, err), restore(root, names, was))
+		if err := w.put(file); err != nil {
+			return errors.Join(fmt.Errorf("write %s: %w", file, err), w.restore())
 		}
 	}
 	return nil
 }
 
-// draftOf is where a file is before it takes its place.
-func draftOf(file string) string {
-	return path.Join(path.Dir(file), "."+path.Base(file)+".gavel-draft")
+// removed is 1 for what removes a file.
+func removed(data []byte) int {
+	if data == nil {
+		return 1
+	}
+	return 0
+}
+
+// A writing is a change that is being written.
+type writing struct {
+	to    *safefile.Folder
+	files Set
+	// drafts are the names of files that have not taken their places, by file.
+	drafts map[string]string
+	// was is what was there of the files that are written; nil for nothing.
+	was Set
 }
 
 // stage writes a file next to its place.
-func stage(root *os.Root, file string, data []byte) error {
+func (w *writing) stage(file string) error {
+	data := w.files[file]
 	if data == nil {
-		found, err := root.Lstat(file)
-		if err == nil && found.IsDir() {
-			return errors.New("is a folder")
-		}
+		_, err := w.to.ReadFile(file)
 		return err
 	}
-	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
-		return err
+	draft := safefile.DraftOf(file)
+	err := w.to.Draft(file, draft, 0o644, text(data))
+	if err == nil {
+		w.drafts[file] = draft
 	}
-	if found, err := root.Lstat(file); err == nil && found.IsDir() {
-		return errors.New("is a folder")
-	}
-	return root.WriteFile(draftOf(file), data, 0o644)
+	return err
 }
 
-// put gives a staged file its place, or removes one. No link leads it out of the
-// folder, and a reader sees the old text or the new one.
-func put(root *os.Root, file string, data []byte) error {
-	if data == nil {
-		return root.Remove(file)
+// text writes a text.
+func text(data []byte) func(*os.File) error {
+	return func(to *os.File) error {
+		_, err := to.Write(data)
+		return err
 	}
-	return root.Rename(draftOf(file), file)
+}
+
+// put gives a staged file its place, or removes one.
+func (w *writing) put(file string) error {
+	before, err := w.to.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		before = nil
+	case err != nil:
+		return err
+	case before == nil:
+		before = []byte{}
+	}
+	if w.files[file] == nil {
+		err = w.to.Remove(file)
+	} else if err = w.to.Place(w.drafts[file], file); err == nil {
+		delete(w.drafts, file)
+	}
+	if err == nil {
+		w.was[file] = before
+	}
+	return err
+}
+
+// discard removes the drafts.
+func (w *writing) discard() {
+	for _, draft := range w.drafts {
+		_ = w.to.Remove(draft) // it is in nobody's way
+	}
 }
 
 // restore puts files back as they were, and removes what is staged of the others.
-func restore(root *os.Root, names []string, was Set) error {
+func (w *writing) restore() error {
+	w.discard()
 	var errs []error
-	for _, file := range names {
-		before, written := was[file]
-		switch {
-		case !written || before == nil:
-			_ = root.Remove(draftOf(file)) // it is not there where it has its place
-			if written {
-				_ = root.Remove(file) // nor this where it was not written
-			}
-		default:
-			errs = append(errs, stage(root, file, before), put(root, file, before))
+	for file, before := range w.was {
+		if before == nil {
+			errs = append(errs, w.to.Remove(file))
+		} else {
+			errs = append(errs, w.to.Replace(file, 0o644, text(before)))
 		}
 	}
 	return errors.Join(errs...)

@@ -54,7 +54,22 @@ func Within(file string, folders []string) error {
 	if !fs.ValidPath(file) || !isBelow || !Formed(file) && !Computed(file) {
 		return fmt.Errorf("%s is not a file of definitions; write a path such as %s/greeting.yaml", file, folders[0])
 	}
+	for part := range strings.SplitSeq(below(file, folders), "/") {
+		if strings.HasPrefix(part, ".") {
+			return fmt.Errorf("%s would be hidden: no definition is read from a name that begins with a dot; write a path such as %s/greeting.yaml", file, folders[0])
+		}
+	}
 	return nil
+}
+
+// below is the path of a file below the folder that it is in.
+func below(file string, folders []string) string {
+	for _, folder := range folders {
+		if rest, is := strings.CutPrefix(file, strings.TrimSuffix(folder, "/")+"/"); is {
+			return rest
+		}
+	}
+	return ""
 }
 
 // Computed reports whether a file computes its values, which a form cannot change.
