@@ -62,7 +62,7 @@ func TestMembersEncodeWhatIsMeasured(t *testing.T) {
 		}}},
 	}})
 	want := `{"members":[{"id":"cost","kind":"cost","version":1,"spec":{"quantities":["cost_usd"]}},` +
-		`{"id":"code","kind":"code_judge","version":3,"spec":{"argv":["x"],"config":{"a":1}}}]}`
+		`{"id":"code","kind":"code_judge","version":4,"spec":{"argv":["x"],"config":{"a":1}}}]}`
 	if err != nil || string(raw) != want {
 		t.Errorf("%s, %v; want %s", raw, err, want)
 	}

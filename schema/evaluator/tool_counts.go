@@ -23,12 +23,23 @@ type ToolCount struct {
 }
 
 // AsksNothing reports whether a case passes whatever the answer is: it has no other
-// evaluator than those that stand for none, and compares no prompts.
+// evaluator than those that stand for none or, in the format matrix, that can fail nothing,
+// and compares no prompts.
 func AsksNothing(c *schema.Case) bool {
 	return c.Skip == "" && c.Alternative == nil && len(c.Evaluators) > 0 && !slices.ContainsFunc(c.Evaluators, func(ev schema.Evaluator) bool {
 		spec, ok := ev.Spec.(ToolCounts)
-		return !ok || len(spec.Counts) > 0
+		return (!ok || len(spec.Counts) > 0) && (c.Dialect != schema.DialectMatrix || canFail(ev.Rule, c.Policy.Bands))
 	})
+}
+
+// canFail reports whether a result of an evaluator with this rule can fail the case. That
+// of an assertion of weight 0, or one that has to reach a score of 0, cannot.
+func canFail(rule schema.Rule, bands *schema.Bands) bool {
+	least := rule.Threshold
+	if bands != nil { // the score of the case decides
+		least = bands.Pass
+	}
+	return least > 0 || len(rule.Required) > 0 || rule.NonZero || rule.Floor > 0
 }
 
 // Holds reports whether so many calls are within the bounds.

@@ -17,9 +17,11 @@ func TestAsksNothing(t *testing.T) {
 		"test_definitions/checked.checks.yaml":  ".: [{contains: hat}]\n",
 		"test_definitions/promptfooconfig.yaml": "prompts: [Hi]\ntests: [{vars: {a: 1}}, {vars: {a: 2}}, {vars: {a: 3}, assert: [{type: contains, value: Hi}]}]\n",
 		"test_definitions/all.yaml":             "prompts: [Hi]\ntests: [{vars: {a: 1}}]\n",
+		"test_definitions/weights.yaml":         "prompts: [Hi]\ntests:\n- assert: [{type: contains, value: no, weight: 0}]\n- {threshold: 0, assert: [{type: contains, value: no}]}\n- assert: [{type: assert-set, threshold: 0, assert: [{type: contains, value: no}]}]\n- assert: [{type: assert-set, weight: 0, assert: [{type: contains, value: no}]}]\n",
+		"test_definitions/weighed.yaml":         "prompts: [Hi]\ntests:\n- assert: [{type: contains, value: no, weight: 0}, {type: contains, value: no}]\n- {threshold: 0.5, assert: [{type: contains, value: no, weight: 0}]}\n- assert: [{type: assert-set, assert: [{type: contains, value: no}]}]\n- assert: [{type: llm-rubric, value: greets}]\n",
 		"test_definitions/suite.yaml":           "evalcases: [{id: a, input: Hi, expected_outcome: Greets.}]\n",
 	}
-	want := map[string]int{"test_definitions/plan.json": 1, "test_definitions/promptfooconfig.yaml": 2, "test_definitions/all.yaml": 1}
+	want := map[string]int{"test_definitions/plan.json": 1, "test_definitions/promptfooconfig.yaml": 2, "test_definitions/all.yaml": 1, "test_definitions/weights.yaml": 4}
 	res, err := Load(t.Context(), fsOf(texts), Options{Settings: schema.Settings{Definitions: []string{"test_definitions"}}})
 	if err != nil {
 		t.Fatal(err)
