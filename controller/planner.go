@@ -2,13 +2,16 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"reflect"
 	"slices"
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -88,6 +91,7 @@ func (p *planner) planFull(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		p.nameGone(was.Problems)
 		base := p.side(*p.req.Base, was, &baseEnv)
 		p.comparePlan(&base, head.Side, changed)
 		return nil
@@ -103,6 +107,7 @@ func (p *planner) planFull(ctx context.Context) error {
 	if err := p.complete(ctx, head, change.Files); err != nil {
 		return err
 	}
+	p.nameGone(change.Result.Problems)
 	base := p.side(*p.req.Base, change.Result, &baseEnv)
 	switch {
 	case change.Files == nil:
@@ -114,6 +119,25 @@ func (p *planner) planFull(ctx context.Context) error {
 	head.snapshot = nil // its memory is for the rows
 	p.comparePlan(&base, head.Side, changed)
 	return nil
+}
+
+// nameGone adds a notice for each file that was invalid at base and that head does not
+// have: nobody knows which cases went with it.
+func (p *planner) nameGone(problems []schema.Problem) {
+	named := map[string]bool{}
+	for _, problem := range problems {
+		if problem.Severity != schema.Error || named[problem.File] {
+			continue
+		}
+		named[problem.File] = true
+		if _, err := fs.Stat(p.req.Head.FS, problem.File); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		p.out.notices = append(p.out.notices, report.Notice{
+			File: problem.File, Line: problem.Line, AtBase: true,
+			Message: "the file was invalid at base and is gone: cases that it may have had do not count as removed (" + problem.Message + ")",
+		})
+	}
 }
 
 // share adds to base the cases that no changed file can affect. They are as
@@ -174,6 +198,7 @@ func (p *planner) planAffected(ctx context.Context) error {
 		return fmt.Errorf("load the definitions of %s: %w", p.req.Base.Commit, err)
 	}
 	p.env = &headEnv
+	p.nameGone(was.Problems)
 	base := p.side(*p.req.Base, was, &baseEnv)
 	head := p.side(p.req.Head, change.Result, &headEnv)
 	p.out.Problems = change.Problems()

@@ -61,6 +61,9 @@ func Prepare(ctx context.Context, req Request) (*Prepared, error) {
 		req.Remembered = nil
 		p, err = prepare(ctx, req)
 	}
+	if lost := req.lost(); lost != nil {
+		return nil, lost
+	}
 	return p, err
 }
 

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -27,6 +28,25 @@ type Checkout struct {
 	// Programs is the checkout whose files programs see, where that is not this
 	// one: base, whose programs are run when the head's may not be.
 	Programs *Checkout
+}
+
+// lost returns an error where a side has something that cannot be read: what was made of
+// its files is then not known to be right, and what is missing may be there.
+func (r *Request) lost() error {
+	sides := []*Checkout{&r.Head}
+	if r.Base != nil {
+		sides = append(sides, r.Base)
+	}
+	for _, side := range sides {
+		repo, ok := side.FS.(interface{ Lost() error })
+		if !ok {
+			continue
+		}
+		if err := repo.Lost(); err != nil {
+			return fmt.Errorf("read %s: %w", side.Commit, err)
+		}
+	}
+	return nil
 }
 
 // A Request says what to plan.

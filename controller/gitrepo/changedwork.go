@@ -106,6 +106,9 @@ type workDiffer struct {
 // a link, does not exist on that side.
 func (d *workDiffer) start(name string) error {
 	was, err := d.commit.find("open", name)
+	if _, lost := errors.AsType[*LostError](err); lost {
+		return err
+	}
 	if err != nil {
 		was = entry{}
 	}

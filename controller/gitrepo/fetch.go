@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -29,7 +28,8 @@ type Source struct {
 	// over an unencrypted connection, except to this machine.
 	Token Credential
 	// Store is the folder of the bare repository that Fetch keeps next to a
-	// shallow clone. It is created if missing, and worth keeping: the
+	// shallow clone, and next to one of which an object could not be read when
+	// what an earlier Fetch returned was used. It is created if missing, and worth keeping: the
 	// next fetch then brings only what is new.
 	Store string
 	// Most bounds the new objects. Defaults to [OfBase].
@@ -61,11 +61,25 @@ func (r *Repository) Fetch(ctx context.Context, src Source) (*Repository, []stri
 	if err != nil {
 		return nil, nil, fmt.Errorf("fetching from %s: %w", from.show, err)
 	}
-	dir, err := r.fetchInto(src.Store)
+	aside, err := r.fetchesAside(src, from, r.damage.due())
 	if err != nil {
 		return nil, nil, fmt.Errorf("fetching from %s: %w", from.show, err)
 	}
-	return fetchInto(ctx, dir, from, src, specs)
+	if aside {
+		return r.aside.fetch(ctx, src.Most, specs)
+	}
+	into, commits, err := fetchInto(ctx, r.Root(), from, src, specs)
+	switch {
+	case err == nil:
+		r.damage.watch(into)
+		return into, commits, nil
+	case src.Store == "" || ctx.Err() != nil || sound(r.Root()):
+		return nil, nil, err
+	}
+	if _, err := r.fetchesAside(src, from, true); err != nil {
+		return nil, nil, err
+	}
+	return r.aside.fetch(ctx, src.Most, specs)
 }
 
 // fetchInto fetches into the repository at dir and opens it.
@@ -91,22 +105,25 @@ func fetchInto(ctx context.Context, dir string, from remote, src Source, specs [
 	return into, commits, nil
 }
 
-// fetchInto is the folder of the repository that takes what is fetched.
-func (r *Repository) fetchInto(store string) (string, error) {
+// fetchesAside reports whether another repository takes what is fetched: this one is
+// shallow, or has lost objects.
+func (r *Repository) fetchesAside(src Source, from remote, lost bool) (bool, error) {
 	shallow, err := r.Shallow()
-	if err != nil || !shallow {
-		return r.Root(), err
+	if err != nil {
+		return false, err
 	}
-	if store == "" {
-		return "", fmt.Errorf("no folder is set for the history: %w", ErrShallow)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.aside != nil:
+		return true, nil
+	case shallow && src.Store == "":
+		return false, fmt.Errorf("no folder is set for the history: %w", ErrShallow)
+	case shallow || lost && src.Store != "":
+		r.aside = &Mirror{cfg: MirrorConfig{Dir: src.Store, Token: src.Token, Timeout: src.Timeout}, from: from}
+		return true, nil
 	}
-	if err := os.MkdirAll(store, 0o700); err != nil {
-		return "", fmt.Errorf("making the object store: %w", err)
-	}
-	if _, err := git.PlainInit(store, true); err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
-		return "", fmt.Errorf("making the object store: %w", err)
-	}
-	return store, nil
+	return false, nil
 }
 
 // refSpecs returns where each ref goes.

@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -51,6 +52,10 @@ type Repository struct {
 	root  string // of the working tree; empty in a bare repository
 	gitIn string // the repository's own folder
 
+	// lost is the first object that could not be read, and onLost learns about each.
+	lost   atomic.Pointer[LostError]
+	onLost func(object string) // nil for nobody; written before the first read
+
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 	git   *git.Repository
@@ -59,6 +64,12 @@ type Repository struct {
 	// what they hold.
 	dirs    map[plumbing.Hash][]entry
 	entries int
+	// cache has objects of the store.
+	cache *cache.ObjectLRU
+	// aside is what is fetched next to the repository, nil where nothing is, and damage
+	// that of the repository itself.
+	aside  *Mirror
+	damage damage
 }
 
 // cached is how many bytes of objects are remembered, for those that others are
@@ -77,9 +88,9 @@ func Open(dir string) (*Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Repository{root: place.work, gitIn: place.git, dirs: map[plumbing.Hash][]entry{}}
+	r := &Repository{root: place.work, gitIn: place.git, dirs: map[plumbing.Hash][]entry{}, cache: cache.NewObjectLRU(cached)}
 	layout := dotgit.NewRepositoryFilesystem(gitfiles.New(place.git), gitfiles.New(common))
-	r.store = filesystem.NewStorageWithOptions(layout, cache.NewObjectLRU(cached), filesystem.Options{
+	r.store = filesystem.NewStorageWithOptions(layout, r.cache, filesystem.Options{
 		// Reopening the pack for every object doubles the time of a full read.
 		KeepDescriptors: true,
 		AlternatesFS:    gitfiles.New(string(filepath.Separator)),

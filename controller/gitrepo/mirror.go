@@ -28,11 +28,13 @@ type MirrorConfig struct {
 
 // A Mirror is a bare clone that a server keeps. It holds the refs that were
 // asked for and nothing is ever checked out of it. One that vanished or was
-// corrupted is cloned again. Fetches of one Mirror must not overlap. A folder of
+// corrupted is cloned again, also where that showed when what Fetch returned was
+// read: the next Fetch clones. Fetches of one Mirror must not overlap. A folder of
 // this machine is not cloned but read where it is.
 type Mirror struct {
-	cfg  MirrorConfig
-	from remote
+	cfg    MirrorConfig
+	from   remote
+	damage damage
 }
 
 // NewMirror refuses an address that git may not be sent to. It fetches nothing.
@@ -41,7 +43,7 @@ func NewMirror(cfg MirrorConfig) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Mirror{cfg, from}, nil
+	return &Mirror{cfg: cfg, from: from}, nil
 }
 
 // Fetch brings refs with all history below them, as far as that is within bounds.
@@ -59,15 +61,32 @@ func (m *Mirror) Fetch(ctx context.Context, most Bounds, refs ...string) (*Repos
 	if err != nil {
 		return nil, nil, fmt.Errorf("fetching from %s: %w", m.from.show, err)
 	}
+	return m.fetch(ctx, most, specs)
+}
+
+// fetch is Fetch into the folder of the mirror.
+func (m *Mirror) fetch(ctx context.Context, most Bounds, specs []config.RefSpec) (*Repository, []string, error) {
+	if m.damage.due() {
+		if err := m.remove(); err != nil {
+			return nil, nil, err
+		}
+	}
 	repo, commits, err := m.fetchBounded(ctx, most, specs)
-	if err == nil || ctx.Err() != nil || m.sound() {
+	if err == nil || ctx.Err() != nil || sound(m.cfg.Dir) {
 		return repo, commits, err
 	}
-	// Everything here came from the remote and can be fetched again.
-	if err := os.RemoveAll(m.cfg.Dir); err != nil {
-		return nil, nil, fmt.Errorf("removing the corrupt clone of %s: %w", m.from.show, err)
+	if err := m.remove(); err != nil {
+		return nil, nil, err
 	}
 	return m.fetchBounded(ctx, most, specs)
+}
+
+// remove removes the clone: everything in it came from the remote and can be fetched again.
+func (m *Mirror) remove() error {
+	if err := os.RemoveAll(m.cfg.Dir); err != nil {
+		return fmt.Errorf("removing the corrupt clone of %s: %w", m.from.show, err)
+	}
+	return nil
 }
 
 func (m *Mirror) fetchBounded(ctx context.Context, most Bounds, specs []config.RefSpec) (*Repository, []string, error) {
@@ -84,13 +103,14 @@ func (m *Mirror) fetchBounded(ctx context.Context, most Bounds, specs []config.R
 	if err := repo.holds(commits); err != nil {
 		return nil, nil, errors.Join(err, repo.Close())
 	}
+	m.damage.watch(repo)
 	return repo, commits, nil
 }
 
-// sound reports whether what the clone holds can be read, so that an error is
+// sound reports whether what a clone holds can be read, so that an error is
 // the remote's.
-func (m *Mirror) sound() bool {
-	repo, err := Open(m.cfg.Dir)
+func sound(dir string) bool {
+	repo, err := Open(dir)
 	if err != nil {
 		return false
 	}

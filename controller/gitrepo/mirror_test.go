@@ -1,17 +1,21 @@
 package gitrepo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/go-git/go-git/v5"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
 func newMirror(t *testing.T, url string) *Mirror {
@@ -233,4 +237,65 @@ func TestMirrorOfAFolder(t *testing.T) {
 	if _, _, err := newMirror(t, inner).Fetch(t.Context(), OfBase, "refs/heads/main"); !errors.Is(err, ErrNoRemote) {
 		t.Errorf("a folder without a repository: %v", err)
 	}
+}
+
+// A clone that lost a blob after it was fetched is fetched again.
+func TestMirrorOfLostObject(t *testing.T) {
+	up, _, main, pull := upstream(t)
+	m := newMirror(t, serve(t, up, true))
+	m.holdsPull(t, main, pull)
+	gittest.Run(t, m.cfg.Dir, "gc", "-q")
+	packs, err := filepath.Glob(filepath.Join(m.cfg.Dir, "objects", "pack", "*.pack"))
+	if err != nil || len(packs) != 1 {
+		t.Fatalf("packs %v, %v", packs, err)
+	}
+	pack, err := os.ReadFile(packs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo, _, err := m.Fetch(t.Context(), OfBase, pullRefs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := repo.FS(pull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob, err := files.Hash("b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// The clone has all but the blob: its pack is taken apart.
+	if err := os.Remove(packs[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(strings.TrimSuffix(packs[0], "pack") + "idx"); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "git", "-C", m.cfg.Dir, "unpack-objects", "-q")
+	cmd.Stdin = bytes.NewReader(pack)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git unpack-objects: %v: %s", err, out)
+	}
+	if err := os.Remove(filepath.Join(m.cfg.Dir, "objects", blob[:2], blob[2:])); err != nil {
+		t.Fatal(err)
+	}
+	repo, _, err = m.Fetch(t.Context(), OfBase, pullRefs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, err = repo.FS(pull); err != nil {
+		t.Fatal(err)
+	}
+	var lost *LostError
+	if _, err := fs.ReadFile(files, "b"); !errors.As(err, &lost) || lost.Object != blob || !errors.As(repo.Lost(), &lost) {
+		t.Fatalf("reading it without its blob: %v, and %v is lost", err, repo.Lost())
+	}
+	if err := repo.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m.holdsPull(t, main, pull)
 }

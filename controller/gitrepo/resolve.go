@@ -7,10 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/ancestry"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -62,6 +64,9 @@ func (r *Repository) unresolved(ref string, cause error) error {
 	if i := strings.IndexAny(ref, "~^"); i >= 0 {
 		base = ref[:i]
 	}
+	if err := r.lostRef(base); err != nil {
+		return err
+	}
 	if base != ref {
 		if _, err := r.git.ResolveRevision(plumbing.Revision(base)); err == nil {
 			return r.missing(fmt.Errorf("%s: the history of %s does not go back that far", ref, base))
@@ -86,6 +91,20 @@ func (r *Repository) unresolved(ref string, cause error) error {
 		}
 	}
 	return r.missing(fmt.Errorf("no commit, branch or tag is called %q", ref))
+}
+
+// lostRef returns a [LostError] where a name is that of an object that cannot be read.
+func (r *Repository) lostRef(name string) error {
+	for _, rule := range append(slices.Clone(plumbing.RefRevParseRules), "refs/remotes/origin/%s") {
+		ref, err := storer.ResolveReference(r.store, plumbing.ReferenceName(fmt.Sprintf(rule, name)))
+		if err != nil {
+			continue
+		}
+		if _, _, err = r.object(plumbing.AnyObject, ref.Hash()); err != nil {
+			return fmt.Errorf("resolving %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // missing adds that the clone is shallow to an error about absent history.
@@ -145,7 +164,10 @@ func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error)
 		return "", fmt.Errorf("reading the edge of the shallow clone: %w", err)
 	}
 	best, err := ancestry.Best(ctx, ancestry.History{Store: r.store, Edge: edge}, plumbing.NewHash(a), plumbing.NewHash(b))
+	broken, isBroken := errors.AsType[*ancestry.BrokenError](err)
 	switch {
+	case isBroken:
+		return "", fmt.Errorf("read the history of %.12s and %.12s: %w", a, b, r.lose(broken.Commit, broken.Unwrap()))
 	case err != nil:
 		return "", err
 	case best.IsZero():

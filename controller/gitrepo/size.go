@@ -14,14 +14,13 @@ import (
 // look into alternates.
 func (r *Repository) objectSize(h plumbing.Hash) (int64, error) {
 	size, err := r.looseSize(h)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return size, err
+	if errors.Is(err, fs.ErrNotExist) {
+		size, err = r.store.EncodedObjectSize(h)
 	}
-	size, err = r.store.EncodedObjectSize(h)
-	if !errors.Is(err, plumbing.ErrObjectNotFound) {
-		return size, err
+	if err == nil {
+		return size, nil
 	}
-	o, err := r.store.EncodedObject(plumbing.AnyObject, h)
+	o, _, err := r.object(plumbing.AnyObject, h)
 	if err != nil {
 		return 0, err
 	}

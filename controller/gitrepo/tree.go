@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -59,7 +60,7 @@ func (r *Repository) FS(commit string) (FileSystem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return treeFS{repo: r, root: root}, nil
+	return treeFS{repo: r, root: root, lost: new(atomic.Pointer[error])}, nil
 }
 
 // rootTree is the hash of the tree of a commit.
@@ -69,7 +70,11 @@ func (r *Repository) rootTree(commit string) (plumbing.Hash, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c, err := object.GetCommit(r.store, plumbing.NewHash(commit))
+	h := plumbing.NewHash(commit)
+	c, err := object.GetCommit(r.store, h)
+	if err != nil && !errors.Is(err, plumbing.ErrObjectNotFound) {
+		err = r.lose(h, err)
+	}
 	if err != nil {
 		return plumbing.ZeroHash, r.missing(fmt.Errorf("reading commit %s: %w", commit, err))
 	}
@@ -96,9 +101,13 @@ func (r *Repository) dir(h plumbing.Hash) ([]entry, error) {
 			Path: ".", Message: fmt.Sprintf("the folder %s has a list of %d bytes; the bound is %d", h, size, maxTree), Hint: "spread its files over several folders",
 		}
 	}
-	t, err := object.GetTree(r.store, h)
+	o, _, err := r.object(plumbing.TreeObject, h)
 	if err != nil {
 		return nil, fmt.Errorf("tree %s: %w", h, err)
+	}
+	t, err := object.DecodeTree(r.store, o)
+	if err != nil {
+		return nil, fmt.Errorf("tree %s: %w", h, r.lose(h, err))
 	}
 	entries := make([]entry, len(t.Entries))
 	for i, e := range t.Entries {
@@ -129,17 +138,8 @@ func (r *Repository) blob(h plumbing.Hash) ([]byte, error) {
 	if size > MaxFile {
 		return nil, errTooLarge
 	}
-	o, err := r.store.EncodedObject(plumbing.BlobObject, h)
-	if err != nil {
-		return nil, err
-	}
-	in, err := o.Reader()
-	if err != nil {
-		return nil, err
-	}
-	data := make([]byte, size)
-	_, err = io.ReadFull(in, data)
-	return data, errors.Join(err, in.Close())
+	_, data, err := r.object(plumbing.BlobObject, h)
+	return data, err
 }
 
 func (r *Repository) size(h plumbing.Hash) (int64, error) {
@@ -152,6 +152,25 @@ func (r *Repository) size(h plumbing.Hash) (int64, error) {
 type treeFS struct {
 	repo *Repository
 	root plumbing.Hash
+	lost *atomic.Pointer[error] // of the first object that could not be read
+}
+
+// note keeps the error of the first object that could not be read.
+func (t treeFS) note(name string, err error) {
+	if lost, ok := errors.AsType[*LostError](err); ok && t.lost != nil {
+		err = fmt.Errorf("%s: %w", name, lost)
+		t.lost.CompareAndSwap(nil, &err)
+	}
+}
+
+// Lost returns an error that wraps a [LostError] where an object could not be read. Some
+// who read files take an error for a file that is not there: what they made of the files
+// does not count then.
+func (t treeFS) Lost() error {
+	if t.lost == nil || t.lost.Load() == nil {
+		return nil
+	}
+	return *t.lost.Load()
 }
 
 // find walks down to name.
@@ -172,6 +191,7 @@ func (t treeFS) find(op, name string) (entry, error) {
 		}
 		entries, err := t.repo.dir(at.Hash)
 		if err != nil {
+			t.note(name, err)
 			return at, &fs.PathError{Op: op, Path: name, Err: err}
 		}
 		i, ok := slices.BinarySearchFunc(entries, part, func(e entry, s string) int { return cmp.Compare(e.Name, s) })
@@ -216,13 +236,13 @@ func (t treeFS) Open(name string) (fs.File, error) {
 	}
 	if e.IsDir() {
 		entries, err := t.ReadDir(name)
-		return &openDir{info: treeInfo{repo: t.repo, entry: e}, rest: entries}, err
+		return &openDir{info: treeInfo{tree: t, entry: e}, rest: entries}, err
 	}
 	data, err := t.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	return &openFile{bytes.NewReader(data), treeInfo{repo: t.repo, entry: e}}, nil
+	return &openFile{bytes.NewReader(data), treeInfo{tree: t, entry: e}}, nil
 }
 
 // ReadFile reads a regular file of at most [MaxFile] bytes.
@@ -233,6 +253,7 @@ func (t treeFS) ReadFile(name string) ([]byte, error) {
 	}
 	data, err := t.repo.blob(e.Hash)
 	if err != nil {
+		t.note(name, err)
 		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
 	}
 	return data, nil
@@ -249,11 +270,12 @@ func (t treeFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	entries, err := t.repo.dir(e.Hash)
 	if err != nil {
+		t.note(name, err)
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
 	}
 	list := make([]fs.DirEntry, len(entries))
 	for i, e := range entries {
-		list[i] = treeInfo{repo: t.repo, entry: e}
+		list[i] = treeInfo{tree: t, entry: e}
 	}
 	return list, nil
 }
@@ -265,7 +287,7 @@ func (t treeFS) Stat(name string) (fs.FileInfo, error) {
 		return nil, err
 	}
 	e.Name = path.Base(name)
-	return treeInfo{repo: t.repo, entry: e}.Info()
+	return treeInfo{tree: t, entry: e}.Info()
 }
 
 // Hash is the hash that the tree holds for a file.
@@ -279,7 +301,7 @@ func (t treeFS) Hash(name string) (string, error) {
 
 // treeInfo describes an entry. Its size is known only after Info.
 type treeInfo struct {
-	repo  *Repository
+	tree  treeFS
 	entry entry
 	size  int64
 }
@@ -310,8 +332,9 @@ func (i treeInfo) Info() (fs.FileInfo, error) {
 	if !i.Mode().IsRegular() {
 		return i, nil
 	}
-	size, err := i.repo.size(i.entry.Hash)
+	size, err := i.tree.repo.size(i.entry.Hash)
 	if err != nil {
+		i.tree.note(i.entry.Name, err)
 		return nil, &fs.PathError{Op: "stat", Path: i.entry.Name, Err: err}
 	}
 	i.size = size

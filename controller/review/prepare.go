@@ -35,11 +35,27 @@ type preparation struct {
 	execution controller.RunOptions
 }
 
-// prepare fetches both sides and plans, within the deadline. The error wraps an
-// [excess.Error] where the head passes that, or is larger than what is looked
-// at. The first clone of a repository is not a head's fault, so that what base
-// has is fetched before.
+// prepare fetches both sides and plans. Where an object of them cannot be read, both are
+// fetched once more: what Fetch keeps is then made again.
 func (r *Review) prepare(ctx context.Context) (preparation, error) {
+	found, err := r.prepareOnce(ctx)
+	lost, isLost := errors.AsType[*gitrepo.LostError](err)
+	if !isLost {
+		return found, err
+	}
+	r.Log(fmt.Sprintf("%.12s cannot be read and is fetched again: %v", r.head, lost))
+	if found.repo != nil {
+		if err := found.repo.Close(); err != nil {
+			return preparation{}, err
+		}
+	}
+	return r.prepareOnce(ctx)
+}
+
+// prepareOnce is prepare within the deadline. The error wraps an [excess.Error] where
+// the head passes that, or is larger than what is looked at. The first clone of a
+// repository is not a head's fault, so that what base has is fetched before.
+func (r *Review) prepareOnce(ctx context.Context) (preparation, error) {
 	if len(r.known) > 0 {
 		repo, _, err := r.fetchRefs(ctx, r.known, gitrepo.OfBase)
 		if err != nil {
@@ -57,6 +73,9 @@ func (r *Review) prepare(ctx context.Context) (preparation, error) {
 	inner, cancel := context.WithTimeoutCause(ctx, most, late)
 	defer cancel()
 	found, err := r.fetchAndPlan(ctx, inner)
+	if found.repo != nil {
+		err = cmp.Or(found.repo.Lost(), err)
+	}
 	if errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(inner), late) {
 		err = late
 	}

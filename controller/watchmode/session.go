@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/progress"
@@ -125,9 +126,14 @@ func (s *Session) Run(ctx context.Context) error {
 				cancel()
 			}
 		}()
-		for {
+		for first := true; ; first = false {
 			look, err := s.tree.Next(ctx)
 			if err != nil {
+				return
+			}
+			if _, lost := errors.AsType[*gitrepo.LostError](look.Fault); lost && first {
+				broken = look.Fault // later it may be git that moves objects
+				cancel()
 				return
 			}
 			select {

@@ -59,8 +59,17 @@ func (f *fault) Unwrap() error { return f.err }
 // faults are not about the file that they are met at.
 var faults = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO}
 
-// watch ends the load at a fault.
+// watch ends the load at a fault, which also is a part of the repository that is lost.
 func (g *guard) watch(err error) {
+	if err == nil {
+		return
+	}
+	if lost, ok := errors.AsType[interface {
+		error
+		Lost() bool
+	}](err); ok && lost.Lost() {
+		g.end(&fault{err})
+	}
 	for _, kind := range faults {
 		if errors.Is(err, kind) {
 			g.end(&fault{err})

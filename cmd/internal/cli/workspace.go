@@ -236,17 +236,26 @@ func (a *App) matches(w *Workspace, chosen *choice.Choice, problems []schema.Pro
 func (a *App) MergeBase(ctx context.Context, w *Workspace, ref string) (string, error) {
 	other, err := w.Repo.Resolve(ctx, ref)
 	if err != nil {
-		return "", &ExitError{ExitUsage, err}
+		return "", unresolved(err)
 	}
 	head, err := w.Repo.Resolve(ctx, "HEAD")
 	if err != nil {
-		return "", &ExitError{ExitUsage, err}
+		return "", unresolved(err)
 	}
 	base, err := w.Repo.MergeBase(ctx, other, head)
 	if errors.Is(err, gitrepo.ErrShallow) {
 		return "", &ExitError{ExitUsage, fmt.Errorf("--base %s: %w", ref, err)}
 	}
 	return base, err
+}
+
+// unresolved is the error of a name that leads to nothing, which is a mistake of the user
+// unless the commit exists and cannot be read.
+func unresolved(err error) error {
+	if _, lost := errors.AsType[*gitrepo.LostError](err); lost {
+		return err
+	}
+	return &ExitError{ExitUsage, err}
 }
 
 // OpenLedger opens the ledger of the repository. A damaged one is put aside.

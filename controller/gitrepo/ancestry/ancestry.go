@@ -55,6 +55,21 @@ func Best(ctx context.Context, h History, a, b plumbing.Hash) (plumbing.Hash, er
 	return slices.MinFunc(common, latestFirst).Hash, nil
 }
 
+// A BrokenError is a commit of the history that cannot be read.
+type BrokenError struct {
+	Commit plumbing.Hash
+	child  plumbing.Hash
+	cause  error
+}
+
+// Error names both commits.
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("commit %s, a parent of %s: %v", e.Commit, e.child, e.cause)
+}
+
+// Unwrap returns what came of reading it.
+func (e *BrokenError) Unwrap() error { return e.cause }
+
 const (
 	fromA  = 1 << iota // reachable from the first commit
 	fromB              // reachable from the second
@@ -116,7 +131,7 @@ func (w *walk) parents(c *object.Commit, marks int) error {
 	}
 	for _, p := range c.ParentHashes {
 		if err := w.mark(p, marks); err != nil {
-			return fmt.Errorf("commit %s, a parent of %s: %w", p, c.Hash, err)
+			return &BrokenError{p, c.Hash, err}
 		}
 	}
 	return nil
