@@ -25,8 +25,8 @@ func (p *Prepared) Note(notices ...report.Notice) { p.notices = append(p.notices
 // PromptFolders lists the folders in which changed files may be a part of an agent
 // that names no inputs: files in no definitions folder of which the plan has to know.
 func PromptFolders(s Checkout) ([]string, error) {
-	if len(unnamed(s.Config)) == 0 {
-		return nil, nil
+	if targets, err := unnamed(s); err != nil || len(targets) == 0 {
+		return nil, err
 	}
 	folders, err := source.PromptFolders(s.FS)
 	if err != nil {
@@ -38,24 +38,35 @@ func PromptFolders(s Checkout) ([]string, error) {
 	return folders, nil
 }
 
-// unnamed are the targets, by name, that are built from files which nobody named.
-func unnamed(cfg *config.Config) []string {
+// unnamed are the targets, by name, that are built from files which nobody named, or whose
+// inputs match no file.
+func unnamed(s Checkout) ([]string, error) {
 	var names []string
-	for name, t := range cfg.Targets {
-		if t.Implied || len(t.Inputs) == 0 && (t.Provider == config.HTTP || t.Deployed()) {
+	for name, t := range s.Config.Targets {
+		if !t.Implied && t.Provider != config.HTTP && !t.Deployed() {
+			continue
+		}
+		named, err := source.Matches(s.FS, t.Inputs)
+		if err != nil {
+			return nil, fmt.Errorf("target %s: %w", name, err)
+		}
+		if t.Implied || len(named) == 0 {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return names
+	return names, nil
 }
 
 // findUnnamed notes the changed files that look like a part of an agent which names no
 // inputs: such a change reruns nothing.
 func (p *planner) findUnnamed(ctx context.Context) error {
-	targets := unnamed(p.req.Head.Config)
-	if len(targets) == 0 || p.req.Base == nil || p.req.Changed == nil {
+	if p.req.Base == nil || p.req.Changed == nil {
 		return nil
+	}
+	targets, err := unnamed(p.req.Head)
+	if err != nil || len(targets) == 0 {
+		return err
 	}
 	var folders []string
 	for _, s := range []*Checkout{&p.req.Head, p.req.Base} {

@@ -57,6 +57,20 @@ func TestAChangedPromptThatBelongsToNoTarget(t *testing.T) {
 	}
 }
 
+// TestInputsThatMatchNoFile are as good as none: the changed prompt is named.
+func TestInputsThatMatchNoFile(t *testing.T) {
+	p := newProject(t)
+	b := newBot(t, always("30 days"))
+	p.withBot(b, `, inputs: ["prompt/*.txt"]`)
+	p.local(exitPass, "run")
+	p.write(systemPrompt, "60 days")
+	for _, args := range [][]string{{"plan", "--base", "HEAD"}, {"run", "--base", "HEAD"}} {
+		if text := strings.Join(strings.Fields(p.local(exitPass, args...)), " "); strings.Count(text, unnamed) != 1 {
+			t.Errorf("%v does not say once that %s:\n%s", args, unnamed, text)
+		}
+	}
+}
+
 // TestAPullRequestOfAPromptThatBelongsToNoTarget says so in its comment.
 func TestAPullRequestOfAPromptThatBelongsToNoTarget(t *testing.T) {
 	race.OneByOne(t)

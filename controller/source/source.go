@@ -55,7 +55,7 @@ type State struct {
 // can be looked at.
 func Read(s State, t config.Target) (Source, error) {
 	out := Source{outside: func(string, bool) bool { return true }}
-	names, err := matches(s.FS, t.Inputs)
+	names, err := Matches(s.FS, t.Inputs)
 	if err != nil {
 		return out, err
 	}
@@ -185,9 +185,9 @@ func (s Source) changed(other *Source) string {
 	return slices.Min(names)
 }
 
-// matches lists the files that the globs match, sorted. The walk starts at the
+// Matches lists the files that the globs match, sorted. The walk starts at the
 // part of a glob that has no pattern.
-func matches(fsys fs.FS, globs []string) ([]string, error) {
+func Matches(fsys fs.FS, globs []string) ([]string, error) {
 	var files []string
 	for _, glob := range globs {
 		root := glob
