@@ -129,6 +129,15 @@ func TestCapitals(t *testing.T) {
 	}
 }
 
+// TestDraftsAreNamed: a draft that was left may be the only file with its test.
+func TestDraftsAreNamed(t *testing.T) {
+	const file = "test_definitions/.t.json-ABC.gavel-draft"
+	res := loadBy(t, schema.Settings{Definitions: []string{"test_definitions"}}, map[string]string{file: `{"name": "x"}`})
+	if len(res.Problems) != 1 || res.Problems[0].File != file || !strings.Contains(res.Problems[0].Message, "draft") {
+		t.Errorf("the problems are %v, want one that names %s", res.Problems, file)
+	}
+}
+
 // TestTheRepositoryAsDefinitions holds that the configuration is not a definition.
 func TestTheRepositoryAsDefinitions(t *testing.T) {
 	files := map[string]string{"gavel.yaml": "version: 1\n", "talk.yaml": "name: x\n", "sub/gavel.yaml": "name: y\n"}

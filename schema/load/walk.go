@@ -89,7 +89,10 @@ func (l *loader) linked(name string) {
 	l.out.Problems = append(l.out.Problems, p)
 }
 
-// overlooked warns of files that nobody would miss: checks that are next to no
+// draftSuffix ends the names of files that the forms write before they have their places.
+const draftSuffix = ".gavel-draft"
+
+// overlooked warns of drafts that were left, and of files that nobody would miss: checks that are next to no
 // definition of their name, and what has the extension of one in capitals.
 func (l *loader) overlooked(root, file string) {
 	p := schema.Problem{Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Warning, Rule: schema.RuleNoDefinition}
@@ -97,6 +100,9 @@ func (l *loader) overlooked(root, file string) {
 	switch small := strings.ToLower(ext); {
 	case l.ignore.Exclude(ignore.Path{Name: file, IsFolder: false}):
 		return
+	case strings.HasSuffix(file, draftSuffix):
+		p.Message = "this is a draft: a change was ended before all of its files had their places"
+		p.Hint = "compare the folder with git diff, move the file to its place or remove it"
 	case l.isLonely(file):
 		p.Message, p.Hint = "there is not a definition of this name, and the checks are not run", "name the file after the definition next to it"
 	case ext != small && slices.Contains(extensions, small) && !l.ignored(root, file, false):

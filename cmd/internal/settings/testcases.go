@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/parsed"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
@@ -93,6 +94,13 @@ func (s *Store) testCaseOf(ctx context.Context, read *testcase.Reader, c *schema
 			return nil, err
 		}
 		out[name] = encoded
+	}
+	text, err := schema.ReadFile(s.files, c.Origin.File, 0)
+	if err != nil {
+		return nil, err
+	}
+	if out["version"], err = json.Marshal(changes.Version(text)); err != nil {
+		return nil, err
 	}
 	id, err := s.identity(ctx, c)
 	if err != nil {

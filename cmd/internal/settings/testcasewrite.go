@@ -25,7 +25,7 @@ var generated = []string{"created_at", "updated_at", "key", "path", "line", "ver
 
 // postTestCase writes a new case of the testcase format, next to the others.
 func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) {
-	fields, err := sentTestCase(r)
+	fields, _, err := sentTestCase(r)
 	if err != nil {
 		return nil, err
 	}
@@ -52,12 +52,12 @@ func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) 
 		_, err := fs.Stat(s.files, path.Join(folder, id+".json"))
 		return !errors.Is(err, fs.ErrNotExist)
 	})
-	return s.writeTestCase(ctx, settings, path.Join(folder, name+".json"), fields)
+	return s.writeTestCase(ctx, settings, path.Join(folder, name+".json"), fields, "")
 }
 
 // putTestCase changes a case: fields that are given replace those of its file.
 func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
-	sent, err := sentTestCase(r)
+	sent, version, err := sentTestCase(r)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 	delete(sent, "id")
 	fields := testcase.Definition(s.files, old)
 	maps.Copy(fields, sent)
-	return s.writeTestCase(ctx, settings, old.Origin.File, fields)
+	return s.writeTestCase(ctx, settings, old.Origin.File, fields, version)
 }
 
 // deleteTestCase removes the file of a case.
@@ -101,22 +101,24 @@ func (s *Store) deleteTestCase(ctx context.Context, r *http.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	written, err := s.apply(ctx, settings, Change{old.Origin.File: nil}, nil)
+	written, err := s.apply(ctx, settings, Change{old.Origin.File: nil}, map[string]string{old.Origin.File: r.URL.Query().Get("version")})
 	return written.answer(nil), err
 }
 
-// sentTestCase reads the fields of a case, without those that are generated.
-func sentTestCase(r *http.Request) (Fields, error) {
-	_, fields, err := fieldsOf(r)
+// sentTestCase reads the fields of a case, without those that are generated, and the
+// version that the caller has read.
+func sentTestCase(r *http.Request) (fields Fields, version string, err error) {
+	_, fields, err = fieldsOf(r)
+	version = object.Text(fields["version"])
 	for _, name := range generated {
 		delete(fields, name)
 	}
-	return fields, err
+	return fields, version, err
 }
 
 // writeTestCase writes a case, and answers with it as the file will have it. Fields that
 // make another definition than a test case are refused before anything is written.
-func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, file string, fields Fields) (any, error) {
+func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, file string, fields Fields, version string) (any, error) {
 	data, err := fileText(kindTestcase, fields)
 	if err != nil {
 		return nil, err
@@ -125,7 +127,7 @@ func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, fil
 		return nil, response.Refuse("initial_message is blank; write what the user says first, or null where the simulator writes it")
 	}
 	change := Change{file: data}
-	written, err := s.check(ctx, settings, change, nil)
+	written, err := s.check(ctx, settings, change, map[string]string{file: version})
 	if err != nil {
 		return nil, err
 	}

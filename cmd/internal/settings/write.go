@@ -38,6 +38,8 @@ type Config struct {
 	// Write keeps a change that was checked of files that Open returned. Defaults to
 	// refusing all changes.
 	Write func(ctx context.Context, files fs.FS, c Change) (Kept, error)
+	// Lock keeps other processes from writing until release. Defaults to none.
+	Lock func(context.Context) (release func() error, err error)
 	// Settings reads what gavel.yaml says about definitions.
 	Settings func(context.Context, fs.FS) (schema.Settings, error)
 	// Repository is the name of the repository, such as acme/shop; empty for none.
@@ -99,16 +101,27 @@ func (s *Store) beginChange(ctx context.Context, as changes.Mode) (look *Store, 
 		return s.begin(ctx)
 	}
 	s.saving.Lock()
+	release := func() error { return nil }
+	if s.cfg.Lock != nil {
+		if release, err = s.cfg.Lock(ctx); err != nil {
+			s.saving.Unlock()
+			return nil, nil, err
+		}
+	}
 	fresh := *s
 	if s.cfg.OpenNewest != nil {
 		fresh.cfg.Open = s.cfg.OpenNewest
 	}
 	look, shut, err := fresh.begin(ctx)
-	if err != nil {
+	done := func() {
+		_ = release() // the system lets go of it at the latest with the process
 		s.saving.Unlock()
+	}
+	if err != nil {
+		done()
 		return nil, nil, err
 	}
-	return look, func() { shut(); s.saving.Unlock() }, nil
+	return look, func() { shut(); done() }, nil
 }
 
 // Forbidden is an error of [Config.Write] that says why nothing may be written.

@@ -27,7 +27,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/schema"
@@ -114,6 +116,13 @@ func Handler(a *cli.App, w *cli.Workspace, store *ledger.Ledger) (http.Handler, 
 func Store(a *cli.App, w *cli.Workspace, store *ledger.Ledger) *settings.Store {
 	return settings.New(settings.Config{
 		Now: a.Now, Repository: w.Repo.Name(), Write: settings.Folder(w.Repo.Root()),
+		Lock: func(ctx context.Context) (func() error, error) {
+			dir, err := ownfolder.Make(ctx, w.Repo)
+			if err != nil {
+				return nil, err
+			}
+			return safefile.Lock(ctx, filepath.Join(dir, "settings-lock"))
+		},
 		Open: func(context.Context) (fs.FS, func() error, error) {
 			files, err := w.Repo.WorkFS()
 			if err != nil {

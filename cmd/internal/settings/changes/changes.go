@@ -32,13 +32,20 @@ func Write(dir string, c Set) error {
 			return fmt.Errorf("write %s: %w", file, err)
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return removed(c[a]) - removed(c[b]) })
-	for _, file := range names {
+	for _, file := range c.inOrder() {
 		if err := w.put(file); err != nil {
 			return errors.Join(fmt.Errorf("write %s: %w", file, err), w.restore())
 		}
 	}
 	return nil
+}
+
+// inOrder names the files: those that are written, and then those that are removed, so
+// that a process that is ended between two of them leaves every definition.
+func (c Set) inOrder() []string {
+	names := slices.Sorted(maps.Keys(c))
+	slices.SortStableFunc(names, func(a, b string) int { return removed(c[a]) - removed(c[b]) })
+	return names
 }
 
 // removed is 1 for what removes a file.

@@ -63,3 +63,12 @@ func TestLines(t *testing.T) {
 		t.Errorf("no diff has the lines %v", got)
 	}
 }
+
+// TestFilesAreRemovedLast holds whatever they are called: who ends the process in the
+// middle of a move leaves each test at its old place or the new one.
+func TestFilesAreRemovedLast(t *testing.T) {
+	got := Set{"aaa/t.json": nil, "zzz/t.json": []byte("t"), "bbb/u.json": nil, "yyy/u.json": []byte("u")}.inOrder()
+	if diff := cmp.Diff([]string{"yyy/u.json", "zzz/t.json", "aaa/t.json", "bbb/u.json"}, got); diff != "" {
+		t.Errorf("the order (-want +got):\n%s", diff)
+	}
+}
