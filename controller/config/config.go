@@ -172,6 +172,9 @@ type Target struct {
 	PromptArgument bool `json:",omitempty"`
 	// TakesRow says that a command is told the row of a matrix.
 	TakesRow bool `json:",omitempty"`
+	// OutputVersion is the version of how the output of a program of AgentV is read; 0 for
+	// other targets.
+	OutputVersion int `json:",omitempty"`
 	// Path is the recording of a replay target, relative to the root.
 	Path string
 	// Replies are of a mock target; the first that matches answers.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -69,6 +70,9 @@ func (t Target) Identity(lookup func(name string) (string, bool), salt []byte) [
 	}
 	if t.TakesRow {
 		add("row", "told")
+	}
+	if t.OutputVersion > 0 {
+		add("output version", strconv.Itoa(t.OutputVersion))
 	}
 	for _, name := range t.Env {
 		add("environment "+name, hide(name, lookup, salt))

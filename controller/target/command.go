@@ -27,6 +27,8 @@ type command struct {
 	// takesRow adds the row of a matrix to what it reads, and to the arguments behind the
 	// prompt.
 	takesRow bool
+	// read reads what it prints.
+	read func([]byte) (Reply, error)
 }
 
 func newCommand(cfg config.Target, env Env, b base) (*command, error) {
@@ -48,7 +50,11 @@ func newCommand(cfg config.Target, env Env, b base) (*command, error) {
 	if err := env.Programs.Check(p); err != nil {
 		return nil, err
 	}
-	return &command{base: b, box: env.Programs, program: p, takesPrompt: cfg.PromptArgument, takesRow: cfg.TakesRow}, nil
+	c := &command{base: b, box: env.Programs, program: p, takesPrompt: cfg.PromptArgument, takesRow: cfg.TakesRow, read: commandReply}
+	if cfg.OutputVersion > 0 {
+		c.read = agentvReply
+	}
+	return c, nil
 }
 
 // Respond runs the program with one turn on its stdin. It and all processes
@@ -118,11 +124,13 @@ func (c *command) start(ctx context.Context, p sandbox.Program) (Reply, error) {
 	case err != nil:
 		return Reply{}, c.fail(Error{Message: err.Error(), Err: err})
 	}
-	reply, err := commandReply(stdout)
+	reply, err := c.read(stdout)
 	if err != nil {
 		return Reply{}, c.fail(Error{Message: "stdout: " + err.Error()})
 	}
-	reply.Latency = c.now().Sub(start)
+	if reply.Latency == 0 {
+		reply.Latency = c.now().Sub(start)
+	}
 	return reply, nil
 }
 

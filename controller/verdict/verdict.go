@@ -49,6 +49,9 @@ type Usage struct {
 	// the others.
 	CostUSD  float64 `json:"cost_usd"`
 	Unpriced int     `json:"unpriced"`
+	// Told counts the calls whose target said what they cost, and ToldUSD is the sum.
+	Told    int     `json:"told,omitempty"`
+	ToldUSD float64 `json:"told_usd,omitempty"`
 }
 
 // Add returns the sum of two usages.
@@ -59,6 +62,8 @@ func (u Usage) Add(v Usage) Usage {
 		OutputTokens: u.OutputTokens + v.OutputTokens,
 		CostUSD:      u.CostUSD + v.CostUSD,
 		Unpriced:     u.Unpriced + v.Unpriced,
+		Told:         u.Told + v.Told,
+		ToldUSD:      u.ToldUSD + v.ToldUSD,
 	}
 }
 

@@ -24,6 +24,8 @@ type target struct {
 	// scoped marks a target of a suite, which is for the tests of that file where another
 	// file has another target of its name.
 	scoped bool
+	// isProgram marks a target of the provider cli.
+	isProgram bool
 }
 
 // An environment has the variables that settings may take values of.
@@ -122,6 +124,7 @@ func (t *target) form() map[string]any {
 	case "azure":
 		t.azure(out)
 	case "cli":
+		t.isProgram = true
 		t.command(out)
 	case "mock":
 		out["replies"] = []any{map[string]any{"match": "", "reply": t.text("response")}}

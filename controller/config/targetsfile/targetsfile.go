@@ -180,6 +180,10 @@ func (r *reader) list(doc *schema.Document, at ...any) {
 	}
 }
 
+// outputVersion counts up when what a program of AgentV prints is read otherwise. It is in
+// the E of cases whose target is such a program.
+const outputVersion = 1
+
 // target takes a target unless gavel.yaml has one of its name. In the folders above
 // the definitions the nearest file wins. Where there are several folders with
 // definitions, two targets that differ are not taken, since a name is for all of them.
@@ -222,6 +226,9 @@ func (r *reader) target(t target) {
 		}
 		read := parsed.Targets[written]
 		read.File = t.Doc.File
+		if t.isProgram {
+			read.OutputVersion = outputVersion
+		}
 		r.targets[name] = read
 	}
 	if len(t.Problems) > 0 {

@@ -1,6 +1,7 @@
 package targetsfile_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -63,7 +64,7 @@ func TestEachProvider(t *testing.T) {
 		if schema.HasErrors(wrong) || len(problems)+len(got.Unusable) > 0 {
 			t.Errorf("%s: as in gavel.yaml it has the problems %v; the file has the problems %v, and unusable are %v", tt.name, wrong, problems, got.Unusable)
 		}
-		if diff := cmp.Diff(want.Targets["x"], got.Targets["x"], cmpopts.IgnoreFields(config.Target{}, "File"), cmpopts.IgnoreTypes(schema.Position{})); diff != "" {
+		if diff := cmp.Diff(want.Targets["x"], got.Targets["x"], cmpopts.IgnoreFields(config.Target{}, "File", "OutputVersion"), cmpopts.IgnoreTypes(schema.Position{})); diff != "" {
 			t.Errorf("%s (-as in gavel.yaml +as read):\n%s", tt.name, diff)
 		}
 	}
@@ -276,5 +277,18 @@ func TestProvidersOfSuites(t *testing.T) {
 	}
 	if why := c.Unusable["codex"]; len(c.Unusable) != 1 || why.File != "evals/f.eval.yaml" || !strings.Contains(why.Message, `the provider "agentv:codex-cli" is not known here`) {
 		t.Errorf("unusable are %v, want the agent of the suite", c.Unusable)
+	}
+}
+
+// TestOutputVersion is in what a program of AgentV is, and in no other target.
+func TestOutputVersion(t *testing.T) {
+	t.Parallel()
+	own := "targets: {own: {provider: command, argv: [cat]}}\n"
+	c, _ := added(t, own, map[string]string{".agentv/targets.yaml": "targets: [{name: program, provider: cli, command: cat}, {name: model, provider: mock, response: hi}]\n"})
+	for name, want := range map[string]bool{"own": false, "program": true, "model": false} {
+		is := slices.ContainsFunc(c.Targets[name].Identity(nil, nil), func(p config.Property) bool { return p.Name == "output version" && p.Value == "1" })
+		if is != want {
+			t.Errorf("%s: the version is in the target: %t", name, is)
+		}
 	}
 }

@@ -120,6 +120,9 @@ func (in Input) quantity(name string) (float64, error) {
 		if cost == nil {
 			return 0, errors.New("the cost is not known: set price: of the target in gavel.yaml")
 		}
+		if t.Usage.Told > 0 && t.Usage.Told == t.Usage.Calls {
+			return *cost, nil // the target said it
+		}
 		if _, err := tokens(t.Usage.Tokens()); err != nil {
 			return 0, err
 		}

@@ -24,10 +24,11 @@ func Cost(reserved ledger.Amount, u verdict.Usage, err error) ledger.Amount {
 	return reserved
 }
 
-// Priced is a usage with what it costs.
+// Priced is a usage with what it costs: what the target said, where it said so of all calls or
+// its price is not known.
 func Priced(u verdict.Usage, price *config.Price) verdict.Usage {
-	u.CostUSD, u.Unpriced = 0, u.Calls
-	if price != nil {
+	u.CostUSD, u.Unpriced = u.ToldUSD, u.Calls-u.Told
+	if isTold := u.Told > 0 && u.Told == u.Calls; price != nil && !isTold {
 		u.CostUSD, u.Unpriced = price.Cost(u.InputTokens, u.OutputTokens), 0
 	}
 	return u

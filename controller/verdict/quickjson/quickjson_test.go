@@ -106,7 +106,7 @@ func TestWritten(t *testing.T) {
 	c := chance{rand.New(rand.NewPCG(1, 2))}
 	var r quickjson.Reader
 	for range 3000 {
-		usage := verdict.Usage{Calls: c.IntN(9), InputTokens: c.Int64(), OutputTokens: -c.Int64(), CostUSD: c.number(), Unpriced: c.IntN(3)}
+		usage := verdict.Usage{Calls: c.IntN(9), InputTokens: c.Int64(), OutputTokens: -c.Int64(), CostUSD: c.number(), Unpriced: c.IntN(3), Told: c.IntN(3), ToldUSD: c.number()}
 		if text := encode(t, quickjson.Decision{Result: c.result(), Usage: usage, Duration: time.Duration(c.Int64()), Samples: c.IntN(9)}); !same(t, &r, text) {
 			t.Fatalf("%s is not read", text)
 		}
@@ -129,7 +129,7 @@ func TestFields(t *testing.T) {
 		Verdict: verdict.Pass, Score: &x, Samples: 1, Evaluators: []verdict.EvaluatorResult{evaluator}, Reason: "r", NoThreshold: true, Best: true,
 		Attempts: []verdict.Attempt{{}}, Comparison: &verdict.Comparison{},
 	}
-	for _, v := range []any{full, evaluator, criterion, verdict.Usage{Calls: 1, InputTokens: 1, OutputTokens: 1, CostUSD: 1, Unpriced: 1}} {
+	for _, v := range []any{full, evaluator, criterion, verdict.Usage{Calls: 1, InputTokens: 1, OutputTokens: 1, CostUSD: 1, Unpriced: 1, Told: 1, ToldUSD: 1}} {
 		for i, typ := 0, reflect.TypeOf(v); i < typ.NumField(); i++ {
 			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
 			if reflect.ValueOf(v).Field(i).IsZero() {

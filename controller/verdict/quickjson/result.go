@@ -88,6 +88,12 @@ func (r *Reader) usage(out *verdict.Usage) {
 	if r.field("unpriced") {
 		out.Unpriced = int(r.integer())
 	}
+	if r.field("told") {
+		out.Told = int(r.integer())
+	}
+	if r.field("told_usd") {
+		out.ToldUSD = r.number()
+	}
 	r.close()
 }
 

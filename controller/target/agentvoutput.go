@@ -1,0 +1,161 @@
+package target
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/target/agentjson"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// agentvMessage is a message as AgentV reads it of a program. The results of tool calls are
+// in the calls.
+type agentvMessage struct {
+	Role      *string         `json:"role"`
+	Name      string          `json:"name"`
+	Content   json.RawMessage `json:"content"`
+	ToolCalls []agentvCall    `json:"tool_calls"`
+}
+
+type agentvCall struct {
+	Tool       *string         `json:"tool"`
+	Input      json.RawMessage `json:"input"`
+	Output     json.RawMessage `json:"output"`
+	ID         string          `json:"id"`
+	DurationMS *float64        `json:"duration_ms"`
+}
+
+// agentvOutput is what AgentV reads of a program that prints an object.
+type agentvOutput struct {
+	text     *string // of text, where there are no messages
+	messages []agentvMessage
+	failure  string
+	usage    struct {
+		Input  *float64 `json:"input"`
+		Output *float64 `json:"output"`
+	}
+	cost, duration *float64
+}
+
+// decodeAgentV decodes an object with fields that AgentV reads. Output of another form, such
+// as a field of another type, is text, as AgentV has it.
+func decodeAgentV(stdout []byte) (out agentvOutput, ok bool) {
+	var fields map[string]json.RawMessage // by their exact names
+	if json.Unmarshal(stdout, &fields) != nil || fields == nil {
+		return out, false
+	}
+	var older []agentvMessage
+	into := map[string]any{
+		"error": &out.failure, "output": &out.messages, "output_messages": &older,
+		"token_usage": &out.usage, "cost_usd": &out.cost, "duration_ms": &out.duration,
+	}
+	for name, value := range into {
+		if raw, has := fields[name]; has && (string(raw) == "null" || json.Unmarshal(raw, value) != nil) {
+			return out, false
+		}
+	}
+	if _, has := fields["output"]; !has {
+		out.messages = older
+	}
+	if _, has := fields["token_usage"]; has && (out.usage.Input == nil || out.usage.Output == nil) {
+		return out, false
+	}
+	for _, m := range out.messages {
+		if !m.isWhole() {
+			return out, false
+		}
+	}
+	if raw, has := fields["text"]; has {
+		text := agentjson.Text(raw)
+		out.text = &text
+	}
+	return out, out.text != nil || len(out.messages) > 0 || strings.TrimSpace(out.failure) != ""
+}
+
+// isWhole reports whether a message has what AgentV requires.
+func (m agentvMessage) isWhole() bool {
+	for _, c := range m.ToolCalls {
+		if c.Tool == nil {
+			return false
+		}
+	}
+	return m.Role != nil
+}
+
+// agentvReply reads the output of a program of AgentV: {output, text, error, token_usage,
+// cost_usd, duration_ms}. Other output is read as that of a command.
+func agentvReply(stdout []byte) (Reply, error) {
+	out, ok := decodeAgentV(stdout)
+	if !ok {
+		return commandReply(stdout)
+	}
+	if failure := strings.TrimSpace(out.failure); failure != "" {
+		return Reply{}, errors.New("the program says that it failed: " + failure)
+	}
+	reply := Reply{Usage: verdict.Usage{Calls: 1, InputTokens: count(out.usage.Input), OutputTokens: count(out.usage.Output)}}
+	if out.cost != nil && *out.cost >= 0 {
+		reply.Usage.Told, reply.Usage.ToldUSD = 1, *out.cost
+	}
+	if out.duration != nil && *out.duration >= 0 {
+		reply.Latency = time.Duration(*out.duration * float64(time.Millisecond))
+	}
+	if len(out.messages) == 0 {
+		reply.Messages = []schema.Message{{Role: schema.RoleAssistant, Content: *out.text}}
+		return reply, nil
+	}
+	reply.Traced = true
+	for i, m := range out.messages {
+		said, err := m.read(i, i == len(out.messages)-1)
+		if err != nil {
+			return Reply{}, fmt.Errorf("message %d of output: %w", i+1, err)
+		}
+		reply.Messages = append(reply.Messages, said...)
+	}
+	if len(reply.Messages) == 0 {
+		return Reply{}, errors.New("output has no message of the role assistant")
+	}
+	return reply, nil
+}
+
+// read is a message with the results of its calls. The text of the last message is the answer,
+// which follows them. What others said is not the agent's, but its calls are.
+func (m agentvMessage) read(at int, isLast bool) ([]schema.Message, error) {
+	said := schema.Message{Role: schema.RoleAssistant, Name: m.Name}
+	if kind := strings.TrimSpace(string(m.Content)); *m.Role == schema.RoleAssistant && kind != "" && strings.Contains(`"[`, kind[:1]) {
+		var err error
+		if said.Content, err = agentjson.Content(m.Content); err != nil {
+			return nil, err
+		}
+	}
+	var results []schema.Message
+	for i, c := range m.ToolCalls {
+		call := functionCall(cmp.Or(c.ID, fmt.Sprintf("call_%d_%d", at+1, i+1)), *c.Tool, cmp.Or(agentjson.Text(c.Input), "{}"))
+		call.DurationMS = c.DurationMS
+		said.ToolCalls = append(said.ToolCalls, call)
+		if len(c.Output) > 0 {
+			results = append(results, schema.Message{Role: schema.RoleTool, ToolCallID: call.ID, Name: *c.Tool, Content: agentjson.Text(c.Output)})
+		}
+	}
+	switch {
+	case len(said.ToolCalls) == 0 && *m.Role != schema.RoleAssistant:
+		return nil, nil
+	case len(said.ToolCalls) == 0 || !isLast || said.Content == "":
+		return append([]schema.Message{said}, results...), nil
+	}
+	answer := schema.Message{Role: schema.RoleAssistant, Name: m.Name, Content: said.Content}
+	said.Content = ""
+	return append(append([]schema.Message{said}, results...), answer), nil
+}
+
+// count is a number of tokens; one below 0 is none.
+func count(n *float64) int64 {
+	if n == nil {
+		return 0
+	}
+	return max(int64(*n), 0)
+}
