@@ -123,7 +123,7 @@ func agentvReply(stdout []byte) (Reply, error) {
 }
 
 // read is a message with the results of its calls. The text of the last message is the answer,
-// which follows them. What others said is not the agent's, but its calls are.
+// which follows them. Words of others are not the agent's, but its calls are.
 func (m agentvMessage) read(at int, isLast bool) ([]schema.Message, error) {
 	said := schema.Message{Role: schema.RoleAssistant, Name: m.Name}
 	if kind := strings.TrimSpace(string(m.Content)); *m.Role == schema.RoleAssistant && kind != "" && strings.Contains(`"[`, kind[:1]) {

@@ -285,10 +285,13 @@ func TestOutputVersion(t *testing.T) {
 	t.Parallel()
 	own := "targets: {own: {provider: command, argv: [cat]}}\n"
 	c, _ := added(t, own, map[string]string{".agentv/targets.yaml": "targets: [{name: program, provider: cli, command: cat}, {name: model, provider: mock, response: hi}]\n"})
-	for name, want := range map[string]bool{"own": false, "program": true, "model": false} {
-		is := slices.ContainsFunc(c.Targets[name].Identity(nil, nil), func(p config.Property) bool { return p.Name == "output version" && p.Value == "1" })
-		if is != want {
-			t.Errorf("%s: the version is in the target: %t", name, is)
+	for _, tt := range []struct {
+		name string
+		want bool
+	}{{"own", false}, {"program", true}, {"model", false}} {
+		is := slices.ContainsFunc(c.Targets[tt.name].Identity(nil, nil), func(p config.Property) bool { return p.Name == "output version" && p.Value == "1" })
+		if is != tt.want {
+			t.Errorf("%s: the version is in the target: %t, want %t", tt.name, is, tt.want)
 		}
 	}
 }
