@@ -79,6 +79,8 @@ type Rule struct {
 	NonZero bool `json:"non_zero,omitempty"`
 	// Floor fails the case where the evaluator scores below it.
 	Floor float64 `json:"floor,omitempty"`
+	// Zeroes makes the score of the case 0 where a demand of the evaluator does not hold.
+	Zeroes bool `json:"zeroes,omitempty"`
 	// Negate makes a score the rest to 1, before it is compared with anything.
 	Negate bool `json:"negate,omitempty"`
 	// Contained makes the score 0 where a demand does not hold, which then fails nothing else.

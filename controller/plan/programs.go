@@ -179,6 +179,9 @@ func (d *digester) decides(ev schema.Evaluator, files []string) {
 	if ev.Rule.Floor > 0 {
 		d.short(Decision, "least score of the evaluator", decimal(ev.Rule.Floor), files...)
 	}
+	if ev.Rule.Zeroes {
+		d.short(Decision, "a demand that does not hold", "makes the score of the case 0", files...)
+	}
 	if c, ok := ev.Spec.(evaluator.Composite); ok {
 		d.value(Decision, "rules of members", c.Rules(), files...)
 	}

@@ -25,7 +25,8 @@ func Decide(evaluators []schema.Evaluator, samples []Sample) Result {
 // DecideCase is [Decide] by the policy of the case. If that has bands, the
 // case passes and is borderline by its score, compared after rounding to 1e-9,
 // whichever evaluators pass; it fails where something that is required does not
-// hold, whatever the score (the verdicts of the evalcase format).
+// hold, whatever the score (the verdicts of the evalcase format). The rule of what is
+// required may make the score of the case 0, too, as AgentV does.
 func DecideCase(c *schema.Case, samples []Sample) Result {
 	evaluators := c.Evaluators
 	if len(evaluators) == 0 {
@@ -41,7 +42,7 @@ func DecideCase(c *schema.Case, samples []Sample) Result {
 	res := Result{Samples: len(judged)}
 	var sum, weights float64
 	broken := -1 // the first evaluator with a demand that does not hold
-	unanimous := false
+	unanimous, isZero := false, false
 	for i, ev := range evaluators {
 		unanimous = unanimous || ev.Rule.Unanimous
 		res.NoThreshold = res.NoThreshold || ev.Rule.Ungated
@@ -51,13 +52,16 @@ func DecideCase(c *schema.Case, samples []Sample) Result {
 		if !demands && broken < 0 {
 			broken = i
 		}
+		isZero = isZero || !demands && ev.Rule.Zeroes
 		res.Evaluators = append(res.Evaluators, er)
 	}
 	score := sum / weights
 	if !(score >= 0 && score < 1+1e-9) {
 		return Result{Verdict: Error, Samples: len(judged), Reason: "the weights of the evaluators or of their criteria give no mean: they must be numbers ≥ 0 with a sum above 0"}
 	}
-	score = math.Min(1, score)
+	if score = math.Min(1, score); isZero {
+		score = 0
+	}
 	res.Score = &score
 	if res.Verdict = conclusion(c.Policy.Bands, res, broken < 0); res.Verdict == Pass && unanimous && len(judged) < len(samples) {
 		return Result{Verdict: Error, Samples: len(judged), Reason: problem} // every sample has to pass, and one is not known

@@ -99,6 +99,7 @@ func (c *compiler) assertion(p place.Place, threshold float64) (schema.Evaluator
 	case p.Number("required") > 0:
 		ev.Rule.Floor = p.Number("required")
 	}
+	ev.Rule.Zeroes = ev.Rule.Floor > 0 // as AgentV has it
 	ev.Spec = c.transformed(ev.Spec, p)
 	if p.Truth("negate") {
 		ev = negated(ev)
