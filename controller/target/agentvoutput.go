@@ -97,6 +97,9 @@ func agentvReply(stdout []byte) (Reply, error) {
 	if failure := strings.TrimSpace(out.failure); failure != "" {
 		return Reply{}, errors.New("the program says that it failed: " + failure)
 	}
+	if err := out.checkMeasures(); err != nil {
+		return Reply{}, err
+	}
 	reply := Reply{Usage: verdict.Usage{Calls: 1, InputTokens: count(out.usage.Input), OutputTokens: count(out.usage.Output)}}
 	if out.cost != nil && *out.cost >= 0 {
 		reply.Usage.Told, reply.Usage.ToldUSD = 1, *out.cost
@@ -120,6 +123,22 @@ func agentvReply(stdout []byte) (Reply, error) {
 		return Reply{}, errors.New("output has no message of the role assistant")
 	}
 	return reply, nil
+}
+
+// checkMeasures refuses what no call can have taken, which no sum could hold.
+func (out agentvOutput) checkMeasures() error {
+	const most = 1e12 // tokens, USD, or milliseconds: 31 years
+	for _, m := range []struct {
+		name  string
+		value *float64
+	}{
+		{"token_usage.input", out.usage.Input}, {"token_usage.output", out.usage.Output}, {"cost_usd", out.cost}, {"duration_ms", out.duration},
+	} {
+		if m.value != nil && *m.value > most {
+			return fmt.Errorf("%s is %g, which no call comes to", m.name, *m.value)
+		}
+	}
+	return nil
 }
 
 // read is a message with the results of its calls. The text of the last message is the answer,

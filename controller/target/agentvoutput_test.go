@@ -1,0 +1,52 @@
+package target
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// TestAgentVMeasures: what a program says that a call took is the call's; what no call can have
+// taken is an error, and what is below 0 is as if it were not said.
+func TestAgentVMeasures(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		said    string
+		usage   verdict.Usage
+		latency time.Duration
+		wrong   string
+	}{
+		{`"token_usage": {"input": 3, "output": 4, "cached": 1}, "cost_usd": 0, "duration_ms": 1.5`, verdict.Usage{Calls: 1, InputTokens: 3, OutputTokens: 4, Told: 1}, 1500 * time.Microsecond, ""},
+		{`"cost_usd": -1, "duration_ms": -1`, verdict.Usage{Calls: 1}, 0, ""},
+		{`"cost_usd": 1e300`, verdict.Usage{}, 0, "cost_usd is 1e+300, which no call comes to"},
+		{`"duration_ms": 1e300`, verdict.Usage{}, 0, "duration_ms is 1e+300, which no call comes to"},
+		{`"token_usage": {"input": 1e300, "output": 1}`, verdict.Usage{}, 0, "token_usage.input is 1e+300, which no call comes to"},
+	} {
+		got, err := agentvReply([]byte(`{"text": "hi", ` + tt.said + `}`))
+		switch {
+		case tt.wrong != "":
+			if err == nil || !strings.Contains(err.Error(), tt.wrong) {
+				t.Errorf("%s: the error is %v, want one with %q", tt.said, err, tt.wrong)
+			}
+		case err != nil || got.Usage != tt.usage || got.Latency != tt.latency:
+			t.Errorf("%s: %+v in %v (%v), want %+v in %v", tt.said, got.Usage, got.Latency, err, tt.usage, tt.latency)
+		}
+	}
+}
+
+// TestAgentVOutputThatIsText: JSON of another form is the answer itself, as AgentV has it.
+func TestAgentVOutputThatIsText(t *testing.T) {
+	t.Parallel()
+	for _, printed := range []string{
+		`{"answer": 1}`, `[1]`, `null`, `"text"`, `{"output": []}`, `{"output": "x"}`, `{"output": [{"content": "no role"}]}`,
+		`{"output": [{"role": "assistant", "tool_calls": [{"name": "no tool"}]}]}`, `{"text": "x", "cost_usd": null}`,
+		`{"text": "x", "token_usage": {"input": 1}}`, `{"text": "x", "duration_ms": "1"}`, `{"Text": "x"}`, `{"text": "x"} and more`,
+	} {
+		got, err := agentvReply([]byte(printed))
+		if err != nil || len(got.Messages) != 1 || got.Messages[0].Content != printed || got.Traced || got.Usage != (verdict.Usage{Calls: 1}) {
+			t.Errorf("%s is read as %+v (%v), want the text", printed, got, err)
+		}
+	}
+}
