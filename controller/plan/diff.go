@@ -269,7 +269,7 @@ func (r Reason) String() string {
 		return fmt.Sprintf("%s in %s and %d more files", r.Message, strings.Join(r.Files[:maxNamed-1], ", "), n-maxNamed+1)
 	case n > 1:
 		return r.Message + " in " + strings.Join(r.Files[:n-1], ", ") + " and " + r.Files[n-1]
-	case r.File == "":
+	case r.File == "" || strings.Contains(r.Message, r.File): // an input of a target is named by its file
 		return r.Message
 	}
 	return r.Message + " in " + r.File

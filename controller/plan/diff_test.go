@@ -185,6 +185,10 @@ func TestReasonNamesEveryChangedFile(t *testing.T) {
 			t.Errorf("with the template and the variables known: %q, want %q", got, tt.want)
 		}
 	}
+	input := Reason{Message: "target input prompts/a.md changed", File: "prompts/a.md"}
+	if got := input.String(); got != input.Message {
+		t.Errorf("the reason is %q, want its file once", got)
+	}
 	many := Reason{Message: "messages changed", File: "e", Files: []string{"a", "b", "c", "d", "e"}}
 	if got, want := many.String(), "messages changed in a, b, c and 2 more files"; got != want {
 		t.Errorf("the reason is %q, want %q", got, want)

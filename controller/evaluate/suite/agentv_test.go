@@ -58,11 +58,11 @@ func TestTrajectoriesOfAgentV4(t *testing.T) {
 }
 
 // TestScoresOfAgentV4: the score decides at 0.8, a required assertion below its least
-// score fails the case, and a list of criteria is weighed as a whole (A1).
+// score fails the case with a score of 0, and a list of criteria is weighed as a whole (A1).
 func TestScoresOfAgentV4(t *testing.T) {
 	const nine = "assertions: [{type: contains, value: yes, weight: 9}, {type: contains, value: never"
 	expect(t, &trial{text: nine + "}]", answer: "yes"}, verdict.Pass, 0.9)
-	expect(t, &trial{text: nine + ", required: true}]", answer: "yes"}, verdict.Fail, 0.9)
+	expect(t, &trial{text: nine + ", required: true}]", answer: "yes"}, verdict.Fail, 0)
 	expect(t, &trial{text: "assertions: [{type: contains, value: yes, weight: 7}, {type: contains, value: no, weight: 3}]", answer: "yes"}, verdict.Fail, 0.7)
 	expect(t, &trial{text: "assertions: [{type: equals, value: ' yes '}]", answer: "yes\n"}, verdict.Pass, 1)
 	expect(t, &trial{text: "assertions: [{type: execution-metrics, max_tool_calls: 5, max_tokens: 10}]"}, verdict.Fail, 0.5)
@@ -228,7 +228,7 @@ func TestNegationsOfAgentV4(t *testing.T) {
 	const rude = `{type: llm-grader, prompt: "Is it rude? {{output}}", negate: true`
 	expect(t, &trial{text: "assertions: [" + rude + "}]", replies: []string{`{"score": 0.1}`}}, verdict.Pass, 0.9)
 	expect(t, &trial{text: "assertions: [" + rude + "}]", replies: []string{`{"score": 0.9}`}}, verdict.Fail, 0.1)
-	expect(t, &trial{text: "assertions: [{type: contains, value: a, weight: 9}, " + rude + ", required: true}]", answer: "a", replies: []string{`{"score": 1}`}}, verdict.Fail, 0.9)
+	expect(t, &trial{text: "assertions: [{type: contains, value: a, weight: 9}, " + rude + ", required: true}]", answer: "a", replies: []string{`{"score": 1}`}}, verdict.Fail, 0)
 	expect(t, &trial{text: "assertions: [{type: composite, assertions: [{type: contains, value: a}, " + rude + "}]}]", answer: "a", replies: []string{`{"score": 0}`}}, verdict.Pass, 1)
 }
 
