@@ -567,8 +567,11 @@ func (c *passage) byWatch() *report.Report {
 				c.t.Fatal(err)
 			}
 			found = r
-			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				c.t.Fatal(err)
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil { // as on Windows
+				err = cmd.Process.Kill()
+				if err != nil {
+					c.t.Fatal(err)
+				}
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -153,21 +152,6 @@ func TestTheSecondSignalEndsTheProcess(t *testing.T) {
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); said != 2 || !ok || status.Signal() != syscall.SIGINT {
 		t.Errorf("after %d signals it ended with %v", said, cmd.ProcessState)
 	}
-}
-
-// program is gavel with arguments, which is not started yet.
-func program(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, self)
-	cmd.Args = append([]string{"gavel"}, args...)
-	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "CI=")
-	return cmd
 }
 
 // TestTheTerminalIsGivenBack has a watch on a real terminal end in several

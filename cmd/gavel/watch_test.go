@@ -1,7 +1,11 @@
 package main
 
 import (
+	"context"
+	"os"
+	"os/exec"
 	"regexp"
+	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,4 +32,19 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 		case <-tick.C:
 		}
 	}
+}
+
+// program is gavel with arguments, which is not started yet.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Args = append([]string{"gavel"}, args...)
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "CI=")
+	return cmd
 }
