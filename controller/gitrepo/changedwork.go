@@ -105,12 +105,15 @@ type workDiffer struct {
 // start compares one folder or file. A path that is missing on a side, or behind
 // a link, does not exist on that side.
 func (d *workDiffer) start(name string) error {
-	was, err := d.commit.find("open", name)
-	if _, lost := errors.AsType[*LostError](err); lost {
-		return err
-	}
-	if err != nil {
-		was = entry{}
+	var was entry
+	if !d.commit.root.IsZero() { // without a commit there is nothing to compare with
+		var err error
+		if was, err = d.commit.find("open", name); err != nil {
+			was = entry{}
+		}
+		if _, lost := errors.AsType[*LostError](err); lost {
+			return err
+		}
 	}
 	is, err := d.work.Stat(name)
 	if err != nil {
