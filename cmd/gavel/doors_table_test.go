@@ -17,7 +17,7 @@ const (
 // Rules why a scenario does not go through a door.
 const (
 	atTheKeyboard = "the person at the keyboard is the operator"
-	noPullRequest = "there is no pull request"
+	noPullRequest = "a working tree has no pull request"
 	ownMirror     = "a server fetches whole objects into a mirror of its own"
 	ownObjects    = "what a person has not fetched ends the command, with the repair; a job and a server fetch it"
 	ownBranches   = "a server judges its branches by itself, so that base may be judged at any time"

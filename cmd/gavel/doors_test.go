@@ -41,7 +41,7 @@ type scenario struct {
 	// MODELS in a text is the address of the models. A file whose text is gone is removed.
 	base, head map[string]string
 	// forked has the files of the commit at which head left main, where main went on
-	// since; base has those of main's tip.
+	// since; base has the files of main's tip.
 	forked map[string]string
 	// part has the files of a commit between base and head, on the branch part1. A second
 	// pull request has the same head and goes to that branch.
@@ -50,7 +50,7 @@ type scenario struct {
 	stranger bool
 	// answer is what a model says to a prompt that it is asked for the n-th time, from 1.
 	answer func(prompt string, n int) string
-	// agent is what an HTTP agent says: that of head once it is deployed, or that of base.
+	// agent answers for an HTTP agent: as head does once it is deployed, else as base does.
 	agent func(prompt string, head bool) string
 	// reply replaces the answer to the k-th call, from 1, by a text other than "".
 	reply func(k int) string
@@ -90,7 +90,7 @@ type outcome struct {
 	// calls are how often a model is asked, by prompt. Prompts that are not in it are not
 	// compared.
 	calls map[string]int
-	// rule says why a door has this outcome, where it is not that of the others.
+	// rule says why a door has another outcome than the others.
 	rule string
 }
 
@@ -177,8 +177,7 @@ func (r *tableRow) cell(t *testing.T, d column) {
 	}
 }
 
-// unequal returns how the calls differ from those of the first door. A server judges its
-// branches, too, so that it may send prompts that the others do not; a watch asks no score.
+// unequal compares the calls with the calls of the first door. A server judges its branches, too, so that it may send prompts that the others do not; a watch asks no score.
 func (r *tableRow) unequal(c *passage) string {
 	if _, apart := r.differ[c.d.name]; apart || r.want.some {
 		return ""
@@ -215,7 +214,7 @@ func (c *passage) through() string {
 	return diff + fmt.Sprintf("\n%s by %s\n%s\nnotices %+v\nproblems %+v\n%s", c.s.name, c.d.name, r.Gate.Reason, r.Notices, r.Problems, c.models)
 }
 
-// found is what a report shows, as far as an outcome speaks of it.
+// found reads an outcome off a report: the parts that want has.
 func (c *passage) found(r *report.Report, want outcome) outcome {
 	got := outcome{
 		gate: string(r.Gate.Result), reason: r.Gate.Reason, some: want.some, rule: want.rule,
@@ -530,7 +529,7 @@ func (c *passage) stored(path string) *report.Report {
 		return err
 	})
 	if err != nil || last == nil {
-		c.t.Fatalf("there is no report on the head: %v", err)
+		c.t.Fatalf("no report on the head is stored: %v", err)
 	}
 	return last
 }
