@@ -17,7 +17,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -25,7 +24,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/judgetest"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/controller/report"
 	reportarchive "github.com/gavel-evals/gavel/controller/report/archive"
@@ -270,21 +268,8 @@ type passage struct {
 }
 
 func newPassage(t *testing.T, s scenario, d column) *passage {
-	c := &passage{t: t, s: s, d: d, models: newModels(t, s)}
-	folder := filepath.Join(t.TempDir(), "origin")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	gittest.Init(t, folder, "main")
-	repo, err := git.PlainOpen(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.job = &job{forge: forgetest.New(t), origin: repo, folder: folder, summary: filepath.Join(t.TempDir(), "summary.md"), after: never}
-	c.forge.SetPermission("maintainer", "write")
-	c.env = map[string]string{
-		"GITHUB_API_URL": c.forge.URL, "GITHUB_TOKEN": forgetest.TokenUser, "GITHUB_STEP_SUMMARY": c.summary, "MODEL_KEY": "a-key-of-the-models",
-	}
+	c := &passage{job: emptyOrigin(t), t: t, s: s, d: d, models: newModels(t, s)}
+	c.env["MODEL_KEY"] = "a-key-of-the-models"
 	if d.database {
 		c.env[cli.DatabaseVariable] = postgrestest.URL(t)
 	}
@@ -429,7 +414,7 @@ func (c *passage) byServer(flags ...string) *report.Report {
 	if c.d.database {
 		path = c.env[cli.DatabaseVariable]
 	}
-	return c.stored(path)
+	return c.lastReport(c.t, path, c.fork)
 }
 
 // byWorkers has a server on an empty database plan, and two workers judge, which are
@@ -462,7 +447,7 @@ func (c *passage) byWorkers() *report.Report {
 			c.t.Errorf("it ends with %d", code)
 		}
 	}
-	return c.stored(c.env[cli.DatabaseVariable])
+	return c.lastReport(c.t, c.env[cli.DatabaseVariable], c.fork)
 }
 
 // announce opens the pull request, and the forge says so.
@@ -510,28 +495,6 @@ func (c *passage) states() map[string]string {
 		states[context], _, _ = strings.Cut(state, ":")
 	}
 	return states
-}
-
-// stored is the report on the pull request in a ledger.
-func (c *passage) stored(path string) *report.Report {
-	c.t.Helper()
-	store, err := ledger.Open(c.t.Context(), ledger.Config{Path: path})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer store.Close() //nolint:errcheck // it is only read
-	var last *report.Report
-	err = store.EachReport(c.t.Context(), func(run ledger.Run) error {
-		r, err := reportarchive.Decode(run.Report)
-		if err == nil && r.Head != nil && *r.Head == c.head && *r.Base == c.fork {
-			last = r
-		}
-		return err
-	})
-	if err != nil || last == nil {
-		c.t.Fatalf("no report on the head is stored: %v", err)
-	}
-	return last
 }
 
 // byWatch has a watch over the working tree of the head say what became of it.

@@ -193,7 +193,7 @@ func judgedThrough(t *testing.T, workers bool) (cases, states map[string]string,
 		}
 	}
 	cases = map[string]string{}
-	for _, row := range j.lastReport(t, j.env[cli.DatabaseVariable]).Cases {
+	for _, row := range j.lastReport(t, j.env[cli.DatabaseVariable], "").Cases {
 		if row.Verdict != nil && row.Class != nil {
 			cases[row.Key] = fmt.Sprint(*row.Verdict, " ", *row.Class)
 		}
@@ -257,6 +257,18 @@ func TestTheFirstStart(t *testing.T) {
 // newOrigin is a repository with a pull request of one commit.
 func newOrigin(t *testing.T, base, head map[string]string) *job {
 	t.Helper()
+	j := emptyOrigin(t)
+	j.base = gittest.Commit(t, j.folder, base)
+	gittest.Branch(t, j.folder, "topic")
+	j.head = gittest.Commit(t, j.folder, head)
+	j.git(t, "update-ref", "refs/pull/1/head", j.head)
+	j.forge.AddPull(forgetest.Pull{Number: 1, HeadSHA: j.head, BaseSHA: j.base, HeadRef: "topic"})
+	return j
+}
+
+// emptyOrigin is a forge and a repository without a commit.
+func emptyOrigin(t *testing.T) *job {
+	t.Helper()
 	folder := filepath.Join(t.TempDir(), "origin")
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
@@ -268,17 +280,13 @@ func newOrigin(t *testing.T, base, head map[string]string) *job {
 	}
 	j := &job{forge: forgetest.New(t), origin: repo, folder: folder, summary: filepath.Join(t.TempDir(), "summary.md"), after: never}
 	j.env = map[string]string{"GITHUB_API_URL": j.forge.URL, "GITHUB_TOKEN": forgetest.TokenUser, "GITHUB_STEP_SUMMARY": j.summary}
-	j.base = gittest.Commit(t, folder, base)
-	gittest.Branch(t, folder, "topic")
-	j.head = gittest.Commit(t, folder, head)
-	j.git(t, "update-ref", "refs/pull/1/head", j.head)
-	j.forge.AddPull(forgetest.Pull{Number: 1, HeadSHA: j.head, BaseSHA: j.base, HeadRef: "topic"})
 	j.forge.SetPermission("maintainer", "write")
 	return j
 }
 
-// lastReport is the report on the pull request in a ledger.
-func (j *job) lastReport(t *testing.T, path string) *report.Report {
+// lastReport reads the last report on the head from a ledger. It compares with a commit, or
+// with any where base is empty.
+func (j *job) lastReport(t *testing.T, path, base string) *report.Report {
 	t.Helper()
 	store, err := ledger.Open(t.Context(), ledger.Config{Path: path})
 	if err != nil {
@@ -288,13 +296,13 @@ func (j *job) lastReport(t *testing.T, path string) *report.Report {
 	var last *report.Report
 	err = store.EachReport(t.Context(), func(run ledger.Run) error {
 		r, err := reportarchive.Decode(run.Report)
-		if err == nil && r.Head != nil && *r.Head == j.head {
+		if err == nil && r.Head != nil && *r.Head == j.head && (base == "" || r.Base != nil && *r.Base == base) {
 			last = r
 		}
 		return err
 	})
 	if err != nil || last == nil {
-		t.Fatalf("there is no report on the head: %v", err)
+		t.Fatalf("no report on the head is stored: %v", err)
 	}
 	return last
 }
