@@ -372,6 +372,17 @@ var scenarios = []scenario{
 		unlike: map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard},
 	},
 	{
+		name: "a stranger's head where nothing fails the gate", answer: echo, stranger: true,
+		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {fail_on: never}\n")}), head: map[string]string{at("a"): asks("a", "say nothing", "a!")},
+		want:   outcome{gate: "undetermined", reason: "approve", calls: map[string]int{"Be kind. | say nothing": 0}},
+		unlike: map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard},
+	},
+	{
+		name: "a stranger's head that affects no case", base: shopOf("a b", nil), head: map[string]string{"docs.md": "words"}, answer: echo, stranger: true,
+		want:   outcome{gate: "pass", reason: "no affected cases"},
+		unlike: map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard},
+	},
+	{
 		name: "a partial clone with a removed case", answer: echo, partial: true,
 		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {removed: fail}\n")}), head: map[string]string{at("a"): gone},
 		want: outcome{gate: "fail", reason: "1 case removed (removed: fail)", cases: map[string]string{key("a"): "removed"}},

@@ -77,6 +77,7 @@ func (f *findings) unknown(format string, args ...any) {
 // gate applies the settings. A failure outweighs what is undetermined, and the
 // reason names all of the same kind. Rest are the cases without a row. An
 // accepted or quarantined case breaks no rule; the reason says that it is one.
+// Where there was something to judge and nothing was run, no rule makes it pass.
 func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	rule := s.FailOn
 	if rule == "" {
@@ -101,6 +102,8 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	}
 	g := Gate{FailOn: rule}
 	switch {
+	case rule == FailOnNever && unrun(r, pairs):
+		g.Result, g.Reason = GateUndetermined, strings.Join(f.undetermined, "; ")
 	case rule == FailOnNever:
 		g.Result, g.Reason = GatePass, "fail_on: never"
 		if all := append(f.fail, f.undetermined...); len(all) > 0 {
@@ -151,6 +154,21 @@ func due(pairs []pair) int {
 		}
 	}
 	return n
+}
+
+// unrun reports whether there was something to judge and nothing was run: because nothing
+// may be, or because of each case by itself.
+func unrun(r *Report, pairs []pair) bool {
+	wanted := due(pairs)
+	if wanted == 0 || r.NotRunReason != "" {
+		return wanted > 0
+	}
+	for i, p := range pairs {
+		if p.isDue() && !r.Cases[i].Unrun() {
+			return false
+		}
+	}
+	return true
 }
 
 // invalid speaks of definitions that nobody could judge, unless a case of

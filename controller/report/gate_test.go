@@ -27,6 +27,7 @@ func TestGate(t *testing.T) {
 		return func(s *reporttest.Scenario) { s.In.Plan.Base = ""; s.Add("math/1/sum", nil, head, definition) }
 	}
 	nothing := func(s *reporttest.Scenario) { s.Same("math/1", 2, 1) }
+	withheld := report.Outcome{Unrun: report.NotRunPrefix + "it starts a program"}
 	for _, tc := range []struct {
 		name     string
 		cases    func(*reporttest.Scenario)
@@ -151,6 +152,24 @@ func TestGate(t *testing.T) {
 
 		{"never", of(pass(1), fail(0, "")), report.GateSettings{FailOn: report.FailOnNever}, report.GatePass, "otherwise: 1 case regressed"},
 		{"never with nothing wrong", of(pass(1), pass(1)), report.GateSettings{FailOn: report.FailOnNever}, report.GatePass, "fail_on: never"},
+		{"never where nothing may be run", func(s *reporttest.Scenario) {
+			of(pass(1), unknown)(s)
+			s.In.NotRun = "a fork"
+		}, report.GateSettings{FailOn: report.FailOnNever}, report.GateUndetermined, "nothing was run: a fork"},
+		{"never where nothing may be run and nothing is affected", func(s *reporttest.Scenario) {
+			s.Unjudged("math/2", 3)
+			s.In.NotRun = "a fork"
+		}, report.GateSettings{FailOn: report.FailOnNever}, report.GatePass, "fail_on: never"},
+		{"never where the programs of every case wait", func(s *reporttest.Scenario) {
+			of(pass(1), pass(1))(s)
+			s.In.Head["math/1/sum"] = withheld
+		}, report.GateSettings{FailOn: report.FailOnNever}, report.GateUndetermined, "1 case was not run, since it starts a program"},
+		{"never where the programs of one case wait", func(s *reporttest.Scenario) {
+			s.Add("math/1/a", pass(1), pass(1), definition)
+			s.In.Head["math/1/a"] = withheld
+			s.Add("math/1/b", pass(1), pass(1), definition)
+		}, report.GateSettings{FailOn: report.FailOnNever}, report.GatePass, "otherwise: 1 case was not run"},
+		{"never where every case ended in an error", of(pass(1), failed("timeout")), report.GateSettings{FailOn: report.FailOnNever}, report.GatePass, "otherwise: 1 case ended in an error"},
 		{"failure outweighs error", func(s *reporttest.Scenario) {
 			s.Add("math/1/a", pass(1), fail(0, ""), definition)
 			s.Add("math/1/b", pass(1), failed("timeout"), definition)
