@@ -102,7 +102,7 @@ func (l *loader) overlooked(root, file string) {
 		return
 	case strings.HasSuffix(file, draftSuffix):
 		p.Message = "this is a draft: a change was ended before all of its files had their places"
-		p.Hint = "compare the folder with git diff, move the file to its place or remove it"
+		p.Hint = "start gavel ui, which finishes the change or undoes it; where the file stays, compare the folder with git diff, and move it to its place or remove it"
 	case l.isLonely(file):
 		p.Message, p.Hint = "there is not a definition of this name, and the checks are not run", "name the file after the definition next to it"
 	case ext != small && slices.Contains(extensions, small) && !l.ignored(root, file, false):

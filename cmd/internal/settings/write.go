@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -132,14 +134,76 @@ type Change = changes.Set
 
 // Folder writes changes to the files of a folder: all of one or nothing.
 func Folder(dir string) func(context.Context, fs.FS, Change) (Kept, error) {
-	return func(_ context.Context, _ fs.FS, c Change) (Kept, error) {
-		err := changes.Write(dir, c)
-		var why *safefile.Refusal
-		if errors.As(err, &why) {
-			err = response.Refuse("%v", why)
+	return WorkTree{Dir: dir}.Write
+}
+
+// A WorkTree is a folder that several processes write. A change whose process was killed
+// is finished or undone before the next one.
+type WorkTree struct {
+	Dir string
+	// Own makes the folder in which Gavel keeps its files there. Defaults to none: a
+	// change whose process is killed stays as it is then.
+	Own func(context.Context) (string, error)
+}
+
+// recordName is the file that has a change until it is done.
+const recordName = "settings-change.json"
+
+// Write is a [Config.Write].
+func (w WorkTree) Write(ctx context.Context, _ fs.FS, c Change) (Kept, error) {
+	record := ""
+	if w.Own != nil {
+		own, err := w.Own(ctx)
+		if err != nil {
+			return Kept{}, err
 		}
-		return Kept{}, err
+		record = filepath.Join(own, recordName)
 	}
+	err := changes.Write(w.Dir, record, c)
+	var why *safefile.Refusal
+	if errors.As(err, &why) {
+		err = response.Refuse("%v", why)
+	}
+	return Kept{}, err
+}
+
+// Lock is a [Config.Lock]. It refuses once where a change that was left could not be
+// finished, since the files are not what the person has read.
+func (w WorkTree) Lock(ctx context.Context) (release func() error, err error) {
+	release, found, err := w.lock(ctx)
+	if err == nil && len(found.Kept) > 0 {
+		err = errors.Join(&response.Refusal{Status: http.StatusConflict, Text: found.String()}, release())
+	}
+	return release, err
+}
+
+// lock keeps other processes from writing, and finishes what one of them has left.
+func (w WorkTree) lock(ctx context.Context) (release func() error, found changes.Finished, err error) {
+	own, err := w.Own(ctx)
+	if err != nil {
+		return nil, found, err
+	}
+	if release, err = safefile.Lock(ctx, filepath.Join(own, "settings-lock")); err != nil {
+		return nil, found, err
+	}
+	found, err = changes.Finish(w.Dir, filepath.Join(own, recordName))
+	if err != nil {
+		return nil, found, errors.Join(err, release())
+	}
+	return release, found, nil
+}
+
+// Finish finishes or undoes a change whose process was killed, and says so in a sentence;
+// empty for none. own is where the folder of Gavel is, which is not made for this.
+func (w WorkTree) Finish(ctx context.Context, own string) (string, error) {
+	if _, err := os.Lstat(filepath.Join(own, recordName)); err != nil {
+		return "", nil //nolint:nilerr // nothing is left
+	}
+	release, found, err := w.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	return found.String(), release()
 }
 
 // A Written is a change that was made.

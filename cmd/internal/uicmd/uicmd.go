@@ -29,7 +29,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/redact"
-	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/schema"
@@ -52,6 +51,13 @@ func New(a *cli.App) *cobra.Command {
 				return err
 			}
 			return a.WithRead(cmd.Context(), func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+				left, err := workTree(w).Finish(ctx, filepath.Join(w.Repo.Root(), ownfolder.Name))
+				if err != nil {
+					return fmt.Errorf("finish a change of definitions that was ended: %w", err)
+				}
+				if left != "" {
+					a.Note(left)
+				}
 				handler, err := Handler(a, w, store)
 				if err != nil {
 					return err
@@ -112,17 +118,16 @@ func Handler(a *cli.App, w *cli.Workspace, store *ledger.Ledger) (http.Handler, 
 	return guard.Config{}.Handler(mux), nil
 }
 
+// workTree is where changes are written.
+func workTree(w *cli.Workspace) settings.WorkTree {
+	return settings.WorkTree{Dir: w.Repo.Root(), Own: func(ctx context.Context) (string, error) { return ownfolder.Make(ctx, w.Repo) }}
+}
+
 // Store has the definitions of the working tree.
 func Store(a *cli.App, w *cli.Workspace, store *ledger.Ledger) *settings.Store {
+	tree := workTree(w)
 	return settings.New(settings.Config{
-		Now: a.Now, Repository: w.Repo.Name(), Write: settings.Folder(w.Repo.Root()),
-		Lock: func(ctx context.Context) (func() error, error) {
-			dir, err := ownfolder.Make(ctx, w.Repo)
-			if err != nil {
-				return nil, err
-			}
-			return safefile.Lock(ctx, filepath.Join(dir, "settings-lock"))
-		},
+		Now: a.Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock,
 		Open: func(context.Context) (fs.FS, func() error, error) {
 			files, err := w.Repo.WorkFS()
 			if err != nil {

@@ -17,27 +17,51 @@ type Set map[string][]byte
 
 // Write writes a change to the files of a folder: all of it or nothing. Where a file
 // cannot be written those before it are put back. No link leads it anywhere, and files
-// are removed last, so that no moment has fewer definitions.
-func Write(dir string, c Set) error {
+// are removed last, so that no moment has fewer definitions. record is a file that has
+// the change until it is done, for [Finish]; empty for none.
+func Write(dir, record string, c Set) error { return write(dir, record, c, func() {}) }
+
+// write is Write. after is called after each step: a test ends the process there.
+func write(dir, record string, c Set, after func()) error {
 	to, err := safefile.Open(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = to.Close() }() // nothing is left to be written
-	w := &writing{to: to, files: c, drafts: map[string]string{}, was: Set{}}
-	names := slices.Sorted(maps.Keys(c))
-	for _, file := range names {
-		if err := w.stage(file); err != nil {
+	w := &writing{to: to, files: c, drafts: map[string]string{}, was: Set{}, after: after}
+	note, err := w.unfinished()
+	if err == nil && len(c) > 0 {
+		err = w.noting(record, note)
+	}
+	return err
+}
+
+// noting stages and places the files. A note has the change meanwhile.
+func (w *writing) noting(record string, note unfinished) error {
+	if err := note.save(record); err != nil {
+		return fmt.Errorf("note the change: %w", err)
+	}
+	w.after()
+	for _, s := range note.Files {
+		if err := w.stage(s.File); err != nil {
 			w.discard()
-			return fmt.Errorf("write %s: %w", file, err)
+			return errors.Join(fmt.Errorf("write %s: %w", s.File, err), forget(record))
 		}
+		w.after()
 	}
-	for _, file := range c.inOrder() {
+	note.Ready = true
+	if err := note.save(record); err != nil {
+		w.discard()
+		return errors.Join(fmt.Errorf("note the change: %w", err), forget(record))
+	}
+	w.after()
+	for _, file := range w.files.inOrder() {
 		if err := w.put(file); err != nil {
-			return errors.Join(fmt.Errorf("write %s: %w", file, err), w.restore())
+			return errors.Join(fmt.Errorf("write %s: %w", file, err), w.restore(), forget(record))
 		}
+		w.after()
 	}
-	return nil
+	return forget(record)
 }
 
 // inOrder names the files: those that are written, and then those that are removed, so
@@ -64,6 +88,8 @@ type writing struct {
 	drafts map[string]string
 	// was is what was there of the files that are written; nil for nothing.
 	was Set
+	// after is called after each step.
+	after func()
 }
 
 // stage writes a file next to its place.
@@ -73,12 +99,7 @@ func (w *writing) stage(file string) error {
 		_, err := w.to.ReadFile(file)
 		return err
 	}
-	draft := safefile.DraftOf(file)
-	err := w.to.Draft(file, draft, 0o644, text(data))
-	if err == nil {
-		w.drafts[file] = draft
-	}
-	return err
+	return w.to.Draft(file, w.drafts[file], 0o644, text(data))
 }
 
 // text writes a text.

@@ -1,0 +1,242 @@
+package changes
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/safefile"
+)
+
+// An unfinished change is what the next process has to know of a change whose process was
+// killed. A file has it until all files of the change have their places.
+type unfinished struct {
+	// Ready says that each draft is written, so that the change can be finished.
+	Ready bool   `json:"ready"`
+	Files []step `json:"files"`
+}
+
+// A step is one file of a change. Was and Now are versions; empty where there is no file.
+type step struct {
+	File  string `json:"file"`
+	Draft string `json:"draft,omitempty"`
+	Was   string `json:"was"`
+	Now   string `json:"now"`
+}
+
+// save notes the change. An empty path notes nothing.
+func (u unfinished) save(record string) error {
+	if record == "" {
+		return nil
+	}
+	data, err := json.Marshal(u)
+	if err != nil {
+		return err
+	}
+	return safefile.Replace(record, 0o600, func(to *os.File) error {
+		_, err := to.Write(data)
+		return errors.Join(err, to.Sync())
+	})
+}
+
+// forget removes the note of a change, and what is left of writing one.
+func forget(record string) error {
+	if record == "" {
+		return nil
+	}
+	own, err := safefile.Open(filepath.Dir(record))
+	if err != nil {
+		return err
+	}
+	defer own.Close() //nolint:errcheck // nothing is left to be written
+	name := filepath.Base(record)
+	if err := own.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	list, err := os.ReadDir(filepath.Dir(record))
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if strings.HasPrefix(e.Name(), "."+name+"-") && strings.HasSuffix(e.Name(), safefile.DraftSuffix) {
+			_ = own.Remove(e.Name()) // it is in nobody's way
+		}
+	}
+	return nil
+}
+
+// A Finished says what became of a change whose process was killed.
+type Finished struct {
+	// Files is how many files the change has; 0 if no change was left.
+	Files int
+	// Undone says that the change had not begun, and was removed.
+	Undone bool
+	// Kept are files that somebody changed meanwhile, and which were left as they are.
+	Kept []string
+}
+
+// String is a sentence for people; empty if no change was left.
+func (f Finished) String() string {
+	var text string
+	switch {
+	case f.Files == 0:
+		return ""
+	case f.Undone:
+		text = fmt.Sprintf("a change of %s was ended before it began; it is undone", count(f.Files))
+	case len(f.Kept) == 0:
+		text = fmt.Sprintf("a change of %s was ended in the middle; it is finished", count(f.Files))
+	default:
+		text = fmt.Sprintf("a change of %s was ended in the middle, and %s of them changed since, the first is %s; these are as you left them, the others have the change; compare the folder with git diff",
+			count(f.Files), count(len(f.Kept)), f.Kept[0])
+	}
+	return text
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
+// Finish finishes the change of a folder that [Write] was killed in, or undoes it where
+// no file was changed yet. The caller keeps others from writing. A file that has neither
+// its text of before nor that of after is somebody else's work and stays.
+func Finish(dir, record string) (out Finished, err error) {
+	u, err := read(record)
+	if err != nil || u == nil {
+		return out, err
+	}
+	to, err := safefile.Open(dir)
+	if err != nil {
+		return out, err
+	}
+	defer to.Close() //nolint:errcheck // nothing is left to be written
+	out.Files, out.Undone = len(u.Files), !u.Ready
+	for _, s := range u.inOrder() {
+		done := true
+		if u.Ready {
+			if done, err = s.finish(to); err != nil {
+				return out, fmt.Errorf("finish the change of %s: %w", s.File, err)
+			}
+		}
+		if !done {
+			out.Kept = append(out.Kept, s.File)
+			continue
+		}
+		if s.Draft != "" {
+			_ = to.Remove(s.Draft) // it mostly has its place
+		}
+	}
+	return out, forget(record)
+}
+
+// read reads the note of a change; nil for none.
+func read(record string) (*unfinished, error) {
+	if _, err := os.Lstat(record); record == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	own, err := safefile.Open(filepath.Dir(record))
+	if err != nil {
+		return nil, err
+	}
+	defer own.Close() //nolint:errcheck // it was only read
+	data, err := own.ReadFile(filepath.Base(record))
+	if err != nil {
+		return nil, fmt.Errorf("read what is left of a change: %w", err)
+	}
+	var u unfinished
+	if err := json.Unmarshal(data, &u); err != nil {
+		return nil, fmt.Errorf("%s says what is left of a change, and cannot be read: %w; compare the definitions with git diff, and remove it", record, err)
+	}
+	for _, s := range u.Files {
+		if err := s.check(); err != nil {
+			return nil, err
+		}
+	}
+	return &u, nil
+}
+
+// check refuses a draft that is not one of its file.
+func (s step) check() error {
+	if err := safefile.CheckName(s.File); err != nil {
+		return err
+	}
+	if s.Draft != "" && (filepath.Dir(s.Draft) != filepath.Dir(s.File) || !strings.HasSuffix(s.Draft, safefile.DraftSuffix)) {
+		return fmt.Errorf("%s is not a draft of %s", s.Draft, s.File)
+	}
+	return nil
+}
+
+// inOrder are the files that are written, and then those that are removed.
+func (u *unfinished) inOrder() []step {
+	out := slices.Clone(u.Files)
+	slices.SortStableFunc(out, func(a, b step) int { return isEmpty(a.Now) - isEmpty(b.Now) })
+	return out
+}
+
+func isEmpty(version string) int {
+	if version == "" {
+		return 1
+	}
+	return 0
+}
+
+// finish gives one file of a change its place. It reports false for a file that somebody
+// changed meanwhile.
+func (s step) finish(to *safefile.Folder) (done bool, err error) {
+	is, err := versionOf(to, s.File)
+	switch {
+	case err != nil:
+		return false, err
+	case is == s.Now:
+		return true, nil
+	case is != s.Was:
+		return false, nil
+	case s.Now == "":
+		return true, to.Remove(s.File)
+	}
+	if draft, err := versionOf(to, s.Draft); err != nil || draft != s.Now {
+		return false, err
+	}
+	return true, to.Place(s.Draft, s.File)
+}
+
+// versionOf is the version of a file; empty where there is none.
+func versionOf(of *safefile.Folder, file string) (string, error) {
+	data, err := of.ReadFile(file)
+	var why *safefile.Refusal
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case errors.As(err, &why):
+		return "refused", nil // it is not the file that was changed
+	case err != nil:
+		return "", err
+	}
+	return Version(data), nil
+}
+
+// unfinished is what is noted of a change before it begins.
+func (w *writing) unfinished() (unfinished, error) {
+	var out unfinished
+	for _, file := range slices.Sorted(maps.Keys(w.files)) {
+		was, err := versionOf(w.to, file)
+		if err != nil {
+			return out, err
+		}
+		s := step{File: file, Was: was}
+		if data := w.files[file]; data != nil {
+			s.Now, s.Draft = Version(data), safefile.DraftOf(file)
+			w.drafts[file] = s.Draft
+		}
+		out.Files = append(out.Files, s)
+	}
+	return out, nil
+}
