@@ -195,7 +195,7 @@ func (s *Store) save1(ctx context.Context, e edit, r *http.Request) (any, error)
 
 // answer adds a change that was made to what a request is answered with.
 func (w Written) answer(to map[string]any) map[string]any {
-	out := map[string]any{"success": true, "files": w.Files, "diff": w.Diff, "warnings": w.Warnings}
+	out := map[string]any{"success": true, "files": w.Files, "versions": w.Versions, "diff": w.Diff, "warnings": w.Warnings}
 	if w.Branch != "" {
 		out["branch"], out["pull_request"] = w.Branch, w.PullRequest
 	}
@@ -231,12 +231,19 @@ func (s *Store) postImport(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	merge := true
-	if value, ok := fields["merge"]; ok {
-		if err := json.Unmarshal(value, &merge); err != nil {
-			return nil, response.Refuse("merge: write true or false")
+	as := importMode{merge: true}
+	for _, own := range []struct {
+		name, hint string
+		to         any
+	}{{"merge", "write true or false", &as.merge}, {"versions", "write the version of each file that was read, by its path", &as.versions}} {
+		value, ok := fields[own.name]
+		if !ok {
+			continue
 		}
-		delete(fields, "merge")
+		if err := json.Unmarshal(value, own.to); err != nil {
+			return nil, response.Refuse("%s: %s", own.name, own.hint)
+		}
+		delete(fields, own.name)
 		if body, err = json.Marshal(fields); err != nil {
 			return nil, err
 		}
@@ -244,5 +251,5 @@ func (s *Store) postImport(ctx context.Context, r *http.Request) (any, error) {
 	if inner, ok := fields["data"]; ok && bytes.HasPrefix(bytes.TrimSpace(inner), []byte("{")) {
 		body = inner
 	}
-	return s.importing(ctx, body, merge)
+	return s.importing(ctx, body, as)
 }

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"context"
+	"encoding/json"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -99,7 +100,10 @@ func (t *tree) level(domain string, number int) (Entry, error) {
 			return e, nil
 		}
 	}
-	return Entry{Kind: kindLevel, ID: levelID(domain, number), Domain: domain, Level: number, File: folder + "/level.json", Fields: Fields{}}, nil
+	return Entry{
+		Kind: kindLevel, ID: levelID(domain, number), Domain: domain, Level: number, File: folder + "/level.json", Fields: Fields{},
+		Version: changes.Version(nil), // two who both write the first settings conflict
+	}, nil
 }
 
 // levelID names a level.
@@ -140,16 +144,26 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 	if err != nil {
 		return Entry{}, Written{}, err
 	}
-	change, versions := Change{entry.File: data}, map[string]string{}
-	if old != nil {
-		versions[old.File] = object.Text(e.fields["version"])
-		if old.File != entry.File {
-			change[old.File] = nil
-		}
+	version, err := versionIn(e.fields)
+	if err != nil {
+		return Entry{}, Written{}, err
+	}
+	change, versions := Change{entry.File: data}, map[string]string{entry.File: version}
+	if old != nil && old.File != entry.File {
+		change[old.File], versions = nil, map[string]string{old.File: version}
 	}
 	out, err := s.carry(ctx, e.mode, settings, change, versions)
 	entry.Version = changes.Version(data)
 	return entry, out, err
+}
+
+// versionIn is the version of its definition that a request was made for; empty for any.
+func versionIn(fields Fields) (string, error) {
+	var out string
+	if value := fields["version"]; len(value) > 0 && json.Unmarshal(value, &out) != nil {
+		return "", response.Refuse("version: write the text that an answer has as version, or leave it out")
+	}
+	return out, nil
 }
 
 // filled refuses a definition in which a text is blank that people or the target need. A
@@ -306,9 +320,14 @@ func (t *tree) hasPlace(domain string, level int) error {
 	return response.Refuse("level %d: write a whole number from 1 to %d", level, levelCount)
 }
 
+// has reports whether a definition has a file.
+func (t *tree) has(file string) bool {
+	return slices.ContainsFunc(t.entries, func(e Entry) bool { return e.File == file })
+}
+
 // free refuses a file that exists.
 func (t *tree) free(file string) (string, error) {
-	if slices.ContainsFunc(t.entries, func(e Entry) bool { return e.File == file }) {
+	if t.has(file) {
 		return "", response.Refuse("%s exists; choose another id", file)
 	}
 	return file, nil

@@ -47,9 +47,17 @@ type ImportResult struct {
 	Written
 }
 
+// An importMode says how a document is imported.
+type importMode struct {
+	// merge keeps the definitions that the document lacks.
+	merge bool
+	// versions are those that the caller has read of files, by path.
+	versions map[string]string
+}
+
 // importing writes the definitions of a document. An imported definition replaces
-// the one with its id. With merge all others stay; without it they are removed.
-func (s *Store) importing(ctx context.Context, data []byte, merge bool) (ImportResult, error) {
+// the one with its id.
+func (s *Store) importing(ctx context.Context, data []byte, as importMode) (ImportResult, error) {
 	s, end, err := s.beginChange(ctx, changes.Saving)
 	if err != nil {
 		return ImportResult{}, err
@@ -93,7 +101,7 @@ func (s *Store) importing(ctx context.Context, data []byte, merge bool) (ImportR
 			change[file] = []byte(f.Text)
 		}
 	}
-	if !merge {
+	if !as.merge {
 		for _, e := range t.entries {
 			if !kept[e.File] {
 				change[e.File] = nil
@@ -101,7 +109,7 @@ func (s *Store) importing(ctx context.Context, data []byte, merge bool) (ImportR
 		}
 	}
 	// A definition that has errors is imported, too, for people to correct it.
-	out.Written, err = s.check(ctx, settings, change, nil)
+	out.Written, err = s.check(ctx, settings, change, as.versions)
 	var wrong *response.Refusal
 	if errors.As(err, &wrong) && len(wrong.Problems) > 0 {
 		for _, p := range wrong.Problems {

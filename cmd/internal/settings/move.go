@@ -112,7 +112,7 @@ func (s *Store) deleteLevel(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	case slices.ContainsFunc(t.inLevel(domain, number), func(e Entry) bool { return e.Kind == kindTest }):
 		return nil, response.Refuse("level %d of domain %q has tests; delete or move them first", number, domain)
-	case level.Version == "":
+	case !t.has(level.File):
 		return nil, response.Missing("level " + level.ID + " does not exist")
 	}
 	written, err := s.apply(ctx, settings, Change{level.File: nil}, map[string]string{level.File: r.URL.Query().Get("version")})
@@ -148,8 +148,12 @@ func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 	if err := t.hasPlace(to.Domain, to.Level); err != nil {
 		return nil, err
 	}
-	if _, err := t.level(domain, number); err != nil {
+	old, err := t.level(domain, number)
+	if err != nil {
 		return nil, err
+	}
+	if to.Version != "" && to.Version != old.Version {
+		return nil, conflict(old.File)
 	}
 	moved := t.inLevel(domain, number)
 	if len(moved) == 0 {
@@ -159,20 +163,17 @@ func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, response.Refuse("domain_id: %v", err)
 	}
-	change, versions := Change{}, map[string]string{}
+	change := Change{}
 	for _, e := range moved {
-		if e.Kind == kindLevel {
-			versions[e.File] = to.Version
-		}
-		if e.Kind == kindLevel && target.Version != "" && target.File != e.File {
+		if e.Kind == kindLevel && t.has(target.File) && target.File != e.File {
 			return nil, response.Refuse("%s exists; delete it or the settings of the level that is moved first", target.File)
 		}
 		if err := s.rename(t, change, e.File, path.Join(path.Dir(target.File), path.Base(e.File))); err != nil {
 			return nil, err
 		}
 	}
-	written, err := s.apply(ctx, settings, change, versions)
-	level := map[string]any{"domain_id": to.Domain, "level": to.Level}
+	written, err := s.apply(ctx, settings, change, nil)
+	level := map[string]any{"domain_id": to.Domain, "level": to.Level, "version": old.Version}
 	return written.answer(map[string]any{kindLevel: level}), err
 }
 
@@ -217,17 +218,18 @@ func (s *Store) moveNamed(ctx context.Context, kind string, r *http.Request) (an
 	if err := t.isFree(kind, to.ID); err != nil {
 		return nil, err
 	}
-	change := Change{}
+	change, file := Change{}, ""
 	if kind == kindDomain {
-		err = s.moveDomain(t, change, old, to.ID)
+		file, err = s.moveDomain(t, change, old, to.ID)
 	} else {
-		err = s.moveOne(t, change, old, to.ID)
+		file, err = s.moveOne(t, change, old, to.ID)
 	}
 	if err != nil {
 		return nil, err
 	}
+	moved := map[string]any{"id": to.ID, "path": file, "version": changes.Version(change[file])}
 	written, err := s.apply(ctx, settings, change, map[string]string{old.File: to.Version})
-	return written.answer(map[string]any{kind: map[string]any{"id": to.ID}}), err
+	return written.answer(map[string]any{kind: moved}), err
 }
 
 // isFree refuses an id that cannot be the new one of a definition.
@@ -244,11 +246,12 @@ func (t *tree) isFree(kind, id string) error {
 	return nil
 }
 
-// moveDomain moves all files of a domain.
-func (s *Store) moveDomain(t *tree, c Change, old Entry, id string) error {
+// moveDomain moves all files of a domain, and returns the new one of its own.
+func (s *Store) moveDomain(t *tree, c Change, old Entry, id string) (file string, err error) {
 	from := path.Dir(old.File)
 	to := path.Join(path.Dir(from), id)
-	err := fs.WalkDir(s.files, from, func(name string, e fs.DirEntry, err error) error {
+	file = path.Join(to, path.Base(old.File))
+	err = fs.WalkDir(s.files, from, func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -260,30 +263,30 @@ func (s *Store) moveDomain(t *tree, c Change, old Entry, id string) error {
 		return s.rename(t, c, name, to+strings.TrimPrefix(name, from))
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
 	if old.Problem != "" || old.Fields["id"] == nil {
-		return nil
+		return file, nil
 	}
 	fields := maps.Clone(old.Fields)
 	fields["id"] = object.Quoted(id)
-	c[path.Join(to, path.Base(old.File))], err = fileText(kindDomain, fields)
-	return err
+	c[file], err = fileText(kindDomain, fields)
+	return file, err
 }
 
-// moveOne moves an evaluator or a tool, and changes its id where it is referred to.
-func (s *Store) moveOne(t *tree, c Change, old Entry, id string) error {
+// moveOne moves an evaluator or a tool, and changes its id where it is referred to. It
+// returns the new file.
+func (s *Store) moveOne(t *tree, c Change, old Entry, id string) (file string, err error) {
 	if err := old.changeable(); err != nil {
-		return err
+		return "", err
 	}
-	file, err := t.free(path.Join(path.Dir(old.File), id+".json"))
-	if err != nil {
-		return err
+	if file, err = t.free(path.Join(path.Dir(old.File), id+".json")); err != nil {
+		return "", err
 	}
 	fields := maps.Clone(old.Fields)
 	fields["id"] = object.Quoted(id)
 	if c[file], err = fileText(old.Kind, fields); err != nil {
-		return err
+		return "", err
 	}
 	c[old.File] = nil
 	for _, e := range t.entries {
@@ -292,13 +295,13 @@ func (s *Store) moveOne(t *tree, c Change, old Entry, id string) error {
 			continue
 		}
 		if err := e.changeable(); err != nil {
-			return err
+			return "", err
 		}
 		if c[e.File], err = fileText(e.Kind, renamed); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return nil
+	return file, nil
 }
 
 // changeable refuses a definition whose file cannot be written from its fields.

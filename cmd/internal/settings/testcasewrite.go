@@ -25,7 +25,7 @@ var generated = []string{"created_at", "updated_at", "key", "path", "line", "ver
 
 // postTestCase writes a new case of the testcase format, next to the others.
 func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) {
-	fields, _, err := sentTestCase(r)
+	fields, version, err := sentTestCase(r)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) 
 		_, err := fs.Stat(s.files, path.Join(folder, id+".json"))
 		return !errors.Is(err, fs.ErrNotExist)
 	})
-	return s.writeTestCase(ctx, settings, path.Join(folder, name+".json"), fields, "")
+	return s.writeTestCase(ctx, settings, path.Join(folder, name+".json"), fields, version)
 }
 
 // putTestCase changes a case: fields that are given replace those of its file.
@@ -108,8 +108,9 @@ func (s *Store) deleteTestCase(ctx context.Context, r *http.Request) (any, error
 // sentTestCase reads the fields of a case, without those that are generated, and the
 // version that the caller has read.
 func sentTestCase(r *http.Request) (fields Fields, version string, err error) {
-	_, fields, err = fieldsOf(r)
-	version = object.Text(fields["version"])
+	if _, fields, err = fieldsOf(r); err == nil {
+		version, err = versionIn(fields)
+	}
 	for _, name := range generated {
 		delete(fields, name)
 	}

@@ -209,6 +209,8 @@ func (w WorkTree) Finish(ctx context.Context, own string) (string, error) {
 // A Written is a change that was made.
 type Written struct {
 	Files []string `json:"files"`
+	// Versions are those of the files that were written.
+	Versions map[string]string `json:"versions"`
 	// Diff has the changed lines of each file.
 	Diff string `json:"diff"`
 	Kept
@@ -256,7 +258,7 @@ func (s *Store) write(ctx context.Context, c Change) (Kept, error) {
 
 // check refuses a change that has errors or conflicts, and says what it would write.
 func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
-	out := Written{Files: []string{}, Warnings: []schema.Problem{}}
+	out := Written{Files: []string{}, Versions: map[string]string{}, Warnings: []schema.Problem{}}
 	var diff strings.Builder
 	for _, file := range slices.Sorted(maps.Keys(c)) {
 		if err := s.hasFolder(file); err != nil {
@@ -267,13 +269,16 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 			return out, response.Refuse("%s cannot be replaced: %v", file, err)
 		}
 		if want, asked := versions[file]; asked && want != "" && want != changes.Version(was) {
-			return out, &response.Refusal{Status: http.StatusConflict, Text: file + " was changed since it was read; load it again"}
+			return out, conflict(file)
 		}
 		if bytes.Equal(was, c[file]) && (err == nil) == (c[file] != nil) {
 			delete(c, file)
 			continue
 		}
 		out.Files = append(out.Files, file)
+		if c[file] != nil {
+			out.Versions[file] = changes.Version(c[file])
+		}
 		fmt.Fprintf(&diff, "%s\n", file)
 		for _, line := range attempts.Diff(string(was), string(c[file])) {
 			diff.WriteString(line + "\n")
@@ -299,6 +304,11 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		return out, &response.Refusal{Status: http.StatusBadRequest, Text: form.Sentence(bad...), Problems: bad}
 	}
 	return out, nil
+}
+
+// conflict refuses a change of a file that is not as it was read.
+func conflict(file string) error {
+	return &response.Refusal{Status: http.StatusConflict, Text: file + " was changed since it was read; load it again"}
 }
 
 // hasFolder refuses a file whose path is none, belongs to git or leads through a file.
