@@ -355,7 +355,7 @@ var scenarios = []scenario{
 	},
 	{
 		name: "two pull requests of one commit", base: shopOf("a b", nil), part: map[string]string{at("a"): asks("a", "say nothing", "a!")},
-		head: map[string]string{"docs.md": "words"}, answer: echo, later: vouched,
+		head: map[string]string{"docs.md": "words"}, answer: echo,
 		want:   outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("a"): "fail regression"}},
 		unlike: map[string]string{"run": noPullRequest, "run on PostgreSQL": noPullRequest, "watch": noPullRequest},
 	},

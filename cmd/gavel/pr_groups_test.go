@@ -36,7 +36,7 @@ func TestGroupStatuses(t *testing.T) {
 	j.env["GITHUB_SERVER_URL"], j.env["GITHUB_RUN_ID"] = "https://github.com", "5"
 	_, stderr, code := j.run(t)
 	for _, s := range j.forge.Statuses(j.head) {
-		if s.TargetURL != "https://github.com/octo/demo/actions/runs/5" {
+		if s.TargetURL != "https://github.com/octo/demo/actions/runs/5?pr=1" {
 			t.Errorf("%s leads to %q", s.Context, s.TargetURL)
 		}
 	}

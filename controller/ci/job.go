@@ -87,7 +87,7 @@ func (j *Job) Refuse(ctx context.Context, e forge.Event, why string) error {
 	if err != nil {
 		return err
 	}
-	return reviewer.Settle(ctx, r.PullHead().Number, r.Head(), why)
+	return reviewer.Settle(ctx, r.Predecessor(), why)
 }
 
 // steered judges a pull request as it is now. A command that is about a report
@@ -162,7 +162,7 @@ func (j *Job) runCommands(ctx context.Context, r *review.Review) (command.Comman
 func (j *Job) settle(ctx context.Context, r *review.Review, why string) error {
 	cfg := j.Review
 	cfg.Recall = j.recall
-	return review.New(cfg).Settle(ctx, r.PullHead().Number, r.Head(), why)
+	return review.New(cfg).Settle(ctx, r.Predecessor(), why)
 }
 
 func (j *Job) recall(ctx context.Context, number int, head string) (*report.Report, error) {

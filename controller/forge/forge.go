@@ -147,6 +147,15 @@ func WebURL(api string) string {
 	return u.Scheme + "://" + u.Host + strings.TrimSuffix(strings.TrimSuffix(u.Path, "/api/v3"), "/api/v1")
 }
 
+// PullPage is the page of a pull request for people. root is that of [WebURL].
+func (c *Client) PullPage(root string, repo Repo, number int) string {
+	part := "pull"
+	if isGitea(c.transport.base) {
+		part = "pulls"
+	}
+	return fmt.Sprintf("%s/%s/%s/%d", root, repo, part, number)
+}
+
 // A Repo names a repository. Names are compared without regard to case, see
 // [Repo.Same].
 type Repo struct {

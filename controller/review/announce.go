@@ -103,7 +103,7 @@ func (r *Review) pending(ctx context.Context, a *announcement) error {
 		if now.cases > 0 {
 			err = r.setStatuses(ctx, r.announced(now)...)
 		} else {
-			_, err = r.publisher(publication{}, 0).BeginStatuses(ctx, r.head, r.linked(r.announced(now))...)
+			_, err = r.statuses().BeginStatuses(ctx, r.head, r.linked(r.announced(now))...)
 		}
 		if err != nil {
 			return err

@@ -103,7 +103,7 @@ func TestGreenStaysGreen(t *testing.T) {
 	// Nothing is stored of the head where the review looks, as in a job.
 	asked := len(d.forge.Requests())
 	d.slow(func() bool {
-		return slices.ContainsFunc(d.forge.Requests()[asked:], func(r forgetest.Request) bool { return strings.HasSuffix(r.Path, "/status") })
+		return slices.ContainsFunc(d.forge.Requests()[asked:], func(r forgetest.Request) bool { return strings.HasSuffix(r.Path, "/statuses") })
 	})
 	if err := d.review(1); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestGreenStaysGreen(t *testing.T) {
 func TestAVerdictTakesAnAnnouncementBack(t *testing.T) {
 	d := newTalk(t)
 	began := make(chan struct{})
-	d.forge.Inject(forgetest.Fault{Method: "GET", Path: "/status", Hold: func() { close(began); <-t.Context().Done() }})
+	d.forge.Inject(forgetest.Fault{Method: "GET", Path: "/statuses", Hold: func() { close(began); <-t.Context().Done() }})
 	d.slow(func() bool {
 		select {
 		case <-began:

@@ -20,10 +20,12 @@ import (
 type publication struct {
 	// Repository is what the ledger knows it by, see [Config.Known]: what is left
 	// is its own after a rename, and no other's that takes its name.
-	Repository string         `json:"repository"`
-	Number     int            `json:"number,omitempty"`
-	Head       string         `json:"head"`
-	Status     *github.Status `json:"status,omitempty"`
+	Repository string `json:"repository"`
+	Number     int    `json:"number,omitempty"`
+	// Queued means the merge group of the pull request.
+	Queued bool           `json:"queued,omitempty"`
+	Head   string         `json:"head"`
+	Status *github.Status `json:"status,omitempty"`
 	// Groups are the statuses of the groups of cases.
 	Groups  []github.Status `json:"groups,omitempty"`
 	Check   *github.Check   `json:"check,omitempty"`
@@ -46,9 +48,9 @@ type receipt struct {
 func (p publication) destination() string {
 	switch {
 	case p.Status != nil:
-		return fmt.Sprintf("status %s %s %s", p.Repository, p.Head, p.Status.Context)
+		return fmt.Sprintf("status %s#%d %s %s", p.Repository, p.Number, p.Head, p.Status.Context)
 	case p.Groups != nil:
-		return fmt.Sprintf("groups %s %s", p.Repository, p.Head)
+		return fmt.Sprintf("groups %s#%d %s", p.Repository, p.Number, p.Head)
 	case p.Check != nil:
 		return fmt.Sprintf("check %s#%d %s", p.Repository, p.Number, p.Head)
 	}
@@ -76,6 +78,7 @@ func (r *Review) postings(ctx context.Context, report *report.Report) []publicat
 		return r.drifted(report)
 	}
 	validate, verdict := github.StatusFor(report)
+	r.hold(&verdict)
 	all := []publication{r.status(verdict), r.status(validate)}
 	if r.number != 0 && !r.queued {
 		all = append(all, publication{
@@ -88,20 +91,42 @@ func (r *Review) postings(ctx context.Context, report *report.Report) []publicat
 		all = append(all, publication{Repository: r.Known, Number: r.number, Head: r.head, Check: &check})
 	}
 	if groups := github.GroupStatuses(report); len(groups) > 0 {
-		all = append(all, publication{Repository: r.Known, Head: r.head, Groups: r.linked(groups)})
+		for i := range groups {
+			r.hold(&groups[i])
+		}
+		all = append(all, publication{Repository: r.Known, Number: r.number, Queued: r.queued, Head: r.head, Groups: r.linked(groups)})
 	}
 	return all
 }
 
 func (r *Review) status(s github.Status) publication {
-	s.TargetURL = r.RunURL
-	return publication{Repository: r.Known, Head: r.head, Status: &s}
+	s.TargetURL = r.page()
+	return publication{Repository: r.Known, Number: r.number, Queued: r.queued, Head: r.head, Status: &s}
+}
+
+// hold says of a status that waits for an approval where none helps.
+func (r *Review) hold(s *github.Status) {
+	if s.Hold == github.Approvable && r.Unapprovable() != "" {
+		s.Hold = github.Unapprovable
+	}
 }
 
 // linked has statuses lead to the page of this run.
 func (r *Review) linked(statuses []github.Status) []github.Status {
 	for i := range statuses {
-		statuses[i].TargetURL = r.RunURL
+		statuses[i].TargetURL = r.page()
 	}
 	return statuses
+}
+
+// page is where statuses lead to: the page of this run, else what they are about, since
+// the address of a status says whose it is.
+func (r *Review) page() string {
+	switch {
+	case r.RunURL != "" || r.WebURL == "" || r.schedule != nil:
+		return r.RunURL
+	case r.number == 0 || r.queued:
+		return r.WebURL + "/" + r.Repository.String() + "/commit/" + r.head
+	}
+	return r.Client.PullPage(r.WebURL, r.Repository, r.number)
 }

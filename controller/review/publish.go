@@ -203,7 +203,10 @@ func (r *Reviewer) HasComment(ctx context.Context, number int) (bool, error) {
 func (r *Review) publisher(p publication, comment int64) *github.Publisher {
 	cfg := github.Config{
 		REST: r.Client.REST(), Explain: forge.Explain, Owner: r.Repository.Owner, Name: r.Repository.Name,
-		Number: p.Number, CommentID: comment, Login: r.Login,
+		Number: p.Number, Queued: p.Queued, CommentID: comment, Login: r.Login,
+	}
+	if p.Branch == "" && r.schedule == nil {
+		cfg.Sharers = r.Sharers
 	}
 	if p.Branch != "" { // it is not a pull request
 		cfg.Permission = "issues: write"
@@ -215,7 +218,12 @@ func (r *Review) setStatuses(ctx context.Context, statuses ...github.Status) err
 	if r.Client == nil {
 		return nil
 	}
-	return r.publisher(publication{}, 0).SetStatuses(ctx, r.head, r.linked(statuses)...)
+	return r.statuses().SetStatuses(ctx, r.head, r.linked(statuses)...)
+}
+
+// statuses writes those of the head.
+func (r *Review) statuses() *github.Publisher {
+	return r.publisher(publication{Number: r.number, Queued: r.queued}, 0)
 }
 
 // Text renders the report as the comment, at any size.
@@ -236,10 +244,10 @@ func (r *Review) Text(report *report.Report) github.Text {
 // Settle gives a commit that nobody waits for any more its last statuses: those
 // of its report where there is one, else why there is none, on the groups that
 // are known of it, too.
-func (r *Reviewer) Settle(ctx context.Context, number int, head, why string, groups ...string) error {
-	last := &Review{Config: r.cfg, head: head, number: number}
+func (r *Reviewer) Settle(ctx context.Context, p Predecessor, why string, groups ...string) error {
+	last := r.past(p)
 	if r.cfg.Recall != nil {
-		stored, err := r.cfg.Recall(ctx, number, head)
+		stored, err := r.cfg.Recall(ctx, p.Number, p.Head)
 		if err != nil {
 			return err
 		}

@@ -57,6 +57,9 @@ type Config struct {
 	// Hint is said next to the commands that people may write, see [Review.Follow]:
 	// who reads them, where that does not go without saying.
 	Hint string
+	// Sharers tells which pull requests have a commit as their head. Defaults to asking
+	// the forge.
+	Sharers github.Sharers
 	// Log is called with a line for the log.
 	Log func(line string)
 
@@ -175,6 +178,9 @@ func New(cfg Config) *Reviewer {
 	cfg.Known = cmp.Or(cfg.Known, cfg.Repository.String())
 	if cfg.After == nil {
 		cfg.After = time.After
+	}
+	if cfg.Sharers == nil && cfg.Client != nil {
+		cfg.Sharers = forgeSharers{cfg.Client, cfg.Repository}
 	}
 	return &Reviewer{cfg}
 }
@@ -321,7 +327,7 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 	late, end := lasting(ctx)
 	defer end()
 	if r.Forks == ForksNever && !r.trust.Run {
-		return nil, r.settle(ctx, late, "not judged: "+r.trust.Reason), nil
+		return nil, r.hindered(ctx, late, github.Unapprovable, "not judged: "+r.trust.Reason), nil
 	}
 	if r.Recall != nil && r.schedule == nil {
 		if r.last, err = r.Recall(ctx, r.number, r.head); err != nil {
@@ -366,13 +372,18 @@ func superseded(ctx context.Context) error {
 // settle says why there is no verdict, of groups by their contexts, too. ctx ends
 // the tries and late each of them.
 func (r *Review) settle(ctx, late context.Context, why string, groups ...string) error {
+	return r.hindered(ctx, late, "", why, groups...)
+}
+
+// hindered is settle for what waits for people.
+func (r *Review) hindered(ctx, late context.Context, hold github.Hold, why string, groups ...string) error {
 	late = r.worth(late, priority.Verdict)
 	if r.schedule != nil {
 		return r.setStatuses(late, github.Status{Context: drift.Context, State: github.Error, Description: why})
 	}
 	var all []github.Status
 	for _, context := range append([]string{github.ContextVerdict, github.ContextValidate}, groups...) {
-		said := github.Status{Context: context, State: github.Error, Description: why}
+		said := github.Status{Context: context, State: github.Error, Description: why, Hold: hold}
 		if context == github.ContextValidate && r.validate != nil {
 			said = *r.validate
 		}

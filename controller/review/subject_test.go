@@ -137,8 +137,8 @@ func TestDestination(t *testing.T) {
 		p    publication
 		want string
 	}{
-		{publication{Repository: "o/d", Head: "h", Status: status}, "status o/d h gavel/verdict"},
-		{publication{Repository: "o/d", Head: "h", Groups: []github.Status{*status}}, "groups o/d h"},
+		{publication{Repository: "o/d", Head: "h", Status: status}, "status o/d#0 h gavel/verdict"},
+		{publication{Repository: "o/d", Head: "h", Groups: []github.Status{*status}}, "groups o/d#0 h"},
 		{publication{Repository: "o/d", Number: 7, Head: "h", Check: &github.Check{}}, "check o/d#7 h"},
 		{publication{Repository: "o/d", Number: 7, Head: "h", Branch: "main"}, "comment o/d#7 main"},
 		{publication{Repository: "o/d", Number: 7, Head: "h"}, "comment o/d#7"},

@@ -13,8 +13,9 @@ import (
 // A Predecessor is a head that nobody waits for any more: another took its place,
 // or its pull request was closed.
 type Predecessor struct {
-	// Number is the pull request, 0 for none.
+	// Number is the pull request, 0 for none; Queued means its merge group.
 	Number int
+	Queued bool
 	Head   string
 	// Pushed is when the head came, as far as that is known.
 	Pushed time.Time
@@ -27,14 +28,14 @@ type Predecessor struct {
 // second one is written only where it would stay pending. The other postings of
 // its report are dropped.
 func (r *Reviewer) Supersede(ctx context.Context, p Predecessor, why string) error {
-	past := &Review{Config: r.cfg, head: p.Head, number: p.Number, pushed: p.Pushed}
+	past := r.past(p)
 	if past.Client == nil {
 		return nil
 	}
 	ctx = past.worth(ctx, priority.Superseded)
 	if p.Drift {
 		last := github.Status{Context: drift.Context, State: github.Error, Description: why}
-		return past.publisher(publication{}, 0).EndStatuses(ctx, p.Head, last)
+		return past.publisher(publication{Branch: "drift"}, 0).EndStatuses(ctx, p.Head, last)
 	}
 	verdict := github.Status{Context: github.ContextVerdict, State: github.Error, Description: why}
 	validate := github.Status{Context: github.ContextValidate, State: github.Error, Description: why}
@@ -48,21 +49,37 @@ func (r *Reviewer) Supersede(ctx context.Context, p Predecessor, why string) err
 		}
 	}
 	all := past.linked([]github.Status{verdict, validate})
-	if err := past.publisher(publication{}, 0).EndStatuses(ctx, p.Head, all[0], all[1:]...); err != nil {
+	if err := past.statuses().EndStatuses(ctx, p.Head, all[0], all[1:]...); err != nil {
 		return err
 	}
 	return past.drop(ctx)
+}
+
+// past is the review of a predecessor.
+func (r *Reviewer) past(p Predecessor) *Review {
+	return &Review{Config: r.cfg, head: p.Head, number: p.Number, queued: p.Queued, pushed: p.Pushed}
+}
+
+// Leave has the statuses of a commit say what others say that have it as their head, now
+// that a pull request is closed or has another head.
+func (r *Reviewer) Leave(ctx context.Context, p Predecessor) error {
+	past := r.past(p)
+	if past.Client == nil {
+		return nil
+	}
+	return r.cfg.Retry.Do(ctx, func() error { return past.statuses().Leave(past.worth(ctx, priority.Verdict), p.Head) })
 }
 
 // EndPending says on a commit why nobody judges it, as far as its statuses are
 // pending. It asks nothing of a ledger.
 func (r *Reviewer) EndPending(ctx context.Context, head, why string) error {
 	past := &Review{Config: r.cfg, head: head}
+	past.Sharers = nil // a status that is pending ends, regardless of its subject
 	var all []github.Status
 	for _, context := range []string{github.ContextVerdict, github.ContextValidate, drift.Context} {
 		all = append(all, github.Status{Context: context, State: github.Error, Description: why})
 	}
-	return past.publisher(publication{}, 0).EndPending(past.worth(ctx, priority.Verdict), head, all...)
+	return past.statuses().EndPending(past.worth(ctx, priority.Verdict), head, all...)
 }
 
 // drop takes out of the outbox what it has of a head. A comment is replaced there
@@ -74,7 +91,7 @@ func (r *Review) drop(ctx context.Context) error {
 	}
 	for _, item := range pending {
 		var p publication
-		if err := json.Unmarshal(item.Body, &p); err != nil || p.Repository != r.Known || p.Head != r.head || p.isComment() {
+		if err := json.Unmarshal(item.Body, &p); err != nil || p.Repository != r.Known || p.Number != r.number || p.Head != r.head || p.isComment() {
 			continue
 		}
 		if err := r.Ledger.MarkPublished(ctx, item, ""); err != nil {

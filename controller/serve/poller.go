@@ -205,6 +205,7 @@ func (p *poller) pollPulls(ctx context.Context, repo *repository) error {
 	}
 	repo.pulls, repo.tag = now, tag
 	repo.open.Store(&pulls)
+	p.worker.left(repo, repo.heads.poll(pulls)...)
 	return nil
 }
 
@@ -227,6 +228,7 @@ func (p *poller) pollBranches(ctx context.Context, repo *repository) error {
 		}
 	}
 	repo.tips = tips
+	repo.polledTips.Store(&tips)
 	// Running reviews of a deleted branch are of no use any more.
 	for key := range p.worker.running(repo.id) {
 		if key.Kind != PullRequest && tips[key.Ref] == "" {

@@ -34,7 +34,10 @@ type repository struct {
 	fetching *sync.Mutex // held while the mirror fetches
 	mirror   *gitrepo.Mirror
 	// open are the open pull requests at the last poll, for those who look.
-	open atomic.Pointer[[]forge.Pull]
+	open  atomic.Pointer[[]forge.Pull]
+	heads openHeads
+	// polledTips are the tips of the branches that it follows, as of the last poll.
+	polledTips atomic.Pointer[map[string]string]
 
 	// The fields below belong to the goroutine that polls.
 	tag       string

@@ -63,7 +63,7 @@ func (w *worker) sweepHead(ctx context.Context, repo *repository, h serverstate.
 	}()
 	reason, err := w.passed(inner, key, h.SHA)
 	if err == nil && reason != "" {
-		past := review.Predecessor{Number: key.number(), Head: h.SHA, Pushed: h.Seen, Drift: key.Kind == Scheduled}
+		past := predecessor(h)
 		if err = repo.reviewer.Supersede(priority.Finishing(inner, ctx), past, reason); err == nil {
 			return w.state.RemovePending(ctx, h)
 		}
@@ -74,9 +74,17 @@ func (w *worker) sweepHead(ctx context.Context, repo *repository, h serverstate.
 	return err
 }
 
+// predecessor is a head that is not judged any more.
+func predecessor(h serverstate.Head) review.Predecessor {
+	key := keyOf(h)
+	return review.Predecessor{
+		Number: key.number(), Queued: key.Kind == Branch && key.number() != 0, Head: h.SHA, Pushed: h.Seen, Drift: key.Kind == Scheduled,
+	}
+}
+
 // settle says on a head that nobody judges it, and why.
 func (w *worker) settle(ctx context.Context, repo *repository, h serverstate.Head, reason string) error {
-	err := repo.reviewer.Settle(ctx, keyOf(h).number(), h.SHA, reason, h.Contexts...)
+	err := repo.reviewer.Settle(ctx, predecessor(h), reason, h.Contexts...)
 	if err != nil {
 		return err
 	}

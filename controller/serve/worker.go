@@ -40,7 +40,8 @@ func (w *worker) connect(repo *repository) {
 	name := repo.name.String()
 	policy := w.registry.currentPolicy()
 	repo.reviewer = review.New(review.Config{
-		Client: repo.Client, Repository: repo.name, Known: repo.ledgerName, Ledger: w.cfg.Ledger, Fetch: repo.fetch,
+		Sharers: sharers{repo},
+		Client:  repo.Client, Repository: repo.name, Known: repo.ledgerName, Ledger: w.cfg.Ledger, Fetch: repo.fetch,
 		Execute: w.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: w.cfg.LookupEnv, WebURL: repo.WebURL,
 		Log:   func(line string) { w.cfg.Observer.Log(name, line) },
 		Forks: policy.Forks, Programs: policy.Programs, Bots: policy.Bots, Deadline: policy.Deadline, OwnOnly: true,
@@ -99,8 +100,12 @@ func (w *worker) review(ctx context.Context, repo *repository, key Key) (*review
 		return w.branch(ctx, repo, key.Ref)
 	}
 	r, err := repo.reviewer.Pull(ctx, key.Pull, "")
-	if err != nil || r.Closed() {
+	if err != nil {
 		return nil, err
+	}
+	w.left(repo, repo.heads.note(key.Pull, r.Head(), !r.Closed())...)
+	if r.Closed() {
+		return nil, nil
 	}
 	return r, nil
 }

@@ -29,6 +29,12 @@ type Config struct {
 	Name  string
 	// Number of the pull request. Defaults to none: statuses only.
 	Number int
+	// Queued means that the statuses are those of the merge group of that pull request.
+	Queued bool
+	// Sharers tells who else has a commit. A status then has a record in the query of its
+	// TargetURL of whose it is, so that another process can read that. Defaults to nobody,
+	// and to no record.
+	Sharers Sharers
 	// Permission is what writing there takes. Defaults to "pull-requests: write".
 	Permission string
 	// CommentID is where the comment was last time. Defaults to unknown: it is

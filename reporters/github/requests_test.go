@@ -156,7 +156,6 @@ func TestEveryRequest(t *testing.T) {
 		"repos/create-commit-status context description state target_url",
 		"repos/get",
 		"repos/get-collaborator-permission-level",
-		"repos/get-combined-status-for-ref?page&per_page",
 		"repos/list-activities?per_page&ref",
 		"repos/list-commit-statuses-for-ref?page&per_page",
 		"users/get-authenticated",

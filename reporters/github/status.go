@@ -47,100 +47,163 @@ type Status struct {
 	Description string
 	// TargetURL is where the line links to. Defaults to nowhere.
 	TargetURL string
+	// Hold is why an Error waits for people. Defaults to an Error that does not.
+	Hold Hold `json:",omitzero"`
 }
 
 // SetStatuses makes each the status of the commit sha in its context, in their
 // order. It reads the present ones once and writes only changes: a forge keeps
 // every status forever, and takes a thousand for a commit and context. A status
-// that is refused for its text keeps no other from being written.
+// that is refused for its text keeps no other from being written. Where other pull
+// requests have the commit, each context says the worst of theirs, see
+// [Config.Sharers].
 func (p *Publisher) SetStatuses(ctx context.Context, sha string, statuses ...Status) error {
 	return p.setStatuses(ctx, sha, nil, statuses)
 }
 
-// setStatuses is told what the commit has, nil where that was not read yet.
-func (p *Publisher) setStatuses(ctx context.Context, sha string, standing map[string]wireStatus, statuses []Status) error {
+// setStatuses is told what the commit has, nil where that was not read yet. Another
+// process may write between reading and writing: of two that do, the last one finds
+// both when it reads once more.
+func (p *Publisher) setStatuses(ctx context.Context, sha string, at *standing, statuses []Status) error {
 	var errs []error
+	var left []Status
 	for _, s := range statuses {
-		op := fmt.Sprintf("set status %s of %s/%s@%.12s", s.Context, p.cfg.Owner, p.cfg.Name, sha)
 		if err := s.check(); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", op, err))
+			errs = append(errs, fmt.Errorf("%s: %w", p.setting(sha, s), err))
 			continue
 		}
 		s.Description = fit(maxDescription, s.Description)
-		err := p.setStatus(ctx, sha, s, &standing)
-		errs = append(errs, p.explain(op, writeStatuses, err))
-		if err != nil && statusOf(err) != http.StatusUnprocessableEntity {
+		left = append(left, s)
+	}
+	w := &writes{sha: sha, at: at, last: map[string]Status{}}
+	for range rounds {
+		before := w.count
+		for i := 0; i < len(left); i++ {
+			err := p.setStatus(ctx, w, left[i])
+			if err == nil {
+				continue
+			}
+			errs = append(errs, p.explain(p.setting(sha, left[i]), writeStatuses, err))
+			if statusOf(err) != http.StatusUnprocessableEntity {
+				return errors.Join(errs...)
+			}
+			left = slices.Delete(left, i, i+1)
+			i--
+		}
+		if w.count == before || !p.mayBeShared(w.at) {
 			break
 		}
+		w.at = nil
 	}
 	return errors.Join(errs...)
 }
 
-// BeginStatuses sets those of the statuses whose context has none yet, or still
-// says pending. It reports whether a context was left as it is: what is known of
-// a commit holds until something that it rests on changes.
+// setting is what is done in the words of an error.
+func (p *Publisher) setting(sha string, s Status) string {
+	return fmt.Sprintf("set status %s of %s/%s@%.12s", s.Context, p.cfg.Owner, p.cfg.Name, sha)
+}
+
+// mayBeShared reports whether somebody else may write to the commit.
+func (p *Publisher) mayBeShared(at *standing) bool {
+	if p.cfg.Sharers == nil {
+		return false
+	}
+	expected, complete := p.cfg.Sharers.Expected(at.sha)
+	return !complete || at.shared || slices.ContainsFunc(expected, func(n int) bool { return n != p.cfg.Number || p.cfg.Queued })
+}
+
+// BeginStatuses sets those of the statuses whose context has none of the publisher's
+// subject yet, or still says pending. It reports whether a context was left as it is:
+// what is known of a commit holds until something that it rests on changes.
 func (p *Publisher) BeginStatuses(ctx context.Context, sha string, statuses ...Status) (held bool, err error) {
-	standing, err := p.newestStatuses(ctx, sha)
+	at, err := p.statusesOf(ctx, sha)
 	if err != nil {
-		return false, p.explain(fmt.Sprintf("read the statuses of %s/%s@%.12s", p.cfg.Owner, p.cfg.Name, sha), "statuses: read", err)
+		return false, p.explain(p.reading(sha), "statuses: read", err)
 	}
 	before := len(statuses)
-	statuses = slices.DeleteFunc(slices.Clone(statuses), func(s Status) bool { return standing[strings.ToLower(s.Context)].isTerminal() })
-	return len(statuses) < before, p.setStatuses(ctx, sha, standing, statuses)
+	statuses = slices.DeleteFunc(slices.Clone(statuses), func(s Status) bool {
+		own := at.own(s.Context, p.subject())
+		return own != "" && own != Pending
+	})
+	return len(statuses) < before, p.setStatuses(ctx, sha, at, statuses)
 }
 
 // EndStatuses gives a commit that nobody waits for any more its last word: the
 // status last, unless there is a success or a failure in its context, and of the
-// others those that would stay pending.
+// others those that would stay pending. Where others have the commit as their head,
+// it says what those say.
 func (p *Publisher) EndStatuses(ctx context.Context, sha string, last Status, others ...Status) error {
-	standing, err := p.newestStatuses(ctx, sha)
+	at, err := p.statusesOf(ctx, sha)
 	if err != nil {
-		return p.explain(fmt.Sprintf("read the statuses of %s/%s@%.12s", p.cfg.Owner, p.cfg.Name, sha), "statuses: read", err)
+		return p.explain(p.reading(sha), "statuses: read", err)
+	}
+	if p.cfg.Sharers != nil {
+		shared, err := p.leave(ctx, at)
+		expected, _ := p.cfg.Sharers.Expected(sha)
+		if err != nil || shared || slices.ContainsFunc(expected, func(n int) bool { return n != p.cfg.Number }) {
+			return p.explain(p.setting(sha, last), writeStatuses, err)
+		}
 	}
 	var all []Status
-	if before := standing[strings.ToLower(last.Context)].state(); before != Success && before != Failure {
+	if before := at.own(last.Context, p.subject()); before != Success && before != Failure {
 		all = append(all, last)
 	}
 	for _, s := range others {
-		if standing[strings.ToLower(s.Context)].state() == Pending {
+		if at.own(s.Context, p.subject()) == Pending {
 			all = append(all, s)
 		}
 	}
-	return p.setStatuses(ctx, sha, standing, all)
+	return p.setStatuses(ctx, sha, at, all)
 }
 
 // EndPending writes those of the statuses whose context is pending on a commit.
 func (p *Publisher) EndPending(ctx context.Context, sha string, statuses ...Status) error {
-	standing, err := p.newestStatuses(ctx, sha)
+	at, err := p.statusesOf(ctx, sha)
 	if err != nil {
-		return p.explain(fmt.Sprintf("read the statuses of %s/%s@%.12s", p.cfg.Owner, p.cfg.Name, sha), "statuses: read", err)
+		return p.explain(p.reading(sha), "statuses: read", err)
 	}
 	var all []Status
 	for _, s := range statuses {
-		if standing[strings.ToLower(s.Context)].state() == Pending {
+		if at.newest[strings.ToLower(s.Context)].state() == Pending {
 			all = append(all, s)
 		}
 	}
-	return p.setStatuses(ctx, sha, standing, all)
+	return p.setStatuses(ctx, sha, at, all)
+}
+
+func (p *Publisher) reading(sha string) string {
+	return fmt.Sprintf("read the statuses of %s/%s@%.12s", p.cfg.Owner, p.cfg.Name, sha)
+}
+
+// writes are those to one commit.
+type writes struct {
+	sha string
+	// at is nil where what the commit has is to be read.
+	at    *standing
+	count int
+	last  map[string]Status // by context
 }
 
 // setStatus writes one, unless the commit has it. It reads the present ones if
-// they are nil or an answer was lost.
-func (p *Publisher) setStatus(ctx context.Context, sha string, s Status, standing *map[string]wireStatus) error {
+// they are not known or an answer was lost.
+func (p *Publisher) setStatus(ctx context.Context, w *writes, s Status) error {
 	var err error
 	for range rounds {
-		if *standing == nil {
-			if *standing, err = p.newestStatuses(ctx, sha); err != nil {
+		if w.at == nil {
+			if w.at, err = p.statusesOf(ctx, w.sha); err != nil {
 				return err
 			}
 		}
-		if (*standing)[strings.ToLower(s.Context)].equals(s) {
-			return nil
+		want, needed, failed := p.shown(ctx, w.at, s)
+		if failed != nil || !needed || w.last[s.Context] == want {
+			return failed
 		}
-		if err = p.createStatus(ctx, sha, s); !isLost(ctx, err) {
+		if err = p.createStatus(ctx, w.sha, want); !isLost(ctx, err) {
+			w.last[s.Context] = want
+			w.count++
 			return err
 		}
-		*standing = nil
+		w.at = nil
 	}
 	return err
 }
@@ -174,6 +237,7 @@ func (p *Publisher) createStatus(ctx context.Context, sha string, s Status) erro
 // A wireStatus is read with our own type because Gitea calls the state
 // `status`, where go-github would see none.
 type wireStatus struct {
+	ID          int64  `json:"id"`
 	Context     string `json:"context"`
 	State       State  `json:"state"`
 	Status      State  `json:"status"`
@@ -183,38 +247,36 @@ type wireStatus struct {
 
 func (w wireStatus) state() State { return cmp.Or(w.State, w.Status) }
 
-// isTerminal reports whether there is one that says more than pending.
-func (w wireStatus) isTerminal() bool { return w.state() != "" && w.state() != Pending }
-
 func (w wireStatus) equals(s Status) bool {
 	return w.state() == s.State && w.Description == s.Description && w.TargetURL == s.TargetURL
 }
 
-// newestStatuses returns the newest status of every context, by its lower case.
-func (p *Publisher) newestStatuses(ctx context.Context, sha string) (map[string]wireStatus, error) {
-	found := map[string]wireStatus{}
+// statusesOf reads all statuses that a commit ever had, the newest first: the newest
+// one of a context does not say what each pull request says.
+func (p *Publisher) statusesOf(ctx context.Context, sha string) (*standing, error) {
+	at := &standing{
+		sha: sha, newest: map[string]wireStatus{}, unrecorded: map[string]wireStatus{}, by: map[string]map[subject]claim{}, heads: map[int]bool{},
+	}
 	page := 1
 	for range maxPages {
-		path := fmt.Sprintf("repos/%s/%s/commits/%s/status?per_page=100&page=%d",
+		path := fmt.Sprintf("repos/%s/%s/commits/%s/statuses?per_page=100&page=%d",
 			p.cfg.Owner, p.cfg.Name, url.PathEscape(sha), page)
 		req, err := p.cfg.REST.NewRequest(http.MethodGet, path, nil)
 		if err != nil {
 			return nil, err
 		}
-		var combined struct {
-			Statuses []wireStatus `json:"statuses"`
-		}
-		resp, err := p.cfg.REST.Do(ctx, req, &combined)
+		var statuses []wireStatus
+		resp, err := p.cfg.REST.Do(ctx, req, &statuses)
 		if err != nil {
 			return nil, err
 		}
-		for _, w := range combined.Statuses {
-			found[strings.ToLower(w.Context)] = w
+		for _, w := range statuses {
+			at.note(w)
 		}
 		if resp.NextPage <= page {
 			break
 		}
 		page = resp.NextPage
 	}
-	return found, nil
+	return at, nil
 }

@@ -31,7 +31,7 @@ func TestSetStatus(t *testing.T) {
 				{SHA: sha, Context: "gavel/validate", State: "success"},
 				{SHA: sha, Context: "gavel/verdict", State: "success", Description: "no affected cases", TargetURL: "https://gavel.example/r/1"},
 			}
-			if diff := cmp.Diff(want, f.Statuses(sha), cmpopts.IgnoreFields(forgetest.Status{}, "Created")); diff != "" {
+			if diff := cmp.Diff(want, f.Statuses(sha), cmpopts.IgnoreFields(forgetest.Status{}, "Created"), cmpopts.IgnoreUnexported(forgetest.Status{})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -56,7 +56,7 @@ func verdictFor(r *report.Report) Status {
 		verdict.State = Error
 		parts = append([]string{reason}, parts...)
 		if r.NotRunReason != "" {
-			parts[0] = textfmt.Line(r.NotRunReason)
+			parts[0], verdict.Hold = textfmt.Line(r.NotRunReason), Approvable
 		}
 	}
 	verdict.Description = fit(maxDescription, parts...)

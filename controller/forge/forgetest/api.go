@@ -41,7 +41,6 @@ func (f *Forge) routes() http.Handler {
 			"POST " + repo + "/issues/comments/{id}/reactions":  f.react,
 			"GET " + repo + "/issues/comments/{id}/reactions":   f.listReactions,
 			"GET " + repo + "/commits/{sha}/statuses":           f.listStatuses,
-			"GET " + repo + "/commits/{sha}/status":             f.combinedStatus,
 			"POST " + repo + "/statuses/{sha}":                  f.createStatus,
 			"GET " + repo + "/commits/{sha}/check-runs":         f.listChecks,
 			"GET " + repo + "/commits/{sha}/check-suites":       f.listSuites,
@@ -399,21 +398,7 @@ func statusJSON(r *http.Request, s Status) map[string]any {
 	if s.TargetURL != "" {
 		target = s.TargetURL
 	}
-	return map[string]any{name: s.State, "context": s.Context, "description": s.Description, "target_url": target, "created_at": s.Created}
-}
-
-// combinedStatus lists the newest status of each context.
-func (f *Forge) combinedStatus(w http.ResponseWriter, r *http.Request) {
-	seen := map[string]bool{}
-	values := []any{}
-	for _, s := range slices.Backward(f.statuses) {
-		key := strings.ToLower(s.Context)
-		if s.SHA == r.PathValue("sha") && !seen[key] {
-			seen[key] = true
-			values = append(values, statusJSON(r, s))
-		}
-	}
-	reply(w, http.StatusOK, map[string]any{"total_count": len(values), "statuses": page(w, r, values)})
+	return map[string]any{"id": s.id, name: s.State, "context": s.Context, "description": s.Description, "target_url": target, "created_at": s.Created}
 }
 
 func (f *Forge) createStatus(w http.ResponseWriter, r *http.Request) {

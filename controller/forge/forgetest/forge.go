@@ -102,6 +102,7 @@ type Status struct {
 	Description string
 	TargetURL   string
 	Created     time.Time
+	id          int
 }
 
 // A Request is one that arrived.
@@ -385,6 +386,7 @@ func (f *Forge) AddStatus(s Status) {
 
 func (f *Forge) addStatus(s Status) Status {
 	s.Created = f.Now().UTC().Truncate(time.Second)
+	s.id = len(f.statuses) + 1
 	f.statuses = append(f.statuses, s)
 	return s
 }

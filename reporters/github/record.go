@@ -1,0 +1,394 @@
+package github
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+// Sharers know which pull requests have a commit as their head. Forges keep a status
+// for a commit and not for a pull request, so that what one of them publishes is what
+// all of them have.
+type Sharers interface {
+	// Heads reports whether a pull request is open and sha is its head now.
+	Heads(ctx context.Context, number int, sha string) (bool, error)
+	// Expected lists the open pull requests with the head sha that get a verdict by
+	// this process. complete means that no other process publishes.
+	Expected(sha string) (numbers []int, complete bool)
+}
+
+// A Hold says why a verdict waits for people.
+type Hold string
+
+// The holds. Either weighs more than a verdict that is undetermined.
+const (
+	Approvable   Hold = "waits"   // until somebody with write permission approves the head
+	Unapprovable Hold = "refused" // whatever anybody approves
+)
+
+// A subject is whose verdict a status is.
+type subject struct {
+	// number is the pull request, 0 for the branch that has the commit.
+	number int
+	// queued means the merge group of that pull request.
+	queued bool
+}
+
+// String names it within a description.
+func (s subject) String() string {
+	switch {
+	case s.queued:
+		return fmt.Sprintf("in the merge group of #%d", s.number)
+	case s.number != 0:
+		return fmt.Sprintf("in #%d", s.number)
+	}
+	return "on the branch"
+}
+
+// A claim is what a subject says of a commit in one context.
+type claim struct {
+	subject
+	state State
+	hold  Hold
+	// words are empty where only the state is recorded.
+	words string
+	// page is where its status links to, without a record.
+	page string
+	id   int64 // of the status
+}
+
+// weight is lower the worse a claim is.
+func (c claim) weight() int {
+	return slices.Index([]string{string(Failure), string(Approvable), string(Unapprovable), string(Error), string(Pending), string(Success)}, c.kind())
+}
+
+// kind is the state, or the hold where there is one.
+func (c claim) kind() string {
+	if c.state == Error && c.hold != "" {
+		return string(c.hold)
+	}
+	return string(c.state)
+}
+
+var namedWords = regexp.MustCompile(`^(?:fails|waits|not run|undetermined|pending|passes) (?:in (?:the merge group of )?#\d|on the branch)[^·]*(?: · |$)`)
+
+// description names those that are worst, of which the first has the words.
+func description(claims []claim) string {
+	worst := claims[0]
+	if len(claims) == 1 && worst.state == Success && worst.words != "" {
+		return textfmt.Clip(worst.words, maxDescription)
+	}
+	name := ""
+	switch worst.kind() {
+	case string(Approvable):
+		name = fmt.Sprintf("waits %s: close #%d or approve it", worst.subject, worst.number)
+	case string(Unapprovable):
+		name = fmt.Sprintf("not run %s: close #%d", worst.subject, worst.number)
+	default:
+		verb := map[State]string{Failure: "fails", Error: "undetermined", Pending: "pending", Success: "passes"}[worst.state]
+		name = verb + " " + places(slices.DeleteFunc(slices.Clone(claims), func(c claim) bool { return c.kind() != worst.kind() }))
+	}
+	if worst.words == "" {
+		return textfmt.Clip(name, maxDescription)
+	}
+	return textfmt.Clip(name+" · "+worst.words, maxDescription)
+}
+
+// places lists where something is said.
+func places(claims []claim) string {
+	const most = 4
+	var names []string
+	for i, c := range claims[:min(most, len(claims))] {
+		name := c.String()
+		if i > 0 {
+			name = strings.TrimPrefix(name, "in ")
+		}
+		names = append(names, name)
+	}
+	if more := len(claims) - most; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// Names of the record in the query of a target URL. The subject is pr or queue, and what
+// it says is the state of the status unless own has it. elsewhere means that the status
+// is about another subject.
+const (
+	recordPull, recordQueue    = "pr", "queue"
+	recordOwn, recordElsewhere = "own", "elsewhere"
+)
+
+// withRecord adds to a target URL what the claim is. elsewhere means that the status
+// which has the URL is about another one. Without a URL there is no record.
+func (c claim) withRecord(target string, elsewhere bool) string {
+	u, err := url.Parse(target)
+	if target == "" || err != nil {
+		return target
+	}
+	query := u.Query()
+	name := recordPull
+	if c.queued {
+		name = recordQueue
+	}
+	query.Set(name, strconv.Itoa(c.number))
+	if elsewhere || c.kind() != string(c.state) {
+		query.Set(recordOwn, c.kind())
+	}
+	if elsewhere {
+		query.Set(recordElsewhere, "1")
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// claim reads the record of a status. It reports false where there is none.
+func (w wireStatus) claim() (claim, bool) {
+	u, err := url.Parse(w.TargetURL)
+	if err != nil {
+		return claim{}, false
+	}
+	query := u.Query()
+	c := claim{state: w.state(), id: w.ID}
+	text := query.Get(recordPull)
+	if c.queued = text == ""; c.queued {
+		text = query.Get(recordQueue)
+	}
+	if c.number, err = strconv.Atoi(text); err != nil || c.number < 0 || c.queued && c.number == 0 {
+		return claim{}, false
+	}
+	switch own := query.Get(recordOwn); own {
+	case "":
+	case string(Approvable), string(Unapprovable):
+		c.state, c.hold = Error, Hold(own)
+	default:
+		c.state = State(own)
+	}
+	if c.weight() < 0 {
+		return claim{}, false
+	}
+	if query.Get(recordElsewhere) == "" {
+		c.words = namedWords.ReplaceAllString(w.Description, "")
+	}
+	for _, name := range []string{recordPull, recordQueue, recordOwn, recordElsewhere} {
+		query.Del(name)
+	}
+	u.RawQuery = query.Encode()
+	c.page = u.String()
+	return c, true
+}
+
+// A standing is what a commit has.
+type standing struct {
+	sha string
+	// newest is the last status of each context, by its lower case; by has the last one
+	// of each subject, and unrecorded the last one without a record.
+	newest, unrecorded map[string]wireStatus
+	by                 map[string]map[subject]claim
+	// heads has the pull requests that were asked for.
+	heads map[int]bool
+	// shared means that another subject has the commit.
+	shared bool
+}
+
+// note adds a status, the newest first.
+func (at *standing) note(w wireStatus) {
+	context := strings.ToLower(w.Context)
+	if before, there := at.newest[context]; !there || w.ID > before.ID {
+		at.newest[context] = w
+	}
+	c, recorded := w.claim()
+	if !recorded {
+		if before, there := at.unrecorded[context]; !there || w.ID > before.ID {
+			at.unrecorded[context] = w
+		}
+		return
+	}
+	if at.by[context] == nil {
+		at.by[context] = map[subject]claim{}
+	}
+	if before, there := at.by[context][c.subject]; !there || c.id > before.id {
+		at.by[context][c.subject] = c
+	}
+}
+
+// own is the state that a subject has in a context. Before there were records, every
+// status was that of its only subject.
+func (at *standing) own(context string, who subject) State {
+	context = strings.ToLower(context)
+	if c, there := at.by[context][who]; there {
+		return c.state
+	}
+	return at.unrecorded[context].state()
+}
+
+// isHead asks once whether a pull request is open with the commit as its head.
+func (p *Publisher) isHead(ctx context.Context, at *standing, number int) (bool, error) {
+	head, asked := at.heads[number]
+	if asked {
+		return head, nil
+	}
+	head, err := p.cfg.Sharers.Heads(ctx, number, at.sha)
+	if err != nil {
+		return false, fmt.Errorf("find out whether #%d has the head %.12s: %w", number, at.sha, err)
+	}
+	at.heads[number] = head
+	return head, nil
+}
+
+// others are the claims of all other subjects that have the commit, the worst first. A
+// pull request that is expected to get a verdict and has none is pending.
+func (p *Publisher) others(ctx context.Context, at *standing, name string) ([]claim, error) {
+	if p.cfg.Sharers == nil {
+		return nil, nil
+	}
+	var all []claim
+	me, context := p.subject(), strings.ToLower(name)
+	for who, c := range at.by[context] {
+		if who != me {
+			all = append(all, c)
+		}
+	}
+	expected, _ := p.cfg.Sharers.Expected(at.sha)
+	for _, number := range expected {
+		who := subject{number: number}
+		_, there := at.by[context][who]
+		if !there && who != me && (name == ContextVerdict || name == ContextValidate) {
+			all = append(all, claim{subject: who, state: Pending})
+		}
+	}
+	slices.SortFunc(all, func(a, b claim) int { return cmp.Or(a.weight()-b.weight(), a.number-b.number) })
+	var open []claim
+	for _, c := range all {
+		head := true
+		if c.number != 0 && !c.queued {
+			var err error
+			if head, err = p.isHead(ctx, at, c.number); err != nil {
+				return nil, err
+			}
+		}
+		if head {
+			open = append(open, c)
+		}
+	}
+	at.shared = at.shared || len(open) > 0
+	return open, nil
+}
+
+// strongest leaves out what a branch says where a pull request has the commit, too.
+func strongest(claims []claim) []claim {
+	strong := slices.DeleteFunc(slices.Clone(claims), func(c claim) bool { return c.number == 0 })
+	if len(strong) == 0 {
+		return claims
+	}
+	return strong
+}
+
+// subject is whose statuses the publisher writes.
+func (p *Publisher) subject() subject { return subject{p.cfg.Number, p.cfg.Queued} }
+
+// shown returns what the context of s has to say of the commit, now that s is what the
+// publisher's subject says, and whether that has to be written.
+func (p *Publisher) shown(ctx context.Context, at *standing, s Status) (want Status, needed bool, err error) {
+	me := claim{subject: p.subject(), state: s.State, hold: s.Hold, words: s.Description}
+	others, err := p.others(ctx, at, s.Context)
+	if err != nil {
+		return s, false, err
+	}
+	newest, context := at.newest[strings.ToLower(s.Context)], strings.ToLower(s.Context)
+	if len(others) == 0 {
+		if p.cfg.Sharers != nil {
+			s.TargetURL = me.withRecord(s.TargetURL, false)
+		}
+		// A status of an earlier version that says the same stays: nobody else has the commit.
+		_, recorded := newest.claim()
+		return s, !newest.equals(s) && (recorded || newest.TargetURL != "" || newest.state() != s.State || newest.Description != s.Description), nil
+	}
+	if me.number != 0 && !me.queued {
+		head, err := p.isHead(ctx, at, me.number)
+		if err != nil {
+			return s, false, err
+		}
+		if !head {
+			want, needed = p.left(at, s.Context, others)
+			return want, needed, nil
+		}
+	}
+	all := append(slices.Clone(others), me)
+	slices.SortStableFunc(all, func(a, b claim) int { return cmp.Or(a.weight()-b.weight(), a.number-b.number) })
+	all = strongest(all)
+	elsewhere := all[0].subject != me.subject
+	want = Status{Context: s.Context, State: all[0].state, Description: description(all), TargetURL: me.withRecord(s.TargetURL, elsewhere)}
+	before, recorded := at.by[context][me.subject]
+	same := newest.state() == want.State && newest.Description == want.Description
+	if elsewhere && me.state == Pending { // it is replaced soon, and a status more says nothing
+		return want, newest.state() != want.State, nil
+	}
+	return want, !same || !recorded || before.kind() != me.kind(), nil
+}
+
+// left returns what a context has to say without the publisher's subject, and whether
+// that has to be written.
+func (p *Publisher) left(at *standing, context string, others []claim) (want Status, needed bool) {
+	others = strongest(others)
+	worst, newest := others[0], at.newest[strings.ToLower(context)]
+	if worst.page == "" { // it has no status yet and gets one
+		return Status{}, false
+	}
+	want = Status{Context: context, State: worst.state, Description: description(others), TargetURL: worst.withRecord(worst.page, false)}
+	if len(others) == 1 && worst.words != "" {
+		want.Description = worst.words
+	}
+	return want, newest.state() != want.State || newest.Description != want.Description
+}
+
+// Leave has the statuses of a commit say what those say that have it as their head, once
+// the publisher's pull request was closed or has another head. It writes nothing where
+// there is nobody else.
+func (p *Publisher) Leave(ctx context.Context, sha string) error {
+	op := fmt.Sprintf("set the statuses of %s/%s@%.12s without #%d", p.cfg.Owner, p.cfg.Name, sha, p.cfg.Number)
+	at, err := p.statusesOf(ctx, sha)
+	if err == nil {
+		_, err = p.leave(ctx, at)
+	}
+	return p.explain(op, writeStatuses, err)
+}
+
+// leave reports whether another subject has the commit.
+func (p *Publisher) leave(ctx context.Context, at *standing) (shared bool, err error) {
+	for _, context := range slices.Sorted(maps.Keys(at.by)) {
+		others, err := p.others(ctx, at, context)
+		if err != nil {
+			return at.shared, err
+		}
+		head := false
+		if me := p.subject(); me.number != 0 && !me.queued && len(others) > 0 {
+			if head, err = p.isHead(ctx, at, me.number); err != nil {
+				return at.shared, err
+			}
+		}
+		if len(others) == 0 || head {
+			continue
+		}
+		want, needed := p.left(at, at.newest[context].Context, others)
+		if !needed {
+			continue
+		}
+		if err := p.createStatus(ctx, at.sha, want); err != nil {
+			return at.shared, err
+		}
+	}
+	return at.shared, nil
+}
