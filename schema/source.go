@@ -32,6 +32,10 @@ type Source struct {
 	// Functions bounds what the functions of definitions take in all while these are
 	// compiled; nil for no bound but that of each call.
 	Functions *javascript.Budget
+	// Budgets bound what each definition is multiplied to, and Budget does so for the one
+	// that is compiled, see [Source.Bounded].
+	Budgets *Budgets
+	Budget  *Budget
 }
 
 // Constraints are what a team demands of its definitions beyond their formats,
@@ -130,6 +134,8 @@ func (s Source) Read(ref Reference) Lookup {
 			fail(Warning, "found-above", fmt.Sprintf("%s is not next to this file; using %s", ref.Path, file), "write the path from the file's own folder, or /"+file)
 		}
 		out.File = File{Path: file, Data: data}
+		s.Budget.Uses(file, ref.Role)
+		s.Budget.Spend(Reads, len(data))
 		return out
 	}
 	fail(Error, "missing-file", fmt.Sprintf("the file %s does not exist", candidates[0]), s.nearest(candidates[0]))

@@ -7,7 +7,6 @@ package agentv5
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -82,7 +81,19 @@ type Suite struct {
 }
 
 // Rewrite reads a file of AgentV 5.
-func Rewrite(src schema.Source, doc *schema.Document) Suite {
+func Rewrite(src schema.Source, doc *schema.Document) (out Suite) {
+	if src.Budget != nil {
+		return rewrite(src, doc)
+	}
+	_, out.Problems = src.Bounded(doc, func(src schema.Source) ([]*schema.Case, []schema.Problem) {
+		out = rewrite(src, doc)
+		return nil, out.Problems
+	})
+	return out
+}
+
+func rewrite(src schema.Source, doc *schema.Document) Suite {
+	src.Budget.Multiplies()
 	r := &rewriter{Source: src, doc: doc, out: Suite{Needs: map[string]string{}, Judges: map[string]place.Place{}}}
 	r.add(doc.Check("#EvalcaseV5", schema.Warning)...)
 	r.shared = place.Place{Doc: doc, Path: []any{"default_test"}}
@@ -97,6 +108,7 @@ func Rewrite(src schema.Source, doc *schema.Document) Suite {
 		r.defaults = place.Place{Doc: r.open(name, "defaults")}
 	}
 	r.prompts = r.readPrompts()
+	r.Budget.Within(schema.Providers, doc.Items("providers"))
 	r.providers = r.labels(doc.Part("providers"))
 	if len(r.providers) == 0 {
 		r.providers = []provider{{label: cmp.Or(r.defaults.Piece("provider"), r.formerTarget())}}
@@ -110,10 +122,13 @@ func Rewrite(src schema.Source, doc *schema.Document) Suite {
 		shared = r.assertions(row{}, r.sharedAsserts()...)
 	}
 	var tests []schema.Piece
-	for _, p := range r.tests() {
-		if tests = append(tests, r.test(p)...); !r.within(len(tests)) {
-			break
-		}
+	all := r.tests()
+	if r.sharedFilled {
+		r.Budget.Within(schema.Assertions, r.takenOver(all))
+	}
+	for _, p := range all {
+		tests = append(tests, r.test(p)...)
+		r.Budget.Found(len(r.out.Problems))
 	}
 	if schema.HasErrors(r.out.Problems) {
 		return r.out
@@ -129,6 +144,21 @@ func Rewrite(src schema.Source, doc *schema.Document) Suite {
 	}
 	r.out.Doc = schema.Compose(doc.File, schema.ObjectPiece(at, fields...))
 	return r.out
+}
+
+// takenOver is how many assertions the tests have from what all share.
+func (r *rewriter) takenOver(tests []place.Place) int {
+	shared := 0
+	for _, list := range r.sharedAsserts() {
+		shared += len(list.List())
+	}
+	n := 0
+	for _, p := range tests {
+		if !p.Truth("execution", "skip_defaults") {
+			n += shared
+		}
+	}
+	return n
 }
 
 // sharedAsserts are the assertions of all tests.
@@ -150,27 +180,6 @@ type rewriter struct {
 	prompts      []prompt
 	providers    []provider
 	engine       template.Engine
-	size         int // of the prompts that were filled in, in bytes
-}
-
-const (
-	// maxTests bounds what the tests of one file are multiplied to.
-	maxTests = 20_000
-	// maxText bounds the prompts of one file that are filled in, in bytes.
-	maxText = 64 << 20
-)
-
-// within reports whether so many tests, and their texts, are few enough to go on.
-func (r *rewriter) within(n int) bool {
-	switch {
-	case n > maxTests:
-		r.add(r.doc.Problem("too-many-rows", fmt.Sprintf("the file makes more than %d cases", maxTests), "split it", "tests"))
-	case r.size > maxText:
-		r.add(r.doc.Problem("too-many-bytes", fmt.Sprintf("the prompts of the file have more than %d MiB of text", maxText>>20), "split it, or shorten the variables that every test has", "tests"))
-	default:
-		return true
-	}
-	return false
 }
 
 func (r *rewriter) add(problems ...schema.Problem) {
@@ -254,6 +263,7 @@ func (r *rewriter) labels(doc *schema.Document) []provider {
 	}
 	var out []provider
 	for _, p := range items {
+		r.Budget.Go()
 		if keys := p.Keys(); !doc.IsList() && !p.Has("label") && !p.Has("id") && !p.Has("name") && len(keys) > 0 && p.IsObject(keys[0]) {
 			for _, key := range keys {
 				out = append(out, provider{schema.TextPiece(p.At(key), key), promptIDs(p.Sub(key)), p.Sub(key, "transform")})
@@ -291,6 +301,7 @@ func (r *rewriter) variables(p place.Place) (vars template.Variables, pieces map
 		if from.Doc == nil {
 			continue
 		}
+		r.Budget.Spend(schema.Parts, len(from.Doc.Keys(from.Path...)))
 		for _, name := range from.Doc.Keys(from.Path...) {
 			if _, known := vars[name]; !known {
 				order = append(order, name)

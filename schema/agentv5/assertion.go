@@ -18,6 +18,7 @@ func (r *rewriter) assertions(of row, lists ...place.Place) []schema.Piece {
 	var out []schema.Piece
 	for _, list := range lists {
 		for _, p := range list.List() {
+			r.Budget.Spend(schema.Assertions, 1)
 			if p.Text() != "" {
 				out = append(out, r.filled(of, p))
 				continue

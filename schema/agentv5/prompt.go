@@ -36,6 +36,7 @@ func (r *rewriter) readPrompts() []prompt {
 		items = []place.Place{all} // one prompt, or one chat
 	}
 	var out []prompt
+	r.Budget.Within(schema.Prompts, len(items))
 	for _, p := range items {
 		out = append(out, r.prompt(p))
 	}
@@ -114,14 +115,14 @@ func (r *rewriter) input(p prompt, of row) (input schema.Piece, need string) {
 		if err != nil {
 			return input, needOf(err)
 		}
-		r.size += len(raw)
+		r.Budget.Spend(schema.Text, len(raw))
 		return messages(p.at, raw), ""
 	}
 	text, err := r.engine.Fill(of.all, written)
 	if err != nil {
 		return input, needOf(err)
 	}
-	r.size += len(text)
+	r.Budget.Spend(schema.Text, len(text))
 	if chat := messages(p.at, json.RawMessage(text)); !chat.Missing() {
 		return chat, ""
 	}

@@ -13,7 +13,8 @@ import (
 // says. A setting without tests is a test itself.
 func (r *rewriter) scenarios() []place.Place {
 	var out []place.Place
-	for _, p := range (place.Place{Doc: r.doc, Path: []any{"scenarios"}}).List() {
+	for i, p := range (place.Place{Doc: r.doc, Path: []any{"scenarios"}}).List() {
+		r.Budget.At("scenarios", i)
 		all := []place.Place{p}
 		if name := p.Text(); name != "" {
 			all = r.scenariosIn(name, p)
@@ -51,12 +52,12 @@ func (r *rewriter) scenario(p place.Place) []place.Place {
 			suffix = "__config_" + nameOf(setting)
 		}
 		if len(tests) == 0 {
+			r.Budget.Spend(schema.Tests, 1)
 			out = append(out, setting)
 		}
 		for _, test := range tests {
-			if len(out) > maxTests {
-				return out
-			}
+			r.Budget.Spend(schema.Tests, 1)
+			r.Budget.Spend(schema.Assertions, setting.Doc.Items(setting.Sub("assert").Path...))
 			out = append(out, combine(setting, test, suffix))
 		}
 	}

@@ -31,12 +31,14 @@ func (r *rewriter) testsAt(all place.Place) []place.Place {
 	}
 	var out []place.Place
 	for _, p := range all.List() {
+		r.Budget.Found(len(r.out.Problems))
 		switch name := p.Text(); {
 		case name != "":
 			out = append(out, r.testsIn(name, p)...)
 		case p.Text("include") != "":
 			out = append(out, r.testsIn(p.Text("include"), p.Sub("include"))...)
 		default:
+			r.Budget.Spend(schema.Tests, 1)
 			out = append(out, p)
 		}
 	}
@@ -45,12 +47,12 @@ func (r *rewriter) testsAt(all place.Place) []place.Place {
 
 // testsIn are the tests of another file: a list, {tests: …}, a test a line, or a table.
 func (r *rewriter) testsIn(name string, at place.Place) []place.Place {
-	set, isSet := fragment.Expand(r.FS, at.Doc.File, name)
+	set, isSet := fragment.Expand(r.Source, at.At(), name)
 	if !isSet {
 		return r.testsOf(name, at)
 	}
 	r.out.Inputs = append(r.out.Inputs, schema.Input{File: set.Folder, Role: "tests"})
-	if len(set.Files) == 0 {
+	if r.add(set.Problems...); len(set.Files)+len(set.Problems) == 0 {
 		r.add(at.Problem("missing-file", "there are no tests in "+template.Clip(name), "name files with tests, or a folder with folders that have a case.yaml"))
 	}
 	var out []place.Place
@@ -80,10 +82,13 @@ func (r *rewriter) testsOf(name string, at place.Place) []place.Place {
 	case doc == nil:
 		return nil
 	case doc.IsObject() && doc.Has("tests"):
+		r.Budget.Spend(schema.Tests, doc.Items("tests"))
 		return place.Place{Doc: doc}.List("tests")
 	case doc.IsObject():
+		r.Budget.Spend(schema.Tests, 1)
 		return []place.Place{fragment.Case(doc)}
 	}
+	r.Budget.Spend(schema.Tests, doc.Items())
 	return place.Place{Doc: doc}.List()
 }
 
@@ -97,6 +102,7 @@ func (r *rewriter) table(file schema.File) []place.Place {
 	if r.add(problems...); len(problems) > 0 {
 		return nil
 	}
+	r.Budget.Spend(schema.Tests, len(rows.Rows))
 	var out []place.Place
 	for n, row := range rows.Rows {
 		out = append(out, place.Place{Doc: schema.Compose(file.Path, rowOf(rows.Head, row, n+1))})
@@ -200,15 +206,14 @@ func (r *rewriter) test(p place.Place) []schema.Piece {
 		providers = named
 	}
 	var out []schema.Piece
-	for _, v := range values(vars, order) {
+	for _, v := range r.values(vars, order) {
 		own := maps.Clone(pieces)
 		for key, text := range v.texts {
 			own[key] = schema.TextPiece(p.At(), text)
 		}
 		for _, prompt := range r.prompts {
-			if len(out) > maxTests || r.size > maxText {
-				return out
-			}
+			r.Budget.Go()
+			r.Budget.Spend(schema.Parts, len(own))
 			of := newRow(p.Text("id")+v.suffix, v.vars, own)
 			if len(r.prompts) > 1 && p.Text("id") != "" {
 				of.id += "__prompt_" + prompt.id
@@ -237,6 +242,7 @@ func (r *rewriter) sent(of row, p place.Place, prompt prompt, providers []provid
 	var out []schema.Piece
 	for _, one := range providers {
 		if one.takes(prompt.id) {
+			r.Budget.Spend(schema.Rows, 1)
 			all := append(slices.Clip(fields), schema.NamedPiece{Name: "execution", Piece: r.execution(p, one.label)})
 			out = append(out, schema.ObjectPiece(p.At(), r.withTransform(all, of.id, one.transform)...))
 		}
@@ -335,21 +341,21 @@ type value struct {
 }
 
 // values multiplies a test by the lists of texts in its variables, as promptfoo does.
-func values(vars template.Variables, order []string) []value {
+func (r *rewriter) values(vars template.Variables, order []string) []value {
 	all := []value{{vars: vars}}
 	for _, name := range order {
 		texts := listOfTexts(vars[name])
 		if len(texts) == 0 || name == "expected_output" {
 			continue
 		}
-		all = multiply(all, name, texts)
+		all = r.multiply(all, name, texts)
 	}
 	return all
 }
 
-// multiply gives a variable each of its texts in turn. It stops where there are too
-// many.
-func multiply(all []value, name string, texts []string) []value {
+// multiply gives a variable each of its texts in turn.
+func (r *rewriter) multiply(all []value, name string, texts []string) []value {
+	r.Budget.Within(schema.Rows, len(all)*len(texts))
 	var more []value
 	for _, v := range all {
 		for _, text := range texts {
@@ -357,9 +363,8 @@ func multiply(all []value, name string, texts []string) []value {
 			next := value{vars: maps.Clone(v.vars), texts: map[string]string{name: text}, suffix: v.suffix + "__" + name + "-" + hex.EncodeToString(sum[:4])}
 			maps.Copy(next.texts, v.texts)
 			next.vars[name], _ = json.Marshal(text) // a text
-			if more = append(more, next); len(more) > maxTests {
-				return more
-			}
+			r.Budget.Spend(schema.Parts, len(v.vars))
+			more = append(more, next)
 		}
 	}
 	return more

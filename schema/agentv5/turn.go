@@ -101,6 +101,6 @@ func (r *rewriter) filled(of row, p place.Place) schema.Piece {
 		r.need(of.id, needOf(err))
 		return p.Piece()
 	}
-	r.size += len(text)
+	r.Budget.Spend(schema.Text, len(text))
 	return schema.TextPiece(p.At(), text)
 }

@@ -39,6 +39,7 @@ type testFile struct {
 type compiler struct {
 	*tree
 	schema.Complaints
+	budget *schema.Budget
 	file   string
 	test   testFile
 	domain *folder
@@ -59,18 +60,30 @@ func (t *tree) test(file string) (Definition, []schema.Problem) {
 	if doc == nil {
 		return def, problems
 	}
+	_, problems = t.Bounded(doc, func(src schema.Source) ([]*schema.Case, []schema.Problem) {
+		var found []schema.Problem
+		def, found = t.tests(src.Budget, doc, problems)
+		return nil, found
+	})
+	return def, problems
+}
+
+// tests compiles what a file of tests has.
+func (t *tree) tests(budget *schema.Budget, doc *schema.Document, problems []schema.Problem) (Definition, []schema.Problem) {
+	def := Definition{File: doc.File}
 	if !doc.IsList() {
-		test, found := t.compile(doc, false)
+		test, found := t.compile(budget, doc, false)
 		def.Tests = []Test{test}
 		return def, found // with those of reading it
 	}
+	budget.Spend(schema.Tests, doc.Items())
 	for i := range doc.Items() {
 		item := doc.Part(i)
 		if !item.IsObject() {
 			problems = append(problems, item.Problem("wrong-type", "an item of the list is not a test", `write an object with "id", "name" and "prompt"`))
 			continue
 		}
-		test, found := t.compile(item, true)
+		test, found := t.compile(budget, item, true)
 		def.Tests = append(def.Tests, test)
 		problems = append(problems, found...)
 	}
@@ -78,8 +91,8 @@ func (t *tree) test(file string) (Definition, []schema.Problem) {
 }
 
 // compile makes a case of a test; a test with errors has none.
-func (t *tree) compile(doc *schema.Document, listed bool) (Test, []schema.Problem) {
-	c := &compiler{tree: t, file: doc.File, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Test", schema.Warning)}}
+func (t *tree) compile(budget *schema.Budget, doc *schema.Document, listed bool) (Test, []schema.Problem) {
+	c := &compiler{tree: t, budget: budget, file: doc.File, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Test", schema.Warning)}}
 	test := Test{At: doc.At()}
 	broken := schema.HasErrors(c.Problems)
 	if err := doc.Decode(&c.test); err != nil && !broken {
@@ -207,6 +220,7 @@ func (c *compiler) policy() schema.Policy {
 }
 
 func (c *compiler) input(file, role string) {
+	c.budget.Uses(file, role)
 	c.inputs = append(c.inputs, schema.Input{File: file, Role: role})
 }
 
@@ -247,7 +261,12 @@ func (c *compiler) system() (string, []schema.Layer) {
 	for i, l := range layers {
 		texts[i] = l.Text
 	}
-	return strings.Join(texts, "\n\n"), layers
+	if len(texts) == 1 {
+		return texts[0], layers
+	}
+	system := strings.Join(texts, "\n\n")
+	c.budget.Spend(schema.Text, len(system))
+	return system, layers
 }
 
 // offered are the tools of the target and of all layers by function name, the
@@ -259,6 +278,7 @@ func (c *compiler) offered() []schema.Tool {
 	if c.level != nil {
 		ids = append(ids, c.level.ToolIDs...)
 	}
+	c.budget.Spend(schema.Parts, len(ids)+len(c.test.ToolIDs))
 	for _, id := range append(ids, c.test.ToolIDs...) {
 		tf := c.tools[id]
 		switch {

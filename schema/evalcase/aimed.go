@@ -1,6 +1,9 @@
 package evalcase
 
-import "github.com/gavel-evals/gavel/schema/place"
+import (
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/place"
+)
 
 // An aimed is a test that is compiled for one of several targets.
 type aimed struct {
@@ -27,6 +30,7 @@ func (s *suite) against(tests []place.Place) []aimed {
 			s.perTarget = s.perTarget || len(own) > 1
 		}
 		for i, target := range of {
+			s.Budget.Spend(schema.Cases, 1)
 			if i == 0 || !test.Has("execution", "target") {
 				out = append(out, aimed{test, target})
 			}

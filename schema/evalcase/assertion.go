@@ -48,6 +48,12 @@ func (c *compiler) assertions(threshold float64) []schema.Evaluator {
 	}}
 }
 
+// takes takes the room of an assertion or of an evaluator.
+func (c *compiler) takes(p place.Place) {
+	c.Budget.Spend(schema.Evaluators, 1)
+	c.Budget.Spend(schema.Values, len(p.JSON()))
+}
+
 // listOf compiles a list of assertions, each with a name of its own.
 func (c *compiler) listOf(items []place.Place, threshold float64) []schema.Evaluator {
 	var out []schema.Evaluator
@@ -55,6 +61,7 @@ func (c *compiler) listOf(items []place.Place, threshold float64) []schema.Evalu
 	var texts *evaluator.Rubrics
 	at := 0
 	for _, p := range items {
+		c.takes(p)
 		if p.IsText() {
 			if texts == nil {
 				texts, at = &evaluator.Rubrics{Target: c.standardJudge(), Subject: c.subject()}, len(out)

@@ -48,6 +48,8 @@ type suite struct {
 	inputs []schema.Input
 	// lookups are remembered, since what a suite names is read for every case.
 	lookups  map[schema.Reference]schema.Lookup
+	docs     map[string]*schema.Document // of the files with tests, by their paths
+	last     []schema.Input              // of the case before
 	programs map[string]command.Program
 	testbeds *testbed.Reader
 	// isTests marks a suite of AgentV 4 or 5, which lists its cases under `tests`.
@@ -69,9 +71,13 @@ type suite struct {
 
 // Load compiles the cases of a suite.
 func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
+	return src.Bounded(doc, func(src schema.Source) ([]*schema.Case, []schema.Problem) { return load(src, doc) })
+}
+
+func load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
 	s := &suite{
 		Source: src, file: doc.File, inputs: []schema.Input{{File: doc.File, Role: "definition"}},
-		lookups: map[schema.Reference]schema.Lookup{}, programs: map[string]command.Program{}, lacking: map[string]int{}, testbeds: testbed.NewReader(src),
+		lookups: map[schema.Reference]schema.Lookup{}, docs: map[string]*schema.Document{}, programs: map[string]command.Program{}, lacking: map[string]int{}, testbeds: testbed.NewReader(src),
 	}
 	problems, doc := s.rewritten(doc)
 	if doc == nil {
@@ -91,7 +97,10 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 	}
 	var cases []*schema.Case
 	first := map[string]schema.Position{}
-	for _, at := range s.against(places) {
+	aimed := s.against(places)
+	s.Budget.Within(schema.Evaluators, s.takenOver(aimed))
+	for _, at := range aimed {
+		s.Budget.Found(len(problems))
 		s.named = at.target
 		item := at.Doc.Part(at.Path...)
 		if s.isTests {
@@ -132,6 +141,24 @@ func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 	return cases, schema.SortProblems(problems)
 }
 
+// takenOver is how many assertions or evaluators the cases have from the suite.
+func (s *suite) takenOver(cases []aimed) int {
+	shared := len(s.keys.List("assertions")) + len(s.keys.List("execution", "assertions"))
+	if !s.isTests {
+		shared = len(s.keys.List("execution", "evaluators"))
+	}
+	n := 0
+	for _, p := range cases {
+		switch {
+		case shared == 0 || s.isTests && p.Truth("execution", "skip_defaults"):
+		case !s.isTests && (p.Has("execution", "evaluators") || p.Has("evaluators")):
+		default:
+			n += shared
+		}
+	}
+	return n
+}
+
 // rewritten is a suite of AgentV 5 as one of AgentV 4, and every other document as it
 // is; nil where the suite has errors.
 func (s *suite) rewritten(doc *schema.Document) ([]schema.Problem, *schema.Document) {
@@ -140,7 +167,7 @@ func (s *suite) rewritten(doc *schema.Document) ([]schema.Problem, *schema.Docum
 	}
 	out := agentv5.Rewrite(s.Source, doc)
 	s.inputs = append(s.inputs, out.Inputs...)
-	s.form, s.needs, s.needOfAll, s.judges, s.perTarget, s.extensions = "AgentV 5", out.Needs, out.NeedOfAll, out.Judges, out.PerTarget, place.Place{Doc: doc, Path: []any{"extensions"}}
+	s.form, s.needs, s.needOfAll, s.judges, s.perTarget, s.extensions = formV5, out.Needs, out.NeedOfAll, out.Judges, out.PerTarget, place.Place{Doc: doc, Path: []any{"extensions"}}
 	return out.Problems, out.Doc
 }
 
@@ -169,6 +196,9 @@ func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
 // listKeys are the names of the list of cases of a suite; all but the first are
 // other names for it.
 func listKeys() []string { return []string{"evalcases", "eval_cases", "cases", testsKey} }
+
+// formV5 is the form of a suite that was rewritten.
+const formV5 = "AgentV 5"
 
 // testsKey is the list of cases of a suite of AgentV 4.
 const testsKey = "tests"
@@ -316,6 +346,7 @@ func (c *compiler) build() *schema.Case {
 	}
 	tc.Policy = c.policy()
 	said := c.talk()
+	c.Budget.Spend(schema.Text, said.size())
 	tc.System, tc.Layers, tc.Drive.Messages = said.system, said.layers, said.messages
 	if c.hasTurns() {
 		tc.Drive.Script = &schema.Script{Turns: said.turns, Window: int(min(c.tc.Number("window_size"), maxTurns))}
@@ -340,8 +371,17 @@ func (c *compiler) build() *schema.Case {
 	slices.SortFunc(c.inputs, func(a, b schema.Input) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role))
 	})
-	tc.Inputs = slices.Compact(c.inputs)
+	tc.Inputs = c.sharedInputs(slices.Compact(c.inputs))
 	return tc
+}
+
+// sharedInputs is the list of the case before where that is the same.
+func (s *suite) sharedInputs(own []schema.Input) []schema.Input {
+	if !slices.Equal(own, s.last) {
+		s.Budget.Spend(schema.Parts, len(own))
+		s.last = slices.Clip(own)
+	}
+	return s.last
 }
 
 // checksJudge reports whether the checks within the case take the place of all of its

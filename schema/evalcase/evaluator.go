@@ -120,6 +120,7 @@ func types() []string {
 
 // evaluator reads one evaluator.
 func (c *compiler) evaluator(p place.Place, threshold float64) (schema.Evaluator, bool) {
+	c.takes(p)
 	kind := p.Text("type")
 	def, ok := definitions[kind]
 	switch {

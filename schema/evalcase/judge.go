@@ -63,6 +63,7 @@ func (c *compiler) template(p place.Place, known []string) string {
 	text := p.Text()
 	if file, is := promptFile(text); is {
 		f, ok := c.read(p, file, "prompt", maxText)
+		c.Budget.Spend(schema.Values, len(f.Data))
 		if !ok {
 			return ""
 		}

@@ -37,6 +37,17 @@ type conversation struct {
 	turns    [][]schema.Message // after the replies to messages
 }
 
+// size is how many bytes of text are said.
+func (said conversation) size() int {
+	n := len(said.system)
+	for _, list := range append([][]schema.Message{said.messages}, said.turns...) {
+		for _, m := range list {
+			n += len(m.Content)
+		}
+	}
+	return n
+}
+
 // talk returns what is said to the target, in the form of the suite.
 func (c *compiler) talk() conversation {
 	if c.isTests {
@@ -306,6 +317,7 @@ func (c *compiler) fileBlock(p place.Place) (schema.Block, bool) {
 	if !ok {
 		return schema.Block{}, false
 	}
+	c.Budget.Spend(schema.Text, len(f.Data))
 	b := schema.Block{Type: "file", Path: f.Path, Text: string(f.Data)}
 	if !utf8.Valid(f.Data) || strings.ContainsRune(b.Text, 0) {
 		b.Text, b.Data = "", f.Data

@@ -26,7 +26,7 @@ func (s *suite) places(doc *schema.Document) ([]place.Place, []schema.Problem) {
 		list = append(list, listKey(doc))
 	}
 	if !s.isTests {
-		return placesIn(doc, list), nil
+		return s.placesIn(doc, list), nil
 	}
 	named := place.Place{Doc: doc, Path: list}
 	if named.IsText() {
@@ -34,8 +34,11 @@ func (s *suite) places(doc *schema.Document) ([]place.Place, []schema.Problem) {
 	}
 	var out []place.Place
 	var problems []schema.Problem
+	s.Budget.At(list...)
 	for _, item := range named.List() {
+		s.Budget.Found(len(problems))
 		if !item.IsText() {
+			s.takes(1)
 			out = append(out, item)
 			continue
 		}
@@ -45,7 +48,15 @@ func (s *suite) places(doc *schema.Document) ([]place.Place, []schema.Problem) {
 	return out, problems
 }
 
-func placesIn(doc *schema.Document, list []any) []place.Place {
+// takes takes so many tests. Those of AgentV 5 were counted when they were rewritten.
+func (s *suite) takes(n int) {
+	if s.form != formV5 {
+		s.Budget.Spend(schema.Tests, n)
+	}
+}
+
+func (s *suite) placesIn(doc *schema.Document, list []any) []place.Place {
+	s.takes(doc.Items(list...))
 	out := make([]place.Place, doc.Items(list...))
 	for i := range out {
 		out[i] = place.Place{Doc: doc, Path: append(slices.Clip(list), i)}
@@ -56,12 +67,15 @@ func placesIn(doc *schema.Document, list []any) []place.Place {
 // testsIn are the cases of a file that the suite names: a list of cases, a case a
 // line, or an object with `tests`.
 func (s *suite) testsIn(named place.Place) ([]place.Place, []schema.Problem) {
-	set, isSet := fragment.Expand(s.FS, named.Doc.File, named.Text())
+	set, isSet := fragment.Expand(s.Source, named.At(), named.Text())
 	if !isSet {
 		return s.testsOf(named, named.Text())
 	}
 	s.inputs = append(s.inputs, schema.Input{File: set.Folder, Role: "tests"})
-	if len(set.Files) == 0 {
+	switch {
+	case len(set.Problems) > 0:
+		return nil, set.Problems
+	case len(set.Files) == 0:
 		return nil, []schema.Problem{named.Problem("missing-file", fmt.Sprintf("there are no tests in %s", named.Text()), "name files with tests, or a folder with folders that have a case.yaml")}
 	}
 	var out []place.Place
@@ -84,18 +98,23 @@ func (s *suite) testsOf(named place.Place, file string) ([]place.Place, []schema
 	if !found.Found() {
 		return nil, found.Problems
 	}
-	doc, problems := schema.Parse(found.File.Path, found.File.Data)
+	doc, problems := s.docs[found.File.Path], []schema.Problem(nil)
+	if doc == nil {
+		doc, problems = schema.Parse(found.File.Path, found.File.Data)
+	}
 	if doc == nil || schema.HasErrors(problems) {
 		return nil, append(found.Problems, problems...)
 	}
+	s.docs[found.File.Path] = doc
 	var list []any
 	switch {
 	case doc.IsObject() && !doc.Has("tests"):
+		s.Budget.Spend(schema.Tests, 1)
 		return []place.Place{fragment.Case(doc)}, append(found.Problems, problems...)
 	case doc.IsObject():
 		list = []any{"tests"}
 	}
-	out := placesIn(doc, list)
+	out := s.placesIn(doc, list)
 	if len(out) == 0 {
 		problems = append(problems, doc.Problem("no-cases", "the file has no tests", "write a list of tests"))
 	}
@@ -188,6 +207,7 @@ func (c *compiler) attach(messages []schema.Message) {
 			if !ok {
 				continue
 			}
+			c.Budget.Spend(schema.Text, len(f.Data))
 			blocks = append(blocks, schema.Block{Type: "file", Path: f.Path, Text: string(f.Data)})
 		}
 	}

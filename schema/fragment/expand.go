@@ -11,27 +11,27 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// maxFiles bounds the files that one name stands for.
-const maxFiles = 1000
-
 // A Set is what a name of tests stands for besides one file.
 type Set struct {
 	// Files are absolute paths of the repository, sorted.
 	Files []string
 	// Folder is what is looked at again where a file is added to it.
 	Folder string
+	// Problems are errors for which there are no files, such as more of them than one name
+	// may stand for.
+	Problems []schema.Problem
 }
 
 // Expand finds the files of a glob, and the case.yaml of each folder in a folder. It reports false
-// for a name of one file. file is the one that the name is written in.
-func Expand(files fs.FS, file, name string) (Set, bool) {
+// for a name of one file. written is where the name is.
+func Expand(src schema.Source, written schema.Position, name string) (Set, bool) {
 	name = strings.TrimPrefix(name, "file://")
-	at := path.Join(path.Dir(file), name)
+	at := path.Join(path.Dir(written.File), name)
 	if rooted, ok := strings.CutPrefix(name, "/"); ok {
 		at = path.Clean(rooted)
 	}
 	isGlob := strings.ContainsAny(name, "*?[")
-	info, err := fs.Stat(files, at)
+	info, err := fs.Stat(src.FS, at)
 	if isFolder := err == nil && info.IsDir(); !isGlob && !isFolder || !fs.ValidPath(at) {
 		return Set{}, false
 	}
@@ -46,15 +46,7 @@ func Expand(files fs.FS, file, name string) (Set, bool) {
 		}
 		fits = func(file string) bool { return wildcard.Match(at, file) }
 	}
-	_ = fs.WalkDir(files, out.Folder, func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && fits(name) {
-			out.Files = append(out.Files, "/"+name)
-		}
-		if len(out.Files) > maxFiles {
-			return fs.SkipAll
-		}
-		return nil // what cannot be read is not found
-	})
+	out.Files, out.Problems = src.Select(schema.Selection{At: written, Name: name, Folder: out.Folder, Fits: fits})
 	slices.Sort(out.Files)
 	return out, true
 }

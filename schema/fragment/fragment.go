@@ -17,11 +17,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-const (
-	// maxEntries bounds a folder in which suites are looked for, and maxFile a suite, in bytes.
-	maxEntries = 1000
-	maxFile    = 1 << 20
-)
+// maxFile bounds a suite, in bytes. A larger one is not read as a definition either.
+const maxFile = 1 << 20
 
 // A Finder looks for suites. It remembers what folders have, and is safe for concurrent use.
 type Finder struct {
@@ -105,8 +102,8 @@ func (f *Finder) in(dir string) []suite {
 	}
 	var out []suite
 	entries, err := fs.ReadDir(f.files, dir)
-	if err != nil || len(entries) > maxEntries {
-		entries = nil
+	if err != nil {
+		entries = nil // of which loading tells
 	}
 	for _, e := range entries {
 		if ext := path.Ext(e.Name()); ext != ".yaml" && ext != ".yml" || !e.Type().IsRegular() {

@@ -66,13 +66,13 @@ func TestExpand(t *testing.T) {
 		{"none/*.yaml", "", "a/none"},
 		{"more", "", "a/more"},
 	} {
-		got, ok := fragment.Expand(repository(), "a/suite.yaml", tt.name)
+		got, ok := fragment.Expand(schema.Source{FS: repository()}, schema.Position{File: "a/suite.yaml"}, tt.name)
 		if !ok || strings.Join(got.Files, " ") != tt.want || got.Folder != tt.folder {
 			t.Errorf("%s stands for %v, %v; want %s, which are looked for in %s", tt.name, got, ok, tt.want, tt.folder)
 		}
 	}
 	for _, name := range []string{"cases.jsonl", "gone", "../../x", "../../*.yaml"} {
-		if got, ok := fragment.Expand(repository(), "a/suite.yaml", name); ok {
+		if got, ok := fragment.Expand(schema.Source{FS: repository()}, schema.Position{File: "a/suite.yaml"}, name); ok {
 			t.Errorf("%s stands for %v, want for itself", name, got)
 		}
 	}
@@ -101,7 +101,7 @@ func FuzzFinder(f *testing.F) {
 		files["a/fuzz.yaml"] = &fstest.MapFile{Data: []byte(text)}
 		doc, _ := schema.Open(files, "a/cases.jsonl")
 		fragment.New(files).Suite(doc)
-		if set, ok := fragment.Expand(files, "a/fuzz.yaml", name); ok {
+		if set, ok := fragment.Expand(schema.Source{FS: files}, schema.Position{File: "a/fuzz.yaml"}, name); ok {
 			for _, file := range set.Files {
 				if _, known := files[strings.TrimPrefix(file, "/")]; !known {
 					t.Errorf("%q stands for %s, which is no file of the repository", name, file)

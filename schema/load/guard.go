@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,10 +35,19 @@ type guard struct {
 	new    atomic.Int64
 	isNew  func(file string) bool
 	maxNew int64
+
+	// all is what all definitions take, and fresh what those do that are new or read
+	// something that is. Both are by quantity.
+	all, fresh []atomic.Int64
 }
 
 // An excess ends a load: there is more than is looked at.
-type excess struct{ rule, message string }
+type excess struct {
+	rule, message string
+	// file is the definition at which there is too much; empty for no single one.
+	file string
+	hint string
+}
 
 // Error is the message.
 func (e *excess) Error() string { return e.message }
@@ -113,7 +123,7 @@ func (g *guard) ReadFile(name string) ([]byte, error) {
 	data, err := fs.ReadFile(g.FS, name)
 	g.watch(err)
 	if g.read.Add(int64(len(data))) > g.most.bytes {
-		g.end(&excess{"too-many-bytes", fmt.Sprintf("the definitions and the files that they name have more than %d MiB", g.most.bytes>>20)})
+		g.end(&excess{"too-many-bytes", fmt.Sprintf("the definitions and the files that they name have more than %d MiB", g.most.bytes>>20), "", splitRepository})
 	}
 	return data, err
 }
@@ -121,10 +131,85 @@ func (g *guard) ReadFile(name string) ([]byte, error) {
 // count notes the cases of a file.
 func (g *guard) count(file string, n int) {
 	if g.maxNew > 0 && g.isNew != nil && g.isNew(file) && g.new.Add(int64(n)) > g.maxNew {
-		g.end(&excess{"too-many-cases", fmt.Sprintf("the definitions that are new or changed have more than %d cases", g.maxNew)})
+		g.end(&excess{"too-many-cases", fmt.Sprintf("the definitions that are new or changed have more than %d cases", g.maxNew), file, splitChange})
 	}
 	if g.cases.Add(int64(n)) > g.most.cases {
-		g.end(&excess{"too-many-cases", fmt.Sprintf("the definitions have more than %d cases", g.most.cases)})
+		g.end(&excess{"too-many-cases", fmt.Sprintf("the definitions have more than %d cases", g.most.cases), file, splitRepository})
+	}
+}
+
+// Repairs where there is too much.
+const (
+	splitRepository = "split the repository"
+	splitChange     = "split the change, or have somebody with write access approve it"
+)
+
+// together is how many times what one definition may have all of them may have.
+const together = 25
+
+// An account counts what one definition takes.
+type account struct {
+	*guard
+	file string
+	// isNew says that the definition is new or changed, and touched that this, or a file
+	// that it reads, is.
+	isNew, touched bool
+	spent          []int64
+}
+
+// open opens the account of a definition.
+func (g *guard) open(definition string) schema.Account {
+	isNew := g.bounds(definition)
+	return &account{g, definition, isNew, isNew, make([]int64, len(g.all))}
+}
+
+// bounds reports whether a file is new, and what is new is bounded.
+func (g *guard) bounds(file string) bool { return g.maxNew > 0 && g.isNew != nil && g.isNew(file) }
+
+// makesCases reports whether a quantity is of cases, or of what becomes cases.
+func makesCases(q schema.Quantity) bool {
+	return q == schema.Tests || q == schema.Rows || q == schema.Cases
+}
+
+// Read marks a definition that reads what is new. A file with tests makes its cases new.
+func (a *account) Read(file, role string) {
+	if a.touched && (a.isNew || role != "tests") || !a.bounds(file) {
+		return
+	}
+	wasTouched := a.touched
+	a.touched = true
+	for q, n := range a.spent {
+		switch q := schema.Quantity(q); {
+		case makesCases(q) && role == "tests", !makesCases(q) && !wasTouched:
+			a.growFresh(q, n)
+		}
+	}
+	a.isNew = a.isNew || role == "tests"
+}
+
+// Grow counts what the definition is about to take.
+func (a *account) Grow(q schema.Quantity, n int) {
+	a.spent[q] += int64(n)
+	most, rule := together*q.Most(), "too-many-bytes"
+	if makesCases(q) {
+		most, rule = a.most.cases, "too-many-cases"
+	}
+	if a.all[q].Add(int64(n)) > most {
+		a.end(&excess{rule, "the definitions have more than " + q.Words(most), a.file, splitRepository})
+	}
+	if a.isNew || a.touched && !makesCases(q) {
+		a.growFresh(q, int64(n))
+	}
+}
+
+// growFresh counts what is new, which may be together as much as one definition.
+func (a *account) growFresh(q schema.Quantity, n int64) {
+	most, rule := q.Most(), "too-many-bytes"
+	if makesCases(q) {
+		most, rule = a.maxNew, "too-many-cases"
+	}
+	if a.fresh[q].Add(n) > most {
+		a.end(&excess{rule, "the definitions that are new or changed have more than " + q.Words(most), a.file, splitChange})
 	}
 }
 
@@ -136,7 +221,7 @@ func guarded(ctx context.Context, fsys fs.FS, opts Options, load func(context.Co
 	if opts.most != nil {
 		most = *opts.most
 	}
-	res, err := load(inner, &guard{FS: fsys, most: most, end: end, isNew: opts.New, maxNew: opts.MaxNew})
+	res, err := load(inner, &guard{FS: fsys, most: most, end: end, isNew: opts.New, maxNew: opts.MaxNew, all: make([]atomic.Int64, len(schema.Quantities())), fresh: make([]atomic.Int64, len(schema.Quantities()))})
 	cause := context.Cause(inner)
 	var broken *fault
 	var over *excess
@@ -144,8 +229,8 @@ func guarded(ctx context.Context, fsys fs.FS, opts Options, load func(context.Co
 	case errors.As(cause, &broken):
 		return nil, fmt.Errorf("load the definitions: %w", broken)
 	case errors.As(cause, &over) && len(opts.Settings.Definitions) > 0:
-		at := schema.Position{File: opts.Settings.Definitions[0], Line: 1, Column: 1}
-		problem := schema.Problem{Position: at, Severity: schema.Error, Rule: over.rule, Message: over.message, Hint: "split the repository"}
+		at := schema.Position{File: cmp.Or(over.file, opts.Settings.Definitions[0]), Line: 1, Column: 1}
+		problem := schema.Problem{Position: at, Severity: schema.Error, Rule: over.rule, Message: over.message, Hint: over.hint}
 		none := &loader{opts: opts, out: Result{Problems: []schema.Problem{problem}}}
 		none.opts.Files = []string{} // nothing is known of the others
 		return none.result(), nil

@@ -216,7 +216,7 @@ func (l *loader) folder(ctx context.Context, root string) error {
 			return err
 		}
 	}
-	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations, Functions: l.functions}
+	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations, Functions: l.functions, Budgets: schema.NewBudgets(ctx, l.fsys.open)}
 	if rules := l.constraints(root); rules != nil {
 		src.Constraints = rules
 	}
@@ -516,7 +516,7 @@ func each(ctx context.Context, n int, f func(i int) error) error {
 					return err
 				}
 			}
-			return nil
+			return ctx.Err() // which may have ended a definition half-way
 		})
 	}
 	return group.Wait()

@@ -38,6 +38,7 @@ func (c *compiler) chosen(t *test, doc *schema.Document, what string, at ...any)
 		}
 	}
 	for _, name := range names {
+		c.Budget.Go()
 		if is(name) || what == "provider" && c.Settings.Against != "" {
 			continue
 		}

@@ -35,6 +35,7 @@ type judgement struct {
 	rubricPrompt string
 	names        map[string]int
 	engine       *template.Engine
+	budget       *schema.Budget
 	evaluators   []schema.Evaluator
 	written      []written // parallel to the evaluators
 	// failed is the assertion that the last error is about, which may be one of a set.
@@ -68,6 +69,7 @@ func (j *judgement) result() ([]schema.Evaluator, *schema.Bands) {
 // add adds an assertion. The error is a [*template.NeedError] about one that is not read, a
 // [*template.MistakeError] about one that is wrong, or one of [template.Engine.Fill].
 func (j *judgement) add(a written, vars template.Variables) error {
+	j.budget.Spend(schema.Values, len(a.Value))
 	ev, err := j.evaluator(a, vars)
 	if err != nil {
 		return err
@@ -115,6 +117,7 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 		if value, err = j.engine.FillJSON(vars, value); err != nil {
 			return nil, schema.Rule{}, err
 		}
+		j.budget.Spend(schema.Values, max(0, len(value)-len(a.Value)))
 	}
 	asks := cmp.Or(a.rubricPrompt, j.rubricPrompt)
 	spec, rule, err := spec.Compile(kind, a.Type, value, a.Threshold)
@@ -189,11 +192,12 @@ var codes = map[string]bool{"javascript": true, "python": true, "ruby": true}
 // has to reach it.
 func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema.Rule, error) {
 	inner := judgement{
-		threshold: a.Threshold, prompt: j.prompt, transforms: j.transforms, by: j.by, given: j.given, rubricPrompt: j.rubricPrompt, names: map[string]int{}, engine: j.engine,
+		threshold: a.Threshold, prompt: j.prompt, transforms: j.transforms, by: j.by, given: j.given, rubricPrompt: j.rubricPrompt, names: map[string]int{}, engine: j.engine, budget: j.budget,
 	}
 	rule := schema.Rule{Weights: map[string]float64{}, Least: map[string]float64{}}
 	var spec evaluator.Composite
 	for _, part := range a.set {
+		j.budget.Spend(schema.Values, len(part.Value))
 		ev, err := inner.evaluator(part, vars)
 		if err != nil {
 			j.failed = inner.failed
@@ -237,7 +241,9 @@ func (j *judgement) question(prompt string, vars template.Variables) (string, er
 	for _, name := range []string{"output", "rubric"} {
 		own[name], _ = json.Marshal("{{" + name + "}}") // a text
 	}
-	return j.engine.Fill(own, prompt)
+	asked, err := j.engine.Fill(own, prompt)
+	j.budget.Spend(schema.Values, len(asked))
+	return asked, err
 }
 
 func (j *judgement) unique(name string) string {

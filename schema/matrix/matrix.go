@@ -30,11 +30,6 @@ const (
 	defaultTimeout = 120 * time.Second
 	// maxToolRounds ends the tool loop of a model.
 	maxToolRounds = 16
-	// maxRows bounds the cases of one file.
-	maxRows = 20_000
-	// maxText bounds the texts of all cases of one file together, in bytes: every row
-	// has the whole of a variable.
-	maxText = 64 << 20
 	// maxRepeat bounds the samples of a case.
 	maxRepeat = 1000
 )
@@ -42,8 +37,15 @@ const (
 // Load compiles the rows of a file to cases. The cases of a test with errors are not run;
 // a file with other errors compiles to none.
 func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
+	return src.Bounded(doc, func(src schema.Source) ([]*schema.Case, []schema.Problem) {
+		src.Budget.Multiplies()
+		return compile(src, doc)
+	})
+}
+
+func compile(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
 	doc, problems := doc.Dereferenced()
-	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: append(problems, fileProblems(doc)...)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}}
+	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: append(problems, fileProblems(doc)...)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}, inputsOf: map[inputKey][]schema.Input{}}
 	if !doc.IsObject() || schema.HasErrors(c.Problems) {
 		return nil, schema.SortProblems(c.Problems)
 	}
@@ -87,7 +89,7 @@ type compiler struct {
 	sent      map[string]int            // rows by their prompt
 	hook      string                    // what every row needs; empty for none
 	absent    int                       // how many of them make no case, as tests from the net
-	size      int                       // of all texts so far, in bytes
+	inputsOf  map[inputKey][]schema.Input
 	engine    template.Engine
 	caller    code.Caller
 	misreads  map[schema.Problem]bool // what was told by misread
@@ -128,33 +130,15 @@ func (c *compiler) build() []*schema.Case {
 		return nil
 	}
 	rows := c.expand(tests)
-	if !c.within(len(rows)) {
-		return nil
-	}
 	var cases []*schema.Case
 	for _, row := range c.name(rows) {
-		if cases = append(cases, c.cases(row)...); !c.within(len(cases)) {
-			return nil
-		}
+		cases = append(cases, c.cases(row)...)
+		c.Budget.Found(len(c.Problems) + len(c.wrong))
 	}
 	c.reportSkipped(len(cases))
 	c.reportSilent(tests)
 	c.reportMissing(rows)
 	return cases
-}
-
-// within reports whether so many rows or cases, and their texts, are few enough to
-// go on.
-func (c *compiler) within(n int) bool {
-	switch {
-	case n > maxRows:
-		c.Fail("too-many-rows", fmt.Sprintf("the file makes more than %d cases", maxRows), "split it", "tests")
-	case c.size > maxText:
-		c.Fail("too-many-bytes", fmt.Sprintf("the cases of the file have more than %d MiB of text", maxText>>20), "split it, or shorten the variables that every row has", "tests")
-	default:
-		return true
-	}
-	return false
 }
 
 // readHooks reads the hooks of the file, which are not run. They may change the variables of
@@ -192,6 +176,7 @@ func (c *compiler) reportSkipped(all int) {
 func (c *compiler) cases(r row) []*schema.Case {
 	var cases []*schema.Case
 	for _, p := range c.prompts {
+		c.Budget.Go()
 		local := r.name
 		if p.id != "" {
 			local += "/" + p.id
@@ -200,6 +185,7 @@ func (c *compiler) cases(r row) []*schema.Case {
 			if t.prompts != nil && !p.isAmong(t.prompts) || r.test.prompts != nil && !p.isAmong(r.test.prompts) {
 				continue
 			}
+			c.Budget.Spend(schema.Cases, 1)
 			cases = append(cases, c.oneCase(r, p, t, local))
 		}
 	}
@@ -254,17 +240,18 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	}
 	if c.Settings.Targets[t.target].TakesRow && r.test.given == nil {
 		tc.Drive.Row, _ = json.Marshal(map[string]any{"vars": r.vars, "prompt": map[string]any{"raw": p.template(), "label": p.label}}) // JSON and texts
-		c.size += len(tc.Drive.Row)
+		c.Budget.Spend(schema.Text, len(tc.Drive.Row))
 	}
 	if tc.Drive.Given = r.test.given.answer(); tc.Drive.Given != nil {
-		c.size += len(*tc.Drive.Given)
+		c.Budget.Spend(schema.Text, len(*tc.Drive.Given))
 	}
 	tc.Row = &matrixrow.Row{Vars: r.vars, Prompt: p.template(), Label: p.label, PromptFile: p.file, Test: r.name, Description: r.test.description}
 	if tc.System != "" {
 		tc.Layers = []schema.Layer{{File: p.file, Text: tc.System}}
 	}
-	j := judgement{threshold: r.test.threshold, prompt: chat.Prompt{System: tc.System, Messages: tc.Drive.Messages}.Text(), transforms: []string{t.transform, r.test.transform}, by: r.test.assessors, given: r.test.given, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine}
+	j := judgement{threshold: r.test.threshold, prompt: chat.Prompt{System: tc.System, Messages: tc.Drive.Messages}.Text(), transforms: []string{t.transform, r.test.transform}, by: r.test.assessors, given: r.test.given, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine, budget: c.Budget}
 	for _, a := range r.test.asserts {
+		c.Budget.Spend(schema.Evaluators, a.count())
 		tc.Row.Asserts = append(tc.Row.Asserts, matrixrow.Assertion{Type: a.Type, Value: a.Value, Threshold: a.Threshold, Weight: a.Weight, Metric: a.Metric})
 		if err := j.add(a, r.vars); err != nil {
 			skip = cmp.Or(skip, c.misread(r.filled(j.failed, err), cmp.Or(j.failed.valueAt, r.test.at)))
@@ -309,7 +296,9 @@ func (c *compiler) readProviders() []provider {
 	case c.Doc.Text(field) != "":
 		all = append(all, c.withFile(c.provider([]string{c.Doc.Text(field)}, nil, field), c.Doc.Text(field), field))
 	case c.Doc.IsList(field):
+		c.Budget.At(field)
 		for i := range c.Doc.Items(field) {
+			c.Budget.Spend(schema.Providers, 1)
 			all = append(all, c.listed(field, i))
 		}
 		if len(all) == 0 {

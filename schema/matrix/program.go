@@ -96,7 +96,9 @@ func (j *judgement) told(a written, vars template.Variables) (json.RawMessage, e
 	if len(a.Config) > 0 {
 		said["config"] = a.Config
 	}
-	return json.Marshal(said)
+	raw, err := json.Marshal(said)
+	j.budget.Spend(schema.Values, len(raw))
+	return raw, err
 }
 
 // code is an assertion in JavaScript, or by a program.

@@ -44,12 +44,15 @@ type prompt struct {
 // readPrompts reads all prompts of the file.
 func (c *compiler) readPrompts() []prompt {
 	var all []prompt
+	c.Budget.At("prompts")
 	switch {
 	case !c.Doc.Has("prompts"):
 		all = append(all, prompt{text: "{{prompt}}", file: c.Doc.File, at: schema.Position{File: c.Doc.File, Line: 1, Column: 1}}) // as promptfoo has it
 	case c.Doc.IsList("prompts"):
 		for i := range c.Doc.Items("prompts") {
-			all = append(all, c.listedPrompt("prompts", i)...)
+			more := c.listedPrompt("prompts", i)
+			c.Budget.Spend(schema.Prompts, len(more))
+			all = append(all, more...)
 		}
 	case c.Doc.IsObject("prompts"):
 		for _, name := range c.Doc.Keys("prompts") {
@@ -161,6 +164,7 @@ func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 		var all []prompt
 		for _, file := range c.glob(name, "prompts", c.Doc.At(at...)) {
 			all = append(all, c.promptFile(label, file, at...)...)
+			c.Budget.Within(schema.Prompts, len(all))
 		}
 		return all
 	}

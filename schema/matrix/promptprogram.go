@@ -101,7 +101,7 @@ func (c *compiler) send(tc *schema.Case, p prompt, r row, by provider) error {
 	if errors.Is(err, errProgram) {
 		tc.Drive.Program, err = c.programOf(p, r, by)
 		if tc.Drive.Program != nil {
-			c.size += len(tc.Drive.Program.Stdin) + len(tc.Drive.Program.Prefix) + len(tc.Drive.Program.Suffix)
+			c.Budget.Spend(schema.Text, len(tc.Drive.Program.Stdin)+len(tc.Drive.Program.Prefix)+len(tc.Drive.Program.Suffix))
 			tc.Inputs = append(tc.Inputs, p.source.inputs...)
 			tc.Inputs = sorted(tc.Inputs)
 		}
@@ -111,6 +111,6 @@ func (c *compiler) send(tc *schema.Case, p prompt, r row, by provider) error {
 		err = &template.NeedError{What: "a target that takes images"}
 	}
 	tc.System, tc.Drive.Messages = said.System, said.Messages
-	c.size += said.Size()
+	c.Budget.Spend(schema.Text, said.Size())
 	return err
 }

@@ -35,25 +35,25 @@ func (c *compiler) expand(tests []test) []row {
 	for i := range tests {
 		t := &tests[i]
 		c.vary(t)
-		for _, vars := range t.values() {
+		for _, vars := range c.values(t) {
+			c.Budget.Spend(schema.Rows, 1)
+			c.Budget.Spend(schema.Parts, len(vars))
 			r := row{test: t}
 			r.vars, r.need = c.nested(vars)
 			if r.said = r.vars; t.written != nil {
 				r.said = t.said(vars)
 			}
 			for _, value := range r.vars {
-				c.size += len(value)
+				c.Budget.Spend(schema.Text, len(value))
 			}
-			if rows = append(rows, r); len(rows) > maxRows || c.size > maxText {
-				return rows
-			}
+			rows = append(rows, r)
 		}
 	}
 	return rows
 }
 
 // values are the variables of the rows of a test, in the order of its lists.
-func (t *test) values() []template.Variables {
+func (c *compiler) values(t *test) []template.Variables {
 	all := []template.Variables{t.vars}
 	for _, name := range t.order {
 		var items []json.RawMessage
@@ -61,25 +61,21 @@ func (t *test) values() []template.Variables {
 			slices.ContainsFunc(items, func(item json.RawMessage) bool { _, isText := rawjson.Text(item); return !isText }) {
 			continue
 		}
-		if all = multiply(all, name, items); len(all) > maxRows {
-			break
-		}
+		all = c.multiply(all, name, items)
 	}
 	return all
 }
 
-// multiply gives a variable each of its values in turn. It stops where there are
-// too many rows.
-func multiply(all []template.Variables, name string, items []json.RawMessage) []template.Variables {
+// multiply gives a variable each of its values in turn.
+func (c *compiler) multiply(all []template.Variables, name string, items []json.RawMessage) []template.Variables {
+	c.Budget.Within(schema.Rows, len(all)*len(items))
 	var more []template.Variables
 	for _, vars := range all {
 		for _, item := range items {
+			c.Budget.Spend(schema.Parts, len(vars))
 			one := maps.Clone(vars)
 			one[name] = item
 			more = append(more, one)
-		}
-		if len(more) > maxRows {
-			break
 		}
 	}
 	return more
@@ -165,14 +161,15 @@ func (r row) content() string {
 func (c *compiler) name(rows []row) []row {
 	names := map[string]int{}
 	for i := range rows {
+		c.Budget.Go()
 		rows[i].name = slug(rows[i].test.description)
 		names[rows[i].name]++
 	}
 	names[""] = 2
-	rename(rows, names, func(r row) string {
+	c.rename(rows, names, func(r row) string {
 		return strings.TrimPrefix(slug(cmp.Or(r.test.description, r.firstText()))+"-"+shortHash(r.content()), "-")
 	})
-	rename(rows, count(rows), func(r row) string {
+	c.rename(rows, count(rows), func(r row) string {
 		raw, _ := json.Marshal(r.test.asserts) // as they were read
 		if r.test.given != nil {
 			raw = append(raw, r.test.given.text...)
@@ -191,8 +188,9 @@ func (c *compiler) name(rows []row) []row {
 }
 
 // rename gives the rows whose name is not unique another one.
-func rename(rows []row, names map[string]int, of func(row) string) {
+func (c *compiler) rename(rows []row, names map[string]int, of func(row) string) {
 	for i := range rows {
+		c.Budget.Go()
 		if names[rows[i].name] > 1 {
 			rows[i].name = of(rows[i])
 		}
@@ -232,8 +230,17 @@ func slug(s string) string {
 // compiles the file again, and changes nothing of the row.
 const otherTests = "other tests"
 
-// rowInputs are the files that a case of the row is built from, sorted.
+// An inputKey tells apart the rows that are built from other files.
+type inputKey struct{ test, prompt string }
+
+// rowInputs are the files that a case of the row is built from, sorted. Rows that are built
+// from the same ones share the list.
 func (c *compiler) rowInputs(r row, p prompt) []schema.Input {
+	key := inputKey{r.test.at.File, p.file}
+	if known, ok := c.inputsOf[key]; ok && len(r.test.inputs) == 0 {
+		return known
+	}
+	c.Budget.Spend(schema.Parts, len(c.inputs)+len(r.test.inputs))
 	all := append(slices.Clone(c.inputs), r.test.inputs...)
 	for i, in := range c.inputs {
 		if in.Role == "tests" && c.tables[in.File] && in.File != r.test.at.File && !slices.ContainsFunc(r.test.inputs, func(own schema.Input) bool { return own.File == in.File }) {
@@ -241,7 +248,11 @@ func (c *compiler) rowInputs(r row, p prompt) []schema.Input {
 		}
 	}
 	all = slices.DeleteFunc(all, func(in schema.Input) bool { return in.Role == "prompt" && in.File != p.file && !in.Absent })
-	return sorted(all)
+	all = slices.Clip(sorted(all))
+	if len(r.test.inputs) == 0 {
+		c.inputsOf[key] = all
+	}
+	return all
 }
 
 // sorted are inputs by their files, each once: a file that has the tests of other rows counts

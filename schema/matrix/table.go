@@ -29,9 +29,11 @@ func (c *compiler) csvTests(file schema.File) []test {
 	if c.Problems = append(c.Problems, problems...); schema.HasErrors(problems) {
 		return nil
 	}
+	c.Budget.Spend(schema.Tests, len(rows.Rows))
 	var all []test
 	for _, row := range rows.Rows {
 		t := c.shared
+		c.inherit(c.shared)
 		t.at = row.At
 		t.asserts, t.inputs, t.vars, t.order = slices.Clone(t.asserts), slices.Clone(t.inputs), maps.Clone(t.vars), slices.Clone(t.order)
 		c.note(&t, row.Problems)
@@ -41,6 +43,7 @@ func (c *compiler) csvTests(file schema.File) []test {
 			}
 		}
 		c.settings(&t, rows.Head, row, len(c.shared.asserts))
+		c.Budget.Found(len(c.Problems) + len(c.wrong))
 		all = append(all, t)
 	}
 	return all
@@ -129,6 +132,7 @@ func (c *compiler) cell(t *test, name string, cell table.Cell) {
 
 // cellAssertion reads the assertion of a cell.
 func (c *compiler) cellAssertion(t *test, column string, cell table.Cell) written {
+	c.Budget.Spend(schema.Assertions, 1)
 	a, problem := shortForm(cell.Text)
 	a.column, a.at, a.valueAt = column, cell.At, cell.At
 	if problem != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -114,6 +113,7 @@ func (c *compiler) file(name, role string, at ...any) schema.File {
 // readTests reads the tests of the file and of those that it names. A file
 // without tests has one, of what all tests share, as one whose list is empty.
 func (c *compiler) readTests() []test {
+	c.Budget.At("tests")
 	switch {
 	case c.Doc.Has("scenarios") && !c.Doc.Has("tests"):
 		return c.scenarios()
@@ -133,7 +133,7 @@ func (c *compiler) readTests() []test {
 			all = append(all, c.testsOf(name, "tests", i)...)
 			continue
 		}
-		all = append(all, c.readTest(c.Doc, c.shared, "tests", i))
+		all = append(all, c.oneTest(c.Doc, c.shared, "tests", i))
 	}
 	if all = append(all, c.scenarios()...); len(all) == 0 && !c.Doc.Has("scenarios") && c.Doc.Items("tests") == 0 {
 		one := c.shared
@@ -148,6 +148,7 @@ func (c *compiler) readTests() []test {
 func (c *compiler) scenarios() []test {
 	var all []test
 	for i := range c.Doc.Items("scenarios") {
+		c.Budget.At("scenarios", i)
 		doc, at := c.Doc, []any{"scenarios", i}
 		if name := c.Doc.Text(at...); name != "" {
 			if doc, at = c.open(name, at...), nil; doc == nil {
@@ -176,11 +177,12 @@ func (c *compiler) scenarioTests(doc *schema.Document, shared test, at ...any) [
 		return c.testsOf(name, at...)
 	}
 	if !doc.Has(at...) {
+		c.Budget.Spend(schema.Tests, 1)
 		return []test{shared}
 	}
 	var all []test
 	for k := range doc.Items(at...) {
-		all = append(all, c.readTest(doc, shared, append(slices.Clip(at), k)...))
+		all = append(all, c.oneTest(doc, shared, append(slices.Clip(at), k)...))
 	}
 	if len(all) == 0 {
 		c.Problems = append(c.Problems, doc.Problem("wrong-type", "`tests` of the scenario has no test", "write a list of tests, or remove the key for one test with each setting", at...))
@@ -224,11 +226,11 @@ func (c *compiler) listedTests(doc *schema.Document) []test {
 	}
 	c.tables[doc.File] = true
 	if !doc.IsList() {
-		return []test{c.readTest(doc, c.shared)}
+		return []test{c.oneTest(doc, c.shared)}
 	}
 	var all []test
 	for i := range doc.Items() {
-		all = append(all, c.readTest(doc, c.shared, i))
+		all = append(all, c.oneTest(doc, c.shared, i))
 	}
 	return all
 }
@@ -241,30 +243,44 @@ func (c *compiler) glob(name, role string, at schema.Position) []string {
 	for strings.ContainsAny(fixed, "*?[") {
 		fixed = path.Dir(fixed)
 	}
-	var files []string
-	err := fs.WalkDir(c.FS, fixed, func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && wildcard.Match(pattern, name) {
-			files = append(files, "/"+name)
-		}
-		if len(files) > maxGlob {
-			return fs.SkipAll
-		}
-		return nil // what cannot be read is not found
-	})
+	files, problems := c.Select(schema.Selection{At: at, Name: name, Folder: fixed, Fits: func(file string) bool { return wildcard.Match(pattern, file) }})
 	c.inputs = append(c.inputs, schema.Input{File: fixed, Role: role})
-	if err != nil || len(files) == 0 {
+	if c.Problems = append(c.Problems, problems...); len(problems)+len(files) == 0 {
 		c.Problems = append(c.Problems, schema.Problem{Position: at, Severity: schema.Error, Rule: "missing-file", Message: fmt.Sprintf("no file fits %q", template.Clip(name)), Hint: "correct the path, or name each file"})
 	}
 	return files
 }
 
-// maxGlob bounds the files that one name stands for.
-const maxGlob = 1000
+// oneTest reads one of many tests.
+func (c *compiler) oneTest(doc *schema.Document, shared test, at ...any) test {
+	c.Budget.Spend(schema.Tests, 1)
+	t := c.readTest(doc, shared, at...)
+	c.Budget.Found(len(c.Problems) + len(c.wrong))
+	return t
+}
+
+// inherit takes the room of what a test takes over from what all share.
+func (c *compiler) inherit(shared test) {
+	for _, a := range shared.asserts {
+		c.Budget.Spend(schema.Assertions, a.count())
+	}
+	c.Budget.Spend(schema.Parts, len(shared.vars)+len(shared.inputs)+len(shared.tags))
+}
+
+// count is how many assertions one is, with those in its set.
+func (a written) count() int {
+	n := 1
+	for _, part := range a.set {
+		n += part.count()
+	}
+	return n
+}
 
 // readTest reads one test, over what all share.
 func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
 	in := func(steps ...any) []any { return append(at[:len(at):len(at)], steps...) }
 	t := shared
+	c.inherit(shared)
 	c.note(&t, testProblems(doc, at...))
 	t.emptied = schema.Position{}
 	if doc.Has(in("assert")...) && doc.Items(in("assert")...) == 0 {
@@ -501,6 +517,7 @@ func assertionProblems(doc *schema.Document, at ...any) []schema.Problem {
 // readAssertion reads one assertion.
 func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) written {
 	var a written
+	c.Budget.Spend(schema.Assertions, 1)
 	if doc.Text(at...) != "" {
 		return written{need: "an assertion in words, as AgentV 5 has it"}
 	}

@@ -87,7 +87,7 @@ func (c *compiler) offer(tc *schema.Case, r row, by provider) error {
 		if err != nil {
 			return err
 		}
-		c.size += len(tool.Description) + len(tool.Parameters)
+		c.Budget.Spend(schema.Text, len(tool.Description)+len(tool.Parameters))
 		tc.Tools = append(tc.Tools, tool)
 	}
 	slices.SortStableFunc(tc.Tools, func(a, b schema.Tool) int { return strings.Compare(a.Name, b.Name) })

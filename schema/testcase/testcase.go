@@ -29,6 +29,10 @@ var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{1
 // Load compiles the cases of a file, in the order of the file. Cases with
 // errors are left out; every problem has its place.
 func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
+	return src.Bounded(doc, func(src schema.Source) ([]*schema.Case, []schema.Problem) { return load(src, doc) })
+}
+
+func load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
 	l := loader{Source: src, file: doc.File, keys: map[string]schema.Position{}}
 	switch {
 	case doc.IsList():
@@ -74,7 +78,9 @@ func (l *loader) single(doc *schema.Document) {
 // items compiles every item of the list at the path.
 func (l *loader) items(doc *schema.Document, at ...any) {
 	suite := l.Key(l.file, "")
+	l.Budget.Spend(schema.Tests, doc.Items(at...))
 	for i := range doc.Items(at...) {
+		l.Budget.Go()
 		item := doc.Part(append(slices.Clone(at), i)...)
 		if !item.IsObject() {
 			// The check of an envelope has said so.

@@ -1,0 +1,61 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+const (
+	// MaxNamed bounds the files that one name with wildcards, or of a folder, stands for.
+	MaxNamed = 1000
+	// maxWalked bounds the files and folders that are looked at for such a name.
+	maxWalked = 1_000_000
+)
+
+// A Selection says which files a name stands for.
+type Selection struct {
+	// At is where the name is written.
+	At   Position
+	Name string
+	// Folder is what is gone through; Fits says which of its files are meant.
+	Folder string
+	Fits   func(file string) bool
+}
+
+// Select finds the files that a name stands for, as absolute paths of the repository
+// in the order of the folders. More than are looked at, a folder that cannot be read and a link that would fit
+// are errors, and then there are no files.
+func (s Source) Select(of Selection) ([]string, []Problem) {
+	var files []string
+	var problems []Problem
+	fail := func(rule, message, hint string) {
+		problems = append(problems, Problem{of.At, Error, rule, message, hint})
+	}
+	seen := 0
+	_ = fs.WalkDir(s.FS, of.Folder, func(name string, d fs.DirEntry, err error) error {
+		s.Budget.Go()
+		seen++
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && name == of.Folder:
+		case err != nil:
+			fail("unreadable-folder", fmt.Sprintf("%s cannot be read, and %q may stand for files in it: %s", name, clip(of.Name), reason(err)), "check its permissions")
+		case seen > maxWalked:
+			fail("too-many-entries", fmt.Sprintf("more than %d files and folders would be looked at for %q", maxWalked, clip(of.Name)), "name a folder with fewer of them")
+			return fs.SkipAll
+		case d.IsDir() || !of.Fits(name):
+		case !d.Type().IsRegular():
+			fail("not-a-file", fmt.Sprintf("%q stands for %s, and links and submodules are not followed", clip(of.Name), name), "put a plain file there, or name the files otherwise")
+		case len(files) == MaxNamed:
+			fail("too-many-files", fmt.Sprintf("%q stands for more than %d files", clip(of.Name), MaxNamed), "put more tests into each file, or name a part of the files each time")
+			return fs.SkipAll
+		default:
+			files = append(files, "/"+name)
+		}
+		return nil
+	})
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return files, nil
+}
