@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -27,11 +29,23 @@ type server struct {
 	// guarded by mu.
 	begun, busy int
 	// senders are the keys that each request came with; guarded by mu.
-	senders map[string][]string
+	senders map[request][]string
+	// unlucky is the first request to judge the case that fails once, and is answered so
+	// however often it comes; guarded by mu.
+	unlucky string
 }
 
+// A request is the digest of a body without the delimiters, which differ from ledger to
+// ledger and from sample to sample.
+type request [sha256.Size]byte
+
+// delimiter is what separates foreign text in the prompt of a judge.
+var delimiter = regexp.MustCompile(`[0-9a-f]{24}`)
+
+func requestOf(body []byte) request { return sha256.Sum256(delimiter.ReplaceAll(body, nil)) }
+
 func newServer() *server {
-	s := &server{senders: map[string][]string{}}
+	s := &server{senders: map[request][]string{}}
 	s.moved = sync.NewCond(&s.mu)
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	return s
@@ -49,27 +63,40 @@ func (s *server) count(begun, busy int) {
 func (s *server) sent(body []byte, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.senders[string(body)] = append(s.senders[string(body)], key)
+	r := requestOf(body)
+	s.senders[r] = append(s.senders[r], key)
 }
 
-// repeated counts the requests that came more than once, by who sent them first.
-func (s *server) repeated() map[string]int {
+// asked returns the keys that each request came with.
+func (s *server) asked() map[request][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := map[string]int{}
-	for _, keys := range s.senders {
-		for i := range keys[1:] {
-			out[keys[i]]++
-		}
-	}
-	return out
+	return maps.Clone(s.senders)
 }
 
-// forget begins to note senders again.
+// forget has requests counted, and the case that fails once fail, as at the start.
 func (s *server) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.senders)
+	s.unlucky = ""
+}
+
+// fails reports whether a request to judge is about a case that is worse than at base, or
+// is the one that fails by chance.
+func (s *server) fails(body []byte) bool {
+	if bytes.Contains(body, []byte(worse)) {
+		return true
+	}
+	if !bytes.Contains(body, []byte(chance)) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unlucky == "" {
+		s.unlucky = string(body)
+	}
+	return s.unlucky == string(body)
 }
 
 // received is how many requests came, once all are answered.
@@ -136,11 +163,13 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		text = fmt.Sprintf("Step %d for A-%s.", turn, number)
 	case "user":
 		text = fmt.Sprintf(`{"message": "And then, for A-%s, after %d?", "done": false}`, number, turn)
-		if bytes.Contains(body, []byte(worse)) {
-			text = strings.Replace(text, "And then", worse+": and then", 1) // which the judge reads
+		for _, word := range []string{worse, chance} {
+			if bytes.Contains(body, []byte(word)) {
+				text = strings.Replace(text, "And then", word+": and then", 1) // which the judge reads
+			}
 		}
 	default:
-		text = opinion(number, bytes.Contains(body, []byte(worse)))
+		text = opinion(number, s.fails(body))
 	}
 	w.Header().Set("Content-Type", "application/json")
 	err = json.NewEncoder(w).Encode(map[string]any{
@@ -154,12 +183,13 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // opinion differs from case to case, so that no verdict can replace another. Every fifth
-// case passes, unless it got worse.
-func opinion(number string, isWorse bool) string {
+// case passes, as does the one that fails by chance, unless it fails now.
+func opinion(number string, fails bool) string {
 	n, err := strconv.Atoi(number)
 	if err != nil {
 		n = 0
 	}
+	passes := n%5 == 1 || n == chanceCase
 	var metrics []string
 	for i, name := range []string{
 		"tool_routing", "parameter_extraction", "result_interpretation", "grounding_fidelity", "instruction_compliance",
@@ -167,14 +197,14 @@ func opinion(number string, isWorse bool) string {
 	} {
 		score := 1 + (n/(i+1)+i)%5
 		switch {
-		case isWorse:
+		case fails:
 			score = 1
-		case n%5 == 1:
+		case passes:
 			score = 5
 		}
 		metrics = append(metrics, fmt.Sprintf(`%q: {"score": %d}`, name, score))
 	}
-	met := !isWorse && (n%3 > 0 || n%5 == 1)
+	met := !fails && (n%3 > 0 || passes)
 	return fmt.Sprintf(`{"metrics": {%s}, "outcomes": [{"outcome": 1, "met": %v, "reasoning": "Case %d.", "turns": [2]}], "comparisons": [], "summary": "Case %d."}`,
 		strings.Join(metrics, ", "), met, n, n)
 }

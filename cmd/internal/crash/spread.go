@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -16,21 +14,21 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 )
 
-// places is how many cases a worker judges at once.
+// places is how many cases of a class a worker judges at once.
 const places = 8
 
-// A spread run is judged by two workers, and has its ledger in a database.
+// A spreadRun has its ledger in a database, and is judged by several processes.
 type spreadRun struct {
 	*fixture
 	file     string
 	database *postgrestest.Server
-	// controller and workers are the processes; started counts the workers.
+	// controller and workers are the processes; started counts them.
 	controller *process
 	workers    []*process
 	started    int
-	log        watchedLog
-	// before counts the kills before the branch was judged.
-	before int
+	// done reports whether everything is judged. early counts the kills before that.
+	done  func() bool
+	early int
 }
 
 // A process is one that has begun. ready is closed when it is at work, and ended has
@@ -41,63 +39,74 @@ type process struct {
 	ended chan error
 }
 
-// spread kills the workers, the server and the database of a run, each as often as
-// there are kills.
-func (t *trial) spread(ctx context.Context, dir string, want map[string]caseVerdict) (err error) {
+// judge kills a server that judges by itself on PostgreSQL, and the database.
+func (t *trial) judge(ctx context.Context) error { return t.spread(ctx, "judge", 0) }
+
+// workers kills a server, two workers and the database.
+func (t *trial) workers(ctx context.Context) error { return t.spread(ctx, "workers", 2) }
+
+// spread kills so many workers, the server and the database of a run over a pull request,
+// each kind as often as there are kills.
+func (t *trial) spread(ctx context.Context, name string, workers int) (err error) {
+	want, err := t.changed(ctx)
+	if err != nil {
+		return err
+	}
 	database, err := postgrestest.Open()
 	if errors.Is(err, postgrestest.ErrMissing) {
-		fmt.Fprintln(t.out, "not tried with workers:", err)
+		fmt.Fprintln(t.out, "not tried:", err)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, database.Close()) }()
-	r, err := t.newSpread(ctx, filepath.Join(dir, "spread"), database, concurrency)
+	p := t.pull(name, concurrency)
+	r, err := newSpread(p.fixture, p.operator(), database)
 	if err != nil {
 		return err
 	}
+	r.done = p.settled
+	// Each case of a process has at most one call in flight.
+	inFlight := 2 * places
+	if workers == 0 {
+		r.line = append(r.line, "--judge")
+		inFlight = 2 * 2 * concurrency
+	}
 	t.server.forget()
-	start := time.Now()
-	killed, err := r.rough(ctx)
+	killed, err := r.rough(ctx, workers, want.calls)
 	if err != nil {
 		return fmt.Errorf("%w; the end of the log: %s", err, r.log.tail())
 	}
-	fmt.Fprintf(t.out, "spread over two workers: %d kills each of workers, the server and the database, %d of all before the verdict, %.1f s\n", t.kills, r.before, time.Since(start).Seconds())
-	got, err := r.judge(ctx)
+	got, err := p.reported(ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(append(append(differences(got, want), r.verify(ctx)), r.repeats(killed)...)...)
+	wrong := append(append(differences(got, want.verdicts), p.published(want)), r.left(ctx)...)
+	more, err := r.repeats(want, func(key string) bool { return killed[key] })
+	fmt.Fprintf(r.out, "%d kills of each kind, %d of all before the verdict; %d verdicts; calls made twice: %d\n", t.kills, r.early, len(got), more)
+	if wrong = append(wrong, err, r.refused()); more > inFlight*len(killed) {
+		wrong = append(wrong, fmt.Errorf("%d calls were made twice, and %d processes were killed that had at most %d in flight", more, len(killed), inFlight))
+	}
+	return errors.Join(wrong...)
 }
 
-// newSpread is a run with a database of its own on a server. So many calls to a model
-// may be in flight.
-func (t *trial) newSpread(ctx context.Context, dir string, database *postgrestest.Server, inFlight int) (*spreadRun, error) {
-	p, err := newPlace(ctx, dir, t)
-	if err != nil {
-		return nil, err
-	}
-	// Each worker has another key, by which the model knows it.
-	settings := strings.ReplaceAll(fmt.Sprintf(configuration, t.server.URL+"/v1", inFlight), ", concurrency", ", api_key_env: WORKER, concurrency")
-	if err := os.WriteFile(filepath.Join(p.dir, "gavel.yaml"), []byte(settings), 0o644); err != nil {
-		return nil, err
-	}
-	r := &spreadRun{fixture: p, database: database, log: watchedLog{seen: make(chan struct{})}}
-	if r.file, err = p.served(ctx); err != nil {
-		return nil, err
-	}
+// newSpread has what the server of a file judges kept in a database of its own.
+func newSpread(p *fixture, file string, database *postgrestest.Server) (*spreadRun, error) {
+	r := &spreadRun{fixture: p, file: file, database: database}
+	p.serves(file)
 	_, address, err := database.Database()
-	p.env = []string{"GAVEL_DATABASE_URL=" + address, "WORKER=none"}
+	p.ledger = address
+	p.env = append(p.env, "GAVEL_DATABASE_URL="+address)
 	return r, err
 }
 
-// rough judges the branch while it kills, and returns the keys of the workers that
-// were killed.
-func (r *spreadRun) rough(ctx context.Context) (killed map[string]bool, err error) {
-	defer func() { err = errors.Join(err, r.end()) }()
-	r.controller, err = r.begin(ctx, "none", "serve", "--config", r.file)
-	for range 2 {
+// rough judges while it kills, over so many calls, and returns the keys of the processes
+// that were killed.
+func (r *spreadRun) rough(ctx context.Context, workers, calls int) (killed map[string]bool, err error) {
+	defer func() { err = errors.Join(err, r.stop()) }()
+	r.controller, err = r.begin(ctx, r.line...)
+	for range workers {
 		if err == nil {
 			err = r.add(ctx, places)
 		}
@@ -106,46 +115,47 @@ func (r *spreadRun) rough(ctx context.Context) (killed map[string]bool, err erro
 		return nil, err
 	}
 	killed = map[string]bool{}
-	victims := make([]string, 0, 3*r.kills)
+	var victims []string
 	for range r.kills {
-		victims = append(victims, "worker", "server", "database")
+		victims = append(victims, "server", "database")
+		if workers > 0 {
+			victims = append(victims, "worker")
+		}
 	}
 	r.random.Shuffle(len(victims), func(i, j int) { victims[i], victims[j] = victims[j], victims[i] })
 	for i, victim := range victims {
 		// The kills are spread over what is to be asked.
-		at := r.server.received() + r.random.IntN(2*r.cases*7/len(victims)+1)
-		r.await(ctx, at)
-		select {
-		case <-r.log.seen:
-		default:
-			r.before++
+		r.await(ctx, r.server.received()+r.random.IntN(2*calls/len(victims)+1))
+		if !r.done() {
+			r.early++
+		}
+		if r.verbose {
+			fmt.Fprintf(os.Stderr, "%v kill %d, of the %s\n", time.Now().Format(time.TimeOnly), i+1, victim)
 		}
 		if err := r.kill(ctx, victim, killed); err != nil {
 			return nil, fmt.Errorf("kill %d, of the %s: %w", i+1, victim, err)
 		}
 	}
-	select {
-	case <-r.log.seen:
-		return killed, nil
-	case err := <-r.controller.ended:
-		return nil, fmt.Errorf("gavel serve ended unexpectedly: %w", err)
-	case <-time.After(10 * time.Minute):
-		return nil, errors.New("gavel serve does not judge the branch")
-	}
+	return killed, until(ctx, r.done, r.controller.ended)
 }
 
-// await returns when the models got so many requests, or get none, as after the end of
-// the run.
+// lease is a little longer than a lease of a process that is dead is kept.
+const lease = 15 * time.Second
+
+// await returns when the models got so many requests, or after a while, as after the end
+// of the run. Some kills meet processes that wait for the leases of dead ones.
 func (r *spreadRun) await(ctx context.Context, at int) {
-	most := patience
-	select {
-	case <-r.log.seen:
-		most = 100 * time.Millisecond
-	default:
+	most := time.Duration(r.random.Int64N(int64(lease)))
+	if r.done() {
+		most = 10 * r.moment()
 	}
 	quiet, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	r.server.until(at, quiet.Done())
+	select {
+	case <-ctx.Done():
+	case <-time.After(r.moment()):
+	}
 }
 
 // kill kills one and starts it again.
@@ -154,12 +164,13 @@ func (r *spreadRun) kill(ctx context.Context, victim string, killed map[string]b
 	case "worker":
 		i := r.random.IntN(len(r.workers))
 		killed[r.workers[i].key()] = true
-		if err = r.workers[i].kill(); err == nil {
+		if err = r.workers[i].kill(r.end); err == nil {
 			r.workers[i], err = r.worker(ctx, places)
 		}
 	case "server":
-		if err = r.controller.kill(); err == nil {
-			r.controller, err = r.begin(ctx, "none", "serve", "--config", r.file)
+		killed[r.controller.key()] = true
+		if err = r.controller.kill(r.end); err == nil {
+			r.controller, err = r.begin(ctx, r.line...)
 		}
 	case "database":
 		if err = r.database.Stop(); err == nil {
@@ -178,15 +189,16 @@ func (r *spreadRun) add(ctx context.Context, places int) error {
 	return err
 }
 
-// worker starts a worker with a key of its own.
+// worker starts a worker.
 func (r *spreadRun) worker(ctx context.Context, places int) (*process, error) {
-	r.started++
-	return r.begin(ctx, fmt.Sprint("worker-", r.started), "worker", "--config", r.file, "--background", fmt.Sprint(places))
+	return r.begin(ctx, "worker", "--config", r.file, "--background", fmt.Sprint(places), "--interactive", fmt.Sprint(places))
 }
 
-func (r *spreadRun) begin(ctx context.Context, key string, args ...string) (*process, error) {
+// begin starts a process with a key of its own, by which the models know it.
+func (r *spreadRun) begin(ctx context.Context, args ...string) (*process, error) {
+	r.started++
 	cmd, _ := r.command(ctx, args...)
-	cmd.Env = append(cmd.Env, "WORKER="+key)
+	cmd.Env = append(cmd.Env, fmt.Sprint("KEY=process-", r.started))
 	p := &process{cmd, make(chan struct{}), make(chan error, 1)}
 	cmd.Stderr = &startLog{log: &r.log, ready: sync.OnceFunc(func() { close(p.ready) })}
 	if err := cmd.Start(); err != nil {
@@ -198,25 +210,25 @@ func (r *spreadRun) begin(ctx context.Context, key string, args ...string) (*pro
 
 // key is what the process sends with its requests.
 func (p *process) key() string {
-	return "Bearer " + strings.TrimPrefix(p.Env[len(p.Env)-1], "WORKER=")
+	return "Bearer " + strings.TrimPrefix(p.Env[len(p.Env)-1], "KEY=")
 }
 
 // kill demands that the process was still running.
-func (p *process) kill() error {
+func (p *process) kill(end func(*os.Process) error) error {
 	select {
 	case err := <-p.ended:
 		return fmt.Errorf("gavel %s ended unexpectedly: %w", p.Args[1], err)
 	default:
 	}
-	if err := p.Process.Kill(); err != nil {
+	if err := end(p.Process); err != nil {
 		return err
 	}
 	<-p.ended
 	return nil
 }
 
-// end asks all processes to end.
-func (r *spreadRun) end() error {
+// stop asks all processes to end.
+func (r *spreadRun) stop() error {
 	var wrong []error
 	for _, p := range append(r.workers, r.controller) {
 		if p == nil {
@@ -242,28 +254,12 @@ func (r *spreadRun) end() error {
 	return errors.Join(wrong...)
 }
 
-// repeats demands that only calls that a killed worker had in flight were made twice:
-// each of its cases has one at a time.
-func (r *spreadRun) repeats(killed map[string]bool) (wrong []error) {
-	all, most := 0, 0
-	for key, n := range r.server.repeated() {
-		all, most = all+n, max(most, n)
-		if !killed[key] {
-			wrong = append(wrong, fmt.Errorf("%d calls of %s were made twice, and it was not killed", n, key))
-		} else if n > places {
-			wrong = append(wrong, fmt.Errorf("%d calls of %s were made twice, and it had at most %d in flight", n, key, places))
-		}
-	}
-	fmt.Fprintf(r.out, "calls made twice: %d, at most %d of one worker\n", all, most)
-	return wrong
-}
-
 // atWork is what a process says that has started.
 var atWork = regexp.MustCompile(`"message":"(waiting for cases|serving|another controller leads; this one waits)"`)
 
 // A startLog is the log of one process.
 type startLog struct {
-	log   *watchedLog
+	log   *logged
 	ready func()
 }
 
@@ -273,30 +269,4 @@ func (l *startLog) Write(line []byte) (int, error) {
 		l.ready()
 	}
 	return l.log.Write(line)
-}
-
-// A watchedLog keeps a log, and closes seen when a branch is judged.
-type watchedLog struct {
-	seen chan struct{}
-	mu   sync.Mutex
-	text bytes.Buffer // guarded by mu
-	done bool         // guarded by mu
-}
-
-// Write takes a line.
-func (l *watchedLog) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.done && verdict.Match(line) {
-		l.done = true
-		close(l.seen)
-	}
-	return l.text.Write(line)
-}
-
-// tail is the end of the log.
-func (l *watchedLog) tail() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return string(l.text.Bytes()[max(0, l.text.Len()-3000):])
 }

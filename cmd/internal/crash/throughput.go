@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
@@ -12,7 +11,7 @@ import (
 
 // measure says how long 1, 2 and 4 workers take for the same conversations with models
 // that take 200 ms, as ratios of one run of this command.
-func (t *trial) measure(ctx context.Context, dir string) (err error) {
+func (t *trial) measure(ctx context.Context) (err error) {
 	database, err := postgrestest.Open()
 	if err != nil {
 		return err
@@ -21,7 +20,7 @@ func (t *trial) measure(ctx context.Context, dir string) (err error) {
 	t.server.latency = 200 * time.Millisecond
 	var one float64
 	for _, workers := range []int{1, 2, 4} {
-		took, err := t.judgedBy(ctx, filepath.Join(dir, fmt.Sprint("by-", workers)), database, workers)
+		took, err := t.judgedBy(ctx, database, workers)
 		if err != nil {
 			return err
 		}
@@ -36,12 +35,13 @@ func (t *trial) measure(ctx context.Context, dir string) (err error) {
 
 // judgedBy has so many workers judge, and returns how long they took from the first call.
 // All of them wait for cases before the server queues any.
-func (t *trial) judgedBy(ctx context.Context, dir string, database *postgrestest.Server, workers int) (took time.Duration, err error) {
-	r, err := t.newSpread(ctx, dir, database, 64*workers)
+func (t *trial) judgedBy(ctx context.Context, database *postgrestest.Server, workers int) (took time.Duration, err error) {
+	p := t.placeWith(fmt.Sprint("by-", workers), 64*workers)
+	r, err := newSpread(p, p.served(), database)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, r.end()) }()
+	defer func() { err = errors.Join(err, r.stop()) }()
 	before := t.server.received()
 	for range workers {
 		if err := r.add(ctx, places); err != nil {
@@ -57,17 +57,14 @@ func (t *trial) judgedBy(ctx context.Context, dir string, database *postgrestest
 			return 0, ctx.Err()
 		}
 	}
-	if r.controller, err = r.begin(ctx, "none", "serve", "--config", r.file); err != nil {
+	if r.controller, err = r.begin(ctx, r.line...); err != nil {
 		return 0, err
 	}
 	t.server.until(before+1, ctx.Done())
 	start := time.Now()
-	select {
-	case <-r.log.seen:
-		return time.Since(start), nil
-	case err := <-r.controller.ended:
-		return 0, fmt.Errorf("gavel serve ended unexpectedly: %w; the end of the log: %s", err, r.log.tail())
-	case <-ctx.Done():
-		return 0, ctx.Err()
+	err = until(ctx, func() bool { return verdict.MatchString(r.log.String()) }, r.controller.ended)
+	if err != nil {
+		return 0, fmt.Errorf("%w; the end of the log: %s", err, r.log.tail())
 	}
+	return time.Since(start), nil
 }

@@ -19,8 +19,9 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"testing"
 	"time"
+
+	"github.com/gavel-evals/gavel/cmd/internal/stage"
 )
 
 func main() {
@@ -35,7 +36,8 @@ func main() {
 
 // A trial is what is tried.
 type trial struct {
-	*stage
+	*stage.Stage
+	dir     string
 	out     io.Writer
 	program string
 	most    int64 // bytes of memory
@@ -58,14 +60,14 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	t.stage = &stage{ctx: ctx, dir: dir}
-	defer func() { err = errors.Join(err, t.end(), os.RemoveAll(dir)) }()
-	return t.play(func() error {
+	t.Stage, t.dir = stage.New(ctx, dir), dir
+	defer func() { err = errors.Join(err, t.End(), os.RemoveAll(dir)) }()
+	return t.Play(func() error {
 		t.program = filepath.Join(dir, "gavel")
 		if out, err := exec.CommandContext(ctx, "go", "build", "-o", t.program, "./cmd/gavel").CombinedOutput(); err != nil {
 			return fmt.Errorf("build gavel: %w: %s", err, out)
 		}
-		t.place = newPlace(t.stage, *blob<<20)
+		t.place = newPlace(t.Stage, dir, *blob<<20)
 		return errors.Join(t.jobs(ctx), t.crowd(ctx), t.bulk(ctx), t.siege(ctx))
 	})
 }
@@ -77,55 +79,4 @@ func (t *trial) measured(what string, took time.Duration, peak int64) error {
 		return fmt.Errorf("%s took %d MiB of memory, more than %d", what, peak>>20, t.most>>20)
 	}
 	return nil
-}
-
-// A stage replaces a test, which the fake forge and what makes repositories
-// ask for.
-type stage struct {
-	testing.TB
-	ctx   context.Context // of the program
-	dir   string
-	after []func()
-	wrong []error
-}
-
-// A halt is the panic that ends what cannot go on.
-type halt struct{ error }
-
-// Helper does nothing.
-func (*stage) Helper() {}
-
-// Context is the program's.
-func (s *stage) Context() context.Context { return s.ctx }
-
-// Cleanup has something done in the end.
-func (s *stage) Cleanup(do func()) { s.after = append(s.after, do) }
-
-// Errorf notes what is wrong.
-func (s *stage) Errorf(format string, args ...any) {
-	s.wrong = append(s.wrong, fmt.Errorf(format, args...))
-}
-
-// Fatal ends the trial.
-func (s *stage) Fatal(args ...any) { panic(halt{errors.New(fmt.Sprint(args...))}) }
-
-// Fatalf ends the trial.
-func (s *stage) Fatalf(format string, args ...any) { panic(halt{fmt.Errorf(format, args...)}) }
-
-// play does something that may halt.
-func (*stage) play(do func() error) (err error) {
-	defer func() {
-		if h, ok := recover().(halt); ok {
-			err = h.error
-		}
-	}()
-	return do()
-}
-
-// end cleans up and gives what was wrong.
-func (s *stage) end() error {
-	for i := len(s.after) - 1; i >= 0; i-- {
-		s.after[i]()
-	}
-	return errors.Join(s.wrong...)
 }

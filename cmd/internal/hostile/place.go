@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gavel-evals/gavel/cmd/internal/stage"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
@@ -24,7 +25,7 @@ roles: {judge: judge}
 
 // A place is a repository with pull requests at a forge.
 type fixture struct {
-	*stage
+	*stage.Stage
 	// forge is asked by jobs, and second by the server, which must not find what a
 	// job has written.
 	forge, second *forgetest.Forge
@@ -45,8 +46,8 @@ type head struct {
 }
 
 // newPlace makes the repository, with a blob of so many zeros for some heads.
-func newPlace(s *stage, blob int64) *fixture {
-	p := begin(s, "origin")
+func newPlace(s *stage.Stage, dir string, blob int64) *fixture {
+	p := begin(s, filepath.Join(dir, "origin"))
 	// A repository with a large file in its history is accepted.
 	asset := gittest.Zeros(p, p.dir, 300<<20)
 	p.base = gittest.Graft(p, p.dir, p.base, "100644 blob "+asset+"\tassets/film.bin")
@@ -64,8 +65,8 @@ func newPlace(s *stage, blob int64) *fixture {
 const crowded = 47
 
 // newCrowd makes a repository with many definitions, to which a head adds one.
-func newCrowd(s *stage) *fixture {
-	p := begin(s, "crowd")
+func newCrowd(s *stage.Stage, dir string) *fixture {
+	p := begin(s, filepath.Join(dir, "crowd"))
 	many := gittest.Bomb{Levels: 3, Names: crowded, Extension: ".json", Blob: p.blob(definition)}
 	p.base = gittest.Graft(p, p.dir, p.base, "040000 tree "+many.Store(p, p.dir)+"\ttest_definitions/many")
 	gittest.Run(p, p.dir, "update-ref", "refs/heads/main", p.base)
@@ -76,8 +77,8 @@ func newCrowd(s *stage) *fixture {
 }
 
 // newBulk makes a repository to which a writer's head adds as many definitions.
-func newBulk(s *stage) *fixture {
-	p := begin(s, "bulk")
+func newBulk(s *stage.Stage, dir string) *fixture {
+	p := begin(s, filepath.Join(dir, "bulk"))
 	many := gittest.Bomb{Levels: 3, Names: crowded, Extension: ".json", Blob: p.blob(definition)}
 	p.add(head{name: fmt.Sprintf("%d definitions of a writer", crowded*crowded*crowded), writer: true},
 		"040000 tree "+many.Store(p, p.dir)+"\ttest_definitions/many")
@@ -85,9 +86,9 @@ func newBulk(s *stage) *fixture {
 	return p
 }
 
-// begin makes a repository with one definition in a folder of the stage.
-func begin(s *stage, name string) *fixture {
-	p := &fixture{stage: s, forge: forgetest.New(s), second: forgetest.New(s), dir: filepath.Join(s.dir, name)}
+// begin makes a repository with one definition in a folder.
+func begin(s *stage.Stage, dir string) *fixture {
+	p := &fixture{Stage: s, forge: forgetest.New(s), second: forgetest.New(s), dir: dir}
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
 		p.Fatal(err)
 	}

@@ -85,13 +85,13 @@ func (t *trial) siege(ctx context.Context) error {
 // crowd has one judge a head of a repository with many definitions. A job has two
 // minutes until it judges, which a busy machine may need; a server has more here.
 func (t *trial) crowd(ctx context.Context) error {
-	at := newCrowd(t.stage)
+	at := newCrowd(t.Stage, t.dir)
 	return t.server(ctx, at, at.heads[0].name, func(context.Context, string) error { return nil })
 }
 
 // bulk has one judge a head in which a writer adds many definitions.
 func (t *trial) bulk(ctx context.Context) error {
-	at := newBulk(t.stage)
+	at := newBulk(t.Stage, t.dir)
 	return t.server(ctx, at, at.heads[0].name, func(context.Context, string) error { return nil })
 }
 
