@@ -202,6 +202,7 @@ func (p *planner) planAffected(ctx context.Context) error {
 	base := p.side(*p.req.Base, was, &baseEnv)
 	head := p.side(p.req.Head, change.Result, &headEnv)
 	p.out.Problems = change.Problems()
+	head.Strays = setOf(change.Strays())
 	invalidate(&head, p.out.Problems) // a file that failed to parse may affect any case
 	p.comparePlan(&base, head, changed)
 	total, before := p.req.Snapshot.Totals(), change.Before()
@@ -287,6 +288,7 @@ func (p *planner) side(s Checkout, loaded *load.Result, env *plan.Environment) p
 	}
 	side := plan.NewSide(s.Commit, env.DefaultTarget, entries)
 	invalidate(&side, loaded.Problems)
+	side.Strays = setOf(loaded.Strays())
 	// Where the file cannot be read, no definition was loaded either.
 	if ignored, err := ignore.Matcher(s.FS); err == nil {
 		side.Ignored = func(file string) bool { return ignored(file, false) }

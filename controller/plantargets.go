@@ -63,6 +63,7 @@ func (p *planner) targetsSide(ctx context.Context, s Checkout) (plan.Side, *load
 		one := p.side(s, loaded, &env)
 		maps.Copy(side.Cases, one.Cases)
 		maps.Copy(side.Invalid, one.Invalid)
+		side.Strays = one.Strays
 		snapshot = loaded.Snapshot()
 		for _, problem := range loaded.Problems {
 			if !slices.Contains(problems, problem) {

@@ -84,6 +84,7 @@ func (p *planner) rememberedHead(ctx context.Context, env *plan.Environment) (*l
 	}
 	head := &loadedSide{env: env, snapshot: known, problems: known.Problems(), brief: true}
 	head.Side = plan.NewSide(p.req.Head.Commit, env.DefaultTarget, entries)
+	head.Strays = setOf(known.Strays())
 	invalidate(&head.Side, head.problems)
 	return head, nil
 }

@@ -237,6 +237,12 @@ var scenarios = []scenario{
 		},
 	},
 	{
+		name: "a definition is none any more", answer: echo,
+		base: map[string]string{"gavel.yaml": usual(), "test_definitions/one.yaml": "evalcases: [{id: a, input: say a, checks: [{contains: x!}]}, {id: b, input: say b, checks: [{contains: b!}]}]\n"},
+		head: map[string]string{"test_definitions/one.yaml": "{}\n"},
+		want: outcome{gate: "undetermined", reason: "invalid", cases: map[string]string{"one#a": "error", "one#b": "error"}},
+	},
+	{
 		name: "the only case asks nothing any more", base: menuOf("[{type: contains, value: \"a!\"}]"), head: menuOf("[]"), answer: echo,
 		want: outcome{
 			gate: "undetermined", reason: "asks nothing", notice: "drops the evaluator",

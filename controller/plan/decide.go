@@ -17,6 +17,8 @@ type Side struct {
 	Cases map[string]*Entry
 	// Invalid are the files of definitions that did not load.
 	Invalid map[string]bool
+	// Strays are files among the definitions that are none, and that none refers to.
+	Strays map[string]bool
 	// Ignored reports whether .gavelignore names a file; nil where there is none.
 	Ignored func(file string) bool
 	// DefaultTarget serves the cases that name none.
@@ -150,6 +152,10 @@ func edited(base, head *schema.CaseInfo) []string {
 // .gavelignore.
 const Ignored = "ignored"
 
+// NoDefinition is the message of a reason for a case whose file is there and is not a
+// definition any more.
+const NoDefinition = "the file is not a definition any more; remove it, if its cases are to go"
+
 // GateAsks is the part of the reason for a case that is judged for the gate alone.
 const GateAsks = "gate"
 
@@ -171,16 +177,29 @@ func missing(base, head Side) []Row {
 		if head.Ignored != nil && head.Ignored(c.Origin.File) {
 			row.Reasons = []Reason{{Part: Ignored, File: ignoreFile, Message: "the case is gone: its file is ignored"}}
 		}
-		for _, in := range c.Inputs {
-			if head.Invalid[in.File] {
-				row.Action = Skip
-				row.Reasons = []Reason{{Part: "invalid", File: in.File, Message: "the definition is invalid"}}
-				break
-			}
+		if reason, is := invalidAt(head, c); is {
+			row.Action, row.Reasons = Skip, []Reason{reason}
 		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// invalidAt returns why a case of base does not load at head although its files are there.
+// One whose file is not a definition any more counts: a typing error may be why, and a
+// file that is removed says so.
+func invalidAt(head Side, c *Entry) (Reason, bool) {
+	for _, in := range c.Inputs {
+		if head.Invalid[in.File] {
+			return Reason{Part: "invalid", File: in.File, Message: "the definition is invalid"}, true
+		}
+	}
+	for _, in := range c.Inputs {
+		if in.Role == "definition" && head.Strays[in.File] {
+			return Reason{Part: "invalid", File: in.File, Message: NoDefinition}, true
+		}
+	}
+	return Reason{}, false
 }
 
 // pairMoved joins a removed and a new case of the same decision digest to one

@@ -99,6 +99,9 @@ func rewrite(src schema.Source, doc *schema.Document) Suite {
 	r.shared = place.Place{Doc: doc, Path: []any{"default_test"}}
 	if name := doc.Text("default_test"); name != "" {
 		r.shared = place.Place{Doc: r.open(name, "default_test")}
+		if r.shared.Doc != nil {
+			r.add(r.shared.Doc.Check("#EvalcaseV5Shared", schema.Warning)...)
+		}
 	}
 	if !doc.Has("tests") && doc.Items("scenarios") == 0 {
 		r.add(doc.Problem("missing-field", "the suite has neither `tests` nor `scenarios`", "write a list of tests, each with an id"))

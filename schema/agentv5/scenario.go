@@ -39,6 +39,7 @@ func (r *rewriter) scenariosIn(name string, at place.Place) []place.Place {
 }
 
 func (r *rewriter) scenario(p place.Place) []place.Place {
+	r.add(p.Doc.CheckPart("#MatrixScenario", schema.Warning, p.Path...)...)
 	settings := p.List("config")
 	if len(settings) == 0 {
 		r.add(p.Doc.Problem("missing-field", "the scenario has no `config`", "write config: [{vars: {…}}], with the settings that its tests are run with", p.Path...))

@@ -45,6 +45,16 @@ func (of row) isUnset(p prompt) bool {
 	return m != nil && of.pieces[m[1]].Missing()
 }
 
+// checkTurn checks what is rewritten of a turn. A test that is multiplied has each turn
+// several times, whose problems are named once.
+func (r *rewriter) checkTurn(turn place.Place) {
+	for _, problem := range turn.Doc.CheckPart("#EvalcaseTurn", schema.Warning, turn.Path...) {
+		if !slices.Contains(r.out.Problems, problem) {
+			r.add(problem)
+		}
+	}
+}
+
 // turns are those of a conversation with the variables of the test filled in; missing where
 // the test has none.
 func (r *rewriter) turns(of row, p place.Place) schema.Piece {
@@ -57,6 +67,7 @@ func (r *rewriter) turns(of row, p place.Place) schema.Piece {
 			turns = append(turns, turn.Piece())
 			continue
 		}
+		r.checkTurn(turn)
 		var fields []schema.NamedPiece
 		for _, key := range turn.Keys() {
 			field := schema.NamedPiece{Name: key, Piece: r.filled(of, turn.Sub(key))}

@@ -2,14 +2,15 @@ package assertion
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // maxPattern bounds a pattern, whose compiled form grows with it.
@@ -26,52 +27,87 @@ func IsComparison(kind string) bool { return slices.Contains(comparisons, kind) 
 // Comparisons are the types of assertions that [Comparison] reads.
 func Comparisons() []string { return slices.Clone(comparisons) }
 
+// Compared is what was read of a comparison.
+type Compared struct {
+	// Spec is the evaluator; nil where there is none.
+	Spec schema.Spec
+	// Need is what the comparison needs and is not read; empty where it is.
+	Need    string
+	Problem *schema.Problem
+}
+
 // Comparison reads an assertion of AgentV that holds the answer against a text, a list, a
 // pattern or JSON.
-func Comparison(kind string, p place.Place) (evaluator.Assertion, *schema.Problem) {
+func Comparison(kind string, p place.Place) Compared {
 	spec := evaluator.Assertion{Type: kind, Value: p.JSON("value")}
-	missing := func(what, hint string) (evaluator.Assertion, *schema.Problem) {
-		problem := p.Problem("missing-field", fmt.Sprintf("the assertion %s has no %s", kind, what), hint)
-		return spec, &problem
-	}
 	switch kind {
 	case "equals", "starts-with", "ends-with", "contains", "icontains":
 		spec.Trim = !strings.HasSuffix(kind, "contains")
 		if p.Text("value") == "" {
-			return missing("text", `add "value": …`)
+			return problem(notText(kind, p))
 		}
 	case "contains-any", "contains-all", "icontains-any", "icontains-all":
 		texts := p.Strings("value")
 		if len(texts) == 0 {
-			return missing("list", `add "value": […]`)
+			return problem(p.Problem("missing-field", fmt.Sprintf("the assertion %s has no list", kind), `add "value": […]`))
+		}
+		for i, text := range texts {
+			switch {
+			case p.IsList("value") && !p.IsText("value", i):
+				return problem(p.Problem("wrong-type", fmt.Sprintf("an item of the value of %s is not a text", kind), "write a list of texts, such as [one, two]", "value", i))
+			case text == "":
+				return problem(p.Problem("wrong-value", fmt.Sprintf("an item of the value of %s is empty, and every answer contains that", kind), "write a text, or remove it", "value"))
+			}
 		}
 		spec.Value, _ = json.Marshal(texts) // texts
 	case "regex":
 		if p.Text("value") == "" {
-			return missing("pattern", `add "value": …`)
+			return problem(notText(kind, p))
 		}
 		return pattern(p, spec)
 	case "is-json":
 		spec.Value = nil
 	}
-	return spec, nil
+	return Compared{Spec: spec}
 }
 
-// pattern reads a regular expression with its flags.
-func pattern(p place.Place, spec evaluator.Assertion) (evaluator.Assertion, *schema.Problem) {
-	text := p.Text("value")
-	if flags := strings.Trim(p.Text("flags"), "gu"); flags != "" {
-		text = "(?" + flags + ")" + text
+func problem(p schema.Problem) Compared { return Compared{Problem: &p} }
+
+// notText is what is wrong with the value of an assertion that looks for one text and has
+// none.
+func notText(kind string, p place.Place) schema.Problem {
+	raw := strings.TrimSpace(string(p.JSON("value")))
+	what, hint, at := "has no text", `add "value": …`, []any(nil)
+	switch {
+	case !p.Has("value") || raw == `""`:
+	case raw[0] == '[':
+		what, hint, at = "looks for one text, and its value is a list", "write one text; contains-any and contains-all take a list, and regex a pattern such as (one|two)", []any{"value"}
+	case raw[0] == '{':
+		what, hint, at = "looks for one text, and its value is an object", "write one text", []any{"value"}
+	default: // a number or a boolean
+		what, hint, at = "looks for a text, and its value is not one", fmt.Sprintf("write %q", raw), []any{"value"}
 	}
-	var problem schema.Problem
-	switch _, err := regexp.Compile(text); {
+	return p.Problem("missing-field", fmt.Sprintf("the assertion %s %s", kind, what), hint, at...)
+}
+
+// pattern reads a regular expression with its flags, which is one of JavaScript.
+func pattern(p place.Place, spec evaluator.Assertion) Compared {
+	text, flags := p.Text("value"), p.Text("flags")
+	byJavaScript, err := Pattern(text, flags)
+	need, isNeed := errors.AsType[*template.NeedError](err)
+	wrong, isWrong := errors.AsType[*template.MistakeError](err)
+	switch {
 	case len(text) > maxPattern:
-		problem = p.Problem("regex", fmt.Sprintf("the pattern has %d bytes", len(text)), fmt.Sprintf("it may have %d", maxPattern), "value")
-	case err != nil:
-		problem = p.Problem("regex", fmt.Sprintf("the pattern does not compile: %v", err), "write an RE2 pattern", "value")
-	default:
-		spec.Value, _ = json.Marshal(text) // a text
-		return spec, nil
+		return problem(p.Problem("regex", fmt.Sprintf("the pattern has %d bytes", len(text)), fmt.Sprintf("it may have %d", maxPattern), "value"))
+	case isNeed:
+		return Compared{Need: need.What}
+	case isWrong && wrongFlags(flags) != "":
+		return problem(p.Problem("regex", wrong.Message, wrong.Hint, "flags"))
+	case isWrong:
+		return problem(p.Problem("regex", wrong.Message, wrong.Hint, "value"))
+	case byJavaScript:
+		return Compared{Spec: Matching(text, flags)}
 	}
-	return spec, &problem
+	spec.Value, _ = json.Marshal(withFlags(text, flags)) // a text
+	return Compared{Spec: spec}
 }

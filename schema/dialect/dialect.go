@@ -173,6 +173,9 @@ func Misfit(doc *schema.Document, root string) []schema.Problem {
 	case best == schema.DialectDomain:
 		return []schema.Problem{elsewhere(doc, root, append(at, bestKey))}
 	case best == "":
+		if found := misspeltList(doc); len(found) > 0 {
+			return found
+		}
 		return misspelt(doc, keys, at)
 	case isRenamed && !slices.Contains(distinctive[best], bestKey):
 		return later(doc, best, keys, at)
@@ -251,6 +254,29 @@ func misspelt(doc *schema.Document, keys []string, at []any) []schema.Problem {
 		}
 	}
 	return nil
+}
+
+// misspeltList finds a key that is nearly the one of the list of tests of AgentV or
+// promptfoo: what is in it are tests, and the file has none under the right name.
+func misspeltList(doc *schema.Document) []schema.Problem {
+	for _, key := range doc.Keys() {
+		near := suggest.Nearest(key, []string{"tests", "scenarios"})
+		if near == "" || doc.Has(near) || !isOfTests(doc, key) {
+			continue
+		}
+		return []schema.Problem{doc.Problem("unknown-field", fmt.Sprintf("unknown field `%s`", key),
+			suggest.Question(near)+" If not, name the file in .gavelignore", key)}
+	}
+	return nil
+}
+
+// isOfTests reports whether the first item of a list has an id or variables, and what is
+// asked of it.
+func isOfTests(doc *schema.Document, key string) bool {
+	has := func(fields ...string) bool {
+		return slices.ContainsFunc(fields, func(field string) bool { return doc.Has(key, 0, field) })
+	}
+	return has("id", "vars", "description") && has("input", "assertions", "assert", "criteria", "turns", "expected_output") || has("config") && has("tests")
 }
 
 // isTestcaseBut reports whether all keys but one are those of a testcase, which

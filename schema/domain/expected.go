@@ -381,7 +381,7 @@ func (c *compiler) regex(e *evaluatorFile) schema.Spec {
 	}
 	expected := c.compared()
 	if e.Config.AsPattern {
-		if json.Unmarshal(expected, &spec.Pattern) != nil {
+		if spec.Pattern = ""; json.Unmarshal(expected, &spec.Pattern) != nil || spec.Pattern == "" {
 			c.Fail("wrong-type", "`expected` must be a pattern, since the evaluator has use_expected_as_pattern", "write a string", "expected")
 			return nil
 		}

@@ -53,13 +53,19 @@ type evaluatorOptions struct {
 
 func (t *tree) loadEvaluator(file string) {
 	e := &evaluatorFile{file: file, broken: true, ID: strings.TrimSuffix(path.Base(file), path.Ext(file))}
+	before := len(t.problems)
 	doc := t.open(file, "#Evaluator", &t.problems)
 	if doc != nil {
+		misspeltOption := misspeltOptions(t.problems[before:])
 		if err := doc.Decode(e); err != nil {
 			t.problems = append(t.problems, doc.Problem("decode", err.Error(), ""))
 		} else {
-			e.broken = false
+			e.broken = misspeltOption
 			e.databaseAt = doc.At("config", "database")
+		}
+		if problem, ok := e.measuresNothing(doc); ok {
+			t.problems = append(t.problems, problem)
+			e.broken = true
 		}
 		if slices.Contains(builtins, e.ID) && !e.configuresBuiltin() {
 			t.problems = append(t.problems, doc.Problem("built-in-id", fmt.Sprintf("%q is the id of a built-in evaluator, and this is another", e.ID), `give it an id of its own, or write "type": "predefined" to configure the built-in`, "id"))
@@ -76,6 +82,33 @@ func (t *tree) loadEvaluator(file string) {
 		}
 	}
 	t.evaluators[e.ID] = e
+}
+
+// misspeltOptions makes errors of the warnings about options that are near to a known one:
+// without it, the evaluator asks for something else. Others are left as they are, since
+// exports write what Evonic reads alone.
+func misspeltOptions(found []schema.Problem) bool {
+	any := false
+	for i, p := range found {
+		if p.Rule == "unknown-field" && p.Severity == schema.Warning && suggest.IsQuestion(p.Hint) {
+			found[i].Severity, any = schema.Error, true
+		}
+	}
+	return any
+}
+
+// measuresNothing is what is wrong with an evaluator that has no way to measure. One that
+// says it is built in may be so in another version, unless its id is a misspelt one.
+func (e *evaluatorFile) measuresNothing(doc *schema.Document) (schema.Problem, bool) {
+	if e.broken || e.Prompt != "" || e.Regex != "" || e.Config.AsPattern || IsBuiltin(e.ID) || e.ID == icdCodes {
+		return schema.Problem{}, false
+	}
+	if e.Type == "predefined" || e.Type == "builtin" {
+		near := suggest.DidYouMean(e.ID, append(slices.Clone(builtins), icdCodes))
+		return doc.Problem("unknown-evaluator", fmt.Sprintf("there is no built-in evaluator %q", e.ID), near, "id"), near != ""
+	}
+	return doc.Problem("no-check", fmt.Sprintf("the evaluator %q has neither an eval_prompt nor an extraction_regex", e.ID),
+		`add one of them, or write "type": "predefined" and the id of a built-in evaluator`), true
 }
 
 // configuresBuiltin reports whether a file with the id of a built-in means that

@@ -77,6 +77,9 @@ func (t *tree) tests(budget *schema.Budget, doc *schema.Document, problems []sch
 		return def, found // with those of reading it
 	}
 	budget.Spend(schema.Tests, doc.Items())
+	if doc.Items() == 0 {
+		problems = append(problems, doc.Problem("no-test", "the list has no test", `write objects with "id", "name" and "prompt", or remove the file`))
+	}
 	for i := range doc.Items() {
 		item := doc.Part(i)
 		if !item.IsObject() {

@@ -3,6 +3,7 @@ package evalcase
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -18,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/rubric"
 	"github.com/gavel-evals/gavel/schema/suggest"
+	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // evaluatorTypes are those of the evaluators by the names that AgentV 4 gives them.
@@ -157,18 +159,18 @@ func (c *compiler) assertionSpec(p place.Place, kind string, threshold float64) 
 	case "":
 		switch {
 		case assertion.IsComparison(kind):
-			return c.comparison(p, kind), schema.Rule{Threshold: 1}
+			return c.comparison(p, kind, threshold)
 		case kind == "skill-trigger":
 			return c.skill(p), schema.Rule{Threshold: 1}
 		case kind == "javascript" || kind == "python":
-			return c.coded(assertion.Code(c.Source, kind, p, c.tc.JSON("vars"))).Spec, schema.Rule{Threshold: threshold, Weights: map[string]float64{evaluator.GradedPass: 0}}
+			return c.coded(assertion.Code(c.Source, kind, p, c.tc.JSON("vars"))).Spec, graded(threshold)
 		case kind == "similar":
 			spec, problem := assertion.Similar(p)
 			if problem != nil {
 				c.fail(*problem)
 			}
 			return spec, rule
-		case strings.HasPrefix(strings.TrimPrefix(kind, "not-"), "trajectory:"), strings.TrimPrefix(kind, "not-") == evaluator.CallsOfSkills:
+		case slices.Contains(aboutCalls, strings.TrimPrefix(kind, "not-")):
 			return c.trajectoryCalls(p, kind)
 		}
 		return c.ownAssertion(p, kind), rule
@@ -189,6 +191,11 @@ func (c *compiler) rubricOf(p place.Place, kind string) schema.Spec {
 	return spec
 }
 
+// aboutCalls are the assertions of AgentV 5 about what the target did to answer.
+var aboutCalls = []string{
+	evaluator.CallsUsed, evaluator.CallsInSequence, evaluator.CallsWithArgs, evaluator.CallsCounted, evaluator.CallsOfSkills, "trajectory:goal-success",
+}
+
 // trajectoryCalls is an assertion of AgentV 5 about the calls of the target, or about the goal that
 // they reach.
 func (c *compiler) trajectoryCalls(p place.Place, kind string) (schema.Spec, schema.Rule) {
@@ -199,15 +206,35 @@ func (c *compiler) trajectoryCalls(p place.Place, kind string) (schema.Spec, sch
 	}
 	value := p.JSON("value")
 	if !p.Has("value") { // the fields are next to the type
-		value = p.JSON()
+		value = fieldsOfCalls(p)
 	}
 	spec, err := assertion.Calls(kind, value)
-	if err != nil {
-		c.fail(p.Problem("wrong-value", fmt.Sprintf("the assertion %s names no call", kind), `add "value": the name of a tool, a list of names, or {name: …}`))
+	if wrong, ok := errors.AsType[*template.MistakeError](err); ok {
+		at := []any{"value"}
+		if !p.Has("value") {
+			at = nil
+		}
+		c.fail(p.Problem("wrong-value", wrong.Message, wrong.Hint, at...))
 		return nil, rule
 	}
 	spec.Not = not
 	return spec, rule
+}
+
+// ofAssertions are the fields of any assertion, next to which an assertion about calls may
+// have its own.
+var ofAssertions = []string{"type", "metric", "weight", "required", "min_score", "negate", "provider", "target", "config", "threshold", "transform"}
+
+// fieldsOfCalls is what an assertion about calls says next to its type, as a value.
+func fieldsOfCalls(p place.Place) json.RawMessage {
+	fields := map[string]json.RawMessage{}
+	for _, key := range p.Keys() {
+		if !slices.Contains(ofAssertions, key) && p.Has(key) {
+			fields[key] = p.JSON(key)
+		}
+	}
+	value, _ := json.Marshal(fields) // JSON values
+	return value
 }
 
 // grader is a program that grades.
@@ -299,7 +326,7 @@ func (c *compiler) compositeOfTest(p place.Place, threshold float64) (schema.Spe
 	case "llm-grader", "llm-judge":
 		spec.Judge = c.aggregatorJudge(by)
 	default:
-		c.need("the aggregator " + kind)
+		c.fail(by.Problem("wrong-value", fmt.Sprintf("there is no aggregator %q", template.Clip(by.Text("type"))), "write weighted_average, threshold, code-grader or llm-grader", "type"))
 	}
 	return spec, rule
 }
@@ -333,13 +360,24 @@ func (c *compiler) transformed(spec schema.Spec, p place.Place) schema.Spec {
 }
 
 // comparison holds the answer against a text, a list, a pattern or JSON.
-func (c *compiler) comparison(p place.Place, kind string) schema.Spec {
-	spec, problem := assertion.Comparison(kind, p)
-	if problem != nil {
-		c.fail(*problem)
-		return nil
+func (c *compiler) comparison(p place.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {
+	read := assertion.Comparison(kind, p)
+	if read.Problem != nil {
+		c.fail(*read.Problem)
 	}
-	return spec
+	if read.Need != "" {
+		c.need(read.Need)
+	}
+	if _, byJavaScript := read.Spec.(evaluator.JavaScript); byJavaScript { // as a pattern is that RE2 does not have
+		return read.Spec, graded(threshold)
+	}
+	return read.Spec, schema.Rule{Threshold: 1}
+}
+
+// graded is the rule of what says a score, and whether it passes, which bears on the reason
+// alone.
+func graded(threshold float64) schema.Rule {
+	return schema.Rule{Threshold: threshold, Weights: map[string]float64{evaluator.GradedPass: 0}}
 }
 
 // skill is whether the target turns to a skill.
@@ -351,14 +389,24 @@ func (c *compiler) skill(p place.Place) schema.Spec {
 	return evaluator.SkillTrigger{Skill: p.Text("skill"), Never: p.Has("should_trigger") && !p.Truth("should_trigger")}
 }
 
-// misspelt is the type that an unknown one is meant for; empty for one that is another
-// word. It is a mistake then, since a test that is skipped for it would turn green.
-func misspelt(kind string) string {
-	near := suggest.Nearest(kind, slices.Concat(assertion.Comparisons(), slices.Collect(maps.Keys(evaluatorTypes)), []string{"skill-trigger", "javascript", "python", "similar"}))
-	if most := 2; len(kind) > len(near)+most || len(near) > len(kind)+most || strings.HasPrefix(kind, "agent-") {
-		return "" // such as contains-json, and what AgentV has and Gavel has not
+// unreadTypes are assertions that AgentV has had and Gavel does not read, with what each needs.
+var unreadTypes = map[string]string{
+	"agent-judge": "a judge with tools (agent-judge)", "agent-grader": "a judge with tools (agent-grader)", "agent-rubric": "a judge with tools (agent-rubric)",
+	"webhook": "a program (webhook)", "trigger-judge": "the assertion trigger-judge", "inline-assert": "a program (inline-assert)",
+}
+
+// unknownAssertion says that nobody knows a type. A test that was skipped for it would turn
+// green by a typing error.
+func (c *compiler) unknownAssertion(p place.Place, kind string) {
+	known := slices.Concat(assertion.Comparisons(), slices.Collect(maps.Keys(evaluatorTypes)), aboutCalls, []string{"skill-trigger", "javascript", "python", "similar", "assert-set"})
+	hint := suggest.DidYouMean(kind, known)
+	switch plain, isNot := strings.CutPrefix(kind, "not-"); {
+	case isNot && slices.Contains(known, plain):
+		hint = "write type: " + plain + ", and negate: true"
+	case hint == "":
+		hint = "add " + ownFolder + "/" + template.Clip(cmp.Or(strings.TrimSpace(kind), "NAME")) + ".py, or write a type that AgentV has, such as contains"
 	}
-	return near
+	c.fail(p.Problem("unknown-assertion", fmt.Sprintf("there is no assertion %q, and no program of that name in %s", template.Clip(kind), ownFolder), hint, "type"))
 }
 
 // ownFolder has the programs of a team that are assertions by the names of their files.
@@ -389,10 +437,10 @@ func (c *compiler) ownAssertion(p place.Place, kind string) schema.Spec {
 			break
 		}
 	}
-	if near := misspelt(kind); near != "" {
-		c.fail(p.Problem("unknown-assertion", fmt.Sprintf("there is no assertion %q, and no program of that name in %s", kind, ownFolder), suggest.Question(near), "type"))
+	if what := unreadTypes[strings.TrimPrefix(kind, "not-")]; what != "" {
+		c.need(what)
 		return nil
 	}
-	c.need(fmt.Sprintf("the assertion %q, which is neither known nor a program in %s", kind, ownFolder))
+	c.unknownAssertion(p, kind)
 	return nil
 }

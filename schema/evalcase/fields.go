@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/rubric"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // maxPattern bounds a pattern, whose compiled form grows with it.
@@ -38,7 +39,10 @@ func (c *compiler) fields(p place.Place, threshold float64) (schema.Spec, schema
 	if c.answer.isBroken {
 		return spec, rule // what is missing in it would only follow
 	}
-	if c.answer.value == nil {
+	switch text := strings.TrimSpace(c.answer.reference); {
+	case c.answer.value == nil && (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")):
+		c.fail(c.answer.from.Problem("wrong-value", "the expected answer begins as JSON and is none, so that no field can be compared with it", "correct it, or write it as an object"))
+	case c.answer.value == nil:
 		c.warn(c.tc.Problem("no-check", "the case has no expected answer that is JSON, so field_accuracy only looks whether the fields are there", "write the expected object as `expected_output`", "expected_output"))
 	}
 	seen, sum := map[string]bool{}, 0.0
@@ -79,6 +83,10 @@ func (c *compiler) field(item place.Place, f fieldFile) evaluator.Field {
 	}
 	out.Expected = way.Find(c.answer.value)
 	if out.Expected == nil { // it only has to be there
+		if near := way.Nearest(c.answer.value); near != "" {
+			c.fail(item.Problem("unknown-field", fmt.Sprintf("the expected answer has no value at %s", f.Path), suggest.Question(near), "path"))
+			return out
+		}
 		if out.Unexpected = c.isTests && c.answer.value != nil; out.Unexpected {
 			c.warn(item.Problem("no-check", fmt.Sprintf("the expected answer has no value at %s, so that the field counts as right", f.Path), "add the value, or remove the field", "path"))
 		}
@@ -117,8 +125,12 @@ func (c *compiler) unused(item place.Place, f fieldFile) {
 // text checks what is compared as a text.
 func (c *compiler) text(f fieldFile, expected json.RawMessage) {
 	var text string
-	if json.Unmarshal(expected, &text) != nil {
+	if string(expected) == "null" || json.Unmarshal(expected, &text) != nil {
 		c.fail(c.answer.from.Problem("wrong-type", fmt.Sprintf("the expected value at %s must be a string for %s", f.Path, f.Match), "write a string, or compare it by exact"))
+		return
+	}
+	if text == "" && f.Match != "date" {
+		c.fail(c.answer.from.Problem("wrong-value", fmt.Sprintf("the expected value at %s is empty, and every answer has that", f.Path), "write the text to look for, or compare it by exact"))
 		return
 	}
 	if f.Match != "regex" {

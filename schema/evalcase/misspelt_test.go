@@ -5,18 +5,23 @@ import (
 	"testing"
 )
 
-// TestMisspeltAssertions: a typing error in a type is an error, and the test is not skipped
-// for it; a type that is another word is named as what is not supported.
+// TestMisspeltAssertions: a type that nobody knows is an error, and the test is not skipped
+// for it; one that AgentV has and Gavel has not is named as what is not supported.
 func TestMisspeltAssertions(t *testing.T) {
 	for _, tt := range []struct{ kind, want string }{
 		{"containss", "did you mean `contains`?"},
 		{"regx", "did you mean `regex`?"},
 		{"llm_gradr", "did you mean `llm-grader`?"},
 		{"code-gader", "did you mean `code-grader`?"},
+		{"trajectory:tool-usd", "did you mean `trajectory:tool-used`?"},
+		{"assert-st", "did you mean `assert-set`?"},
+		{"not-contains", "write type: contains, and negate: true"},
+		{"contains-json", "did you mean `contains`?"},
+		{"polite", "add .agentv/assertions/polite.py"},
+		{"' '", "add .agentv/assertions/NAME.py"},
 		{"agent-judge", ""},
-		{"contains-json", ""},
+		{"agent_judge", ""},
 		{"webhook", ""},
-		{"polite", ""},
 	} {
 		cases, problems := load(t, "tests: [{id: a, criteria: x, input: hi, assertions: [{type: "+tt.kind+", value: b, command: [x], prompt: y}]}]")
 		said := strings.Join(problems, "\n")

@@ -189,11 +189,11 @@ func TestTestsInFilesOfAgentV4(t *testing.T) {
 func TestWhatIsNotReadOfAgentV4(t *testing.T) {
 	cases, problems := load(t, `tests:
   - {id: ok, criteria: y, input: z}
-  - {id: own, input: z, assertions: [{type: word-count, max: 5}]}
+  - {id: own, input: z, assertions: [{type: webhook, value: x}]}
   - {id: bench, input: z, criteria: y, workspace: {docker: {image: x}}}
   - {id: host, input: z, criteria: y, environment: {type: host}}
 `)
-	want := "a.yaml:1:1: warning: 1 of 4 cases are run; 3 need what is not read (a container (docker): 1, a workspace: 1, the assertion \"word-count\", which is neither known nor a program in .agentv/assertions: 1); gavel explain CASE names the need of each"
+	want := "a.yaml:1:1: warning: 1 of 4 cases are run; 3 need what is not read (a container (docker): 1, a program (webhook): 1, a workspace: 1); gavel explain CASE names the need of each"
 	if !slices.Contains(problems, want) {
 		t.Errorf("problems %q, want %q", problems, want)
 	}

@@ -66,8 +66,8 @@ func TestTrapA5(t *testing.T) {
 		t.Errorf("%+v is not inverted", got)
 	}
 	cases, problems := load(t, "tests: [{id: x, input: z, assertions: [{type: not-contains, value: x}]}]\n")
-	if len(cases) != 1 || !strings.Contains(cases[0].Skip, "not-contains") || len(problems) != 1 {
-		t.Errorf("not-contains gives %v and the problems %q, want a case that is not run for it", cases, problems)
+	if len(cases) != 0 || len(problems) != 1 || !strings.Contains(problems[0], "write type: contains, and negate: true") {
+		t.Errorf("not-contains gives %v and the problems %q, want an error with the repair", cases, problems)
 	}
 }
 
@@ -112,8 +112,8 @@ func TestOwnAssertionsOfAgentV4(t *testing.T) {
 		"suites/evil.py": {Data: []byte("evil")},
 	}
 	cases, _ := loadIn(t, files, "a.yaml", schema.Settings{})
-	if len(cases) != 2 || len(cases[0].Evaluators) != 2 || cases[1].Skip == "" {
-		t.Fatalf("%v, want one case with two evaluators and one that is not run", cases)
+	if len(cases) != 1 || len(cases[0].Evaluators) != 2 {
+		t.Fatalf("%v, want one case with two evaluators", cases)
 	}
 	near, far := cases[0].Evaluators[0].Spec.(evaluator.CodeJudge), cases[0].Evaluators[1].Spec.(evaluator.CodeJudge)
 	if got := strings.Join(near.Argv, " "); got != "python .agentv/assertions/word-count.py" || string(near.Files[0].Data) != "near" || string(near.Config) != `{"max":5}` || near.Form != evaluator.FormAgentV5 {

@@ -2,8 +2,13 @@ package evaluator
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // A Path leads to a value within JSON, through names and indexes.
@@ -52,4 +57,29 @@ func (p Path) Find(value json.RawMessage) json.RawMessage {
 		}
 	}
 	return value
+}
+
+// shortest is the length of names that are told to be misspelt.
+const shortest = 3
+
+// Nearest is the name that the first step without a value is most likely meant for; empty
+// where there is a value, or none is near.
+func (p Path) Nearest(value json.RawMessage) string {
+	for i, step := range p {
+		if next := p[i : i+1].Find(value); next != nil {
+			value = next
+			continue
+		}
+		name, isName := step.(string)
+		var object map[string]json.RawMessage
+		if !isName || json.Unmarshal(value, &object) != nil {
+			return ""
+		}
+		near := suggest.Nearest(name, slices.Collect(maps.Keys(object)))
+		if len(name) < shortest && !strings.EqualFold(name, near) {
+			return "" // any other short name is near
+		}
+		return near
+	}
+	return ""
 }

@@ -425,12 +425,17 @@ func (d *Definition) isSidecar(src schema.Source) bool {
 // nonDefinitionProblems returns the problems of files that are not definitions: the
 // mistakes of those that nothing refers to, and one note for the rest.
 func nonDefinitionProblems(defs []Definition) []schema.Problem {
-	var pending []Definition
-	for _, d := range defs {
-		if len(d.Other) > 0 {
-			pending = append(pending, d)
-		}
+	var found []schema.Problem
+	for _, d := range strays(defs) {
+		found = append(found, d.Other...)
 	}
+	return counted(found)
+}
+
+// strays are the files that are not definitions, and that no definition refers to.
+func strays(defs []Definition) []Definition {
+	isDefinition := func(d Definition) bool { return len(d.Other) == 0 }
+	pending := slices.DeleteFunc(slices.Clone(defs), isDefinition)
 	if len(pending) == 0 {
 		return nil
 	}
@@ -440,13 +445,17 @@ func nonDefinitionProblems(defs []Definition) []schema.Problem {
 			used[file] = true
 		}
 	}
-	var found []schema.Problem
-	for _, d := range pending {
-		if !used[d.File] {
-			found = append(found, d.Other...)
-		}
+	return slices.DeleteFunc(pending, func(d Definition) bool { return used[d.File] })
+}
+
+// Strays lists the files that are not definitions, and that no definition of the result
+// refers to.
+func (r *Result) Strays() []string {
+	var files []string
+	for _, d := range strays(r.Definitions) {
+		files = append(files, d.File)
 	}
-	return counted(found)
+	return files
 }
 
 // mostNamed is how many files that look like definitions are named.

@@ -175,20 +175,34 @@ func (s *Snapshot) Definitions(yield func(FileSummary) bool) {
 // Problems are all that is wrong, sorted by place.
 func (s *Snapshot) Problems() []schema.Problem {
 	var pending []schema.Problem
-	used := map[string]bool{}
-	for i := range s.records {
-		r := &s.records[i]
-		if len(r.other) == 0 {
-			continue
-		}
-		if len(used) == 0 {
-			s.used(used)
-		}
-		if !used[r.file] {
-			pending = append(pending, r.other...)
-		}
+	for r := range s.strays {
+		pending = append(pending, r.other...)
 	}
 	return schema.SortProblems(slices.Concat(s.problems, counted(pending)))
+}
+
+// strays are the records of files that are not definitions, and that no definition
+// refers to.
+func (s *Snapshot) strays(yield func(*record) bool) {
+	if s.loose == 0 {
+		return
+	}
+	used := map[string]bool{}
+	s.used(used)
+	for i := range s.records {
+		if r := &s.records[i]; len(r.other) > 0 && !used[r.file] && !yield(r) {
+			return
+		}
+	}
+}
+
+// Strays lists the files that are not definitions, and that no definition refers to.
+func (s *Snapshot) Strays() []string {
+	var files []string
+	for r := range s.strays {
+		files = append(files, r.file)
+	}
+	return files
 }
 
 // NameTargets reports whether there are definitions of a format that names
@@ -201,7 +215,6 @@ func (s *Snapshot) NameTargets() bool {
 
 // used collects the files that cases were built from.
 func (s *Snapshot) used(into map[string]bool) {
-	into[""] = true // so that it is collected once
 	for _, set := range s.inputs {
 		for _, file := range set {
 			into[file] = true
@@ -453,6 +466,18 @@ func (c *Change) Problems() []schema.Problem {
 		return schema.SortProblems(c.problems(now))
 	}
 	return c.Snapshot().Problems()
+}
+
+// Strays lists the files that are not definitions after the change, and that no
+// definition refers to.
+func (c *Change) Strays() []string {
+	if c.Files == nil {
+		return c.Result.Strays()
+	}
+	if c.before.loose+c.Result.Snapshot().loose == 0 {
+		return nil
+	}
+	return c.Snapshot().Strays()
 }
 
 // problems are those of files that are definitions.

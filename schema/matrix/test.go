@@ -156,6 +156,7 @@ func (c *compiler) scenarios() []test {
 			}
 		}
 		in := func(steps ...any) []any { return append(slices.Clip(at), steps...) }
+		c.Problems = append(c.Problems, doc.CheckPart("#MatrixScenario", schema.Warning, at...)...)
 		if doc.Items(in("config")...) == 0 {
 			c.Problems = append(c.Problems, doc.Problem("missing-field", "the scenario has no list `config`, and so no test", "write config: with a list of {vars: …}, and tests: with the tests for each", at...))
 			continue

@@ -96,3 +96,6 @@ func editDistance(a, b []rune) int {
 	}
 	return last[len(b)]
 }
+
+// IsQuestion reports whether a hint asks whether a name is meant.
+func IsQuestion(hint string) bool { return strings.HasPrefix(hint, "did you mean `") }

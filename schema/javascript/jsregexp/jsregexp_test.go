@@ -16,7 +16,7 @@ func TestIsValid(t *testing.T) {
 		{`a+`, true}, {`(?=a)`, true}, {`caf\u00e9`, true}, {`[\u4e00-\u9fff]`, true}, {`\cA`, true}, {`[]`, true},
 		{`(`, false}, {`[`, false}, {`(a(?=b)`, false}, {`(a{1,1000}){1,1000}`, false}, {strings.Repeat("a", jsregexp.MaxSize+1), false},
 	} {
-		if got := jsregexp.IsValid(tt.pattern); got != tt.want {
+		if got := jsregexp.IsValid(tt.pattern, ""); got != tt.want {
 			t.Errorf("%.20q is one of the interpreter: %t, want %t", tt.pattern, got, tt.want)
 		}
 	}

@@ -9,9 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"regexp/syntax"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -44,12 +42,12 @@ func Compile(kind, written string, value json.RawMessage, threshold *float64) (s
 			}
 		}
 		if kind == "regex" {
-			byJavaScript, err := pattern(text)
+			byJavaScript, err := assertion.Pattern(text, "")
 			if err != nil {
 				return nil, rule, err
 			}
 			if byJavaScript {
-				return evaluator.JavaScript{Code: matching(spec.Value)}, passes(), nil
+				return assertion.Matching(text, ""), passes(), nil
 			}
 		}
 	case "contains-any", "contains-all", "icontains-any", "icontains-all":
@@ -99,23 +97,11 @@ func Compile(kind, written string, value json.RawMessage, threshold *float64) (s
 		return selecting(kind, value, threshold)
 	case "trajectory:tool-used", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:step-count", "skill-used":
 		calls, err := assertion.Calls(kind, value)
-		if err != nil {
-			return nil, rule, mistake(fmt.Sprintf("the value of %s cannot be read", written), callsHints[kind])
-		}
-		return calls, rule, nil
+		return calls, rule, err
 	default:
 		return nil, rule, catalog.Refused(kind, written)
 	}
 	return spec, rule, nil
-}
-
-// callsHints say what the value of an assertion about calls is, by its type.
-var callsHints = map[string]string{
-	"trajectory:tool-used":       "write the name of a tool, a list of names, or {pattern, min, max}",
-	"trajectory:tool-sequence":   "write a list of names of tools, or {mode, steps}",
-	"trajectory:tool-args-match": "write {name, args}",
-	"trajectory:step-count":      "write {min, max}",
-	"skill-used":                 "write the name of a skill, a list of names, or {pattern, min, max}",
 }
 
 // mistake is about a value that is wrong.
@@ -156,44 +142,6 @@ func oneText(kind, written string, value json.RawMessage) (string, error) {
 		hint = "write one text; contains-any and contains-all take a list, and regex a pattern such as ^(one|two)"
 	}
 	return "", mistake(fmt.Sprintf("the value of %s is %s, and it looks for one text", written, what), hint)
-}
-
-// pattern reports whether a pattern is one that JavaScript has to look for.
-func pattern(text string) (byJavaScript bool, err error) {
-	_, err = regexp.Compile(text)
-	switch {
-	case err == nil:
-		return false, nil
-	case jsregexp.IsValid(text):
-		return true, nil
-	case len(text) > jsregexp.MaxSize:
-		return false, &template.NeedError{What: fmt.Sprintf("a pattern of at most %d bytes, if RE2 does not have it", jsregexp.MaxSize)}
-	}
-	if wrong, ok := errors.AsType[*syntax.Error](err); ok && slices.Contains([]syntax.ErrorCode{syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrNestingDepth}, wrong.Code) && !isBackwards(text) {
-		return false, &template.NeedError{What: "a pattern with fewer repetitions than " + template.Clip(text)} // which JavaScript has
-	}
-	why := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-	return false, mistake(fmt.Sprintf("the pattern %s of regex cannot be read: %s", template.Clip(text), template.Clip(why)), `correct it; a sign that is meant itself is written with a backslash, as in \(`)
-}
-
-// bounds matches the bounds of a repetition.
-var bounds = regexp.MustCompile(`\{(\d+),(\d+)\}`)
-
-// isBackwards reports whether a repetition of a pattern has a greatest number below its least.
-func isBackwards(pattern string) bool {
-	return slices.ContainsFunc(bounds.FindAllStringSubmatch(pattern, -1), func(m []string) bool {
-		least, err := strconv.Atoi(m[1])
-		most, mostErr := strconv.Atoi(m[2])
-		return err == nil && mostErr == nil && most < least
-	})
-}
-
-// matching is JavaScript that looks for a pattern which RE2 does not have, such as one
-// that looks ahead. The pattern is a text as JSON.
-func matching(pattern json.RawMessage) string {
-	return `const pattern = ` + string(pattern) + `;
-const found = new RegExp(pattern).test(output);
-return {pass: found, reason: 'the answer ' + (found ? 'matches ' : 'does not match ') + pattern};`
 }
 
 // passes is the rule of what says itself whether an answer passes.
@@ -414,7 +362,7 @@ func unreadForm(value json.RawMessage) string {
 		_, err := regexp.Compile(text)
 		_, keyErr := regexp.Compile(key) // which is one of patternProperties, or compiles
 		switch {
-		case key == "pattern" && isText && err != nil && jsregexp.IsValid(text), keyErr != nil && jsregexp.IsValid(key):
+		case key == "pattern" && isText && err != nil && jsregexp.IsValid(text, ""), keyErr != nil && jsregexp.IsValid(key, ""):
 			return "a pattern that RE2 does not have"
 		case key == "$ref" && isText && !strings.HasPrefix(text, "#"):
 			return "a reference to another file"

@@ -1,0 +1,100 @@
+package assertion
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/javascript/jsregexp"
+	"github.com/gavel-evals/gavel/schema/template"
+)
+
+// Pattern reports whether a pattern with flags of JavaScript is one that JavaScript has to
+// look for, since RE2 does not have it: one that looks ahead or back, or has \u. The error
+// is a [*template.MistakeError] about a pattern that is wrong, or a [*template.NeedError].
+func Pattern(text, flags string) (byJavaScript bool, err error) {
+	if wrong := wrongFlags(flags); wrong != "" {
+		return false, &template.MistakeError{Message: wrong, Hint: "write flags of JavaScript, such as i, m or s, each once"}
+	}
+	if strings.Contains(flags, "v") {
+		return false, &template.NeedError{What: "a pattern with the flag v"}
+	}
+	_, err = regexp.Compile(withFlags(text, flags))
+	switch {
+	case err == nil && !strings.Contains(flags, "y"):
+		return false, nil
+	case jsregexp.IsValid(text, flags):
+		return true, nil
+	case len(text) > jsregexp.MaxSize:
+		return false, &template.NeedError{What: fmt.Sprintf("a pattern of at most %d bytes, if RE2 does not have it", jsregexp.MaxSize)}
+	}
+	if wrong, ok := errors.AsType[*syntax.Error](err); ok && slices.Contains([]syntax.ErrorCode{syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrNestingDepth}, wrong.Code) && !isBackwards(text) {
+		return false, &template.NeedError{What: "a pattern with fewer repetitions than " + template.Clip(text)} // which JavaScript has
+	}
+	why := "it is not one of JavaScript"
+	if err != nil {
+		why = strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+	}
+	return false, &template.MistakeError{
+		Message: fmt.Sprintf("the pattern %s of regex cannot be read: %s", template.Clip(text), template.Clip(why)), Hint: `correct it; a sign that is meant itself is written with a backslash, as in \(`,
+	}
+}
+
+// wrongFlags is what is wrong with the flags of a pattern; empty for nothing.
+func wrongFlags(flags string) string {
+	for i, flag := range flags {
+		if !strings.ContainsRune("dgimsuvy", flag) {
+			return fmt.Sprintf("the flag %q is not one of JavaScript", flag)
+		}
+		if strings.ContainsRune(flags[:i], flag) {
+			return fmt.Sprintf("the flag %q is written twice", flag)
+		}
+	}
+	return ""
+}
+
+// withFlags is a pattern of RE2 with those flags of JavaScript that bear on whether it is
+// found.
+func withFlags(text, flags string) string {
+	kept := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("ims", r) {
+			return r
+		}
+		return -1
+	}, flags)
+	if kept == "" {
+		return text
+	}
+	return "(?" + kept + ")" + text
+}
+
+// bounds matches the bounds of a repetition.
+var bounds = regexp.MustCompile(`\{(\d+),(\d+)\}`)
+
+// isBackwards reports whether a repetition of a pattern has a greatest number below its least.
+func isBackwards(pattern string) bool {
+	return slices.ContainsFunc(bounds.FindAllStringSubmatch(pattern, -1), func(m []string) bool {
+		least, err := strconv.Atoi(m[1])
+		most, mostErr := strconv.Atoi(m[2])
+		return err == nil && mostErr == nil && most < least
+	})
+}
+
+// Matching is JavaScript that looks for a pattern which RE2 does not have.
+func Matching(pattern, flags string) evaluator.JavaScript {
+	written, _ := json.Marshal(pattern) // a text
+	made := "new RegExp(pattern)"
+	if flags != "" {
+		kept, _ := json.Marshal(strings.NewReplacer("g", "", "d", "").Replace(flags)) // which bear on no test
+		made = "new RegExp(pattern, " + string(kept) + ")"
+	}
+	return evaluator.JavaScript{Code: `const pattern = ` + string(written) + `;
+const found = ` + made + `.test(output);
+return {pass: found, reason: 'the answer ' + (found ? 'matches ' : 'does not match ') + pattern};`}
+}
