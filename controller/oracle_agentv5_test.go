@@ -88,6 +88,8 @@ func changesOfV5() []change {
 	const (
 		suite = "test_definitions/desk.yaml"
 		all   = "alone E, counts E, greets E, late E, talks E"
+		// ownExecution is that of one test.
+		ownExecution = "execution: {skip_defaults: true}\n- id: talks"
 	)
 	changes := []change{
 		{"#EvalcaseV5.tests", suite, "vars: {input: Hi}", "vars: {input: Ho}", "alone E"},
@@ -106,8 +108,8 @@ func changesOfV5() []change {
 		{"#EvalcaseV5.execution", suite, "version: 1\n", "version: 1\nexecution: {target: second}\n", ""},
 		{"#EvalcaseV5.input_files", suite, "input_files: [notes.md]", "input_files: [paper.md]", all},
 		{"a file of the suite", "test_definitions/notes.md", "A note", "Another note", all},
-		{"#EvalcaseV5.default_test", suite, "value: all", "value: any", "greets J"},
-		{"a threshold of all tests", suite, "default_test: {vars", "default_test: {threshold: 0.6, vars", "alone D, greets D, late D, talks D"},
+		{"#EvalcaseV5.default_test #EvalcaseV5Shared.assert", suite, "value: all", "value: any", "greets J"},
+		{"#EvalcaseV5Shared.threshold", suite, "default_test: {vars", "default_test: {threshold: 0.6, vars", "alone D, greets D, late D, talks D"},
 		{"#EvalcaseV5.assert", suite, "value: too", "value: also", "greets J"},
 		{"#EvalcaseV5.scenarios", suite, "value: moon", "value: sun", "late J"},
 		{"a variable of a setting", suite, "input: Late", "input: Later", "late E"},
@@ -115,15 +117,15 @@ func changesOfV5() []change {
 
 		{"#EvalcaseV5Test.id", suite, "id: alone", "id: lonely", ""},
 		{"#EvalcaseV5Test.vars", suite, "expected_output: Hey", "expected_output: Ho", "greets J"},
-		{"a variable that no prompt has", suite, "place: Bern", "place: Rome", "counts J"},
+		{"#EvalcaseV5Shared.vars with a variable that no prompt has", suite, "place: Bern", "place: Rome", "counts J"},
 		{"#EvalcaseV5Test.assert", suite, "Kind", "Kinder", "greets J"},
 		{"the rubric of an llm-rubric", suite, "value: Nice", "value: Nicer", "greets J"},
 		{"#EvalcaseV5Test.criteria", suite, "Anything", "Something", "alone J"},
 		{"#EvalcaseV5Test.input", suite, "  vars: {input: Hi}", "  input: Hi", ""},
 		{"#EvalcaseV5Test.expected_output", suite, "vars: {input: Hello, expected_output: Hey}", "expected_output: Hey\n  vars: {input: Hello}", ""},
 		{"#EvalcaseV5Test.input_files", suite, "input_files: [paper.md]", "input_files: [notes.md]", "greets E"},
-		{"#EvalcaseV5Test.run", suite, "threshold: 0.7", "threshold: 0.75", "counts D"},
-		{"#EvalcaseV5Test.execution", suite, "  vars: {input: Hi}\n  execution: {skip_defaults: true}", "  vars: {input: Hi}\n  execution: {skip_defaults: false}", "alone J"},
+		{"#EvalcaseV5Test.run #EvalcaseV5Run.threshold", suite, "threshold: 0.7", "threshold: 0.75", "counts D"},
+		{"#EvalcaseV5Test.execution #EvalcaseV5TestExecution.skip_defaults", suite, "  vars: {input: Hi}\n  execution: {skip_defaults: true}", "  vars: {input: Hi}\n  execution: {skip_defaults: false}", "alone J"},
 		{"#EvalcaseV5Test.provider", suite, "provider: bot\n", "provider: second\n", "counts E"},
 		{"#EvalcaseV5Test.providers", suite, "provider: bot\n", "providers: [bot]\n", ""},
 		{"#EvalcaseV5.environment", suite, "version: 1\n", "version: 1\nenvironment: {workdir: desks}\n", ""},
@@ -142,6 +144,23 @@ func changesOfV5() []change {
 		{"a skill", suite, "value: pdf", "value: docx", "counts J"},
 		{"an assertion of a set", suite, "value: inner", "value: outer", "counts J"},
 		{"a program", "test_definitions/tools/judge.py", "print(1)", "print(3)", "counts J"},
+		{"#EvalcaseV5Run.repeat", suite, "threshold: 0.7", "threshold: 0.7, repeat: 2", "counts D"},
+		{"#EvalcaseV5Run.timeout_seconds", suite, "threshold: 0.7", "threshold: 0.7, timeout_seconds: 9", "counts E"},
+		{"#EvalcaseV5Run.budget_usd", suite, "threshold: 0.7", "threshold: 0.7, budget_usd: 9", ""},
+		{"#EvalcaseV5TestExecution.assert", suite, ownExecution, "execution: {skip_defaults: true, assert: [Short]}\n- id: talks", "alone J"},
+		{"#EvalcaseV5TestExecution.threshold", suite, ownExecution, "execution: {skip_defaults: true, threshold: 0.7}\n- id: talks", "alone D"},
+		{"#EvalcaseV5Options.transform", suite, "options: {repeat: 1}", "options: {transform: output}", "counts J"},
+		{"#EvalcaseV5Options.provider #EvalcaseV5Options.rubric_prompt without a judge", suite, "options: {repeat: 1}", "options: {provider: judge, rubric_prompt: x}", ""},
+		{"#EvalcaseV5Options.repeat", suite, "options: {repeat: 1}", "options: {repeat: 2}", "counts D"},
+		{"#EvalcaseV5Shared.options", suite, "default_test: {vars", "default_test: {options: {transform: output}, vars", "alone J, counts J, greets J, late J, talks J"},
+		{"#EvalcaseV5Shared.description #EvalcaseV5Shared.metadata", suite, "default_test: {vars", "default_test: {description: x, metadata: {a: b}, vars", ""},
+		{"#EvalcaseV5EvaluateOptions.repeat", suite, "version: 1\n", "version: 1\nevaluate_options: {repeat: 2}\n", "alone D, greets D, late D, talks D"},
+	}
+	for _, key := range []string{"cache", "budget_usd", "fail_on_error", "target", "targets"} {
+		changes = append(changes, change{"#EvalcaseV5TestExecution." + key, suite, ownExecution, "execution: {skip_defaults: true, " + key + ": 3}\n- id: talks", ""})
+	}
+	for _, key := range []string{"max_concurrency", "budget_usd", "timeout_ms", "max_eval_time_ms", "delay", "cache", "filter_range", "generate_suggestions", "interactive_providers", "show_progress_bar"} {
+		changes = append(changes, change{"#EvalcaseV5EvaluateOptions." + key, suite, "version: 1\n", "version: 1\nevaluate_options: {" + key + ": 3}\n", ""})
 	}
 	for _, tt := range []struct{ key, to string }{
 		{".name: desk", "front"}, {".description: Answers.", "x"}, {".category: support", "x"}, {".version: 1\n", "2\n"}, {".author: somebody", "x"}, {".license: MIT", "x"},
