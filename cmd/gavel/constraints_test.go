@@ -27,7 +27,7 @@ func (j *job) constrain(t *testing.T, base, head string) {
 func TestConstraintsOfAPullRequest(t *testing.T) {
 	race.OneByOne(t)
 	const never = "#Test: prompt: error(\"no test is good enough\")\n"
-	const changed = "test_definitions/schema/<wbr>team.cue](https://github.com/octo/demo/blob/%s/test_definitions/schema/team.cue) is changed here; this run was decided by the one at base"
+	const changed = "test_definitions/schema/<wbr>team.cue](https://github.com/octo/demo/blob/%s/test_definitions/schema/team.cue) is changed here; this run was decided by the one at main"
 	for _, tt := range []struct {
 		name       string
 		base, head string

@@ -20,8 +20,15 @@ const (
 	noPullRequest = "a working tree has no pull request"
 	ownMirror     = "a server fetches whole objects into a mirror of its own"
 	ownObjects    = "what a person has not fetched ends the command, with the repair; a job and a server fetch it"
+	nothingToDo   = "nothing is run, so that no worker is asked"
 	ownBranches   = "a server judges its branches by itself, so that base may be judged at any time"
 	askedOfAll    = "a watch asks no score of a part"
+)
+
+// keyboard are the doors of a person, and idle those and the workers.
+var (
+	keyboard = map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard}
+	idle     = map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard, "workers": nothingToDo}
 )
 
 // usual is a gavel.yaml whose target is the model, with further lines.
@@ -366,27 +373,82 @@ var scenarios = []scenario{
 		unlike: map[string]string{"run": noPullRequest, "run on PostgreSQL": noPullRequest, "watch": noPullRequest},
 	},
 	{
-		name: "a fork from an old merge base with milder rules", answer: echo, later: vouched,
+		name: "a fork from an old merge base with milder rules", answer: echo,
 		forked: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {fail_on: never}\n")}), base: map[string]string{"gavel.yaml": usual()},
 		head:   map[string]string{at("a"): asks("a", "say nothing", "a!")},
+		want:   outcome{gate: "fail", reason: "1 case regressed", notice: "is another one at main", cases: map[string]string{key("a"): "fail regression"}},
+		unlike: keyboard,
+	},
+	{
+		name: "a stranger's fork from an old merge base with milder rules", answer: echo, stranger: true,
+		forked: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {fail_on: never}\n")}), base: map[string]string{"gavel.yaml": usual()},
+		head:   map[string]string{at("a"): asks("a", "say nothing", "a!")},
+		want:   outcome{gate: "undetermined", reason: "approve", notice: "is another one at main"},
+		unlike: idle,
+	},
+	{
+		name: "a fork from an old merge base with another address", answer: echo,
+		forked: shopOf("a b", map[string]string{"gavel.yaml": strings.ReplaceAll(usual(), "MODELS/v1", "MODELS/old/v1")}), base: map[string]string{"gavel.yaml": usual()},
+		head: map[string]string{at("a"): asks("a", "now say a", "a!")},
+		want: outcome{
+			gate: "pass", reason: "no case regressed", notice: "is another one at main",
+			calls: map[string]int{"Be kind. | now say a": 1, "Be kind. | now say a" + atOld: 0},
+		},
+		unlike: keyboard,
+	},
+	{
+		name: "a fork from an old merge base with a larger budget", answer: echo,
+		forked: shopOf("a b", nil), base: map[string]string{"gavel.yaml": usual("budget: {calls: 1}\n")},
+		head:   map[string]string{domainFile: domainWith("Be brief.")},
+		want:   outcome{gate: "undetermined", reason: "budget", notice: "is another one at main", some: true},
+		unlike: keyboard,
+	},
+	{
+		name: "a fork from before there was a gavel.yaml", answer: echo,
+		forked: map[string]string{domainFile: domainWith("Be kind."), at("a"): asks("a", "say a", "a!")}, base: map[string]string{"gavel.yaml": usual()},
+		head:   map[string]string{at("a"): asks("a", "say nothing", "a!")},
+		want:   outcome{gate: "fail", reason: "1 case regressed", notice: "is another one at main", cases: map[string]string{key("a"): "fail regression"}},
+		unlike: keyboard,
+	},
+	{
+		name: "a fork from before the definitions moved", answer: echo,
+		forked: shopOf("a b", map[string]string{"evals/shop/domain.json": domainWith("Be kind."), "evals/shop/level_1/c.json": asks("c", "say c", "c!")}),
+		base:   map[string]string{"gavel.yaml": "definitions: evals\n" + usual()},
+		head:   map[string]string{at("a"): asks("a", "say nothing", "a!")},
+		want:   outcome{gate: "undetermined", notice: "is another one at main", problems: []string{at("a")}},
+		unlike: idle,
+	},
+	{
+		name: "a pull request to a branch that nobody vouches for", base: shopOf("a b", nil), answer: echo,
+		release: map[string]string{"gavel.yaml": strings.ReplaceAll(usual("gate: {fail_on: never}\n"), "MODELS/v1", "MODELS/old/v1")},
+		head:    map[string]string{at("a"): asks("a", "say nothing", "a!")},
+		want: outcome{
+			gate: "fail", reason: "1 case regressed", notice: "goes to release, which is neither", cases: map[string]string{key("a"): "fail regression"},
+			calls: map[string]int{"Be kind. | say nothing" + atOld: 0},
+		},
+		unlike: keyboard,
+	},
+	{
+		name: "a pull request to a listed branch", base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {fail_on: never}\n")}), answer: echo, listed: true,
+		release: map[string]string{"gavel.yaml": usual()}, head: map[string]string{at("a"): asks("a", "say nothing", "a!")},
 		want:   outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("a"): "fail regression"}},
-		unlike: map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard},
+		unlike: keyboard,
 	},
 	{
 		name: "a stranger's head", base: shopOf("a b", nil), head: map[string]string{at("a"): asks("a", "say nothing", "a!")}, answer: echo, stranger: true,
 		want:   outcome{gate: "undetermined", reason: "approve"},
-		unlike: map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard},
+		unlike: keyboard,
 	},
 	{
 		name: "a stranger's head where nothing fails the gate", answer: echo, stranger: true,
 		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {fail_on: never}\n")}), head: map[string]string{at("a"): asks("a", "say nothing", "a!")},
 		want:   outcome{gate: "undetermined", reason: "approve", calls: map[string]int{"Be kind. | say nothing": 0}},
-		unlike: map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard},
+		unlike: keyboard,
 	},
 	{
 		name: "a stranger's head that affects no case", base: shopOf("a b", nil), head: map[string]string{"docs.md": "words"}, answer: echo, stranger: true,
 		want:   outcome{gate: "pass", reason: "no affected cases"},
-		unlike: map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard},
+		unlike: keyboard,
 	},
 	{
 		name: "a partial clone with a removed case", answer: echo, partial: true,

@@ -44,6 +44,10 @@ type scenario struct {
 	// part has the files of a commit between base and head, on the branch part1. A second
 	// pull request has the same head and goes to that branch.
 	part map[string]string
+	// release has the files of a commit above that of base, on the branch release. Head leaves
+	// that branch, and goes to it. listed says that it is a base branch.
+	release map[string]string
+	listed  bool
 	// stranger says that somebody without permission to write opens the pull request, from a fork.
 	stranger bool
 	// answer is what a model says to a prompt that it is asked for the n-th time, from 1.
@@ -263,7 +267,7 @@ type passage struct {
 	s      scenario
 	d      column
 	models *models
-	fork   string // the commit at which head left main
+	fork   string // the commit at which head left the branch that it goes to
 	part   string // the commit of part1
 }
 
@@ -288,6 +292,11 @@ func (c *passage) commits() {
 	if c.s.forked != nil {
 		c.base = c.commit(c.s.base)
 		c.git(c.t, "checkout", "-q", "-b", "topic", c.fork)
+	}
+	if c.s.release != nil {
+		gittest.Branch(c.t, c.folder, "release")
+		c.fork = c.commit(c.s.release)
+		c.base = c.fork
 	}
 	if c.s.part != nil {
 		gittest.Branch(c.t, c.folder, "part1")
@@ -322,6 +331,9 @@ func (c *passage) commit(files map[string]string) string {
 func (c *passage) open() {
 	c.models.deployed.Store(true)
 	pull := forgetest.Pull{Number: 1, HeadSHA: c.head, BaseSHA: c.base, HeadRef: "topic"}
+	if c.s.release != nil {
+		pull.BaseRef = "release"
+	}
 	if c.s.stranger {
 		pull.HeadRepo, pull.Author = "stranger/demo", "stranger"
 	}
@@ -390,16 +402,37 @@ func (c *passage) byJob() *report.Report {
 		c.event(c.t, "push", payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, strings.Repeat("0", 40), c.base))
 	}
 	c.open()
-	r := c.read(c.run(c.t, "--json"))
+	flags := []string{"--json"}
+	if c.s.listed {
+		flags = append(flags, "--branches", "main,release")
+	}
+	r := c.read(c.run(c.t, flags...))
 	if c.s.part != nil {
 		c.call(c.t, "pr", "--repo", "octo/demo", "--pr", "2")
 	}
 	return r
 }
 
+// operators is the operator's file.
+func (c *passage) operators() string {
+	file := operatorsFile(c.t, c.job, "")
+	if !c.s.listed {
+		return file
+	}
+	text, err := os.ReadFile(file)
+	if err == nil {
+		listed := strings.Replace(string(text), "credential: bot}", "credential: bot, branches: [main, release]}", 1)
+		err = os.WriteFile(file, []byte(listed), 0o600)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return file
+}
+
 // byServer has a server judge the pull request in its own process.
 func (c *passage) byServer(flags ...string) *report.Report {
-	file := operatorsFile(c.t, c.job, "")
+	file := c.operators()
 	log, end := c.starting(c.t, file, flags...)
 	at := log.listens(c.t)
 	if c.s.judged {
@@ -420,7 +453,7 @@ func (c *passage) byServer(flags ...string) *report.Report {
 // byWorkers has a server on an empty database plan, and two workers judge, which are
 // started once cases wait.
 func (c *passage) byWorkers() *report.Report {
-	file := operatorsFile(c.t, c.job, "")
+	file := c.operators()
 	log, end := c.starting(c.t, file)
 	at := log.listens(c.t)
 	if !c.s.judged {
@@ -578,6 +611,9 @@ type modelCall struct {
 // byNew ends a prompt that another model than the usual one is sent.
 const byNew = " | by new"
 
+// atOld ends a prompt that is sent to an address that nobody has any more.
+const atOld = " | at the old address"
+
 // prompt is all that is said, with the model if it is another than the usual one.
 func (r *modelCall) prompt() string {
 	var parts []string
@@ -598,6 +634,11 @@ func (m *models) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if m.s.down {
 		http.Error(w, `{"error": {"message": "overloaded"}}`, http.StatusServiceUnavailable)
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, "/old/") {
+		m.count(req.prompt() + atOld)
+		http.Error(w, `{"error": {"message": "nobody is here"}}`, http.StatusGone)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -32,7 +32,7 @@ func TestTargetsFileOfAPullRequest(t *testing.T) {
 	j.run(t)
 	text := j.forge.Comments(1)[0].Body
 	for _, want := range []string{
-		"targets.yaml](https://github.com/octo/demo/blob/" + j.head + "/.agentv/targets.yaml) is changed here; this run was decided by the one at base",
+		"targets.yaml](https://github.com/octo/demo/blob/" + j.head + "/.agentv/targets.yaml) is changed here; this run was decided by the one at main",
 		"desk#greets", "3 improvements", // of which one is that the words of base are wanted
 	} {
 		if !strings.Contains(text, want) {

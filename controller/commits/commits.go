@@ -5,11 +5,13 @@ package commits
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"slices"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -37,7 +39,10 @@ type Sides struct {
 	Ledger     *ledger.Ledger
 	ConfigFile string
 	LookupEnv  func(name string) (string, bool)
-	// HeadConfig lets head's configuration decide where base has none.
+	// Rules is the commit whose configuration decides for both sides. Defaults to the
+	// merge base.
+	Rules string
+	// HeadConfig lets head's configuration decide where that of Rules has none.
 	HeadConfig bool
 	// IgnoreBefore and Before are those of the [controller.Request].
 	IgnoreBefore func(key string) (since time.Time, why plan.Reason)
@@ -49,7 +54,7 @@ type Sides struct {
 	FirstSeen time.Time
 }
 
-// Prepare plans one commit against another. The configuration of base
+// Prepare plans one commit against another. The configuration of Rules
 // decides for both sides, unless head's is accepted. The error wraps an
 // excess.Error where head is larger than what is looked at.
 func Prepare(ctx context.Context, c Sides) (*controller.Prepared, error) {
@@ -82,11 +87,10 @@ func Prepare(ctx context.Context, c Sides) (*controller.Prepared, error) {
 	if err := c.Repo.CheckBounds(ctx, base.Commit, c.Head); err != nil {
 		return nil, err
 	}
-	switch {
-	case c.Accepted:
-	case c.HeadConfig && !hasFile(base.FS, c.ConfigFile):
-		base.Config = head.Config
-	default:
+	if !c.Accepted {
+		if base.Config, err = c.rules(base, head); err != nil {
+			return nil, err
+		}
 		req.Head.Config = base.Config
 	}
 	req.Base = &base
@@ -102,6 +106,20 @@ func (c Sides) prepare(ctx context.Context, req controller.Request) (*controller
 		req.ScanHead()
 	}
 	return controller.Prepare(ctx, req)
+}
+
+// rules is the configuration that decides for both sides.
+func (c Sides) rules(decides, head controller.Checkout) (*config.Config, error) {
+	if c.Rules != "" {
+		var err error
+		if decides, err = c.checkout(c.Rules); err != nil {
+			return nil, fmt.Errorf("read the rules: %w", err)
+		}
+	}
+	if c.HeadConfig && !hasFile(decides.FS, c.ConfigFile) {
+		return head.Config, nil
+	}
+	return decides.Config, nil
 }
 
 func hasFile(fsys fs.FS, file string) bool {

@@ -45,6 +45,8 @@ type Event struct {
 	// the payload does not have it.
 	HeadRef string
 	BaseRef string
+	// DefaultBranch is that of the repository, or "" where the payload does not have it.
+	DefaultBranch string
 	// Number is that of the pull request, 0 for merge_group, push and a comment
 	// on an issue that is none.
 	Number int
@@ -123,7 +125,12 @@ func parseEvent(name string, data []byte) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("repository.full_name: %w", err)
 	}
-	event := Event{Name: name, Action: wire.Action, Repo: repo}
+	event := Event{Name: name, Action: wire.Action, Repo: repo, DefaultBranch: wire.Repository.DefaultBranch}
+	if event.DefaultBranch != "" {
+		if err := checkRef("repository.default_branch", event.DefaultBranch); err != nil {
+			return Event{}, err
+		}
+	}
 	if event.Action == "synchronized" {
 		event.Action = "synchronize"
 	}
@@ -136,6 +143,15 @@ func parseEvent(name string, data []byte) (Event, error) {
 		return wire.comment(event)
 	}
 	return wire.pull(event)
+}
+
+// Into makes the push to one of the base branches that of a base branch, as a push to the
+// default branch is.
+func (e Event) Into(branches []string) Event {
+	if e.Name == EventPush && slices.Contains(branches, e.HeadRef) {
+		e.BaseRef = e.HeadRef
+	}
+	return e
 }
 
 func (w *wireEvent) comment(e Event) (Event, error) {
@@ -197,11 +213,8 @@ func (w *wireEvent) push(e Event) (Event, error) {
 	if isZero(e.BaseSHA) {
 		e.BaseSHA = ""
 	}
-	e.BaseRef = w.Repository.DefaultBranch
+	e.BaseRef = e.DefaultBranch
 	err := errors.Join(checkSHA("after", e.HeadSHA), checkRef("ref", e.HeadRef))
-	if e.BaseRef != "" {
-		err = errors.Join(err, checkRef("repository.default_branch", e.BaseRef))
-	}
 	if e.BaseSHA != "" {
 		err = errors.Join(err, checkSHA("before", e.BaseSHA))
 	}
@@ -218,11 +231,16 @@ func TipEvent(repository, ref, sha, defaultBranch string) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
+	if defaultBranch != "" {
+		if err := checkRef("repository.default_branch", defaultBranch); err != nil {
+			return Event{}, err
+		}
+	}
 	wire := wireEvent{Ref: ref, After: sha, Repository: &wireRepo{DefaultBranch: defaultBranch}}
 	if branch(ref) == defaultBranch {
 		wire.Before = sha
 	}
-	return wire.push(Event{Name: EventPush, Repo: repo})
+	return wire.push(Event{Name: EventPush, Repo: repo, DefaultBranch: defaultBranch})
 }
 
 func branch(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }

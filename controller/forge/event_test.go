@@ -65,7 +65,7 @@ func TestReadEvent(t *testing.T) {
 	pullOf := func(name string, p Pull) Event {
 		return Event{Name: name, Action: "synchronize", Repo: demo, HeadSHA: sha1, HeadRef: "feature/x", BaseSHA: sha2, BaseRef: "main", Number: p.Number, Pull: &p}
 	}
-	pushed := Event{Name: EventPush, Repo: demo, HeadSHA: sha1, BaseSHA: sha2, HeadRef: "main", BaseRef: "main"}
+	pushed := Event{Name: EventPush, Repo: demo, HeadSHA: sha1, BaseSHA: sha2, HeadRef: "main", BaseRef: "main", DefaultBranch: "main"}
 	first, tag := pushed, pushed
 	first.BaseSHA = ""
 	tag.HeadRef = "refs/tags/v1"

@@ -46,7 +46,7 @@ func newClient(t *testing.T, base string, clock *forgetest.Clock) *forge.Client 
 func TestPull(t *testing.T) {
 	same := forge.Pull{
 		Number: 7, Repo: demo, RepoID: 1, HeadSHA: headSHA, HeadRef: "prompts", HeadRepo: demo,
-		BaseSHA: baseSHA, BaseRef: "main", Author: "maintainer", AuthorID: 100, Open: true,
+		BaseSHA: baseSHA, BaseRef: "main", Author: "maintainer", AuthorID: 100, Open: true, DefaultBranch: "main",
 	}
 	fork, gone, closed := same, same, same
 	fork.Fork, fork.HeadRepo, fork.Author = true, forge.Repo{Owner: "stranger", Name: "demo"}, "stranger"

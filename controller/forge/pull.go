@@ -37,6 +37,9 @@ type Pull struct {
 	Title string
 	// Private reports whether Repo is private.
 	Private bool
+	// DefaultBranch is that of Repo, without refs/heads/; "" if the forge does not
+	// report it.
+	DefaultBranch string
 }
 
 // The wire types hold what GitHub's API, its events and Gitea have in common.
@@ -81,7 +84,12 @@ func (w wirePull) pull() (Pull, error) {
 	if p.Repo, err = ParseRepo(w.Base.Repo.FullName); err != nil {
 		return Pull{}, fmt.Errorf("pull_request.base.repo.full_name: %w", err)
 	}
-	p.RepoID, p.Private = w.Base.Repo.ID, w.Base.Repo.Private
+	p.RepoID, p.Private, p.DefaultBranch = w.Base.Repo.ID, w.Base.Repo.Private, w.Base.Repo.DefaultBranch
+	if p.DefaultBranch != "" {
+		if err := checkRef("pull_request.base.repo.default_branch", p.DefaultBranch); err != nil {
+			return Pull{}, err
+		}
+	}
 	if w.Head.Repo != nil {
 		if p.HeadRepo, err = ParseRepo(w.Head.Repo.FullName); err != nil {
 			return Pull{}, fmt.Errorf("pull_request.head.repo.full_name: %w", err)

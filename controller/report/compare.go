@@ -98,7 +98,7 @@ func Compare(in Input) *Report {
 		Run: in.Run, Base: commit(in.Plan.Base), Head: commit(in.Plan.Head),
 		Cases:        make([]Row, 0, len(in.Plan.Rows)),
 		Problems:     append([]schema.Problem{}, in.Problems...),
-		ConfigDigest: in.ConfigDigest,
+		ConfigDigest: in.ConfigDigest, Rules: in.Config.Rules,
 		DurationMS:   in.Duration.Milliseconds(),
 		NotRunReason: in.NotRun, Estimate: in.Estimate,
 		Commands: in.Commands, Nightly: in.Nightly,

@@ -22,10 +22,34 @@ type ConfigChange struct {
 	Base, Head *GateSettings
 	// Looser are head's other settings that let more through, as name old → new.
 	Looser []string
-	// DecidedBy is base or head: whose settings this run used.
+	// DecidedBy is a branch, base or head: whose settings this run used.
 	DecidedBy string
+	// Rules are there where the settings are those of the tip of a branch. Since are the
+	// configuration files that are others there than at base.
+	Rules *Rules
+	Since []string
 	// Later describes what takes effect after the merge.
 	Later []string
+}
+
+// Rules are the settings at the tip of a branch, which decide about pull requests.
+type Rules struct {
+	// Branch is without refs/heads/, and Commit is its tip as it was read.
+	Branch string `json:"branch"`
+	Commit string `json:"commit"`
+	// Digest is of what they say, whatever the values of environment variables are.
+	Digest string `json:"digest"`
+	// Unvouched is the branch that the pull request goes to, where that one's settings do not
+	// decide, since nobody vouches for it.
+	Unvouched string `json:"unvouched,omitempty"`
+}
+
+// Same reports whether a report by these settings is a report by the others.
+func (r *Rules) Same(other *Rules) bool {
+	if r == nil || other == nil {
+		return r == other
+	}
+	return r.Branch == other.Branch && r.Digest == other.Digest && r.Unvouched == other.Unvouched
 }
 
 // notices finds what could hide a failure.
@@ -36,7 +60,7 @@ func notices(config ConfigChange, pairs []pair) []Notice {
 }
 
 func configNotices(c ConfigChange) []Notice {
-	var out []Notice
+	out := c.rules()
 	for _, file := range c.Files {
 		message := "is changed here"
 		if c.DecidedBy != "" {
@@ -56,6 +80,23 @@ func configNotices(c ConfigChange) []Notice {
 	}
 	for _, message := range messages {
 		out = append(out, Notice{File: c.File, Message: message})
+	}
+	return out
+}
+
+// rules says whose settings decide, where that may surprise.
+func (c ConfigChange) rules() []Notice {
+	if c.Rules == nil {
+		return nil
+	}
+	var out []Notice
+	if from := c.Rules.Unvouched; from != "" {
+		out = append(out, Notice{File: c.File, Message: fmt.Sprintf(
+			"is that of %s here: this goes to %s, which is neither the default branch nor listed as a base branch", c.Rules.Branch, from)})
+	}
+	for _, file := range c.Since {
+		out = append(out, Notice{File: file, Message: fmt.Sprintf(
+			"is another one at %s (%.7s) than at the merge base; that of %[1]s decides for both sides", c.Rules.Branch, c.Rules.Commit)})
 	}
 	return out
 }

@@ -83,7 +83,9 @@ type Report struct {
 	Notices []Notice `json:"notices"`
 	// ConfigDigest is the digest of the gavel.yaml that decided.
 	ConfigDigest string `json:"config_digest"`
-	DurationMS   int64  `json:"duration_ms"`
+	// Rules is whose gavel.yaml that is; nil where it is that of a side.
+	Rules      *Rules `json:"rules,omitempty"`
+	DurationMS int64  `json:"duration_ms"`
 	// Saved is what reused verdicts cost when they were made.
 	Saved Saved `json:"saved"`
 	// NotRunReason says why nothing was run although cases are affected: a plan

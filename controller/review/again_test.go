@@ -85,7 +85,7 @@ func TestDecline(t *testing.T) {
 			return r
 		}, "verdict error, validate error", 1},
 		{"a merge group", func(t *testing.T, d *fixture) *review.Review {
-			return commitOf(t, d, forge.Event{Name: forge.EventMergeGroup, HeadSHA: d.head, BaseSHA: d.base, HeadRef: "gh-readonly-queue/main/pr-1-" + d.base, BaseRef: "main"})
+			return commitOf(t, d, forge.Event{Name: forge.EventMergeGroup, HeadSHA: d.head, BaseSHA: d.base, HeadRef: "gh-readonly-queue/main/pr-1-" + d.base, BaseRef: "main", DefaultBranch: "main"})
 		}, "verdict error, validate error", 0},
 		{"a push", func(t *testing.T, d *fixture) *review.Review {
 			return commitOf(t, d, forge.Event{Name: forge.EventPush, HeadSHA: d.head, BaseSHA: d.base, HeadRef: "main", BaseRef: "main"})

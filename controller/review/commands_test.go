@@ -54,8 +54,8 @@ func TestAnApprovedHeadConfiguresItself(t *testing.T) {
 		base           []byte
 		approved, want string
 	}{
-		{"nobody approved", nil, "", "base has no gavel.yaml: validated and planned only, until"},
-		{"another is approved", nil, another, "base has no gavel.yaml: validated and planned only, until"},
+		{"nobody approved", nil, "", "main has no gavel.yaml: validated and planned only, until"},
+		{"another is approved", nil, another, "main has no gavel.yaml: validated and planned only, until"},
 		{"approved", nil, "head", "no case regressed"},
 		{"base has its own", mock("bye"), "head", "1 new case fails"},
 	} {

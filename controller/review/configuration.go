@@ -1,26 +1,29 @@
 package review
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/configchange"
+	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
-// configuration says what happens to gavel.yaml in the pull request. Without
-// one at base nothing is run. The configuration of a base branch decides for
-// itself.
-func (r *Review) configuration(p *controller.Prepared, e *controller.RunOptions) error {
-	_, problems, found, err := r.decides(
-		func() (fs.FS, error) { return p.Base().FS, nil }, func() (fs.FS, error) { return p.Head().FS, nil })
+// configuration says what happens to gavel.yaml in the pull request, and whose decides.
+// Where that one has none nothing is run. The configuration of a base branch decides
+// for itself.
+func (r *Review) configuration(ctx context.Context, at func(commit string) (fs.FS, error), p *controller.Prepared, e *controller.RunOptions) error {
+	rules, problems, found, err := r.decides(at)
 	if err != nil {
 		return err
 	}
@@ -30,52 +33,67 @@ func (r *Review) configuration(p *controller.Prepared, e *controller.RunOptions)
 		p.Problems = slices.Concat(problems, p.Problems)
 		return nil
 	}
-	baseCfg, _, baseFound, err := configfile.Read(p.Base().FS, r.ConfigFile, nil)
+	base, _, baseFound, err := configfile.Read(p.Base().FS, r.ConfigFile, nil)
 	if err != nil {
 		return err
 	}
-	headCfg, headProblems, headFound, err := configfile.Read(p.Head().FS, r.ConfigFile, nil)
+	head, headProblems, headFound, err := configfile.Read(p.Head().FS, r.ConfigFile, nil)
 	if err != nil {
 		return err
 	}
 	p.Problems = slices.Concat(headProblems, p.Problems)
-	e.ConfigDiff = report.ConfigChange{File: r.ConfigFile, DecidedBy: r.decider}
-	changed := baseCfg.ChangedFiles(headCfg, r.ConfigFile)
+	e.ConfigDiff = report.ConfigChange{File: r.ConfigFile, DecidedBy: r.decider, Rules: r.decided(rules)}
+	if r.decider == r.rules.Branch {
+		e.ConfigDiff.Since = append(base.ChangedFiles(rules, r.ConfigFile), constraintFiles(base, rules)...)
+		if err := r.unread(ctx, p, base, rules); err != nil {
+			return err
+		}
+	}
+	r.constraintsAtRules(p)
+	if rules.Digest == head.Digest && found == headFound {
+		return nil // the merge changes nothing of it
+	}
+	changed := base.ChangedFiles(head, r.ConfigFile)
 	if baseFound != headFound && !slices.Contains(changed, r.ConfigFile) {
 		changed = slices.Insert(changed, 0, r.ConfigFile)
 	}
-	e.ConfigDiff.Files = append(changed, constraintChange(baseCfg, headCfg, p)...)
+	e.ConfigDiff.Files = append(changed, constraintChange(base, head, p)...)
 	if !slices.Contains(changed, r.ConfigFile) {
 		return nil
 	}
 	if baseFound && headFound {
-		base, head := configchange.Gate(baseCfg.Gate), configchange.Gate(headCfg.Gate)
-		e.ConfigDiff.Base, e.ConfigDiff.Head = &base, &head
-		e.ConfigDiff.Looser = baseCfg.Looser(headCfg)
-		e.ConfigDiff.Later = afterMerge(baseCfg, headCfg)
+		was, is := configchange.Gate(base.Gate), configchange.Gate(head.Gate)
+		e.ConfigDiff.Base, e.ConfigDiff.Head = &was, &is
+		e.ConfigDiff.Looser = base.Looser(head)
+		e.ConfigDiff.Later = afterMerge(base, head)
 	}
 	return nil
 }
 
-// decides reads the configuration that decides: that of base, or where base has
-// none that of an approved head. The configuration of a base branch decides for
-// itself.
-func (r *Review) decides(base, head func() (fs.FS, error)) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
-	read := func(decider string, side func() (fs.FS, error)) {
-		var files fs.FS
-		if files, err = side(); err == nil {
-			r.decider = decider
-			cfg, problems, found, err = configfile.Read(files, r.ConfigFile, nil)
+// unread adds a problem for each changed file that is a definition by the configuration of
+// base and none by the rules: its cases are judged nowhere until the head has moved along.
+func (r *Review) unread(ctx context.Context, p *controller.Prepared, base, rules *config.Config) error {
+	was, is := slices.Concat(base.Definitions, base.RootFiles), slices.Concat(rules.Definitions, rules.RootFiles)
+	if slices.Equal(was, is) {
+		return nil
+	}
+	changed, err := p.Changed(ctx)
+	if err != nil {
+		return fmt.Errorf("compare %s with %s: %w", p.Base().Commit, p.Head().Commit, err)
+	}
+	in := func(folders []string, name string) bool {
+		return slices.ContainsFunc(folders, func(dir string) bool { return listing.Covers(path.Clean(dir), name) })
+	}
+	for _, name := range changed {
+		if in(was, name) && !in(is, name) {
+			p.Problems = append(p.Problems, schema.Problem{
+				Position: schema.Position{File: name, Line: 1, Column: 1}, Severity: schema.Error, Rule: "definitions-moved",
+				Message: fmt.Sprintf("the definitions of %s are in %s by now, and this file is not read there", r.rules.Branch, strings.Join(is, ", ")),
+				Hint:    fmt.Sprintf("merge %s, or rebase onto it", r.rules.Branch),
+			})
 		}
 	}
-	if r.accepted() {
-		read("this commit", head)
-		return cfg, problems, found, err
-	}
-	if read("base", base); err == nil && !found && r.approved {
-		read("the approved head", head)
-	}
-	return cfg, problems, found, err
+	return nil
 }
 
 // notRun returns why nothing is run, by the configuration that decides; empty
@@ -87,9 +105,9 @@ func (r *Review) notRun(problems []schema.Problem, found bool) string {
 	case !r.trust.Run:
 		return r.trust.Reason + ": validated and planned only, until somebody with write permission approves"
 	case !found && r.approved:
-		return fmt.Sprintf("neither base nor head has a %s: validated and planned only", r.ConfigFile)
+		return fmt.Sprintf("neither %s nor head has a %s: validated and planned only", r.rules.Branch, r.ConfigFile)
 	case !found && r.follows:
-		return fmt.Sprintf("base has no %s: validated and planned only, until somebody with write permission approves", r.ConfigFile)
+		return fmt.Sprintf("%s has no %s: validated and planned only, until somebody with write permission approves", r.decider, r.ConfigFile)
 	case !found:
 		return fmt.Sprintf("%s has no %s: validated and planned only", r.decider, r.ConfigFile)
 	case schema.HasErrors(problems):
@@ -98,24 +116,41 @@ func (r *Review) notRun(problems []schema.Problem, found bool) string {
 	return ""
 }
 
-// constraintChange lists the files of constraints that a pull request changes.
-// Those at base decide. That one of them cannot be used is not the fault of the pull
-// request, which may fix it; that one of head's cannot is.
-func constraintChange(base, head *config.Config, p *controller.Prepared) []string {
+// constraintsAtRules tells the problems of the constraints that decide apart from those of
+// head. That one of them cannot be used is not the fault of the pull request, which may
+// fix it.
+func (r *Review) constraintsAtRules(p *controller.Prepared) {
 	for i := range p.Problems {
 		if rule := p.Problems[i].Rule; rule == constraint.RuleFile || rule == constraint.RuleLimit {
 			p.Problems[i].Severity = schema.Warning
-			p.Problems[i].Message = "at base: " + p.Problems[i].Message
+			p.Problems[i].Message = "at " + r.decider + ": " + p.Problems[i].Message
 		}
 	}
+	p.Problems = schema.SortProblems(p.Problems)
+}
+
+// constraintFiles lists the files of constraints that one state has otherwise than another.
+func constraintFiles(was, is *config.Config) []string {
 	var changed []string
-	roots := map[string]bool{}
-	for _, pair := range [][2][]schema.ConstraintFile{{base.Constraints, head.Constraints}, {head.Constraints, base.Constraints}} {
+	for _, pair := range [][2][]schema.ConstraintFile{{was.Constraints, is.Constraints}, {is.Constraints, was.Constraints}} {
 		for _, f := range pair[0] {
 			if !slices.Contains(pair[1], f) {
 				changed = append(changed, f.File)
-				roots[f.Root()] = true
 			}
+		}
+	}
+	slices.Sort(changed)
+	return slices.Compact(changed)
+}
+
+// constraintChange lists the files of constraints that a pull request changes. That one of
+// them cannot be used is its fault.
+func constraintChange(base, head *config.Config, p *controller.Prepared) []string {
+	changed := constraintFiles(base, head)
+	roots := map[string]bool{}
+	for _, f := range slices.Concat(base.Constraints, head.Constraints) {
+		if slices.Contains(changed, f.File) {
+			roots[f.Root()] = true
 		}
 	}
 	budget := cuefile.NewBudget()
@@ -127,6 +162,5 @@ func constraintChange(base, head *config.Config, p *controller.Prepared) []strin
 		}
 	}
 	p.Problems = schema.SortProblems(p.Problems)
-	slices.Sort(changed)
-	return slices.Compact(changed)
+	return changed
 }

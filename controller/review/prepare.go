@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
@@ -107,9 +106,7 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context) (found preparation, er
 	if found.repo, tips, err = r.fetchRefs(inner, r.refs, most); err != nil {
 		return found, err
 	}
-	if i := slices.Index(r.refs, r.base); i >= 0 {
-		r.base = tips[i]
-	}
+	r.read(tips)
 	if r.last != nil {
 		stands, err := r.isCurrent(inner, found.repo)
 		if err != nil || stands {
@@ -121,7 +118,7 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context) (found preparation, er
 		return found, err
 	}
 	prepared, err := commits.Prepare(inner, commits.Sides{
-		Repo: found.repo, Head: r.head, Base: r.base, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
+		Repo: found.repo, Head: r.head, Base: r.base, Rules: r.rules.Commit, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust: r.writes(), HeadConfig: r.approved, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
 	})
 	if err != nil {
@@ -132,7 +129,7 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context) (found preparation, er
 		return found, err
 	}
 	found.execution = r.execution(ctx)
-	if err := r.configuration(prepared, &found.execution); err != nil {
+	if err := r.configuration(inner, filesOf(found.repo), prepared, &found.execution); err != nil {
 		return found, err
 	}
 	if err := r.programs(inner, prepared, &found.execution); err != nil {

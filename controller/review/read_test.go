@@ -28,7 +28,7 @@ func (unreadable) Open(name string) (fs.File, error) {
 func TestAConfigurationThatCannotBeRead(t *testing.T) {
 	r := &Review{Config: Config{ConfigFile: "gavel.yaml"}, level: ledger.LevelBase}
 	p := controller.Unplanned(controller.Request{Head: controller.Checkout{FS: unreadable{}}})
-	if err := r.configuration(p, &controller.RunOptions{}); !errors.Is(err, errDisk) {
+	if err := r.configuration(t.Context(), func(string) (fs.FS, error) { return unreadable{}, nil }, p, &controller.RunOptions{}); !errors.Is(err, errDisk) {
 		t.Errorf("configuration = %v, want %v", err, errDisk)
 	}
 }

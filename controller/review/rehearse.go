@@ -26,6 +26,7 @@ type Subject struct {
 	// one of them.
 	Known, Refs []string
 	Base        string
+	Rules       report.Rules
 	Level       ledger.Level
 	Trust       forge.Trust
 	// Merged and Queued are as in [Review].
@@ -52,7 +53,7 @@ type Subject struct {
 // the head, where that decides about its programs.
 func (r *Review) Subject(ctx context.Context) Subject {
 	s := Subject{
-		Repository: r.Repository, LedgerName: r.Known, Number: r.number, Head: r.head, Known: r.known, Refs: r.refs, Base: r.base,
+		Repository: r.Repository, LedgerName: r.Known, Number: r.number, Head: r.head, Known: r.known, Refs: r.refs, Base: r.base, Rules: r.rules,
 		Level: r.level, Trust: r.trust, Merged: r.merged, Queued: r.queued,
 		Followed: r.commands.Followed, Refused: r.commands.Refused, Follows: r.follows, Approved: r.approved, Schedule: r.schedule,
 		ConfigFile: r.ConfigFile, WebURL: r.WebURL, Forks: r.Forks, Programs: r.Programs, Deadline: r.Deadline,
@@ -106,7 +107,7 @@ func reviewOf(cfg Config, s Subject) *Review {
 	cfg.Client, cfg.Repository, cfg.Known = nil, s.Repository, s.LedgerName
 	cfg.ConfigFile, cfg.WebURL, cfg.Forks, cfg.Programs, cfg.Deadline = s.ConfigFile, s.WebURL, s.Forks, s.Programs, s.Deadline
 	r := &Review{
-		Config: New(cfg).cfg, head: s.Head, refs: s.Refs, known: s.Known, base: s.Base, number: s.Number, queued: s.Queued,
+		Config: New(cfg).cfg, head: s.Head, refs: s.Refs, known: s.Known, base: s.Base, rules: s.Rules, number: s.Number, queued: s.Queued,
 		level: s.Level, trust: s.Trust, merged: s.Merged, schedule: s.Schedule,
 		commands: command.Commands{Followed: s.Followed, Refused: s.Refused}, follows: s.Follows, approved: s.Approved,
 	}

@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
@@ -74,6 +73,9 @@ type Config struct {
 	// Programs says which programs of a head are run that nobody has merged: one
 	// of the Programs constants. Defaults to [ProgramsWriters].
 	Programs string
+	// Branches are those whose tips' gavel.yaml decides about what goes to them. That of
+	// the default branch decides about what goes to any other.
+	Branches []string
 	// Bots are the ids of accounts that count as people who may write, although
 	// they are bots.
 	Bots []int64
@@ -194,6 +196,8 @@ type Review struct {
 	refs, known []string
 	// base is a commit or one of refs; head is compared with the merge base.
 	base string
+	// rules say whose gavel.yaml decides; zero where that is head's.
+	rules report.Rules
 	// number is the pull request in whose name it is judged, 0 for a push. That
 	// of a merge group gets no comment.
 	number int
@@ -226,7 +230,7 @@ type Review struct {
 	// commands are what people asked for, see [Review.Follow]; approved is whether head was.
 	commands          command.Commands
 	follows, approved bool
-	// decider is where the configuration is from that decides.
+	// decider is where the configuration is from that decides, for people.
 	decider string
 	// validate is what became of validation, nil before.
 	validate *github.Status
@@ -250,12 +254,17 @@ func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review,
 	}
 	cfg := r.cfg
 	cfg.Repository = pull.Repo // as it is called now, and written
+	decide, err := r.rulesFor(ctx, pull.Repo, pull.BaseRef, pull.DefaultBranch)
+	if err != nil {
+		return nil, err
+	}
 	out := &Review{
 		Config: cfg, head: pull.HeadSHA, base: pull.BaseSHA, number: number, level: ledger.LevelPull, closed: !pull.Open, id: pull.RepoID,
 		refs:  []string{"refs/heads/" + pull.BaseRef, fmt.Sprintf("refs/pull/%d/head", number)},
 		known: []string{"refs/heads/" + pull.BaseRef},
 		trust: forge.Trusted(event, &pull, permission),
 	}
+	out.follow(decide)
 	out.outsider = func(ctx context.Context) string { return out.stranger(ctx, pull) }
 	if !pull.Fork && cfg.listed(forge.User{ID: pull.AuthorID, Bot: pull.Bot}) {
 		out.trust = forge.Trust{Run: true} // no forge tells what a bot may do, and the operator vouches for it
@@ -295,6 +304,13 @@ func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 	}
 	if out.base == "" && !out.accepted() {
 		return nil, fmt.Errorf("the push to %s: %w", event.HeadRef, ErrNoBase)
+	}
+	if !out.accepted() {
+		decide, err := r.cfg.vouched(event.BaseRef, event.DefaultBranch)
+		if err != nil {
+			return nil, fmt.Errorf("the %s of %s: %w", event.Name, event.HeadRef, err)
+		}
+		out.follow(decide)
 	}
 	return out, nil
 }
@@ -432,10 +448,7 @@ func (r *Review) isCurrent(ctx context.Context, repo *gitrepo.Repository) (bool,
 	if err != nil {
 		return false, err
 	}
-	at := func(commit string) func() (fs.FS, error) {
-		return func() (fs.FS, error) { return repo.FS(commit) }
-	}
-	cfg, problems, found, err := r.decides(at(base), at(r.head))
+	cfg, problems, found, err := r.decides(filesOf(repo))
 	if err != nil {
 		return false, err
 	}
@@ -444,7 +457,7 @@ func (r *Review) isCurrent(ctx context.Context, repo *gitrepo.Repository) (bool,
 	if r.last.Base != nil {
 		last = *r.last.Base
 	}
-	if last != base || r.last.NotRunReason != r.notRun(problems, found) || !report.SameCommands(r.last.Commands, r.commands.Followed) {
+	if last != base || !r.decided(cfg).Same(r.last.Rules) || r.last.NotRunReason != r.notRun(problems, found) || !report.SameCommands(r.last.Commands, r.commands.Followed) {
 		return false, nil
 	}
 	return r.last.NotRunReason != "" || !open(r.last), nil

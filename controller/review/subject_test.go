@@ -1,12 +1,14 @@
 package review
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge"
@@ -17,35 +19,53 @@ import (
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
-// TestCommit is what a commit is compared with, in whose name it is judged, and which
-// refs are fetched, of which those of known are by people who may write.
+// TestCommit is what a commit is compared with, in whose name it is judged, which branch's
+// rules hold, and which refs are fetched, of which those of known are by people who may
+// write.
 func TestCommit(t *testing.T) {
 	const queue = "gh-readonly-queue/main/pr-7-9f31c2e6b3a1d0c4e5f60718293a4b5c6d7e8f90"
+	const other = "gh-readonly-queue/production/pr-7-9f31c2e6b3a1d0c4e5f60718293a4b5c6d7e8f90"
+	refs := func(names ...string) (refs []string) {
+		for _, name := range names {
+			refs = append(refs, "refs/heads/"+name)
+		}
+		return refs
+	}
 	for _, tt := range []struct {
 		name        string
 		event       forge.Event
+		listed      []string
 		want        string
 		refs, known []string
 	}{
-		{"a merge group", forge.Event{Name: forge.EventMergeGroup, HeadSHA: "h", BaseSHA: "b", HeadRef: queue, BaseRef: "main"},
-			"base b, number 7, queued true, merged true, accepted false", []string{"refs/heads/" + queue, "refs/heads/main"}, []string{"refs/heads/" + queue, "refs/heads/main"}},
-		{"a push to the default branch", forge.Event{Name: forge.EventPush, HeadSHA: "h", BaseSHA: "b", HeadRef: "main", BaseRef: "main"},
-			"base b, number 0, queued false, merged true, accepted true", []string{"refs/heads/main"}, []string{"refs/heads/main"}},
-		{"the first push to it", forge.Event{Name: forge.EventPush, HeadSHA: "h", HeadRef: "main", BaseRef: "main"},
-			"base , number 0, queued false, merged true, accepted true", []string{"refs/heads/main"}, []string{"refs/heads/main"}},
-		{"a push to another branch", forge.Event{Name: forge.EventPush, HeadSHA: "h", BaseSHA: "b", HeadRef: "topic", BaseRef: "main"},
-			"base refs/heads/main, number 0, queued false, merged false, accepted false", []string{"refs/heads/topic", "refs/heads/main"}, []string{"refs/heads/main"}},
+		{"a merge group", forge.Event{Name: forge.EventMergeGroup, HeadSHA: "h", BaseSHA: "b", HeadRef: queue, BaseRef: "main", DefaultBranch: "main"}, nil,
+			"base b, number 7, queued true, merged true, accepted false, rules of main", refs(queue, "main"), refs(queue, "main")},
+		{"a merge group of another branch", forge.Event{Name: forge.EventMergeGroup, HeadSHA: "h", BaseSHA: "b", HeadRef: other, BaseRef: "production", DefaultBranch: "main"}, nil,
+			"base b, number 7, queued true, merged true, accepted false, rules of main and not of production", refs(other, "production", "main"), refs(other, "production", "main")},
+		{"a merge group of a listed branch", forge.Event{Name: forge.EventMergeGroup, HeadSHA: "h", BaseSHA: "b", HeadRef: other, BaseRef: "production", DefaultBranch: "main"}, []string{"production"},
+			"base b, number 7, queued true, merged true, accepted false, rules of production", refs(other, "production"), refs(other, "production")},
+		{"a push to the default branch", forge.Event{Name: forge.EventPush, HeadSHA: "h", BaseSHA: "b", HeadRef: "main", BaseRef: "main", DefaultBranch: "main"}, nil,
+			"base b, number 0, queued false, merged true, accepted true, rules of head", refs("main"), refs("main")},
+		{"the first push to it", forge.Event{Name: forge.EventPush, HeadSHA: "h", HeadRef: "main", BaseRef: "main"}, nil,
+			"base , number 0, queued false, merged true, accepted true, rules of head", refs("main"), refs("main")},
+		{"a push to another branch", forge.Event{Name: forge.EventPush, HeadSHA: "h", BaseSHA: "b", HeadRef: "topic", BaseRef: "main", DefaultBranch: "main"}, nil,
+			"base refs/heads/main, number 0, queued false, merged false, accepted false, rules of main", refs("topic", "main"), refs("main")},
+		{"a push to a listed branch", forge.Event{Name: forge.EventPush, HeadSHA: "h", BaseSHA: "b", HeadRef: "production", BaseRef: "main", DefaultBranch: "main"}.Into([]string{"production"}), nil,
+			"base b, number 0, queued false, merged true, accepted true, rules of head", refs("production"), refs("production")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := New(Config{}).Commit(tt.event)
+			r, err := New(Config{Branches: tt.listed}).Commit(tt.event)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := fmt.Sprintf("base %s, number %d, queued %v, merged %v, accepted %v", r.base, r.number, r.queued, r.merged, r.accepted())
+			got := fmt.Sprintf("base %s, number %d, queued %v, merged %v, accepted %v, rules of %s", r.base, r.number, r.queued, r.merged, r.accepted(), cmp.Or(r.rules.Branch, "head"))
+			if r.rules.Unvouched != "" {
+				got += " and not of " + r.rules.Unvouched
+			}
 			if got != tt.want || r.head != "h" || !r.trust.Run {
 				t.Errorf("%s, head %s, trusted %v, want %s", got, r.head, r.trust.Run, tt.want)
 			}
-			if diff := cmp.Diff(tt.refs, r.refs) + cmp.Diff(tt.known, r.known); diff != "" {
+			if diff := gocmp.Diff(tt.refs, r.refs) + gocmp.Diff(tt.known, r.known); diff != "" {
 				t.Errorf("refs and known refs, -want +got\n%s", diff)
 			}
 		})
@@ -53,6 +73,10 @@ func TestCommit(t *testing.T) {
 	_, err := New(Config{}).Commit(forge.Event{Name: forge.EventPush, HeadSHA: "h", BaseSHA: "b", HeadRef: "topic"})
 	if !errors.Is(err, ErrNoBase) {
 		t.Errorf("a push without a default branch: %v, want %v", err, ErrNoBase)
+	}
+	_, err = New(Config{ConfigFile: "gavel.yaml"}).Commit(forge.Event{Name: forge.EventMergeGroup, HeadSHA: "h", BaseSHA: "b", HeadRef: other, BaseRef: "production"})
+	if err == nil || !strings.Contains(err.Error(), "nobody vouches for production") {
+		t.Errorf("a merge group of nobody knows which branch: %v", err)
 	}
 }
 
@@ -80,7 +104,7 @@ func TestSuggested(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.review.head = "h"
-			if diff := cmp.Diff(tt.want, tt.review.suggested(&tt.report)); diff != "" {
+			if diff := gocmp.Diff(tt.want, tt.review.suggested(&tt.report)); diff != "" {
 				t.Errorf("suggested commands, -want +got\n%s", diff)
 			}
 		})

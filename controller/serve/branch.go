@@ -80,5 +80,6 @@ func (w *worker) group(ctx context.Context, repo *repository, name string, group
 	}
 	return repo.reviewer.Commit(forge.Event{
 		Name: forge.EventMergeGroup, Repo: repo.name, HeadSHA: tip, BaseSHA: base, HeadRef: name, BaseRef: group.Base,
+		DefaultBranch: repo.said.DefaultBranch,
 	})
 }

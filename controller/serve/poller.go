@@ -221,6 +221,12 @@ func (p *poller) pollBranches(ctx context.Context, repo *repository) error {
 	if err != nil {
 		return err
 	}
+	for branch, tip := range tips {
+		if repo.decides(branch) && repo.ruled[branch] != tip {
+			repo.ruled[branch] = tip
+			p.loop.Add(Key{Repository: repo.id, Kind: Rules, Ref: branch})
+		}
+	}
 	maps.DeleteFunc(tips, func(branch, _ string) bool { return !repo.follows(branch) })
 	for branch, tip := range tips {
 		if repo.tips[branch] != tip {

@@ -227,7 +227,7 @@ func (r *registry) reach(ctx context.Context, listed *Repository) (*repository, 
 func identify(ctx context.Context, listed *Repository) (*repository, error) {
 	repo := &repository{
 		Repository: listed, name: listed.Name, branches: listed.Branches, url: listed.URL,
-		pulls: map[int]forge.Pull{}, tips: map[string]string{}, scheduled: map[string]time.Time{},
+		pulls: map[int]forge.Pull{}, tips: map[string]string{}, ruled: map[string]string{}, scheduled: map[string]time.Time{},
 	}
 	if listed.Client != nil {
 		var err error

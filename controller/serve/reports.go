@@ -26,6 +26,8 @@ type reportIndex struct {
 	// The fields below are guarded by mu.
 	runs map[reportKey]string // id of the newest
 	base map[reportKey]string // what it was compared with
+	// rules are the digests of the rules by which heads were judged in this process.
+	rules map[reportKey]string
 	// heads are those of branches by repository, the newest last.
 	heads map[string][]string
 }
@@ -33,7 +35,7 @@ type reportIndex struct {
 // loadReports reads from the ledger what there is. Heads that are older than its
 // last runs are judged again, without a call.
 func loadReports(ctx context.Context, store *ledger.Ledger) (*reportIndex, error) {
-	x := &reportIndex{ledger: store, runs: map[reportKey]string{}, base: map[reportKey]string{}, heads: map[string][]string{}}
+	x := &reportIndex{ledger: store, runs: map[reportKey]string{}, base: map[reportKey]string{}, rules: map[reportKey]string{}, heads: map[string][]string{}}
 	runs, err := store.Runs(ctx, review.Recalled)
 	if err != nil {
 		return nil, err
@@ -72,7 +74,19 @@ func (x *reportIndex) add(number int, repository string, r *report.Report) bool 
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if r.Rules != nil {
+		x.rules[reportKey{strings.ToLower(repository), number, *r.Head}] = r.Rules.Digest
+	}
 	return x.put(reportKey{repository, number, *r.Head}, r.Run, base)
+}
+
+// judgedBy is the digest of the rules by which a head was judged in this process, empty
+// where it was not.
+func (x *reportIndex) judgedBy(k reportKey) string {
+	k.repository = strings.ToLower(k.repository)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.rules[k]
 }
 
 // report reads the newest report of a commit, nil where there is none.

@@ -38,11 +38,14 @@ type repository struct {
 	heads openHeads
 	// polledTips are the tips of the branches that it follows, as of the last poll.
 	polledTips atomic.Pointer[map[string]string]
+	// digests are those of the rules at the last look, by branch.
+	digests sync.Map
 
 	// The fields below belong to the goroutine that polls.
 	tag       string
 	pulls     map[int]forge.Pull
 	tips      map[string]string
+	ruled     map[string]string    // the tips by which the rules were looked at
 	scheduled map[string]time.Time // when the schedule last made branches due
 	listed    bool                 // once at least
 	comments  commentCursor
@@ -65,6 +68,11 @@ func (r *repository) tip(ctx context.Context, branch string) (string, error) {
 func (r *repository) follows(branch string) bool {
 	_, queued := forge.Queued(branch)
 	return slices.Contains(r.branches, branch) || queued && r.Client != nil
+}
+
+// decides reports whether the settings of a branch are rules for pull requests.
+func (r *repository) decides(branch string) bool {
+	return r.Client != nil && (branch == r.said.DefaultBranch || slices.Contains(r.branches, branch))
 }
 
 // Locate returns what a repository is called now, where it is cloned from, and an id

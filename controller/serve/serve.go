@@ -41,6 +41,9 @@ const (
 	Scheduled Kind = "scheduled"
 	// CheckRerun is a commit whose check run somebody requested again.
 	CheckRerun Kind = "check_rerun"
+	// Rules are the settings at the tip of a branch, by which the pull requests are judged
+	// that go to it.
+	Rules Kind = "rules"
 	// Sweep is every commit of the repository that was left pending.
 	Sweep Kind = "sweep"
 )
@@ -53,8 +56,8 @@ type Key struct {
 	Kind       Kind
 	// Pull is set for a PullRequest.
 	Pull int
-	// Ref is the branch of a Branch and of a Scheduled key, and the commit of a
-	// CheckRerun.
+	// Ref is the branch of a Branch, a Scheduled and a Rules key, and the commit of
+	// a CheckRerun.
 	Ref string
 }
 
@@ -291,6 +294,9 @@ func (s *Server) enqueue(ctx context.Context, repo *repository, h forge.Hint) er
 		s.due(h, Key{Repository: repo.id, Kind: Branch, Ref: h.Head})
 	case repo.follows(h.Branch):
 		s.due(h, Key{Repository: repo.id, Kind: Branch, Ref: h.Branch})
+		fallthrough
+	case repo.decides(h.Branch):
+		s.due(h, Key{Repository: repo.id, Kind: Rules, Ref: h.Branch})
 	}
 	return nil
 }

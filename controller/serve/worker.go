@@ -44,7 +44,7 @@ func (w *worker) connect(repo *repository) {
 		Client:  repo.Client, Repository: repo.name, Known: repo.ledgerName, Ledger: w.cfg.Ledger, Fetch: repo.fetch,
 		Execute: w.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: w.cfg.LookupEnv, WebURL: repo.WebURL,
 		Log:   func(line string) { w.cfg.Observer.Log(name, line) },
-		Forks: policy.Forks, Programs: policy.Programs, Bots: policy.Bots, Deadline: policy.Deadline, OwnOnly: true,
+		Forks: policy.Forks, Programs: policy.Programs, Bots: policy.Bots, Branches: repo.branches, Deadline: policy.Deadline, OwnOnly: true,
 		Turn: func(ctx context.Context, waiting review.QueuedHead) (review.Turn, error) {
 			return w.turn(ctx, repo, waiting)
 		},
@@ -72,6 +72,8 @@ func (w *worker) reconcile(ctx context.Context, key Key) (err error) {
 		return next(w.scheduled(ctx, repo, key))
 	case CheckRerun:
 		return next(w.rerun(ctx, repo, key.Ref))
+	case Rules:
+		return next(w.rules(ctx, repo, key.Ref))
 	case Sweep:
 		if err := w.sweep(ctx, repo); err != nil {
 			return &reconcile.Stall{Err: err} // each poll comes back to it

@@ -42,6 +42,7 @@ type prFlags struct {
 	patience time.Duration
 	programs string
 	bots     string
+	branches []string
 	html     string
 }
 
@@ -76,6 +77,7 @@ func New(app *cli.App) *cobra.Command {
 	duration.Var(flags, &f.patience, "forge-timeout", "how long to retry while the forge does not answer or accept the report, such as 20m")
 	flags.StringVar(&f.programs, "programs", review.ProgramsWriters, "which programs of a head run: those of people who may write (writers), only those of approved heads (approved), only unchanged ones (base-only) or none (never)")
 	flags.StringVar(&f.bots, "bots", "", "ids of bots that are treated as people who may write, such as 41898282,29139614")
+	flags.StringSliceVar(&f.branches, "branches", nil, "base branches whose tips' gavel.yaml decides about what goes to them, such as main,production; that of the default branch decides about the rest (default: the default branch)")
 	flags.StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html, and have the comment link to the artifacts of the job")
 	flags.BoolVar(&f.cacheKeys, "cache-keys", false, "only print the cache names of the ledgers of the event, one per line")
 	return cmd
@@ -83,7 +85,7 @@ func New(app *cli.App) *cobra.Command {
 
 // cacheKeys prints what the next steps of a job need to know.
 func (c command) cacheKeys(ctx context.Context, f prFlags) error {
-	event, _, err := c.subject("", 0)
+	event, _, err := c.subject(f)
 	if err != nil {
 		return err
 	}
@@ -145,7 +147,7 @@ func (c command) pullRequest(ctx context.Context, f prFlags) error {
 	if err != nil {
 		return cli.UsageError("%w", err)
 	}
-	event, repo, err := c.subject(f.repo, f.number)
+	event, repo, err := c.subject(f)
 	if err != nil {
 		return err
 	}
@@ -170,6 +172,7 @@ func (c command) pullRequest(ctx context.Context, f prFlags) error {
 	jobOn := func(store *ledger.Ledger) *ci.Job {
 		cfg := c.reviewing(here, store, client, repo)
 		cfg.Retry, cfg.Programs, cfg.Bots = c.retry(f), f.programs, bots
+		cfg.Branches = f.branches
 		if f.html != "" {
 			cfg.ReportURL = ci.Environment(c.Env).ReportURL(repo)
 		}
@@ -232,9 +235,9 @@ func (c command) retry(f prFlags) retry.Config {
 }
 
 // subject is what the flags name, else what the job's event is about.
-func (c command) subject(name string, number int) (forge.Event, forge.Repo, error) {
-	if name != "" && number != 0 {
-		repo, err := forge.ParseRepo(name)
+func (c command) subject(f prFlags) (forge.Event, forge.Repo, error) {
+	if f.repo != "" && f.number != 0 && !f.cacheKeys {
+		repo, err := forge.ParseRepo(f.repo)
 		if err != nil {
 			return forge.Event{}, repo, cli.UsageError("--repo: %w", err)
 		}
@@ -247,7 +250,7 @@ func (c command) subject(name string, number int) (forge.Event, forge.Repo, erro
 	if err != nil {
 		return event, event.Repo, cli.UsageError("read the event: %w", err)
 	}
-	return event, event.Repo, nil
+	return event.Into(f.branches), event.Repo, nil
 }
 
 // client speaks to the forge with the credential of the environment.

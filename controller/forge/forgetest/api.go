@@ -118,7 +118,7 @@ func (f *Forge) repository(name string) any {
 	if id == 1 && !strings.EqualFold(f.name, Repository) {
 		name = f.name
 	}
-	return map[string]any{"id": id, "full_name": name, "private": false, "fork": id == 2}
+	return map[string]any{"id": id, "full_name": name, "private": false, "fork": id == 2, "default_branch": "main"}
 }
 
 func (f *Forge) getPull(w http.ResponseWriter, r *http.Request) {
@@ -144,7 +144,7 @@ func (f *Forge) pullJSON(p Pull) map[string]any {
 
 func (f *Forge) getRepository(w http.ResponseWriter, r *http.Request) {
 	out := f.repository(Repository).(map[string]any)
-	out["default_branch"], out["clone_url"], out["private"] = "main", f.CloneURL, f.Private
+	out["clone_url"], out["private"] = f.CloneURL, f.Private
 	out["archived"] = f.archived
 	may := f.permissions[f.caller(r)]
 	out["permissions"] = map[string]any{"admin": may == "admin", "push": may == "admin" || may == "write", "pull": true}

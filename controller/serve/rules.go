@@ -1,0 +1,40 @@
+package serve
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/review"
+)
+
+// rules makes the open pull requests due that were judged by other rules than those that
+// the tip of a branch has now. They need no call where measurements are known. Those that
+// are judged by none, such as a head that is too large, are due when rules change.
+func (w *worker) rules(ctx context.Context, repo *repository, branch string) (err error) {
+	pulls := repo.open.Load()
+	if pulls == nil || len(*pulls) == 0 {
+		return nil
+	}
+	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + branch}, gitrepo.OfBase)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, git.Close()) }()
+	digest, err := review.RulesDigest(git, commits[0], repo.ConfigFile)
+	if err != nil {
+		return err
+	}
+	last, _ := repo.digests.Swap(branch, digest)
+	for _, pull := range *pulls {
+		decides, err := repo.reviewer.RulesOf(pull.BaseRef, repo.said.DefaultBranch)
+		if err != nil {
+			return err
+		}
+		by := w.reports.judgedBy(reportKey{repo.ledgerName, pull.Number, pull.HeadSHA})
+		if decides == branch && by != digest && (by != "" || last != digest) {
+			w.loop.Add(Key{Repository: repo.id, Kind: PullRequest, Pull: pull.Number})
+		}
+	}
+	return nil
+}
