@@ -67,9 +67,9 @@ type RunOptions struct {
 	Control *run.Control
 	// Observe receives how the run goes on; nil ignores it. Calls do not overlap.
 	Observe func(progress.Step)
-	// Waits receives how many cases wait while nobody judges them, since other processes do
-	// and none of those is running, and 0 when one is. nil ignores it. Calls may overlap.
-	Waits func(cases int)
+	// Waits receives how many cases wait while nobody judges them, since workers do and
+	// none of those is running or free, and 0 when one is. nil ignores it. Calls may overlap.
+	Waits func(progress.Waiting)
 	// Outbox returns what has to be published with the report; nil publishes
 	// nothing. Its error keeps the report from being stored.
 	Outbox func(*report.Report) ([]ledger.OutboxItem, error)

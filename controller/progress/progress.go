@@ -2,6 +2,8 @@
 package progress
 
 import (
+	"fmt"
+
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -39,11 +41,34 @@ func (s Step) Verdict() verdict.Verdict {
 	return s.Outcome.Result.Verdict
 }
 
-// Unattended says of cases that workers judge why nobody does.
-func Unattended(cases int) string {
-	verb := " wait"
-	if cases == 1 {
-		verb += "s"
-	}
-	return textfmt.Count(cases, "case") + verb + " for a worker; none is running"
+// Waiting says how many cases wait because no worker judges any case of their run.
+type Waiting struct {
+	// Cases is 0 where a worker judges one.
+	Cases int
+	// Workers is how many are running that could, all of them busy with other cases.
+	Workers int
+	// Programs says that the cases start programs, and no worker that is running has a
+	// sandbox.
+	Programs bool
 }
+
+// String says what the cases wait for.
+func (w Waiting) String() string {
+	words := textfmt.Count(w.Cases, "case") + " wait"
+	if w.Cases == 1 {
+		words += "s"
+	}
+	words += " for a worker"
+	switch {
+	case w.Programs:
+		return words + " with a sandbox; none is running"
+	case w.Workers == 0:
+		return words + "; none is running"
+	case w.Workers == 1:
+		return words + "; the one that is running is busy"
+	}
+	return words + fmt.Sprintf("; the %d that are running are busy", w.Workers)
+}
+
+// Queued says of a head that it is not looked at yet.
+const Queued = "waits for its turn behind other heads"

@@ -36,9 +36,9 @@ type Batch struct {
 	Jobs   []run.Job
 	// Programs reports whether a case starts programs. nil means that none does.
 	Programs func(run.Job) bool
-	// Waits is called with how many cases wait when no worker is running, and with 0 when
-	// one is again. nil is not called. Cases wait until a worker runs.
-	Waits func(cases int)
+	// Waits is called when no worker judges any of the cases, and when one does again. nil is
+	// not called. Cases wait for as long as it takes.
+	Waits func(Standstill)
 }
 
 const (
@@ -67,7 +67,8 @@ type waiter struct {
 	taken    []int64       // tasks whose outcomes were taken and are still in the table
 	beaten   time.Time
 	checked  time.Time
-	alone    bool // no worker ran at the last beat
+	said     Standstill
+	news     bool // an outcome came since the last beat
 	// unable is since when workers run, and none that has a sandbox.
 	unable time.Time
 }
@@ -88,6 +89,9 @@ func (q *Queue) Judge(ctx context.Context, b Batch) ([]run.Outcome, error) {
 	err := w.begin(ctx)
 	if err == nil {
 		err = w.await(ctx)
+	}
+	if w.said != (Standstill{}) && w.Waits != nil {
+		w.Waits(Standstill{}) // since the last beat
 	}
 	ended, cancel := context.WithTimeout(lasting, patience)
 	defer cancel()
@@ -119,7 +123,7 @@ func (w *waiter) begin(ctx context.Context) error {
 		return err
 	}
 	for i, job := range w.Jobs {
-		if seen.running && !seen.sandboxed && w.startsPrograms(job) {
+		if seen.running > 0 && seen.sandboxed == 0 && w.startsPrograms(job) {
 			w.conclude(i, unable(job))
 			continue
 		}
@@ -168,10 +172,22 @@ func (w *waiter) enqueue(ctx context.Context) error {
 	return nil
 }
 
-// seenWorkers says which workers give signs of life: some, and some with a sandbox.
-type seenWorkers struct{ running, sandboxed bool }
+// A Standstill is cases that wait, since no worker judges any of them. Without cases there is
+// none.
+type Standstill struct {
+	Cases int
+	// Workers is how many are running that could judge them, and judge others.
+	Workers int
+	// Programs says that all of the cases start programs, and no worker that is running has
+	// a sandbox.
+	Programs bool
+}
 
-const theWorkers = "count(*) > 0, coalesce(bool_or(programs), false) FROM queue_workers WHERE until > now()"
+// seenWorkers says which workers give signs of life: how many, and how many of them have a
+// sandbox.
+type seenWorkers struct{ running, sandboxed int }
+
+const theWorkers = "count(*), count(*) FILTER (WHERE programs) FROM queue_workers WHERE until > now()"
 
 func (w *waiter) workers(ctx context.Context) (seen seenWorkers, err error) {
 	err = w.pool.QueryRow(ctx, "SELECT "+theWorkers).Scan(&seen.running, &seen.sandboxed)
@@ -245,22 +261,44 @@ func (w *waiter) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.alone == seen.running && w.Waits != nil {
-		waiting := 0
-		if !seen.running {
-			waiting = len(w.left) + len(w.due)
-		}
-		w.Waits(waiting)
+	now, err := w.standstill(ctx, seen)
+	if err != nil {
+		return err
 	}
-	w.alone = !seen.running
+	if w.news = false; now != w.said && w.Waits != nil {
+		w.Waits(now)
+	}
+	w.said = now
 	return w.withhold(ctx, seen)
+}
+
+// standstill says how many cases wait where none of them is judged.
+func (w *waiter) standstill(ctx context.Context, seen seenWorkers) (Standstill, error) {
+	now := Standstill{Cases: len(w.left) + len(w.due), Workers: seen.running}
+	if seen.running == 0 {
+		return now, nil
+	}
+	if w.news || len(w.left) == 0 {
+		return Standstill{}, nil
+	}
+	var begun bool
+	err := w.pool.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM river_job WHERE id = ANY($1) AND state NOT IN ('available', 'scheduled', 'pending'))",
+		slices.Collect(maps.Keys(w.left))).Scan(&begun)
+	if err != nil || begun {
+		return Standstill{}, err
+	}
+	now.Programs = !slices.ContainsFunc(slices.Collect(maps.Values(w.left)), func(i int) bool { return !w.startsPrograms(w.Jobs[i]) })
+	if now.Programs {
+		now.Workers, now.Programs = seen.sandboxed, seen.sandboxed == 0
+	}
+	return now, nil
 }
 
 // withhold ends the cases that start programs, where workers have been running for a while
 // and none of them has a sandbox.
 func (w *waiter) withhold(ctx context.Context, seen seenWorkers) error {
 	switch {
-	case !seen.running || seen.sandboxed:
+	case seen.running == 0 || seen.sandboxed > 0:
 		w.unable = time.Time{}
 		return nil
 	case w.unable.IsZero():
@@ -364,7 +402,7 @@ func (w *waiter) collect(ctx context.Context) error {
 			return err
 		}
 		delete(w.left, f.Job)
-		w.taken = append(w.taken, f.Job)
+		w.taken, w.news = append(w.taken, f.Job), true
 		w.conclude(i, out)
 	}
 	return nil

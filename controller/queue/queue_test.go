@@ -315,6 +315,45 @@ func TestAWorkerWithoutASandbox(t *testing.T) {
 	end()
 }
 
+// TestCasesThatWait: a run says that its cases wait as long as no worker runs, and while the
+// one that runs judges others, and that they do not once it judges one of them.
+func TestCasesThatWait(t *testing.T) {
+	t.Parallel()
+	q := open(t, tables.URL(t))
+	said := map[string]chan queue.Standstill{"first": make(chan queue.Standstill, 9), "second": make(chan queue.Standstill, 9)}
+	want := func(name string, w queue.Standstill) {
+		t.Helper()
+		if got := <-said[name]; got != w {
+			t.Errorf("the cases of the %s run are said to wait as %+v, want %+v", name, got, w)
+		}
+	}
+	var group sync.WaitGroup
+	defer group.Wait()
+	judge := func(name string) {
+		group.Go(func() {
+			b := batch(name)
+			b.Waits = func(w queue.Standstill) { said[name] <- w }
+			if outs, err := q.Judge(t.Context(), b); err != nil || outs[0].Stopped {
+				t.Errorf("the outcome of the %s run is %+v, %v", name, outs, err)
+			}
+		})
+	}
+	judge("first")
+	want("first", queue.Standstill{Cases: 1})
+	begun, free := make(chan struct{}, 2), make(chan struct{})
+	start(t, queue.WorkerConfig{Queue: q, Interactive: 1, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error) {
+		begun <- struct{}{}
+		<-free
+		return polite(ctx, task, about, completion)
+	}})
+	<-begun
+	want("first", queue.Standstill{})
+	judge("second")
+	want("second", queue.Standstill{Cases: 1, Workers: 1})
+	close(free)
+	want("second", queue.Standstill{})
+}
+
 // TestATaskIsCompletedWithItsVerdict: where one of both cannot be stored, neither is.
 func TestATaskIsCompletedWithItsVerdict(t *testing.T) {
 	t.Parallel()

@@ -36,8 +36,10 @@ type known struct {
 	// cases is how many are judged, 0 before that is known. Until then a terminal state
 	// stays: a green head that is judged again does not turn yellow where nothing changed.
 	cases int
-	// waiting is how many of them wait while no worker runs.
-	waiting int
+	// waiting says how many of them wait for workers.
+	waiting progress.Waiting
+	// queued says that the head waits for its turn behind others.
+	queued bool
 }
 
 // learn changes what is known.
@@ -59,8 +61,23 @@ func (a *announcement) planned(validate github.Status, cases int) {
 	a.learn(func(k *known) { k.validate, k.cases = &validate, cases })
 }
 
-// waits says how many cases wait while no worker runs, 0 when one does.
-func (a *announcement) waits(cases int) { a.learn(func(k *known) { k.waiting = cases }) }
+// waits says how many cases wait for workers.
+func (a *announcement) waits(w progress.Waiting) { a.learn(func(k *known) { k.waiting = w }) }
+
+// queued says that the head waits for its turn, and begins that it has it.
+func (a *announcement) queued() { a.learn(func(k *known) { k.queued = true }) }
+
+func (a *announcement) begins() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	waited := a.known.queued
+	a.mu.Unlock()
+	if waited {
+		a.learn(func(k *known) { k.queued = false })
+	}
+}
 
 // end takes an announcement back that was not written, and waits for one that
 // was sent: a verdict comes after it.
@@ -120,19 +137,24 @@ func (r *Review) pending(ctx context.Context, a *announcement) error {
 func (r *Review) announced(now known) []github.Status {
 	if r.schedule != nil {
 		words := "judging everything again"
-		if now.waiting > 0 {
-			words = progress.Unattended(now.waiting)
+		switch {
+		case now.queued:
+			words = progress.Queued
+		case now.waiting.Cases > 0:
+			words = now.waiting.String()
 		}
 		return []github.Status{{Context: drift.Context, State: github.Pending, Description: words}}
 	}
-	words := "working out what is affected"
+	words, checking := "working out what is affected", "checking the definitions"
 	switch {
-	case now.waiting > 0:
-		words = progress.Unattended(now.waiting)
+	case now.queued:
+		words, checking = progress.Queued, progress.Queued
+	case now.waiting.Cases > 0:
+		words = now.waiting.String()
 	case now.cases > 0:
 		words = "judging " + textfmt.Count(now.cases, "case")
 	}
-	validate := github.Status{Context: github.ContextValidate, State: github.Pending, Description: "checking the definitions"}
+	validate := github.Status{Context: github.ContextValidate, State: github.Pending, Description: checking}
 	if now.validate != nil {
 		validate = *now.validate
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 )
@@ -158,8 +159,8 @@ func (d *fixture) words(context string) (all []string) {
 	return all
 }
 
-// TestWhatAHeadIsSaidToWaitFor: before it is planned, while its cases are judged, and while
-// no worker runs. Validation has its last word as soon as it is done.
+// TestWhatAHeadIsSaidToWaitFor: its turn, the plan, while its cases are judged, a worker that
+// runs, and one that is free. Validation has its last word as soon as it is done.
 func TestWhatAHeadIsSaidToWaitFor(t *testing.T) {
 	d := newTalk(t)
 	d.cfg.After = over
@@ -169,17 +170,32 @@ func TestWhatAHeadIsSaidToWaitFor(t *testing.T) {
 			time.Sleep(time.Millisecond) // nothing tells what the forge has
 		}
 	}
+	d.cfg.Turn = func(_ context.Context, w review.QueuedHead) (review.Turn, error) {
+		w.Waits()
+		await("gavel/verdict", "pending: waits for its turn behind other heads")
+		await("gavel/validate", "pending: waits for its turn behind other heads")
+		return review.Turn{End: func() {}}, nil
+	}
 	d.cfg.Fetch = func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 		await("gavel/validate", "pending: checking the definitions")
 		return fetch(ctx, refs, most)
 	}
 	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 		await("gavel/validate", "success: all definitions are valid")
-		e.Waits(2)
-		await("gavel/verdict", "pending: 2 cases wait for a worker; none is running")
-		e.Waits(1)
-		await("gavel/verdict", "pending: 1 case waits for a worker; none is running")
-		e.Waits(0)
+		for _, tt := range []struct {
+			waiting progress.Waiting
+			words   string
+		}{
+			{progress.Waiting{Cases: 2}, "2 cases wait for a worker; none is running"},
+			{progress.Waiting{Cases: 1}, "1 case waits for a worker; none is running"},
+			{progress.Waiting{Cases: 2, Workers: 1}, "2 cases wait for a worker; the one that is running is busy"},
+			{progress.Waiting{Cases: 2, Workers: 3}, "2 cases wait for a worker; the 3 that are running are busy"},
+			{progress.Waiting{Cases: 2, Programs: true}, "2 cases wait for a worker with a sandbox; none is running"},
+		} {
+			e.Waits(tt.waiting)
+			await("gavel/verdict", "pending: "+tt.words)
+		}
+		e.Waits(progress.Waiting{})
 		for got := d.words("gavel/verdict"); got[len(got)-1] != "pending: judging 1 case"; got = d.words("gavel/verdict") {
 			time.Sleep(time.Millisecond)
 		}
@@ -188,11 +204,13 @@ func TestWhatAHeadIsSaidToWaitFor(t *testing.T) {
 	if err := d.review(1); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := d.words("gavel/validate"), []string{"pending: checking the definitions", "success: all definitions are valid"}; !slices.Equal(got, want) {
+	if got, want := d.words("gavel/validate"), []string{
+		"pending: waits for its turn behind other heads", "pending: checking the definitions", "success: all definitions are valid",
+	}; !slices.Equal(got, want) {
 		t.Errorf("validation says %q, want %q", got, want)
 	}
 	got := d.words("gavel/verdict")
-	if last := got[len(got)-1]; got[0] != "pending: working out what is affected" || !strings.HasPrefix(last, "success: ") {
+	if last := got[len(got)-1]; got[1] != "pending: working out what is affected" || !strings.HasPrefix(last, "success: ") {
 		t.Errorf("the verdict says %q", got)
 	}
 }

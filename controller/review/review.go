@@ -413,9 +413,12 @@ func (r *Review) judge(ctx context.Context, said *announcement) (*report.Report,
 	var turn Turn
 	if r.Turn != nil {
 		var err error
-		if turn, err = r.Turn(ctx, r.QueuedHead()); err != nil {
+		head := r.QueuedHead()
+		head.Waits = said.queued
+		if turn, err = r.Turn(ctx, head); err != nil {
 			return nil, err
 		}
+		said.begins()
 		defer turn.End()
 	}
 	found, err := r.prepare(ctx)

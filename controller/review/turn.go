@@ -23,6 +23,8 @@ type QueuedHead struct {
 	Again bool
 	// Subject describes the head for another process.
 	Subject func(context.Context) Subject
+	// Waits is called where the head does not get its turn at once.
+	Waits func()
 }
 
 // A Turn is what a head gets that may be looked at.
@@ -36,7 +38,7 @@ type Turn struct {
 
 // QueuedHead returns the head with which the review asks for a turn.
 func (r *Review) QueuedHead() QueuedHead {
-	w := QueuedHead{Number: r.number, Head: r.head, Stranger: !r.trust.Run, Again: r.again, Subject: r.Subject}
+	w := QueuedHead{Number: r.number, Head: r.head, Stranger: !r.trust.Run, Again: r.again, Subject: r.Subject, Waits: func() {}}
 	for _, o := range r.commands.Followed {
 		if (o.Verb == report.CommandRun || o.Verb == report.CommandRerun) && o.TakenAt.After(w.Asked) {
 			w.Asked = o.TakenAt

@@ -25,8 +25,9 @@ type RepositoryView struct {
 	WebURL     string
 	// Pulls are the open pull requests at the last poll, the newest first.
 	Pulls []forge.Pull
-	// Judging are the heads that are being judged.
-	Judging []string
+	// Judging are the heads that are being judged, and Queued those that wait for their turn
+	// behind others.
+	Judging, Queued []string
 	// Client is nil where there is no forge.
 	Client *forge.Client
 
@@ -45,7 +46,13 @@ func (s *Server) Repositories() []RepositoryView {
 			w.Pulls = slices.Clone(*open)
 			slices.SortFunc(w.Pulls, func(a, b forge.Pull) int { return b.Number - a.Number })
 		}
+		queued := s.worker.queuedHeads(repo.id)
 		for _, head := range s.worker.running(repo.id) {
+			if queued[head] > 0 {
+				queued[head]-- // it may be judged for another key
+				w.Queued = append(w.Queued, head)
+				continue
+			}
 			w.Judging = append(w.Judging, head)
 		}
 		out = append(out, w)

@@ -212,7 +212,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.registry = newRegistry(cfg, state)
 	s.worker = &worker{
 		cfg: cfg, state: state, registry: s.registry, reports: reports, guard: guard, slots: slots.New(cfg.Workers),
-		heads: map[Key]string{}, cancelled: map[Key]cancellation{}, swept: map[sweptCommit]sweepRun{},
+		heads: map[Key]string{}, queued: map[trial.Head]int{}, cancelled: map[Key]cancellation{}, swept: map[sweptCommit]sweepRun{},
 	}
 	s.registry.connect = s.worker.connect
 	s.loop = reconcile.New(reconcile.Config[Key]{

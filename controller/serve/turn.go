@@ -45,7 +45,15 @@ func (w *worker) turn(ctx context.Context, repo *repository, head review.QueuedH
 	case head.Number == 0:
 		class = slots.Background
 	}
-	free, err := w.slots.Acquire(ctx, class)
+	waited := false
+	free, err := w.slots.Acquire(ctx, class, func() {
+		waited = true
+		w.countQueued(h, 1)
+		head.Waits()
+	})
+	if waited {
+		w.countQueued(h, -1)
+	}
 	if err != nil {
 		return review.Turn{}, err
 	}
@@ -75,4 +83,26 @@ func (w *worker) job(ctx context.Context, repo *repository, head review.QueuedHe
 	}
 	repo.fetching.Lock()
 	return job, sync.OnceFunc(repo.fetching.Unlock), nil
+}
+
+// countQueued notes that one more key waits for the turn of a head, or one less.
+func (w *worker) countQueued(h trial.Head, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.queued[h] += n; w.queued[h] == 0 {
+		delete(w.queued, h)
+	}
+}
+
+// queuedHeads returns how many keys of a repository wait for the turn of each head.
+func (w *worker) queuedHeads(repository int64) map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	heads := map[string]int{}
+	for h, n := range w.queued {
+		if h.Repository == repository {
+			heads[h.SHA] += n
+		}
+	}
+	return heads
 }

@@ -30,7 +30,8 @@ type worker struct {
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	heads     map[Key]string // that are being judged
+	heads     map[Key]string     // that are being judged, or wait for their turn
+	queued    map[trial.Head]int // how many keys wait for the turn of a head
 	swept     map[sweptCommit]sweepRun
 	cancelled map[Key]cancellation // why those are not wanted any more
 }

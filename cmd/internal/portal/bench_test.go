@@ -17,6 +17,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/progress"
+	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
@@ -96,6 +98,66 @@ func TestRepositoriesListTheNewestPulls(t *testing.T) {
 	}
 	if !strings.Contains(page, `<a href="/r/octo/shop0/runs/run-0-1">#1 Kinder words</a>`) {
 		t.Errorf("the page does not lead to the run of a head:\n%s", page)
+	}
+}
+
+// TestAHeadThatWaits holds what the pages and the request say of a head that waits for its
+// turn, of one whose cases wait for a worker, and of one that is being judged.
+func TestAHeadThatWaits(t *testing.T) {
+	shown := &board.Board{}
+	w := serve.RepositoryView{ID: 1, Name: forge.Repo{Owner: "octo", Name: "shop"}, Known: "octo/shop", Branch: "main", WebURL: "https://forge.example", Client: &forge.Client{}}
+	rows := []struct {
+		head, state, reason string
+		waiting             progress.Waiting
+	}{
+		{"1111111a", "waiting", "waits for its turn behind other heads", progress.Waiting{}},
+		{"2222222a", "judging", "2 cases wait for a worker; none is running", progress.Waiting{Cases: 2}},
+		{"3333333a", "judging", "1 case waits for a worker; the 2 that are running are busy", progress.Waiting{Cases: 1, Workers: 2}},
+		{"4444444a", "judging", "", progress.Waiting{}},
+	}
+	for i, row := range rows {
+		w.Pulls = append(w.Pulls, forge.Pull{Number: i + 1, Title: "Kinder words", Author: "ada", HeadSHA: row.head})
+		if row.state == "waiting" {
+			w.Queued = append(w.Queued, row.head)
+			continue
+		}
+		w.Judging = append(w.Judging, row.head)
+		_, end := shown.Track(row.head)
+		defer end()
+		shown.Waits(row.head, row.waiting)
+	}
+	site := New(Config{
+		Watched: func() []serve.RepositoryView { return []serve.RepositoryView{w} }, Ledger: ledgertest.Open(t, ledger.Config{}),
+		Gate: access.New(access.Config{}), Hide: func(s string) string { return s }, Board: shown,
+	})
+	get := func(path string) string {
+		w := httptest.NewRecorder()
+		site.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
+		return w.Body.String()
+	}
+	var listed struct {
+		Pulls []pullRow `json:"pull_requests"`
+	}
+	if err := json.Unmarshal([]byte(get("/r/octo/shop"+pullsPath)), &listed); err != nil || len(listed.Pulls) != len(rows) {
+		t.Fatalf("%d pull requests are listed, error %v", len(listed.Pulls), err)
+	}
+	for i, row := range rows {
+		if got := listed.Pulls[i]; got.State != row.state || got.Reason != row.reason {
+			t.Errorf("%s is %q because %q, want %q because %q", row.head, got.State, got.Reason, row.state, row.reason)
+		}
+	}
+	for _, path := range []string{"/", "/r/octo/shop/pulls"} {
+		page := get(path)
+		for i, row := range rows {
+			_, from, _ := strings.Cut(page, "<tr><td>")
+			cells, rest, _ := strings.Cut(from, "</tr>")
+			page = rest
+			state := ">" + row.state + "</span></td>"
+			if !strings.Contains(cells, state) || !strings.Contains(cells, fmt.Sprintf("#%d Kinder words", i+1)) ||
+				row.reason != "" && !strings.Contains(cells, `<div class="note small">`+row.reason+"</div>") || row.reason == "" && strings.Contains(cells, "<div") {
+				t.Errorf("%s: the row of %s does not say %q and %q:\n%s", path, row.head, row.state, row.reason, cells)
+			}
+		}
 	}
 }
 

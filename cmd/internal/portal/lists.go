@@ -53,6 +53,7 @@ func (p pullRow) Points() string { return textfmt.Score(p.Score, 2) }
 // The states of a pull request besides the results of the gate.
 const (
 	stateJudging = "judging"
+	stateQueued  = "waiting"
 	stateWaiting = "not judged"
 )
 
@@ -100,10 +101,10 @@ func (p *portal) pullRow(ctx context.Context, w serve.RepositoryView, pull forge
 	case slices.Contains(w.Judging, pull.HeadSHA):
 		row.State = stateJudging
 		if p.cfg.Board != nil {
-			if n := p.cfg.Board.Waiting(pull.HeadSHA); n > 0 {
-				row.Reason = progress.Unattended(n)
-			}
+			row.Reason = p.cfg.Board.Why(pull.HeadSHA)
 		}
+	case slices.Contains(w.Queued, pull.HeadSHA):
+		row.State, row.Reason = stateQueued, progress.Queued
 	case found != nil:
 		row.State, row.Reason, row.Score = found.Gate, p.line(found.Reason), found.Score
 		row.Run, row.URL = &run, rootOf(w)+"/runs/"+run

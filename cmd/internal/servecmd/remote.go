@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -65,11 +66,11 @@ func (s *server) queued(ctx context.Context) (end func(), err error) {
 		return q.Judge(ctx, queue.Batch{
 			Class: classOf(about.Subject), Side: b.Side, About: body, Config: b.Config, Jobs: b.Jobs,
 			Programs: func(job run.Job) bool { return startsPrograms(b.Config, job) },
-			Waits: func(cases int) {
+			Waits: func(w queue.Standstill) {
 				if opts.Waits != nil {
-					opts.Waits(cases)
+					opts.Waits(progress.Waiting(w))
 				}
-				if cases == 0 {
+				if w.Cases == 0 || w.Workers > 0 || w.Programs {
 					return
 				}
 				s.log.Warn().Str("sha", about.Subject.Head).Msg("no gavel worker is running, and cases wait for one; start gavel worker with the same database, or gavel serve with --judge")

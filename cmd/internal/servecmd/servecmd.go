@@ -24,6 +24,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
@@ -268,9 +269,9 @@ func (s *server) execute(ctx context.Context, p *controller.Prepared, opts contr
 	defer end()
 	opts.Observe = step
 	if waits := opts.Waits; waits != nil {
-		opts.Waits = func(cases int) {
-			s.board.Waits(p.Head().Commit, cases)
-			waits(cases)
+		opts.Waits = func(w progress.Waiting) {
+			s.board.Waits(p.Head().Commit, w)
+			waits(w)
 		}
 	}
 	// The accounts of a day are by repository: each gets an equal share, so that

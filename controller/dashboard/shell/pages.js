@@ -22,7 +22,7 @@
       const state = JSON.parse(event.data), at = document.activeElement;
       for (const e of state.judging) {
         for (const to of document.querySelectorAll(`[data-judging="${CSS.escape(e.head)}"]`)) {
-          to.textContent = e.waiting ? `waiting for a worker: ${e.waiting} of ${e.total} cases` : e.total ? `judging: ${e.done} of ${e.total} cases` + (e.again ? `, ${e.again} measured again` : "") : "judging";
+          to.textContent = e.why ? e.why : e.total ? `judging: ${e.done} of ${e.total} cases` + (e.again ? `, ${e.again} measured again` : "") : "judging";
         }
       }
       if (shown === null) shown = key(state);

@@ -17,8 +17,10 @@ type Entry struct {
 	Total int    `json:"total"`
 	// Again counts measurements that are repeated.
 	Again int `json:"again"`
-	// Waiting counts the cases that wait while no worker runs.
-	Waiting int `json:"waiting,omitempty"`
+	// Waiting counts the cases that wait while no worker judges any of them. Why has the
+	// same in words.
+	Waiting int    `json:"waiting,omitempty"`
+	Why     string `json:"why,omitempty"`
 }
 
 // A Board is safe for concurrent use. Its zero value is empty.
@@ -37,7 +39,7 @@ func (b *Board) Track(head string) (step func(progress.Step), end func()) {
 		if b.entries == nil {
 			b.entries = map[string]Entry{}
 		}
-		e.Waiting = b.entries[head].Waiting
+		e.Waiting, e.Why = b.entries[head].Waiting, b.entries[head].Why
 		b.entries[head] = e
 		b.notify()
 	}
@@ -52,12 +54,15 @@ func (b *Board) Track(head string) (step func(progress.Step), end func()) {
 	return step, end
 }
 
-// Waits shows how many cases of a commit wait while no worker runs, 0 when one does.
-func (b *Board) Waits(head string, cases int) {
+// Waits shows how many cases of a commit wait for workers.
+func (b *Board) Waits(head string, w progress.Waiting) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e, tracked := b.entries[head]; tracked {
-		e.Waiting = cases
+		e.Waiting, e.Why = w.Cases, ""
+		if w.Cases > 0 {
+			e.Why = w.String()
+		}
 		b.entries[head] = e
 		b.notify()
 	}
@@ -81,11 +86,11 @@ func (b *Board) Changed() <-chan struct{} {
 	return b.changed
 }
 
-// Waiting returns how many cases of a commit wait while no worker runs.
-func (b *Board) Waiting(head string) int {
+// Why returns what the cases of a commit wait for, empty where they do not.
+func (b *Board) Why(head string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.entries[head].Waiting
+	return b.entries[head].Why
 }
 
 // All returns the commits that are being judged, by their ids.

@@ -26,16 +26,17 @@ func TestBoard(t *testing.T) {
 	}
 	var one, two func(progress.Step)
 	var end, endTwo func()
-	look("[{b 0 0 0 0}]", func() { one, end = b.Track("b") })
-	look("[{a 0 0 0 0} {b 0 0 0 0}]", func() { two, endTwo = b.Track("a") })
-	look("[{a 0 0 0 0} {b 1 3 0 0}]", func() { one(progress.Step{Done: 1, Total: 3}) })
-	look("[{a 0 0 0 2} {b 1 3 0 0}]", func() { b.Waits("a", 2) })
-	look("[{a 1 2 0 2} {b 1 3 0 0}]", func() { two(progress.Step{Done: 1, Total: 2}) })
-	if n := b.Waiting("a"); n != 2 {
-		t.Errorf("%d cases wait, want 2", n)
+	look("[{b 0 0 0 0 }]", func() { one, end = b.Track("b") })
+	look("[{a 0 0 0 0 } {b 0 0 0 0 }]", func() { two, endTwo = b.Track("a") })
+	look("[{a 0 0 0 0 } {b 1 3 0 0 }]", func() { one(progress.Step{Done: 1, Total: 3}) })
+	const why = "2 cases wait for a worker; the one that is running is busy"
+	look("[{a 0 0 0 2 "+why+"} {b 1 3 0 0 }]", func() { b.Waits("a", progress.Waiting{Cases: 2, Workers: 1}) })
+	look("[{a 1 2 0 2 "+why+"} {b 1 3 0 0 }]", func() { two(progress.Step{Done: 1, Total: 2}) })
+	if got := b.Why("a"); got != why || b.Why("b") != "" {
+		t.Errorf("the cases of a wait because %q, want %q, and those of b because %q", got, why, b.Why("b"))
 	}
-	look("[{a 1 2 0 0} {b 1 3 0 0}]", func() { b.Waits("a", 0) })
-	look("[{a 2 2 4 0} {b 1 3 0 0}]", func() { two(progress.Step{Done: 2, Total: 2, Again: 4}) })
-	look("[{a 2 2 4 0}]", func() { end() })
+	look("[{a 1 2 0 0 } {b 1 3 0 0 }]", func() { b.Waits("a", progress.Waiting{}) })
+	look("[{a 2 2 4 0 } {b 1 3 0 0 }]", func() { two(progress.Step{Done: 2, Total: 2, Again: 4}) })
+	look("[{a 2 2 4 0 }]", func() { end() })
 	look("[]", func() { endTwo() })
 }

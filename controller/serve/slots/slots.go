@@ -42,14 +42,18 @@ const (
 // New returns so many slots.
 func New(most int) *Slots { return &Slots{most: most, of: map[Class]int{}} }
 
-// Acquire waits for a slot, or until ctx ends. Background work leaves one to
-// the others where there are several.
-func (t *Slots) Acquire(ctx context.Context, c Class) (end func(), err error) {
+// Acquire waits for a slot, or until ctx ends. waits is called where none is free at once.
+// Background work leaves one to the others where there are several.
+func (t *Slots) Acquire(ctx context.Context, c Class, waits func()) (end func(), err error) {
 	mine := &slot{c, make(chan struct{})}
 	t.mu.Lock()
 	t.waiting = append(t.waiting, mine)
 	t.grant()
+	mustWait := slices.Contains(t.waiting, mine)
 	t.mu.Unlock()
+	if mustWait {
+		waits()
+	}
 	select {
 	case <-mine.begins:
 	case <-ctx.Done():
