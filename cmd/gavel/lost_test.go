@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema/race"
 )
 
@@ -62,6 +64,54 @@ func (c *passage) lose(object string, ruin func(file string) error) {
 	}
 	if err := ruin(file); err != nil {
 		c.t.Fatal(err)
+	}
+}
+
+// TestLostObjectsOfAMirror takes away each object of base in turn from the clone of a server,
+// which fetches it again: the verdict is that of a whole clone.
+func TestLostObjectsOfAMirror(t *testing.T) {
+	race.OneByOne(t)
+	s := scenario{
+		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {removed: fail}\n")}),
+		head: map[string]string{at("a"): gone}, answer: echo,
+	}
+	for i, how := 0, []string{"missing", "emptied", "truncated"}; ; i++ {
+		c := newPassage(t, s, columns[0])
+		objects := strings.Fields(c.git(t, "rev-list", "--objects", "--no-object-names", c.base))
+		if i == len(how)*len(objects) {
+			break
+		}
+		t.Run(fmt.Sprintf("%s %d", how[i%len(how)], i/len(how)), func(t *testing.T) {
+			c.t = t
+			file := c.operators()
+			at, log, end := c.serving(t, file)
+			log.await(t, `"branch":"main"`)
+			data := filepath.Join(filepath.Dir(file), "data")
+			loseOf(t, data, objects[i/len(how)], damages[how[i%len(how)]])
+			c.announce(at)
+			c.await(log)
+			if code := end(); code != exitPass {
+				t.Errorf("serve ends with %d", code)
+			}
+			r := c.lastReport(t, filepath.Join(data, "ledger.db"), c.base)
+			if r.Gate.Result != report.GateFail || !strings.Contains(r.Gate.Reason, "1 case removed (removed: fail)") || c.states()["gavel/verdict"] != "failure" {
+				t.Errorf("without %s: %s: %s, statuses %v", objects[i/len(how)], r.Gate.Result, r.Gate.Reason, c.states())
+			}
+		})
+	}
+}
+
+// loseOf gives the clone of a server a file for each object, and ruins that of one.
+func loseOf(t *testing.T, data, object string, ruin func(file string) error) {
+	t.Helper()
+	clones, err := filepath.Glob(filepath.Join(data, "clones", "*.git"))
+	if err != nil || len(clones) != 1 {
+		t.Fatalf("clones %v, %v", clones, err)
+	}
+	gittest.Unpack(t, clones[0])
+	file := filepath.Join(clones[0], "objects", object[:2], object[2:])
+	if err := errors.Join(os.Chmod(file, 0o600), ruin(file)); err != nil {
+		t.Fatal(err)
 	}
 }
 

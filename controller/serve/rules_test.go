@@ -7,6 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/serve"
 )
 
 // settle commits files to main, and waits until all that comes of it is done.
@@ -74,4 +75,34 @@ func TestRulesOfAnotherBranch(t *testing.T) {
 	}
 	w.settle(map[string]string{"gavel.yaml": "gate: {fail_on: never}\n" + strict}, w.poll)
 	w.want("two", "success success")
+}
+
+// TestPromotion: main is what production is to become, and the last change of main affects
+// no case. What the pull request says of that commit stays after a restart.
+func TestPromotion(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.configure = func(cfg *serve.Config) { cfg.Repositories[0].Branches = []string{"main", "production"} }
+	w.move("refs/heads/production", "main")
+	w.move("refs/heads/main", "two")
+	w.start()
+	w.idle()
+	gittest.Run(t, w.folder, "checkout", "-q", "-f", "main")
+	w.commits["words"] = gittest.Commit(t, w.folder, map[string]string{"docs.md": "words"})
+	w.poll()
+	w.idle()
+	if got := w.states("words"); got != "success success" {
+		t.Errorf("the states of the branch are %q", got)
+	}
+	w.pull("words", forgetest.Pull{BaseRef: "production", BaseSHA: w.commits["main"]})
+	w.hint()
+	w.idle()
+	w.want("words", "success failure")
+	w.end()
+	w.start()
+	w.idle()
+	w.want("words", "success failure")
+	w.poll()
+	w.idle()
+	w.want("words", "success failure")
 }

@@ -1,6 +1,7 @@
 package gittest
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -42,6 +43,27 @@ func feed(tb testing.TB, dir string, in io.Reader, args ...string) string {
 		tb.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// Unpack gives each object of a bare repository a file of its own.
+func Unpack(tb testing.TB, dir string) {
+	tb.Helper()
+	packs, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*.pack"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, pack := range packs {
+		data, err := os.ReadFile(pack)
+		for _, end := range []string{".pack", ".idx", ".rev"} {
+			if e := os.Remove(strings.TrimSuffix(pack, ".pack") + end); !errors.Is(e, fs.ErrNotExist) {
+				err = errors.Join(err, e)
+			}
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		feed(tb, dir, bytes.NewReader(data), "unpack-objects", "-q")
+	}
 }
 
 // Init makes a repository in a folder whose first branch is the one given.
