@@ -2,6 +2,7 @@ package controller
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -18,7 +19,7 @@ type targetPair struct{ base, head string }
 // findRebuilt finds the deployed targets of base whose inputs are not the same at
 // head. Such a target cannot be asked as it was at base: it runs what is deployed
 // now, which may be what head says.
-func (p *planner) findRebuilt() error {
+func (p *planner) findRebuilt(ctx context.Context) error {
 	p.out.rebuilt = map[targetPair]bool{}
 	if p.req.Base == nil || !p.req.Before.IsZero() {
 		return nil
@@ -33,7 +34,7 @@ func (p *planner) findRebuilt() error {
 		}
 	}
 	for pair := range pairs {
-		differ, err := p.inputsDiffer(pair)
+		differ, err := p.inputsDiffer(ctx, pair)
 		if err != nil {
 			return fmt.Errorf("target %s: %w", pair.base, err)
 		}
@@ -46,7 +47,7 @@ func (p *planner) findRebuilt() error {
 
 // inputsDiffer reports whether the files differ that either side names as the inputs of
 // a deployed target.
-func (p *planner) inputsDiffer(pair targetPair) (bool, error) {
+func (p *planner) inputsDiffer(ctx context.Context, pair targetPair) (bool, error) {
 	was, is := p.req.Base.Config.Targets[pair.base], p.req.Head.Config.Targets[pair.head]
 	if !was.Deployed() {
 		return false, nil
@@ -58,7 +59,7 @@ func (p *planner) inputsDiffer(pair targetPair) (bool, error) {
 	}
 	var named [2][]plan.Fact
 	for i, s := range []*Checkout{p.req.Base, &p.req.Head} {
-		read, err := source.Read(source.State{FS: s.FS, Config: s.Config, ConfigFile: p.req.ConfigFile}, union)
+		read, err := source.Read(ctx, source.State{FS: s.FS, Config: s.Config, ConfigFile: p.req.ConfigFile}, union)
 		if err != nil {
 			return false, err
 		}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -10,7 +11,7 @@ import (
 )
 
 // environment gathers what the digests need to know of the targets of a checkout.
-func (p *planner) environment(s Checkout) (plan.Environment, error) {
+func (p *planner) environment(ctx context.Context, s Checkout) (plan.Environment, error) {
 	env := plan.Environment{
 		Config: p.req.ConfigFile, DefaultTarget: s.Config.DefaultTarget,
 		Targets: make(map[string]plan.Target, len(s.Config.Targets)),
@@ -26,7 +27,7 @@ func (p *planner) environment(s Checkout) (plan.Environment, error) {
 		if err != nil {
 			return env, fmt.Errorf("target %s: %w", name, err)
 		}
-		files, err := p.inputFacts(s, t)
+		files, err := p.inputFacts(ctx, s, t)
 		if err != nil {
 			return env, fmt.Errorf("target %s: %w", name, err)
 		}
@@ -38,8 +39,8 @@ func (p *planner) environment(s Checkout) (plan.Environment, error) {
 
 // inputFacts returns what counts of the files that a target is built from. Head's name
 // one that is not as base has it.
-func (p *planner) inputFacts(s Checkout, t config.Target) ([]plan.Fact, error) {
-	own, err := p.source(s, t)
+func (p *planner) inputFacts(ctx context.Context, s Checkout, t config.Target) ([]plan.Fact, error) {
+	own, err := p.source(ctx, s, t)
 	if err != nil || p.req.Base == nil || s.Commit == p.req.Base.Commit {
 		return own.Facts(nil), err
 	}
@@ -47,17 +48,17 @@ func (p *planner) inputFacts(s Checkout, t config.Target) ([]plan.Fact, error) {
 	if !configured {
 		return own.Facts(nil), nil
 	}
-	was, err := p.source(*p.req.Base, other)
+	was, err := p.source(ctx, *p.req.Base, other)
 	return own.Facts(&was), err
 }
 
 // source reads what a target is built from, once in each checkout.
-func (p *planner) source(s Checkout, t config.Target) (source.Source, error) {
+func (p *planner) source(ctx context.Context, s Checkout, t config.Target) (source.Source, error) {
 	at := checkoutTarget{s.Commit, t.Name}
 	if known, ok := p.out.sources[at]; ok {
 		return known, nil
 	}
-	read, err := source.Read(source.State{FS: s.FS, Config: s.Config, ConfigFile: p.req.ConfigFile}, t)
+	read, err := source.Read(ctx, source.State{FS: s.FS, Config: s.Config, ConfigFile: p.req.ConfigFile}, t)
 	if err == nil {
 		p.out.sources[at] = read
 	}

@@ -82,7 +82,7 @@ func (p *planner) planFull(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	baseEnv, err := p.environment(*p.req.Base)
+	baseEnv, err := p.environment(ctx, *p.req.Base)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,10 @@ func (p *planner) planFull(ctx context.Context) error {
 			return err
 		}
 		p.nameGone(was.Problems)
-		base := p.side(*p.req.Base, was, &baseEnv)
+		base, err := p.side(ctx, *p.req.Base, was, &baseEnv)
+		if err != nil {
+			return err
+		}
 		p.comparePlan(&base, head.Side, changed)
 		return nil
 	}
@@ -108,7 +111,10 @@ func (p *planner) planFull(ctx context.Context) error {
 		return err
 	}
 	p.nameGone(change.Result.Problems)
-	base := p.side(*p.req.Base, change.Result, &baseEnv)
+	base, err := p.side(ctx, *p.req.Base, change.Result, &baseEnv)
+	if err != nil {
+		return err
+	}
 	switch {
 	case change.Files == nil:
 	case alike:
@@ -174,11 +180,11 @@ func (p *planner) canPlanAffected() bool {
 // planAffected plans the cases that the changed files can affect and counts the
 // rest. Its cost follows the change and not the size of the repository.
 func (p *planner) planAffected(ctx context.Context) error {
-	headEnv, err := p.environment(p.req.Head)
+	headEnv, err := p.environment(ctx, p.req.Head)
 	if err != nil {
 		return err
 	}
-	baseEnv, err := p.environment(*p.req.Base)
+	baseEnv, err := p.environment(ctx, *p.req.Base)
 	if err != nil {
 		return err
 	}
@@ -189,7 +195,11 @@ func (p *planner) planAffected(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	change, err := p.req.Snapshot.Update(ctx, p.req.Head.FS, load.Options{Settings: p.req.Head.Config.Settings()}, slices.Concat(changed, p.req.Pinned))
+	opts, err := p.req.options(ctx, p.req.Head)
+	if err != nil {
+		return err
+	}
+	change, err := p.req.Snapshot.Update(ctx, p.req.Head.FS, opts, slices.Concat(changed, p.req.Pinned))
 	if err != nil {
 		return fmt.Errorf("load the definitions of %s: %w", p.req.Head.Commit, err)
 	}
@@ -199,8 +209,14 @@ func (p *planner) planAffected(ctx context.Context) error {
 	}
 	p.env = &headEnv
 	p.nameGone(was.Problems)
-	base := p.side(*p.req.Base, was, &baseEnv)
-	head := p.side(p.req.Head, change.Result, &headEnv)
+	base, err := p.side(ctx, *p.req.Base, was, &baseEnv)
+	if err != nil {
+		return err
+	}
+	head, err := p.side(ctx, p.req.Head, change.Result, &headEnv)
+	if err != nil {
+		return err
+	}
 	p.out.Problems = change.Problems()
 	head.Strays = setOf(change.Strays())
 	invalidate(&head, p.out.Problems) // a file that failed to parse may affect any case
@@ -271,7 +287,7 @@ func (r *Request) options(ctx context.Context, s Checkout) (load.Options, error)
 }
 
 // side computes the digests of the cases that were asked for.
-func (p *planner) side(s Checkout, loaded *load.Result, env *plan.Environment) plan.Side {
+func (p *planner) side(ctx context.Context, s Checkout, loaded *load.Result, env *plan.Environment) (plan.Side, error) {
 	cases := loaded.Cases
 	if p.req.Select != nil {
 		cases = slices.DeleteFunc(slices.Clone(cases), func(c *schema.Case) bool { return !p.req.Select(&c.CaseInfo) })
@@ -284,6 +300,9 @@ func (p *planner) side(s Checkout, loaded *load.Result, env *plan.Environment) p
 	}
 	entries := make([]*plan.Entry, len(cases))
 	for i, c := range cases {
+		if err := ctx.Err(); err != nil {
+			return plan.Side{}, err
+		}
 		entries[i] = plan.NewEntry(c, env)
 	}
 	side := plan.NewSide(s.Commit, env.DefaultTarget, entries)
@@ -293,7 +312,7 @@ func (p *planner) side(s Checkout, loaded *load.Result, env *plan.Environment) p
 	if ignored, err := ignore.Matcher(s.FS); err == nil {
 		side.Ignored = func(file string) bool { return ignored(file, false) }
 	}
-	return side
+	return side, nil
 }
 
 // invalidate notes the files that did not load.

@@ -41,7 +41,7 @@ func (p *planner) planTargets(ctx context.Context) error {
 // The problems are those of all of them.
 func (p *planner) targetsSide(ctx context.Context, s Checkout) (plan.Side, *load.Snapshot, []schema.Problem, error) {
 	side := plan.NewSide(s.Commit, s.Config.DefaultTarget, nil)
-	env, err := p.environment(s)
+	env, err := p.environment(ctx, s)
 	if err != nil {
 		return side, nil, nil, err
 	}
@@ -51,7 +51,12 @@ func (p *planner) targetsSide(ctx context.Context, s Checkout) (plan.Side, *load
 		if _, configured := s.Config.Targets[target]; !configured {
 			continue // base may not have it yet
 		}
-		loaded, err := load.Load(ctx, s.FS, load.Options{Settings: s.Config.Settings().CompileAgainst(target)})
+		opts, err := p.req.options(ctx, s)
+		if err != nil {
+			return side, nil, nil, err
+		}
+		opts.Settings = opts.Settings.CompileAgainst(target)
+		loaded, err := load.Load(ctx, s.FS, opts)
 		if err != nil {
 			return side, nil, nil, fmt.Errorf("load the definitions of %s: %w", s.Commit, err)
 		}
@@ -60,7 +65,10 @@ func (p *planner) targetsSide(ctx context.Context, s Checkout) (plan.Side, *load
 			one.Target, one.PerTarget = target, len(p.req.Targets) > 1
 			loaded.Cases[i] = &one
 		}
-		one := p.side(s, loaded, &env)
+		one, err := p.side(ctx, s, loaded, &env)
+		if err != nil {
+			return side, nil, nil, err
+		}
 		maps.Copy(side.Cases, one.Cases)
 		maps.Copy(side.Invalid, one.Invalid)
 		side.Strays = one.Strays

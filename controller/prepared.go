@@ -86,7 +86,7 @@ func prepare(ctx context.Context, req Request) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.findRebuilt(); err != nil {
+	if err := p.findRebuilt(ctx); err != nil {
 		return nil, err
 	}
 	if err := p.findUnnamed(ctx); err != nil {

@@ -39,7 +39,7 @@ type loadedSide struct {
 // loadHead returns head from what is remembered, where that is enough, and else
 // with all of its cases.
 func (p *planner) loadHead(ctx context.Context) (*loadedSide, error) {
-	env, err := p.environment(p.req.Head)
+	env, err := p.environment(ctx, p.req.Head)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,11 @@ func (p *planner) loadHead(ctx context.Context) (*loadedSide, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &loadedSide{Side: p.side(p.req.Head, loaded, &env), env: &env, snapshot: loaded.Snapshot(), problems: loaded.Problems}, nil
+	side, err := p.side(ctx, p.req.Head, loaded, &env)
+	if err != nil {
+		return nil, err
+	}
+	return &loadedSide{Side: side, env: &env, snapshot: loaded.Snapshot(), problems: loaded.Problems}, nil
 }
 
 // rememberedHead returns head as it is remembered; nil where it is not.
@@ -128,7 +132,11 @@ func (p *planner) complete(ctx context.Context, side *loadedSide, files []string
 			delete(side.Cases, id)
 		}
 	}
-	for id, e := range p.side(p.req.Head, loaded, side.env).Cases {
+	read, err := p.side(ctx, p.req.Head, loaded, side.env)
+	if err != nil {
+		return err
+	}
+	for id, e := range read.Cases {
 		switch {
 		case known[id]:
 			side.Cases[id] = e

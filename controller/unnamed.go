@@ -24,11 +24,11 @@ func (p *Prepared) Note(notices ...report.Notice) { p.notices = append(p.notices
 
 // PromptFolders lists the folders in which changed files may be a part of an agent
 // that names no inputs: files in no definitions folder of which the plan has to know.
-func PromptFolders(s Checkout) ([]string, error) {
-	if targets, err := unnamed(s); err != nil || len(targets) == 0 {
+func PromptFolders(ctx context.Context, s Checkout) ([]string, error) {
+	if targets, err := unnamed(ctx, s); err != nil || len(targets) == 0 {
 		return nil, err
 	}
-	folders, err := source.PromptFolders(s.FS)
+	folders, err := source.PromptFolders(ctx, s.FS)
 	if err != nil {
 		return nil, fmt.Errorf("look for prompts: %w", err)
 	}
@@ -40,13 +40,13 @@ func PromptFolders(s Checkout) ([]string, error) {
 
 // unnamed are the targets, by name, that are built from files which nobody named, or whose
 // inputs match no file.
-func unnamed(s Checkout) ([]string, error) {
+func unnamed(ctx context.Context, s Checkout) ([]string, error) {
 	var names []string
 	for name, t := range s.Config.Targets {
 		if !t.Implied && t.Provider != config.HTTP && !t.Deployed() {
 			continue
 		}
-		named, err := source.Matches(s.FS, t.Inputs)
+		named, err := source.Matches(ctx, s.FS, t.Inputs)
 		if err != nil {
 			return nil, fmt.Errorf("target %s: %w", name, err)
 		}
@@ -64,13 +64,13 @@ func (p *planner) findUnnamed(ctx context.Context) error {
 	if p.req.Base == nil || p.req.Changed == nil {
 		return nil
 	}
-	targets, err := unnamed(p.req.Head)
+	targets, err := unnamed(ctx, p.req.Head)
 	if err != nil || len(targets) == 0 {
 		return err
 	}
 	var folders []string
 	for _, s := range []*Checkout{&p.req.Head, p.req.Base} {
-		more, err := PromptFolders(*s)
+		more, err := PromptFolders(ctx, *s)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (p *planner) findUnnamed(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("compare %s with %s: %w", p.req.Base.Commit, p.req.Head.Commit, err)
 	}
-	owned, err := p.owners()
+	owned, err := p.owners(ctx)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ const mostUnnamed = 3
 
 // owners reports of a file whether a definition or a target has it, on either side, or
 // whether nothing is built from it.
-func (p *planner) owners() (func(name string) bool, error) {
+func (p *planner) owners(ctx context.Context) (func(name string) bool, error) {
 	set := setOf(p.outside)
 	note := func(c *schema.CaseInfo) {
 		if c == nil {
@@ -140,7 +140,7 @@ func (p *planner) owners() (func(name string) bool, error) {
 			if !t.Implied {
 				continue
 			}
-			read, err := p.source(*s, t)
+			read, err := p.source(ctx, *s, t)
 			if err != nil {
 				return nil, fmt.Errorf("target %s: %w", t.Name, err)
 			}

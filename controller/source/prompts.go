@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -36,11 +37,13 @@ func InPromptFolder(name string) bool {
 }
 
 // PromptFolders lists the outermost folders of prompts.
-func PromptFolders(fsys fs.FS) ([]string, error) {
+func PromptFolders(ctx context.Context, fsys fs.FS) ([]string, error) {
 	var found []string
 	looked := 0
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission):
 			return nil
 		case err != nil || !d.IsDir() || name == ".":

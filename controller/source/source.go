@@ -6,6 +6,7 @@
 package source
 
 import (
+	"context"
 	"crypto/sha1" //nolint:gosec // git names what files hold by it
 	"crypto/sha256"
 	"encoding/hex"
@@ -52,14 +53,14 @@ type State struct {
 }
 
 // Read finds the files of a target. The error says so where there are more than
-// can be looked at.
-func Read(s State, t config.Target) (Source, error) {
+// can be looked at, or where the context has ended.
+func Read(ctx context.Context, s State, t config.Target) (Source, error) {
 	out := Source{outside: func(string, bool) bool { return true }}
-	names, err := Matches(s.FS, t.Inputs)
+	names, err := Matches(ctx, s.FS, t.Inputs)
 	if err != nil {
 		return out, err
 	}
-	if out.named, err = hashed(names, func(name string) (string, error) { return contentHash(s.FS, name) }); err != nil {
+	if out.named, err = hashed(ctx, names, func(name string) (string, error) { return contentHash(s.FS, name) }); err != nil {
 		return out, err
 	}
 	if !t.Implied {
@@ -71,7 +72,7 @@ func Read(s State, t config.Target) (Source, error) {
 	if out.outside, err = outside(s); err != nil {
 		return out, err
 	}
-	all, err := listing.Files(s.FS, out.folders, listing.Options{Skip: out.outside, Most: mostEntries})
+	all, err := listing.Files(s.FS, out.folders, listing.Options{Skip: out.outside, Most: mostEntries, Ended: ctx.Err})
 	if errors.Is(err, listing.ErrTooMany) {
 		return out, fmt.Errorf("%w; name what the program is built from, such as inputs: [\"agent/**\"]", err)
 	}
@@ -79,7 +80,7 @@ func Read(s State, t config.Target) (Source, error) {
 		return out, err
 	}
 	all = slices.DeleteFunc(all, func(name string) bool { return slices.Contains(names, name) })
-	out.rest, err = hashed(all, func(name string) (string, error) { return blobHash(s.FS, name) })
+	out.rest, err = hashed(ctx, all, func(name string) (string, error) { return blobHash(s.FS, name) })
 	return out, err
 }
 
@@ -187,7 +188,7 @@ func (s Source) changed(other *Source) string {
 
 // Matches lists the files that the globs match, sorted. The walk starts at the
 // part of a glob that has no pattern.
-func Matches(fsys fs.FS, globs []string) ([]string, error) {
+func Matches(ctx context.Context, fsys fs.FS, globs []string) ([]string, error) {
 	var files []string
 	for _, glob := range globs {
 		root := glob
@@ -196,6 +197,8 @@ func Matches(fsys fs.FS, globs []string) ([]string, error) {
 		}
 		err := fs.WalkDir(fsys, root, func(name string, d fs.DirEntry, err error) error {
 			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
 			case errors.Is(err, fs.ErrNotExist):
 				return nil
 			case err != nil:
@@ -213,9 +216,12 @@ func Matches(fsys fs.FS, globs []string) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-func hashed(names []string, hash func(string) (string, error)) ([]file, error) {
+func hashed(ctx context.Context, names []string, hash func(string) (string, error)) ([]file, error) {
 	files := make([]file, 0, len(names))
 	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		sum, err := hash(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // gone since it was listed

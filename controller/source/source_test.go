@@ -1,6 +1,8 @@
 package source_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -29,7 +31,7 @@ func tree(files ...string) fstest.MapFS {
 
 func read(t *testing.T, files fstest.MapFS, argv string) source.Source {
 	t.Helper()
-	s, err := source.Read(source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, program(t, argv))
+	s, err := source.Read(t.Context(), source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, program(t, argv))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,8 +138,50 @@ func TestFilesThatGitKnowsAreNotRead(t *testing.T) {
 		all = append(all, fmt.Sprintf("agent/%d/part.py", i))
 	}
 	files := &hashing{MapFS: tree(all...)}
-	s, err := source.Read(source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, program(t, "python3, agent/main.py"))
+	s, err := source.Read(t.Context(), source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, program(t, "python3, agent/main.py"))
 	if err != nil || len(s.Files()) != 500 || files.reads != 1 {
 		t.Errorf("%d files, %d of them read, %v", len(s.Files()), files.reads, err)
+	}
+}
+
+// A closing file system ends a context when so many files were read, and counts those that are
+// read after that.
+type closing struct {
+	fstest.MapFS
+	left  *int
+	after *int
+	end   context.CancelFunc
+}
+
+// ReadFile reads a file.
+func (c closing) ReadFile(name string) ([]byte, error) {
+	if *c.left--; *c.left == 0 {
+		c.end()
+	} else if *c.left < 0 {
+		*c.after++
+	}
+	return c.MapFS.ReadFile(name)
+}
+
+// TestHashingEnds: no file is hashed once the context has ended.
+func TestHashingEnds(t *testing.T) {
+	files := fstest.MapFS{}
+	for i := range 500 {
+		files[fmt.Sprintf("agent/%d.txt", i)] = &fstest.MapFile{Data: []byte("text")}
+	}
+	for _, target := range []config.Target{
+		{Name: "bot", Inputs: []string{"agent/**"}},
+		{Name: "bot", Inputs: []string{"agent/1.txt"}, Implied: true},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		left, after := 20, 0
+		if target.Implied {
+			left = 5
+		}
+		_, err := source.Read(ctx, source.State{FS: closing{files, &left, &after, cancel}, Config: config.Default(), ConfigFile: "gavel.yaml"}, target)
+		if !errors.Is(err, context.Canceled) || after > 0 {
+			t.Errorf("implied %v: Read = %v after %d more files; want %v after none", target.Implied, err, after, context.Canceled)
+		}
+		cancel()
 	}
 }

@@ -46,13 +46,13 @@ func (s *planner) see(ctx context.Context, hints []string) (*View, error) {
 	}
 	var look *View
 	for {
-		if err := s.widen(); err != nil {
+		if err := s.widen(ctx); err != nil {
 			return nil, err
 		}
 		if err := s.compare(ctx, hints); err != nil {
 			return nil, err
 		}
-		if err := s.build(hints); err != nil {
+		if err := s.build(ctx, hints); err != nil {
 			return nil, err
 		}
 		changed := slices.DeleteFunc(changes(before, s.differ), func(name string) bool { return s.passing(name) || s.own(name) })
@@ -233,7 +233,7 @@ func (s *planner) needs(p *controller.Prepared) bool {
 }
 
 // widen follows what the configuration, base, and the cases so far name.
-func (s *planner) widen() error {
+func (s *planner) widen(ctx context.Context) error {
 	ignored, err := ignore.Matcher(s.files)
 	if err != nil {
 		return err
@@ -251,7 +251,7 @@ func (s *planner) widen() error {
 			paths = append(paths, rootOf(glob))
 		}
 	}
-	prompts, err := controller.PromptFolders(controller.Checkout{FS: s.files, Config: s.config})
+	prompts, err := controller.PromptFolders(ctx, controller.Checkout{FS: s.files, Config: s.config})
 	if err != nil {
 		return err
 	}

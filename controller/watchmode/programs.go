@@ -1,6 +1,7 @@
 package watchmode
 
 import (
+	"context"
 	"maps"
 	"os"
 	"slices"
@@ -21,7 +22,7 @@ type programs struct {
 }
 
 // build brings the files of programs up to date, if a hint is about them.
-func (s *planner) build(hints []string) error {
+func (s *planner) build(ctx context.Context, hints []string) error {
 	if len(s.programs.folders) == 0 {
 		s.programs.files = map[string]string{}
 		return nil
@@ -37,7 +38,7 @@ func (s *planner) build(hints []string) error {
 		if !t.Implied {
 			continue
 		}
-		read, err := source.Read(source.State{FS: s.files, Config: s.config, ConfigFile: s.cfg.ConfigFile}, t)
+		read, err := source.Read(ctx, source.State{FS: s.files, Config: s.config, ConfigFile: s.cfg.ConfigFile}, t)
 		if err != nil {
 			return err
 		}

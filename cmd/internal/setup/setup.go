@@ -90,7 +90,7 @@ func (s Setup) Run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if found.Prompts, err = source.PromptFolders(files); err != nil {
+	if found.Prompts, err = source.PromptFolders(ctx, files); err != nil {
 		return nil, err
 	}
 	fmt.Fprint(s.Out, observed(found))

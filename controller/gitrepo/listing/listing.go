@@ -36,6 +36,8 @@ type Options struct {
 	Skip func(name string, isFolder bool) bool
 	// Most is how many files and folders are looked at.
 	Most int
+	// Ended is the error with which to end; nil never ends.
+	Ended func() error
 }
 
 // Files returns the regular files in the folders and below, sorted. A folder that
@@ -78,6 +80,9 @@ type walk struct {
 }
 
 func (w *walk) count(name string) error {
+	if w.Ended != nil && w.Ended() != nil {
+		return w.Ended()
+	}
 	if w.seen++; w.seen > w.Most {
 		return fmt.Errorf("%s: %w: more than %d", name, ErrTooMany, w.Most)
 	}

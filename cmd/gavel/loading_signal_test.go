@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+const mockTarget = "version: 1\ndefault_target: m\ntargets:\n  m: {provider: mock, replies: [{reply: word}]}\n"
+
+// largeSuites are files that are loaded for much longer than a test waits: each has
+// 8,000 rows with twenty assertions.
+func largeSuites() map[string]string {
+	var asserts, rows strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&asserts, "  - {type: contains, value: w%d}\n", i)
+	}
+	for i := range 8000 {
+		fmt.Fprintf(&rows, "a%d\n", i)
+	}
+	files := map[string]string{}
+	for i := range 12 {
+		folder := fmt.Sprintf("test_definitions/s%02d/", i)
+		files[folder+"promptfooconfig.yaml"] = fmt.Sprintf("prompts: [\"say {{x}} %d\"]\nproviders: [m]\ndefaultTest:\n  assert:\n%stests: file://t.csv\n", i, &asserts)
+		files[folder+"t.csv"] = "x\n" + rows.String()
+	}
+	return files
+}
+
+// TestSignalsEndLoading: SIGTERM ends each command from within loading, and nothing is
+// half-written.
+func TestSignalsEndLoading(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be sent SIGTERM here")
+	}
+	base := map[string]string{"gavel.yaml": mockTarget, "test_definitions/a.json": `{"test_type": "agent", "name": "m", "user_input": ["hi"]}`}
+	j := newOrigin(t, base, largeSuites())
+	j.git(t, "checkout", "-q", "topic")
+	for _, args := range [][]string{
+		{"validate"}, {"plan"}, {"plan", "--base", "main"}, {"run"}, {"run", "--base", "main"}, {"watch"}, {"watch", "--json"},
+		{"pr", "--repo", forgetest.Repository, "--pr", "1"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "work")
+			gittest.Run(t, j.folder, "clone", "-q", "--no-hardlinks", j.folder, dir)
+			gittest.Run(t, dir, "branch", "-q", "main", "origin/main")
+			var said bytes.Buffer
+			cmd := program(t, args...)
+			cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &said, &said
+			for name, value := range j.env {
+				cmd.Env = append(cmd.Env, name+"="+value)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(1500 * time.Millisecond) // most of the time that loading takes is still to come
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatalf("it ended before: %v\n%s", err, &said)
+			}
+			told := time.Now()
+			if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {
+				t.Errorf("%v, want code %d:\n%s", cmd.ProcessState, exitInterrupted, &said)
+			}
+			if took := time.Since(told); took > 20*time.Second {
+				t.Errorf("it went on for %v", took)
+			}
+			if state := gittest.Run(t, dir, "status", "--porcelain"); state != "" {
+				t.Errorf("the work tree has changes:\n%s", state)
+			}
+			wantNoDrafts(t, filepath.Join(dir, ".gavel"))
+		})
+	}
+}
+
+// wantNoDrafts wants no file in a folder that was not given its place.
+func wantNoDrafts(t *testing.T, folder string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(name string, _ fs.DirEntry, err error) error {
+		if err == nil && (strings.Contains(name, "draft") || strings.Contains(name, "tmp")) {
+			t.Errorf("%s is left", name)
+		}
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}
