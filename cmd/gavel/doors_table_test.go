@@ -174,6 +174,30 @@ func codeJudge(module string) map[string]string {
 	}
 }
 
+// waiting is the outcome at the doors where programs of a head wait for its approval.
+func waiting(o outcome) map[string]outcome {
+	o.rule = "a program that a head changes is not run before the head is approved"
+	return map[string]outcome{"pr": o, "serve": o, "serve on PostgreSQL": o, "workers": o}
+}
+
+// withHook is a case in a workspace, whose hook makes of it what a file of the template
+// says.
+func withHook(kind string) map[string]string {
+	return map[string]string{
+		"gavel.yaml": "version: 1\ndefault_target: bot\ntargets:\n  bot: {provider: command, argv: [sh, agent.sh], inputs: [agent.sh]}\n",
+		"agent.sh":   "cat >/dev/null; echo word\n",
+		"tpl/kind":   kind,
+		"hook.sh": "cat >/dev/null; cd \"$1\"; case \"$(cat kind)\" in\ndeep) mkdir -p " + strings.Repeat("a/", 150) + " ;;\n" +
+			"sparse) for i in $(seq 20); do truncate -s 63M s$i; done ;;\nesac\n",
+		"test_definitions/shop.eval.yaml": `workspace:
+  template: ../tpl
+  hooks: {before_all: {command: [sh, ../hook.sh, "{{workspace_path}}"]}}
+tests:
+  - {id: open, criteria: It opens., input: Open., assertions: [{type: contains, value: word}]}
+`,
+	}
+}
+
 // scenarios are the rows of the table.
 var scenarios = []scenario{
 	{
@@ -281,6 +305,16 @@ var scenarios = []scenario{
 		name: "the imported module of a code judge", base: codeJudge("score=1\n"), answer: echo, programs: true,
 		head: map[string]string{"test_definitions/checks/lib/rules.sh": "score=0\n"}, later: seenBy,
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"sums#sum": "fail regression"}},
+	},
+	{
+		name: "a workspace with folders without end", base: withHook("plain"), head: withHook("deep"), programs: true,
+		want:   outcome{gate: "undetermined", cases: map[string]string{"shop.eval#open": "error error"}},
+		differ: waiting(outcome{gate: "undetermined", cases: map[string]string{"shop.eval#open": "error"}}),
+	},
+	{
+		name: "a workspace with files that are all hole", base: withHook("plain"), head: withHook("sparse"), programs: true,
+		want:   outcome{gate: "undetermined", cases: map[string]string{"shop.eval#open": "error error"}},
+		differ: waiting(outcome{gate: "undetermined", cases: map[string]string{"shop.eval#open": "error"}}),
 	},
 	{
 		name: "an agent without revision gets worse", base: withAgent("url: MODELS/agent", "30"), judged: true,

@@ -74,7 +74,12 @@ func (c *command) Respond(ctx context.Context, req Request) (Reply, error) {
 		_ = req.Workspace.Discard()
 		return Reply{}, err
 	}
-	if reply.Changes, err = req.Workspace.Changes(); err != nil {
+	reply.Changes, err = req.Workspace.Changes(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return Reply{}, c.ended(ctx)
+	case err != nil:
+		_ = req.Workspace.Discard()
 		return Reply{}, c.fail(Error{Message: err.Error()})
 	}
 	return reply, nil

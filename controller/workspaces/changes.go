@@ -2,6 +2,7 @@ package workspaces
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
@@ -43,39 +45,39 @@ func (c content) equal(other content) bool {
 type state map[string]content
 
 // readState reads a workspace. Links, .git and special files are left out: an agent could
-// lead with them to files that are not its own.
-func readState(dir string) (state, error) {
-	root, err := os.OpenRoot(dir)
+// lead with them to files that are not its own. It is measured before anything is read,
+// since folders without end and files that are all hole cost nothing to make.
+func readState(ctx context.Context, dir string) (state, error) {
+	err := sandbox.Walk(ctx, dir, sandbox.WorkspaceBounds(), func(sandbox.Entry) error { return nil })
+	var passed *sandbox.Exceeded
+	if errors.As(err, &passed) {
+		return nil, fmt.Errorf("in the workspace %w; have the agent write what it downloads or builds below $TMPDIR", passed)
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close() //nolint:errcheck // it was only read
 	out, left := state{}, int64(maxShownAll)
-	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+	err = sandbox.Walk(ctx, dir, sandbox.WorkspaceBounds(), func(e sandbox.Entry) error {
 		switch {
-		case errors.Is(err, fs.ErrPermission):
-			return nil // what the agent closed is its own affair
-		case err != nil:
-			return err
-		case e.IsDir() && e.Name() == ".git":
+		case e.Info.IsDir() && e.Info.Name() == ".git":
 			return fs.SkipDir
-		case !e.Type().IsRegular():
+		case !e.Info.Mode().IsRegular():
 			return nil
 		}
-		c, err := read(root, name, min(left, maxShown))
+		c, err := read(ctx, e.In, e.Info.Name(), min(left, maxShown))
 		if errors.Is(err, fs.ErrPermission) {
-			return nil
+			return nil // what the agent closed is its own affair
 		}
 		left -= int64(len(c.shown))
-		out[name] = c
+		out[e.Path] = c
 		return err
 	})
 	return out, err
 }
 
 // read reads a file, of which it remembers the contents up to a size.
-func read(root *os.Root, name string, most int64) (content, error) {
-	f, err := root.Open(filepath.FromSlash(name))
+func read(ctx context.Context, in *os.Root, name string, most int64) (content, error) {
+	f, err := in.Open(name)
 	if err != nil {
 		return content{}, err
 	}
@@ -90,7 +92,8 @@ func read(root *os.Root, name string, most int64) (content, error) {
 	if out.size <= most {
 		to = io.MultiWriter(sum, shown)
 	}
-	if _, err := io.Copy(to, f); err != nil {
+	// A file that grows is none of an agent that has ended.
+	if _, err := io.Copy(to, io.LimitReader(untilDone{ctx, f}, out.size)); err != nil {
 		return content{}, err
 	}
 	if out.size <= most {
@@ -98,6 +101,20 @@ func read(root *os.Root, name string, most int64) (content, error) {
 	}
 	copy(out.hash[:], sum.Sum(nil))
 	return out, nil
+}
+
+// An untilDone reader ends with a context.
+type untilDone struct {
+	ctx context.Context //nolint:containedctx // it lives as long as one read of a file
+	io.Reader
+}
+
+// Read reads, unless the context has ended.
+func (r untilDone) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 // changed are the paths of what differs between two states, sorted.

@@ -100,7 +100,7 @@ func (s *Session) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.began, err = readState(s.dir()); err == nil && s.kept != nil {
+	if s.began, err = readState(ctx, s.dir()); err == nil && s.kept != nil {
 		err = write(s.dir(), s.kept.Files)
 	}
 	if err != nil {
@@ -220,11 +220,11 @@ func FromFolder(argv []string, dir string) []string {
 }
 
 // Changes are the changes since the agent began; nil for a workspace that is not open.
-func (s *Session) Changes() (*workspace.Changes, error) {
+func (s *Session) Changes(ctx context.Context) (*workspace.Changes, error) {
 	if s == nil || s.folder == nil {
 		return nil, nil
 	}
-	is, err := readState(s.dir())
+	is, err := readState(ctx, s.dir())
 	if err != nil {
 		return nil, fmt.Errorf("find the changes in the workspace: %w", err)
 	}

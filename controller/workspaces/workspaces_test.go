@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,11 +113,11 @@ func TestSession(t *testing.T) {
 	if prepared := agent(t, at, dir, "cat prepared"); prepared != dir+"\n" {
 		t.Errorf("the hook gets the path %q, want %q", prepared, dir)
 	}
-	if got, err := s.Changes(); err != nil || len(got.Files) > 0 || got.Diff != "" {
+	if got, err := s.Changes(t.Context()); err != nil || len(got.Files) > 0 || got.Diff != "" {
 		t.Errorf("before the agent: changes %+v (%v), want none", got, err)
 	}
 	agent(t, at, dir, change)
-	got, err := s.Changes()
+	got, err := s.Changes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestKeptChanges(t *testing.T) {
 	at := place(t)
 	first := workspaces.New(shop(), nil)
 	agent(t, at, open(t, first, at), change)
-	left, err := first.Changes()
+	left, err := first.Changes(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func TestKeptChanges(t *testing.T) {
 		t.Errorf("the workspace was made again with %q", out)
 	}
 	agent(t, at, dir, "echo more >>shop.txt")
-	got, err := second.Changes()
+	got, err := second.Changes(t.Context())
 	if err != nil || len(got.Files) != 4 || got.Files[3].Text != "open\nmore\n" {
 		t.Errorf("changes %+v (%v), want those of both turns", got, err)
 	}
@@ -167,7 +168,7 @@ func TestDiscard(t *testing.T) {
 	if err := s.Discard(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.Changes(); got != nil || err != nil {
+	if got, err := s.Changes(t.Context()); got != nil || err != nil {
 		t.Errorf("changes of no workspace: %v (%v)", got, err)
 	}
 	if out := agent(t, at, open(t, s, at), "cat shop.txt"); out != "closed\n" {
@@ -247,9 +248,46 @@ func TestBounds(t *testing.T) {
 	} {
 		s := workspaces.New(&workspace.Workspace{}, nil)
 		agent(t, at, open(t, s, at), tt.script)
-		if _, err := s.Changes(); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := s.Changes(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", tt.script, err, tt.want)
 		}
+	}
+}
+
+// TestAbuseWhatAnAgentLeaves: folders without end, files that are all hole and countless
+// names are refused before anything is read, in little memory, and removed.
+func TestAbuseWhatAnAgentLeaves(t *testing.T) {
+	at := place(t)
+	deep := "mkdir -p " + strings.TrimSuffix(strings.Repeat("a/", 150), "/")
+	for _, tt := range []struct{ name, script, want string }{
+		{"deep", deep, "more than 100 folders inside of each other"},
+		{"deep, with a file above", "echo x >0; " + deep, "more than 100 folders inside of each other"},
+		{"sparse", `i=0; while [ $i -lt 200 ]; do truncate -s 63M s$i; i=$((i+1)); done`, "more than 1 GiB, holes included"},
+		{"many", `i=0; while [ $i -lt 50001 ]; do : >f$i; i=$((i+1)); done`, "more than 50000 files"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := workspaces.New(&workspace.Workspace{}, nil)
+			dir := open(t, s, at)
+			_, err := at.Box.Run(t.Context(), sandbox.Program{Argv: []string{"sh", "-c", tt.script}, Tree: at.Tree, Workspace: dir, Dir: dir})
+			if err == nil {
+				_, err = s.Changes(t.Context())
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestHashingEnds with its context.
+func TestHashingEnds(t *testing.T) {
+	at := place(t)
+	s := workspaces.New(&workspace.Workspace{}, nil)
+	agent(t, at, open(t, s, at), `for i in 1 2 3 4 5 6 7 8 9; do truncate -s 63M s$i; done`)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if changes, err := s.Changes(ctx); changes != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %v, %v", changes, err)
 	}
 }
 
@@ -257,7 +295,7 @@ func TestBounds(t *testing.T) {
 func TestNoWorkspace(t *testing.T) {
 	s := workspaces.New(nil, nil)
 	s.Keep(&workspace.Changes{})
-	changes, err := s.Changes()
+	changes, err := s.Changes(t.Context())
 	if s.Digest() != "" || changes != nil || err != nil || s.Discard() != nil || s.Close(t.Context()) != nil {
 		t.Errorf("no workspace has the digest %q and the changes %v (%v)", s.Digest(), changes, err)
 	}

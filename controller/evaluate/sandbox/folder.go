@@ -53,7 +53,7 @@ func (b *Box) NewWorkspace() (*Folder, error) {
 
 // Remove deletes the folder with all that is in it.
 func (f *Folder) Remove() error {
-	err := os.RemoveAll(f.Path)
+	err := removeAll(f.Path, time.Now().Add(removalTime))
 	if f.hold != nil {
 		err = errors.Join(err, f.hold.Close())
 	}
@@ -94,6 +94,6 @@ func abandoned(path string) {
 	}
 	defer hold.Close() //nolint:errcheck // it was only held
 	if lock(hold) == nil {
-		removeAll(path)
+		_ = removeAll(path, time.Now().Add(removalTime)) // the next one goes on
 	}
 }

@@ -61,7 +61,6 @@ func TestAbuseFoldersOfAKilledProcess(t *testing.T) {
 			t.Errorf("%s stays: %v, want %v", filepath.Base(path), err == nil, stays)
 		}
 	}
-	removeAll(used.Path)
 	if err := used.Remove(); err != nil {
 		t.Error(err)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,7 +28,7 @@ type runningProgram struct {
 }
 
 // prepare finds the program and makes its scratch folder.
-func (b *Box) prepare(p Program) (*runningProgram, error) {
+func (b *Box) prepare(ctx context.Context, p Program) (*runningProgram, error) {
 	p, err := b.complete(p)
 	if err != nil {
 		return nil, err
@@ -39,7 +37,7 @@ func (b *Box) prepare(p Program) (*runningProgram, error) {
 	if r.file, err = b.find(p); err != nil {
 		return nil, err
 	}
-	if err := b.handOver(p.Workspace); err != nil {
+	if err := b.handOver(ctx, p.Workspace); err != nil {
 		return nil, err
 	}
 	if r.folder, err = NewFolder(b.policy.Scratch, "scratch"); err != nil {
@@ -104,25 +102,9 @@ func variable(env []string, name string) (string, bool) {
 	return "", false
 }
 
-// close removes the scratch folder, also when the program took away the right
-// to do so.
+// close removes the scratch folder.
 func (r *runningProgram) close() {
-	removeAll(r.scratch)
 	_ = r.folder.Remove() // what is left holds only what the program wrote
-}
-
-// removeAll removes a folder, also when a program took away the right to do so.
-func removeAll(path string) {
-	if os.RemoveAll(path) == nil {
-		return
-	}
-	_ = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
-		if e != nil && e.IsDir() {
-			return os.Chmod(name, 0o700)
-		}
-		return nil
-	})
-	_ = os.RemoveAll(path) // what is left holds only what the program wrote
 }
 
 func (r *runningProgram) failure(cause string) *Failure {
@@ -140,9 +122,10 @@ const (
 )
 
 // watch looks at the program until ctx ends, and ends it when it passes a
-// limit. load counts the memory and the processes of the program.
+// limit. load counts the memory and the processes of the program. Many files take long
+// to count, and are counted less often.
 func (r *runningProgram) watch(ctx context.Context, load func() (memory int64, processes int)) {
-	tick := time.NewTicker(pollTime)
+	tick := time.NewTimer(pollTime)
 	defer tick.Stop()
 	for {
 		select {
@@ -150,48 +133,39 @@ func (r *runningProgram) watch(ctx context.Context, load func() (memory int64, p
 			return
 		case <-tick.C:
 		}
-		l := r.Limits
+		begun := time.Now()
 		memory, processes := load()
-		bytes, files := folderSize(r.scratch, l.Files)
-		switch {
+		switch l := r.Limits; {
 		case processes > l.Processes:
 			r.stop(fmt.Errorf("it had more than %d processes and threads at once", l.Processes))
 		case memory > l.Memory:
 			r.stop(fmt.Errorf("it used more than %s of memory", size(l.Memory)))
-		case files > l.Files:
-			r.stop(fmt.Errorf("it made more than %d files in its scratch folder", l.Files))
-		case bytes > l.Disk:
-			r.stop(fmt.Errorf("it wrote more than %s into its scratch folder", size(l.Disk)))
 		}
-		if r.Workspace == "" {
-			continue
+		if err := r.folders(ctx); err != nil {
+			r.stop(err)
 		}
-		switch bytes, files := folderSize(r.Workspace, maxWorkspaceFiles); {
-		case files > maxWorkspaceFiles:
-			r.stop(fmt.Errorf("there are more than %d files in its workspace", maxWorkspaceFiles))
-		case bytes > maxWorkspace:
-			r.stop(fmt.Errorf("there is more than %s in its workspace", size(maxWorkspace)))
-		}
+		tick.Reset(max(pollTime, 3*time.Since(begun)))
 	}
 }
 
-// folderSize returns the bytes and the number of files below dir. It stops
-// counting when there are more than most.
-func folderSize(dir string, most int) (bytes int64, files int) {
-	_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
-		if err != nil || name == dir {
-			return nil // what goes away meanwhile does not count
-		}
-		files++
-		if files > most {
-			return fs.SkipAll
-		}
-		if info, err := e.Info(); err == nil {
-			bytes += occupied(info)
-		}
+// folders returns what is wrong with the folders that the program writes.
+func (r *runningProgram) folders(ctx context.Context) error {
+	l := r.Limits
+	switch bytes, err := folderSize(ctx, r.scratch, l.Files); {
+	case err != nil:
+		return fmt.Errorf("in its scratch folder %w", err)
+	case bytes > l.Disk:
+		return fmt.Errorf("it wrote more than %s into its scratch folder", size(l.Disk))
+	case r.Workspace == "":
 		return nil
-	})
-	return bytes, files
+	}
+	switch bytes, err := folderSize(ctx, r.Workspace, maxWorkspaceFiles); {
+	case err != nil:
+		return fmt.Errorf("in its workspace %w", err)
+	case bytes > maxWorkspace:
+		return fmt.Errorf("there is more than %s in its workspace", size(maxWorkspace))
+	}
+	return nil
 }
 
 // size writes a number of bytes for people.

@@ -232,7 +232,7 @@ func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r, err := b.prepare(p)
+	r, err := b.prepare(ctx, p)
 	if err != nil {
 		return nil, err
 	}

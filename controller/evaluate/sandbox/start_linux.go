@@ -9,10 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"path"
 	"strconv"
 	"strings"
 	"syscall"
@@ -177,16 +176,16 @@ const inside = 1000
 const nobody = 65534
 
 // handOver gives a workspace to the user that programs of root run as.
-func (b *Box) handOver(workspace string) error {
+func (b *Box) handOver(ctx context.Context, workspace string) error {
 	if workspace == "" || b.mode == Off || os.Geteuid() != 0 {
 		return nil
 	}
-	err := filepath.WalkDir(workspace, func(name string, _ fs.DirEntry, err error) error {
-		if err == nil {
-			err = os.Lchown(name, nobody, nobody)
-		}
-		return err
-	})
+	within := WorkspaceBounds()
+	within.Bytes = 0 // holes are the concern of those who read it
+	err := os.Lchown(workspace, nobody, nobody)
+	if err == nil {
+		err = Walk(ctx, workspace, within, func(e Entry) error { return e.In.Lchown(path.Base(e.Path), nobody, nobody) })
+	}
 	if err != nil {
 		return fmt.Errorf("hand over the workspace: %w", err)
 	}

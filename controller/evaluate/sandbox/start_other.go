@@ -13,7 +13,7 @@ const canRefuseSockets = false
 // hasOwnLoopback reports whether programs have a loopback interface for themselves.
 func (b *Box) hasOwnLoopback() bool { return false }
 
-func (b *Box) handOver(string) error { return nil }
+func (b *Box) handOver(context.Context, string) error { return nil }
 
 // means are none here.
 type means struct{}
