@@ -60,6 +60,44 @@ type Result struct {
 	Unpublished error
 }
 
+// Leave is for a pull request that was closed: it judges nothing. The statuses of its head
+// say from now on what other pull requests say that have the same one. A token that may
+// not write leaves them as they are.
+func (j *Job) Leave(ctx context.Context, e forge.Event) error {
+	reviewer := review.New(j.Review)
+	err := reviewer.Leave(ctx, review.Predecessor{Number: e.Number, Head: e.HeadSHA})
+	if forge.Refused(err) {
+		j.Review.Log(err.Error())
+		return nil
+	}
+	return err
+}
+
+// leaveBefore does that for the head that a push replaced. The payload names it, or else
+// the ledger knows which one was the head before.
+func (j *Job) leaveBefore(ctx context.Context, e forge.Event, r *review.Review) error {
+	if e.Action != "synchronize" {
+		return nil
+	}
+	before := e.Before
+	if before == "" {
+		heads, err := j.Review.Ledger.Heads(ctx, r.Known, e.Number)
+		if err != nil {
+			return err
+		}
+		for sha, seen := range heads {
+			if sha != r.Head() && (before == "" || seen.After(heads[before])) {
+				before = sha
+			}
+		}
+	}
+	if before == "" || before == r.Head() {
+		return nil
+	}
+	e.HeadSHA = before
+	return j.Leave(ctx, e)
+}
+
 // Judge judges what an event names. The error is [review.ErrNoBase] where a push
 // has nothing to be compared with.
 func (j *Job) Judge(ctx context.Context, e forge.Event) (Result, error) {
@@ -117,6 +155,7 @@ func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
 		result, err := j.run(ctx, r)
 		result.Unpublished = errors.Join(result.Unpublished, j.answer(ctx, r, commands))
 		if err != nil || !first || !commands.Waiting {
+			result.Unpublished = errors.Join(result.Unpublished, j.leaveBefore(ctx, e, r))
 			return result, err
 		}
 	}

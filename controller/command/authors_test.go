@@ -134,6 +134,7 @@ func TestAReactionIsAMemory(t *testing.T) {
 	}{
 		{"of an earlier head", "/gavel run", "+1", "maintainer", false, false, true},
 		{"of this head", "/gavel run", "+1", "maintainer", true, true, true},
+		{"of a head of another pull request", "/gavel run", "+1", "maintainer", false, false, true},
 		{"an approval", "/gavel approve " + headSHA, "+1", "maintainer", false, true, true},
 		{"one that was refused", "/gavel approve 4b07d1a", "-1", "maintainer", true, false, true},
 		{"another reaction of ours", "/gavel run", "heart", "maintainer", true, true, false},
@@ -144,6 +145,9 @@ func TestAReactionIsAMemory(t *testing.T) {
 			h.forge.DeleteComment(h.command)
 			if tt.known {
 				h.forge.AddStatus(forgetest.Status{SHA: headSHA, State: "pending", Context: "gavel/validate"})
+			}
+			if strings.HasSuffix(tt.name, "another pull request") {
+				h.forge.AddStatus(forgetest.Status{SHA: headSHA, State: "failure", Context: "gavel/validate", TargetURL: "https://forge.example/run/5?pr=2"})
 			}
 			id := h.forge.AddComment(1, "mona", tt.body)
 			h.forge.React(id, tt.by, tt.sign)

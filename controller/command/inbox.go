@@ -123,7 +123,12 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 		return commands, nil, err
 	}
 	l.since = sync.OnceValues(func() (time.Time, error) {
-		return d.cfg.Client.FirstStatus(ctx, p.Repository, p.Head, github.ContextValidate, github.ContextVerdict)
+		// The commit may have been the head of another pull request before.
+		return d.cfg.Client.FirstStatus(ctx, p.Repository, p.Head, func(context, target string) bool {
+			ours := context == github.ContextValidate || context == github.ContextVerdict
+			number, recorded := github.StatusOf(target)
+			return ours && (number == p.Number || !recorded)
+		})
 	})
 	comments, unread := d.cfg.Client.Comments(ctx, p.Repository, p.Number, zero)
 	for _, c := range comments {

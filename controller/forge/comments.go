@@ -103,15 +103,16 @@ func (c *Client) Reactions(ctx context.Context, repo Repo, comment int64, login 
 	return found, Explain(fmt.Sprintf("list the reactions to comment %d", comment), "pull-requests: read", err)
 }
 
-// FirstStatus is when a commit got its first status with one of the contexts,
-// in the forge's time: the zero time where it has none.
-func (c *Client) FirstStatus(ctx context.Context, repo Repo, sha string, contexts ...string) (time.Time, error) {
+// FirstStatus is when a commit got its first status that counts, in the forge's time:
+// the zero time where it has none.
+func (c *Client) FirstStatus(ctx context.Context, repo Repo, sha string, counts func(context, target string) bool) (time.Time, error) {
 	var first time.Time
 	_, err := each(ctx, c, listRequest{repo, "commits/" + sha + "/statuses?per_page=100", ""}, func(s struct {
 		Context string
+		Target  string    `json:"target_url"`
 		Created time.Time `json:"created_at"`
 	}) {
-		if slices.Contains(contexts, s.Context) && (first.IsZero() || s.Created.Before(first)) {
+		if counts(s.Context, s.Target) && (first.IsZero() || s.Created.Before(first)) {
 			first = s.Created
 		}
 	})

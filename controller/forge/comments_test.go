@@ -133,15 +133,18 @@ func TestFirstStatus(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f, at := talk(t, 1)
 			c := lister(t, f, tt.base)
-			if first, err := c.FirstStatus(t.Context(), demo, headSHA, "a", "b"); err != nil || !first.IsZero() {
+			counts := func(context, target string) bool {
+				return context != "c" && target == "https://forge.example/run?pr=7"
+			}
+			if first, err := c.FirstStatus(t.Context(), demo, headSHA, counts); err != nil || !first.IsZero() {
 				t.Errorf("of none: %v, %v", first, err)
 			}
 			i := 0
 			f.Now = func() time.Time { i++; return at(i) }
 			for n := range 150 {
-				f.AddStatus(forgetest.Status{SHA: headSHA, Context: []string{"c", "b", "a"}[n%3], State: "pending"})
+				f.AddStatus(forgetest.Status{SHA: headSHA, Context: []string{"c", "b", "a"}[n%3], State: "pending", TargetURL: "https://forge.example/run?pr=7"})
 			}
-			if first, err := c.FirstStatus(t.Context(), demo, headSHA, "a", "b"); err != nil || !first.Equal(at(2)) {
+			if first, err := c.FirstStatus(t.Context(), demo, headSHA, counts); err != nil || !first.Equal(at(2)) {
 				t.Errorf("%v, want %v: %v", first, at(2), err)
 			}
 		})

@@ -21,6 +21,9 @@ const (
 	EventIssueComment      = "issue_comment"
 )
 
+// ActionClosed is the action of an event that ends a pull request, merged or not.
+const ActionClosed = "closed"
+
 var jobEvents = []string{EventPullRequest, EventPullRequestTarget, EventMergeGroup, EventPush, EventIssueComment}
 
 // maxEvent is GitHub's limit for the payload of an event.
@@ -40,6 +43,9 @@ type Event struct {
 	// that made its branch.
 	HeadSHA string
 	BaseSHA string
+	// Before is the head that a push to a pull request replaced, "" where the payload does
+	// not have it.
+	Before string
 	// HeadRef and BaseRef are branch names without refs/heads/; a pushed tag
 	// keeps its refs/tags/. BaseRef of a push is the default branch, or "" where
 	// the payload does not have it.
@@ -185,6 +191,9 @@ func (w *wireEvent) pull(e Event) (Event, error) {
 	}
 	e.HeadSHA, e.HeadRef, e.BaseSHA, e.BaseRef = p.HeadSHA, p.HeadRef, p.BaseSHA, p.BaseRef
 	e.Number, e.Pull = p.Number, &p
+	if e.Action == "synchronize" && checkSHA("before", w.Before) == nil {
+		e.Before = w.Before
+	}
 	return e, nil
 }
 

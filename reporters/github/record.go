@@ -190,6 +190,16 @@ func (w wireStatus) claim() (claim, bool) {
 	return c, true
 }
 
+// StatusOf is the pull request that a status of ours is of, 0 for none, by its target
+// URL. It reports false for every other status, and for those of earlier versions.
+func StatusOf(target string) (number int, ours bool) {
+	c, recorded := wireStatus{State: Success, TargetURL: target}.claim()
+	if c.queued {
+		return 0, recorded
+	}
+	return c.number, recorded
+}
+
 // A standing is what a commit has.
 type standing struct {
 	sha string

@@ -178,6 +178,12 @@ func (c command) pullRequest(ctx context.Context, f prFlags) error {
 		}
 		return &ci.Job{Review: cfg, Output: c.Env("GITHUB_OUTPUT"), Redact: c.Secrets.Text}
 	}
+	if event.Action == forge.ActionClosed && event.Pull != nil {
+		if err := jobOn(nil).Leave(ctx, event); err != nil {
+			return err
+		}
+		return c.idle("the pull request was closed")
+	}
 	// The ledger comes before anything is fetched, since a folder that the
 	// checkout brought along is refused.
 	where, err := c.prLedger(ctx, w, f.baseLedger)
