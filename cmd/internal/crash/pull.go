@@ -79,11 +79,15 @@ func (t *trial) serve(ctx context.Context) error {
 	return errors.Join(p.roughly(ctx, want, 2*2*concurrency), p.refused(), p.published(want))
 }
 
-// states are the last states that the forge has of a commit, by context.
+// states are the last states that the forge has of a commit, by context. A server that was
+// stopped has said so, and the next one goes on: that is no last word.
 func (p *pullRequest) states(sha string) map[string]string {
 	states := map[string]string{}
 	for _, s := range p.forge.Statuses(sha) {
 		states[s.Context] = s.State
+		if strings.HasPrefix(s.Description, "gavel was stopped") {
+			states[s.Context] = "pending"
+		}
 	}
 	return states
 }
