@@ -44,8 +44,6 @@ type Batch struct {
 const (
 	// atOnce is how many tasks are queued by one statement.
 	atOnce = 1000
-	// lookEvery is how often a run looks for outcomes.
-	lookEvery = 50 * time.Millisecond
 	// patience is how long a run waits for a database that is away, and for a worker with a
 	// sandbox where others run.
 	patience = time.Minute
@@ -54,6 +52,10 @@ const (
 	checkEvery = 5 * time.Second
 	mostLosses = 3
 )
+
+// looks are the pauses between the looks of a run for outcomes. The first outcomes of a small
+// batch, as of a measurement that is repeated, come at once.
+var looks = backoff.Doubling{First: 10 * time.Millisecond, Most: 50 * time.Millisecond}
 
 // A waiter is a batch whose tasks are queued.
 type waiter struct {
@@ -211,9 +213,11 @@ func (w *waiter) task(ctx context.Context, job run.Job) Task {
 // await collects the outcomes.
 func (w *waiter) await(ctx context.Context) error {
 	var away time.Time // since when the database is
-	for len(w.left)+len(w.due) > 0 {
+	for n := 0; ; n++ {
 		err := withDeadline(ctx, w.poll)
 		switch {
+		case len(w.left)+len(w.due) == 0:
+			return nil // an error of a sign of life harms nobody any more
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
@@ -223,11 +227,10 @@ func (w *waiter) await(ctx context.Context) error {
 		case time.Since(away) > patience:
 			return err
 		}
-		if err := backoff.Sleep(ctx, lookEvery); err != nil {
+		if err := w.pause(ctx, looks.Pause(n)); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // poll takes the stored outcomes, renews the interest in the rest, and queues again what

@@ -23,6 +23,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
+	"github.com/gavel-evals/gavel/controller/backoff"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -102,6 +103,8 @@ type Queue struct {
 	pool *pgxpool.Pool
 	// client only inserts.
 	client *river.Client[pgx.Tx]
+	// pause waits between two looks for outcomes.
+	pause func(context.Context, time.Duration) error
 }
 
 // Open connects to a PostgreSQL by its URL. The caller must call Close.
@@ -115,7 +118,7 @@ func Open(ctx context.Context, url string) (*Queue, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open the queue: %w", err)
 	}
-	return &Queue{pool, client}, nil
+	return &Queue{pool, client, backoff.Sleep}, nil
 }
 
 // Depth counts the workers that give signs of life, and the cases that wait for one or

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
@@ -98,5 +102,65 @@ func TestWhatADuplicateMeans(t *testing.T) {
 		if got := singly(fault(code, "submissions_pkey")); got == nil || errors.Is(got, store.ErrRefused) {
 			t.Errorf("%s: %v, want the error itself", code, got)
 		}
+	}
+}
+
+// TestHints holds what each error of a database tells people to do.
+func TestHints(t *testing.T) {
+	const stopped = "PostgreSQL is busy or is being stopped: run again; finished results are kept"
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{store.ErrNewer, "update gavel"},
+		{io.ErrUnexpectedEOF, "PostgreSQL cannot be reached: once it can, run again; finished results are kept"},
+		{fault("28P01", ""), "the user or the password in the address is not the one that PostgreSQL has"},
+		{fault("28000", ""), "the user or the password in the address is not the one that PostgreSQL has"},
+		{fault("3D000", ""), "make the database: createdb NAME"},
+		{fault("42501", ""), "give the role the right to make and use tables: GRANT CREATE ON DATABASE … TO …"},
+		{fault("42601", ""), ""},
+		{fault("53100", ""), "PostgreSQL has no room or no connections left: once it has, run again; finished results are kept"},
+		{fault("53300", ""), "PostgreSQL has no room or no connections left: once it has, run again; finished results are kept"},
+		{fault("55P03", ""), stopped},
+		{fault("57P01", ""), stopped},
+		{fault("23505", ""), ""},
+		{errors.New("something else"), ""},
+	} {
+		if got := (&engine{}).Hint(tt.err); got != tt.want {
+			t.Errorf("of %v the hint is %q, want %q", tt.err, got, tt.want)
+		}
+	}
+}
+
+// TestAListOfSQLite is one of PostgreSQL, whatever is in its brackets.
+func TestAListOfSQLite(t *testing.T) {
+	for _, tt := range []struct{ from, to string }{
+		{"SELECT json_group_array(id) FROM t", "SELECT coalesce(json_agg(id)::text, '[]') FROM t"},
+		{"SELECT json_group_array(DISTINCT max(a, (b + c))), count(*) FROM t", "SELECT coalesce(json_agg(DISTINCT max(a, (b + c)))::text, '[]'), count(*) FROM t"},
+		{
+			"SELECT json_group_array(a), (SELECT json_group_array(upper(b)) FROM u) FROM t",
+			"SELECT coalesce(json_agg(a)::text, '[]'), (SELECT coalesce(json_agg(upper(b))::text, '[]') FROM u) FROM t",
+		},
+	} {
+		if got := translate(tt.from).text; got != tt.to {
+			t.Errorf("%s becomes\n%s, want\n%s", tt.from, got, tt.to)
+		}
+	}
+}
+
+// TestADatabaseThatIsMissing is an error that says how to make it, and has no part of the
+// address that is a secret.
+func TestADatabaseThatIsMissing(t *testing.T) {
+	u, err := url.Parse(postgrestest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path, u.User = "/nowhere", url.UserPassword("postgres", "hidden-word")
+	_, err = Open(t.Context(), Config{URL: u.String()})
+	if err == nil || !strings.Contains(err.Error(), "make the database: createdb NAME") || strings.Contains(err.Error(), "hidden-word") {
+		t.Errorf("the error is %v, want one that says to make the database", err)
+	}
+	if _, err = Pending(t.Context(), u.String()); err == nil || !strings.Contains(err.Error(), "make the database: createdb NAME") {
+		t.Errorf("the error of a check is %v, want one that says to make the database", err)
 	}
 }
