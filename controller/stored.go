@@ -182,7 +182,9 @@ func (p *planner) setReuseSince() {
 		row := &p.out.Plan.Rows[i]
 		t := p.req.Head.Config.Targets[row.Target]
 		row.Unversioned = t.Unversioned()
-		if row.Action != plan.Run || p.req.Fresh == nil && (!row.Unversioned || t.Reuse != nil) {
+		again := p.req.Fresh != nil || row.Unversioned && t.Reuse == nil
+		row.Anew = again || p.out.readScope(p.req.HeadTrust, p.req.Head.Config, row.Target).Nothing
+		if row.Action != plan.Run || !again {
 			continue
 		}
 		since := began

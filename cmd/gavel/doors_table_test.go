@@ -23,6 +23,7 @@ const (
 	nothingToDo   = "nothing is run, so that no worker is asked"
 	ownBranches   = "a server judges its branches by itself, so that base may be judged at any time"
 	askedOfAll    = "a watch asks no score of a part"
+	saidBefore    = "a watch judges what the agent said since it looked last"
 )
 
 // keyboard are the doors of a person, and idle those and the workers.
@@ -156,6 +157,14 @@ func days(_ string, head bool) string {
 		return "60 days"
 	}
 	return "30 days"
+}
+
+// firstWrong is an agent whose first answer is of no use.
+func firstWrong(n int) string {
+	if n == 1 {
+		return "I do not know."
+	}
+	return ""
 }
 
 // codeJudge is a suite whose judge loads a module.
@@ -331,6 +340,22 @@ var scenarios = []scenario{
 		head: map[string]string{"prompts/system.md": "60"}, agent: days,
 		want:   outcome{gate: "undetermined", some: true},
 		unlike: map[string]string{"serve": ownBranches, "serve on PostgreSQL": ownBranches, "workers": ownBranches},
+	},
+	{
+		name: "an agent without revision fails a changed check once by chance", base: withAgent("url: MODELS/agent", "30"), judged: true,
+		head:  map[string]string{at("window"): asks("window", "How long can I return a helmet?", "30 day")},
+		agent: func(string, bool) string { return "30 days" }, atHead: firstWrong,
+		want:   outcome{gate: "pass", reason: "no case regressed", cases: map[string]string{key("window"): "fail flaky"}},
+		differ: map[string]outcome{"watch": {rule: saidBefore, gate: "pass", reason: "no case regressed"}},
+	},
+	{
+		name: "an agent without revision fails a changed check for good", base: withAgent("url: MODELS/agent", "30"), judged: true,
+		head:  map[string]string{at("window"): asks("window", "How long can I return a helmet?", "60 days")},
+		agent: func(string, bool) string { return "30 days" },
+		want:  outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"}},
+		differ: map[string]outcome{"watch": {
+			rule: saidBefore, gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"},
+		}},
 	},
 	{
 		name: "an agent with revision", base: withAgent("url_template: \"MODELS/agent/{sha}\"", "30"),

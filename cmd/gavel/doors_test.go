@@ -54,6 +54,9 @@ type scenario struct {
 	answer func(prompt string, n int) string
 	// agent answers for an HTTP agent: as head does once it is deployed, else as base does.
 	agent func(prompt string, head bool) string
+	// atHead is what such an agent says to the n-th call, from 1, once head's is deployed; agent
+	// says the rest where it is nil or returns "".
+	atHead func(n int) string
 	// reply replaces the answer to the k-th call, from 1, by a text other than "".
 	reply func(k int) string
 	// down has the server of the models refuse every call.
@@ -581,8 +584,9 @@ func (c *passage) byWatch() *report.Report {
 type models struct {
 	*httptest.Server
 	s        scenario
-	head     string      // the commit; written before the first call
-	deployed atomic.Bool // whether the agent of head is
+	head     string       // the commit; written before the first call
+	deployed atomic.Bool  // whether the agent of head is
+	visits   atomic.Int64 // of the agent of head
 
 	mu    sync.Mutex
 	times map[string]int // by prompt; guarded by mu
@@ -646,7 +650,13 @@ func (m *models) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.count(req.prompt())
 		commit := strings.TrimPrefix(agent, "/")
 		head := commit == m.head || commit == "" && m.deployed.Load()
-		fmt.Fprintf(w, `{"messages": [{"role": "assistant", "content": %q}], "metadata": {"revision": %q}}`, m.s.agent(req.prompt(), head), commit)
+		said := m.s.agent(req.prompt(), head)
+		if head && m.s.atHead != nil {
+			if other := m.s.atHead(int(m.visits.Add(1))); other != "" {
+				said = other
+			}
+		}
+		fmt.Fprintf(w, `{"messages": [{"role": "assistant", "content": %q}], "metadata": {"revision": %q}}`, said, commit)
 		return
 	}
 	text, err := m.text(&req)

@@ -127,12 +127,13 @@ func outcome(target string, r verdict.Result, t *verdict.Transcript) confirm.Out
 }
 
 // certain reports whether nothing between the sides of a row is left to chance:
-// both decide about the same measurements, or all who answer are deterministic.
+// both decide about the same measurements, or all who answer are deterministic. Where head
+// was executed again, its target counts, although what is executed is the same.
 func (c *Comparison) certain(row *Row) bool {
-	if row.HeadDigests.J == row.BaseDigests.J && row.HeadDigests.D != row.BaseDigests.D {
+	if row.HeadDigests.J == row.BaseDigests.J && row.HeadDigests.D != row.BaseDigests.D && !row.Anew {
 		return true
 	}
-	whole := row.HeadDigests.E != row.BaseDigests.E
+	whole := row.HeadDigests.E != row.BaseDigests.E || row.Anew
 	return deterministic(c.HeadConfig, row.Head.Case, row.Head.Target, whole) &&
 		(row.Base.Case == nil || deterministic(c.BaseConfig, row.Base.Case, row.Base.Target, whole))
 }

@@ -106,13 +106,23 @@ func Further(row *plan.Row, side confirm.Side, ordinal int) plan.Digests {
 	if side == confirm.Base {
 		own, other = other, own
 	}
-	return own.Bare().Remeasured(other.D, ordinal, kept(row))
+	against := other.D
+	if sharesExecution(row) && row.Anew {
+		against += " anew" // which is another measurement than one of the stored transcript
+	}
+	return own.Bare().Remeasured(against, ordinal, kept(row))
+}
+
+// sharesExecution reports whether the sides of a row execute the same and judge or decide
+// it differently.
+func sharesExecution(row *plan.Row) bool {
+	return active(row.Base) && row.HeadDigests.E == row.BaseDigests.E && row.HeadDigests.D != row.BaseDigests.D
 }
 
 // kept says what a further measurement of a row's case keeps: the transcript, where both
-// sides execute the same and judge it differently.
+// sides judge the same one differently.
 func kept(row *plan.Row) plan.Kept {
-	return plan.Kept(active(row.Base) && row.HeadDigests.E == row.BaseDigests.E && row.HeadDigests.D != row.BaseDigests.D)
+	return plan.Kept(sharesExecution(row) && !row.Anew)
 }
 
 // A decider is a comparison that is being decided.
