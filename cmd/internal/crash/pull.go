@@ -80,7 +80,7 @@ func (t *trial) serve(ctx context.Context) error {
 }
 
 // states are the last states that the forge has of a commit, by context. A server that was
-// stopped has said so, and the next one goes on: that is no last word.
+// stopped has said so, which is not its last word: the next one goes on.
 func (p *pullRequest) states(sha string) map[string]string {
 	states := map[string]string{}
 	for _, s := range p.forge.Statuses(sha) {
