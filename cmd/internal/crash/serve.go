@@ -23,7 +23,8 @@ func (t *trial) branch(ctx context.Context) error {
 	p := t.place("branch")
 	p.serves(p.served())
 	p.finish = func(ctx context.Context) (map[string]caseVerdict, error) {
-		if err := p.settle(ctx, func() bool { return strings.Contains(p.log.String(), `"looked at"`) }); err != nil {
+		from := len(p.log.String())
+		if err := p.settle(ctx, func() bool { return strings.Contains(p.log.String()[from:], `"looked at"`) }); err != nil {
 			return nil, err
 		}
 		// A kill may meet the moment between the verdict and its line in the log.
@@ -69,15 +70,17 @@ func (p *fixture) refused() error {
 	return nil
 }
 
-// settle lets a server run until it is done, and asks it to end.
+// settle lets a server run until it is at work and done, and asks it to end.
 func (p *fixture) settle(ctx context.Context, done func() bool) error {
+	from := len(p.log.String())
 	cmd, problems := p.command(ctx, p.line...)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	if err := until(ctx, done, ended); err != nil {
+	// Before it is at work, the signal ends it as any process.
+	if err := until(ctx, func() bool { return atWork.MatchString(p.log.String()[from:]) && done() }, ended); err != nil {
 		return errors.Join(err, cmd.Process.Kill(), errors.New(p.log.tail()))
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
