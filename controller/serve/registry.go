@@ -44,6 +44,7 @@ type registry struct {
 	policy  Policy
 	entries map[*Repository]*entry
 	reached map[int64]*repository // by the id of their keys
+	names   map[int64]string      // of all that were reached, which lines about their end need
 	// fetching are held while a clone is fetched into, by id: while one repository
 	// takes the place of another there are two with the same clone.
 	fetching map[int64]*sync.Mutex
@@ -66,7 +67,7 @@ func (e *entry) pollNow() {
 func newRegistry(cfg Config, state *serverstate.State) *registry {
 	return &registry{
 		cfg: cfg, state: state, changed: make(chan struct{}, 1),
-		entries: map[*Repository]*entry{}, reached: map[int64]*repository{}, fetching: map[int64]*sync.Mutex{},
+		entries: map[*Repository]*entry{}, reached: map[int64]*repository{}, names: map[int64]string{}, fetching: map[int64]*sync.Mutex{},
 	}
 }
 
@@ -168,9 +169,11 @@ func (r *registry) currentPolicy() Policy {
 
 // keyName is [Server.Name].
 func (r *registry) keyName(k Key) string {
-	name := fmt.Sprintf("repository %d", k.Repository) // which is not listed any more
-	if repo := r.repo(k.Repository); repo != nil {
-		name = repo.name.String()
+	r.mu.Lock()
+	name := r.names[k.Repository]
+	r.mu.Unlock()
+	if name == "" {
+		name = fmt.Sprintf("repository %d", k.Repository) // which was not reached
 	}
 	return numbered(name, k.number())
 }
@@ -191,7 +194,7 @@ func (r *registry) replace(before, now *repository) bool {
 	if there := r.reached[now.id]; there != nil && there != before {
 		return false
 	}
-	r.reached[now.id] = now
+	r.reached[now.id], r.names[now.id] = now, now.name.String()
 	return true
 }
 

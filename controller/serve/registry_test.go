@@ -19,11 +19,24 @@ func TestRepositoriesComeAndGo(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	var listed []*serve.Repository
-	w.configure = func(cfg *serve.Config) { listed = cfg.Repositories }
+	named := make(chan string, 100)
+	w.configure = func(cfg *serve.Config) {
+		listed = cfg.Repositories
+		log := cfg.Observer.Log
+		cfg.Observer.Log = func(name, line string) {
+			if strings.HasSuffix(line, ": gavel stopped watching the repository") {
+				named <- name
+			}
+			log(name, line)
+		}
+	}
 	release := w.judging()
 	w.server.Update(nil, serve.Policy{})
 	w.idle()
 	release()
+	if name := <-named; name != "octo/demo#1" {
+		t.Errorf("the end of the run is logged for %q, want octo/demo#1", name)
+	}
 	if got := w.says("one"); w.states("one") != "success error" || got != "gavel stopped watching the repository" {
 		t.Errorf("one is %q and says %q", w.states("one"), got)
 	}
