@@ -177,16 +177,26 @@ func TestAJudgeThatAnEvaluatorNames(t *testing.T) {
 	const targets = "default_target: bot\ntargets: {bot: {provider: mock, replies: [{reply: hi}]}, noisy: {provider: openai, model: m}, usual: {provider: openai, model: m}}\n"
 	for _, tt := range []struct {
 		name, roles string
-		role        schema.Role
+		spec        schema.Spec
 		certain     bool
 	}{
-		{"the judge of the file", "roles: {judge: usual}\n", schema.Judge, false},
-		{"the deterministic judge of the file", "roles: {judge: bot}\n", schema.Judge, true},
-		{"a judge of its own", "roles: {judge: bot}\n", evaluator.JudgeBy("noisy"), false},
-		{"a deterministic one of its own", "roles: {judge: usual}\n", evaluator.JudgeBy("bot"), true},
+		{"the judge of the file", "roles: {judge: usual}\n", judged{schema.Judge}, false},
+		{"the deterministic judge of the file", "roles: {judge: bot}\n", judged{schema.Judge}, true},
+		{"a judge of its own", "roles: {judge: bot}\n", judged{evaluator.JudgeBy("noisy")}, false},
+		{"a deterministic one of its own", "roles: {judge: usual}\n", judged{evaluator.JudgeBy("bot")}, true},
+		{"a rubric with a model", "roles: {judge: bot}\n", evaluator.Graded{Target: "noisy"}, false},
+		{"a rubric with a deterministic model", "roles: {judge: usual}\n", evaluator.Graded{Target: "bot"}, true},
+		{"a transformed one with a model", "roles: {judge: bot}\n", evaluator.Transformed{Spec: evaluator.Graded{Target: "noisy"}}, false},
+		{"a judge of a model", "roles: {judge: bot}\n", evaluator.LLMJudge{Target: "noisy"}, false},
+		{"rubrics of a model", "roles: {judge: bot}\n", evaluator.Rubrics{Target: "noisy"}, false},
+		{"a similarity by a model", "roles: {judge: bot}\n", evaluator.Similar{Target: "noisy"}, false},
+		{"a class by a model", "roles: {judge: bot}\n", evaluator.Classified{Target: "noisy"}, false},
+		{"a selection by a model", "roles: {judge: bot}\n", evaluator.SelectBest{Target: "noisy"}, false},
+		{"a program that may ask a model", "roles: {judge: bot}\n", evaluator.CodeJudge{Target: "noisy", MaxCalls: 1}, false},
+		{"a program that may not ask it", "roles: {judge: bot}\n", evaluator.CodeJudge{Target: "noisy"}, true},
 	} {
 		one := keyed("a")
-		one.Evaluators = []schema.Evaluator{{Name: "judged", Spec: judged{tt.role}}}
+		one.Evaluators = []schema.Evaluator{{Name: "judged", Spec: tt.spec}}
 		_, found, err := got(t, targets+tt.roles, []*schema.Case{one}, func(*remeasure.Comparison) {})
 		if err != nil {
 			t.Fatal(err)
