@@ -3,11 +3,14 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/facts"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/source"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // environment gathers what the digests need to know of the targets of a checkout.
@@ -34,7 +37,33 @@ func (p *planner) environment(ctx context.Context, s Checkout) (plan.Environment
 		of.Facts = append(of.Facts, files...)
 		env.Targets[name] = of
 	}
+	if s.Commit == p.req.Head.Commit {
+		p.refuse(&env)
+	}
 	return env, nil
+}
+
+// refuse has the cases of head count as changed that bear on what it may not be judged
+// with.
+func (p *planner) refuse(env *plan.Environment) {
+	own := map[string]bool{}
+	for _, change := range p.req.TargetChanges.Refused {
+		name := change.Target
+		if role, isRole := strings.CutPrefix(change.Setting, "roles."); isRole && name == "" {
+			was := env.Roles[schema.Role(role)]
+			name = was + " as " + role
+			if !own[name] {
+				env.Targets[name], env.Roles[schema.Role(role)] = env.Targets[was], name
+			}
+		}
+		of := env.Targets[name]
+		if !own[name] {
+			of.Facts, own[name] = slices.Clone(of.Facts), true
+		}
+		of.Facts = slices.DeleteFunc(of.Facts, func(f plan.Fact) bool { return f.Name == change.Setting })
+		of.Facts = append(of.Facts, plan.Fact{Name: change.Setting, Value: change.Is, File: change.File})
+		env.Targets[name] = of
+	}
 }
 
 // inputFacts returns what counts of the files that a target is built from. Head's name

@@ -115,6 +115,10 @@ func (p *Prepared) Base() *Checkout { return p.req.Base }
 // stored.
 func (p *Prepared) Ledger() *ledger.Ledger { return p.req.Ledger }
 
+// TargetChanges returns what head changes of the targets, where another configuration
+// decides.
+func (p *Prepared) TargetChanges() config.TargetChanges { return p.req.TargetChanges }
+
 // Request returns what was planned, to plan it again or with a change.
 func (p *Prepared) Request() Request { return p.req }
 

@@ -124,6 +124,9 @@ type Request struct {
 	HeadTrust, BaseTrust ledger.Trust
 	// LookupEnv finds the environment variables that targets declare.
 	LookupEnv func(string) (string, bool)
+	// TargetChanges are what head changes of the targets, where another configuration
+	// decides.
+	TargetChanges config.TargetChanges
 	// Now defaults to time.Now.
 	Now func() time.Time
 }

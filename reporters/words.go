@@ -42,10 +42,13 @@ func (s *Sections) Headline(r *report.Report) string {
 		parts = append(parts, textfmt.Count(n, "case")+" not run")
 	}
 	line, left := s.headline(r, parts), report.Withdrawals(r)
-	if left == "" || strings.Contains(line, left) { // the gate's reason may say it
-		return line
+	if left != "" && !strings.Contains(line, left) { // the gate's reason may say it
+		line += " · " + left
 	}
-	return line + " · " + left
+	if changed := r.TargetChanges.Line(); changed != "" {
+		line = changed + " · " + line
+	}
+	return line
 }
 
 // confirmed reports whether all regressions are confirmed: measured again, at least

@@ -31,6 +31,8 @@ type Settings struct {
 	Against string `json:",omitempty"`
 	// Aliases map names that definitions use to targets.
 	Aliases map[string]string
+	// Judges are the targets that judge in the place of others of these names.
+	Judges map[string]string `json:",omitempty"`
 	// Thresholds are the passing scores by dialect that the file sets.
 	Thresholds map[string]float64
 	// Iterations is 0 and Timeout is 0 where gavel.yaml does not set them.
@@ -46,6 +48,9 @@ type Settings struct {
 	// Constraints are the files with what the team demands of its definitions beyond their formats.
 	Constraints []ConstraintFile `json:",omitempty"`
 }
+
+// Judge is the name of the target that judges where one of a name is asked to.
+func (s Settings) Judge(name string) string { return cmp.Or(s.Judges[name], name) }
 
 // DefaultTargetProblem says why cases that name no target have none; nil where the
 // default target serves them. It has no position.

@@ -411,6 +411,7 @@ const helpText = "What you may write as the first line of a comment, with write 
 	"| `/gavel cancel` | end the run that is in progress |\n" +
 	"| `/gavel approve <sha>` | let this commit run: of a fork, without a `gavel.yaml` at base, or with changed programs |\n" +
 	"| `/gavel accept <case> <reason>` | the result is meant: the case does not block this head any more |\n" +
+	"| `/gavel accept gavel.yaml <reason>` | a change of a target that is not judged is meant: its cases do not block this head any more |\n" +
 	"| `/gavel quarantine <case> <date> <reason>` | the case is out of the gate of this repository until the end of that day, such as 2026-04-01 |\n" +
 	"| `/gavel explain <case>` | show everything about a case |\n" +
 	"| `/gavel help` | this |\n\n" +

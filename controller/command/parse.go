@@ -104,7 +104,7 @@ func (o Command) problem() string {
 		}
 	case Accept:
 		if first == "" || more == "" {
-			return "accept takes the key of a case and the reason why its result is meant"
+			return "accept takes the key of a case, or gavel.yaml, and the reason why that is meant"
 		}
 	case Quarantine:
 		if _, rest, _ := strings.Cut(more, " "); rest == "" {

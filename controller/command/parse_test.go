@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 		{name: "approve nothing", body: "/gavel approve", want: Command{Verb: Approve, Problem: "approve takes the id of the commit"}},
 		{name: "approve two", body: "/gavel approve 9f31c2e 8f31c2e", want: Command{Verb: Approve, Argument: "9f31c2e 8f31c2e", Problem: "approve takes the id of the commit"}},
 		{name: "accept", body: "/gavel accept a/b it  is meant", want: Command{Verb: Accept, Argument: "a/b it is meant"}},
-		{name: "accept without reason", body: "/gavel accept a/b", want: Command{Verb: Accept, Argument: "a/b", Problem: "accept takes the key of a case and the reason why its result is meant"}},
+		{name: "accept without reason", body: "/gavel accept a/b", want: Command{Verb: Accept, Argument: "a/b", Problem: "accept takes the key of a case, or gavel.yaml, and the reason why that is meant"}},
 		{name: "explain", body: "/gavel explain a/b", want: Command{Verb: Explain, Argument: "a/b"}},
 		{name: "explain nothing", body: "/gavel explain ", want: Command{Verb: Explain, Problem: "explain takes the key of a case"}},
 		{name: "cancel", body: "/gavel cancel", want: Command{Verb: Cancel}},

@@ -105,7 +105,33 @@ func (l *poll) rerun(c *ledger.Command) string {
 	return ""
 }
 
+// acceptChanges accepts what head changes of the targets and is not judged with.
+func acceptChanges(c *ledger.Command, changes *report.TargetChanges, reason string) string {
+	switch {
+	case len(changes.Refused) == 0:
+		return changes.File + " has no change of a target that is not judged"
+	case reason == "":
+		return "say why the change is meant"
+	}
+	c.Cases, c.Argument = []string{changes.File}, reason
+	return ""
+}
+
+// changes are what the head changes of the targets; nil where it changes nothing.
+func (l *poll) changes() *report.TargetChanges {
+	if l.report == nil {
+		return nil
+	}
+	return l.report.TargetChanges
+}
+
 func (l *poll) accept(c *ledger.Command) string {
+	if changes := l.changes(); changes != nil {
+		name, reason, _ := strings.Cut(strings.ReplaceAll(c.Argument, "`", ""), " ")
+		if name == changes.File {
+			return acceptChanges(c, changes, strings.TrimSpace(reason))
+		}
+	}
 	if refused := l.find(c); refused != "" {
 		return refused
 	}

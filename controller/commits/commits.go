@@ -44,6 +44,12 @@ type Sides struct {
 	Rules string
 	// HeadConfig lets head's configuration decide where that of Rules has none.
 	HeadConfig bool
+	// HeadTargets judges head with what it changes of the data under test of the
+	// targets, such as another model.
+	HeadTargets bool
+	// Accept judges head without what it changes of the targets and may not, which
+	// somebody accepted.
+	Accept bool
 	// IgnoreBefore and Before are those of the [controller.Request].
 	IgnoreBefore func(key string) (since time.Time, why plan.Reason)
 	Before       time.Time
@@ -88,10 +94,17 @@ func Prepare(ctx context.Context, c Sides) (*controller.Prepared, error) {
 		return nil, err
 	}
 	if !c.Accepted {
+		was := base.FS
 		if base.Config, err = c.rules(base, head); err != nil {
 			return nil, err
 		}
-		req.Head.Config = base.Config
+		req.Head.Config, req.TargetChanges, err = configfile.UnderTest(base.Config, was, head.FS, c.ConfigFile, c.HeadTargets)
+		if err != nil {
+			return nil, err
+		}
+		if c.Accept {
+			req.TargetChanges.Accept()
+		}
 	}
 	req.Base = &base
 	req.Changed = func(ctx context.Context, _ []string) ([]string, error) {

@@ -57,6 +57,9 @@ type Config struct {
 	// Targets by name, each with its Name set.
 	Targets map[string]Target
 	Roles   Roles
+	// Judges name the targets that judge in the place of others, which are under test
+	// with what a head changes of them. Roles have them already.
+	Judges map[string]string `json:",omitempty"`
 	// Aliases map names that definitions use to targets.
 	Aliases  map[string]string
 	Defaults Defaults
@@ -189,6 +192,12 @@ type Target struct {
 	TokensPerMinute   int
 	// Price is nil where it is not known.
 	Price *Price
+	// Ceiling is what a budget in money counts, where that is not the Price: the price
+	// of a model that a head changes is only what head says.
+	Ceiling *Price `json:",omitempty"`
+	// Refused says that the target is never asked: it is new at a head that may not
+	// choose its address.
+	Refused bool `json:",omitempty"`
 	// Inputs are globs of the repository's files that the agent is built from.
 	// Those of a command target include the files that its arguments name.
 	Inputs []string

@@ -87,9 +87,9 @@ type Repository struct {
 // ServerTrust says what pull requests are allowed.
 type ServerTrust struct {
 	// Forks is approve, plan or never; Programs writers, approved, base-only or
-	// never.
-	Forks, Programs string
-	Sandbox         ServerSandbox
+	// never; Targets writers, approved or base-only.
+	Forks, Programs, Targets string
+	Sandbox                  ServerSandbox
 }
 
 // ServerSandbox says what programs may do.
@@ -141,6 +141,7 @@ type serverForm struct {
 	Trust struct {
 		Forks    string `json:"forks"`
 		Programs string `json:"programs"`
+		Targets  string `json:"targets"`
 		Sandbox  struct {
 			Accept  string   `json:"accept"`
 			Read    []string `json:"read"`
@@ -190,7 +191,7 @@ func (f serverForm) server() *Server {
 		Listen: cmp.Or(f.Listen, "127.0.0.1:8080"), Hosts: f.Hosts, Data: cmp.Or(f.Data, "/var/lib/gavel"),
 		Credentials: make(map[string]Credential, len(f.Credentials)),
 		Trust: ServerTrust{
-			Forks: cmp.Or(f.Trust.Forks, "approve"), Programs: cmp.Or(f.Trust.Programs, "writers"),
+			Forks: cmp.Or(f.Trust.Forks, "approve"), Programs: cmp.Or(f.Trust.Programs, "writers"), Targets: cmp.Or(f.Trust.Targets, "writers"),
 			Sandbox: ServerSandbox{
 				Accept: cmp.Or(f.Trust.Sandbox.Accept, "isolated"), Read: f.Trust.Sandbox.Read,
 				Path: f.Trust.Sandbox.Path, Network: f.Trust.Sandbox.Network,

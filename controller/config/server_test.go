@@ -50,7 +50,7 @@ func TestParseServer(t *testing.T) {
 			{URL: "/srv/git/plain", Config: "gavel.yaml"},
 		},
 		Trust: ServerTrust{
-			Forks: "plan", Programs: "approved",
+			Forks: "plan", Programs: "approved", Targets: "writers",
 			Sandbox: ServerSandbox{Accept: "partial", Read: []string{"/usr"}, Path: []string{"/usr/bin"}, Network: true},
 		},
 		Budget: Limits{USD: &usd}, Bots: []int64{41898282}, Poll: 5 * time.Minute, Deadline: 90 * time.Second,
@@ -70,7 +70,7 @@ func TestServerDefaults(t *testing.T) {
 	want := &Server{
 		Listen: "127.0.0.1:8080", Data: "/var/lib/gavel", Ledger: "/var/lib/gavel/ledger.db",
 		Repositories: []Repository{{Name: "octo/demo", Forge: DefaultForge, Config: "gavel.yaml"}},
-		Trust:        ServerTrust{Forks: "approve", Programs: "writers", Sandbox: ServerSandbox{Accept: "isolated"}},
+		Trust:        ServerTrust{Forks: "approve", Programs: "writers", Targets: "writers", Sandbox: ServerSandbox{Accept: "isolated"}},
 		Budget:       Limits{Calls: &calls},
 		Poll:         time.Minute,
 		Deadline:     2 * time.Minute,

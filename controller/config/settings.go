@@ -14,6 +14,7 @@ func (c *Config) Settings() schema.Settings {
 		DefaultTarget: c.DefaultTarget,
 		Unusable:      c.Unusable,
 		Aliases:       c.Aliases,
+		Judges:        c.Judges,
 		Thresholds:    c.Thresholds,
 		Iterations:    c.Defaults.Iterations,
 		Timeout:       c.Defaults.Timeout,

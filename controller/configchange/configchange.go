@@ -3,6 +3,8 @@
 package configchange
 
 import (
+	"slices"
+
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/report"
 )
@@ -10,6 +12,27 @@ import (
 // Gate is the gate of a gavel.yaml as reports have it.
 func Gate(g config.Gate) report.GateSettings {
 	return report.GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, Required: g.Required, Removed: g.Removed}
+}
+
+// Targets are the changes of targets as reports have them; nil where there are none.
+func Targets(file string, c config.TargetChanges) *report.TargetChanges {
+	out := report.TargetChanges{File: file}
+	for _, change := range c.Judged {
+		out.Judged = append(out.Judged, report.TargetChange{Target: change.Target, Says: change.String()})
+	}
+	for _, change := range slices.Concat(c.Refused, c.Accepted) {
+		out.Refused = append(out.Refused, report.TargetChange{Target: change.Target, Says: change.String()})
+	}
+	if len(out.Judged)+len(out.Refused) == 0 {
+		return nil
+	}
+	return &out
+}
+
+// judgedOf are the changes of targets where head's configuration decides: all are judged.
+func judgedOf(base, head *config.Config) config.TargetChanges {
+	_, changes := base.UnderTest(base, head, true)
+	return config.TargetChanges{Judged: slices.Concat(changes.Judged, changes.Refused)}
 }
 
 // Compare returns what became of a gavel.yaml between base and head, where head's decides. It
@@ -20,6 +43,7 @@ func Compare(file string, base, head *config.Config) report.ConfigChange {
 	}
 	was, is := Gate(base.Gate), Gate(head.Gate)
 	return report.ConfigChange{
-		File: file, Files: base.ChangedFiles(head, file), Base: &was, Head: &is, DecidedBy: "head", Looser: base.Looser(head),
+		Targets: Targets(file, judgedOf(base, head)),
+		File:    file, Files: base.ChangedFiles(head, file), Base: &was, Head: &is, DecidedBy: "head", Looser: base.Looser(head),
 	}
 }

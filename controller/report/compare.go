@@ -116,6 +116,8 @@ func Compare(in Input) *Report {
 		r.Summary.Affected = changed(pairs)
 	}
 	r.Diff = diff(r.Cases, pairs)
+	r.TargetChanges = in.Config.Targets
+	r.TargetChanges.count(r, pairs)
 	if r.Remeasured != nil {
 		r.Remeasured.Line = r.verdictLine()
 	}

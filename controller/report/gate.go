@@ -197,7 +197,7 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 			current++
 		}
 		switch row := r.Cases[i]; {
-		case row.Quarantine != nil:
+		case row.Quarantine != nil || r.TargetChanges.waives(&row):
 		case row.Invalid():
 			invalid++
 		case row.Unrun():

@@ -244,7 +244,7 @@ func TestNotices(t *testing.T) {
 	s.Add("math/3/invalid", fail(0, ""), nil, definition).Action = plan.Skip
 	s.In.Notices = []report.Notice{{Message: "first"}}
 	s.In.Config = report.ConfigChange{
-		File: "gavel.yaml", Files: []string{"gavel.yaml"}, DecidedBy: "base", Later: []string{"changes the tools"},
+		File: "gavel.yaml", Files: []string{"gavel.yaml"}, DecidedBy: "base",
 		Base:   &report.GateSettings{MinScore: number(0.8), MaxDrop: number(0.1), Required: []string{"a", "b"}, Removed: report.RemovedFail},
 		Head:   &report.GateSettings{FailOn: report.FailOnNever, MinScore: number(0.7), Required: []string{"a"}},
 		Looser: []string{"noise.alpha 0.05 → 0.01"},
@@ -252,7 +252,6 @@ func TestNotices(t *testing.T) {
 	want := []report.Notice{
 		{Message: "first"},
 		{File: "gavel.yaml", Message: "is changed here; this run was decided by the one at base"},
-		{File: "gavel.yaml", Message: "changes the tools"},
 		{File: "gavel.yaml", Message: "changes the gate: fail_on (default) → never"},
 		{File: "gavel.yaml", Message: "weakens the gate: min_score 0.8 → 0.7"},
 		{File: "gavel.yaml", Message: "weakens the gate: max_drop 0.1 → off"},

@@ -28,8 +28,8 @@ type ConfigChange struct {
 	// configuration files that are others there than at base.
 	Rules *Rules
 	Since []string
-	// Later describes what takes effect after the merge.
-	Later []string
+	// Targets are what became of the targets; nil where nothing did.
+	Targets *TargetChanges
 }
 
 // Rules are the settings at the tip of a branch, which decide about pull requests.
@@ -54,7 +54,7 @@ func (r *Rules) Same(other *Rules) bool {
 
 // notices finds what could hide a failure.
 func notices(config ConfigChange, pairs []pair) []Notice {
-	out := configNotices(config)
+	out := append(configNotices(config), config.Targets.notices()...)
 	out = append(out, hidden(pairs)...)
 	return append(out, lowered(pairs)...)
 }
@@ -67,9 +67,6 @@ func configNotices(c ConfigChange) []Notice {
 			message += "; this run was decided by the one at " + c.DecidedBy
 		}
 		out = append(out, Notice{File: file, Message: message})
-	}
-	for _, message := range c.Later {
-		out = append(out, Notice{File: c.File, Message: message})
 	}
 	if c.Base == nil || c.Head == nil {
 		return out

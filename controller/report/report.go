@@ -76,8 +76,10 @@ type Report struct {
 	Nightly *noise.Night `json:"nightly,omitempty"`
 	// Targets compares those that every case was run against, where there are
 	// several.
-	Targets  []tally.Target   `json:"targets,omitempty"`
-	Problems []schema.Problem `json:"problems"`
+	Targets []tally.Target `json:"targets,omitempty"`
+	// TargetChanges are there where the change has others than base has.
+	TargetChanges *TargetChanges   `json:"target_changes,omitempty"`
+	Problems      []schema.Problem `json:"problems"`
 	// Notices are changes that could hide a failure: a changed configuration,
 	// a lowered threshold or weight, a case that is gone or disabled.
 	Notices []Notice `json:"notices"`

@@ -57,7 +57,7 @@ func TestAnApprovedHeadConfiguresItself(t *testing.T) {
 		{"nobody approved", nil, "", "main has no gavel.yaml: validated and planned only, until"},
 		{"another is approved", nil, another, "main has no gavel.yaml: validated and planned only, until"},
 		{"approved", nil, "head", "no case regressed"},
-		{"base has its own", mock("bye"), "head", "1 new case fails"},
+		{"base has its own", mock("bye"), "head", "1 case was not run"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			base := map[string][]byte{"README.md": []byte("hello\n")}

@@ -65,7 +65,6 @@ func (r *Review) configuration(ctx context.Context, at func(commit string) (fs.F
 		was, is := configchange.Gate(base.Gate), configchange.Gate(head.Gate)
 		e.ConfigDiff.Base, e.ConfigDiff.Head = &was, &is
 		e.ConfigDiff.Looser = base.Looser(head)
-		e.ConfigDiff.Later = afterMerge(base, head)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context) (found preparation, er
 	}
 	prepared, err := commits.Prepare(inner, commits.Sides{
 		Repo: found.repo, Head: r.head, Base: r.base, Rules: r.rules.Commit, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
-		Trust: r.writes(), HeadConfig: r.approved, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
+		Trust: r.writes(), HeadConfig: r.approved, HeadTargets: r.judgesTargets(), Accept: r.acceptedTargets() != nil, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
 	})
 	if err != nil {
 		return found, err
@@ -135,6 +135,7 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context) (found preparation, er
 	if err := r.programs(inner, prepared, &found.execution); err != nil {
 		return found, err
 	}
+	r.targets(prepared, &found.execution)
 	found.prepared = prepared
 	return found, nil
 }

@@ -45,8 +45,8 @@ type Subject struct {
 	// Last is the newest run of the head that is stored, empty for none.
 	Last string
 	// The fields below are as in [Config].
-	ConfigFile, WebURL, Forks, Programs string
-	Deadline                            time.Duration
+	ConfigFile, WebURL, Forks, Programs, Targets string
+	Deadline                                     time.Duration
 }
 
 // Subject describes the head for [Rehearse]. It asks the forge who pushed
@@ -56,7 +56,7 @@ func (r *Review) Subject(ctx context.Context) Subject {
 		Repository: r.Repository, LedgerName: r.Known, Number: r.number, Head: r.head, Known: r.known, Refs: r.refs, Base: r.base, Rules: r.rules,
 		Level: r.level, Trust: r.trust, Merged: r.merged, Queued: r.queued,
 		Followed: r.commands.Followed, Refused: r.commands.Refused, Follows: r.follows, Approved: r.approved, Schedule: r.schedule,
-		ConfigFile: r.ConfigFile, WebURL: r.WebURL, Forks: r.Forks, Programs: r.Programs, Deadline: r.Deadline,
+		ConfigFile: r.ConfigFile, WebURL: r.WebURL, Forks: r.Forks, Programs: r.Programs, Targets: r.Targets, Deadline: r.Deadline,
 	}
 	if r.last != nil {
 		s.Last = r.last.Run
@@ -105,7 +105,7 @@ func Plan(ctx context.Context, cfg Config, s Subject) (p *controller.Prepared, e
 // reviewOf is the review that a subject describes, without a forge.
 func reviewOf(cfg Config, s Subject) *Review {
 	cfg.Client, cfg.Repository, cfg.Known = nil, s.Repository, s.LedgerName
-	cfg.ConfigFile, cfg.WebURL, cfg.Forks, cfg.Programs, cfg.Deadline = s.ConfigFile, s.WebURL, s.Forks, s.Programs, s.Deadline
+	cfg.ConfigFile, cfg.WebURL, cfg.Forks, cfg.Programs, cfg.Targets, cfg.Deadline = s.ConfigFile, s.WebURL, s.Forks, s.Programs, s.Targets, s.Deadline
 	r := &Review{
 		Config: New(cfg).cfg, head: s.Head, refs: s.Refs, known: s.Known, base: s.Base, rules: s.Rules, number: s.Number, queued: s.Queued,
 		level: s.Level, trust: s.Trust, merged: s.Merged, schedule: s.Schedule,

@@ -76,6 +76,9 @@ type Config struct {
 	// Branches are those whose tips' gavel.yaml decides about what goes to them. That of
 	// the default branch decides about what goes to any other.
 	Branches []string
+	// Targets says whose changes of the data under test of the targets, such as the model,
+	// are judged: one of the Targets constants. Defaults to [TargetsWriters].
+	Targets string
 	// Bots are the ids of accounts that count as people who may write, although
 	// they are bots.
 	Bots []int64
@@ -113,6 +116,16 @@ const (
 	ProgramsWriters  = "writers"   // and those of a head that people who may write opened and pushed
 	ProgramsNever    = "never"     // none
 )
+
+// The changes of the data under test of targets that are judged.
+const (
+	TargetsBase     = "base-only" // nobody's
+	TargetsApproved = "approved"  // those of an approved head
+	TargetsWriters  = "writers"   // and those of people who may write
+)
+
+// TargetChoices are the Targets constants, the default one first.
+var TargetChoices = []string{TargetsWriters, TargetsApproved, TargetsBase}
 
 // ProgramChoices are the Programs constants, the default one first.
 var ProgramChoices = []string{ProgramsWriters, ProgramsApproved, ProgramsBase, ProgramsNever}

@@ -23,6 +23,8 @@ type Policy struct {
 	Forks string
 	// Programs says when programs of a head are run.
 	Programs string
+	// Targets says whose changes of targets are judged.
+	Targets string
 	// Deadline bounds what is done for a head before it is judged. Defaults to 2
 	// minutes.
 	Deadline time.Duration

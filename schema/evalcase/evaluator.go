@@ -218,16 +218,16 @@ func (c *compiler) judge(p place.Place) string {
 	if p.Text("target") == "" {
 		return c.standardJudge()
 	}
-	return c.resolve(p.Sub("target"))
+	return c.Settings.Judge(c.resolve(p.Sub("target")))
 }
 
 // standardJudge judges where nothing names a judge: the one of the suite, else that of the target;
 // empty for the role.
 func (c *compiler) standardJudge() string {
 	if p := c.judges[c.ID]; p.Text() != "" {
-		return c.resolve(p)
+		return c.Settings.Judge(c.resolve(p))
 	}
-	return c.target.Judge
+	return c.Settings.Judge(c.target.Judge)
 }
 
 func (c *compiler) trajectory(p place.Place) schema.Spec {

@@ -124,7 +124,7 @@ func (c *compiler) mayAsk(p place.Place, spec *evaluator.CodeJudge) {
 		spec.MaxCalls = int(p.Number("target", "max_calls"))
 	}
 	if p.Text("target", "name") != "" {
-		spec.Target = c.resolve(p.Sub("target", "name"))
+		spec.Target = c.Settings.Judge(c.resolve(p.Sub("target", "name")))
 	}
 }
 

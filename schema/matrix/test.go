@@ -587,7 +587,7 @@ func (c *compiler) assessors(doc *schema.Document, at ...any) (of assessors, isO
 			c.Problems = append(c.Problems, *problem)
 			return ""
 		}
-		return target
+		return c.Settings.Judge(target)
 	}
 	of = assessors{
 		named(append(slices.Clip(at), "text")...), named(append(slices.Clip(at), "embedding")...),

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,6 +43,7 @@ type prFlags struct {
 	// patience is how long a forge that does not answer is asked again.
 	patience time.Duration
 	programs string
+	targets  string
 	bots     string
 	branches []string
 	html     string
@@ -76,6 +79,7 @@ func New(app *cli.App) *cobra.Command {
 	f.patience = 10 * time.Minute
 	duration.Var(flags, &f.patience, "forge-timeout", "how long to retry while the forge does not answer or accept the report, such as 20m")
 	flags.StringVar(&f.programs, "programs", review.ProgramsWriters, "which programs of a head run: those of people who may write (writers), only those of approved heads (approved), only unchanged ones (base-only) or none (never)")
+	flags.StringVar(&f.targets, "targets", review.TargetsWriters, "whose changes of the model, the parameters of sampling, the system prompt and the tools of a target are judged: those of people who may write (writers), only those of approved heads (approved) or none (base-only)")
 	flags.StringVar(&f.bots, "bots", "", "ids of bots that are treated as people who may write, such as 41898282,29139614")
 	flags.StringSliceVar(&f.branches, "branches", nil, "base branches whose tips' gavel.yaml decides about what goes to them, such as main,production; that of the default branch decides about the rest (default: the default branch)")
 	flags.StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html, and have the comment link to the artifacts of the job")
@@ -147,6 +151,9 @@ func (c command) pullRequest(ctx context.Context, f prFlags) error {
 	if err != nil {
 		return cli.UsageError("%w", err)
 	}
+	if !slices.Contains(review.TargetChoices, f.targets) {
+		return cli.UsageError("--targets is %q; write %s", f.targets, strings.Join(review.TargetChoices, ", "))
+	}
 	event, repo, err := c.subject(f)
 	if err != nil {
 		return err
@@ -171,7 +178,7 @@ func (c command) pullRequest(ctx context.Context, f prFlags) error {
 	event.Number = max(event.Number, f.number)
 	jobOn := func(store *ledger.Ledger) *ci.Job {
 		cfg := c.reviewing(here, store, client, repo)
-		cfg.Retry, cfg.Programs, cfg.Bots = c.retry(f), f.programs, bots
+		cfg.Retry, cfg.Programs, cfg.Targets, cfg.Bots = c.retry(f), f.programs, f.targets, bots
 		cfg.Branches = f.branches
 		if f.html != "" {
 			cfg.ReportURL = ci.Environment(c.Env).ReportURL(repo)

@@ -259,7 +259,7 @@ func (s *server) round(ctx context.Context, repos []*serve.Repository, store *le
 }
 
 func policyOf(file *config.Server) serve.Policy {
-	return serve.Policy{Forks: file.Trust.Forks, Programs: file.Trust.Programs, Bots: file.Bots, Deadline: file.Deadline}
+	return serve.Policy{Forks: file.Trust.Forks, Programs: file.Trust.Programs, Targets: file.Trust.Targets, Bots: file.Bots, Deadline: file.Deadline}
 }
 
 // execute carries a plan out within what the operator allows.

@@ -38,6 +38,30 @@ func Read(fsys fs.FS, file string, lookup func(string) (string, bool)) (cfg *con
 	return cfg, append(named(problems, cfg), wrong...), found, err
 }
 
+// UnderTest returns the configuration that judges a head: the one that decides, with what
+// head may change of the targets since the merge base, and what it changes of them, see
+// [config.Config.UnderTest]. A file at head that is invalid changes nothing. The error is
+// that of reading.
+func UnderTest(decides *config.Config, base, head fs.FS, file string, take bool) (*config.Config, config.TargetChanges, error) {
+	was, _, _, err := Read(base, file, unread)
+	if err != nil {
+		return nil, config.TargetChanges{}, err
+	}
+	is, problems, _, err := Read(head, file, unread)
+	if err != nil || schema.HasErrors(problems) || was.Digest == is.Digest {
+		return decides, config.TargetChanges{}, err
+	}
+	cfg, changes := decides.UnderTest(was, is, take)
+	return cfg, changes, nil
+}
+
+// unread stands for the environment where a configuration is only compared: each variable
+// has a value of its own, from which its name shows and which does not come from the
+// environment.
+func unread(name string) (value string, set bool) {
+	return "https://" + name + config.UnreadHost, true
+}
+
 // named leaves out the problems about a name in gavel.yaml that is a target of another
 // file, which is read after gavel.yaml: a provider of a promptfooconfig.yaml can judge.
 func named(problems []schema.Problem, cfg *config.Config) []schema.Problem {

@@ -10,18 +10,26 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// Cost is what a call took that was sent. An unknown part of a failed call
+// Cost is what a call to a target took that was sent, in the money that budgets count. An unknown part of a failed call
 // counts as the most that it may have taken; a call that a provider refuses
 // takes nothing else.
-func Cost(reserved ledger.Amount, u verdict.Usage, err error) ledger.Amount {
+func Cost(reserved ledger.Amount, t config.Target, u verdict.Usage, err error) ledger.Amount {
 	var fault *target.Error
 	switch {
 	case err == nil:
-		return ledger.Amount{Calls: 1, Tokens: u.Tokens(), USD: u.CostUSD}
+		return ledger.Amount{Calls: 1, Tokens: u.Tokens(), USD: Priced(u, counted(t)).CostUSD}
 	case errors.As(err, &fault) && fault.Status != 0:
 		return ledger.Amount{Calls: 1}
 	}
 	return reserved
+}
+
+// counted is the price that budgets count; nil where none is known.
+func counted(t config.Target) *config.Price {
+	if t.Ceiling != nil {
+		return t.Ceiling
+	}
+	return t.Price
 }
 
 // Priced is a usage with what it costs: what the target said, where it said so of all calls or

@@ -105,8 +105,8 @@ func upperBound(t config.Target, in, largest int64) ledger.Amount {
 		}
 	}
 	a.Tokens = max(in+out, largest)
-	if t.Price != nil {
-		a.USD = t.Price.Cost(in, max(out, a.Tokens-in))
+	if price := counted(t); price != nil {
+		a.USD = price.Cost(in, max(out, a.Tokens-in))
 	}
 	return a
 }

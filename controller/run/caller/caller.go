@@ -156,7 +156,7 @@ func (c *Caller) finish(ctx context.Context, name string, s *sending, over bool)
 	_, t := c.cfg.Target(name)
 	c.begun = true
 	s.reply.Usage = budget.Priced(s.reply.Usage, t.Price)
-	amount := budget.Cost(s.reserved.Amount, s.reply.Usage, s.err)
+	amount := budget.Cost(s.reserved.Amount, t, s.reply.Usage, s.err)
 	tokens := s.reply.Usage.Tokens()
 	if s.err == nil {
 		if s.err = revision.Check(t, c.cfg.Revision, s.reply); s.err != nil {

@@ -34,8 +34,11 @@ func New(cfg *config.Config, open func(config.Target) (target.Target, error)) *R
 	return &Roster{open: open, cfg: cfg, opened: map[string]run.Target{}}
 }
 
+// ErrRefused means that a head may not choose the address of the target.
+var ErrRefused = errors.New("is new here and has the address of no target of base")
+
 // Targets returns the targets of the jobs and those that have a role in them. The error
-// is that of opening one, or wraps [ErrUnconfigured].
+// is that of opening one, or wraps [ErrUnconfigured] or [ErrRefused].
 func (r *Roster) Targets(jobs []run.Job) (map[string]run.Target, error) {
 	roles := r.cfg.Roles.Targets()
 	names := map[string]bool{}
@@ -72,6 +75,9 @@ func (r *Roster) target(name string) (run.Target, error) {
 	cfg, ok := r.cfg.Targets[name]
 	if !ok {
 		return run.Target{}, unconfigured(name, r.cfg)
+	}
+	if cfg.Refused {
+		return run.Target{}, fmt.Errorf("target %q %w", name, ErrRefused)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,0 +1,308 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/schema/race"
+)
+
+// A swap is a head that changes one setting of the targets.
+type swap struct {
+	name string
+	// from and to are texts of the file of targets, at base and at head.
+	from, to string
+	// data says that the setting is under test: a writer's head is judged with it.
+	data bool
+	// free says that the change bears on no verdict.
+	free bool
+	// sends is a part of a body that a judged head sends.
+	sends string
+	// file is where the target is written. Defaults to gavel.yaml.
+	file string
+}
+
+// swaps are of the target in gavel.yaml as swapBase has it. ELSEWHERE is another server.
+var swaps = []swap{
+	{name: "model", from: "model: model", to: "model: new", data: true, sends: `"model":"new"`},
+	{name: "temperature", from: "temperature: 0", to: "temperature: 1", data: true, sends: `"temperature":1`},
+	{name: "top_p", from: "temperature: 0", to: "temperature: 0, top_p: 0.5", data: true, sends: `"top_p":0.5`},
+	{name: "seed", from: "temperature: 0", to: "temperature: 0, seed: 4", data: true, sends: `"seed":4`},
+	{name: "max_tokens", from: "temperature: 0", to: "temperature: 0, max_tokens: 9", data: true, sends: `"max_tokens":9`},
+	{name: "stop", from: "parameters: {}", to: "parameters: {stop: [END]}", data: true, sends: `"stop":["END"]`},
+	{name: "penalty", from: "parameters: {}", to: "parameters: {frequency_penalty: 1}", data: true, sends: `"frequency_penalty":1`},
+	{name: "effort", from: "parameters: {}", to: "parameters: {reasoning_effort: low}", data: true, sends: `"reasoning_effort":"low"`},
+	{name: "system prompt", from: "temperature: 0", to: "temperature: 0, system_prompt: Be brief.", data: true, sends: "Be brief."},
+
+	{name: "address", from: "base_url: MODELS/v1", to: "base_url: ELSEWHERE/v1"},
+	{name: "path of the address", from: "base_url: MODELS/v1", to: "base_url: MODELS/v2"},
+	{name: "api", from: "temperature: 0", to: "temperature: 0, api: responses"},
+	{name: "provider", from: "provider: openai", to: "provider: anthropic"},
+	{name: "kind", from: "temperature: 0", to: "temperature: 0, kind: agent"},
+	{name: "other parameter", from: "parameters: {}", to: "parameters: {route: fallback}"},
+	{name: "object as a parameter", from: "parameters: {}", to: "parameters: {stop: {url: x}}"},
+	{name: "judge", from: "judge: judge", to: "judge: bot"},
+	{name: "key", from: "api_key_env: MODEL_KEY}", to: "api_key_env: OTHER_KEY}", free: true},
+	{name: "limit", from: "temperature: 0", to: "temperature: 0, concurrency: 50", free: true},
+	{name: "price", from: "price: {input: 1, output: 1}", to: "price: {input: 0, output: 0}", free: true},
+	{name: "gate", from: "gate: {fail_on: regression}", to: "gate: {fail_on: never}", free: true},
+	{name: "budget", from: "budget: {calls: 100}", to: "budget: {calls: 100000}", free: true},
+	{name: "noise", from: "budget: {calls: 100}", to: "budget: {calls: 100}\nnoise: {alpha: 0.01}", free: true},
+	{name: "unused target", from: "roles:", to: "  other: {provider: http, url: ELSEWHERE/agent}\nroles:", free: true},
+	{name: "new target elsewhere", from: "default_target: bot\ntargets:\n", to: "default_target: next\ntargets:\n  next: {provider: openai, model: new, base_url: ELSEWHERE/v1, api_key_env: OTHER_KEY}\n"},
+	{name: "new target with the address of base", from: "default_target: bot\ntargets:\n", data: true, sends: `"model":"new"`,
+		to: "default_target: next\ntargets:\n  next: {provider: openai, model: new, base_url: MODELS/v1, api_key_env: MODEL_KEY, temperature: 0, parameters: {}}\n"},
+	{name: "header of an agent", from: "default_target: bot\ntargets:\n", to: "default_target: agent\ntargets:\n  agent: {provider: http, url: MODELS/agent, headers: {X-Key: {value_env: OTHER_KEY}}}\n"},
+}
+
+// swapBase is the gavel.yaml that the swaps change.
+const swapBase = `version: 1
+default_target: bot
+targets:
+  bot: {provider: openai, model: model, base_url: MODELS/v1, temperature: 0, parameters: {}, price: {input: 1, output: 1}, api_key_env: MODEL_KEY}
+  judge: {provider: openai, model: judge, base_url: MODELS/v1, api_key_env: MODEL_KEY}
+roles: {judge: judge}
+gate: {fail_on: regression}
+budget: {calls: 100}
+`
+
+// swapCases are two cases, one of which a judge looks at.
+func swapCases() map[string]string {
+	return map[string]string{
+		"gavel.yaml": swapBase, domainFile: domainWith("Be kind."), at("a"): asks("a", "say a", "a!"),
+		"test_definitions/rated.json": `{"test_type": "agent", "name": "bot", "user_input": "say b", "testing_prompt": "Is it polite?"}`,
+	}
+}
+
+// An author writes a head.
+type author struct {
+	name               string
+	stranger, approved bool
+	pushed             bool // another head after the approval
+}
+
+var authors = []author{
+	{name: "writer"},
+	{name: "stranger", stranger: true},
+	{name: "approved stranger", stranger: true, approved: true},
+	{name: "pushed after the approval", stranger: true, approved: true, pushed: true},
+}
+
+// TestAbuseSwaps changes the targets, by people who may write, strangers, and approved ones:
+// what is under test is judged, everything else is named, nothing is green that was not
+// judged, and no request goes to an address or has a key that base does not have (abuse 44).
+func TestAbuseSwaps(t *testing.T) {
+	race.OneByOne(t)
+	for _, s := range swaps {
+		for _, by := range authors {
+			t.Run(s.name+" by a "+by.name, func(t *testing.T) {
+				t.Parallel()
+				if !strings.Contains(swapBase, s.from) {
+					t.Fatalf("base has no %q", s.from)
+				}
+				files := swapCases()
+				head := map[string]string{"gavel.yaml": strings.Replace(swapBase, s.from, s.to, 1)}
+				judgeSwap(t, s, by, files, head)
+			})
+		}
+	}
+}
+
+// TestAbuseSwapsInOtherFiles is the same rule for the providers of a promptfooconfig.yaml and
+// for .agentv/targets.yaml.
+func TestAbuseSwapsInOtherFiles(t *testing.T) {
+	race.OneByOne(t)
+	const (
+		matrix = "prompts: ['say {{x}}']\nproviders:\n- {id: 'openai:chat:model', label: bot, config: {apiBaseUrl: MODELS/v1, apiKeyEnvar: MODEL_KEY, temperature: 0}}\ntests:\n- {vars: {x: a}, assert: [{type: contains, value: a}]}\n"
+		suite  = "targets:\n- {name: bot, provider: openai, model: '${{ MODEL }}', base_url: '${{ ADDRESS }}', api_key: '${{ MODEL_KEY }}', temperature: 0}\n- {name: judge, provider: openai, model: judge, base_url: MODELS/v1, api_key: '${{ MODEL_KEY }}'}\n"
+	)
+	kinds := []struct {
+		file, base string
+		more       map[string]string
+		swaps      []swap
+	}{
+		{"promptfooconfig.yaml", matrix, map[string]string{"gavel.yaml": "version: 1\n"}, []swap{
+			{name: "model", from: "openai:chat:model", to: "openai:chat:new", data: true, sends: `"model":"new"`},
+			{name: "temperature", from: "temperature: 0", to: "temperature: 1", data: true, sends: `"temperature":1`},
+			{name: "address", from: "apiBaseUrl: MODELS/v1", to: "apiBaseUrl: ELSEWHERE/v1"},
+			{name: "key", from: "MODEL_KEY", to: "OTHER_KEY", free: true},
+			{name: "other parameter", from: "temperature: 0", to: "temperature: 0, tool_choice: none"},
+		}},
+		{".agentv/targets.yaml", suite, map[string]string{
+			"gavel.yaml":                   "version: 1\nenvironment: [MODEL, ADDRESS, MODEL_KEY]\nroles: {judge: judge}\n",
+			"test_definitions/s.eval.yaml": "tests:\n- {id: a, criteria: It says a, input: say a, assertions: [{type: contains, value: a}]}\nexecution: {target: bot}\n",
+		}, []swap{
+			{name: "model", from: "'${{ MODEL }}'", to: "new", data: true, sends: `"model":"new"`},
+			{name: "temperature", from: "temperature: 0", to: "temperature: 1", data: true, sends: `"temperature":1`},
+			{name: "address", from: "base_url: '${{ ADDRESS }}'", to: "base_url: ELSEWHERE/v1"},
+			{name: "value of the environment", from: "model: '${{ MODEL }}'", to: "model: '${{ MODEL_KEY }}'"},
+			{name: "provider", from: "provider: openai, model: '${{ MODEL }}'", to: "provider: anthropic, model: '${{ MODEL }}'"},
+		}},
+	}
+	for _, kind := range kinds {
+		for _, s := range kind.swaps {
+			for _, by := range authors[:2] {
+				t.Run(kind.file+" "+s.name+" by a "+by.name, func(t *testing.T) {
+					t.Parallel()
+					if !strings.Contains(kind.base, s.from) {
+						t.Fatalf("base has no %q", s.from)
+					}
+					files := map[string]string{kind.file: kind.base}
+					maps.Copy(files, kind.more)
+					s.file = kind.file
+					judgeSwap(t, s, by, files, map[string]string{kind.file: strings.Replace(kind.base, s.from, s.to, 1)})
+				})
+			}
+		}
+	}
+}
+
+// TestAnAcceptedSwap: somebody who may write clears what is not judged, for this head alone
+// and with a reason; a reader does not.
+func TestAnAcceptedSwap(t *testing.T) {
+	race.OneByOne(t)
+	head := map[string]string{"gavel.yaml": strings.Replace(swapBase, "base_url: MODELS/v1, temp", "base_url: MODELS/v2, temp", 1), at("a"): asks("a", "please say a", "a!")}
+	c := newPassage(t, scenario{base: swapCases(), head: head, answer: echo}, columns[2])
+	sent := c.watch()
+	c.checkout = c.tree("main")
+	c.open()
+	c.forge.SetPermission("mona", "write")
+	c.forge.SetPermission("rita", "read")
+	const accept = "/gavel accept gavel.yaml the new gateway is live"
+	for _, step := range []struct {
+		by, says string
+		want     string
+		status   string
+	}{
+		{"", "", report.GateUndetermined, "error"},
+		{"rita", accept, report.GateUndetermined, "error"},
+		{"mona", "/gavel accept gavel.yaml", report.GateUndetermined, "error"},
+		{"mona", accept, report.GatePass, "success"},
+	} {
+		if step.by != "" {
+			c.forge.AddComment(1, step.by, step.says)
+			c.event(t, "issue_comment", written(step.says))
+		}
+		r := c.read(c.run(t, "--json"))
+		if string(r.Gate.Result) != step.want || !strings.HasPrefix(c.job.states()["gavel/verdict"], step.status) {
+			t.Errorf("after %q of %q the gate is %s (%s) with the statuses %v, want %s", step.says, step.by, r.Gate.Result, r.Gate.Reason, c.job.states(), step.want)
+		}
+	}
+	if text := sent(); !strings.Contains(text, "please say a") {
+		t.Errorf("the accepted head is not judged as base has the target:\n%.400s", text)
+	}
+	c.git(t, "checkout", "-q", "topic")
+	c.head = c.commit(map[string]string{"README.md": "words"})
+	c.git(t, "update-ref", "refs/pull/1/head", c.head)
+	c.git(t, "checkout", "-q", "main")
+	c.open()
+	if r := c.read(c.run(t, "--json")); r.Gate.Result != report.GateUndetermined {
+		t.Errorf("after a push the gate is %s (%s), want undetermined", r.Gate.Result, r.Gate.Reason)
+	}
+}
+
+// TestASwapInTheFirstLine: the comment begins with what came of another model.
+func TestASwapInTheFirstLine(t *testing.T) {
+	race.OneByOne(t)
+	head := map[string]string{"gavel.yaml": strings.Replace(swapBase, "model: model,", "model: new,", 1)}
+	c := newPassage(t, scenario{base: swapCases(), head: head, answer: wrongly("say a" + byNew)}, columns[2])
+	c.checkout = c.tree("main")
+	c.open()
+	c.run(t)
+	const want = "### ❌ model model → new: 1 broke"
+	if comments := c.forge.Comments(1); len(comments) != 1 || !strings.Contains(comments[0].Body, want) {
+		t.Errorf("comments %+v, want one that begins with %q", comments, want)
+	}
+}
+
+// judgeSwap has a CI job judge the head.
+func judgeSwap(t *testing.T, s swap, by author, base, head map[string]string) {
+	t.Helper()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("head chose the address of a request: %s", r.URL)
+	}))
+	t.Cleanup(elsewhere.Close)
+	for name := range head {
+		head[name] = strings.ReplaceAll(head[name], "ELSEWHERE", elsewhere.URL)
+	}
+	c := newPassage(t, scenario{base: base, head: head, answer: echo, agent: func(string, bool) string { return "a!" }, stranger: by.stranger}, columns[2])
+	c.env["OTHER_KEY"], c.env["MODEL"], c.env["ADDRESS"] = "a-secret-of-the-operator", "model", c.models.URL+"/v1"
+	sent := c.watch()
+	c.checkout = c.tree("main")
+	c.open()
+	c.forge.SetPermission("mona", "write")
+	r := c.read(c.run(t, "--json"))
+	if by.approved {
+		approve := "/gavel approve " + c.head
+		c.forge.AddComment(1, "mona", approve)
+		if by.pushed {
+			c.git(t, "checkout", "-q", "topic")
+			c.head = c.commit(map[string]string{"README.md": "words"})
+			c.git(t, "update-ref", "refs/pull/1/head", c.head)
+			c.git(t, "checkout", "-q", "main")
+			c.open()
+		}
+		c.event(t, "issue_comment", written(approve))
+		r = c.read(c.run(t, "--json"))
+	}
+	mayRun := !by.stranger || by.approved && !by.pushed
+	c.judged(r, s, mayRun, sent())
+}
+
+// judged demands of a report that nothing is green that was not judged.
+func (c *passage) judged(r *report.Report, s swap, mayRun bool, sent string) {
+	c.t.Helper()
+	said := fmt.Sprintf("%s: %s\n%+v\nproblems %v", r.Gate.Result, r.Gate.Reason, r.Notices, r.Problems)
+	named := strings.Contains(fmt.Sprint(r.Notices), cmp.Or(s.file, "gavel.yaml"))
+	switch {
+	case s.free && r.Gate.Result != report.GatePass:
+		c.t.Errorf("the change bears on no verdict: %s", said)
+	case s.free && !named:
+		c.t.Errorf("the change is not named: %s", said)
+	case s.free:
+	case s.data && mayRun:
+		if r.Gate.Result != report.GatePass || !strings.Contains(sent, s.sends) {
+			c.t.Errorf("not judged with the change: %s\n%.400s", said, sent)
+		}
+	case r.Gate.Result != report.GateUndetermined || !named:
+		c.t.Errorf("want an undetermined gate, and the change by name: %s", said)
+	}
+	if !mayRun && sent != "" {
+		c.t.Errorf("a head that may not run made calls:\n%.400s", sent)
+	}
+	if strings.Contains(sent, "a-secret") || strings.Contains(sent, `"model":"a-key`) || !s.data && strings.Contains(sent, `"model":"new"`) {
+		c.t.Errorf("head chose what is sent:\n%.400s", sent)
+	}
+}
+
+// watch has the models note what they are sent: the path, the keys and the body of each
+// request. It fails for a path or a key that base does not have.
+func (c *passage) watch() (sent func() string) {
+	var mu sync.Mutex
+	var all strings.Builder
+	c.models.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		mu.Lock()
+		fmt.Fprintf(&all, "%s %v %s\n", r.URL.Path, cmp.Or(r.Header.Get("Authorization"), "no key"), body)
+		mu.Unlock()
+		if err != nil || r.URL.Path != "/v1/chat/completions" || r.Header.Get("Authorization") != "Bearer a-key-of-the-models" || r.Header.Get("X-Key") != "" {
+			c.t.Errorf("%s is sent to with %v (%v)", r.URL, r.Header, err)
+		}
+		c.models.ServeHTTP(w, r)
+	})
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return all.String()
+	}
+}

@@ -1,0 +1,426 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A TargetChange is one setting that a head changes of a target, or of the roles.
+type TargetChange struct {
+	// Target is the name of the target; empty for a role.
+	Target string `json:"target,omitempty"`
+	// Setting is what plans call it, such as model, parameter top_k or roles.judge. Was
+	// and Is are its values at the merge base and at head, empty for none.
+	Setting, Was, Is string
+	// File is where the target is written; empty for gavel.yaml.
+	File string
+}
+
+// maxShown is how many bytes the old and the new value have together where they are shown.
+const maxShown = 120
+
+// String says what changed: model old → new.
+func (c TargetChange) String() string {
+	was, is := readable(c.Was), readable(c.Is)
+	switch {
+	case len(was)+len(is) > maxShown || strings.ContainsAny(was+is, "\n\r") || was == is:
+		return c.Setting + " changed"
+	case was == "":
+		return c.Setting + " " + is + " added"
+	case is == "":
+		return c.Setting + " " + was + " removed"
+	}
+	return c.Setting + " " + was + " → " + is
+}
+
+// readable shows a value that is taken from the environment by the name of its variable.
+func readable(value string) string {
+	if name, ok := strings.CutSuffix(value, UnreadHost); ok {
+		return "$" + strings.TrimPrefix(name, "https://")
+	}
+	return value
+}
+
+// TargetChanges are what a head changes of the targets.
+type TargetChanges struct {
+	// Judged are the changes that head is judged with, Refused those that it is not:
+	// they take effect after the merge.
+	Judged, Refused []TargetChange
+	// Accepted are changes that were Refused until somebody accepted them: head is
+	// judged without them.
+	Accepted []TargetChange
+	// Unbounded are the targets with a price at the tip whose model changes while head
+	// names no price for the new one, sorted: no budget in money holds for them.
+	Unbounded []string
+}
+
+// Refusal is the first refused change that bears on a target, or on one of the roles;
+// empty where there is none.
+func (c *TargetChanges) Refusal(target string, roles ...schema.Role) (TargetChange, bool) {
+	i := slices.IndexFunc(c.Refused, func(r TargetChange) bool {
+		role, isRole := strings.CutPrefix(r.Setting, "roles.")
+		return r.Target != "" && r.Target == target || r.Target == "" && isRole && slices.Contains(roles, schema.Role(role))
+	})
+	if i < 0 {
+		return TargetChange{}, false
+	}
+	return c.Refused[i], true
+}
+
+// Accept has head judged without the refused changes.
+func (c *TargetChanges) Accept() { c.Accepted, c.Refused = slices.Concat(c.Accepted, c.Refused), nil }
+
+// UnderTest returns the configuration that judges a head. All of it is that of c, the tip
+// of a branch that decides, but for the data under test of the targets, if take is set:
+// what head changes of that since the merge base, whose configuration is base. Data under
+// test is the model in the body of a request, the parameters of sampling, the system
+// prompt, tools, mocks and the ends of conversations; the inputs are those of both sides.
+// A target that is new at head takes everything else from one of c's that has the same
+// address.
+func (c *Config) UnderTest(base, head *Config, take bool) (*Config, TargetChanges) {
+	m := merge{tip: c, base: base, head: head, take: take, out: *c}
+	m.out.Targets, m.out.Aliases = maps.Clone(c.Targets), maps.Clone(c.Aliases)
+	m.out.Unusable = maps.Clone(c.Unusable)
+	for _, name := range slices.Sorted(maps.Keys(head.Targets)) {
+		m.target(name)
+	}
+	m.unread()
+	m.roles()
+	m.names()
+	if reflect.DeepEqual(m.out.Targets, c.Targets) && m.out.DefaultTarget == c.DefaultTarget && maps.Equal(m.out.Aliases, c.Aliases) {
+		return c, m.changes
+	}
+	m.keepJudges()
+	m.out.Digest = m.out.digest()
+	return &m.out, m.changes
+}
+
+// UnreadHost ends what stands for the value of a variable of the environment where a
+// configuration is only compared. No head chooses a setting by such a value.
+const UnreadHost = ".environment.invalid"
+
+// A merge makes the configuration of a head.
+type merge struct {
+	tip, base, head *Config
+	take            bool
+	out             Config
+	changes         TargetChanges
+}
+
+// target merges one target of head.
+func (m *merge) target(name string) {
+	is := m.head.Targets[name]
+	tip, known := m.tip.Targets[name]
+	was, before := m.base.Targets[name]
+	switch {
+	case !known && before:
+		return // the tip has removed it since
+	case !known:
+		m.added(is)
+		return
+	case !before:
+		was = tip
+	}
+	out := tip
+	data, other := changesOf(was, is, tip)
+	if m.take {
+		m.changes.Judged = append(m.changes.Judged, data...)
+		out.takeData(was, is)
+		m.price(&out, tip, is)
+	} else {
+		other = append(data, other...)
+	}
+	m.changes.Refused = append(m.changes.Refused, other...)
+	m.out.Targets[name] = out
+}
+
+// added merges a target that only head has.
+func (m *merge) added(is Target) {
+	refused := TargetChange{Target: is.Name, Setting: "target", Is: "new, with an address that no target of base has", File: is.File}
+	if !m.take {
+		refused.Is = "new"
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.tip.Targets)) {
+		if tip := m.tip.Targets[name]; m.take && tip.fixed() == is.fixed() {
+			out := tip
+			out.Name, out.File = is.Name, is.File
+			out.takeData(tip, is)
+			m.price(&out, tip, is)
+			m.out.Targets[is.Name] = out
+			return
+		}
+	}
+	m.changes.Refused = append(m.changes.Refused, refused)
+	m.out.Targets[is.Name] = is.unasked()
+}
+
+// unasked is what cases are compiled with and digests cover of a target that is never
+// opened: it names no variable of the environment.
+func (t Target) unasked() Target {
+	t.Refused = true
+	t.APIKeyEnv, t.Env, t.Price, t.JudgeTarget = "", nil, nil, ""
+	t.HTTP.Headers = slices.Clone(t.HTTP.Headers)
+	for i := range t.HTTP.Headers {
+		t.HTTP.Headers[i].Env = ""
+	}
+	return t
+}
+
+// price keeps the tip's price from a model that is not the tip's, and a budget in money
+// from what head says that the model costs, where that is less.
+func (m *merge) price(out *Target, tip, is Target) {
+	if out.Model == tip.Model || tip.Price == nil && is.Price == nil {
+		return
+	}
+	out.Price = nil
+	switch {
+	case is.Price == nil:
+		m.changes.Unbounded = append(m.changes.Unbounded, out.Name)
+	case tip.Price == nil:
+		out.Ceiling = is.Price
+	default:
+		out.Ceiling = &Price{max(tip.Price.Input, is.Price.Input), max(tip.Price.Output, is.Price.Output)}
+	}
+}
+
+// unread refuses the targets of other files that cannot be read without the environment,
+// where their files changed: nobody knows what of them did.
+func (m *merge) unread() {
+	files := m.base.ChangedFiles(m.head, "")
+	for _, name := range slices.Sorted(maps.Keys(m.tip.Targets)) {
+		_, usable := m.head.Targets[name]
+		if tip := m.tip.Targets[name]; !usable && m.head.Unusable[name].Message != "" && slices.Contains(files, tip.File) {
+			m.changes.Refused = append(m.changes.Refused, TargetChange{Target: name, Setting: tip.File, Was: tip.File, Is: tip.File, File: tip.File})
+		}
+	}
+	for name, problem := range m.head.Unusable {
+		_, known := m.out.Targets[name]
+		if _, unusable := m.out.Unusable[name]; !known && !unusable {
+			if m.out.Unusable == nil {
+				m.out.Unusable = map[string]schema.Problem{}
+			}
+			m.out.Unusable[name] = problem
+		}
+	}
+}
+
+// roles refuses other targets for the roles.
+func (m *merge) roles() {
+	was, is, tip := m.base.Roles.Targets(), m.head.Roles.Targets(), m.tip.Roles.Targets()
+	for _, role := range slices.Sorted(maps.Keys(is)) {
+		if is[role] != was[role] && is[role] != tip[role] {
+			m.changes.Refused = append(m.changes.Refused, TargetChange{Setting: "roles." + string(role), Was: was[role], Is: is[role]})
+		}
+	}
+}
+
+// names takes over which target a definition means, which a definition may say itself: it
+// has the address of one of the tip's, or is refused.
+func (m *merge) names() {
+	if m.head.DefaultTarget != m.base.DefaultTarget {
+		m.out.DefaultTarget, m.out.Implied = m.head.DefaultTarget, m.head.Implied
+	}
+	for name := range m.tip.Aliases {
+		if _, kept := m.head.Aliases[name]; !kept && m.base.Aliases[name] != "" {
+			delete(m.out.Aliases, name)
+		}
+	}
+	for name, is := range m.head.Aliases {
+		if is == m.base.Aliases[name] {
+			continue
+		}
+		if m.out.Aliases == nil {
+			m.out.Aliases = map[string]string{}
+		}
+		m.out.Aliases[name] = is
+	}
+}
+
+// keepJudges keeps what judges as the tip has it: a target with a role that is also under
+// test plays the role under another name.
+func (m *merge) keepJudges() {
+	m.out.Judges = map[string]string{}
+	for name, tip := range m.tip.Targets {
+		if reflect.DeepEqual(m.out.Targets[name], tip) {
+			continue
+		}
+		own := name + " as a judge"
+		m.out.Judges[name] = own
+		tip.Name = own
+		m.out.Targets[own] = tip
+	}
+	roles := &m.out.Roles
+	for _, name := range []*string{&roles.Judge, &roles.Simulator, &roles.Extractor, &roles.Embedder, &roles.Classifier, &roles.Moderator} {
+		*name = m.out.Judge(*name)
+	}
+	roles.Editors = maps.Clone(roles.Editors)
+	for editor, name := range roles.Editors {
+		roles.Editors[editor] = m.out.Judge(name)
+	}
+}
+
+// Judge is the name of the target that judges where a target of a name is asked to: that
+// name, or another where the target is under test with what a head changes of it.
+func (c *Config) Judge(name string) string { return cmp.Or(c.Judges[name], name) }
+
+// fixed is what of a target a head never chooses, without what does not bear on an
+// answer: its limits and its price.
+func (t Target) fixed() string {
+	t.Model, t.SystemPrompt, t.Tools, t.Mocks, t.MaxTurns, t.EndsConversation = "", schema.TargetPrompt{}, nil, nil, 0, nil
+	t.Name, t.Inputs, t.Implied, t.Price, t.Reuse = "", nil, false, nil, nil
+	t.Timeout, t.Concurrency, t.RequestsPerMinute, t.TokensPerMinute, t.WaitFor = 0, 0, 0, 0, 0
+	all := t.Parameters
+	t.Parameters = map[string]json.RawMessage{}
+	for name, raw := range all {
+		if !isSampling(name, raw) {
+			t.Parameters[name] = raw
+		}
+	}
+	return encode(t)
+}
+
+// takeData takes over the data under test that differs between was and is.
+func (t *Target) takeData(was, is Target) {
+	if was.Provider != is.Provider {
+		return // parameters of one mean nothing to another
+	}
+	if is.Model != was.Model && is.BaseURL == was.BaseURL && !isUnread(is.Model) {
+		t.Model = is.Model
+	}
+	if a, b := was.SystemPrompt, is.SystemPrompt; (a.Text != b.Text || a.File != b.File) && !isUnread(b.Text) {
+		t.SystemPrompt = b
+	}
+	if !slices.Equal(was.Tools, is.Tools) {
+		t.Tools, t.ToolsAt = is.Tools, is.ToolsAt
+	}
+	if encode(was.Mocks) != encode(is.Mocks) {
+		t.Mocks = is.Mocks
+	}
+	if was.MaxTurns != is.MaxTurns {
+		t.MaxTurns = is.MaxTurns
+	}
+	if !slices.Equal(was.EndsConversation, is.EndsConversation) {
+		t.EndsConversation = is.EndsConversation
+	}
+	for _, glob := range is.Inputs {
+		if !slices.Contains(t.Inputs, glob) {
+			t.Inputs = append(slices.Clip(t.Inputs), glob)
+		}
+	}
+	t.Implied = t.Implied || is.Implied
+	t.Parameters = maps.Clone(t.Parameters)
+	for name := range union(was.Parameters, is.Parameters) {
+		old, next := was.Parameters[name], is.Parameters[name]
+		if canonical(old) == canonical(next) || !isSampling(name, old) || !isSampling(name, next) {
+			continue
+		}
+		if delete(t.Parameters, name); next != nil {
+			t.Parameters[name] = next
+		}
+	}
+}
+
+// isUnread reports whether a value is taken from the environment.
+func isUnread(value string) bool { return strings.Contains(value, UnreadHost) }
+
+// sampling are the parameters that say how a model answers, by wire name, for all
+// providers. Others of a compatible server may choose a vendor, an address or a price.
+var sampling = []string{
+	"temperature", "top_p", "seed", "max_tokens", "max_completion_tokens", "max_output_tokens", "stop", "stop_sequences",
+	"presence_penalty", "frequency_penalty", "reasoning_effort",
+}
+
+// isSampling reports whether a parameter is data under test with this value; one that is
+// not there is. An effort may be in an object that says nothing else.
+func isSampling(name string, raw json.RawMessage) bool {
+	var inner map[string]any
+	isObject := json.Unmarshal(raw, &inner) == nil && inner != nil
+	switch name {
+	case "reasoning", "output_config":
+		return raw == nil || isObject && len(inner) == 1 && inner["effort"] != nil
+	case "thinking":
+		for key := range inner {
+			if key != "type" && key != "budget_tokens" {
+				return false
+			}
+		}
+		return raw == nil || isObject
+	}
+	return slices.Contains(sampling, name) && !isObject && !isUnread(string(raw))
+}
+
+// changesOf are the changes of a target between the merge base and head that bear on
+// answers: of data under test, and of what else is in its identity. A value that the tip
+// has by now does not count.
+func changesOf(was, is, tip Target) (data, other []TargetChange) {
+	add := func(isData bool, setting, old, next string) {
+		change := TargetChange{is.Name, setting, old, next, is.File}
+		if isData {
+			data = append(data, change)
+		} else {
+			other = append(other, change)
+		}
+	}
+	a, b, c := was.settings(), is.settings(), tip.settings()
+	for _, name := range slices.Sorted(maps.Keys(union(a, b))) {
+		if a[name] == b[name] || b[name] == c[name] {
+			continue
+		}
+		key, isParameter := strings.CutPrefix(name, parameterPrefix)
+		isData := slices.Contains(dataSettings, name) || isParameter && isSampling(key, was.Parameters[key]) && isSampling(key, is.Parameters[key])
+		if name == "model" && was.BaseURL != is.BaseURL || isUnread(b[name]) || was.Provider != is.Provider {
+			isData = false
+		}
+		add(isData, name, a[name], b[name])
+	}
+	return data, other
+}
+
+// parameterPrefix begins the names of parameters in an identity.
+const parameterPrefix = "parameter "
+
+// dataSettings are the settings under test besides parameters.
+var dataSettings = []string{"model", "system_prompt", "tools", "mocks", "max_turns", "ends_conversation"}
+
+// settings are what of a target bears on answers, by the name that gavel.yaml has for it.
+func (t Target) settings() map[string]string {
+	out := map[string]string{}
+	for _, p := range t.Identity(nil, nil) {
+		if p.Tool == "" && p.Name != "tools" {
+			out[p.Name] = p.Value
+		}
+	}
+	set := func(name, value string, there bool) {
+		if there {
+			out[name] = value
+		}
+	}
+	prompt := t.SystemPrompt
+	set("system_prompt", prompt.Text+prompt.File, prompt.Text+prompt.File != "")
+	set("tools", strings.Join(t.Tools, ", "), t.Tools != nil)
+	set("mocks", encode(t.Mocks), len(t.Mocks) > 0)
+	set("max_turns", fmt.Sprint(t.MaxTurns), t.MaxTurns > 0)
+	set("ends_conversation", strings.Join(t.EndsConversation, ", "), len(t.EndsConversation) > 0)
+	set("kind", t.Kind, true)
+	set("path", t.Path, t.Path != "")
+	set("judge_target", t.JudgeTarget, t.JudgeTarget != "")
+	set("accepts_prompt", encode(t.AcceptsPrompt), t.AcceptsPrompt != nil)
+	set("accepts_images", encode(t.AcceptsImages), t.AcceptsImages != nil)
+	return out
+}
+
+func union[V any](a, b map[string]V) map[string]V {
+	out := maps.Clone(a)
+	if out == nil {
+		out = map[string]V{}
+	}
+	maps.Copy(out, b)
+	return out
+}

@@ -1,0 +1,144 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+// A TargetChange is what a change does to one target, or to a role.
+type TargetChange struct {
+	// Target is the name of the target; empty for a role.
+	Target string `json:"target,omitempty"`
+	// Says is the setting with its old and its new value, such as model old → new.
+	Says string `json:"says"`
+}
+
+// TargetChanges are what a change does to the targets.
+type TargetChanges struct {
+	// File is the path of gavel.yaml.
+	File string `json:"file"`
+	// Judged are the changes that the cases were judged with.
+	Judged []TargetChange `json:"judged,omitempty"`
+	// Refused are those that take effect after the merge. The cases that they bear on
+	// have no verdict, unless somebody accepted the changes.
+	Refused []TargetChange `json:"refused,omitempty"`
+	// Accepted is there where somebody with write permission accepted those.
+	Accepted *Command `json:"accepted,omitempty"`
+	// Notes are what else has to be known, such as a price that only head names.
+	Notes []string `json:"notes,omitempty"`
+	// Broke and Better count the cases of the Judged targets that got worse and better.
+	Broke  int `json:"broke"`
+	Better int `json:"better"`
+	// Tokens is how many tokens those cases took at head, as a share of what they took
+	// at base; null where that is not known.
+	Tokens *float64 `json:"tokens,omitempty"`
+}
+
+// Line says what the judged changes came to: model old → new: 3 broke, 5 got better,
+// tokens −41 %. It is empty where there are none.
+func (c *TargetChanges) Line() string {
+	if c == nil || len(c.Judged) == 0 {
+		return ""
+	}
+	one := !slices.ContainsFunc(c.Judged, func(t TargetChange) bool { return t.Target != c.Judged[0].Target })
+	var said []string
+	for i, change := range c.Judged {
+		text := change.Says
+		if !one && (i == 0 || c.Judged[i-1].Target != change.Target) {
+			text = change.Target + " " + text
+		}
+		said = append(said, text)
+	}
+	const most = 3
+	if left := len(said) - most; left > 0 {
+		said = append(said[:most], fmt.Sprintf("%d more", left))
+	}
+	var found []string
+	if c.Broke > 0 {
+		found = append(found, fmt.Sprintf("%d broke", c.Broke))
+	}
+	if c.Better > 0 {
+		found = append(found, fmt.Sprintf("%d got better", c.Better))
+	}
+	if len(found) == 0 {
+		found = append(found, "no verdict changed")
+	}
+	if c.Tokens != nil {
+		if percent := math.Round(100 * (*c.Tokens - 1)); percent == 0 {
+			found = append(found, "as many tokens")
+		} else {
+			found = append(found, "tokens "+textfmt.Signed(percent, 0)+" %")
+		}
+	}
+	return strings.Join(said, ", ") + ": " + strings.Join(found, ", ")
+}
+
+// count counts what the judged changes came to.
+func (c *TargetChanges) count(r *Report, pairs []pair) {
+	if c == nil || len(c.Judged) == 0 {
+		return
+	}
+	var was, is int64
+	for i, p := range pairs {
+		row := &r.Cases[i]
+		if !slices.ContainsFunc(c.Judged, func(t TargetChange) bool { return t.Target == row.Target || t.Target == "" }) {
+			continue
+		}
+		if row.Class != nil {
+			switch *row.Class {
+			case Regression:
+				c.Broke++
+			case Improvement:
+				c.Better++
+			}
+		}
+		if judged(p.head) && judged(p.base) {
+			was, is = was+p.base.tokens(), is+p.head.tokens()
+		}
+	}
+	if was > 0 && is > 0 {
+		share := float64(is) / float64(was)
+		c.Tokens = &share
+	}
+}
+
+// tokens is what judging the case took, in this run or when it was stored.
+func (o *Outcome) tokens() int64 {
+	if o.Reused {
+		return o.Saved.Tokens()
+	}
+	return o.Usage.Tokens()
+}
+
+// notices name what was not judged with head's settings.
+func (c *TargetChanges) notices() []Notice {
+	if c == nil {
+		return nil
+	}
+	var out []Notice
+	for _, change := range c.Refused {
+		says := change.Says
+		if change.Target != "" {
+			says = change.Target + ": " + says
+		}
+		message := "is not judged: " + says + "; its cases have no verdict until somebody with write permission accepts that"
+		if c.Accepted != nil {
+			message = "is not judged: " + says + "; accepted " + c.Accepted.String()
+		}
+		out = append(out, Notice{File: c.File, Message: message})
+	}
+	for _, note := range c.Notes {
+		out = append(out, Notice{File: c.File, Message: note})
+	}
+	return out
+}
+
+// waives reports whether a case may be without a verdict, since somebody accepted what
+// keeps it from being judged.
+func (c *TargetChanges) waives(row *Row) bool {
+	return c != nil && c.Accepted != nil && row.Unrun() && slices.ContainsFunc(c.Refused, func(t TargetChange) bool { return t.Target == row.Target })
+}

@@ -1,0 +1,90 @@
+package review
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/configchange"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+)
+
+// judgesTargets reports whether head is judged with what it changes of the data under
+// test of the targets.
+func (r *Review) judgesTargets() bool {
+	switch r.Targets {
+	case TargetsBase:
+		return false
+	case TargetsApproved:
+		return r.merged || r.approved && r.trust.Run
+	}
+	return r.trust.Run
+}
+
+// acceptedTargets is the command by which somebody accepted what head changes of the
+// targets and is not judged with; nil where nobody did.
+func (r *Review) acceptedTargets() *report.Command {
+	for i := len(r.commands.Followed) - 1; i >= 0; i-- {
+		o := &r.commands.Followed[i]
+		if o.Verb == report.CommandAccept && slices.Contains(o.Cases, r.ConfigFile) {
+			return o
+		}
+	}
+	return nil
+}
+
+// targets names what head changes of the targets, and withholds the cases that it may not
+// be judged with.
+func (r *Review) targets(p *controller.Prepared, e *controller.RunOptions) {
+	changes := p.TargetChanges()
+	e.ConfigDiff.Targets = configchange.Targets(r.ConfigFile, changes)
+	if e.ConfigDiff.Targets == nil {
+		return
+	}
+	e.ConfigDiff.Targets.Accepted = r.acceptedTargets()
+	budget := p.Head().Config.Budget
+	unbounded := len(changes.Unbounded) > 0 && hasMoney(budget)
+	holds := hasOther(budget)
+	if unbounded && holds {
+		e.ConfigDiff.Targets.Notes = append(e.ConfigDiff.Targets.Notes,
+			"has no price for the new model of "+strings.Join(changes.Unbounded, ", ")+": the budget in USD cannot hold, and this run is bounded by calls and tokens alone")
+	}
+	otherwise := e.Withhold
+	e.Withhold = func(row plan.Row) string {
+		if row.Head == nil || row.HeadCase == nil {
+			return ""
+		}
+		if change, refused := changes.Refusal(row.Target, row.HeadCase.Roles()...); refused {
+			return r.ConfigFile + " changes " + change.String() + " of " + named(change) + ", which is not judged before the merge"
+		}
+		if p.Head().Config.Targets[row.Target].Refused {
+			return "the target " + row.Target + " is new here, and no target of base has its address"
+		}
+		if unbounded && !holds && slices.Contains(changes.Unbounded, row.Target) {
+			return "the new model of " + row.Target + " has no price in " + r.ConfigFile + ", so that the budget in USD cannot hold; add the price, or a budget in calls"
+		}
+		if otherwise == nil {
+			return ""
+		}
+		return otherwise(row)
+	}
+}
+
+// named is what a change is of.
+func named(c config.TargetChange) string {
+	if c.Target == "" {
+		return "the roles"
+	}
+	return "the target " + c.Target
+}
+
+// hasMoney reports whether a budget is in money, hasOther whether it is in calls or tokens.
+func hasMoney(b config.Budget) bool {
+	return b.USD != nil || b.PullRequest.USD != nil || b.Day.USD != nil
+}
+
+func hasOther(b config.Budget) bool {
+	return slices.ContainsFunc([]config.Limits{b.Limits, b.PullRequest, b.Day}, func(l config.Limits) bool { return l.Calls != nil || l.Tokens != nil })
+}
