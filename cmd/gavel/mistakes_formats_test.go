@@ -140,6 +140,13 @@ var slips = []slip{
 	{name: "AgentV 5: the assertion of a turn", file: slipFile, base: ofV5("turns: [{input: hello, assert: [{type: contains, value: zzz}]}]"), head: ofV5("turns: [{input: hello, assert: {type: contains, value: zzz}}]"), says: "`assert` must be a list"},
 	{name: "AgentV 5: the tests of a scenario", file: slipFile, base: "prompts: ['{{ input }}']\nproviders: [model]\nscenarios: [{config: [{vars: {input: hello}}], tests: [{id: one, assert: [{type: contains, value: zzz}]}]}]\n",
 		head: "prompts: ['{{ input }}']\nproviders: [model]\nscenarios: [{config: [{vars: {input: hello}}], testss: [{id: one, assert: [{type: contains, value: zzz}]}]}]\n", says: "did you mean `tests`?"},
+	// promptfoo
+	{name: "promptfoo: an assertion in words", file: "promptfooconfig.yaml", base: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, assert: [{type: contains, value: zzz}]}]\n",
+		head: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, assert: ['contains: zzz']}]\n", says: "an assertion in words is one of AgentV"},
+	{name: "promptfoo: the tests of a scenario", file: "promptfooconfig.yaml", base: "prompts: ['{{x}}']\nproviders: [model]\nscenarios: [{config: [{vars: {x: a}}], tests: [{description: one, assert: [{type: contains, value: zzz}]}]}]\n",
+		head: "prompts: ['{{x}}']\nproviders: [model]\nscenarios: [{config: [{vars: {x: a}}], test: [{description: one, assert: [{type: contains, value: zzz}]}]}]\n", says: "did you mean `tests`?"},
+	{name: "promptfoo: a chat that is no JSON", file: "p.txt", more: map[string]string{"promptfooconfig.yaml": "prompts: [file://p.txt]\nproviders: [model]\ntests: [{description: one, vars: {x: hello}, assert: [{type: not-contains, value: hello}]}]\n"},
+		base: `[{"role": "user", "content": "{{x}}"}]`, head: `[{"role": "user", "content": "{{x}}"}`, says: "the prompt looks like JSON, and is none"},
 }
 
 // TestNoTypingErrorTurnsGreen writes a typing error into a definition of each format whose

@@ -243,7 +243,7 @@ func TestTheBudgetOfAServer(t *testing.T) {
 	_, log, end := j.serving(t, operatorsFile(t, j, "budget: {calls: 1}\n"))
 	defer end()
 	log.await(t, `"repo":"octo/demo#1","duration"`)
-	if body := j.forge.Comments(1)[0].Body; !strings.Contains(body, "were not run, since the budget of 1 calls for octo/demo on ") {
+	if body := j.forge.Comments(1)[0].Body; !strings.Contains(body, "were not run, since the budget of 1 call for octo/demo on ") {
 		t.Errorf("the report does not say it:\n%s", body)
 	}
 }

@@ -212,7 +212,11 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 	case r.Summary.Cases+rest.Cases == 0:
 		f.unknown("there is no case")
 	case current == 0:
-		f.unknown("no case is active, all %d are skipped", r.Summary.Cases+rest.Cases)
+		all := "the only one is"
+		if n := r.Summary.Cases + rest.Cases; n > 1 {
+			all = fmt.Sprintf("all %d are", n)
+		}
+		f.unknown("no case is active: %s skipped", all)
 	}
 	if errors > 0 {
 		f.unknown("%s ended in an error", textfmt.Count(errors, "case"))

@@ -124,7 +124,7 @@ func remeasureText(s Step) string {
 
 // counts needs mu.
 func (b *Bar) counts() string {
-	return fmt.Sprintf("%d passed, %d failed, %d errors", b.tally[verdict.Pass], b.tally[verdict.Fail], b.tally[verdict.Error])
+	return fmt.Sprintf("%d passed, %d failed, %s", b.tally[verdict.Pass], b.tally[verdict.Fail], textfmt.Count(b.tally[verdict.Error], "error"))
 }
 
 // progress is the time that it took, what is left at the rate of this side, and what

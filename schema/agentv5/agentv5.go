@@ -7,6 +7,7 @@ package agentv5
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -112,7 +113,7 @@ func rewrite(src schema.Source, doc *schema.Document) Suite {
 	}
 	r.prompts = r.readPrompts()
 	r.Budget.Within(schema.Providers, doc.Items("providers"))
-	r.providers = r.labels(doc.Part("providers"))
+	r.providers = r.distinct(r.labels(doc.Part("providers")))
 	if len(r.providers) == 0 {
 		r.providers = []provider{{label: cmp.Or(r.defaults.Piece("provider"), r.formerTarget())}}
 	}
@@ -236,6 +237,9 @@ func (r *rewriter) formerTarget() schema.Piece {
 // A provider is what the tests are run against.
 type provider struct {
 	label schema.Piece // the name of a target; one that is missing is the default target
+	// name is that of the label, and at its position; both are empty for the default target.
+	name string
+	at   schema.Position
 	// prompts are the ids of those that it is sent; nil for all.
 	prompts []string
 	// transform is that of its answers.
@@ -269,7 +273,7 @@ func (r *rewriter) labels(doc *schema.Document) []provider {
 		r.Budget.Go()
 		if keys := p.Keys(); !doc.IsList() && !p.Has("label") && !p.Has("id") && !p.Has("name") && len(keys) > 0 && p.IsObject(keys[0]) {
 			for _, key := range keys {
-				out = append(out, provider{schema.TextPiece(p.At(key), key), promptIDs(p.Sub(key)), p.Sub(key, "transform")})
+				out = append(out, provider{schema.TextPiece(p.At(key), key), key, p.At(key), promptIDs(p.Sub(key)), p.Sub(key, "transform")})
 			}
 			continue
 		}
@@ -278,7 +282,30 @@ func (r *rewriter) labels(doc *schema.Document) []provider {
 			r.add(doc.Problem("missing-field", "the provider has neither a label nor an id", `write the name of a target of gavel.yaml, or {label: …}`, p.Path...))
 			continue
 		}
-		out = append(out, provider{schema.TextPiece(p.At(), name), promptIDs(p), p.Sub("transform")})
+		out = append(out, provider{schema.TextPiece(p.At(), name), name, p.At(), promptIDs(p), p.Sub("transform")})
+	}
+	return out
+}
+
+// distinct leaves out providers that are like an earlier one: their cases would be the same,
+// and are run once.
+func (r *rewriter) distinct(all []provider) []provider {
+	var out []provider
+	for _, p := range all {
+		same := slices.ContainsFunc(out, func(o provider) bool {
+			return o.name == p.name && slices.Equal(o.prompts, p.prompts) && o.transform.Text() == p.transform.Text()
+		})
+		if !same {
+			out = append(out, p)
+			continue
+		}
+		problem := schema.Problem{
+			Position: p.at, Severity: schema.Warning, Rule: "same-provider",
+			Message: fmt.Sprintf("the provider %q is listed twice; its cases are run once", p.name), Hint: "remove it",
+		}
+		if !slices.Contains(r.out.Problems, problem) {
+			r.add(problem)
+		}
 	}
 	return out
 }

@@ -203,7 +203,8 @@ func (r *rewriter) test(p place.Place) []schema.Piece {
 	vars, pieces, order := r.variables(p)
 	providers := r.providers
 	if named := r.labels(p.Doc.Part(p.Sub(providerKey(p)).Path...)); len(named) > 0 {
-		providers = named
+		providers = r.distinct(named)
+		r.out.PerTarget = r.out.PerTarget || len(providers) > 1
 	}
 	var out []schema.Piece
 	for _, v := range r.values(vars, order) {

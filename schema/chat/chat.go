@@ -65,6 +65,9 @@ func Render(t Template, fill Fill) (Prompt, error) {
 	}
 	// A text that a variable begins, such as an example of JSON, is not a chat.
 	isChat := opens(text) || strings.Contains(filled, `"role"`)
+	if !t.Lenient && opens(text) && isBroken(filled) {
+		return Prompt{}, broken(filled)
+	}
 	return read(filled, t.Lenient || !isChat)
 }
 
@@ -92,10 +95,27 @@ func read(text string, lenient bool) (Prompt, error) {
 		}
 		return Filled(list, plain)
 	}
-	if err := json.Unmarshal([]byte(text), new(any)); err != nil && !lenient && looksLikeJSON(text) {
-		return Prompt{}, &template.MistakeError{Message: "the prompt looks like JSON, and is none once its variables are filled in: " + err.Error(), Hint: "fill variables in with {{ name | dump }}, without quotes around it"}
+	if !json.Valid([]byte(text)) && !lenient && looksLikeJSON(text) {
+		return Prompt{}, broken(text)
 	}
 	return said(text), nil
+}
+
+// isBroken reports whether a text begins as JSON does, as promptfoo takes it for a chat, and
+// is none.
+func isBroken(text string) bool {
+	trimmed := strings.TrimSpace(text)
+	return (strings.HasPrefix(trimmed, "[") || strings.HasPrefix(trimmed, "{")) && !json.Valid([]byte(trimmed))
+}
+
+// broken is about a text that looks like JSON and is none.
+func broken(text string) error {
+	why := json.Unmarshal([]byte(text), new(any))
+	hint := "fill variables in with {{ name | dump }}, without quotes around it"
+	if !looksLikeJSON(text) {
+		hint = "write a chat as JSON, or begin the text with another sign"
+	}
+	return &template.MistakeError{Message: fmt.Sprintf("the prompt looks like JSON, and is none once its variables are filled in: %v", why), Hint: hint}
 }
 
 // inside matches the signs with which a list of JSON goes on, or ends.

@@ -1,8 +1,12 @@
 package evalcase
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
 // An aimed is a test that is compiled for one of several targets.
@@ -18,6 +22,7 @@ func (s *suite) against(tests []place.Place) []aimed {
 	if s.isTests && !s.keys.Has("execution", "target") {
 		targets = s.keys.List("execution", "targets")
 	}
+	targets = s.distinct(targets)
 	if len(targets) == 0 {
 		targets = []place.Place{{}}
 	}
@@ -26,14 +31,44 @@ func (s *suite) against(tests []place.Place) []aimed {
 	for _, test := range tests {
 		of := targets
 		if own := test.List("execution", "targets"); s.isTests && len(own) > 0 && !test.Has("execution", "target") {
-			of = own
-			s.perTarget = s.perTarget || len(own) > 1
+			of = s.distinct(own)
+			s.perTarget = s.perTarget || len(of) > 1
 		}
 		for i, target := range of {
 			s.Budget.Spend(schema.Cases, 1)
 			if i == 0 || !test.Has("execution", "target") {
 				out = append(out, aimed{test, target})
 			}
+		}
+	}
+	return out
+}
+
+// distinct leaves out targets that an earlier one is: their cases would be the same, and are
+// run once.
+func (s *suite) distinct(targets []place.Place) []place.Place {
+	var out []place.Place
+	var names []string
+	for _, p := range targets {
+		name := p.Text()
+		for _, key := range []string{"extends", "name"} {
+			if p.Has(key) {
+				name = p.Text(key)
+			}
+		}
+		if own, ok, _ := targetname.Find(s.Settings, targetname.Qualified(name, s.file)); ok {
+			name = own
+		} else if found, ok, _ := targetname.Find(s.Settings, name); ok {
+			name = found
+		}
+		if name == "" || !slices.Contains(names, name) {
+			out, names = append(out, p), append(names, name)
+			continue
+		}
+		problem := p.Problem("same-provider", fmt.Sprintf("the target %q is listed twice; its cases are run once", name), "remove it")
+		problem.Severity = schema.Warning
+		if !slices.Contains(s.twice, problem) {
+			s.twice = append(s.twice, problem)
 		}
 	}
 	return out

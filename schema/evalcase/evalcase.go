@@ -63,6 +63,7 @@ type suite struct {
 	judges     map[string]place.Place // of tests of AgentV 5, by their ids
 	extensions place.Place            // of AgentV 5
 	perTarget  bool                   // the tests are run against several targets
+	twice      []schema.Problem       // warnings about targets that are listed twice
 	trials     trials.Plan            // of every test
 	named      place.Place            // the one of several targets that the test is compiled for
 	// lacking counts the tests that are not run, by what they need.
@@ -98,6 +99,7 @@ func load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 	var cases []*schema.Case
 	first := map[string]schema.Position{}
 	aimed := s.against(places)
+	problems = append(problems, s.twice...)
 	s.Budget.Within(schema.Evaluators, s.takenOver(aimed))
 	for _, at := range aimed {
 		s.Budget.Found(len(problems))

@@ -273,7 +273,6 @@ func TestNeeds(t *testing.T) {
 		{"{assert: [{type: contains, value: '{{ env.HOME }}'}]}", "the environment variable HOME"},
 		{"{vars: {q: 'in {{ env.HOME }}'}}", "the environment variable HOME"},
 		{"{options: {transformVars: 'require(1)'}}", "a program for transformVars (require)"},
-		{"{assert: [Greets the user]}", "an assertion in words, as AgentV 5 has it"},
 		{"{provider: other}", "a target for the provider other"},
 		{"{vars: {q: file://x.pdf}}", "a variable from a file of the type .pdf"},
 	} {

@@ -520,7 +520,9 @@ func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) writt
 	var a written
 	c.Budget.Spend(schema.Assertions, 1)
 	if doc.Text(at...) != "" {
-		return written{need: "an assertion in words, as AgentV 5 has it"}
+		p := doc.Problem("wrong-type", "an assertion in words is one of AgentV, whose tests have an id each", "write {type: llm-rubric, value: …}, or add the `id` to every test", at...)
+		c.note(t, []schema.Problem{p})
+		return written{need: corrected}
 	}
 	if ref := doc.Text(append(at[:len(at):len(at)], "$ref")...); ref != "" {
 		c.note(t, []schema.Problem{doc.Problem("missing-reference", "the assertion of the reference "+template.Clip(ref)+" is not in the file", "add it under assertionTemplates, or correct the name", append(at[:len(at):len(at)], "$ref")...)})
@@ -529,7 +531,10 @@ func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) writt
 	found := assertionProblems(doc, at...)
 	c.note(t, found)
 	if json.Unmarshal(doc.JSON(at...), &a) != nil {
-		return written{need: "an assertion that can be read"}
+		if !schema.HasErrors(found) {
+			c.note(t, []schema.Problem{doc.Problem("wrong-type", "the assertion cannot be read", "write an object with type and value", at...)})
+		}
+		return written{need: corrected}
 	}
 	in := func(steps ...any) []any { return append(at[:len(at):len(at)], steps...) }
 	a.at, a.valueAt = doc.At(at...), doc.At(at...)

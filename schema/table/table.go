@@ -74,6 +74,9 @@ func Read(file schema.File) (*Table, []schema.Problem) {
 		return nil, found
 	}
 	text := string(bytes.TrimPrefix(file.Data, []byte("\ufeff")))
+	if !strings.Contains(text, "\n") { // as old editors of the Mac end lines
+		text = strings.ReplaceAll(text, "\r", "\n")
+	}
 	r := reader{file: file.Path, lines: strings.Split(text, "\n"), csv: csv.NewReader(strings.NewReader(text))}
 	r.csv.FieldsPerRecord = -1
 	head, problem := r.record()
@@ -96,7 +99,7 @@ func Read(file schema.File) (*Table, []schema.Problem) {
 		case problem != nil:
 			return nil, []schema.Problem{*problem}
 		case cells == nil && len(out.Rows) == 0:
-			return nil, []schema.Problem{r.problem(1, 1, "the table has a header and no row", "write a line for each row below the names of the columns")}
+			return nil, []schema.Problem{r.problem(1, 1, "the table has a header and no row below it", "write a line for each row below the names of the columns")}
 		case cells == nil:
 			return out, nil
 		case len(out.Rows) == MaxRows:

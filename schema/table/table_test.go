@@ -33,13 +33,22 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestLinesOfOldEditors: a table whose lines end with a carriage return alone has its rows, each
+// in its line.
+func TestLinesOfOldEditors(t *testing.T) {
+	got, problems := table.Read(schema.File{Path: "t.csv", Data: []byte("x,__expected\rhola,contains:zzz\rb,c\r")})
+	if len(problems) > 0 || len(got.Rows) != 2 || got.Rows[1].Cells[1].Text != "c" || got.Rows[1].At.Line != 3 {
+		t.Errorf("%+v, problems %v; want two rows, of which the second is in line 3", got, problems)
+	}
+}
+
 // TestProblems are what is wrong with tables that people have, with the place and the repair.
 func TestProblems(t *testing.T) {
 	utf16 := "\xff\xfex\x00,\x00y\x00\n\x00"
 	for _, tt := range []struct{ text, want string }{
 		{"", "t.csv:1:1: error: the table is empty; write a line with the names of the columns, then a line for each row"},
 		{"\n\n", "t.csv:1:1: error: the table is empty; write a line with the names of the columns, then a line for each row"},
-		{"x,__expected\n", "t.csv:1:1: error: the table has a header and no row; write a line for each row below the names of the columns"},
+		{"x,__expected\n", "t.csv:1:1: error: the table has a header and no row below it; write a line for each row below the names of the columns"},
 		{"x;__expected\nhola;contains:zzz\n", "t.csv:1:1: error: the table has one column, whose name holds a semicolon; save it with commas between the cells, as CSV (comma delimited)"},
 		{"x\t__expected\nhola\tcontains:zzz\n", "t.csv:1:1: error: the table has one column, whose name holds a tab; save it with commas between the cells, as CSV (comma delimited)"},
 		{utf16, "t.csv:1:1: error: the file is not UTF-8 but UTF-16; save it as UTF-8"},

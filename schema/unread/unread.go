@@ -39,7 +39,10 @@ func Sentence(cases map[string]int, all int) string {
 		needs = append(needs[:most], "…")
 	}
 	verb := "need"
-	if n == 1 {
+	switch {
+	case all == 1:
+		return fmt.Sprintf("the only case is not run; it needs what is not read (%s)", strings.Join(needs, ", "))
+	case n == 1:
 		verb = "needs"
 	}
 	return fmt.Sprintf("%d of %d cases are run; %d %s what is not read (%s)", all-n, all, n, verb, strings.Join(needs, ", "))

@@ -21,4 +21,8 @@ func TestSentence(t *testing.T) {
 			t.Errorf("of %v the sentence is %q, want %q", tt.cases, got, tt.want)
 		}
 	}
+	const want = "the only case is not run; it needs what is not read (a program: 1)"
+	if got := unread.Sentence(map[string]int{"a program": 1}, 1); got != want {
+		t.Errorf("of one case the sentence is %q, want %q", got, want)
+	}
 }

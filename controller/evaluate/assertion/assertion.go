@@ -104,7 +104,7 @@ func text(spec evaluator.Assertion, answer string) (bool, string, error) {
 	if !ok {
 		return false, fmt.Sprintf("the answer or the value has more than %d characters and is not compared", maxDistance), nil
 	}
-	return d <= spec.Most, fmt.Sprintf("the answer is %d edits from %s, and %d are allowed", d, textnorm.Quote(want), spec.Most), nil
+	return d <= spec.Most, fmt.Sprintf("the answer is %s from %s, and %d are allowed", counted(d, "edit"), textnorm.Quote(want), spec.Most), nil
 }
 
 // several looks for some or all of a list of texts.
@@ -194,11 +194,19 @@ func words(bounds json.RawMessage, answer string) (bool, string, error) {
 	n := len(strings.Fields(answer))
 	switch {
 	case b.Min != nil && float64(n) < *b.Min:
-		return false, fmt.Sprintf("the answer has %d words, and at least %v are wanted", n, *b.Min), nil
+		return false, fmt.Sprintf("the answer has %s, and at least %v are wanted", counted(n, "word"), *b.Min), nil
 	case b.Max != nil && float64(n) > *b.Max:
-		return false, fmt.Sprintf("the answer has %d words, and at most %v are wanted", n, *b.Max), nil
+		return false, fmt.Sprintf("the answer has %s, and at most %v are wanted", counted(n, "word"), *b.Max), nil
 	}
 	return true, "", nil
+}
+
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func fits(form json.RawMessage, data []byte) (bool, string, error) {

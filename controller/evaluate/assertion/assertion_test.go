@@ -37,9 +37,9 @@ func TestMeasure(t *testing.T) {
 		{evaluator.Assertion{Type: "is-json", Value: raw(`{"required": ["a"]}`)}, `{"a":1}`, `{}`, "the JSON of the answer does not fit"},
 		{evaluator.Assertion{Type: "contains-json"}, "here: {\"a\": [1]} ok", "here: {a", "the answer contains no JSON"},
 		{evaluator.Assertion{Type: "contains-json", Value: raw(`{"required": ["b"]}`)}, `{"a":1} {"b":1}`, `{"a":1}`, "the JSON of the answer does not fit"},
-		{evaluator.Assertion{Type: "word-count", Value: raw(`{"min": 2, "max": 3}`)}, "one  two\nthree", "one", "the answer has 1 words, and at least 2 are wanted"},
+		{evaluator.Assertion{Type: "word-count", Value: raw(`{"min": 2, "max": 3}`)}, "one  two\nthree", "one", "the answer has 1 word, and at least 2 are wanted"},
 		{evaluator.Assertion{Type: "levenshtein", Value: raw(`"kitten"`), Most: 3}, "sitting", "sitting!", `the answer is 4 edits from "kitten", and 3 are allowed`},
-		{evaluator.Assertion{Type: "levenshtein", Value: raw(`"äö"`), Most: 0}, "äö", "ä", `the answer is 1 edits from "äö", and 0 are allowed`},
+		{evaluator.Assertion{Type: "levenshtein", Value: raw(`"äö"`), Most: 0}, "äö", "ä", `the answer is 1 edit from "äö", and 0 are allowed`},
 	} {
 		for _, answer := range []struct {
 			text string

@@ -287,6 +287,9 @@ func minimums(least map[string]int, made []timedCall) []verdict.Criterion {
 		c := verdict.Criterion{ID: "minimum " + tool, Score: share(n >= least[tool])}
 		if c.Score == 0 {
 			c.Note = fmt.Sprintf("called %d of at least %d times", n, least[tool])
+			if least[tool] == 1 {
+				c.Note = "never called"
+			}
 		}
 		list = append(list, c)
 	}

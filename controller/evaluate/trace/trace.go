@@ -93,10 +93,14 @@ func matching(names []string, pattern string) []string {
 func counts(bounds []evaluator.CallName, of func(pattern string) int, done string) string {
 	for _, b := range bounds {
 		switch n := of(b.Pattern); {
+		case n < b.Least && b.Least == 1:
+			return fmt.Sprintf("%s is never %s", b.Pattern, done)
 		case n < b.Least:
 			return fmt.Sprintf("%s is %s %d of at least %d times", b.Pattern, done, n, b.Least)
+		case b.Most != nil && n > *b.Most && *b.Most == 0:
+			return fmt.Sprintf("%s is %s %s, and may not be", b.Pattern, done, times(n))
 		case b.Most != nil && n > *b.Most:
-			return fmt.Sprintf("%s is %s %d times, and may be %d times", b.Pattern, done, n, *b.Most)
+			return fmt.Sprintf("%s is %s %s, and may be %s", b.Pattern, done, times(n), times(*b.Most))
 		}
 	}
 	return ""

@@ -40,14 +40,14 @@ func TestMeasure(t *testing.T) {
 		holds, fails []string
 		note         string
 	}{
-		{evaluator.Calls{Type: evaluator.CallsUsed, Tools: named("SEARCH*")}, []string{"search_web"}, []string{"open"}, "SEARCH* is called 0 of at least 1 times; called: open"},
+		{evaluator.Calls{Type: evaluator.CallsUsed, Tools: named("SEARCH*")}, []string{"search_web"}, []string{"open"}, "SEARCH* is never called; called: open"},
 		{evaluator.Calls{Type: evaluator.CallsUsed, Not: true, Tools: named("delete")}, []string{"open"}, []string{"delete"}, "trajectory:tool-used holds, and must not"},
 		{evaluator.Calls{Type: evaluator.CallsCounted, Tools: []evaluator.CallName{{Pattern: "*", Most: &two}}}, []string{"a", "b"}, []string{"a", "b", "c"}, "* is called 3 times, and may be 2 times"},
 		{evaluator.Calls{Type: evaluator.CallsInSequence, Tools: named("a", "b")}, []string{"a", "x", "b"}, []string{"b", "a"}, "the sequence ends before b"},
 		{evaluator.Calls{Type: evaluator.CallsInSequence, Exact: true, Tools: named("a", "b")}, []string{"a", "b"}, []string{"a", "x", "b"}, "the call of x is not in the sequence"},
 		{evaluator.Calls{Type: evaluator.CallsWithArgs, Tools: named("a"), Args: []byte(`{"x": 1}`)}, []string{`a {"x": 1.0, "y": 2}`}, []string{`a {"x": 2}`, `b {"x": 1}`}, `no call of a has the arguments {"x": 1}`},
 		{evaluator.Calls{Type: evaluator.CallsWithArgs, Exact: true, Tools: named("a"), Args: []byte(`{"x": 1}`), Ignore: []string{"id"}, Defaults: []byte(`{"n": 5}`)}, []string{`a {"x": 1, "id": 9, "n": 5}`}, []string{`a {"x": 1, "y": 2}`}, "no call of a"},
-		{evaluator.Calls{Type: evaluator.CallsOfSkills, Tools: named("review")}, []string{`Skill {"skill": "review"}`}, []string{`review {}`}, "review is used 0 of at least 1 times"},
+		{evaluator.Calls{Type: evaluator.CallsOfSkills, Tools: named("review")}, []string{`Skill {"skill": "review"}`}, []string{`review {}`}, "review is never used"},
 		{evaluator.Calls{Type: evaluator.CallsAreValid}, []string{`search {"q": "x"}`, "open"}, []string{"search {}"}, "the arguments of search do not fit"},
 		{evaluator.Calls{Type: evaluator.CallsAreValid}, []string{"open"}, []string{"close"}, "close is not a tool that was offered"},
 		{evaluator.Calls{Type: evaluator.CallsAreValid}, []string{"open"}, nil, "no tool is called"},

@@ -3,6 +3,7 @@ package budget
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -34,7 +35,11 @@ func (s *Shortage) Error() string {
 
 // Summary is the same for all cases that the budget is not enough for.
 func (s *Shortage) Summary() string {
-	return "not run: the budget of " + number(s.limit) + " " + s.unit + s.account + " is not enough"
+	unit := s.unit
+	if s.limit == 1 {
+		unit = strings.TrimSuffix(unit, "s")
+	}
+	return "not run: the budget of " + number(s.limit) + " " + unit + s.account + " is not enough"
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
