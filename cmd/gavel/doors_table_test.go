@@ -8,10 +8,8 @@ import (
 
 // The words of later work in the table.
 const (
-	vouched = "rules come from a branch that somebody vouches for, and a status belongs to a commit"
-	targets = "a changed target is judged"
-	seenBy  = "a verdict depends on every file that its program could see"
-	moving  = "verdicts hold where the world moves"
+	seenBy = "a verdict depends on every file that its program could see"
+	moving = "verdicts hold where the world moves"
 )
 
 // Rules why a scenario does not go through a door.
@@ -367,6 +365,12 @@ var scenarios = []scenario{
 		name: "a target's model is swapped", base: shopOf("a b c", nil), answer: wrongly("say a" + byNew),
 		head: map[string]string{"gavel.yaml": strings.Replace(usual(), "model: model", "model: new", 1)},
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("a"): "fail regression"}},
+	},
+	{
+		name: "a target's address is changed", base: shopOf("a b", nil), answer: echo,
+		head:   map[string]string{"gavel.yaml": strings.Replace(usual(), "MODELS/v1", "MODELS/v2", 1)},
+		want:   outcome{gate: "undetermined", reason: "2 cases were not run", notice: "base url", some: true},
+		unlike: map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard},
 	},
 	{
 		name: "min_score with the other cases judged before", answer: wrongly("say d"), judged: true,
