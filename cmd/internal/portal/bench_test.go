@@ -3,6 +3,7 @@ package portal
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -102,32 +103,51 @@ func TestRepositoriesListTheNewestPulls(t *testing.T) {
 }
 
 // TestAHeadThatWaits holds what the pages and the request say of a head that waits for its
-// turn, of one whose cases wait for a worker, and of one that is being judged.
+// turn, of one whose cases wait for a worker, of one that is being judged, and of some that
+// were judged and are looked at again.
 func TestAHeadThatWaits(t *testing.T) {
-	shown := &board.Board{}
+	shown, at := &board.Board{}, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	store, result := ledgertest.Open(t, ledger.Config{}), report.Compare(reporttest.Regressions().In)
+	body, err := json.Marshal(result)
+	if err != nil {
+		t.Fatal(err)
+	}
 	w := serve.RepositoryView{ID: 1, Name: forge.Repo{Owner: "octo", Name: "shop"}, Known: "octo/shop", Branch: "main", WebURL: "https://forge.example", Client: &forge.Client{}}
 	rows := []struct {
-		head, state, reason string
-		waiting             progress.Waiting
+		head, state, reason    string
+		waiting                progress.Waiting
+		queued, runs, wasKnown bool
 	}{
-		{"1111111a", "waiting", "waits for its turn behind other heads", progress.Waiting{}},
-		{"2222222a", "judging", "2 cases wait for a worker; none is running", progress.Waiting{Cases: 2}},
-		{"3333333a", "judging", "1 case waits for a worker; the 2 that are running are busy", progress.Waiting{Cases: 1, Workers: 2}},
-		{"4444444a", "judging", "", progress.Waiting{}},
+		{"1111111a", "waiting", "waits for its turn behind other heads", progress.Waiting{}, true, false, false},
+		{"2222222a", "judging", "2 cases wait for a worker; none is running", progress.Waiting{Cases: 2}, false, true, false},
+		{"3333333a", "judging", "1 case waits for a worker; the 2 that are running are busy", progress.Waiting{Cases: 1, Workers: 2}, false, true, false},
+		{"4444444a", "judging", "", progress.Waiting{}, false, true, false},
+		{"5555555a", "judging", "", progress.Waiting{}, false, false, false},
+		{"6666666a", "judging", "", progress.Waiting{}, false, true, true},
+		{"7777777a", "fail", result.Gate.Reason, progress.Waiting{}, false, false, true},
+		{"8888888a", "fail", result.Gate.Reason, progress.Waiting{}, true, false, true},
 	}
 	for i, row := range rows {
 		w.Pulls = append(w.Pulls, forge.Pull{Number: i + 1, Title: "Kinder words", Author: "ada", HeadSHA: row.head})
-		if row.state == "waiting" {
+		if row.wasKnown {
+			run := ledger.Run{ID: "run-" + row.head, Repository: w.Known, PullRequest: i + 1, Head: row.head, Started: at, Finished: at, Report: body}
+			if err := store.SaveReport(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if row.queued {
 			w.Queued = append(w.Queued, row.head)
 			continue
 		}
 		w.Judging = append(w.Judging, row.head)
-		_, end := shown.Track(row.head)
-		defer end()
-		shown.Waits(row.head, row.waiting)
+		if row.runs {
+			_, end := shown.Track(row.head)
+			defer end()
+			shown.Waits(row.head, row.waiting)
+		}
 	}
 	site := New(Config{
-		Watched: func() []serve.RepositoryView { return []serve.RepositoryView{w} }, Ledger: ledgertest.Open(t, ledger.Config{}),
+		Watched: func() []serve.RepositoryView { return []serve.RepositoryView{w} }, Ledger: store,
 		Gate: access.New(access.Config{}), Hide: func(s string) string { return s }, Board: shown,
 	})
 	get := func(path string) string {
@@ -154,7 +174,7 @@ func TestAHeadThatWaits(t *testing.T) {
 			page = rest
 			state := ">" + row.state + "</span></td>"
 			if !strings.Contains(cells, state) || !strings.Contains(cells, fmt.Sprintf("#%d Kinder words", i+1)) ||
-				row.reason != "" && !strings.Contains(cells, `<div class="note small">`+row.reason+"</div>") || row.reason == "" && strings.Contains(cells, "<div") {
+				row.reason != "" && !strings.Contains(cells, `<div class="note small">`+html.EscapeString(row.reason)+"</div>") || row.reason == "" && strings.Contains(cells, "<div") {
 				t.Errorf("%s: the row of %s does not say %q and %q:\n%s", path, row.head, row.state, row.reason, cells)
 			}
 		}

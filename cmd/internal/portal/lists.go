@@ -85,7 +85,8 @@ func (p *portal) pullRows(ctx context.Context, w serve.RepositoryView, most int)
 	return out, nil
 }
 
-// pullRow is a pull request whose head was judged in a run, or in none.
+// pullRow is a pull request whose head was judged in a run, or in none. A head that is looked
+// at again shows what is known of it until its cases are judged again.
 func (p *portal) pullRow(ctx context.Context, w serve.RepositoryView, pull forge.Pull, run string) (pullRow, error) {
 	row := pullRow{
 		Number: pull.Number, Title: p.line(pull.Title), Author: p.line(pull.Author), Head: pull.HeadSHA, IsDraft: pull.Draft, IsFork: pull.Fork,
@@ -98,12 +99,12 @@ func (p *portal) pullRow(ctx context.Context, w serve.RepositoryView, pull forge
 	switch {
 	case err != nil:
 		return row, err
-	case slices.Contains(w.Judging, pull.HeadSHA):
+	case slices.Contains(w.Judging, pull.HeadSHA) && (found == nil || p.cfg.Board == nil || p.cfg.Board.Tracks(pull.HeadSHA)):
 		row.State = stateJudging
 		if p.cfg.Board != nil {
 			row.Reason = p.cfg.Board.Why(pull.HeadSHA)
 		}
-	case slices.Contains(w.Queued, pull.HeadSHA):
+	case slices.Contains(w.Queued, pull.HeadSHA) && found == nil:
 		row.State, row.Reason = stateQueued, progress.Queued
 	case found != nil:
 		row.State, row.Reason, row.Score = found.Gate, p.line(found.Reason), found.Score

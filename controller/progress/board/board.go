@@ -86,6 +86,14 @@ func (b *Board) Changed() <-chan struct{} {
 	return b.changed
 }
 
+// Tracks reports whether a commit is shown.
+func (b *Board) Tracks(head string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, tracked := b.entries[head]
+	return tracked
+}
+
 // Why returns what the cases of a commit wait for, empty where they do not.
 func (b *Board) Why(head string) string {
 	b.mu.Lock()
