@@ -5,12 +5,14 @@ import (
 	"errors"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
 // rules makes the open pull requests due that were judged by other rules than those that
 // the tip of a branch has now. They need no call where measurements are known. Those that
-// are judged by none, such as a head that is too large, are due when rules change.
+// are judged by none, such as a head that is too large, are due when rules change; one that
+// is being judged is looked at by [worker.rulesOf].
 func (w *worker) rules(ctx context.Context, repo *repository, branch string) (err error) {
 	pulls := repo.open.Load()
 	if pulls == nil || len(*pulls) == 0 {
@@ -25,16 +27,28 @@ func (w *worker) rules(ctx context.Context, repo *repository, branch string) (er
 	if err != nil {
 		return err
 	}
-	last, _ := repo.digests.Swap(branch, digest)
+	last, looked := repo.digests.Swap(branch, digest)
 	for _, pull := range *pulls {
 		decides, err := repo.reviewer.RulesOf(pull.BaseRef, repo.said.DefaultBranch)
 		if err != nil {
 			return err
 		}
 		by := w.reports.judgedBy(reportKey{repo.ledgerName, pull.Number, pull.HeadSHA})
-		if decides == branch && by != digest && (by != "" || last != digest) {
+		if decides == branch && by != digest && (by != "" || looked && last != digest) {
 			w.loop.Add(Key{Repository: repo.id, Kind: PullRequest, Pull: pull.Number})
 		}
 	}
 	return nil
+}
+
+// rulesOf makes the rules due that a report was judged by, where they were others at the last
+// look: they may have changed meanwhile.
+func (w *worker) rulesOf(repository int64, r *report.Report) {
+	repo := w.registry.repo(repository)
+	if repo == nil || r.Rules == nil {
+		return
+	}
+	if last, looked := repo.digests.Load(r.Rules.Branch); looked && last != r.Rules.Digest {
+		w.loop.Add(Key{Repository: repository, Kind: Rules, Ref: r.Rules.Branch})
+	}
 }

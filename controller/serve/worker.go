@@ -172,6 +172,7 @@ func (w *worker) judged(key Key, r *review.Review, report *report.Report) {
 		return
 	}
 	w.cfg.Observer.Judged(report)
+	w.rulesOf(key.Repository, report)
 	if r.Client == nil { // no forge shows it
 		w.cfg.Observer.Log(w.registry.keyName(key), fmt.Sprintf("%s at %.7s: %s: %s", key.Ref, r.Head(), report.Gate.Result, report.Gate.Reason))
 	}
