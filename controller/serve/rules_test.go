@@ -78,14 +78,16 @@ func TestRulesOfAnotherBranch(t *testing.T) {
 }
 
 // TestPromotion: main is what production is to become, and the last change of main affects
-// no case. What the pull request says of that commit stays after a restart.
+// no case. The verdict of the pull request stays on that commit after a restart.
 func TestPromotion(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.configure = func(cfg *serve.Config) { cfg.Repositories[0].Branches = []string{"main", "production"} }
 	w.move("refs/heads/production", "main")
-	w.move("refs/heads/main", "two")
 	w.start()
+	w.idle()
+	w.move("refs/heads/main", "two")
+	w.poll()
 	w.idle()
 	gittest.Run(t, w.folder, "checkout", "-q", "-f", "main")
 	w.commits["words"] = gittest.Commit(t, w.folder, map[string]string{"docs.md": "words"})
