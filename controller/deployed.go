@@ -75,7 +75,7 @@ func (p *Prepared) rebuiltFor(r plan.Row) string {
 		return ""
 	}
 	name := p.baseTarget(r)
-	for _, asked := range remeasure.Asked(p.req.Base.Config, r.BaseCase, name, r.BaseDigests.E != r.HeadDigests.E || r.Anew) {
+	for _, asked := range remeasure.Asked(p.req.Base.Config, r.BaseCase, name, r.BaseDigests.E != r.HeadDigests.E || r.Repeated) {
 		pair := targetPair{asked, asked}
 		if asked == name {
 			pair.head = cmp.Or(r.Target, name)

@@ -104,7 +104,7 @@ func (p *Prepared) comparedRows() []remeasure.Row {
 		if r.Base != nil {
 			job := p.baseJob(*r)
 			row.Base = &job
-			judgedOnly := r.BaseDigests.E == r.HeadDigests.E && !r.Anew
+			judgedOnly := r.BaseDigests.E == r.HeadDigests.E && !r.Repeated
 			t := p.req.Base.Config.Targets[row.Base.Target]
 			if !measurable(t) && !t.Unversioned() && !judgedOnly || p.rebuiltFor(*r) != "" || base.Missing(r.BaseCase, row.Base.Target) != "" {
 				row.Base.Case = nil

@@ -183,7 +183,7 @@ func (p *planner) setReuseSince() {
 		t := p.req.Head.Config.Targets[row.Target]
 		row.Unversioned = t.Unversioned()
 		again := p.req.Fresh != nil || row.Unversioned && t.Reuse == nil
-		row.Anew = again || p.out.readScope(p.req.HeadTrust, p.req.Head.Config, row.Target).Nothing
+		row.Repeated = again || p.out.readScope(p.req.HeadTrust, p.req.Head.Config, row.Target).Nothing
 		if row.Action != plan.Run || !again {
 			continue
 		}

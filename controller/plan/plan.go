@@ -204,10 +204,10 @@ type Row struct {
 	// Unversioned says that nobody knows which version of the agent answers: what
 	// is stored of the case may be the answer of another one.
 	Unversioned bool
-	// Anew says that head is executed again although what is stored of it could serve, as
+	// Repeated says that head is executed again although what is stored of it could serve, as
 	// that of an agent of unknown version is. Then a difference to base may be chance
 	// although both sides execute the same.
-	Anew bool
+	Repeated bool
 	// Edited are the fields in which the case differs from base although
 	// nothing that bears on its verdict does: name, description, tags,
 	// difficulty, weight. Empty for a case that anything else is done with.

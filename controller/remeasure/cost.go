@@ -97,7 +97,7 @@ const assumed = 5
 func (c *Comparison) each(row *Row, known confirm.Case) amount {
 	var out amount
 	kept := plan.KeptNothing
-	if len(known.Base) > 0 && row.HeadDigests.E == row.BaseDigests.E && !known.Gone && !row.Anew {
+	if len(known.Base) > 0 && row.HeadDigests.E == row.BaseDigests.E && !known.Gone && !row.Repeated {
 		kept = plan.KeptTranscript
 	}
 	cases := [2]*schema.Case{confirm.Head: row.Head.Case}

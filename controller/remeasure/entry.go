@@ -130,10 +130,10 @@ func outcome(target string, r verdict.Result, t *verdict.Transcript) confirm.Out
 // both decide about the same measurements, or all who answer are deterministic. Where head
 // was executed again, its target counts, although what is executed is the same.
 func (c *Comparison) certain(row *Row) bool {
-	if row.HeadDigests.J == row.BaseDigests.J && row.HeadDigests.D != row.BaseDigests.D && !row.Anew {
+	if row.HeadDigests.J == row.BaseDigests.J && row.HeadDigests.D != row.BaseDigests.D && !row.Repeated {
 		return true
 	}
-	whole := row.HeadDigests.E != row.BaseDigests.E || row.Anew
+	whole := row.HeadDigests.E != row.BaseDigests.E || row.Repeated
 	return deterministic(c.HeadConfig, row.Head.Case, row.Head.Target, whole) &&
 		(row.Base.Case == nil || deterministic(c.BaseConfig, row.Base.Case, row.Base.Target, whole))
 }

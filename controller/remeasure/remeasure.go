@@ -107,7 +107,7 @@ func Further(row *plan.Row, side confirm.Side, ordinal int) plan.Digests {
 		own, other = other, own
 	}
 	against := other.D
-	if sharesExecution(row) && row.Anew {
+	if sharesExecution(row) && row.Repeated {
 		against += " anew" // which is another measurement than one of the stored transcript
 	}
 	return own.Bare().Remeasured(against, ordinal, kept(row))
@@ -122,7 +122,7 @@ func sharesExecution(row *plan.Row) bool {
 // kept says what a further measurement of a row's case keeps: the transcript, where both
 // sides judge the same one differently.
 func kept(row *plan.Row) plan.Kept {
-	return plan.Kept(sharesExecution(row) && !row.Anew)
+	return plan.Kept(sharesExecution(row) && !row.Repeated)
 }
 
 // A decider is a comparison that is being decided.

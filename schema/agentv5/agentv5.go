@@ -291,12 +291,11 @@ func (r *rewriter) labels(doc *schema.Document) []provider {
 // and are run once.
 func (r *rewriter) distinct(all []provider) []provider {
 	var out []provider
+	seen := map[string]bool{}
 	for _, p := range all {
-		same := slices.ContainsFunc(out, func(o provider) bool {
-			return o.name == p.name && slices.Equal(o.prompts, p.prompts) && o.transform.Text() == p.transform.Text()
-		})
-		if !same {
-			out = append(out, p)
+		like := strings.Join(append([]string{p.name, p.transform.Text()}, p.prompts...), "\x00")
+		if !seen[like] {
+			out, seen[like] = append(out, p), true
 			continue
 		}
 		problem := schema.Problem{

@@ -2,7 +2,6 @@ package evalcase
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/place"
@@ -48,7 +47,7 @@ func (s *suite) against(tests []place.Place) []aimed {
 // run once.
 func (s *suite) distinct(targets []place.Place) []place.Place {
 	var out []place.Place
-	var names []string
+	names := map[string]bool{}
 	for _, p := range targets {
 		name := p.Text()
 		for _, key := range []string{"extends", "name"} {
@@ -61,15 +60,13 @@ func (s *suite) distinct(targets []place.Place) []place.Place {
 		} else if found, ok, _ := targetname.Find(s.Settings, name); ok {
 			name = found
 		}
-		if name == "" || !slices.Contains(names, name) {
-			out, names = append(out, p), append(names, name)
+		if name == "" || !names[name] {
+			out, names[name] = append(out, p), true
 			continue
 		}
 		problem := p.Problem("same-provider", fmt.Sprintf("the target %q is listed twice; its cases are run once", name), "remove it")
 		problem.Severity = schema.Warning
-		if !slices.Contains(s.twice, problem) {
-			s.twice = append(s.twice, problem)
-		}
+		s.twice = append(s.twice, problem)
 	}
 	return out
 }

@@ -80,8 +80,8 @@ var multiplied = []struct {
 		"too-many-rows", "the file makes more than 200000 cases", "s.eval.yaml:2:1",
 	},
 	{
-		"targets by tests of AgentV 4", map[string]string{"s.eval.yaml": "name: s\nexecution: {targets: " + repeated(2000, "m") + "}\ntests:\n" + lines(2000, "- {id: t%d, criteria: g, input: x, "+anAssert+"}")},
-		"too-many-rows", "the file makes more than 200000 cases", "s.eval.yaml:3:1",
+		"targets by tests of AgentV 4", map[string]string{"s.eval.yaml": "name: s\nexecution:\n  targets:\n" + lines(2000, "  - m%d") + "tests:\n" + lines(2000, "- {id: t%d, criteria: g, input: x, "+anAssert+"}")},
+		"too-many-rows", "the file makes more than 200000 cases", "s.eval.yaml:2004:1",
 	},
 	{
 		"assertions of a suite of AgentV 4 by tests", map[string]string{"s.eval.yaml": "name: s\nassertions:\n" + lines(2000, "- {type: contains, value: w%d}") + "tests:\n" + lines(2000, "- {id: t%d, criteria: g, input: x}")},
