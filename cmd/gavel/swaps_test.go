@@ -224,6 +224,46 @@ func TestASwapInTheFirstLine(t *testing.T) {
 	}
 }
 
+// TestASwapUnderABudgetInMoney: where head names no price for the new model, the budget cannot
+// hold; calls and tokens bound the run, or nothing runs. A price of head is never the one that
+// is shown.
+func TestASwapUnderABudgetInMoney(t *testing.T) {
+	race.OneByOne(t)
+	for _, tt := range []struct {
+		name, budget, price string
+		want, says          string
+	}{
+		{"no price and nothing else", "{usd: 1}", "", report.GateUndetermined, ""},
+		{"no price, and calls", "{usd: 1, calls: 100}", "", report.GatePass, "the budget in USD cannot hold"},
+		{"a price", "{usd: 1}", ", price: {input: 1, output: 1}", report.GatePass, ""},
+		{"a lower price than the budget allows for the old one", "{usd: 0.000001}", ", price: {input: 0, output: 0}", report.GateUndetermined, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			base := swapCases()
+			priced := strings.Replace(swapBase, "model: judge,", "model: judge, price: {input: 0, output: 0},", 1)
+			base["gavel.yaml"] = strings.Replace(priced, "{calls: 100}", tt.budget, 1)
+			swapped := strings.Replace(base["gavel.yaml"], ", price: {input: 1, output: 1}", tt.price, 1)
+			if tt.price == "" { // a file with a budget in money names every price
+				swapped = strings.Replace(swapped, tt.budget, "{calls: 100}", 1)
+			}
+			head := map[string]string{"gavel.yaml": strings.Replace(swapped, "model: model,", "model: new,", 1)}
+			c := newPassage(t, scenario{base: base, head: head, answer: echo}, columns[2])
+			c.checkout = c.tree("main")
+			c.open()
+			r := c.read(c.run(t, "--json"))
+			if string(r.Gate.Result) != tt.want || !strings.Contains(fmt.Sprint(r.Notices), tt.says) {
+				t.Errorf("the gate is %s (%s) with %v, want %s and %q", r.Gate.Result, r.Gate.Reason, r.Notices, tt.want, tt.says)
+			}
+			for _, row := range r.Cases {
+				if row.CostUSD != nil && *row.CostUSD > 0 && row.Key == key("a") {
+					t.Errorf("%s costs %v, by a price that only head names", row.Key, *row.CostUSD)
+				}
+			}
+		})
+	}
+}
+
 // judgeSwap has a CI job judge the head.
 func judgeSwap(t *testing.T, s swap, by author, base, head map[string]string) {
 	t.Helper()
