@@ -176,8 +176,14 @@ const maxFlaws = 100
 
 // flaw notes what is wrong with a value of an otherwise usable document.
 func (b *builder) flaw(n *node, p Problem) {
+	if p.Severity != Error {
+		n.flaws = append(n.flaws, p)
+		return
+	}
 	if b.flaws++; b.flaws <= maxFlaws {
 		n.flaws = append(n.flaws, p)
+	} else if b.flaws == maxFlaws+1 { // a value without its flaw would be taken for right
+		b.problems = append(b.problems, Problem{p.Position, Error, "too-many-problems", fmt.Sprintf("the file has more than %d values that cannot be used, and nothing of it is read", maxFlaws), "correct those that are named"})
 	}
 }
 

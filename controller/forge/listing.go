@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/google/go-github/v60/github"
 )
@@ -66,10 +67,11 @@ type listRequest struct {
 }
 
 // maxPages bounds a listing, which has up to 100 items a page.
-const maxPages = 100
+const maxPages = 1000
 
 // each reads a listing to its end. The error is [ErrUnchanged] where its first
-// page is what it was.
+// page is what it was. A listing of more pages than are read is an error, since
+// what is on the rest would be taken for gone.
 func each[T any](ctx context.Context, c *Client, l listRequest, do func(T)) (now string, err error) {
 	if err := l.repo.check(); err != nil {
 		return "", err
@@ -98,11 +100,12 @@ func each[T any](ctx context.Context, c *Client, l listRequest, do func(T)) (now
 		}
 		// A forge that ignores paging names no next page.
 		if resp.NextPage <= page {
-			break
+			return now, nil
 		}
 		page = resp.NextPage
 	}
-	return now, nil
+	listed, _, _ := strings.Cut(l.path, "?")
+	return "", fmt.Errorf("list %s of %s/%s: there are more than %d pages; close or remove what is no longer needed", listed, l.repo.Owner, l.repo.Name, maxPages)
 }
 
 // OpenPulls lists the open pull requests of a repository, those that changed

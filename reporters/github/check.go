@@ -153,11 +153,11 @@ func (p *Publisher) newestCheck(ctx context.Context, sha string) (*gh.CheckRun, 
 			}
 		}
 		if resp.NextPage <= opts.Page {
-			break
+			return newest, nil
 		}
 		opts.Page = resp.NextPage
 	}
-	return newest, nil
+	return nil, fmt.Errorf("list the check runs of %.7s: there are more than %d; push another commit", sha, maxPages*opts.PerPage)
 }
 
 func (p *Publisher) createCheck(ctx context.Context, sha, id string, c Check) (*gh.CheckRun, error) {

@@ -274,9 +274,9 @@ func (p *Publisher) statusesOf(ctx context.Context, sha string) (*standing, erro
 			at.note(w)
 		}
 		if resp.NextPage <= page {
-			break
+			return at, nil
 		}
 		page = resp.NextPage
 	}
-	return at, nil
+	return nil, fmt.Errorf("list the statuses of %.7s: there are more than %d; push another commit", sha, maxPages*100)
 }

@@ -95,7 +95,7 @@ func Rewrite(src schema.Source, doc *schema.Document) (out Suite) {
 
 func rewrite(src schema.Source, doc *schema.Document) Suite {
 	src.Budget.Multiplies()
-	r := &rewriter{Source: src, doc: doc, out: Suite{Needs: map[string]string{}, Judges: map[string]place.Place{}}}
+	r := &rewriter{templates: map[string]*schema.Document{}, Source: src, doc: doc, out: Suite{Needs: map[string]string{}, Judges: map[string]place.Place{}}}
 	r.add(doc.Check("#EvalcaseV5", schema.Warning)...)
 	r.shared = place.Place{Doc: doc, Path: []any{"default_test"}}
 	if name := doc.Text("default_test"); name != "" {
@@ -181,6 +181,7 @@ type rewriter struct {
 	// them among its own.
 	sharedFilled bool
 	depth        int // of templates that include others
+	templates    map[string]*schema.Document
 	prompts      []prompt
 	providers    []provider
 	engine       template.Engine

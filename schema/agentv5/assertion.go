@@ -119,9 +119,14 @@ func (r *rewriter) included(of row, p place.Place) []schema.Piece {
 	if file.Path == "" {
 		return nil
 	}
-	doc, problems := schema.Parse(file.Path, file.Data)
-	if r.add(problems...); doc == nil {
-		return nil
+	doc := r.templates[file.Path]
+	if doc == nil {
+		var problems []schema.Problem
+		doc, problems = schema.Parse(file.Path, file.Data)
+		if r.add(problems...); doc == nil {
+			return nil
+		}
+		r.templates[file.Path] = doc
 	}
 	list := place.Place{Doc: doc}
 	for _, key := range []string{"assert", "assertions"} {

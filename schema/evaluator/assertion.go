@@ -27,10 +27,11 @@ type Assertion struct {
 func (Assertion) Kind() string { return "assertion" }
 
 // Version is the version of the comparison. Since 2 contains-json looks for an object and
-// not for a list, as promptfoo does.
+// not for a list, as promptfoo does; since 3 an answer in which it does not look everywhere is
+// an error.
 func (a Assertion) Version() int {
 	if a.Type == "contains-json" {
-		return 2
+		return 3
 	}
 	return 1
 }

@@ -32,9 +32,11 @@ type guard struct {
 	end         context.CancelCauseFunc
 	read, cases atomic.Int64
 	// new counts the cases of files that are new; isNew may be nil, maxNew 0.
-	new    atomic.Int64
-	isNew  func(file string) bool
-	maxNew int64
+	new atomic.Int64
+	// newBytes are those of files that are new, each time that one is read.
+	newBytes atomic.Int64
+	isNew    func(file string) bool
+	maxNew   int64
 
 	// all is what all definitions take, and fresh what those do that are new or read
 	// something that is. Both are by quantity.
@@ -122,6 +124,9 @@ func (g *guard) ReadDir(name string) ([]fs.DirEntry, error) {
 func (g *guard) ReadFile(name string) ([]byte, error) {
 	data, err := fs.ReadFile(g.FS, name)
 	g.watch(err)
+	if g.bounds(name) && g.newBytes.Add(int64(len(data))) > maxNewBytes {
+		g.end(&excess{"too-many-bytes", fmt.Sprintf("the definitions that are new or changed, and the files that they name, have more than %d MiB", maxNewBytes>>20), name, splitChange})
+	}
 	if g.read.Add(int64(len(data))) > g.most.bytes {
 		g.end(&excess{"too-many-bytes", fmt.Sprintf("the definitions and the files that they name have more than %d MiB", g.most.bytes>>20), "", splitRepository})
 	}
@@ -143,6 +148,9 @@ const (
 	splitRepository = "split the repository"
 	splitChange     = "split the change, or have somebody with write access approve it"
 )
+
+// maxNewBytes bounds what is read of what is new, where that is bounded.
+const maxNewBytes = 64 << 20
 
 // together is how many times what one definition may have all of them may have.
 const together = 25

@@ -287,6 +287,14 @@ func TestAbuseNewFilesMultiply(t *testing.T) {
 		many[fmt.Sprintf("promptfooconfig%d.yaml", i)] = matrixHead + "defaultTest:\n  assert:\n" + lines(100, "  - {type: contains, value: w%d}") + "tests:\n" + lines(900, "- {vars: {x: b%d}}")
 	}
 	isNew := func(file string) bool { return strings.Contains(file, "config") }
+	all := func(string) bool { return true }
+	inputs, long := map[string]string{}, map[string]string{}
+	for i := range 2 {
+		inputs[fmt.Sprintf("p%d.json", i)] = `{"test_type": "agent", "name": "m", "testing_prompt": "greets", "user_input": ` + repeated(5000, "hi") + `}`
+	}
+	for i := range 270 {
+		long[fmt.Sprintf("c%d.json", i)] = `{"name": "a", "expected_outcomes": {"greets": true}, "initial_message": "` + strings.Repeat("word ", 50_000) + `"}`
+	}
 	table := map[string]string{"promptfooconfig.yaml": matrixHead + "tests: [file://t.csv, file://t.csv]\n", "t.csv": "x\n" + lines(5000, "a%d")}
 	for _, tt := range []struct {
 		name  string
@@ -296,6 +304,8 @@ func TestAbuseNewFilesMultiply(t *testing.T) {
 	}{
 		{"assertions of many files", many, isNew, "the definitions that are new or changed have more than 200000 assertions"},
 		{"a table that is new", table, func(file string) bool { return strings.HasSuffix(file, "t.csv") }, "the definitions that are new or changed have more than 8000 cases"},
+		{"inputs of promptval", inputs, all, "the definitions that are new or changed have more than 8000 cases"},
+		{"long cases", long, all, "the definitions that are new or changed, and the files that they name, have more than 64 MiB"},
 		{"a table that is not", table, func(string) bool { return false }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -37,6 +37,10 @@ const (
 // Load compiles the configuration of a file. A file with errors
 // compiles to none.
 func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
+	return src.Bounded(doc, func(src schema.Source) ([]*schema.Case, []schema.Problem) { return load(src, doc) })
+}
+
+func load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
 	if doc.IsList() {
 		// A key must not depend on a position in a list.
 		if n := doc.Items(); n != 1 {
@@ -169,6 +173,7 @@ func (c *compiler) drive() schema.Drive {
 		return schema.Drive{Messages: opening(string(c.Doc.JSON(c.input)))}
 	}
 	n := c.Doc.Items(c.input)
+	c.Budget.Spend(schema.Tests, n)
 	switch n {
 	case 0:
 		return schema.Drive{Messages: opening(c.Doc.Text(c.input))}

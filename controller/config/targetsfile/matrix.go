@@ -15,8 +15,8 @@ import (
 )
 
 // maxEntries bounds how many entries of the definitions folders are looked at for
-// files of the matrix format.
-const maxEntries = 5000
+// files of the matrix format. Loading refuses more of them.
+const maxEntries = 1_000_000
 
 // namingFiles are the files that may name their own providers: those of the matrix format in
 // the root, and in the definitions folders those that are called promptfooconfig…, and suites by
@@ -29,10 +29,11 @@ func namingFiles(fsys fs.FS, c *config.Config) (matrices, suites []string) {
 	seen := 0
 	for _, root := range slices.Concat(c.RootFiles, c.Definitions) {
 		_ = fs.WalkDir(fsys, path.Clean(root), func(name string, d fs.DirEntry, err error) error {
-			if seen++; err != nil || seen > maxEntries {
-				return fs.SkipAll // what cannot be read is a problem of loading
+			if seen++; seen > maxEntries {
+				return fs.SkipAll
 			}
 			switch {
+			case err != nil: // which is a problem of loading
 			case d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "." || d.Name() == "node_modules":
 				return fs.SkipDir
 			case !d.Type().IsRegular():

@@ -166,7 +166,7 @@ func containsJSON(form json.RawMessage, answer string) (bool, string, error) {
 			continue
 		}
 		if tried++; tried > maxStarts {
-			break
+			return false, "", fmt.Errorf("the answer has more than %d places at which JSON may begin, and none of the first holds what is wanted; ask for JSON alone, and use is-json", maxStarts)
 		}
 		var found json.RawMessage
 		if json.NewDecoder(strings.NewReader(answer[i:])).Decode(&found) != nil {

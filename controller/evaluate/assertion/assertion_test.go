@@ -86,3 +86,14 @@ func TestLongTexts(t *testing.T) {
 }
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+// TestJSONFarInAnAnswer: an answer in which JSON is not looked for everywhere is an error, and
+// neither without JSON nor, where none is wanted, right.
+func TestJSONFarInAnAnswer(t *testing.T) {
+	for _, not := range []bool{false, true} {
+		c, err := assertion.Measure(evaluator.Assertion{Type: "contains-json", Not: not}, strings.Repeat("{ ", 100)+`{"a": 1}`)
+		if err == nil || !strings.Contains(err.Error(), "more than 100 places at which JSON may begin") {
+			t.Errorf("not %v: %v, %v; want an error", not, c, err)
+		}
+	}
+}
