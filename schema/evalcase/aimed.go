@@ -49,6 +49,7 @@ func (s *suite) distinct(targets []place.Place) []place.Place {
 	var out []place.Place
 	names := map[string]bool{}
 	for _, p := range targets {
+		s.Budget.Go()
 		name := p.Text()
 		for _, key := range []string{"extends", "name"} {
 			if p.Has(key) {
