@@ -23,6 +23,9 @@ import (
 type Server struct {
 	// Listen is host:port.
 	Listen string
+	// Probes is host:port for those who watch over the server; empty where they ask at
+	// Listen.
+	Probes string
 	// Hosts are names by which it is reached, in addition to addresses and localhost.
 	Hosts []string
 	// Data is the folder for clones, Ledger the ledger's file.
@@ -110,6 +113,7 @@ const DefaultForge = "https://api.github.com"
 // serverForm is the operator's file as it is written.
 type serverForm struct {
 	Listen  string   `json:"listen"`
+	Probes  string   `json:"probes"`
 	Hosts   []string `json:"hosts"`
 	Data    string   `json:"data"`
 	Ledger  string   `json:"ledger"`
@@ -188,7 +192,7 @@ func ParseServer(file string, data []byte) (*Server, []schema.Problem) {
 
 func (f serverForm) server() *Server {
 	s := &Server{
-		Listen: cmp.Or(f.Listen, "127.0.0.1:8080"), Hosts: f.Hosts, Data: cmp.Or(f.Data, "/var/lib/gavel"),
+		Listen: cmp.Or(f.Listen, "127.0.0.1:8080"), Probes: f.Probes, Hosts: f.Hosts, Data: cmp.Or(f.Data, "/var/lib/gavel"),
 		Credentials: make(map[string]Credential, len(f.Credentials)),
 		Trust: ServerTrust{
 			Forks: cmp.Or(f.Trust.Forks, "approve"), Programs: cmp.Or(f.Trust.Programs, "writers"), Targets: cmp.Or(f.Trust.Targets, "writers"),
@@ -234,6 +238,9 @@ type serverChecker struct {
 func (k *serverChecker) check(f serverForm) {
 	if _, port, err := net.SplitHostPort(k.server.Listen); err != nil || !isPort(port) {
 		k.Fail("bad-address", fmt.Sprintf("`listen` is %q, which is not an address", k.server.Listen), "write it as host:port, such as 127.0.0.1:8080", "listen")
+	}
+	if _, port, err := net.SplitHostPort(k.server.Probes); k.server.Probes != "" && (err != nil || !isPort(port)) {
+		k.Fail("bad-address", fmt.Sprintf("`probes` is %q, which is not an address", k.server.Probes), "write it as host:port, such as 0.0.0.0:8081", "probes")
 	}
 	for i, name := range k.server.Hosts {
 		if name == "" || strings.ContainsAny(name, ":/") {
@@ -388,6 +395,7 @@ func share(own, all *int64, shares int) *int64 {
 func (s *Server) UntilRestart(start *Server) (fields []string) {
 	for field, same := range map[string]bool{
 		"listen": start.Listen == s.Listen,
+		"probes": start.Probes == s.Probes,
 		"data":   start.Data == s.Data,
 		"ledger": start.Ledger == s.Ledger,
 		"poll":   start.Poll == s.Poll,

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gavel-evals/gavel/controller/crowd"
 	"github.com/gavel-evals/gavel/controller/dashboard/live"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -48,6 +49,8 @@ type Config struct {
 	Title string
 	// Board has the commits that are being judged. Defaults to none.
 	Board *board.Board
+	// Streams bounds the pages that follow changes. Defaults to no bound.
+	Streams *crowd.Streams
 }
 
 //go:embed pages/*.tmpl
@@ -201,6 +204,13 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	if s.cfg.Board != nil {
 		cfg.Changed = s.cfg.Board.Changed
 	}
+	leave, ok := s.cfg.Streams.Enter(r)
+	if !ok {
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, "too many pages are followed at once; load this one again later", http.StatusServiceUnavailable)
+		return
+	}
+	defer leave()
 	if err := live.Stream(w, r, cfg); err != nil {
 		s.fail(w, r, err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	dom "golang.org/x/net/html"
 
+	"github.com/gavel-evals/gavel/controller/crowd"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -457,6 +458,29 @@ func TestOtherRepositories(t *testing.T) {
 	site := h.site(dashboard.Config{Repository: "octo/demo"})
 	for _, path := range []string{"/runs/run-1", "/runs/run-1/case?name=x", "/runs/run-1/targets", "/compare?a=run-1&b=run-1", "/api/runs/run-1", "/api/runs/run-1/cases"} {
 		get(t, site, path, 404)
+	}
+}
+
+// TestAbuseEvents: streams are bounded, and one that ends makes room.
+func TestAbuseEvents(t *testing.T) {
+	srv := httptest.NewServer(newHouse(t).site(dashboard.Config{Streams: &crowd.Streams{All: 2, Each: 2}}))
+	t.Cleanup(srv.Close) // after the bodies are closed
+	follow := func() *http.Response {
+		t.Helper()
+		res, err := http.Get(srv.URL + "/api/events")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { res.Body.Close() })
+		return res
+	}
+	first, second, third := follow(), follow(), follow()
+	if first.StatusCode != 200 || second.StatusCode != 200 || third.StatusCode != 503 || third.Header.Get("Retry-After") == "" {
+		t.Errorf("the streams are answered with %d, %d and %d, want 200, 200 and 503", first.StatusCode, second.StatusCode, third.StatusCode)
+	}
+	first.Body.Close()
+	for follow().StatusCode != 200 { // until the server has seen it
+		continue
 	}
 }
 

@@ -24,12 +24,19 @@ type HandlerConfig struct {
 	Webhook webhook.Config
 	// Pages answers all other requests. Defaults to 404.
 	Pages http.Handler
+	// Apart says that [NewProbes] answers /healthz, /readyz and /metrics elsewhere.
+	Apart bool
 }
 
-// NewHandler answers deliveries, /healthz, /readyz and /metrics. It refuses
-// what [webhook.New] refuses.
-func NewHandler(cfg HandlerConfig) (http.Handler, error) {
+// NewProbes answers /healthz, /readyz and /metrics, and nothing else.
+func NewProbes(cfg HandlerConfig) http.Handler {
 	mux := http.NewServeMux()
+	cfg.probes(mux)
+	return cfg.checkHost(mux)
+}
+
+// probes adds what those who watch over the server ask.
+func (cfg HandlerConfig) probes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !cfg.Ready() {
@@ -39,6 +46,15 @@ func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 		fmt.Fprintln(w, "ready")
 	})
 	mux.Handle("GET /metrics", cfg.Metrics)
+}
+
+// NewHandler answers deliveries, pages and what [NewProbes] does. It refuses
+// what [webhook.New] refuses.
+func NewHandler(cfg HandlerConfig) (http.Handler, error) {
+	mux := http.NewServeMux()
+	if !cfg.Apart {
+		cfg.probes(mux)
+	}
 	if cfg.Pages != nil {
 		mux.Handle("/", cfg.Pages)
 	}

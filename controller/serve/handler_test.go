@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -93,5 +94,36 @@ func TestAbuseDNSRebinding(t *testing.T) {
 func TestAHandlerWithoutASecret(t *testing.T) {
 	if _, err := serve.NewHandler(serve.HandlerConfig{Path: "/hooks", Metrics: http.NotFoundHandler()}); err == nil {
 		t.Error("anybody may send")
+	}
+}
+
+// TestProbesApart answer at their own address and nowhere else.
+func TestProbesApart(t *testing.T) {
+	ready := false
+	cfg := serve.HandlerConfig{
+		Ready: func() bool { return ready }, Apart: true,
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "metrics") }),
+		Pages:   http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "a page", http.StatusTeapot) }),
+	}
+	open, err := serve.NewHandler(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		handler    http.Handler
+		host, path string
+		want       int
+	}{
+		{open, "127.0.0.1", "/healthz", 418}, {open, "127.0.0.1", "/readyz", 418}, {open, "127.0.0.1", "/metrics", 418},
+		{serve.NewProbes(cfg), "10.0.0.7:8081", "/healthz", 200}, {serve.NewProbes(cfg), "10.0.0.7:8081", "/readyz", 503},
+		{serve.NewProbes(cfg), "10.0.0.7:8081", "/metrics", 200}, {serve.NewProbes(cfg), "10.0.0.7:8081", "/", 404},
+		{serve.NewProbes(cfg), "evil.example", "/metrics", 421},
+	} {
+		r := httptest.NewRequest("GET", tt.path, nil)
+		r.Host = tt.host
+		w := httptest.NewRecorder()
+		if tt.handler.ServeHTTP(w, r); w.Code != tt.want {
+			t.Errorf("%s%s is answered with %d, want %d", tt.host, tt.path, w.Code, tt.want)
+		}
 	}
 }

@@ -5,19 +5,24 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/crowd"
 )
 
 // connections is how many are open at most. Forges open few, and each costs
-// memory before anything is known of it.
-const connections = 1000
+// memory before anything is known of it. share is how many of them an address has, so
+// that one that opens all it can keeps nobody else away.
+const (
+	connections = 1000
+	share       = 200
+)
 
 // Serve does what [Server.Run] does and answers HTTP meanwhile. It returns nil
 // when ctx ends, and closes the listener.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	web := &http.Server{
-		Handler: handler, MaxHeaderBytes: 32 << 10, ConnState: (&crowd{most: connections}).note,
+		Handler: handler, MaxHeaderBytes: 32 << 10, ConnState: (&crowd.Connections{All: connections, Each: share, Proxied: s.cfg.Proxied}).Note,
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: time.Minute,
 	}
 	failed := make(chan error, 1)
@@ -37,22 +42,4 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, handler http.
 		return nil
 	}
 	return err
-}
-
-// A crowd bounds how many connections are open.
-type crowd struct {
-	most int64
-	open atomic.Int64
-}
-
-// note counts a connection, and closes a new one where there are too many.
-func (c *crowd) note(conn net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		if c.open.Add(1) > c.most {
-			_ = conn.Close() // the server then finds it closed
-		}
-	case http.StateClosed, http.StateHijacked:
-		c.open.Add(-1)
-	}
 }

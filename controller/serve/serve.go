@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -138,6 +139,9 @@ type Config struct {
 	After func(time.Duration) <-chan time.Time
 	// Trial judges a commit in a child. Defaults to [trial.Run].
 	Trial trial.Trier
+	// Proxied reports whether an address is a proxy's, which asks for many people.
+	// Defaults to none.
+	Proxied func(netip.Addr) bool
 	// Random returns the jitter, in [0, 1). Defaults to [rand.Float64].
 	Random func() float64
 	// Now is the clock of the schedules. Defaults to [time.Now].

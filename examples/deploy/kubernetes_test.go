@@ -106,6 +106,8 @@ func TestTheManifests(t *testing.T) {
 		for _, c := range pod.Containers {
 			if c.LivenessProbe == nil || c.ReadinessProbe == nil || c.StartupProbe == nil {
 				t.Errorf("%s lacks a probe", role)
+			} else if get := c.LivenessProbe.HTTPGet; get != nil && (get.Port.String() != "health" || c.ReadinessProbe.HTTPGet.Port.String() != "health") {
+				t.Errorf("%s is asked for its health where strangers are, too", role)
 			}
 			if c.Resources.Limits.Memory().IsZero() || c.Resources.Requests.Cpu().IsZero() {
 				t.Errorf("%s lacks a limit of memory or a request of cpu", role)

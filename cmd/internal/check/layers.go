@@ -28,6 +28,7 @@ var rooms = []room{
 	{dir: "controller/plan", sees: []string{"schema", "controller/verdict"}, reason: "planning is pure: it is told what changed and what is stored"},
 	{dir: "controller/tracing", reason: "it knows ids and times, and nothing of what is traced"},
 	{dir: "controller/safefile", reason: "it knows paths, and nothing of what files say"},
+	{dir: "controller/crowd", reason: "it knows connections and addresses, and nothing of what is asked"},
 	{dir: "controller/backoff", reason: "it knows times, and nothing of what failed"},
 	{dir: "controller/stats", reason: "its formulas take numbers, so that they can be checked against books"},
 	{dir: "controller/confirm", sees: []string{"controller/verdict", "controller/stats"}, reason: "what is a regression follows from outcomes alone, so that a simulation can make them up"},
@@ -122,7 +123,7 @@ var rooms = []room{
 		"schema", "controller/verdict", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/run", "controller/queue", "controller/requirement", "controller/target", "controller/evaluate", "controller", "controller/review", "controller/confirm", "controller/remeasure",
 	}, reason: "it plans again what another process has planned, and judges single cases of it"},
 	{dir: "controller/serve", sees: []string{
-		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/command", "controller/review", "controller", "controller/report", "controller/tracing", "controller/safefile",
+		"controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/reconcile", "controller/command", "controller/review", "controller", "controller/report", "controller/tracing", "controller/safefile", "controller/crowd",
 	}, reason: "it decides what is looked at and when; what is found is the review's"},
 	{dir: "controller/ci", sees: []string{
 		"controller/forge", "controller/ledger", "controller/command", "controller/review", "controller/report", "controller/safefile",
@@ -132,7 +133,7 @@ var rooms = []room{
 		"schema", "controller/plan", "controller/config", "controller/gitrepo", "controller/forge", "controller/ledger", "controller/remeasure", "controller", "controller/report", "controller/casehistory", "reporters/textfmt",
 	}, reason: "it looks at a ledger and a repository together, and changes neither"},
 	{dir: "controller/dashboard", sees: []string{
-		"schema", "controller/plan", "controller/stats", "controller/verdict", "controller/progress", "controller/ledger", "controller/redact", "controller/report", "reporters", "reporters/textfmt",
+		"schema", "controller/plan", "controller/stats", "controller/verdict", "controller/progress", "controller/ledger", "controller/redact", "controller/report", "reporters", "reporters/textfmt", "controller/crowd",
 	}, reason: "it shows what is stored, and runs and changes nothing"},
 	{dir: "controller/programs", sees: []string{
 		"schema", "controller/plan", "controller/gitrepo", "controller/ownfolder", "controller/evaluate", "controller/evaluate/sandbox", "controller/workspaces", "controller",

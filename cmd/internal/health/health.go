@@ -12,11 +12,7 @@ import (
 // /readyz, and 503 with the text of an error. It returns the address that it listens
 // on. The caller calls end. The error says that nobody can listen there.
 func Serve(address string, ready func() error) (at net.Addr, end func(), err error) {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, nil, err
-	}
-	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return Handle(address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		why := ready()
 		switch {
 		case r.URL.Path == "/healthz":
@@ -28,7 +24,19 @@ func Serve(address string, ready func() error) (at net.Addr, end func(), err err
 		default:
 			http.NotFound(w, r)
 		}
-	})}
+	}))
+}
+
+// Handle answers requests with a handler, as [Serve] does with its own.
+func Handle(address string, handler http.Handler) (at net.Addr, end func(), err error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, nil, err
+	}
+	server := &http.Server{
+		Handler: handler, MaxHeaderBytes: 32 << 10,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute,
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
+	"github.com/gavel-evals/gavel/controller/crowd"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
@@ -48,6 +49,8 @@ type Config struct {
 	// Hide takes secrets out of every text.
 	Hide  func(string) string
 	Board *board.Board
+	// Streams bounds the pages that follow changes. Defaults to no bound.
+	Streams *crowd.Streams
 	// Forecast returns what a change of the definitions of a repository would have judged.
 	// Defaults to saying nothing.
 	Forecast func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*settings.Forecast, error)
@@ -244,7 +247,7 @@ func (p *portal) house(repo serve.RepositoryView) *house {
 	}
 	h := &house{id: repo.ID, root: root, mux: http.NewServeMux()}
 	site := dashboard.New(dashboard.Config{
-		Ledger: p.cfg.Ledger, Repository: repo.Known, Hide: p.cfg.Hide, Root: root, Home: "/", Title: repo.Known, Board: p.cfg.Board, Files: files,
+		Ledger: p.cfg.Ledger, Repository: repo.Known, Hide: p.cfg.Hide, Root: root, Home: "/", Title: repo.Known, Board: p.cfg.Board, Streams: p.cfg.Streams, Files: files,
 		Links: func(r *http.Request) []shell.Link {
 			return []shell.Link{{Path: "/pulls", Text: "Pull requests"}, {Path: "/settings", Text: "Settings"}, signLink(r)}
 		},

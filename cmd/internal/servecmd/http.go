@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
+	"github.com/gavel-evals/gavel/cmd/internal/health"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/tracing"
@@ -15,7 +16,7 @@ import (
 func (s *server) handler() (http.Handler, error) {
 	cfg := serve.HandlerConfig{Ready: func() bool { return s.server.Load().Ready() }, Metrics: s.metrics.Handler()}
 	file := s.now.Load().file
-	cfg.Hosts = file.Hosts
+	cfg.Hosts, cfg.Apart = file.Hosts, s.operator.File.Probes != ""
 	if hook := file.Webhook; hook != nil {
 		cfg.Path = hook.Path
 	}
@@ -37,8 +38,24 @@ func (s *server) handler() (http.Handler, error) {
 	return handler, nil
 }
 
-// observer logs and counts; it calls looked after every look.
-// take makes due what a delivery names. A trace begins with it.
+// probes answers those who watch over the server at an address of their own, where
+// strangers keep no connection away from them. The caller calls end.
+func (s *server) probes() (end func(), err error) {
+	file := s.operator.File
+	if file.Probes == "" {
+		return func() {}, nil
+	}
+	at, end, err := health.Handle(file.Probes, serve.NewProbes(serve.HandlerConfig{
+		Ready: func() bool { return s.server.Load().Ready() }, Metrics: s.metrics.Handler(), Hosts: file.Hosts,
+	}))
+	if err != nil {
+		return nil, cli.UsageError("probes: %w", err)
+	}
+	s.log.Info().Str("probes", at.String()).Msg("answering /healthz, /readyz and /metrics")
+	return end, nil
+}
+
+// enqueue makes due what a delivery names. A trace begins with it.
 func (s *server) enqueue(h forge.Hint) error {
 	ctx, span := s.Tracer.Root(context.Background(), "webhook", "")
 	span.Kind(tracing.Server).Text("gavel.event", h.Event).Text("gavel.delivery", h.Delivery)
@@ -48,6 +65,7 @@ func (s *server) enqueue(h forge.Hint) error {
 	return err
 }
 
+// observer logs and counts; it calls looked after every look.
 func (s *server) observer(looked func(error)) serve.Observer {
 	return serve.Observer{
 		Done: func(key serve.Key, took time.Duration, err error) {

@@ -1,6 +1,7 @@
 package servecmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -45,7 +46,7 @@ var errWaits = errors.New("another controller leads")
 // ready. The caller calls end.
 func (s *server) standby() (end func()) {
 	line := s.log.Info()
-	at, end, err := health.Serve(s.operator.File.Listen, func() error { return errWaits })
+	at, end, err := health.Serve(cmp.Or(s.operator.File.Probes, s.operator.File.Listen), func() error { return errWaits })
 	if err != nil { // as where the controller that leads is on this machine
 		end = func() {}
 	} else {

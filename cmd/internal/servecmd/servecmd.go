@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"github.com/rs/zerolog"
@@ -21,6 +23,8 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/log"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/crowd"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
@@ -31,6 +35,12 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve/metrics"
 	"github.com/gavel-evals/gavel/controller/serve/operator"
 	"github.com/gavel-evals/gavel/schema"
+)
+
+// The streams of events that are open at once, fewer than the connections.
+const (
+	streams     = 400
+	streamsEach = 50
 )
 
 // New returns the command serve.
@@ -83,6 +93,10 @@ type server struct {
 	board    board.Board
 	// sessions signs what browsers keep while the process runs.
 	sessions []byte
+	// ended are those whose users signed out.
+	ended access.Ended
+	// streams bounds the pages that follow changes.
+	streams crowd.Streams
 	// looked is the file as it was at the last look; of the goroutine that reloads.
 	looked []byte
 }
@@ -110,6 +124,7 @@ func newServer(a *cli.App, file string) (*server, error) {
 		return nil, cli.UsageError("%s is invalid", file)
 	}
 	s := &server{App: a, path: file, sessions: make([]byte, 32)}
+	s.streams = crowd.Streams{All: streams, Each: streamsEach, Proxied: s.proxied}
 	_, _ = rand.Read(s.sessions) // it never fails
 	s.now.Store(now)
 	s.looked = data
@@ -210,8 +225,18 @@ func (s *server) config(repos []*serve.Repository) serve.Config {
 	start := s.operator.File // see config.Server.UntilRestart
 	return serve.Config{
 		Repositories: repos, Policy: policyOf(s.now.Load().file), Dir: start.Data, Poll: start.Poll, Execute: s.execute, LookupEnv: s.LookupEnv, Tracer: s.Tracer,
-		Redact: s.redact, Trial: s.judgeApart,
+		Redact: s.redact, Trial: s.judgeApart, Proxied: s.proxied,
 	}
+}
+
+// proxied reports whether an address is on this machine, or a proxy of the operator's
+// file: it asks for many people.
+func (s *server) proxied(addr netip.Addr) bool {
+	if addr.IsLoopback() {
+		return true
+	}
+	pages := s.now.Load().file.Pages
+	return pages != nil && pages.Proxy != nil && slices.ContainsFunc(pages.Proxy.From, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 // round serves with one ledger, until it turns out to be broken.
@@ -245,6 +270,11 @@ func (s *server) round(ctx context.Context, repos []*serve.Repository, store *le
 	if err != nil {
 		return nil, cli.UsageError("listen: %w", err)
 	}
+	endProbes, err := s.probes()
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	defer endProbes()
 	defer s.reloading(ctx)()
 	s.log.Info().Str("listen", listener.Addr().String()).Int("repositories", len(repos)).Msg("serving")
 	err = server.Serve(inner, listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.hook.Load()).ServeHTTP(w, r) }))

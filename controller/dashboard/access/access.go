@@ -11,11 +11,13 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
@@ -68,8 +70,37 @@ type Config struct {
 	Others Role
 	// Secret signs sessions. Defaults to a random one, which ends them with the process.
 	Secret []byte
+	// Ended has the sessions that were signed out; gates with one secret share it.
+	// Defaults to an own one.
+	Ended *Ended
 	// Now defaults to [time.Now].
 	Now func() time.Time
+}
+
+// Ended are sessions that their users ended: a copy of a cookie is good for nothing then.
+// The zero value has none. It is safe for concurrent use.
+type Ended struct {
+	mu    sync.Mutex
+	until map[string]int64 // guarded by mu; when each would have ended by itself, by its id
+}
+
+// add ends a session, and forgets those that are over by now.
+func (e *Ended) add(id string, until, now int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	maps.DeleteFunc(e.until, func(_ string, until int64) bool { return until <= now })
+	if e.until == nil {
+		e.until = map[string]int64{}
+	}
+	e.until[id] = until
+}
+
+// has reports whether a session was ended.
+func (e *Ended) has(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ended := e.until[id]
+	return ended
 }
 
 // A Gate knows who asks. It is safe for concurrent use.
@@ -83,6 +114,9 @@ func New(cfg Config) *Gate {
 	if len(cfg.Secret) == 0 {
 		cfg.Secret = make([]byte, sha256.Size)
 		_, _ = rand.Read(cfg.Secret) // it never fails
+	}
+	if cfg.Ended == nil {
+		cfg.Ended = &Ended{}
 	}
 	return &Gate{cfg}
 }
@@ -111,7 +145,7 @@ func (g *Gate) Handler(next http.Handler) http.Handler {
 			}
 		default:
 			if u = g.proxied(r); u == nil {
-				u = g.session(r)
+				u = g.session(r).user
 			}
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, u)))
@@ -171,47 +205,61 @@ const (
 )
 
 // sign is what only this server writes about a session. It ends with the token.
-func (g *Gate) sign(u *User, until string) string {
+func (g *Gate) sign(u *User, id, until string) string {
 	mac := hmac.New(sha256.New, g.cfg.Secret)
-	for _, part := range []string{u.Name, u.Token, until} {
+	for _, part := range []string{u.Name, u.Token, id, until} {
 		mac.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
 	}
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// session is the user of a cookie.
-func (g *Gate) session(r *http.Request) *User {
+// A session is a signed cookie.
+type session struct {
+	user  *User
+	id    string
+	until int64
+}
+
+// session returns the session of a request that goes on; its user is nil for none.
+func (g *Gate) session(r *http.Request) (out session) {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
-		return nil
+		return out
 	}
 	parts := strings.Split(cookie.Value, ".")
-	if len(parts) != 3 {
-		return nil
+	if len(parts) != 4 {
+		return out
 	}
 	name, err := base64.RawURLEncoding.DecodeString(parts[0])
 	if err != nil {
-		return nil
+		return out
 	}
 	u := g.user(string(name))
-	if u == nil || u.Token == "" || !hmac.Equal([]byte(parts[2]), []byte(g.sign(u, parts[1]))) {
-		return nil
+	if u == nil || u.Token == "" || !hmac.Equal([]byte(parts[3]), []byte(g.sign(u, parts[1], parts[2]))) {
+		return out
 	}
-	if until, err := strconv.ParseInt(parts[1], 10, 64); err != nil || g.cfg.Now().Unix() >= until {
-		return nil
+	until, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil || g.cfg.Now().Unix() >= until || g.cfg.Ended.has(parts[1]) {
+		return out
 	}
-	return u
+	return session{u, parts[1], until}
 }
 
 // Begin begins a session of a user in the browser that asks.
 func (g *Gate) Begin(w http.ResponseWriter, r *http.Request, u *User) {
-	until := strconv.FormatInt(g.cfg.Now().Add(lasting).Unix(), 10)
-	value := strings.Join([]string{base64.RawURLEncoding.EncodeToString([]byte(u.Name)), until, g.sign(u, until)}, ".")
+	id, until := rand.Text(), strconv.FormatInt(g.cfg.Now().Add(lasting).Unix(), 10)
+	value := strings.Join([]string{base64.RawURLEncoding.EncodeToString([]byte(u.Name)), id, until, g.sign(u, id, until)}, ".")
 	g.cookie(w, r, value, int(lasting.Seconds()))
 }
 
-// End ends the session of the browser that asks.
-func (g *Gate) End(w http.ResponseWriter, r *http.Request) { g.cookie(w, r, "", -1) }
+// End ends the session of the browser that asks, also for somebody who has a copy of its
+// cookie.
+func (g *Gate) End(w http.ResponseWriter, r *http.Request) {
+	if s := g.session(r); s.user != nil {
+		g.cfg.Ended.add(s.id, s.until, g.cfg.Now().Unix())
+	}
+	g.cookie(w, r, "", -1)
+}
 
 func (g *Gate) cookie(w http.ResponseWriter, r *http.Request, value string, age int) {
 	// A proxy that ends TLS says so; the header only makes the cookie stricter.

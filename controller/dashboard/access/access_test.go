@@ -110,6 +110,15 @@ func TestASession(t *testing.T) {
 			t.Errorf("a session that is %s is of %+v, want %q", tt.name, got, tt.want)
 		}
 	}
+	other := httptest.NewRecorder()
+	g.Begin(other, request("192.0.2.1"), g.Named("a-token-of-ada-123"))
+	g.End(httptest.NewRecorder(), with(other.Result().Cookies()[0].Value))
+	if who, _ := asked(g, with(other.Result().Cookies()[0].Value)); who != nil {
+		t.Error("a copy of the cookie is good after its session was ended")
+	}
+	if who, _ := asked(g, with(cookies[0].Value)); who == nil {
+		t.Error("another session of the user ended, too")
+	}
 	now = now.Add(12 * time.Hour)
 	if who, _ := asked(g, with(cookies[0].Value)); who != nil {
 		t.Error("a session is good after its end")

@@ -32,6 +32,8 @@ const (
 	pause = 250 * time.Millisecond
 	// writeTimeout bounds the writing of one event.
 	writeTimeout = 10 * time.Second
+	// longest is how long a stream lasts; the browser then asks again.
+	longest = time.Hour
 )
 
 // Stream answers a request with events until its reader leaves. Each has the state as
@@ -41,7 +43,8 @@ func Stream(w http.ResponseWriter, r *http.Request, cfg Config) error {
 	if cfg.After == nil {
 		cfg.After = time.After
 	}
-	ctx := r.Context()
+	ctx, cancel := context.WithTimeout(r.Context(), longest)
+	defer cancel()
 	last, err := encodeState(ctx, cfg)
 	if err != nil {
 		return err
