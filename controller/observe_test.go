@@ -120,12 +120,12 @@ func (w *witness) program(_ context.Context, start suite.Start) ([]byte, error) 
 		return nil, err
 	}
 	saw := fmt.Sprint("program ", p.Argv, settled(string(stdin)), " in ", start.Workspace.Digest())
-	for _, f := range p.Files {
+	for _, f := range p.Built.Files {
 		name, err := filepath.Rel(p.Dir, f.Path)
 		if err != nil {
 			return nil, err
 		}
-		saw += " " + name + "=" + string(f.Data)
+		saw += " " + name + "=" + f.Hash
 	}
 	if start.Proxy != nil {
 		saw += asks(start, http.MethodGet, "/info", "") + asks(start, http.MethodPost, "/invoke", fmt.Sprintf(`{"question": %q, "systemPrompt": %q}`, told.Question, programAsks))

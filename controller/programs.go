@@ -61,15 +61,21 @@ func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
 			starts = starts || c == r.HeadCase && len(programs) > 0
 			out.AddPrograms(ev, programs)
 		}
+		for _, b := range evaluator.Builds(c) {
+			out.Files = append(out.Files, b.Paths()...)
+		}
 		for _, in := range c.Inputs {
 			if slices.Contains(naming, in.Role) {
 				out.Files = append(out.Files, in.File)
 			}
 		}
 	}
-	for _, said := range append([][]schema.Message{r.HeadCase.Drive.Messages}, r.HeadCase.Drive.Turns()...) {
-		out.Reads = append(out.Reads, plan.Attached(said)...)
+	for _, peer := range r.HeadCase.Peers {
+		for _, b := range evaluator.Builds(peer) {
+			out.Files = append(out.Files, b.Paths()...)
+		}
 	}
+	out.Reads = r.HeadCase.Drive.Attached()
 	return out, starts
 }
 

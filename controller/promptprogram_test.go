@@ -3,6 +3,7 @@ package controller_test
 import (
 	"context"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -43,7 +44,8 @@ func TestStartsOfRows(t *testing.T) {
 		{"a variable", nil, map[string]string{"v.txt": "2"}, []string{"b/test-definitions-p-py-f v.txt"}},
 		{"code in another file than the tests", map[string]string{"promptfooconfig.yaml": python}, map[string]string{"promptfooconfig.yaml": strings.Replace(python, "9", "10", 1)}, []string{"a/test-definitions-p-py-f promptfooconfig.yaml", "b/test-definitions-p-py-f promptfooconfig.yaml", "a/56e2eea1 promptfooconfig.yaml", "b/56e2eea1 promptfooconfig.yaml"}},
 		{"a program whose answer is compared", map[string]string{"promptfooconfig.yaml": compared}, map[string]string{"p.py": "def f(c): return 'four'"}, []string{"a/56e2eea1 p.py", "b/56e2eea1 p.py", "a/test-definitions-p-py-f p.py", "b/test-definitions-p-py-f p.py"}},
-		{"nothing of it", nil, map[string]string{"other.txt": "five"}, nil},
+		{"a file next to the program", nil, map[string]string{"other.txt": "five"}, []string{"a/test-definitions-p-py-f other.txt", "b/test-definitions-p-py-f other.txt"}},
+		{"nothing of it", nil, map[string]string{"../other.txt": "five"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base, change := fstest.MapFS{}, map[string]string{}
@@ -54,7 +56,7 @@ func TestStartsOfRows(t *testing.T) {
 				base[folder+name] = &fstest.MapFile{Data: []byte(text)}
 			}
 			for name, text := range tt.change {
-				change[folder+name] = text
+				change[path.Join(folder, name)] = text
 			}
 			head, changed := clone(base, change)
 			b, cfg := newFixture(t), settings()

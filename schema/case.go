@@ -181,6 +181,28 @@ func (d *Drive) Turns() [][]Message {
 	return d.Script.Turns
 }
 
+// Attached are the files and images of all messages.
+func (d *Drive) Attached() []string {
+	paths := Attached(d.Messages)
+	for _, said := range d.Turns() {
+		paths = append(paths, Attached(said)...)
+	}
+	return paths
+}
+
+// Attached are the files and images of messages.
+func Attached(messages []Message) []string {
+	var paths []string
+	for _, m := range messages {
+		for _, b := range m.Blocks {
+			if b.Path != "" {
+				paths = append(paths, b.Path)
+			}
+		}
+	}
+	return paths
+}
+
 // Window is that of the Script; 0 without one.
 func (d *Drive) Window() int {
 	if d.Script == nil {

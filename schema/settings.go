@@ -45,6 +45,11 @@ type Settings struct {
 	MaxTurnsCap *int
 	// Difficulties are the weights of cases by difficulty. Each defaults to 1.
 	Difficulties map[string]float64
+	// ProgramInputs are globs of files that count for every program of a definition and of
+	// a target that names no inputs, besides those around it.
+	ProgramInputs []string `json:",omitempty"`
+	// ConfigFile is the file that the settings are of; empty for gavel.yaml.
+	ConfigFile string `json:",omitempty"`
 	// Constraints are the files with what the team demands of its definitions beyond their formats.
 	Constraints []ConstraintFile `json:",omitempty"`
 }

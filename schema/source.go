@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/javascript"
+	"github.com/gavel-evals/gavel/schema/program"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -36,6 +37,8 @@ type Source struct {
 	// that is compiled, see [Source.Bounded].
 	Budgets *Budgets
 	Budget  *Budget
+	// Programs finds what programs are made of; nil finds the files around them.
+	Programs *program.Finder
 }
 
 // Constraints are what a team demands of its definitions beyond their formats,

@@ -339,6 +339,8 @@ func (c *passage) open() {
 	}
 	if c.s.stranger {
 		pull.HeadRepo, pull.Author = "stranger/demo", "stranger"
+	} else if c.s.programs {
+		c.forge.Push("topic", c.head, "maintainer")
 	}
 	c.forge.AddPull(pull)
 	if c.s.part != nil {

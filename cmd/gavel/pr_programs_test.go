@@ -28,6 +28,7 @@ targets:
   planner: {provider: command, argv: ["sh", "agent/run.sh"], inputs: ["agent/**"]}
   bot: {provider: mock, replies: [{reply: "42"}]}
 gate: {required: ["judged#sum"]}
+programs: {inputs: [undeclared.sh]}
 `,
 		"agent/run.sh":                      "cat >/dev/null; . agent/words.sh; . ./undeclared.sh; echo \"$words $more\"\n",
 		"agent/words.sh":                    "words='agent of base'\n",
@@ -109,7 +110,7 @@ func TestProgramsOfAPullRequest(t *testing.T) {
 		gate, said string
 	}{
 		{"nothing of them", map[string]string{domain: kinder}, "pass", "2 of 2 cases rerun"},
-		{"what they load besides", map[string]string{domain: kinder, "undeclared.sh": "more='undeclared of head'\n"}, "pass", "2 of 2 cases rerun"},
+		{"what they load besides", map[string]string{domain: kinder, "undeclared.sh": "more='undeclared of head'\n"}, "undetermined", "undeclared.sh is changed here"},
 		{"an input of the agent", map[string]string{"agent/words.sh": "words='agent of base'; : of head\n"}, "undetermined", "agent/words.sh is changed here"},
 		{"the agent's definition", map[string]string{hello: strings.Replace(base[hello], `"prompt": "hello"`, `"prompt": "hi"`, 1)}, "undetermined", hello + " is changed here"},
 		{"the judge", map[string]string{judge: "echo '{\"score\": 1}'"}, "undetermined", judge + " is changed here"},
@@ -212,7 +213,8 @@ func TestImpliedInputsAreTheProgram(t *testing.T) {
 	}{
 		{"a file next to it", map[string]string{"agent/words.sh": words}, "undetermined", "agent/words.sh is changed here"},
 		{"one that head ignores", map[string]string{"agent/words.sh": words, ".gavelignore": "agent/words.sh\n"}, "undetermined", "agent/words.sh is changed here"},
-		{"a file elsewhere", map[string]string{"undeclared.sh": "more='undeclared of head'\n"}, "pass", ""},
+		{"one that programs are given", map[string]string{"undeclared.sh": "more='undeclared of head'\n"}, "undetermined", "undeclared.sh is changed here"},
+		{"a file elsewhere", map[string]string{"elsewhere.sh": "more='elsewhere'\n"}, "pass", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)

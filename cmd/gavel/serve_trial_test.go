@@ -32,7 +32,7 @@ func TestServeAfterACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.replace(t, withPrograms(), map[string]string{"undeclared.sh": "more=more\n"})
+	j.replace(t, withPrograms(), map[string]string{"elsewhere.sh": "more=more\n"})
 	stateIn(t, data, func(state *serverstate.State) error {
 		return state.AddSuspect(t.Context(), serverstate.Suspect{Repository: id, Pull: 1, SHA: j.head, Noted: time.Now()})
 	})

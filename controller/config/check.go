@@ -28,6 +28,11 @@ func (k *checker) check() {
 	k.noise()
 	k.quarantine()
 	k.budget()
+	for i, glob := range c.ProgramInputs {
+		if k.glob(glob, "programs", "inputs", i); k.inside(glob, "programs", "inputs", i) && strings.Contains(glob, `\`) {
+			k.Fail("path-backslash", fmt.Sprintf("%q has a backslash, which separates no folders here", glob), "write "+strings.ReplaceAll(glob, `\`, "/"), "programs", "inputs", i)
+		}
+	}
 	for _, pin := range c.Dialects {
 		k.glob(pin.Glob, "dialects", pin.Glob)
 	}

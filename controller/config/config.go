@@ -80,6 +80,9 @@ type Config struct {
 	Dialects []Pin
 	// Tools are further folders with tool definitions.
 	Tools []string
+	// ProgramInputs are globs of files that programs see and that count for each, besides
+	// those around them.
+	ProgramInputs []string `json:",omitempty"`
 	// Comment is edit or new.
 	Comment string
 	// GroupStatuses says that the groups of cases have commit statuses, too.

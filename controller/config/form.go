@@ -54,8 +54,11 @@ type form struct {
 	} `json:"budget"`
 	Dialects map[string]string `json:"dialects"`
 	Tools    []string          `json:"tools"`
-	Comment  string            `json:"comment"`
-	Statuses string            `json:"statuses"`
+	Programs struct {
+		Inputs []string `json:"inputs"`
+	} `json:"programs"`
+	Comment  string `json:"comment"`
+	Statuses string `json:"statuses"`
 }
 
 type targetForm struct {
@@ -230,6 +233,9 @@ func (f form) config() *Config {
 	for _, dir := range f.Definitions {
 		c.Definitions = append(c.Definitions, path.Clean(dir))
 	}
+	for _, glob := range f.Programs.Inputs {
+		c.ProgramInputs = append(c.ProgramInputs, path.Clean(glob))
+	}
 	for _, dir := range f.Tools {
 		c.Tools = append(c.Tools, path.Clean(dir))
 	}
@@ -373,12 +379,27 @@ func (t *Target) fill() {
 		t.Implied = t.Inputs == nil
 		// Files that the command line names are part of the program: ./planner, or
 		// agent.py after python3. Arguments that are not files do not count.
-		for _, arg := range t.Argv {
-			if file := path.Clean(arg); isLocal(file) && !strings.ContainsAny(arg, "*?[\\") && !slices.Contains(t.Inputs, file) {
+		for _, arg := range words(t.Argv) {
+			if file := path.Clean(arg); isLocal(file) && !strings.ContainsAny(arg, "*?[$\\") && !slices.Contains(t.Inputs, file) {
 				t.Inputs = append(t.Inputs, file)
 			}
 		}
 	}
+}
+
+// words are those of a command line, with those of a text for the shell in it.
+func words(argv []string) []string {
+	var all []string
+	for i, arg := range argv {
+		if i > 0 && argv[i-1] == "-c" && slices.Contains([]string{"sh", "bash", "dash", "zsh"}, path.Base(argv[0])) {
+			for _, word := range strings.Fields(arg) {
+				all = append(all, strings.Trim(word, "\"';|&()"))
+			}
+			continue
+		}
+		all = append(all, arg)
+	}
+	return all
 }
 
 // isLocal reports whether a clean path is in the repository and is not its

@@ -10,6 +10,7 @@ func (c *Config) Settings() schema.Settings {
 		RootFiles:     c.RootFiles,
 		Listed:        c.Listed,
 		Tools:         c.Tools,
+		ProgramInputs: c.ProgramInputs,
 		Dialects:      make(map[string]string, len(c.Dialects)),
 		DefaultTarget: c.DefaultTarget,
 		Unusable:      c.Unusable,

@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 )
 
 // A WorkTree is the working tree as a file system, read when it is asked for.
@@ -27,6 +29,8 @@ type WorkTree struct {
 	// staged is what git knows of the files, read when first asked for.
 	staged func() staged
 	repo   *Repository
+	// known is what git says of which files it has or would take, read when first asked for.
+	known func() (*listing.Known, error)
 }
 
 // WorkFS opens the working tree. The caller closes it.
@@ -38,7 +42,9 @@ func (r *Repository) WorkFS() (*WorkTree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the working tree: %w", err)
 	}
-	return &WorkTree{root: root, files: root.FS(), staged: sync.OnceValue(r.staged), repo: r}, nil
+	w := &WorkTree{root: root, files: root.FS(), staged: sync.OnceValue(r.staged), repo: r}
+	w.known = sync.OnceValues(func() (*listing.Known, error) { return listing.Know(w) })
+	return w, nil
 }
 
 // Busy reports whether git is in the middle of something that changes the
@@ -212,6 +218,17 @@ func (w *WorkTree) Noted() (tracked []string, excludes string, err error) {
 	}
 	common, err := commonDir(w.repo.gitIn)
 	return tracked, filepath.Join(common, "info", "exclude"), err
+}
+
+// ListFiles returns the regular files in the folders and below that git has or would take,
+// sorted. skip leaves files, and folders with all that they have, out. The error is
+// [program.ErrTooMany] where there are more entries than most.
+func (w *WorkTree) ListFiles(folders []string, skip func(name string, isFolder bool) bool, most int) ([]string, error) {
+	known, err := w.known()
+	if err != nil {
+		return nil, err
+	}
+	return known.Files(folders, listing.Options{Skip: skip, Most: most})
 }
 
 // regular says why something cannot be read as a file.

@@ -19,9 +19,9 @@ import (
 // is sent to a target. It is in every E.
 const DriverVersion = 1
 
-// writerVersion counts up when what a program writes is made into other messages. It is in the
-// E of cases whose prompt a program writes.
-const writerVersion = 2
+// writerVersion counts up when what a program writes is made into other messages, or when it
+// sees other files. It is in the E of cases whose prompt a program writes.
+const writerVersion = 3
 
 // compilerVersions count up when a dialect's compiler changes what it makes of
 // the same files in a way that the Case does not show.

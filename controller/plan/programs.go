@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/program"
 )
 
 // messages adds what is sent. Files and images count by what they hold; their
@@ -69,30 +70,11 @@ func (d *digester) writing() []string {
 	if d.bare {
 		return nil
 	}
-	return append(slices.Clone(d.sending()), d.roles("program")...)
+	return slices.Concat(d.sending(), d.roles("program"), d.c.Drive.Program.Built.Paths())
 }
 
 // attached are the files and images of the messages.
-func (d *digester) attached() []string {
-	paths := Attached(d.c.Drive.Messages)
-	for _, said := range d.c.Drive.Turns() {
-		paths = append(paths, Attached(said)...)
-	}
-	return paths
-}
-
-// Attached are the files and images of messages.
-func Attached(messages []schema.Message) []string {
-	var paths []string
-	for _, m := range messages {
-		for _, b := range m.Blocks {
-			if b.Path != "" {
-				paths = append(paths, b.Path)
-			}
-		}
-	}
-	return paths
-}
+func (d *digester) attached() []string { return d.c.Drive.Attached() }
 
 // workspace adds the folder of a case, and the programs that prepare it, to the layer of
 // those that are the first to see it: the target, or programs that judge.
@@ -107,6 +89,11 @@ func (d *digester) workspace(layer Layer) {
 		}
 	}
 	w := *d.c.Drive.Workspace
+	if !d.bare {
+		for _, h := range slices.Concat(w.Before, w.After) {
+			files = append(files, h.Built.Paths()...)
+		}
+	}
 	if len(w.Files) <= mostNamed {
 		for _, f := range w.Files {
 			d.value(layer, "workspace file "+f.Path, f, path.Join(w.Template, f.Path))
@@ -137,18 +124,47 @@ func (d *digester) measures(spec schema.Spec) {
 // sent, by the names that they know them by: a program that moves along with
 // them stays the same.
 func (d *digester) programs(programs []evaluator.Program) {
-	n := 0
+	known := map[string]string{} // programs may have files in common
 	for k, p := range programs {
-		for _, f := range p.Files {
-			n++
-			d.long(Judgement, "program file "+strconv.Itoa(n), p.Sees(f.Path)+"\x00"+string(f.Data), f.Path)
-		}
+		d.built(p.Built, known)
 		var seen []string
 		for _, path := range d.attached() {
 			seen = append(seen, p.Sees(path))
 		}
 		if len(seen) > 0 {
 			d.value(Judgement, "program input "+strconv.Itoa(k+1), seen, d.c.Origin.File)
+		}
+	}
+}
+
+// built adds the files that a program is made of: a part each or, where they are many,
+// one for all.
+func (d *digester) built(b *program.Build, known map[string]string) {
+	// isNew says that a part is not there yet, and finds a name for it.
+	isNew := func(name *string, what string) bool {
+		for known[*name] != "" && known[*name] != what {
+			*name += " again"
+		}
+		was := known[*name]
+		known[*name] = what
+		return was == ""
+	}
+	if b == nil {
+		return
+	}
+	if name := "program files"; len(b.Files) > mostNamed {
+		if isNew(&name, b.Sum) {
+			var files []string
+			if !d.bare {
+				files = b.Paths()
+			}
+			d.part(Judgement, name, d.digestOf(b.Sum), files)
+		}
+		return
+	}
+	for _, f := range b.Files {
+		if name := "program file " + program.Sees(b.Dir, f.Path); isNew(&name, f.Path+" "+f.Hash) {
+			d.long(Judgement, name, f.Hash, f.Path)
 		}
 	}
 }

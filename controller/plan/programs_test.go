@@ -7,16 +7,17 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/program"
 )
 
 // judged is a case with everything that a suite's case has.
 func judged() *schema.Case {
-	program := func() evaluator.CodeJudge {
+	judge := func() evaluator.CodeJudge {
 		return evaluator.CodeJudge{Program: evaluator.Program{
-			Argv: []string{"python", "judge.py"}, Files: []schema.File{{Path: "s/judge.py", Data: []byte("1")}}, Dir: "s",
+			Argv: []string{"python", "judge.py"}, Built: &program.Build{Dir: "s", Files: []program.File{{Path: "s/judge.py", Hash: "1"}}}, Dir: "s",
 		}}
 	}
-	outer := program()
+	outer := judge()
 	return &schema.Case{
 		CaseInfo: schema.CaseInfo{
 			Key: "a#1", Dialect: schema.DialectEvalcase, Origin: schema.Position{File: "s/a.yaml", Line: 1},
@@ -35,7 +36,7 @@ func judged() *schema.Case {
 			}, Rule: schema.Rule{Threshold: 0.8, Required: []string{"a"}, Least: map[string]float64{"a": 0.5}}},
 			{Name: "both", Weight: 1, Spec: evaluator.Composite{
 				Members: []evaluator.Member{
-					{ID: "code", Spec: program(), Rule: schema.Rule{Threshold: 0.8}},
+					{ID: "code", Spec: judge(), Rule: schema.Rule{Threshold: 0.8}},
 					{ID: "cost", Spec: evaluator.Measured{Type: "cost", Quantities: []string{"cost_usd"}}, Rule: schema.Rule{Most: map[string]float64{"cost_usd": 1}}},
 				},
 				Program: &outer,
@@ -63,6 +64,9 @@ func judgedBy(c *schema.Case, own string) Digests {
 // that has to follow, by the name of the part that tells why.
 func TestSuiteDigests(t *testing.T) {
 	blocks := func(c *schema.Case) []schema.Block { return c.Drive.Messages[0].Blocks }
+	move := func(p *evaluator.Program) {
+		p.Dir, p.Built.Dir, p.Built.Files[0].Path = "t", "t", "t/judge.py"
+	}
 	both := func(c *schema.Case) evaluator.Composite { return c.Evaluators[1].Spec.(evaluator.Composite) }
 	for _, tt := range []struct {
 		name   string
@@ -78,18 +82,18 @@ func TestSuiteDigests(t *testing.T) {
 			r.Note = "m"
 			c.Evaluators[0].Spec = r
 		}, Judgement, "evaluator rubrics"},
-		{"program of a member", func(c *schema.Case) { both(c).Members[0].Spec.(evaluator.CodeJudge).Files[0].Data = []byte("2") }, Judgement, "program file 1 of both"},
-		{"program of composite", func(c *schema.Case) { both(c).Program.Files[0].Data = []byte("2") }, Judgement, "program file 2 of both"},
-		{"folder of a program", func(c *schema.Case) { both(c).Program.Files[0].Path, both(c).Program.Dir = "t/judge.py", "t" }, Judgement, "program input 2 of both"},
-		{"name of a program", func(c *schema.Case) { both(c).Program.Files[0].Path = "s/other.py" }, Judgement, "program file 2 of both"},
+		{"program of a member", func(c *schema.Case) { both(c).Members[0].Spec.(evaluator.CodeJudge).Built.Files[0].Hash = "2" }, Judgement, "program file judge.py of both"},
+		{"program of composite", func(c *schema.Case) { both(c).Program.Built.Files[0].Hash = "2" }, Judgement, "program file judge.py again of both"},
+		{"folder of a program", func(c *schema.Case) { move(&both(c).Program.Program) }, Judgement, "program input 2 of both"},
+		{"name of a program", func(c *schema.Case) { both(c).Program.Built.Files[0].Path = "s/other.py" }, Judgement, "program file other.py of both"},
 		{"folder of all", func(c *schema.Case) {
 			for i := range blocks(c) {
 				blocks(c)[i].Path = "t" + blocks(c)[i].Path[1:]
 			}
 			member := both(c).Members[0].Spec.(evaluator.CodeJudge)
-			member.Files[0].Path, member.Dir = "t/judge.py", "t"
+			move(&member.Program)
 			both(c).Members[0].Spec = member
-			both(c).Program.Files[0].Path, both(c).Program.Dir = "t/judge.py", "t"
+			move(&both(c).Program.Program)
 		}, "", ""},
 		{"least score", func(c *schema.Case) { c.Evaluators[0].Rule.Least["a"] = 0.6 }, Decision, "least scores of rubrics"},
 		{"aggregation", func(c *schema.Case) { c.Evaluators[1].Rule.Aggregate = schema.Maximum }, Decision, "aggregation of both"},

@@ -55,9 +55,10 @@ type Runner struct {
 	cfg  Config
 	open func() (*sandbox.Box, error)
 
-	mu     sync.Mutex // guards trees and hidden
+	mu     sync.Mutex // guards trees, hidden and views
 	trees  map[string]*sandbox.Folder
 	hidden map[string]sandbox.Hidden
+	views  map[viewKey]sandbox.Hidden
 }
 
 // New prepares to run programs; nothing is done before one is there. ctx bounds
@@ -74,7 +75,7 @@ func New(ctx context.Context, cfg Config) *Runner {
 		}
 		return box, err
 	}
-	return &Runner{cfg: cfg, open: sync.OnceValues(open), trees: map[string]*sandbox.Folder{}, hidden: map[string]sandbox.Hidden{}}
+	return &Runner{cfg: cfg, open: sync.OnceValues(open), trees: map[string]*sandbox.Folder{}, hidden: map[string]sandbox.Hidden{}, views: map[viewKey]sandbox.Hidden{}}
 }
 
 // Withhold adds the cases whose programs cannot be run here to those that are
@@ -97,7 +98,8 @@ func (r *Runner) Available() error {
 
 // Box returns the sandbox for the programs of a checkout, and the folder with the
 // files that they see. In a working tree those are the files that git has or would
-// take, and what the operator named; what they are is found out once.
+// take, and what the operator named; what they are is found out once. [sandbox.Box.Showing]
+// has a program see a part of them.
 func (r *Runner) Box(ctx context.Context, s controller.Checkout) (*sandbox.Box, string, error) {
 	box, err := r.open()
 	if err != nil {
@@ -108,7 +110,7 @@ func (r *Runner) Box(ctx context.Context, s controller.Checkout) (*sandbox.Box, 
 	}
 	if s.Dir == "" {
 		dir, err := r.tree(ctx, s)
-		return box, dir, err
+		return box.Having(view{runner: r, checkout: s, dir: dir}), dir, err
 	}
 	if box.Mode() == sandbox.Off {
 		return box, s.Dir, nil
@@ -117,7 +119,7 @@ func (r *Runner) Box(ctx context.Context, s controller.Checkout) (*sandbox.Box, 
 	if err != nil {
 		return nil, "", fmt.Errorf("find the files that git ignores: %w", err)
 	}
-	return box.Hiding(hidden), s.Dir, nil
+	return box.Hiding(hidden).Having(view{runner: r, checkout: s, dir: s.Dir, hidden: hidden}), s.Dir, nil
 }
 
 func (r *Runner) tree(ctx context.Context, s controller.Checkout) (string, error) {
@@ -142,7 +144,11 @@ func (r *Runner) tree(ctx context.Context, s controller.Checkout) (string, error
 // Judges runs the programs that cases of a checkout are judged by.
 func (r *Runner) Judges(s controller.Checkout) suite.Programs {
 	return func(ctx context.Context, start suite.Start) ([]byte, error) {
-		box, dir, err := r.Box(ctx, s)
+		whole, dir, err := r.Box(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		box, err := shown(whole, start)
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +162,7 @@ func (r *Runner) Judges(s controller.Checkout) suite.Programs {
 		}
 		if start.Workspace != nil {
 			defer start.Workspace.Discard() //nolint:errcheck // what is left is swept up later
-			if err := inWorkspace(ctx, &program, start.Workspace, workspaces.Checkout{Box: box, Tree: dir}); err != nil {
+			if err := inWorkspace(ctx, &program, start.Workspace, workspaces.Checkout{Box: whole, Tree: dir}); err != nil {
 				return nil, err
 			}
 		}

@@ -1,13 +1,12 @@
 // Package source says which files a target is built from and what of them counts
 // for its identity: those that its inputs name and, for a program without inputs,
-// all files of its folder.
+// what it sees, which is what is around it.
 //
 // Most callers want [Read] and then [Source.Facts].
 package source
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // git names what files hold by it
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -20,26 +19,27 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/schema/ignore"
+	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/program"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-const (
-	// mostEntries is how many files and folders a program without inputs may
-	// have.
-	mostEntries = 50_000
-	// mostNamed is how many files are a part each of the identity. If there
-	// are more, all of them are one part: every case of the target has its parts.
-	mostNamed = 32
-)
+// mostNamed is how many files are a part each of the identity. If there are more, all of
+// them are one part: every case of the target has its parts.
+const mostNamed = 32
 
 // A Source is what a target is built from in one state of the repository.
 type Source struct {
 	named []file
-	// folders hold a program without inputs, rest its files there.
+	// folders hold a program without inputs, rest its files there. Of the root only the
+	// files with one of the endings count, unless whole is set.
 	folders []string
+	endings []string
+	whole   bool
 	rest    []file
-	outside func(name string, isFolder bool) bool
+	// inputs are globs of further files.
+	inputs []string
+	finder *program.Finder
 }
 
 // A file is known by what it holds.
@@ -55,7 +55,7 @@ type State struct {
 // Read finds the files of a target. The error says so where there are more than
 // can be looked at, or where the context has ended.
 func Read(ctx context.Context, s State, t config.Target) (Source, error) {
-	out := Source{outside: func(string, bool) bool { return true }}
+	var out Source
 	names, err := Matches(ctx, s.FS, t.Inputs)
 	if err != nil {
 		return out, err
@@ -66,22 +66,70 @@ func Read(ctx context.Context, s State, t config.Target) (Source, error) {
 	if !t.Implied {
 		return out, nil
 	}
-	if out.folders = Folders(s.FS, t); out.folders == nil {
-		out.folders = []string{"."}
-	}
-	if out.outside, err = outside(s); err != nil {
+	settings := s.Config.Settings()
+	settings.ConfigFile = s.ConfigFile
+	if out.finder, err = load.Programs(s.FS, settings); err != nil {
 		return out, err
 	}
-	all, err := listing.Files(s.FS, out.folders, listing.Options{Skip: out.outside, Most: mostEntries, Ended: ctx.Err})
-	if errors.Is(err, listing.ErrTooMany) {
+	out.finder.Ended = ctx.Err
+	out.folders, out.inputs = Folders(s.FS, t), settings.ProgramInputs
+	all, err := out.around(ctx, s.FS, t)
+	if errors.Is(err, program.ErrTooMany) {
 		return out, fmt.Errorf("%w; name what the program is built from, such as inputs: [\"agent/**\"]", err)
 	}
 	if err != nil {
 		return out, err
 	}
 	all = slices.DeleteFunc(all, func(name string) bool { return slices.Contains(names, name) })
-	out.rest, err = hashed(ctx, all, func(name string) (string, error) { return blobHash(s.FS, name) })
+	out.rest, err = hashed(ctx, all, func(name string) (string, error) { return program.Hash(s.FS, name) })
 	return out, err
+}
+
+// around lists the files around a program without inputs: of a folder all, and of the
+// root those of its language, or all where its command names no file.
+func (s *Source) around(ctx context.Context, fsys fs.FS, t config.Target) ([]string, error) {
+	all, err := Matches(ctx, fsys, s.inputs)
+	if err != nil {
+		return nil, err
+	}
+	s.whole = true
+	for _, name := range t.Inputs {
+		if !isFile(fsys, name) {
+			continue
+		}
+		s.whole = false
+		around, err := s.finder.Around(name)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, around...); path.Dir(name) == "." {
+			s.endings = append(s.endings, program.Language(name)...)
+		}
+	}
+	if s.whole {
+		names, err := s.finder.Folder(".")
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, names...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+func isFile(fsys fs.FS, name string) bool {
+	info, err := fs.Stat(fsys, name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Paths are the files that a program without inputs is built from, which are those that
+// it sees.
+func (s Source) Paths() []string {
+	var names []string
+	for _, f := range slices.Concat(s.named, s.rest) {
+		names = append(names, f.name)
+	}
+	return names
 }
 
 // Folders are those of the files that the command line of a program without
@@ -93,7 +141,7 @@ func Folders(fsys fs.FS, t config.Target) []string {
 	}
 	var folders []string
 	for _, name := range t.Inputs {
-		if info, err := fs.Stat(fsys, name); err == nil && info.Mode().IsRegular() {
+		if isFile(fsys, name) {
 			folders = append(folders, path.Dir(name))
 		}
 	}
@@ -103,29 +151,26 @@ func Folders(fsys fs.FS, t config.Target) []string {
 	slices.Sort(folders)
 	var outermost []string
 	for _, dir := range slices.Compact(folders) {
-		if !slices.ContainsFunc(outermost, func(other string) bool { return listing.Covers(other, dir) }) {
+		if !slices.ContainsFunc(outermost, func(other string) bool { return other != "." && listing.Covers(other, dir) }) {
 			outermost = append(outermost, dir)
 		}
 	}
 	return outermost
 }
 
-// outside returns what is in a program's folder and no part of it.
-func outside(s State) (func(name string, isFolder bool) bool, error) {
-	ignored, err := ignore.Matcher(s.FS)
-	if err != nil {
-		return nil, err
-	}
-	own := slices.Concat(s.Config.Definitions, s.Config.RootFiles, []string{s.ConfigFile, ".gavel", ".github", ".git"})
-	return func(name string, isFolder bool) bool {
-		return slices.ContainsFunc(own, func(dir string) bool { return listing.Covers(path.Clean(dir), name) }) || ignored(name, isFolder)
-	}, nil
-}
-
 // Counts reports whether a change of a file is one of the target, although no
 // input names it.
 func (s Source) Counts(name string) bool {
-	return slices.ContainsFunc(s.folders, func(dir string) bool { return listing.Covers(dir, name) }) && !s.outside(name, false)
+	if slices.ContainsFunc(s.inputs, func(glob string) bool { return glob == name || wildcard.Match(glob, name) }) {
+		return true
+	}
+	in := func(dir string) bool {
+		if dir == "." && !s.whole {
+			return path.Dir(name) == "." && slices.Contains(s.endings, path.Ext(name)) && s.finder.Counts(dir, name, false)
+		}
+		return listing.Covers(dir, name) && s.finder.Counts(dir, name, false)
+	}
+	return slices.ContainsFunc(s.folders, in)
 }
 
 // Files returns what the files of a program without inputs hold, by their names.
@@ -186,34 +231,9 @@ func (s Source) changed(other *Source) string {
 	return slices.Min(names)
 }
 
-// Matches lists the files that the globs match, sorted. The walk starts at the
-// part of a glob that has no pattern.
+// Matches lists the files that the globs match, sorted.
 func Matches(ctx context.Context, fsys fs.FS, globs []string) ([]string, error) {
-	var files []string
-	for _, glob := range globs {
-		root := glob
-		if i := strings.IndexAny(glob, "*?["); i >= 0 {
-			root = path.Dir(glob[:i] + "x")
-		}
-		err := fs.WalkDir(fsys, root, func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case errors.Is(err, fs.ErrNotExist):
-				return nil
-			case err != nil:
-				return err
-			case d.Type().IsRegular() && (name == glob || wildcard.Match(glob, name)):
-				files = append(files, name)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("inputs %s: %w", glob, err)
-		}
-	}
-	slices.Sort(files)
-	return slices.Compact(files), nil
+	return program.Matches(fsys, globs, ctx.Err)
 }
 
 func hashed(ctx context.Context, names []string, hash func(string) (string, error)) ([]file, error) {
@@ -240,21 +260,5 @@ func contentHash(fsys fs.FS, name string) (string, error) {
 		return "", err
 	}
 	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), nil
-}
-
-// blobHash is the hash by which git knows what a file holds. A repository has it
-// without reading the file, or at least without reading one that git has read.
-func blobHash(fsys fs.FS, name string) (string, error) {
-	if repo, ok := fsys.(interface {
-		Hash(name string) (string, error)
-	}); ok {
-		return repo.Hash(name)
-	}
-	data, err := fs.ReadFile(fsys, name)
-	if err != nil {
-		return "", err
-	}
-	sum := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(data), data)) //nolint:gosec // as git does
 	return hex.EncodeToString(sum[:]), nil
 }

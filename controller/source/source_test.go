@@ -49,7 +49,7 @@ func names(s source.Source) string {
 // TestTheFolderOfAProgram is that of each file that the command line names.
 func TestTheFolderOfAProgram(t *testing.T) {
 	files := tree(
-		"agent/main.py", "agent/prompts/tone.txt", "config/agent.toml", "lib/other.py", "run",
+		"agent/main.py", "agent/prompts/tone.txt", "config/agent.toml", "lib/other.py", "run", "bot.py", "words.py",
 		"gavel.yaml", "test_definitions/talk/domain.json", ".github/workflows/ci.yml", ".gavel/ledger.db", "notes/draft.md",
 	)
 	files[".gavelignore"] = &fstest.MapFile{Data: []byte("notes/\n")}
@@ -57,8 +57,10 @@ func TestTheFolderOfAProgram(t *testing.T) {
 		{"python3, agent/main.py", "agent/main.py agent/prompts/tone.txt"},
 		{"python3, ./agent/main.py, --config, config/agent.toml", "agent/main.py config/agent.toml agent/prompts/tone.txt"},
 		{"agent/prompts/tone.txt, agent/main.py", "agent/main.py agent/prompts/tone.txt"},
-		{"./run", "run .gavelignore agent/main.py agent/prompts/tone.txt config/agent.toml lib/other.py"},
-		{"python3, -m, agent.main", ".gavelignore agent/main.py agent/prompts/tone.txt config/agent.toml lib/other.py run"},
+		{"./run", "run"},
+		{"python3, bot.py", "bot.py words.py"},
+		{"python3, bot.py, --config, config/agent.toml", "bot.py config/agent.toml words.py"},
+		{"python3, -m, agent.main", "agent/main.py agent/prompts/tone.txt bot.py config/agent.toml lib/other.py run words.py"},
 	} {
 		if got := names(read(t, files, tt.argv)); got != tt.want {
 			t.Errorf("%s is built from\n%s, want\n%s", tt.argv, got, tt.want)

@@ -28,9 +28,7 @@ func (s *Start) AddPrograms(ev schema.Evaluator, programs []evaluator.Program) {
 		s.Files = append(s.Files, ev.File)
 	}
 	for _, program := range programs {
-		for _, f := range program.Files {
-			s.Files = append(s.Files, f.Path)
-		}
+		s.Files = append(s.Files, program.Files...)
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 type command struct {
 	base
 	box *sandbox.Box
+	// shown are the files that it sees; nil for all.
+	shown []string
 	// program is all but what it reads.
 	program sandbox.Program
 	// takesPrompt adds the text of the last message to the arguments.
@@ -50,7 +52,7 @@ func newCommand(cfg config.Target, env Env, b base) (*command, error) {
 	if err := env.Programs.Check(p); err != nil {
 		return nil, err
 	}
-	c := &command{base: b, box: env.Programs, program: p, takesPrompt: cfg.PromptArgument, takesRow: cfg.TakesRow, read: commandReply}
+	c := &command{base: b, box: env.Programs, shown: env.Shown, program: p, takesPrompt: cfg.PromptArgument, takesRow: cfg.TakesRow, read: commandReply}
 	if cfg.OutputVersion > 0 {
 		c.read = agentvReply
 	}
@@ -67,7 +69,7 @@ func (c *command) Respond(ctx context.Context, req Request) (Reply, error) {
 	case err != nil:
 		return Reply{}, c.fail(Error{Message: c.hide(err.Error())})
 	}
-	reply, err := c.start(ctx, p)
+	reply, err := c.start(ctx, p, schema.Attached(req.Messages))
 	if err != nil {
 		// Another try begins with a workspace in which nothing happened. Leftovers are not
 		// used again either.
@@ -114,10 +116,16 @@ func (c *command) prepare(ctx context.Context, req Request) (sandbox.Program, er
 	return p, err
 }
 
-// start runs the program to its end.
-func (c *command) start(ctx context.Context, p sandbox.Program) (Reply, error) {
-	start := c.now()
-	stdout, err := c.box.Run(ctx, p)
+// start runs the program to its end. It sees the files that it is sent.
+func (c *command) start(ctx context.Context, p sandbox.Program, sent []string) (Reply, error) {
+	start, box := c.now(), c.box
+	if c.shown != nil {
+		var err error
+		if box, err = box.Showing(sandbox.View{Files: slices.Concat(c.shown, sent)}); err != nil {
+			return Reply{}, c.fail(Error{Message: err.Error(), Err: err})
+		}
+	}
+	stdout, err := box.Run(ctx, p)
 	var failure *sandbox.Failure
 	switch {
 	case errors.As(err, &failure):

@@ -27,6 +27,9 @@ type Env struct {
 	Dir string
 	// Programs is what command targets run in; without it there are none.
 	Programs *sandbox.Box
+	// Shown are the files of the repository that a command target sees, besides those that
+	// it is sent; nil for all.
+	Shown []string
 	// Commit and PullRequest fill {sha} and {pr} of a url_template; empty where
 	// there is none.
 	Commit, PullRequest string

@@ -171,7 +171,13 @@ func (s *Session) run(ctx context.Context, h workspace.Hook) error {
 		argv = FromFolder(argv, dir)
 		dir = s.dir()
 	}
-	_, err = s.place.Box.Run(ctx, sandbox.Program{
+	box := s.place.Box
+	if h.Built != nil {
+		if box, err = box.Showing(sandbox.View{Files: h.Built.Paths(), Folders: []string{path.Clean(h.Dir)}}); err != nil {
+			return fmt.Errorf("the hook %s: %w", h.Event, err)
+		}
+	}
+	_, err = box.Run(ctx, sandbox.Program{
 		Argv: argv, Tree: s.place.Tree, Dir: dir, Workspace: s.dir(), Stdin: stdin, Env: Variables(s.dir(), s.place.Tree),
 		Limits: sandbox.Limits{Time: h.Timeout},
 	})

@@ -56,6 +56,10 @@ func Code(src schema.Source, language string, p place.Place, vars json.RawMessag
 		if file.Path != "" {
 			spec.Code = ""
 			out.program(src, written, &spec.Program, []string{spec.Sees(file.Path), function})
+		} else {
+			got := command.Reader{Source: src}.Code(program.Dir, written.At())
+			out.Inputs, out.Problems = append(out.Inputs, got.Inputs...), append(out.Problems, got.Problems...)
+			spec.Built = got.Built
 		}
 		out.Spec = spec
 	}
@@ -105,13 +109,13 @@ func found(src schema.Source, written place.Place) (out Coded, file schema.File,
 	return out, got.File, function
 }
 
-// program has the file and what is next to it as files of a program, which gets the words in
+// program has the file and what is around it as files of a program, which gets the words in
 // addition to its own; those that are empty are left out.
 func (c *Coded) program(src schema.Source, at place.Place, p *evaluator.Program, words []string) {
 	line := command.Line{Argv: words[:1], Dir: p.Dir, At: func(int) schema.Position { return at.At() }}
-	got := command.Reader{Files: src.FS, Read: src.Read}.Program(line)
+	got := command.Reader{Source: src}.Program(line)
 	c.Inputs, c.Problems = append(c.Inputs, got.Inputs...), append(c.Problems, got.Problems...)
-	p.Files, p.Argv = got.Files, append(slices.Clone(p.Argv), got.Argv...)
+	p.Files, p.Built, p.Argv = got.Files, got.Built, append(slices.Clone(p.Argv), got.Argv...)
 	if words[1] != "" {
 		p.Argv = append(p.Argv, words[1])
 	}

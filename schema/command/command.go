@@ -1,6 +1,5 @@
-// Package command reads the files that the command of a definition is made of: those
-// that it names, and those of the same kind next to each, since a program may load
-// them. Nothing is run.
+// Package command finds the files that the command of a definition is made of: those
+// that it names, and those around each program, since it may load them. Nothing is run.
 package command
 
 import (
@@ -12,15 +11,11 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/program"
 )
 
-const (
-	// MaxFile bounds the bytes of one file of a program.
-	MaxFile = 4 << 20
-	// maxSiblings bounds the number of files next to it.
-	maxSiblings = 256
-)
+// MaxFile bounds the bytes of one file that a command names.
+const MaxFile = 4 << 20
 
 // A Line is a command as a definition writes it.
 type Line struct {
@@ -39,17 +34,20 @@ type Program struct {
 	// Argv is the command with the names by which the program finds its files from
 	// its folder.
 	Argv []string
-	// Files are sorted by path, without repetition.
-	Files    []schema.File
+	// Files are those that it names, sorted by path, without repetition.
+	Files []string
+	// Built is what it is made of; nil where that has problems.
+	Built    *program.Build
 	Inputs   []schema.Input
 	Problems []schema.Problem
 }
 
-// A Reader reads files of a repository.
+// A Reader finds files of a repository.
 type Reader struct {
-	Files fs.FS
-	// Read finds a file that is named relative to another, also in a folder above.
-	Read func(schema.Reference) schema.Lookup
+	schema.Source
+	// Lookup finds a file that is named relative to another, also in a folder above.
+	// Defaults to that of the Source.
+	Lookup func(schema.Reference) schema.Lookup
 }
 
 // Folder returns the folder that a command runs in: cwd, relative to the folder of
@@ -75,43 +73,56 @@ func (r Reader) Folder(file, cwd string) (string, *schema.Problem) {
 			Hint: "name a folder inside it; a leading / means the repository root",
 		}
 	}
-	if info, err := fs.Stat(r.Files, dir); err != nil || !info.IsDir() {
+	if info, err := fs.Stat(r.FS, dir); err != nil || !info.IsDir() {
 		return "", &schema.Problem{Severity: schema.Error, Rule: "missing-file", Message: fmt.Sprintf("the folder %s does not exist", dir), Hint: "add it or correct the path"}
 	}
 	return dir, nil
 }
 
-// Program reads the files of a command.
+// Program finds the files of a command.
 func (r Reader) Program(line Line) Program {
 	words := line.Argv
 	if line.Shell {
 		words = strings.Fields(line.Argv[0])
 	}
+	if r.Lookup == nil {
+		r.Lookup = r.Read
+	}
 	b := builder{Reader: r, line: line}
 	b.Argv = slices.Clone(words)
-	program := evaluator.Program{Dir: line.Dir}
 	for i, word := range words {
+		if b.module(i) {
+			continue
+		}
 		file := b.file(word, i)
 		if file == "" {
 			continue
 		}
-		if rel := program.Sees(file); path.Clean(word) != rel {
+		if rel := program.Sees(line.Dir, file); path.Clean(word) != rel {
 			b.Argv[i] = rel
 		}
-		b.addAll(file, i)
+		b.parts = append(b.parts, program.Part{File: file, Around: i == 0 || slices.Contains(extensions, path.Ext(file))})
 	}
 	if line.Shell {
 		b.Argv = []string{"sh", "-c", line.Argv[0]}
 	}
-	slices.SortFunc(b.Program.Files, func(x, y schema.File) int { return strings.Compare(x.Path, y.Path) })
-	b.Program.Files = slices.CompactFunc(b.Program.Files, func(x, y schema.File) bool { return x.Path == y.Path })
+	b.build()
+	return b.Program
+}
+
+// Code returns what a program is made of that runs code of the definition itself: the
+// files that are inputs of every program.
+func (r Reader) Code(dir string, at schema.Position) Program {
+	b := builder{Reader: r, line: Line{Dir: dir, At: func(int) schema.Position { return at }}}
+	b.build()
 	return b.Program
 }
 
 // A builder collects the files of one command.
 type builder struct {
 	Reader
-	line Line
+	line  Line
+	parts []program.Part
 	Program
 }
 
@@ -145,13 +156,13 @@ func (b *builder) file(word string, i int) string {
 		return ""
 	}
 	// A file that appears where it is looked for first is another program.
-	found := b.Read(schema.Reference{At: schema.Position{File: path.Join(b.line.Dir, "-")}, Path: word, Role: "program", Most: MaxFile})
+	found := b.Lookup(schema.Reference{At: schema.Position{File: path.Join(b.line.Dir, "-")}, Path: word, Role: "program", Most: MaxFile})
 	b.Inputs = append(b.Inputs, found.Inputs...)
 	for _, p := range found.Problems {
 		p.Position = b.line.At(i)
 		if p.Rule == "found-above" {
 			p.Message = fmt.Sprintf("%s is not in the folder that the program runs in; %s is taken", word, found.File.Path)
-			p.Hint = "write " + evaluator.Program{Dir: b.line.Dir}.Sees(found.File.Path)
+			p.Hint = "write " + program.Sees(b.line.Dir, found.File.Path)
 		}
 		b.Problems = append(b.Problems, p)
 	}
@@ -159,48 +170,66 @@ func (b *builder) file(word string, i int) string {
 }
 
 func (b *builder) isFile(file string) bool {
-	info, err := fs.Stat(b.Reader.Files, file)
+	info, err := fs.Stat(b.FS, file)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// addAll adds a file and those next to it with the same extension. The folder
-// is an input as a whole, since what appears there may be loaded.
-func (b *builder) addAll(file string, word int) {
-	b.add(file, word)
-	ext := path.Ext(file)
-	if !slices.Contains(extensions, ext) {
-		return
+// module adds the file of a module of Python that is started by its name: python -m
+// checks.tone.
+func (b *builder) module(word int) bool {
+	if word == 0 || b.Argv[word-1] != "-m" {
+		return false
 	}
-	folder := path.Dir(file)
-	b.Inputs = append(b.Inputs, schema.Input{File: folder, Role: "program"})
-	entries, err := fs.ReadDir(b.Reader.Files, folder)
-	if err != nil {
-		return // the file itself was read
-	}
-	siblings := 0
-	for _, e := range entries {
-		name := path.Join(folder, e.Name())
-		if name == file || path.Ext(name) != ext || !e.Type().IsRegular() {
-			continue
+	name := path.Join(b.line.Dir, strings.ReplaceAll(b.Argv[word], ".", "/"))
+	for _, file := range []string{name + ".py", path.Join(name, "__main__.py")} {
+		if fs.ValidPath(file) && b.isFile(file) {
+			b.parts = append(b.parts, program.Part{File: file, Around: true})
+			return true
 		}
-		if siblings++; siblings > maxSiblings {
-			b.note(word, schema.Problem{Severity: schema.Warning, Rule: "many-programs", Message: fmt.Sprintf("only %[2]d of the files next to %[1]s count as part of the program", file, maxSiblings), Hint: "move the program into a folder of its own"})
+	}
+	return false
+}
+
+// build finds out what the command is made of.
+func (b *builder) build() {
+	finder := b.Programs
+	if finder == nil {
+		finder = &program.Finder{FS: b.FS, Skip: func(string, bool) bool { return false }}
+	}
+	for _, p := range b.parts {
+		if b.Files = append(b.Files, p.File); !b.isReadable(p.File) {
 			return
 		}
-		b.add(name, word)
+	}
+	slices.Sort(b.Files)
+	b.Files = slices.Compact(b.Files)
+	for _, name := range finder.Watched(b.parts) {
+		b.Inputs = append(b.Inputs, schema.Input{File: name, Role: "program"})
+	}
+	var err error
+	if b.Built, err = finder.Build(b.line.Dir, b.parts); err != nil {
+		p := schema.Problem{Severity: schema.Error, Rule: "unreadable", Message: fmt.Sprintf("the files of the program cannot be listed: %v", err), Hint: "correct the files, or programs: inputs: in gavel.yaml"}
+		if errors.Is(err, program.ErrTooMany) {
+			p.Rule, p.Hint = "too-many-files", "move the program into a folder of its own"
+		}
+		b.note(0, p)
 	}
 }
 
-func (b *builder) add(name string, word int) {
-	data, err := schema.ReadFile(b.Reader.Files, name, MaxFile)
-	if err != nil {
-		var at *fs.PathError
-		if errors.As(err, &at) {
-			err = at.Err
-		}
-		b.note(word, schema.Problem{Severity: schema.Error, Rule: "unreadable", Message: fmt.Sprintf("%s cannot be read: %v", name, err), Hint: "make it a plain file of at most 4 MiB"})
-		return
+// isReadable notes the problem of a file that a command names and that is none to read.
+func (b *builder) isReadable(name string) bool {
+	info, err := fs.Stat(b.FS, name)
+	switch {
+	case err == nil && info.Size() > MaxFile:
+		err = fmt.Errorf("it has %d bytes", info.Size())
+	case err == nil && !info.Mode().IsRegular():
+		err = errors.New("not a regular file")
 	}
-	b.Program.Files = append(b.Program.Files, schema.File{Path: name, Data: data})
-	b.Inputs = append(b.Inputs, schema.Input{File: name, Role: "program"})
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
+	}
+	if err != nil {
+		b.note(0, schema.Problem{Severity: schema.Error, Rule: "unreadable", Message: fmt.Sprintf("%s cannot be read: %v", name, err), Hint: "make it a plain file of at most 4 MiB"})
+	}
+	return err == nil
 }

@@ -23,7 +23,7 @@ func files(names ...string) fstest.MapFS {
 
 // read returns the files of a command that runs in a/b.
 func read(files fstest.MapFS, shell bool, argv ...string) command.Program {
-	r := command.Reader{Files: files, Read: schema.Source{FS: files}.Read}
+	r := command.Reader{Source: schema.Source{FS: files}}
 	return r.Program(command.Line{Argv: argv, Shell: shell, Dir: "a/b", At: func(word int) schema.Position {
 		return schema.Position{File: "a/b/suite.yaml", Line: 1, Column: word + 1}
 	}})
@@ -40,7 +40,7 @@ func TestProgram(t *testing.T) {
 		want, made, absent string
 		problem            string
 	}{
-		{"next to the suite", files("a/b/j.py", "a/b/lib.py", "a/b/x.txt"), false, []string{"python", "j.py"}, "python j.py", "a/b/j.py a/b/lib.py", "", ""},
+		{"next to the suite", files("a/b/j.py", "a/b/lib.py", "a/b/x.txt"), false, []string{"python", "j.py"}, "python j.py", "a/b/j.py a/b/lib.py a/b/x.txt", "", ""},
 		{"in a folder", files("a/b/c/j.py"), false, []string{"python", "./c/j.py"}, "python ./c/j.py", "a/b/c/j.py", "", ""},
 		{"from a folder above", files("a/j.py"), false, []string{"python", "../j.py"}, "python ../j.py", "a/j.py", "", ""},
 		{"found above", files("j.py"), false, []string{"python", "j.py"}, "python ../../j.py", "j.py", "a/b/j.py a/j.py", "1:2: warning: j.py is not in the folder that the program runs in; j.py is taken; write ../../j.py"},
@@ -48,13 +48,18 @@ func TestProgram(t *testing.T) {
 		{"of a text", files("a/b/j.py"), true, []string{"python j.py | cat"}, "sh -c python j.py | cat", "a/b/j.py", "", ""},
 		{"missing", files("a/b/judge.py"), false, []string{"python", "judg.py"}, "python judg.py", "", "a/b/judg.py a/judg.py judg.py", "1:2: error: the file a/b/judg.py does not exist; did you mean `judge.py`?"},
 		{"outside", files(), false, []string{"../../../j.py"}, "../../../j.py", "", "", "1:1: error: the path \"../../../j.py\" leaves the repository; name a file inside it"},
+		{"a module", files("a/b/judges/j.py", "a/b/judges/lib.py", "a/b/other.py"), false, []string{"python", "-m", "judges.j"}, "python -m judges.j", "a/b/judges/j.py a/b/judges/lib.py", "", ""},
+		{"data", files("a/b/j.py", "rules/r.json", "rules/s.json"), false, []string{"python", "j.py", "../../rules/r.json"}, "python j.py ../../rules/r.json", "a/b/j.py rules/r.json", "", ""},
+		{"in the root", files("j.py", "k.py", "x.txt", "lib/l.py"), false, []string{"python", "../../j.py"}, "python ../../j.py", "j.py k.py", "", ""},
 		{"options", files("a/b/-m"), false, []string{"python", "-m", "judge", "/usr/lib/j.py", ".."}, "python -m judge /usr/lib/j.py ..", "", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := read(tt.files, tt.shell, tt.argv...)
 			var made, absent, problems []string
-			for _, f := range got.Files {
-				made = append(made, f.Path)
+			for _, name := range got.Built.Paths() {
+				if made = append(made, name); name == "a/b/suite.yaml" {
+					made = made[:len(made)-1] // which the loader knows as a definition
+				}
 			}
 			for _, in := range got.Inputs {
 				if in.Absent {
@@ -72,20 +77,20 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestManyFilesNextToAProgram counts so many and says so.
-func TestManyFilesNextToAProgram(t *testing.T) {
+// TestManyFilesAroundAProgram count all, since it may load each.
+func TestManyFilesAroundAProgram(t *testing.T) {
 	all := files("a/b/j.py")
 	for i := range 300 {
-		all[fmt.Sprintf("a/b/m%d.py", i)] = &fstest.MapFile{}
+		all[fmt.Sprintf("a/b/deep/m%d.py", i)] = &fstest.MapFile{}
 	}
 	got := read(all, false, "python", "j.py")
-	if len(got.Files) != 257 || len(got.Problems) != 1 || got.Problems[0].Rule != "many-programs" {
-		t.Errorf("%d files and the problems %v, want the program with 256 others and a warning", len(got.Files), got.Problems)
+	if len(got.Built.Files) != 302 || len(got.Problems) > 0 {
+		t.Errorf("%d files and the problems %v, want the program with 301 others", len(got.Built.Files), got.Problems)
 	}
 }
 
 func TestFolder(t *testing.T) {
-	r := command.Reader{Files: files("judges/j.py")}
+	r := command.Reader{Source: schema.Source{FS: files("judges/j.py")}}
 	for _, tt := range []struct{ cwd, want string }{
 		{"", "a/b"}, {"..", "a"}, {"../../judges", "judges"}, {"/judges", "judges"}, {"/", "."},
 		{"../../..", "path-escapes"}, {"nowhere", "missing-file"}, {`..\b`, "path-backslash"}, {"/judges/j.py", "missing-file"}, {"a\x00", "path-escapes"},

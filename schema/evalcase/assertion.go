@@ -423,12 +423,12 @@ func (c *compiler) ownAssertion(p place.Place, kind string) schema.Spec {
 				continue
 			}
 			home := evaluator.Program{Dir: path.Dir(p.Doc.File)}
-			reader := command.Reader{Files: c.FS, Read: c.Read}
+			reader := command.Reader{Source: c.Source, Lookup: c.Read}
 			found := reader.Program(command.Line{
 				Argv: []string{interpreters[ext], home.Sees(file)}, Dir: home.Dir, At: func(int) schema.Position { return p.At("type") },
 			})
 			c.problems, c.inputs = append(c.problems, found.Problems...), append(c.inputs, found.Inputs...)
-			home.Argv, home.Files, home.Timeout, home.Config = found.Argv, found.Files, c.timeout(), c.config(p, "#EvalcaseAssertion")
+			home.Argv, home.Files, home.Built, home.Timeout, home.Config = found.Argv, found.Files, found.Built, c.timeout(), c.config(p, "#EvalcaseAssertion")
 			spec := evaluator.CodeJudge{Program: home, Subject: c.subject(), Form: evaluator.FormAgentV5}
 			spec.ExpectedMessages = c.answer.messages
 			return spec

@@ -168,7 +168,7 @@ func (c *compiler) config(p place.Place, def string) json.RawMessage {
 // program reads the command at a position, with the files that it is
 // made of. It runs in cwd, else in the folder of the file that names it.
 func (c *compiler) program(p, script place.Place) *evaluator.Program {
-	reader := command.Reader{Files: c.FS, Read: c.Read}
+	reader := command.Reader{Source: c.Source, Lookup: c.Read}
 	dir, problem := reader.Folder(p.Doc.File, p.Text("cwd"))
 	if problem != nil {
 		problem.Position = p.At("cwd")
@@ -192,7 +192,7 @@ func (c *compiler) program(p, script place.Place) *evaluator.Program {
 		c.programs[key] = known
 	}
 	c.inputs = append(c.inputs, known.Inputs...)
-	return &evaluator.Program{Argv: known.Argv, Files: known.Files, Dir: dir, Timeout: c.timeout()}
+	return &evaluator.Program{Argv: known.Argv, Files: known.Files, Built: known.Built, Dir: dir, Timeout: c.timeout()}
 }
 
 // rubrics reads a list of criteria and what decides about them.

@@ -103,29 +103,29 @@ func TestAnAgentTakesAnyFile(t *testing.T) {
 	}
 }
 
-// TestProgramFiles holds that a program counts with the files next to it that it may load.
+// TestProgramFiles holds that a program counts with the files around it that it may load.
 func TestProgramFiles(t *testing.T) {
 	files := fstest.MapFS{
-		"suites/a.yaml":           {Data: []byte("- id: x\n" + least + "  evaluators: [{type: code_judge, script: [python, judges/main.py]}]\n")},
-		"suites/judges/main.py":   {Data: []byte("import util")},
-		"suites/judges/util.py":   {Data: []byte("util")},
-		"suites/judges/notes.txt": {Data: []byte("notes")},
-		"suites/other.py":         {Data: []byte("other")},
+		"suites/a.yaml":          {Data: []byte("- id: x\n" + least + "  evaluators: [{type: code_judge, script: [python, judges/main.py]}]\n")},
+		"suites/judges/main.py":  {Data: []byte("import util")},
+		"suites/judges/util.py":  {Data: []byte("util")},
+		"suites/judges/in/notes": {Data: []byte("notes")},
+		"suites/other.py":        {Data: []byte("other")},
 	}
-	load := func() []schema.File {
+	load := func() []string {
 		t.Helper()
 		cases, problems := loadIn(t, files, "a.yaml", schema.Settings{})
 		if len(cases) != 1 || len(problems) > 0 {
 			t.Fatalf("%d cases, problems %q", len(cases), problems)
 		}
-		for _, role := range []schema.Input{{File: "suites/judges", Role: "program"}, {File: "suites/judges/util.py", Role: "program"}} {
+		for _, role := range []schema.Input{{File: "suites/judges", Role: "program"}, {File: "suites/judges/main.py", Role: "program"}} {
 			if !slices.Contains(cases[0].Inputs, role) {
 				t.Errorf("%v is not an input, want it among %v", role, cases[0].Inputs)
 			}
 		}
-		return evaluator.ProgramsOf(cases[0].Evaluators[0].Spec)[0].Files
+		return evaluator.ProgramsOf(cases[0].Evaluators[0].Spec)[0].Built.Paths()
 	}
-	want := []schema.File{{Path: "suites/judges/main.py", Data: []byte("import util")}, {Path: "suites/judges/util.py", Data: []byte("util")}}
+	want := []string{"suites/judges/in/notes", "suites/judges/main.py", "suites/judges/util.py"}
 	if diff := cmp.Diff(want, load()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -142,7 +142,7 @@ func TestSharedFilesReachEveryCase(t *testing.T) {
 	if len(cases) != 2 || len(problems) > 0 {
 		t.Fatalf("%d cases, problems %q", len(cases), problems)
 	}
-	if diff := cmp.Diff(cases[0].Inputs, cases[1].Inputs); diff != "" || len(cases[1].Inputs) != 5 {
+	if diff := cmp.Diff(cases[0].Inputs, cases[1].Inputs); diff != "" || len(cases[1].Inputs) != 4 {
 		t.Errorf("%d inputs; they differ:\n%s", len(cases[1].Inputs), diff)
 	}
 	if cmp.Equal(cases[0].Evaluators, cases[1].Evaluators) {

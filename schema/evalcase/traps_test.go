@@ -116,7 +116,7 @@ func TestOwnAssertionsOfAgentV4(t *testing.T) {
 		t.Fatalf("%v, want one case with two evaluators", cases)
 	}
 	near, far := cases[0].Evaluators[0].Spec.(evaluator.CodeJudge), cases[0].Evaluators[1].Spec.(evaluator.CodeJudge)
-	if got := strings.Join(near.Argv, " "); got != "python .agentv/assertions/word-count.py" || string(near.Files[0].Data) != "near" || string(near.Config) != `{"max":5}` || near.Form != evaluator.FormAgentV5 {
+	if got := strings.Join(near.Argv, " "); got != "python .agentv/assertions/word-count.py" || near.Files[0] != "suites/.agentv/assertions/word-count.py" || string(near.Config) != `{"max":5}` || near.Form != evaluator.FormAgentV5 {
 		t.Errorf("word-count is %q with %s, want the program next to the suite with its fields", got, near.Config)
 	}
 	if got := strings.Join(far.Argv, " "); got != "bun ../.agentv/assertions/tone.ts" || cases[0].Evaluators[1].Name != "tone" {

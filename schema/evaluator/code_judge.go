@@ -40,8 +40,9 @@ func (CodeJudge) Kind() string { return "code_judge" }
 // Version is the version of what the program reads and prints. Since 2, it does not
 // read what a model thought before it answered. Since 3, guidelines are apart from
 // the other files of the input. Since 4, a program of AgentV that prints no JSON is judged by
-// its exit status, and a code-grader by its assertions where it prints no score.
-func (CodeJudge) Version() int { return 4 }
+// its exit status, and a code-grader by its assertions where it prints no score. Since 5, it
+// sees the files that count and no others.
+func (CodeJudge) Version() int { return 5 }
 
 // Roles returns the judge where the program may ask it, once however often that is.
 func (j CodeJudge) Roles() []schema.Role {

@@ -11,13 +11,12 @@ import (
 )
 
 func TestCompositeGathersItsParts(t *testing.T) {
-	file := func(name string) schema.File { return schema.File{Path: name, Data: []byte(name)} }
 	program := func(name string) evaluator.CodeJudge {
-		return evaluator.CodeJudge{Program: evaluator.Program{Argv: []string{name}, Files: []schema.File{file(name)}, Dir: "d"}}
+		return evaluator.CodeJudge{Program: evaluator.Program{Argv: []string{name}, Files: []string{name}, Dir: "d"}}
 	}
 	inner := evaluator.Composite{
 		Members: []evaluator.Member{{ID: "own", Spec: evaluator.Rubrics{Target: "small"}, Rule: schema.Rule{Threshold: 0.5}}},
-		Judge:   &evaluator.LLMJudge{Target: "large", Program: &evaluator.Program{Files: []schema.File{file("prompt")}}},
+		Judge:   &evaluator.LLMJudge{Target: "large", Program: &evaluator.Program{Files: []string{"prompt"}}},
 	}
 	aggregator := program("gate")
 	c := evaluator.Composite{
@@ -35,11 +34,11 @@ func TestCompositeGathersItsParts(t *testing.T) {
 	if diff := cmp.Diff([]string{"small", "large"}, c.Targets()); diff != "" {
 		t.Errorf("targets (-want +got):\n%s", diff)
 	}
-	var files []schema.File
+	var files []string
 	for _, p := range evaluator.ProgramsOf(c) {
 		files = append(files, p.Files...)
 	}
-	if diff := cmp.Diff([]schema.File{file("judge"), file("prompt"), file("gate")}, files); diff != "" {
+	if diff := cmp.Diff([]string{"judge", "prompt", "gate"}, files); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	want := []evaluator.MemberRule{
@@ -58,11 +57,11 @@ func TestMembersEncodeWhatIsMeasured(t *testing.T) {
 	raw, err := json.Marshal(evaluator.Composite{Members: []evaluator.Member{
 		{ID: "cost", Spec: evaluator.Measured{Type: "cost", Quantities: []string{"cost_usd"}}, Rule: schema.Rule{Threshold: 1}},
 		{ID: "code", Spec: evaluator.CodeJudge{Program: evaluator.Program{
-			Argv: []string{"x"}, Config: json.RawMessage(`{"a":1}`), Dir: "d", Files: []schema.File{{Path: "p"}},
+			Argv: []string{"x"}, Config: json.RawMessage(`{"a":1}`), Dir: "d", Files: []string{"p"},
 		}}},
 	}})
 	want := `{"members":[{"id":"cost","kind":"cost","version":1,"spec":{"quantities":["cost_usd"]}},` +
-		`{"id":"code","kind":"code_judge","version":4,"spec":{"argv":["x"],"config":{"a":1}}}]}`
+		`{"id":"code","kind":"code_judge","version":5,"spec":{"argv":["x"],"config":{"a":1}}}]}`
 	if err != nil || string(raw) != want {
 		t.Errorf("%s, %v; want %s", raw, err, want)
 	}

@@ -24,8 +24,9 @@ type Function struct {
 // Kind returns "function".
 func (Function) Kind() string { return "function" }
 
-// Version is the version of what the program reads and prints.
-func (Function) Version() int { return 1 }
+// Version is the version of what the program reads and prints, and of which files it
+// sees. Since 2, it sees those that count and no others.
+func (Function) Version() int { return 2 }
 
 // Roles returns nil: a program is asked.
 func (Function) Roles() []schema.Role { return nil }

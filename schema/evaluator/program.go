@@ -1,6 +1,11 @@
 package evaluator
 
-import "github.com/gavel-evals/gavel/schema"
+import (
+	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/program"
+)
 
 // ProgramsOf lists the programs that measuring by a spec starts, those of its
 // parts included.
@@ -24,4 +29,24 @@ func ProgramsOf(spec schema.Spec) []Program {
 		return all
 	}
 	return nil
+}
+
+// Builds are what the programs of a case are made of: those that judge it, prepare its
+// workspace or write its prompt. Some may be nil.
+func Builds(c *schema.Case) []*program.Build {
+	var all []*program.Build
+	for _, ev := range c.Evaluators {
+		for _, p := range ProgramsOf(ev.Spec) {
+			all = append(all, p.Built)
+		}
+	}
+	if c.Drive.Program != nil {
+		all = append(all, c.Drive.Program.Built)
+	}
+	if w := c.Drive.Workspace; w != nil {
+		for _, h := range slices.Concat(w.Before, w.After) {
+			all = append(all, h.Built)
+		}
+	}
+	return all
 }

@@ -2,11 +2,10 @@ package evaluator
 
 import (
 	"encoding/json"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/program"
 )
 
 // A Subject is what a judge sees of a case in addition to its conversation, which
@@ -27,10 +26,11 @@ type Program struct {
 	Argv []string `json:"argv"`
 	// Config is handed to it, as canonical JSON.
 	Config json.RawMessage `json:"config,omitempty"`
-	// Files are those that Argv names and those next to them that they may
-	// load. Their bytes are parts of J of their own, by the names that the
-	// program knows them by.
-	Files []schema.File `json:"-"`
+	// Files are those that Argv names, relative to the repository root.
+	Files []string `json:"-"`
+	// Built is what it is made of and shown. Its files are parts of J of their own, by the
+	// names that the program knows them by.
+	Built *program.Build `json:"-"`
 	// Dir is relative to the repository root. Moving a program together with
 	// its suite changes nothing, so it is in no digest.
 	Dir string `json:"-"`
@@ -44,10 +44,4 @@ func (p Program) ReadsCost() bool { return true }
 
 // Sees returns the name of a file of the repository as the program knows it, from
 // the folder that it runs in.
-func (p Program) Sees(file string) string {
-	dir, up := path.Clean(p.Dir), ""
-	for dir != "." && !strings.HasPrefix(file, dir+"/") {
-		dir, up = path.Dir(dir), up+"../"
-	}
-	return up + strings.TrimPrefix(file, dir+"/")
-}
+func (p Program) Sees(file string) string { return program.Sees(p.Dir, file) }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/program"
 )
 
 // bounds say how much of a repository is looked at.
@@ -131,6 +132,20 @@ func (g *guard) ReadFile(name string) ([]byte, error) {
 		g.end(&excess{"too-many-bytes", fmt.Sprintf("the definitions and the files that they name have more than %d MiB", g.most.bytes>>20), "", splitRepository})
 	}
 	return data, err
+}
+
+// Hash is the hash by which git knows what a file holds.
+func (g *guard) Hash(name string) (string, error) {
+	hash, err := program.Hash(g.FS, name)
+	g.watch(err)
+	return hash, err
+}
+
+// ListFiles lists the files of folders that git has or would take.
+func (g *guard) ListFiles(folders []string, skip func(name string, isFolder bool) bool, most int) ([]string, error) {
+	names, err := program.ListFiles(g.FS, folders, skip, most)
+	g.watch(err)
+	return names, err
 }
 
 // count notes the cases of a file.

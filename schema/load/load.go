@@ -32,6 +32,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/matrix"
+	"github.com/gavel-evals/gavel/schema/program"
 	"github.com/gavel-evals/gavel/schema/prompt"
 	"github.com/gavel-evals/gavel/schema/promptval"
 	"github.com/gavel-evals/gavel/schema/testcase"
@@ -145,6 +146,8 @@ func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error
 		}
 		l.problem(at, "unreadable", "the file is not applied: "+err.Error(), hint)
 	}
+	l.programs = programs(fsys, opts.Settings, l.ignore)
+	l.programs.Ended = ctx.Err
 	for _, root := range opts.Settings.Definitions {
 		if err := l.folder(ctx, path.Clean(root)); err != nil {
 			return nil, err
@@ -195,6 +198,7 @@ type loader struct {
 	evaluations *cuefile.Budget
 	functions   *javascript.Budget
 	prompts     *prompt.Reader
+	programs    *program.Finder
 	out         Result
 }
 
@@ -216,7 +220,7 @@ func (l *loader) folder(ctx context.Context, root string) error {
 			return err
 		}
 	}
-	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations, Functions: l.functions, Budgets: schema.NewBudgets(ctx, l.fsys.open)}
+	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations, Functions: l.functions, Budgets: schema.NewBudgets(ctx, l.fsys.open), Programs: l.programs}
 	if rules := l.constraints(root); rules != nil {
 		src.Constraints = rules
 	}
@@ -301,6 +305,7 @@ func (l *loader) finish(src schema.Source, def *Definition, problems []schema.Pr
 		c.AsksNothing = evaluator.AsksNothing(c)
 	}
 	found = append(found, silent(def, problems)...)
+	separate(def.Cases)
 	if l.opts.Note != nil {
 		for _, c := range def.Cases {
 			def.notes = append(def.notes, l.opts.Note(c))

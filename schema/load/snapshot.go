@@ -296,8 +296,10 @@ func (s *Snapshot) affected(changed []string, settings schema.Settings) []string
 	var folders []string
 	files := slices.Clone(changed)
 	for _, file := range changed {
-		for at := file; at != "."; at = path.Dir(at) {
-			hit[at] = true
+		for at := file; ; at = path.Dir(at) {
+			if hit[at] = true; at == "." {
+				break
+			}
 		}
 		base := path.Base(stem(file))
 		if base == "domain" { // it decides of what dialect all below it are

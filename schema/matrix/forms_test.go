@@ -59,11 +59,7 @@ func TestFurtherAssertions(t *testing.T) {
 		case evaluator.Function:
 			argv := slices.Delete(slices.Clone(s.Argv), 1, 3)
 			line = strings.TrimSpace("function " + strings.Join(argv, " "))
-			var files []string
-			for _, f := range s.Files {
-				files = append(files, f.Path)
-			}
-			if slices.Sort(files); len(files) > 0 {
+			if files := s.Built.Paths(); len(files) > 0 {
 				line += ": " + strings.Join(files, " ")
 			}
 		}

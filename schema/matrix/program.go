@@ -32,6 +32,10 @@ func (c *compiler) function(t *test, a *written, language string, at schema.Posi
 		c.functionFile(t, a, language, at)
 	case language != "javascript":
 		a.program = &evaluator.Program{Argv: code.Runners[language], Dir: path.Dir(c.Doc.File)}
+		made := command.Reader{Source: c.Source}.Code(a.program.Dir, at)
+		t.inputs = append(t.inputs, made.Inputs...)
+		c.note(t, made.Problems)
+		a.program.Built = made.Built
 	case code.Foreign(source) != "":
 		a.need = "a program (javascript with " + code.Foreign(source) + ")"
 	}
@@ -56,10 +60,10 @@ func (c *compiler) functionFile(t *test, a *written, language string, at schema.
 	}
 	p := evaluator.Program{Dir: path.Dir(c.Doc.File)}
 	line := command.Line{Argv: []string{p.Sees(found.File.Path)}, Dir: p.Dir, At: func(int) schema.Position { return at }}
-	files := command.Reader{Files: c.FS, Read: c.Read}.Program(line)
+	files := command.Reader{Source: c.Source, Lookup: c.Read}.Program(line)
 	t.inputs = append(t.inputs, files.Inputs...)
 	c.note(t, files.Problems)
-	p.Files, p.Argv = files.Files, append(slices.Clone(code.Runners[language]), files.Argv...)
+	p.Files, p.Built, p.Argv = files.Files, files.Built, append(slices.Clone(code.Runners[language]), files.Argv...)
 	if function != "" {
 		p.Argv = append(p.Argv, function)
 	}

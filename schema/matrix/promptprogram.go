@@ -1,8 +1,6 @@
 package matrix
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"path"
@@ -58,7 +56,7 @@ func (c *compiler) programOf(p prompt, r row, by provider) (*promptprogram.Progr
 	return &out, err
 }
 
-// readProgram reads the files that the program of a prompt may load.
+// readProgram finds the files that the program of a prompt is made of.
 func (c *compiler) readProgram(s *promptSource) {
 	seen := evaluator.Program{Dir: path.Dir(c.Doc.File)}
 	words := s.words
@@ -66,9 +64,9 @@ func (c *compiler) readProgram(s *promptSource) {
 		words = []string{seen.Sees(s.name)}
 	}
 	line := command.Line{Argv: words, Dir: seen.Dir, At: func(int) schema.Position { return s.at }}
-	found := command.Reader{Files: c.FS, Read: c.Read}.Program(line)
+	found := command.Reader{Source: c.Source, Lookup: c.Read}.Program(line)
 	c.Problems, s.inputs = append(c.Problems, found.Problems...), found.Inputs
-	s.program = &promptprogram.Program{Dir: seen.Dir, Plain: s.words != nil, Argv: found.Argv}
+	s.program = &promptprogram.Program{Dir: seen.Dir, Plain: s.words != nil, Argv: found.Argv, Built: found.Built}
 	if s.words == nil {
 		s.program.Argv = append(slices.Clone(code.PromptRunners[languages[path.Ext(s.name)]]), found.Argv...)
 	}
@@ -76,8 +74,7 @@ func (c *compiler) readProgram(s *promptSource) {
 		s.program.Argv = append(s.program.Argv, s.function)
 	}
 	for _, f := range found.Files {
-		sum := sha256.Sum256(f.Data)
-		s.program.Files = append(s.program.Files, promptprogram.File{Path: seen.Sees(f.Path), Hash: hex.EncodeToString(sum[:])})
+		s.program.Files = append(s.program.Files, seen.Sees(f))
 	}
 }
 

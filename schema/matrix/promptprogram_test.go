@@ -17,8 +17,8 @@ func TestPromptProgram(t *testing.T) {
 		t.Fatalf("the cases are %v, want that a program writes the second", got)
 	}
 	p := got[1].Drive.Program
-	if p.Name() != "p.py:f" || len(p.Files) != 2 || p.Files[0].Path != "p.py" || p.Files[1].Path != "words.py" {
-		t.Errorf("the program is %s of %v, want p.py:f of p.py and words.py", p.Name(), p.Files)
+	if p.Name() != "p.py:f" || strings.Join(p.Built.Paths(), " ") != "p.py words.py" {
+		t.Errorf("the program is %s of %v, want p.py:f of p.py and words.py", p.Name(), p.Built.Paths())
 	}
 	if want := `{"config":{},"provider":{"id":"bot","label":""},"vars":{"q":"one"}}`; string(p.Stdin) != want {
 		t.Errorf("it is told %s, want %s", p.Stdin, want)
@@ -26,14 +26,14 @@ func TestPromptProgram(t *testing.T) {
 	file := func(c *schema.Case, name string) bool {
 		return slices.ContainsFunc(c.Inputs, func(in schema.Input) bool { return in.File == name })
 	}
-	for _, name := range []string{"p.py", "words.py"} {
+	for _, name := range []string{"p.py", "."} {
 		if file(got[0], name) || !file(got[1], name) {
 			t.Errorf("%s is an input of the rows: %v and %v, want of the second alone", name, got[0].Inputs, got[1].Inputs)
 		}
 	}
 	changed := cases(t, strings.Replace(text, "q: one", "q: two", 1), map[string]string{"p.py": "def f(c): return 1", "words.py": "x = 1"})[1].Drive.Program
-	if changed.Files[0].Hash == p.Files[0].Hash || changed.Files[1].Hash != p.Files[1].Hash || string(changed.Stdin) == string(p.Stdin) {
-		t.Errorf("with another p.py and another variable the program is %v told %s", changed.Files, changed.Stdin)
+	if changed.Built.Files[0] == p.Built.Files[0] || changed.Built.Files[1] != p.Built.Files[1] || string(changed.Stdin) == string(p.Stdin) {
+		t.Errorf("with another p.py and another variable the program is %v told %s", changed.Built.Files, changed.Stdin)
 	}
 }
 
@@ -94,8 +94,8 @@ func TestPromptsByPrograms(t *testing.T) {
 		}
 	}
 	got, _ := load(t, "prompts: {'exec:./p.sh': said}\ntests: [{description: a, vars: {q: one}}]\n", others)
-	if len(got) != 1 || got[0].Drive.Program == nil || got[0].Row.Label != "said" || len(got[0].Drive.Program.Files) != 2 {
-		t.Errorf("cases %q, want one that p.sh writes, with the files next to it", lines(got))
+	if len(got) != 1 || got[0].Drive.Program == nil || got[0].Row.Label != "said" || strings.Join(got[0].Drive.Program.Built.Paths(), " ") != "p.sh" {
+		t.Errorf("cases %q, want one that p.sh writes, of its file", lines(got))
 	}
 	_, problems := load(t, "prompts: ['exec:./gone.sh']\ntests: [{description: a}]\n", nil)
 	if said := errorsOf(problems); len(said) != 1 || said[0] != "promptfooconfig.yaml:1:11: error: the file gone.sh does not exist; add it or correct the path" {

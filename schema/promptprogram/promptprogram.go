@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/gavel-evals/gavel/schema/program"
 )
 
 // A Program is one of the repository that writes a prompt when a sample begins. It reads
@@ -12,9 +14,10 @@ import (
 type Program struct {
 	// Argv is the program with its arguments, as it is started in Dir.
 	Argv []string `json:"argv"`
-	// Files are those that Argv names and may load, by the names that the program knows
-	// them by.
-	Files []File `json:"files,omitempty"`
+	// Files are those that Argv names, by the names that the program knows them by.
+	Files []string `json:"-"`
+	// Built is what it is made of and shown.
+	Built *program.Build `json:"files,omitempty"`
 	// Dir is relative to the repository root.
 	Dir string `json:"-"`
 	// Stdin is an object with vars, provider and config.
@@ -25,13 +28,6 @@ type Program struct {
 	// Prefix and Suffix are put around what it writes, before variables are filled in.
 	Prefix string `json:"prefix,omitempty"`
 	Suffix string `json:"suffix,omitempty"`
-}
-
-// A File is known by what it holds.
-type File struct {
-	Path string `json:"path"`
-	// Hash is the hex SHA-256 of its bytes.
-	Hash string `json:"sha256"`
 }
 
 // Vars are the variables that the program is told, and that are filled into what it writes.
@@ -49,7 +45,7 @@ func (p *Program) Name() string {
 		return strings.Join(p.Argv, " ")
 	}
 	i := slices.IndexFunc(p.Argv, func(word string) bool {
-		return slices.ContainsFunc(p.Files, func(f File) bool { return f.Path == word })
+		return slices.Contains(p.Files, word)
 	})
 	return strings.Join(p.Argv[max(i, 0):], ":")
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
-	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/workspace"
@@ -108,13 +107,9 @@ func (r *Reader) call(p place.Place, name, event string, out *Result) {
 	dir := path.Dir(p.Doc.File)
 	argv := append(slices.Clone(callers[by]), name, event, event)
 	line := command.Line{Argv: argv, Dir: dir, At: func(int) schema.Position { return p.At() }}
-	found := command.Reader{Files: r.src.FS, Read: r.src.Read}.Program(line)
+	found := command.Reader{Source: r.src}.Program(line)
 	out.Problems, out.Inputs = append(out.Problems, found.Problems...), append(out.Inputs, found.Inputs...)
-	h := workspace.Hook{Event: event, Argv: found.Argv, Dir: dir, Timeout: hookTime}
-	program := evaluator.Program{Dir: dir}
-	for _, f := range found.Files {
-		h.Files = append(h.Files, file(program.Sees(f.Path), f.Data, false))
-	}
+	h := workspace.Hook{Event: event, Argv: found.Argv, Dir: dir, Built: found.Built, Timeout: hookTime}
 	if out.Workspace == nil {
 		out.Workspace = &workspace.Workspace{}
 		w := p.Problem("empty-workspace", "the extension runs in an empty workspace, since the suite has no environment; nothing else that it does reaches the target", "add environment: {type: host, workdir: …}")

@@ -49,8 +49,8 @@ extensions:
 	if diff := cmp.Diff([]string{"beforeAll node hooks.mjs beforeAll beforeAll", "beforeEach bun hooks.ts beforeEach beforeEach", "afterAll python3 hooks.py afterAll afterAll"}, ran); diff != "" {
 		t.Errorf("hooks (-want +got):\n%s", diff)
 	}
-	if files := words(got.Workspace.Before[0].Files); files != "hooks.mjs" {
-		t.Errorf("the first hook is made of %s, want its file", files)
+	if files := strings.Join(got.Workspace.Before[0].Built.Paths(), " "); files != "suites/bench/a.txt suites/bench/skills/b.md suites/hooks.mjs suites/hooks.py suites/hooks.ts suites/notes.md" {
+		t.Errorf("the first hook is made of %s, want what is around its file", files)
 	}
 	var staged []string
 	for _, f := range got.Workspace.Staged {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
-	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
@@ -119,7 +118,7 @@ func (r *Reader) read(suite, own place.Place) Result {
 
 // isFolder reports whether a path is one of a folder of the repository.
 func (r *Reader) isFolder(from place.Place) bool {
-	_, problem := (command.Reader{Files: r.src.FS}).Folder(from.Doc.File, from.Text())
+	_, problem := (command.Reader{Source: r.src}).Folder(from.Doc.File, from.Text())
 	return problem == nil || problem.Rule != "missing-file"
 }
 
@@ -193,7 +192,7 @@ func (r *Reader) copy(from place.Place, out *Result) {
 
 // folder reads a folder that a file names, or a file of the same kind. The problem has no position.
 func (r *Reader) folder(of, name string) (template, *schema.Problem) {
-	dir, problem := (command.Reader{Files: r.src.FS}).Folder(of, name)
+	dir, problem := (command.Reader{Source: r.src}).Folder(of, name)
 	if problem != nil {
 		return template{}, problem
 	}
@@ -264,7 +263,7 @@ func (r *Reader) hook(v place.Place, event, folder string, out *Result) {
 	if !words.Has() {
 		words = v.Sub("script")
 	}
-	reader := command.Reader{Files: r.src.FS, Read: r.src.Read}
+	reader := command.Reader{Source: r.src}
 	h := workspace.Hook{Event: event, Timeout: hookTime, InWorkspace: v.Text("cwd") == workspace.Placeholder}
 	cwd := v.Text("cwd")
 	if h.InWorkspace {
@@ -288,11 +287,7 @@ func (r *Reader) hook(v place.Place, event, folder string, out *Result) {
 	}
 	found := reader.Program(line)
 	out.Problems, out.Inputs = append(out.Problems, found.Problems...), append(out.Inputs, found.Inputs...)
-	h.Argv, h.Dir = found.Argv, dir
-	program := evaluator.Program{Dir: dir}
-	for _, f := range found.Files {
-		h.Files = append(h.Files, file(program.Sees(f.Path), f.Data, false))
-	}
+	h.Argv, h.Dir, h.Built = found.Argv, dir, found.Built
 	if ms, err := strconv.ParseFloat(string(v.Sub("timeout_ms").JSON()), 64); err == nil {
 		h.Timeout = time.Duration(ms * float64(time.Millisecond))
 	}

@@ -87,8 +87,8 @@ func TestHooks(t *testing.T) {
 	if before.Dir != "suites" || before.Timeout != 1500*time.Millisecond || strings.Join(before.Argv, " ") != "python3 ../hooks/prepare.py {{workspace_path}}" {
 		t.Errorf("the hook before is %+v", before)
 	}
-	if files := words(before.Files); files != "../hooks/helper.py ../hooks/prepare.py" {
-		t.Errorf("the hook is made of %s, want what it names and what is next to it", files)
+	if files := strings.Join(before.Built.Paths(), " "); files != "hooks/helper.py hooks/prepare.py" {
+		t.Errorf("the hook is made of %s, want what it names and what is around it", files)
 	}
 	if !after.InWorkspace || after.Timeout != time.Minute || strings.Join(after.Argv, "|") != "sh|-c|echo bye" {
 		t.Errorf("the hook after is %+v, want one for the shell that starts in the workspace", after)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gavel-evals/gavel/schema/program"
 )
 
 // A Workspace is the folder that the agent of a case works in. Every sample of the
@@ -63,9 +65,8 @@ type Hook struct {
 	// Argv is the program with its arguments, as it is started in Dir. Placeholder
 	// in it stands for the path of the workspace.
 	Argv []string `json:"argv"`
-	// Files are those that Argv names and may load, by the names that the program
-	// knows them by.
-	Files []File `json:"files,omitempty"`
+	// Built is what it is made of and shown.
+	Built *program.Build `json:"files,omitempty"`
 	// Dir is relative to the repository root. InWorkspace has the program start in
 	// the workspace instead.
 	Dir         string `json:"-"`

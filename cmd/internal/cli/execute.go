@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/reporters/terminal"
@@ -118,12 +120,27 @@ func (a *App) OpenTarget(ctx context.Context, o Opener, t config.Target, c contr
 	return o.open(ctx, a, t, c)
 }
 
+// shown are the files that a program without inputs sees; nil for other targets.
+func (a *App) shown(ctx context.Context, t config.Target, c controller.Checkout) ([]string, error) {
+	if !t.Implied {
+		return nil, nil
+	}
+	if c.Programs != nil {
+		c = *c.Programs
+	}
+	made, err := source.Read(ctx, source.State{FS: c.FS, Config: c.Config, ConfigFile: a.ConfigFile}, t)
+	return append([]string{}, made.Paths()...), err
+}
+
 func (o Opener) open(ctx context.Context, a *App, t config.Target, c controller.Checkout) (target.Target, error) {
 	env := target.Env{Lookup: a.LookupEnv, Files: c.FS, Transport: traced(t, o.Transport), Commit: o.Commit}
 	if t.Provider == config.Command {
 		var err error
 		if env.Programs, env.Dir, err = o.Programs.Box(ctx, c); err != nil {
 			return nil, err
+		}
+		if env.Shown, err = a.shown(ctx, t, c); err != nil {
+			return nil, fmt.Errorf("target %s: %w", t.Name, err)
 		}
 	}
 	if c.Commit != controller.Worktree {

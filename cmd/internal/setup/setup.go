@@ -223,7 +223,7 @@ func absent(files fs.FS, agent scaffold.Agent) []string {
 	if _, err := exec.LookPath(name); err != nil && path.Base(name) == name {
 		notes = append(notes, name+" is not found on this machine: install it, or correct the command in gavel.yaml")
 	}
-	reader := command.Reader{Files: files, Read: schema.Source{FS: files}.Read}
+	reader := command.Reader{Source: schema.Source{FS: files}}
 	line := command.Line{Argv: agent.Argv, Dir: ".", At: func(int) schema.Position { return schema.Position{} }}
 	for _, p := range reader.Program(line).Problems {
 		notes = append(notes, p.Message+": write it, or correct the command in gavel.yaml")

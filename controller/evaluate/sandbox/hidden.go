@@ -13,6 +13,9 @@ type Hidden struct {
 	// Hint tells people of a program that failed why files are missing and how
 	// to give them to it.
 	Hint string
+	// Missed says of a program that looked for a file which is hidden from it what to do,
+	// by what it wrote; it is empty for others. It is nil where nobody knows.
+	Missed func(p Program, stderr, stdout string) string
 }
 
 // Hiding is the sandbox for programs whose trees have hidden files. Where there
@@ -57,9 +60,16 @@ func visible(root string, hidden []string, list func(dir string) ([]string, erro
 		return nil, nil // what cannot be listed is not shown
 	}
 	mixed = []string{root}
-	below := slices.DeleteFunc(slices.Clone(hidden), func(h string) bool { return !isWithin(h, root) })
+	// By the name below root that they are or that they are in: a view hides thousands.
+	below := map[string][]string{}
+	for _, h := range hidden {
+		if rest, ok := strings.CutPrefix(h, strings.TrimSuffix(root, "/")+"/"); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			below[name] = append(below[name], h)
+		}
+	}
 	for _, name := range names {
-		w, m := visible(strings.TrimSuffix(root, "/")+"/"+name, below, list)
+		w, m := visible(strings.TrimSuffix(root, "/")+"/"+name, below[name], list)
 		whole, mixed = append(whole, w...), append(mixed, m...)
 	}
 	return whole, mixed

@@ -137,6 +137,7 @@ type Box struct {
 	means   means
 	missing []string
 	hidden  Hidden
+	views   Views // nil where programs see the whole tree
 }
 
 // An Unavailable error says what this machine cannot enforce.
@@ -199,6 +200,12 @@ type Failure struct {
 	Printed []byte
 }
 
+// An UnseenError is about a program that looked for a file which it does not see.
+type UnseenError struct{ message string }
+
+// Error names the program and the file, and says what to do.
+func (e *UnseenError) Error() string { return e.message }
+
 // exitStatus is before the status in the cause of a program that ended by itself.
 const exitStatus = "exit status "
 
@@ -249,6 +256,11 @@ func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 	}
 	cause := b.start(limited, r)
 	hangUp()
+	if ctx.Err() == nil && b.hidden.Missed != nil {
+		if what := b.hidden.Missed(r.Program, string(r.stderr.data), string(r.stdout.data)); what != "" {
+			return nil, &UnseenError{what}
+		}
+	}
 	var passed *Failure
 	switch {
 	case ctx.Err() != nil:

@@ -213,7 +213,7 @@ func (in Input) start(ctx context.Context, p evaluator.Program, payload payload,
 	if err != nil {
 		return nil, fmt.Errorf("encode what %s reads: %w", strings.Join(p.Argv, " "), err)
 	}
-	return in.Programs(ctx, Start{Program: p, Stdin: stdin, Proxy: proxy, Workspace: in.workspace()})
+	return in.Programs(ctx, Start{Program: p, Stdin: stdin, Sent: in.Case.Drive.Attached(), Proxy: proxy, Workspace: in.workspace()})
 }
 
 // workspace is the folder that the target worked in, as it left it; nil for none.

@@ -24,6 +24,9 @@ type Programs func(ctx context.Context, start Start) ([]byte, error)
 type Start struct {
 	evaluator.Program
 	Stdin []byte
+	// Sent are files of the repository whose paths are in Stdin, so that the program sees
+	// them.
+	Sent []string
 	// Proxy answers what the program asks of a model; nil lets it ask none.
 	Proxy *targetproxy.Proxy
 	// Workspace is the folder as the target left it, whose path is to be added to

@@ -13,9 +13,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+
+	"github.com/gavel-evals/gavel/schema/program"
 )
 
 // A WorkTree is a working tree that knows what git noted of it.
@@ -27,7 +30,7 @@ type WorkTree interface {
 }
 
 // ErrTooMany means that a folder has more files than were asked for.
-var ErrTooMany = errors.New("too many files")
+var ErrTooMany = program.ErrTooMany
 
 // Options say what is listed.
 type Options struct {
@@ -44,19 +47,69 @@ type Options struct {
 // is not there has none. Files of a commit count whatever its .gitignore says.
 // The error is [ErrTooMany] if there are more entries than Options.Most.
 func Files(fsys fs.FS, folders []string, o Options) ([]string, error) {
+	if work, ok := fsys.(WorkTree); ok {
+		known, err := Know(work)
+		if err != nil {
+			return nil, err
+		}
+		return known.Files(folders, o)
+	}
+	return files(fsys, folders, o, nil)
+}
+
+// Known is what git says of a working tree, read once. It is safe for use by several
+// goroutines.
+type Known struct {
+	work    WorkTree
+	mu      sync.Mutex // guards rules, which remember
+	rules   *rules
+	tracked []string // sorted
+}
+
+// Know reads what git says of a working tree.
+func Know(work WorkTree) (*Known, error) {
+	rules, tracked, err := rulesOf(work, work)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(tracked)
+	return &Known{work: work, rules: rules, tracked: tracked}, nil
+}
+
+// Files is the function of that name.
+func (k *Known) Files(folders []string, o Options) ([]string, error) {
+	return files(k.work, folders, o, k)
+}
+
+// match reports whether git ignores a file or folder.
+func (k *Known) match(name string, isFolder bool) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.rules.match(name, isFolder)
+}
+
+// below are the tracked files of a folder.
+func (k *Known) below(folder string) []string {
+	if folder == "." {
+		return k.tracked
+	}
+	from, _ := slices.BinarySearch(k.tracked, folder+"/")
+	to, _ := slices.BinarySearch(k.tracked, folder+"0") // which follows the slash
+	return k.tracked[from:to]
+}
+
+func files(fsys fs.FS, folders []string, o Options, known *Known) ([]string, error) {
 	if o.Skip == nil {
 		o.Skip = func(string, bool) bool { return false }
 	}
 	w := walk{fsys: fsys, Options: o, found: map[string]bool{}}
 	ignored := func(string, bool) bool { return false }
-	if work, ok := fsys.(WorkTree); ok {
-		rules, tracked, err := rulesOf(work, work)
-		if err != nil {
-			return nil, err
-		}
-		ignored = rules.match
-		if err := w.tracked(tracked, folders); err != nil {
-			return nil, err
+	if known != nil {
+		ignored = known.match
+		for _, folder := range folders {
+			if err := w.tracked(known.below(folder)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, folder := range folders {
@@ -110,10 +163,9 @@ func (w *walk) folder(folder string, ignored func(string, bool) bool) error {
 }
 
 // tracked adds the files that count although git would ignore them.
-func (w *walk) tracked(names, folders []string) error {
+func (w *walk) tracked(names []string) error {
 	for _, name := range names {
-		within := slices.ContainsFunc(folders, func(dir string) bool { return Covers(dir, name) })
-		if !within || w.skips(name) {
+		if w.found[name] || w.skips(name) {
 			continue
 		}
 		info, err := fs.Stat(w.fsys, name)

@@ -38,7 +38,7 @@ func Write(ctx context.Context, c *schema.Case, programs suite.Programs) (*schem
 	if p.Plain {
 		argv = append(slices.Clip(argv), string(p.Stdin))
 	}
-	printed, err := programs(ctx, suite.Start{Program: evaluator.Program{Argv: argv, Dir: p.Dir}, Stdin: p.Stdin})
+	printed, err := programs(ctx, suite.Start{Program: evaluator.Program{Argv: argv, Dir: p.Dir, Built: p.Built}, Stdin: p.Stdin})
 	if err != nil {
 		return nil, fmt.Errorf("the prompt is not written: %w", err)
 	}

@@ -20,7 +20,7 @@ import (
 // written is a case whose prompt a program writes.
 func written() *schema.Case {
 	c := &schema.Case{Drive: schema.Drive{Program: &promptprogram.Program{
-		Argv: []string{"python3", "-c", "…", "p.py", "f"}, Dir: "tests", Files: []promptprogram.File{{Path: "p.py", Hash: "1"}},
+		Argv: []string{"python3", "-c", "…", "p.py", "f"}, Dir: "tests", Files: []string{"p.py"},
 		Stdin: json.RawMessage(`{"vars": {"q": "one"}, "provider": {"id": "bot"}, "config": {}}`), Prefix: "<", Suffix: "{{ q }}>",
 	}}}
 	context := json.RawMessage(`{"vars": {"q": "one"}, "prompt": ""}`)

@@ -1,0 +1,136 @@
+package programs
+
+import (
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/schema/program"
+)
+
+// Where programs and their languages say that a file is not there. Each has one group, the
+// name of the file.
+var (
+	// told is said by a program that caught the error itself, possibly in what it prints.
+	told = []*regexp.Regexp{
+		regexp.MustCompile(`\[Errno (?:2|13)\] (?:No such file or directory|Permission denied): \\?['"]([^'"\n]+?)\\?['"]`),
+		regexp.MustCompile(`(?:ENOENT|EACCES): (?:no such file or directory|permission denied), \w+ \\?['"]([^'"\n]+?)\\?['"]`),
+		regexp.MustCompile(`Cannot find (?:module|package) \\?['"]([^'"\n]+?)\\?['"]`),
+		regexp.MustCompile(`No module named \\?['"]([\w.]+)\\?['"]`),
+		regexp.MustCompile(`No such file or directory @ \w+ - ([^\s"\\]+)`),
+		regexp.MustCompile(`cannot load such file -- ([^\s"\\]+)`),
+	}
+	// said is on stderr where nothing caught it.
+	said = []*regexp.Regexp{
+		regexp.MustCompile(`(?m)([^\s:'"]+): (?:No such file or directory|Permission denied|not found)\s*$`),
+		regexp.MustCompile(`(?m)(?:cannot|can't) open (?:file )?['"]?([^\s'":]+)`),
+		regexp.MustCompile(`(?m)(?:cannot|can't) (?:stat|access|read) ['"]?([^\s'":]+)`),
+		regexp.MustCompile(`Module not found[^'"\n]*['"]([^'"\n]+)['"]`),
+		regexp.MustCompile(`open ([^\s:]+): (?:no such file or directory|permission denied)`),
+	}
+)
+
+// unseen is a file of the repository that a program looked for and that it is not shown;
+// empty where there is none. dir is the folder that it runs in, relative to the root.
+type looking struct {
+	files fs.FS
+	// tree is the folder of the files on disk, dir the one that the program runs in,
+	// relative to the root.
+	tree, dir string
+	shown     map[string]bool
+	// hidden are those that no program sees.
+	hidden []string
+}
+
+// missed returns the file that a program, by what it wrote, looked for in vain although
+// the repository has it; empty where there is none.
+func (l looking) missed(stderr, stdout string) string {
+	for _, pattern := range said {
+		if file := l.named(pattern, stderr); file != "" {
+			return file
+		}
+	}
+	for _, text := range []string{stderr, stdout} {
+		for _, pattern := range told {
+			if file := l.named(pattern, text); file != "" {
+				return file
+			}
+		}
+	}
+	return ""
+}
+
+func (l looking) named(pattern *regexp.Regexp, text string) string {
+	for _, found := range pattern.FindAllStringSubmatch(text, -1) {
+		for _, file := range l.candidates(found[1]) {
+			if l.has(file) {
+				return file
+			}
+		}
+	}
+	return ""
+}
+
+// has reports whether the repository has a file that the program is not shown. Of a folder
+// the glob of all that is in it is returned by [looking.line].
+func (l looking) has(name string) bool {
+	if !fs.ValidPath(name) || name == "." || l.shown[name] || slices.ContainsFunc(l.hidden, func(dir string) bool { return listing.Covers(dir, name) }) {
+		return false
+	}
+	info, err := fs.Stat(l.files, name)
+	if err != nil {
+		return false
+	}
+	return info.Mode().IsRegular() || info.IsDir() && !l.showsIn(name)
+}
+
+func (l looking) showsIn(dir string) bool {
+	for name := range l.shown {
+		if listing.Covers(dir, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// candidates are the files that a name may mean: as it is from the folder of the program,
+// from those of its own files and from the root, and with the endings that languages add.
+func (l looking) candidates(name string) []string {
+	name = filepath.ToSlash(name)
+	var bases []string
+	if rest, ok := strings.CutPrefix(name, filepath.ToSlash(l.tree)+"/"); ok {
+		bases = append(bases, path.Clean(rest))
+	} else if path.IsAbs(name) || strings.HasPrefix(name, "file:") {
+		if _, rest, ok := strings.Cut(name, filepath.ToSlash(l.tree)+"/"); ok {
+			bases = append(bases, path.Clean(rest))
+		}
+	} else {
+		folders := []string{l.dir}
+		for file := range l.shown {
+			folders = append(folders, path.Dir(file))
+		}
+		for dir := l.dir; dir != "."; {
+			dir = path.Dir(dir)
+			folders = append(folders, dir)
+		}
+		slices.Sort(folders[1:])
+		for _, dir := range slices.Compact(folders) {
+			bases = append(bases, path.Join(dir, name))
+			if !strings.Contains(name, "/") && strings.Contains(name, ".") { // a module of Python
+				bases = append(bases, path.Join(dir, strings.ReplaceAll(name, ".", "/")))
+			}
+		}
+	}
+	var all []string
+	for _, base := range bases {
+		all = append(all, base)
+		for _, ending := range slices.Concat(program.Language("x.js"), []string{".py", ".rb", ".json", "/index.js", "/__init__.py"}) {
+			all = append(all, base+ending)
+		}
+	}
+	return all
+}

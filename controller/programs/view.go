@@ -1,0 +1,106 @@
+package programs
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
+	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+)
+
+// A view says what programs of a checkout see of its files.
+type view struct {
+	runner   *Runner
+	checkout controller.Checkout
+	// dir has the files, and hidden is what no program sees of them.
+	dir    string
+	hidden sandbox.Hidden
+}
+
+// A viewKey names what is shown of a folder.
+type viewKey struct {
+	dir   string
+	shown [sha256.Size]byte
+}
+
+// shown is the sandbox for a program that sees what it is made of, and the files that it
+// is sent.
+func shown(box *sandbox.Box, start suite.Start) (*sandbox.Box, error) {
+	if start.Built == nil {
+		return box, nil
+	}
+	return box.Showing(sandbox.View{Files: append(start.Built.Paths(), start.Sent...), Folders: []string{path.Clean(start.Dir)}})
+}
+
+// Hidden returns what is hidden from a program that sees some files. It is found out once.
+func (v view) Hidden(what sandbox.View) (sandbox.Hidden, error) {
+	key := viewKey{v.dir, sha256.Sum256(fmt.Appendf(nil, "%q %q", what.Files, what.Folders))}
+	r := v.runner
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known, ok := r.views[key]; ok {
+		return known, nil
+	}
+	requested := inside(v.dir, slices.Concat(r.cfg.Policy.Read, r.cfg.Policy.Path))
+	names, err := sandbox.Besides(v.dir, what, requested)
+	if err != nil {
+		return sandbox.Hidden{}, fmt.Errorf("find the files that a program sees: %w", err)
+	}
+	out := sandbox.Hidden{Names: slices.Clip(names), Hint: v.hidden.Hint}
+	for _, name := range v.hidden.Names {
+		if !slices.ContainsFunc(names, func(dir string) bool { return listing.Covers(dir, name) }) {
+			out.Names = append(out.Names, name)
+		}
+	}
+	slices.Sort(out.Names)
+	out.Missed = v.missed(what)
+	r.views[key] = out
+	return out, nil
+}
+
+// missed says of a program that looks for what it does not see which line is to be written,
+// and remembers it.
+func (v view) missed(what sandbox.View) func(p sandbox.Program, stderr, stdout string) string {
+	l := looking{files: v.checkout.FS, tree: v.dir, shown: map[string]bool{}, hidden: v.hidden.Names}
+	if real, err := filepath.EvalSymlinks(v.dir); err == nil {
+		l.tree = real
+	}
+	for _, name := range what.Files {
+		l.shown[name] = true
+	}
+	return func(p sandbox.Program, stderr, stdout string) string {
+		l := l
+		if dir, err := filepath.Rel(l.tree, p.Dir); err == nil && filepath.IsLocal(dir) {
+			l.dir = filepath.ToSlash(dir)
+		} else {
+			l.dir = "."
+		}
+		file := l.missed(stderr, stdout)
+		if file == "" {
+			return ""
+		}
+		if info, err := fs.Stat(l.files, file); err == nil && info.IsDir() {
+			file += "/**"
+		}
+		return l.name(p.Argv) + " reads " + file + "; add it to programs.inputs"
+	}
+}
+
+// name is the file that a command line starts, or else the command.
+func (l looking) name(argv []string) string {
+	for _, word := range argv {
+		if file := path.Join(l.dir, filepath.ToSlash(word)); l.shown[file] {
+			return file
+		}
+		if rel, err := filepath.Rel(l.tree, word); err == nil && l.shown[filepath.ToSlash(rel)] {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return argv[0]
+}

@@ -1,0 +1,451 @@
+// Package program finds the files that a program of the repository is made of. They are
+// what the sandbox shows it, and what the digests of its cases cover: a program cannot
+// depend on a file that does not count.
+//
+// Most callers want [Finder.Build].
+package program
+
+import (
+	"crypto/sha1" //nolint:gosec // git names what files hold by it
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gavel-evals/gavel/schema/wildcard"
+)
+
+// A File is known by what it holds.
+type File struct {
+	// Path is relative to the repository root.
+	Path string
+	// Hash is the one by which git knows what it holds.
+	Hash string
+}
+
+// A Build is what a program is made of in one state of the repository.
+type Build struct {
+	// Dir is the folder that the program runs in, relative to the repository root.
+	Dir string
+	// Files are sorted by path.
+	Files []File
+	// Named are those of them that somebody named, sorted.
+	Named []string
+	// Sum digests the Files with the names by which the program knows them: a program
+	// that moves along with them has the same.
+	Sum string
+}
+
+// MarshalJSON returns the Sum: it is all that counts of a Build.
+func (b *Build) MarshalJSON() ([]byte, error) { return json.Marshal(b.Sum) }
+
+// Paths are those of the files; none of a nil Build.
+func (b *Build) Paths() []string {
+	if b == nil {
+		return nil
+	}
+	paths := make([]string, len(b.Files))
+	for i, f := range b.Files {
+		paths[i] = f.Path
+	}
+	return paths
+}
+
+// Has reports whether a file is one of the Build.
+func (b *Build) Has(name string) bool {
+	_, has := slices.BinarySearchFunc(b.Files, name, func(f File, name string) int { return strings.Compare(f.Path, name) })
+	return has
+}
+
+// Leave takes files out that nobody named.
+func (b *Build) Leave(set map[string]bool) {
+	out := func(f File) bool {
+		if !set[f.Path] {
+			return false
+		}
+		_, named := slices.BinarySearch(b.Named, f.Path)
+		return !named
+	}
+	if slices.ContainsFunc(b.Files, out) {
+		b.Files = slices.DeleteFunc(slices.Clone(b.Files), out)
+		b.seal()
+	}
+}
+
+func (b *Build) seal() {
+	sum := sha256.New()
+	for _, f := range b.Files {
+		name := Sees(b.Dir, f.Path)
+		fmt.Fprintf(sum, "%d:%s%s", len(name), name, f.Hash)
+	}
+	b.Sum = hex.EncodeToString(sum.Sum(nil))
+}
+
+// Sees returns the name of a file of the repository as a program knows it that runs in a
+// folder.
+func Sees(dir, file string) string {
+	dir, up := path.Clean(dir), ""
+	for dir != "." && !strings.HasPrefix(file, dir+"/") {
+		dir, up = path.Dir(dir), up+"../"
+	}
+	return up + strings.TrimPrefix(file, dir+"/")
+}
+
+// mostEntries is how many files and folders a folder of programs may have.
+const mostEntries = 50_000
+
+// ErrTooMany means that a folder has more files than a program may be made of.
+var ErrTooMany = errors.New("too many files")
+
+// A Lister is a state of the repository that knows which files git has or would take.
+type Lister interface {
+	// ListFiles returns the regular files in the folders and below, sorted. skip leaves files, and
+	// folders with all that they have, out. The error is [ErrTooMany] where there are more
+	// entries than most.
+	ListFiles(folders []string, skip func(name string, isFolder bool) bool, most int) ([]string, error)
+}
+
+// A Finder finds what programs are made of in one state of the repository. It is safe for
+// use by several goroutines.
+type Finder struct {
+	// FS begins at the repository root. It may be a [Lister], and have a method Hash that
+	// returns the hash by which git knows what a file holds.
+	FS fs.FS
+	// Skip reports what is no part of a program, although it is in its folder: files that
+	// are read as definitions, settings, and what .gavelignore names.
+	Skip func(name string, isFolder bool) bool
+	// Definitions are the folders of definitions: none is part of a program above it.
+	Definitions []string
+	// Inputs are globs of further files of every program.
+	Inputs []string
+	// Ended is the error with which to end; nil never ends.
+	Ended func() error
+
+	once     sync.Once
+	inputs   []string
+	unlisted error // why the inputs are not known
+
+	mu      sync.Mutex // guards folders and sums
+	folders map[string][]string
+	sums    map[string]Build
+	hashes  sync.Map
+}
+
+// A Part names files of a program.
+type Part struct {
+	// File is a file of its own.
+	File string
+	// Around adds the files around it that it may load: its folder and all below it or,
+	// in the repository's root, the files of its language next to it.
+	Around bool
+}
+
+// Build returns what a program is made of that runs in a folder. The Build is the caller's.
+func (f *Finder) Build(dir string, parts []Part) (*Build, error) {
+	key := fmt.Sprintf("%s\x00%v", dir, parts)
+	f.mu.Lock()
+	known, ok := f.sums[key]
+	f.mu.Unlock()
+	if ok {
+		return &known, nil
+	}
+	built, err := f.build(dir, parts)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sums == nil {
+		f.sums = map[string]Build{}
+	}
+	f.sums[key] = *built
+	return built, nil
+}
+
+func (f *Finder) build(dir string, parts []Part) (*Build, error) {
+	names, err := f.named()
+	if err != nil {
+		return nil, err
+	}
+	names = slices.Clone(names)
+	for _, p := range parts {
+		names = append(names, p.File)
+	}
+	out := &Build{Dir: dir, Named: slices.Compact(slices.Sorted(slices.Values(names)))}
+	for _, p := range parts {
+		if !p.Around {
+			continue
+		}
+		around, err := f.Around(p.File)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, around...)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if err := f.ended(); err != nil {
+			return nil, err
+		}
+		hash, err := f.hash(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // gone since it was listed
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Files = append(out.Files, File{name, hash})
+	}
+	out.seal()
+	return out, nil
+}
+
+// Around lists what a program may load of the files around it.
+func (f *Finder) Around(file string) ([]string, error) {
+	var names []string
+	var err error
+	if folder := path.Dir(file); folder == "." {
+		names, err = f.atRoot(file)
+	} else {
+		names, err = f.Folder(folder)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(slices.Clip(names), f.manifests(file)...), nil
+}
+
+// languages are the endings of files that load each other.
+var languages = [][]string{
+	{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"},
+	{".py"}, {".sh", ".bash"}, {".rb"}, {".pl", ".pm"}, {".php"}, {".lua"}, {".r", ".R"}, {".jl"},
+}
+
+// Language returns the endings of the files that a file may load by their names.
+func Language(file string) []string {
+	for _, endings := range languages {
+		if slices.Contains(endings, path.Ext(file)) {
+			return endings
+		}
+	}
+	return nil
+}
+
+// atRoot lists the files of a program's language in the repository's root.
+func (f *Finder) atRoot(file string) ([]string, error) {
+	language := Language(file)
+	list, err := fs.ReadDir(f.FS, ".")
+	if err != nil {
+		return nil, err
+	}
+	shallow := func(name string, isFolder bool) bool { return isFolder || !slices.Contains(language, path.Ext(name)) }
+	if !slices.ContainsFunc(list, func(e fs.DirEntry) bool { return !shallow(e.Name(), e.IsDir()) }) {
+		return nil, nil
+	}
+	return f.list(".", func(name string, isFolder bool) bool { return shallow(name, isFolder) || f.Skip(name, isFolder) })
+}
+
+// Folder lists the files of a folder and below it that count for the programs in it.
+func (f *Finder) Folder(folder string) ([]string, error) {
+	f.mu.Lock()
+	known, ok := f.folders[folder]
+	f.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	names, err := f.list(folder, func(name string, isFolder bool) bool { return !f.Counts(folder, name, isFolder) })
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.folders == nil {
+		f.folders = map[string][]string{}
+	}
+	f.folders[folder] = names
+	return names, nil
+}
+
+// list lists the files of a folder and below it. Nothing more is looked at once it is to
+// end.
+func (f *Finder) list(folder string, skip func(name string, isFolder bool) bool) ([]string, error) {
+	names, err := ListFiles(f.FS, []string{folder}, func(name string, isFolder bool) bool { return f.ended() != nil || skip(name, isFolder) }, mostEntries)
+	if ended := f.ended(); ended != nil {
+		return nil, ended
+	}
+	return names, err
+}
+
+func (f *Finder) ended() error {
+	if f.Ended == nil {
+		return nil
+	}
+	return f.Ended()
+}
+
+// Counts reports whether a file or folder below a folder is part of the programs in that.
+func (f *Finder) Counts(folder, name string, isFolder bool) bool {
+	for _, dir := range f.Definitions {
+		if covers(dir, name) && !covers(dir, folder) {
+			return false
+		}
+	}
+	return !f.Skip(name, isFolder)
+}
+
+// covers reports whether name is dir or is in it.
+func covers(dir, name string) bool {
+	return dir == "." || dir == name || strings.HasPrefix(name, dir+"/")
+}
+
+// ListFiles is that of the [Lister], or goes through the folders where fsys is none.
+func ListFiles(fsys fs.FS, folders []string, skip func(name string, isFolder bool) bool, most int) ([]string, error) {
+	if l, ok := fsys.(Lister); ok {
+		return l.ListFiles(folders, skip, most)
+	}
+	var names []string
+	seen := 0
+	for _, folder := range folders {
+		err := fs.WalkDir(fsys, folder, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil // gone since it was listed
+			case err != nil:
+				return err
+			case d.IsDir() && name != folder && skip(name, true):
+				return fs.SkipDir
+			}
+			if seen++; seen > most {
+				return fmt.Errorf("%s: %w: more than %d", folder, ErrTooMany, most)
+			}
+			if d.Type().IsRegular() && !skip(name, false) {
+				names = append(names, name)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// Watched lists the files and folders whose changes may change what a program is made of.
+func (f *Finder) Watched(parts []Part) []string {
+	var out []string
+	for _, glob := range f.Inputs {
+		root, _ := cutGlob(glob)
+		out = append(out, root)
+	}
+	for _, p := range parts {
+		if out = append(out, p.File); !p.Around {
+			continue
+		}
+		folder := path.Dir(p.File)
+		out = append(out, folder)
+		for dir := folder; dir != "." && slices.Contains(Language("x.js"), path.Ext(p.File)); {
+			dir = path.Dir(dir)
+			out = append(out, path.Join(dir, manifest))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// manifest describes a package of JavaScript.
+const manifest = "package.json"
+
+// cutGlob returns the folder or file from which a glob is looked for.
+func cutGlob(glob string) (root string, isGlob bool) {
+	i := strings.IndexAny(glob, "*?[")
+	if i < 0 {
+		return glob, false
+	}
+	return path.Dir(glob[:i] + "x"), true
+}
+
+// manifests are the descriptions of packages by which JavaScript is read, in the folders
+// above the file.
+func (f *Finder) manifests(file string) []string {
+	if !slices.Contains(Language("x.js"), path.Ext(file)) {
+		return nil
+	}
+	var found []string
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		name := path.Join(dir, manifest)
+		if info, err := fs.Stat(f.FS, name); err == nil && info.Mode().IsRegular() {
+			found = append(found, name)
+		}
+		if dir == "." {
+			return found
+		}
+	}
+}
+
+// named are the files of the Inputs.
+func (f *Finder) named() ([]string, error) {
+	f.once.Do(func() { f.inputs, f.unlisted = Matches(f.FS, f.Inputs, f.Ended) })
+	return f.inputs, f.unlisted
+}
+
+// hash is the hash by which git knows what a file holds. A repository has it without
+// reading the file, or at least without reading one that git has read.
+func (f *Finder) hash(name string) (string, error) {
+	if known, ok := f.hashes.Load(name); ok {
+		return known.(string), nil
+	}
+	hash, err := Hash(f.FS, name)
+	if err == nil {
+		f.hashes.Store(name, hash)
+	}
+	return hash, err
+}
+
+// Hash is the hash by which git knows what a file holds.
+func Hash(fsys fs.FS, name string) (string, error) {
+	if repo, ok := fsys.(interface {
+		Hash(name string) (string, error)
+	}); ok {
+		return repo.Hash(name)
+	}
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return "", err
+	}
+	sum := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(data), data)) //nolint:gosec // as git does
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Matches lists the files that the globs match, sorted. The walk starts at the part of a
+// glob that has no pattern. ended is the error with which to end; nil never ends.
+func Matches(fsys fs.FS, globs []string, ended func() error) ([]string, error) {
+	var files []string
+	for _, glob := range globs {
+		root, _ := cutGlob(glob)
+		err := fs.WalkDir(fsys, root, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case ended != nil && ended() != nil:
+				return ended()
+			case errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err != nil:
+				return err
+			case d.Type().IsRegular() && (name == glob || wildcard.Match(glob, name)):
+				files = append(files, name)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("inputs %s: %w", glob, err)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files), nil
+}
