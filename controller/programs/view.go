@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
@@ -74,21 +75,30 @@ func (v view) missed(what sandbox.View) func(p sandbox.Program, stderr, stdout s
 	for _, name := range what.Files {
 		l.shown[name] = true
 	}
+	var mu sync.Mutex
+	known := map[string]string{} // by program
 	return func(p sandbox.Program, stderr, stdout string) string {
+		mu.Lock()
+		defer mu.Unlock()
 		l := l
 		if dir, err := filepath.Rel(l.tree, p.Dir); err == nil && filepath.IsLocal(dir) {
 			l.dir = filepath.ToSlash(dir)
 		} else {
 			l.dir = "."
 		}
-		file := l.missed(stderr, stdout)
+		program := l.name(p.Argv)
+		file := ""
+		if known[program] == "" {
+			file = l.missed(stderr, stdout)
+		}
 		if file == "" {
-			return ""
+			return known[program]
 		}
 		if info, err := fs.Stat(l.files, file); err == nil && info.IsDir() {
 			file += "/**"
 		}
-		return l.name(p.Argv) + " reads " + file + "; add it to programs.inputs"
+		known[program] = program + " reads " + file + "; add it to programs.inputs"
+		return known[program]
 	}
 }
 

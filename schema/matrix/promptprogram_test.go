@@ -94,8 +94,8 @@ func TestPromptsByPrograms(t *testing.T) {
 		}
 	}
 	got, _ := load(t, "prompts: {'exec:./p.sh': said}\ntests: [{description: a, vars: {q: one}}]\n", others)
-	if len(got) != 1 || got[0].Drive.Program == nil || got[0].Row.Label != "said" || strings.Join(got[0].Drive.Program.Built.Paths(), " ") != "p.sh" {
-		t.Errorf("cases %q, want one that p.sh writes, of its file", lines(got))
+	if len(got) != 1 || got[0].Drive.Program == nil || got[0].Row.Label != "said" || strings.Join(got[0].Drive.Program.Built.Paths(), " ") != "lib.sh p.sh" {
+		t.Errorf("cases %q, want one that p.sh writes, with the file of its language", lines(got))
 	}
 	_, problems := load(t, "prompts: ['exec:./gone.sh']\ntests: [{description: a}]\n", nil)
 	if said := errorsOf(problems); len(said) != 1 || said[0] != "promptfooconfig.yaml:1:11: error: the file gone.sh does not exist; add it or correct the path" {

@@ -14,7 +14,8 @@ type Hidden struct {
 	// to give them to it.
 	Hint string
 	// Missed says of a program that looked for a file which is hidden from it what to do,
-	// by what it wrote; it is empty for others. It is nil where nobody knows.
+	// by what it wrote; it is empty for others. It is asked before a program is started,
+	// too, which may be known from before. It is nil where nobody knows.
 	Missed func(p Program, stderr, stdout string) string
 }
 

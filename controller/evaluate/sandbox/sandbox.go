@@ -244,6 +244,11 @@ func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 		return nil, err
 	}
 	defer r.close()
+	if b.hidden.Missed != nil {
+		if what := b.hidden.Missed(r.Program, "", ""); what != "" {
+			return nil, &UnseenError{what}
+		}
+	}
 	limited, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	timeout := fmt.Errorf("it timed out after %v", r.Limits.Time)
