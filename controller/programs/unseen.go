@@ -34,8 +34,7 @@ var (
 	}
 )
 
-// unseen is a file of the repository that a program looked for and that it is not shown;
-// empty where there is none. dir is the folder that it runs in, relative to the root.
+// A looking finds the files of the repository that a program looked for and is not shown.
 type looking struct {
 	files fs.FS
 	// tree is the folder of the files on disk, dir the one that the program runs in,
@@ -75,8 +74,7 @@ func (l looking) named(pattern *regexp.Regexp, text string) string {
 	return ""
 }
 
-// has reports whether the repository has a file that the program is not shown. Of a folder
-// the glob of all that is in it is returned by [looking.line].
+// has reports whether the repository has a file or a folder that the program is not shown.
 func (l looking) has(name string) bool {
 	if !fs.ValidPath(name) || name == "." || l.shown[name] || slices.ContainsFunc(l.hidden, func(dir string) bool { return listing.Covers(dir, name) }) {
 		return false

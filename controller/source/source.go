@@ -31,8 +31,8 @@ const mostNamed = 32
 // A Source is what a target is built from in one state of the repository.
 type Source struct {
 	named []file
-	// folders hold a program without inputs, rest its files there. Of the root only the
-	// files with one of the endings count, unless whole is set.
+	// folders hold a program without inputs, rest its files there. In the root only files
+	// with one of the endings count, unless whole is set.
 	folders []string
 	endings []string
 	whole   bool

@@ -46,7 +46,7 @@ var own = []string{".gavel", ".github", ".git"}
 
 const cached = "__pycache__"
 
-// noPart reports whether a file or folder is no part of a program that is around it.
+// noPart reports whether programs are not made of a file or folder that is around them.
 func (r *reads) noPart(name string, isFolder bool) bool {
 	if slices.Contains(own, name) || path.Base(name) == cached || path.Base(path.Dir(name)) == cached || name == ignore.File || name == configFile || name == r.settings.ConfigFile {
 		return true

@@ -117,7 +117,7 @@ type Finder struct {
 	// FS begins at the repository root. It may be a [Lister], and have a method Hash that
 	// returns the hash by which git knows what a file holds.
 	FS fs.FS
-	// Skip reports what is no part of a program, although it is in its folder: files that
+	// Skip reports what a program is not made of although it is in its folder: files that
 	// are read as definitions, settings, and what .gavelignore names.
 	Skip func(name string, isFolder bool) bool
 	// Definitions are the folders of definitions: none is part of a program above it.
