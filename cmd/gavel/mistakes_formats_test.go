@@ -143,6 +143,10 @@ var slips = []slip{
 	// promptfoo
 	{name: "promptfoo: an assertion in words", file: "promptfooconfig.yaml", base: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, assert: [{type: contains, value: zzz}]}]\n",
 		head: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, assert: ['contains: zzz']}]\n", says: "an assertion in words is one of AgentV"},
+	{name: "promptfoo: the bound of a number of words", file: "promptfooconfig.yaml", base: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, assert: [{type: word-count, value: {min: 3, max: 9}}]}]\n",
+		head: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, assert: [{type: word-count, value: {minn: 3, max: 9}}]}]\n", says: "did you mean `min`?"},
+	{name: "promptfoo: the name of a variable of env", file: "promptfooconfig.yaml", base: "prompts: ['{{x}}']\nproviders: [model]\nenv: {WORD: zzz}\ntests: [{description: one, vars: {x: a}, assert: [{type: contains, value: '{{ env.WORD }}'}]}]\n",
+		head: "prompts: ['{{x}}']\nproviders: [model]\nenv: {WORD: zzz}\ntests: [{description: one, vars: {x: a}, assert: [{type: contains, value: '{{ env.WROD }}'}]}]\n", says: "did you mean `WORD`?"},
 	{name: "promptfoo: the tests of a scenario", file: "promptfooconfig.yaml", base: "prompts: ['{{x}}']\nproviders: [model]\nscenarios: [{config: [{vars: {x: a}}], tests: [{description: one, assert: [{type: contains, value: zzz}]}]}]\n",
 		head: "prompts: ['{{x}}']\nproviders: [model]\nscenarios: [{config: [{vars: {x: a}}], test: [{description: one, assert: [{type: contains, value: zzz}]}]}]\n", says: "did you mean `tests`?"},
 	{name: "promptfoo: a chat that is no JSON", file: "p.txt", more: map[string]string{"promptfooconfig.yaml": "prompts: [file://p.txt]\nproviders: [model]\ntests: [{description: one, vars: {x: hello}, assert: [{type: not-contains, value: hello}]}]\n"},

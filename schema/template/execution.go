@@ -2,8 +2,12 @@ package template
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template/jsvalue"
 )
 
@@ -73,9 +77,16 @@ func (x *execution) lookup(name string) (any, error) {
 	return x.variable(name)
 }
 
+// shortest is the length of names that are told to be misspelt.
+const shortest = 3
+
 // environment is the object env, if the definition gives the variable that is asked for.
 func (x *execution) environment(name EnvironmentError) (any, error) {
 	if _, known := x.engine.Environment[string(name)]; !known {
+		near := suggest.Nearest(string(name), slices.Collect(maps.Keys(x.engine.Environment)))
+		if len(name) >= shortest && near != "" {
+			return nil, &MistakeError{Message: fmt.Sprintf("the variable %s is not among those of `env`", Clip(string(name))), Hint: suggest.Question(near)}
+		}
 		return nil, name
 	}
 	raw, err := json.Marshal(x.engine.Environment)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
+	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -212,11 +214,29 @@ func wordBounds(written string, value json.RawMessage) (json.RawMessage, error) 
 	if n, ok := rawjson.Number(value); ok {
 		return json.RawMessage(fmt.Sprintf(`{"max":%v,"min":%v}`, n, n)), nil
 	}
+	if err := onlyKeys(written, value, "min", "max"); err != nil {
+		return nil, err
+	}
 	var bounds struct{ Min, Max *float64 }
 	if json.Unmarshal(value, &bounds) != nil || bounds.Min == nil && bounds.Max == nil {
 		return nil, mistake(fmt.Sprintf("the value of %s is neither a number nor {min, max}", written), "write a number of words, or {min: 5, max: 10}")
 	}
 	return value, nil
+}
+
+// onlyKeys refuses a value that is an object with another key than those that are known.
+func onlyKeys(written string, value json.RawMessage, known ...string) error {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(value, &object) != nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if !slices.Contains(known, key) {
+			hint := cmp.Or(suggest.DidYouMean(key, known), "known are "+strings.Join(known, ", "))
+			return mistake(fmt.Sprintf("the value of %s has the unknown field `%s`", written, template.Clip(key)), hint)
+		}
+	}
+	return nil
 }
 
 // judged asks a judge about a rubric, a criterion, a reference or steps.
@@ -386,6 +406,9 @@ func selecting(kind string, value json.RawMessage, threshold *float64) (schema.S
 			return nil, rule, err
 		}
 		return evaluator.SelectBest{Criterion: criterion}, rule, nil
+	}
+	if err := onlyKeys(kind, value, "method", "weights", "threshold"); err != nil {
+		return nil, rule, err
 	}
 	var how struct {
 		Method    string
