@@ -139,6 +139,15 @@ func TestAbuseTwoPullRequestsOfOneCommit(t *testing.T) {
 					if got := s.states()["gavel/validate"]; got != "success: all definitions are valid" && !strings.HasPrefix(got, "success: passes in #") {
 						t.Errorf("step %d: validation says %q", i, got)
 					}
+					if runs := s.forge.CheckRuns(s.head); len(runs) > 0 {
+						state, _, _ := strings.Cut(s.states()["gavel/verdict"], ":")
+						conclusion := runs[len(runs)-1].Conclusion
+						if want := map[string]string{"failure": "failure", "error": "action_required", "success": "success"}[state]; conclusion != want {
+							t.Errorf("step %d, #%d %s: the check run is %s, want %s", i, step.number, step.action, conclusion, want)
+						}
+					} else if forge.token == forgetest.TokenActions && strings.Contains(s.states()["gavel/verdict"], "1 regression") {
+						t.Errorf("step %d: there is no check run", i)
+					}
 					if n := len(s.forge.Statuses(s.head)) - writes; n > 2 {
 						t.Errorf("step %d, #%d %s: %d writes of statuses", i, step.number, step.action, n)
 					}

@@ -38,7 +38,9 @@ func (r *Reviewer) Rerequests(ctx context.Context, head string) ([]Rerequest, er
 // with its report where there is one, else with why there is none. Nothing is
 // judged, and nothing else is written.
 func (r *Reviewer) Answer(ctx context.Context, rerun Rerequest, head, why string) error {
-	last := &Review{Config: r.cfg, head: head, number: rerun.Number, again: true}
+	group, queued := forge.Queued(rerun.Branch)
+	queued = queued && group.Number == rerun.Number
+	last := &Review{Config: r.cfg, head: head, number: rerun.Number, queued: queued, again: true}
 	check := github.Check{Conclusion: github.Cancelled, Title: why, Summary: why, Again: true}
 	if r.cfg.Recall != nil {
 		stored, err := r.cfg.Recall(ctx, rerun.Number, head)
@@ -49,7 +51,7 @@ func (r *Reviewer) Answer(ctx context.Context, rerun Rerequest, head, why string
 			check = last.checkRun(stored)
 		}
 	}
-	return last.check(ctx, publication{Repository: r.cfg.Known, Number: rerun.Number, Head: head, Check: &check})
+	return last.check(ctx, publication{Repository: r.cfg.Known, Number: rerun.Number, Queued: queued, Head: head, Check: &check})
 }
 
 // checkRun is the report in a check run.
@@ -63,7 +65,11 @@ func (r *Review) checkRun(report *report.Report) github.Check {
 // a credential that may not write one is not a failure: it is asked for nothing
 // that it cannot do, for a while.
 func (r *Review) check(ctx context.Context, p publication) error {
-	err := r.publisher(p, 0).SetCheck(ctx, p.Head, *p.Check)
+	return r.checked(r.publisher(p, 0).SetCheck(ctx, p.Head, *p.Check))
+}
+
+// checked is what remains of an error of writing a check run.
+func (r *Review) checked(err error) error {
 	denied, ok := errors.AsType[*forge.DeniedError](err)
 	if !ok || denied.Status == http.StatusUnauthorized {
 		return err

@@ -88,7 +88,7 @@ func (r *Review) postings(ctx context.Context, report *report.Report) []publicat
 	}
 	if r.Client.CanCheck(ctx, r.Repository) {
 		check := r.checkRun(report)
-		all = append(all, publication{Repository: r.Known, Number: r.number, Head: r.head, Check: &check})
+		all = append(all, publication{Repository: r.Known, Number: r.number, Queued: r.queued, Head: r.head, Check: &check})
 	}
 	if groups := github.GroupStatuses(report); len(groups) > 0 {
 		for i := range groups {

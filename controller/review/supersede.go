@@ -67,7 +67,16 @@ func (r *Reviewer) Leave(ctx context.Context, p Predecessor) error {
 	if past.Client == nil {
 		return nil
 	}
-	return r.cfg.Retry.Do(ctx, func() error { return past.statuses().Leave(past.worth(ctx, priority.Verdict), p.Head) })
+	worth := past.worth(ctx, priority.Verdict)
+	shared := false
+	err := r.cfg.Retry.Do(ctx, func() (err error) {
+		shared, err = past.statuses().Leave(worth, p.Head)
+		return err
+	})
+	if err != nil || !shared || !past.Client.CanCheck(ctx, past.Repository) {
+		return err
+	}
+	return r.cfg.Retry.Do(ctx, func() error { return past.checked(past.statuses().LeaveCheck(worth, p.Head)) })
 }
 
 // EndPending says on a commit why nobody judges it, as far as its statuses are

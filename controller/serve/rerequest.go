@@ -89,6 +89,8 @@ func (w *worker) headOf(ctx context.Context, repo *repository, sha string, wante
 // A judgedHead is a head that was looked at.
 type judgedHead struct {
 	number int
+	// branch is what the commit was pushed to, empty for a pull request.
+	branch string
 	sha    string
 	// cancelled is who ended its run; empty where it was judged.
 	cancelled string
@@ -114,7 +116,7 @@ func (w *worker) answerRerun(ctx context.Context, repo *repository, head judgedH
 		return ctx.Err() // each sweep comes back to it
 	}
 	if len(wanted) > 0 { // else the verdict was new, and its check run is the answer
-		err = next(repo.reviewer.Answer(ctx, review.Rerequest{Number: head.number}, head.sha, cmp.Or(head.cancelled, "nothing was judged")))
+		err = next(repo.reviewer.Answer(ctx, review.Rerequest{Number: head.number, Branch: head.branch}, head.sha, cmp.Or(head.cancelled, "nothing was judged")))
 	}
 	return w.answered(ctx, repo, head.sha, err)
 }

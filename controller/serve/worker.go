@@ -94,7 +94,7 @@ func (w *worker) reconcile(ctx context.Context, key Key) (err error) {
 		}
 	}
 	err = next(errors.Join(err, unread))
-	return w.answerRerun(ctx, repo, judgedHead{key.number(), r.Head(), commands.Cancelled}, err)
+	return w.answerRerun(ctx, repo, judgedHead{key.number(), key.Ref, r.Head(), commands.Cancelled}, err)
 }
 
 // review is what a key asks for now, nil for nothing.

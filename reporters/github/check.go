@@ -1,11 +1,13 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,25 +66,116 @@ const (
 // the answer. One that says something else is made again, because
 // annotations cannot be removed; forges show the newest of a name. One without
 // annotations says nothing that the statuses do not say: it is made only where
-// there is one already, or where somebody asked for it.
+// there is one already, or where somebody asked for it. Where other pull requests have
+// the commit, its conclusion is the worst that their statuses say.
 func (p *Publisher) SetCheck(ctx context.Context, sha string, c Check) error {
 	op := fmt.Sprintf("set check run %s of %s/%s@%.12s", CheckName, p.cfg.Owner, p.cfg.Name, sha)
-	id, err := c.externalID(p.cfg.Number)
-	if err != nil {
-		return fmt.Errorf("%s: %w", op, err)
-	}
 	var before *gh.CheckRun // that does not count any more
 	if c.Again {
-		if before, err = p.newestCheck(ctx, sha); err != nil {
+		runs, err := p.checkRuns(ctx, sha)
+		if err != nil {
 			return p.explain(op, writeChecks, err)
 		}
+		before = runs.own
 	}
+	var lost error
 	for range rounds {
-		if err = p.setCheck(ctx, sha, id, c, before.GetID()); !isLost(ctx, err) {
-			break
+		shown, at, err := p.shownCheck(ctx, sha, c)
+		if err != nil || shown == nil {
+			return p.explain(op, "statuses: read", err)
+		}
+		created, err := p.setCheck(ctx, sha, *shown, before.GetID())
+		lost = nil
+		switch {
+		case isLost(ctx, err):
+			lost = err
+		case err != nil || !created || !p.mayBeShared(at):
+			return p.explain(op, writeChecks, err)
+		default: // another process may have made one meanwhile
+			before, c.Again = nil, false
 		}
 	}
-	return p.explain(op, writeChecks, err)
+	return p.explain(op, writeChecks, lost)
+}
+
+// shownCheck is what the commit has to say now that c is what the publisher's subject
+// says; nil where that has not the commit any more.
+func (p *Publisher) shownCheck(ctx context.Context, sha string, c Check) (*Check, *standing, error) {
+	if p.cfg.Sharers == nil {
+		return &c, nil, nil
+	}
+	at, err := p.statusesOf(ctx, sha)
+	if err != nil {
+		return nil, nil, err
+	}
+	others, err := p.others(ctx, at, ContextVerdict)
+	if err != nil || len(others) == 0 {
+		return &c, at, err
+	}
+	me := claim{subject: p.subject(), state: Success, words: c.Title}
+	switch c.Conclusion {
+	case ActionRequired:
+		me.state, me.hold = Error, Approvable
+	case Failed:
+		me.state = Failure
+	case Cancelled:
+		me.state = Error
+	}
+	all := append(slices.Clone(others), me)
+	if me.number != 0 && !me.queued {
+		head, err := p.isHead(ctx, at, me.number)
+		if err != nil || !head && !c.Again {
+			return nil, at, err
+		}
+		if !head { // somebody asked for it, and it says what the others say
+			all = others
+		}
+	}
+	slices.SortStableFunc(all, func(a, b claim) int { return cmp.Or(a.weight()-b.weight(), a.number-b.number) })
+	all = strongest(all)
+	c.Title = description(all)
+	if all[0].subject != me.subject {
+		c.Conclusion = all[0].conclusion()
+	}
+	return &c, at, nil
+}
+
+// conclusion is that of a check run. One that is pending is not green.
+func (c claim) conclusion() string {
+	switch {
+	case c.state == Success:
+		return Succeeded
+	case c.hold != "" || c.state == Pending:
+		return ActionRequired
+	}
+	return Failed
+}
+
+// leaveCheck makes a check run that says what others say of a commit, where the newest
+// one says another thing.
+func (p *Publisher) leaveCheck(ctx context.Context, at *standing) error {
+	runs, err := p.checkRuns(ctx, at.sha)
+	if err != nil || runs.newest == nil {
+		return err
+	}
+	others, err := p.others(ctx, at, ContextVerdict)
+	if err != nil || len(others) == 0 {
+		return err
+	}
+	others = strongest(others)
+	worst := others[0]
+	if worst.conclusion() == runs.newest.GetConclusion() {
+		return nil
+	}
+	c := Check{
+		Conclusion: worst.conclusion(), Title: description(others), DetailsURL: worst.page,
+		Summary: "Another pull request had this commit as its head and does not have it any more. The comment of each one that has it says its verdict.",
+	}
+	id, err := c.externalID(worst.number)
+	if err == nil {
+		_, err = p.createCheck(ctx, at.sha, id, c)
+	}
+	return err
 }
 
 // idPrefix tells our check runs from the job of the same name.
@@ -108,20 +201,26 @@ func CheckOf(externalID string) (number int, ours bool) {
 
 // setCheck looks, creates where there is none or only the one that does not
 // count, and adds the annotations that are not there yet.
-func (p *Publisher) setCheck(ctx context.Context, sha, id string, c Check, before int64) error {
-	run, err := p.newestCheck(ctx, sha)
+func (p *Publisher) setCheck(ctx context.Context, sha string, c Check, before int64) (created bool, err error) {
+	id, err := c.externalID(p.cfg.Number)
 	if err != nil {
-		return err
+		return false, err
 	}
-	sent := len(c.Annotations)
+	runs, err := p.checkRuns(ctx, sha)
+	if err != nil {
+		return false, err
+	}
+	run, sent := runs.own, len(c.Annotations)
+	// Forges show the newest one, which may be another pull request's.
+	hidden := runs.newest != nil && runs.newest.GetID() != run.GetID() && runs.newest.GetConclusion() != c.Conclusion
 	switch {
-	case run == nil && sent == 0 && !c.Again:
-		return nil
-	case run == nil || run.GetExternalID() != id || run.GetID() == before:
+	case run == nil && sent == 0 && !c.Again && !hidden:
+		return false, nil
+	case run == nil || run.GetExternalID() != id || run.GetID() == before || hidden:
 		if run, err = p.createCheck(ctx, sha, id, c); err != nil {
-			return err
+			return false, err
 		}
-		sent = min(perRequest, sent)
+		created, sent = true, min(perRequest, sent)
 	case run.GetOutput() != nil && run.Output.AnnotationsCount != nil:
 		// A forge that tells no number is believed to have them all.
 		sent = *run.Output.AnnotationsCount
@@ -129,35 +228,41 @@ func (p *Publisher) setCheck(ctx context.Context, sha, id string, c Check, befor
 	for sent < len(c.Annotations) {
 		next := min(sent+perRequest, len(c.Annotations))
 		if err := p.updateCheck(ctx, run.GetID(), c, c.output(sent, next)); err != nil {
-			return err
+			return created, err
 		}
 		sent = next
 	}
-	return nil
+	return created, nil
 }
 
-// newestCheck is our last check run of a commit, nil where there is none.
-func (p *Publisher) newestCheck(ctx context.Context, sha string) (*gh.CheckRun, error) {
+// checkRuns are our last check runs of a commit, nil where there is none: that of the
+// publisher's pull request, and that of any.
+type checkRuns struct{ own, newest *gh.CheckRun }
+
+func (p *Publisher) checkRuns(ctx context.Context, sha string) (found checkRuns, err error) {
 	opts := &gh.ListCheckRunsOptions{
 		CheckName: gh.String(CheckName), Filter: gh.String("all"), ListOptions: gh.ListOptions{PerPage: 100},
 	}
-	var newest *gh.CheckRun
 	for range maxPages {
 		page, resp, err := p.cfg.REST.Checks.ListCheckRunsForRef(ctx, p.cfg.Owner, p.cfg.Name, sha, opts)
 		if err != nil {
-			return nil, err
+			return found, err
 		}
 		for _, run := range page.CheckRuns {
-			if strings.HasPrefix(run.GetExternalID(), fmt.Sprintf("%s%d:", idPrefix, p.cfg.Number)) && run.GetID() > newest.GetID() {
-				newest = run
+			number, ours := CheckOf(run.GetExternalID())
+			if ours && run.GetID() > found.newest.GetID() {
+				found.newest = run
+			}
+			if ours && number == p.cfg.Number && run.GetID() > found.own.GetID() {
+				found.own = run
 			}
 		}
 		if resp.NextPage <= opts.Page {
-			return newest, nil
+			return found, nil
 		}
 		opts.Page = resp.NextPage
 	}
-	return nil, fmt.Errorf("list the check runs of %.7s: there are more than %d; push another commit", sha, maxPages*opts.PerPage)
+	return found, fmt.Errorf("list the check runs of %.7s: there are more than %d; push another commit", sha, maxPages*opts.PerPage)
 }
 
 func (p *Publisher) createCheck(ctx context.Context, sha, id string, c Check) (*gh.CheckRun, error) {

@@ -80,9 +80,21 @@ func (c claim) kind() string {
 
 var namedWords = regexp.MustCompile(`^(?:fails|waits|not run|undetermined|pending|passes) (?:in (?:the merge group of )?#\d|on the branch)[^·]*(?: · |$)`)
 
-// description names those that are worst, of which the first has the words.
+// description names those that are worst, with the words of the first one that has any.
 func description(claims []claim) string {
 	worst := claims[0]
+	for _, c := range claims {
+		if worst.words == "" && c.kind() == worst.kind() {
+			worst.words = c.words
+		}
+	}
+	return worded(claims, worst.words)
+}
+
+// worded names those that are worst, with words.
+func worded(claims []claim, words string) string {
+	worst := claims[0]
+	worst.words = words
 	if len(claims) == 1 && worst.state == Success && worst.words != "" {
 		return textfmt.Clip(worst.words, maxDescription)
 	}
@@ -343,6 +355,9 @@ func (p *Publisher) shown(ctx context.Context, at *standing, s Status) (want Sta
 	want = Status{Context: s.Context, State: all[0].state, Description: description(all), TargetURL: me.withRecord(s.TargetURL, elsewhere)}
 	before, recorded := at.by[context][me.subject]
 	same := newest.state() == want.State && newest.Description == want.Description
+	for _, c := range others { // any of the words will do
+		same = same || newest.state() == want.State && c.kind() == all[0].kind() && c.words != "" && newest.Description == worded(all, c.words)
+	}
 	if elsewhere && me.state == Pending { // it is replaced soon, and a status more says nothing
 		return want, newest.state() != want.State, nil
 	}
@@ -366,14 +381,24 @@ func (p *Publisher) left(at *standing, context string, others []claim) (want Sta
 
 // Leave has the statuses of a commit say what those say that have it as their head, once
 // the publisher's pull request was closed or has another head. It writes nothing where
-// there is nobody else.
-func (p *Publisher) Leave(ctx context.Context, sha string) error {
+// there is nobody else, and reports whether there is.
+func (p *Publisher) Leave(ctx context.Context, sha string) (shared bool, err error) {
 	op := fmt.Sprintf("set the statuses of %s/%s@%.12s without #%d", p.cfg.Owner, p.cfg.Name, sha, p.cfg.Number)
 	at, err := p.statusesOf(ctx, sha)
 	if err == nil {
-		_, err = p.leave(ctx, at)
+		shared, err = p.leave(ctx, at)
 	}
-	return p.explain(op, writeStatuses, err)
+	return shared, p.explain(op, writeStatuses, err)
+}
+
+// LeaveCheck does that for the check run, after [Publisher.Leave].
+func (p *Publisher) LeaveCheck(ctx context.Context, sha string) error {
+	op := fmt.Sprintf("set check run %s of %s/%s@%.12s without #%d", CheckName, p.cfg.Owner, p.cfg.Name, sha, p.cfg.Number)
+	at, err := p.statusesOf(ctx, sha)
+	if err == nil {
+		err = p.leaveCheck(ctx, at)
+	}
+	return p.explain(op, writeChecks, err)
 }
 
 // leave reports whether another subject has the commit.

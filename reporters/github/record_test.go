@@ -60,7 +60,7 @@ func (c *crowd) says(who, said string) {
 func (c *crowd) leaves(number int) {
 	c.t.Helper()
 	c.open[number] = false
-	if err := c.publisher(fmt.Sprint("#", number)).Leave(c.t.Context(), sha); err != nil {
+	if _, err := c.publisher(fmt.Sprint("#", number)).Leave(c.t.Context(), sha); err != nil {
 		c.t.Fatal(err)
 	}
 }
