@@ -161,11 +161,18 @@ func (w *Worker) drain(ctx context.Context, client *river.Client[pgx.Tx]) error 
 		defer cancel()
 		err = client.StopAndCancel(last)
 	}
-	gone := withDeadline(ctx, func(ctx context.Context) error {
-		_, err := w.cfg.Queue.pool.Exec(ctx, "WITH share AS (DELETE FROM queue_shares WHERE worker = $1) DELETE FROM queue_workers WHERE id = $1", w.id)
-		return err
+	// Connections from before a restart of the database fail once. Without this the others
+	// take the worker for dead a little later.
+	gone := postgres.Patiently(ctx, beat, func() error {
+		return withDeadline(ctx, func(ctx context.Context) error {
+			_, err := w.cfg.Queue.pool.Exec(ctx, "WITH share AS (DELETE FROM queue_shares WHERE worker = $1) DELETE FROM queue_workers WHERE id = $1", w.id)
+			return err
+		})
 	})
-	return errors.Join(err, gone)
+	if gone != nil {
+		w.cfg.Failed(fmt.Errorf("leave the queue: %w", gone))
+	}
+	return err
 }
 
 // retries are soon: what fails is the worker's, not a provider's.
