@@ -4,7 +4,8 @@
 //	go run ./cmd/internal/hostile
 //
 // Each head is a pull request at a fake forge. Some are judged by gavel pr, one
-// by one, and all by one gavel serve while strangers flood its webhook. Every
+// by one, and all by one gavel serve while strangers flood its webhook; heads whose
+// lists multiply are judged by a server of their own. Every
 // head has to get its last statuses and its comment, the last one is harmless
 // and has to be green, and no process may have taken more memory than the bound.
 package main
@@ -68,7 +69,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 			return fmt.Errorf("build gavel: %w: %s", err, out)
 		}
 		t.place = newPlace(t.Stage, dir, *blob<<20)
-		return errors.Join(t.jobs(ctx), t.crowd(ctx), t.bulk(ctx), t.siege(ctx))
+		return errors.Join(t.jobs(ctx, t.place), t.multiplied(ctx), t.crowd(ctx), t.bulk(ctx), t.siege(ctx))
 	})
 }
 

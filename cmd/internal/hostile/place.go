@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -115,9 +116,9 @@ func (p *fixture) blob(text string) string {
 	return gittest.Blob(p, p.dir, strings.NewReader(text))
 }
 
-// add makes a head that is as base but for some entries.
+// add makes a head that is as base, or as a commit that is made, but for some entries.
 func (p *fixture) add(h head, entries ...string) {
-	h.number, h.sha = len(p.heads)+1, p.base
+	h.number, h.sha = len(p.heads)+1, cmp.Or(h.sha, p.base)
 	for _, entry := range entries {
 		h.sha = gittest.Graft(p, p.dir, h.sha, entry)
 	}

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,27 +32,27 @@ func (t *trial) command(ctx context.Context, at *fixture, dir string, args ...st
 }
 
 // jobs has gavel pr judge the heads that are for it.
-func (t *trial) jobs(ctx context.Context) error {
+func (t *trial) jobs(ctx context.Context, at *fixture) error {
 	var errs []error
-	for _, h := range t.place.heads {
+	for _, h := range at.heads {
 		if h.job {
-			errs = append(errs, t.job(ctx, h))
+			errs = append(errs, t.job(ctx, at, h))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (t *trial) job(ctx context.Context, h head) error {
-	dir := filepath.Join(t.dir, fmt.Sprint("job-", h.number))
-	gittest.Run(t, t.dir, "clone", "-q", "--depth=1", "--no-checkout", t.place.forge.CloneURL, dir)
-	cmd := t.command(ctx, t.place, dir, "pr", "--repo", forgetest.Repository, "--pr", fmt.Sprint(h.number))
+func (t *trial) job(ctx context.Context, at *fixture, h head) error {
+	dir := at.dir + fmt.Sprint(".job-", h.number)
+	gittest.Run(t, t.dir, "clone", "-q", "--depth=1", "--no-checkout", at.forge.CloneURL, dir)
+	cmd := t.command(ctx, at, dir, "pr", "--repo", forgetest.Repository, "--pr", fmt.Sprint(h.number))
 	start := time.Now()
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() < 0 || exit.ExitCode() > 2) {
 		return fmt.Errorf("gavel pr of %s: %w: %s", h.name, err, out)
 	}
-	return errors.Join(t.measured("gavel pr: "+h.name, time.Since(start), tookOf(cmd.ProcessState)), checkPublished(t.place.forge, h))
+	return errors.Join(t.measured("gavel pr: "+h.name, time.Since(start), tookOf(cmd.ProcessState)), checkPublished(at.forge, h))
 }
 
 // checkPublished checks what the forge shows about a head.
@@ -80,6 +79,12 @@ func checkPublished(forge *forgetest.Forge, h head) error {
 // siege has one gavel serve judge all heads, in a flood of deliveries.
 func (t *trial) siege(ctx context.Context) error {
 	return t.server(ctx, t.place, fmt.Sprintf("%d heads and a flood", len(t.place.heads)), flood)
+}
+
+// multiplied has jobs, and one server, judge heads whose lists multiply.
+func (t *trial) multiplied(ctx context.Context) error {
+	at := newMultiplied(t.Stage, t.dir)
+	return errors.Join(t.jobs(ctx, at), t.server(ctx, at, fmt.Sprintf("%d heads whose lists multiply", len(at.heads)), func(context.Context, string) error { return nil }))
 }
 
 // crowd has one judge a head of a repository with many definitions. A job has two
