@@ -187,3 +187,18 @@ func TestHashingEnds(t *testing.T) {
 		cancel()
 	}
 }
+
+// BenchmarkRead is of a program in a folder of a thousand files, as that of package program.
+func BenchmarkRead(b *testing.B) {
+	files := fstest.MapFS{"checks/j.py": {Data: []byte("j")}}
+	for i := range 1000 {
+		files[fmt.Sprintf("checks/%d/part.py", i)] = &fstest.MapFile{Data: []byte("part.py")}
+	}
+	target := config.Target{Name: "bot", Provider: config.Command, Inputs: []string{"checks/j.py"}, Implied: true}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := source.Read(b.Context(), source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, target); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -256,6 +256,9 @@ func (s *planner) widen(ctx context.Context) error {
 		return err
 	}
 	paths = append(paths, prompts...)
+	if slices.Contains(paths, ".") { // of a program in the root
+		s.programs.folders = append(s.programs.folders, ".")
+	}
 	if len(s.programs.folders) > 0 && s.programs.rules == nil {
 		if err := s.rule(); err != nil {
 			return err
@@ -326,7 +329,8 @@ func (t *Tree) ignores(name string, isFolder bool) bool {
 	if path.Base(name) == ".git" || strings.Contains(name, "/.git/") {
 		return true
 	}
-	passed := t.ignored(name, isFolder) || !covered(t.paths) && t.programs.ignored(name, isFolder)
+	named := slices.DeleteFunc(slices.Clone(t.paths), func(p string) bool { return p == "." })
+	passed := t.ignored(name, isFolder) || !covered(named) && t.programs.ignored(name, isFolder)
 	return passed && !slices.Contains(t.paths, name) && !leads(t.paths)
 }
 
