@@ -56,13 +56,15 @@ func (p *planner) refuse(env *plan.Environment) {
 				env.Targets[name], env.Roles[schema.Role(role)] = env.Targets[was], name
 			}
 		}
-		of := env.Targets[name]
-		if !own[name] {
-			of.Facts, own[name] = slices.Clone(of.Facts), true
+		for _, name := range slices.Compact([]string{name, p.req.Head.Config.Judge(name)}) {
+			of := env.Targets[name]
+			if !own[name] {
+				of.Facts, own[name] = slices.Clone(of.Facts), true
+			}
+			of.Facts = slices.DeleteFunc(of.Facts, func(f plan.Fact) bool { return f.Name == change.Setting })
+			of.Facts = append(of.Facts, plan.Fact{Name: change.Setting, Value: change.Is, File: change.File})
+			env.Targets[name] = of
 		}
-		of.Facts = slices.DeleteFunc(of.Facts, func(f plan.Fact) bool { return f.Name == change.Setting })
-		of.Facts = append(of.Facts, plan.Fact{Name: change.Setting, Value: change.Is, File: change.File})
-		env.Targets[name] = of
 	}
 }
 

@@ -11,12 +11,15 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
@@ -118,6 +121,26 @@ func (p *Prepared) Ledger() *ledger.Ledger { return p.req.Ledger }
 // TargetChanges returns what head changes of the targets, where another configuration
 // decides.
 func (p *Prepared) TargetChanges() config.TargetChanges { return p.req.TargetChanges }
+
+// Refused is the first change of head that a case is not judged with: of its target, of one
+// that judges it, or of a role in it.
+func (p *Prepared) Refused(row plan.Row) (change config.TargetChange, refused bool) {
+	if row.Head == nil || row.HeadCase == nil {
+		return change, false
+	}
+	cfg := p.req.Head.Config
+	names := remeasure.Asked(cfg, row.HeadCase, row.Target, true)
+	for _, change := range p.req.TargetChanges.Refused {
+		role, isRole := strings.CutPrefix(change.Setting, "roles.")
+		if isRole = isRole && change.Target == ""; isRole && slices.Contains(row.HeadCase.Roles(), schema.Role(role)) {
+			return change, true
+		}
+		if !isRole && (slices.Contains(names, change.Target) || slices.Contains(names, cfg.Judge(change.Target))) {
+			return change, true
+		}
+	}
+	return change, false
+}
 
 // Request returns what was planned, to plan it again or with a change.
 func (p *Prepared) Request() Request { return p.req }

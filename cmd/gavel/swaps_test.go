@@ -51,6 +51,8 @@ var swaps = []swap{
 	{name: "other parameter", from: "parameters: {}", to: "parameters: {route: fallback}"},
 	{name: "object as a parameter", from: "parameters: {}", to: "parameters: {stop: {url: x}}"},
 	{name: "judge", from: "judge: judge", to: "judge: bot"},
+	{name: "address of the judge", from: "model: judge, base_url: MODELS/v1", to: "model: judge, base_url: ELSEWHERE/v1"},
+	{name: "model of the judge", from: "model: judge", to: "model: new", data: true, free: true},
 	{name: "key", from: "api_key_env: MODEL_KEY}", to: "api_key_env: OTHER_KEY}", free: true},
 	{name: "limit", from: "temperature: 0", to: "temperature: 0, concurrency: 50", free: true},
 	{name: "price", from: "price: {input: 1, output: 1}", to: "price: {input: 0, output: 0}", free: true},
@@ -303,13 +305,14 @@ func (c *passage) judged(r *report.Report, s swap, mayRun bool, sent string) {
 	c.t.Helper()
 	said := fmt.Sprintf("%s: %s\n%+v\nproblems %v", r.Gate.Result, r.Gate.Reason, r.Notices, r.Problems)
 	named := strings.Contains(fmt.Sprint(r.Notices), cmp.Or(s.file, "gavel.yaml"))
+	free := s.free && (!s.data || mayRun) // a change of a stranger is accepted first
 	switch {
-	case s.free && r.Gate.Result != report.GatePass:
+	case free && r.Gate.Result != report.GatePass:
 		c.t.Errorf("the change bears on no verdict: %s", said)
-	case s.free && !named:
+	case free && !named:
 		c.t.Errorf("the change is not named: %s", said)
-	case s.free:
-	case s.data && mayRun:
+	case free:
+	case s.data && !s.free && mayRun:
 		if r.Gate.Result != report.GatePass || !strings.Contains(sent, s.sends) {
 			c.t.Errorf("not judged with the change: %s\n%.400s", said, sent)
 		}
@@ -319,7 +322,7 @@ func (c *passage) judged(r *report.Report, s swap, mayRun bool, sent string) {
 	if !mayRun && sent != "" {
 		c.t.Errorf("a head that may not run made calls:\n%.400s", sent)
 	}
-	if strings.Contains(sent, "a-secret") || strings.Contains(sent, `"model":"a-key`) || !s.data && strings.Contains(sent, `"model":"new"`) {
+	if strings.Contains(sent, "a-secret") || strings.Contains(sent, `"model":"a-key`) || (!s.data || s.free) && strings.Contains(sent, `"model":"new"`) {
 		c.t.Errorf("head chose what is sent:\n%.400s", sent)
 	}
 }

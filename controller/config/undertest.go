@@ -61,19 +61,6 @@ type TargetChanges struct {
 	Unbounded []string
 }
 
-// Refusal is the first refused change that bears on a target, or on one of the roles;
-// empty where there is none.
-func (c *TargetChanges) Refusal(target string, roles ...schema.Role) (TargetChange, bool) {
-	i := slices.IndexFunc(c.Refused, func(r TargetChange) bool {
-		role, isRole := strings.CutPrefix(r.Setting, "roles.")
-		return r.Target != "" && r.Target == target || r.Target == "" && isRole && slices.Contains(roles, schema.Role(role))
-	})
-	if i < 0 {
-		return TargetChange{}, false
-	}
-	return c.Refused[i], true
-}
-
 // Accept has head judged without the refused changes.
 func (c *TargetChanges) Accept() { c.Accepted, c.Refused = slices.Concat(c.Accepted, c.Refused), nil }
 

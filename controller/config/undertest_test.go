@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,7 +135,7 @@ func TestTargetsThatAreNewAtHead(t *testing.T) {
 		if !next.Refused || len(next.Variables()) > 0 || len(next.Env) > 0 {
 			t.Errorf("%s: the new target is %+v, want one that is refused and reads no variable", tt.name, next)
 		}
-		if _, refused := changes.Refusal("next"); !refused {
+		if len(changes.Refused) != 1 || changes.Refused[0].Target != "next" {
 			t.Errorf("%s: the changes %+v do not name the target", tt.name, changes)
 		}
 	}
@@ -156,7 +157,7 @@ func TestAJudgeStaysAsItIs(t *testing.T) {
 	}
 	head.Roles.Judge = "judge"
 	got, changes := base.UnderTest(base, head, true)
-	if change, refused := changes.Refusal("", schema.Judge); !refused || change.String() != "roles.judge bot → judge" {
+	if !slices.ContainsFunc(changes.Refused, func(c config.TargetChange) bool { return c.String() == "roles.judge bot → judge" }) {
 		t.Errorf("another judge gives the changes %+v", changes)
 	}
 	if got.Targets[got.Roles.Judge].Model != "old" {

@@ -20,7 +20,15 @@ func Targets(file string, c config.TargetChanges) *report.TargetChanges {
 	for _, change := range c.Judged {
 		out.Judged = append(out.Judged, report.TargetChange{Target: change.Target, Says: change.String()})
 	}
-	for _, change := range slices.Concat(c.Refused, c.Accepted) {
+	all := slices.Concat(c.Refused, c.Accepted)
+	for _, change := range all {
+		// The judge takes the roles that nobody else has.
+		byJudge := slices.ContainsFunc(all, func(j config.TargetChange) bool {
+			return j.Setting == "roles.judge" && j.Target == "" && j.Was == change.Was && j.Is == change.Is
+		})
+		if byJudge && change.Target == "" && change.Setting != "roles.judge" {
+			continue
+		}
 		out.Refused = append(out.Refused, report.TargetChange{Target: change.Target, Says: change.String()})
 	}
 	if len(out.Judged)+len(out.Refused) == 0 {

@@ -44,6 +44,7 @@ func (r *Review) targets(p *controller.Prepared, e *controller.RunOptions) {
 		return
 	}
 	e.ConfigDiff.Targets.Accepted = r.acceptedTargets()
+	noteJudges(e.ConfigDiff.Targets, p.Plan)
 	budget := p.Head().Config.Budget
 	unbounded := len(changes.Unbounded) > 0 && hasMoney(budget)
 	holds := hasOther(budget)
@@ -53,10 +54,7 @@ func (r *Review) targets(p *controller.Prepared, e *controller.RunOptions) {
 	}
 	otherwise := e.Withhold
 	e.Withhold = func(row plan.Row) string {
-		if row.Head == nil || row.HeadCase == nil {
-			return ""
-		}
-		if change, refused := changes.Refusal(row.Target, row.HeadCase.Roles()...); refused {
+		if change, refused := p.Refused(row); refused {
 			return r.ConfigFile + " changes " + change.String() + " of " + named(change) + ", which is not judged before the merge"
 		}
 		if p.Head().Config.Targets[row.Target].Refused {
@@ -70,6 +68,18 @@ func (r *Review) targets(p *controller.Prepared, e *controller.RunOptions) {
 		}
 		return otherwise(row)
 	}
+}
+
+// noteJudges says of the changes of targets that no case is run against that they are of
+// judges, and that those of base judge.
+func noteJudges(changes *report.TargetChanges, planned *plan.Plan) {
+	changes.Judged = slices.DeleteFunc(changes.Judged, func(change report.TargetChange) bool {
+		tested := slices.ContainsFunc(planned.Rows, func(row plan.Row) bool { return row.Target == change.Target })
+		if !tested {
+			changes.Notes = append(changes.Notes, "changes "+change.Target+": "+change.Says+", which no case is run against; where it judges, it does so as base has it")
+		}
+		return !tested
+	})
 }
 
 // named is what a change is of.
