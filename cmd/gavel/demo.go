@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/commits"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
+	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
@@ -82,7 +83,7 @@ func showDemo(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.L
 	}
 	file := filepath.Join(a.Dir, ownfolder.Name, "comment.md")
 	text := comment.Markdown(report, comment.Options{RepositoryURL: demo.Page})
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+	if err := safefile.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	switch {
