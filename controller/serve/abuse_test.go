@@ -84,7 +84,7 @@ func TestAbuseNameInOtherCase(t *testing.T) {
 	}
 }
 
-// TestAbuseConfigurationOfTheHead decides nothing: base's bot is asked.
+// TestAbuseConfigurationOfTheHead decides nothing: base's bot is asked, or nobody is.
 func TestAbuseConfigurationOfTheHead(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -93,7 +93,10 @@ func TestAbuseConfigurationOfTheHead(t *testing.T) {
 	w.push("cheat")
 	w.hint()
 	w.idle()
-	w.want("cheat", "success failure")
+	w.want("cheat", "success error")
+	if n := w.agent.count("two"); n > 1 {
+		t.Errorf("the bot was asked %d times", n)
+	}
 	if body := w.forge.Comments(1)[0].Body; !strings.Contains(body, "gavel.yaml") {
 		t.Errorf("the comment does not tell of the change:\n%s", body)
 	}

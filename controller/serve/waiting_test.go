@@ -59,7 +59,7 @@ func TestEveryHeadIsPendingAtOnce(t *testing.T) {
 	if now := w.server.Repositories()[0]; len(now.Queued) > 0 || len(now.Judging) > 0 {
 		t.Errorf("%q are judged and %q wait after the end", now.Judging, now.Queued)
 	}
-	for _, tt := range []struct{ commit, want string }{{"one", "success success"}, {"two", "success failure"}, {"after", "success success"}} {
+	for _, tt := range []struct{ commit, want string }{{"one", "success success"}, {"two", "success failure"}, {"after", "success error"}} {
 		if got := w.states(tt.commit); got != tt.want {
 			t.Errorf("the states of %s are %q, want %q", tt.commit, got, tt.want)
 		}
