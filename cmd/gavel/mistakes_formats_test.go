@@ -126,6 +126,12 @@ var slips = []slip{
 	{name: "AgentV 4: a flag", file: slipFile, base: ofV4("{type: regex, value: ^zzz, flags: i}"), head: ofV4("{type: regex, value: ^zzz, flags: x}"), says: "the flag 'x' is not one of JavaScript"},
 	{name: "AgentV 4: an aggregator", file: slipFile, base: ofV4("{type: composite, assertions: [{type: contains, value: zzz}], aggregator: {type: threshold}}"),
 		head: ofV4("{type: composite, assertions: [{type: contains, value: zzz}], aggregator: {type: treshold}}"), says: `there is no aggregator "treshold"`},
+	{name: "AgentV 4: a weight that is a text", file: slipFile, base: ofV4("{type: composite, assertions: [{type: contains, value: zzz, name: a}, {type: contains, value: done, name: b}], aggregator: {type: weighted_average, weights: {a: 5}}}"),
+		head: ofV4("{type: composite, assertions: [{type: contains, value: zzz, name: a}, {type: contains, value: done, name: b}], aggregator: {type: weighted_average, weights: {a: '5'}}}"), says: "is not a number from 0"},
+	{name: "AgentV 4: the arguments of a step", file: slipFile, base: ofV4("{type: tool-trajectory, mode: any_order, expected: [{tool: search, args: {q: z}}]}"),
+		head: ofV4("{type: tool-trajectory, mode: any_order, expected: [{tool: search, arg: {q: z}}]}"), says: "did you mean `args`?"},
+	{name: "AgentV 4: arguments of a step that are a text", file: slipFile, base: ofV4("{type: tool-trajectory, mode: any_order, expected: [{tool: search, args: {q: z}}]}"),
+		head: ofV4("{type: tool-trajectory, mode: any_order, expected: [{tool: search, args: q}]}"), says: "`args` of a step must be an object, or any"},
 	// AgentV 5
 	{name: "AgentV 5: an assertion about calls", file: slipFile, base: ofV5("assert: [{type: 'trajectory:tool-used', value: book}]"), head: ofV5("assert: [{type: 'trajectory:toolused', value: book}]"), says: "did you mean `trajectory:tool-used`?"},
 	{name: "AgentV 5: the arguments of a call", file: slipFile, base: ofV5("assert: [{type: 'trajectory:tool-args-match', value: {name: search, args: {q: z}}}]"),

@@ -269,6 +269,7 @@ func (c *compiler) trajectoryOfTest(p place.Place) schema.Spec {
 		return nil
 	}
 	spec.Partial = true
+	c.checkSteps(p)
 	for i := range spec.Steps {
 		step := &spec.Steps[i]
 		by := p.Sub("expected", i, "args_match")
@@ -292,6 +293,24 @@ func (c *compiler) trajectoryOfTest(p place.Place) schema.Spec {
 		}
 	}
 	return spec
+}
+
+// stepFields are those of a step of a trajectory.
+var stepFields = []string{"tool", "args", "args_match", "max_duration_ms"}
+
+// checkSteps refuses a step whose arguments would not be compared by a typing error.
+func (c *compiler) checkSteps(p place.Place) {
+	for _, step := range p.List("expected") {
+		for _, key := range step.Keys() {
+			near := suggest.Nearest(key, stepFields)
+			switch {
+			case key == "args" && step.Has("args") && !step.IsObject("args") && step.Text("args") != "any":
+				c.fail(step.Problem("wrong-type", "`args` of a step must be an object, or any", "write {name: value}, or any", key))
+			case !slices.Contains(stepFields, key) && near != "" && !step.Has(near):
+				c.fail(step.Problem("unknown-field", fmt.Sprintf("unknown field `%s` of a step", key), suggest.Question(near), key))
+			}
+		}
+	}
 }
 
 // compositeOfTest makes one score of those of other assertions.

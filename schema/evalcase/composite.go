@@ -1,6 +1,7 @@
 package evalcase
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -122,7 +123,12 @@ func (c *compiler) memberWeights(p place.Place, names []string, rule *schema.Rul
 			c.unknownMember(p.Sub("weights", name), name, names)
 			continue
 		}
-		rule.Weights = rubric.Put(rule.Weights, name, p.Number("weights", name))
+		var weight *float64
+		if json.Unmarshal(p.JSON("weights", name), &weight) != nil || weight == nil || *weight < 0 {
+			c.fail(p.Problem("wrong-type", fmt.Sprintf("the weight of %q is not a number from 0", name), "write a number, such as 1", "weights", name))
+			continue
+		}
+		rule.Weights = rubric.Put(rule.Weights, name, *weight)
 	}
 }
 
