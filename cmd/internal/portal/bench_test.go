@@ -25,8 +25,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
 
-// crowd are the pages of repositories, each with some open pull requests that were judged.
-func crowd(tb testing.TB, repositories, pulls int) http.Handler {
+// manyPages are the pages of repositories, each with some open pull requests that were judged.
+func manyPages(tb testing.TB, repositories, pulls int) http.Handler {
 	tb.Helper()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	store := ledgertest.Open(tb, ledger.Config{Now: func() time.Time { return at }})
@@ -77,7 +77,7 @@ func TestEveryEndpointIsMeasured(t *testing.T) {
 			t.Errorf("%s is not measured", path)
 		}
 	}
-	site := crowd(t, 2, 2)
+	site := manyPages(t, 2, 2)
 	for _, path := range measured {
 		w := httptest.NewRecorder()
 		site.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
@@ -90,7 +90,7 @@ func TestEveryEndpointIsMeasured(t *testing.T) {
 // TestRepositoriesListTheNewestPulls holds that the first page lists the newest pull
 // requests of a repository alone, with the result of their heads, and leads to the others.
 func TestRepositoriesListTheNewestPulls(t *testing.T) {
-	site := crowd(t, 1, firstPulls+2)
+	site := manyPages(t, 1, firstPulls+2)
 	w := httptest.NewRecorder()
 	site.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/", nil))
 	page := w.Body.String()
@@ -185,7 +185,7 @@ func TestAHeadThatWaits(t *testing.T) {
 // open pull requests each were judged. It reports the 95th percentile of the time, and how
 // large the answer is.
 func BenchmarkPages(b *testing.B) {
-	site := crowd(b, 20, 50)
+	site := manyPages(b, 20, 50)
 	for _, path := range measured {
 		b.Run(path, func(b *testing.B) {
 			var times []time.Duration
