@@ -20,8 +20,6 @@ type crowd struct {
 	// expected are the pull requests that a server knows of; complete says that it is one.
 	expected []int
 	complete bool
-	// before runs once before the next write.
-	before func()
 }
 
 func (c *crowd) Heads(_ context.Context, number int, sum string) (bool, error) {
