@@ -85,8 +85,8 @@ func TestSignalsEndLoading(t *testing.T) {
 // wantNoDrafts wants no file in a folder that was not given its place.
 func wantNoDrafts(t *testing.T, folder string) {
 	t.Helper()
-	err := filepath.WalkDir(folder, func(name string, _ fs.DirEntry, err error) error {
-		if err == nil && (strings.Contains(name, "draft") || strings.Contains(name, "tmp")) {
+	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && (strings.Contains(d.Name(), "draft") || strings.Contains(d.Name(), "tmp")) {
 			t.Errorf("%s is left", name)
 		}
 		return err

@@ -127,6 +127,16 @@ func (l *Ledger) Runs(ctx context.Context, limit int) ([]Run, error) {
 	return found, l.store.Fault("read the runs", err)
 }
 
+// Newest returns the id of the newest run of a head, empty where there is none. A run by
+// which a schedule had a branch judged again, which compares a commit with itself, does not
+// count.
+func (l *Ledger) Newest(ctx context.Context, repository string, pullRequest int, head string) (id string, err error) {
+	err = l.store.Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&id) },
+		`SELECT id FROM runs WHERE repository = ? AND pull_request = ? AND head = ? AND (pull_request > 0 OR base <> head)
+		ORDER BY started DESC, id DESC LIMIT 1`, repository, pullRequest, head)
+	return id, l.store.Fault("read the newest run of "+head, err)
+}
+
 func scanRun(rows *sql.Rows, r *Run, more ...any) error {
 	var started, finished int64
 	err := rows.Scan(append([]any{&r.ID, &r.Repository, &r.PullRequest, &r.Base, &r.Head, &started, &finished}, more...)...)

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -89,11 +90,16 @@ func (x *reportIndex) judgedBy(k reportKey) string {
 	return x.rules[k]
 }
 
-// report reads the newest report of a commit, nil where there is none.
+// report reads the newest report of a commit, nil where there is none. Another process may
+// have stored it since this one began.
 func (x *reportIndex) report(ctx context.Context, k reportKey) (*report.Report, error) {
+	newest, err := x.ledger.Newest(ctx, k.repository, k.number, k.head)
+	if err != nil {
+		return nil, err
+	}
 	k.repository = strings.ToLower(k.repository)
 	x.mu.Lock()
-	id := x.runs[k]
+	id := cmp.Or(newest, x.runs[k])
 	x.mu.Unlock()
 	if id == "" {
 		return nil, nil

@@ -90,10 +90,11 @@ func (w *workerProcess) run(ctx context.Context) error {
 		return err
 	}
 	able, err := w.sandboxed(ctx)
-	if err != nil {
-		return err
+	var store *ledger.Ledger
+	var q *queue.Queue
+	if err == nil {
+		store, q, err = w.connect(ctx, url)
 	}
-	store, q, err := w.connect(ctx, url)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // it was asked to end before it judged anything
