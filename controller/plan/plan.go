@@ -253,6 +253,15 @@ func (r *Row) Changed() bool {
 	return r.MovedFrom != "" || r.HeadDigests.D != r.BaseDigests.D
 }
 
+// ChangedUnrun reports whether the change adds a case that is not run here, or changes one
+// that neither side runs.
+func (r *Row) ChangedUnrun() bool {
+	if r.Head == nil || r.Head.Skip == "" {
+		return false
+	}
+	return r.Base == nil || r.Base.Skip != "" && (r.MovedFrom != "" || r.HeadDigests.D != r.BaseDigests.D)
+}
+
 // Ask has the case judged although nothing affects it, since the gate asks for its
 // verdict. The ledger has to have been asked before.
 func (r *Row) Ask(why Reason) {

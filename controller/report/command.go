@@ -97,7 +97,7 @@ func only(r *Report, pairs []pair, keep func(*Row) bool) (*Report, []pair) {
 	}
 	left.Summary, _ = summarise(left.Cases, kept)
 	if r.Summary.Affected != nil {
-		left.Summary.Affected = changed(kept)
+		left.Summary.Affected, left.Summary.ChangedUnrun = changed(kept), changedUnrun(kept)
 	}
 	left.Diff = diff(left.Cases, kept)
 	return &left, kept

@@ -113,7 +113,7 @@ func Compare(in Input) *Report {
 	r.Remeasured = in.Noise.Summary()
 	r.Summary, r.Saved = summarise(r.Cases, pairs)
 	if in.Plan.Base != "" && !in.Plan.Again {
-		r.Summary.Affected = changed(pairs)
+		r.Summary.Affected, r.Summary.ChangedUnrun = changed(pairs), changedUnrun(pairs)
 	}
 	r.Diff = diff(r.Cases, pairs)
 	r.TargetChanges = in.Config.Targets

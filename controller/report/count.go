@@ -27,7 +27,7 @@ func NothingAffected(r *Report) bool {
 	case s.Affected == nil: // a commit was judged again, or an earlier version stored it
 		return Due(r)+s.Removed+r.Diff.Moved == 0
 	default:
-		return *s.Affected == 0
+		return *s.Affected+s.ChangedUnrun == 0
 	}
 }
 

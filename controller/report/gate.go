@@ -98,7 +98,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		f.withdrawals(r, s)
 		f.required(r, s)
 		f.flaky(left, s)
-		f.silent(r, rest)
+		f.silent(r, pairs)
 	}
 	g := Gate{FailOn: rule}
 	switch {
@@ -252,12 +252,14 @@ func because(rows []Row) string {
 	return ", since " + why
 }
 
-// silent finds that no case which was judged asks anything of the answer: they pass
-// whatever that is, and a gate that they pass says nothing.
-func (f *findings) silent(r *Report, rest plan.Rest) {
+// silent finds that no affected case which was judged asks anything of the answer: they
+// pass whatever that is, and a gate that they pass says nothing. The verdicts of cases that
+// the change does not affect say nothing of it either.
+func (f *findings) silent(r *Report, pairs []pair) {
 	judged := 0
 	for i := range r.Cases {
 		switch row := &r.Cases[i]; {
+		case !pairs[i].plan.Changed():
 		case row.Verdict == nil || row.Action == plan.Removed || *row.Verdict == verdict.Skipped:
 		case !row.AsksNothing:
 			return
@@ -265,8 +267,8 @@ func (f *findings) silent(r *Report, rest plan.Rest) {
 			judged++
 		}
 	}
-	if judged > 0 && rest.Cases == rest.Skipped {
-		f.unknown("%s %s nothing of the answer, and no other case was judged", textfmt.Count(judged, "case"), textfmt.Verb(judged, "asks", "ask"))
+	if judged > 0 {
+		f.unknown("%s %s nothing of the answer, and no other affected case was judged", textfmt.Count(judged, "case"), textfmt.Verb(judged, "asks", "ask"))
 	}
 }
 

@@ -47,11 +47,23 @@ func TestGate(t *testing.T) {
 		{"asks nothing", func(s *reporttest.Scenario) {
 			of(nil, pass(1))(s)
 			s.In.Plan.Rows[0].Head.AsksNothing = true
-		}, report.GateSettings{}, report.GateUndetermined, "1 case asks nothing of the answer, and no other case was judged"},
+		}, report.GateSettings{}, report.GateUndetermined, "1 case asks nothing of the answer, and no other affected case was judged"},
 		{"one asks nothing", func(s *reporttest.Scenario) {
 			nothing(s)
 			s.In.Plan.Rows[0].Head.AsksNothing = true
 		}, report.GateSettings{}, report.GatePass, ""},
+		{"asks nothing, and nothing affects the others", func(s *reporttest.Scenario) {
+			nothing(s)
+			s.Add("math/1/more", nil, pass(1), definition).Head.AsksNothing = true
+		}, report.GateSettings{}, report.GateUndetermined, "1 case asks nothing of the answer, and no other affected case was judged"},
+		{"asks nothing, and another is affected", func(s *reporttest.Scenario) {
+			of(pass(1), pass(1))(s)
+			s.Add("math/1/more", nil, pass(1), definition).Head.AsksNothing = true
+		}, report.GateSettings{}, report.GatePass, "no case regressed"},
+		{"a new case is not run", func(s *reporttest.Scenario) {
+			nothing(s)
+			s.Add("math/1/more", nil, skipped, definition)
+		}, report.GateSettings{}, report.GatePass, "no case regressed"},
 		{"asks nothing, and another fails", func(s *reporttest.Scenario) {
 			of(pass(1), fail(0, ""))(s)
 			s.Add("math/1/more", nil, pass(1), definition).Head.AsksNothing = true

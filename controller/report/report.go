@@ -293,8 +293,10 @@ type Summary struct {
 	tally.Verdicts
 	// NoThreshold counts those that pass because no threshold is set.
 	NoThreshold int `json:"no_threshold,omitempty"`
-	// AsksNothing counts those of NoThreshold that ask nothing of the answer.
+	// AsksNothing counts those that pass and ask nothing of the answer.
 	AsksNothing int `json:"asks_nothing,omitempty"`
+	// ChangedUnrun counts the cases that the change adds or changes and that are not run.
+	ChangedUnrun int `json:"changed_unrun,omitempty"`
 	// Run, Rejudged, Redecided, Reused and Removed count by the plan's action,
 	// whatever became of the case.
 	Run       int `json:"run"`

@@ -25,11 +25,9 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 		if row.Verdict == nil && row.Error != nil {
 			s.Error++
 		}
-		if row.NoThreshold && row.Verdict != nil && *row.Verdict == verdict.Pass {
-			s.NoThreshold++
-			if row.AsksNothing {
-				s.AsksNothing++
-			}
+		if row.Verdict != nil && *row.Verdict == verdict.Pass {
+			s.NoThreshold += count(row.NoThreshold)
+			s.AsksNothing += count(row.AsksNothing)
 		}
 		if row.Unrun() {
 			s.NotRun++
@@ -48,6 +46,14 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 	return s, Saved{Calls: saved.Calls, CostUSD: saved.Cost()}
 }
 
+// count is 1 for what holds.
+func count(holds bool) int {
+	if holds {
+		return 1
+	}
+	return 0
+}
+
 // changed counts the cases that are not the same on both sides.
 func changed(pairs []pair) *int {
 	n := 0
@@ -57,6 +63,14 @@ func changed(pairs []pair) *int {
 		}
 	}
 	return &n
+}
+
+// changedUnrun counts the cases that the change adds or changes and that are not run.
+func changedUnrun(pairs []pair) (n int) {
+	for _, p := range pairs {
+		n += count(p.plan.ChangedUnrun())
+	}
+	return n
 }
 
 // spent is what this run cost for a case, on both sides.

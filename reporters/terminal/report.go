@@ -273,6 +273,17 @@ func (p *page) change(d float64) string {
 	return "  " + p.paint(green, text)
 }
 
+// withoutThreshold counts the cases that pass since they have no threshold, and ask
+// something.
+func withoutThreshold(r *report.Report) (n int) {
+	for i := range r.Cases {
+		if row := &r.Cases[i]; row.NoThreshold && !row.AsksNothing && row.Verdict != nil && *row.Verdict == verdict.Pass {
+			n++
+		}
+	}
+	return n
+}
+
 func (p *page) summary(r *report.Report) {
 	s := r.Summary
 	known, done := s.Reused-s.NoVerdict, reporters.Done(r)
@@ -281,7 +292,7 @@ func (p *page) summary(r *report.Report) {
 		actions = []count{{s.Run, "to run"}, {s.Rejudged, "to re-judge"}, {s.Redecided, "to re-decide"}, {known, "known"}}
 	}
 	p.paragraph(margin{}, fmt.Sprintf("%s: %s passed, %s failed", textfmt.Count(s.Cases, "case"), textfmt.Int(int64(s.Pass)), textfmt.Int(int64(s.Fail)))+
-		counts(", ", []count{{s.Borderline, "borderline"}, {s.Error - s.NotRun, "not judged"}, {s.NotRun, "not run"}, {s.Skipped, "skipped"}, {s.NoThreshold - s.AsksNothing, "without a threshold"}, {s.AsksNothing, textfmt.Verb(s.AsksNothing, "asks nothing", "ask nothing")}})+
+		counts(", ", []count{{s.Borderline, "borderline"}, {s.Error - s.NotRun, "not judged"}, {s.NotRun, "not run"}, {s.Skipped, "skipped"}, {withoutThreshold(r), "without a threshold"}, {s.AsksNothing, textfmt.Verb(s.AsksNothing, "asks nothing", "ask nothing")}})+
 		counts(" · ", append(actions, count{s.NoVerdict, "unaffected"})), "")
 	switch d := r.Diff; {
 	case d.Delta != nil && *d.Delta != 0:

@@ -221,6 +221,9 @@ func wordBounds(written string, value json.RawMessage) (json.RawMessage, error) 
 	if json.Unmarshal(value, &bounds) != nil || bounds.Min == nil && bounds.Max == nil {
 		return nil, mistake(fmt.Sprintf("the value of %s is neither a number nor {min, max}", written), "write a number of words, or {min: 5, max: 10}")
 	}
+	if bounds.Min != nil && bounds.Max != nil && *bounds.Min > *bounds.Max {
+		return nil, mistake(fmt.Sprintf("the value of %s has a min of %v above its max of %v, so that no answer has so many words", written, *bounds.Min, *bounds.Max), "write the smaller number as min")
+	}
 	return value, nil
 }
 
