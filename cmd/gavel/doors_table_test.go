@@ -281,6 +281,16 @@ var scenarios = []scenario{
 		},
 	},
 	{
+		name: "a failing case asks nothing any more, beside another one", base: matching("^zzz"), answer: echo, judged: true,
+		head: map[string]string{"test_definitions/promptfooconfig.yaml": strings.Replace(matching("^zzz")["test_definitions/promptfooconfig.yaml"], `assert: [{type: regex, value: "^zzz"}]`, "assert: []", 1)},
+		want: outcome{gate: "undetermined", reason: "1 case asks nothing of the answer, and no other affected case was judged", some: true},
+	},
+	{
+		name: "a new case that is not run", base: matching("^a"), answer: echo,
+		head: map[string]string{"test_definitions/promptfooconfig.yaml": matching("^a")["test_definitions/promptfooconfig.yaml"] + "  - {description: three, vars: {x: c}, assert: [{type: rouge-n, value: c}]}\n"},
+		want: outcome{gate: "pass", reason: "no case regressed", some: true},
+	},
+	{
 		name: "new failing case", base: shopOf("a", nil), head: map[string]string{at("d"): asks("d", "say d", "x!")}, answer: echo,
 		want: outcome{gate: "fail", reason: "1 new case", cases: map[string]string{key("d"): "fail new"}, calls: map[string]int{"Be kind. | say d": 1}},
 	},

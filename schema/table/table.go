@@ -64,6 +64,8 @@ type Row struct {
 type reader struct {
 	file  string
 	lines []string
+	// added are the columns of the quotes that were put into a line to read it, by its number.
+	added map[int][]int
 	csv   *csv.Reader
 }
 
@@ -77,7 +79,8 @@ func Read(file schema.File) (*Table, []schema.Problem) {
 	if !strings.Contains(text, "\n") { // as old editors of the Mac end lines
 		text = strings.ReplaceAll(text, "\r", "\n")
 	}
-	r := reader{file: file.Path, lines: strings.Split(text, "\n"), csv: csv.NewReader(strings.NewReader(text))}
+	plain, added := quoted(text)
+	r := reader{file: file.Path, lines: strings.Split(text, "\n"), added: added, csv: csv.NewReader(strings.NewReader(plain))}
 	r.csv.FieldsPerRecord = -1
 	head, problem := r.record()
 	switch {
@@ -148,6 +151,66 @@ func (r *reader) record() ([]Cell, *schema.Problem) {
 	return cells, nil
 }
 
+// quoted puts cells in quotes that have a quote in their middle, such as 6" pan, which
+// people write and promptfoo reads: it is a part of the cell. A cell that begins with a quote
+// stays as it is. added are the columns, from 1, of the quotes that are put in, by line.
+func quoted(text string) (out string, added map[int][]int) {
+	if !strings.Contains(text, `"`) {
+		return text, nil
+	}
+	var b strings.Builder
+	added = map[int][]int{}
+	line, begin := 1, 0 // of the line in the output
+	write := func(part string) {
+		b.WriteString(part)
+		if n := strings.Count(part, "\n"); n > 0 {
+			line, begin = line+n, b.Len()-len(part)+strings.LastIndexByte(part, '\n')+1
+		}
+	}
+	add := func() {
+		added[line] = append(added[line], b.Len()-begin+1)
+		b.WriteByte('"')
+	}
+	for len(text) > 0 {
+		end := cellEnd(text)
+		cell := strings.TrimSuffix(text[:end], "\r")
+		if first := strings.TrimLeft(cell, " \t"); !strings.Contains(cell, `"`) || first[0] == '"' {
+			write(cell)
+		} else {
+			add()
+			for i, part := range strings.Split(cell, `"`) {
+				if i > 0 {
+					b.WriteByte('"')
+					add()
+				}
+				b.WriteString(part)
+			}
+			add()
+		}
+		next := min(end+1, len(text))
+		write(text[len(cell):next])
+		text = text[next:]
+	}
+	return b.String(), added
+}
+
+// cellEnd is where the first cell of a text ends: at a comma or a line feed that is not
+// within its quotes.
+func cellEnd(text string) int {
+	at := 0
+	for strings.HasPrefix(text[at:], `"`) {
+		closed := strings.IndexByte(text[at+1:], '"')
+		if closed < 0 {
+			return len(text)
+		}
+		at += closed + 2
+	}
+	if i := strings.IndexAny(text[at:], ",\n"); i >= 0 {
+		return at + i
+	}
+	return len(text)
+}
+
 // unreadable is the problem of a text that is not CSV, which is about its quotes.
 func (r *reader) unreadable(err error) schema.Problem {
 	const double = `double the quotes and put the cell in quotes, as in "say ""hi"""`
@@ -170,15 +233,27 @@ func (r *reader) isOpen(err *csv.ParseError) bool {
 	for _, line := range r.lines[:min(err.Line-1, len(r.lines))] {
 		before += len(line) + 1
 	}
-	return before+err.Column > last
+	return before+r.written(err.Line, err.Column) > last
 }
 
 func (r *reader) problem(line, column int, message, hint string) schema.Problem {
 	return schema.Problem{Position: r.position(line, column), Severity: schema.Error, Rule: rule, Message: message, Hint: hint}
 }
 
+// written is the column in the file of a column of what was read, both in bytes from 1.
+func (r *reader) written(line, column int) int {
+	n := 0
+	for _, at := range r.added[line] {
+		if at < column {
+			n++
+		}
+	}
+	return column - n
+}
+
 // position is a place whose column is counted in bytes from 1.
 func (r *reader) position(line, column int) schema.Position {
+	column = r.written(line, column)
 	if line > 0 && line <= len(r.lines) {
 		text := r.lines[line-1]
 		column = 1 + utf8.RuneCountInString(text[:max(0, min(column-1, len(text)))])

@@ -42,6 +42,33 @@ func TestLinesOfOldEditors(t *testing.T) {
 	}
 }
 
+// TestQuotesWithinACell: a quote in the middle of a cell is a part of it, as promptfoo reads
+// it, and the cells behind it have their places.
+func TestQuotesWithinACell(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want []string // the cells of the first row
+		at   []int    // their columns
+	}{
+		{"x,y\na,say \"hi\"\n", []string{"a", `say "hi"`}, []int{1, 3}},
+		{"x,y\n6\" pan,b\n", []string{`6" pan`, "b"}, []int{1, 8}},
+		{"x,y\r\n6\" pan,5\" lid\r\n", []string{`6" pan`, `5" lid`}, []int{1, 8}},
+		{"x,y\n6\" pan,\"a, \"\"b\"\"\nc\"", []string{`6" pan`, "a, \"b\"\nc"}, []int{1, 8}},
+		{"x,y\n\"a\nb\",6\" pan\n", []string{"a\nb", `6" pan`}, []int{1, 4}},
+	} {
+		got, problems := table.Read(schema.File{Path: "t.csv", Data: []byte(tt.text)})
+		if len(problems) > 0 || len(got.Rows) != 1 {
+			t.Errorf("%q gives %+v, problems %v; want one row", tt.text, got, problems)
+			continue
+		}
+		for i, cell := range got.Rows[0].Cells {
+			if cell.Text != tt.want[i] || cell.At.Column != tt.at[i] {
+				t.Errorf("%q: cell %d is %q at column %d, want %q at %d", tt.text, i+1, cell.Text, cell.At.Column, tt.want[i], tt.at[i])
+			}
+		}
+	}
+}
+
 // TestProblems are what is wrong with tables that people have, with the place and the repair.
 func TestProblems(t *testing.T) {
 	utf16 := "\xff\xfex\x00,\x00y\x00\n\x00"
@@ -53,7 +80,7 @@ func TestProblems(t *testing.T) {
 		{"x\t__expected\nhola\tcontains:zzz\n", "t.csv:1:1: error: the table has one column, whose name holds a tab; save it with commas between the cells, as CSV (comma delimited)"},
 		{utf16, "t.csv:1:1: error: the file is not UTF-8 but UTF-16; save it as UTF-8"},
 		{"x,y\nhola,a\xf1o\n", "t.csv:2:7: error: the line is not valid UTF-8; save the file as UTF-8"},
-		{"x,y\na,say \"hi\"\n", `t.csv:2:7: error: the table cannot be read: a quote is within a cell that has none around it; double the quotes and put the cell in quotes, as in "say ""hi"""`},
+		{"x,y\na, \"b\"\n", `t.csv:2:4: error: the table cannot be read: a quote is within a cell that has none around it; double the quotes and put the cell in quotes, as in "say ""hi"""`},
 		{"x,y\na,b\nc,\"say \"hi\"\n", `t.csv:3:8: error: the table cannot be read: a quote is followed by more of its cell; double the quotes and put the cell in quotes, as in "say ""hi"""`},
 		{"x,y\na,\"b\nc,d\n", `t.csv:2:1: error: a cell of the record begins with a quote that is not closed; close the quote; double the quotes and put the cell in quotes, as in "say ""hi"""`},
 		{"x,y,x\na,b,c\n", `t.csv:1:5: error: two columns are named "x"; give each column a name of its own`},
