@@ -59,6 +59,8 @@ type TargetChanges struct {
 	// Unbounded are the targets with a price at the tip whose model changes while head
 	// names no price for the new one, sorted: no budget in money holds for them.
 	Unbounded []string
+	// Prices are what head says that new models cost, by target.
+	Prices map[string]Price
 }
 
 // Accept has head judged without the refused changes.
@@ -167,6 +169,12 @@ func (m *merge) price(out *Target, tip, is Target) {
 		return
 	}
 	out.Price = nil
+	if is.Price != nil {
+		if m.changes.Prices == nil {
+			m.changes.Prices = map[string]Price{}
+		}
+		m.changes.Prices[out.Name] = *is.Price
+	}
 	switch {
 	case is.Price == nil:
 		m.changes.Unbounded = append(m.changes.Unbounded, out.Name)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema"
@@ -86,6 +87,41 @@ func TestUnderTest(t *testing.T) {
 				t.Errorf("%s (judged %v): the digest of the configuration is wrong", tt.name, take)
 			}
 		}
+	}
+}
+
+// TestUnderTestOfOtherTargets: nothing of a program or of an agent is under test but the ends
+// of its conversations.
+func TestUnderTestOfOtherTargets(t *testing.T) {
+	const program, agent = "provider: command, argv: [sh, a.sh], inputs: [a.sh]", "provider: http, url: 'https://a.example/respond'"
+	for _, tt := range []struct{ name, base, head, says string }{
+		{"argv", program, strings.Replace(program, "[sh, a.sh]", "[sh, b.sh]", 1), "argv"},
+		{"environment", program, program + ", env: [SECRET]", "environment SECRET"},
+		{"prompt", program, program + ", prompt: argument", "prompt argument added"},
+		{"address", agent, strings.Replace(agent, "a.example", "b.example", 1), "url"},
+		{"revision", agent, agent + ", revision: reply", "revision none → reply"},
+		{"address of a revision", agent, "provider: http, url_template: 'https://a.example/{sha}'", "url"},
+		{"header", agent, agent + ", headers: {X-Tenant: other}", "header X-Tenant other added"},
+		{"body", agent, agent + ", body: {to: '{{messages}}'}", "body"},
+		{"query", agent, agent + ", query: {to: other}", "query to other added"},
+	} {
+		base, head := configured(t, tt.base, ""), configured(t, tt.head, "")
+		got, changes := base.UnderTest(base, head, true)
+		if diff := cmp.Diff(base.Targets["bot"], got.Targets["bot"], cmpopts.IgnoreFields(config.Target{}, "Inputs")); diff != "" || len(changes.Judged) > 0 {
+			t.Errorf("%s: judged %v, the target (-base +got):\n%s", tt.name, changes.Judged, diff)
+		}
+		named := ""
+		for _, c := range changes.Refused {
+			named += c.String() + "\n"
+		}
+		if !strings.Contains(named, tt.says) {
+			t.Errorf("%s: named as %q, want %q", tt.name, named, tt.says)
+		}
+	}
+	base := configured(t, program, "")
+	got, _ := base.UnderTest(base, configured(t, program+", max_turns: 4", ""), true)
+	if is := got.Targets["bot"]; is.MaxTurns != 4 || is.Argv[1] != "a.sh" {
+		t.Errorf("a program with other max_turns is %+v", is)
 	}
 }
 

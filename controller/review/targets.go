@@ -1,6 +1,8 @@
 package review
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,6 +53,11 @@ func (r *Review) targets(p *controller.Prepared, e *controller.RunOptions) {
 	if unbounded && holds {
 		e.ConfigDiff.Targets.Notes = append(e.ConfigDiff.Targets.Notes,
 			"has no price for the new model of "+strings.Join(changes.Unbounded, ", ")+": the budget in USD cannot hold, and this run is bounded by calls and tokens alone")
+	}
+	for _, name := range slices.Sorted(maps.Keys(changes.Prices)) {
+		price := changes.Prices[name]
+		e.ConfigDiff.Targets.Notes = append(e.ConfigDiff.Targets.Notes, fmt.Sprintf(
+			"says here that the new model of %s costs $%v and $%v for a million tokens of requests and replies: no report counts that before the merge", name, price.Input, price.Output))
 	}
 	otherwise := e.Withhold
 	e.Withhold = func(row plan.Row) string {
