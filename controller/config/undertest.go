@@ -70,7 +70,8 @@ func (c *TargetChanges) Accept() { c.Accepted, c.Refused = slices.Concat(c.Accep
 // of a branch that decides, but for the data under test of the targets, if take is set:
 // what head changes of that since the merge base, whose configuration is base. Data under
 // test is the model in the body of a request, the parameters of sampling, the system
-// prompt, tools, mocks and the ends of conversations; the inputs are those of both sides.
+// prompt, tools, mocks and the ends of conversations; the inputs of targets and of programs
+// are those of both sides.
 // A target that is new at head takes everything else from one of c's that has the same
 // address.
 func (c *Config) UnderTest(base, head *Config, take bool) (*Config, TargetChanges) {
@@ -83,7 +84,10 @@ func (c *Config) UnderTest(base, head *Config, take bool) (*Config, TargetChange
 	m.unread()
 	m.roles()
 	m.names()
-	if reflect.DeepEqual(m.out.Targets, c.Targets) && m.out.DefaultTarget == c.DefaultTarget && maps.Equal(m.out.Aliases, c.Aliases) {
+	if take {
+		m.programs()
+	}
+	if slices.Equal(m.out.ProgramInputs, c.ProgramInputs) && reflect.DeepEqual(m.out.Targets, c.Targets) && m.out.DefaultTarget == c.DefaultTarget && maps.Equal(m.out.Aliases, c.Aliases) {
 		return c, m.changes
 	}
 	m.keepJudges()
@@ -235,6 +239,15 @@ func (m *merge) names() {
 			m.out.Aliases = map[string]string{}
 		}
 		m.out.Aliases[name] = is
+	}
+}
+
+// programs adds the files that head has programs see to those of the tip.
+func (m *merge) programs() {
+	for _, glob := range m.head.ProgramInputs {
+		if !slices.Contains(m.base.ProgramInputs, glob) && !slices.Contains(m.out.ProgramInputs, glob) {
+			m.out.ProgramInputs = append(slices.Clip(m.out.ProgramInputs), glob)
+		}
 	}
 }
 

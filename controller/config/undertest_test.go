@@ -125,6 +125,19 @@ func TestUnderTestOfOtherTargets(t *testing.T) {
 	}
 }
 
+// TestInputsOfProgramsUnderTest: head adds files that its programs see.
+func TestInputsOfProgramsUnderTest(t *testing.T) {
+	base, head := configured(t, bot, "programs: {inputs: ['lib/**']}\n"), configured(t, bot, "programs: {inputs: ['lib/**', 'data/**']}\n")
+	for _, tt := range []struct {
+		take bool
+		want string
+	}{{true, "lib/** data/**"}, {false, "lib/**"}} {
+		if got, _ := base.UnderTest(base, head, tt.take); strings.Join(got.ProgramInputs, " ") != tt.want {
+			t.Errorf("programs see %v (judged %v), want %s", got.ProgramInputs, tt.take, tt.want)
+		}
+	}
+}
+
 // TestUnderTestOfOlderForks: what main changed since the fork stays, and a value that head
 // did not touch does not count as a change.
 func TestUnderTestOfOlderForks(t *testing.T) {
