@@ -171,21 +171,24 @@ func quoted(text string) (out string, added map[int][]int) {
 		added[line] = append(added[line], b.Len()-begin+1)
 		b.WriteByte('"')
 	}
+	wrap := func(cell string) {
+		add()
+		for before, rest, more := strings.Cut(cell, `"`); ; before, rest, more = strings.Cut(rest, `"`) {
+			if b.WriteString(before); !more {
+				break
+			}
+			b.WriteByte('"')
+			add()
+		}
+		add()
+	}
 	for len(text) > 0 {
 		end := cellEnd(text)
 		cell := strings.TrimSuffix(text[:end], "\r")
 		if first := strings.TrimLeft(cell, " \t"); !strings.Contains(cell, `"`) || first[0] == '"' {
 			write(cell)
 		} else {
-			add()
-			for i, part := range strings.Split(cell, `"`) {
-				if i > 0 {
-					b.WriteByte('"')
-					add()
-				}
-				b.WriteString(part)
-			}
-			add()
+			wrap(cell)
 		}
 		next := min(end+1, len(text))
 		write(text[len(cell):next])
