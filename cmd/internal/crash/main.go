@@ -212,6 +212,10 @@ func (t *trial) run(ctx context.Context) error {
 	return t.place("run").roughly(ctx, want, 2*concurrency)
 }
 
+// ofBothSides is how many conversations are held at once where head is compared with base:
+// each side has its own.
+const ofBothSides = 4 * concurrency
+
 // base kills gavel while it compares a working tree with a commit.
 func (t *trial) base(ctx context.Context) error {
 	want, err := t.changed(ctx)
@@ -220,7 +224,7 @@ func (t *trial) base(ctx context.Context) error {
 	}
 	p := t.place("base")
 	p.change()
-	return p.roughly(ctx, want, 2*concurrency)
+	return p.roughly(ctx, want, ofBothSides)
 }
 
 // roughly kills gavel again and again, lets it come to its end, and compares what came of

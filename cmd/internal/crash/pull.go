@@ -58,7 +58,7 @@ func (t *trial) pr(ctx context.Context) error {
 	p.finish = func(ctx context.Context) (map[string]caseVerdict, error) {
 		return p.verdicts(p.command(ctx, append(p.line, "--json")...))
 	}
-	return errors.Join(p.roughly(ctx, want, 2*concurrency), p.clean(), p.published(want))
+	return errors.Join(p.roughly(ctx, want, ofBothSides), p.clean(), p.published(want))
 }
 
 // serve kills a server that judges a pull request and the branch that it goes to.
@@ -76,7 +76,7 @@ func (t *trial) serve(ctx context.Context) error {
 		return p.reported(ctx)
 	}
 	// The branch and the pull request are judged at once, each within its limits.
-	return errors.Join(p.roughly(ctx, want, 2*2*concurrency), p.refused(), p.published(want))
+	return errors.Join(p.roughly(ctx, want, ofBothSides), p.refused(), p.published(want))
 }
 
 // states are the last states that the forge has of a commit, by context. A server that was

@@ -18,7 +18,7 @@ func (t *trial) watch(ctx context.Context) error {
 	p.line, p.lasts = []string{"watch", "--json", "--yes"}, true
 	p.change()
 	p.finish = p.watched
-	return p.roughly(ctx, want, 2*concurrency)
+	return p.roughly(ctx, want, ofBothSides)
 }
 
 // watched lets a watch come to a result, and gives the verdicts of it.
