@@ -16,6 +16,7 @@ func (t *trial) watch(ctx context.Context) error {
 	}
 	p := t.place("watch")
 	p.line, p.lasts = []string{"watch", "--json", "--yes"}, true
+	p.env = append(p.env, "CI=") // watch refuses to wait in CI, where nobody saves files
 	p.change()
 	p.finish = p.watched
 	return p.roughly(ctx, want, ofBothSides)
