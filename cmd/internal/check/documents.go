@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// architecture is the document that has a row for every room.
+// architecture is the document that has a row for every package.
 const architecture = "controller/ARCHITECTURE.md"
 
 var (
@@ -24,7 +24,7 @@ var (
 )
 
 // documents checks that every link and path in a document leads to a file of
-// the repository, and that the page on the architecture has every room.
+// the repository, and that the page on the architecture has every package.
 func documents(ctx context.Context, root string, _ io.Writer) error {
 	list, err := output(ctx, root, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md")
 	if err != nil {
@@ -45,7 +45,11 @@ func documents(ctx context.Context, root string, _ io.Writer) error {
 		}
 		found = append(found, pathsIn(name, string(text), exists)...)
 		if name == architecture {
-			found = append(found, missingRooms(string(text))...)
+			files, err := readSource(root)
+			if err != nil {
+				return err
+			}
+			found = append(found, missingPackages(string(text), foldersOf(files))...)
 		}
 	}
 	return report(found)
@@ -70,19 +74,22 @@ func pathsIn(name, text string, exists func(file string) bool) []finding {
 	return found
 }
 
-// missingRooms returns a finding for each room that the page on the
-// architecture neither names nor covers by a folder above it.
-func missingRooms(text string) []finding {
+// missingPackages returns a finding for each folder with Go files that the page
+// on the architecture neither names nor covers by a folder above it. The
+// folder controller covers none.
+func missingPackages(text string, dirs []string) []finding {
 	named := map[string]bool{}
 	for _, m := range inCode.FindAllStringSubmatch(text, -1) {
 		named[m[1]] = true
 	}
 	var found []finding
-	for _, r := range rooms {
-		parent := path.Dir(r.dir)
-		covered := parent != "." && parent != "controller" && named[parent]
-		if !named[r.dir] && !covered {
-			found = append(found, finding{architecture, 0, fmt.Sprintf("has no row for `%s`", r.dir)})
+	for _, dir := range dirs {
+		covered := named[dir]
+		for parent := path.Dir(dir); parent != "." && parent != "controller" && !covered; parent = path.Dir(parent) {
+			covered = named[parent]
+		}
+		if !covered {
+			found = append(found, finding{architecture, 0, fmt.Sprintf("has no row for `%s`", dir)})
 		}
 	}
 	return found

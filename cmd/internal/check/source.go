@@ -96,3 +96,13 @@ func parseSource(fset *token.FileSet, name string, data []byte) (source, error) 
 	}
 	return source{path: name, dir: path.Dir(name), data: data, fset: fset, ast: file}, nil
 }
+
+// foldersOf returns the folders that files are in, each once.
+func foldersOf(files []source) []string {
+	var dirs []string
+	for _, f := range files {
+		dirs = append(dirs, f.dir)
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
