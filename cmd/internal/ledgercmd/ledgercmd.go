@@ -48,7 +48,7 @@ func New(app *cli.App) *cobra.Command {
   gavel ledger export | jq 'select(.type == "verdict") | .decision.result.verdict'`, c.exportLedger)
 	add("stats", "Count the entries, what was reused, and what that saved", `  gavel ledger stats
   gavel ledger stats --json | jq '.reuse_rate'`, c.ledgerStats)
-	cmd.AddCommand(c.gcCommand(), c.migrateCommand(), c.copyCommand(), c.indexCommand())
+	cmd.AddCommand(c.gcCommand(), c.migrateCommand(), c.copyCommand())
 	return cmd
 }
 
