@@ -20,7 +20,7 @@ import (
 func TestResultsOfTheExample(t *testing.T) {
 	race.OneByOne(t)
 	needsIsolation(t)
-	dir := repositoryOf(t, "evalcase")
+	dir := example(t, "evalcase")
 	var first string
 	for range 2 {
 		results, summary := filepath.Join(t.TempDir(), "results.jsonl"), filepath.Join(t.TempDir(), "summary.json")

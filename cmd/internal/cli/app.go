@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
@@ -53,8 +52,6 @@ type App struct {
 	Wait func(ctx context.Context, d time.Duration) error
 	// After returns a channel that fires once a time is over; nil means the real clock.
 	After func(time.Duration) <-chan time.Time
-	// Forges carries the requests of serve to forges; nil means http.DefaultTransport.
-	Forges http.RoundTripper
 
 	// Open opens a target; nil means target.New.
 	Open func(config.Target, target.Env) (target.Target, error)

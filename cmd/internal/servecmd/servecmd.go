@@ -129,14 +129,10 @@ func newServer(a *cli.App, file string) (*server, error) {
 	s.now.Store(now)
 	s.looked = data
 	s.metrics = metrics.New(func() (int, int) { return s.server.Load().Depth() })
-	base := a.Forges
-	if base == nil {
-		base = http.DefaultTransport
-	}
 	s.operator = &operator.Operator{
 		File: now.file, LookupEnv: a.LookupEnv, Now: a.Now, Wait: a.Wait,
 		Transport: func(credential string) http.RoundTripper {
-			return s.metrics.Transport(credential, base)
+			return s.metrics.Transport(credential, http.DefaultTransport)
 		},
 	}
 	s.log = log.New(a.Stderr, s.redact)

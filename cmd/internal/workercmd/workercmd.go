@@ -193,12 +193,8 @@ func (w *workerProcess) setUp() error {
 	}
 	box := file.Trust.Sandbox
 	w.App.Sandbox = cli.Sandbox{Accept: box.Accept, Read: box.Read, Path: box.Path, Network: box.Network}
-	base := w.Forges
-	if base == nil {
-		base = http.DefaultTransport
-	}
 	w.file, w.fetchers = file, map[forge.Repo]worker.Fetcher{}
-	w.operator = &operator.Operator{File: file, LookupEnv: w.LookupEnv, Now: w.Now, Wait: w.Wait, Transport: func(string) http.RoundTripper { return base }}
+	w.operator = &operator.Operator{File: file, LookupEnv: w.LookupEnv, Now: w.Now, Wait: w.Wait, Transport: func(string) http.RoundTripper { return http.DefaultTransport }}
 	w.log = log.New(w.Stderr, func(text string) string { return w.Secrets.Text(w.operator.Redact(text)) })
 	return nil
 }
