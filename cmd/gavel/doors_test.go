@@ -26,7 +26,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/controller/report"
-	reportarchive "github.com/gavel-evals/gavel/controller/report/archive"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/race"
 )
@@ -355,7 +354,7 @@ func (c *passage) read(stdout, stderr string, code int) *report.Report {
 	if stdout == "" {
 		return &report.Report{Gate: report.Gate{Result: "none", Reason: fmt.Sprintf("exit code %d: %s", code, stderr)}}
 	}
-	r, err := reportarchive.Decode([]byte(stdout))
+	r, err := report.Decode([]byte(stdout))
 	if err != nil {
 		c.t.Fatalf("the report cannot be read: %v\n%s", err, stdout)
 	}
@@ -562,7 +561,7 @@ func (c *passage) byWatch() *report.Report {
 			break
 		}
 		if event.Event == "result" && found == nil {
-			r, err := reportarchive.Decode(event.Report)
+			r, err := report.Decode(event.Report)
 			if err != nil {
 				c.t.Fatal(err)
 			}

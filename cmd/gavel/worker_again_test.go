@@ -22,7 +22,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/controller/report"
-	reportarchive "github.com/gavel-evals/gavel/controller/report/archive"
 )
 
 // A changedRepository has one case for each way in which a further measurement is made.
@@ -295,7 +294,7 @@ func (j *job) lastReport(t *testing.T, path, base string) *report.Report {
 	defer store.Close() //nolint:errcheck // it is only read
 	var last *report.Report
 	err = store.EachReport(t.Context(), func(run ledger.Run) error {
-		r, err := reportarchive.Decode(run.Report)
+		r, err := report.Decode(run.Report)
 		if err == nil && r.Head != nil && *r.Head == j.head && (base == "" || r.Base != nil && *r.Base == base) {
 			last = r
 		}

@@ -88,7 +88,6 @@ type row struct {
 	Key       string           `json:"key"`
 	Target    string           `json:"target"`
 	PerTarget bool             `json:"per_target"`
-	Beside    bool             `json:"beside"` // what reports from before the first release call it
 	Action    plan.Action      `json:"action"`
 	Verdict   *verdict.Verdict `json:"verdict"`
 	Score     *float64         `json:"score"`
@@ -96,7 +95,7 @@ type row struct {
 }
 
 func (x row) name() string {
-	if x.PerTarget || x.Beside {
+	if x.PerTarget {
 		return x.Key + " @ " + x.Target
 	}
 	return x.Key

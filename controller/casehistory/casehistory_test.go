@@ -50,10 +50,10 @@ func TestOnlyJudgementsCount(t *testing.T) {
 }
 
 // TestEachTargetHasAHistory holds that a case which several targets run has one
-// history for each, in reports of earlier versions, too.
+// history for each.
 func TestEachTargetHasAHistory(t *testing.T) {
 	h := History{}
-	err := h.Add(run("a", 1, `{"key":"k","target":"x","per_target":true,"action":"run","verdict":"pass"},{"key":"k","target":"y","beside":true,"action":"run","verdict":"fail"}`))
+	err := h.Add(run("a", 1, `{"key":"k","target":"x","per_target":true,"action":"run","verdict":"pass"},{"key":"k","target":"y","per_target":true,"action":"run","verdict":"fail"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

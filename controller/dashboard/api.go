@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/archive"
 )
 
 // answers are the requests for what the pages show as JSON.
@@ -91,7 +90,7 @@ func (s *Site) apiRuns(r *http.Request) (any, error) {
 		Total int           `json:"total"`
 	}{[]runDocument{}, total}
 	for _, run := range found {
-		rep, err := archive.Decode(run.Report)
+		rep, err := report.Decode(run.Report)
 		if err != nil {
 			return nil, err
 		}

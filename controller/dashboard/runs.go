@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/archive"
 	"github.com/gavel-evals/gavel/reporters/html/parts"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -52,7 +51,7 @@ func (s *Site) runs(r *http.Request) (view, error) {
 }
 
 func (s *Site) runRow(run browse.Run) (runRow, error) {
-	rep, err := archive.Decode(run.Report)
+	rep, err := report.Decode(run.Report)
 	if err != nil {
 		return runRow{}, fmt.Errorf("report of run %s: %w", run.ID, err)
 	}

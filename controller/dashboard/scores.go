@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/heatmap"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/archive"
 	"github.com/gavel-evals/gavel/reporters/html/parts"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -35,7 +34,7 @@ func (s *Site) scores(r *http.Request) (view, error) {
 	var columns []column
 	var runs [][]report.Group
 	for _, run := range found {
-		rep, err := archive.Decode(run.Report)
+		rep, err := report.Decode(run.Report)
 		if err != nil {
 			return view{}, fmt.Errorf("report of run %s: %w", run.ID, err)
 		}
@@ -124,7 +123,7 @@ type badge struct {
 func badgeOf(run *browse.Run) (badge, error) {
 	word, color, title := "no run", "#59636e", "Gavel: nothing was judged yet"
 	if run != nil {
-		rep, err := archive.Decode(run.Report)
+		rep, err := report.Decode(run.Report)
 		if err != nil {
 			return badge{}, fmt.Errorf("report of run %s: %w", run.ID, err)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/archive"
 	"github.com/gavel-evals/gavel/reporters/html/parts"
 )
 
@@ -67,7 +66,7 @@ func (s *shelf) get(ctx context.Context, id string) (*stored, error) {
 	if s.repository != "" && run.Repository != s.repository {
 		return nil, ledger.ErrNoRun // it is another repository's, which others may not see
 	}
-	r, err := archive.Decode(run.Report)
+	r, err := report.Decode(run.Report)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger/former"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/verdict/quickjson"
@@ -49,7 +48,7 @@ func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found [
 		if scope.Nothing || created < scope.notBefore() {
 			return nil
 		}
-		if err := former.Transcript.Decode(body, &x.Transcript); err != nil {
+		if err := json.Unmarshal(body, &x.Transcript); err != nil {
 			return fmt.Errorf("sample %d: %w", x.Ordinal, err)
 		}
 		x.Usage = x.Transcript.Usage
@@ -80,7 +79,7 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 		}
 		last = ordinal
 		var judged Judgement
-		if err := former.Judgement.Decode(body, &judged); err != nil {
+		if err := json.Unmarshal(body, &judged); err != nil {
 			return fmt.Errorf("sample %d: %w", ordinal, err)
 		}
 		found = append(found, judged)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger/former"
 	"github.com/gavel-evals/gavel/controller/ledger/roundtrip"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -55,7 +54,7 @@ type Decision struct {
 func (d *Decision) decode(r *quickjson.Reader, body []byte) error {
 	quick, ok := r.Decision(body)
 	if !ok {
-		return former.Decision.Decode(body, d)
+		return json.Unmarshal(body, d)
 	}
 	d.Result, d.Usage, d.Duration, d.Samples = quick.Result, quick.Usage, quick.Duration, quick.Samples
 	return nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gavel-evals/gavel/controller/ledger/former"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -143,7 +142,7 @@ func (v *verification) decisions(ctx context.Context) error {
 func (v *verification) decision(ctx context.Context, s storedDecision) error {
 	entry := "verdict " + s.d
 	var d Decision
-	if err := former.Decision.Decode(s.body, &d); err != nil {
+	if err := json.Unmarshal(s.body, &d); err != nil {
 		v.fault(entry, "it cannot be read: %v", err)
 		return nil
 	}
@@ -179,7 +178,7 @@ func (v *verification) samples(ctx context.Context, s storedDecision, n int) ([]
 			return err
 		}
 		var j Judgement
-		if err := former.Judgement.Decode(body, &j); err != nil {
+		if err := json.Unmarshal(body, &j); err != nil {
 			return err
 		}
 		// If a sample has two, the run's own comes first.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/report/archive"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
 // Totals sum up a ledger.
@@ -53,7 +53,7 @@ func (x *Amount) add(calls int, usd *float64) {
 func Total(ctx context.Context, store *ledger.Ledger) (Totals, error) {
 	out := Totals{Spent: Amount{USD: new(float64)}, Saved: Amount{USD: new(float64)}, Accounts: []Account{}}
 	err := store.EachReport(ctx, func(r ledger.Run) error {
-		report, err := archive.Decode(r.Report)
+		report, err := report.Decode(r.Report)
 		if err != nil {
 			return err
 		}

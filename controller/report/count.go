@@ -24,7 +24,7 @@ func NothingAffected(r *Report) bool {
 	switch s := r.Summary; {
 	case r.Base == nil:
 		return false
-	case s.Affected == nil: // a commit was judged again, or an earlier version stored it
+	case s.Affected == nil: // a commit was judged again
 		return Due(r)+s.Removed+r.Diff.Moved == 0
 	default:
 		return *s.Affected+s.ChangedUnrun == 0

@@ -6,6 +6,7 @@
 package report
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -200,8 +201,16 @@ type Row struct {
 	Result *Result `json:"-"`
 }
 
-// An EvaluatorScore is what one evaluator adds to the score of a case. Type and
-// Weight are missing from verdicts that were stored by earlier versions.
+// Decode reads a stored report. The error says that the text is not one.
+func Decode(stored []byte) (*Report, error) {
+	var r Report
+	if err := json.Unmarshal(stored, &r); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// An EvaluatorScore is what one evaluator adds to the score of a case.
 type EvaluatorScore struct {
 	Name   string   `json:"name"`
 	Type   string   `json:"type,omitempty"`
@@ -305,8 +314,7 @@ type Summary struct {
 	Reused    int `json:"reused"`
 	// Affected counts the cases that are not the same on both sides: those under another
 	// decision digest, and those that are new, removed, moved, or active on one side
-	// alone. null without a base, where a commit is judged again, and in reports that
-	// earlier versions stored.
+	// alone. null without a base, and where a commit is judged again.
 	Affected *int `json:"affected"`
 	// NotRun counts those of Run, Rejudged and Redecided that were not judged
 	// although nothing went wrong; Error counts them, too.

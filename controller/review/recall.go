@@ -7,7 +7,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/archive"
 )
 
 // Recalled bounds how many runs back a ledger is searched for a report.
@@ -34,7 +33,7 @@ func Stored(ctx context.Context, store *ledger.Ledger, id string) (*report.Repor
 	if err != nil {
 		return nil, err
 	}
-	report, err := archive.Decode(run.Report)
+	report, err := report.Decode(run.Report)
 	if err != nil {
 		return nil, fmt.Errorf("read the report of run %s: %w", id, err)
 	}

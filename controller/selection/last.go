@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/archive"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -49,7 +48,7 @@ func Last(ctx context.Context, store *ledger.Ledger, head string, ways []string)
 	if err != nil {
 		return nil, err
 	}
-	report, err := archive.Decode(run.Report)
+	report, err := report.Decode(run.Report)
 	if err != nil {
 		return nil, fmt.Errorf("read the report of run %s: %w", run.ID, err)
 	}

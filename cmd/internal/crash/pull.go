@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	reportarchive "github.com/gavel-evals/gavel/controller/report/archive"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
@@ -118,7 +118,7 @@ func (p *pullRequest) reported(ctx context.Context) (verdicts map[string]caseVer
 	err = p.withLedger(ctx, func(l *ledger.Ledger) error {
 		var newest []byte
 		err := l.EachReport(ctx, func(run ledger.Run) error {
-			r, err := reportarchive.Decode(run.Report)
+			r, err := report.Decode(run.Report)
 			if err == nil && r.Head != nil && *r.Head == p.head {
 				newest = run.Report
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
-	"github.com/gavel-evals/gavel/controller/report/archive"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
 // An outcome is what lists show of a run.
@@ -39,7 +39,7 @@ func (o *outcomes) load(ctx context.Context, run string) (*outcome, error) {
 	if err != nil || stored == nil {
 		return nil, err
 	}
-	rep, err := archive.Decode(stored.Report)
+	rep, err := report.Decode(stored.Report)
 	if err != nil {
 		return nil, fmt.Errorf("report of run %s: %w", run, err)
 	}

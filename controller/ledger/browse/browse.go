@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/former"
 	"github.com/gavel-evals/gavel/controller/ledger/pieces"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -167,7 +166,7 @@ func Judged(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, diges
 			return err
 		}
 		var decision ledger.Decision
-		if err := former.Decision.Decode(body, &decision); err != nil {
+		if err := json.Unmarshal(body, &decision); err != nil {
 			return fmt.Errorf("verdict %s: %w", j.Digest, err)
 		}
 		j.Samples, j.Evaluators = decision.Samples, decision.Result.Evaluators

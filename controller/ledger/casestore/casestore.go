@@ -4,10 +4,10 @@ package casestore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/former"
 )
 
 // A Stored is what a ledger has of a case under its digests.
@@ -52,7 +52,7 @@ func Load(ctx context.Context, l *ledger.Ledger, scope ledger.Scope, e, j string
 			if !fresh {
 				return nil
 			}
-			if err := former.Transcript.Decode(body, &x.Transcript); err != nil {
+			if err := json.Unmarshal(body, &x.Transcript); err != nil {
 				return fmt.Errorf("sample %d: %w", ordinal, err)
 			}
 			x.Usage = x.Transcript.Usage
@@ -60,7 +60,7 @@ func Load(ctx context.Context, l *ledger.Ledger, scope ledger.Scope, e, j string
 		case kind == judgement && fresh && ordinal != last:
 			last, op = ordinal, "read the judgements of "+j
 			var judged ledger.Judgement
-			if err := former.Judgement.Decode(body, &judged); err != nil {
+			if err := json.Unmarshal(body, &judged); err != nil {
 				return fmt.Errorf("sample %d: %w", ordinal, err)
 			}
 			s.Judgements = append(s.Judgements, judged)
