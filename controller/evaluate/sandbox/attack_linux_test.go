@@ -174,6 +174,8 @@ func serveAttack() bool {
 		const seize = 0x4206
 		_, _, errno := syscall.Syscall6(syscall.SYS_PTRACE, seize, uintptr(os.Getppid()), 0, 0, 0, 0)
 		fmt.Println(errno)
+	case "fill":
+		fill(os.Getenv("FILL"))
 	case "all":
 		said := map[string]string{}
 		for name, attack := range attacks() {

@@ -210,14 +210,13 @@ func (w *walk) skip(err error) error {
 }
 
 // folderSize returns the bytes that a folder takes of the disk while a program writes it.
-// The error is an [*Exceeded] for a folder that has too many files, or too deep ones.
-func folderSize(ctx context.Context, dir string, most int) (bytes int64, err error) {
+// The error is an [*Exceeded] for a folder that passes a bound.
+func folderSize(ctx context.Context, dir string, within Bounds) (bytes int64, err error) {
 	top, err := os.OpenRoot(dir)
 	if err != nil {
 		return 0, nil //nolint:nilerr // what goes away meanwhile does not count
 	}
 	defer top.Close() //nolint:errcheck // it was only read
-	within := Bounds{Depth: maxDepth, Files: most}
 	w := &walk{left: within, within: within, running: true, visit: func(e Entry) error {
 		bytes += occupied(e.Info)
 		return nil

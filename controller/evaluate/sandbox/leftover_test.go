@@ -93,20 +93,20 @@ func TestAbuseFoldersWithoutEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	deep(t, f.Path, name, 60) // far below the longest path
-	if bytes, err := folderSize(t.Context(), f.Path, 100); bytes < 4096 || err != nil {
+	if bytes, err := folderSize(t.Context(), f.Path, Bounds{Depth: maxDepth, Files: 100}); bytes < 4096 || err != nil {
 		t.Errorf("below the longest path %d bytes are seen, %v", bytes, err)
 	}
 	closed := filepath.Join(f.Path, "closed")
 	if err := errors.Join(os.Mkdir(closed, 0o755), os.WriteFile(filepath.Join(closed, "file"), make([]byte, 3<<20), 0o644), os.Chmod(closed, 0o300)); err != nil {
 		t.Fatal(err)
 	}
-	if bytes, err := folderSize(t.Context(), f.Path, 100); bytes < 3<<20+4096 || err != nil {
+	if bytes, err := folderSize(t.Context(), f.Path, Bounds{Depth: maxDepth, Files: 100}); bytes < 3<<20+4096 || err != nil {
 		t.Errorf("%d bytes are seen, %v", bytes, err)
 	}
 	if found, err := os.Stat(closed); err != nil || found.Mode().Perm() != 0o300 {
 		t.Errorf("the closed folder is %v, %v", found, err)
 	}
-	if _, err := folderSize(t.Context(), f.Path, 50); err == nil || !strings.Contains(err.Error(), "more than 50 files") {
+	if _, err := folderSize(t.Context(), f.Path, Bounds{Depth: maxDepth, Files: 50}); err == nil || !strings.Contains(err.Error(), "more than 50 files") {
 		t.Errorf("50 files: %v", err)
 	}
 	deep(t, f.Path, "e", 5000)
@@ -114,7 +114,7 @@ func TestAbuseFoldersWithoutEnd(t *testing.T) {
 		deep(t, f.Path, fmt.Sprint(i), 2)
 	}
 	var passed *Exceeded
-	if _, err := folderSize(t.Context(), f.Path, 100_000); !errors.As(err, &passed) {
+	if _, err := folderSize(t.Context(), f.Path, Bounds{Depth: maxDepth, Files: 100_000}); !errors.As(err, &passed) {
 		t.Errorf("5000 folders inside of each other: %v", err)
 	}
 	var limit syscall.Rlimit

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // A runningProgram is a program with its files and its folder.
@@ -111,62 +110,11 @@ func (r *runningProgram) failure(cause string) *Failure {
 	return &Failure{Program: filepath.Base(r.file), Cause: cause, Stderr: string(r.stderr.data), Hint: r.hidden.Hint}
 }
 
-// pollTime is how often a running program is looked at. The speed of the
-// machine bounds what it can do in between.
-const pollTime = 20 * time.Millisecond
-
 // The bounds of a workspace, which holds more than what the program wrote.
 const (
 	maxWorkspace      = 1 << 30
 	maxWorkspaceFiles = 50_000
 )
-
-// watch looks at the program until ctx ends, and ends it when it passes a
-// limit. load counts the memory and the processes of the program. Many files take long
-// to count, and are counted less often.
-func (r *runningProgram) watch(ctx context.Context, load func() (memory int64, processes int)) {
-	tick := time.NewTimer(pollTime)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		begun := time.Now()
-		memory, processes := load()
-		switch l := r.Limits; {
-		case processes > l.Processes:
-			r.stop(fmt.Errorf("it had more than %d processes and threads at once", l.Processes))
-		case memory > l.Memory:
-			r.stop(fmt.Errorf("it used more than %s of memory", size(l.Memory)))
-		}
-		if err := r.folders(ctx); err != nil {
-			r.stop(err)
-		}
-		tick.Reset(max(pollTime, 3*time.Since(begun)))
-	}
-}
-
-// folders returns what is wrong with the folders that the program writes.
-func (r *runningProgram) folders(ctx context.Context) error {
-	l := r.Limits
-	switch bytes, err := folderSize(ctx, r.scratch, l.Files); {
-	case err != nil:
-		return fmt.Errorf("in its scratch folder %w", err)
-	case bytes > l.Disk:
-		return fmt.Errorf("it wrote more than %s into its scratch folder", size(l.Disk))
-	case r.Workspace == "":
-		return nil
-	}
-	switch bytes, err := folderSize(ctx, r.Workspace, maxWorkspaceFiles); {
-	case err != nil:
-		return fmt.Errorf("in its workspace %w", err)
-	case bytes > maxWorkspace:
-		return fmt.Errorf("there is more than %s in its workspace", size(maxWorkspace))
-	}
-	return nil
-}
 
 // size writes a number of bytes for people.
 func size(n int64) string {

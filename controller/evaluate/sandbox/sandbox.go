@@ -90,9 +90,14 @@ type Limits struct {
 	OpenFiles int
 	// Output is the most that stdout may have, in bytes. Defaults to 8 MiB.
 	Output int
-	// Disk and Files bound the scratch folder. Default to 64 MiB and 4096.
+	// Disk and Files bound the scratch folder. Default to 64 MiB and 4096. No file may
+	// be larger than Disk, in the workspace either.
 	Disk  int64
 	Files int
+	// Workspace and WorkspaceFiles bound the workspace with what it had before. Default to
+	// 1 GiB, holes included, and 50,000.
+	Workspace      int64
+	WorkspaceFiles int
 }
 
 func (l Limits) orDefault() Limits {
@@ -104,6 +109,9 @@ func (l Limits) orDefault() Limits {
 		Output:    cmp.Or(l.Output, 8<<20),
 		Disk:      cmp.Or(l.Disk, 64<<20),
 		Files:     cmp.Or(l.Files, 4096),
+
+		Workspace:      cmp.Or(l.Workspace, maxWorkspace),
+		WorkspaceFiles: cmp.Or(l.WorkspaceFiles, maxWorkspaceFiles),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -125,7 +126,9 @@ func (b *Box) supervised(ctx context.Context, r *runningProgram) (exitReport, er
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.watch(watched, func() (int64, int) { return load(cmd.Process.Pid, r.Limits.Processes) })
+		w := watcher{runningProgram: r, load: func() (int64, int) { return load(cmd.Process.Pid, r.Limits.Processes) }}
+		w.held = func() int64 { return held(cmd.Process.Pid, r.onDisk(b.means.Namespaces)) }
+		w.watch(watched)
 	}()
 	// A child that cannot read it says so, or ends without an answer.
 	_ = json.NewEncoder(toChild).Encode(spec{
@@ -242,6 +245,51 @@ func usage(pid int) (memory int64, threads int) {
 	threads, _ = strconv.Atoi(fields[17])
 	pages, _ := strconv.ParseInt(fields[21], 10, 64)
 	return pages * int64(os.Getpagesize()), threads
+}
+
+// onDisk is the folder whose disk has what the program deletes while it is open: the
+// workspace, or the scratch folder where that is no file system of its own.
+func (r *runningProgram) onDisk(namespaces bool) string {
+	if r.Workspace == "" && !namespaces {
+		return r.scratch
+	}
+	return r.Workspace
+}
+
+// held counts the bytes of the files without a name that the descendants of a process have
+// open on the disk of a folder.
+func held(pid int, folder string) int64 {
+	var at syscall.Stat_t
+	if folder == "" || syscall.Stat(folder, &at) != nil {
+		return 0
+	}
+	files := map[uint64]int64{} // by number, since processes share what they have open
+	for _, child := range descendants(pid) {
+		open, err := filepath.Glob("/proc/" + strconv.Itoa(child) + "/task/*/fd/*")
+		if err != nil {
+			continue
+		}
+		for _, name := range open {
+			var file syscall.Stat_t
+			if syscall.Stat(name, &file) == nil && file.Dev == at.Dev && file.Nlink == 0 && file.Mode&syscall.S_IFMT == syscall.S_IFREG {
+				files[file.Ino] = file.Blocks * 512
+			}
+		}
+	}
+	sum := int64(0)
+	for _, bytes := range files {
+		sum += bytes
+	}
+	return sum
+}
+
+// room is how many bytes are free on the disk of a folder; false where that is not known.
+func room(folder string) (int64, bool) {
+	var disk syscall.Statfs_t
+	if syscall.Statfs(folder, &disk) != nil {
+		return 0, false
+	}
+	return int64(disk.Bavail) * disk.Bsize, true
 }
 
 // children lists the processes that a process started or adopted.

@@ -25,7 +25,8 @@ func startPlain(ctx context.Context, r *runningProgram) string {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			r.watch(watched, func() (int64, int) { return 0, 0 })
+			w := watcher{runningProgram: r, load: func() (int64, int) { return 0, 0 }, held: func() int64 { return 0 }}
+			w.watch(watched)
 		}()
 		err = cmd.Wait()
 		endGroup(cmd)
