@@ -192,18 +192,11 @@ type Server struct {
 // judged, so that a head says that it is known while others have their turn.
 const maxConcurrentKeys = 64
 
-// New reads what the ledger has, and takes over what an earlier version kept in
-// files in the folder. It asks no forge: a repository that cannot be reached must
-// not keep the server from the others.
+// New reads what the ledger has. It asks no forge: a repository that cannot be
+// reached must not keep the server from the others.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
 	state := serverstate.New(cfg.Ledger)
-	err := state.Adopt(ctx, cfg.Dir, serverstate.Kinds{
-		PullRequest: string(PullRequest), Branch: string(Branch), Scheduled: string(Scheduled), CheckRerun: string(CheckRerun),
-	})
-	if err != nil {
-		return nil, err
-	}
 	reports, err := loadReports(ctx, cfg.Ledger)
 	if err != nil {
 		return nil, err

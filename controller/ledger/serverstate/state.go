@@ -3,9 +3,8 @@
 // and which are under suspicion.
 //
 // A server has one ledger for all of its repositories, and keeps its state there:
-// what is written is as safe against a crash as a verdict. Most callers make a
-// [State] with [New], and call [State.Adopt] once for what an earlier version kept
-// in files.
+// what is written is as safe against a crash as a verdict. Callers make a [State]
+// with [New].
 package serverstate
 
 import (
