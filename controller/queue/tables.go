@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
@@ -68,31 +65,4 @@ func (q *Queue) makeTables(ctx context.Context, conn *pgxpool.Conn) error {
 	}
 	_, err = conn.Exec(ctx, schema)
 	return err
-}
-
-// Strays returns what to do about the tables of a queue that an earlier version made in
-// another schema, empty where there are none. A process of that version uses those, and
-// waits forever for what is in the others.
-func (q *Queue) Strays(ctx context.Context) (string, error) {
-	rows, err := q.pool.Query(ctx, `SELECT schemaname, tablename FROM pg_tables t
-		WHERE schemaname IN ('public', current_user) AND schemaname <> $2 AND current_setting('search_path') LIKE $2 || ',%'
-			AND (tablename = ANY ($1) OR tablename LIKE 'river\_%')
-			AND EXISTS (SELECT 1 FROM pg_tables r WHERE r.schemaname = t.schemaname AND r.tablename = 'queue_runs')
-		ORDER BY 1, 2`, ours, postgres.Schema)
-	if err != nil {
-		return "", err
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct{ Schema, Table string }])
-	if err != nil || len(found) == 0 {
-		return "", err
-	}
-	var schemas, tables []string
-	for _, f := range found {
-		if !slices.Contains(schemas, f.Schema) {
-			schemas = append(schemas, f.Schema)
-		}
-		tables = append(tables, pgx.Identifier{f.Schema, f.Table}.Sanitize())
-	}
-	return fmt.Sprintf("there is another queue in the schema %s, which an earlier version of gavel made; a process of that version does not see the cases of this one: "+
-		"stop all gavel serve and gavel worker of it, and remove its tables: DROP TABLE %s", strings.Join(schemas, " and "), strings.Join(tables, ", ")), nil
 }

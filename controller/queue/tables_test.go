@@ -85,9 +85,6 @@ func TestTablesOfAnotherProgram(t *testing.T) {
 	if n := db.exec("SELECT FROM public.river_migration"); n != 99 {
 		t.Errorf("the other program has %d rows, want 99", n)
 	}
-	if text, err := q.Strays(t.Context()); text != "" || err != nil {
-		t.Errorf("its tables count as those of an earlier version: %q, %v", text, err)
-	}
 }
 
 // TestARoleThatMayOnlyUseTheTables begins where another one has made them.
@@ -105,28 +102,6 @@ func TestARoleThatMayOnlyUseTheTables(t *testing.T) {
 	start(t, queue.WorkerConfig{Queue: q, Judge: polite})
 	if outs, err := q.Judge(t.Context(), batch("of a guest")); err != nil || outs[0].Stopped {
 		t.Errorf("the outcome is %+v, %v", outs, err)
-	}
-}
-
-// TestTwoSetsOfTables are found, with what to do: an earlier version made some in the
-// schema public.
-func TestTwoSetsOfTables(t *testing.T) {
-	url := postgrestest.URL(t)
-	q := open(t, url)
-	if text, err := q.Strays(t.Context()); text != "" || err != nil {
-		t.Errorf("one set of tables: %q, %v", text, err)
-	}
-	db := outside(t, url)
-	db.exec("CREATE TABLE public.queue_runs (id text)")
-	db.exec("CREATE TABLE public.river_job (id bigint)")
-	db.exec("CREATE TABLE public.orders (id bigint)")
-	text, err := q.Strays(t.Context())
-	if err != nil || !strings.HasSuffix(text, `: DROP TABLE "public"."queue_runs", "public"."river_job"`) || !strings.Contains(text, "the schema public") {
-		t.Errorf("two sets of tables: %q, %v", text, err)
-	}
-	db.exec(text[strings.Index(text, "DROP"):])
-	if text, err := q.Strays(t.Context()); text != "" || err != nil {
-		t.Errorf("after the repair: %q, %v", text, err)
 	}
 }
 

@@ -111,14 +111,6 @@ func Look(ctx context.Context, url, maker string) Database {
 		return out
 	}
 	defer q.Close()
-	strays, err := q.Strays(ctx)
-	if err != nil || strays != "" {
-		found := Found("one queue in the database", err)
-		if err == nil {
-			found.State, found.Message = serve.StateMissing, strays
-		}
-		out.Findings = append(out.Findings, found)
-	}
 	out.Workers, out.Fault = q.Workers(ctx)
 	return out
 }

@@ -1,8 +1,6 @@
 package log
 
 import (
-	"cmp"
-	"context"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -21,13 +19,5 @@ func Away(log zerolog.Logger, wait time.Duration, do func() error) func() error 
 		}
 		last = do()
 		return last
-	}
-}
-
-// Strays logs what find says about the tables of a queue that nothing reads, if it says
-// something.
-func Strays(ctx context.Context, log zerolog.Logger, find func(context.Context) (string, error)) {
-	if text, err := find(ctx); err != nil || text != "" {
-		log.Warn().AnErr("err", err).Msg(cmp.Or(text, "the tables of the queue cannot be looked for"))
 	}
 }

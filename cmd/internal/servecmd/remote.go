@@ -41,7 +41,6 @@ func (s *server) queued(ctx context.Context) (end func(), err error) {
 		q.Close()
 		return nil, err
 	}
-	log.Strays(ctx, s.log, q.Strays)
 	if s.metrics != nil {
 		s.metrics.CountWorkers(func() (n metrics.Workers, err error) {
 			soon, cancel := context.WithTimeout(ctx, 5*time.Second)

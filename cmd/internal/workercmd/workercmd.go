@@ -173,7 +173,6 @@ func (w *workerProcess) connect(ctx context.Context, url string) (store *ledger.
 		q.Close()
 		return nil, nil, err
 	}
-	log.Strays(ctx, w.log, q.Strays)
 	return store, q, nil
 }
 
