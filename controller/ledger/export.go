@@ -92,11 +92,10 @@ func (read reading) export(ctx context.Context, do func(json.RawMessage) error, 
 
 // report is that of a run.
 func (read reading) report(ctx context.Context, run string) (json.RawMessage, error) {
-	var form int
 	var body []byte
-	err := read(ctx, func(rows *sql.Rows) error { return rows.Scan(&form, &body) }, "SELECT form, body FROM reports WHERE run = ?", run)
+	err := read(ctx, func(rows *sql.Rows) error { return rows.Scan(&body) }, "SELECT body FROM reports WHERE run = ?", run)
 	if err != nil {
 		return nil, err
 	}
-	return read.unpack(ctx, run, form, body)
+	return read.unpack(ctx, run, body)
 }

@@ -48,3 +48,25 @@ func TestAFileThatMayNotBeWritten(t *testing.T) {
 		}
 	}
 }
+
+// TestAFileIsReadWhereItIs: only a file that an earlier version wrote, or whose log is not
+// folded in, is copied.
+func TestAFileIsReadWhereItIs(t *testing.T) {
+	path, copies := filepath.Join(t.TempDir(), "ledger.db"), t.TempDir()
+	l, err := ledger.Open(t.Context(), ledger.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", copies)
+	l, err = ledger.Read(t.Context(), ledger.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // it was only read
+	if made, err := os.ReadDir(copies); err != nil || len(made) > 0 {
+		t.Errorf("reading makes %v (%v), want no copy", made, err)
+	}
+}

@@ -12,12 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// The forms of a stored report.
-const (
-	formJSON  = 0 // as it is
-	formFrame = 1 // a packed frame with pieces
-)
-
 // A packedReport is a report that is ready to be stored.
 type packedReport struct {
 	frame   []byte
@@ -63,7 +57,7 @@ func (l *Ledger) pack(ctx context.Context, r Run, all bool) (*packedReport, erro
 // insert writes the report of a run that is written. The error is errCollected
 // where all pieces have to be packed.
 func (p *packedReport) insert(t *store.Tx, run string) error {
-	if err := t.Exec("INSERT INTO reports (run, body, form) VALUES (?, ?, ?)", run, p.frame, formFrame); err != nil {
+	if err := t.Exec("INSERT INTO reports (run, body) VALUES (?, ?)", run, p.frame); err != nil {
 		return err
 	}
 	const link = "INSERT INTO report_pieces (run, place, piece) SELECT ?, ?, id FROM pieces WHERE digest = ?"
@@ -90,10 +84,7 @@ func (p *packedReport) insert(t *store.Tx, run string) error {
 type reading func(ctx context.Context, do func(*sql.Rows) error, text string, args ...any) error
 
 // unpack is the report of a run from what is stored of it.
-func (read reading) unpack(ctx context.Context, run string, form int, body []byte) (json.RawMessage, error) {
-	if form == formJSON {
-		return body, nil
-	}
+func (read reading) unpack(ctx context.Context, run string, body []byte) (json.RawMessage, error) {
 	frame, err := pieces.Unpack(body)
 	if err != nil {
 		return nil, fmt.Errorf("report of run %s: %w", run, err)

@@ -101,14 +101,13 @@ func (l *Ledger) Run(ctx context.Context, id string) (Run, error) {
 		op = "read the newest run"
 	}
 	var r Run
-	var form int
-	err := l.store.Each(ctx, func(rows *sql.Rows) error { return scanRun(rows, &r, &form, &r.Report) },
-		"SELECT "+runColumns+", form, body FROM runs JOIN reports ON reports.run = runs.id WHERE runs.id = ? OR ? = '' ORDER BY started DESC, runs.id DESC LIMIT 1", id, id)
+	err := l.store.Each(ctx, func(rows *sql.Rows) error { return scanRun(rows, &r, &r.Report) },
+		"SELECT "+runColumns+", body FROM runs JOIN reports ON reports.run = runs.id WHERE runs.id = ? OR ? = '' ORDER BY started DESC, runs.id DESC LIMIT 1", id, id)
 	if err == nil && r.ID == "" {
 		err = ErrNoRun
 	}
 	if err == nil {
-		r.Report, err = reading(l.store.Each).unpack(ctx, r.ID, form, r.Report)
+		r.Report, err = reading(l.store.Each).unpack(ctx, r.ID, r.Report)
 	}
 	return r, l.store.Fault(op, err)
 }

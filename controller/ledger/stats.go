@@ -35,10 +35,9 @@ func (l *Ledger) Counts(ctx context.Context) (Counts, error) {
 func (l *Ledger) EachReport(ctx context.Context, do func(Run) error) error {
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var r Run
-		var form int
-		err := scanRun(rows, &r, &form, &r.Report)
+		err := scanRun(rows, &r, &r.Report)
 		if err == nil {
-			r.Report, err = reading(l.store.Each).unpack(ctx, r.ID, form, r.Report)
+			r.Report, err = reading(l.store.Each).unpack(ctx, r.ID, r.Report)
 		}
 		if err != nil {
 			return err
@@ -47,6 +46,6 @@ func (l *Ledger) EachReport(ctx context.Context, do func(Run) error) error {
 			return fmt.Errorf("run %s: %w", r.ID, err)
 		}
 		return nil
-	}, "SELECT "+runColumns+", form, body FROM runs JOIN reports ON reports.run = runs.id ORDER BY started, runs.id")
+	}, "SELECT "+runColumns+", body FROM runs JOIN reports ON reports.run = runs.id ORDER BY started, runs.id")
 	return l.store.Fault("read the reports", err)
 }

@@ -90,16 +90,15 @@ func (v *verification) bodies(ctx context.Context) error {
 func (v *verification) reports(ctx context.Context) error {
 	return v.store.Each(ctx, func(rows *sql.Rows) error {
 		var run string
-		var form int
 		var body []byte
-		if err := rows.Scan(&run, &form, &body); err != nil {
+		if err := rows.Scan(&run, &body); err != nil {
 			return err
 		}
-		if report, err := reading(v.store.Each).unpack(ctx, run, form, body); err != nil || !json.Valid(report) {
+		if report, err := reading(v.store.Each).unpack(ctx, run, body); err != nil || !json.Valid(report) {
 			v.fault("run "+run, "its report cannot be read")
 		}
 		return ctx.Err()
-	}, "SELECT run, form, body FROM reports")
+	}, "SELECT run, body FROM reports")
 }
 
 // A stored decision is a row of verdicts.

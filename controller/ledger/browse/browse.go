@@ -44,12 +44,7 @@ func Runs(ctx context.Context, store *ledger.Ledger, repository string, p Page) 
 }
 
 // withoutCases is the report without its pieces, which the cases are in.
-func withoutCases(packed bool, body []byte) (json.RawMessage, error) {
-	if !packed {
-		split := pieces.Cut(body)
-		split.Pieces = nil
-		return split.Join(), nil
-	}
+func withoutCases(body []byte) (json.RawMessage, error) {
 	frame, err := pieces.Unpack(body)
 	if err != nil {
 		return nil, err
@@ -107,19 +102,18 @@ func One(ctx context.Context, store *ledger.Ledger, id string) (found *Run, err 
 }
 
 // selectRuns are the columns that scan reads.
-const selectRuns = `SELECT runs.id, repository, pull_request, base, head, started, finished, form, body
+const selectRuns = `SELECT runs.id, repository, pull_request, base, head, started, finished, body
 	FROM runs JOIN reports ON reports.run = runs.id`
 
 // scan reads a run with its report.
 func scan(rows *sql.Rows) (r Run, err error) {
 	var started, finished int64
-	var packed bool
 	var body []byte
-	if err := rows.Scan(&r.ID, &r.Repository, &r.PullRequest, &r.Base, &r.Head, &started, &finished, &packed, &body); err != nil {
+	if err := rows.Scan(&r.ID, &r.Repository, &r.PullRequest, &r.Base, &r.Head, &started, &finished, &body); err != nil {
 		return r, err
 	}
 	r.Started, r.Finished = time.UnixMilli(started).UTC(), time.UnixMilli(finished).UTC()
-	if r.Report, err = withoutCases(packed, body); err != nil {
+	if r.Report, err = withoutCases(body); err != nil {
 		return r, fmt.Errorf("report of run %s: %w", r.ID, err)
 	}
 	return r, nil
@@ -153,8 +147,7 @@ type Judgement struct {
 
 // Judged returns the newest judgements of the case with a decision digest, at most
 // limit, the oldest first. It has those that the scope may read, under any digest.
-// Nothing is returned for a digest that is not known, or that a version before the
-// first release decided.
+// Nothing is returned for a digest that is not known.
 func Judged(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, digest string, limit int) ([]Judgement, error) {
 	var found []Judgement
 	err := store.Store().Each(ctx, func(rows *sql.Rows) error {

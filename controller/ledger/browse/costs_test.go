@@ -49,7 +49,7 @@ func TestCosts(t *testing.T) {
 	wantNewest("", 1, 3, third)
 
 	err := l.Store().Submit(t.Context(), func(t *store.Tx) error {
-		return t.Exec("UPDATE reports SET body = ?, form = 0 WHERE run IN ('run-0', 'run-2')", []byte("damaged"))
+		return t.Exec("UPDATE reports SET body = ? WHERE run IN ('run-0', 'run-2')", []byte("damaged"))
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -218,13 +218,10 @@ func code(err error) int {
 	return fault.Code() & 0xff // the rest is detail
 }
 
-// schemaFile is what the numbered scripts come to, for a new file.
-const schemaFile = "schema.sql"
-
 // migrate runs the numbered scripts that the file has not seen. How many it
 // has seen is in its user_version: a handful of scripts needs no library.
 func migrate(ctx context.Context, conn *sql.Conn, migrations fs.FS) error {
-	scripts, err := fs.Glob(migrations, "[0-9]*.sql")
+	scripts, err := fs.Glob(migrations, "*.sql")
 	if err != nil {
 		return err
 	}
@@ -270,11 +267,7 @@ func apply(ctx context.Context, conn *sql.Conn, migrations fs.FS, scripts []stri
 	if err != nil {
 		return err
 	}
-	missing := scripts[version:]
-	if _, err := fs.Stat(migrations, schemaFile); err == nil && version == 0 {
-		missing = []string{schemaFile}
-	}
-	for _, name := range missing {
+	for _, name := range scripts[version:] {
 		script, err := fs.ReadFile(migrations, name)
 		if err != nil {
 			return err
