@@ -12,11 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/confirm/simulation"
-	"github.com/gavel-evals/gavel/controller/rehearsal"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema/race"
+	"github.com/gavel-evals/gavel/examples/research/rehearsal"
+	"github.com/gavel-evals/gavel/examples/research/simulation"
 )
 
 // small are pull requests that are stopped at each of their calls: one that breaks a
@@ -39,7 +38,7 @@ func TestTheBudgetEndsAtAnyCall(t *testing.T) {
 		pull := simulation.NewPull(tt.cell, 3, tt.number)
 		want := rehearsal.Alone(pull, tt.cell)
 		again += want.Calls - 2*tt.cell.Cases
-		for budget := 0; budget < want.Calls; budget += race.Step(10) {
+		for budget := 0; budget < want.Calls; budget++ {
 			s := stage(t, pull, tt.cell)
 			s.Settings = fmt.Sprintf("budget: {calls: %d}\n", budget)
 			if budget == 0 {
@@ -119,7 +118,7 @@ func TestKilled(t *testing.T) {
 	for i, tt := range small {
 		pull := simulation.NewPull(tt.cell, 3, tt.number)
 		want := rehearsal.Alone(pull, tt.cell)
-		every := 3 * race.Step(6) // a process a call would take long; the pull requests take turns
+		const every = 3 // a process a call would take long; the pull requests take turns
 		for k := i % every; k < want.Calls; k += every {
 			dir := t.TempDir()
 			s := stageIn(t, pull, tt.cell, dir)

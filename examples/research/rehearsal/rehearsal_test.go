@@ -7,10 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/confirm/simulation"
 	"github.com/gavel-evals/gavel/controller/progress"
-	"github.com/gavel-evals/gavel/controller/rehearsal"
-	"github.com/gavel-evals/gavel/schema/race"
+	"github.com/gavel-evals/gavel/examples/research/rehearsal"
+	"github.com/gavel-evals/gavel/examples/research/simulation"
 )
 
 func stage(t *testing.T, pull *simulation.Pull, cell simulation.Cell) *rehearsal.Stage {
@@ -44,7 +43,7 @@ func TestThePipelineDoesAsTheProcedure(t *testing.T) {
 		{Truth: simulation.Calm, Cases: 20, Broken: 1},
 		{Truth: simulation.Calm, Cases: 20, History: 5},
 	} {
-		for number := range uint64(3 / race.Step(3)) {
+		for number := range uint64(3) {
 			t.Run(fmt.Sprintf("%s H=%d %d", cell.Truth.Name, cell.History, number), func(t *testing.T) {
 				pull := simulation.NewPull(cell, 7, number)
 				want := rehearsal.Alone(pull, cell)
@@ -74,7 +73,7 @@ func TestInterruptedAtAnyCall(t *testing.T) {
 		cell := simulation.Cell{Truth: simulation.Mixed, Cases: 6, History: history, Broken: 1}
 		pull := simulation.NewPull(cell, 3, 1)
 		want := rehearsal.Alone(pull, cell)
-		for k := 0; k < want.Calls; k += race.Step(10) {
+		for k := 0; k < want.Calls; k++ {
 			s := stage(t, pull, cell)
 			ctx, stop := context.WithCancel(t.Context())
 			s.OnCall(func(n int) bool {

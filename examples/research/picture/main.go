@@ -2,7 +2,7 @@
 // stdin and writes a page that shows it as a forge does, or with -png pictures of it
 // in both themes. The pictures of the README are made by
 //
-//	go run ./cmd/internal/picture -readme
+//	go -C examples/research run ./picture -readme
 //
 // from the comment of gavel demo in examples/mixed and from the frames that the
 // tests of the screen store. Pictures of comments need Chromium and a font with emoji,
@@ -41,7 +41,7 @@ var themes = []string{"light", "dark"}
 func main() {
 	name := flag.String("png", "", "write NAME-light.png and NAME-dark.png instead of the page")
 	width := flag.Int("width", 920, "width of the pictures in pixels")
-	readme := flag.Bool("readme", false, "draw the pictures of the README, in the folder of the repository")
+	readme := flag.Bool("readme", false, "draw the pictures of the README, from the folder of this module")
 	flag.Parse()
 	draw := func() error { return comment(os.Stdin, *name, *width) }
 	if *readme {
@@ -53,8 +53,12 @@ func main() {
 	}
 }
 
-// drawReadme draws the comment and the terminal in both themes.
+// drawReadme draws the comment and the terminal in both themes. It goes to the folder of
+// the repository first.
 func drawReadme(width int) error {
+	if err := os.Chdir("../.."); err != nil {
+		return err
+	}
 	markdown, err := os.Open(readmeComment)
 	if err != nil {
 		return err

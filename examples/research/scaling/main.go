@@ -1,7 +1,7 @@
 // Command scaling predicts how long many workers take for many cases, what that costs, and
 // what breaks first, by a discrete-event simulation with service times that were measured:
 //
-//	go run ./cmd/internal/scaling
+//	go -C examples/research run ./scaling
 //
 // With -measured it predicts what go run ./cmd/internal/crash -throughput measures on one
 // machine with two cores.

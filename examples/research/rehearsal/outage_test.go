@@ -9,9 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/confirm"
-	"github.com/gavel-evals/gavel/controller/confirm/simulation"
-	"github.com/gavel-evals/gavel/controller/rehearsal"
-	"github.com/gavel-evals/gavel/schema/race"
+	"github.com/gavel-evals/gavel/examples/research/rehearsal"
+	"github.com/gavel-evals/gavel/examples/research/simulation"
 )
 
 // TestAnOutageIsTriedAgain: where many cases fail with one reply or one error, the
@@ -33,7 +32,7 @@ func TestAnOutageIsTriedAgain(t *testing.T) {
 			cell := simulation.Cell{Truth: simulation.Calm, Cases: 8, History: tt.history, Broken: 1}
 			pull := simulation.NewPull(cell, 3, 1)
 			want := rehearsal.Alone(pull, cell)
-			for k := -1; k < want.Calls; k += 2 * race.Step(6) {
+			for k := -1; k < want.Calls; k += 2 {
 				s := stage(t, pull, cell)
 				down := map[int]bool{}
 				s.Spoil = func(of confirm.Request) (string, int) {

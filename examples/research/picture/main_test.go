@@ -34,7 +34,7 @@ func TestThePicturesAreCurrent(t *testing.T) {
 		return data
 	}
 	readme := string(read("README.md"))
-	const again = "draw it again: go run ./cmd/internal/picture -readme"
+	const again = "draw it again: go -C examples/research run ./picture -readme"
 	for _, theme := range themes {
 		file := fmt.Sprintf("%s-%s.png", commentFile, theme)
 		page, err := render(read(readmeComment), theme)

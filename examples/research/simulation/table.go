@@ -192,7 +192,7 @@ func widths() (rows []Row) {
 
 // Header explains the columns of [Row.Line].
 func Header(w io.Writer) {
-	fmt.Fprint(w, `How often package confirm is wrong, printed by cmd/internal/simulate with a fixed
+	fmt.Fprint(w, `How often package confirm is wrong, printed by simulate with a fixed
 seed. Each row decides about as many pull requests as pulls says, with the truths
 of package simulation and α = 0.05.
 

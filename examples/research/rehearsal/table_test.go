@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/rehearsal"
+	"github.com/gavel-evals/gavel/examples/research/rehearsal"
 )
 
 //go:embed table.txt
@@ -19,12 +19,12 @@ func TestTableHolds(t *testing.T) {
 	rehearsal.Header(&header)
 	body, ok := strings.CutPrefix(table, header.String())
 	if !ok {
-		t.Fatal("table.txt has another header; run cmd/internal/simulate -pipeline again")
+		t.Fatal("table.txt has another header; run simulate -pipeline again")
 	}
 	lines := strings.Split(strings.TrimSpace(body), "\n")
 	rows := rehearsal.Rows()
 	if len(lines) != len(rows) {
-		t.Fatalf("table.txt has %d lines for %d rows; run cmd/internal/simulate -pipeline again", len(lines), len(rows))
+		t.Fatalf("table.txt has %d lines for %d rows; run simulate -pipeline again", len(lines), len(rows))
 	}
 	for i, r := range rows {
 		c := r.Cell

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/confirm"
-	"github.com/gavel-evals/gavel/controller/confirm/simulation"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/examples/research/simulation"
 )
 
 // A Decision is what is said of a pull request.
@@ -88,7 +88,7 @@ func Rows() (rows []Row) {
 func Header(w io.Writer) {
 	fmt.Fprint(w, `What the whole pipeline says of pull requests whose truth only the simulation
 knows: a repository of two sides, the ledger, and a model server over HTTP.
-Printed by cmd/internal/simulate -pipeline, with the seed of the simulation's table.
+Printed by simulate -pipeline, with the seed of the simulation's table.
 
 H        measurements of base that the ledger has of each case before; with 0, base
          is measured next to head

@@ -1,8 +1,7 @@
 // Command simulate prints how often package confirm is wrong about pull requests
-// whose truth only the simulation knows. Its output is kept in
-// controller/confirm/simulation/table.txt. With -pipeline it prints what the whole
-// pipeline says of such pull requests, which is kept in
-// controller/rehearsal/table.txt.
+// whose truth only the simulation knows, as simulation/table.txt keeps it. With
+// -pipeline it prints what the whole pipeline says of such pull requests, as
+// rehearsal/table.txt keeps it.
 package main
 
 import (
@@ -14,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/confirm/simulation"
-	"github.com/gavel-evals/gavel/controller/rehearsal"
+	"github.com/gavel-evals/gavel/examples/research/rehearsal"
+	"github.com/gavel-evals/gavel/examples/research/simulation"
 )
 
 func main() {
