@@ -26,7 +26,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // talkative answers at length.
@@ -153,9 +152,6 @@ func TestOfCommitsOnlyCasesThatAreDueAreLoaded(t *testing.T) {
 // TestAnUnchangedRunTakesLittle bounds what a run holds of each case whose verdict
 // is stored, and what it allocates for it.
 func TestAnUnchangedRunTakesLittle(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector takes memory of its own")
-	}
 	const n, mostHeld, mostAllocated = 1000, 3000, 16_500
 	b, dir := newFixture(t), generated(t, n, domains)
 	r := openBench(t, dir)
@@ -202,9 +198,6 @@ func TestAnUnchangedRunTakesLittle(t *testing.T) {
 // and what it allocates for it once the definitions are remembered: none is loaded
 // again.
 func TestAPlanTakesLittle(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector takes memory of its own")
-	}
 	const n, mostHeld, mostAllocated = 2000, 1700, 8000
 	b, dir := newFixture(t), generated(t, n, domains)
 	r := openBench(t, dir)

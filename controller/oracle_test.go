@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // A provider is a model that writes down the bytes of every request. It calls
@@ -269,11 +268,7 @@ func TestADigestDiffersExactlyWhenWhatItIsAboutDoes(t *testing.T) {
 		"domain's threshold":     {swap("gavel.yaml", "version: 1", "version: 1\nthresholds: {domain: 0.4}"), "alpha gamma delta"},
 		"another role":           {swap("gavel.yaml", "roles: {judge: judge}", "roles: {judge: judge, extractor: agent}"), "beta epsilon"},
 	}
-	nth := 0
 	for name, m := range mutations {
-		if nth++; nth%race.Step(40) != 0 {
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			texts := map[string]string{}
 			for file, text := range base {

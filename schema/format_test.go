@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema/jsonschema"
-	"github.com/gavel-evals/gavel/schema/race"
 	"github.com/gavel-evals/gavel/schema/shape"
 )
 
@@ -82,7 +81,6 @@ func with(fields map[string]any, name string, value any) map[string]any {
 // fields and over their mutants: of a definition by itself the schema for
 // editors says all that is checked.
 func TestTheJSONSchemaSaysWhatIsChecked(t *testing.T) {
-	race.Computing(t)
 	for _, file := range fieldTables(t) {
 		_, rows := fieldTable(t, file)
 		var defs []string

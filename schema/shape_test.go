@@ -5,7 +5,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/gavel-evals/gavel/schema/race"
 	"github.com/gavel-evals/gavel/schema/shape/cueshape"
 )
 
@@ -99,7 +98,6 @@ func TestSchemasThatDoNotCompile(t *testing.T) {
 // definition exactly when CUE accepts it, over every field and many values:
 // that is why CUE is not asked for a document that fits.
 func TestShapesSayWhatCUESays(t *testing.T) {
-	race.Computing(t)
 	c, err := cueshape.New(sources)
 	if err != nil {
 		t.Fatal(err)

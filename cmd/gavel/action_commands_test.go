@@ -10,7 +10,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // newTalk is a project on whose pull request people talk: mona may write. Its
@@ -71,7 +70,6 @@ func (p *project) report(words ...string) {
 // TestAnApprovedFork waits, is judged by the job of the comment that approves its
 // head, and costs nothing after that until somebody pushes (abuse 5, 7, 20).
 func TestAnApprovedFork(t *testing.T) {
-	race.OneByOne(t)
 	p := newTalk(t, "briefly", stranger)
 	head := p.resolve("topic")
 	p.wants(p.pullJob("pull_request_target", stranger), "a fork", exitGate)
@@ -118,7 +116,6 @@ func TestAnApprovedFork(t *testing.T) {
 // TestCommandsFromJobToJob are followed by the job of their comment, and known to
 // the next job of the pull request.
 func TestCommandsFromJobToJob(t *testing.T) {
-	race.OneByOne(t)
 	p := newTalk(t, wrong, forgetest.Pull{})
 	head := p.resolve("topic")
 	p.wants(p.pullJob("pull_request_target", forgetest.Pull{}), "the pull request", exitGate, confirmed("hello, "+wrong)...)
@@ -151,7 +148,6 @@ func TestCommandsFromJobToJob(t *testing.T) {
 // TestALostCache costs what was in it, once, and no answer: the commands of people
 // are on the pull request, and so are their answers.
 func TestALostCache(t *testing.T) {
-	race.OneByOne(t)
 	p := newTalk(t, wrong, stranger)
 	head := p.resolve("topic")
 	// It is older than the first status, and says itself which head it means.
@@ -187,7 +183,6 @@ func TestALostCache(t *testing.T) {
 // TestACacheThatTakesNothing has every job start again: it says the same, and
 // a command for another head no longer counts.
 func TestACacheThatTakesNothing(t *testing.T) {
-	race.OneByOne(t)
 	p := newTalk(t, wrong, forgetest.Pull{})
 	p.lenient = false
 	p.pullJob("pull_request_target", forgetest.Pull{})
@@ -254,7 +249,6 @@ func TestACancelBeforeAnyJob(t *testing.T) {
 // TestTalk ends the job of a comment at once: nothing is asked of the forge,
 // nothing restored, and nothing of what was written is run (abuse 9).
 func TestTalk(t *testing.T) {
-	race.OneByOne(t)
 	p := newTalk(t, "briefly", forgetest.Pull{})
 	before := len(p.forge.Requests())
 	event := func(issue, action, body string) string {
@@ -295,7 +289,6 @@ func TestTalk(t *testing.T) {
 // TestUnauthorizedApprovals has nothing run for an approval that counts for nothing
 // (abuse 8).
 func TestUnauthorizedApprovals(t *testing.T) {
-	race.OneByOne(t)
 	p := newTalk(t, "briefly", stranger)
 	j := p.inProcess()
 	head := p.resolve("topic")

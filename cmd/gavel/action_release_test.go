@@ -18,7 +18,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 const archiveName = "gavel_linux_amd64.tar.gz"
@@ -79,7 +78,6 @@ func released(t *testing.T, bytes, digested []byte) string {
 // archive with the digest that it knows, and builds the program where the archive
 // is another one.
 func TestAReleaseDownloadsItsProgram(t *testing.T) {
-	race.OneByOne(t)
 	good := archive(t)
 	damaged := bytes.Clone(good)
 	damaged[len(damaged)/2] ^= 1
@@ -121,7 +119,6 @@ func TestAReleaseDownloadsItsProgram(t *testing.T) {
 // action.yml at the top of a commit that only the tags have, with the digests of
 // the archives, and that a candidate does not become what v1 means.
 func TestAReleasePublishesTheAction(t *testing.T) {
-	race.OneByOne(t)
 	origin, work := t.TempDir(), t.TempDir()
 	gittest.Run(t, origin, "init", "-q", "--bare", "-b", "main")
 	gittest.Init(t, work, "main")
@@ -172,7 +169,6 @@ func TestAReleasePublishesTheAction(t *testing.T) {
 // TestTheReleaseIsTriedWithItsOwnTool holds that .ci/run tries a release, with the
 // version of the tool that the workflow releases with.
 func TestTheReleaseIsTriedWithItsOwnTool(t *testing.T) {
-	race.OneByOne(t)
 	tool := regexp.MustCompile(`github\.com/goreleaser/goreleaser/v2@v[0-9.]+`)
 	tried, released := tool.FindString(page(t, ".ci/release")), tool.FindString(page(t, ".github/workflows/release.yml"))
 	if tried == "" || tried != released {
@@ -186,7 +182,6 @@ func TestTheReleaseIsTriedWithItsOwnTool(t *testing.T) {
 // TestThePageOnInstalling follows the page with an archive that stands for a released
 // one, and holds that the files, packages and systems that it names are made.
 func TestThePageOnInstalling(t *testing.T) {
-	race.OneByOne(t)
 	for _, needed := range []string{"curl", "sha256sum"} {
 		if _, err := exec.LookPath(needed); err != nil {
 			t.Skipf("this machine has no %s", needed)

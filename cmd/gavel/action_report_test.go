@@ -6,14 +6,12 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestTheCommentLinksToThePage holds that a job uploads the report as one page, also
 // when the gate fails, and that the comment's full report is among the artifacts of
 // that job. Where no page is asked for, none is uploaded and the link is to the job.
 func TestTheCommentLinksToThePage(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
@@ -39,7 +37,6 @@ func TestTheCommentLinksToThePage(t *testing.T) {
 // TestAStrangersHeadHasAPageOfItsPlan holds that the page of a head that nobody approved
 // says what would run, and costs no call.
 func TestAStrangersHeadHasAPageOfItsPlan(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})

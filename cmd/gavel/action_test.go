@@ -18,7 +18,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // A project is a repository on a forge, with a model that counts what it is
@@ -247,7 +246,6 @@ func (p *project) verdict(sha string) string {
 // TestTheSecondJobMakesNoCall although all that it has of the first one is the
 // cache, and although the gate of that failed.
 func TestTheSecondJobMakesNoCall(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	gittest.Branch(p.t, p.folder, "topic")
 	head := p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
@@ -300,7 +298,6 @@ func TestACancelledJob(t *testing.T) {
 
 // TestPullRequestsBeginWithWhatBaseKnows, and learn what it pays for later.
 func TestPullRequestsBeginWithWhatBaseKnows(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	p.wants(p.pushJob(p.resolve("main~1")), "a push", exitPass, "hello, kindly", "thanks, kindly")
 
@@ -356,7 +353,6 @@ func TestAHeadNeverServesBase(t *testing.T) {
 // but git's own objects, nobody is asked, and no ledger is saved, although the
 // forge would have taken it for one of base.
 func TestAForkIsOnlyLookedAt(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	p.lenient = true
 	gittest.Branch(p.t, p.folder, "topic")
@@ -384,7 +380,6 @@ func TestAForkIsOnlyLookedAt(t *testing.T) {
 
 // TestAMergeQueue has its commit judged with what base knows.
 func TestAMergeQueue(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	p.pushJob(p.resolve("main~1"))
 	p.calls()
@@ -401,7 +396,6 @@ func TestAMergeQueue(t *testing.T) {
 
 // TestATokenThatOnlyReads leaves the summary and the exit code.
 func TestATokenThatOnlyReads(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	p.token = forgetest.TokenFork
 	p.serve()
@@ -421,7 +415,6 @@ func TestATokenThatOnlyReads(t *testing.T) {
 
 // TestWithoutTheCache saves nothing and restores nothing but the program.
 func TestWithoutTheCache(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	before := p.resolve("main~1")
 	p.pushJob(before)
@@ -437,7 +430,6 @@ func TestWithoutTheCache(t *testing.T) {
 // TestInputsAreNoPrograms, whatever they and the names of branches contain
 // (abuse 9).
 func TestInputsAreNoPrograms(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	const hostile = "x\"; touch \"$RUNNER_TEMP/pwned\"; $(touch $RUNNER_TEMP/pwned) `touch $RUNNER_TEMP/pwned`\n touch $RUNNER_TEMP/pwned #"
 	jobs := []*machine{p.job("push", defaultScope, payload(`"ref": %q, "before": %q, "after": %q`,
@@ -459,7 +451,6 @@ func TestInputsAreNoPrograms(t *testing.T) {
 // TestAShallowCheckout has neither the merge base nor the head: both are
 // fetched.
 func TestAShallowCheckout(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", "briefly")})

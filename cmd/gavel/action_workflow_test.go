@@ -15,8 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
-
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // words are those of an expression: strings, operators, and names with dots.
@@ -280,7 +278,6 @@ type workflow struct {
 // (abuse 9), actions of others by commit, no checkout of what a stranger wrote,
 // and no permission that is not needed.
 func TestWorkflows(t *testing.T) {
-	race.OneByOne(t)
 	pinned := regexp.MustCompile(`^actions/[a-z/-]+@[0-9a-f]{40}$`)
 	granted := map[string]map[string]string{
 		".github/workflows/ci.yml":            {"contents": "read"},
@@ -322,7 +319,6 @@ func TestWorkflows(t *testing.T) {
 
 // TestTheWorkflowOfThisProject runs what a change has to pass.
 func TestTheWorkflowOfThisProject(t *testing.T) {
-	race.OneByOne(t)
 	var w workflow
 	if err := yaml.Unmarshal([]byte(workflowFiles(t)[".github/workflows/ci.yml"]), &w); err != nil {
 		t.Fatal(err)
@@ -352,7 +348,6 @@ func TestTheWorkflowOfThisProject(t *testing.T) {
 
 // TestTheExampleUsesTheAction as it is: its inputs exist.
 func TestTheExampleUsesTheAction(t *testing.T) {
-	race.OneByOne(t)
 	text := workflowFiles(t)["examples/workflow/gavel.yml"]
 	if !strings.Contains(text, "uses: gavel-evals/gavel/.github/actions/gavel@") {
 		t.Error("the action is not used")

@@ -18,7 +18,6 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // agentvConfig is the gavel.yaml of the repositories in testdata/agentv, which may have more
@@ -57,10 +56,7 @@ func TestAgentVFormsRun(t *testing.T) {
 	server := httptest.NewServer(agentvServer())
 	t.Cleanup(server.Close)
 	for _, folder := range formFolders {
-		for i, name := range formArchives(t, folder) {
-			if i%race.Step(32) != 0 {
-				continue
-			}
+		for _, name := range formArchives(t, folder) {
 			t.Run(folder+"/"+strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 				t.Parallel()
 				archive, err := txtar.ParseFile(name)
@@ -287,7 +283,6 @@ func metricsReply(question string, strict bool) map[string]any {
 // TestEveryAgentVFormHasAnArchive holds that each key, each type of assertion and each row of the
 // tables is in an archive that is run.
 func TestEveryAgentVFormHasAnArchive(t *testing.T) {
-	race.Computing(t)
 	t.Parallel()
 	all := map[string]string{}
 	for _, folder := range formFolders {

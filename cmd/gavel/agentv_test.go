@@ -3,13 +3,10 @@ package main
 import (
 	"strings"
 	"testing"
-
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestAgentVExample runs the example: a suite as AgentV 5 writes it.
 func TestAgentVExample(t *testing.T) {
-	race.OneByOne(t)
 	dir := example(t, "agentv")
 	stdout, stderr, code := gavel(t, dir, "run", "--verbose")
 	if code != exitPass {

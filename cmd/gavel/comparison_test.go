@@ -6,13 +6,11 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestTheComparison validates each snippet of the page that compares formats: Gavel
 // says of it what the page says.
 func TestTheComparison(t *testing.T) {
-	race.OneByOne(t)
 	t.Parallel()
 	const judge = "version: 1\ndefault_target: model\ntargets:\n  model: {provider: mock, replies: [{reply: a}]}\nroles: {judge: model}\n"
 	// Each skeleton has a place for keys of the file and one for those of its test.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // constrain puts constraints into both sides of the pull request.
@@ -25,7 +24,6 @@ func (j *job) constrain(t *testing.T, base, head string) {
 // pull request that changes them is told so: it cannot make itself valid, and
 // is not invalid for what base has.
 func TestConstraintsOfAPullRequest(t *testing.T) {
-	race.OneByOne(t)
 	const never = "#Test: prompt: error(\"no test is good enough\")\n"
 	const changed = "test_definitions/schema/<wbr>team.cue](https://github.com/octo/demo/blob/%s/test_definitions/schema/team.cue) is changed here; this run was decided by the one at main"
 	for _, tt := range []struct {

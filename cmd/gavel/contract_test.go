@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // contract is what programs may rely on of the JSON documents: every name that
@@ -22,7 +20,6 @@ var contract = map[string]string{
 // TestContract holds the documents of a pull request with a case of every kind,
 // an invalid definition among them, against the contract.
 func TestContract(t *testing.T) {
-	race.OneByOne(t)
 	t.Parallel()
 	dir := demoFolder(t)
 	for command, text := range contract {

@@ -18,7 +18,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/demo"
@@ -29,7 +28,6 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/schema/golden"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 func TestMain(m *testing.M) {
@@ -56,31 +54,11 @@ func stubborn() {
 // behaviour.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Files:         scripts(t),
+		Dir:           "testdata/script",
 		UpdateScripts: golden.Update(),
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"await": await},
 		Condition:     condition,
 		Setup:         setupScript,
-	})
-}
-
-// together is a line of a script after which a command runs while others do.
-var together = regexp.MustCompile(`(?m)&\w*&?$`)
-
-// scripts are the files of TestScripts. The race detector watches those in which commands
-// run at once.
-func scripts(t *testing.T) []string {
-	t.Helper()
-	all, err := filepath.Glob("testdata/script/*.txtar")
-	if err != nil || len(all) == 0 {
-		t.Fatalf("testdata/script has no scripts (%v)", err)
-	}
-	if !race.Enabled {
-		return all
-	}
-	return slices.DeleteFunc(all, func(name string) bool {
-		script, err := txtar.ParseFile(name)
-		return err != nil || !together.Match(script.Comment)
 	})
 }
 
@@ -144,7 +122,6 @@ func mainOf(t *testing.T, dir string) string {
 // TestDemo compares all that the demo prints with testdata/demo.txt, and the
 // comment in it with the README's.
 func TestDemo(t *testing.T) {
-	race.OneByOne(t)
 	if golden.Update() {
 		dir := demoFolder(t)
 		recordSides(t, "mixed/main", side{mainOf(t, dir), "mixed_main.yaml"}, side{dir, "mixed_pull.yaml"})
@@ -184,7 +161,6 @@ func TestDemo(t *testing.T) {
 
 // TestProgram says what works where the demo was called.
 func TestProgram(t *testing.T) {
-	race.OneByOne(t)
 	for _, tt := range []struct{ called, want string }{
 		{"gavel", "gavel"}, {"./gavel", "./gavel"}, {"/opt/go-builds.d/x/gavel", "/opt/go-builds.d/x/gavel"},
 		{"/tmp/go-build3084876763/b001/exe/gavel", "go run ./cmd/gavel"},
@@ -203,7 +179,6 @@ func TestProgram(t *testing.T) {
 // have no room for the name of its folder of temporary files. The case that a
 // program judges is refused, and the rest is as ever.
 func TestDemoWithoutASandbox(t *testing.T) {
-	race.OneByOne(t)
 	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -230,7 +205,6 @@ func TestDemoWithoutASandbox(t *testing.T) {
 // it, against its recordings. Both have one ledger, so that every kind of
 // change is seen to cost what it has to.
 func TestMixedExample(t *testing.T) {
-	race.OneByOne(t)
 	needsIsolation(t)
 	dir := demoFolder(t)
 	store := "--ledger=" + filepath.Join(t.TempDir(), "ledger.db")
@@ -331,7 +305,6 @@ func changesOfTheDemo(t *testing.T, dir, store string) {
 // TestMixedReadme holds that the example's README says of every file that the
 // pull request changes what that means.
 func TestMixedReadme(t *testing.T) {
-	race.OneByOne(t)
 	_, change, err := examples.Mixed()
 	if err != nil {
 		t.Fatal(err)
@@ -353,7 +326,6 @@ func TestMixedReadme(t *testing.T) {
 // TestOneByteOfTheDemo changes a byte of a recorded reply on both sides: its
 // case gets another verdict and no other does.
 func TestOneByteOfTheDemo(t *testing.T) {
-	race.OneByOne(t)
 	dir := mainOf(t, demoFolder(t))
 	before := verdicts(runExample(t, dir))
 	file := filepath.Join(dir, "recordings", "assistant.jsonl")

@@ -19,7 +19,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // A bot is an agent that nobody knows the version of: it answers by the prompt that is
@@ -241,7 +240,6 @@ func TestADeployedAgentOfTheSameInputs(t *testing.T) {
 // TestAPullRequestThatBreaksADeployedAgent, judged by a job that has the ledger of base:
 // base was judged by a push while the old prompt was deployed.
 func TestAPullRequestThatBreaksADeployedAgent(t *testing.T) {
-	race.OneByOne(t)
 	for _, known := range []bool{true, false} {
 		p := newProject(t)
 		b := newBot(t, always("30 days"))

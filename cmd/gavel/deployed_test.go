@@ -18,7 +18,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/document"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // deploy has the cases of a project answered by an agent that does not say what
@@ -163,7 +162,6 @@ func TestReuseOfAnUnknownVersion(t *testing.T) {
 // TestAnUnknownVersionIsAskedOncePerHead by the jobs of a pull request and of a
 // branch.
 func TestAnUnknownVersionIsAskedOncePerHead(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	before := p.resolve("HEAD")
 	p.deploy("")

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // says runs gavel diff and asks for words, wherever its lines are broken.
@@ -25,7 +24,6 @@ func (p *project) says(code int, args string, words ...string) {
 // TestDiffOfCommits reads what is stored and asks nobody; with --confirm it measures,
 // also what got better.
 func TestDiffOfCommits(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
@@ -54,7 +52,6 @@ func TestDiffOfCommits(t *testing.T) {
 
 // TestDiffOfRunsAndFiles compares what is left of them.
 func TestDiffOfRunsAndFiles(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	keep := func(name string, code int, args ...string) string {
 		t.Helper()

@@ -20,7 +20,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema/golden"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // shopFolder makes a repository of the example of the domain dialect, with a
@@ -127,7 +126,6 @@ func cloneShop(t *testing.T, origin, dir string) {
 // TestDomainExample runs the example of the domain dialect and the pull request
 // to it against its recordings.
 func TestDomainExample(t *testing.T) {
-	race.OneByOne(t)
 	dir := shopFolder(t)
 	if golden.Update() {
 		recordSides(t, "domain", side{mainOf(t, dir), "domain_main.yaml"}, side{shopFolder(t), "domain_pull.yaml"})
@@ -168,7 +166,6 @@ func TestDomainExample(t *testing.T) {
 // TestDomainMessages holds the exact messages that the target, the extractor and
 // the judge are sent. The delimiters, which nobody can guess, are shown as ␀.
 func TestDomainMessages(t *testing.T) {
-	race.OneByOne(t)
 	dir := mainOf(t, shopFolder(t))
 	runExample(t, dir)
 	golden.Compare(t, "testdata/domain_messages.txt", messages(t, dir,
@@ -185,7 +182,6 @@ func judgedOnly(report report.Report) map[string]string {
 // TestOneReplyIsOneCase changes a byte of a recorded reply: what it answers is
 // judged again and nothing else.
 func TestOneReplyIsOneCase(t *testing.T) {
-	race.OneByOne(t)
 	dir := shopFolder(t)
 	if _, stderr, code := gavel(t, dir, "run"); code != exitUsage {
 		t.Fatalf("exit code %d, want %d for the invalid definition: %s", code, exitUsage, stderr)

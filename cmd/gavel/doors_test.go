@@ -27,7 +27,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // A scenario is a pull request, what the models answer, and what has to come of it. It
@@ -135,7 +134,6 @@ func (d column) onForge() bool { return !strings.HasPrefix(d.name, "run") && d.n
 // TestDoors takes every scenario through every door: a pull request has one outcome,
 // however it is judged and wherever results are kept.
 func TestDoors(t *testing.T) {
-	race.OneByOne(t)
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

@@ -2,14 +2,11 @@ package main
 
 import (
 	"testing"
-
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestEvalcaseExample runs the example of the evalcase dialect against its
 // recordings.
 func TestEvalcaseExample(t *testing.T) {
-	race.OneByOne(t)
 	needsIsolation(t)
 	dir, _ := judgeExample(t, "evalcase", map[string]string{
 		"basics#regional-date":        "fail 0.00 of 1 The date was read in the US format. (missed: 5 March was a Tuesday)",

@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/load"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // evaluatorTypes are the names of the types in schema/evaluator that are specs.
@@ -59,7 +58,6 @@ var calledThere = map[string]string{
 // TestEveryEvaluatorIsShown runs the example in which each evaluator has a case that
 // passes and one that fails, by their names.
 func TestEveryEvaluatorIsShown(t *testing.T) {
-	race.OneByOne(t)
 	needsIsolation(t)
 	dir := example(t, "evaluators")
 	written, err := os.ReadFile(filepath.Join(dir, "gavel.yaml"))

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/report/flaky"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // flakyList is what gavel flaky prints.
@@ -24,7 +23,6 @@ func (p *project) flakyList(args ...string) flaky.List {
 // TestFlaky lists a case that comes to different verdicts without a change, with what
 // it took and the sample that disagrees.
 func TestFlaky(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", moody)})
 	if text := p.local(exitPass, "flaky"); !strings.Contains(text, "nothing was judged here yet") {
@@ -68,7 +66,6 @@ func TestFlaky(t *testing.T) {
 // TestFlakyCasesHere are named in one line by the report on a change that affects them,
 // unless the team ignores them, and fail the gate where it says so.
 func TestFlakyCasesHere(t *testing.T) {
-	race.OneByOne(t)
 	const line = "1 affected case is known to be flaky: talk/level_1/hello (4 of 8 differ)"
 	p := newProject(t)
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", moody)})

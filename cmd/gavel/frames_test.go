@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // mostFrames bounds how many functions of Gavel a reader passes from the command
@@ -65,7 +64,6 @@ func functions(stack []byte) []string {
 // runtime adds the goroutines that began others only to a process that begins
 // with the setting, so that the test runs in one of its own.
 func TestFramesToTheRequest(t *testing.T) {
-	race.OneByOne(t)
 	if os.Getenv(traced) == "" {
 		t.Parallel()
 		program, err := os.Executable()

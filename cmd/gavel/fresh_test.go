@@ -8,12 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestFresh judges again what is stored, and of a change what it affects.
 func TestFresh(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	p.asks("run", "hello, kindly", "thanks, kindly")
 	p.asks("run")
@@ -35,7 +33,6 @@ func TestFresh(t *testing.T) {
 // TestAFreshRunThatWasBrokenOff is continued by the next fresh one, and not once
 // another run has come to its end.
 func TestAFreshRunThatWasBrokenOff(t *testing.T) {
-	race.OneByOne(t)
 	for _, between := range []string{"", "run"} {
 		p := newProject(t)
 		p.asks("run", "hello, kindly", "thanks, kindly")
@@ -57,7 +54,6 @@ func TestAFreshRunThatWasBrokenOff(t *testing.T) {
 
 // TestRepeat takes so many fresh samples of every selected case, affected or not.
 func TestRepeat(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	p.asks("run", "hello, kindly", "thanks, kindly")
 	var report report.Report
@@ -86,7 +82,6 @@ func TestRepeat(t *testing.T) {
 
 // TestOnly takes the cases that ended so in the last run of the working tree.
 func TestOnly(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	if _, stderr, code := gavel(t, p.folder, "run", "--only", "failed"); code != exitUsage || !strings.Contains(stderr, "no run of the working tree is stored yet") {
 		t.Errorf("before the first run: exit code %d: %s", code, stderr)

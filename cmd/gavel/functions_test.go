@@ -9,14 +9,12 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestFunctionsOfFiles runs assertions in Python, Ruby and JavaScript in the sandbox,
 // from files with helpers next to them and from the definition itself. Each language has
 // one that passes, one that fails with its reason, and one that throws.
 func TestFunctionsOfFiles(t *testing.T) {
-	race.OneByOne(t)
 	needsIsolation(t)
 	for _, tt := range []struct {
 		language, program string

@@ -12,13 +12,11 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestHelp reads the help of every command as a stranger does: it says what the
 // command does, how it is called, and which values each flag takes.
 func TestHelp(t *testing.T) {
-	race.OneByOne(t)
 	files, err := fs.Glob(help, "help/*.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +67,6 @@ func TestHelp(t *testing.T) {
 // TestTheHelpNamesFlagsThatWork: a command does not name a flag of all commands that
 // does nothing there, in its help and in its manual page.
 func TestTheHelpNamesFlagsThatWork(t *testing.T) {
-	race.OneByOne(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		command string

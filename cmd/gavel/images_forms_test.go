@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // dot is a PNG of one pixel.
@@ -57,7 +56,6 @@ tests:
 // TestImagesReachModels holds that an image of a prompt is in the request to a model, in the
 // form of its API. A target that takes no images is not asked.
 func TestImagesReachModels(t *testing.T) {
-	race.OneByOne(t)
 	var mu sync.Mutex
 	sent := map[string][]string{} // the content of the user, by the path
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // open is a folder that everybody may look into.
@@ -62,7 +61,6 @@ func gavelAsNobodyIn(t *testing.T, env []string, dir string, args ...string) (st
 // chmod as the repair, in validate and in run; a folder that it may not write has
 // another place for the ledger, which works.
 func TestWhatMayNotBeReadOrWritten(t *testing.T) {
-	race.OneByOne(t)
 	dir := open(t)
 	gittest.Init(t, dir, "main")
 	gittest.Commit(t, dir, map[string]string{"gavel.yaml": mistakeConfig, mistakeFile: mistakeCase, "test_definitions/other.yaml": mistakeCase})
@@ -106,7 +104,6 @@ func TestWhatMayNotBeReadOrWritten(t *testing.T) {
 
 // TestAbuseAReadOnlyLedger can be looked at, and nothing is stored.
 func TestAbuseAReadOnlyLedger(t *testing.T) {
-	race.OneByOne(t)
 	dir := example(t, "domain")
 	if _, stderr, code := gavel(t, dir, "run"); code != exitGate {
 		t.Fatalf("exit code %d: %s", code, stderr)
@@ -150,7 +147,6 @@ func TestAbuseAReadOnlyLedger(t *testing.T) {
 // TestAbuseAReadOnlyLedgerInAJob: nothing is judged that could not be kept, and
 // the statuses say why.
 func TestAbuseAReadOnlyLedgerInAJob(t *testing.T) {
-	race.OneByOne(t)
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	folder := open(t)
 	store := filepath.Join(folder, "own.db")

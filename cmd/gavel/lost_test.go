@@ -10,7 +10,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // damages make the file of an object what a lost one, a crash or a bad disk leaves.
@@ -23,7 +22,6 @@ var damages = map[string]func(file string) error{
 // TestLostObjects takes away each object of base in turn. A job fetches what is lost, so
 // that its verdict is that of a whole clone. A person gets that verdict or exit code 3.
 func TestLostObjects(t *testing.T) {
-	race.OneByOne(t)
 	s := scenario{
 		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {removed: fail}\n")}),
 		head: map[string]string{at("a"): gone}, answer: echo,
@@ -70,7 +68,6 @@ func (c *passage) lose(object string, ruin func(file string) error) {
 // TestLostObjectsOfAMirror takes away each object of base in turn from the clone of a server,
 // which fetches it again: the verdict is that of a whole clone.
 func TestLostObjectsOfAMirror(t *testing.T) {
-	race.OneByOne(t)
 	s := scenario{
 		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {removed: fail}\n")}),
 		head: map[string]string{at("a"): gone}, answer: echo,
@@ -117,7 +114,6 @@ func loseOf(t *testing.T, data, object string, ruin func(file string) error) {
 
 // TestInvalidAndGone removes a definition that is invalid at base.
 func TestInvalidAndGone(t *testing.T) {
-	race.OneByOne(t)
 	s := scenario{
 		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {removed: fail}\n"), at("a"): "{"}),
 		head: map[string]string{at("a"): gone}, answer: echo,

@@ -11,13 +11,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestTheManual holds that every command has a page with its text, its flags and its
 // examples, that no text of a page is an instruction, and that man can read it.
 func TestTheManual(t *testing.T) {
-	race.OneByOne(t)
 	dir := t.TempDir()
 	if stdout, stderr, code := gavel(t, dir, "man", "--into", "man1"); code != exitPass {
 		t.Fatalf("gavel man --into ends with %d\n%s%s", code, stdout, stderr)

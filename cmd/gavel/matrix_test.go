@@ -3,14 +3,11 @@ package main
 import (
 	"strings"
 	"testing"
-
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestMatrixExample runs the example: assertions in JavaScript and with variables,
 // a prompt from a file, and a chat.
 func TestMatrixExample(t *testing.T) {
-	race.OneByOne(t)
 	dir := example(t, "matrix")
 	stdout, stderr, code := gavel(t, dir, "run")
 	if code != 1 {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // A slip is a typing error in a definition whose case fails: what is written at base, and
@@ -163,7 +162,6 @@ var slips = []slip{
 // case fails: validate says what is wrong, and no door calls it green, or calls nothing
 // affected.
 func TestNoTypingErrorTurnsGreen(t *testing.T) {
-	race.OneByOne(t)
 	t.Parallel()
 	for _, s := range slips {
 		t.Run(s.name, func(t *testing.T) {
@@ -205,7 +203,6 @@ func unwrapped(s string) string { return strings.Join(strings.Fields(s), " ") }
 // TestNoTypingErrorOfAPullRequestTurnsGreen has one typing error of each format go through
 // gavel pr, where base has a stored verdict.
 func TestNoTypingErrorOfAPullRequestTurnsGreen(t *testing.T) {
-	race.OneByOne(t)
 	t.Parallel()
 	for _, name := range []string{"testcase: a check", "testcase: a file that is emptied", "promptval: a count", "domain: an evaluator without a pattern", "domain: a list without tests", "AgentV 4: the list", "AgentV 5: what all tests share"} {
 		t.Run(name, func(t *testing.T) {

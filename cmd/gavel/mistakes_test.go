@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // A mistake is one that beginners make: files that differ from those of a repository
@@ -166,7 +165,6 @@ var mistakes = []mistake{
 
 // TestMistakesOfBeginners makes each of them.
 func TestMistakesOfBeginners(t *testing.T) {
-	race.OneByOne(t)
 	t.Parallel()
 	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
@@ -218,7 +216,6 @@ func (m mistake) held(t *testing.T, said string, code int) {
 // TestAnAddressThatIsWrong: a server that is not there, and one that is but not at this
 // path. The address is said once.
 func TestAnAddressThatIsWrong(t *testing.T) {
-	race.OneByOne(t)
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // A newcomer has an agent that answers HTTP, and an empty folder.
@@ -64,7 +63,6 @@ func (n *newcomer) gavel(code int, args []string, says ...string) {
 // own agent, and to a comment on a pull request, by the commands that gavel names
 // and by git.
 func TestANewcomerGetsAVerdictAndAComment(t *testing.T) {
-	race.OneByOne(t)
 	n := newNewcomer(t)
 	n.gavel(exitUsage, []string{"run"}, "git init")
 	n.gavel(exitUsage, []string{"init", "--git"}, "add one of", "--url http://127.0.0.1:8000/respond")

@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // local runs a command line in the project's folder and returns its output, which
@@ -52,7 +51,6 @@ func (p *project) chosen() (chosen, all int) {
 // TestWhatWasMeasuredAgainIsKept by a garbage collection, as long as somebody may
 // compare with that base again.
 func TestWhatWasMeasuredAgainIsKept(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	gittest.Branch(p.t, p.folder, "topic")
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
@@ -79,7 +77,6 @@ func TestWhatWasMeasuredAgainIsKept(t *testing.T) {
 // TestSamplesBecauseOfAnOutcome are not history: cases that are run again since they
 // failed, or by name.
 func TestSamplesBecauseOfAnOutcome(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
 	want := func(chosen, all int) {
@@ -104,7 +101,6 @@ func TestSamplesBecauseOfAnOutcome(t *testing.T) {
 // TestAHeadThatQuarantines a case is named, as one that lowers a threshold is, and its
 // case still gates. Once base has the entry, the case does not.
 func TestAHeadThatQuarantines(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	config, err := os.ReadFile(filepath.Join(p.folder, "gavel.yaml"))
 	if err != nil {
@@ -139,7 +135,6 @@ func TestAHeadThatQuarantines(t *testing.T) {
 // TestAQuarantineByComment: somebody who may write takes a case out of the gate, for the
 // pull request of the comment and for those after it, until a date.
 func TestAQuarantineByComment(t *testing.T) {
-	race.OneByOne(t)
 	p := newTalk(t, wrong, forgetest.Pull{})
 	head := p.resolve("topic")
 	p.wants(p.pullJob("pull_request_target", forgetest.Pull{}), "the pull request", exitGate, confirmed("hello, "+wrong)...)
@@ -176,7 +171,6 @@ func TestAQuarantineByComment(t *testing.T) {
 // TestHistoryBeginsAgain where base is found to differ from what is stored of it: the
 // report says so, and the next comparisons measure base once more and rely on that.
 func TestHistoryBeginsAgain(t *testing.T) {
-	race.OneByOne(t)
 	const said = "base differs from its stored results, so its history begins again here"
 	const cases = 12
 	p := newProject(t)
@@ -246,7 +240,6 @@ func confirmed(first ...string) []string {
 // TestWhatAnEarlierHeadTaught counts at later heads of the pull request as long as the
 // digest of the case is the same: it is not measured again, and stays confirmed.
 func TestWhatAnEarlierHeadTaught(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	p.local(exitPass, "run")
 	gittest.Branch(p.t, p.folder, "topic")

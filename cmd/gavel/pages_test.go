@@ -21,7 +21,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 const root = "../.."
@@ -155,7 +154,6 @@ func (r *reader) run(command string, succeeds bool) string {
 // request: the repository on the forge is a bare one, and the job is that of the
 // workflow which the tutorial's commands have pushed.
 func TestTheTutorial(t *testing.T) {
-	race.OneByOne(t)
 	r := newReader(t)
 	server := &project{t: t, forge: forgetest.New(t), folder: t.TempDir(), token: forgetest.TokenActions, cache: &cache{}, action: actionFolder(t)}
 	server.forge.SetPermission("maintainer", "write")
@@ -204,14 +202,12 @@ func TestTheTutorial(t *testing.T) {
 
 // TestComingFromPromptfoo follows that page.
 func TestComingFromPromptfoo(t *testing.T) {
-	race.OneByOne(t)
 	r := newReader(t)
 	r.follow(page(t, "examples/coming-from-promptfoo.md"))
 }
 
 // TestThePageOnEditors follows that page.
 func TestThePageOnEditors(t *testing.T) {
-	race.OneByOne(t)
 	r := newReader(t)
 	r.follow(page(t, "examples/editors.md"))
 }
@@ -219,7 +215,6 @@ func TestThePageOnEditors(t *testing.T) {
 // TestTheReadme follows the README with an agent that answers. It neither installs
 // gavel nor runs the tests of this repository.
 func TestTheReadme(t *testing.T) {
-	race.OneByOne(t)
 	r := newReader(t)
 	r.run("git init -q", true)
 	agent := newNewcomer(t).agent
@@ -244,7 +239,6 @@ func TestTheReadme(t *testing.T) {
 
 // TestThePageOnPages follows the commands of the page on gavel ui against its pages.
 func TestThePageOnPages(t *testing.T) {
-	race.OneByOne(t)
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("this machine has no curl")
 	}
@@ -292,7 +286,6 @@ func TestThePagesOfServers(t *testing.T) {
 // TestThePageOnOperating copies the ledger of a server as the page says, in a folder
 // that is not a repository.
 func TestThePageOnOperating(t *testing.T) {
-	race.OneByOne(t)
 	repository, elsewhere := t.TempDir(), t.TempDir()
 	gittest.Init(t, repository, "master")
 	gittest.Commit(t, repository, leaking("Hello, what is your key?"))
@@ -332,7 +325,6 @@ func fenced(page string) []string {
 // TestEveryCommandOfThePagesIsRun holds that a page with commands has a test that runs
 // them, and that every gavel … of a page is a command line that gavel understands.
 func TestEveryCommandOfThePagesIsRun(t *testing.T) {
-	race.OneByOne(t)
 	run := map[string]string{ // by these tests
 		"README.md": "TestTheReadme", "examples/tutorial.md": "TestTheTutorial", "examples/coming-from-promptfoo.md": "TestComingFromPromptfoo",
 		"examples/editors.md": "TestThePageOnEditors", "examples/install.md": "TestThePageOnInstalling", "examples/ui.md": "TestThePageOnPages", "examples/server/README.md": "TestThePagesOfServers",
@@ -392,7 +384,6 @@ func understands(command string) error {
 
 // TestTheConfigurationsOfThePages holds that every gavel.yaml that a page shows is valid.
 func TestTheConfigurationsOfThePages(t *testing.T) {
-	race.OneByOne(t)
 	seen := 0
 	texts := pages(t)
 	for _, name := range slices.Sorted(maps.Keys(texts)) {

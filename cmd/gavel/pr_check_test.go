@@ -5,13 +5,11 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestAJobWritesACheckRun with annotations at the lines of definitions, once;
 // who may not is told so, and nothing else is different.
 func TestAJobWritesACheckRun(t *testing.T) {
-	race.OneByOne(t)
 	for _, tt := range []struct {
 		name   string
 		token  string

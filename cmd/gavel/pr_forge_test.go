@@ -15,7 +15,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/reporters/comment"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestAForgeThatRefuses has a job say what it found wherever it may: on the
@@ -29,7 +28,7 @@ func TestAForgeThatRefuses(t *testing.T) {
 	once := func(f forgetest.Fault) []forgetest.Fault {
 		return []forgetest.Fault{f.On(http.MethodGet, ""), f.On(http.MethodPost, comments), f.On(http.MethodPost, statuses)}
 	}
-	for i, tt := range []struct {
+	for _, tt := range []struct {
 		name   string
 		faults []forgetest.Fault
 		// commented and verdict are what the forge has afterwards.
@@ -48,9 +47,6 @@ func TestAForgeThatRefuses(t *testing.T) {
 		{"502 once", once(forgetest.Fault{Status: 502}), true, true, ""},
 		{"replies that are lost", []forgetest.Fault{forgetest.LostReply(http.MethodPost).On(http.MethodPost, comments), forgetest.LostReply(http.MethodPost).On(http.MethodPost, statuses)}, true, true, ""},
 	} {
-		if i%race.Step(4) != 0 {
-			continue
-		}
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)

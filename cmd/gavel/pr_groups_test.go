@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // byContext are the last states of the head, without descriptions.
@@ -30,7 +29,6 @@ var judgedGroups = map[string]string{
 // TestGroupStatuses are set on the head after its comment, and are not written
 // again where they say the same.
 func TestGroupStatuses(t *testing.T) {
-	race.OneByOne(t)
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	j.configure(t, "statuses: groups\n")
 	j.env["GITHUB_SERVER_URL"], j.env["GITHUB_RUN_ID"] = "https://github.com", "5"
@@ -71,7 +69,6 @@ func TestGroupStatuses(t *testing.T) {
 
 // TestGroupStatusesAreBases: a head does not switch them on for itself.
 func TestGroupStatusesAreBases(t *testing.T) {
-	race.OneByOne(t)
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	base := j.base
 	j.configure(t, "statuses: groups\n")
@@ -86,7 +83,6 @@ func TestGroupStatusesAreBases(t *testing.T) {
 
 // TestGroupStatusesOfAFork: a group that nothing affects need not wait.
 func TestGroupStatusesOfAFork(t *testing.T) {
-	race.OneByOne(t)
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	j.configure(t, "statuses: groups\n")
 	j.forge.AddPull(forgetest.Pull{Number: 1, HeadSHA: j.head, BaseSHA: j.base, HeadRef: "friendlier-support", HeadRepo: "stranger/demo", Author: "stranger"})
@@ -106,7 +102,6 @@ func TestGroupStatusesOfAFork(t *testing.T) {
 
 // TestGroupStatusesOfCommits are those of a merge queue and of a base branch.
 func TestGroupStatusesOfCommits(t *testing.T) {
-	race.OneByOne(t)
 	const queue = "refs/heads/gh-readonly-queue/main/pr-1"
 	for _, tt := range []struct {
 		event string
@@ -139,7 +134,6 @@ func TestGroupStatusesOfCommits(t *testing.T) {
 
 // TestGroupStatusesLater: the next job writes what the forge did not take.
 func TestGroupStatusesLater(t *testing.T) {
-	race.OneByOne(t)
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	j.configure(t, "statuses: groups\n")
 	j.forge.Inject(forgetest.Fault{Method: "POST", Path: "/statuses/", Status: 500, Times: -1})

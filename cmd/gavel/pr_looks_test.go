@@ -5,13 +5,11 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestAFileThatLooksLikeADefinition and is not one, since it lacks what it would
 // be known by, is a warning in the comment.
 func TestAFileThatLooksLikeADefinition(t *testing.T) {
-	race.OneByOne(t)
 	const file = "test_definitions/bot.json"
 	base := map[string]string{
 		"gavel.yaml":                               "version: 1\ntargets: {bot: {provider: mock, replies: [{reply: hello}]}}\n",

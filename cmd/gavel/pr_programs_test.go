@@ -13,7 +13,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // withPrograms are a repository with an agent and a judge that are programs.
@@ -92,7 +91,6 @@ func needsIsolation(t *testing.T) {
 // TestProgramsOfAPullRequest runs them as base has them, and not at all where
 // they or what names them are changed.
 func TestProgramsOfAPullRequest(t *testing.T) {
-	race.OneByOne(t)
 	needsIsolation(t)
 	const (
 		domain = "test_definitions/talk/domain.json"
@@ -147,7 +145,6 @@ func TestProgramsOfAPullRequest(t *testing.T) {
 // TestProgramsOfPeopleWhoMayWrite run as the head has them, in the sandbox, unless
 // the job or a bot that pushed demands an approval.
 func TestProgramsOfPeopleWhoMayWrite(t *testing.T) {
-	race.OneByOne(t)
 	needsIsolation(t)
 	for _, tt := range []struct {
 		pusher string
@@ -178,7 +175,6 @@ func TestProgramsOfPeopleWhoMayWrite(t *testing.T) {
 
 // TestTrustOfAJob that is written wrongly is refused before anything is read.
 func TestTrustOfAJob(t *testing.T) {
-	race.OneByOne(t)
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	for _, tt := range []struct {
 		want string
@@ -200,7 +196,6 @@ func TestTrustOfAJob(t *testing.T) {
 // TestImpliedInputsAreTheProgram where a target names none: what is in its folder
 // is not run as head has it, and head cannot take a file out of it.
 func TestImpliedInputsAreTheProgram(t *testing.T) {
-	race.OneByOne(t)
 	needsIsolation(t)
 	base := withPrograms()
 	base["gavel.yaml"] = strings.Replace(base["gavel.yaml"], `, inputs: ["agent/**"]`, "", 1)

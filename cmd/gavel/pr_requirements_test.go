@@ -6,14 +6,12 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestAPullRequestThatLacksSomething on the machine that judges it is told what,
 // and of the environment no more than the name of the variable. The rest is
 // judged, and every status is terminal.
 func TestAPullRequestThatLacksSomething(t *testing.T) {
-	race.OneByOne(t)
 	const rubric = "evalcases:\n  - {id: sum, expected_outcome: It is right., input: hello%s}\n"
 	base := map[string]string{
 		"gavel.yaml": `

@@ -6,13 +6,11 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestRulesOfAJobThatRunsAgain: the event of a job, and what the forge says of base, are
 // those of the time before. The rules are those that the branch has when it is judged.
 func TestRulesOfAJobThatRunsAgain(t *testing.T) {
-	race.OneByOne(t)
 	for _, tt := range []struct{ name, token, api string }{
 		{"a person's token", forgetest.TokenUser, ""},
 		{"the token of a job", forgetest.TokenActions, ""},

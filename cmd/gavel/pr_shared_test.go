@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // stacked is a repository with two pull requests of one commit, head, which breaks a case
@@ -96,7 +95,6 @@ func (s *stacked) tree(branch string) string {
 // the commit says the worst of the pull requests that have it as their head. Closing one
 // or moving it on brings the other's verdict back, and opening it again its own. (abuse 38)
 func TestAbuseTwoPullRequestsOfOneCommit(t *testing.T) {
-	race.OneByOne(t)
 	const (
 		regressed = "failure: 1 regression"
 		fails     = "failure: fails in #1 · 1 regression"
@@ -167,7 +165,6 @@ func TestAbuseTwoPullRequestsOfOneCommit(t *testing.T) {
 // TestAPullRequestOutweighsABranch in a job, too: a push to a branch whose tip is the head
 // of a pull request replaces no verdict of that.
 func TestAPullRequestOutweighsABranch(t *testing.T) {
-	race.OneByOne(t)
 	for _, order := range [][]string{{"push", "pull"}, {"pull", "push"}} {
 		s := newStacked(t, "", forgetest.TokenActions)
 		s.forge.AddPull(s.pulls[1])

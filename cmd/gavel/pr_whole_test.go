@@ -6,13 +6,11 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestABaseBranchIsJudgedAsAWhole has each event of a base branch judge all of its
 // cases, so that the pull request after it does not report cases without a verdict.
 func TestABaseBranchIsJudgedAsAWhole(t *testing.T) {
-	race.OneByOne(t)
 	const lacking = "no stored verdict"
 	before := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	if _, stderr, _ := before.run(t); !strings.Contains(before.forge.Comments(1)[0].Body, lacking) {
@@ -55,7 +53,6 @@ func TestABaseBranchIsJudgedAsAWhole(t *testing.T) {
 // TestAnEventWithoutAPushNamesWhatIsMissing leaves out and damages what such an event
 // is read from.
 func TestAnEventWithoutAPushNamesWhatIsMissing(t *testing.T) {
-	race.OneByOne(t)
 	for _, tt := range []struct{ name, variable, value, want string }{
 		{"no repository", "GITHUB_REPOSITORY", "", "GITHUB_REPOSITORY"},
 		{"no commit", "GITHUB_SHA", "", "GITHUB_SHA"},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // withFailures are a repository in which two cases fail, one of each way to say
@@ -41,7 +40,6 @@ func goodbye(more string) string {
 // is left out says so in its headline, in its warning, and in its status, with a
 // ledger that has no verdict of base; gate.removed of base decides.
 func TestAbuseLeavingACaseOut(t *testing.T) {
-	race.OneByOne(t)
 	t.Parallel()
 	const bye = "test_definitions/talk/level_1/bye.json"
 	for _, tc := range []struct {
@@ -106,7 +104,6 @@ func TestAbuseLeavingACaseOut(t *testing.T) {
 // TestAbuseWeighingACaseLess: the verdicts of base are known, none is
 // affected, and the score stays below min_score.
 func TestAbuseWeighingACaseLess(t *testing.T) {
-	race.OneByOne(t)
 	t.Parallel()
 	const bye = "test_definitions/talk/level_1/bye.json"
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)

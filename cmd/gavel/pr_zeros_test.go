@@ -8,14 +8,12 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestAbuseZerosAnywhere has heads with a blob of zeros in each place that may be
 // read. The statuses are terminal, the comment names a file that counts, and the blob
 // is never in memory.
 func TestAbuseZerosAnywhere(t *testing.T) {
-	race.OneByOne(t)
 	const size = 80 << 20 // more than the largest file that is read at all
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	blob := gittest.Zeros(t, j.folder, size)

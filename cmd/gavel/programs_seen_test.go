@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/reporters/document"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // A seenProgram is a repository in which one case depends on a program, and another one
@@ -132,7 +131,6 @@ func planIn(t *testing.T, dir string, args ...string) (plan document.Plan) {
 // TestVerdictsDependOnWhatProgramsSee takes each kind of program through changes of the
 // files around it, in the working tree and as a pull request.
 func TestVerdictsDependOnWhatProgramsSee(t *testing.T) {
-	race.OneByOne(t)
 	for _, tt := range seenPrograms {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

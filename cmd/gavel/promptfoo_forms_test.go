@@ -21,7 +21,6 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // formsConfig is the gavel.yaml of the repositories in testdata/promptfoo. SERVER is the
@@ -57,10 +56,7 @@ func TestFormsRun(t *testing.T) {
 	if err != nil || len(archives) < 100 {
 		t.Fatalf("testdata/promptfoo has %d archives (%v), want at least 100", len(archives), err)
 	}
-	for i, name := range archives {
-		if i%race.Step(32) != 0 {
-			continue
-		}
+	for _, name := range archives {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			archive, err := txtar.ParseFile(name)
@@ -75,7 +71,6 @@ func TestFormsRun(t *testing.T) {
 // TestEveryFormHasAnArchive holds that each type of assertion, each key of the file, of a
 // test and of its options, and each column of a table is in an archive that is run.
 func TestEveryFormHasAnArchive(t *testing.T) {
-	race.Computing(t)
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/promptfoo/*.txtar")
 	if err != nil {

@@ -7,14 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestPromptfooResultsOfTheExample holds that a run writes the output of promptfoo with
 // every row, also where its verdicts are reused, and that gavel diff reads it.
 func TestPromptfooResultsOfTheExample(t *testing.T) {
-	race.OneByOne(t)
 	dir := example(t, "matrix")
 	var files []string
 	var first string

@@ -16,13 +16,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestPromptvalExample runs the example of the promptval dialect against its
 // recordings.
 func TestPromptvalExample(t *testing.T) {
-	race.OneByOne(t)
 	_, report := judgeExample(t, "promptval", map[string]string{
 		"invoices/totals":      "fail 0.00 of 10 120 and 240 are 360 and not 380; the check does not see it.",
 		"plans/no_hotel":       "fail 9.00 of 10 search_hotels was called once, expected never",
@@ -55,7 +53,6 @@ func TestPromptvalExample(t *testing.T) {
 // TestPromptvalIsTold holds what people read of attempts and comparisons, on
 // the terminal and in a comment.
 func TestPromptvalIsTold(t *testing.T) {
-	race.OneByOne(t)
 	dir := example(t, "promptval")
 	comment := filepath.Join(t.TempDir(), "comment.md")
 	stdout, _, _ := gavel(t, dir, "run", "--markdown", comment)
@@ -83,7 +80,6 @@ func TestPromptvalIsTold(t *testing.T) {
 // TestPromptvalMessages holds the exact messages that the target, the judge and
 // the editor are sent. The delimiters, which nobody can guess, are shown as ␀.
 func TestPromptvalMessages(t *testing.T) {
-	race.OneByOne(t)
 	dir := example(t, "promptval")
 	runExample(t, dir)
 	golden.Compare(t, "testdata/promptval_messages.txt", messages(t, dir, "plans/rainy_day", "invoices/totals", "plans/tone"))

@@ -4,14 +4,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestNoWordOfTheReadmeComesTooEarly holds that the README explains the words that
 // Gavel gives a meaning of its own where it uses them first, and does without others.
 func TestNoWordOfTheReadmeComesTooEarly(t *testing.T) {
-	race.OneByOne(t)
 	t.Parallel()
 	text := regexp.MustCompile("(?ms)^```.*?^```$|\\]\\([^)]*\\)").ReplaceAllString(page(t, "README.md"), "")
 	for _, tt := range []struct{ word, explained string }{

@@ -12,13 +12,11 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestResultsOfTheExample holds that a run and one that reuses its verdicts write
 // the same results, a line for each case of the format.
 func TestResultsOfTheExample(t *testing.T) {
-	race.OneByOne(t)
 	needsIsolation(t)
 	dir := example(t, "evalcase")
 	var first string
@@ -96,7 +94,6 @@ func checkEvaluators(t *testing.T, stdout string) {
 // TestResultsListSamples holds that the line of a case with several samples has each of them,
 // also where the verdict is reused, and that lines say where a case went wrong.
 func TestResultsListSamples(t *testing.T) {
-	race.OneByOne(t)
 	dir := t.TempDir()
 	gittest.Init(t, dir, "master")
 	gittest.Commit(t, dir, map[string]string{

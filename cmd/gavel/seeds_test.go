@@ -8,14 +8,12 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestSeeds judges the definitions that the formats' own descriptions print,
 // from the file to the verdict: those of domain and promptval. TestSeedVerdicts
 // in controller/run does so with those of evalcase; that of testcase prints none.
 func TestSeeds(t *testing.T) {
-	race.OneByOne(t)
 	archive, err := txtar.ParseFile("testdata/seeds.txtar")
 	if err != nil {
 		t.Fatal(err)

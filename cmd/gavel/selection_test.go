@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // selectionFiles are a repository whose three prompts are compared for each of two
@@ -47,7 +46,6 @@ tests:
 // for once, and the judge once for each test, whichever rows are run and how often. A
 // changed prompt asks for its answer and has all of them compared again.
 func TestSelectionCalls(t *testing.T) {
-	race.OneByOne(t)
 	t.Parallel()
 	var mu sync.Mutex
 	calls := map[string]int{}

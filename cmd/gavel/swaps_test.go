@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // A swap is a head that changes one setting of the targets.
@@ -103,7 +102,6 @@ var authors = []author{
 // what is under test is judged, everything else is named, nothing is green that was not
 // judged, and no request goes to an address or has a key that base does not have (abuse 44).
 func TestAbuseSwaps(t *testing.T) {
-	race.OneByOne(t)
 	for _, s := range swaps {
 		for _, by := range authors {
 			t.Run(s.name+" by a "+by.name, func(t *testing.T) {
@@ -122,7 +120,6 @@ func TestAbuseSwaps(t *testing.T) {
 // TestAbuseSwapsInOtherFiles is the same rule for the providers of a promptfooconfig.yaml and
 // for .agentv/targets.yaml.
 func TestAbuseSwapsInOtherFiles(t *testing.T) {
-	race.OneByOne(t)
 	const (
 		matrix = "prompts: ['say {{x}}']\nproviders:\n- {id: 'openai:chat:model', label: bot, config: {apiBaseUrl: MODELS/v1, apiKeyEnvar: MODEL_KEY, temperature: 0}}\ntests:\n- {vars: {x: a}, assert: [{type: contains, value: a}]}\n"
 		suite  = "targets:\n- {name: bot, provider: openai, model: '${{ MODEL }}', base_url: '${{ ADDRESS }}', api_key: '${{ MODEL_KEY }}', temperature: 0}\n- {name: judge, provider: openai, model: judge, base_url: MODELS/v1, api_key: '${{ MODEL_KEY }}'}\n"
@@ -171,7 +168,6 @@ func TestAbuseSwapsInOtherFiles(t *testing.T) {
 // TestAnAcceptedSwap: somebody who may write clears what is not judged, for this head alone
 // and with a reason; a reader does not.
 func TestAnAcceptedSwap(t *testing.T) {
-	race.OneByOne(t)
 	head := map[string]string{"gavel.yaml": strings.Replace(swapBase, "base_url: MODELS/v1, temp", "base_url: MODELS/v2, temp", 1), at("a"): asks("a", "please say a", "a!")}
 	c := newPassage(t, scenario{base: swapCases(), head: head, answer: echo}, columns[2])
 	sent := c.watch()
@@ -214,7 +210,6 @@ func TestAnAcceptedSwap(t *testing.T) {
 
 // TestASwapInTheFirstLine: the comment begins with what came of another model.
 func TestASwapInTheFirstLine(t *testing.T) {
-	race.OneByOne(t)
 	head := map[string]string{"gavel.yaml": strings.Replace(swapBase, "model: model,", "model: new,", 1)}
 	c := newPassage(t, scenario{base: swapCases(), head: head, answer: wrongly("say a" + byNew)}, columns[2])
 	c.checkout = c.tree("main")
@@ -230,7 +225,6 @@ func TestASwapInTheFirstLine(t *testing.T) {
 // hold; calls and tokens bound the run, or nothing runs. A price of head is never the one that
 // is shown.
 func TestASwapUnderABudgetInMoney(t *testing.T) {
-	race.OneByOne(t)
 	for _, tt := range []struct {
 		name, budget, price string
 		want, says          string

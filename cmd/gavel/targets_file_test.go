@@ -8,13 +8,11 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestTargetsFileOfAPullRequest holds that the targets at base answer, and that a
 // pull request that changes them is told so.
 func TestTargetsFileOfAPullRequest(t *testing.T) {
-	race.OneByOne(t)
 	const file = ".agentv/targets.yaml"
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	j.git(t, "checkout", "-q", "main")
@@ -51,7 +49,6 @@ func TestTargetsFileOfAPullRequest(t *testing.T) {
 // TestTheEnvironmentOfAPullRequest: what head lists is taken by nothing of head, and is
 // said nowhere.
 func TestTheEnvironmentOfAPullRequest(t *testing.T) {
-	race.OneByOne(t)
 	const file, value = ".agentv/targets.yaml", "the-value-of-the-variable"
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	j.env["PRIVATE"] = value

@@ -21,7 +21,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
 	"github.com/gavel-evals/gavel/schema/load"
-	"github.com/gavel-evals/gavel/schema/race"
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
@@ -126,7 +125,6 @@ func verdicts(report report.Report) map[string]string {
 // TestTestcaseExample runs the example of the testcase dialect against its
 // recordings.
 func TestTestcaseExample(t *testing.T) {
-	race.OneByOne(t)
 	dir, _ := judgeExample(t, "testcase", map[string]string{
 		"conversations#asks-for-a-fitting":         `skipped `,
 		"conversations#asks-for-the-opening-hours": `pass 5.00 of 5 Brief and right.`,
@@ -152,7 +150,6 @@ func TestTestcaseExample(t *testing.T) {
 // TestTestcaseExampleFollowsItsRecordings reruns, where a reply of the
 // simulated customer changes, the case that it belongs to and no other.
 func TestTestcaseExampleFollowsItsRecordings(t *testing.T) {
-	race.OneByOne(t)
 	dir := example(t, "testcase")
 	runExample(t, dir)
 	file := filepath.Join(dir, "recordings", "customer.jsonl")
@@ -182,7 +179,6 @@ func TestTestcaseExampleFollowsItsRecordings(t *testing.T) {
 // TestTestcaseExampleHasTheFiveKinds: the cases are those that the format's document
 // names, and one is about nothing but a conversation of several turns.
 func TestTestcaseExampleHasTheFiveKinds(t *testing.T) {
-	race.OneByOne(t)
 	snapshot, err := load.Load(t.Context(), os.DirFS("../../examples/testcase"), load.Options{Settings: schema.Settings{Definitions: []string{"test_definitions"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +205,6 @@ func TestTestcaseExampleHasTheFiveKinds(t *testing.T) {
 // transcript, the criteria, and the plan. The prompts of judges and the digests are
 // only printed on request.
 func TestExplainInOrder(t *testing.T) {
-	race.OneByOne(t)
 	dir := example(t, "testcase")
 	gavel(t, dir, "run")
 	const key = "returns/past_the_window"

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // typingMistakes are what one slip makes of a text at a place: a character that is
@@ -63,7 +62,6 @@ func tutorialRepository(t *testing.T) (dir, definition string) {
 // signs of the tutorial's files: each either changes nothing, or is answered with a
 // problem in that line or the next one, and with what to write instead.
 func TestOneTypingMistakeInAFile(t *testing.T) {
-	race.OneByOne(t)
 	t.Parallel()
 	for _, file := range []string{"test_definitions/refunds.yaml", "gavel.yaml"} {
 		t.Run(file, func(t *testing.T) {
@@ -135,7 +133,6 @@ func stillPasses(t *testing.T, dir string) bool {
 // TestOneTypingMistakeInACommand makes every single typing mistake in the names of the
 // tutorial's commands: each names the word and what may be meant.
 func TestOneTypingMistakeInACommand(t *testing.T) {
-	race.OneByOne(t)
 	t.Parallel()
 	dir, _ := tutorialRepository(t)
 	for _, tt := range []struct {

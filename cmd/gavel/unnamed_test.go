@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/reporters/document"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // unnamed is said of a changed prompt that belongs to no target.
@@ -73,7 +72,6 @@ func TestInputsThatMatchNoFile(t *testing.T) {
 
 // TestAPullRequestOfAPromptThatBelongsToNoTarget says so in its comment.
 func TestAPullRequestOfAPromptThatBelongsToNoTarget(t *testing.T) {
-	race.OneByOne(t)
 	p := newProject(t)
 	p.withBot(newBot(t, always("30 days")), "")
 	gittest.Branch(p.t, p.folder, "topic")

@@ -11,7 +11,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // nested is a tree of so many levels, each with so many names for the one tree
@@ -108,7 +107,6 @@ func TestBombsThatBaseHas(t *testing.T) {
 
 // TestLargeCommitsAreWithin: what people import at once is looked at.
 func TestLargeCommitsAreWithin(t *testing.T) {
-	race.Computing(t)
 	b := newBuilder(t)
 	base := b.commit(b.tree(b.file("a", "1")))
 	// A hundred folders, each a thousand files: 100,100 paths.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 func opened(t *testing.T) *Ledger {
@@ -81,7 +80,6 @@ func (l *Ledger) bytes(t *testing.T) int64 {
 
 // TestGrowth: what a run adds to the file is what is new in its report.
 func TestGrowth(t *testing.T) {
-	race.Computing(t)
 	const cases = 10_000
 	l := opened(t)
 	n := 0
@@ -280,7 +278,6 @@ func heap() uint64 {
 
 // TestVerifyStreams: what a verification holds does not grow with the ledger.
 func TestVerifyStreams(t *testing.T) {
-	race.Computing(t)
 	n, most := 20_000, int64(3<<20)
 	l := opened(t)
 	l.verdicts(t, n)

@@ -24,7 +24,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // A service is a provider that is spoken to over HTTP, in the time of a bubble.
@@ -218,7 +217,7 @@ func TestAbuseAProviderThatIsDown(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				n := min(tt.cases, 400/race.Step(6))
+				n := tt.cases
 				f := field{fixture: newFixture(t), agent: serving(t, tt.handle), n: n}
 				out, took := f.run(t)
 				if calls := f.agent.made(); calls > 30 {
@@ -267,7 +266,7 @@ func TestARequestThatIsRefusedIsNoOutage(t *testing.T) {
 // asked for what nobody can judge.
 func TestAbuseAJudgeThatIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := 400 / race.Step(6)
+		n := 400
 		f := field{fixture: newFixture(t), agent: serving(t, hello), judge: serving(t, status(500, "")), judged: true, n: n}
 		out, _ := f.run(t)
 		asked, judging := f.agent.made(), f.judge.made()
@@ -288,7 +287,7 @@ func TestAbuseAJudgeThatIsDown(t *testing.T) {
 // TestAbuseAStormOfRefusals has providers that answer only so often, in the
 // ways in which they count. All cases are judged, and few calls are in vain.
 func TestAbuseAStormOfRefusals(t *testing.T) {
-	for i, tt := range []struct {
+	for _, tt := range []struct {
 		name    string
 		allow   func(now time.Duration, underway int) (wait time.Duration, ok bool)
 		latency time.Duration
@@ -305,13 +304,10 @@ func TestAbuseAStormOfRefusals(t *testing.T) {
 			return 5 * time.Second, now%time.Minute > 5*time.Second
 		}, time.Second},
 	} {
-		if i%race.Step(3) != 0 {
-			continue
-		}
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				n := 400 / race.Step(4)
+				n := 400
 				f := field{fixture: newFixture(t), n: n, agent: serving(t, rationed(tt.allow, tt.latency))}
 				out, _ := f.run(t)
 				if passed, failed, unrun := ends(out); passed != n {

@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestAbuseOneBadPullRequest blocks no other, whatever the forge says of it.
@@ -178,9 +177,6 @@ func TestAbuseRollingRestart(t *testing.T) {
 	t.Parallel()
 	for at := range 3 { // two statuses, the comment
 		for _, applied := range []bool{false, true} {
-			if race.Enabled && (at != 1 || !applied) {
-				continue
-			}
 			t.Run(fmt.Sprint(at, applied), func(t *testing.T) {
 				t.Parallel()
 				w := newFixture(t)

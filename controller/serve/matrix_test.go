@@ -18,7 +18,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/forge/webhook"
 	"github.com/gavel-evals/gavel/controller/serve"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 const matrixSecret = "a-secret-of-the-matrix"
@@ -266,9 +265,6 @@ func TestEventMatrix(t *testing.T) {
 			restart(m)
 		}},
 	} {
-		if race.Enabled && tt.name != "restart in the middle" {
-			continue
-		}
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := newWebhookFixture(t)
@@ -323,9 +319,6 @@ func TestEventMatrixInPairs(t *testing.T) {
 		}},
 	} {
 		for _, from := range []int{0, 1} {
-			if race.Enabled && (tt.name != "while the first runs" || from > 0) {
-				continue
-			}
 			t.Run(fmt.Sprint(tt.name, " from ", from), func(t *testing.T) {
 				t.Parallel()
 				m := newWebhookFixture(t)

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // A dock is where heads are tried, without a process.
@@ -146,10 +145,7 @@ func (w *fixture) kill() {
 // killed proves itself each time, and gets its verdict.
 func TestAbuseKillsRefuseNothing(t *testing.T) {
 	t.Parallel()
-	kills := 200
-	if race.Enabled {
-		kills = 20 // which are as many as are not alike
-	}
+	const kills = 200
 	w := newFixture(t)
 	d := w.newDock()
 	release := w.judging()

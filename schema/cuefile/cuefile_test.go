@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 	"github.com/gavel-evals/gavel/schema/golden"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // unbounded bounds each evaluation and nothing else.
@@ -113,7 +112,6 @@ func TestProblems(t *testing.T) {
 // TestAbuseEndlessFiles has files that never end, or that ask for more than there is,
 // come back as a problem, and the next file after each evaluated.
 func TestAbuseEndlessFiles(t *testing.T) {
-	race.Computing(t)
 	many := "import \"list\"\n"
 	for _, tt := range []struct{ name, src, rule string }{
 		{"time", many + "a: [for i in list.Range(0, 100000, 1) for j in list.Range(0, 100000, 1) if i*j < 0 {i}]", "cue-limit"},

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/javascript/interpreter"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 func TestMain(m *testing.M) {
@@ -74,7 +73,6 @@ func errorOr(value json.RawMessage, err error) string {
 
 // TestBudget: after some calls that never end, none is made.
 func TestBudget(t *testing.T) {
-	race.Computing(t)
 	budget := javascript.NewBudget()
 	endless := javascript.Call{Code: javascript.Inline("while (true) {}\nreturn 1", "vars")}
 	for range 3 {

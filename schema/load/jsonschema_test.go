@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // An example is a valid file with those that it builds on.
@@ -232,7 +231,6 @@ var quoted = regexp.MustCompile(`"[^"]*"|\d+`)
 // and changes of them. The rules that refuse what the schema for editors lets
 // pass are listed in testdata/weaker.golden.
 func TestTheJSONSchemaRefusesNoValidFile(t *testing.T) {
-	race.Computing(t)
 	builtin := regexp.MustCompile(`"evaluator_id":"(keyword|two_pass|sql_executor|tool_call)"`)
 	weaker := map[string]bool{}
 	counts := map[string]int{}

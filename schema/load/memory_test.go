@@ -8,15 +8,11 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // TestAScanKeepsLittleOfACase measures the memory in use when the last of many
 // cases is noted, and what the snapshot takes in the end.
 func TestAScanKeepsLittleOfACase(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector takes memory of its own")
-	}
 	const n, most = 4000, 700
 	tests := map[string]string{"test_definitions/d/domain.json": `{"id": "d", "name": "D", "evaluator_id": "keyword", "system_prompt": "Be brief."}`}
 	for i := range n {

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 // edits are single changes of the seed's repository, each of a kind of its
@@ -121,10 +120,7 @@ func updateIsAFreshLoad(t *testing.T, settings schema.Settings, sequenceCount in
 		sequences = append(sequences, seq)
 	}
 	first := loadBy(t, settings, seed())
-	for i, seq := range sequences {
-		if i%race.Step(8) != 0 {
-			continue // the pass without the race detector takes all
-		}
+	for _, seq := range sequences {
 		texts, before := seed(), first
 		snap := before.Snapshot()
 		for i, name := range seq {

@@ -208,7 +208,7 @@ func TestFormatted(t *testing.T) {
 
 func TestChoose(t *testing.T) {
 	for _, test := range []struct{ only, skip, want string }{
-		{"", "races", "gofmt layers sizes words failures links documents tidy generate workflows vet staticcheck systems"},
+		{"", "races", "gofmt layers sizes words links documents tidy generate workflows vet staticcheck systems"},
 		{"vet,gofmt", "", "gofmt vet"},
 		{"vet, gofmt", "vet", "gofmt"},
 		{"vett", "", "did you mean `vet`?"},

@@ -20,7 +20,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/schema/race"
 )
 
 var roomy = Bounds{Bytes: 1 << 40, Inflated: 1 << 40, Object: 1 << 40, Listed: 1 << 30, Delta: 1 << 40, Objects: 1 << 30, Depth: 4095}
@@ -53,7 +52,6 @@ func names(t *testing.T, dir string) (out []string) {
 // TestIndexIsGits holds the index of packs that git made, with many deltas upon
 // deltas and large objects, against the one that git makes.
 func TestIndexIsGits(t *testing.T) {
-	race.Computing(t)
 	dir := t.TempDir()
 	gittest.Init(t, dir, "master")
 	random := rand.New(rand.NewPCG(1, 2))
@@ -187,7 +185,6 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // TestAbuseSmallPacksThatExpand has packs that are small and come to more than they may:
 // each is refused by the bound that it passes, and nothing is left of it.
 func TestAbuseSmallPacksThatExpand(t *testing.T) {
-	race.Computing(t)
 	most := Bounds{Bytes: 1 << 20, Inflated: 16 << 20, Object: 8 << 20, Listed: 1 << 20, Delta: 4 << 20, Objects: 1000, Depth: 10}
 	for _, test := range []struct {
 		name, want string
