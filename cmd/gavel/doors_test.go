@@ -65,6 +65,9 @@ type scenario struct {
 	judged bool
 	// partial says that the working tree is a clone without the blobs of base.
 	partial bool
+	// remarks are comments on the pull request, each once the head has its verdict. mona may
+	// write and rita may read.
+	remarks []remark
 
 	want outcome
 	// differ has what comes of it at doors where a rule makes it another outcome.
@@ -74,6 +77,9 @@ type scenario struct {
 	// later names the work that makes it right; it is known to fail until then.
 	later string
 }
+
+// A remark is what somebody writes below a pull request.
+type remark struct{ by, says string }
 
 // gone is the text of a file that head removes.
 const gone = "\x00"
@@ -330,6 +336,8 @@ func (c *passage) commit(files map[string]string) string {
 // open opens the pull request, and the second one. The agent of head is deployed.
 func (c *passage) open() {
 	c.models.deployed.Store(true)
+	c.forge.SetPermission("mona", "write")
+	c.forge.SetPermission("rita", "read")
 	pull := forgetest.Pull{Number: 1, HeadSHA: c.head, BaseSHA: c.base, HeadRef: "topic"}
 	if c.s.release != nil {
 		pull.BaseRef = "release"
@@ -412,7 +420,17 @@ func (c *passage) byJob() *report.Report {
 	if c.s.part != nil {
 		c.call(c.t, "pr", "--repo", "octo/demo", "--pr", "2")
 	}
+	for _, remark := range c.s.remarks {
+		r = c.byComment(remark)
+	}
 	return r
+}
+
+// byComment has somebody write a comment, and the CI job of that judge the pull request.
+func (c *passage) byComment(r remark) *report.Report {
+	c.forge.AddComment(1, r.by, r.says)
+	c.event(c.t, "issue_comment", written(r.says))
+	return c.read(c.run(c.t, "--json"))
 }
 
 // operators is the operator's file.
@@ -442,14 +460,41 @@ func (c *passage) byServer(flags ...string) *report.Report {
 	}
 	c.announce(at)
 	c.await(log)
+	store := c.store(file)
+	for _, remark := range c.s.remarks {
+		c.hear(at, log, store, remark)
+	}
+	go c.drain(log)
 	if code := end(); code != exitPass {
 		c.t.Errorf("serve ends with %d", code)
 	}
-	path := filepath.Join(filepath.Dir(file), "data", "ledger.db")
+	return c.lastReport(c.t, store, c.fork)
+}
+
+// store is where a server with an operator's file keeps its results.
+func (c *passage) store(file string) string {
 	if c.d.database {
-		path = c.env[cli.DatabaseVariable]
+		return c.env[cli.DatabaseVariable]
 	}
-	return c.lastReport(c.t, path, c.fork)
+	return filepath.Join(filepath.Dir(file), "data", "ledger.db")
+}
+
+// hear has somebody write a comment, and waits until a server has answered it: what it follows
+// is in the report.
+func (c *passage) hear(at string, log lines, store string, r remark) {
+	id := c.forge.AddComment(1, r.by, r.says)
+	deliver(c.t, at+"/hooks", hookSecret)
+	sign := ""
+	for ; sign == "" || sign == "eyes"; sign = c.forge.Reactions(1, id, "maintainer") {
+		log.await(c.t, "")
+	}
+	follows := sign == "+1"
+	heard := func() bool {
+		return slices.ContainsFunc(c.lastReport(c.t, store, c.fork).Commands, func(o report.Command) bool { return o.CommentID == id })
+	}
+	for follows && !heard() || !c.settled() {
+		log.await(c.t, "")
+	}
 }
 
 // byWorkers has a server on an empty database plan, and two workers judge, which are
@@ -462,27 +507,36 @@ func (c *passage) byWorkers() *report.Report {
 		c.announce(at)
 	}
 	log.await(c.t, "no gavel worker is running")
-	var workers []lines
-	ends := []func() int{end}
-	for range 2 {
-		worker, end := start(c.t, c.env, "worker", "--config", file)
-		workers, ends = append(workers, worker), append(ends, end)
-	}
-	for _, worker := range workers {
-		worker.await(c.t, "waiting for cases")
-		go c.drain(worker)
-	}
+	ends := append(c.workers(file), end)
 	if c.s.judged {
 		log.await(c.t, `"branch":"main"`)
 		c.announce(at)
 	}
 	c.await(log)
+	for _, remark := range c.s.remarks {
+		c.hear(at, log, c.store(file), remark)
+	}
+	go c.drain(log)
 	for _, end := range ends {
 		if code := end(); code != exitPass {
 			c.t.Errorf("it ends with %d", code)
 		}
 	}
-	return c.lastReport(c.t, c.env[cli.DatabaseVariable], c.fork)
+	return c.lastReport(c.t, c.store(file), c.fork)
+}
+
+// workers starts two workers, and returns what ends them.
+func (c *passage) workers(file string) (ends []func() int) {
+	var logs []lines
+	for range 2 {
+		worker, end := start(c.t, c.env, "worker", "--config", file)
+		logs, ends = append(logs, worker), append(ends, end)
+	}
+	for _, worker := range logs {
+		worker.await(c.t, "waiting for cases")
+		go c.drain(worker)
+	}
+	return ends
 }
 
 // announce opens the pull request, and the forge says so.
@@ -496,7 +550,6 @@ func (c *passage) await(log lines) {
 	for !c.settled() {
 		log.await(c.t, "")
 	}
-	go c.drain(log)
 }
 
 // drain reads a log until the test ends, and shows what went wrong.
