@@ -42,6 +42,13 @@ var swaps = []swap{
 	{name: "effort", from: "parameters: {}", to: "parameters: {reasoning_effort: low}", data: true, sends: `"reasoning_effort":"low"`},
 	{name: "system prompt", from: "temperature: 0", to: "temperature: 0, system_prompt: Be brief.", data: true, sends: "Be brief."},
 
+	{name: "file of the system prompt", from: "temperature: 0", to: "temperature: 0, system_prompt: {file: prompts/brief.md}", data: true, sends: "Be very brief."},
+	{name: "tools", from: "temperature: 0", to: "temperature: 0, tools: [pay]", data: true, sends: `"name":"pay_bill"`},
+	{name: "mocks", from: "temperature: 0", to: "temperature: 0, mocks: {pay: [{params: {}, response: {paid: true}}]}", data: true},
+	{name: "max_turns", from: "temperature: 0", to: "temperature: 0, max_turns: 3", data: true},
+	{name: "ends_conversation", from: "temperature: 0", to: "temperature: 0, ends_conversation: [pay]", data: true},
+	{name: "inputs", from: "temperature: 0", to: "temperature: 0, inputs: [prompts/**]", data: true, sends: "say a"},
+
 	{name: "address", from: "base_url: MODELS/v1", to: "base_url: ELSEWHERE/v1"},
 	{name: "path of the address", from: "base_url: MODELS/v1", to: "base_url: MODELS/v2"},
 	{name: "api", from: "temperature: 0", to: "temperature: 0, api: responses"},
@@ -54,6 +61,8 @@ var swaps = []swap{
 	{name: "model of the judge", from: "model: judge", to: "model: new", data: true, free: true},
 	{name: "key", from: "api_key_env: MODEL_KEY}", to: "api_key_env: OTHER_KEY}", free: true},
 	{name: "limit", from: "temperature: 0", to: "temperature: 0, concurrency: 50", free: true},
+	{name: "rate", from: "temperature: 0", to: "temperature: 0, requests_per_minute: 5000, tokens_per_minute: 900000", free: true},
+	{name: "timeout", from: "temperature: 0", to: "temperature: 0, timeout: 1s", free: true},
 	{name: "price", from: "price: {input: 1, output: 1}", to: "price: {input: 0, output: 0}", free: true},
 	{name: "gate", from: "gate: {fail_on: regression}", to: "gate: {fail_on: never}", free: true},
 	{name: "budget", from: "budget: {calls: 100}", to: "budget: {calls: 100000}", free: true},
@@ -80,7 +89,9 @@ budget: {calls: 100}
 func swapCases() map[string]string {
 	return map[string]string{
 		"gavel.yaml": swapBase, domainFile: domainWith("Be kind."), at("a"): asks("a", "say a", "a!"),
-		"test_definitions/rated.json": `{"test_type": "agent", "name": "bot", "user_input": "say b", "testing_prompt": "Is it polite?"}`,
+		"test_definitions/rated.json":     `{"test_type": "agent", "name": "bot", "user_input": "say b", "testing_prompt": "Is it polite?"}`,
+		"prompts/brief.md":                "Be very brief.",
+		"test_definitions/tools/pay.json": `{"id": "pay", "function": {"name": "pay_bill", "description": "pays", "parameters": {"type": "object", "properties": {}}}}`,
 	}
 }
 
@@ -121,6 +132,7 @@ func TestAbuseSwaps(t *testing.T) {
 // for .agentv/targets.yaml.
 func TestAbuseSwapsInOtherFiles(t *testing.T) {
 	const (
+		agent  = "version: 1\ntargets:\n  bot: {provider: http, url: MODELS/agent, api_key_env: MODEL_KEY, headers: {X-Tenant: shop}, timeout: 30s}\n"
 		matrix = "prompts: ['say {{x}}']\nproviders:\n- {id: 'openai:chat:model', label: bot, config: {apiBaseUrl: MODELS/v1, apiKeyEnvar: MODEL_KEY, temperature: 0}}\ntests:\n- {vars: {x: a}, assert: [{type: contains, value: a}]}\n"
 		suite  = "targets:\n- {name: bot, provider: openai, model: '${{ MODEL }}', base_url: '${{ ADDRESS }}', api_key: '${{ MODEL_KEY }}', temperature: 0}\n- {name: judge, provider: openai, model: judge, base_url: MODELS/v1, api_key: '${{ MODEL_KEY }}'}\n"
 	)
@@ -129,6 +141,20 @@ func TestAbuseSwapsInOtherFiles(t *testing.T) {
 		more       map[string]string
 		swaps      []swap
 	}{
+		{"gavel.yaml", agent, map[string]string{domainFile: domainWith(""), at("a"): asks("a", "say a", "a!"), "prompts/a.md": "Be kind."}, []swap{
+			{name: "inputs", from: "timeout: 30s", to: "timeout: 30s, inputs: [prompts/**]", data: true, sends: "say a"},
+			{name: "max_turns", from: "timeout: 30s", to: "timeout: 30s, max_turns: 4", data: true},
+			{name: "address", from: "MODELS/agent", to: "ELSEWHERE/agent"},
+			{name: "path of the address", from: "MODELS/agent", to: "MODELS/agent/other"},
+			{name: "address of a revision", from: "url: MODELS/agent", to: "url_template: 'MODELS/agent/{sha}'"},
+			{name: "revision", from: "timeout: 30s", to: "timeout: 30s, revision: reply"},
+			{name: "header", from: "X-Tenant: shop", to: "X-Tenant: other"},
+			{name: "secret in a header", from: "X-Tenant: shop", to: "X-Tenant: shop, X-Key: {value_env: OTHER_KEY}"},
+			{name: "body", from: "timeout: 30s", to: "timeout: 30s, body: {to: '{{messages}}'}"},
+			{name: "query", from: "timeout: 30s", to: "timeout: 30s, query: {to: other}"},
+			{name: "key", from: "MODEL_KEY", to: "OTHER_KEY", free: true},
+			{name: "program", from: "provider: http, url: MODELS/agent, api_key_env: MODEL_KEY, headers: {X-Tenant: shop}, timeout: 30s", to: "provider: command, argv: [sh, run.sh], env: [OTHER_KEY]"},
+		}},
 		{"promptfooconfig.yaml", matrix, map[string]string{"gavel.yaml": "version: 1\n"}, []swap{
 			{name: "model", from: "openai:chat:model", to: "openai:chat:new", data: true, sends: `"model":"new"`},
 			{name: "temperature", from: "temperature: 0", to: "temperature: 1", data: true, sends: `"temperature":1`},
@@ -396,7 +422,7 @@ func (c *passage) watch() (sent func() string) {
 		mu.Lock()
 		fmt.Fprintf(&all, "%s %v %s\n", r.URL.Path, cmp.Or(r.Header.Get("Authorization"), "no key"), body)
 		mu.Unlock()
-		if err != nil || r.URL.Path != "/v1/chat/completions" || r.Header.Get("Authorization") != "Bearer a-key-of-the-models" || r.Header.Get("X-Key") != "" {
+		if err != nil || r.URL.Path != "/v1/chat/completions" && r.URL.Path != "/agent" || r.URL.RawQuery != "" || r.Header.Get("Authorization") != "Bearer a-key-of-the-models" || r.Header.Get("X-Key") != "" {
 			c.t.Errorf("%s is sent to with %v (%v)", r.URL, r.Header, err)
 		}
 		c.models.ServeHTTP(w, r)

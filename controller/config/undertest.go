@@ -128,7 +128,7 @@ func (m *merge) target(name string) {
 		out.takeData(was, is)
 		m.price(&out, tip, is)
 	} else {
-		other = append(data, other...)
+		other = append(append(data, addedInputs(was, is, tip)...), other...)
 	}
 	m.changes.Refused = append(m.changes.Refused, other...)
 	m.out.Targets[name] = out
@@ -389,6 +389,21 @@ func changesOf(was, is, tip Target) (data, other []TargetChange) {
 		add(isData, name, a[name], b[name])
 	}
 	return data, other
+}
+
+// addedInputs is the change that head names more files that a target is built from: only where
+// head is judged with that does a change of those files count.
+func addedInputs(was, is, tip Target) []TargetChange {
+	var added []string
+	for _, glob := range is.Inputs {
+		if !slices.Contains(was.Inputs, glob) && !slices.Contains(tip.Inputs, glob) {
+			added = append(added, glob)
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	return []TargetChange{{Target: is.Name, Setting: "inputs", Is: strings.Join(added, ", "), File: is.File}}
 }
 
 // parameterPrefix begins the names of parameters in an identity.
