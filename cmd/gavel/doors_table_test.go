@@ -23,6 +23,9 @@ const (
 	saidBefore    = "a watch judges what the agent said since it looked last"
 )
 
+// ownSettings is the rule of a desk.
+const ownSettings = "at a desk each side is asked and judged as its own gavel.yaml says"
+
 // keyboard are the doors of a person, and idle those and the workers.
 var (
 	keyboard = map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard}
@@ -65,7 +68,7 @@ func asks(id, prompt, word string) string {
 
 // echo answers a prompt with its last word and an exclamation mark.
 func echo(prompt string, _ int) string {
-	prompt = strings.TrimSuffix(prompt, byNew)
+	prompt, _, _ = strings.Cut(prompt, " | by ")
 	return prompt[strings.LastIndexByte(prompt, ' ')+1:] + "!"
 }
 
@@ -146,6 +149,44 @@ func withAgent(target, prompt string) map[string]string {
 		domainFile:          domainWith(""),
 		at("window"):        asks("window", "How long can I return a helmet?", "30 days"),
 	}
+}
+
+// matrixOf is a file of the matrix format that has its provider, and targetsOf a suite whose target
+// is in .agentv/targets.yaml, with the model and the address of each.
+func matrixOf(model, address string) map[string]string {
+	return map[string]string{"gavel.yaml": "version: 1\n", "promptfooconfig.yaml": fmt.Sprintf(`prompts: ["say {{x}}"]
+providers: [{id: "openai:chat:%s", label: bot, config: {apiBaseUrl: %s, apiKeyEnvar: MODEL_KEY}}]
+tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]}]
+`, model, address)}
+}
+
+func targetsOf(model, address string) map[string]string {
+	return map[string]string{
+		"gavel.yaml":                   "version: 1\n",
+		"test_definitions/s.eval.yaml": "tests: [{id: a, criteria: It says a, input: say a, assertions: [{type: contains, value: a!}]}]\nexecution: {target: bot}\n",
+		".agentv/targets.yaml":         fmt.Sprintf("targets: [{name: bot, provider: openai, model: %s, base_url: %s, api_key: '${{ MODEL_KEY }}'}]\n", model, address),
+	}
+}
+
+// ratedBy is a case that a model judges, which may be the one under test.
+func ratedBy(bot, judge, role string) map[string]string {
+	return map[string]string{
+		"gavel.yaml": fmt.Sprintf("version: 1\ndefault_target: bot\ntargets:\n"+
+			"  bot: {provider: openai, model: %s, base_url: MODELS/v1, api_key_env: MODEL_KEY, system_prompt: Be kind.}\n"+
+			"  judge: {provider: openai, model: %s, base_url: MODELS/v1, api_key_env: MODEL_KEY}\nroles: {judge: %s}\n", bot, judge, role),
+		"test_definitions/rated.json": `{"test_type": "agent", "name": "bot", "user_input": "say a", "testing_prompt": "Is it polite?"}`,
+	}
+}
+
+// toOther is usual with a new target that cases are run against, which has an address.
+func toOther(address string) map[string]string {
+	return map[string]string{"gavel.yaml": strings.Replace(usual(), "default_target: bot\ntargets:\n",
+		"default_target: next\ntargets:\n  next: {provider: openai, model: new, base_url: "+address+", api_key_env: MODEL_KEY}\n", 1)}
+}
+
+// built is usual with the files that the target is built from.
+func built(globs string) map[string]string {
+	return map[string]string{"gavel.yaml": strings.Replace(usual(), "model: model,", "model: model, inputs: ["+globs+"],", 1)}
 }
 
 // days is an agent that says 60 days at head.
@@ -357,6 +398,14 @@ var scenarios = []scenario{
 		}},
 	},
 	{
+		name: "an agent without revision that gets files that count, which change", base: withAgent("url: MODELS/agent", "30"), judged: true, agent: days,
+		head: map[string]string{
+			"gavel.yaml":  strings.Replace(withAgent("url: MODELS/agent", "")["gavel.yaml"], "prompts/**", "prompts/**\", \"lib/**", 1),
+			"lib/days.md": "60",
+		},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"}},
+	},
+	{
 		name: "an agent with revision", base: withAgent("url_template: \"MODELS/agent/{sha}\"", "30"),
 		head: map[string]string{"prompts/system.md": "60"}, agent: days,
 		want:   outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"}},
@@ -371,7 +420,98 @@ var scenarios = []scenario{
 		name: "a target's address is changed", base: shopOf("a b", nil), answer: echo,
 		head:   map[string]string{"gavel.yaml": strings.Replace(usual(), "MODELS/v1", "MODELS/v2", 1)},
 		want:   outcome{gate: "undetermined", reason: "2 cases were not run", notice: "base url", some: true},
-		unlike: map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard},
+		unlike: keyboard,
+	},
+	{
+		name: "a target's address is changed, which a writer accepts", base: shopOf("a b", nil), answer: echo,
+		head: map[string]string{
+			"gavel.yaml": strings.Replace(usual(), "MODELS/v1", "MODELS/old/v1", 1), at("a"): asks("a", "please say a", "a!"),
+		},
+		remarks: []remark{{"mona", "/gavel accept gavel.yaml it is live since Monday"}},
+		want: outcome{
+			gate: "pass", reason: "no case regressed", notice: "accepted by mona",
+			calls: map[string]int{"Be kind. | please say a": 1, "Be kind. | please say a" + atOld: 0},
+		},
+		unlike: keyboard,
+	},
+	{
+		name: "a target's address is changed, which a reader accepts", base: shopOf("a b", nil), answer: echo,
+		head:    map[string]string{"gavel.yaml": strings.Replace(usual(), "MODELS/v1", "MODELS/old/v1", 1)},
+		remarks: []remark{{"rita", "/gavel accept gavel.yaml it is live since Monday"}},
+		want:    outcome{gate: "undetermined", reason: "2 cases were not run", notice: "base url", some: true},
+		unlike:  keyboard,
+	},
+	{
+		name: "a stranger swaps a target's model", base: shopOf("a b", nil), answer: echo, stranger: true,
+		head:   map[string]string{"gavel.yaml": strings.Replace(usual(), "model: model", "model: new", 1)},
+		want:   outcome{gate: "undetermined", reason: "approve", notice: "is not judged: bot: model model → new", calls: map[string]int{"Be kind. | say a" + byNew: 0}},
+		unlike: keyboard,
+	},
+	{
+		name: "a stranger swaps a target's model, which a writer approves", base: shopOf("a b", nil), answer: wrongly("say a" + byNew), stranger: true,
+		head:    map[string]string{"gavel.yaml": strings.Replace(usual(), "model: model", "model: new", 1)},
+		remarks: []remark{{"mona", "/gavel approve HEAD"}},
+		want:    outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("a"): "fail regression"}},
+		unlike:  keyboard,
+	},
+	{
+		name: "a new target with an address of its own", base: shopOf("a b", nil), answer: echo, head: toOther("MODELS/old/v1"),
+		want: outcome{
+			gate: "undetermined", reason: "2 cases were not run", notice: "next: target new, with an address that no target of base has", some: true,
+			calls: map[string]int{"Be kind. | say a" + byNew + atOld: 0},
+		},
+		unlike: keyboard,
+	},
+	{
+		name: "a new target with the address of another one", base: shopOf("a b", nil), answer: wrongly("say a" + byNew), head: toOther("MODELS/v1"),
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("a"): "fail regression"}},
+	},
+	{
+		name: "the model of a provider of promptfoo is swapped", base: matrixOf("model", "MODELS/v1"), head: matrixOf("new", "MODELS/v1"), answer: wrongly(byNew),
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"}},
+	},
+	{
+		name: "the address of a provider of promptfoo is changed", base: matrixOf("model", "MODELS/v1"), head: matrixOf("model", "MODELS/old/v1"), answer: echo,
+		want:   outcome{gate: "undetermined", reason: "1 case was not run", notice: "base url", some: true, calls: map[string]int{"say a" + atOld: 0}},
+		unlike: keyboard,
+	},
+	{
+		name: "the model of a target of AgentV is swapped", base: targetsOf("model", "MODELS/v1"), head: targetsOf("new", "MODELS/v1"), answer: wrongly(byNew),
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"s.eval#a": "fail regression"}},
+	},
+	{
+		name: "the address of a target of AgentV is changed", base: targetsOf("model", "MODELS/v1"), head: targetsOf("model", "MODELS/old/v1"), answer: echo,
+		want:   outcome{gate: "undetermined", reason: "1 case was not run", notice: "base url", some: true, calls: map[string]int{"say a" + atOld: 0}},
+		unlike: keyboard,
+	},
+	{
+		name: "the model of the judge is swapped", base: ratedBy("model", "judge", "judge"), head: ratedBy("model", "harsh", "judge"), answer: echo,
+		want: outcome{gate: "pass", notice: "changes judge: model judge → harsh, which no case is run against"},
+		differ: map[string]outcome{
+			"run":               {rule: ownSettings, gate: "fail", reason: "1 case regressed", cases: map[string]string{"rated": "fail regression"}},
+			"run on PostgreSQL": {rule: ownSettings, gate: "fail", reason: "1 case regressed", cases: map[string]string{"rated": "fail regression"}},
+			"watch":             {rule: ownSettings, gate: "fail", reason: "1 case regressed", cases: map[string]string{"rated": "fail regression"}},
+		},
+	},
+	{
+		name: "the model of an agent that is its own judge is swapped", base: ratedBy("model", "judge", "bot"), head: ratedBy("harsh", "judge", "bot"), answer: echo,
+		want: outcome{gate: "pass", reason: "no case regressed", cases: map[string]string{"rated": "pass unchanged"}, calls: map[string]int{"Be kind. | say a" + byHarsh: 1}},
+		differ: map[string]outcome{
+			"run":               {rule: ownSettings, gate: "fail", reason: "1 case regressed", cases: map[string]string{"rated": "fail regression"}},
+			"run on PostgreSQL": {rule: ownSettings, gate: "fail", reason: "1 case regressed", cases: map[string]string{"rated": "fail regression"}},
+			"watch":             {rule: ownSettings, gate: "fail", reason: "1 case regressed", cases: map[string]string{"rated": "fail regression"}},
+		},
+	},
+	{
+		name: "another target gets the role of the judge", base: ratedBy("model", "judge", "judge"), head: ratedBy("model", "judge", "bot"), answer: echo,
+		want:   outcome{gate: "undetermined", reason: "1 case was not run", notice: "roles.judge judge → bot", some: true},
+		unlike: keyboard,
+	},
+	{
+		name: "a file counts no more for a target, and changes", base: shopOf("a b", map[string]string{"gavel.yaml": built("'prompts/**'")["gavel.yaml"], "prompts/a.md": "kind"}),
+		head: map[string]string{"gavel.yaml": usual(), "prompts/a.md": "brief"}, answer: echo,
+		want:   outcome{gate: "pass", reason: "no case regressed", calls: map[string]int{"Be kind. | say a": 2}},
+		differ: map[string]outcome{"watch": {rule: ownSettings, gate: "pass", reason: "no case regressed"}},
 	},
 	{
 		name: "min_score with the other cases judged before", answer: wrongly("say d"), judged: true,

@@ -78,7 +78,7 @@ type scenario struct {
 	later string
 }
 
-// A remark is what somebody writes below a pull request.
+// A remark is what somebody writes below a pull request. HEAD in it is the commit.
 type remark struct{ by, says string }
 
 // gone is the text of a file that head removes.
@@ -420,10 +420,19 @@ func (c *passage) byJob() *report.Report {
 	if c.s.part != nil {
 		c.call(c.t, "pr", "--repo", "octo/demo", "--pr", "2")
 	}
-	for _, remark := range c.s.remarks {
+	for _, remark := range c.remarks() {
 		r = c.byComment(remark)
 	}
 	return r
+}
+
+// remarks are those of the scenario.
+func (c *passage) remarks() []remark {
+	all := slices.Clone(c.s.remarks)
+	for i := range all {
+		all[i].says = strings.ReplaceAll(all[i].says, "HEAD", c.head)
+	}
+	return all
 }
 
 // byComment has somebody write a comment, and the CI job of that judge the pull request.
@@ -461,7 +470,7 @@ func (c *passage) byServer(flags ...string) *report.Report {
 	c.announce(at)
 	c.await(log)
 	store := c.store(file)
-	for _, remark := range c.s.remarks {
+	for _, remark := range c.remarks() {
 		c.hear(at, log, store, remark)
 	}
 	go c.drain(log)
@@ -484,16 +493,13 @@ func (c *passage) store(file string) string {
 func (c *passage) hear(at string, log lines, store string, r remark) {
 	id := c.forge.AddComment(1, r.by, r.says)
 	deliver(c.t, at+"/hooks", hookSecret)
-	sign := ""
-	for ; sign == "" || sign == "eyes"; sign = c.forge.Reactions(1, id, "maintainer") {
-		log.await(c.t, "")
+	answered := func() bool {
+		sign := c.forge.Reactions(1, id, "maintainer")
+		return sign == "-1" || sign == "confused" || sign == "+1" &&
+			slices.ContainsFunc(c.lastReport(c.t, store, c.fork).Commands, func(o report.Command) bool { return o.CommentID == id })
 	}
-	follows := sign == "+1"
-	heard := func() bool {
-		return slices.ContainsFunc(c.lastReport(c.t, store, c.fork).Commands, func(o report.Command) bool { return o.CommentID == id })
-	}
-	for follows && !heard() || !c.settled() {
-		log.await(c.t, "")
+	for !answered() || !c.settled() {
+		log.await(c.t, `"repo":"octo/demo#1","duration"`)
 	}
 }
 
@@ -513,7 +519,7 @@ func (c *passage) byWorkers() *report.Report {
 		c.announce(at)
 	}
 	c.await(log)
-	for _, remark := range c.s.remarks {
+	for _, remark := range c.remarks() {
 		c.hear(at, log, c.store(file), remark)
 	}
 	go c.drain(log)
@@ -664,8 +670,12 @@ type modelCall struct {
 	} `json:"response_format"`
 }
 
-// byNew ends a prompt that another model than the usual one is sent.
-const byNew = " | by new"
+// byNew ends a prompt that another model than the usual one is sent, and byHarsh one that a
+// model is sent which finds fault with everything when it judges.
+const (
+	byNew   = " | by new"
+	byHarsh = " | by harsh"
+)
 
 // atOld ends a prompt that is sent to an address that nobody has any more.
 const atOld = " | at the old address"
@@ -676,8 +686,8 @@ func (r *modelCall) prompt() string {
 	for _, message := range r.Messages {
 		parts = append(parts, message.Content)
 	}
-	if r.Model == "new" {
-		return strings.Join(parts, " | ") + byNew
+	if r.Model == "new" || r.Model == "harsh" {
+		parts = append(parts, "by "+r.Model)
 	}
 	return strings.Join(parts, " | ")
 }
@@ -721,7 +731,7 @@ func (m *models) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"message": {"role": "assistant", "content": %s}}], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}`, req.Model, content)
 }
 
-// text is what a model says. A judge is content with all that has no FAIL in it, a user is
+// text is what a model says. A judge that is not harsh is content with all that has no FAIL in it, a user is
 // done after the second answer, and an editor writes "Be better."
 func (m *models) text(req *modelCall) (string, error) {
 	prompt, form := req.prompt(), req.ResponseFormat.JSONSchema
@@ -738,7 +748,7 @@ func (m *models) text(req *modelCall) (string, error) {
 	case "prompt":
 		value = map[string]any{"prompt": "Be better."}
 	default:
-		value = judgetest.Fitting(form.Schema, !strings.Contains(prompt, "FAIL"), 5) // of the scale of conversations
+		value = judgetest.Fitting(form.Schema, !strings.Contains(prompt, "FAIL") && req.Model != "harsh", 5) // of the scale of conversations
 	}
 	raw, err := json.Marshal(value)
 	return string(raw), err
