@@ -205,7 +205,7 @@ func acceptSwap(t *testing.T, d column) {
 	head := map[string]string{"gavel.yaml": strings.Replace(swapBase, "base_url: MODELS/v1, temp", "base_url: MODELS/v2, temp", 1), at("a"): asks("a", "please say a", "a!")}
 	c := newPassage(t, scenario{base: swapCases(), head: head, answer: echo}, d)
 	sent := c.watch()
-	door := c.stand()
+	door := c.keeper()
 	const accept = "/gavel accept gavel.yaml the new gateway is live"
 	for _, step := range []struct {
 		by, says string // nothing is a push
@@ -260,8 +260,8 @@ type doorkeeper struct {
 	end    func()
 }
 
-// stand opens a pull request at a door of a forge, and waits for its verdict.
-func (c *passage) stand() doorkeeper {
+// keeper opens a pull request at a door of a forge, and waits for its verdict.
+func (c *passage) keeper() doorkeeper {
 	if c.d.name == "pr" {
 		c.checkout = c.tree("main")
 		c.open()
