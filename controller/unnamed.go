@@ -137,7 +137,7 @@ func (p *planner) owners(ctx context.Context) (func(name string) bool, error) {
 		for _, t := range s.Config.Targets {
 			set[t.SystemPrompt.File], set[t.Path] = true, true
 			globs = append(globs, t.Inputs...)
-			if !t.Implied {
+			if t.Provider != config.Command {
 				continue
 			}
 			read, err := p.source(ctx, *s, t)

@@ -101,6 +101,11 @@ var seenPrograms = []seenProgram{
 		"gavel.yaml": byProg, "test_definitions/talk/domain.json": `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`, "agent/run.sh": ". ./agent/x.sh",
 		"test_definitions/talk/level_1/one.json": `{"id": "one", "name": "One", "prompt": "hi", "expected": {"keywords": ["hi"]}}`,
 	}, "talk/level_1/one", "agent/lib/x.sh", "agent/words.txt", "words.txt"},
+	{"command target with inputs", map[string]string{
+		"gavel.yaml":                  "version: 1\ndefault_target: bot\ntargets:\n  model: {provider: mock, replies: [{echo: true}]}\n  bot: {provider: command, argv: [sh, agent/run.sh], inputs: [\"shared/*.txt\"]}\n",
+		"agent/run.sh":                ". ./agent/lib/x.sh",
+		"test_definitions/s/one.yaml": "tests:\n- {id: one, input: z, assertions: [{type: contains, value: z}]}\n",
+	}, "s/one#one", "agent/lib/x.sh", "shared/words.txt", "shared/deep/words.txt"},
 	{"command target of promptval", map[string]string{
 		"gavel.yaml": byProg + "roles: {judge: model}\n", "agent/run.sh": ". ./agent/x.sh",
 		"test_definitions/one.json": `{"test_type": "agent", "name": "bot", "user_input": ["Say hi"], "testing_prompt": "It says hi."}`,

@@ -204,8 +204,8 @@ type Target struct {
 	// Inputs are globs of the repository's files that the agent is built from.
 	// Those of a command target include the files that its arguments name.
 	Inputs []string
-	// Implied says that a command target names no inputs: then the files of its
-	// program's folder count, too.
+	// Implied says that a command target names no inputs. If its command line names no
+	// file either, it is built from the whole repository.
 	Implied bool `json:",omitempty"`
 	// Revision is none, reply or url_template.
 	Revision    string

@@ -379,12 +379,23 @@ func (t *Target) fill() {
 		t.Implied = t.Inputs == nil
 		// Files that the command line names are part of the program: ./planner, or
 		// agent.py after python3. Arguments that are not files do not count.
-		for _, arg := range words(t.Argv) {
-			if file := path.Clean(arg); isLocal(file) && !strings.ContainsAny(arg, "*?[$\\") && !slices.Contains(t.Inputs, file) {
+		for _, file := range t.Words() {
+			if !slices.Contains(t.Inputs, file) {
 				t.Inputs = append(t.Inputs, file)
 			}
 		}
 	}
+}
+
+// Words returns those of a command line that may name files of the repository.
+func (t Target) Words() []string {
+	var files []string
+	for _, arg := range words(t.Argv) {
+		if file := path.Clean(arg); isLocal(file) && !strings.ContainsAny(arg, "*?[$\\") {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 // words are those of a command line, with those of a text for the shell in it.

@@ -64,6 +64,7 @@ func (t Target) Identity(lookup func(name string) (string, bool), salt []byte) [
 	}
 	if len(t.Argv) > 0 {
 		add("argv", encode(t.Argv))
+		add("files that it sees", "its folder and inputs") // and once all of the repository
 	}
 	if t.PromptArgument {
 		add("prompt", "argument")

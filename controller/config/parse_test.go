@@ -305,7 +305,7 @@ func TestProblems(t *testing.T) {
 		{target("provider: http, url: https://h, wait_for: 5m"), "3:39 missing-field", "add revision: reply"},
 		{target("provider: http, url: https://h, revision: reply, wait_for: 5"), "3:66 wrong-type", "a string"},
 		{target("provider: openai, model: m, revision: reply"), "3:35 foreign-field", "field of http"},
-		{target("provider: command, argv: [x]"), "3:3 implied-inputs", `"t" has no|inputs: ["agent/**"]`},
+		{target("provider: command, argv: [x]"), "3:3 implied-inputs", `"t" has no|inputs: ["prompts/**"]`},
 		{target("provider: command, argv: [x], inputs: [../y]"), "3:46 path-escapes", "../y"},
 		{target("provider: openai, model: m") + "budget: {usd: 1}", "4:10 unknown-price", `"t"|price:`},
 		{target("provider: openai, model: m") + "budget: {day: {usd: 1}}", "4:16 unknown-price", `"t"|price:`},

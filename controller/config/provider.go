@@ -55,8 +55,8 @@ func (k *checker) target(t Target) {
 		k.inside(file, at("system_prompt", "file")...)
 	}
 	if t.Implied {
-		k.Note("implied-inputs", fmt.Sprintf("target %q has no `inputs`: every file in the folder of its program and below counts as the program", t.Name),
-			"name what it is built from, such as inputs: [\"agent/**\"]: then a change of another file reruns nothing", at()...)
+		k.Note("implied-inputs", fmt.Sprintf("target %q has no `inputs`: it sees the folder of its program and below, all of which counts, and nothing else", t.Name),
+			"name what else it reads, such as inputs: [\"prompts/**\"], and what it does not need in .gavelignore", at()...)
 	}
 	for i, glob := range t.Inputs {
 		k.inside(glob, at("inputs", i)...)

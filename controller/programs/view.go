@@ -1,6 +1,7 @@
 package programs
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
@@ -41,7 +42,7 @@ func shown(box *sandbox.Box, start suite.Start) (*sandbox.Box, error) {
 
 // Hidden returns what is hidden from a program that sees some files. It is found out once.
 func (v view) Hidden(what sandbox.View) (sandbox.Hidden, error) {
-	key := viewKey{v.dir, sha256.Sum256(fmt.Appendf(nil, "%q %q", what.Files, what.Folders))}
+	key := viewKey{v.dir, sha256.Sum256(fmt.Appendf(nil, "%q %q %s", what.Files, what.Folders, what.List))}
 	r := v.runner
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +98,7 @@ func (v view) missed(what sandbox.View) func(p sandbox.Program, stderr, stdout s
 		if info, err := fs.Stat(l.files, file); err == nil && info.IsDir() {
 			file += "/**"
 		}
-		known[program] = program + " reads " + file + "; add it to programs.inputs"
+		known[program] = program + " reads " + file + "; add it to " + cmp.Or(what.List, "programs.inputs")
 		return known[program]
 	}
 }

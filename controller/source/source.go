@@ -1,6 +1,6 @@
 // Package source says which files a target is built from and what of them counts
-// for its identity: those that its inputs name and, for a program without inputs,
-// what it sees, which is what is around it.
+// for its identity: those that its inputs name and, for a program, what it sees
+// besides, which is what is around it.
 //
 // Most callers want [Read] and then [Source.Facts].
 package source
@@ -31,8 +31,8 @@ const mostNamed = 32
 // A Source is what a target is built from in one state of the repository.
 type Source struct {
 	named []file
-	// folders hold a program without inputs, rest its files there. In the root only files
-	// with one of the endings count, unless whole is set.
+	// folders hold a program, rest its files there. In the root only files with one of the
+	// endings count, unless whole is set.
 	folders []string
 	endings []string
 	whole   bool
@@ -63,7 +63,7 @@ func Read(ctx context.Context, s State, t config.Target) (Source, error) {
 	if out.named, err = hashed(ctx, names, func(name string) (string, error) { return contentHash(s.FS, name) }); err != nil {
 		return out, err
 	}
-	if !t.Implied {
+	if t.Provider != config.Command {
 		return out, nil
 	}
 	settings := s.Config.Settings()
@@ -75,7 +75,10 @@ func Read(ctx context.Context, s State, t config.Target) (Source, error) {
 	out.folders, out.inputs = Folders(s.FS, t), settings.ProgramInputs
 	all, err := out.around(ctx, s.FS, t)
 	if errors.Is(err, program.ErrTooMany) {
-		return out, fmt.Errorf("%w; name what the program is built from, such as inputs: [\"agent/**\"]", err)
+		if out.whole && len(out.folders) > 0 {
+			return out, fmt.Errorf("%w; name what the program is built from, such as inputs: [\"agent/**\"]", err)
+		}
+		return out, fmt.Errorf("%w; move the program into a folder of its own, or name what it does not read in .gavelignore", err)
 	}
 	if err != nil {
 		return out, err
@@ -85,15 +88,15 @@ func Read(ctx context.Context, s State, t config.Target) (Source, error) {
 	return out, err
 }
 
-// around lists the files around a program without inputs: of a folder all, and of the
-// root those of its language, or all where its command names no file.
+// around lists the files around a program: of a folder all, and of the root those of its
+// language, or all where neither its command nor its inputs name a file.
 func (s *Source) around(ctx context.Context, fsys fs.FS, t config.Target) ([]string, error) {
 	all, err := Matches(ctx, fsys, s.inputs)
 	if err != nil {
 		return nil, err
 	}
-	s.whole = true
-	for _, name := range t.Inputs {
+	s.whole = t.Implied
+	for _, name := range t.Words() {
 		if !isFile(fsys, name) {
 			continue
 		}
@@ -122,8 +125,7 @@ func isFile(fsys fs.FS, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Paths are the files that a program without inputs is built from, which are those that
-// it sees.
+// Paths are the files that a program is built from, which are those that it sees.
 func (s Source) Paths() []string {
 	var names []string
 	for _, f := range slices.Concat(s.named, s.rest) {
@@ -132,20 +134,19 @@ func (s Source) Paths() []string {
 	return names
 }
 
-// Folders are those of the files that the command line of a program without
-// inputs names; the root of the repository where it names none. It is nil for
-// other targets.
+// Folders are those of the files that the command line of a program names; the root of
+// the repository where neither that nor inputs name any. It is nil for other targets.
 func Folders(fsys fs.FS, t config.Target) []string {
-	if !t.Implied {
+	if t.Provider != config.Command {
 		return nil
 	}
 	var folders []string
-	for _, name := range t.Inputs {
+	for _, name := range t.Words() {
 		if isFile(fsys, name) {
 			folders = append(folders, path.Dir(name))
 		}
 	}
-	if len(folders) == 0 {
+	if len(folders) == 0 && t.Implied {
 		return []string{"."}
 	}
 	slices.Sort(folders)
@@ -173,7 +174,7 @@ func (s Source) Counts(name string) bool {
 	return slices.ContainsFunc(s.folders, in)
 }
 
-// Files returns what the files of a program without inputs hold, by their names.
+// Files returns what the files around a program hold, by their names.
 func (s Source) Files() map[string]string {
 	out := make(map[string]string, len(s.rest))
 	for _, f := range s.rest {
@@ -202,16 +203,20 @@ func (s Source) Facts(other *Source) []plan.Fact {
 		fmt.Fprintf(sum, "%d:%s%s", len(f.name), f.name, f.hash)
 	}
 	where := strings.Join(s.folders, " and ")
-	if where == "." {
+	switch where {
+	case ".":
 		where = "the repository"
+	case "":
+		where = "programs.inputs"
 	}
 	return append(facts, plan.Fact{Name: "files of " + where, Value: hex.EncodeToString(sum.Sum(nil)), File: s.changed(other)})
 }
 
 // changed is the first file that differs, or a folder where that is not known.
 func (s Source) changed(other *Source) string {
+	where := strings.Join(s.folders[:min(1, len(s.folders))], "")
 	if other == nil {
-		return s.folders[0]
+		return where
 	}
 	is, was := s.Files(), other.Files()
 	var names []string
@@ -226,7 +231,7 @@ func (s Source) changed(other *Source) string {
 		}
 	}
 	if len(names) == 0 {
-		return s.folders[0]
+		return where
 	}
 	return slices.Min(names)
 }

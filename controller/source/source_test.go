@@ -60,6 +60,8 @@ func TestTheFolderOfAProgram(t *testing.T) {
 		{"./run", "run"},
 		{"python3, bot.py", "bot.py words.py"},
 		{"python3, bot.py, --config, config/agent.toml", "bot.py config/agent.toml words.py"},
+		{"python3, agent/main.py], inputs: ['notes/*', lib/other.py", "agent/main.py lib/other.py notes/draft.md agent/prompts/tone.txt"},
+		{"npx, agent], inputs: ['lib/**'", "lib/other.py"},
 		{"python3, -m, agent.main", "agent/main.py agent/prompts/tone.txt bot.py config/agent.toml lib/other.py run words.py"},
 	} {
 		if got := names(read(t, files, tt.argv)); got != tt.want {
@@ -173,7 +175,7 @@ func TestHashingEnds(t *testing.T) {
 	}
 	for _, target := range []config.Target{
 		{Name: "bot", Inputs: []string{"agent/**"}},
-		{Name: "bot", Inputs: []string{"agent/1.txt"}, Implied: true},
+		{Name: "bot", Provider: config.Command, Argv: []string{"sh", "agent/1.txt"}, Inputs: []string{"agent/1.txt"}, Implied: true},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		left, after := 20, 0
@@ -194,7 +196,7 @@ func BenchmarkRead(b *testing.B) {
 	for i := range 1000 {
 		files[fmt.Sprintf("checks/%d/part.py", i)] = &fstest.MapFile{Data: []byte("part.py")}
 	}
-	target := config.Target{Name: "bot", Provider: config.Command, Inputs: []string{"checks/j.py"}, Implied: true}
+	target := config.Target{Name: "bot", Provider: config.Command, Argv: []string{"python3", "checks/j.py"}, Inputs: []string{"checks/j.py"}, Implied: true}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := source.Read(b.Context(), source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, target); err != nil {

@@ -20,8 +20,9 @@ import (
 type command struct {
 	base
 	box *sandbox.Box
-	// shown are the files that it sees; nil for all.
+	// shown are the files that it sees; nil for all. list is where more are named.
 	shown []string
+	list  string
 	// program is all but what it reads.
 	program sandbox.Program
 	// takesPrompt adds the text of the last message to the arguments.
@@ -53,6 +54,9 @@ func newCommand(cfg config.Target, env Env, b base) (*command, error) {
 		return nil, err
 	}
 	c := &command{base: b, box: env.Programs, shown: env.Shown, program: p, takesPrompt: cfg.PromptArgument, takesRow: cfg.TakesRow, read: commandReply}
+	if cfg.File == "" { // it is in gavel.yaml
+		c.list = "inputs of the target " + cfg.Name
+	}
 	if cfg.OutputVersion > 0 {
 		c.read = agentvReply
 	}
@@ -121,7 +125,7 @@ func (c *command) start(ctx context.Context, p sandbox.Program, sent []string) (
 	start, box := c.now(), c.box
 	if c.shown != nil {
 		var err error
-		if box, err = box.Showing(sandbox.View{Files: slices.Concat(c.shown, sent)}); err != nil {
+		if box, err = box.Showing(sandbox.View{Files: slices.Concat(c.shown, sent), List: c.list}); err != nil {
 			return Reply{}, c.fail(Error{Message: err.Error(), Err: err})
 		}
 	}

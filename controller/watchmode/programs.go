@@ -6,11 +6,12 @@ import (
 	"os"
 	"slices"
 
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 	"github.com/gavel-evals/gavel/controller/source"
 )
 
-// programs are what is known of the targets that name no inputs.
+// programs are what is known of the targets that are programs.
 type programs struct {
 	// folders hold them, watched are those that are watched now.
 	folders, watched []string
@@ -35,7 +36,7 @@ func (s *planner) build(ctx context.Context, hints []string) error {
 	}
 	files := map[string]string{}
 	for _, t := range s.config.Targets {
-		if !t.Implied {
+		if t.Provider != config.Command {
 			continue
 		}
 		read, err := source.Read(ctx, source.State{FS: s.files, Config: s.config, ConfigFile: s.cfg.ConfigFile}, t)

@@ -120,11 +120,8 @@ func (a *App) OpenTarget(ctx context.Context, o Opener, t config.Target, c contr
 	return o.open(ctx, a, t, c)
 }
 
-// shown are the files that a program without inputs sees; nil for other targets.
+// shown are the files that a program sees.
 func (a *App) shown(ctx context.Context, t config.Target, c controller.Checkout) ([]string, error) {
-	if !t.Implied {
-		return nil, nil
-	}
 	if c.Programs != nil {
 		c = *c.Programs
 	}

@@ -13,6 +13,8 @@ type View struct {
 	Files []string
 	// Folders are there even if nothing in them is shown.
 	Folders []string
+	// List is where a person adds files to the view.
+	List string
 }
 
 // Views say of a tree what is hidden from the programs that see a part of it.
