@@ -167,14 +167,28 @@ func (c *comment) alsoChanged() {
 func (c *comment) alsoTable(title string, rows []*report.Row, shown int) {
 	c.line("| | " + title + " |")
 	c.line("|--:|:--|")
-	for _, row := range rows[:shown] {
-		if c.isTooLong() {
+	left := len(rows)
+	for i, group := range reporters.ErrorGroups(rows) {
+		if i == shown || c.isTooLong() {
 			break
 		}
-		left, right := c.alsoCells(row)
-		c.line("| " + left + " | " + right + " |")
+		left -= len(group.Rows)
+		if len(group.Rows) > 1 {
+			c.sameError(group)
+			continue
+		}
+		number, said := c.alsoCells(group.Rows[0])
+		c.line("| " + number + " | " + said + " |")
 	}
-	c.rest(len(rows) - shown)
+	c.rest(left)
+}
+
+// sameError writes the row of an error that several cases have.
+func (c *comment) sameError(g reporters.ErrorGroup) {
+	const most = 8
+	label := reporters.Label(g.Rows[0])
+	c.line("| | " + mdescape.Icon(label) + " " + label + " · **" + strings.ReplaceAll(g.Count(), " ", "&nbsp;") + "**" +
+		c.small(mdescape.Text(g.Text, 240)) + " <br> " + g.Names(most, c.name) + " |")
 }
 
 // counts names the classes by number where the rows are not shown, and always

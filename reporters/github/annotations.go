@@ -65,8 +65,14 @@ func annotations(r *report.Report) []Annotation {
 			}
 		}
 	}
+	var rows []*report.Row
 	for i := range r.Cases {
-		if a, ok := annotateCase(&r.Cases[i]); ok {
+		if row := &r.Cases[i]; row.Error == nil || row.Class != nil && *row.Class == report.Failed {
+			rows = append(rows, row)
+		}
+	}
+	for _, group := range reporters.ErrorGroups(rows) {
+		if a, ok := annotateCase(group); ok {
 			all = append(all, a)
 		}
 	}
@@ -90,9 +96,10 @@ func remark(text string) string {
 	return textfmt.Clip(textfmt.Clean(textfmt.Clip(text, maxMessage)), maxMessage)
 }
 
-// annotateCase returns the annotation of a case that got worse or has no verdict.
-// One that failed before is not news.
-func annotateCase(row *report.Row) (Annotation, bool) {
+// annotateCase returns the annotation of a case that got worse or has no verdict, or of
+// several with one error. One that failed before is not news.
+func annotateCase(group reporters.ErrorGroup) (Annotation, bool) {
+	row := group.Rows[0]
 	if row.File == "" || row.Class == nil {
 		return Annotation{}, false
 	}
@@ -116,7 +123,11 @@ func annotateCase(row *report.Row) (Annotation, bool) {
 	default:
 		return Annotation{}, false
 	}
-	a.Message = row.Name()
+	const most = 8
+	a.Message = group.Names(most, (*report.Row).Name)
+	if len(group.Rows) > 1 {
+		a.Message, words = group.Count()+": "+a.Message, group.Text
+	}
 	if row.BaseScore != nil && row.Score != nil {
 		a.Message += fmt.Sprintf(": %s → %s", textfmt.Score(row.BaseScore, 3), textfmt.Score(row.Score, 3))
 	}

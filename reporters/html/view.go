@@ -43,8 +43,12 @@ func newView(r *report.Report, o Options) *view {
 	}
 	rows, blocking := parts.Rows(r)
 	counts := map[string]int{}
+	shared := reporters.SharedErrors(rows)
 	for i, row := range rows {
 		c := caseView{Case: parts.NewCase(r, row, o)}
+		if said := shared[row]; said != "" {
+			c.Error, c.Remark = textfmt.Clean(said), ""
+		}
 		c.Open = i == 0 && blocking > 0 && (len(c.Turns) > 0 || len(c.Criteria) > 0)
 		v.Cases = append(v.Cases, c)
 		counts[c.Kind]++

@@ -4,6 +4,7 @@
 package junit
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -86,8 +87,12 @@ func Write(w io.Writer, r *report.Report) error {
 			named("definitions").addProblem(p)
 		}
 	}
+	var rows []*report.Row
 	for i := range r.Cases {
-		row := &r.Cases[i]
+		rows = append(rows, &r.Cases[i])
+	}
+	shared := reporters.SharedErrors(rows)
+	for _, row := range rows {
 		if row.Action == plan.Removed {
 			continue
 		}
@@ -95,7 +100,7 @@ func Write(w io.Writer, r *report.Report) error {
 		if name == "" {
 			name = row.Dialect
 		}
-		named(name).add(r, row)
+		named(name).add(r, row, cmp.Or(shared[row], deref(row.Error)))
 	}
 	if r.Gate.Result != report.GatePass && r.NotRunReason == "" && !all.red() {
 		named("gate").addGate(r.Gate)
@@ -147,7 +152,8 @@ func (s *suite) addProblem(p schema.Problem) {
 	})
 }
 
-func (s *suite) add(r *report.Report, row *report.Row) {
+// add adds a case, with what is said of its error.
+func (s *suite) add(r *report.Report, row *report.Row, failed string) {
 	c := testcase{Name: textfmt.Line(row.Name()), Class: s.class(), File: textfmt.Line(row.File), Line: row.Line, Time: seconds(row.DurationMS)}
 	s.Tests++
 	s.Time += c.Time
@@ -157,7 +163,7 @@ func (s *suite) add(r *report.Report, row *report.Row) {
 		c.Skipped = &detail{Message: textfmt.Line("ended in an error, and the gate lets it pass (quarantined " + row.Quarantine.String() + "): " + *row.Error), Text: explanation(r, row)}
 	case row.Error != nil:
 		s.Errors++
-		c.Error = &detail{Message: textfmt.Line(*row.Error), Type: "error", Text: explanation(r, row)}
+		c.Error = &detail{Message: textfmt.Line(failed), Type: "error", Text: explanation(r, row)}
 	case row.Verdict == nil, *row.Verdict == verdict.Skipped:
 		s.Skipped++
 		c.Skipped = &detail{Message: textfmt.Line(unjudged(row))}
@@ -173,6 +179,13 @@ func (s *suite) add(r *report.Report, row *report.Row) {
 		c.Failure = &detail{Message: textfmt.Line(row.VerdictReason), Type: kind, Text: explanation(r, row)}
 	}
 	s.Cases = append(s.Cases, c)
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 // waivedReason returns why a failing case does not fail the run.

@@ -156,11 +156,18 @@ func (p *page) trial(row *report.Row) {
 // also writes what did not hurt, the first of a long list.
 func (p *page) also(r *report.Report, rows []*report.Row, keys int) {
 	const most = 50
-	for i, row := range rows {
+	shown := 0
+	for i, group := range reporters.ErrorGroups(rows) {
 		if i == most {
-			p.note(fmt.Sprintf("and %s more", textfmt.Int(int64(len(rows)-most))), dim)
+			p.note(fmt.Sprintf("and %s more", textfmt.Int(int64(len(rows)-shown))), dim)
 			return
 		}
+		shown += len(group.Rows)
+		if len(group.Rows) > 1 {
+			p.sameError(group)
+			continue
+		}
+		row := group.Rows[0]
 		label := reporters.Label(row)
 		mark, color := "·", dim
 		switch label {
@@ -184,6 +191,14 @@ func (p *page) also(r *report.Report, rows []*report.Row, keys int) {
 		}
 		p.trial(row)
 	}
+}
+
+// sameError writes an error that several cases have.
+func (p *page) sameError(g reporters.ErrorGroup) {
+	const most = 8
+	p.WriteString(p.paint(yellow, textfmt.Pad("! "+reporters.Label(g.Rows[0]), wordColumns-1)+" ") + g.Count() + "\n")
+	p.note(g.Text, "")
+	p.note(g.Names(most, func(row *report.Row) string { return textfmt.Line(row.Name()) }), dim)
 }
 
 // groups writes the outermost groups on one line each.
