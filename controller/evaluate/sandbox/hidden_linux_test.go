@@ -108,3 +108,23 @@ func TestCoverable(t *testing.T) {
 		}
 	}
 }
+
+// TestAccessTellsTheTruth: access(2) answers a program of root as open(2) does, also in a
+// folder that only root may enter.
+func TestAccessTellsTheTruth(t *testing.T) {
+	if _, err := os.Stat("/usr/bin/python3"); err != nil {
+		t.Skip("the shell does not call access(2), and python3 is not installed")
+	}
+	for name, box := range boxes(t) {
+		t.Run(name, func(t *testing.T) {
+			tree := filepath.Join(t.TempDir(), "own")
+			if err := errors.Join(os.Mkdir(tree, 0o700), os.WriteFile(filepath.Join(tree, "f"), []byte("f"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			out, err := box.Run(t.Context(), Program{Argv: []string{"python3", "-c", "import os; print(open('f').read(), os.access('f', os.R_OK))"}, Tree: tree})
+			if err != nil || string(out) != "f True\n" {
+				t.Errorf("the program says %q, %v; want that it can read the file", out, err)
+			}
+		})
+	}
+}

@@ -19,6 +19,8 @@ import (
 // calls are the same on every architecture.
 const (
 	prSetKeepcaps       = 8
+	prSetSecurebits     = 28
+	secureNoSetuidFixup = 1 << 2
 	prSetChildSubreaper = 36
 	prSetNoNewPrivs     = 38
 	prCapAmbient        = 47
@@ -28,6 +30,7 @@ const (
 	capDacReadSearch = 2
 	capSetgid        = 6
 	capSetuid        = 7
+	capSetpcap       = 8
 	capNetAdmin      = 12
 	capSysAdmin      = 21
 	capVersion3      = 0x20080522
@@ -114,6 +117,9 @@ func (s *spec) giveUp() error {
 
 // becomeNobody changes the user of the calling thread and keeps one capability.
 func becomeNobody() error {
+	// Else access(2) asks as somebody without that capability, so that files of a folder that
+	// is root's alone seem to be missing. It is refused where the capability for it was taken.
+	_ = prctl(prSetSecurebits, secureNoSetuidFixup, 0)
 	// Else the change of the user takes that too.
 	if err := prctl(prSetKeepcaps, 1, 0); err != nil {
 		return err

@@ -208,7 +208,7 @@ func (b *Box) namespaces(attr *syscall.SysProcAttr) {
 		other := syscall.SysProcIDMap{ContainerID: nobody, HostID: nobody, Size: 1}
 		attr.UidMappings, attr.GidMappings = append(attr.UidMappings, other), append(attr.GidMappings, other)
 		attr.GidMappingsEnableSetgroups = true
-		attr.AmbientCaps = append(attr.AmbientCaps, capSetuid, capSetgid, capDacReadSearch)
+		attr.AmbientCaps = append(attr.AmbientCaps, capSetuid, capSetgid, capSetpcap, capDacReadSearch)
 	}
 }
 
