@@ -221,6 +221,20 @@ func codeJudge(module string) map[string]string {
 	}
 }
 
+// saysWord is a repository with a program that says, and scores, the word of a file below
+// it, or that of lib/fresh.txt if that is there.
+func saysWord(folder, definition, text string) map[string]string {
+	folder = "test_definitions/" + folder
+	return map[string]string{
+		"gavel.yaml":                     usual("  agent: {provider: command, argv: [sh, test_definitions/agent/word.sh], inputs: [README.md]}\n"),
+		"test_definitions/" + definition: text,
+		folder + "/lib/word.txt":         "a\n",
+		folder + "/word.sh": `at=$(dirname "$0")/lib; word=$(cat $at/fresh.txt 2>/dev/null || cat $at/word.txt 2>/dev/null || echo gone)
+case $0 in *assertions*) cat >/dev/null; [ $word = a ] && echo '{"score": 1}' || echo '{"score": 0}' ;; *) echo "say $word" ;; esac
+`,
+	}
+}
+
 // withHook is a case in a workspace, whose hook makes of it what a file of the template
 // says.
 func withHook(kind string) map[string]string {
@@ -356,6 +370,26 @@ var scenarios = []scenario{
 		name: "the imported module of a code judge", base: codeJudge("score=1\n"), answer: echo, programs: true,
 		head: map[string]string{"test_definitions/checks/lib/rules.sh": "score=0\n"},
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"sums#sum": "fail regression"}},
+	},
+	{
+		name: "a new file of a code judge", base: saysWord("assertions", "suite.yaml", strings.Replace(suiteOf("{name: j, type: code_judge, script: [sh, assertions/word.sh]}"), "target: model", "target: bot", 1)),
+		answer: echo, programs: true, head: map[string]string{"test_definitions/assertions/lib/fresh.txt": "b\n"},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"suite#one": "fail regression"}},
+	},
+	{
+		name: "a removed file of an agent", base: saysWord("agent", "talk.yaml", "execution: {target: agent}\ntests: [{id: one, input: z, assertions: [{type: contains, value: say a}]}]\n"),
+		answer: echo, programs: true, head: map[string]string{"test_definitions/agent/lib/word.txt": gone},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"talk#one": "fail regression"}},
+	},
+	{
+		name: "a renamed file of an assertion of one's own", base: saysWord(".agentv/assertions", "talk.yaml", "execution: {target: bot}\ntests: [{id: one, input: z, assertions: [{type: word}]}]\n"),
+		answer: echo, programs: true, head: map[string]string{"test_definitions/.agentv/assertions/lib/word.txt": gone, "test_definitions/.agentv/assertions/lib/words.txt": "a\n"},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"talk#one": "fail regression"}},
+	},
+	{
+		name: "a new file that no program sees", base: saysWord("agent", "talk.yaml", "execution: {target: agent}\ntests: [{id: one, input: z, assertions: [{type: contains, value: say a}]}]\n"),
+		answer: echo, programs: true, head: map[string]string{"test_definitions/lib/fresh.txt": "b\n", "lib/fresh.txt": "b\n"},
+		want: outcome{gate: "pass", reason: "no affected cases"},
 	},
 	{
 		name: "a workspace with folders without end", base: withHook("plain"), head: withHook("deep"), programs: true,
