@@ -204,7 +204,6 @@ type loader struct {
 
 // folder loads one definitions folder.
 func (l *loader) folder(ctx context.Context, root string) error {
-	var files []string
 	if l.ignore.Exclude(ignore.Path{Name: root, IsFolder: true}) || l.ignore.ExcludeAbove(root) {
 		l.out.Problems = append(l.out.Problems, schema.Problem{
 			Position: schema.Position{File: root, Line: 1, Column: 1}, Severity: schema.Warning, Rule: "ignored-folder",
@@ -212,13 +211,13 @@ func (l *loader) folder(ctx context.Context, root string) error {
 		})
 		return nil
 	}
+	list := l.walk
 	if l.opts.Files != nil {
-		files = l.wantedFiles(root)
-	} else {
-		var err error
-		if files, err = l.walk(ctx, root); err != nil {
-			return err
-		}
+		list = l.wantedFiles
+	}
+	files, err := list(ctx, root)
+	if err != nil {
+		return err
 	}
 	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations, Functions: l.functions, Budgets: schema.NewBudgets(ctx, l.fsys.open), Programs: l.programs}
 	if rules := l.constraints(root); rules != nil {

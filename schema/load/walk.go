@@ -39,7 +39,7 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 			l.problem(at, "missing-folder", "the definitions folder does not exist", withoutFolder(l.fsys))
 			return nil
 		case err != nil:
-			l.problem(at, "unreadable-folder", "the folder cannot be read", "check its permissions")
+			l.unreadable(name)
 			return nil
 		case name != root && l.ignored(root, name, d.IsDir()):
 			if d.IsDir() {
@@ -66,6 +66,11 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 		return nil
 	})
 	return files, err
+}
+
+// unreadable says of a folder that what is in it is not known.
+func (l *loader) unreadable(folder string) {
+	l.problem(schema.Position{File: folder, Line: 1, Column: 1}, "unreadable-folder", "the folder cannot be read", "check its permissions")
 }
 
 // hasRootFile reports whether there are definitions outside of the folders.
@@ -133,9 +138,12 @@ func (l *loader) ignored(root, name string, isFolder bool) bool {
 
 // wantedFiles lists the wanted files that are in a folder and would be
 // found there, with the files that they share with others.
-func (l *loader) wantedFiles(root string) []string {
+func (l *loader) wantedFiles(ctx context.Context, root string) ([]string, error) {
 	wanted := map[string]bool{}
 	for _, file := range l.opts.Files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if l.looksAt(root, file) {
 			wanted[file] = true
 		}
@@ -144,12 +152,15 @@ func (l *loader) wantedFiles(root string) []string {
 		}
 	}
 	if len(wanted) == 0 && !offersTools(l.opts.Settings) {
-		return nil
+		return nil, nil
 	}
 	for _, dir := range []string{path.Join(root, "evaluators"), path.Join(root, "tools")} {
 		entries, err := fs.ReadDir(l.fsys, dir)
+		if errors.Is(err, fs.ErrPermission) {
+			l.unreadable(dir)
+		}
 		if err != nil {
-			continue // a folder that need not be there
+			continue // it need not be there
 		}
 		for _, e := range entries {
 			if name := path.Join(dir, e.Name()); l.looksAt(root, name) {
@@ -158,6 +169,9 @@ func (l *loader) wantedFiles(root string) []string {
 		}
 	}
 	for dir := range foldersOf(root, wanted) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		for _, ext := range extensions {
 			domain, level := path.Join(dir, "domain"+ext), path.Join(dir, "level"+ext)
 			if l.looksAt(root, domain) {
@@ -168,7 +182,7 @@ func (l *loader) wantedFiles(root string) []string {
 			}
 		}
 	}
-	return sortedKeys(wanted)
+	return sortedKeys(wanted), nil
 }
 
 // foldersOf returns the folders of files, up to the root.

@@ -1,6 +1,8 @@
 package targetsfile_test
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -130,5 +132,19 @@ func TestUnreadConfig(t *testing.T) {
 	want := "`passthrough` of the config of the provider \"openai:chat:x\" is not read; the model is asked without it"
 	if len(problems) != 1 || problems[0].Message != want || problems[0].Line != 8 {
 		t.Errorf("problems %v, want %q in line 8", problems, want)
+	}
+}
+
+// TestProvidersBehindManyFiles are taken over, however many files come before theirs.
+func TestProvidersBehindManyFiles(t *testing.T) {
+	files := map[string]string{"test_definitions/z/promptfooconfig.yaml": "prompts: [x]\nproviders: [openai:gpt-5]\ntests: []\n", "test_definitions/z/s.eval.yaml": suiteOf("[{id: mock, label: late, response: x}]")}
+	for i := range 6000 {
+		files[fmt.Sprintf("test_definitions/a/%04d.txt", i)] = "x"
+	}
+	c, problems := added(t, "definitions: [test_definitions]\n"+ownTarget, files)
+	for _, name := range []string{"openai:gpt-5", "late"} {
+		if _, there := c.Targets[name]; !there {
+			t.Errorf("the targets are %v, with the problems %v; want %s", slices.Sorted(maps.Keys(c.Targets)), problems, name)
+		}
 	}
 }

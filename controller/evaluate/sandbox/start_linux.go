@@ -248,7 +248,7 @@ func usage(pid int) (memory int64, threads int) {
 }
 
 // onDisk is the folder whose disk has what the program deletes while it is open: the
-// workspace, or the scratch folder where that is no file system of its own.
+// workspace, or the scratch folder where that is not a file system of its own.
 func (r *runningProgram) onDisk(namespaces bool) string {
 	if r.Workspace == "" && !namespaces {
 		return r.scratch

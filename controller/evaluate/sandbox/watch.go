@@ -23,8 +23,8 @@ const pollTime = 20 * time.Millisecond
 //
 // No limit of a process bounds the sum of its files. The kernel keeps the largest file
 // (RLIMIT_FSIZE), and the watcher the sum: of all names, however deep they are, of holes, and
-// of what has no name any more but is open. What a program can still hide, for instance what
-// is mapped into memory only, does not fill the disk: it is ended before that.
+// of what has no name any more but is open. A program that hides more, for instance in files
+// that are mapped into memory only, does not fill the disk: it is ended before that.
 type watcher struct {
 	*runningProgram
 	// load counts the memory and the threads of the program.

@@ -35,7 +35,7 @@ var waysToFill = []struct{ name, want string }{
 	{"closed", "more than 16 MiB"},
 }
 
-// fill writes more into the folder it is in than it may, says so, and goes on for ever.
+// fill writes more into the folder it is in than it may, says so, and goes on forever.
 func fill(way string) {
 	var errs []error
 	descend := func(levels int) {
