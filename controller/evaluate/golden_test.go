@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
-	"github.com/gavel-evals/gavel/controller/evaluate/selection"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -149,7 +148,7 @@ func writeSelection(t *testing.T, b *strings.Builder) {
 		in.Case.Evaluators = []schema.Evaluator{{Name: "best", Spec: evaluator.SelectBest{Criterion: "It is the warmest."}}}
 		candidates = append(candidates, in)
 	}
-	if _, err := selection.Measure(t.Context(), candidates); err != nil {
+	if _, err := evaluate.Select(t.Context(), candidates); err != nil {
 		t.Fatal(err)
 	}
 	writeRequest(b, "judge: select-best", s.asked[0])

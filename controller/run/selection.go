@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/backoff"
 	"github.com/gavel-evals/gavel/controller/evaluate"
-	"github.com/gavel-evals/gavel/controller/evaluate/selection"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run/budget"
@@ -171,7 +170,7 @@ func (s *sample) compareAll(ctx context.Context) (measured [][]verdict.Measureme
 		candidates[i] = evaluate.Input{Case: tc, Transcript: &transcript, Ask: log.askRole, Programs: c.runner.cfg.Programs}
 	}
 	for again := true; again; {
-		if measured, err = selection.Measure(ctx, candidates); err == nil && slices.ContainsFunc(measured, unmeasured) {
+		if measured, err = evaluate.Select(ctx, candidates); err == nil && slices.ContainsFunc(measured, unmeasured) {
 			err = errUnmeasured
 		}
 		again, err = log.startOver(ctx, err)

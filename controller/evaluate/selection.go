@@ -1,8 +1,4 @@
-// Package selection measures the evaluators that compare the answers of cases with one
-// another.
-//
-// Most callers want [Measure].
-package selection
+package evaluate
 
 import (
 	"context"
@@ -13,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/function"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
@@ -27,13 +22,13 @@ import (
 // peers: 1 for an answer that was selected, else 0.
 const Criterion = "selected"
 
-// Measure measures the evaluators that compare cases with one another. The candidates are
+// Select measures the evaluators that compare cases with one another. The candidates are
 // the inputs of cases that are each other's peers, in an order that the caller chooses
 // and keeps. It returns the measurements of each candidate, parallel to its evaluators;
 // one of an evaluator that does not compare is empty, unless the comparison is about
 // the scores of all. The calls are the same, and in the same order, whichever
 // candidate they are made for. The error is a [*evaluate.Fault] of Ask, which is passed through.
-func Measure(ctx context.Context, candidates []evaluate.Input) ([][]verdict.Measurement, error) {
+func Select(ctx context.Context, candidates []Input) ([][]verdict.Measurement, error) {
 	s := selection{candidates: candidates, measured: make([][]verdict.Measurement, len(candidates))}
 	evaluators := candidates[0].Case.Evaluators
 	for i, c := range candidates {
@@ -52,7 +47,7 @@ func Measure(ctx context.Context, candidates []evaluate.Input) ([][]verdict.Meas
 		}
 		d := &judgecall.Dialogue{Ask: candidates[0].Ask}
 		found, err := s.find(ctx, spec, n, d)
-		if fault, ok := errors.AsType[*evaluate.Fault](err); ok {
+		if fault, ok := errors.AsType[*Fault](err); ok {
 			return nil, fault
 		}
 		for i := range candidates {
@@ -70,7 +65,7 @@ func Measure(ctx context.Context, candidates []evaluate.Input) ([][]verdict.Meas
 
 // A selection compares candidates.
 type selection struct {
-	candidates []evaluate.Input
+	candidates []Input
 	measured   [][]verdict.Measurement // by candidate and evaluator
 }
 
@@ -82,7 +77,7 @@ func (s *selection) measureOthers(ctx context.Context) error {
 				continue
 			}
 			var err error
-			if s.measured[i][n], err = evaluate.Measure(ctx, ev, in); err != nil {
+			if s.measured[i][n], err = Measure(ctx, ev, in); err != nil {
 				return err
 			}
 		}
@@ -91,13 +86,13 @@ func (s *selection) measureOthers(ctx context.Context) error {
 }
 
 // A finding is what an evaluator sees of one candidate.
-type finding struct {
+type candidateFinding struct {
 	criteria []verdict.Criterion
 	reason   string
 }
 
 // find returns what the evaluator of an index finds of each candidate.
-func (s *selection) find(ctx context.Context, spec schema.Spec, n int, d *judgecall.Dialogue) ([]finding, error) {
+func (s *selection) find(ctx context.Context, spec schema.Spec, n int, d *judgecall.Dialogue) ([]candidateFinding, error) {
 	if best, ok := spec.(evaluator.SelectBest); ok {
 		return s.best(ctx, best, n, d)
 	}
@@ -105,7 +100,7 @@ func (s *selection) find(ctx context.Context, spec schema.Spec, n int, d *judgec
 }
 
 // best has the judge choose.
-func (s *selection) best(ctx context.Context, spec evaluator.SelectBest, n int, d *judgecall.Dialogue) ([]finding, error) {
+func (s *selection) best(ctx context.Context, spec evaluator.SelectBest, n int, d *judgecall.Dialogue) ([]candidateFinding, error) {
 	answers := make([]string, len(s.candidates))
 	for i, in := range s.candidates {
 		var err error
@@ -134,14 +129,14 @@ func (s *selection) best(ctx context.Context, spec evaluator.SelectBest, n int, 
 // input is what all candidates were asked; empty where they were asked in other words.
 func (s *selection) input() string {
 	input := s.candidates[0].Question()
-	if slices.ContainsFunc(s.candidates, func(in evaluate.Input) bool { return in.Question() != input }) {
+	if slices.ContainsFunc(s.candidates, func(in Input) bool { return in.Question() != input }) {
 		return ""
 	}
 	return input
 }
 
 // answerOf is the answer of a candidate as the evaluator of an index looks at it.
-func answerOf(ctx context.Context, in evaluate.Input, n int) (string, error) {
+func answerOf(ctx context.Context, in Input, n int) (string, error) {
 	answer := in.Transcript.Final()
 	spec, ok := in.Case.Evaluators[n].Spec.(evaluator.Transformed)
 	if !ok {
@@ -152,14 +147,14 @@ func answerOf(ctx context.Context, in evaluate.Input, n int) (string, error) {
 }
 
 // selected is a finding for each answer.
-func selected(answers []string, is func(i int) bool, reason string) []finding {
-	found := make([]finding, len(answers))
+func selected(answers []string, is func(i int) bool, reason string) []candidateFinding {
+	found := make([]candidateFinding, len(answers))
 	for i := range answers {
 		note := "another answer was selected"
 		if is(i) {
 			note = "the answer was selected"
 		}
-		found[i] = finding{[]verdict.Criterion{{ID: Criterion, Score: share(is(i)), Note: note}}, reason}
+		found[i] = candidateFinding{[]verdict.Criterion{{ID: Criterion, Score: share(is(i)), Note: note}}, reason}
 	}
 	return found
 }
@@ -200,7 +195,7 @@ func readChoice(reply string, most int) (choice, error) {
 }
 
 // highest compares the scores of the candidates by their other evaluators.
-func (s *selection) highest(spec evaluator.MaxScore) ([]finding, error) {
+func (s *selection) highest(spec evaluator.MaxScore) ([]candidateFinding, error) {
 	scores := make([]float64, len(s.candidates))
 	for i, in := range s.candidates {
 		var err error
@@ -210,7 +205,7 @@ func (s *selection) highest(spec evaluator.MaxScore) ([]finding, error) {
 	}
 	best := slices.Max(scores)
 	reach := spec.Least == nil || best >= *spec.Least
-	found := make([]finding, len(scores))
+	found := make([]candidateFinding, len(scores))
 	for i, score := range scores {
 		reason := fmt.Sprintf("the score %.3g is the highest", score)
 		switch {
@@ -219,7 +214,7 @@ func (s *selection) highest(spec evaluator.MaxScore) ([]finding, error) {
 		case !reach:
 			reason = fmt.Sprintf("the score %.3g is the highest, and below %.3g", score, *spec.Least)
 		}
-		found[i] = finding{[]verdict.Criterion{{ID: Criterion, Score: share(score == best && reach), Note: reason}}, reason}
+		found[i] = candidateFinding{[]verdict.Criterion{{ID: Criterion, Score: share(score == best && reach), Note: reason}}, reason}
 	}
 	return found, nil
 }
@@ -244,12 +239,4 @@ func total(spec evaluator.MaxScore, evaluators []schema.Evaluator, measured []ve
 		return sum, nil
 	}
 	return sum / weights, nil
-}
-
-// share is 1 for what holds and 0 for what does not.
-func share(holds bool) float64 {
-	if holds {
-		return 1
-	}
-	return 0
 }

@@ -1,4 +1,4 @@
-package selection_test
+package evaluate_test
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
-	"github.com/gavel-evals/gavel/controller/evaluate/selection"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -16,12 +15,12 @@ import (
 )
 
 // A script answers the questions of a judge in turn.
-type script struct {
+type selectionScript struct {
 	replies []string
 	asked   []target.Request
 }
 
-func (s *script) ask(_ context.Context, _ schema.Role, req target.Request) (target.Reply, error) {
+func (s *selectionScript) ask(_ context.Context, _ schema.Role, req target.Request) (target.Reply, error) {
 	s.asked = append(s.asked, req)
 	if len(s.asked) > len(s.replies) {
 		return target.Reply{}, errors.New("nothing is left to say")
@@ -30,7 +29,7 @@ func (s *script) ask(_ context.Context, _ schema.Role, req target.Request) (targ
 }
 
 // input is a case of which a question was asked, and its answer.
-func input(question, answer string, s *script) evaluate.Input {
+func candidate(question, answer string, s *selectionScript) evaluate.Input {
 	asked := []schema.Message{{Role: schema.RoleUser, Content: question}}
 	return evaluate.Input{
 		Case:       &schema.Case{Drive: schema.Drive{Messages: asked}},
@@ -40,10 +39,10 @@ func input(question, answer string, s *script) evaluate.Input {
 }
 
 // candidates are cases with these evaluators that answered.
-func candidates(s *script, answers []string, specs ...schema.Spec) []evaluate.Input {
+func candidates(s *selectionScript, answers []string, specs ...schema.Spec) []evaluate.Input {
 	var all []evaluate.Input
 	for _, answer := range answers {
-		in := input("Greet the guest.", answer, s)
+		in := candidate("Greet the guest.", answer, s)
 		var own []schema.Evaluator
 		for _, spec := range specs {
 			own = append(own, schema.Evaluator{Name: spec.Kind(), Weight: 1, Spec: spec, Rule: schema.Rule{Threshold: 1}})
@@ -60,8 +59,8 @@ func scores(t *testing.T, measured [][]verdict.Measurement, n int) []float64 {
 	t.Helper()
 	var all []float64
 	for _, m := range measured {
-		if m[n].Error != "" || len(m[n].Criteria) != 1 || m[n].Criteria[0].ID != selection.Criterion {
-			t.Fatalf("the measurement is %+v, want one criterion %s", m[n], selection.Criterion)
+		if m[n].Error != "" || len(m[n].Criteria) != 1 || m[n].Criteria[0].ID != evaluate.Criterion {
+			t.Fatalf("the measurement is %+v, want one criterion %s", m[n], evaluate.Criterion)
 		}
 		all = append(all, m[n].Criteria[0].Score)
 	}
@@ -84,8 +83,8 @@ func TestSelectBest(t *testing.T) {
 		{"all the same", []string{"Hello", "Hello"}, nil, []float64{1, 1}, 0},
 		{"asked again", []string{"Hello", "Welcome!"}, []string{`{"analysis": "warm", "best": 3}`, `{"analysis": "warm", "best": 1}`}, []float64{1, 0}, 2},
 	} {
-		s := &script{replies: tt.replies}
-		measured, err := selection.Measure(t.Context(), candidates(s, tt.answers, best))
+		s := &selectionScript{replies: tt.replies}
+		measured, err := evaluate.Select(t.Context(), candidates(s, tt.answers, best))
 		if err != nil {
 			t.Fatalf("%s: the error is %v, want none", tt.name, err)
 		}
@@ -93,8 +92,8 @@ func TestSelectBest(t *testing.T) {
 			t.Errorf("%s: the scores are %v after %d questions, want %v after %d", tt.name, got, len(s.asked), tt.want, tt.asked)
 		}
 	}
-	s := &script{replies: slices.Repeat([]string{`{"analysis": "none", "best": 0}`}, 3)}
-	measured, err := selection.Measure(t.Context(), candidates(s, []string{"Hello", "Welcome!"}, best))
+	s := &selectionScript{replies: slices.Repeat([]string{`{"analysis": "none", "best": 0}`}, 3)}
+	measured, err := evaluate.Select(t.Context(), candidates(s, []string{"Hello", "Welcome!"}, best))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +121,7 @@ func TestMaxScore(t *testing.T) {
 		contains := func(text string) schema.Spec {
 			return evaluator.Assertion{Type: "contains", Value: []byte(`"` + text + `"`)}
 		}
-		measured, err := selection.Measure(t.Context(), candidates(&script{}, []string{"warm", "brief"}, contains("warm"), contains("brief"), tt.spec))
+		measured, err := evaluate.Select(t.Context(), candidates(&selectionScript{}, []string{"warm", "brief"}, contains("warm"), contains("brief"), tt.spec))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,8 +133,8 @@ func TestMaxScore(t *testing.T) {
 		}
 	}
 	graded := evaluator.Graded{Rubric: "Is polite"}
-	s := &script{replies: []string{"?", "?", "?", `{"pass": true}`}}
-	measured, err := selection.Measure(t.Context(), candidates(s, []string{"a", "b"}, graded, evaluator.MaxScore{Weights: []float64{1}}))
+	s := &selectionScript{replies: []string{"?", "?", "?", `{"pass": true}`}}
+	measured, err := evaluate.Select(t.Context(), candidates(s, []string{"a", "b"}, graded, evaluator.MaxScore{Weights: []float64{1}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,12 +150,12 @@ func TestTheInputIsShownIfItIsTheSame(t *testing.T) {
 		other string
 		shown bool
 	}{{"Greet the guest.", true}, {"Be brief.", false}} {
-		s := &script{replies: []string{`{"analysis": "", "best": 1}`}}
+		s := &selectionScript{replies: []string{`{"analysis": "", "best": 1}`}}
 		all := candidates(s, []string{"Hello", "Welcome!"}, evaluator.SelectBest{Criterion: "It is warm."})
-		other := input(tt.other, "Welcome!", s)
+		other := candidate(tt.other, "Welcome!", s)
 		other.Case.Evaluators = all[1].Case.Evaluators
 		all[1] = other
-		if _, err := selection.Measure(t.Context(), all); err != nil {
+		if _, err := evaluate.Select(t.Context(), all); err != nil {
 			t.Fatal(err)
 		}
 		if shown := strings.Contains(s.asked[0].Messages[0].Content, "Greet the guest."); shown != tt.shown {
