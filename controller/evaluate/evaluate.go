@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/assertion"
 	"github.com/gavel-evals/gavel/controller/evaluate/classification"
 	"github.com/gavel-evals/gavel/controller/evaluate/function"
 	"github.com/gavel-evals/gavel/controller/evaluate/icd"
@@ -137,7 +136,7 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 	case evaluator.Checks:
 		return checks(s, in.evalcase(d))
 	case evaluator.Assertion:
-		c, err := assertion.Measure(s, in.Transcript.Final())
+		c, err := assertion(s, in.Transcript.Final())
 		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the answer is as it should be")}, err
 	case evaluator.Graded:
 		return graded(ctx, s, in, d)

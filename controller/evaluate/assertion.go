@@ -1,8 +1,4 @@
-// Package assertion measures answers by the assertions of the matrix dialect,
-// one rule per type. No model is asked.
-//
-// Most callers want [Measure].
-package assertion
+package evaluate
 
 import (
 	"encoding/json"
@@ -19,18 +15,18 @@ import (
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 )
 
-// Criterion is the id of the one criterion of a measurement.
-const Criterion = "assertion"
+// assertionCriterion is the id of the one criterion of a measurement.
+const assertionCriterion = "assertion"
 
-// Measure holds an answer against an assertion: the criterion scores 1 where it
+// assertion holds an answer against an assertion: the criterion scores 1 where it
 // holds, else 0, and its note says why. The error says that the assertion itself
 // cannot be used.
-func Measure(spec evaluator.Assertion, answer string) (verdict.Criterion, error) {
-	holds, wrong, err := check(spec, answer)
+func assertion(spec evaluator.Assertion, answer string) (verdict.Criterion, error) {
+	holds, wrong, err := assertAnswer(spec, answer)
 	if err != nil {
 		return verdict.Criterion{}, err
 	}
-	out := verdict.Criterion{ID: Criterion}
+	out := verdict.Criterion{ID: assertionCriterion}
 	switch {
 	case spec.Not && holds:
 		out.Note = fmt.Sprintf("%s holds, and must not", spec.Type)
@@ -44,7 +40,7 @@ func Measure(spec evaluator.Assertion, answer string) (verdict.Criterion, error)
 
 // check reports whether a rule holds, without regard to Not, and what is wrong
 // where it does not.
-func check(spec evaluator.Assertion, answer string) (holds bool, wrong string, err error) {
+func assertAnswer(spec evaluator.Assertion, answer string) (holds bool, wrong string, err error) {
 	if spec.Trim {
 		spec.Value, answer = trimmed(spec.Value), strings.TrimSpace(answer)
 	}
