@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/classification"
 	"github.com/gavel-evals/gavel/controller/evaluate/function"
 	"github.com/gavel-evals/gavel/controller/evaluate/icd"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
@@ -154,7 +153,7 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 		c, err := trace.Finish(s, in.Transcript)
 		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the reply ended as it should")}, err
 	case evaluator.Classified:
-		c, err := classification.Measure(ctx, s, in.Transcript.Final(), d)
+		c, err := classification(ctx, s, in.Transcript.Final(), d)
 		return finding{criteria: []verdict.Criterion{c}, reason: c.Note}, err
 	case evaluator.Calls:
 		c, err := trace.Measure(s, in.Transcript)

@@ -1,6 +1,4 @@
-// Package classification measures answers by what a model that classifies texts says of
-// them.
-package classification
+package evaluate
 
 import (
 	"context"
@@ -18,10 +16,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// Measure asks the model of a spec about an answer. The error is that of the model, or says
+// classification asks the model of a spec about an answer. The error is that of the model, or says
 // that its reply has no scores of labels. Nothing is asked about an answer without text that
 // must not harm: it cannot.
-func Measure(ctx context.Context, spec evaluator.Classified, answer string, d *judgecall.Dialogue) (verdict.Criterion, error) {
+func classification(ctx context.Context, spec evaluator.Classified, answer string, d *judgecall.Dialogue) (verdict.Criterion, error) {
 	out := verdict.Criterion{ID: spec.Kind()}
 	scores := map[string]float64{}
 	if answer != "" || spec.By != evaluator.ByHarm {

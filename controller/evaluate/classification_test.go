@@ -1,19 +1,18 @@
-package classification_test
+package evaluate
 
 import (
 	"context"
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/classification"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// TestMeasure has replies of models, and what becomes of them.
-func TestMeasure(t *testing.T) {
+// TestClassification has replies of models, and what becomes of them.
+func TestClassification(t *testing.T) {
 	const mood = `{"kind": 0.9, "rude": 0.1}`
 	for _, tt := range []struct {
 		name   string
@@ -43,7 +42,7 @@ func TestMeasure(t *testing.T) {
 			}
 			return target.Reply{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: tt.reply}}}, nil
 		}}
-		got, err := classification.Measure(t.Context(), tt.spec, tt.answer, d)
+		got, err := classification(t.Context(), tt.spec, tt.answer, d)
 		said := got.Note
 		if err != nil {
 			said, got.Score = "error: "+err.Error(), 0
