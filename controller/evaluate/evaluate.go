@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/function"
 	"github.com/gavel-evals/gavel/controller/evaluate/icd"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
-	"github.com/gavel-evals/gavel/controller/evaluate/regexmatch"
 	"github.com/gavel-evals/gavel/controller/evaluate/similarity"
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/evaluate/trace"
@@ -114,7 +113,7 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 	case evaluator.ToolCalls:
 		return toolCalls(s, in.Transcript)
 	case evaluator.Regex:
-		c, err := regexmatch.Measure(s, in.Transcript.Final())
+		c, err := regex(s, in.Transcript.Final())
 		return finding{[]verdict.Criterion{c}, c.Note}, err
 	case evaluator.ICDCodes:
 		list, reason := icd.Measure(s, in.Transcript.Final())

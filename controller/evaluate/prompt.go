@@ -12,7 +12,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
-	"github.com/gavel-evals/gavel/controller/evaluate/regexmatch"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -44,7 +43,7 @@ func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *judgecall.D
 	if spec.Pattern == "" {
 		question.Format = &judgeFormat
 	} else {
-		re, err := regexmatch.Compile(spec.Pattern)
+		re, err := compile(spec.Pattern)
 		if err != nil {
 			return finding{}, err
 		}

@@ -1,5 +1,4 @@
-// Package regexmatch compares what a pattern finds in a reply with an expected value.
-package regexmatch
+package evaluate
 
 import (
 	"errors"
@@ -17,14 +16,14 @@ import (
 // program grows with the pattern.
 const maxPattern = 4 << 10
 
-// Measure compares what a pattern finds in the final reply with the expected
+// regex compares what a pattern finds in the final reply with the expected
 // value: one criterion, 1 or 0 (extraction_regex of the domain dialect's
 // configured evaluators). The pattern is RE2 with (?is). Without a group
 // or an expected value it only has to match; otherwise group 1 is compared as
 // folded text, or as a number with comparison exact_number. The error says what of the
 // spec cannot be used.
-func Measure(spec evaluator.Regex, reply string) (verdict.Criterion, error) {
-	re, err := Compile(spec.Pattern)
+func regex(spec evaluator.Regex, reply string) (verdict.Criterion, error) {
+	re, err := compile(spec.Pattern)
 	if err != nil {
 		return verdict.Criterion{}, err
 	}
@@ -50,8 +49,8 @@ func Measure(spec evaluator.Regex, reply string) (verdict.Criterion, error) {
 	return c, nil
 }
 
-// Compile reads a pattern, with (?is) in front. The error names what is wrong with it.
-func Compile(pattern string) (*regexp.Regexp, error) {
+// compile reads a pattern, with (?is) in front. The error names what is wrong with it.
+func compile(pattern string) (*regexp.Regexp, error) {
 	switch {
 	case pattern == "":
 		return nil, errors.New("the pattern is empty")
