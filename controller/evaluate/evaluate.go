@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/function"
 	"github.com/gavel-evals/gavel/controller/evaluate/icd"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
-	"github.com/gavel-evals/gavel/controller/evaluate/similarity"
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/evaluate/trace"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -146,7 +145,7 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 	case evaluator.Transformed:
 		return transformed(ctx, s, in, d)
 	case evaluator.Similar:
-		c, err := similarity.Measure(ctx, s, in.Transcript.Final(), d)
+		c, err := similarity(ctx, s, in.Transcript.Final(), d)
 		return finding{criteria: []verdict.Criterion{c}, reason: c.Note}, err
 	case evaluator.Finish:
 		c, err := trace.Finish(s, in.Transcript)

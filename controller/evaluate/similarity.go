@@ -1,5 +1,4 @@
-// Package similarity compares texts by embeddings, which a model makes.
-package similarity
+package evaluate
 
 import (
 	"cmp"
@@ -17,13 +16,13 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// Criterion is the id of the one criterion of a measurement.
-const Criterion = "similarity"
+// similarityCriterion is the id of the one criterion of a measurement.
+const similarityCriterion = "similarity"
 
-// Measure compares an answer with the texts of a spec. The score of the criterion is
+// similarity compares an answer with the texts of a spec. The score of the criterion is
 // the best similarity from 0 to 1. The error is that of the model, or says that what it
 // answered cannot be compared.
-func Measure(ctx context.Context, spec evaluator.Similar, answer string, d *judgecall.Dialogue) (verdict.Criterion, error) {
+func similarity(ctx context.Context, spec evaluator.Similar, answer string, d *judgecall.Dialogue) (verdict.Criterion, error) {
 	own, err := embed(ctx, spec, answer, d)
 	if err != nil {
 		return verdict.Criterion{}, err
@@ -49,7 +48,7 @@ func Measure(ctx context.Context, spec evaluator.Similar, answer string, d *judg
 	if spec.Not {
 		score = 1 - score
 	}
-	return verdict.Criterion{ID: Criterion, Score: score, Note: fmt.Sprintf("the similarity to %s is %.3g", textnorm.Quote(nearest), best)}, nil
+	return verdict.Criterion{ID: similarityCriterion, Score: score, Note: fmt.Sprintf("the similarity to %s is %.3g", textnorm.Quote(nearest), best)}, nil
 }
 
 // embed asks for the embedding of a text.

@@ -1,4 +1,4 @@
-package similarity_test
+package evaluate
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
-	"github.com/gavel-evals/gavel/controller/evaluate/similarity"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -26,7 +25,7 @@ func embedder(asked *[]schema.Role, of map[string]string) judgecall.Caller {
 	}
 }
 
-func TestMeasure(t *testing.T) {
+func TestSimilarity(t *testing.T) {
 	of := map[string]string{"answer": "[1, 0]", "same": "[2, 0]", "near": "[1, 1]", "other": "[-1, 0]", "zero": "[0, 0]", "long": "[1, 2, 3]", "words": "I am not numbers."}
 	for _, tt := range []struct {
 		spec evaluator.Similar
@@ -47,7 +46,7 @@ func TestMeasure(t *testing.T) {
 	} {
 		var asked []schema.Role
 		d := &judgecall.Dialogue{Ask: embedder(&asked, of)}
-		c, err := similarity.Measure(t.Context(), tt.spec, "answer", d)
+		c, err := similarity(t.Context(), tt.spec, "answer", d)
 		if (err != nil) != (tt.want < 0) || tt.want >= 0 && math.Abs(c.Score-tt.want) > 1e-9 {
 			t.Errorf("%+v: %+v, %v, want %v", tt.spec, c, err, tt.want)
 		}
