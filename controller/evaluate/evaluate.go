@@ -15,7 +15,6 @@ import (
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/function"
-	"github.com/gavel-evals/gavel/controller/evaluate/icd"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/evaluate/trace"
@@ -115,7 +114,7 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 		c, err := regex(s, in.Transcript.Final())
 		return finding{[]verdict.Criterion{c}, c.Note}, err
 	case evaluator.ICDCodes:
-		list, reason := icd.Measure(s, in.Transcript.Final())
+		list, reason := icdCodes(s, in.Transcript.Final())
 		return finding{list, reason}, nil
 	case evaluator.Prompt:
 		return prompt(ctx, s, in, d)

@@ -1,7 +1,4 @@
-// Package icd compares codes of the ICD, as the evaluator icd_code_judge of Evonic does.
-//
-// Most callers want [Measure].
-package icd
+package evaluate
 
 import (
 	"fmt"
@@ -21,7 +18,7 @@ const (
 	tooShort = 0.5
 )
 
-// Measure compares the codes in an answer with the expected ones. It returns four criteria from
+// icdCodes compares the codes in an answer with the expected ones. It returns four criteria from
 // 0 to 1, and what is missing or too much in words. Two codes match where they are the same, or
 // where one begins with the other.
 //
@@ -30,10 +27,10 @@ const (
 //   - specificity is 1, less the mean over the expected codes of 1 where their category is
 //     missing and of 0.5 where the longest code of the category is shorter and not its beginning.
 //   - precision is the share of the answer's codes that are expected, and 1 from 0.8 on.
-func Measure(spec evaluator.ICDCodes, answer string) ([]verdict.Criterion, string) {
+func icdCodes(spec evaluator.ICDCodes, answer string) ([]verdict.Criterion, string) {
 	found := evaluator.ICDCodesIn(answer)
 	if len(found) == 0 {
-		return criteria(0, 0, 0, 0), "the answer lists no codes as JSON"
+		return icdCriteria(0, 0, 0, 0), "the answer lists no codes as JSON"
 	}
 	expected := unique(spec.Expected)
 	missing := without(expected, found)
@@ -46,20 +43,20 @@ func Measure(spec evaluator.ICDCodes, answer string) ([]verdict.Criterion, strin
 			has++
 		}
 	}
-	return criteria(
-		share(len(expected)-len(missing), len(expected)), share(has, len(categories)),
-		specificity(spec.Expected, found), min(1, share(right, len(found))/enough),
+	return icdCriteria(
+		icdShare(len(expected)-len(missing), len(expected)), icdShare(has, len(categories)),
+		specificity(spec.Expected, found), min(1, icdShare(right, len(found))/enough),
 	), reason(expected, missing, extra)
 }
 
-func criteria(accuracy, completeness, specificity, precision float64) []verdict.Criterion {
+func icdCriteria(accuracy, completeness, specificity, precision float64) []verdict.Criterion {
 	return []verdict.Criterion{
 		{ID: evaluator.ICDAccuracy, Score: accuracy}, {ID: evaluator.ICDCompleteness, Score: completeness},
 		{ID: evaluator.ICDSpecificity, Score: specificity}, {ID: evaluator.ICDPrecision, Score: precision},
 	}
 }
 
-func share(n, of int) float64 { return float64(n) / float64(of) }
+func icdShare(n, of int) float64 { return float64(n) / float64(of) }
 
 // matches reports whether two codes are the same, or one is the beginning of the other.
 func matches(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }

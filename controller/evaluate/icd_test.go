@@ -1,15 +1,14 @@
-package icd_test
+package evaluate
 
 import (
 	"math"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/icd"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// TestMeasure holds the four parts of the score and their sum, each worked out by hand.
-func TestMeasure(t *testing.T) {
+// TestICDCodes holds the four parts of the score and their sum, each worked out by hand.
+func TestICDCodes(t *testing.T) {
 	for _, tt := range []struct {
 		expected, answer string
 		parts            [4]float64
@@ -28,7 +27,7 @@ func TestMeasure(t *testing.T) {
 		{`["K29.8"]`, `{"codes": []}`, [4]float64{0, 0, 0, 0}, "the answer lists no codes as JSON"},
 		{`["K29.8"]`, `{"codes": [{"code": ""}, 7, null]}`, [4]float64{0, 0, 0, 0}, "the answer lists no codes as JSON"},
 	} {
-		got, reason := icd.Measure(evaluator.ICDCodes{Expected: evaluator.ICDCodesIn(tt.expected)}, tt.answer)
+		got, reason := icdCodes(evaluator.ICDCodes{Expected: evaluator.ICDCodesIn(tt.expected)}, tt.answer)
 		for i, c := range got {
 			if math.Abs(c.Score-tt.parts[i]) > 1e-9 {
 				t.Errorf("%s, %s: %s is %v, want %v", tt.expected, tt.answer, c.ID, c.Score, tt.parts[i])
