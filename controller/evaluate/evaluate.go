@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/function"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
-	"github.com/gavel-evals/gavel/controller/evaluate/trace"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -125,7 +124,7 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 	case evaluator.Semantic:
 		return semantic(ctx, s, in, d)
 	case evaluator.ToolCounts:
-		criteria, reason, err := trace.Counts(s, in.Transcript)
+		criteria, reason, err := Counts(s, in.Transcript)
 		return finding{criteria, reason}, err
 	case evaluator.Composite:
 		return composite(ctx, s, in, d)
@@ -147,13 +146,13 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 		c, err := similarity(ctx, s, in.Transcript.Final(), d)
 		return finding{criteria: []verdict.Criterion{c}, reason: c.Note}, err
 	case evaluator.Finish:
-		c, err := trace.Finish(s, in.Transcript)
+		c, err := finish(s, in.Transcript)
 		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the reply ended as it should")}, err
 	case evaluator.Classified:
 		c, err := classification(ctx, s, in.Transcript.Final(), d)
 		return finding{criteria: []verdict.Criterion{c}, reason: c.Note}, err
 	case evaluator.Calls:
-		c, err := trace.Measure(s, in.Transcript)
+		c, err := traceCalls(s, in.Transcript)
 		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the calls are as they should be")}, err
 	}
 	return findEvalcase(ctx, spec, in.evalcase(d))

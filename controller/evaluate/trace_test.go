@@ -1,10 +1,9 @@
-package trace_test
+package evaluate
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/trace"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -32,8 +31,8 @@ func named(patterns ...string) []evaluator.CallName {
 	return out
 }
 
-// TestMeasure has calls that fit each rule, calls that do not, and what is said then.
-func TestMeasure(t *testing.T) {
+// TestTraceCalls has calls that fit each rule, calls that do not, and what is said then.
+func TestTraceCalls(t *testing.T) {
 	two := 2
 	for _, tt := range []struct {
 		spec         evaluator.Calls
@@ -56,7 +55,7 @@ func TestMeasure(t *testing.T) {
 			calls []string
 			want  float64
 		}{{tt.holds, 1}, {tt.fails, 0}} {
-			c, err := trace.Measure(tt.spec, made(side.calls...))
+			c, err := traceCalls(tt.spec, made(side.calls...))
 			if err != nil || c.Score != side.want {
 				t.Errorf("%+v with %q: %+v, %v, want the score %v", tt.spec, side.calls, c, err, side.want)
 			}
@@ -69,7 +68,7 @@ func TestMeasure(t *testing.T) {
 
 // TestUnknownCalls: a target that reports no calls cannot be measured, and does not score 0.
 func TestUnknownCalls(t *testing.T) {
-	if c, err := trace.Measure(evaluator.Calls{Type: evaluator.CallsUsed, Tools: named("a")}, &verdict.Transcript{}); err == nil {
+	if c, err := traceCalls(evaluator.Calls{Type: evaluator.CallsUsed, Tools: named("a")}, &verdict.Transcript{}); err == nil {
 		t.Errorf("%+v, want an error", c)
 	}
 }
@@ -78,7 +77,7 @@ func TestUnknownCalls(t *testing.T) {
 // command and not as a tool.
 func TestTrapA10(t *testing.T) {
 	for _, name := range []string{"exec_command", "local_shell", "shell"} {
-		if c, err := trace.Measure(evaluator.Calls{Type: evaluator.CallsUsed, Tools: named(name)}, made(name)); err != nil || c.Score != 1 {
+		if c, err := traceCalls(evaluator.Calls{Type: evaluator.CallsUsed, Tools: named(name)}, made(name)); err != nil || c.Score != 1 {
 			t.Errorf("%s is called: %+v (%v), want the score 1", name, c, err)
 		}
 	}

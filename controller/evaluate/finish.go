@@ -1,4 +1,4 @@
-package trace
+package evaluate
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// Finish holds the reason for which the target ended its last reply against the one that is
+// finish holds the reason for which the target ended its last reply against the one that is
 // wanted, in any case. The error says that the target does not give it.
-func Finish(spec evaluator.Finish, t *verdict.Transcript) (verdict.Criterion, error) {
+func finish(spec evaluator.Finish, t *verdict.Transcript) (verdict.Criterion, error) {
 	out := verdict.Criterion{ID: spec.Kind()}
 	if t.Finish == "" {
 		return out, errors.New("the target does not say why its reply ended")

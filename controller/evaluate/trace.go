@@ -1,8 +1,4 @@
-// Package trace holds the tool calls of a transcript against the rules that AgentV 5
-// and promptfoo have for them.
-//
-// Most callers want [Measure].
-package trace
+package evaluate
 
 import (
 	"encoding/json"
@@ -21,15 +17,15 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// Criterion is the id of the one criterion of a measurement.
-const Criterion = "calls"
+// traceCriterion is the id of the one criterion of a measurement.
+const traceCriterion = "calls"
 
 // skillTools are the tools by which agents use a skill, whose name is an argument.
 var skillTools = []string{"skill", "use_skill", "load_skill", "read_skill", "activate_skill"}
 
-// Measure holds the calls of a transcript against a rule: the criterion scores 1 where
+// traceCalls holds the calls of a transcript against a rule: the criterion scores 1 where
 // it holds, else 0, and its note says why. The error says that the calls are not known.
-func Measure(spec evaluator.Calls, t *verdict.Transcript) (verdict.Criterion, error) {
+func traceCalls(spec evaluator.Calls, t *verdict.Transcript) (verdict.Criterion, error) {
 	if !t.Traced {
 		return verdict.Criterion{}, errors.New("the target does not report its tool calls")
 	}
@@ -38,7 +34,7 @@ func Measure(spec evaluator.Calls, t *verdict.Transcript) (verdict.Criterion, er
 	if err != nil {
 		return verdict.Criterion{}, err
 	}
-	out := verdict.Criterion{ID: Criterion}
+	out := verdict.Criterion{ID: traceCriterion}
 	switch {
 	case spec.Not && wrong == "":
 		out.Note = spec.Type + " holds, and must not"
@@ -71,14 +67,14 @@ func violation(spec evaluator.Calls, made []toolmatch.Call, offered []schema.Too
 }
 
 // fits reports whether a name fits a pattern, in any case.
-func fits(pattern, name string) bool {
+func fitsCalls(pattern, name string) bool {
 	return wildcard.Match(strings.ToLower(pattern), strings.ToLower(name))
 }
 
 func count(made []toolmatch.Call, pattern string) int {
 	n := 0
 	for _, c := range made {
-		if fits(pattern, c.Name) {
+		if fitsCalls(pattern, c.Name) {
 			n++
 		}
 	}
@@ -86,7 +82,7 @@ func count(made []toolmatch.Call, pattern string) int {
 }
 
 func matching(names []string, pattern string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !fits(pattern, name) })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !fitsCalls(pattern, name) })
 }
 
 // counts holds how often something happened against bounds.
@@ -129,7 +125,7 @@ func sequence(spec evaluator.Calls, made []toolmatch.Call) string {
 	at := 0
 	for _, c := range made {
 		switch {
-		case at < len(spec.Tools) && fits(spec.Tools[at].Pattern, c.Name):
+		case at < len(spec.Tools) && fitsCalls(spec.Tools[at].Pattern, c.Name):
 			at++
 		case spec.Exact:
 			return fmt.Sprintf("the call of %s is not in the sequence", c.Name)
@@ -153,7 +149,7 @@ func args(spec evaluator.Calls, made []toolmatch.Call) (string, error) {
 	}
 	tool := spec.Tools[0].Pattern
 	for _, c := range made {
-		if got, ok := c.Args.(map[string]any); ok && fits(tool, c.Name) && same(spec, wanted, got, defaults) {
+		if got, ok := c.Args.(map[string]any); ok && fitsCalls(tool, c.Name) && same(spec, wanted, got, defaults) {
 			return "", nil
 		}
 	}
