@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/function"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -45,7 +44,7 @@ func (in Input) value() json.RawMessage {
 	if in.transformed != nil {
 		return in.transformed
 	}
-	return function.Text(in.Transcript.Final())
+	return jsonText(in.Transcript.Final())
 }
 
 // evalcase is what evaluators of that format look at.
@@ -138,7 +137,7 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 	case evaluator.JavaScript:
 		return script(ctx, s, in)
 	case evaluator.Function:
-		got, err := function.Run(ctx, s, in.value(), in.Programs)
+		got, err := callFunction(ctx, s, in.value(), in.Programs)
 		return passAndScore(share(got.Pass), got.Score, s.Not, cmp.Or(got.Reason, "the function passes the answer")), err
 	case evaluator.Transformed:
 		return transformed(ctx, s, in, d)

@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/javascript/interpreter"
 )
@@ -40,7 +41,7 @@ func preferred(t *testing.T, spec evaluator.Comparison, in evaluate.Input, alter
 }
 
 func TestMain(m *testing.M) {
-	if sqlexec.ServeChild() || interpreter.ServeChild() {
+	if sqlexec.ServeChild() || interpreter.ServeChild() || cueeval.ServeChild() {
 		return
 	}
 	os.Exit(m.Run())

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/function"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -76,15 +75,15 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 
 // script runs the assertion of a definition in JavaScript on the answer.
 func script(ctx context.Context, spec evaluator.JavaScript, in Input) (finding, error) {
-	f := function.Script{Code: spec.Code, Output: in.value(), Context: spec.Context}
-	got, err := function.Check(ctx, f, spec.Threshold)
+	f := javaScript{Code: spec.Code, Output: in.value(), Context: spec.Context}
+	got, err := checkScript(ctx, f, spec.Threshold)
 	return passAndScore(share(got.Pass), got.Score, spec.Not && !got.Thrown, cmp.Or(got.Reason, "the function passes the answer")), err
 }
 
 // transformed has the inner evaluator look at what functions make of the answer: a
 // function at the value, every other evaluator at its text.
 func transformed(ctx context.Context, spec evaluator.Transformed, in Input, d *judgecall.Dialogue) (finding, error) {
-	value, err := function.Apply(ctx, spec, in.Transcript.Final())
+	value, err := transform(ctx, spec, in.Transcript.Final())
 	if err != nil {
 		return finding{}, err
 	}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/function"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -142,7 +141,7 @@ func answerOf(ctx context.Context, in Input, n int) (string, error) {
 	if !ok {
 		return answer, nil
 	}
-	value, err := function.Apply(ctx, spec, answer)
+	value, err := transform(ctx, spec, answer)
 	return template.Written(value), err
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -17,17 +16,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 	format "github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
-
-func TestMain(m *testing.M) {
-	if cueeval.ServeChild() {
-		return
-	}
-	os.Exit(m.Run())
-}
 
 // A trial is a case as it is written, what the target did, and how judges and
 // programs answer in turn.

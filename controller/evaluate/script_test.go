@@ -1,23 +1,12 @@
-package function_test
+package evaluate
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/gavel-evals/gavel/controller/evaluate/function"
-	"github.com/gavel-evals/gavel/schema/javascript/interpreter"
 )
-
-func TestMain(m *testing.M) {
-	if interpreter.ServeChild() {
-		return
-	}
-	os.Exit(m.Run())
-}
 
 // TestCheck has what functions return, and what becomes of it.
 func TestCheck(t *testing.T) {
@@ -25,24 +14,24 @@ func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		code      string
 		threshold *float64
-		want      function.Result
+		want      functionResult
 	}{
-		{"output.length > 3", nil, function.Result{Pass: true, Score: 1}},
-		{"output === 'x'", nil, function.Result{Reason: "the function returns false"}},
-		{"return output.includes('Paris')", nil, function.Result{Pass: true, Score: 1}},
-		{"const n = output.split(' ').length;\nreturn n / 10;", nil, function.Result{Pass: true, Score: 0.3}},
-		{"0", nil, function.Result{Reason: "the function returns 0"}},
-		{"0.4", &half, function.Result{Score: 0.4, Reason: "the function returns 0.4"}},
-		{"0.5", &half, function.Result{Pass: true, Score: 0.5}},
-		{"5", nil, function.Result{Pass: true, Score: 1}},
-		{"({pass: false, score: 0.25, reason: ' too long '})", nil, function.Result{Score: 0.25, Reason: "too long"}},
-		{"({pass: true})", nil, function.Result{Pass: true, Score: 1}},
-		{"context.vars.city === 'Paris'", nil, function.Result{Pass: true, Score: 1}},
-		{"JSON.parse(output).a === 1", nil, function.Result{Reason: "the function throws SyntaxError: Unexpected token at the start: It is Paris.", Thrown: true}},
-		{"/paris/i.test(output) && !/rome/i.test(output)", nil, function.Result{Pass: true, Score: 1}},
-		{"output.match(/(?<=is )Paris/) !== null", nil, function.Result{Pass: true, Score: 1}},
+		{"output.length > 3", nil, functionResult{Pass: true, Score: 1}},
+		{"output === 'x'", nil, functionResult{Reason: "the function returns false"}},
+		{"return output.includes('Paris')", nil, functionResult{Pass: true, Score: 1}},
+		{"const n = output.split(' ').length;\nreturn n / 10;", nil, functionResult{Pass: true, Score: 0.3}},
+		{"0", nil, functionResult{Reason: "the function returns 0"}},
+		{"0.4", &half, functionResult{Score: 0.4, Reason: "the function returns 0.4"}},
+		{"0.5", &half, functionResult{Pass: true, Score: 0.5}},
+		{"5", nil, functionResult{Pass: true, Score: 1}},
+		{"({pass: false, score: 0.25, reason: ' too long '})", nil, functionResult{Score: 0.25, Reason: "too long"}},
+		{"({pass: true})", nil, functionResult{Pass: true, Score: 1}},
+		{"context.vars.city === 'Paris'", nil, functionResult{Pass: true, Score: 1}},
+		{"JSON.parse(output).a === 1", nil, functionResult{Reason: "the function throws SyntaxError: Unexpected token at the start: It is Paris.", Thrown: true}},
+		{"/paris/i.test(output) && !/rome/i.test(output)", nil, functionResult{Pass: true, Score: 1}},
+		{"output.match(/(?<=is )Paris/) !== null", nil, functionResult{Pass: true, Score: 1}},
 	} {
-		got, err := function.Check(t.Context(), function.Script{Code: tt.code, Output: function.Text("It is Paris."), Context: json.RawMessage(`{"vars": {"city": "Paris"}}`)}, tt.threshold)
+		got, err := checkScript(t.Context(), javaScript{Code: tt.code, Output: jsonText("It is Paris."), Context: json.RawMessage(`{"vars": {"city": "Paris"}}`)}, tt.threshold)
 		if strings.HasPrefix(tt.want.Reason, "the function throws SyntaxError") {
 			tt.want.Reason = got.Reason
 			if !strings.HasPrefix(got.Reason, "the function throws SyntaxError") {
@@ -70,13 +59,13 @@ func TestRefused(t *testing.T) {
 		{"let s = 'x'.repeat(1 << 28);\nreturn [s, s + 'y', s + 'z'].length;", "needs more memory than"},
 		{"/^(?!b)(a+)+$/.test('a'.repeat(60) + '!')", "takes longer than"},
 	} {
-		got, err := function.Check(t.Context(), function.Script{Code: tt.code, Output: function.Text("")}, nil)
+		got, err := checkScript(t.Context(), javaScript{Code: tt.code, Output: jsonText("")}, nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %+v, %v, want an error with %q", tt.code, got, err, tt.want)
 		}
 	}
 	// The next function is not affected by those before.
-	if got, err := function.Check(t.Context(), function.Script{Code: "true"}, nil); err != nil || !got.Pass {
+	if got, err := checkScript(t.Context(), javaScript{Code: "true"}, nil); err != nil || !got.Pass {
 		t.Errorf("after them: %+v, %v, want a pass", got, err)
 	}
 }
@@ -84,21 +73,21 @@ func TestRefused(t *testing.T) {
 // TestNothingIsWithinReach of a function but the language.
 func TestNothingIsWithinReach(t *testing.T) {
 	for _, name := range []string{"require", "process", "fetch", "setTimeout", "console", "module", "globalThis.Deno", "XMLHttpRequest"} {
-		got, err := function.Check(t.Context(), function.Script{Code: "typeof " + name + " === 'undefined'"}, nil)
+		got, err := checkScript(t.Context(), javaScript{Code: "typeof " + name + " === 'undefined'"}, nil)
 		if err != nil || !got.Pass {
 			t.Errorf("%s: %+v, %v, want that it is undefined", name, got, err)
 		}
 	}
 	// The next function does not see the changes of one before.
-	change := function.Script{Code: "JSON.stringify = () => 'true'; globalThis.seen = 1; String.prototype.includes = () => true;\nreturn true;"}
-	if _, err := function.Check(t.Context(), change, nil); err != nil {
+	change := javaScript{Code: "JSON.stringify = () => 'true'; globalThis.seen = 1; String.prototype.includes = () => true;\nreturn true;"}
+	if _, err := checkScript(t.Context(), change, nil); err != nil {
 		t.Errorf("changing what is global: %v", err)
 	}
-	got, err := function.Check(t.Context(), function.Script{Code: "typeof seen === 'undefined' && !'a'.includes('b')"}, nil)
+	got, err := checkScript(t.Context(), javaScript{Code: "typeof seen === 'undefined' && !'a'.includes('b')"}, nil)
 	if err != nil || !got.Pass {
 		t.Errorf("after a change of what is global: %+v, %v, want that it is gone", got, err)
 	}
-	deep, err := function.Check(t.Context(), function.Script{Code: "function f() { return f(); }\nreturn f();"}, nil)
+	deep, err := checkScript(t.Context(), javaScript{Code: "function f() { return f(); }\nreturn f();"}, nil)
 	if err == nil && deep.Pass {
 		t.Errorf("endless recursion: %+v, want no pass", deep)
 	}
@@ -108,7 +97,7 @@ func TestNothingIsWithinReach(t *testing.T) {
 func TestChanceIsTheSame(t *testing.T) {
 	var first string
 	for i := range 3 {
-		got, err := function.Transform(t.Context(), function.Script{Code: "Math.random()"})
+		got, err := transformScript(t.Context(), javaScript{Code: "Math.random()"})
 		if err != nil || i > 0 && string(got) != first {
 			t.Errorf("Math.random gives %s, %v, want %s", got, err, first)
 		}
@@ -122,12 +111,12 @@ func TestTransform(t *testing.T) {
 		{"({a: output, n: 1})", `{"a":"hello","n":1}`},
 		{"42", "42"},
 	} {
-		if got, err := function.Transform(t.Context(), function.Script{Code: tt.code, Output: function.Text("hello")}); err != nil || string(got) != tt.want {
+		if got, err := transformScript(t.Context(), javaScript{Code: tt.code, Output: jsonText("hello")}); err != nil || string(got) != tt.want {
 			t.Errorf("%s: %s, %v, want %s", tt.code, got, err, tt.want)
 		}
 	}
 	for _, code := range []string{"output.nope.x", "null", "undefined", "const x = output;\nx;"} {
-		if got, err := function.Transform(t.Context(), function.Script{Code: code, Output: function.Text("hello")}); err == nil {
+		if got, err := transformScript(t.Context(), javaScript{Code: code, Output: jsonText("hello")}); err == nil {
 			t.Errorf("the transform %s gives %s, want an error", code, got)
 		}
 	}
@@ -139,10 +128,10 @@ func TestCancelled(t *testing.T) {
 	cancel()
 	// A child that waits may answer before it is killed, so one try says little.
 	for range 100 {
-		if _, err := function.Check(t.Context(), function.Script{Code: "true"}, nil); err != nil {
+		if _, err := checkScript(t.Context(), javaScript{Code: "true"}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := function.Check(ctx, function.Script{Code: "true"}, nil); !errors.Is(err, context.Canceled) {
+		if _, err := checkScript(ctx, javaScript{Code: "true"}, nil); !errors.Is(err, context.Canceled) {
 			t.Fatalf("a function runs after the end of the context: %v", err)
 		}
 	}
@@ -151,7 +140,7 @@ func TestCancelled(t *testing.T) {
 // BenchmarkCheck is one function in a child that waits.
 func BenchmarkCheck(b *testing.B) {
 	for b.Loop() {
-		if _, err := function.Check(b.Context(), function.Script{Code: "output.length > 3", Output: function.Text("It is Paris.")}, nil); err != nil {
+		if _, err := checkScript(b.Context(), javaScript{Code: "output.length > 3", Output: jsonText("It is Paris.")}, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

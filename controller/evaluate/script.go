@@ -1,4 +1,4 @@
-package function
+package evaluate
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/javascript"
 )
 
-// A Script is a function in JavaScript with its arguments: an expression, or the body of
+// A javaScript is a function in JavaScript with its arguments: an expression, or the body of
 // a function with return.
-type Script struct {
+type javaScript struct {
 	Code string
 	// Output is the argument output, as JSON.
 	Output json.RawMessage
@@ -24,7 +24,7 @@ type Script struct {
 }
 
 // run calls the function.
-func (f Script) run(ctx context.Context) (javascript.Answer, error) {
+func (f javaScript) run(ctx context.Context) (javascript.Answer, error) {
 	args := []json.RawMessage{f.Output}
 	if len(f.Context) > 0 {
 		args = append(args, f.Context)
@@ -32,8 +32,8 @@ func (f Script) run(ctx context.Context) (javascript.Answer, error) {
 	return javascript.Run(ctx, javascript.Call{Code: javascript.Inline(f.Code, "output, context"), Args: args})
 }
 
-// A Result is what an assertion in JavaScript gave.
-type Result struct {
+// A functionResult is what an assertion in JavaScript gave.
+type functionResult struct {
 	Pass bool
 	// Score is from 0 to 1. A number outside of that range is taken for the nearest
 	// one.
@@ -43,23 +43,23 @@ type Result struct {
 	Thrown bool
 }
 
-// Check runs a function that returns true or false, a number that passes when it is
+// checkScript runs a function that returns true or false, a number that passes when it is
 // above 0 or reaches the threshold, or {pass, score, reason}. A function that
 // throws fails, since answers of a wrong form make functions throw. Another value,
 // and one that took too long or too much memory, is an error.
-func Check(ctx context.Context, f Script, threshold *float64) (Result, error) {
+func checkScript(ctx context.Context, f javaScript, threshold *float64) (functionResult, error) {
 	out, err := f.run(ctx)
 	switch {
 	case err != nil:
-		return Result{}, err
+		return functionResult{}, err
 	case out.Invalid != "":
-		return Result{}, errors.New("the function does not compile: " + textnorm.Clip(out.Invalid))
+		return functionResult{}, errors.New("the function does not compile: " + textnorm.Clip(out.Invalid))
 	case out.Missing() != nil: // it says nothing about the answer
-		return Result{}, out.Missing()
+		return functionResult{}, out.Missing()
 	case out.Thrown != "":
-		return Result{Reason: "the function throws " + textnorm.Clip(out.Thrown), Thrown: true}, nil
+		return functionResult{Reason: "the function throws " + textnorm.Clip(out.Thrown), Thrown: true}, nil
 	}
-	got, err := Read(out.Value, threshold)
+	got, err := readResult(out.Value, threshold)
 	if err != nil && string(out.Value) == "null" {
 		err = fmt.Errorf("%w%s", err, forgotten(f.Code))
 	}
@@ -81,10 +81,10 @@ func forgotten(code string) string {
 // arrow matches code that is a function, and does not call it.
 var arrow = regexp.MustCompile(`^(async )?(\([^()]*\)|\w+)\s*=>|^function\b`)
 
-// Read reads what a function returned, as JSON: true or false, a number that passes when
+// readResult reads what a function returned, as JSON: true or false, a number that passes when
 // it is above 0 or reaches the threshold, or {pass, score, reason}. Another value is an
 // error.
-func Read(returned json.RawMessage, threshold *float64) (Result, error) {
+func readResult(returned json.RawMessage, threshold *float64) (functionResult, error) {
 	passes := func(n float64) bool {
 		if threshold != nil {
 			return n >= *threshold
@@ -93,40 +93,40 @@ func Read(returned json.RawMessage, threshold *float64) (Result, error) {
 	}
 	var value any
 	if err := json.Unmarshal(returned, &value); err != nil {
-		return Result{}, fmt.Errorf("the result of the function: %w", err)
+		return functionResult{}, fmt.Errorf("the result of the function: %w", err)
 	}
 	switch v := value.(type) {
 	case bool:
-		return Result{Pass: v, Score: share(v), Reason: map[bool]string{false: "the function returns false"}[v]}, nil
+		return functionResult{Pass: v, Score: share(v), Reason: map[bool]string{false: "the function returns false"}[v]}, nil
 	case float64:
-		r := Result{Pass: passes(v), Score: math.Max(0, math.Min(1, v))}
+		r := functionResult{Pass: passes(v), Score: math.Max(0, math.Min(1, v))}
 		if !r.Pass {
 			r.Reason = fmt.Sprintf("the function returns %v", v)
 		}
 		return r, nil
 	case map[string]any:
-		return graded(v)
+		return readGraded(v)
 	}
-	return Result{}, errors.New("the function must return true or false, a number, or {pass, score, reason}, and returns " + textnorm.Clip(string(returned)))
+	return functionResult{}, errors.New("the function must return true or false, a number, or {pass, score, reason}, and returns " + textnorm.Clip(string(returned)))
 }
 
 // graded reads {pass, score, reason}.
-func graded(v map[string]any) (Result, error) {
+func readGraded(v map[string]any) (functionResult, error) {
 	pass, isBool := v["pass"].(bool)
 	score, isNumber := v["score"].(float64)
 	if !isBool {
-		return Result{}, errors.New("the object that the function returns has no true or false under `pass`")
+		return functionResult{}, errors.New("the object that the function returns has no true or false under `pass`")
 	}
 	if !isNumber {
 		score = share(pass)
 	}
 	reason, _ := v["reason"].(string)
-	return Result{Pass: pass, Score: math.Max(0, math.Min(1, score)), Reason: strings.TrimSpace(reason)}, nil
+	return functionResult{Pass: pass, Score: math.Max(0, math.Min(1, score)), Reason: strings.TrimSpace(reason)}, nil
 }
 
-// Transform runs a function that returns, as JSON, what to look at instead of an answer.
+// transformScript runs a function that returns, as JSON, what to look at instead of an answer.
 // A function that throws or returns nothing is an error.
-func Transform(ctx context.Context, f Script) (json.RawMessage, error) {
+func transformScript(ctx context.Context, f javaScript) (json.RawMessage, error) {
 	out, err := f.run(ctx)
 	switch {
 	case err != nil:
@@ -139,11 +139,4 @@ func Transform(ctx context.Context, f Script) (json.RawMessage, error) {
 		return nil, errors.New("the transform returns nothing; it must return what to look at" + forgotten(f.Code))
 	}
 	return json.RawMessage(out.Value), nil
-}
-
-func share(holds bool) float64 {
-	if holds {
-		return 1
-	}
-	return 0
 }
