@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -105,7 +105,7 @@ func (e *execution) runConfig(b jobBatch) (run.Config, error) {
 	if err != nil {
 		return run.Config{}, err
 	}
-	var programs suite.Programs
+	var programs evaluate.Programs
 	if e.host.Programs != nil {
 		programs = e.host.Programs(side)
 	}

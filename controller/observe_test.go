@@ -18,7 +18,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -67,7 +67,7 @@ func (s *playedModels) perform(t *testing.T, state controller.Checkout) performa
 			opened, err := target.New(c, target.Env{Lookup: nowhere, Files: state.FS, Transport: tagging{transport}})
 			return tagged{opened, run}, err
 		},
-		Programs: func(controller.Checkout) suite.Programs { return w.program },
+		Programs: func(controller.Checkout) evaluate.Programs { return w.program },
 	}, controller.RunOptions{Observe: w.outcome})
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ type witness struct {
 }
 
 // program answers in the place of any program.
-func (w *witness) program(_ context.Context, start suite.Start) ([]byte, error) {
+func (w *witness) program(_ context.Context, start evaluate.Start) ([]byte, error) {
 	p, stdin := start.Program, start.Stdin
 	var told struct{ Question string }
 	if err := json.Unmarshal(stdin, &told); err != nil {
@@ -139,7 +139,7 @@ func (w *witness) program(_ context.Context, start suite.Start) ([]byte, error) 
 }
 
 // asks is what a program gets that asks a model.
-func asks(start suite.Start, method, path, body string) string {
+func asks(start evaluate.Start, method, path, body string) string {
 	req, got := httptest.NewRequest(method, path, strings.NewReader(body)), httptest.NewRecorder()
 	req.Header.Set("Authorization", "Bearer "+start.Proxy.Token())
 	start.Proxy.ServeHTTP(got, req)

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/progress"
@@ -27,7 +27,7 @@ type Host struct {
 	Open func(t config.Target, c Checkout) (target.Target, error)
 	// Programs runs the programs that cases of a checkout are judged by; nil runs
 	// none.
-	Programs func(c Checkout) suite.Programs
+	Programs func(c Checkout) evaluate.Programs
 	// Judge judges the jobs of one side, head or base, as [run.Run] does; nil is
 	// run.Run.
 	Judge func(ctx context.Context, side string, cfg run.Config, jobs []run.Job) ([]run.Outcome, error)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -22,7 +21,7 @@ import (
 // them; a pattern is RE2 and matches anywhere. The cost or duration of a sample
 // is a criterion with a value, which the Rule bounds; an unknown one is an
 // error.
-func checks(spec evaluator.Checks, in suite.Input) (finding, error) {
+func checks(spec evaluator.Checks, in suiteInput) (finding, error) {
 	if len(spec.Checks) == 0 {
 		return finding{}, errors.New("there are no checks")
 	}
@@ -53,7 +52,7 @@ func checks(spec evaluator.Checks, in suite.Input) (finding, error) {
 	return f, nil
 }
 
-func checkOne(c evaluator.Check, answer string, in suite.Input) (verdict.Criterion, error) {
+func checkOne(c evaluator.Check, answer string, in suiteInput) (verdict.Criterion, error) {
 	out := verdict.Criterion{ID: c.ID}
 	note := func(holds bool, format string, args ...any) {
 		if out.Score = share(holds); !holds {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -26,7 +25,7 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *judge
 	var talks exchanges
 	defer talks.show(d)
 	in = in.viewed(spec.View)
-	results := make([]suite.Result, 0, len(spec.Members))
+	results := make([]Result, 0, len(spec.Members))
 	members := slices.Clone(spec.Members)
 	slices.SortStableFunc(members, func(a, b evaluator.Member) int { return cmp.Compare(gateFirst(spec, a), gateFirst(spec, b)) })
 	shut := ""
@@ -49,7 +48,7 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *judge
 		if score == nil {
 			return finding{}, fmt.Errorf("%s: its criteria give no score", m.ID)
 		}
-		results = append(results, suite.Result{
+		results = append(results, Result{
 			Name: m.ID, Type: m.Spec.Kind(), Score: *score, Pass: pass, Reasoning: part.reason, Criteria: part.criteria,
 		})
 		for _, c := range part.criteria {
@@ -98,14 +97,14 @@ func (x *exchanges) show(d *judgecall.Dialogue) {
 }
 
 // aggregated adds the score of a model or a program that aggregates.
-func aggregated(ctx context.Context, spec evaluator.Composite, in suite.Input, f finding, results []suite.Result) (finding, error) {
-	var all suite.Finding
+func aggregated(ctx context.Context, spec evaluator.Composite, in suiteInput, f finding, results []Result) (finding, error) {
+	var all suiteFinding
 	var err error
 	switch {
 	case spec.Judge != nil:
-		all, err = suite.LLMJudge(ctx, *spec.Judge, in, judgecall.CompactJSON(results))
+		all, err = llmJudge(ctx, *spec.Judge, in, judgecall.CompactJSON(results))
 	case spec.Program != nil:
-		all, err = suite.CodeJudge(ctx, *spec.Program, in, results)
+		all, err = codeJudge(ctx, *spec.Program, in, results)
 	default:
 		return f, nil
 	}

@@ -15,7 +15,6 @@ import (
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -34,7 +33,7 @@ type Input struct {
 	Ask        Ask
 	// Programs runs programs of the repository; nil runs none, and whatever
 	// needs one is an error.
-	Programs suite.Programs
+	Programs Programs
 
 	transformed json.RawMessage // what transforms made of the answer, as JSON; nil without
 }
@@ -48,8 +47,8 @@ func (in Input) value() json.RawMessage {
 }
 
 // evalcase is what evaluators of that format look at.
-func (in Input) evalcase(d *judgecall.Dialogue) suite.Input {
-	return suite.Input{Case: in.Case, Transcript: in.Transcript, Dialogue: d, Programs: in.Programs}
+func (in Input) evalcase(d *judgecall.Dialogue) suiteInput {
+	return suiteInput{Case: in.Case, Transcript: in.Transcript, Dialogue: d, Programs: in.Programs}
 }
 
 // Question is the last thing that the user said.
@@ -158,24 +157,24 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue
 }
 
 // findEvalcase runs the evaluators of the evalcase format.
-func findEvalcase(ctx context.Context, spec schema.Spec, in suite.Input) (finding, error) {
-	var f suite.Finding
+func findEvalcase(ctx context.Context, spec schema.Spec, in suiteInput) (finding, error) {
+	var f suiteFinding
 	var err error
 	switch s := spec.(type) {
 	case evaluator.Rubrics:
-		f, err = suite.Rubrics(ctx, s, in)
+		f, err = rubrics(ctx, s, in)
 	case evaluator.LLMJudge:
-		f, err = suite.LLMJudge(ctx, s, in, "")
+		f, err = llmJudge(ctx, s, in, "")
 	case evaluator.CodeJudge:
-		f, err = suite.CodeJudge(ctx, s, in, nil)
+		f, err = codeJudge(ctx, s, in, nil)
 	case evaluator.SkillTrigger:
-		f, err = suite.SkillTrigger(s, in)
+		f, err = skillTrigger(s, in)
 	case evaluator.Trajectory:
-		f, err = suite.Trajectory(s, in)
+		f, err = trajectory(s, in)
 	case evaluator.FieldAccuracy:
-		f, err = suite.FieldAccuracy(s, in)
+		f, err = fieldAccuracy(s, in)
 	case evaluator.Measured:
-		f, err = suite.Measured(s, in)
+		f, err = Measured(s, in)
 	default:
 		err = fmt.Errorf("evaluator of type %T is not known", spec)
 	}

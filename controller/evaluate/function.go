@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // Run runs the program of a function on an answer, which is JSON, and reads what it
 // returns, as [readResult] does. The error is that of the program, or says that programs is
 // nil.
-func callFunction(ctx context.Context, spec evaluator.Function, answer json.RawMessage, programs suite.Programs) (functionResult, error) {
+func callFunction(ctx context.Context, spec evaluator.Function, answer json.RawMessage, programs Programs) (functionResult, error) {
 	if programs == nil {
 		return functionResult{}, fmt.Errorf("programs are not run here: %s is not started", spec.Argv[0])
 	}
@@ -20,7 +19,7 @@ func callFunction(ctx context.Context, spec evaluator.Function, answer json.RawM
 	if err != nil {
 		return functionResult{}, err
 	}
-	printed, err := programs(ctx, suite.Start{Program: spec.Program, Stdin: stdin})
+	printed, err := programs(ctx, Start{Program: spec.Program, Stdin: stdin})
 	if err != nil {
 		return functionResult{}, err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -83,15 +82,15 @@ func TestTemplate(t *testing.T) {
 }
 
 // read is a runner that keeps what its program read.
-func read(into *[]byte, answer string) suite.Programs {
-	return func(_ context.Context, start suite.Start) ([]byte, error) {
+func read(into *[]byte, answer string) evaluate.Programs {
+	return func(_ context.Context, start evaluate.Start) ([]byte, error) {
 		*into = start.Stdin
 		return []byte(answer), nil
 	}
 }
 
 // run measures by a program.
-func run(t *testing.T, spec schema.Spec, in evaluate.Input, programs suite.Programs) verdict.Measurement {
+func run(t *testing.T, spec schema.Spec, in evaluate.Input, programs evaluate.Programs) verdict.Measurement {
 	t.Helper()
 	in.Programs = programs
 	return measured(t.Context(), t, schema.Evaluator{Name: "main", Spec: spec}, in)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -155,8 +155,8 @@ func TestAnswersAreData(t *testing.T) {
 }
 
 // printed is a runner whose programs print a text, or fail.
-func printed(text string, err error) suite.Programs {
-	return func(context.Context, suite.Start) ([]byte, error) { return []byte(text), err }
+func printed(text string, err error) evaluate.Programs {
+	return func(context.Context, evaluate.Start) ([]byte, error) { return []byte(text), err }
 }
 
 // TestJudgesSeeWhatAnswersTheyAsked keeps what was asked and answered for

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -142,8 +142,8 @@ func (r *Runner) tree(ctx context.Context, s controller.Checkout) (string, error
 }
 
 // Judges runs the programs that cases of a checkout are judged by.
-func (r *Runner) Judges(s controller.Checkout) suite.Programs {
-	return func(ctx context.Context, start suite.Start) ([]byte, error) {
+func (r *Runner) Judges(s controller.Checkout) evaluate.Programs {
+	return func(ctx context.Context, start evaluate.Start) ([]byte, error) {
 		whole, dir, err := r.Box(ctx, s)
 		if err != nil {
 			return nil, err

@@ -11,8 +11,8 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -32,7 +32,7 @@ func TestTrees(t *testing.T) {
 		state controller.Checkout
 		want  string
 	}{{base, "base"}, {head, "head"}, {careful, "base"}} {
-		out, err := r.Judges(tt.state)(t.Context(), suite.Start{Program: evaluator.Program{Argv: []string{"sh", "say.sh"}, Dir: "judges"}})
+		out, err := r.Judges(tt.state)(t.Context(), evaluate.Start{Program: evaluator.Program{Argv: []string{"sh", "say.sh"}, Dir: "judges"}})
 		if err != nil || string(out) != tt.want {
 			t.Errorf("%s: %q, %v, want %s", tt.state.Commit, out, err, tt.want)
 		}
@@ -59,7 +59,7 @@ func TestTimeoutOfTheCase(t *testing.T) {
 	r := New(t.Context(), Config{Policy: sandbox.Policy{Accept: sandbox.Off}})
 	defer r.Close()
 	checkout := controller.Checkout{Commit: "b", FS: fstest.MapFS{"hang.sh": {Data: []byte("while :; do :; done"), Mode: 0o644}}}
-	_, err := r.Judges(checkout)(t.Context(), suite.Start{Program: evaluator.Program{Argv: []string{"sh", "hang.sh"}, Timeout: 50 * time.Millisecond}})
+	_, err := r.Judges(checkout)(t.Context(), evaluate.Start{Program: evaluator.Program{Argv: []string{"sh", "hang.sh"}, Timeout: 50 * time.Millisecond}})
 	if want := "sh: it timed out after 50ms: nothing on stderr; timeout_seconds of the case bounds its programs"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

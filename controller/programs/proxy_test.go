@@ -12,8 +12,8 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -61,7 +61,7 @@ func TestAProgramAsksAModel(t *testing.T) {
 				asked = question
 				return "It is.", nil
 			})
-			out, err := r.Judges(controller.Checkout{Commit: "c", FS: fstest.MapFS{"x": {}}})(t.Context(), suite.Start{
+			out, err := r.Judges(controller.Checkout{Commit: "c", FS: fstest.MapFS{"x": {}}})(t.Context(), evaluate.Start{
 				Program: evaluator.Program{Argv: []string{self, "grade"}}, Proxy: proxy,
 			})
 			var unavailable *sandbox.Unavailable

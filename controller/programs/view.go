@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 )
 
@@ -33,7 +33,7 @@ type viewKey struct {
 
 // shown is the sandbox for a program that sees what it is made of, and the files that it
 // is sent.
-func shown(box *sandbox.Box, start suite.Start) (*sandbox.Box, error) {
+func shown(box *sandbox.Box, start evaluate.Start) (*sandbox.Box, error) {
 	if start.Built == nil {
 		return box, nil
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	judge "github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -22,8 +22,8 @@ import (
 
 // asking is a program that asks questions over HTTP, as one in the sandbox does,
 // and scores 1 whatever it is answered.
-func asking(t *testing.T, questions ...string) judge.Programs {
-	return func(ctx context.Context, start judge.Start) ([]byte, error) {
+func asking(t *testing.T, questions ...string) evaluate.Programs {
+	return func(ctx context.Context, start evaluate.Start) ([]byte, error) {
 		server := httptest.NewServer(start.Proxy)
 		defer server.Close()
 		for _, q := range questions {

@@ -22,7 +22,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/backoff"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run/budget"
@@ -70,7 +70,7 @@ type Config struct {
 	Roles map[schema.Role]string
 	// Programs runs the programs that cases are judged by. Defaults to none:
 	// a case that needs one is an error.
-	Programs suite.Programs
+	Programs evaluate.Programs
 	// Budget is what calls are paid from. Defaults to one without limits.
 	Budget *budget.Budget
 	// Revision is the commit that a deployed agent must name where its target

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	judge "github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -185,7 +185,7 @@ func judgeSuite(t *testing.T, id string, said stated) (result, sent string) {
 			name:    at(name, func(string) string { return said.answer }),
 			"judge": at("judge", func(string) string { return said.judge }),
 		},
-		Programs: func(_ context.Context, p judge.Start) ([]byte, error) {
+		Programs: func(_ context.Context, p evaluate.Start) ([]byte, error) {
 			fmt.Fprintf(&b, "===== %s: %s in %s\n%s\n\n", id, strings.Join(p.Argv, " "), p.Dir, p.Stdin)
 			if said.program == "" {
 				return nil, errors.New("python: exit status 1")

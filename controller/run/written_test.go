@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	programs "github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -98,7 +98,7 @@ func (s *conversationFixture) written(t *testing.T, c *schema.Case, printed stri
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	out, err := run.Run(t.Context(), run.Config{
 		Ledger: s.store, Trust: operator, Now: s.now(), Targets: map[string]run.Target{"bot": {Target: s.agent, Config: s.cfg}},
-		Programs: func(_ context.Context, start programs.Start) ([]byte, error) {
+		Programs: func(_ context.Context, start evaluate.Start) ([]byte, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.told = append(s.told, string(start.Stdin))

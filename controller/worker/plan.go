@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/queue"
@@ -50,7 +50,7 @@ type side struct {
 	trust    ledger.Trust
 	roster   *roster.Roster
 	cases    map[string][]entry // by the ID of the case
-	programs suite.Programs
+	programs evaluate.Programs
 	// requirement is what judging takes that this process may not have.
 	requirement requirement.Requirement
 }

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
@@ -26,7 +26,7 @@ import (
 // Write returns the case with what its program writes: its system prompt and its messages. A
 // case without a program comes back as it is. The error says what is wrong with the program;
 // nil programs run none.
-func Write(ctx context.Context, c *schema.Case, programs suite.Programs) (*schema.Case, error) {
+func Write(ctx context.Context, c *schema.Case, programs evaluate.Programs) (*schema.Case, error) {
 	p := c.Drive.Program
 	if p == nil {
 		return c, nil
@@ -38,7 +38,7 @@ func Write(ctx context.Context, c *schema.Case, programs suite.Programs) (*schem
 	if p.Plain {
 		argv = append(slices.Clip(argv), string(p.Stdin))
 	}
-	printed, err := programs(ctx, suite.Start{Program: evaluator.Program{Argv: argv, Dir: p.Dir, Built: p.Built}, Stdin: p.Stdin})
+	printed, err := programs(ctx, evaluate.Start{Program: evaluator.Program{Argv: argv, Dir: p.Dir, Built: p.Built}, Stdin: p.Stdin})
 	if err != nil {
 		return nil, fmt.Errorf("the prompt is not written: %w", err)
 	}

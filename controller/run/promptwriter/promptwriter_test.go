@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/run/promptwriter"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -45,8 +45,8 @@ func TestWrite(t *testing.T) {
 		{`{"prompt": [{"role": "user", "content": "y"}]}`, "", user("y")},
 		{`{"topic": "x"}`, "", user(`<{"topic":"x"}one>`)},
 	} {
-		var read suite.Start
-		c, err := promptwriter.Write(t.Context(), written(), func(_ context.Context, start suite.Start) ([]byte, error) {
+		var read evaluate.Start
+		c, err := promptwriter.Write(t.Context(), written(), func(_ context.Context, start evaluate.Start) ([]byte, error) {
 			read = start
 			return []byte(tt.printed), nil
 		})
@@ -73,12 +73,12 @@ func TestWritesNothing(t *testing.T) {
 		{`"{% include 'x' %}"`, "include"},
 		{`[{"role": "tool", "content": "x"}]`, `it writes what needs a message of the role "tool"`},
 	} {
-		_, err := promptwriter.Write(t.Context(), written(), func(context.Context, suite.Start) ([]byte, error) { return []byte(tt.printed), nil })
+		_, err := promptwriter.Write(t.Context(), written(), func(context.Context, evaluate.Start) ([]byte, error) { return []byte(tt.printed), nil })
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want one with %q", tt.printed, err, tt.want)
 		}
 	}
-	_, err := promptwriter.Write(t.Context(), written(), func(context.Context, suite.Start) ([]byte, error) { return nil, errors.New("it says no") })
+	_, err := promptwriter.Write(t.Context(), written(), func(context.Context, evaluate.Start) ([]byte, error) { return nil, errors.New("it says no") })
 	if err == nil || err.Error() != "the prompt is not written: it says no" {
 		t.Errorf("error %v, want the program's words", err)
 	}

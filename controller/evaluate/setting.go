@@ -1,4 +1,4 @@
-package suite
+package evaluate
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 )
 
 // A changed word in this file needs higher Versions of [evaluator.Rubrics] and
-// [evaluator.LLMJudge].
+// [evaluator.llmJudge].
 
 // setting shows a judge the conversation, and what the case says of it.
-func (in Input) setting(s evaluator.Subject) []string {
+func (in suiteInput) setting(s evaluator.Subject) []string {
 	parts := []string{judgecall.IsData, in.introduction()}
 	if in.Transcript.System != "" {
 		parts = append(parts, judgecall.Block("SYSTEM PROMPT", in.Transcript.System))
@@ -31,7 +31,7 @@ func (in Input) setting(s evaluator.Subject) []string {
 	return append(parts, note(s)...)
 }
 
-func (in Input) introduction() string {
+func (in suiteInput) introduction() string {
 	text := "The conversation is set out turn by turn. USER is the user, AGENT the agent under test. CALL is a call of a tool by the agent, RESULT what the tool gave back."
 	if n := in.openingCount(); n > 1 {
 		text += fmt.Sprintf(" The turns 1 to %d were there before: they are the history, and none of them is to be judged.", n)

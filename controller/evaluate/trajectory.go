@@ -1,4 +1,4 @@
-package suite
+package evaluate
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// Trajectory compares the calls that the target made with those expected (the
+// trajectory compares the calls that the target made with those expected (the
 // tool_trajectory of the evalcase format). Each minimum and each step is a
 // criterion, 1 where it holds and else 0, so that the score is
 //
@@ -34,24 +34,24 @@ import (
 // A call whose arguments or duration do not fit is a step that is missing, and
 // under exact none that is too many. Calls or durations that are not known are
 // an error.
-func Trajectory(spec evaluator.Trajectory, in Input) (Finding, error) {
+func trajectory(spec evaluator.Trajectory, in suiteInput) (suiteFinding, error) {
 	if !in.Transcript.Traced {
-		return Finding{}, errUntraced
+		return suiteFinding{}, errUntraced
 	}
 	if len(spec.Steps) > toolmatch.Most {
-		return Finding{}, fmt.Errorf("%d calls are expected; at most %d can be compared", len(spec.Steps), toolmatch.Most)
+		return suiteFinding{}, fmt.Errorf("%d calls are expected; at most %d can be compared", len(spec.Steps), toolmatch.Most)
 	}
 	made := timed(in.output())
 	fits, err := fitting(spec.Steps, made)
 	if err != nil {
-		return Finding{}, err
+		return suiteFinding{}, err
 	}
 	if spec.Mode == evaluator.Subset {
 		return subset(fits, made), nil
 	}
 	held, violation, err := match(spec, fits, made)
 	if err != nil {
-		return Finding{}, err
+		return suiteFinding{}, err
 	}
 	list := minimums(spec.Minimums, made)
 	for i, step := range spec.Steps {
@@ -70,15 +70,15 @@ func Trajectory(spec evaluator.Trajectory, in Input) (Finding, error) {
 		list = append(list, verdict.Criterion{ID: "no call", Score: 1})
 	}
 	if len(list) == 0 {
-		return Finding{}, errors.New("no call is expected")
+		return suiteFinding{}, errors.New("no call is expected")
 	}
 	if violation != "" {
 		for i := range list {
 			list[i].Score, list[i].Note = 0, violation
 		}
-		return Finding{list, violation + "; called: " + called(made)}, nil
+		return suiteFinding{list, violation + "; called: " + wasCalled(made)}, nil
 	}
-	return Finding{list, trajectoryReason(list, made)}, nil
+	return suiteFinding{list, trajectoryReason(list, made)}, nil
 }
 
 // match returns which steps hold, and the violation that makes the whole score
@@ -112,9 +112,9 @@ func match(spec evaluator.Trajectory, fits [][]bool, made []timedCall) (held []b
 
 // subset holds every call against the steps: one that is not a step of its own does not
 // hold. Without calls everything holds.
-func subset(fits [][]bool, made []timedCall) Finding {
+func subset(fits [][]bool, made []timedCall) suiteFinding {
 	if len(made) == 0 {
-		return Finding{[]verdict.Criterion{{ID: "no call", Score: 1}}, "no tool was called"}
+		return suiteFinding{[]verdict.Criterion{{ID: "no call", Score: 1}}, "no tool was called"}
 	}
 	byCall := make([][]bool, len(made))
 	for j := range made {
@@ -131,7 +131,7 @@ func subset(fits [][]bool, made []timedCall) Finding {
 		}
 		list = append(list, c)
 	}
-	return Finding{list, trajectoryReason(list, made)}
+	return suiteFinding{list, trajectoryReason(list, made)}
 }
 
 // matchExact assigns every call to a step of its tool, in order, so that as many
@@ -323,11 +323,11 @@ func trajectoryReason(list []verdict.Criterion, made []timedCall) string {
 	if len(broken) == 0 {
 		return "all calls are as expected"
 	}
-	return "not as expected: " + textnorm.Clip(strings.Join(broken, ", ")) + "; called: " + called(made)
+	return "not as expected: " + textnorm.Clip(strings.Join(broken, ", ")) + "; called: " + wasCalled(made)
 }
 
 // called names the tools that were called, in order.
-func called(made []timedCall) string {
+func wasCalled(made []timedCall) string {
 	if len(made) == 0 {
 		return "none"
 	}

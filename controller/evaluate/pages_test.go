@@ -1,4 +1,4 @@
-package suite_test
+package evaluate
 
 import (
 	"context"
@@ -10,9 +10,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -60,10 +58,10 @@ func (tr *trial) run(t *testing.T) verdict.Result {
 	if tr.change != nil {
 		tr.change(transcript)
 	}
-	in := evaluate.Input{Case: c, Transcript: transcript, Ask: tr.ask, Programs: tr.program}
+	in := Input{Case: c, Transcript: transcript, Ask: tr.ask, Programs: tr.program}
 	var sample verdict.Sample
 	for _, ev := range c.Evaluators {
-		m, err := evaluate.Measure(t.Context(), ev, in)
+		m, err := Measure(t.Context(), ev, in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +82,7 @@ func (tr *trial) ask(_ context.Context, _ schema.Role, req target.Request) (targ
 	return target.Reply{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: tr.replies[len(tr.asked)-1]}}}, nil
 }
 
-func (tr *trial) program(_ context.Context, start suite.Start) ([]byte, error) {
+func (tr *trial) program(_ context.Context, start Start) ([]byte, error) {
 	tr.read, tr.ran = append(tr.read, string(start.Stdin)), append(tr.ran, start.Program)
 	if len(tr.read) > len(tr.printed) {
 		return nil, errors.New("one program more than expected")

@@ -1,8 +1,4 @@
-// Package suite holds the evaluators of the evalcase format: one file each.
-//
-// They look at what the target did after the messages that the case begins
-// with; their content is history and not the target's work.
-package suite
+package evaluate
 
 import (
 	"context"
@@ -34,20 +30,20 @@ type Start struct {
 	Workspace *workspaces.Session
 }
 
-// A Finding is what an evaluator saw.
-type Finding struct {
+// A suiteFinding is what an evaluator saw.
+type suiteFinding struct {
 	Criteria []verdict.Criterion
 	// Reason explains them in one or two sentences.
 	Reason string
 }
 
 // one is a finding of a single score, with what was listed as right and wrong.
-func one(score float64, reason string, hits, misses []string) Finding {
-	return Finding{[]verdict.Criterion{{ID: "score", Score: score, Note: reason, Hits: hits, Misses: misses}}, reason}
+func one(score float64, reason string, hits, misses []string) suiteFinding {
+	return suiteFinding{[]verdict.Criterion{{ID: "score", Score: score, Note: reason, Hits: hits, Misses: misses}}, reason}
 }
 
-// An Input is what evaluators look at.
-type Input struct {
+// An suiteInput is what evaluators look at.
+type suiteInput struct {
 	Case       *schema.Case
 	Transcript *verdict.Transcript
 	// Dialogue asks models.
@@ -56,16 +52,16 @@ type Input struct {
 }
 
 // openingCount counts the messages that the case begins with.
-func (in Input) openingCount() int {
+func (in suiteInput) openingCount() int {
 	return min(len(in.Case.Drive.Messages), len(in.Transcript.Messages))
 }
 
 // input are the messages that the case begins with, output those after them.
-func (in Input) input() []schema.Message  { return in.Transcript.Messages[:in.openingCount()] }
-func (in Input) output() []schema.Message { return in.Transcript.Messages[in.openingCount():] }
+func (in suiteInput) input() []schema.Message  { return in.Transcript.Messages[:in.openingCount()] }
+func (in suiteInput) output() []schema.Message { return in.Transcript.Messages[in.openingCount():] }
 
 // Answer is the last that the target said in words, or what counts in its place.
-func (in Input) Answer() string {
+func (in suiteInput) Answer() string {
 	if in.Transcript.Said != "" {
 		return in.Transcript.Said
 	}
@@ -73,7 +69,7 @@ func (in Input) Answer() string {
 }
 
 // question is the last that the user said.
-func (in Input) question() string {
+func (in suiteInput) question() string {
 	input := in.input()
 	for i := len(input) - 1; i >= 0; i-- {
 		if input[i].Role == schema.RoleUser {
@@ -85,11 +81,3 @@ func (in Input) question() string {
 
 // errUntraced is the error of evaluators that look at calls.
 var errUntraced = errors.New("the target does not report its tool calls")
-
-// share is 1 for what holds and 0 for what does not.
-func share(holds bool) float64 {
-	if holds {
-		return 1
-	}
-	return 0
-}

@@ -1,4 +1,4 @@
-package suite
+package evaluate
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// SkillTrigger scores 1 where the target turned to a skill, or did not where it shall
+// skillTrigger scores 1 where the target turned to a skill, or did not where it shall
 // not. It is an error where the calls are not known.
-func SkillTrigger(spec evaluator.SkillTrigger, in Input) (Finding, error) {
+func skillTrigger(spec evaluator.SkillTrigger, in suiteInput) (suiteFinding, error) {
 	if !in.Transcript.Traced {
-		return Finding{}, errUntraced
+		return suiteFinding{}, errUntraced
 	}
 	for _, call := range toolmatch.Made(in.output()) {
 		if isForSkill(call, spec.Skill) {

@@ -1,11 +1,10 @@
-package suite_test
+package evaluate
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -24,7 +23,7 @@ func held(t *testing.T, tr *trial, answers ...string) verdict.Result {
 		turn.To = len(said.Messages)
 		said.Turns = append(said.Turns, turn)
 	}
-	m, err := evaluate.Measure(t.Context(), c.Evaluators[0], evaluate.Input{Case: c, Transcript: said, Ask: tr.ask, Programs: tr.program})
+	m, err := Measure(t.Context(), c.Evaluators[0], Input{Case: c, Transcript: said, Ask: tr.ask, Programs: tr.program})
 	if err != nil {
 		t.Fatal(err)
 	}

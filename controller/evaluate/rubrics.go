@@ -1,4 +1,4 @@
-package suite
+package evaluate
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 // scoring, 0-10 scale" in the evalcase format).
 const rubricScale = 10
 
-// Rubrics has a judge look at each criterion by itself: one that is met is 1,
+// rubrics has a judge look at each criterion by itself: one that is met is 1,
 // one that is not is 0, and one with ranges is
 //
 //	score / 10
@@ -27,12 +27,12 @@ const rubricScale = 10
 // The Rule's weighted mean of them is Σ w·s / Σ w over all criteria, so one that
 // the judge left out, or gave twice, is asked for again and then an error. One
 // call asks for all of them.
-func Rubrics(ctx context.Context, spec evaluator.Rubrics, in Input) (Finding, error) {
+func rubrics(ctx context.Context, spec evaluator.Rubrics, in suiteInput) (suiteFinding, error) {
 	if len(spec.Criteria) == 0 {
-		return Finding{}, errors.New("there are no criteria")
+		return suiteFinding{}, errors.New("there are no criteria")
 	}
 	question := judgecall.Question{Role: judge(spec.Target), Text: rubricQuestion(spec, in), Images: judgecall.Images(in.Transcript.Messages), Format: rubricFormat(spec.Criteria)}
-	return judgecall.Ask(ctx, in.Dialogue, question, func(reply string) (Finding, error) {
+	return judgecall.Ask(ctx, in.Dialogue, question, func(reply string) (suiteFinding, error) {
 		return readRubrics(reply, spec.Criteria)
 	})
 }
@@ -40,7 +40,7 @@ func Rubrics(ctx context.Context, spec evaluator.Rubrics, in Input) (Finding, er
 // rubricQuestion shows the judge the conversation before it says what to do
 // with it, so that the last word is not the agent's. A changed word needs a
 // higher Version of [evaluator.Rubrics].
-func rubricQuestion(spec evaluator.Rubrics, in Input) string {
+func rubricQuestion(spec evaluator.Rubrics, in suiteInput) string {
 	lines := []string{"YOUR TASK. Judge what the agent did by each of these criteria, each by itself and strictly by what is there."}
 	for _, c := range spec.Criteria {
 		lines = append(lines, criterionText(c))
@@ -122,31 +122,31 @@ type rubricAnswer struct {
 }
 
 // readRubrics returns the criteria in the order of the definition.
-func readRubrics(reply string, want []evaluator.RubricCriterion) (Finding, error) {
+func readRubrics(reply string, want []evaluator.RubricCriterion) (suiteFinding, error) {
 	var got struct {
 		Criteria []rubricAnswer `json:"criteria"`
 		Summary  string         `json:"summary"`
 	}
 	if err := judgecall.StrictJSON(reply, &got); err != nil {
-		return Finding{}, err
+		return suiteFinding{}, err
 	}
 	answers := map[string]rubricAnswer{}
 	for _, a := range got.Criteria {
 		if _, twice := answers[a.ID]; twice {
-			return Finding{}, fmt.Errorf("it has the criterion %s twice", textnorm.Quote(a.ID))
+			return suiteFinding{}, fmt.Errorf("it has the criterion %s twice", textnorm.Quote(a.ID))
 		}
 		answers[a.ID] = a
 	}
-	f := Finding{Reason: strings.TrimSpace(got.Summary)}
+	f := suiteFinding{Reason: strings.TrimSpace(got.Summary)}
 	var missed []string
 	for _, w := range want {
 		a, ok := answers[w.ID]
 		if !ok {
-			return Finding{}, fmt.Errorf("it has no criterion %s", textnorm.Quote(w.ID))
+			return suiteFinding{}, fmt.Errorf("it has no criterion %s", textnorm.Quote(w.ID))
 		}
 		c, err := a.criterion(len(w.Ranges) > 0)
 		if err != nil {
-			return Finding{}, err
+			return suiteFinding{}, err
 		}
 		if c.Score == 0 && c.Note != "" {
 			missed = append(missed, c.ID+": "+c.Note)

@@ -1,4 +1,4 @@
-package suite
+package evaluate
 
 import (
 	"encoding/json"
@@ -16,24 +16,24 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// FieldAccuracy compares fields of an answer that is JSON, alone or in the only
+// fieldAccuracy compares fields of an answer that is JSON, alone or in the only
 // block of code, with expected values (the field_accuracy of the evalcase
 // format). Each field is a criterion, 1 where it matches and else 0. One that is
 // missing is 0 where it is required, and else does not count; an answer that is
 // not JSON has no field. If no field counts, the score is 0. The Rule combines
 // them: Σ w·s / Σ w, the minimum, or all or nothing.
-func FieldAccuracy(spec evaluator.FieldAccuracy, in Input) (Finding, error) {
+func fieldAccuracy(spec evaluator.FieldAccuracy, in suiteInput) (suiteFinding, error) {
 	if len(spec.Fields) == 0 {
-		return Finding{}, errors.New("no field is to be compared")
+		return suiteFinding{}, errors.New("no field is to be compared")
 	}
 	answer := structured(in.Answer())
-	var f Finding
+	var f suiteFinding
 	var wrong []string
 	counted := 0
 	for _, field := range spec.Fields {
 		c, err := compareField(field, answer)
 		if err != nil {
-			return Finding{}, fmt.Errorf("field %s: %w", field.Path, err)
+			return suiteFinding{}, fmt.Errorf("field %s: %w", field.Path, err)
 		}
 		f.Criteria = append(f.Criteria, c)
 		if c.NotApplicable {

@@ -1,4 +1,4 @@
-package suite
+package evaluate
 
 import (
 	"context"
@@ -13,24 +13,24 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// LLMJudge asks a model for one score from 0 to 1, and what was hit and missed
+// llmJudge asks a model for one score from 0 to 1, and what was hit and missed
 // ({score, hits, misses, reasoning} in the evalcase format). A score out of range is
 // on another scale than the one that was asked for: it is asked for again, and
 // then an error, since to take it for the best score would pass everything.
 //
 // results are those of the members of a composite, as JSON, which the judge
 // makes one score of; empty where there are none.
-func LLMJudge(ctx context.Context, spec evaluator.LLMJudge, in Input, results string) (Finding, error) {
+func llmJudge(ctx context.Context, spec evaluator.LLMJudge, in suiteInput, results string) (suiteFinding, error) {
 	question, err := judgeQuestion(ctx, spec, in, results)
 	if err != nil {
-		return Finding{}, err
+		return suiteFinding{}, err
 	}
 	return judgecall.Ask(ctx, in.Dialogue, judgecall.Question{
-		Role: judge(spec.Target), Text: question, Images: judgecall.Images(in.Transcript.Messages), Format: &judgeFormat,
-	}, readJudgement)
+		Role: judge(spec.Target), Text: question, Images: judgecall.Images(in.Transcript.Messages), Format: &llmJudgeFormat,
+	}, readLLMJudgement)
 }
 
-var judgeFormat = target.Format{
+var llmJudgeFormat = target.Format{
 	Name: "judgement",
 	Schema: json.RawMessage(`{"type":"object","properties":{"hits":{"type":"array","items":{"type":"string"}},` +
 		`"misses":{"type":"array","items":{"type":"string"}},"reasoning":{"type":"string"},"score":{"type":"number"}},` +
@@ -41,8 +41,8 @@ var judgeFormat = target.Format{
 const judgeReply = `Reply with one JSON object {"hits": ["…"], "misses": ["…"], "reasoning": "…", "score": …}: hits and misses list in a few words each what is as it should be and what is not; reasoning says why in one or two sentences; score is a number from 0 (worst) to 1 (best). Write nothing else.`
 
 // judgeQuestion is the judge's whole prompt. A changed word needs a higher
-// Version of [evaluator.LLMJudge].
-func judgeQuestion(ctx context.Context, spec evaluator.LLMJudge, in Input, results string) (string, error) {
+// Version of [evaluator.llmJudge].
+func judgeQuestion(ctx context.Context, spec evaluator.LLMJudge, in suiteInput, results string) (string, error) {
 	if spec.Program != nil {
 		printed, err := in.run(ctx, *spec.Program, spec.Subject)
 		if err != nil {
@@ -72,7 +72,7 @@ var placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 // between delimiters, what the definition says does not. A template that shows
 // no answer gets it at its end: there is nothing else to judge; the note comes
 // before it where there is no place for it.
-func fill(spec evaluator.LLMJudge, in Input, results string) string {
+func fill(spec evaluator.LLMJudge, in suiteInput, results string) string {
 	used := evaluator.VariablesOf(spec.Template)
 	filled := placeholder.ReplaceAllStringFunc(judgecall.Unmarked(spec.Template), func(at string) string {
 		name := placeholder.FindStringSubmatch(at)[1]
@@ -130,7 +130,7 @@ func setApart(prompt, answer string) string {
 	return prompt + "\n\n" + judgecall.Block("CANDIDATE ANSWER", answer)
 }
 
-func readJudgement(reply string) (Finding, error) {
+func readLLMJudgement(reply string) (suiteFinding, error) {
 	var got struct {
 		Hits      []string `json:"hits"`
 		Misses    []string `json:"misses"`
@@ -138,14 +138,14 @@ func readJudgement(reply string) (Finding, error) {
 		Score     *float64 `json:"score"`
 	}
 	if err := judgecall.StrictJSON(reply, &got); err != nil {
-		return Finding{}, err
+		return suiteFinding{}, err
 	}
 	if got.Score == nil {
-		return Finding{}, errors.New(`it has no number under "score"`)
+		return suiteFinding{}, errors.New(`it has no number under "score"`)
 	}
 	score, err := judgecall.Share(*got.Score, 1)
 	if err != nil {
-		return Finding{}, err
+		return suiteFinding{}, err
 	}
 	return one(score, describeMisses(got.Reasoning, got.Misses), got.Hits, got.Misses), nil
 }

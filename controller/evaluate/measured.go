@@ -1,4 +1,4 @@
-package suite
+package evaluate
 
 import (
 	"errors"
@@ -21,16 +21,16 @@ import (
 // Rule scores it 1 up to its bound, else 0. The score of execution_metrics is 1
 // where all hold, else 0; that of the others is the share of those that hold.
 // One that is not known is an error, never 0.
-func Measured(spec evaluator.Measured, in Input) (Finding, error) {
+func Measured(spec evaluator.Measured, in suiteInput) (suiteFinding, error) {
 	if len(spec.Quantities) == 0 && spec.Exploration == nil {
-		return Finding{}, errors.New("nothing is to be measured")
+		return suiteFinding{}, errors.New("nothing is to be measured")
 	}
-	var f Finding
+	var f suiteFinding
 	var shown []string
 	for _, name := range spec.Quantities {
 		c, err := in.Quantity(name, name)
 		if err != nil {
-			return Finding{}, err
+			return suiteFinding{}, err
 		}
 		f.Criteria = append(f.Criteria, c)
 		shown = append(shown, c.Note)
@@ -38,7 +38,7 @@ func Measured(spec evaluator.Measured, in Input) (Finding, error) {
 	if spec.Exploration != nil {
 		c, err := in.exploration(*spec.Exploration)
 		if err != nil {
-			return Finding{}, err
+			return suiteFinding{}, err
 		}
 		f.Criteria = append(f.Criteria, c)
 		shown = append(shown, c.Note)
@@ -52,7 +52,7 @@ func Measured(spec evaluator.Measured, in Input) (Finding, error) {
 //	|reading calls / all calls − ratio| ≤ tolerance
 //
 // It does not hold where there are no calls.
-func (in Input) exploration(want evaluator.Exploration) (verdict.Criterion, error) {
+func (in suiteInput) exploration(want evaluator.Exploration) (verdict.Criterion, error) {
 	c := verdict.Criterion{ID: evaluator.ExplorationRatio}
 	if !in.Transcript.Traced {
 		return c, errUntraced
@@ -89,14 +89,14 @@ func reads(tool string, listed []string) bool {
 }
 
 // Quantity measures a quantity as a criterion.
-func (in Input) Quantity(id, name string) (verdict.Criterion, error) {
+func (in suiteInput) Quantity(id, name string) (verdict.Criterion, error) {
 	value, err := in.quantity(name)
 	return verdict.Criterion{ID: id, Value: &value, Note: name + " " + strconv.FormatFloat(value, 'g', 6, 64)}, err
 }
 
 // quantity measures one quantity. A provider that counts no tokens, and a
 // target that takes no time, do not say what it was.
-func (in Input) quantity(name string) (float64, error) {
+func (in suiteInput) quantity(name string) (float64, error) {
 	t := in.Transcript
 	if in.Case.Drive.Given != nil {
 		return 0, fmt.Errorf("%s is not known: the answer is given with the test, and nobody was asked for it; remove the assertion, or providerOutput", name)
@@ -144,7 +144,7 @@ func tokens(n int64) (float64, error) {
 }
 
 // count adds up over the messages of the target: each is a call of a model.
-func (in Input) count(of func(schema.Message) int) (float64, error) {
+func (in suiteInput) count(of func(schema.Message) int) (float64, error) {
 	if !in.Transcript.Traced {
 		return 0, errUntraced
 	}

@@ -1,4 +1,4 @@
-package suite
+package evaluate
 
 import (
 	"cmp"
@@ -19,12 +19,12 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// CodeJudge runs a program that reads a JSON object on stdin and prints
+// codeJudge runs a program that reads a JSON object on stdin and prints
 // {score, hits, misses, reasoning, details} (the evalcase format). The score is
 // from 0 to 1. A program that fails, and one that prints anything else, gives no
 // judgement; of AgentV, one that prints no JSON is judged by its exit status. results are those of the members of a composite; nil where there
 // are none.
-func CodeJudge(ctx context.Context, spec evaluator.CodeJudge, in Input, results []Result) (Finding, error) {
+func codeJudge(ctx context.Context, spec evaluator.CodeJudge, in suiteInput, results []Result) (suiteFinding, error) {
 	payload := in.payload(spec.Program, spec.Subject)
 	if spec.Form != "" {
 		in.agentV(payload, spec.Subject)
@@ -41,11 +41,11 @@ func CodeJudge(ctx context.Context, spec evaluator.CodeJudge, in Input, results 
 		return f, nil
 	}
 	if err != nil {
-		return Finding{}, err
+		return suiteFinding{}, err
 	}
 	f, err := readScore(printed, spec.Form)
 	if err != nil {
-		return Finding{}, fmt.Errorf("%s: %w", strings.Join(spec.Argv, " "), err)
+		return suiteFinding{}, fmt.Errorf("%s: %w", strings.Join(spec.Argv, " "), err)
 	}
 	return f, nil
 }
@@ -53,7 +53,7 @@ func CodeJudge(ctx context.Context, spec evaluator.CodeJudge, in Input, results 
 // byExit is the judgement of a program of AgentV by its exit status alone: 1 where that
 // is 0, else 0. judged is false for one that printed JSON, that said on stderr what went
 // wrong, or that did not end by itself.
-func byExit(form string, printed []byte, err error) (f Finding, judged bool) {
+func byExit(form string, printed []byte, err error) (f suiteFinding, judged bool) {
 	failure, failed := errors.AsType[*sandbox.Failure](err)
 	switch {
 	case form == "" || err != nil && !failed:
@@ -86,13 +86,13 @@ type Result struct {
 }
 
 // An assertion is one that a program of AgentV 4 made.
-type assertion struct {
+type agentAssertion struct {
 	Text   string `json:"text"`
 	Passed bool   `json:"passed"`
 }
 
 // A check is an assertion of a program of AgentV 5.
-type check struct {
+type agentCheck struct {
 	Text  string   `json:"text"`
 	Pass  *bool    `json:"pass"`
 	Score *float64 `json:"score"`
@@ -100,7 +100,7 @@ type check struct {
 
 // scoreOf is the score of a program of AgentV 5 that printed none: the mean of its checks,
 // else whether it passed; nil where it printed neither.
-func scoreOf(checks []check, pass *bool) *float64 {
+func scoreOf(checks []agentCheck, pass *bool) *float64 {
 	sum := 0.0
 	for _, c := range checks {
 		switch {
@@ -123,7 +123,7 @@ func scoreOf(checks []check, pass *bool) *float64 {
 
 // shareOf is the share of assertions that passed, 0 without any: the score of a program
 // of AgentV 4 that printed none.
-func shareOf(assertions []assertion) *float64 {
+func shareOf(assertions []agentAssertion) *float64 {
 	sum := 0.0
 	for _, a := range assertions {
 		if a.Passed {
@@ -134,7 +134,7 @@ func shareOf(assertions []assertion) *float64 {
 	return &sum
 }
 
-func readScore(printed []byte, form string) (Finding, error) {
+func readScore(printed []byte, form string) (suiteFinding, error) {
 	var got struct {
 		Score     *float64        `json:"score"`
 		Hits      json.RawMessage `json:"hits"`
@@ -142,14 +142,14 @@ func readScore(printed []byte, form string) (Finding, error) {
 		Reasoning string          `json:"reasoning"`
 		Details   json.RawMessage `json:"details"`
 		// Assertions are hits and misses as AgentV 4 has them.
-		Assertions []assertion `json:"assertions"`
+		Assertions []agentAssertion `json:"assertions"`
 		// Pass, Reason and Checks are what AgentV 5 has for them.
-		Pass   *bool   `json:"pass"`
-		Reason string  `json:"reason"`
-		Checks []check `json:"checks"`
+		Pass   *bool        `json:"pass"`
+		Reason string       `json:"reason"`
+		Checks []agentCheck `json:"checks"`
 	}
 	if err := judgecall.StrictJSON(string(printed), &got); err != nil {
-		return Finding{}, fmt.Errorf("what it printed cannot be read: %w", err)
+		return suiteFinding{}, fmt.Errorf("what it printed cannot be read: %w", err)
 	}
 	switch {
 	case got.Score != nil:
@@ -162,14 +162,14 @@ func readScore(printed []byte, form string) (Finding, error) {
 		got.Score = scoreOf(got.Checks, got.Pass)
 	}
 	for _, c := range got.Checks {
-		got.Assertions = append(got.Assertions, assertion{c.Text, c.Pass != nil && *c.Pass})
+		got.Assertions = append(got.Assertions, agentAssertion{c.Text, c.Pass != nil && *c.Pass})
 	}
 	got.Reasoning = cmp.Or(got.Reasoning, got.Reason)
 	switch {
 	case got.Score == nil:
-		return Finding{}, errors.New(`what it printed has no number under "score"`)
+		return suiteFinding{}, errors.New(`what it printed has no number under "score"`)
 	case *got.Score < 0 || *got.Score > 1:
-		return Finding{}, fmt.Errorf("it printed the score %v, and a score is from 0 to 1", *got.Score)
+		return suiteFinding{}, fmt.Errorf("it printed the score %v, and a score is from 0 to 1", *got.Score)
 	}
 	var hits []string
 	if json.Unmarshal(got.Hits, &hits) != nil {
@@ -190,12 +190,12 @@ func readScore(printed []byte, form string) (Finding, error) {
 }
 
 // run returns a program the conversation and returns what it printed.
-func (in Input) run(ctx context.Context, p evaluator.Program, s evaluator.Subject) ([]byte, error) {
+func (in suiteInput) run(ctx context.Context, p evaluator.Program, s evaluator.Subject) ([]byte, error) {
 	return in.start(ctx, p, in.payload(p, s), nil)
 }
 
 // proxy asks the model for a program that may; nil for others.
-func (in Input) proxy(spec evaluator.CodeJudge) *targetproxy.Proxy {
+func (in suiteInput) proxy(spec evaluator.CodeJudge) *targetproxy.Proxy {
 	if spec.MaxCalls == 0 {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (in Input) proxy(spec evaluator.CodeJudge) *targetproxy.Proxy {
 	})
 }
 
-func (in Input) start(ctx context.Context, p evaluator.Program, payload payload, proxy *targetproxy.Proxy) ([]byte, error) {
+func (in suiteInput) start(ctx context.Context, p evaluator.Program, payload payload, proxy *targetproxy.Proxy) ([]byte, error) {
 	if in.Programs == nil {
 		return nil, fmt.Errorf("programs are not run here: %s is not started", strings.Join(p.Argv, " "))
 	}
@@ -217,7 +217,7 @@ func (in Input) start(ctx context.Context, p evaluator.Program, payload payload,
 }
 
 // workspace is the folder that the target worked in, as it left it; nil for none.
-func (in Input) workspace() *workspaces.Session {
+func (in suiteInput) workspace() *workspaces.Session {
 	session := workspaces.New(in.Case.Drive.Workspace, in.Case.Drive.Messages)
 	session.Keep(in.Transcript.Changes)
 	return session
@@ -237,7 +237,7 @@ func (p payload) put(name string, value any) {
 }
 
 // payload tells a program all that there is: what is not known is null.
-func (in Input) payload(p evaluator.Program, s evaluator.Subject) payload {
+func (in suiteInput) payload(p evaluator.Program, s evaluator.Subject) payload {
 	out := payload{}
 	out.put("question", in.question())
 	out.put("candidate_answer", in.Answer())
@@ -260,7 +260,7 @@ func (in Input) payload(p evaluator.Program, s evaluator.Subject) payload {
 }
 
 // agentV adds what a code-grader of AgentV 4 reads.
-func (in Input) agentV(p payload, s evaluator.Subject) {
+func (in suiteInput) agentV(p payload, s evaluator.Subject) {
 	p["input"], p["output"], p["messages"] = p["input_messages"], in.Answer(), p["output_messages"]
 	p["criteria"], p["expected_output"] = s.ExpectedOutcome, s.Reference
 	if in.Case.Drive.Workspace != nil {
@@ -276,7 +276,7 @@ func (in Input) agentV(p payload, s evaluator.Subject) {
 
 // FileChanges show what the target changed in its workspace, as git does; empty where
 // that is nothing.
-func (in Input) FileChanges() string {
+func (in suiteInput) FileChanges() string {
 	if in.Transcript.Changes == nil {
 		return ""
 	}
@@ -296,7 +296,7 @@ func forms(messages []schema.Message) []schema.Message {
 
 // files are those of the input, as a program finds them from its folder. The
 // format sets guidelines apart from the others.
-func (in Input) files(p evaluator.Program) (guidelines, others []string) {
+func (in suiteInput) files(p evaluator.Program) (guidelines, others []string) {
 	guidelines, others = []string{}, []string{}
 	for _, m := range in.Case.Drive.Messages {
 		for _, b := range m.Blocks {
@@ -313,7 +313,7 @@ func (in Input) files(p evaluator.Program) (guidelines, others []string) {
 }
 
 // trace sums the calls up; nil where they are not known.
-func (in Input) trace() payload {
+func (in suiteInput) trace() payload {
 	if !in.Transcript.Traced {
 		return nil
 	}

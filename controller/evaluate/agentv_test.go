@@ -1,4 +1,4 @@
-package suite_test
+package evaluate
 
 import (
 	"encoding/json"

@@ -1,10 +1,9 @@
-package suite_test
+package evaluate
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/suite"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -16,8 +15,8 @@ func TestTrajectoryNamesCallsThatAreTooMany(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "a"} {
 		calls = append(calls, schema.ToolCall{ID: name, Function: schema.FunctionCall{Name: name, Arguments: "{}"}})
 	}
-	in := suite.Input{Case: &schema.Case{}, Transcript: &verdict.Transcript{Traced: true, Messages: []schema.Message{{Role: schema.RoleAssistant, ToolCalls: calls}}}}
-	found, err := suite.Trajectory(evaluator.Trajectory{Mode: evaluator.ExactOrder, Partial: true, Steps: []evaluator.Step{{Tool: "a"}, {Tool: "b"}}}, in)
+	in := suiteInput{Case: &schema.Case{}, Transcript: &verdict.Transcript{Traced: true, Messages: []schema.Message{{Role: schema.RoleAssistant, ToolCalls: calls}}}}
+	found, err := trajectory(evaluator.Trajectory{Mode: evaluator.ExactOrder, Partial: true, Steps: []evaluator.Step{{Tool: "a"}, {Tool: "b"}}}, in)
 	if err != nil {
 		t.Fatal(err)
 	}
