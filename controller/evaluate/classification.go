@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -19,7 +18,7 @@ import (
 // classification asks the model of a spec about an answer. The error is that of the model, or says
 // that its reply has no scores of labels. Nothing is asked about an answer without text that
 // must not harm: it cannot.
-func classification(ctx context.Context, spec evaluator.Classified, answer string, d *judgecall.Dialogue) (verdict.Criterion, error) {
+func classification(ctx context.Context, spec evaluator.Classified, answer string, d *dialogue) (verdict.Criterion, error) {
 	out := verdict.Criterion{ID: spec.Kind()}
 	scores := map[string]float64{}
 	if answer != "" || spec.By != evaluator.ByHarm {
@@ -38,7 +37,7 @@ func classification(ctx context.Context, spec evaluator.Classified, answer strin
 }
 
 // ask returns the scores of labels.
-func ask(ctx context.Context, spec evaluator.Classified, answer string, d *judgecall.Dialogue) (map[string]float64, error) {
+func ask(ctx context.Context, spec evaluator.Classified, answer string, d *dialogue) (map[string]float64, error) {
 	role := schema.Classifier
 	if spec.By == evaluator.ByHarm {
 		role = schema.Moderator

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -36,7 +35,7 @@ func TestClassification(t *testing.T) {
 		{"a score that is none", evaluator.Classified{By: evaluator.ByLabel}, "hi", `{"kind": 90}`, 0, `error: the score of "kind" is 90`, schema.Classifier},
 	} {
 		var asked schema.Role
-		d := &judgecall.Dialogue{Ask: func(_ context.Context, role schema.Role, req target.Request) (target.Reply, error) {
+		d := &dialogue{Ask: func(_ context.Context, role schema.Role, req target.Request) (target.Reply, error) {
 			if asked = role; req.Messages[0].Content != tt.answer {
 				t.Errorf("%s: asked about %q", tt.name, req.Messages[0].Content)
 			}

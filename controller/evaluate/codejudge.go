@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
@@ -148,7 +147,7 @@ func readScore(printed []byte, form string) (suiteFinding, error) {
 		Reason string       `json:"reason"`
 		Checks []agentCheck `json:"checks"`
 	}
-	if err := judgecall.StrictJSON(string(printed), &got); err != nil {
+	if err := StrictJSON(string(printed), &got); err != nil {
 		return suiteFinding{}, fmt.Errorf("what it printed cannot be read: %w", err)
 	}
 	switch {

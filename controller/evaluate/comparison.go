@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -25,13 +24,13 @@ const PreferenceCriterion = "preference"
 //
 // The error is a [*Fault] of Ask, which is passed through.
 func Prefer(ctx context.Context, spec evaluator.Comparison, in Input, alternative *verdict.Transcript) (verdict.Measurement, error) {
-	d := &judgecall.Dialogue{Ask: in.Ask}
+	d := &dialogue{Ask: in.Ask}
 	in.Transcript = in.Transcript.Judged()
 	f, err := prefer(ctx, spec, in, alternative.Judged(), d)
 	return measurement(spec.Kind(), d, f, err)
 }
 
-func prefer(ctx context.Context, spec evaluator.Comparison, in Input, alternative *verdict.Transcript, d *judgecall.Dialogue) (finding, error) {
+func prefer(ctx context.Context, spec evaluator.Comparison, in Input, alternative *verdict.Transcript, d *dialogue) (finding, error) {
 	shown := outputs{in.Question(), in.Transcript.Final(), alternative.Final()}
 	if shown.first == shown.second {
 		return finding{[]verdict.Criterion{{ID: PreferenceCriterion, Score: 0.5, Note: "a tie"}}, "the outputs are the same"}, nil
@@ -66,11 +65,11 @@ type preference struct{ better, analysis string }
 // outputs are what the judge is shown.
 type outputs struct{ input, first, second string }
 
-func compareOnce(ctx context.Context, spec evaluator.Comparison, shown outputs, d *judgecall.Dialogue) (preference, error) {
-	reply := judgecall.ObjectSchema(map[string]any{"analysis": judgecall.TypeSchema("string"), "better": judgecall.EnumSchema([]string{first, second, tie})})
-	return judgecall.Ask(ctx, d, judgecall.Question{
+func compareOnce(ctx context.Context, spec evaluator.Comparison, shown outputs, d *dialogue) (preference, error) {
+	reply := objectSchema(map[string]any{"analysis": typeSchema("string"), "better": enumSchema([]string{first, second, tie})})
+	return askJudge(ctx, d, Question{
 		Text:   comparisonQuestion(spec, shown),
-		Format: &target.Format{Name: "preference", Schema: json.RawMessage(judgecall.CompactJSON(reply))},
+		Format: &target.Format{Name: "preference", Schema: json.RawMessage(compactJSON(reply))},
 	}, readPreference)
 }
 
@@ -78,8 +77,8 @@ func compareOnce(ctx context.Context, spec evaluator.Comparison, shown outputs, 
 // Version of [evaluator.Comparison].
 func comparisonQuestion(spec evaluator.Comparison, shown outputs) string {
 	parts := []string{
-		judgecall.IsData, judgecall.Block("INPUT", shown.input), judgecall.Block("FIRST OUTPUT", shown.first), judgecall.Block("SECOND OUTPUT", shown.second),
-		"YOUR TASK. Two systems were given the same INPUT. Say which output is better. The order in which they stand means nothing. Whoever tests them says:\n\n" + judgecall.Unmarked(spec.Instruction),
+		IsData, Block("INPUT", shown.input), Block("FIRST OUTPUT", shown.first), Block("SECOND OUTPUT", shown.second),
+		"YOUR TASK. Two systems were given the same INPUT. Say which output is better. The order in which they stand means nothing. Whoever tests them says:\n\n" + unmarked(spec.Instruction),
 	}
 	if len(spec.Criteria) > 0 {
 		parts = append(parts, "Look at these criteria:\n"+criteriaList(spec.Criteria))
@@ -92,7 +91,7 @@ func readPreference(reply string) (preference, error) {
 		Analysis string `json:"analysis"`
 		Better   string `json:"better"`
 	}
-	if err := judgecall.StrictJSON(reply, &got); err != nil {
+	if err := StrictJSON(reply, &got); err != nil {
 		return preference{}, err
 	}
 	better := strings.ToLower(strings.TrimSpace(got.Better))

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -20,7 +19,7 @@ import (
 // score is the criterion [evaluator.AggregateCriterion]. Gates are measured first,
 // and the others only if all of them are open. A member that cannot measure is
 // an error of the whole, and does not count as 0.
-func composite(ctx context.Context, spec evaluator.Composite, in Input, d *judgecall.Dialogue) (finding, error) {
+func composite(ctx context.Context, spec evaluator.Composite, in Input, d *dialogue) (finding, error) {
 	var f finding
 	var talks exchanges
 	defer talks.show(d)
@@ -83,7 +82,7 @@ func gateFirst(spec evaluator.Composite, m evaluator.Member) int {
 type exchanges struct{ asked, answered []string }
 
 // moveExchange moves the exchange of an evaluator out of the dialogue.
-func (x *exchanges) moveExchange(name string, d *judgecall.Dialogue) {
+func (x *exchanges) moveExchange(name string, d *dialogue) {
 	if d.Asked != "" {
 		x.asked = append(x.asked, "["+name+"]\n"+d.Asked)
 		x.answered = append(x.answered, "["+name+"]\n"+d.Answered)
@@ -92,7 +91,7 @@ func (x *exchanges) moveExchange(name string, d *judgecall.Dialogue) {
 }
 
 // show returns all of them to the dialogue.
-func (x *exchanges) show(d *judgecall.Dialogue) {
+func (x *exchanges) show(d *dialogue) {
 	d.Asked, d.Answered = strings.Join(x.asked, "\n\n"), strings.Join(x.answered, "\n\n")
 }
 
@@ -102,7 +101,7 @@ func aggregated(ctx context.Context, spec evaluator.Composite, in suiteInput, f 
 	var err error
 	switch {
 	case spec.Judge != nil:
-		all, err = llmJudge(ctx, *spec.Judge, in, judgecall.CompactJSON(results))
+		all, err = llmJudge(ctx, *spec.Judge, in, compactJSON(results))
 	case spec.Program != nil:
 		all, err = codeJudge(ctx, *spec.Program, in, results)
 	default:

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -32,7 +31,7 @@ const failing = 2.0
 // and so is each expectation of a tool call, see [expectations].
 //
 // One call asks for all of it.
-func conversation(ctx context.Context, spec evaluator.Conversation, in Input, d *judgecall.Dialogue) (finding, error) {
+func conversation(ctx context.Context, spec evaluator.Conversation, in Input, d *dialogue) (finding, error) {
 	tr := in.Transcript
 	if !tr.Traced && len(spec.Calls) > 0 {
 		return finding{}, errors.New("the target does not report its tool calls")
@@ -41,10 +40,10 @@ func conversation(ctx context.Context, spec evaluator.Conversation, in Input, d 
 	if err != nil {
 		return finding{}, err
 	}
-	question := judgecall.Question{
+	question := Question{
 		System: conversationSystem, Text: conversationQuestion(spec, tr, calls), Format: conversationFormat(spec, calls),
 	}
-	j, err := judgecall.Ask(ctx, d, question, func(reply string) (conversationJudgement, error) {
+	j, err := askJudge(ctx, d, question, func(reply string) (conversationJudgement, error) {
 		return readConversation(reply, spec, len(tr.Messages), len(calls.doubts))
 	})
 	if err != nil {
@@ -90,7 +89,7 @@ type metricReply struct {
 func readConversation(reply string, spec evaluator.Conversation, turns, doubts int) (conversationJudgement, error) {
 	var j conversationJudgement
 	var r conversationReply
-	if err := judgecall.StrictJSON(reply, &r); err != nil {
+	if err := StrictJSON(reply, &r); err != nil {
 		return j, err
 	}
 	applies := false
@@ -173,7 +172,7 @@ func (m metricReply) criterion(id string, turns int) (verdict.Criterion, error) 
 		return c, fmt.Errorf("the score of %s is not a number from 0 to %d", id, metricScale)
 	}
 	var err error
-	if c.Score, err = judgecall.Share(*score, metricScale); err != nil {
+	if c.Score, err = Share(*score, metricScale); err != nil {
 		return c, fmt.Errorf("the metric %s: %w", id, err)
 	}
 	if *score <= failing {

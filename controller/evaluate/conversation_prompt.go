@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -45,8 +44,8 @@ func metricText(id string) string {
 // conversationQuestion shows the judge the conversation first and then says
 // what to do with it, so that the last word is not the agent's.
 func conversationQuestion(spec evaluator.Conversation, tr *verdict.Transcript, e *expectations) string {
-	parts := []string{judgecall.IsData, conversationIntro, subject(spec, tr)}
-	parts = append(parts, judgecall.Turns(tr.Messages)...)
+	parts := []string{IsData, conversationIntro, subject(spec, tr)}
+	parts = append(parts, Turns(tr.Messages)...)
 	parts = append(parts, ending(tr), scoring(spec))
 	if len(spec.Outcomes) > 0 {
 		parts = append(parts, outcomes(spec))
@@ -66,18 +65,18 @@ func subject(spec evaluator.Conversation, tr *verdict.Transcript) string {
 	if tr.System == "" {
 		parts = append(parts, "The agent's system prompt is not known.")
 	} else {
-		parts = append(parts, judgecall.Block("SYSTEM PROMPT", tr.System))
+		parts = append(parts, Block("SYSTEM PROMPT", tr.System))
 	}
 	switch {
 	case len(tr.Tools) > 0:
-		parts = append(parts, judgecall.Block("TOOLS", toolList(tr.Tools)))
+		parts = append(parts, Block("TOOLS", toolList(tr.Tools)))
 	case !tr.Traced:
 		parts = append(parts, "It is not known whether the agent called tools: what is about calls does not apply.")
 	default:
 		parts = append(parts, "Which tools the agent has is not known beyond the calls that it made.")
 	}
 	if spec.InitialMessage != "" {
-		parts = append(parts, "The user came with this message:", judgecall.Block("INITIAL MESSAGE", spec.InitialMessage))
+		parts = append(parts, "The user came with this message:", Block("INITIAL MESSAGE", spec.InitialMessage))
 	}
 	return strings.Join(parts, "\n\n")
 }
@@ -86,7 +85,7 @@ func toolList(tools []schema.Tool) string {
 	lines := make([]string, len(tools))
 	for i, t := range tools {
 		t.Mock = nil
-		lines[i] = judgecall.CompactJSON(t)
+		lines[i] = compactJSON(t)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -104,7 +103,7 @@ func ending(tr *verdict.Transcript) string {
 	}
 	if len(tr.Notes) > 0 {
 		text += " The tools were stand-ins, and for the calls of NOTES the test had no answer but an error. That a tool which the agent has gave none is not its fault; that it called one which it does not have is:\n\n" +
-			judgecall.Block("NOTES", strings.Join(tr.Notes, "\n"))
+			Block("NOTES", strings.Join(tr.Notes, "\n"))
 	}
 	return text
 }
@@ -113,7 +112,7 @@ func ending(tr *verdict.Transcript) string {
 func scoring(spec evaluator.Conversation) string {
 	const scale = "Scores are from 0 to 5: 5 is without fault, 4 has a flaw that hardly matters, 3 one that matters, 2 is poor, 1 is bad, 0 is useless or harmful. Judge strictly by what is there."
 	if spec.Criteria != "" {
-		return "YOUR TASK. Give the agent one score under the following criteria, and under nothing else:\n\n" + judgecall.Unmarked(spec.Criteria) + "\n\n" + scale
+		return "YOUR TASK. Give the agent one score under the following criteria, and under nothing else:\n\n" + unmarked(spec.Criteria) + "\n\n" + scale
 	}
 	lines := []string{"YOUR TASK. Score the agent by each of these metrics. " + scale + " The score is null where the metric does not apply to this conversation."}
 	for _, m := range spec.Metrics() {
@@ -125,7 +124,7 @@ func scoring(spec evaluator.Conversation) string {
 func outcomes(spec evaluator.Conversation) string {
 	lines := []string{"OUTCOMES. Say of each whether it is met at the end of the conversation. The label describes a state, the value says what it shall be; read them by their meaning: \"leaked\" with the value false is met when nothing leaked."}
 	for i, o := range spec.Outcomes {
-		lines = append(lines, judgecall.Unmarked(fmt.Sprintf("%d. %s: %s", i+1, judgecall.CompactJSON(o.Label), o.Want)))
+		lines = append(lines, unmarked(fmt.Sprintf("%d. %s: %s", i+1, compactJSON(o.Label), o.Want)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -133,14 +132,14 @@ func outcomes(spec evaluator.Conversation) string {
 func expectedCalls(e *expectations) string {
 	lines := []string{"EXPECTED CALLS. The person who tests the agent expects these, beside any others and in any order. Whether they were made is checked apart; they tell you what right tools and arguments are."}
 	for _, s := range e.specs {
-		line := "- " + judgecall.CompactJSON(s.Tool)
+		line := "- " + compactJSON(s.Tool)
 		if s.Forbidden {
-			line = "- never " + judgecall.CompactJSON(s.Tool)
+			line = "- never " + compactJSON(s.Tool)
 		}
 		if s.Params != nil {
 			line += " with " + string(s.Params)
 		}
-		lines = append(lines, judgecall.Unmarked(line))
+		lines = append(lines, unmarked(line))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -149,7 +148,7 @@ func comparisons(e *expectations) string {
 	lines := []string{"COMPARISONS. Say of each whether the call means the same as what is compared with it, going by the listed params only: the same thing written in another way is the same, another thing is not."}
 	for i, d := range e.doubts {
 		s := e.specs[d.want]
-		lines = append(lines, judgecall.Unmarked(fmt.Sprintf("%d. CALL %d: %s with %s", i+1, d.calls[0]+1, judgecall.CompactJSON(s.Tool), s.Params)))
+		lines = append(lines, unmarked(fmt.Sprintf("%d. CALL %d: %s with %s", i+1, d.calls[0]+1, compactJSON(s.Tool), s.Params)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -174,22 +173,22 @@ func replyForm(spec evaluator.Conversation, e *expectations) string {
 // conversationFormat is the schema of the reply: everything is required, for
 // providers whose strict mode asks for that.
 func conversationFormat(spec evaluator.Conversation, e *expectations) *target.Format {
-	turns := map[string]any{"type": "array", "items": judgecall.TypeSchema("integer")}
+	turns := map[string]any{"type": "array", "items": typeSchema("integer")}
 	score := map[string]any{"type": []string{"number", "null"}}
 	if spec.Criteria != "" {
-		score = judgecall.TypeSchema("number")
+		score = typeSchema("number")
 	}
-	metric := judgecall.ObjectSchema(map[string]any{"score": score, "justification": judgecall.TypeSchema("string"), "failure_code": judgecall.TypeSchema("string"), "turns": turns})
+	metric := objectSchema(map[string]any{"score": score, "justification": typeSchema("string"), "failure_code": typeSchema("string"), "turns": turns})
 	metrics := map[string]any{}
 	for _, m := range spec.Metrics() {
 		metrics[m.ID] = metric
 	}
-	reply := map[string]any{"metrics": judgecall.ObjectSchema(metrics), "summary": judgecall.TypeSchema("string")}
+	reply := map[string]any{"metrics": objectSchema(metrics), "summary": typeSchema("string")}
 	if len(spec.Outcomes) > 0 {
-		reply["outcomes"] = judgecall.ListSchema(map[string]any{"outcome": judgecall.TypeSchema("integer"), "met": judgecall.TypeSchema("boolean"), "reasoning": judgecall.TypeSchema("string"), "turns": turns})
+		reply["outcomes"] = listSchema(map[string]any{"outcome": typeSchema("integer"), "met": typeSchema("boolean"), "reasoning": typeSchema("string"), "turns": turns})
 	}
 	if len(e.doubts) > 0 {
-		reply["comparisons"] = judgecall.ListSchema(map[string]any{"comparison": judgecall.TypeSchema("integer"), "same": judgecall.TypeSchema("boolean")})
+		reply["comparisons"] = listSchema(map[string]any{"comparison": typeSchema("integer"), "same": typeSchema("boolean")})
 	}
-	return &target.Format{Name: "judgement", Schema: json.RawMessage(judgecall.CompactJSON(judgecall.ObjectSchema(reply)))}
+	return &target.Format{Name: "judgement", Schema: json.RawMessage(compactJSON(objectSchema(reply)))}
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -24,12 +23,12 @@ import (
 // that the judge left out, gave twice, or scored out of range is asked for again.
 //
 // One call asks for all of it.
-func criteria(ctx context.Context, spec evaluator.Criteria, in Input, d *judgecall.Dialogue) (finding, error) {
+func criteria(ctx context.Context, spec evaluator.Criteria, in Input, d *dialogue) (finding, error) {
 	if len(spec.Criteria) == 0 {
 		return finding{}, errors.New("the rubric has no criteria")
 	}
-	question := judgecall.Question{Text: criteriaQuestion(spec, in), Format: criteriaFormat(spec.Criteria)}
-	return judgecall.Ask(ctx, d, question, func(reply string) (finding, error) {
+	question := Question{Text: criteriaQuestion(spec, in), Format: criteriaFormat(spec.Criteria)}
+	return askJudge(ctx, d, question, func(reply string) (finding, error) {
 		return readCriteria(reply, spec.Criteria)
 	})
 }
@@ -39,8 +38,8 @@ func criteria(ctx context.Context, spec evaluator.Criteria, in Input, d *judgeca
 // Version of [evaluator.Criteria].
 func criteriaQuestion(spec evaluator.Criteria, in Input) string {
 	return strings.Join([]string{
-		judgecall.IsData, judgecall.Block("INPUT", in.Question()), judgecall.Block("OUTPUT", in.Transcript.Final()),
-		"YOUR TASK. Judge the OUTPUT, which is what the system under test made of the INPUT. Whoever tests it says:\n\n" + judgecall.Unmarked(spec.Instruction),
+		IsData, Block("INPUT", in.Question()), Block("OUTPUT", in.Transcript.Final()),
+		"YOUR TASK. Judge the OUTPUT, which is what the system under test made of the INPUT. Whoever tests it says:\n\n" + unmarked(spec.Instruction),
 		"Score it by each of these criteria, each by itself. A score is a number from 0 (worst) to " + strconv.Itoa(evaluator.CriteriaScale) + " (best).\n" + criteriaList(spec.Criteria),
 		`Reply with one JSON object {"criteria": [{"name": "…", "reason": "…", "score": …}, …], "summary": "…"}: criteria has every criterion once, by its name as it is written above; reason says why in one or two sentences; summary sums up what is good and what is missing. Write nothing else.`,
 	}, "\n\n")
@@ -59,7 +58,7 @@ func criteriaList(rubric []evaluator.Criterion) string {
 			lines[i] += fmt.Sprintf(" (weight %v)", *c.Weight)
 		}
 	}
-	return judgecall.Unmarked(strings.Join(lines, "\n"))
+	return unmarked(strings.Join(lines, "\n"))
 }
 
 func criteriaFormat(rubric []evaluator.Criterion) *target.Format {
@@ -67,11 +66,11 @@ func criteriaFormat(rubric []evaluator.Criterion) *target.Format {
 	for i, c := range rubric {
 		names[i] = c.Name
 	}
-	reply := judgecall.ObjectSchema(map[string]any{
-		"criteria": judgecall.ListSchema(map[string]any{"name": judgecall.EnumSchema(names), "reason": judgecall.TypeSchema("string"), "score": judgecall.TypeSchema("number")}),
-		"summary":  judgecall.TypeSchema("string"),
+	reply := objectSchema(map[string]any{
+		"criteria": listSchema(map[string]any{"name": enumSchema(names), "reason": typeSchema("string"), "score": typeSchema("number")}),
+		"summary":  typeSchema("string"),
 	})
-	return &target.Format{Name: "judgement", Schema: json.RawMessage(judgecall.CompactJSON(reply))}
+	return &target.Format{Name: "judgement", Schema: json.RawMessage(compactJSON(reply))}
 }
 
 // readCriteria returns the criteria in the order of the rubric.
@@ -84,7 +83,7 @@ func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
 		} `json:"criteria"`
 		Summary string `json:"summary"`
 	}
-	if err := judgecall.StrictJSON(reply, &got); err != nil {
+	if err := StrictJSON(reply, &got); err != nil {
 		return finding{}, err
 	}
 	scores := map[string]verdict.Criterion{}
@@ -95,7 +94,7 @@ func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
 		if c.Score == nil {
 			return finding{}, fmt.Errorf("the criterion %s has no number under \"score\"", textnorm.Quote(c.Name))
 		}
-		share, err := judgecall.Share(*c.Score, evaluator.CriteriaScale)
+		share, err := Share(*c.Score, evaluator.CriteriaScale)
 		if err != nil {
 			return finding{}, fmt.Errorf("the criterion %s: %w", textnorm.Quote(c.Name), err)
 		}

@@ -14,17 +14,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
-
-// Ask calls the model that has a role.
-type Ask = judgecall.Caller
-
-// A Fault is an error of Ask that ends the work instead of becoming a result.
-type Fault = judgecall.Fault
 
 // An Input is what evaluators look at.
 type Input struct {
@@ -47,8 +40,8 @@ func (in Input) value() json.RawMessage {
 }
 
 // evalcase is what evaluators of that format look at.
-func (in Input) evalcase(d *judgecall.Dialogue) suiteInput {
-	return suiteInput{Case: in.Case, Transcript: in.Transcript, Dialogue: d, Programs: in.Programs}
+func (in Input) evalcase(d *dialogue) suiteInput {
+	return suiteInput{Case: in.Case, Transcript: in.Transcript, dialogue: d, Programs: in.Programs}
 }
 
 // Question is the last thing that the user said.
@@ -74,14 +67,14 @@ type finding struct {
 // call that was answered is in it either way. The error is a [*Fault] of Ask,
 // which is passed through.
 func Measure(ctx context.Context, ev schema.Evaluator, in Input) (verdict.Measurement, error) {
-	d := &judgecall.Dialogue{Ask: in.Ask}
+	d := &dialogue{Ask: in.Ask}
 	in.Transcript = in.Transcript.Judged()
 	f, err := find(ctx, ev.Spec, in, d)
 	return measurement(ev.Name, d, f, err)
 }
 
 // measurement is what an evaluator of a name found in a dialogue.
-func measurement(name string, d *judgecall.Dialogue, f finding, err error) (verdict.Measurement, error) {
+func measurement(name string, d *dialogue, f finding, err error) (verdict.Measurement, error) {
 	m := verdict.Measurement{Evaluator: name, Usage: d.Usage, Asked: d.Asked, Answered: d.Answered}
 	if fault, ok := errors.AsType[*Fault](err); ok {
 		return m, fault
@@ -94,7 +87,7 @@ func measurement(name string, d *judgecall.Dialogue, f finding, err error) (verd
 	return m, nil
 }
 
-func find(ctx context.Context, spec schema.Spec, in Input, d *judgecall.Dialogue) (finding, error) {
+func find(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding, error) {
 	if err := ctx.Err(); err != nil {
 		return finding{}, err
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -21,19 +20,19 @@ var extractFormat = target.Format{
 // extract asks the extractor for the part of a reply that is wanted. It does
 // not see the expected answer, which would bias it. The result is nil when the
 // reply holds no answer.
-func extract(ctx context.Context, in Input, d *judgecall.Dialogue, wanted string) (*string, error) {
-	question := judgecall.Question{
+func extract(ctx context.Context, in Input, d *dialogue, wanted string) (*string, error) {
+	question := Question{
 		Role: schema.Extractor, System: extractSystem, Format: &extractFormat,
-		Text: judgecall.IsData + "\n\n" +
-			judgecall.Block("QUESTION", in.Question()) + "\n\n" +
-			judgecall.Block("REPLY", in.Transcript.Final()) + "\n\n" +
+		Text: IsData + "\n\n" +
+			Block("QUESTION", in.Question()) + "\n\n" +
+			Block("REPLY", in.Transcript.Final()) + "\n\n" +
 			"Find the final answer that REPLY gives to QUESTION: " + wanted + "\n" +
 			`Reply with one JSON object {"answer": …} whose value is that answer as a string, ` +
 			"or null if REPLY gives none. Write nothing else.",
 	}
-	return judgecall.Ask(ctx, d, question, func(reply string) (*string, error) {
+	return askJudge(ctx, d, question, func(reply string) (*string, error) {
 		var got map[string]*string
-		if err := judgecall.StrictJSON(reply, &got); err != nil {
+		if err := StrictJSON(reply, &got); err != nil {
 			return nil, err
 		}
 		answer, ok := got["answer"]

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -21,17 +20,17 @@ import (
 // pass. A reply without a pass, which decides, and a score that is out of range are
 // asked for again: servers that ignore the format leave the pass out, and no reading
 // of such a reply is safe.
-func graded(ctx context.Context, spec evaluator.Graded, in Input, d *judgecall.Dialogue) (finding, error) {
-	reply := judgecall.ObjectSchema(map[string]any{
-		"reason": judgecall.TypeSchema("string"), "score": judgecall.TypeSchema("number"), "pass": judgecall.TypeSchema("boolean"),
+func graded(ctx context.Context, spec evaluator.Graded, in Input, d *dialogue) (finding, error) {
+	reply := objectSchema(map[string]any{
+		"reason": typeSchema("string"), "score": typeSchema("number"), "pass": typeSchema("boolean"),
 	})
 	role := schema.Judge
 	if spec.Target != "" {
 		role = evaluator.JudgeBy(spec.Target)
 	}
-	return judgecall.Ask(ctx, d, judgecall.Question{
+	return askJudge(ctx, d, Question{
 		Role: role, Text: gradedQuestion(spec, in),
-		Format: &target.Format{Name: "grade", Schema: json.RawMessage(judgecall.CompactJSON(reply))},
+		Format: &target.Format{Name: "grade", Schema: json.RawMessage(compactJSON(reply))},
 	}, func(reply string) (finding, error) { return readGrade(spec, reply) })
 }
 
@@ -39,12 +38,12 @@ func graded(ctx context.Context, spec evaluator.Graded, in Input, d *judgecall.D
 // Version of [evaluator.Graded].
 func gradedQuestion(spec evaluator.Graded, in Input) string {
 	parts := []string{
-		judgecall.IsData, judgecall.Block("INPUT", in.Question()), judgecall.Block("OUTPUT", in.Transcript.Final()),
-		"YOUR TASK. Grade the OUTPUT, which is what the system under test answered to the INPUT, by this rubric:\n\n" + judgecall.Unmarked(spec.Rubric),
+		IsData, Block("INPUT", in.Question()), Block("OUTPUT", in.Transcript.Final()),
+		"YOUR TASK. Grade the OUTPUT, which is what the system under test answered to the INPUT, by this rubric:\n\n" + unmarked(spec.Rubric),
 	}
 	if spec.Template != "" {
-		task := strings.NewReplacer("{{output}}", judgecall.Block("OUTPUT", in.Transcript.Final()), "{{rubric}}", judgecall.Unmarked(spec.Rubric)).Replace(judgecall.Unmarked(spec.Template))
-		parts = []string{judgecall.IsData, task}
+		task := strings.NewReplacer("{{output}}", Block("OUTPUT", in.Transcript.Final()), "{{rubric}}", unmarked(spec.Rubric)).Replace(unmarked(spec.Template))
+		parts = []string{IsData, task}
 	}
 	return strings.Join(append(parts,
 		`Reply with one JSON object {"reason": "…", "score": …, "pass": …}: reason says why in one or two sentences; score is a number from 0 (the rubric is not met at all) to 1 (it is met in full); pass is true or false, and is never left out. Write nothing else.`), "\n\n")
@@ -56,7 +55,7 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 		Score  *float64 `json:"score"`
 		Reason string   `json:"reason"`
 	}
-	if err := judgecall.StrictJSON(reply, &got); err != nil {
+	if err := StrictJSON(reply, &got); err != nil {
 		return finding{}, err
 	}
 	if got.Pass == nil {
@@ -66,7 +65,7 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 	score := passed
 	if got.Score != nil {
 		var err error
-		if score, err = judgecall.Share(*got.Score, 1); err != nil {
+		if score, err = Share(*got.Score, 1); err != nil {
 			return finding{}, err
 		}
 	}
@@ -82,7 +81,7 @@ func script(ctx context.Context, spec evaluator.JavaScript, in Input) (finding, 
 
 // transformed has the inner evaluator look at what functions make of the answer: a
 // function at the value, every other evaluator at its text.
-func transformed(ctx context.Context, spec evaluator.Transformed, in Input, d *judgecall.Dialogue) (finding, error) {
+func transformed(ctx context.Context, spec evaluator.Transformed, in Input, d *dialogue) (finding, error) {
 	value, err := transform(ctx, spec, in.Transcript.Final())
 	if err != nil {
 		return finding{}, err

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -25,8 +24,8 @@ func llmJudge(ctx context.Context, spec evaluator.LLMJudge, in suiteInput, resul
 	if err != nil {
 		return suiteFinding{}, err
 	}
-	return judgecall.Ask(ctx, in.Dialogue, judgecall.Question{
-		Role: judge(spec.Target), Text: question, Images: judgecall.Images(in.Transcript.Messages), Format: &llmJudgeFormat,
+	return askJudge(ctx, in.dialogue, Question{
+		Role: judge(spec.Target), Text: question, Images: Images(in.Transcript.Messages), Format: &llmJudgeFormat,
 	}, readLLMJudgement)
 }
 
@@ -51,15 +50,15 @@ func judgeQuestion(ctx context.Context, spec evaluator.LLMJudge, in suiteInput, 
 		if strings.TrimSpace(string(printed)) == "" {
 			return "", errors.New("the program that writes the prompt printed nothing")
 		}
-		return strings.Join([]string{judgecall.IsData, setApart(string(printed), in.Answer()), judgeReply}, "\n\n"), nil
+		return strings.Join([]string{IsData, setApart(string(printed), in.Answer()), judgeReply}, "\n\n"), nil
 	}
 	if spec.Template != "" {
-		return strings.Join([]string{judgecall.IsData, fill(spec, in, results), judgeReply}, "\n\n"), nil
+		return strings.Join([]string{IsData, fill(spec, in, results), judgeReply}, "\n\n"), nil
 	}
 	parts := in.setting(spec.Subject)
 	task := "YOUR TASK. Judge by the expected outcome, and by nothing else, how far it came about. Strictly what is there counts."
 	if results != "" {
-		parts = append(parts, judgecall.Block("EVALUATOR RESULTS", results))
+		parts = append(parts, Block("EVALUATOR RESULTS", results))
 		task = "YOUR TASK. Several evaluators looked at what the agent did. Make one score of their results: weigh by what matters for the expected outcome, and settle where they contradict each other."
 	}
 	return strings.Join(append(parts, task, judgeReply), "\n\n"), nil
@@ -74,28 +73,28 @@ var placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 // before it where there is no place for it.
 func fill(spec evaluator.LLMJudge, in suiteInput, results string) string {
 	used := evaluator.VariablesOf(spec.Template)
-	filled := placeholder.ReplaceAllStringFunc(judgecall.Unmarked(spec.Template), func(at string) string {
+	filled := placeholder.ReplaceAllStringFunc(unmarked(spec.Template), func(at string) string {
 		name := placeholder.FindStringSubmatch(at)[1]
 		if slices.Contains(evaluator.ResultsVariables(), name) {
-			return judgecall.Block("EVALUATOR RESULTS", results)
+			return Block("EVALUATOR RESULTS", results)
 		}
 		switch name {
 		case "question":
-			return judgecall.Block("QUESTION", in.question())
+			return Block("QUESTION", in.question())
 		case "candidate_answer":
-			return judgecall.Block("CANDIDATE ANSWER", in.Answer())
+			return Block("CANDIDATE ANSWER", in.Answer())
 		case "input_messages":
-			return judgecall.Block("INPUT MESSAGES", judgecall.CompactJSON(forms(in.input())))
+			return Block("INPUT MESSAGES", compactJSON(forms(in.input())))
 		case "output_messages":
-			return judgecall.Block("OUTPUT MESSAGES", judgecall.CompactJSON(forms(in.output())))
+			return Block("OUTPUT MESSAGES", compactJSON(forms(in.output())))
 		case evaluator.FileChanges:
-			return judgecall.Block("FILE CHANGES", in.FileChanges())
+			return Block("FILE CHANGES", in.FileChanges())
 		case "expected_outcome":
 			return trusted(spec.ExpectedOutcome)
 		case "reference_answer":
 			return trusted(spec.Reference)
 		case "expected_messages":
-			return judgecall.Unmarked(judgecall.CompactJSON(forms(spec.ExpectedMessages)))
+			return unmarked(compactJSON(forms(spec.ExpectedMessages)))
 		case "note":
 			return trusted(spec.Note)
 		}
@@ -106,11 +105,11 @@ func fill(spec evaluator.LLMJudge, in suiteInput, results string) string {
 		parts = append(parts, note(spec.Subject)...)
 	}
 	if !slices.Contains(used, "candidate_answer") && !slices.Contains(used, "output_messages") {
-		parts = append(parts, judgecall.Block("CANDIDATE ANSWER", in.Answer()))
+		parts = append(parts, Block("CANDIDATE ANSWER", in.Answer()))
 	}
 	showsResults := slices.ContainsFunc(evaluator.ResultsVariables(), func(name string) bool { return slices.Contains(used, name) })
 	if results != "" && !showsResults {
-		parts = append(parts, judgecall.Block("EVALUATOR RESULTS", results))
+		parts = append(parts, Block("EVALUATOR RESULTS", results))
 	}
 	return strings.Join(parts, "\n\n")
 }
@@ -123,11 +122,11 @@ const leastApart = 20
 // prompt, which it cannot do itself: it does not know them. Where it did not
 // copy it as it is, it is added.
 func setApart(prompt, answer string) string {
-	prompt, answer = judgecall.Unmarked(prompt), judgecall.Unmarked(answer)
+	prompt, answer = unmarked(prompt), unmarked(answer)
 	if len(answer) >= leastApart && strings.Contains(prompt, answer) {
-		return strings.ReplaceAll(prompt, answer, "\n"+judgecall.Block("CANDIDATE ANSWER", answer)+"\n")
+		return strings.ReplaceAll(prompt, answer, "\n"+Block("CANDIDATE ANSWER", answer)+"\n")
 	}
-	return prompt + "\n\n" + judgecall.Block("CANDIDATE ANSWER", answer)
+	return prompt + "\n\n" + Block("CANDIDATE ANSWER", answer)
 }
 
 func readLLMJudgement(reply string) (suiteFinding, error) {
@@ -137,13 +136,13 @@ func readLLMJudgement(reply string) (suiteFinding, error) {
 		Reasoning string   `json:"reasoning"`
 		Score     *float64 `json:"score"`
 	}
-	if err := judgecall.StrictJSON(reply, &got); err != nil {
+	if err := StrictJSON(reply, &got); err != nil {
 		return suiteFinding{}, err
 	}
 	if got.Score == nil {
 		return suiteFinding{}, errors.New(`it has no number under "score"`)
 	}
-	score, err := judgecall.Share(*got.Score, 1)
+	score, err := Share(*got.Score, 1)
 	if err != nil {
 		return suiteFinding{}, err
 	}

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
@@ -35,11 +34,11 @@ type judgement struct {
 // 0–1 itself. A value out of range is asked for again, and then an error.
 // With a pattern (hybrid) the value is what group 1, or else the whole match,
 // finds in the judge's reply; otherwise the reply is JSON {score, reason}.
-func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *judgecall.Dialogue) (finding, error) {
+func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *dialogue) (finding, error) {
 	if math.IsNaN(spec.MaxScore) || math.IsInf(spec.MaxScore, 0) || spec.MaxScore < 0 {
 		return finding{}, fmt.Errorf("config.max_score %v is not a positive number", spec.MaxScore)
 	}
-	question, read := judgecall.Question{Text: fillTemplate(spec, in)}, readJudgement
+	question, read := Question{Text: fillTemplate(spec, in)}, readJudgement
 	if spec.Pattern == "" {
 		question.Format = &judgeFormat
 	} else {
@@ -49,15 +48,15 @@ func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *judgecall.D
 		}
 		read = func(reply string) (judgement, error) { return matchJudgement(re, reply) }
 	}
-	f, err := judgecall.Ask(ctx, d, question, func(reply string) (finding, error) {
+	f, err := askJudge(ctx, d, question, func(reply string) (finding, error) {
 		j, err := read(reply)
 		if err != nil {
 			return finding{}, err
 		}
-		score, err := judgecall.Share(j.value, cmp.Or(spec.MaxScore, 1))
+		score, err := Share(j.value, cmp.Or(spec.MaxScore, 1))
 		return finding{[]verdict.Criterion{{ID: "judge", Score: score, Note: j.reason}}, j.reason}, err
 	})
-	if _, ok := errors.AsType[*judgecall.RangeError](err); ok {
+	if _, ok := errors.AsType[*rangeError](err); ok {
 		return finding{}, fmt.Errorf("%s: %w", outOfRange(spec), err)
 	}
 	return f, err
@@ -76,17 +75,17 @@ func outOfRange(spec evaluator.Prompt) string {
 // between delimiters. A template that does not place the response gets it at
 // its end: there is nothing else to judge.
 func fillTemplate(spec evaluator.Prompt, in Input) string {
-	template := judgecall.Unmarked(spec.Template)
+	template := unmarked(spec.Template)
 	if !strings.Contains(template, "{response}") {
 		template += "\n\n{response}"
 	}
 	filled := strings.NewReplacer(
-		"{prompt}", judgecall.Block("PROMPT", in.Question()),
-		"{response}", judgecall.Block("RESPONSE", in.Transcript.Final()),
-		"{expected}", judgecall.Unmarked(textnorm.OfJSON(spec.Expected)),
-		"{level}", judgecall.Unmarked(spec.Level),
+		"{prompt}", Block("PROMPT", in.Question()),
+		"{response}", Block("RESPONSE", in.Transcript.Final()),
+		"{expected}", unmarked(textnorm.OfJSON(spec.Expected)),
+		"{level}", unmarked(spec.Level),
 	).Replace(template)
-	text := judgecall.IsData + "\n\n" + filled
+	text := IsData + "\n\n" + filled
 	if spec.Pattern != "" {
 		return text
 	}
@@ -103,7 +102,7 @@ func readJudgement(reply string) (judgement, error) {
 		Score  *float64 `json:"score"`
 		Reason string   `json:"reason"`
 	}
-	if err := judgecall.StrictJSON(reply, &got); err != nil {
+	if err := StrictJSON(reply, &got); err != nil {
 		return judgement{}, err
 	}
 	if got.Score == nil {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -31,8 +30,8 @@ func rubrics(ctx context.Context, spec evaluator.Rubrics, in suiteInput) (suiteF
 	if len(spec.Criteria) == 0 {
 		return suiteFinding{}, errors.New("there are no criteria")
 	}
-	question := judgecall.Question{Role: judge(spec.Target), Text: rubricQuestion(spec, in), Images: judgecall.Images(in.Transcript.Messages), Format: rubricFormat(spec.Criteria)}
-	return judgecall.Ask(ctx, in.Dialogue, question, func(reply string) (suiteFinding, error) {
+	question := Question{Role: judge(spec.Target), Text: rubricQuestion(spec, in), Images: Images(in.Transcript.Messages), Format: rubricFormat(spec.Criteria)}
+	return askJudge(ctx, in.dialogue, question, func(reply string) (suiteFinding, error) {
 		return readRubrics(reply, spec.Criteria)
 	})
 }
@@ -52,7 +51,7 @@ func rubricQuestion(spec evaluator.Rubrics, in suiteInput) string {
 func criterionText(c evaluator.RubricCriterion) string {
 	text := "- " + strconv.Quote(c.ID) + ": " + strings.Join(strings.Fields(c.Outcome), " ")
 	if len(c.Ranges) == 0 {
-		return judgecall.Unmarked(text + " (met or not)")
+		return unmarked(text + " (met or not)")
 	}
 	text += fmt.Sprintf(" (a score from 0 to %d)", rubricScale)
 	for _, r := range c.Ranges {
@@ -62,7 +61,7 @@ func criterionText(c evaluator.RubricCriterion) string {
 		}
 		text += "\n  " + scores + ": " + strings.Join(strings.Fields(r.Description), " ")
 	}
-	return judgecall.Unmarked(text)
+	return unmarked(text)
 }
 
 // kinds reports whether there are criteria that are met or not, and criteria
@@ -98,19 +97,19 @@ func rubricFormat(list []evaluator.RubricCriterion) *target.Format {
 	for i, c := range list {
 		ids[i] = c.ID
 	}
-	fields := map[string]any{"id": judgecall.EnumSchema(ids), "reason": judgecall.TypeSchema("string")}
+	fields := map[string]any{"id": enumSchema(ids), "reason": typeSchema("string")}
 	met, scored := kinds(list)
 	switch {
 	case met && scored:
 		fields["met"] = map[string]any{"type": []string{"boolean", "null"}}
 		fields["score"] = map[string]any{"type": []string{"number", "null"}}
 	case met:
-		fields["met"] = judgecall.TypeSchema("boolean")
+		fields["met"] = typeSchema("boolean")
 	default:
-		fields["score"] = judgecall.TypeSchema("number")
+		fields["score"] = typeSchema("number")
 	}
-	reply := judgecall.ObjectSchema(map[string]any{"criteria": judgecall.ListSchema(fields), "summary": judgecall.TypeSchema("string")})
-	return &target.Format{Name: "judgement", Schema: json.RawMessage(judgecall.CompactJSON(reply))}
+	reply := objectSchema(map[string]any{"criteria": listSchema(fields), "summary": typeSchema("string")})
+	return &target.Format{Name: "judgement", Schema: json.RawMessage(compactJSON(reply))}
 }
 
 // A rubricAnswer is what a judge said of one criterion.
@@ -127,7 +126,7 @@ func readRubrics(reply string, want []evaluator.RubricCriterion) (suiteFinding, 
 		Criteria []rubricAnswer `json:"criteria"`
 		Summary  string         `json:"summary"`
 	}
-	if err := judgecall.StrictJSON(reply, &got); err != nil {
+	if err := StrictJSON(reply, &got); err != nil {
 		return suiteFinding{}, err
 	}
 	answers := map[string]rubricAnswer{}
@@ -166,7 +165,7 @@ func (a rubricAnswer) criterion(scored bool) (verdict.Criterion, error) {
 		return c, fmt.Errorf("the criterion %s has no number under \"score\"", textnorm.Quote(a.ID))
 	case scored:
 		var err error
-		if c.Score, err = judgecall.Share(*a.Score, rubricScale); err != nil {
+		if c.Score, err = Share(*a.Score, rubricScale); err != nil {
 			return c, fmt.Errorf("the criterion %s: %w", textnorm.Quote(a.ID), err)
 		}
 	case a.Met == nil:

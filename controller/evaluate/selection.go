@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -17,9 +16,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// Criterion is the one criterion of an evaluator that compares a case with its
+// selectedCriterion is the one criterion of an evaluator that compares a case with its
 // peers: 1 for an answer that was selected, else 0.
-const Criterion = "selected"
+const selectedCriterion = "selected"
 
 // Select measures the evaluators that compare cases with one another. The candidates are
 // the inputs of cases that are each other's peers, in an order that the caller chooses
@@ -44,7 +43,7 @@ func Select(ctx context.Context, candidates []Input) ([][]verdict.Measurement, e
 		if !ok {
 			continue
 		}
-		d := &judgecall.Dialogue{Ask: candidates[0].Ask}
+		d := &dialogue{Ask: candidates[0].Ask}
 		found, err := s.find(ctx, spec, n, d)
 		if fault, ok := errors.AsType[*Fault](err); ok {
 			return nil, fault
@@ -86,12 +85,12 @@ func (s *selection) measureOthers(ctx context.Context) error {
 
 // A finding is what an evaluator sees of one candidate.
 type candidateFinding struct {
-	criteria []verdict.Criterion
+	criteria []verdict.selectedCriterion
 	reason   string
 }
 
 // find returns what the evaluator of an index finds of each candidate.
-func (s *selection) find(ctx context.Context, spec schema.Spec, n int, d *judgecall.Dialogue) ([]candidateFinding, error) {
+func (s *selection) find(ctx context.Context, spec schema.Spec, n int, d *dialogue) ([]candidateFinding, error) {
 	if best, ok := spec.(evaluator.SelectBest); ok {
 		return s.best(ctx, best, n, d)
 	}
@@ -99,7 +98,7 @@ func (s *selection) find(ctx context.Context, spec schema.Spec, n int, d *judgec
 }
 
 // best has the judge choose.
-func (s *selection) best(ctx context.Context, spec evaluator.SelectBest, n int, d *judgecall.Dialogue) ([]candidateFinding, error) {
+func (s *selection) best(ctx context.Context, spec evaluator.SelectBest, n int, d *dialogue) ([]candidateFinding, error) {
 	answers := make([]string, len(s.candidates))
 	for i, in := range s.candidates {
 		var err error
@@ -114,10 +113,10 @@ func (s *selection) best(ctx context.Context, spec evaluator.SelectBest, n int, 
 	if spec.Target != "" {
 		role = evaluator.JudgeBy(spec.Target)
 	}
-	form := judgecall.ObjectSchema(map[string]any{"analysis": judgecall.TypeSchema("string"), "best": judgecall.TypeSchema("integer")})
-	choice, err := judgecall.Ask(ctx, d, judgecall.Question{
+	form := objectSchema(map[string]any{"analysis": typeSchema("string"), "best": typeSchema("integer")})
+	choice, err := askJudge(ctx, d, Question{
 		Role: role, Text: bestQuestion(spec, s.input(), answers),
-		Format: &target.Format{Name: "choice", Schema: json.RawMessage(judgecall.CompactJSON(form))},
+		Format: &target.Format{Name: "choice", Schema: json.RawMessage(compactJSON(form))},
 	}, func(reply string) (choice, error) { return readChoice(reply, len(answers)) })
 	if err != nil {
 		return nil, err
@@ -153,7 +152,7 @@ func selected(answers []string, is func(i int) bool, reason string) []candidateF
 		if is(i) {
 			note = "the answer was selected"
 		}
-		found[i] = candidateFinding{[]verdict.Criterion{{ID: Criterion, Score: share(is(i)), Note: note}}, reason}
+		found[i] = candidateFinding{[]verdict.selectedCriterion{{ID: Criterion, Score: share(is(i)), Note: note}}, reason}
 	}
 	return found
 }
@@ -161,15 +160,15 @@ func selected(answers []string, is func(i int) bool, reason string) []candidateF
 // bestQuestion is the judge's whole prompt. A changed word needs a higher Version of
 // [evaluator.SelectBest].
 func bestQuestion(spec evaluator.SelectBest, input string, answers []string) string {
-	parts := []string{judgecall.IsData}
+	parts := []string{IsData}
 	if input != "" {
-		parts = append(parts, judgecall.Block("INPUT", input))
+		parts = append(parts, Block("INPUT", input))
 	}
 	for i, answer := range answers {
-		parts = append(parts, judgecall.Block("OUTPUT "+strconv.Itoa(i+1), answer))
+		parts = append(parts, Block("OUTPUT "+strconv.Itoa(i+1), answer))
 	}
 	return strings.Join(append(parts,
-		fmt.Sprintf("YOUR TASK. %d systems were given the same task, and answered. Choose the OUTPUT that meets this criterion best. The order of the outputs means nothing:\n\n%s", len(answers), judgecall.Unmarked(spec.Criterion)),
+		fmt.Sprintf("YOUR TASK. %d systems were given the same task, and answered. Choose the OUTPUT that meets this criterion best. The order of the outputs means nothing:\n\n%s", len(answers), unmarked(spec.selectedCriterion)),
 		`Reply with one JSON object {"analysis": "…", "best": …}: analysis says why in a few sentences; best is the number of the best OUTPUT. Write nothing else.`), "\n\n")
 }
 
@@ -184,7 +183,7 @@ func readChoice(reply string, most int) (choice, error) {
 		Analysis string `json:"analysis"`
 		Best     int    `json:"best"`
 	}
-	if err := judgecall.StrictJSON(reply, &got); err != nil {
+	if err := StrictJSON(reply, &got); err != nil {
 		return choice{}, err
 	}
 	if got.Best < 1 || got.Best > most {
@@ -213,7 +212,7 @@ func (s *selection) highest(spec evaluator.MaxScore) ([]candidateFinding, error)
 		case !reach:
 			reason = fmt.Sprintf("the score %.3g is the highest, and below %.3g", score, *spec.Least)
 		}
-		found[i] = candidateFinding{[]verdict.Criterion{{ID: Criterion, Score: share(score == best && reach), Note: reason}}, reason}
+		found[i] = candidateFinding{[]verdict.selectedCriterion{{ID: Criterion, Score: share(score == best && reach), Note: reason}}, reason}
 	}
 	return found, nil
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -19,13 +18,13 @@ import (
 // analysis (the default evaluation of the promptval dialect). pass is 1 or 0,
 // the grade is from Very Bad = 0 to Excellent = 1 in quarters. The two may
 // disagree: which of them decides is the Rule's.
-func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *judgecall.Dialogue) (finding, error) {
-	reply := judgecall.ObjectSchema(map[string]any{
-		"analysis": judgecall.TypeSchema("string"), "grade": judgecall.EnumSchema(gradeWords()), "pass": judgecall.TypeSchema("boolean"),
+func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *dialogue) (finding, error) {
+	reply := objectSchema(map[string]any{
+		"analysis": typeSchema("string"), "grade": enumSchema(gradeWords()), "pass": typeSchema("boolean"),
 	})
-	return judgecall.Ask(ctx, d, judgecall.Question{
+	return askJudge(ctx, d, Question{
 		Text:   semanticQuestion(spec, in),
-		Format: &target.Format{Name: "judgement", Schema: json.RawMessage(judgecall.CompactJSON(reply))},
+		Format: &target.Format{Name: "judgement", Schema: json.RawMessage(compactJSON(reply))},
 	}, readSemantic)
 }
 
@@ -33,8 +32,8 @@ func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *judgeca
 // Version of [evaluator.Semantic].
 func semanticQuestion(spec evaluator.Semantic, in Input) string {
 	parts := []string{
-		judgecall.IsData, judgecall.Block("INPUT", in.Question()), judgecall.Block("OUTPUT", in.Transcript.Final()),
-		"YOUR TASK. Judge the OUTPUT, which is what the system under test made of the INPUT. Whoever tests it says:\n\n" + judgecall.Unmarked(spec.Instruction),
+		IsData, Block("INPUT", in.Question()), Block("OUTPUT", in.Transcript.Final()),
+		"YOUR TASK. Judge the OUTPUT, which is what the system under test made of the INPUT. Whoever tests it says:\n\n" + unmarked(spec.Instruction),
 	}
 	if len(spec.Criteria) > 0 {
 		parts = append(parts, "Look at these criteria:\n"+criteriaList(spec.Criteria))
@@ -57,7 +56,7 @@ func readSemantic(reply string) (finding, error) {
 		Grade    string `json:"grade"`
 		Pass     *bool  `json:"pass"`
 	}
-	if err := judgecall.StrictJSON(reply, &got); err != nil {
+	if err := StrictJSON(reply, &got); err != nil {
 		return finding{}, err
 	}
 	if got.Pass == nil {

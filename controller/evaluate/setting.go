@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -14,11 +13,11 @@ import (
 
 // setting shows a judge the conversation, and what the case says of it.
 func (in suiteInput) setting(s evaluator.Subject) []string {
-	parts := []string{judgecall.IsData, in.introduction()}
+	parts := []string{IsData, in.introduction()}
 	if in.Transcript.System != "" {
-		parts = append(parts, judgecall.Block("SYSTEM PROMPT", in.Transcript.System))
+		parts = append(parts, Block("SYSTEM PROMPT", in.Transcript.System))
 	}
-	parts = append(parts, judgecall.Turns(in.Transcript.Messages)...)
+	parts = append(parts, Turns(in.Transcript.Messages)...)
 	if len(in.output()) == 0 {
 		parts = append(parts, "The agent said nothing.")
 	}
@@ -51,7 +50,7 @@ func note(s evaluator.Subject) []string {
 }
 
 // trusted is a text of the definition, which is not the subject of a test.
-func trusted(text string) string { return judgecall.Unmarked(strings.TrimSpace(text)) }
+func trusted(text string) string { return unmarked(strings.TrimSpace(text)) }
 
 // judge is the role of the model that an evaluator asks.
 func judge(target string) schema.Role {

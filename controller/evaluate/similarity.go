@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -22,7 +21,7 @@ const similarityCriterion = "similarity"
 // similarity compares an answer with the texts of a spec. The score of the criterion is
 // the best similarity from 0 to 1. The error is that of the model, or says that what it
 // answered cannot be compared.
-func similarity(ctx context.Context, spec evaluator.Similar, answer string, d *judgecall.Dialogue) (verdict.Criterion, error) {
+func similarity(ctx context.Context, spec evaluator.Similar, answer string, d *dialogue) (verdict.Criterion, error) {
 	own, err := embed(ctx, spec, answer, d)
 	if err != nil {
 		return verdict.Criterion{}, err
@@ -52,7 +51,7 @@ func similarity(ctx context.Context, spec evaluator.Similar, answer string, d *j
 }
 
 // embed asks for the embedding of a text.
-func embed(ctx context.Context, spec evaluator.Similar, text string, d *judgecall.Dialogue) ([]float64, error) {
+func embed(ctx context.Context, spec evaluator.Similar, text string, d *dialogue) ([]float64, error) {
 	role := schema.Embedder
 	if spec.Target != "" {
 		role = evaluator.JudgeBy(spec.Target)

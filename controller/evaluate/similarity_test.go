@@ -6,7 +6,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -14,7 +13,7 @@ import (
 )
 
 // embedder has an embedding for each text.
-func embedder(asked *[]schema.Role, of map[string]string) judgecall.Caller {
+func embedder(asked *[]schema.Role, of map[string]string) Ask {
 	return func(_ context.Context, role schema.Role, req target.Request) (target.Reply, error) {
 		*asked = append(*asked, role)
 		text, ok := of[req.Messages[0].Content]
@@ -45,7 +44,7 @@ func TestSimilarity(t *testing.T) {
 		{evaluator.Similar{Texts: []string{"unreachable"}}, -1},
 	} {
 		var asked []schema.Role
-		d := &judgecall.Dialogue{Ask: embedder(&asked, of)}
+		d := &dialogue{Ask: embedder(&asked, of)}
 		c, err := similarity(t.Context(), tt.spec, "answer", d)
 		if (err != nil) != (tt.want < 0) || tt.want >= 0 && math.Abs(c.Score-tt.want) > 1e-9 {
 			t.Errorf("%+v: %+v, %v, want %v", tt.spec, c, err, tt.want)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -19,7 +18,7 @@ import (
 // sql_executor section of the domain dialect). The statement is run only when
 // a check looks at the result. A reply without SQL, and SQL that does not run,
 // hold no such check; a database that cannot be built is an error.
-func sqlExecutor(ctx context.Context, spec evaluator.SQLExecutor, in Input, d *judgecall.Dialogue) (finding, error) {
+func sqlExecutor(ctx context.Context, spec evaluator.SQLExecutor, in Input, d *dialogue) (finding, error) {
 	checks := statementChecks(spec)
 	results := resultChecks(spec)
 	if len(checks)+len(results) == 0 {
@@ -186,7 +185,7 @@ func hasColumn(columns []string, name string) bool {
 // is marked as SQL, else the first block that begins with a verb of SQL, else
 // the reply itself if it does, else what the extractor finds. It is empty when
 // the reply holds none.
-func takeSQL(ctx context.Context, in Input, d *judgecall.Dialogue) (string, error) {
+func takeSQL(ctx context.Context, in Input, d *dialogue) (string, error) {
 	reply := in.Transcript.Final()
 	if strings.TrimSpace(reply) == "" {
 		return "", nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/workspaces"
@@ -46,8 +45,8 @@ func one(score float64, reason string, hits, misses []string) suiteFinding {
 type suiteInput struct {
 	Case       *schema.Case
 	Transcript *verdict.Transcript
-	// Dialogue asks models.
-	*judgecall.Dialogue
+	// dialogue asks models.
+	*dialogue
 	Programs Programs
 }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
 	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -40,7 +39,7 @@ type answerKind struct {
 //	boolean   yes and no, true and false, in English and Indonesian
 //	choice    equal labels (B, "(b)", "B. Paris") or equal texts
 //	json      equal values; key order and the form of numbers do not matter
-func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *judgecall.Dialogue) (finding, error) {
+func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *dialogue) (finding, error) {
 	kind, err := kindOf(spec)
 	if err != nil {
 		return finding{}, err
@@ -163,7 +162,7 @@ func choiceKind(expected string, choices []string) answerKind {
 	want := parseOption(expected)
 	wanted := "one of the options in QUESTION. Give its label, such as B, if the options have labels, else its text."
 	if len(choices) > 0 {
-		wanted = "one of " + judgecall.Unmarked(judgecall.CompactJSON(choices)) + ". Copy it as it is written there."
+		wanted = "one of " + unmarked(compactJSON(choices)) + ". Copy it as it is written there."
 	}
 	for _, c := range choices {
 		if o := parseOption(c); o.same(want) { // an answer B is also the text of the choice "B. Paris"

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -17,11 +17,11 @@ type Simulator struct {
 	Usage verdict.Usage
 
 	simulation schema.Simulation
-	ask        judgecall.Caller
+	ask        evaluate.Ask
 }
 
 // NewSimulator returns a simulator that asks its model with ask.
-func NewSimulator(simulation schema.Simulation, ask judgecall.Caller) *Simulator {
+func NewSimulator(simulation schema.Simulation, ask evaluate.Ask) *Simulator {
 	s := &Simulator{simulation: simulation}
 	s.ask = func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
 		reply, err := ask(ctx, role, req)
@@ -60,7 +60,7 @@ func readLine(text string) (Line, error) {
 		Message *string `json:"message"`
 		Done    *bool   `json:"done"`
 	}
-	if err := judgecall.StrictJSON(text, &got); err != nil {
+	if err := evaluate.StrictJSON(text, &got); err != nil {
 		return Line{}, err
 	}
 	if got.Message == nil || got.Done == nil {

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/judgecall"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -30,7 +30,7 @@ func Read(reply string) (string, error) {
 	var got struct {
 		Prompt string `json:"prompt"`
 	}
-	if err := judgecall.StrictJSON(reply, &got); err != nil {
+	if err := evaluate.StrictJSON(reply, &got); err != nil {
 		return "", err
 	}
 	prompt := strings.TrimSpace(strings.ReplaceAll(got.Prompt, target.Mark, ""))
@@ -61,21 +61,21 @@ type Sample struct {
 // Request shows the prompt, how it was judged, and, to an editor that may see them,
 // the outputs. A changed word needs a higher Version of [schema.Edit].
 func Request(edit schema.Edit, failed Attempt) target.Request {
-	parts := []string{judgecall.IsData}
+	parts := []string{evaluate.IsData}
 	if failed.System == "" {
 		parts = append(parts, "The agent was sent no system prompt. If it has one of its own, that is not known; what you write comes in its place.")
 	} else {
-		parts = append(parts, judgecall.Block("SYSTEM PROMPT", failed.System))
+		parts = append(parts, evaluate.Block("SYSTEM PROMPT", failed.System))
 	}
 	if edit.ShowOutputs {
 		for i, s := range failed.Samples {
 			if s.Judged.Error == "" {
-				parts = append(parts, judgecall.Block(fmt.Sprintf("OUTPUT %d", i+1), s.Output))
+				parts = append(parts, evaluate.Block(fmt.Sprintf("OUTPUT %d", i+1), s.Output))
 			}
 		}
 	}
 	parts = append(parts,
-		judgecall.Block("EVALUATION", summary(failed)),
+		evaluate.Block("EVALUATION", summary(failed)),
 		"YOUR TASK. The EVALUATION says how the agent did with this system prompt. Write a system prompt with which it does better at what is missing, and as well at the rest. Keep what the agent is for, its rules and its limits. Write for inputs of every kind and not for the ones of the test: nothing of the evaluation itself, of its criteria or of scores belongs into the prompt.",
 		`Reply with one JSON object {"prompt": "…"}: prompt is the whole system prompt, ready to be used. Write nothing else.`)
 	return target.Request{

@@ -1,4 +1,4 @@
-package judgecall
+package evaluate
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func Turns(messages []schema.Message) []string {
 		for _, c := range m.ToolCalls {
 			calls++
 			byID[c.ID] = calls
-			parts = append(parts, Block(fmt.Sprintf("%sCALL %d", turn, calls), CompactJSON(c.Function.Name)+" "+c.Function.Arguments))
+			parts = append(parts, Block(fmt.Sprintf("%sCALL %d", turn, calls), compactJSON(c.Function.Name)+" "+c.Function.Arguments))
 		}
 	}
 	return parts

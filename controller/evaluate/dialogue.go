@@ -1,6 +1,4 @@
-// Package judgecall asks models that judge, and reads what they answer. Text of
-// a model under test reaches them only between marks that it cannot guess.
-package judgecall
+package evaluate
 
 import (
 	"cmp"
@@ -26,17 +24,17 @@ const (
 	maxEcho = 4 << 10
 )
 
-// Caller calls the model that has the role. The caller journals, limits and
+// Ask calls the model that has the role. It journals, limits and
 // retries transport errors; evaluators repeat only replies that do not parse.
-type Caller func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error)
+type Ask func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error)
 
 // judgeSystem is the system prompt of a judge.
 const judgeSystem = "You judge the reply of another system by the instructions of the person who tests it. You are given all there is to know; you have no tools."
 
-// A Dialogue is the exchange of one measurement with a model.
-type Dialogue struct {
+// A dialogue is the exchange of one measurement with a model.
+type dialogue struct {
 	// Ask calls the models.
-	Ask Caller
+	Ask Ask
 	// Usage is that of all calls; Asked and Answered are the last one.
 	Usage           verdict.Usage
 	Asked, Answered string
@@ -55,9 +53,9 @@ type Question struct {
 	Format *target.Format
 }
 
-// Ask asks until read takes the reply, as [Caller.Retry] does, and gives what it
+// askJudge asks until read takes the reply, as [Ask.Retry] does, and returns what read
 // made of it.
-func Ask[T any](ctx context.Context, d *Dialogue, q Question, read func(reply string) (T, error)) (T, error) {
+func askJudge[T any](ctx context.Context, d *dialogue, q Question, read func(reply string) (T, error)) (T, error) {
 	req := target.Request{
 		System:   cmp.Or(q.System, judgeSystem),
 		Messages: []schema.Message{withImages(q.Text, q.Images)},
@@ -72,16 +70,16 @@ func Ask[T any](ctx context.Context, d *Dialogue, q Question, read func(reply st
 	return answer, err
 }
 
-// ask is [Caller.Retry] at temperature 0, since a judgement is not a matter of
+// ask is [Ask.Retry] at temperature 0, since a judgement is not a matter of
 // chance, with the last exchange and the usage kept.
-func (d *Dialogue) ask(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
+func (d *dialogue) ask(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
 	var zero float64
 	req.Temperature = &zero
-	return Caller(d.counted).Retry(ctx, role, req, read)
+	return Ask(d.counted).Retry(ctx, role, req, read)
 }
 
 // counted asks once and keeps the exchange and its usage.
-func (d *Dialogue) counted(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
+func (d *dialogue) counted(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
 	reply, err := d.Ask(ctx, role, req)
 	if err == nil {
 		d.Usage = d.Usage.Add(reply.Usage)
@@ -92,18 +90,18 @@ func (d *Dialogue) counted(ctx context.Context, role schema.Role, req target.Req
 
 // Reply is what a model answers to a question that a program put together, whatever
 // it is. Without a system prompt it is asked as a judge is.
-func (d *Dialogue) Reply(ctx context.Context, role schema.Role, system, question string) (string, error) {
+func (d *dialogue) Reply(ctx context.Context, role schema.Role, system, question string) (string, error) {
 	var zero float64
 	reply, err := d.counted(ctx, role, target.Request{
-		System: cmp.Or(Unmarked(system), judgeSystem), Temperature: &zero,
-		Messages: []schema.Message{{Role: schema.RoleUser, Content: Unmarked(question)}},
+		System: cmp.Or(unmarked(system), judgeSystem), Temperature: &zero,
+		Messages: []schema.Message{{Role: schema.RoleUser, Content: unmarked(question)}},
 	})
 	return replyText(reply), err
 }
 
 // Retry asks until read takes the reply, at most three times. An error of read
 // is shown to the model.
-func (ask Caller) Retry(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
+func (ask Ask) Retry(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
 	first := req.Messages
 	var problem error
 	for range maxAttempts {
@@ -117,26 +115,26 @@ func (ask Caller) Retry(ctx context.Context, role schema.Role, req target.Reques
 		}
 		req.Messages = append(first[:len(first):len(first)],
 			schema.Message{Role: schema.RoleAssistant, Content: echo(text)},
-			schema.Message{Role: schema.RoleUser, Content: "That reply could not be read: " + Unmarked(problem.Error()) + ". Reply again, in the form that was asked for and with nothing else."},
+			schema.Message{Role: schema.RoleUser, Content: "That reply could not be read: " + unmarked(problem.Error()) + ". Reply again, in the form that was asked for and with nothing else."},
 		)
 	}
 	return fmt.Errorf("the %s's reply could not be read in %d attempts: %w", role, maxAttempts, problem)
 }
 
-// A RangeError is about a score that is not on the scale which was asked for.
-type RangeError struct{ Score, Max float64 }
+// A rangeError is about a score that is not on the scale which was asked for.
+type rangeError struct{ Score, Max float64 }
 
 // Error names the score and the scale.
-func (e *RangeError) Error() string {
+func (e *rangeError) Error() string {
 	return fmt.Sprintf("the score %v is out of range: it is a number from 0 to %v", e.Score, e.Max)
 }
 
 // Share is a score from 0 to most as a share of most. Another score is a
-// [*RangeError]: the model is on a scale of its own, so that it is asked again
+// [*rangeError]: the model is on a scale of its own, so that it is asked again
 // and the score is never taken for the nearest one.
 func Share(score, most float64) (float64, error) {
 	if rounded := math.Round(score*1e9) / 1e9; !(rounded >= 0 && rounded <= most) {
-		return 0, &RangeError{score, most}
+		return 0, &rangeError{score, most}
 	}
 	return max(0, min(1, score/most)), nil // of which a billionth is rounding
 }
@@ -145,7 +143,7 @@ func Share(score, most float64) (float64, error) {
 func replyText(r target.Reply) string { return verdict.Answer(r.Messages) }
 
 func echo(text string) string {
-	if text = Unmarked(text); strings.TrimSpace(text) == "" {
+	if text = unmarked(text); strings.TrimSpace(text) == "" {
 		return "(nothing)"
 	}
 	if len(text) > maxEcho {
@@ -166,13 +164,13 @@ func shown(req target.Request) string {
 	return strings.ReplaceAll(strings.Join(parts, "\n\n"), target.Mark, "")
 }
 
-// Unmarked removes what would become a delimiter when the request is sent.
-func Unmarked(s string) string { return strings.ReplaceAll(s, target.Mark, "") }
+// unmarked removes what would become a delimiter when the request is sent.
+func unmarked(s string) string { return strings.ReplaceAll(s, target.Mark, "") }
 
 // Block sets a text apart as data. The author of the text does not know what
 // the marks become, and so cannot write a line that ends the block.
 func Block(name, text string) string {
-	return "<<<" + name + " " + target.Mark + "\n" + Unmarked(text) + "\n" + target.Mark + " " + name + ">>>"
+	return "<<<" + name + " " + target.Mark + "\n" + unmarked(text) + "\n" + target.Mark + " " + name + ">>>"
 }
 
 // IsData tells the model what the blocks are.

@@ -1,4 +1,4 @@
-package judgecall
+package evaluate
 
 import (
 	"encoding/json"
@@ -12,29 +12,29 @@ import (
 // The functions below write JSON Schemas of replies. Providers with a strict mode
 // want every field required and no other allowed.
 
-// TypeSchema is a value of a JSON type.
-func TypeSchema(name string) map[string]any { return map[string]any{"type": name} }
+// typeSchema is a value of a JSON type.
+func typeSchema(name string) map[string]any { return map[string]any{"type": name} }
 
-// EnumSchema is one of some words.
-func EnumSchema(words []string) map[string]any {
+// enumSchema is one of some words.
+func enumSchema(words []string) map[string]any {
 	return map[string]any{"type": "string", "enum": words}
 }
 
-// ObjectSchema has these fields and no other.
-func ObjectSchema(fields map[string]any) map[string]any {
+// objectSchema has these fields and no other.
+func objectSchema(fields map[string]any) map[string]any {
 	return map[string]any{
 		"type": "object", "properties": fields,
 		"required": slices.Sorted(maps.Keys(fields)), "additionalProperties": false,
 	}
 }
 
-// ListSchema has objects of these fields.
-func ListSchema(fields map[string]any) map[string]any {
-	return map[string]any{"type": "array", "items": ObjectSchema(fields)}
+// listSchema has objects of these fields.
+func listSchema(fields map[string]any) map[string]any {
+	return map[string]any{"type": "array", "items": objectSchema(fields)}
 }
 
-// CompactJSON is a value as JSON, which has no line break of its own.
-func CompactJSON(v any) string {
+// compactJSON is a value as JSON, which has no line break of its own.
+func compactJSON(v any) string {
 	raw, err := json.Marshal(v)
 	if err == nil {
 		raw, err = schema.Canonical(raw)

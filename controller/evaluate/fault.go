@@ -1,0 +1,12 @@
+package evaluate
+
+// A Fault is an error of [Ask] itself, such as a journal that cannot be written, and not
+// of the model that was asked. It says nothing about what is measured, so it ends the
+// work instead of becoming a result.
+type Fault struct{ Err error }
+
+// Error returns the text of Err.
+func (f *Fault) Error() string { return f.Err.Error() }
+
+// Unwrap returns Err.
+func (f *Fault) Unwrap() error { return f.Err }
