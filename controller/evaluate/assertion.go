@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -82,25 +81,25 @@ func text(spec evaluator.Assertion, answer string) (bool, string, error) {
 	}
 	switch spec.Type {
 	case "contains":
-		return strings.Contains(answer, want), "the answer does not contain " + textnorm.Quote(want), nil
+		return strings.Contains(answer, want), "the answer does not contain " + quote(want), nil
 	case "icontains":
-		return strings.Contains(strings.ToLower(answer), strings.ToLower(want)), "the answer does not contain " + textnorm.Quote(want) + " in any case", nil
+		return strings.Contains(strings.ToLower(answer), strings.ToLower(want)), "the answer does not contain " + quote(want) + " in any case", nil
 	case "starts-with":
-		return strings.HasPrefix(answer, want), "the answer does not start with " + textnorm.Quote(want), nil
+		return strings.HasPrefix(answer, want), "the answer does not start with " + quote(want), nil
 	case "ends-with":
-		return strings.HasSuffix(answer, want), "the answer does not end with " + textnorm.Quote(want), nil
+		return strings.HasSuffix(answer, want), "the answer does not end with " + quote(want), nil
 	case "regex":
 		re, err := regexp.Compile(want)
 		if err != nil {
 			return false, "", err
 		}
-		return re.MatchString(answer), "the answer does not match " + textnorm.Quote(want), nil
+		return re.MatchString(answer), "the answer does not match " + quote(want), nil
 	}
 	d, ok := distance(answer, want)
 	if !ok {
 		return false, fmt.Sprintf("the answer or the value has more than %d characters and is not compared", maxDistance), nil
 	}
-	return d <= spec.Most, fmt.Sprintf("the answer is %s from %s, and %d are allowed", counted(d, "edit"), textnorm.Quote(want), spec.Most), nil
+	return d <= spec.Most, fmt.Sprintf("the answer is %s from %s, and %d are allowed", counted(d, "edit"), quote(want), spec.Most), nil
 }
 
 // several looks for some or all of a list of texts.
@@ -120,9 +119,9 @@ func several(spec evaluator.Assertion, answer string) (bool, string, error) {
 		}
 	}
 	if kind == "contains-any" {
-		return len(missing) < len(wanted), "the answer contains none of " + textnorm.QuoteAll(wanted), nil
+		return len(missing) < len(wanted), "the answer contains none of " + quoteAll(wanted), nil
 	}
-	return len(missing) == 0, "the answer does not contain " + textnorm.QuoteAll(missing), nil
+	return len(missing) == 0, "the answer does not contain " + quoteAll(missing), nil
 }
 
 // equal compares texts letter by letter, and anything else as JSON.
@@ -130,9 +129,9 @@ func equal(want json.RawMessage, answer string) (bool, string, error) {
 	var s string
 	if err := json.Unmarshal(want, &s); err == nil {
 		if strings.TrimSpace(answer) == strings.TrimSpace(s) {
-			return answer == s, "the answer has other white space around it than " + textnorm.Quote(s), nil
+			return answer == s, "the answer has other white space around it than " + quote(s), nil
 		}
-		return false, "the answer is " + textnorm.Quote(answer) + ", not " + textnorm.Quote(s), nil
+		return false, "the answer is " + quote(answer) + ", not " + quote(s), nil
 	}
 	canonical, err := schema.Canonical(want)
 	if err != nil {
@@ -140,15 +139,15 @@ func equal(want json.RawMessage, answer string) (bool, string, error) {
 	}
 	got, err := schema.Canonical([]byte(answer))
 	if err != nil {
-		return false, "the answer is not JSON: " + textnorm.Quote(answer), nil
+		return false, "the answer is not JSON: " + quote(answer), nil
 	}
-	return string(got) == string(canonical), "the answer is " + textnorm.Clip(string(got)) + ", not " + textnorm.Clip(string(canonical)), nil
+	return string(got) == string(canonical), "the answer is " + clip(string(got)) + ", not " + clip(string(canonical)), nil
 }
 
 // isJSON wants the whole answer to be JSON that fits a schema, if there is one.
 func isJSON(form json.RawMessage, answer string) (bool, string, error) {
 	if _, err := schema.Canonical([]byte(answer)); err != nil {
-		return false, "the answer is not JSON: " + textnorm.Quote(answer), nil
+		return false, "the answer is not JSON: " + quote(answer), nil
 	}
 	return fits(form, []byte(answer))
 }
@@ -215,7 +214,7 @@ func fits(form json.RawMessage, data []byte) (bool, string, error) {
 	}
 	err = wanted.Check(data)
 	if mismatch, ok := errors.AsType[*jsonschema.Mismatch](err); ok {
-		return false, "the JSON of the answer does not fit: " + textnorm.Clip(mismatch.Error()), nil
+		return false, "the JSON of the answer does not fit: " + clip(mismatch.Error()), nil
 	}
 	return err == nil, "", err
 }

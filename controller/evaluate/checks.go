@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -61,24 +60,24 @@ func checkOne(c evaluator.Check, answer string, in suiteInput) (verdict.Criterio
 	}
 	switch c.Kind {
 	case evaluator.CheckContains:
-		note(strings.Contains(answer, c.Text), "the answer does not contain %s", textnorm.Quote(c.Text))
+		note(strings.Contains(answer, c.Text), "the answer does not contain %s", quote(c.Text))
 	case evaluator.CheckNotContains:
-		note(!strings.Contains(answer, c.Text), "the answer contains %s", textnorm.Quote(c.Text))
+		note(!strings.Contains(answer, c.Text), "the answer contains %s", quote(c.Text))
 	case evaluator.CheckIContains:
-		note(strings.Contains(strings.ToLower(answer), strings.ToLower(c.Text)), "the answer does not contain %s in any case", textnorm.Quote(c.Text))
+		note(strings.Contains(strings.ToLower(answer), strings.ToLower(c.Text)), "the answer does not contain %s in any case", quote(c.Text))
 	case evaluator.CheckAny:
-		note(slices.ContainsFunc(c.Texts, func(text string) bool { return strings.Contains(answer, text) }), "the answer contains none of %s", textnorm.QuoteAll(c.Texts))
+		note(slices.ContainsFunc(c.Texts, func(text string) bool { return strings.Contains(answer, text) }), "the answer contains none of %s", quoteAll(c.Texts))
 	case evaluator.CheckAll:
 		missing := slices.DeleteFunc(slices.Clone(c.Texts), func(text string) bool { return strings.Contains(answer, text) })
-		note(len(missing) == 0, "the answer does not contain %s", textnorm.QuoteAll(missing))
+		note(len(missing) == 0, "the answer does not contain %s", quoteAll(missing))
 	case evaluator.CheckEquals:
-		note(strings.TrimSpace(answer) == strings.TrimSpace(c.Text), "the answer is %s, not %s", textnorm.Quote(answer), textnorm.Quote(c.Text))
+		note(strings.TrimSpace(answer) == strings.TrimSpace(c.Text), "the answer is %s, not %s", quote(answer), quote(c.Text))
 	case evaluator.CheckRegex:
 		re, err := regexp.Compile(c.Text)
 		if err != nil {
 			return out, err
 		}
-		note(re.MatchString(answer), "the answer does not match %s", textnorm.Quote(c.Text))
+		note(re.MatchString(answer), "the answer does not match %s", quote(c.Text))
 	case evaluator.CheckJSON:
 		wrong, err := checkJSON(c, answer)
 		note(wrong == "", "%s", wrong)
@@ -108,11 +107,11 @@ func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
 		return "", err
 	}
 	if _, notJSON := schema.Canonical([]byte(answer)); notJSON != nil {
-		return "the answer is not JSON: " + textnorm.Quote(answer), nil
+		return "the answer is not JSON: " + quote(answer), nil
 	}
 	err = wanted.Check([]byte(answer))
 	if mismatch, ok := errors.AsType[*jsonschema.Mismatch](err); ok {
-		return "the answer is not the JSON that is wanted: " + textnorm.Clip(mismatch.Error()), nil
+		return "the answer is not the JSON that is wanted: " + clip(mismatch.Error()), nil
 	}
 	return "", err
 }
@@ -121,7 +120,7 @@ func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
 func checkPath(c evaluator.Check, answer string) (wrong string) {
 	whole, err := schema.Canonical([]byte(answer))
 	if err != nil {
-		return "the answer is not JSON: " + textnorm.Quote(answer)
+		return "the answer is not JSON: " + quote(answer)
 	}
 	path, _ := evaluator.ParsePath(strings.TrimPrefix(c.Text, "$"))
 	found := path.Find(whole)
@@ -130,7 +129,7 @@ func checkPath(c evaluator.Check, answer string) (wrong string) {
 	}
 	want, err := schema.Canonical(c.Value)
 	if err != nil || string(found) != string(want) {
-		return fmt.Sprintf("the answer has %s at %s, not %s", textnorm.Clip(string(found)), c.Text, textnorm.Clip(string(c.Value)))
+		return fmt.Sprintf("the answer has %s at %s, not %s", clip(string(found)), c.Text, clip(string(c.Value)))
 	}
 	return ""
 }

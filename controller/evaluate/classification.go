@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -57,7 +56,7 @@ func ask(ctx context.Context, spec evaluator.Classified, answer string, d *dialo
 	}
 	for name, score := range scores {
 		if score < 0 || score > 1 {
-			return nil, fmt.Errorf("the score of %s is %v, and scores are from 0 to 1", textnorm.Quote(name), score)
+			return nil, fmt.Errorf("the score of %s is %v, and scores are from 0 to 1", quote(name), score)
 		}
 	}
 	return scores, nil
@@ -72,12 +71,12 @@ func labelled(spec evaluator.Classified, scores map[string]float64) (float64, st
 		}
 	}
 	if len(spec.Labels) == 0 {
-		return scores[best], fmt.Sprintf("%s has the score %.3g", textnorm.Quote(best), scores[best])
+		return scores[best], fmt.Sprintf("%s has the score %.3g", quote(best), scores[best])
 	}
 	wanted := spec.Labels[0]
-	note := fmt.Sprintf("%s has the score %.3g", textnorm.Quote(wanted), scores[wanted])
+	note := fmt.Sprintf("%s has the score %.3g", quote(wanted), scores[wanted])
 	if best != wanted && best != "" {
-		note += fmt.Sprintf(", and %s %.3g", textnorm.Quote(best), scores[best])
+		note += fmt.Sprintf(", and %s %.3g", quote(best), scores[best])
 	}
 	return scores[wanted], note
 }
@@ -93,5 +92,5 @@ func harmless(spec evaluator.Classified, flagged map[string]float64) (float64, s
 	if len(harms) == 0 {
 		return 1, "nothing in the answer is flagged"
 	}
-	return 0, "the answer is flagged: " + textnorm.Clip(strings.Join(harms, ", "))
+	return 0, "the answer is flagged: " + clip(strings.Join(harms, ", "))
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/workspaces"
@@ -63,14 +61,14 @@ func byExit(form string, printed []byte, err error) (f suiteFinding, judged bool
 		printed = failure.Printed
 	}
 	text := strings.TrimSpace(string(printed))
-	if strings.HasPrefix(textnorm.Unfenced(text), "{") || failed && strings.HasPrefix(text, "[") {
+	if strings.HasPrefix(unfenced(text), "{") || failed && strings.HasPrefix(text, "[") {
 		return f, false
 	}
 	if failed {
-		text = cmp.Or(textnorm.Clip(text), failure.Cause)
+		text = cmp.Or(clip(text), failure.Cause)
 		return one(0, text, nil, []string{text}), true
 	}
-	text = cmp.Or(textnorm.Clip(text), "exit status 0")
+	text = cmp.Or(clip(text), "exit status 0")
 	return one(1, text, []string{text}, nil), true
 }
 
@@ -194,17 +192,17 @@ func (in suiteInput) run(ctx context.Context, p evaluator.Program, s evaluator.S
 }
 
 // proxy asks the model for a program that may; nil for others.
-func (in suiteInput) proxy(spec evaluator.CodeJudge) *targetproxy.Proxy {
+func (in suiteInput) proxy(spec evaluator.CodeJudge) *Proxy {
 	if spec.MaxCalls == 0 {
 		return nil
 	}
 	role := judge(spec.Target)
-	return targetproxy.New(cmp.Or(spec.Target, string(role)), spec.MaxCalls, func(ctx context.Context, system, question string) (string, error) {
+	return NewProxy(cmp.Or(spec.Target, string(role)), spec.MaxCalls, func(ctx context.Context, system, question string) (string, error) {
 		return in.Reply(ctx, role, system, question)
 	})
 }
 
-func (in suiteInput) start(ctx context.Context, p evaluator.Program, payload payload, proxy *targetproxy.Proxy) ([]byte, error) {
+func (in suiteInput) start(ctx context.Context, p evaluator.Program, payload payload, proxy *Proxy) ([]byte, error) {
 	if in.Programs == nil {
 		return nil, fmt.Errorf("programs are not run here: %s is not started", strings.Join(p.Argv, " "))
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -99,5 +98,5 @@ func readPreference(reply string) (preference, error) {
 	case first, second, tie:
 		return preference{better, strings.TrimSpace(got.Analysis)}, nil
 	}
-	return preference{}, fmt.Errorf("%s under \"better\" is none of first, second, tie", textnorm.Quote(got.Better))
+	return preference{}, fmt.Errorf("%s under \"better\" is none of first, second, tie", quote(got.Better))
 }

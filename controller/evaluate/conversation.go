@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -229,7 +228,7 @@ func demandReason(c verdict.Criterion) string {
 	case !isOutcome:
 		return c.Note
 	case c.Note == "":
-		return textnorm.Quote(label) + " is not met"
+		return quote(label) + " is not met"
 	}
-	return textnorm.Quote(label) + " is not met: " + c.Note
+	return quote(label) + " is not met: " + c.Note
 }

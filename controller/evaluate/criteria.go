@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -89,14 +88,14 @@ func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
 	scores := map[string]verdict.Criterion{}
 	for _, c := range got.Criteria {
 		if _, twice := scores[c.Name]; twice {
-			return finding{}, fmt.Errorf("it has the criterion %s twice", textnorm.Quote(c.Name))
+			return finding{}, fmt.Errorf("it has the criterion %s twice", quote(c.Name))
 		}
 		if c.Score == nil {
-			return finding{}, fmt.Errorf("the criterion %s has no number under \"score\"", textnorm.Quote(c.Name))
+			return finding{}, fmt.Errorf("the criterion %s has no number under \"score\"", quote(c.Name))
 		}
 		share, err := Share(*c.Score, evaluator.CriteriaScale)
 		if err != nil {
-			return finding{}, fmt.Errorf("the criterion %s: %w", textnorm.Quote(c.Name), err)
+			return finding{}, fmt.Errorf("the criterion %s: %w", quote(c.Name), err)
 		}
 		scores[c.Name] = verdict.Criterion{Score: share, Note: strings.TrimSpace(c.Reason)}
 	}
@@ -104,7 +103,7 @@ func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
 	for _, c := range want {
 		found, ok := scores[c.Name]
 		if !ok {
-			return finding{}, fmt.Errorf("it has no criterion %s", textnorm.Quote(c.Name))
+			return finding{}, fmt.Errorf("it has no criterion %s", quote(c.Name))
 		}
 		found.ID = c.Name
 		f.criteria = append(f.criteria, found)

@@ -10,7 +10,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -181,7 +180,7 @@ const IsData = "What stands between <<<NAME " + target.Mark + " and " + target.M
 // StrictJSON decodes a reply that is one JSON value, alone or as the only
 // Block of code.
 func StrictJSON(reply string, into any) error {
-	dec := json.NewDecoder(strings.NewReader(textnorm.Unfenced(reply)))
+	dec := json.NewDecoder(strings.NewReader(unfenced(reply)))
 	if err := dec.Decode(into); err != nil {
 		if errors.Is(err, io.EOF) {
 			return errors.New("it is empty")

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -197,7 +196,7 @@ func (e *expectations) criteria(same []bool) []verdict.Criterion {
 func (e *expectations) broken(i int) string {
 	s, want := e.specs[i], e.wanted[i]
 	if s.Forbidden {
-		return s.Tool + " must not be called" + paramsNote(s) + ", and was: " + textnorm.Clip(e.made[e.first(i)].Text)
+		return s.Tool + " must not be called" + paramsNote(s) + ", and was: " + clip(e.made[e.first(i)].Text)
 	}
 	note := " was not called"
 	for j, m := range e.made {
@@ -205,7 +204,7 @@ func (e *expectations) broken(i int) string {
 		case e.fits[i][j]:
 			return s.Tool + paramsNote(s) + " was called too few times"
 		case want.Name == m.Name:
-			note = " was called with other arguments: " + textnorm.Clip(m.Text)
+			note = " was called with other arguments: " + clip(m.Text)
 		}
 	}
 	if e.cut[i] {
@@ -218,5 +217,5 @@ func paramsNote(s evaluator.CallExpectation) string {
 	if s.Params == nil {
 		return ""
 	}
-	return " with " + textnorm.Clip(strings.TrimSpace(string(s.Params)))
+	return " with " + clip(strings.TrimSpace(string(s.Params)))
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -50,7 +49,7 @@ func fieldAccuracy(spec evaluator.FieldAccuracy, in suiteInput) (suiteFinding, e
 	}
 	switch {
 	case answer == nil:
-		f.Reason = "the answer is not JSON: " + textnorm.Quote(in.Answer())
+		f.Reason = "the answer is not JSON: " + quote(in.Answer())
 	case len(wrong) > 0:
 		f.Reason = strings.Join(wrong, "; ")
 	default:
@@ -62,8 +61,8 @@ func fieldAccuracy(spec evaluator.FieldAccuracy, in suiteInput) (suiteFinding, e
 // structured is an answer as canonical JSON, or nil where it is none. Models put
 // a sentence around a block of code.
 func structured(answer string) json.RawMessage {
-	candidates := []string{textnorm.Unfenced(answer)}
-	if blocks := textnorm.Fences(answer); len(blocks) == 1 {
+	candidates := []string{unfenced(answer)}
+	if blocks := fences(answer); len(blocks) == 1 {
 		candidates = append(candidates, blocks[0].Body)
 	}
 	for _, text := range candidates {
@@ -96,13 +95,13 @@ func compareField(f evaluator.Field, answer json.RawMessage) (verdict.Criterion,
 	}
 	matches, err := matchField(f, found)
 	if c.Score = share(matches); !matches {
-		c.Note = fmt.Sprintf("is %s, expected %s (%s)", textnorm.Clip(string(found)), textnorm.Clip(string(f.Expected)), f.Match)
+		c.Note = fmt.Sprintf("is %s, expected %s (%s)", clip(string(found)), clip(string(f.Expected)), f.Match)
 	}
 	return c, err
 }
 
 func matchField(f evaluator.Field, found json.RawMessage) (bool, error) {
-	want, got := textnorm.OfJSON(f.Expected), textnorm.OfJSON(found)
+	want, got := ofJSON(f.Expected), ofJSON(found)
 	switch f.Match {
 	case "exact":
 		expected, err := schema.Canonical(f.Expected)
@@ -117,7 +116,7 @@ func matchField(f evaluator.Field, found json.RawMessage) (bool, error) {
 	case "date":
 		day, ok := parseDay(want, f.Formats)
 		if !ok {
-			return false, fmt.Errorf("the expected %s is not a date", textnorm.Quote(want))
+			return false, fmt.Errorf("the expected %s is not a date", quote(want))
 		}
 		other, ok := parseDay(got, f.Formats)
 		return ok && day.Equal(other), nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -21,11 +20,11 @@ func finish(spec evaluator.Finish, t *verdict.Transcript) (verdict.Criterion, er
 		out.Score = 1
 		return out, nil
 	}
-	out.Note = "the reply ended with " + textnorm.Quote(t.Finish)
+	out.Note = "the reply ended with " + quote(t.Finish)
 	if holds {
 		out.Note += ", and must not"
 	} else {
-		out.Note += ", not with " + textnorm.Quote(spec.Reason)
+		out.Note += ", not with " + quote(spec.Reason)
 	}
 	return out, nil
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -22,7 +21,7 @@ func keyword(spec evaluator.Keyword, reply string) (finding, error) {
 	if len(spec.Keywords)+len(spec.Forbidden) == 0 {
 		return finding{}, errors.New("neither keywords nor forbidden words are given")
 	}
-	text := textnorm.Fold(reply)
+	text := Fold(reply)
 	var f finding
 	var missing, present []string
 	ids := newIDs()
@@ -51,7 +50,7 @@ func keyword(spec evaluator.Keyword, reply string) (finding, error) {
 }
 
 func occurs(text, word string, whole bool) (bool, error) {
-	word = textnorm.Fold(word)
+	word = Fold(word)
 	if strings.TrimSpace(word) == "" {
 		return false, errors.New("an empty word would always be found")
 	}
@@ -70,7 +69,7 @@ func occurs(text, word string, whole bool) (bool, error) {
 		after, _ := utf8.DecodeRuneInString(text[i+len(word):])
 		// Where the word itself ends in a symbol, as C++ does, anything may
 		// follow. Beyond the text's ends the decoded rune is not a word rune.
-		if !(textnorm.IsWordRune(first) && textnorm.IsWordRune(before)) && !(textnorm.IsWordRune(last) && textnorm.IsWordRune(after)) {
+		if !(isWordRune(first) && isWordRune(before)) && !(isWordRune(last) && isWordRune(after)) {
 			return true, nil
 		}
 		_, size := utf8.DecodeRuneInString(text[i:])
@@ -81,7 +80,7 @@ func occurs(text, word string, whole bool) (bool, error) {
 func keywordReason(spec evaluator.Keyword, reply string, missing, present []string) string {
 	var parts []string
 	if len(present) > 0 {
-		parts = append(parts, "the reply contains the forbidden "+textnorm.QuoteAll(present))
+		parts = append(parts, "the reply contains the forbidden "+quoteAll(present))
 	}
 	total := len(spec.Keywords)
 	switch {
@@ -91,7 +90,7 @@ func keywordReason(spec evaluator.Keyword, reply string, missing, present []stri
 		parts = append(parts, foundAll(total))
 	case total > 0:
 		parts = append(parts, fmt.Sprintf("%d of %d keywords were found; missing: %s",
-			total-len(missing), total, textnorm.QuoteAll(missing)))
+			total-len(missing), total, quoteAll(missing)))
 	case len(present) == 0:
 		parts = append(parts, "no forbidden word was found")
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -82,7 +81,7 @@ func fillTemplate(spec evaluator.Prompt, in Input) string {
 	filled := strings.NewReplacer(
 		"{prompt}", Block("PROMPT", in.Question()),
 		"{response}", Block("RESPONSE", in.Transcript.Final()),
-		"{expected}", unmarked(textnorm.OfJSON(spec.Expected)),
+		"{expected}", unmarked(ofJSON(spec.Expected)),
 		"{level}", unmarked(spec.Level),
 	).Replace(template)
 	text := IsData + "\n\n" + filled
@@ -119,7 +118,7 @@ func matchJudgement(re *regexp.Regexp, reply string) (judgement, error) {
 	found := match[min(1, len(match)-1)]
 	values := number.Parse(found)
 	if len(values) == 0 {
-		return judgement{}, fmt.Errorf("extraction_regex finds %s, which is not a number", textnorm.Quote(found))
+		return judgement{}, fmt.Errorf("extraction_regex finds %s, which is not a number", quote(found))
 	}
-	return judgement{values[0], textnorm.Clip(reply)}, nil
+	return judgement{values[0], clip(reply)}, nil
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -29,13 +28,13 @@ func regex(spec evaluator.Regex, reply string) (verdict.Criterion, error) {
 	}
 	match := re.FindStringSubmatch(reply)
 	c := verdict.Criterion{ID: "match"}
-	expected := textnorm.OfJSON(spec.Expected)
+	expected := ofJSON(spec.Expected)
 	presence := re.NumSubexp() == 0 || len(spec.Expected) == 0 || string(spec.Expected) == "null"
 	switch {
 	case match == nil:
 		c.Note = "the pattern does not match the reply"
 	case presence:
-		c.Score, c.Note = 1, "the pattern matches "+textnorm.Quote(match[0])
+		c.Score, c.Note = 1, "the pattern matches "+quote(match[0])
 	default:
 		equal, err := sameText(spec.Comparison, match[1], expected)
 		if err != nil {
@@ -44,7 +43,7 @@ func regex(spec evaluator.Regex, reply string) (verdict.Criterion, error) {
 		if equal {
 			c.Score = 1
 		}
-		c.Note = fmt.Sprintf("found %s, expected %s", textnorm.Quote(match[1]), textnorm.Quote(expected))
+		c.Note = fmt.Sprintf("found %s, expected %s", quote(match[1]), quote(expected))
 	}
 	return c, nil
 }
@@ -67,11 +66,11 @@ func compile(pattern string) (*regexp.Regexp, error) {
 func sameText(comparison, got, expected string) (bool, error) {
 	switch comparison {
 	case "":
-		return strings.TrimSpace(textnorm.Fold(got)) == strings.TrimSpace(textnorm.Fold(expected)), nil
+		return strings.TrimSpace(Fold(got)) == strings.TrimSpace(Fold(expected)), nil
 	case "exact_number":
 		want := number.Parse(expected)
 		if len(want) == 0 {
-			return false, fmt.Errorf("exact_number: the expected value %s is not a number", textnorm.Quote(expected))
+			return false, fmt.Errorf("exact_number: the expected value %s is not a number", quote(expected))
 		}
 		return number.Parse(got).Near(want, 0), nil
 	}

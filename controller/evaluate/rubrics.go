@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -132,7 +131,7 @@ func readRubrics(reply string, want []evaluator.RubricCriterion) (suiteFinding, 
 	answers := map[string]rubricAnswer{}
 	for _, a := range got.Criteria {
 		if _, twice := answers[a.ID]; twice {
-			return suiteFinding{}, fmt.Errorf("it has the criterion %s twice", textnorm.Quote(a.ID))
+			return suiteFinding{}, fmt.Errorf("it has the criterion %s twice", quote(a.ID))
 		}
 		answers[a.ID] = a
 	}
@@ -141,7 +140,7 @@ func readRubrics(reply string, want []evaluator.RubricCriterion) (suiteFinding, 
 	for _, w := range want {
 		a, ok := answers[w.ID]
 		if !ok {
-			return suiteFinding{}, fmt.Errorf("it has no criterion %s", textnorm.Quote(w.ID))
+			return suiteFinding{}, fmt.Errorf("it has no criterion %s", quote(w.ID))
 		}
 		c, err := a.criterion(len(w.Ranges) > 0)
 		if err != nil {
@@ -162,14 +161,14 @@ func (a rubricAnswer) criterion(scored bool) (verdict.Criterion, error) {
 	c := verdict.Criterion{ID: a.ID, Note: strings.TrimSpace(a.Reason)}
 	switch {
 	case scored && a.Score == nil:
-		return c, fmt.Errorf("the criterion %s has no number under \"score\"", textnorm.Quote(a.ID))
+		return c, fmt.Errorf("the criterion %s has no number under \"score\"", quote(a.ID))
 	case scored:
 		var err error
 		if c.Score, err = Share(*a.Score, rubricScale); err != nil {
-			return c, fmt.Errorf("the criterion %s: %w", textnorm.Quote(a.ID), err)
+			return c, fmt.Errorf("the criterion %s: %w", quote(a.ID), err)
 		}
 	case a.Met == nil:
-		return c, fmt.Errorf("the criterion %s has neither true nor false under \"met\"", textnorm.Quote(a.ID))
+		return c, fmt.Errorf("the criterion %s has neither true nor false under \"met\"", quote(a.ID))
 	default:
 		c.Score = share(*a.Met)
 	}

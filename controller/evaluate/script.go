@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/schema/javascript"
 )
 
@@ -53,11 +52,11 @@ func checkScript(ctx context.Context, f javaScript, threshold *float64) (functio
 	case err != nil:
 		return functionResult{}, err
 	case out.Invalid != "":
-		return functionResult{}, errors.New("the function does not compile: " + textnorm.Clip(out.Invalid))
+		return functionResult{}, errors.New("the function does not compile: " + clip(out.Invalid))
 	case out.Missing() != nil: // it says nothing about the answer
 		return functionResult{}, out.Missing()
 	case out.Thrown != "":
-		return functionResult{Reason: "the function throws " + textnorm.Clip(out.Thrown), Thrown: true}, nil
+		return functionResult{Reason: "the function throws " + clip(out.Thrown), Thrown: true}, nil
 	}
 	got, err := readResult(out.Value, threshold)
 	if err != nil && string(out.Value) == "null" {
@@ -107,7 +106,7 @@ func readResult(returned json.RawMessage, threshold *float64) (functionResult, e
 	case map[string]any:
 		return readGraded(v)
 	}
-	return functionResult{}, errors.New("the function must return true or false, a number, or {pass, score, reason}, and returns " + textnorm.Clip(string(returned)))
+	return functionResult{}, errors.New("the function must return true or false, a number, or {pass, score, reason}, and returns " + clip(string(returned)))
 }
 
 // graded reads {pass, score, reason}.
@@ -132,9 +131,9 @@ func transformScript(ctx context.Context, f javaScript) (json.RawMessage, error)
 	case err != nil:
 		return nil, err
 	case out.Invalid != "":
-		return nil, errors.New("the transform does not compile: " + textnorm.Clip(out.Invalid))
+		return nil, errors.New("the transform does not compile: " + clip(out.Invalid))
 	case out.Thrown != "":
-		return nil, errors.New("the transform throws " + textnorm.Clip(out.Thrown))
+		return nil, errors.New("the transform throws " + clip(out.Thrown))
 	case len(out.Value) == 0 || string(out.Value) == "null":
 		return nil, errors.New("the transform returns nothing; it must return what to look at" + forgotten(f.Code))
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// selectedCriterion is the one criterion of an evaluator that compares a case with its
+// SelectedCriterion is the one criterion of an evaluator that compares a case with its
 // peers: 1 for an answer that was selected, else 0.
-const selectedCriterion = "selected"
+const SelectedCriterion = "selected"
 
 // Select measures the evaluators that compare cases with one another. The candidates are
 // the inputs of cases that are each other's peers, in an order that the caller chooses
@@ -85,7 +85,7 @@ func (s *selection) measureOthers(ctx context.Context) error {
 
 // A finding is what an evaluator sees of one candidate.
 type candidateFinding struct {
-	criteria []verdict.selectedCriterion
+	criteria []verdict.Criterion
 	reason   string
 }
 
@@ -152,7 +152,7 @@ func selected(answers []string, is func(i int) bool, reason string) []candidateF
 		if is(i) {
 			note = "the answer was selected"
 		}
-		found[i] = candidateFinding{[]verdict.selectedCriterion{{ID: Criterion, Score: share(is(i)), Note: note}}, reason}
+		found[i] = candidateFinding{[]verdict.Criterion{{ID: SelectedCriterion, Score: share(is(i)), Note: note}}, reason}
 	}
 	return found
 }
@@ -168,7 +168,7 @@ func bestQuestion(spec evaluator.SelectBest, input string, answers []string) str
 		parts = append(parts, Block("OUTPUT "+strconv.Itoa(i+1), answer))
 	}
 	return strings.Join(append(parts,
-		fmt.Sprintf("YOUR TASK. %d systems were given the same task, and answered. Choose the OUTPUT that meets this criterion best. The order of the outputs means nothing:\n\n%s", len(answers), unmarked(spec.selectedCriterion)),
+		fmt.Sprintf("YOUR TASK. %d systems were given the same task, and answered. Choose the OUTPUT that meets this criterion best. The order of the outputs means nothing:\n\n%s", len(answers), unmarked(spec.Criterion)),
 		`Reply with one JSON object {"analysis": "…", "best": …}: analysis says why in a few sentences; best is the number of the best OUTPUT. Write nothing else.`), "\n\n")
 }
 
@@ -212,7 +212,7 @@ func (s *selection) highest(spec evaluator.MaxScore) ([]candidateFinding, error)
 		case !reach:
 			reason = fmt.Sprintf("the score %.3g is the highest, and below %.3g", score, *spec.Least)
 		}
-		found[i] = candidateFinding{[]verdict.selectedCriterion{{ID: Criterion, Score: share(score == best && reach), Note: reason}}, reason}
+		found[i] = candidateFinding{[]verdict.Criterion{{ID: SelectedCriterion, Score: share(score == best && reach), Note: reason}}, reason}
 	}
 	return found, nil
 }

@@ -59,8 +59,8 @@ func scores(t *testing.T, measured [][]verdict.Measurement, n int) []float64 {
 	t.Helper()
 	var all []float64
 	for _, m := range measured {
-		if m[n].Error != "" || len(m[n].Criteria) != 1 || m[n].Criteria[0].ID != evaluate.Criterion {
-			t.Fatalf("the measurement is %+v, want one criterion %s", m[n], evaluate.Criterion)
+		if m[n].Error != "" || len(m[n].Criteria) != 1 || m[n].Criteria[0].ID != evaluate.SelectedCriterion {
+			t.Fatalf("the measurement is %+v, want one criterion %s", m[n], evaluate.SelectedCriterion)
 		}
 		all = append(all, m[n].Criteria[0].Score)
 	}

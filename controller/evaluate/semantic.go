@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -65,7 +64,7 @@ func readSemantic(reply string) (finding, error) {
 	grades := evaluator.Grades()
 	i := slices.IndexFunc(grades, func(g evaluator.Grade) bool { return strings.EqualFold(g.Word, strings.TrimSpace(got.Grade)) })
 	if i < 0 {
-		return finding{}, fmt.Errorf("the grade %s is none of %s", textnorm.Quote(got.Grade), strings.Join(gradeWords(), ", "))
+		return finding{}, fmt.Errorf("the grade %s is none of %s", quote(got.Grade), strings.Join(gradeWords(), ", "))
 	}
 	return finding{
 		criteria: []verdict.Criterion{

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -47,7 +46,7 @@ func similarity(ctx context.Context, spec evaluator.Similar, answer string, d *d
 	if spec.Not {
 		score = 1 - score
 	}
-	return verdict.Criterion{ID: similarityCriterion, Score: score, Note: fmt.Sprintf("the similarity to %s is %.3g", textnorm.Quote(nearest), best)}, nil
+	return verdict.Criterion{ID: similarityCriterion, Score: score, Note: fmt.Sprintf("the similarity to %s is %.3g", quote(nearest), best)}, nil
 }
 
 // embed asks for the embedding of a text.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -104,7 +103,7 @@ func statementChecks(spec evaluator.SQLExecutor) []check {
 			if strings.EqualFold(strings.TrimSpace(spec.QueryType), s.statement.Type) {
 				return ""
 			}
-			return fmt.Sprintf("the statement is %s, expected %s", textnorm.Quote(s.statement.Type), textnorm.Quote(spec.QueryType))
+			return fmt.Sprintf("the statement is %s, expected %s", quote(s.statement.Type), quote(spec.QueryType))
 		}})
 	}
 	subset := func(id, what string, wanted []string, has func(sqlexec.Statement, string) bool) {
@@ -121,7 +120,7 @@ func statementChecks(spec evaluator.SQLExecutor) []check {
 			if len(missing) == 0 {
 				return ""
 			}
-			return "the statement lacks the " + what + " " + textnorm.QuoteAll(missing)
+			return "the statement lacks the " + what + " " + quoteAll(missing)
 		}})
 	}
 	subset("table", "table", spec.Tables, func(s sqlexec.Statement, w string) bool {
@@ -148,7 +147,7 @@ func resultChecks(spec evaluator.SQLExecutor) []check {
 			if len(wrong) == 0 {
 				return ""
 			}
-			return "the result " + what + " " + textnorm.QuoteAll(wrong)
+			return "the result " + what + " " + quoteAll(wrong)
 		}})
 	}
 	columns("expected_columns", "lacks the column", spec.Columns, true)
@@ -177,7 +176,7 @@ func resultChecks(spec evaluator.SQLExecutor) []check {
 
 func hasColumn(columns []string, name string) bool {
 	return slices.ContainsFunc(columns, func(c string) bool {
-		return strings.TrimSpace(textnorm.Fold(c)) == strings.TrimSpace(textnorm.Fold(name))
+		return strings.TrimSpace(Fold(c)) == strings.TrimSpace(Fold(name))
 	})
 }
 
@@ -190,7 +189,7 @@ func takeSQL(ctx context.Context, in Input, d *dialogue) (string, error) {
 	if strings.TrimSpace(reply) == "" {
 		return "", nil
 	}
-	blocks := textnorm.Fences(reply)
+	blocks := fences(reply)
 	for _, b := range blocks {
 		if lang, _, _ := strings.Cut(b.Lang, " "); strings.HasPrefix(lang, "sql") || lang == "postgresql" || lang == "mysql" {
 			return strings.TrimSpace(b.Body), nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/workspaces"
 	"github.com/gavel-evals/gavel/schema"
@@ -23,7 +22,7 @@ type Start struct {
 	// them.
 	Sent []string
 	// Proxy answers what the program asks of a model; nil lets it ask none.
-	Proxy *targetproxy.Proxy
+	Proxy *Proxy
 	// Workspace is the folder as the target left it, whose path is to be added to
 	// Stdin as workspace_path; nil for none.
 	Workspace *workspaces.Session

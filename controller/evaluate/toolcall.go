@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -71,7 +70,7 @@ func toolFinding(chain bool, wanted, made []toolmatch.Call, matched []bool) find
 		f.reason += " in order"
 	}
 	if len(missing) > 0 {
-		f.reason += "; missing: " + textnorm.Clip(strings.Join(missing, ", ")) + "; called: " + calledNames(made)
+		f.reason += "; missing: " + clip(strings.Join(missing, ", ")) + "; called: " + calledNames(made)
 	}
 	return f
 }
@@ -86,7 +85,7 @@ func missingNote(want toolmatch.Call, made []toolmatch.Call, chain bool) string 
 		case want.Fits(m):
 			return "called too few times"
 		case want.Name == m.Name:
-			note = "called with other arguments: " + textnorm.Clip(m.Text)
+			note = "called with other arguments: " + clip(m.Text)
 		}
 	}
 	return note
@@ -100,5 +99,5 @@ func calledNames(made []toolmatch.Call) string {
 	for i, m := range made {
 		names[i] = m.Name
 	}
-	return textnorm.Clip(strings.Join(names, ", "))
+	return clip(strings.Join(names, ", "))
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -153,7 +152,7 @@ func args(spec evaluator.Calls, made []toolmatch.Call) (string, error) {
 			return "", nil
 		}
 	}
-	return fmt.Sprintf("no call of %s has the arguments %s", tool, textnorm.Clip(string(spec.Args))), nil
+	return fmt.Sprintf("no call of %s has the arguments %s", tool, clip(string(spec.Args))), nil
 }
 
 func object(raw json.RawMessage) (map[string]any, error) {
@@ -216,7 +215,7 @@ func valid(made []toolmatch.Call, offered []schema.Tool) string {
 			return fmt.Sprintf("the parameters of %s are not a JSON Schema", c.Name)
 		}
 		if err := form.Check([]byte(c.Text)); err != nil {
-			return fmt.Sprintf("the arguments of %s do not fit: %s", c.Name, textnorm.Clip(err.Error()))
+			return fmt.Sprintf("the arguments of %s do not fit: %s", c.Name, clip(err.Error()))
 		}
 	}
 	return ""
@@ -231,5 +230,5 @@ func called(made []toolmatch.Call) string {
 	for i, m := range made {
 		names[i] = m.Name
 	}
-	return textnorm.Clip(strings.Join(names, ", "))
+	return clip(strings.Join(names, ", "))
 }

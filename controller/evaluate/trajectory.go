@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -304,7 +303,7 @@ func stepNote(step evaluator.Step, fits []bool, made []timedCall) string {
 		case fits[j]:
 			return "called at another place, or too few times"
 		case m.Name == step.Tool:
-			note = "called with other arguments: " + textnorm.Clip(m.Text)
+			note = "called with other arguments: " + clip(m.Text)
 			if step.MaxMS > 0 && m.took != nil && *m.took > step.MaxMS {
 				note = fmt.Sprintf("took %v ms, more than %v", *m.took, step.MaxMS)
 			}
@@ -323,7 +322,7 @@ func trajectoryReason(list []verdict.Criterion, made []timedCall) string {
 	if len(broken) == 0 {
 		return "all calls are as expected"
 	}
-	return "not as expected: " + textnorm.Clip(strings.Join(broken, ", ")) + "; called: " + wasCalled(made)
+	return "not as expected: " + clip(strings.Join(broken, ", ")) + "; called: " + wasCalled(made)
 }
 
 // called names the tools that were called, in order.
@@ -335,5 +334,5 @@ func wasCalled(made []timedCall) string {
 	for i, m := range made {
 		names[i] = m.Name
 	}
-	return textnorm.Clip(strings.Join(names, ", "))
+	return clip(strings.Join(names, ", "))
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/number"
-	"github.com/gavel-evals/gavel/controller/evaluate/textnorm"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -48,7 +47,7 @@ func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *dialogue)
 	if strings.TrimSpace(reply) == "" {
 		return answered(false, "the reply is empty"), nil
 	}
-	expected := textnorm.OfJSON(spec.Answer)
+	expected := ofJSON(spec.Answer)
 	if kind.bare(reply) {
 		equal := kind.equal(reply)
 		return answered(equal, compared(reply, expected, equal)), nil
@@ -58,7 +57,7 @@ func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *dialogue)
 	case err != nil:
 		return finding{}, err
 	case answer == nil:
-		return answered(false, "the reply gives no answer; expected "+textnorm.Quote(expected)), nil
+		return answered(false, "the reply gives no answer; expected "+quote(expected)), nil
 	}
 	equal := kind.equal(*answer)
 	return answered(equal, compared(*answer, expected, equal)), nil
@@ -66,9 +65,9 @@ func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *dialogue)
 
 func compared(got, expected string, equal bool) string {
 	if equal {
-		return "the answer is " + textnorm.Quote(got)
+		return "the answer is " + quote(got)
 	}
-	return fmt.Sprintf("the answer is %s, expected %s", textnorm.Quote(got), textnorm.Quote(expected))
+	return fmt.Sprintf("the answer is %s, expected %s", quote(got), quote(expected))
 }
 
 func answered(equal bool, reason string) finding {
@@ -79,7 +78,7 @@ func kindOf(spec evaluator.TwoPass) (answerKind, error) {
 	if len(spec.Answer) == 0 || string(spec.Answer) == "null" {
 		return answerKind{}, errors.New("no answer is expected")
 	}
-	expected := textnorm.OfJSON(spec.Answer)
+	expected := ofJSON(spec.Answer)
 	switch spec.Type {
 	case "numeric":
 		return numericKind(expected, spec.Tolerance)
@@ -100,19 +99,19 @@ func kindOf(spec evaluator.TwoPass) (answerKind, error) {
 func numericKind(expected string, tolerance float64) (answerKind, error) {
 	want, custom := number.Parse(expected), number.CustomOf(expected)
 	if len(want) == 0 {
-		return answerKind{}, fmt.Errorf("the expected answer %s is not a number", textnorm.Quote(expected))
+		return answerKind{}, fmt.Errorf("the expected answer %s is not a number", quote(expected))
 	}
-	parse := func(s string) number.Readings { return number.ParseIn(textnorm.Plain(s), custom) }
+	parse := func(s string) number.Readings { return number.ParseIn(plain(s), custom) }
 	return answerKind{
 		wanted: "a number. Copy it as it is written, with its sign, separators and percent sign, without a unit.",
-		bare:   func(reply string) bool { return number.IsBare(textnorm.Plain(reply)) && parse(reply) != nil },
+		bare:   func(reply string) bool { return number.IsBare(plain(reply)) && parse(reply) != nil },
 		equal:  func(answer string) bool { return parse(answer).Near(want, tolerance) },
 	}, nil
 }
 
 func stringKind(expected string) answerKind {
-	want := textnorm.Plain(expected)
-	equal := func(s string) bool { return textnorm.Plain(s) == want }
+	want := plain(expected)
+	equal := func(s string) bool { return plain(s) == want }
 	return answerKind{
 		wanted: "a word or phrase. Copy it as it is written, without the sentence around it.",
 		bare:   equal,
@@ -121,22 +120,22 @@ func stringKind(expected string) answerKind {
 }
 
 func containsKind(expected string) (answerKind, error) {
-	want := textnorm.Plain(expected)
+	want := plain(expected)
 	if want == "" {
 		return answerKind{}, errors.New("the expected answer is empty and would always be contained")
 	}
 	return answerKind{
 		wanted: "the part that answers. Copy it as it is written.",
 		// That the reply contains the text says nothing: it may be denied.
-		bare:  func(reply string) bool { return textnorm.Plain(reply) == want },
-		equal: func(answer string) bool { return strings.Contains(textnorm.Plain(answer), want) },
+		bare:  func(reply string) bool { return plain(reply) == want },
+		equal: func(answer string) bool { return strings.Contains(plain(answer), want) },
 	}, nil
 }
 
 func booleanKind(expected string) (answerKind, error) {
 	want, ok := truth(expected)
 	if !ok {
-		return answerKind{}, fmt.Errorf("the expected answer %s is neither yes nor no", textnorm.Quote(expected))
+		return answerKind{}, fmt.Errorf("the expected answer %s is neither yes nor no", quote(expected))
 	}
 	return answerKind{
 		wanted: "yes or no.",
@@ -153,7 +152,7 @@ func booleanKind(expected string) (answerKind, error) {
 
 // truth reads a text that is nothing but yes or no.
 func truth(s string) (value, ok bool) {
-	return evaluator.YesOrNo(textnorm.Plain(s))
+	return evaluator.YesOrNo(plain(s))
 }
 
 // choiceKind compares choices. Without a list of them a single letter has the form of
@@ -173,14 +172,14 @@ func choiceKind(expected string, choices []string) answerKind {
 		wanted: wanted,
 		bare: func(reply string) bool {
 			got := parseOption(reply)
-			if textnorm.Plain(reply) == textnorm.Plain(expected) {
+			if plain(reply) == plain(expected) {
 				return true
 			}
 			if len(choices) == 0 {
 				return got.text == "" && got.label >= "a" && got.label <= "z"
 			}
 			return slices.ContainsFunc(choices, func(c string) bool {
-				return textnorm.Plain(reply) == textnorm.Plain(c) || got.text == "" && got.same(parseOption(c))
+				return plain(reply) == plain(c) || got.text == "" && got.same(parseOption(c))
 			})
 		},
 		equal: func(answer string) bool { return parseOption(answer).same(want) },
@@ -200,7 +199,7 @@ func (o option) same(other option) bool {
 
 // parseOption reads "B", "(b)", "Option B", "B) Paris", "2. Jakarta", "Paris".
 func parseOption(s string) option {
-	t := textnorm.Plain(s)
+	t := plain(s)
 	for _, lead := range []string{"option ", "answer: ", "answer ", "choice ", "opsi ", "pilihan ", "jawaban: ", "jawaban "} {
 		t = strings.TrimPrefix(t, lead)
 	}
@@ -218,14 +217,14 @@ func parseOption(s string) option {
 	case rest == "" || rest == ")" || rest == ":":
 		return option{label: inner[:n]}
 	case strings.IndexByte(").:", rest[0]) >= 0 && len(rest) > 1 && (rest[0] != '.' || rest[1] == ' '):
-		return option{label: inner[:n], text: textnorm.Plain(rest[1:])}
+		return option{label: inner[:n], text: plain(rest[1:])}
 	}
 	return option{text: t}
 }
 
 func jsonKind(answer json.RawMessage) (answerKind, error) {
 	// Authors also write the expected JSON as a string.
-	if inner, err := schema.Canonical([]byte(textnorm.OfJSON(answer))); err == nil {
+	if inner, err := schema.Canonical([]byte(ofJSON(answer))); err == nil {
 		answer = inner
 	}
 	want, err := schema.Canonical(answer)
@@ -233,7 +232,7 @@ func jsonKind(answer json.RawMessage) (answerKind, error) {
 		return answerKind{}, fmt.Errorf("the expected answer: %w", err)
 	}
 	parse := func(s string) (json.RawMessage, bool) {
-		got, err := schema.Canonical([]byte(textnorm.Unfenced(s)))
+		got, err := schema.Canonical([]byte(unfenced(s)))
 		return got, err == nil
 	}
 	return answerKind{

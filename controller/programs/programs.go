@@ -20,7 +20,6 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/workspaces"
@@ -157,8 +156,8 @@ func (r *Runner) Judges(s controller.Checkout) evaluate.Programs {
 			Limits: sandbox.Limits{Time: cmp.Or(start.Timeout, judgeTime)},
 		}
 		if start.Proxy != nil {
-			program.Loopback = &sandbox.Loopback{Variable: targetproxy.URLVariable, Handler: start.Proxy}
-			program.Env = []string{targetproxy.TokenVariable + "=" + start.Proxy.Token()}
+			program.Loopback = &sandbox.Loopback{Variable: evaluate.URLVariable, Handler: start.Proxy}
+			program.Env = []string{evaluate.TokenVariable + "=" + start.Proxy.Token()}
 		}
 		if start.Workspace != nil {
 			defer start.Workspace.Discard() //nolint:errcheck // what is left is swept up later

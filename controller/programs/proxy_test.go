@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -57,7 +56,7 @@ func TestAProgramAsksAModel(t *testing.T) {
 			r := New(t.Context(), Config{Policy: sandbox.Policy{Accept: mode, Read: []string{self}}})
 			defer r.Close()
 			asked := ""
-			proxy := targetproxy.New("judge", 1, func(_ context.Context, _, question string) (string, error) {
+			proxy := evaluate.NewProxy("judge", 1, func(_ context.Context, _, question string) (string, error) {
 				asked = question
 				return "It is.", nil
 			})

@@ -1,4 +1,4 @@
-package targetproxy_test
+package evaluate
 
 import (
 	"context"
@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/gavel-evals/gavel/controller/evaluate/targetproxy"
 )
 
 // A model answers with what it was asked.
@@ -31,7 +29,7 @@ func (m *model) ask(_ context.Context, system, question string) (string, error) 
 }
 
 // send sends a request as a program does.
-func send(t *testing.T, p *targetproxy.Proxy, method, path, token, body string) (int, map[string]any) {
+func send(t *testing.T, p *Proxy, method, path, token, body string) (int, map[string]any) {
 	t.Helper()
 	server := httptest.NewServer(p)
 	defer server.Close()
@@ -60,7 +58,7 @@ func send(t *testing.T, p *targetproxy.Proxy, method, path, token, body string) 
 
 func TestInvoke(t *testing.T) {
 	m := &model{}
-	p := targetproxy.New("judge", 3, m.ask)
+	p := NewProxy("judge", 3, m.ask)
 	status, got := send(t, p, http.MethodPost, "/invoke", p.Token(), `{"question":"How many?","systemPrompt":"Be brief.","evalCaseId":"proxy","attempt":1}`)
 	said := []any{map[string]any{"role": "assistant", "content": "re: How many?"}}
 	want := map[string]any{"rawText": "re: How many?", "output": said, "outputMessages": said}
@@ -87,7 +85,7 @@ func TestInvoke(t *testing.T) {
 // TestMaxCalls answers so many questions and then none, however they are asked.
 func TestMaxCalls(t *testing.T) {
 	m := &model{}
-	p := targetproxy.New("judge", 2, m.ask)
+	p := NewProxy("judge", 2, m.ask)
 	if status, _ := send(t, p, http.MethodPost, "/invokeBatch", p.Token(), `{"requests":[{"question":"a"},{"question":"b"},{"question":"c"}]}`); status != http.StatusTooManyRequests || len(m.asked) != 0 {
 		t.Errorf("a batch of 3 where 2 are left: %d after %d calls, want 429 and none", status, len(m.asked))
 	}
@@ -107,7 +105,7 @@ func TestMaxCalls(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	m := &model{}
-	p := targetproxy.New("judge", 9, m.ask)
+	p := NewProxy("judge", 9, m.ask)
 	for _, tt := range []struct {
 		name                      string
 		method, path, token, body string
@@ -136,7 +134,7 @@ func TestRefusals(t *testing.T) {
 func TestAModelThatFails(t *testing.T) {
 	down := errors.New("provider is down")
 	m := &model{err: down}
-	p := targetproxy.New("judge", 9, m.ask)
+	p := NewProxy("judge", 9, m.ask)
 	status, got := send(t, p, http.MethodPost, "/invoke", p.Token(), `{"question":"a"}`)
 	if status != http.StatusBadGateway || got["error"] != down.Error() {
 		t.Errorf("the program gets %d %v, want 502 and what is wrong", status, got)

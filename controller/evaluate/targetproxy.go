@@ -1,10 +1,4 @@
-// Package targetproxy answers what a program that judges asks of a model, over the
-// HTTP interface of the evalcase format: POST /invoke, POST /invokeBatch and
-// GET /info, with a bearer token.
-//
-// The program chooses the questions. It chooses neither the model nor how often
-// that is asked: both are in the definition, and so in the digest of the judgement.
-package targetproxy
+package evaluate
 
 import (
 	"context"
@@ -29,14 +23,14 @@ const (
 const maxBody = 4 << 20
 
 // An Ask puts a question to the model and returns its answer.
-type Ask func(ctx context.Context, system, question string) (string, error)
+type proxyAsk func(ctx context.Context, system, question string) (string, error)
 
 // A Proxy is an [http.Handler] for one run of a program. It asks one question at a
 // time, so that they are in the same order in each run of a program that asks so.
 type Proxy struct {
 	// Name is what the program is told the model is called.
 	Name  string
-	ask   Ask
+	ask   proxyAsk
 	most  int
 	token string
 	mux   *http.ServeMux
@@ -47,7 +41,7 @@ type Proxy struct {
 }
 
 // New returns a proxy that asks at most so many questions.
-func New(name string, most int, ask Ask) *Proxy {
+func NewProxy(name string, most int, ask proxyAsk) *Proxy {
 	p := &Proxy{Name: name, ask: ask, most: most, token: rand.Text(), mux: http.NewServeMux()}
 	p.mux.HandleFunc("GET /info", p.info)
 	p.mux.HandleFunc("POST /invoke", p.invoke)

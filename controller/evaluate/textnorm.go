@@ -1,6 +1,4 @@
-// Package textnorm compares texts as people read them, and brings them into
-// reasons.
-package textnorm
+package evaluate
 
 import (
 	"encoding/json"
@@ -43,9 +41,9 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Plain is Fold with runs of white space as one space and without the quotes,
+// plain is Fold with runs of white space as one space and without the quotes,
 // the emphasis and the final stop that models put around an answer.
-func Plain(s string) string {
+func plain(s string) string {
 	s = strings.Join(strings.Fields(Fold(s)), " ")
 	for {
 		t := strings.Trim(s, " \"'`*_“”‘’«»")
@@ -57,13 +55,13 @@ func Plain(s string) string {
 	}
 }
 
-// IsWordRune reports whether a rune is part of a word.
-func IsWordRune(r rune) bool {
+// isWordRune reports whether a rune is part of a word.
+func isWordRune(r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
-// Clip shortens a text for a reason to at most 80 characters on one line.
-func Clip(s string) string {
+// clip shortens a text for a reason to at most 80 characters on one line.
+func clip(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	const most = 80
 	if utf8.RuneCountInString(s) <= most {
@@ -72,11 +70,11 @@ func Clip(s string) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
-// Quote clips and quotes a text for a reason.
-func Quote(s string) string { return strconv.Quote(Clip(strings.ToValidUTF8(s, "\ufffd"))) }
+// quote clips and quotes a text for a reason.
+func quote(s string) string { return strconv.Quote(clip(strings.ToValidUTF8(s, "\ufffd"))) }
 
-// QuoteAll quotes the first ten of a list.
-func QuoteAll(list []string) string {
+// quoteAll quotes the first ten of a list.
+func quoteAll(list []string) string {
 	const most = 10
 	quoted := make([]string, 0, min(len(list), most+1))
 	for i, s := range list {
@@ -84,14 +82,14 @@ func QuoteAll(list []string) string {
 			quoted = append(quoted, strconv.Itoa(len(list)-most)+" more")
 			break
 		}
-		quoted = append(quoted, Quote(s))
+		quoted = append(quoted, quote(s))
 	}
 	return strings.Join(quoted, ", ")
 }
 
-// OfJSON is a JSON value as a person would write it in a sentence: a string
+// ofJSON is a JSON value as a person would write it in a sentence: a string
 // without its quotes, null as nothing, anything else as it is.
-func OfJSON(raw json.RawMessage) string {
+func ofJSON(raw json.RawMessage) string {
 	var s string
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
@@ -102,17 +100,17 @@ func OfJSON(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// A Fence is a block of code in Markdown.
-type Fence struct {
+// A fence is a block of code in Markdown.
+type fence struct {
 	// Lang is the text after the opening marks, in lower case.
 	Lang string
 	Body string
 }
 
-// Fences finds the blocks between lines of ``` or ~~~; one that is not closed
+// fences finds the blocks between lines of ``` or ~~~; one that is not closed
 // ends with the text.
-func Fences(text string) []Fence {
-	var found []Fence
+func fences(text string) []fence {
+	var found []fence
 	var open string
 	var body []string
 	var lang string
@@ -124,14 +122,14 @@ func Fences(text string) []Fence {
 			open, body = mark, nil
 			lang = strings.ToLower(strings.TrimSpace(t[len(mark):]))
 		case open != "" && strings.HasPrefix(t, open) && strings.Trim(t, open[:1]) == "":
-			found = append(found, Fence{lang, strings.Join(body, "\n")})
+			found = append(found, fence{lang, strings.Join(body, "\n")})
 			open = ""
 		case open != "":
 			body = append(body, line)
 		}
 	}
 	if open != "" {
-		found = append(found, Fence{lang, strings.Join(body, "\n")})
+		found = append(found, fence{lang, strings.Join(body, "\n")})
 	}
 	return found
 }
@@ -147,14 +145,14 @@ func fenceMark(line string) string {
 	return ""
 }
 
-// Unfenced is the body of the text's only block of code when the text is
+// unfenced is the body of the text's only block of code when the text is
 // nothing else, else the trimmed text.
-func Unfenced(text string) string {
+func unfenced(text string) string {
 	text = strings.TrimSpace(text)
 	if fenceMark(firstLine(text)) == "" {
 		return text
 	}
-	if found := Fences(text); len(found) == 1 && fenceMark(lastLine(text)) != "" {
+	if found := fences(text); len(found) == 1 && fenceMark(lastLine(text)) != "" {
 		return strings.TrimSpace(found[0].Body)
 	}
 	return text
