@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/workspaces"
 	"github.com/gavel-evals/gavel/schema"
@@ -315,7 +314,7 @@ func (in suiteInput) trace() payload {
 		return nil
 	}
 	names, byName := []string{}, map[string]int{}
-	made := toolmatch.Made(in.output())
+	made := Made(in.output())
 	for _, c := range made {
 		if byName[c.Name] == 0 {
 			names = append(names, c.Name)

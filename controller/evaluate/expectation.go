@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -25,11 +24,11 @@ const maxDoubts = 50
 // some expectation of the tool is open without it, of a forbidden one when none
 // was made exactly.
 //
-// Every wanted call needs a call of its own; see [toolmatch.MatchAny]. A forbidden one
+// Every wanted call needs a call of its own; see [toolmatch.matchAny]. A forbidden one
 // must not be among the calls, even if it serves another expectation.
 type expectations struct {
 	specs  []evaluator.CallExpectation
-	wanted []toolmatch.Call
+	wanted []Call
 	made   []turnCall
 	fits   [][]bool // by expectation, then by call
 	doubts []doubt
@@ -39,7 +38,7 @@ type expectations struct {
 
 // A turnCall is a call that was made, in the turn of its message.
 type turnCall struct {
-	toolmatch.Call
+	Call
 	turn int
 	// canonical are its arguments in a form that equal ones share; empty where
 	// they are not JSON.
@@ -55,10 +54,10 @@ type doubt struct {
 func newExpectations(specs []evaluator.CallExpectation, tr *verdict.Transcript) (*expectations, error) {
 	e := &expectations{specs: specs, made: callsByTurn(tr), cut: make([]bool, len(specs))}
 	for _, s := range specs {
-		want := toolmatch.Call{Name: s.Tool}
+		want := Call{Name: s.Tool}
 		if s.Params != nil {
 			var err error
-			if want.Args, err = toolmatch.Decode(s.Params); err != nil {
+			if want.Args, err = Decode(s.Params); err != nil {
 				return nil, fmt.Errorf("expected params of %s: %w", s.Tool, err)
 			}
 		}
@@ -79,11 +78,11 @@ func callsByTurn(tr *verdict.Transcript) []turnCall {
 			continue
 		}
 		for _, c := range m.ToolCalls {
-			next := turnCall{Call: toolmatch.Call{Name: c.Function.Name, Text: c.Function.Arguments}, turn: i + 1}
+			next := turnCall{Call: Call{Name: c.Function.Name, Text: c.Function.Arguments}, turn: i + 1}
 			if canonical, err := schema.Canonical([]byte(next.Text)); err == nil {
 				next.canonical = string(canonical)
 			}
-			if args, err := toolmatch.Decode([]byte(next.Text)); err == nil {
+			if args, err := Decode([]byte(next.Text)); err == nil {
 				next.Args = args
 			}
 			made = append(made, next)
@@ -127,7 +126,7 @@ func (e *expectations) doubt() error {
 }
 
 // couldMean reports whether a call has all params that are listed.
-func couldMean(want, made toolmatch.Call) bool {
+func couldMean(want, made Call) bool {
 	listed, _ := want.Args.(map[string]any)
 	got, ok := made.Args.(map[string]any)
 	if want.Name != made.Name || !ok {
@@ -153,7 +152,7 @@ func (e *expectations) matched() []bool {
 		}
 		at, fits = append(at, i), append(fits, e.fits[i])
 	}
-	for n, ok := range toolmatch.MatchAny(fits, len(e.made)) {
+	for n, ok := range matchAny(fits, len(e.made)) {
 		held[at[n]] = ok
 	}
 	return held

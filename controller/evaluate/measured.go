@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -58,7 +57,7 @@ func (in suiteInput) exploration(want evaluator.Exploration) (verdict.Criterion,
 		return c, errUntraced
 	}
 	reading, all := 0, 0
-	for _, call := range toolmatch.Made(in.output()) {
+	for _, call := range Made(in.output()) {
 		all++
 		if reads(call.Name, want.Tools) {
 			reading++

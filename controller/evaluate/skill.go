@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -14,7 +13,7 @@ func skillTrigger(spec evaluator.SkillTrigger, in suiteInput) (suiteFinding, err
 	if !in.Transcript.Traced {
 		return suiteFinding{}, errUntraced
 	}
-	for _, call := range toolmatch.Made(in.output()) {
+	for _, call := range Made(in.output()) {
 		if isForSkill(call, spec.Skill) {
 			return one(share(!spec.Never), fmt.Sprintf("the skill %s is used by %s", spec.Skill, call.Name), nil, nil), nil
 		}
@@ -24,7 +23,7 @@ func skillTrigger(spec evaluator.SkillTrigger, in suiteInput) (suiteFinding, err
 
 // isForSkill reports whether a call is for a skill. Agents have a tool for skills,
 // which may be named within a plugin as plugin:skill, or read the skill's files.
-func isForSkill(call toolmatch.Call, skill string) bool {
+func isForSkill(call Call, skill string) bool {
 	for _, text := range textsIn(call.Args) {
 		_, bare, isQualified := strings.Cut(text, ":")
 		named := text == skill || isQualified && bare == skill

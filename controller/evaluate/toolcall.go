@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -24,21 +23,21 @@ func toolCalls(spec evaluator.ToolCalls, tr *verdict.Transcript) (finding, error
 	if len(spec.Expected) == 0 {
 		return finding{}, errors.New("no tool call is expected")
 	}
-	if len(spec.Expected) > toolmatch.Most {
-		return finding{}, fmt.Errorf("%d tool calls are expected; at most %d can be compared", len(spec.Expected), toolmatch.Most)
+	if len(spec.Expected) > Most {
+		return finding{}, fmt.Errorf("%d tool calls are expected; at most %d can be compared", len(spec.Expected), Most)
 	}
-	wanted := make([]toolmatch.Call, len(spec.Expected))
+	wanted := make([]Call, len(spec.Expected))
 	for i, e := range spec.Expected {
-		wanted[i] = toolmatch.Call{Name: e.Tool}
+		wanted[i] = Call{Name: e.Tool}
 		if len(e.Args) == 0 || string(e.Args) == "null" {
 			continue
 		}
 		var err error
-		if wanted[i].Args, err = toolmatch.Decode(e.Args); err != nil {
+		if wanted[i].Args, err = Decode(e.Args); err != nil {
 			return finding{}, fmt.Errorf("expected arguments of %s: %w", e.Tool, err)
 		}
 	}
-	made := toolmatch.Made(tr.Messages)
+	made := Made(tr.Messages)
 	fits := make([][]bool, len(wanted))
 	for i, w := range wanted {
 		fits[i] = make([]bool, len(made))
@@ -46,14 +45,14 @@ func toolCalls(spec evaluator.ToolCalls, tr *verdict.Transcript) (finding, error
 			fits[i][j] = w.Fits(m)
 		}
 	}
-	matched := toolmatch.MatchAny(fits, len(made))
+	matched := matchAny(fits, len(made))
 	if spec.Chain {
-		matched = toolmatch.MatchChain(fits, len(made))
+		matched = matchChain(fits, len(made))
 	}
 	return toolFinding(spec.Chain, wanted, made, matched), nil
 }
 
-func toolFinding(chain bool, wanted, made []toolmatch.Call, matched []bool) finding {
+func toolFinding(chain bool, wanted, made []Call, matched []bool) finding {
 	var f finding
 	var missing []string
 	ids := newIDs()
@@ -76,7 +75,7 @@ func toolFinding(chain bool, wanted, made []toolmatch.Call, matched []bool) find
 }
 
 // missingNote reports whether a call is missing altogether or only does not fit.
-func missingNote(want toolmatch.Call, made []toolmatch.Call, chain bool) string {
+func missingNote(want Call, made []Call, chain bool) string {
 	note := "not called"
 	for _, m := range made {
 		switch {
@@ -91,7 +90,7 @@ func missingNote(want toolmatch.Call, made []toolmatch.Call, chain bool) string 
 	return note
 }
 
-func calledNames(made []toolmatch.Call) string {
+func calledNames(made []Call) string {
 	if len(made) == 0 {
 		return "none"
 	}

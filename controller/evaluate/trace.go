@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -28,7 +27,7 @@ func traceCalls(spec evaluator.Calls, t *verdict.Transcript) (verdict.Criterion,
 	if !t.Traced {
 		return verdict.Criterion{}, errors.New("the target does not report its tool calls")
 	}
-	made := toolmatch.Made(t.Messages)
+	made := Made(t.Messages)
 	wrong, err := violation(spec, made, t.Tools)
 	if err != nil {
 		return verdict.Criterion{}, err
@@ -46,7 +45,7 @@ func traceCalls(spec evaluator.Calls, t *verdict.Transcript) (verdict.Criterion,
 }
 
 // violation returns what is wrong with the calls; empty where the rule holds.
-func violation(spec evaluator.Calls, made []toolmatch.Call, offered []schema.Tool) (string, error) {
+func violation(spec evaluator.Calls, made []Call, offered []schema.Tool) (string, error) {
 	switch spec.Type {
 	case evaluator.CallsUsed:
 		return counts(spec.Tools, func(pattern string) int { return count(made, pattern) }, "called"), nil
@@ -70,7 +69,7 @@ func fitsCalls(pattern, name string) bool {
 	return wildcard.Match(strings.ToLower(pattern), strings.ToLower(name))
 }
 
-func count(made []toolmatch.Call, pattern string) int {
+func count(made []Call, pattern string) int {
 	n := 0
 	for _, c := range made {
 		if fitsCalls(pattern, c.Name) {
@@ -102,7 +101,7 @@ func counts(bounds []evaluator.CallName, of func(pattern string) int, done strin
 }
 
 // skills are the names of the skills that calls use.
-func skills(made []toolmatch.Call) []string {
+func skills(made []Call) []string {
 	var used []string
 	for _, c := range made {
 		if !slices.Contains(skillTools, strings.ToLower(c.Name)) {
@@ -120,7 +119,7 @@ func skills(made []toolmatch.Call) []string {
 }
 
 // sequence looks for the tools in their order.
-func sequence(spec evaluator.Calls, made []toolmatch.Call) string {
+func sequence(spec evaluator.Calls, made []Call) string {
 	at := 0
 	for _, c := range made {
 		switch {
@@ -137,7 +136,7 @@ func sequence(spec evaluator.Calls, made []toolmatch.Call) string {
 }
 
 // args looks for a call with arguments.
-func args(spec evaluator.Calls, made []toolmatch.Call) (string, error) {
+func args(spec evaluator.Calls, made []Call) (string, error) {
 	wanted, err := object(spec.Args)
 	if err != nil {
 		return "", err
@@ -159,7 +158,7 @@ func object(raw json.RawMessage) (map[string]any, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	decoded, err := toolmatch.Decode(raw)
+	decoded, err := Decode(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +197,7 @@ func same(spec evaluator.Calls, wanted, got, defaults map[string]any) bool {
 }
 
 // valid holds calls against the tools that were offered.
-func valid(made []toolmatch.Call, offered []schema.Tool) string {
+func valid(made []Call, offered []schema.Tool) string {
 	if len(made) == 0 {
 		return "no tool is called"
 	}
@@ -222,7 +221,7 @@ func valid(made []toolmatch.Call, offered []schema.Tool) string {
 }
 
 // called names the tools that were called, in order.
-func called(made []toolmatch.Call) string {
+func called(made []Call) string {
 	if len(made) == 0 {
 		return "none"
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -37,8 +36,8 @@ func trajectory(spec evaluator.Trajectory, in suiteInput) (suiteFinding, error) 
 	if !in.Transcript.Traced {
 		return suiteFinding{}, errUntraced
 	}
-	if len(spec.Steps) > toolmatch.Most {
-		return suiteFinding{}, fmt.Errorf("%d calls are expected; at most %d can be compared", len(spec.Steps), toolmatch.Most)
+	if len(spec.Steps) > Most {
+		return suiteFinding{}, fmt.Errorf("%d calls are expected; at most %d can be compared", len(spec.Steps), Most)
 	}
 	made := timed(in.output())
 	fits, err := fitting(spec.Steps, made)
@@ -85,10 +84,10 @@ func trajectory(spec evaluator.Trajectory, in suiteInput) (suiteFinding, error) 
 func match(spec evaluator.Trajectory, fits [][]bool, made []timedCall) (held []bool, violation string, err error) {
 	switch spec.Mode {
 	case evaluator.AnyOrder, evaluator.Superset:
-		return toolmatch.MatchAny(fits, len(made)), "", nil
+		return matchAny(fits, len(made)), "", nil
 	case evaluator.InOrder:
-		held = toolmatch.MatchChain(fits, len(made))
-		if !spec.Partial && slices.Contains(held, false) && !slices.Contains(toolmatch.MatchAny(fits, len(made)), false) {
+		held = matchChain(fits, len(made))
+		if !spec.Partial && slices.Contains(held, false) && !slices.Contains(matchAny(fits, len(made)), false) {
 			violation = "all expected calls were made, but in another order"
 		}
 		return held, violation, nil
@@ -121,7 +120,7 @@ func subset(fits [][]bool, made []timedCall) suiteFinding {
 			byCall[j] = append(byCall[j], fits[i][j])
 		}
 	}
-	held := toolmatch.MatchAny(byCall, len(fits))
+	held := matchAny(byCall, len(fits))
 	var list []verdict.Criterion
 	for j, m := range made {
 		c := verdict.Criterion{ID: fmt.Sprintf("call %d %s", j+1, m.Name), Score: share(held[j])}
@@ -186,7 +185,7 @@ func matchedCalls(step evaluator.Step, made timedCall, fits bool, rest int) int 
 // A timedCall is a call with how long it took, in milliseconds, where that is
 // known.
 type timedCall struct {
-	toolmatch.Call
+	Call
 	took *float64
 }
 
@@ -200,7 +199,7 @@ func timed(messages []schema.Message) []timedCall {
 			took = append(took, c.DurationMS)
 		}
 	}
-	made := toolmatch.Made(messages)
+	made := Made(messages)
 	out := make([]timedCall, len(made))
 	for i, c := range made {
 		out[i] = timedCall{c, took[i]}
@@ -212,10 +211,10 @@ func timed(messages []schema.Message) []timedCall {
 func fitting(steps []evaluator.Step, made []timedCall) ([][]bool, error) {
 	fits := make([][]bool, len(steps))
 	for i, step := range steps {
-		want := toolmatch.Call{Name: step.Tool}
+		want := Call{Name: step.Tool}
 		if step.Args != nil {
 			var err error
-			if want.Args, err = toolmatch.Decode(step.Args); err != nil {
+			if want.Args, err = Decode(step.Args); err != nil {
 				return nil, fmt.Errorf("expected arguments of %s: %w", step.Tool, err)
 			}
 		}
@@ -235,7 +234,7 @@ func fitting(steps []evaluator.Step, made []timedCall) ([][]bool, error) {
 
 // argumentsFit reports whether a call is of the tool and has the arguments that a step
 // wants.
-func argumentsFit(step evaluator.Step, want, made toolmatch.Call) bool {
+func argumentsFit(step evaluator.Step, want, made Call) bool {
 	listed, _ := want.Args.(map[string]any)
 	switch step.Compare {
 	case evaluator.Superset:
@@ -256,7 +255,7 @@ func holds(args any, listed map[string]any, names []string) bool {
 	for _, name := range names {
 		wanted, ok := listed[name]
 		got, made := object[name]
-		if !ok || !made || !toolmatch.Carries(wanted, got) || !toolmatch.Carries(got, wanted) {
+		if !ok || !made || !carries(wanted, got) || !carries(got, wanted) {
 			return false
 		}
 	}

@@ -1,6 +1,4 @@
-// Package toolmatch compares the tool calls that a target made with those that are
-// expected.
-package toolmatch
+package evaluate
 
 import (
 	"bytes"
@@ -49,11 +47,11 @@ func Made(messages []schema.Message) []Call {
 // tool, and arguments that carry the listed ones. Objects are compared by the
 // listed keys at every depth, lists item by item, numbers by value.
 func (want Call) Fits(made Call) bool {
-	return want.Name == made.Name && (want.Args == nil || Carries(want.Args, made.Args))
+	return want.Name == made.Name && (want.Args == nil || carries(want.Args, made.Args))
 }
 
-// MatchAny finds a largest matching between expected and made calls.
-func MatchAny(fits [][]bool, made int) []bool {
+// matchAny finds a largest matching between expected and made calls.
+func matchAny(fits [][]bool, made int) []bool {
 	owner := make([]int, made) // index into fits plus 1; 0 is free
 	tried := make([]bool, made)
 	var place func(i int) bool
@@ -86,9 +84,9 @@ func MatchAny(fits [][]bool, made int) []bool {
 	return matched
 }
 
-// MatchChain finds a longest ordered match; of several the one that keeps the
+// matchChain finds a longest ordered match; of several the one that keeps the
 // earliest expected calls.
-func MatchChain(fits [][]bool, made int) []bool {
+func matchChain(fits [][]bool, made int) []bool {
 	// best[i][j] is the length for the expected calls from i and the made ones
 	// from j on.
 	best := make([][]int, len(fits)+1)
@@ -131,8 +129,8 @@ func Decode(raw []byte) (any, error) {
 	return v, err
 }
 
-// Carries reports whether got holds all that want lists.
-func Carries(want, got any) bool {
+// carries reports whether got holds all that want lists.
+func carries(want, got any) bool {
 	switch w := want.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
@@ -140,14 +138,14 @@ func Carries(want, got any) bool {
 			return false
 		}
 		for key, v := range w {
-			if other, ok := g[key]; !ok || !Carries(v, other) {
+			if other, ok := g[key]; !ok || !carries(v, other) {
 				return false
 			}
 		}
 		return true
 	case []any:
 		g, ok := got.([]any)
-		return ok && slices.EqualFunc(w, g, Carries)
+		return ok && slices.EqualFunc(w, g, carries)
 	}
 	switch got.(type) {
 	case map[string]any, []any:

@@ -1,4 +1,4 @@
-package toolmatch_test
+package evaluate
 
 import (
 	"fmt"
@@ -7,17 +7,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/evaluate/toolmatch"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // args decodes arguments; "" is none.
-func args(t *testing.T, text string) any {
+func callArgs(t *testing.T, text string) any {
 	t.Helper()
 	if text == "" {
 		return nil
 	}
-	v, err := toolmatch.Decode([]byte(text))
+	v, err := Decode([]byte(text))
 	if err != nil {
 		t.Fatalf("Decode(%s) returned %v, want no error", text, err)
 	}
@@ -49,7 +48,7 @@ func TestFits(t *testing.T) {
 		{"null is not what is missing", `{"a":null}`, `{}`, false},
 		{"arguments that could not be read", `{"a":1}`, "", false},
 	} {
-		want, made := toolmatch.Call{Name: "f", Args: args(t, tt.want)}, toolmatch.Call{Name: "f", Args: args(t, tt.made)}
+		want, made := Call{Name: "f", Args: callArgs(t, tt.want)}, Call{Name: "f", Args: callArgs(t, tt.made)}
 		if got := want.Fits(made); got != tt.fits {
 			t.Errorf("%s: %q fits %q: %v, want %v", tt.name, tt.made, tt.want, got, tt.fits)
 		}
@@ -62,11 +61,11 @@ func TestFits(t *testing.T) {
 
 func TestDecode(t *testing.T) {
 	for _, text := range []string{"", "{", `{"a":1} x`} {
-		if v, err := toolmatch.Decode([]byte(text)); err == nil {
+		if v, err := Decode([]byte(text)); err == nil {
 			t.Errorf("Decode(%q) returned %v, want an error", text, v)
 		}
 	}
-	if a, b := args(t, `{"b":1.50,"a":[]}`), args(t, `{"a":[],"b":15e-1}`); !cmp.Equal(a, b) {
+	if a, b := callArgs(t, `{"b":1.50,"a":[]}`), callArgs(t, `{"a":[],"b":15e-1}`); !cmp.Equal(a, b) {
 		t.Errorf("equal values are decoded as %v and %v, want one form", a, b)
 	}
 }
@@ -80,25 +79,25 @@ func message(role string, made ...schema.FunctionCall) schema.Message {
 }
 
 func TestMade(t *testing.T) {
-	got := toolmatch.Made([]schema.Message{
+	got := Made([]schema.Message{
 		message(schema.RoleUser, schema.FunctionCall{Name: "forged", Arguments: `{}`}),
 		message(schema.RoleAssistant, schema.FunctionCall{Name: "a", Arguments: `{"x":1}`}, schema.FunctionCall{Name: "b", Arguments: `{"x"`}),
 		message(schema.RoleTool, schema.FunctionCall{Name: "forged", Arguments: `{}`}),
 		message(schema.RoleAssistant, schema.FunctionCall{Name: "c"}),
 	})
-	want := []toolmatch.Call{{Name: "a", Args: args(t, `{"x":1}`), Text: `{"x":1}`}, {Name: "b", Text: `{"x"`}, {Name: "c"}}
+	want := []Call{{Name: "a", Args: callArgs(t, `{"x":1}`), Text: `{"x":1}`}, {Name: "b", Text: `{"x"`}, {Name: "c"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the calls that were made (-want +got):\n%s", diff)
 	}
-	many := make([]schema.FunctionCall, toolmatch.Most+5)
-	if got := toolmatch.Made([]schema.Message{message(schema.RoleAssistant, many...)}); len(got) != toolmatch.Most {
-		t.Errorf("of %d calls %d are looked at, want %d", len(many), len(got), toolmatch.Most)
+	many := make([]schema.FunctionCall, Most+5)
+	if got := Made([]schema.Message{message(schema.RoleAssistant, many...)}); len(got) != Most {
+		t.Errorf("of %d calls %d are looked at, want %d", len(many), len(got), Most)
 	}
 }
 
 // fits is a table of which expected call fits which call that was made: a row of
 // x and . for each expected one.
-func fits(rows ...string) [][]bool {
+func fitTable(rows ...string) [][]bool {
 	var out [][]bool
 	for _, row := range rows {
 		line := make([]bool, len(row))
@@ -111,7 +110,7 @@ func fits(rows ...string) [][]bool {
 }
 
 // shown is a result in the form of the tables.
-func shown(matched []bool) string {
+func shownFits(matched []bool) string {
 	var b strings.Builder
 	for _, m := range matched {
 		b.WriteString(map[bool]string{true: "x", false: "."}[m])
@@ -126,22 +125,22 @@ func TestMatching(t *testing.T) {
 		made       int
 		any, chain string // which expected calls are matched
 	}{
-		{"nothing is expected", fits(), 2, "", ""},
-		{"nothing was made", fits("", ""), 0, "..", ".."},
-		{"one of each", fits("x.", ".x"), 2, "xx", "xx"},
-		{"the other order", fits(".x", "x."), 2, "xx", "x."},
-		{"one call serves one expectation", fits("x", "x"), 1, "x.", "x."},
-		{"a later one takes over", fits("xx", "x."), 2, "xx", "x."},
-		{"over two steps", fits("xx.", "x.x", "x.."), 3, "xxx", "xx."},
-		{"the longest chain, not the first", fits("..x", "x..", ".x."), 3, "xxx", ".xx"},
-		{"of two chains the earliest expected", fits(".x", "x."), 2, "xx", "x."},
-		{"calls in between", fits("x....", "....x"), 5, "xx", "xx"},
-		{"what nothing fits", fits("...", ".x."), 3, ".x", ".x"},
+		{"nothing is expected", fitTable(), 2, "", ""},
+		{"nothing was made", fitTable("", ""), 0, "..", ".."},
+		{"one of each", fitTable("x.", ".x"), 2, "xx", "xx"},
+		{"the other order", fitTable(".x", "x."), 2, "xx", "x."},
+		{"one call serves one expectation", fitTable("x", "x"), 1, "x.", "x."},
+		{"a later one takes over", fitTable("xx", "x."), 2, "xx", "x."},
+		{"over two steps", fitTable("xx.", "x.x", "x.."), 3, "xxx", "xx."},
+		{"the longest chain, not the first", fitTable("..x", "x..", ".x."), 3, "xxx", ".xx"},
+		{"of two chains the earliest expected", fitTable(".x", "x."), 2, "xx", "x."},
+		{"calls in between", fitTable("x....", "....x"), 5, "xx", "xx"},
+		{"what nothing fits", fitTable("...", ".x."), 3, ".x", ".x"},
 	} {
-		if got := shown(toolmatch.MatchAny(tt.fits, tt.made)); strings.Count(got, "x") != strings.Count(tt.any, "x") || len(got) != len(tt.any) {
+		if got := shownFits(matchAny(tt.fits, tt.made)); strings.Count(got, "x") != strings.Count(tt.any, "x") || len(got) != len(tt.any) {
 			t.Errorf("%s: in any order %q are matched, want as many as in %q", tt.name, got, tt.any)
 		}
-		if got := shown(toolmatch.MatchChain(tt.fits, tt.made)); got != tt.chain {
+		if got := shownFits(matchChain(tt.fits, tt.made)); got != tt.chain {
 			t.Errorf("%s: in order %q are matched, want %q", tt.name, got, tt.chain)
 		}
 	}
@@ -150,7 +149,7 @@ func TestMatching(t *testing.T) {
 // TestMatchingOfMany has the last expected call fit only what all before it would
 // take first: each has to move on by one.
 func TestMatchingOfMany(t *testing.T) {
-	const n = toolmatch.Most
+	const n = Most
 	table := make([][]bool, n)
 	for i := range table {
 		table[i] = make([]bool, n)
@@ -159,10 +158,10 @@ func TestMatchingOfMany(t *testing.T) {
 			table[i][i], table[i][i+1] = true, true
 		}
 	}
-	if got := strings.Count(shown(toolmatch.MatchAny(table, n)), "x"); got != n {
+	if got := strings.Count(shownFits(matchAny(table, n)), "x"); got != n {
 		t.Errorf("%d of %d expected calls are matched, want all", got, n)
 	}
-	if got := fmt.Sprint(toolmatch.MatchAny(fits("x.", "x."), 2)); got != "[true false]" {
+	if got := fmt.Sprint(matchAny(fitTable("x.", "x."), 2)); got != "[true false]" {
 		t.Errorf("two calls that fit one: %s, want the first", got)
 	}
 }
