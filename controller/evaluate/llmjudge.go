@@ -40,7 +40,7 @@ var llmJudgeFormat = target.Format{
 const judgeReply = `Reply with one JSON object {"hits": ["…"], "misses": ["…"], "reasoning": "…", "score": …}: hits and misses list in a few words each what is as it should be and what is not; reasoning says why in one or two sentences; score is a number from 0 (worst) to 1 (best). Write nothing else.`
 
 // judgeQuestion is the judge's whole prompt. A changed word needs a higher
-// Version of [evaluator.llmJudge].
+// Version of [evaluator.LLMJudge].
 func judgeQuestion(ctx context.Context, spec evaluator.LLMJudge, in suiteInput, results string) (string, error) {
 	if spec.Program != nil {
 		printed, err := in.run(ctx, *spec.Program, spec.Subject)

@@ -9,7 +9,7 @@ import (
 )
 
 // A changed word in this file needs higher Versions of [evaluator.Rubrics] and
-// [evaluator.llmJudge].
+// [evaluator.LLMJudge].
 
 // setting shows a judge the conversation, and what the case says of it.
 func (in suiteInput) setting(s evaluator.Subject) []string {
