@@ -6,12 +6,12 @@ package command
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/controller/ledger/quarantines"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -84,7 +84,7 @@ func Parse(body string) (Command, bool) {
 func unseen(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 
 // commitPattern is a commit, or as much of its id as people write.
-var commitPattern = regexp.MustCompile("^`?(?:[0-9a-fA-F]{7,40}|[0-9a-fA-F]{64})`?$")
+var commitPattern = lazyregexp.New("^`?(?:[0-9a-fA-F]{7,40}|[0-9a-fA-F]{64})`?$")
 
 // problem returns what is wrong with a command.
 func (o Command) problem() string {

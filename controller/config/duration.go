@@ -3,13 +3,13 @@ package config
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // day is the unit d.
@@ -19,7 +19,7 @@ const day = 24 * time.Hour
 var durations = []string{"timeout", "wait_for", "max_age", "history", "poll", "deadline"}
 
 // plainNumber is the hint for a number where a text is due.
-var plainNumber = regexp.MustCompile(`^write "([0-9.]+)"$`)
+var plainNumber = lazyregexp.New(`^write "([0-9.]+)"$`)
 
 // withUnit has the hint for a duration without a unit name one.
 func withUnit(p schema.Problem) schema.Problem {

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // Pages say who may look at the pages of a server, and change what.
@@ -52,7 +53,7 @@ type pagesForm struct {
 }
 
 // headerName is that of an HTTP header, which has at most maxHeaderName bytes.
-var headerName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
+var headerName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9-]*$`)
 
 const maxHeaderName = 100
 

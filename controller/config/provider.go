@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/target/preset"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // providers lists the fields that a provider must have and may have in addition
@@ -166,7 +167,7 @@ func (k *checker) url(text string, where ...any) {
 }
 
 // variableName is that of an environment variable, which has at most maxVariableName bytes.
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 const maxVariableName = 128
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,13 +13,14 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/html/parts"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // compareURL is the address of a comparison below the root.
 func compareURL(a, b string) string { return "/compare?" + url.Values{"a": {a}, "b": {b}}.Encode() }
 
 // commitName is a commit, or how it begins.
-var commitName = regexp.MustCompile(`^([0-9a-f]{7,40}|worktree)$`)
+var commitName = lazyregexp.New(`^([0-9a-f]{7,40}|worktree)$`)
 
 // find returns a run by its id, or the newest run of a commit or the working tree.
 func (s *Site) find(r *http.Request, name string) (*stored, error) {

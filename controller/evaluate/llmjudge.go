@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // llmJudge asks a model for one score from 0 to 1, and what was hit and missed
@@ -64,7 +64,7 @@ func judgeQuestion(ctx context.Context, spec evaluator.LLMJudge, in suiteInput, 
 	return strings.Join(append(parts, task, judgeReply), "\n\n"), nil
 }
 
-var placeholder = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
+var placeholder = lazyregexp.New(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 
 // fill puts what a template names in its places, all at once, so that braces in
 // a value are not filled in again. The words of the conversation are

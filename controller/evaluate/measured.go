@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // Measured takes quantities of a sample (execution_metrics, latency, cost and
@@ -74,7 +74,7 @@ func (in suiteInput) exploration(want evaluator.Exploration) (verdict.Criterion,
 }
 
 // wordOf finds the words of a name in camelCase, snake_case or with dashes.
-var wordOf = regexp.MustCompile(`[A-Z]+[a-z]*|[a-z]+`)
+var wordOf = lazyregexp.New(`[A-Z]+[a-z]*|[a-z]+`)
 
 // reads reports whether a tool only reads: it is listed or, without a list, one
 // of the words of its name says so.

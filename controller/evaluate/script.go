@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema/javascript"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A javaScript is a function in JavaScript with its arguments: an expression, or the body of
@@ -78,7 +78,7 @@ func forgotten(code string) string {
 }
 
 // arrow matches code that is a function, and does not call it.
-var arrow = regexp.MustCompile(`^(async )?(\([^()]*\)|\w+)\s*=>|^function\b`)
+var arrow = lazyregexp.New(`^(async )?(\([^()]*\)|\w+)\s*=>|^function\b`)
 
 // readResult reads what a function returned, as JSON: true or false, a number that passes when
 // it is above 0 or reaches the threshold, or {pass, score, reason}. Another value is an

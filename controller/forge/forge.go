@@ -16,7 +16,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +23,7 @@ import (
 	"github.com/google/go-github/v60/github"
 
 	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A Config says which forge to speak to, and as whom.
@@ -163,7 +163,7 @@ type Repo struct {
 	Name  string
 }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+var namePattern = lazyregexp.New(`^[A-Za-z0-9._-]+$`)
 
 // isName reports whether a text may be the name of a repository or of somebody. Names are
 // put into URLs as they are, so that nothing may pass that leaves its path segment.

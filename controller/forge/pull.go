@@ -3,8 +3,9 @@ package forge
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A Pull is what a pull request is at one moment.
@@ -115,7 +116,7 @@ func isFork(head, base *wireRepo, p Pull) bool {
 	return !p.HeadRepo.Same(p.Repo)
 }
 
-var shaPattern = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
+var shaPattern = lazyregexp.New(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
 
 func checkSHA(field, sha string) error {
 	if !shaPattern.MatchString(sha) {

@@ -4,11 +4,11 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/program"
 )
 
@@ -16,21 +16,21 @@ import (
 // name of the file.
 var (
 	// told is said by a program that caught the error itself, possibly in what it prints.
-	told = []*regexp.Regexp{
-		regexp.MustCompile(`\[Errno (?:2|13)\] (?:No such file or directory|Permission denied): \\?['"]([^'"\n]+?)\\?['"]`),
-		regexp.MustCompile(`(?:ENOENT|EACCES): (?:no such file or directory|permission denied), \w+ \\?['"]([^'"\n]+?)\\?['"]`),
-		regexp.MustCompile(`Cannot find (?:module|package) \\?['"]([^'"\n]+?)\\?['"]`),
-		regexp.MustCompile(`No module named \\?['"]([\w.]+)\\?['"]`),
-		regexp.MustCompile(`No such file or directory @ \w+ - ([^\s"\\]+)`),
-		regexp.MustCompile(`cannot load such file -- ([^\s"\\]+)`),
+	told = []*lazyregexp.Regexp{
+		lazyregexp.New(`\[Errno (?:2|13)\] (?:No such file or directory|Permission denied): \\?['"]([^'"\n]+?)\\?['"]`),
+		lazyregexp.New(`(?:ENOENT|EACCES): (?:no such file or directory|permission denied), \w+ \\?['"]([^'"\n]+?)\\?['"]`),
+		lazyregexp.New(`Cannot find (?:module|package) \\?['"]([^'"\n]+?)\\?['"]`),
+		lazyregexp.New(`No module named \\?['"]([\w.]+)\\?['"]`),
+		lazyregexp.New(`No such file or directory @ \w+ - ([^\s"\\]+)`),
+		lazyregexp.New(`cannot load such file -- ([^\s"\\]+)`),
 	}
 	// said is on stderr where nothing caught it.
-	said = []*regexp.Regexp{
-		regexp.MustCompile(`(?m)([^\s:'"]+): (?:No such file or directory|Permission denied|not found)\s*$`),
-		regexp.MustCompile(`(?m)(?:cannot|can't) open (?:file )?['"]?([^\s'":]+)`),
-		regexp.MustCompile(`(?m)(?:cannot|can't) (?:stat|access|read) ['"]?([^\s'":]+)`),
-		regexp.MustCompile(`Module not found[^'"\n]*['"]([^'"\n]+)['"]`),
-		regexp.MustCompile(`open ([^\s:]+): (?:no such file or directory|permission denied)`),
+	said = []*lazyregexp.Regexp{
+		lazyregexp.New(`(?m)([^\s:'"]+): (?:No such file or directory|Permission denied|not found)\s*$`),
+		lazyregexp.New(`(?m)(?:cannot|can't) open (?:file )?['"]?([^\s'":]+)`),
+		lazyregexp.New(`(?m)(?:cannot|can't) (?:stat|access|read) ['"]?([^\s'":]+)`),
+		lazyregexp.New(`Module not found[^'"\n]*['"]([^'"\n]+)['"]`),
+		lazyregexp.New(`open ([^\s:]+): (?:no such file or directory|permission denied)`),
 	}
 )
 
@@ -63,7 +63,7 @@ func (l looking) missed(stderr, stdout string) string {
 	return ""
 }
 
-func (l looking) named(pattern *regexp.Regexp, text string) string {
+func (l looking) named(pattern *lazyregexp.Regexp, text string) string {
 	for _, found := range pattern.FindAllStringSubmatch(text, -1) {
 		for _, file := range l.candidates(found[1]) {
 			if l.has(file) {

@@ -7,11 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 const (
@@ -63,7 +63,7 @@ func PromptFolders(ctx context.Context, fsys fs.FS) ([]string, error) {
 }
 
 // quoted finds what may be the name of a text in a program.
-var quoted = regexp.MustCompile("[\"'`]([\\w./-]+\\.(?:md|txt|j2|jinja2?|prompt|tmpl|mustache|hbs|ya?ml|json|xml))[\"'`]")
+var quoted = lazyregexp.New("[\"'`]([\\w./-]+\\.(?:md|txt|j2|jinja2?|prompt|tmpl|mustache|hbs|ya?ml|json|xml))[\"'`]")
 
 // Reads lists the texts that the files of a program without inputs name by a path, from
 // the root or from the folder of the file, and that are there.

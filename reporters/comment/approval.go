@@ -1,9 +1,9 @@
 package comment
 
-import "regexp"
+import "github.com/gavel-evals/gavel/schema/lazyregexp"
 
 // approval is the command by which somebody lets a commit run.
-var approval = regexp.MustCompile(`\A/gavel approve [0-9a-f]{7,40}\z`)
+var approval = lazyregexp.New(`\A/gavel approve [0-9a-f]{7,40}\z`)
 
 // approve is the command that this pull request waits for; empty for none.
 func (c *comment) approve() string {

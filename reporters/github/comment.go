@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	gh "github.com/google/go-github/v60/github"
 
 	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // sizes are tried from the first on, in bytes: the next is for a server that
@@ -45,7 +45,7 @@ type Comment struct {
 	Change Change
 }
 
-var markerPattern = regexp.MustCompile(`^<!-- gavel:[^\n]{1,200} -->$`)
+var markerPattern = lazyregexp.New(`^<!-- gavel:[^\n]{1,200} -->$`)
 
 // Two errors after which everything is started again.
 var (

@@ -3,12 +3,12 @@ package github
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // GroupStatuses are the statuses of the groups that the report has a gate of,
@@ -25,8 +25,8 @@ func GroupStatuses(r *report.Report) []Status {
 
 // Names that a context contains as they are, and the end of all others.
 var (
-	plainName  = regexp.MustCompile(`^[!-~]+( [!-~]+)*$`)
-	digestedAs = regexp.MustCompile(`~[0-9a-fA-F]{16}$`)
+	plainName  = lazyregexp.New(`^[!-~]+( [!-~]+)*$`)
+	digestedAs = lazyregexp.New(`~[0-9a-fA-F]{16}$`)
 )
 
 // GroupContext is the context of a group's status: gavel/verdict/ and the name.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // Sharers know which pull requests have a commit as their head. Forges keep a status
@@ -78,7 +78,7 @@ func (c claim) kind() string {
 	return string(c.state)
 }
 
-var namedWords = regexp.MustCompile(`^(?:fails|waits|not run|undetermined|pending|passes) (?:in (?:the merge group of )?#\d|on the branch)[^·]*(?: · |$)`)
+var namedWords = lazyregexp.New(`^(?:fails|waits|not run|undetermined|pending|passes) (?:in (?:the merge group of )?#\d|on the branch)[^·]*(?: · |$)`)
 
 // description names those that are worst, with the words of the first one that has any.
 func description(claims []claim) string {

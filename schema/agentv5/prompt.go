@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -94,7 +94,7 @@ func (r *rewriter) prompt(p place.Place) prompt {
 }
 
 // onlyInput matches a prompt that is the input, whose value keeps its type.
-var onlyInput = regexp.MustCompile(`^\s*\{\{-?\s*(?:vars\.)?(\w+)\s*-?\}\}\s*$`)
+var onlyInput = lazyregexp.New(`^\s*\{\{-?\s*(?:vars\.)?(\w+)\s*-?\}\}\s*$`)
 
 // input is what a test is sent: a text, or messages. need is what that needs and is not
 // read.

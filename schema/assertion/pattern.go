@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/javascript/jsregexp"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -75,7 +76,7 @@ func withFlags(text, flags string) string {
 }
 
 // bounds matches the bounds of a repetition.
-var bounds = regexp.MustCompile(`\{(\d+),(\d+)\}`)
+var bounds = lazyregexp.New(`\{(\d+),(\d+)\}`)
 
 // isBackwards reports whether a repetition of a pattern has a greatest number below its least.
 func isBackwards(pattern string) bool {

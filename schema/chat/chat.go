@@ -9,12 +9,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/image"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -119,7 +119,7 @@ func broken(text string) error {
 }
 
 // inside matches the signs with which a list of JSON goes on, or ends.
-var inside = regexp.MustCompile(`^\[\s*(?:["{\[\]\d-]|true|false|null)`)
+var inside = lazyregexp.New(`^\[\s*(?:["{\[\]\d-]|true|false|null)`)
 
 // looksLikeJSON reports whether a text begins and ends as an object or a list of JSON does.
 func looksLikeJSON(text string) bool {
@@ -128,7 +128,7 @@ func looksLikeJSON(text string) bool {
 }
 
 // literal matches a text within JSON, and what follows the name of a field.
-var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(\s*:)?`)
+var literal = lazyregexp.New(`"(?:[^"\\]|\\.)*"(\s*:)?`)
 
 // fillJSON fills variables into the texts of JSON, of which the names of fields are none, and
 // writes it as JavaScript does with two spaces.
@@ -182,7 +182,7 @@ func listOf(text string) []Message {
 }
 
 // hole matches what is filled in.
-var hole = regexp.MustCompile(`\{\{.*?\}\}`)
+var hole = lazyregexp.New(`\{\{.*?\}\}`)
 
 // parseYAML reads a template that is a chat in YAML; nil for any other text, and for one whose
 // messages a template makes. Quotes around a variable are not needed.

@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/prompt"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -75,7 +75,7 @@ type Test struct {
 }
 
 var (
-	levelFolder = regexp.MustCompile(`^level_([1-9][0-9]*)$`)
+	levelFolder = lazyregexp.New(`^level_([1-9][0-9]*)$`)
 	extensions  = []string{".json", ".yaml", ".yml", ".jsonl", ".cue"}
 )
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // defaultThreshold is the share of keywords, or the score of a configured
@@ -313,7 +314,7 @@ func mayMeanYesOrNo(text string) bool {
 }
 
 // numeric is a number, plain or with groups of three digits.
-var numeric = regexp.MustCompile(`^"?[-+]?([0-9]+([.,][0-9]+)?|[0-9]{1,3}([.,][0-9]{3})+([.,][0-9]+)?)([eE][-+]?[0-9]+)?"?$`)
+var numeric = lazyregexp.New(`^"?[-+]?([0-9]+([.,][0-9]+)?|[0-9]{1,3}([.,][0-9]{3})+([.,][0-9]+)?)([eE][-+]?[0-9]+)?"?$`)
 
 // inferType tells what kind of answer is expected from how it is written.
 func inferType(answer json.RawMessage) string {

@@ -2,17 +2,17 @@ package domain
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // Phrases of a prompt about the scores that it asks for, in English and Indonesian.
 var (
-	asksScore = regexp.MustCompile(`(?i)\b(score|skor|nilai|rate|rating|grade|scale|skala|points?|poin)`)
-	ranges    = regexp.MustCompile(`(?i)\b[01]\s*(?:-|–|—|\.\.|to|and|sampai|hingga|s\.?/?d\.?)\s*(\d{1,4})\b`)
-	bests     = regexp.MustCompile(`(?i)(?:\bout of|\bdari|\bmaks(?:imal|imum)?|\bmax(?:imum)?(?: of)?|/)\s*(\d{1,4})\b`)
+	asksScore = lazyregexp.New(`(?i)\b(score|skor|nilai|rate|rating|grade|scale|skala|points?|poin)`)
+	ranges    = lazyregexp.New(`(?i)\b[01]\s*(?:-|–|—|\.\.|to|and|sampai|hingga|s\.?/?d\.?)\s*(\d{1,4})\b`)
+	bests     = lazyregexp.New(`(?i)(?:\bout of|\bdari|\bmaks(?:imal|imum)?|\bmax(?:imum)?(?: of)?|/)\s*(\d{1,4})\b`)
 )
 
 // bestScore is the highest score that a prompt seems to ask for; 0 where it does
@@ -22,7 +22,7 @@ func bestScore(prompt string) int {
 		return 0
 	}
 	best := 0
-	for _, form := range []*regexp.Regexp{ranges, bests} {
+	for _, form := range []*lazyregexp.Regexp{ranges, bests} {
 		for _, m := range form.FindAllStringSubmatch(prompt, -1) {
 			if n, err := strconv.Atoi(m[1]); err == nil {
 				best = max(best, n)

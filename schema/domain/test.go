@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 const (
@@ -171,7 +171,7 @@ func (c *compiler) findLevel() bool {
 }
 
 // whole is a number without a fraction.
-var whole = regexp.MustCompile(`^-?[0-9]+$`)
+var whole = lazyregexp.New(`^-?[0-9]+$`)
 
 func (c *compiler) build(key string) *schema.Case {
 	tc := &schema.Case{

@@ -2,10 +2,10 @@ package evaluator
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // The criteria of [ICDCodes], each with its share of the score.
@@ -35,10 +35,10 @@ func (ICDCodes) Roles() []schema.Role { return nil }
 const maxICDText = 1 << 20
 
 // codeField matches the code of an object in JSON that does not parse.
-var codeField = regexp.MustCompile(`"code"\s*:\s*"([A-Za-z][0-9A-Za-z.]+)"`)
+var codeField = lazyregexp.New(`"code"\s*:\s*"([A-Za-z][0-9A-Za-z.]+)"`)
 
 // fencedJSON matches a block of JSON in Markdown.
-var fencedJSON = regexp.MustCompile("(?s)```(?:json|JSON)?\\s*([\\[{].*?[\\]}])\\s*```")
+var fencedJSON = lazyregexp.New("(?s)```(?:json|JSON)?\\s*([\\[{].*?[\\]}])\\s*```")
 
 // ICDCodesIn returns the codes that a text or a value lists, in capitals and in their order:
 // {"codes": [{"code": "K29.8"}]}, or a list of codes, alone or within other text.

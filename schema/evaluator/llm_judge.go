@@ -1,10 +1,10 @@
 package evaluator
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // LLMJudge asks a model for a score from 0 to 1.
@@ -37,7 +37,7 @@ const FileChanges = "file_changes"
 // besides: each is the results of the members as JSON.
 func ResultsVariables() []string { return []string{"EVALUATOR_RESULTS_JSON", "evaluator_results"} }
 
-var variable = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
+var variable = lazyregexp.New(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 
 // VariablesOf returns the names between double braces in a template, sorted.
 func VariablesOf(template string) []string {

@@ -3,18 +3,18 @@ package evaluator
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // A Path leads to a value within JSON, through names and indexes.
 type Path []any
 
-var pathStep = regexp.MustCompile(`^(?:\.?([^.\[\]]+)|\[([0-9]+)\])`)
+var pathStep = lazyregexp.New(`^(?:\.?([^.\[\]]+)|\[([0-9]+)\])`)
 
 // ParsePath parts name.list[0].name into names and indexes.
 func ParsePath(text string) (Path, bool) {

@@ -8,11 +8,11 @@ import (
 	"bytes"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -120,8 +120,8 @@ func (f *Finder) in(dir string) []suite {
 // named and listed match a file that may name others as its tests: texts are looked at before
 // a document is read.
 var (
-	named  = regexp.MustCompile(`(?m)^["']?tests["']?[ \t]*:[ \t]*(["']?[\w./]|\[)`)
-	listed = regexp.MustCompile(`(?m)^[ \t]*-[ \t]*(["']?[\w.:/*-]+\.(ya?ml|jsonl?|csv)["']?[ \t]*$|["']?[\w.:/-]+/["']?[ \t]*$|\{?[ \t]*include:)`)
+	named  = lazyregexp.New(`(?m)^["']?tests["']?[ \t]*:[ \t]*(["']?[\w./]|\[)`)
+	listed = lazyregexp.New(`(?m)^[ \t]*-[ \t]*(["']?[\w.:/*-]+\.(ya?ml|jsonl?|csv)["']?[ \t]*$|["']?[\w.:/-]+/["']?[ \t]*$|\{?[ \t]*include:)`)
 )
 
 // read are the names of tests in a file.

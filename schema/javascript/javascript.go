@@ -14,12 +14,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/gavel-evals/gavel/schema/childpool"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 const (
@@ -132,7 +132,7 @@ func (e *MissingError) Error() string {
 }
 
 // absent matches what is thrown where a name of Node.js is used.
-var absent = regexp.MustCompile(`^ReferenceError: (require|import|process|fetch|Buffer|setTimeout|setInterval|setImmediate|__dirname|__filename|global|URL|TextEncoder|TextDecoder|crypto|structuredClone|queueMicrotask) is not defined`)
+var absent = lazyregexp.New(`^ReferenceError: (require|import|process|fetch|Buffer|setTimeout|setInterval|setImmediate|__dirname|__filename|global|URL|TextEncoder|TextDecoder|crypto|structuredClone|queueMicrotask) is not defined`)
 
 func (b *Budget) isSpent() bool {
 	if b == nil {

@@ -2,16 +2,17 @@ package javascript
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // Imports and exports of modules of ECMAScript, at the beginning of a line.
 var (
-	defaultExport = regexp.MustCompile(`(?m)^export\s+default\s+`)
-	namedExport   = regexp.MustCompile(`(?m)^export\s+((?:async\s+)?function\s*\*?|const|let|var|class)\s+([\w$]+)`)
-	importing     = regexp.MustCompile(`(?m)^import\b\s*[\w{*"']`)
-	listedExport  = regexp.MustCompile(`(?m)^export\s*\{([^{}]*)\}\s*;?\s*$`)
+	defaultExport = lazyregexp.New(`(?m)^export\s+default\s+`)
+	namedExport   = lazyregexp.New(`(?m)^export\s+((?:async\s+)?function\s*\*?|const|let|var|class)\s+([\w$]+)`)
+	importing     = lazyregexp.New(`(?m)^import\b\s*[\w{*"']`)
+	listedExport  = lazyregexp.New(`(?m)^export\s*\{([^{}]*)\}\s*;?\s*$`)
 )
 
 // Module is an expression for a function of a file: the one that it exports under a name,

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // The bounds of a schema and a value. Together they bound the time and the
@@ -22,7 +23,7 @@ const (
 )
 
 // hugeExponent is one that costs more memory than anybody means.
-var hugeExponent = regexp.MustCompile(`[eE][+-]?0*[0-9]{4}`)
+var hugeExponent = lazyregexp.New(`[eE][+-]?0*[0-9]{4}`)
 
 // checkValue refuses nesting and numbers that cost too much.
 func checkValue(value any, depth int) error {

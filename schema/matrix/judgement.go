@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/matrix/spec"
@@ -255,13 +255,13 @@ func (j *judgement) unique(name string) string {
 }
 
 // following matches what follows a type in a table: (threshold): value.
-var following = regexp.MustCompile(`^(?:\(([^()]*)\))?(?::([\s\S]*))?$`)
+var following = lazyregexp.New(`^(?:\(([^()]*)\))?(?::([\s\S]*))?$`)
 
 // older are the words before a colon that stand for types of assertion.
 var older = map[string]string{"fn": "javascript", "eval": "javascript", "grade": "llm-rubric"}
 
 // sourced matches the name of a file of code that is an assertion by itself.
-var sourced = regexp.MustCompile(`^file://[^\n]*\.(?:(py)|[cm]?[jt]s)(?::[\w.]+)?$`)
+var sourced = lazyregexp.New(`^file://[^\n]*\.(?:(py)|[cm]?[jt]s)(?::[\w.]+)?$`)
 
 // inTables are the thresholds of assertions in a table that says none.
 var inTables = map[string]float64{

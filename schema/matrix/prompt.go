@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
@@ -172,10 +172,10 @@ func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 }
 
 // remote matches a prompt that is nothing but an address.
-var remote = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://\S+$`)
+var remote = lazyregexp.New(`^[a-z][a-z0-9+.-]*://\S+$`)
 
 // word matches a word of a command, which may be in quotes.
-var word = regexp.MustCompile(`"([^"]*)"|'([^']*)'|[^\s"']+`)
+var word = lazyregexp.New(`"([^"]*)"|'([^']*)'|[^\s"']+`)
 
 // execPrompt is the prompt that a command prints, which has what it is told as its last
 // argument.
@@ -228,7 +228,7 @@ func (c *compiler) runs(name string) (is bool, need string) {
 var isCode = map[string]bool{".js": true, ".cjs": true, ".mjs": true, ".ts": true, ".py": true}
 
 // barePrompt matches a prompt that is the name of a file, without file://.
-var barePrompt = regexp.MustCompile(`^[\w./*?-]+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?js|mjs|ts|py|sh|bash|rb|pl|exe|bat|cmd|ps1)(:\w+)?$`)
+var barePrompt = lazyregexp.New(`^[\w./*?-]+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?js|mjs|ts|py|sh|bash|rb|pl|exe|bat|cmd|ps1)(:\w+)?$`)
 
 // promptFile are the prompts of a file.
 func (c *compiler) promptFile(label, name string, at ...any) []prompt {

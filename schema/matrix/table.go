@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/table"
 )
@@ -53,7 +53,7 @@ func (c *compiler) csvTests(file schema.File) []test {
 var columns = []string{"__expected", "__prefix", "__suffix", "__description", "__providerOutput", "__metric", "__threshold", "__metadata:category", "__config:__expected:threshold"}
 
 // config matches a column that has a setting of the assertion of another column.
-var config = regexp.MustCompile(`^__config:(__expected\d*):threshold$`)
+var config = lazyregexp.New(`^__config:(__expected\d*):threshold$`)
 
 // columnProblems are about names of columns that begin with underscores and mean nothing, so
 // that what is in them would be lost.

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // readYAML reads the one document of a text.
@@ -29,7 +30,7 @@ func readYAML(file string, data []byte) (ast.Expr, *Mistake) {
 }
 
 // inText matches a ? that a text without quotes may have within [ ] and { }.
-var inText = regexp.MustCompile(`([^\s,\[\]{}?])\?`)
+var inText = lazyregexp.New(`([^\s,\[\]{}?])\?`)
 
 // substitute stands for a ? within a text. It is for private use, so that no text has it.
 const substitute = '\U0010F3FF'

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // yamlMistake turns an error of the parser into a mistake.
@@ -35,7 +36,7 @@ func yamlMistake(data []byte, err error) *Mistake {
 }
 
 // yamlPlace is how the parser begins the text of an error.
-var yamlPlace = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?`)
+var yamlPlace = lazyregexp.New(`^yaml: (?:line ([0-9]+): )?`)
 
 // problemOf returns what the parser says, and the line that it names: 1 where it
 // names none.
@@ -172,7 +173,7 @@ type explanation struct {
 }
 
 // questions is the rest of a text without quotes that has a question mark in it.
-var questions = regexp.MustCompile(`^[^"'?\[\]{},]*\?`)
+var questions = lazyregexp.New(`^[^"'?\[\]{},]*\?`)
 
 // explainYAML returns what is wrong at a place, and what is done about it.
 func explainYAML(problem string, data []byte, at int) explanation {

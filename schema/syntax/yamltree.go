@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +12,8 @@ import (
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/token"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A yamlTree makes of YAML nodes what the parser of JSON would have read. CUE
@@ -185,7 +186,7 @@ func (t *yamlTree) label(key *yaml.Node) ast.Label {
 }
 
 // octal is how YAML 1.1 writes integers in base 8, and what looks like one.
-var octal = regexp.MustCompile(`^0[0-9_]+$`)
+var octal = lazyregexp.New(`^0[0-9_]+$`)
 
 func (t *yamlTree) scalar(n *yaml.Node, at token.Pos) ast.Expr {
 	text := n.Value

@@ -2,12 +2,12 @@ package template
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/template/jsvalue"
 	"github.com/gavel-evals/gavel/schema/template/rewrite"
 )
@@ -139,7 +139,7 @@ func center(c *call) (any, error) {
 	return strings.Repeat(" ", max(0, missing/2-missing%2)) + s + strings.Repeat(" ", missing/2), nil
 }
 
-var wordToken = regexp.MustCompile(`\w+`)
+var wordToken = lazyregexp.New(`\w+`)
 
 func striptags(c *call) (any, error) {
 	s, err := c.text()
@@ -173,8 +173,8 @@ func round(c *call) (any, error) {
 }
 
 var (
-	integer  = regexp.MustCompile(`^\s*[+-]?\d+`)
-	fraction = regexp.MustCompile(`^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?`)
+	integer  = lazyregexp.New(`^\s*[+-]?\d+`)
+	fraction = lazyregexp.New(`^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?`)
 )
 
 func toInt(c *call) (any, error) { return parsedNumber(c, integer) }
@@ -182,7 +182,7 @@ func toInt(c *call) (any, error) { return parsedNumber(c, integer) }
 func toFloat(c *call) (any, error) { return parsedNumber(c, fraction) }
 
 // parsedNumber is the number at the start of a text, or what is there without one.
-func parsedNumber(c *call, form *regexp.Regexp) (any, error) {
+func parsedNumber(c *call, form *lazyregexp.Regexp) (any, error) {
 	s, err := c.text()
 	if err != nil {
 		return nil, err

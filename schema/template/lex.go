@@ -1,8 +1,9 @@
 package template
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A piece is a part of a template: a text, an {{ output }} or a {% tag %}.
@@ -22,12 +23,12 @@ type token struct {
 }
 
 // rawTags begin a text that is taken as it is, up to its end tag.
-var rawTags = regexp.MustCompile(`^\{%-?\s*(raw|verbatim)\s*(-?)%\}`)
+var rawTags = lazyregexp.New(`^\{%-?\s*(raw|verbatim)\s*(-?)%\}`)
 
 // rawEnds are their end tags.
-var rawEnds = map[string]*regexp.Regexp{
-	"raw":      regexp.MustCompile(`\{%(-?)\s*endraw\s*(-?)%\}`),
-	"verbatim": regexp.MustCompile(`\{%(-?)\s*endverbatim\s*(-?)%\}`),
+var rawEnds = map[string]*lazyregexp.Regexp{
+	"raw":      lazyregexp.New(`\{%(-?)\s*endraw\s*(-?)%\}`),
+	"verbatim": lazyregexp.New(`\{%(-?)\s*endverbatim\s*(-?)%\}`),
 }
 
 const space = " \t\r\n"
@@ -137,8 +138,8 @@ var operators = []string{
 }
 
 var (
-	nameToken   = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*`)
-	numberToken = regexp.MustCompile(`^\d+(\.\d+)?`)
+	nameToken   = lazyregexp.New(`^[\p{L}_$][\p{L}\p{N}_$]*`)
+	numberToken = lazyregexp.New(`^\d+(\.\d+)?`)
 )
 
 // tokenize reads the tag or output that begins at an offset: its tokens, the offset

@@ -8,7 +8,6 @@ package testcase
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // envelope is the field that holds the cases of a file with several.
@@ -24,7 +24,7 @@ const envelope = "test_cases"
 // Tags are those that the format knows from the start. A case may have any others.
 func Tags() []string { return []string{"normal", "red-team", "edge-case"} }
 
-var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+var uuid = lazyregexp.New(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // Load compiles the cases of a file, in the order of the file. Cases with
 // errors are left out; every problem has its place.

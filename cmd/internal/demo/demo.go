@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/examples"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 const (
@@ -105,4 +105,4 @@ func Program(called, folder string) string {
 const module = "github.com/gavel-evals/gavel"
 
 // ofGoRun matches the folders that go run builds in, and its cache.
-var ofGoRun = regexp.MustCompile(`/go-build\d*/`)
+var ofGoRun = lazyregexp.New(`/go-build\d*/`)

@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A Loss is something that could not be carried over.
@@ -125,7 +127,7 @@ func object(fields []member) ([]byte, error) {
 }
 
 // plain is a name of a file or a folder on every system.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+var plain = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
 // fileName makes a name of an id.
 func fileName(id string) string {

@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // Version is the one that documents name.
@@ -33,7 +33,7 @@ type exporter struct {
 }
 
 // levelFolder is a folder with tests.
-var levelFolder = regexp.MustCompile(`^level_([1-9][0-9]*)$`)
+var levelFolder = lazyregexp.New(`^level_([1-9][0-9]*)$`)
 
 // Export returns the document of the definitions of the domain format among files,
 // and what it cannot say of them. Each file is below one of the roots; exported is the

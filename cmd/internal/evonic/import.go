@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // An importer collects the files of a document.
@@ -176,7 +176,7 @@ func (im *importer) evaluator(item member, fields []member) {
 }
 
 // level is the key of a list of tests.
-var level = regexp.MustCompile(`^[1-9][0-9]{0,3}$`)
+var level = lazyregexp.New(`^[1-9][0-9]{0,3}$`)
 
 func (im *importer) domain(item member, fields []member) {
 	id, ok := im.id("a domain", item, fields)

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A tip is the files of a branch with the commit that has them.
@@ -113,7 +113,7 @@ func settingsOf(ctx context.Context, tree fs.FS) (schema.Settings, error) {
 }
 
 // plain are the letters of a branch.
-var plain = regexp.MustCompile(`[^a-z0-9]+`)
+var plain = lazyregexp.New(`[^a-z0-9]+`)
 
 // propose pushes a branch with a change and opens a pull request.
 func (p *portal) propose(ctx context.Context, files fs.FS, c settings.Change) (settings.Kept, error) {

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A Case is a new test.
@@ -29,10 +29,10 @@ type Case struct {
 }
 
 // levelKey is the key of a test of the domain format.
-var levelKey = regexp.MustCompile(`^([^/]+)/level_[1-9][0-9]*/[^/]+$`)
+var levelKey = lazyregexp.New(`^([^/]+)/level_[1-9][0-9]*/[^/]+$`)
 
 // keyed is a key that is a path of plain names.
-var keyed = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
+var keyed = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
 
 // Mistake returns what is wrong with the key or the format, and what to write instead;
 // empty if nothing is.

@@ -6,13 +6,13 @@ package scaffold
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target/preset"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
@@ -126,7 +126,7 @@ func (a Answers) KeyVariables() []string {
 }
 
 // plain is a text that YAML reads as itself.
-var plain = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
+var plain = lazyregexp.New(`^[A-Za-z/][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
 
 // reserved are words that YAML, or an older version of it, reads as something
 // other than a text.

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -22,6 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/parsed"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -61,7 +61,7 @@ type Entry struct {
 	Problem string
 }
 
-var levelFolder = regexp.MustCompile(`^level_([1-9][0-9]{0,3})$`)
+var levelFolder = lazyregexp.New(`^level_([1-9][0-9]{0,3})$`)
 
 // A tree is all definitions of the format.
 type tree struct {

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +26,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
@@ -347,7 +347,7 @@ func problemsOf(err error) []schema.Problem {
 // have.
 var notKept = []string{"domain_id", "level", "path", "version", "tests", "tools", "error"}
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+var plainName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 
 // fileText is a definition of a kind as a file, its fields in the order of the schema.
 func fileText(kind string, fields Fields) ([]byte, error) {

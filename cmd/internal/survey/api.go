@@ -5,9 +5,10 @@ import (
 	"maps"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // An API is a way of an agent or a model to be asked over HTTP, read from an
@@ -166,7 +167,7 @@ func textPaths(doc, form map[string]any, prefix string, level int) []string {
 }
 
 // plainName is a name that a JSONPath can have after a point.
-var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var plainName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // fieldsOf are the names of the fields of a JSON request.
 func fieldsOf(doc map[string]any, at any) []string {

@@ -4,11 +4,11 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A Package is a program's description of itself.
@@ -62,10 +62,10 @@ func readPackage(fsys fs.FS, file string) (Package, bool) {
 }
 
 var (
-	projectName = regexp.MustCompile(`(?ms)^\[(?:project|tool\.poetry)\][^\[]*?^name\s*=\s*["']([^"'\n]+)["']`)
+	projectName = lazyregexp.New(`(?ms)^\[(?:project|tool\.poetry)\][^\[]*?^name\s*=\s*["']([^"'\n]+)["']`)
 	// requirement is a package at the beginning of a line, as requirements.txt,
 	// lists of pyproject.toml and tables of Poetry have it.
-	requirement = regexp.MustCompile(`(?m)(?:^|[\["',])\s*["']?([A-Za-z][\w.-]*)`)
+	requirement = lazyregexp.New(`(?m)(?:^|[\["',])\s*["']?([A-Za-z][\w.-]*)`)
 )
 
 // providerOf is that of the first SDK of the list which is among the names.

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config/targetsfile/vendorname"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A target is one entry of a file.
@@ -55,7 +55,7 @@ func (t *target) has(name string) bool    { return t.Doc.Has(t.path(name)...) }
 func (t *target) text(name string) string { return t.Doc.Text(t.path(name)...) }
 
 // variable is a value that is taken from the environment.
-var variable = regexp.MustCompile(`^(?:\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}|\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\})$`)
+var variable = lazyregexp.New(`^(?:\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}|\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\})$`)
 
 // ofModel are the fields of a model that gavel.yaml has, under its name for them.
 func ofModel(more map[string]string) map[string]string {
@@ -329,11 +329,11 @@ func (t *target) words(out map[string]any, name string) {
 
 var (
 	// variables matches what takes a value of the environment.
-	variables = regexp.MustCompile(`\$\{\{|\{\{\s*env\.`)
+	variables = lazyregexp.New(`\$\{\{|\{\{\s*env\.`)
 	// unfilled matches what a command may have and is told on stdin alone.
-	unfilled = regexp.MustCompile(`\{(GUIDELINES|EVAL_ID|FILES)\}`)
+	unfilled = lazyregexp.New(`\{(GUIDELINES|EVAL_ID|FILES)\}`)
 	// hole matches what a command is given.
-	hole = regexp.MustCompile(`\{(PROMPT|PROMPT_FILE|OUTPUT_FILE|ATTEMPT)\}`)
+	hole = lazyregexp.New(`\{(PROMPT|PROMPT_FILE|OUTPUT_FILE|ATTEMPT)\}`)
 )
 
 // isSpliced reports whether a word of a command line has the prompt next to text that is in

@@ -4,12 +4,13 @@ package number
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // Readings are the values that one written number may have: 1.234 is read both
@@ -58,7 +59,7 @@ func CustomOf(answer string) Custom {
 
 // bare is a number with nothing around it but its sign, a sign of its currency
 // and a percent sign.
-var bare = regexp.MustCompile(`^[-+−–]?\p{Sc}?\s?[-+−–]?[0-9.][0-9.,'’_ ]*([eE][-+]?[0-9]+)?(\s?%|\s?\p{Sc})?$`)
+var bare = lazyregexp.New(`^[-+−–]?\p{Sc}?\s?[-+−–]?[0-9.][0-9.,'’_ ]*([eE][-+]?[0-9]+)?(\s?%|\s?\p{Sc})?$`)
 
 // IsBare reports whether a text has the form of a number and of nothing else.
 func IsBare(text string) bool { return bare.MatchString(norm.NFKC.String(strings.TrimSpace(text))) }

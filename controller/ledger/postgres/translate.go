@@ -1,10 +1,11 @@
 package postgres
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A statement is a text of the ledger in the SQL of PostgreSQL. args are the
@@ -48,21 +49,21 @@ func (s statement) pick(args []any) []any {
 // The texts of the ledger are written for SQLite, in words that most databases
 // know. Names that differ in PostgreSQL are replaced, in this order.
 var replacements = []struct {
-	from *regexp.Regexp
+	from *lazyregexp.Regexp
 	to   string
 }{
 	// Rows that a transaction relies on are locked here; SQLite has one writer.
-	{regexp.MustCompile(`/\* (FOR UPDATE) \*/`), "$1"},
-	{regexp.MustCompile(`\bjson_each\(`), "each_of("},
-	{regexp.MustCompile(`\bjson_object\(`), "json_build_object("},
+	{lazyregexp.New(`/\* (FOR UPDATE) \*/`), "$1"},
+	{lazyregexp.New(`\bjson_each\(`), "each_of("},
+	{lazyregexp.New(`\bjson_object\(`), "json_build_object("},
 	// A body is bytes, and its text is JSON.
-	{regexp.MustCompile(`\bjson_valid\(CAST\(([\w.]+) AS TEXT\)\)`), "is_json($1)"},
-	{regexp.MustCompile(`\bjson\(CAST\(([\w.]+) AS TEXT\)\)`), "convert_from($1, 'UTF8')::json"},
-	{regexp.MustCompile(`\bCAST\(([\w.]+) AS TEXT\) ->>`), "convert_from($1, 'UTF8')::json ->>"},
-	{regexp.MustCompile(`\bjson\((\w+)\)`), "$1::json"},
-	{regexp.MustCompile(`\b((?:\w+\.)?value) ->>`), "$1::json ->>"},
+	{lazyregexp.New(`\bjson_valid\(CAST\(([\w.]+) AS TEXT\)\)`), "is_json($1)"},
+	{lazyregexp.New(`\bjson\(CAST\(([\w.]+) AS TEXT\)\)`), "convert_from($1, 'UTF8')::json"},
+	{lazyregexp.New(`\bCAST\(([\w.]+) AS TEXT\) ->>`), "convert_from($1, 'UTF8')::json ->>"},
+	{lazyregexp.New(`\bjson\((\w+)\)`), "$1::json"},
+	{lazyregexp.New(`\b((?:\w+\.)?value) ->>`), "$1::json ->>"},
 	{
-		regexp.MustCompile(`\bstrftime\('%Y-%m-%dT%H:%M:%fZ', ([\w.]+) / 1000\.0, 'unixepoch'\)`),
+		lazyregexp.New(`\bstrftime\('%Y-%m-%dT%H:%M:%fZ', ([\w.]+) / 1000\.0, 'unixepoch'\)`),
 		`to_char(to_timestamp($1 / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
 	},
 }

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/promptprogram"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -55,7 +55,7 @@ func Write(ctx context.Context, c *schema.Case, programs evaluate.Programs) (*sc
 }
 
 // colors matches what colors the text of a terminal.
-var colors = regexp.MustCompile(`\x1b(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])`)
+var colors = lazyregexp.New(`\x1b(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])`)
 
 // read reads what a program printed: a text, a chat, or {prompt} with one of both. Another
 // value is its JSON.

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A Conversation is what fills the holes of a body.
@@ -28,7 +29,7 @@ type Conversation struct {
 var Holes = []string{"messages", "message", "history", "system", "case", "turn", "session"}
 
 // hole matches {{name}}.
-var hole = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
+var hole = lazyregexp.New(`\{\{\s*([^{}]*?)\s*\}\}`)
 
 // value is what a hole is filled with.
 func (c Conversation) value(name string) any {

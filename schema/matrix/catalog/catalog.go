@@ -5,10 +5,10 @@ package catalog
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -27,7 +27,7 @@ func Leading(text string) string {
 }
 
 // traced matches the assertions about traces.
-var traced = regexp.MustCompile(`^trace-(?:error-spans|span-count|span-duration)\b`)
+var traced = lazyregexp.New(`^trace-(?:error-spans|span-count|span-duration)\b`)
 
 // Reads reports whether a type of assertion, without not- in front, is read.
 func Reads(kind string) bool { return slices.Contains(read, kind) }

@@ -11,11 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/javascript"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -38,7 +38,7 @@ func Inline(code, parameters, what string) Function {
 }
 
 // named matches the name of a file with code, and of a function in it.
-var named = regexp.MustCompile(`^(.*\.(?:c?js|mjs|c?ts|mts|py|rb)):([\w.]+)$`)
+var named = lazyregexp.New(`^(.*\.(?:c?js|mjs|c?ts|mts|py|rb)):([\w.]+)$`)
 
 // Split divides file.js:function. The name of the function is empty where there is none.
 func Split(name string) (file, function string) {

@@ -2,13 +2,13 @@ package code
 
 import (
 	"path"
-	"regexp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // foreign matches what functions of the interpreter do not have.
-var foreign = regexp.MustCompile(`\b(require|import|export|await|async|fetch|process)\b`)
+var foreign = lazyregexp.New(`\b(require|import|export|await|async|fetch|process)\b`)
 
 // Runners start a function of a file, or code, that is in a language. They read {output,
 // context, code, config} and print what the function returns as JSON.
@@ -72,12 +72,12 @@ var Defaults = map[string]string{"python": "get_assert", "ruby": "get_assert"}
 
 // saying matches the comments and the texts of JavaScript, and the names of members: what is
 // in them is not called. A text with ${ is a program, too.
-var saying = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|` + "`[^`$\\\\]*`" + `|\.\s*[\w$]+`)
+var saying = lazyregexp.New(`(?s)//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|` + "`[^`$\\\\]*`" + `|\.\s*[\w$]+`)
 
 // foreignInline matches what code of a definition may not use. It may be asynchronous.
-var foreignInline = regexp.MustCompile(`\b(require|import|export|fetch|process)\b`)
+var foreignInline = lazyregexp.New(`\b(require|import|export|fetch|process)\b`)
 
-var asynchronous, waiting = regexp.MustCompile(`\basync\b`), regexp.MustCompile(`\bawait\b`)
+var asynchronous, waiting = lazyregexp.New(`\basync\b`), lazyregexp.New(`\bawait\b`)
 
 // Foreign is a word of a function that the interpreter does not have; empty where there is
 // none.

@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/javascript/jsregexp"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -325,7 +326,7 @@ func divided(s string) ([]string, error) {
 
 var (
 	// closing finds a part in quotes, with those within it.
-	closing = regexp.MustCompile(`^"(?:[^"\\]|""|\\.)*"`)
+	closing = lazyregexp.New(`^"(?:[^"\\]|""|\\.)*"`)
 	quotes  = strings.NewReplacer(`""`, `"`, `\"`, `"`)
 )
 

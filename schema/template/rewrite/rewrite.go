@@ -4,10 +4,11 @@ package rewrite
 
 import (
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 var escapes = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "'", "&#39;", "<", "&lt;", ">", "&gt;", "`", "&#96;")
@@ -30,8 +31,8 @@ func Component(s string) string {
 }
 
 var (
-	tag        = regexp.MustCompile(`(?i)</?([a-z][a-z0-9]*)\b[^>]*>|<!--[\s\S]*?-->`)
-	whiteSpace = regexp.MustCompile(`\s+`)
+	tag        = lazyregexp.New(`(?i)</?([a-z][a-z0-9]*)\b[^>]*>|<!--[\s\S]*?-->`)
+	whiteSpace = lazyregexp.New(`\s+`)
 )
 
 // Strip leaves out tags and comments.

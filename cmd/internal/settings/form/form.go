@@ -5,12 +5,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/shape"
 )
 
@@ -65,7 +65,7 @@ func Fields(name string, values object.Fields) []*Field {
 }
 
 // alias is what the schema says of a field that is another name for one.
-var alias = regexp.MustCompile(`^Another name for ([a-z_]+)`)
+var alias = lazyregexp.New(`^Another name for ([a-z_]+)`)
 
 // aliases are the fields that a form leaves out, since of a field and its other names
 // one is written: the one that has a value, or the first of them.
@@ -135,7 +135,7 @@ func (f *Field) fill(value json.RawMessage) {
 }
 
 // numeric is a number as JSON writes it.
-var numeric = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+var numeric = lazyregexp.New(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
 // read is the value that was typed; empty for one that is not there. A text that is
 // not what the field takes is kept as a text, so that the schema says what is wrong.
@@ -195,7 +195,7 @@ func Wrong(fields []*Field) bool {
 }
 
 // quotedName is a name of a field in a message.
-var quotedName = regexp.MustCompile("[`']([A-Za-z_][A-Za-z0-9_]*)")
+var quotedName = lazyregexp.New("[`']([A-Za-z_][A-Za-z0-9_]*)")
 
 // AttachProblems adds each problem to the field that it is about, and returns those that are
 // about none. fieldAt is the field at a place, and whether the definition begins there:

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // Fields are those of an object.
@@ -149,7 +149,7 @@ func Filled(fields Fields) Fields {
 	return out
 }
 
-var between = regexp.MustCompile(`[^A-Za-z0-9]+`)
+var between = lazyregexp.New(`[^A-Za-z0-9]+`)
 
 // Renamed are the fields of an object with another id where a field refers to one: a
 // text, or a list of texts. refers reports whether it does.

@@ -9,9 +9,10 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A vendor is how models of one are asked.
@@ -231,10 +232,10 @@ func plainHeaders(raw json.RawMessage) (map[string]string, error) {
 }
 
 var (
-	hole    = regexp.MustCompile(`\{\{\s*prompt\s*\}\}`)
-	answer  = regexp.MustCompile(`^(?:json|data|response\.(?:json|data))((?:\.[A-Za-z_][A-Za-z0-9_]*|\[\d+\]|\["[^"]*"\]|\['[^']*'\])+)$`)
-	arrow   = regexp.MustCompile(`^(?:\(\s*(\w+)\s*(?:,[^()]*)?\)|(\w+))\s*=>\s*(\w+)(.*?);?$`)
-	program = regexp.MustCompile(`\.(py|m?js|cjs|ts)(:[A-Za-z_][A-Za-z0-9_]*)?$`)
+	hole    = lazyregexp.New(`\{\{\s*prompt\s*\}\}`)
+	answer  = lazyregexp.New(`^(?:json|data|response\.(?:json|data))((?:\.[A-Za-z_][A-Za-z0-9_]*|\[\d+\]|\["[^"]*"\]|\['[^']*'\])+)$`)
+	arrow   = lazyregexp.New(`^(?:\(\s*(\w+)\s*(?:,[^()]*)?\)|(\w+))\s*=>\s*(\w+)(.*?);?$`)
+	program = lazyregexp.New(`\.(py|m?js|cjs|ts)(:[A-Za-z_][A-Za-z0-9_]*)?$`)
 )
 
 // holes writes a template by the names of gavel.yaml; nil where it has other ones.
