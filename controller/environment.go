@@ -23,7 +23,7 @@ func (p *planner) environment(ctx context.Context, s Checkout) (plan.Environment
 	}
 	var salt []byte
 	if p.req.Ledger != nil {
-		salt = p.req.Ledger.Secret()
+		salt, env.Unconfined = p.req.Ledger.Secret(), p.req.Ledger.Unconfined()
 	}
 	for name, t := range s.Config.Targets {
 		of, err := facts.Collect(s.FS, t, p.req.LookupEnv, salt)
@@ -35,6 +35,9 @@ func (p *planner) environment(ctx context.Context, s Checkout) (plan.Environment
 			return env, fmt.Errorf("target %s: %w", name, err)
 		}
 		of.Facts = append(of.Facts, files...)
+		if env.Unconfined && t.Provider == config.Command {
+			of.Facts = append(of.Facts, plan.Fact{Name: "sandbox", Value: "off"})
+		}
 		env.Targets[name] = of
 	}
 	if s.Commit == p.req.Head.Commit {

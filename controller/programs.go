@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
@@ -39,6 +40,30 @@ func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
 	if r.HeadCase == nil || r.Action != plan.Run && r.Action != plan.Rejudge {
 		return source.Start{}, false
 	}
+	return p.starts(r)
+}
+
+// OfPrograms counts the cases whose verdicts come from programs of the repository, whether
+// they are started or what they said is reused.
+func (p *Prepared) OfPrograms() int {
+	n := 0
+	for _, r := range p.Plan.Rows {
+		if r.Head == nil || r.Action == plan.Skip {
+			continue
+		}
+		subject, known := estimate.Read(r.Noted)
+		if r.HeadCase != nil {
+			subject, known = estimate.NewSubject(r.HeadCase), true
+		}
+		if p.req.Head.Config.Targets[r.Target].Provider == config.Command || known && subject.OfPrograms() {
+			n++
+		}
+	}
+	return n
+}
+
+// starts reports whether what a row does starts programs.
+func (p *Prepared) starts(r plan.Row) (source.Start, bool) {
 	out := source.Start{Files: []string{r.Head.Origin.File}}
 	// Those whose answers are compared with this one are asked with it.
 	answering := append([]*schema.Case{r.HeadCase}, r.HeadCase.Peers...)

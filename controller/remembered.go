@@ -77,7 +77,7 @@ func (p *planner) rememberedHead(ctx context.Context, env *plan.Environment) (*l
 		rest, ok := entry.ReadNote(c.Note)
 		damaged = damaged || !ok
 		if p.req.Select == nil || p.req.Select(entry.CaseInfo) {
-			if p.req.Brief {
+			if p.req.Brief || env.Unconfined { // programs are warned of
 				entry.Noted = strings.Clone(rest) // the digests before it are read
 			}
 			entries = append(entries, entry)
@@ -196,7 +196,7 @@ func (p *planner) settleDue(ctx context.Context, due []int) error {
 		subject, noted := estimate.Read(row.Noted)
 		switch {
 		case row.HeadCase != nil:
-		case noted && row.Base == nil && last[k] == nil:
+		case noted && p.req.Brief && row.Base == nil && last[k] == nil:
 			row.Settle(row.Known)
 			p.count(row, subject)
 		default:

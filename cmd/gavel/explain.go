@@ -35,6 +35,7 @@ func explainCommand(a *cli.App) *cobra.Command {
 	flags.StringVar(&e.target, "target", "", "explain the case as it runs against this target, such as small (default: its own)")
 	flags.BoolVar(&e.more.Digests, "digests", false, "also print the digests and what they consist of")
 	flags.BoolVar(&e.more.Prompts, "prompts", false, "also print what judges were asked and what they answered")
+	a.Sandbox.BindMode(cmd, "sandbox that the case was judged in: isolated, partial or off, whose verdicts of programs are stored apart")
 	return cmd
 }
 

@@ -27,6 +27,7 @@ func planCommand(a *cli.App) *cobra.Command {
 		},
 	}
 	s.Bind(cmd)
+	a.Sandbox.BindMode(cmd, "sandbox that a run would have: isolated, partial or off, whose verdicts of programs are stored apart")
 	return cmd
 }
 

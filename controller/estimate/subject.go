@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/packed"
 )
@@ -23,6 +24,8 @@ type Subject struct {
 	alternative bool
 	// given means that the case has the answer itself.
 	given bool
+	// programs of the repository write its prompt, prepare its workspace or judge it.
+	programs bool
 	// judges are asked once for each sample, comparison once for the two of a
 	// alternative.
 	judges, comparison []load.Callee
@@ -52,6 +55,7 @@ func NewSubject(c *schema.Case) Subject {
 	if c.Drive.Simulation != nil {
 		s.turns = cmp.Or(c.Policy.MaxTurns, min(cmp.Or(c.Policy.TurnCap, usualTurns), usualTurns))
 	}
+	s.programs = len(evaluator.Builds(c)) > 0
 	for _, ev := range c.Evaluators {
 		s.judges = askedBy(s.judges, ev.Spec)
 	}
@@ -82,7 +86,12 @@ const (
 	bitAlternative = 1 << iota
 	bitRetried
 	bitGiven
+	bitPrograms
 )
+
+// OfPrograms reports whether programs of the repository write the prompt of the case,
+// prepare its workspace or judge it.
+func (s Subject) OfPrograms() bool { return s.programs }
 
 // Text encodes the subject for [Read].
 func (s Subject) Text() string {
@@ -96,6 +105,9 @@ func (s Subject) Text() string {
 	}
 	if s.given {
 		flags |= bitGiven
+	}
+	if s.programs {
+		flags |= bitPrograms
 	}
 	for _, n := range []int{flags, s.samples, s.said, s.turns, s.scripted, s.retries, s.editors} {
 		w.Number(n)
@@ -115,7 +127,7 @@ func Read(text string) (Subject, bool) {
 	r := packed.Reader{Rest: text}
 	var s Subject
 	flags := r.Number()
-	s.alternative, s.retried, s.given = flags&bitAlternative != 0, flags&bitRetried != 0, flags&bitGiven != 0
+	s.alternative, s.retried, s.given, s.programs = flags&bitAlternative != 0, flags&bitRetried != 0, flags&bitGiven != 0, flags&bitPrograms != 0
 	for _, n := range []*int{&s.samples, &s.said, &s.turns, &s.scripted, &s.retries, &s.editors} {
 		*n = r.Number()
 	}

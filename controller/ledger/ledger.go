@@ -43,6 +43,9 @@ type Config struct {
 	// Notice is what readers of reports have to know of the file, such as that
 	// the one before it was damaged.
 	Notice string
+	// Unconfined says that the programs of this process see more files than those that
+	// count, as they do without a sandbox. The answers of such programs are stored apart.
+	Unconfined bool
 }
 
 //go:embed migrations/*.sql
@@ -57,6 +60,8 @@ type Ledger struct {
 	epochs roundtrip.Epochs
 	notice string
 	opened time.Time
+
+	unconfined bool
 }
 
 // Open opens the ledger and brings its schema up to date. Errors say what to
@@ -82,7 +87,7 @@ func open(ctx context.Context, cfg Config, file func(context.Context, store.Conf
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{now: cfg.Now, notice: cfg.Notice, opened: cfg.Now()}
+	l := &Ledger{now: cfg.Now, notice: cfg.Notice, opened: cfg.Now(), unconfined: cfg.Unconfined}
 	prepare := func(t *store.Tx) (err error) {
 		l.secret, err = l.loadSecret(t, cfg.Rand)
 		return err
@@ -123,6 +128,10 @@ func (l *Ledger) Store() *store.Store { return l.store }
 
 // Path is the full path of the file.
 func (l *Ledger) Path() string { return l.store.Path() }
+
+// Unconfined reports whether what programs say is stored apart, since they see more files
+// than those that count.
+func (l *Ledger) Unconfined() bool { return l.unconfined }
 
 // Secret is 32 random bytes that were made with the ledger.
 func (l *Ledger) Secret() []byte { return l.secret }

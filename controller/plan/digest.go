@@ -177,6 +177,7 @@ func (d *digester) execution() {
 	if c.Drive.Program != nil {
 		d.value(Execution, "prompt program", c.Drive.Program, d.writing()...)
 		d.short(Execution, "prompt writer version", strconv.Itoa(writerVersion))
+		d.unconfined(Execution)
 	}
 	if len(c.Drive.Row) > 0 {
 		d.value(Execution, "row", c.Drive.Row, d.sending()...)
@@ -262,6 +263,9 @@ func (d *digester) judgement() {
 	})
 	if shown {
 		d.workspace(Judgement)
+	}
+	if slices.ContainsFunc(d.c.Evaluators, func(ev schema.Evaluator) bool { return len(evaluator.ProgramsOf(ev.Spec)) > 0 }) {
+		d.unconfined(Judgement)
 	}
 	d.selection()
 	roles := d.measuredBy()

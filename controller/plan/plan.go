@@ -90,6 +90,8 @@ type Environment struct {
 	// Roots returns the digests of the first requests that a case sends to its
 	// target, one for each opening; nil where no target is a recording.
 	Roots func(c *schema.Case, agent bool) []string `json:"-"`
+	// Unconfined says that programs see files that count for no digest.
+	Unconfined bool `json:",omitempty"`
 }
 
 // Digests are the three nested digests of a case, hex SHA-256.

@@ -89,10 +89,14 @@ func (d *digester) workspace(layer Layer) {
 		}
 	}
 	w := *d.c.Drive.Workspace
+	hooks := slices.Concat(w.Before, w.After)
 	if !d.bare {
-		for _, h := range slices.Concat(w.Before, w.After) {
+		for _, h := range hooks {
 			files = append(files, h.Built.Paths()...)
 		}
+	}
+	if len(hooks) > 0 {
+		d.unconfined(layer)
 	}
 	if len(w.Files) <= mostNamed {
 		for _, f := range w.Files {
@@ -101,6 +105,15 @@ func (d *digester) workspace(layer Layer) {
 		w.Files = nil
 	}
 	d.value(layer, "workspace", w, files...)
+}
+
+// unconfined keeps apart what programs say that are kept from no file: it may rest on files
+// that no digest covers.
+func (d *digester) unconfined(layer Layer) {
+	name := "sandbox of programs"
+	if d.env.Unconfined && !slices.ContainsFunc(d.parts, func(p Part) bool { return p.Name == name && p.Layer == layer }) {
+		d.short(layer, name, "off")
+	}
 }
 
 // mostNamed is how many files of a workspace are a part each.

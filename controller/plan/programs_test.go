@@ -8,6 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/program"
+	"github.com/gavel-evals/gavel/schema/promptprogram"
+	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // judged is a case with everything that a suite's case has.
@@ -227,6 +229,35 @@ func TestTheFileOfAPrompt(t *testing.T) {
 		}.reasons()
 		if len(reasons) != 1 || reasons[0].File != edited {
 			t.Errorf("reasons %+v, want one that names %s", reasons, edited)
+		}
+	}
+}
+
+// TestUnconfinedProgramsAreApart: without a sandbox a program sees files that no digest
+// covers, so that its verdicts have digests of their own. Other cases keep theirs.
+func TestUnconfinedProgramsAreApart(t *testing.T) {
+	plain := judged()
+	plain.Evaluators = plain.Evaluators[:1]
+	written, prepared := judged(), judged()
+	written.Evaluators, prepared.Evaluators = nil, judged().Evaluators[1:2]
+	written.Drive.Program = &promptprogram.Program{Argv: []string{"sh", "p.sh"}}
+	prepared.Drive.Workspace = &workspace.Workspace{Before: []workspace.Hook{{Argv: []string{"sh", "h.sh"}}}}
+	for _, tt := range []struct {
+		name    string
+		c       *schema.Case
+		e, j, d bool
+	}{
+		{"no program", plain, true, true, true},
+		{"a judge", judged(), true, false, false},
+		{"a prompt", written, false, false, false},
+		{"a hook before a judge", prepared, true, false, false},
+	} {
+		env := Environment{Config: "gavel.yaml", DefaultTarget: "bot", Targets: map[string]Target{"bot": {}}}
+		is := Digest(tt.c, &env)
+		env.Unconfined = true
+		apart := Digest(tt.c, &env)
+		if is.E == apart.E != tt.e || is.J == apart.J != tt.j || is.D == apart.D != tt.d {
+			t.Errorf("%s without a sandbox: E, J and D stay %t, %t and %t, want %t, %t and %t", tt.name, is.E == apart.E, is.J == apart.J, is.D == apart.D, tt.e, tt.j, tt.d)
 		}
 	}
 }

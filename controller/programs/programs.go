@@ -22,7 +22,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/workspaces"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 const (
@@ -86,6 +88,24 @@ func (r *Runner) Withhold(p *controller.Prepared, otherwise func(plan.Row) strin
 		}
 		return ""
 	})
+}
+
+// Warn notes it in the plan where programs see more than what counts, since files are not
+// hidden from them.
+func (r *Runner) Warn(p *controller.Prepared) {
+	if p.Ledger() == nil || !p.Ledger().Unconfined() {
+		return
+	}
+	n := p.OfPrograms()
+	if n == 0 {
+		return
+	}
+	why := "the sandbox is off"
+	if r.cfg.Policy.Accept == sandbox.Partial {
+		why = "the sandbox hides no files on this machine"
+	}
+	p.Note(report.Notice{Message: fmt.Sprintf("%s: the programs of %s can read any file, and only those in their folders and inputs count; a change of another one leaves their %s",
+		why, textfmt.Count(n, "case"), textfmt.Verb(n, "verdict", "verdicts"))})
 }
 
 // Available returns nil if programs can run on this machine as strictly as the policy

@@ -74,7 +74,7 @@ func (w *worker) turn(ctx context.Context, repo *repository, head review.QueuedH
 // job is what a child judges. The clone is its own until fetched is called.
 func (w *worker) job(ctx context.Context, repo *repository, head review.QueuedHead) (job trial.Job, fetched func(), err error) {
 	job = trial.Job{
-		Clone: repo.clone, URL: repo.url, Ledger: w.cfg.Ledger.Path(), Subject: head.Subject(ctx),
+		Clone: repo.clone, URL: repo.url, Ledger: w.cfg.Ledger.Path(), Unconfined: w.cfg.Ledger.Unconfined(), Subject: head.Subject(ctx),
 	}
 	if repo.Token != nil {
 		if job.Token, err = repo.Token(ctx, ""); err != nil {

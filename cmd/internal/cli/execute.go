@@ -49,6 +49,7 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 	} else {
 		opts.Withhold = programs.Withhold(p, opts.Withhold)
 	}
+	programs.Warn(p)
 	bar := terminal.NewBar(a.Stderr)
 	if opts.Observe == nil {
 		opts.Observe = func(p progress.Step) { bar.Show(barStep(p)) }

@@ -25,7 +25,7 @@ func (a *App) WithLedger(ctx context.Context, do Use) error {
 		if err != nil {
 			return err
 		}
-		return recovery.Use(ctx, ledger.Config{Path: path}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
+		return recovery.Use(ctx, ledger.Config{Path: path, Unconfined: a.Unconfined(ctx)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
 	})
 }
 
@@ -40,7 +40,7 @@ func (a *App) Anywhere(ctx context.Context, open func(context.Context, Use) erro
 	if err := a.checkName(); err != nil {
 		return err
 	}
-	return recovery.Use(ctx, ledger.Config{Path: path}, a.Note, func(store *ledger.Ledger) error { return do(ctx, nil, store) })
+	return recovery.Use(ctx, ledger.Config{Path: path, Unconfined: a.Unconfined(ctx)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, nil, store) })
 }
 
 // WithWorkspace opens the repository.
@@ -60,7 +60,7 @@ func (a *App) WithRead(ctx context.Context, do Use) error {
 		if _, err := a.LedgerPath(ctx, w); err != nil && !recovery.IsUnwritable(err) {
 			return err
 		}
-		return recovery.UseReadOnly(ctx, ledger.Config{Path: a.LedgerAt(w)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
+		return recovery.UseReadOnly(ctx, ledger.Config{Path: a.LedgerAt(w), Unconfined: a.Unconfined(ctx)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
 	})
 }
 

@@ -22,11 +22,17 @@ type Sandbox struct {
 
 // Bind adds the flags of a sandbox to a command that runs programs.
 func (f *Sandbox) Bind(cmd *cobra.Command) {
+	f.BindMode(cmd, "weakest sandbox in which programs of the repository run: isolated, partial (as far as this machine can) or off")
 	flags := cmd.Flags()
-	flags.StringVar(&f.Accept, "sandbox", string(sandbox.Isolated), "weakest sandbox in which programs of the repository run: isolated, partial (as far as this machine can) or off")
 	flags.StringSliceVar(&f.Read, "sandbox-read", nil, "another file or folder that programs may read, such as /opt/python, or node_modules if git ignores it")
 	flags.StringSliceVar(&f.Path, "sandbox-path", nil, "folder to look for programs in first, such as /opt/python/bin")
 	flags.BoolVar(&f.Network, "sandbox-network", false, "let programs use the network")
+}
+
+// BindMode adds the flag of the mode alone, for commands that run nothing: what programs
+// said without a sandbox is stored apart.
+func (f *Sandbox) BindMode(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringVar(&f.Accept, "sandbox", string(sandbox.Isolated), usage)
 }
 
 // policy refuses what no sandbox is. Commands without the flags isolate.
@@ -45,6 +51,17 @@ func (f *Sandbox) policy(path func(string) string) (sandbox.Policy, error) {
 		policy.Path = append(policy.Path, path(folder))
 	}
 	return policy, nil
+}
+
+// Unconfined reports whether programs see more than the files that count, as they do without
+// a sandbox, or in one of a machine that can hide nothing.
+func (a *App) Unconfined(ctx context.Context) bool {
+	policy, err := a.Sandbox.policy(a.Path)
+	if err != nil || policy.Accept != sandbox.Partial {
+		return err == nil && policy.Accept == sandbox.Off
+	}
+	box, err := sandbox.Open(ctx, policy)
+	return err == nil && !box.Hides()
 }
 
 // Programs runs the programs of one execution.

@@ -264,7 +264,7 @@ func (a *App) OpenLedger(ctx context.Context, w *Workspace) (*ledger.Ledger, err
 	if err != nil {
 		return nil, err
 	}
-	store, err := recovery.Open(ctx, ledger.Config{Path: path})
+	store, err := recovery.Open(ctx, ledger.Config{Path: path, Unconfined: a.Unconfined(ctx)})
 	if err == nil && store.Notice() != "" {
 		a.Note(store.Notice())
 	}

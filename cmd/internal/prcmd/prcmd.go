@@ -197,6 +197,7 @@ func (c command) pullRequest(ctx context.Context, f prFlags) error {
 	var result ci.Result
 	opened := false
 	if err == nil {
+		where.Unconfined = c.Unconfined(ctx)
 		err = recovery.Use(ctx, where, c.Note, func(store *ledger.Ledger) (err error) {
 			opened = true
 			if result, err = jobOn(store).Judge(ctx, event); err == nil {

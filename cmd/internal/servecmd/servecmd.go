@@ -189,6 +189,7 @@ func (s *server) run(ctx context.Context) error {
 
 // serveLedger serves with a ledger until ctx is cancelled.
 func (s *server) serveLedger(ctx context.Context, where ledger.Config) error {
+	where.Unconfined = s.now.Load().app.Unconfined(ctx)
 	repos, err := s.operator.Repositories()
 	if err != nil {
 		return cli.UsageError("%w", err)

@@ -165,7 +165,7 @@ func (w *workerProcess) connect(ctx context.Context, url string) (store *ledger.
 	}
 	err = postgres.Patiently(ctx, time.Minute, log.Away(w.log, time.Minute, func() (err error) {
 		if err = q.Migrate(ctx); err == nil {
-			store, err = ledger.Open(ctx, ledger.Config{Path: url})
+			store, err = ledger.Open(ctx, ledger.Config{Path: url, Unconfined: w.Unconfined(ctx)})
 		}
 		return err
 	}))

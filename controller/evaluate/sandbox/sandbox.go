@@ -188,6 +188,9 @@ func Open(ctx context.Context, policy Policy) (*Box, error) {
 // Mode is what programs run in.
 func (b *Box) Mode() Mode { return b.mode }
 
+// Hides reports whether programs are kept from the files that are hidden from them.
+func (b *Box) Hides() bool { return b.mode != Off && b.canHide() }
+
 // Missing returns what a partial sandbox does not enforce.
 func (b *Box) Missing() []string { return slices.Clone(b.missing) }
 

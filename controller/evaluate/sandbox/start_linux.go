@@ -313,3 +313,6 @@ func children(pid int) []int {
 	}
 	return found
 }
+
+// canHide reports whether the kernel refuses programs files of their tree.
+func (b *Box) canHide() bool { return b.means.Landlock > 0 }

@@ -32,3 +32,6 @@ func probe(context.Context, Policy) (means, []string) {
 // start runs the program to its end and says what was wrong with it, if
 // anything was.
 func (b *Box) start(ctx context.Context, r *runningProgram) string { return startPlain(ctx, r) }
+
+// canHide reports whether files can be hidden from programs, which they cannot here.
+func (b *Box) canHide() bool { return false }

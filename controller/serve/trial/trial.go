@@ -34,6 +34,8 @@ type Job struct {
 	Clone, URL, Token string
 	// Ledger is the path of the ledger, in which the report is stored.
 	Ledger string
+	// Unconfined is that of its [ledger.Config].
+	Unconfined bool
 	// Subject is the commit.
 	Subject review.Subject
 	// Host is what the program tells the child about itself, such as the operator's
@@ -218,7 +220,7 @@ func Examine(ctx context.Context, job Job, execute controller.Executor, steps St
 	if err != nil {
 		return "", err
 	}
-	store, err := ledger.Open(ctx, ledger.Config{Path: job.Ledger})
+	store, err := ledger.Open(ctx, ledger.Config{Path: job.Ledger, Unconfined: job.Unconfined})
 	if err != nil {
 		return "", err
 	}
