@@ -16,6 +16,7 @@ type abRow struct {
 	Name, URL, Winner, Preferences, Pairs, Error string
 	Score                                        differenceView
 	Criteria                                     []differenceView
+	More                                         int // criteria
 }
 
 // A differenceView is a score under both prompts with its difference, drawn from
@@ -89,7 +90,9 @@ func (s *Site) abRow(run *stored, row *report.Row) abRow {
 	if c.Score != nil {
 		out.Score = s.difference(*c.Score, row.Scale())
 	}
-	for _, d := range c.Criteria[:min(len(c.Criteria), mostCriteria)] {
+	criteria, more := first(c.Criteria, mostCriteria)
+	out.More = more
+	for _, d := range criteria {
 		out.Criteria = append(out.Criteria, s.difference(d, row.Scale()))
 	}
 	return out

@@ -48,14 +48,15 @@ type sampleView struct {
 	Turns  []turnView
 	Notes  []string
 	Judges []judgeView
-	// MoreTurns counts those that are not shown.
-	MoreTurns int
+	// MoreTurns and MoreNotes count those that are not shown.
+	MoreTurns, MoreNotes int
 }
 
 // A turnView is a turn with the remarks of judges that cite it.
 type turnView struct {
 	parts.Turn
 	Cited []citation
+	More  int // tool calls
 }
 
 // A citation is what a criterion says about a turn.
@@ -68,6 +69,7 @@ type citation struct {
 type judgeView struct {
 	Name, Reason string
 	Criteria     []criterionView
+	More         int // criteria
 }
 
 // A criterionView is one thing that was measured.
@@ -163,13 +165,17 @@ func (s *Site) samples(ctx context.Context, body *caseBody, scope ledger.Scope, 
 
 func (s *Site) sample(title string, t verdict.Transcript, judged verdict.Sample, room *int) sampleView {
 	out := sampleView{Title: title, System: s.clip(t.System, room)}
-	for _, note := range t.Notes[:min(len(t.Notes), mostNotices)] {
+	notes, more := first(t.Notes, mostNotices)
+	out.MoreNotes = more
+	for _, note := range notes {
 		out.Notes = append(out.Notes, s.line(note))
 	}
 	cited := map[int][]citation{}
 	for _, m := range judged.Measurements {
 		judge := judgeView{Name: s.line(m.Evaluator), Reason: s.clip(m.Reason, room)}
-		for _, c := range m.Criteria[:min(len(m.Criteria), mostCriteria)] {
+		criteria, more := first(m.Criteria, mostCriteria)
+		judge.More = more
+		for _, c := range criteria {
 			if c.NotApplicable {
 				continue
 			}
@@ -184,7 +190,7 @@ func (s *Site) sample(title string, t verdict.Transcript, judged verdict.Sample,
 	shown := t.Messages[:min(len(t.Messages), mostTurns)]
 	out.MoreTurns = len(t.Messages) - len(shown)
 	for i, turn := range parts.Turns(s.clipped(shown, room)) {
-		out.Turns = append(out.Turns, turnView{turn, cited[i+1]})
+		out.Turns = append(out.Turns, turnView{turn, cited[i+1], max(0, len(shown[i].ToolCalls)-mostCriteria)})
 	}
 	return out
 }

@@ -32,12 +32,19 @@ func (s *Site) runJudges(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	pairs := agreement.Count(run.report)
+	pairs, unpaired := agreement.Count(run.report)
 	body := struct {
 		URL, When string
 		Rows      []pairRow
 		More      int
-	}{s.runURL(run.ID), formatTime(run.Finished), nil, max(0, len(pairs)-mostPairs)}
+
+		// Unpaired are the cases with more than MostEvaluators; empty for none.
+		Unpaired       string
+		MostEvaluators int
+	}{s.runURL(run.ID), formatTime(run.Finished), nil, max(0, len(pairs)-mostPairs), "", agreement.MostEvaluators}
+	if unpaired > 0 {
+		body.Unpaired = textfmt.Count(unpaired, "case")
+	}
 	for _, p := range pairs[:min(len(pairs), mostPairs)] {
 		body.Rows = append(body.Rows, s.pairRow(run, p))
 	}

@@ -105,6 +105,7 @@ const (
 	mostNotices = 40
 	mostGroups  = 100
 	mostOthers  = 40
+	mostTargets = 20
 )
 
 // A runBody is the page of a run.
@@ -126,6 +127,12 @@ type runBody struct {
 	Pager                    pager
 	CompareURL               string
 	Others                   []runRow
+}
+
+// first are the first of a list that a page shows, and how many more there are.
+func first[T any](all []T, most int) (shown []T, more int) {
+	shown = all[:min(len(all), most)]
+	return shown, len(all) - len(shown)
 }
 
 // run is the page of one run.
@@ -153,7 +160,10 @@ func (s *Site) run(r *http.Request) (view, error) {
 		body.Notices, body.MoreNotices = body.Notices[:mostNotices], n-mostNotices
 	}
 	for i := range body.Tables {
-		body.Tables[i].Rows = body.Tables[i].Rows[:min(len(body.Tables[i].Rows), mostGroups)]
+		table := &body.Tables[i]
+		if n := len(table.Rows); n > mostGroups+1 { // the last row is the mean of all
+			table.Rows, table.More = append(table.Rows[:mostGroups], table.Rows[n-1]), n-1-mostGroups
+		}
 	}
 	for _, k := range parts.Kinds(counts) {
 		body.Chips = append(body.Chips, chip{k, f.link(k.Name), f.Kind == k.Name})
@@ -253,8 +263,10 @@ func (s *Site) runTargets(r *http.Request) (view, error) {
 		Names                      []field // as they are shown, and as they are
 		Rows                       []matrixRow
 		Pager                      pager
-	}{run.ID, formatTime(run.Finished), s.runURL(run.ID), s.cfg.Root + "/compare", nil, nil, paged(r, len(run.keys))}
-	for _, name := range names[:min(len(names), 20)] {
+		More                       int // targets
+	}{Run: run.ID, When: formatTime(run.Finished), URL: s.runURL(run.ID), CompareURL: s.cfg.Root + "/compare", Pager: paged(r, len(run.keys))}
+	names, body.More = first(names, mostTargets)
+	for _, name := range names {
 		body.Names = append(body.Names, field{textfmt.Clip(s.line(name), 60), name})
 	}
 	for _, key := range keys {

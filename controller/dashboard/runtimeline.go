@@ -147,6 +147,9 @@ func (s *Site) draw(body *timelineBody, run *stored, cases []timed) (places map[
 	y := laneHeading
 	for _, lane := range timeline.Layout(spans) {
 		about := fmt.Sprintf("%s, at most %d at a time, %s together", textfmt.Count(len(lane.Spans), "case"), lane.Places, textfmt.Duration(lane.Busy))
+		if lane.Places > mostPlaces {
+			about += fmt.Sprintf(", of which the first %d places are drawn", mostPlaces)
+		}
 		out := laneView{Target: s.line(lane.Target), About: about, TextY: y + 14}
 		y += laneHeading
 		for _, span := range lane.Spans {

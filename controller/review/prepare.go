@@ -141,15 +141,23 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context) (found preparation, er
 }
 
 // strangersCases are how many cases a head may have in what it changes that may
-// not be run. Planning takes memory for each.
-const strangersCases = 20_000
+// not be run, and writersCases how many a pull request may have. Planning takes memory for
+// each, and judging and reporting take more.
+const (
+	strangersCases = 20_000
+	writersCases   = 100_000
+)
 
-// maxNew bounds the cases of a head in what it changes, 0 for no bound.
+// maxNew bounds the cases of a head in what it changes, 0 for no bound: commits of a branch
+// were merged.
 func (r *Review) maxNew() int64 {
-	if r.trust.Run {
+	switch {
+	case !r.trust.Run:
+		return strangersCases
+	case r.number == 0:
 		return 0
 	}
-	return strangersCases
+	return writersCases
 }
 
 // unasked is why the rules about all cases decide nothing for head; empty where they do.

@@ -208,7 +208,10 @@ func TestWrites(t *testing.T) {
 	if r.maxNew() != strangersCases {
 		t.Errorf("a stranger may have %d new cases, want %d", r.maxNew(), strangersCases)
 	}
-	if r.trust.Run = true; r.maxNew() != 0 {
-		t.Errorf("people who may write have at most %d new cases, want no bound", r.maxNew())
+	if r.trust.Run = true; r.maxNew() != writersCases {
+		t.Errorf("people who may write have at most %d new cases, want %d", r.maxNew(), writersCases)
+	}
+	if r.number = 0; r.maxNew() != 0 {
+		t.Errorf("a branch has at most %d new cases, want no bound", r.maxNew())
 	}
 }

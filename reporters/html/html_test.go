@@ -134,7 +134,7 @@ func TestEveryCaseIsThereOnce(t *testing.T) {
 	for i := range r.Cases {
 		want = append(want, r.Cases[i].Name())
 	}
-	for _, c := range v.Cases {
+	for c := range v.Cases {
 		got = append(got, c.Name)
 	}
 	slices.Sort(want)
@@ -151,5 +151,22 @@ func TestEveryCaseIsThereOnce(t *testing.T) {
 	}
 	if total != len(r.Cases) {
 		t.Errorf("the buttons count %d cases, want %d", total, len(r.Cases))
+	}
+}
+
+// TestCasesBeyondThePage are counted, on the buttons and below the others.
+func TestCasesBeyondThePage(t *testing.T) {
+	r := report.Compare(reporttest.ChangedCases(mostCases + 1234).In)
+	var page strings.Builder
+	if err := Write(&page, r, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(page.String(), `<details class="case"`); n != mostCases {
+		t.Errorf("the page has %d cases, want %d", n, mostCases)
+	}
+	for _, want := range []string{"And 1,234 more cases that this page has no room for", "all <b>21234</b>"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page does not say %q", want)
+		}
 	}
 }

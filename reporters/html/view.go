@@ -2,6 +2,7 @@ package html
 
 import (
 	"html/template"
+	"iter"
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
@@ -21,8 +22,17 @@ type view struct {
 	Targets                  []parts.Target
 	Tables                   []parts.Table
 	Kinds                    []parts.Kind
-	Cases                    []caseView
+	// Total is how many cases there are.
+	Total int
+	// Cases are made one by one, since there may be very many; More says how many are left
+	// out.
+	Cases iter.Seq[caseView]
+	More  string
 }
+
+// mostCases is how many cases a page shows: more than a browser draws at once, and fewer than
+// a page needs that nobody can open.
+const mostCases = 20_000
 
 // A caseView is one row, which may be open.
 type caseView struct {
@@ -44,15 +54,25 @@ func newView(r *report.Report, o Options) *view {
 	rows, blocking := parts.Rows(r)
 	counts := map[string]int{}
 	shared := reporters.SharedErrors(rows)
-	for i, row := range rows {
-		c := caseView{Case: parts.NewCase(r, row, o)}
-		if said := shared[row]; said != "" {
-			c.Error, c.Remark = textfmt.Clean(said), ""
-		}
-		c.Open = i == 0 && blocking > 0 && (len(c.Turns) > 0 || len(c.Criteria) > 0)
-		v.Cases = append(v.Cases, c)
-		counts[c.Kind]++
+	for _, row := range rows {
+		counts[parts.KindOf(row)]++
 	}
-	v.Kinds = parts.Kinds(counts)
+	v.Kinds, v.Total = parts.Kinds(counts), len(rows)
+	if more := len(rows) - mostCases; more > 0 {
+		v.More = textfmt.Count(more, "more case")
+		rows = rows[:mostCases]
+	}
+	v.Cases = func(yield func(caseView) bool) {
+		for i, row := range rows {
+			c := caseView{Case: parts.NewCase(r, row, o)}
+			if said := shared[row]; said != "" {
+				c.Error, c.Remark = textfmt.Clean(said), ""
+			}
+			c.Open = i == 0 && blocking > 0 && (len(c.Turns) > 0 || len(c.Criteria) > 0)
+			if !yield(c) {
+				return
+			}
+		}
+	}
 	return v
 }

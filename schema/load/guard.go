@@ -125,8 +125,8 @@ func (g *guard) ReadDir(name string) ([]fs.DirEntry, error) {
 func (g *guard) ReadFile(name string) ([]byte, error) {
 	data, err := fs.ReadFile(g.FS, name)
 	g.watch(err)
-	if g.bounds(name) && g.newBytes.Add(int64(len(data))) > maxNewBytes {
-		g.end(&excess{"too-many-bytes", fmt.Sprintf("the definitions that are new or changed, and the files that they name, have more than %d MiB", maxNewBytes>>20), name, splitChange})
+	if g.bounds(name) && g.newBytes.Add(int64(len(data))) > maxNewBytes*g.share(schema.Reads) {
+		g.end(&excess{"too-many-bytes", fmt.Sprintf("the definitions that are new or changed, and the files that they name, have more than %d MiB", maxNewBytes*g.share(schema.Reads)>>20), name, g.split()})
 	}
 	if g.read.Add(int64(len(data))) > g.most.bytes {
 		g.end(&excess{"too-many-bytes", fmt.Sprintf("the definitions and the files that they name have more than %d MiB", g.most.bytes>>20), "", splitRepository})
@@ -151,7 +151,7 @@ func (g *guard) ListFiles(folders []string, skip func(name string, isFolder bool
 // count notes the cases of a file.
 func (g *guard) count(file string, n int) {
 	if g.maxNew > 0 && g.isNew != nil && g.isNew(file) && g.new.Add(int64(n)) > g.maxNew {
-		g.end(&excess{"too-many-cases", fmt.Sprintf("the definitions that are new or changed have more than %d cases", g.maxNew), file, splitChange})
+		g.end(&excess{"too-many-cases", fmt.Sprintf("the definitions that are new or changed have more than %d cases", g.maxNew), file, g.split()})
 	}
 	if g.cases.Add(int64(n)) > g.most.cases {
 		g.end(&excess{"too-many-cases", fmt.Sprintf("the definitions have more than %d cases", g.most.cases), file, splitRepository})
@@ -161,10 +161,33 @@ func (g *guard) count(file string, n int) {
 // Repairs where there is too much.
 const (
 	splitRepository = "split the repository"
-	splitChange     = "split the change, or have somebody with write access approve it"
+	splitChange     = "split the change"
+	splitOrApprove  = "split the change, or have somebody with write access approve it"
 )
 
-// maxNewBytes bounds what is read of what is new, where that is bounded.
+// split is what to do where too much is new.
+func (g *guard) split() string {
+	if g.maxNew > schema.MaxRows {
+		return splitChange
+	}
+	return splitOrApprove
+}
+
+// mostShared is how often what is new may have the assertions of one definition, however many
+// cases it may have: each is judged and reported.
+const mostShared = 2
+
+// share is how many times what one definition may have that which is new may have together.
+func (g *guard) share(q schema.Quantity) int64 {
+	times := max(1, g.maxNew/schema.MaxRows)
+	if q == schema.Assertions || q == schema.Evaluators {
+		return min(times, mostShared)
+	}
+	return times
+}
+
+// maxNewBytes bounds what is read of what is new, where that is bounded to the cases of one
+// definition.
 const maxNewBytes = 64 << 20
 
 // together is how many times what one definition may have all of them may have.
@@ -214,11 +237,18 @@ func (a *account) Read(file, role string) {
 func (a *account) Grow(q schema.Quantity, n int) {
 	a.spent[q] += int64(n)
 	most, rule := together*q.Most(), "too-many-bytes"
-	if makesCases(q) {
+	switch {
+	case makesCases(q):
 		most, rule = a.most.cases, "too-many-cases"
+	case q == schema.Problems: // each is listed
+		most, rule = q.Most(), "too-many-problems"
 	}
 	if a.all[q].Add(int64(n)) > most {
-		a.end(&excess{rule, "the definitions have more than " + q.Words(most), a.file, splitRepository})
+		repair := splitRepository
+		if q == schema.Problems {
+			repair = "correct what many definitions share"
+		}
+		a.end(&excess{rule, "the definitions have more than " + q.Words(most), a.file, repair})
 	}
 	if a.isNew || a.touched && !makesCases(q) {
 		a.growFresh(q, int64(n))
@@ -227,12 +257,12 @@ func (a *account) Grow(q schema.Quantity, n int) {
 
 // growFresh counts what is new, which may be together as much as one definition.
 func (a *account) growFresh(q schema.Quantity, n int64) {
-	most, rule := q.Most(), "too-many-bytes"
+	most, rule := q.Most()*a.share(q), "too-many-bytes"
 	if makesCases(q) {
 		most, rule = a.maxNew, "too-many-cases"
 	}
 	if a.fresh[q].Add(n) > most {
-		a.end(&excess{rule, "the definitions that are new or changed have more than " + q.Words(most), a.file, splitChange})
+		a.end(&excess{rule, "the definitions that are new or changed have more than " + q.Words(most), a.file, a.split()})
 	}
 }
 

@@ -61,7 +61,8 @@ type Options struct {
 	Note func(*schema.Case) string
 
 	// New says which files are new or changed; nil says none. MaxNew bounds the
-	// cases that they have together, 0 for no bound but that of all cases.
+	// cases that they have together, and in proportion all else that they take, 0 for no
+	// bound but that of all cases.
 	New    func(file string) bool
 	MaxNew int64
 

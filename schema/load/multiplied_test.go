@@ -325,3 +325,49 @@ func TestAbuseNewFilesMultiply(t *testing.T) {
 		})
 	}
 }
+
+// TestAbuseWritersChanges: somebody who may write has more cases, in proportion more text, and
+// twice the assertions of one definition; mistakes have one bound for all definitions.
+func TestAbuseWritersChanges(t *testing.T) {
+	many := func(n int, text string) map[string]string {
+		out := map[string]string{}
+		for i := range n {
+			out[fmt.Sprintf("s%d/promptfooconfig.yaml", i)] = matrixHead + text
+		}
+		return out
+	}
+	all := func(string) bool { return true }
+	asserts := "defaultTest:\n  assert:\n" + lines(100, "  - {type: contains, value: w%d}") + "tests:\n" + lines(1900, "- {vars: {x: b%d}}")
+	text := "defaultTest: {vars: {x: " + strings.Repeat("x", 100_000) + "}}\ntests:\n" + lines(300, "- {vars: {y: b%d}}")
+	mistakes := "tests:\n" + lines(7800, "- {vars: {x: b%d}, asert: [a]}")
+	for _, tt := range []struct {
+		name   string
+		files  map[string]string
+		isNew  func(string) bool
+		maxNew int64
+		want   string
+	}{
+		{"assertions within", many(2, asserts), all, 100_000, ""},
+		{"assertions beyond", many(3, asserts), all, 100_000, "the definitions that are new or changed have more than 400000 assertions; split the change"},
+		{"a stranger's assertions", many(2, asserts), all, 20_000, "the definitions that are new or changed have more than 200000 assertions; split the change, or have somebody with write access approve it"},
+		{"text within", many(4, text), all, 100_000, ""},
+		{"text beyond", many(6, text), all, 100_000, "the definitions that are new or changed have more than 320 MiB of text; split the change"},
+		{"mistakes", many(13, mistakes), nil, 0, "the definitions have more than 100000 mistakes; correct what many definitions share"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			res, err := Load(t.Context(), repositoryOf(tt.files), Options{Settings: oneTarget, New: tt.isNew, MaxNew: tt.maxNew, Brief: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, p := range res.Problems {
+				if p.Severity == schema.Error {
+					got += p.Message + "; " + p.Hint
+				}
+			}
+			if got != tt.want {
+				t.Errorf("the errors are %.300q, want %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -53,8 +53,13 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	mib := flags.Int64("most", 600, "how many MiB of memory a process may take")
 	blob := flags.Int64("blob", 1536, "how many MiB of zeros the large blob has")
 	flags.DurationVar(&t.patient, "patience", 10*time.Minute, "how long to wait for what is published")
+	form := flags.String("render", "", "render the largest report in this form, and nothing else")
+	only := flags.String("only", "", "try this part alone: jobs, multiplied, crowd, bulk, siege, writers or reports")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *form != "" {
+		return renderForm(*form)
 	}
 	t.most = *mib << 20
 	dir, err := os.MkdirTemp("", "gavel-hostile")
@@ -68,8 +73,23 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		if out, err := exec.CommandContext(ctx, "go", "build", "-o", t.program, "./cmd/gavel").CombinedOutput(); err != nil {
 			return fmt.Errorf("build gavel: %w: %s", err, out)
 		}
-		t.place = newPlace(t.Stage, dir, *blob<<20)
-		return errors.Join(t.jobs(ctx, t.place), t.multiplied(ctx), t.crowd(ctx), t.bulk(ctx), t.siege(ctx))
+		if *only == "" || *only == "jobs" || *only == "siege" {
+			t.place = newPlace(t.Stage, dir, *blob<<20)
+		}
+		var errs []error
+		for _, part := range []struct {
+			name string
+			try  func(context.Context) error
+		}{
+			{"reports", t.rendered},
+			{"jobs", func(ctx context.Context) error { return t.jobs(ctx, t.place) }},
+			{"multiplied", t.multiplied}, {"writers", t.writers}, {"crowd", t.crowd}, {"bulk", t.bulk}, {"siege", t.siege},
+		} {
+			if *only == "" || *only == part.name {
+				errs = append(errs, part.try(ctx))
+			}
+		}
+		return errors.Join(errs...)
 	})
 }
 

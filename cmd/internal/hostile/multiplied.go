@@ -162,16 +162,21 @@ func otherShapes() []shape {
 func newMultiplied(s *stage.Stage, dir string) *fixture {
 	p := begin(s, filepath.Join(dir, "multiplied"))
 	for _, shape := range shapes() {
-		gittest.Run(p, p.dir, "checkout", "-q", "-f", "--detach", p.base)
-		gittest.Run(p, p.dir, "clean", "-q", "-f", "-d")
-		files := map[string]string{}
-		for name, text := range shape.files {
-			files["test_definitions/"+name] = text
-		}
-		p.add(head{name: shape.name, job: shape.job, words: shape.words, sha: gittest.Commit(p, p.dir, files)})
+		p.shaped(shape, false)
 	}
 	gittest.Run(p, p.dir, "checkout", "-q", "-f", "main")
 	p.add(head{name: "harmless", green: true}, "100644 blob "+p.blob(definition)+"\ttest_definitions/b.json")
 	p.open()
 	return p
+}
+
+// shaped adds a head of a shape.
+func (p *fixture) shaped(shape shape, writer bool) {
+	gittest.Run(p, p.dir, "checkout", "-q", "-f", "--detach", p.base)
+	gittest.Run(p, p.dir, "clean", "-q", "-f", "-d")
+	files := map[string]string{}
+	for name, text := range shape.files {
+		files["test_definitions/"+name] = text
+	}
+	p.add(head{name: shape.name, job: shape.job, words: shape.words, writer: writer, sha: gittest.Commit(p, p.dir, files)})
 }

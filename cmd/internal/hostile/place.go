@@ -62,8 +62,8 @@ func newPlace(s *stage.Stage, dir string, blob int64) *fixture {
 }
 
 // crowded is how many names each of three levels of folders has, so that the
-// repository has more than 100,000 definitions.
-const crowded = 47
+// repository has nearly as many definitions as a writer may add at once.
+const crowded = 46
 
 // newCrowd makes a repository with many definitions, to which a head adds one.
 func newCrowd(s *stage.Stage, dir string) *fixture {

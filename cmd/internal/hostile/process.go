@@ -84,7 +84,12 @@ func (t *trial) siege(ctx context.Context) error {
 // multiplied has jobs, and one server, judge heads whose lists multiply.
 func (t *trial) multiplied(ctx context.Context) error {
 	at := newMultiplied(t.Stage, t.dir)
-	return errors.Join(t.jobs(ctx, at), t.server(ctx, at, fmt.Sprintf("%d heads whose lists multiply", len(at.heads)), func(context.Context, string) error { return nil }))
+	return t.both(ctx, at, fmt.Sprintf("%d heads whose lists multiply", len(at.heads)))
+}
+
+// both has jobs, and one server, judge the heads of a place.
+func (t *trial) both(ctx context.Context, at *fixture, what string) error {
+	return errors.Join(t.jobs(ctx, at), t.server(ctx, at, what, func(context.Context, string) error { return nil }))
 }
 
 // crowd has one judge a head of a repository with many definitions. A job has two

@@ -124,10 +124,10 @@ type repositoryRow struct {
 	Gate    *string   `json:"gate"`
 	Score   *float64  `json:"score"`
 	Pulls   []pullRow `json:"pull_requests"`
+	More    int       `json:"more"` // pull requests that are not in Pulls
 
 	Root string `json:"-"`
 	When string `json:"-"`
-	More int    `json:"-"` // pull requests that are not in Pulls
 }
 
 // Result is the gate of the newest run.
@@ -231,8 +231,9 @@ func (p *portal) pulls(w http.ResponseWriter, r *http.Request, site *dashboard.S
 
 // apiPulls is the page of pull requests as JSON.
 func (p *portal) apiPulls(w http.ResponseWriter, r *http.Request) {
-	rows, err := p.pullRows(r.Context(), watchedOf(r.Context()), mostPulls)
-	p.answer(w, map[string]any{"pull_requests": rows}, err)
+	repo := watchedOf(r.Context())
+	rows, err := p.pullRows(r.Context(), repo, mostPulls)
+	p.answer(w, map[string]any{"pull_requests": rows, "more": len(repo.Pulls) - len(rows)}, err)
 }
 
 // recheckPull makes a pull request due.

@@ -43,26 +43,30 @@ func (p *Pair) Kappa() (kappa float64, ok bool) {
 
 // Count returns the pairs of evaluators of a report, those first that disagree most
 // often. Evaluators are the same where their names are; members of a composite count as
-// evaluators under its name and their own.
-func Count(r *report.Report) []*Pair {
+// evaluators under its name and their own. unpaired is how many cases have more than
+// [MostEvaluators], of which the first are compared.
+func Count(r *report.Report) (pairs []*Pair, unpaired int) {
 	found := map[[2]string]*Pair{}
 	for i := range r.Cases {
 		row := &r.Cases[i]
 		all := flat("", row.Evaluators)
+		if len(all) > MostEvaluators {
+			all, unpaired = all[:MostEvaluators], unpaired+1
+		}
 		for n, x := range all {
 			for _, y := range all[n+1:] {
 				add(found, row, x, y)
 			}
 		}
 	}
-	pairs := make([]*Pair, 0, len(found))
+	pairs = make([]*Pair, 0, len(found))
 	for _, p := range found {
 		pairs = append(pairs, p)
 	}
 	slices.SortFunc(pairs, func(x, y *Pair) int {
 		return cmp.Or(cmp.Compare(y.OnlyA+y.OnlyB, x.OnlyA+x.OnlyB), cmp.Compare(x.A, y.A), cmp.Compare(x.B, y.B))
 	})
-	return pairs
+	return pairs, unpaired
 }
 
 // add counts one case for two evaluators. A composite and its own member are not
@@ -103,8 +107,8 @@ func isMember(outer, name string) bool {
 	return len(name) > len(outer)+len(separator) && name[:len(outer)] == outer && name[len(outer):len(outer)+len(separator)] == separator
 }
 
-// mostEvaluators bounds the pairs of one case.
-const mostEvaluators = 24
+// MostEvaluators bounds the evaluators of one case that are compared.
+const MostEvaluators = 24
 
 // flat are the evaluators with the members of composites.
 func flat(outer string, evaluators []report.EvaluatorScore) []report.EvaluatorScore {
@@ -116,5 +120,5 @@ func flat(outer string, evaluators []report.EvaluatorScore) []report.EvaluatorSc
 		}
 		out = append(append(out, e), flat(e.Name, members)...)
 	}
-	return out[:min(len(out), mostEvaluators)]
+	return out
 }

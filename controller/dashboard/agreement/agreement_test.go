@@ -27,7 +27,8 @@ func TestCount(t *testing.T) {
 		row("d", "judge+", "keyword+", "sql+"), row("f", "judge-", "keyword+"), composite, row("g", "judge+"),
 	}}
 	var got []string
-	for _, p := range agreement.Count(r) {
+	pairs, _ := agreement.Count(r)
+	for _, p := range pairs {
 		text := fmt.Sprintf("%s, %s: %d %d %d %d of %d, rate %.2f", p.A, p.B, p.BothPass, p.BothFail, p.OnlyA, p.OnlyB, p.Cases(), p.Rate())
 		if kappa, ok := p.Kappa(); ok {
 			text += fmt.Sprintf(", kappa %.3f", kappa)
@@ -46,5 +47,17 @@ func TestCount(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the pairs are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestCountOfManyEvaluators compares the first of a case that has very many, and counts it.
+func TestCountOfManyEvaluators(t *testing.T) {
+	var names []string
+	for i := range agreement.MostEvaluators + 1 {
+		names = append(names, fmt.Sprintf("e%d+", i))
+	}
+	pairs, unpaired := agreement.Count(&report.Report{Cases: []report.Row{row("a", names...), row("b", names[1:]...)}})
+	if most := (agreement.MostEvaluators + 1) * agreement.MostEvaluators / 2; len(pairs) >= most || unpaired != 1 {
+		t.Errorf("%d pairs, and %d cases with more evaluators; want less than %d, and 1", len(pairs), unpaired, most)
 	}
 }

@@ -13,6 +13,8 @@ type Table struct {
 	Title   string
 	Columns []string
 	Rows    []TableRow
+	// More is how many outer groups are left out.
+	More int
 }
 
 // A TableRow is one outer group; its cells are those of the columns.

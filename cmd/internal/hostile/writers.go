@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/gavel-evals/gavel/cmd/internal/stage"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+// writerShapes are heads of somebody who may write: several definitions with all that each may
+// have, up to what a change may have, and beyond.
+func writerShapes() []shape {
+	const head = "prompts: [\"say {{x}}\"]\nproviders: [agent]\n"
+	many := func(n int, definition func(i int) string) map[string]string {
+		files := map[string]string{}
+		for i := range n {
+			files[fmt.Sprintf("w%d/promptfooconfig.yaml", i)] = definition(i)
+		}
+		return files
+	}
+	text := strings.Repeat("x", 100_000)
+	asserts := func(int) string {
+		return head + "defaultTest:\n  assert:\n" + lines(100, "  - {type: contains, value: w%d}") + "tests:\n" + lines(1950, "- {vars: {x: b%d}}")
+	}
+	texts := func(int) string {
+		return head + "defaultTest: {vars: {x: " + text + "}, assert: [{type: contains, value: w}]}\ntests:\n" + lines(300, "- {vars: {y: b%d}}")
+	}
+	values := func(int) string {
+		return head + "defaultTest: {assert: [{type: contains, value: " + text + "}]}\ntests:\n" + lines(600, "- {vars: {x: b%d}}")
+	}
+	rows := func(int) string {
+		return head + "defaultTest: {assert: [{type: contains, value: Hello}]}\ntests:\n" + lines(9500, "- {vars: {x: b%d}}")
+	}
+	failing := func(i int) string { return strings.Replace(rows(i), "Hello", "never", 1) }
+	mistaken := func(int) string { return head + "tests:\n" + lines(7800, "- {vars: {x: b%d}, asert: [a]}") }
+	return []shape{
+		{"assertions within the bounds of a writer", many(2, asserts), "", true},
+		{"assertions beyond the bounds of a writer", many(3, asserts), "more than 400000 assertions", false},
+		{"texts within the bounds of a writer", many(5, texts), "", true},
+		{"texts beyond the bounds of a writer", many(7, texts), "more than 320 MiB", false},
+		{"values within the bounds of a writer", many(5, values), "", false},
+		{"failing rows within the bounds of a writer", many(10, failing), "", false},
+		{"rows beyond the bounds of a writer", many(11, rows), "more than 100000 cases", false},
+		{"mistakes of a writer", many(14, mistaken), "more than 100000 mistakes", false},
+	}
+}
+
+// newWriters makes a repository with a head for each shape of writers.
+func newWriters(s *stage.Stage, dir string) *fixture {
+	p := begin(s, filepath.Join(dir, "writers"))
+	for _, shape := range writerShapes() {
+		p.shaped(shape, true)
+	}
+	gittest.Run(p, p.dir, "checkout", "-q", "-f", "main")
+	p.add(head{name: "harmless", green: true}, "100644 blob "+p.blob(definition)+"\ttest_definitions/b.json")
+	p.open()
+	return p
+}
+
+// writers has jobs, and one server, judge heads of somebody who may write.
+func (t *trial) writers(ctx context.Context) error {
+	at := newWriters(t.Stage, t.dir)
+	return t.both(ctx, at, fmt.Sprintf("%d heads of a writer", len(at.heads)))
+}
