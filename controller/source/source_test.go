@@ -12,10 +12,12 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/source"
+	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/program"
 )
 
-// program is a command target with the given command line and no inputs.
-func program(t *testing.T, argv string) config.Target {
+// targetOf is a command target with the given command line and no inputs.
+func targetOf(t *testing.T, argv string) config.Target {
 	t.Helper()
 	cfg, _ := config.Parse("gavel.yaml", []byte(fmt.Sprintf("version: 1\ntargets: {bot: {provider: command, argv: [%s]}}\n", argv)))
 	return cfg.Targets["bot"]
@@ -31,7 +33,7 @@ func tree(files ...string) fstest.MapFS {
 
 func read(t *testing.T, files fstest.MapFS, argv string) source.Source {
 	t.Helper()
-	s, err := source.Read(t.Context(), source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, program(t, argv))
+	s, err := source.Read(t.Context(), source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, targetOf(t, argv))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +144,7 @@ func TestFilesThatGitKnowsAreNotRead(t *testing.T) {
 		all = append(all, fmt.Sprintf("agent/%d/part.py", i))
 	}
 	files := &hashing{MapFS: tree(all...)}
-	s, err := source.Read(t.Context(), source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, program(t, "python3, agent/main.py"))
+	s, err := source.Read(t.Context(), source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, targetOf(t, "python3, agent/main.py"))
 	if err != nil || len(s.Files()) != 500 || files.reads != 1 {
 		t.Errorf("%d files, %d of them read, %v", len(s.Files()), files.reads, err)
 	}
@@ -190,17 +192,32 @@ func TestHashingEnds(t *testing.T) {
 	}
 }
 
-// BenchmarkRead is of a program in a folder of a thousand files, as that of package program.
-func BenchmarkRead(b *testing.B) {
+// BenchmarkThousandFiles finds what a program in a folder of a thousand files is made of:
+// that of a target, and one that judges.
+func BenchmarkThousandFiles(b *testing.B) {
 	files := fstest.MapFS{"checks/j.py": {Data: []byte("j")}}
 	for i := range 1000 {
 		files[fmt.Sprintf("checks/%d/part.py", i)] = &fstest.MapFile{Data: []byte("part.py")}
 	}
 	target := config.Target{Name: "bot", Provider: config.Command, Argv: []string{"python3", "checks/j.py"}, Inputs: []string{"checks/j.py"}, Implied: true}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := source.Read(b.Context(), source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, target); err != nil {
-			b.Fatal(err)
+	b.Run("target", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := source.Read(b.Context(), source.State{FS: files, Config: config.Default(), ConfigFile: "gavel.yaml"}, target); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
+	})
+	b.Run("judge", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			finder, err := load.Programs(files, config.Default().Settings())
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := finder.Build("checks", []program.Part{{File: "checks/j.py", Around: true}}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
