@@ -10,7 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
+	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 )
 
 // nested is a tree of so many levels, each with so many names for the one tree
@@ -67,7 +67,7 @@ func TestAbuseTreeBombs(t *testing.T) {
 			} {
 				r := b.open()
 				err := tt.look(r)
-				over, ok := errors.AsType[*excess.Error](err)
+				over, ok := errors.AsType[*pack.ExcessError](err)
 				if !ok || !strings.HasPrefix(over.Path, test.path) || !strings.Contains(over.Message, test.want) || over.Hint == "" {
 					t.Errorf("%s = %v; want %s: %s", tt.what, err, test.path, test.want)
 				}
@@ -95,12 +95,12 @@ func TestBombsThatBaseHas(t *testing.T) {
 		t.Errorf("Within next to a bomb: %v", err)
 	}
 	_, err := r.Changed(t.Context(), base, without)
-	if over, ok := errors.AsType[*excess.Error](err); !ok || !strings.Contains(over.Message, "11111111111 paths are removed") {
+	if over, ok := errors.AsType[*pack.ExcessError](err); !ok || !strings.Contains(over.Message, "11111111111 paths are removed") {
 		t.Errorf("Changed to without a bomb = %v; want its paths counted", err)
 	}
 	// With nothing to compare it with, what is accepted counts as a whole.
 	err = r.CheckBounds(t.Context(), "", head)
-	if over, ok := errors.AsType[*excess.Error](err); !ok || !strings.Contains(over.Message, "paths are in the commit; the bound is 4000000") {
+	if over, ok := errors.AsType[*pack.ExcessError](err); !ok || !strings.Contains(over.Message, "paths are in the commit; the bound is 4000000") {
 		t.Errorf("Within of a commit alone = %v; want its paths counted", err)
 	}
 }
@@ -141,7 +141,7 @@ func TestAFolderWithALongList(t *testing.T) {
 		return errors.Join(err, w.Close())
 	})
 	_, err := b.open().dir(hash)
-	if over, ok := errors.AsType[*excess.Error](err); !ok || !strings.Contains(over.Message, "has a list of 33554433 bytes; the bound is 33554432") {
+	if over, ok := errors.AsType[*pack.ExcessError](err); !ok || !strings.Contains(over.Message, "has a list of 33554433 bytes; the bound is 33554432") {
 		t.Errorf("dir = %v; want the bound of a folder's list", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
+	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 )
 
 // A Source says what to fetch.
@@ -182,7 +182,7 @@ func explain(ctx context.Context, err error, from remote, token string) error {
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return ErrNoRemote
 	}
-	if over, ok := errors.AsType[*excess.Error](err); ok {
+	if over, ok := errors.AsType[*pack.ExcessError](err); ok {
 		return over
 	}
 	if missing, ok := errors.AsType[git.NoMatchingRefSpecError](err); ok {

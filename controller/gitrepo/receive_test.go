@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 )
 
 // allocated is how many bytes something allocates in all.
@@ -49,7 +49,7 @@ func TestAbuseLargeBlobsTakeNoMemory(t *testing.T) {
 			m := newMirror(t, gittest.Backend(t, dir))
 			took := allocated(func() {
 				repo, commits, err := m.Fetch(t.Context(), test.most, pullRefs...)
-				if over, refused := errors.AsType[*excess.Error](err); refused && test.want != "" && strings.HasPrefix(over.Message, test.want[:20]) {
+				if over, refused := errors.AsType[*pack.ExcessError](err); refused && test.want != "" && strings.HasPrefix(over.Message, test.want[:20]) {
 					return
 				}
 				if err != nil || test.want != "" {
@@ -100,7 +100,7 @@ func TestAbuseADifferenceThatExpands(t *testing.T) {
 	m := newMirror(t, gittest.Backend(t, dir))
 	took := allocated(func() {
 		_, _, err := m.Fetch(t.Context(), OfHead, pullRefs...)
-		over, refused := errors.AsType[*excess.Error](err)
+		over, refused := errors.AsType[*pack.ExcessError](err)
 		if want := fmt.Sprintf("a new object of %d bytes is stored as the difference to another one", size); !refused || !strings.HasPrefix(over.Message, want) {
 			t.Errorf("Fetch = %v, want %q", err, want)
 		}

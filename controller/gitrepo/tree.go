@@ -17,7 +17,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
+	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 	"github.com/gavel-evals/gavel/controller/gitrepo/tree"
 )
 
@@ -97,7 +97,7 @@ func (r *Repository) dir(h plumbing.Hash) ([]entry, error) {
 		return nil, fmt.Errorf("tree %s: %w", h, err)
 	}
 	if size > maxTree {
-		return nil, &excess.Error{
+		return nil, &pack.ExcessError{
 			Path: ".", Message: fmt.Sprintf("the folder %s has a list of %d bytes; the bound is %d", h, size, maxTree), Hint: "spread its files over several folders",
 		}
 	}

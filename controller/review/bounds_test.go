@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 )
 
 const small = `{"name": "a", "initial_message": "hello", "expected_outcomes": {"greets": true}}`
@@ -101,7 +101,7 @@ func TestAbuseAPackOutOfBoundsIsReported(t *testing.T) {
 		case len(refs) == 1 && most == gitrepo.OfBase:
 			return d.fetch(ctx, refs, most)
 		case len(refs) == 2 && most == gitrepo.OfHead:
-			return nil, nil, fmt.Errorf("fetching: %w", &excess.Error{Path: ".", Message: "a new object has 9 bytes; the bound is 8", Hint: "keep it small"})
+			return nil, nil, fmt.Errorf("fetching: %w", &pack.ExcessError{Path: ".", Message: "a new object has 9 bytes; the bound is 8", Hint: "keep it small"})
 		}
 		t.Errorf("%v is fetched within %+v", refs, most)
 		return nil, nil, context.Canceled

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/commits"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
+	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/tracing"
@@ -65,7 +65,7 @@ func (r *Review) prepareOnce(ctx context.Context) (preparation, error) {
 		}
 	}
 	most := cmp.Or(r.Deadline, defaultDeadline)
-	late := &excess.Error{
+	late := &pack.ExcessError{
 		Path: ".", Message: fmt.Sprintf("fetching, loading and planning this head took longer than %v", most),
 		Hint: "make the change smaller, or have the operator raise the deadline",
 	}
@@ -192,7 +192,7 @@ func (r *Review) execution(ctx context.Context) controller.RunOptions {
 
 // refuse reports that a head is not looked at any further, and why: a problem of
 // the commit, like those of its definitions.
-func (r *Review) refuse(ctx context.Context, over *excess.Error) (*report.Report, error) {
+func (r *Review) refuse(ctx context.Context, over *pack.ExcessError) (*report.Report, error) {
 	prepared := controller.Unplanned(controller.Request{
 		Head:       controller.Checkout{Commit: r.head, FS: nothing{}, Config: config.Default()},
 		ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv, HeadTrust: r.writes(),

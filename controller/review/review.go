@@ -22,7 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/forge/retry"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
+	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/drift"
@@ -438,7 +438,7 @@ func (r *Review) judge(ctx context.Context, said *announcement) (*report.Report,
 	if found.repo != nil {
 		defer found.repo.Close()
 	}
-	var over *excess.Error
+	var over *pack.ExcessError
 	switch {
 	case errors.As(err, &over):
 		return r.refuse(ctx, over)

@@ -16,8 +16,6 @@ import (
 	"path/filepath"
 
 	"github.com/go-git/go-git/v5/plumbing"
-
-	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 )
 
 // Bounds say how much a pack may have.
@@ -44,7 +42,7 @@ func malformed(format string, args ...any) error {
 
 // passed is the error of a bound.
 func passed(most int64, format string, args ...any) error {
-	return &excess.Error{
+	return &ExcessError{
 		Path:    ".",
 		Message: fmt.Sprintf(format, args...) + fmt.Sprintf("; the bound is %d", most),
 		Hint:    "keep large files out of the repository, or bring them in by somebody who may write to it",

@@ -18,7 +18,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
@@ -234,7 +233,7 @@ func TestAbuseSmallPacksThatExpand(t *testing.T) {
 				t.Fatalf("it is not a pack: %v", err)
 			}
 			dir, err := store(t, bytes.NewReader(data), most)
-			over, ok := errors.AsType[*excess.Error](err)
+			over, ok := errors.AsType[*ExcessError](err)
 			if !ok || !strings.Contains(over.Message, test.want) || over.Hint == "" {
 				t.Errorf("%v; want %s", err, test.want)
 			}
@@ -245,7 +244,7 @@ func TestAbuseSmallPacksThatExpand(t *testing.T) {
 	}
 	t.Run("bytes", func(t *testing.T) {
 		dir, err := store(t, io.LimitReader(zeros{}, 2<<20), most)
-		if over, ok := errors.AsType[*excess.Error](err); !ok || !strings.Contains(over.Message, "the bound is 1048576") {
+		if over, ok := errors.AsType[*ExcessError](err); !ok || !strings.Contains(over.Message, "the bound is 1048576") {
 			t.Errorf("%v; want the bound of bytes", err)
 		}
 		if left := names(t, dir); len(left) > 0 {
@@ -278,7 +277,7 @@ func TestMalformed(t *testing.T) {
 	bad["delta to another size"] = other.pack()
 	for name, data := range bad {
 		dir, err := store(t, bytes.NewReader(data), roomy)
-		if !errors.Is(err, ErrMalformed) && !errors.As(err, new(*excess.Error)) {
+		if !errors.Is(err, ErrMalformed) && !errors.As(err, new(*ExcessError)) {
 			t.Errorf("%s: %v; want %v", name, err, ErrMalformed)
 		}
 		if left := names(t, dir); len(left) > 0 {

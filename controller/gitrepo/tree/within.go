@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo/excess"
+	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 )
 
 // Bounds say how much a tree may have that another one does not have at the
@@ -47,7 +47,7 @@ func CheckBounds(ctx context.Context, read Read, base, head plumbing.Hash, most 
 	if err != nil {
 		return err
 	}
-	return &excess.Error{Path: at, Message: what, Hint: "leave out what need not be in the repository, or spread it over several pull requests"}
+	return &pack.ExcessError{Path: at, Message: what, Hint: "leave out what need not be in the repository, or spread it over several pull requests"}
 }
 
 // endless is what larger numbers are shown as.
@@ -120,7 +120,7 @@ func (m *measure) tooDeep(dir string) error {
 	if len(dir) > 200 {
 		dir = dir[:200] + "…"
 	}
-	return &excess.Error{
+	return &pack.ExcessError{
 		Path: dir, Message: fmt.Sprintf("folders are nested more than %d deep; that is the bound", m.most.Depth), Hint: "move what is in them up",
 	}
 }
