@@ -14,7 +14,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/storer"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo/ancestry"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -163,8 +162,8 @@ func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error)
 	if err != nil {
 		return "", fmt.Errorf("reading the edge of the shallow clone: %w", err)
 	}
-	best, err := ancestry.Best(ctx, ancestry.History{Store: r.store, Edge: edge}, plumbing.NewHash(a), plumbing.NewHash(b))
-	broken, isBroken := errors.AsType[*ancestry.BrokenError](err)
+	best, err := bestAncestor(ctx, ancestry{Store: r.store, Edge: edge}, plumbing.NewHash(a), plumbing.NewHash(b))
+	broken, isBroken := errors.AsType[*brokenError](err)
 	switch {
 	case isBroken:
 		return "", fmt.Errorf("read the history of %.12s and %.12s: %w", a, b, r.lose(broken.Commit, broken.Unwrap()))

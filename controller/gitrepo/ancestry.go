@@ -1,5 +1,4 @@
-// Package ancestry finds out where the histories of two commits meet.
-package ancestry
+package gitrepo
 
 import (
 	"bytes"
@@ -14,16 +13,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// A History has the commits; the parents of those at its edge were not cloned.
-type History struct {
+// A ancestry has the commits; the parents of those at its edge were not cloned.
+type ancestry struct {
 	Store storer.EncodedObjectStorer
 	Edge  []plumbing.Hash
 }
 
-// Best returns the best common ancestor of two commits, the latest where there are
+// bestAncestor returns the best common ancestor of two commits, the latest where there are
 // several, and the zero hash where there is none.
-func Best(ctx context.Context, h History, a, b plumbing.Hash) (plumbing.Hash, error) {
-	w := &walk{store: h.Store, edge: map[plumbing.Hash]bool{}, marks: map[plumbing.Hash]int{}}
+func bestAncestor(ctx context.Context, h ancestry, a, b plumbing.Hash) (plumbing.Hash, error) {
+	w := &ancestryWalk{store: h.Store, edge: map[plumbing.Hash]bool{}, marks: map[plumbing.Hash]int{}}
 	for _, commit := range h.Edge {
 		w.edge[commit] = true
 	}
@@ -55,20 +54,20 @@ func Best(ctx context.Context, h History, a, b plumbing.Hash) (plumbing.Hash, er
 	return slices.MinFunc(common, latestFirst).Hash, nil
 }
 
-// A BrokenError is a commit of the history that cannot be read.
-type BrokenError struct {
+// A brokenError is a commit of the history that cannot be read.
+type brokenError struct {
 	Commit plumbing.Hash
 	child  plumbing.Hash
 	cause  error
 }
 
 // Error names both commits.
-func (e *BrokenError) Error() string {
+func (e *brokenError) Error() string {
 	return fmt.Sprintf("commit %s, a parent of %s: %v", e.Commit, e.child, e.cause)
 }
 
 // Unwrap returns what came of reading it.
-func (e *BrokenError) Unwrap() error { return e.cause }
+func (e *brokenError) Unwrap() error { return e.cause }
 
 const (
 	fromA  = 1 << iota // reachable from the first commit
@@ -80,7 +79,7 @@ const (
 )
 
 // A walk goes through history from the latest commit backwards.
-type walk struct {
+type ancestryWalk struct {
 	store storer.EncodedObjectStorer
 	edge  map[plumbing.Hash]bool // commits whose parents were not cloned
 	marks map[plumbing.Hash]int
@@ -89,7 +88,7 @@ type walk struct {
 }
 
 // mark adds marks to a commit and queues it when that changed it.
-func (w *walk) mark(h plumbing.Hash, marks int) error {
+func (w *ancestryWalk) mark(h plumbing.Hash, marks int) error {
 	old := w.marks[h]
 	now := old | marks
 	switch {
@@ -115,7 +114,7 @@ func (w *walk) mark(h plumbing.Hash, marks int) error {
 }
 
 // next takes the latest commit from the queue.
-func (w *walk) next() (*object.Commit, int) {
+func (w *ancestryWalk) next() (*object.Commit, int) {
 	c := heap.Pop(&w.queue).(*object.Commit)
 	marks := w.marks[c.Hash] &^ queued
 	w.marks[c.Hash] = marks
@@ -125,13 +124,13 @@ func (w *walk) next() (*object.Commit, int) {
 	return c, marks
 }
 
-func (w *walk) parents(c *object.Commit, marks int) error {
+func (w *ancestryWalk) parents(c *object.Commit, marks int) error {
 	if w.edge[c.Hash] {
 		return nil
 	}
 	for _, p := range c.ParentHashes {
 		if err := w.mark(p, marks); err != nil {
-			return &BrokenError{p, c.Hash, err}
+			return &brokenError{p, c.Hash, err}
 		}
 	}
 	return nil
