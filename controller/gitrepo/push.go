@@ -15,12 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/plumbing/transport/client"
 	"github.com/go-git/go-git/v5/storage/memory"
-
-	"github.com/gavel-evals/gavel/controller/gitrepo/draft"
 )
-
-// A Commit is one that is pushed.
-type Commit = draft.Commit
 
 // Push makes a commit and a branch at the remote that leads to it, and returns the
 // commit. Its parent has to be in the clone, and the branch must not exist at the
@@ -56,7 +51,7 @@ func (m *Mirror) Push(ctx context.Context, branch string, c Commit) (commit stri
 func (r *Repository) draft(c Commit) (*memory.Storage, plumbing.Hash, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return draft.Make(r.store, c)
+	return makeCommit(r.store, c)
 }
 
 // A packPush is new objects with the ref that will point to them.

@@ -1,6 +1,4 @@
-// Package draft makes commits from what somebody typed, in memory. Most callers want
-// [Make].
-package draft
+package gitrepo
 
 import (
 	"cmp"
@@ -29,10 +27,10 @@ type Commit struct {
 	At              time.Time
 }
 
-// Make makes a commit on one that a store has. It returns the new objects, which are
+// makeCommit makes a commit on one that a store has. It returns the new objects, which are
 // not written into the store, and the hash of the commit. Folders that become empty
 // go. The error says which file cannot be changed.
-func Make(from storer.EncodedObjectStorer, c Commit) (*memory.Storage, plumbing.Hash, error) {
+func makeCommit(from storer.EncodedObjectStorer, c Commit) (*memory.Storage, plumbing.Hash, error) {
 	w := objectWriter{from, memory.NewStorage()}
 	hash, err := w.commit(c)
 	if err != nil {
