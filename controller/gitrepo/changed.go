@@ -6,17 +6,15 @@ import (
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
-
-	"github.com/gavel-evals/gavel/controller/gitrepo/tree"
 )
 
 var (
 	// added bounds what a commit has beyond the one that it is compared with.
-	added = tree.Bounds{Are: "added or changed", Paths: 200_000, Bytes: 64 << 20, Depth: 64}
+	added = treeBounds{Are: "added or changed", Paths: 200_000, Bytes: 64 << 20, Depth: 64}
 	// removed bounds what base has beyond it, and whole what is compared with
 	// nothing: somebody who may write has accepted both.
-	removed = tree.Bounds{Are: "removed", Paths: 4_000_000, Bytes: 1 << 30, Depth: tree.MaxDepth}
-	whole   = tree.Bounds{Are: "in the commit", Paths: 4_000_000, Bytes: 1 << 30, Depth: tree.MaxDepth}
+	removed = treeBounds{Are: "removed", Paths: 4_000_000, Bytes: 1 << 30, Depth: maxTreeDepth}
+	whole   = treeBounds{Are: "in the commit", Paths: 4_000_000, Bytes: 1 << 30, Depth: maxTreeDepth}
 )
 
 // Changed lists the paths of files, links and submodules that differ between
@@ -35,11 +33,11 @@ func (r *Repository) Changed(ctx context.Context, base, head string) ([]string, 
 		return nil, err
 	}
 	var paths []string
-	if err = tree.CheckBounds(ctx, r.dir, from, to, added); err == nil {
-		err = tree.CheckBounds(ctx, r.dir, to, from, removed)
+	if err = checkTreeBounds(ctx, r.dir, from, to, added); err == nil {
+		err = checkTreeBounds(ctx, r.dir, to, from, removed)
 	}
 	if err == nil {
-		err = tree.Compare(ctx, r.dir, from, to, func(name string) { paths = append(paths, name) })
+		err = compareTrees(ctx, r.dir, from, to, func(name string) { paths = append(paths, name) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("comparing %.12s with %.12s: %w", base, head, err)
@@ -64,7 +62,7 @@ func (r *Repository) CheckBounds(ctx context.Context, base, head string) error {
 			return err
 		}
 	}
-	if err := tree.CheckBounds(ctx, r.dir, from, to, most); err != nil {
+	if err := checkTreeBounds(ctx, r.dir, from, to, most); err != nil {
 		return fmt.Errorf("measuring %.12s: %w", head, err)
 	}
 	return nil

@@ -18,14 +18,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
-	"github.com/gavel-evals/gavel/controller/gitrepo/tree"
 )
 
 const (
 	// MaxFile is how many bytes a file may have that is read as a whole.
 	MaxFile = 64 << 20
 	// maxDepth is how many folders a path may be deep.
-	maxDepth = tree.MaxDepth
+	maxDepth = maxTreeDepth
 	// maxTree is how many bytes a folder itself may have, about 300,000 entries.
 	maxTree = 32 << 20
 	// maxEntries is how many entries of folders are kept decoded.
@@ -36,7 +35,7 @@ var (
 	errLink      = errors.New("is a symbolic link, which is not followed")
 	errSubmodule = errors.New("is a submodule, which is not entered")
 	errTooLarge  = fmt.Errorf("has more than %d MiB", MaxFile>>20)
-	errTooDeep   = tree.ErrTooDeep
+	errTooDeep   = ErrTooDeep
 	errFolder    = errors.New("is a folder")
 	errTree      = errors.New("the folder holds a name that no file can have")
 )
@@ -82,7 +81,7 @@ func (r *Repository) rootTree(commit string) (plumbing.Hash, error) {
 }
 
 // An entry is one name in a folder of a commit.
-type entry = tree.Entry
+type entry = treeEntry
 
 // dir returns the entries of a tree, sorted by name. They are shared and must
 // not be changed.

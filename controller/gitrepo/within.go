@@ -1,4 +1,4 @@
-package tree
+package gitrepo
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 )
 
-// Bounds say how much a tree may have that another one does not have at the
+// treeBounds say how much a tree may have that another one does not have at the
 // same place.
-type Bounds struct {
+type treeBounds struct {
 	// Are says in messages what the paths are: added or changed.
 	Are string
 	// Paths bounds the entries of any name and kind, folders among them.
@@ -24,11 +24,11 @@ type Bounds struct {
 	Depth int
 }
 
-// CheckBounds returns a [excess.Error] where head has more than the bounds allow
+// checkTreeBounds returns a [excess.Error] where head has more than the bounds allow
 // beyond what base has at the same place. base may be the zero hash, which has
 // nothing. Each tree is read once however often it occurs, so that the cost
 // follows the objects and not the paths that they represent.
-func CheckBounds(ctx context.Context, read Read, base, head plumbing.Hash, most Bounds) error {
+func checkTreeBounds(ctx context.Context, read readTree, base, head plumbing.Hash, most treeBounds) error {
 	m := measure{read: read, most: most, known: map[[2]plumbing.Hash]extent{}}
 	all, err := m.beyond(ctx, ".", base, head, 0)
 	if err != nil {
@@ -81,8 +81,8 @@ func (x *extent) add(name string, own uint64, below extent) {
 
 // A measure finds out the extent of folders, of each once.
 type measure struct {
-	read Read
-	most Bounds
+	read readTree
+	most treeBounds
 	// known are the extents of heads by what base has at their place.
 	known map[[2]plumbing.Hash]extent
 }
@@ -99,8 +99,8 @@ func (m *measure) beyond(ctx context.Context, dir string, base, head plumbing.Ha
 	if known {
 		return x, nil
 	}
-	err := pairs(ctx, m.read, base, head, func(a, b Entry) error {
-		if a == b || b == (Entry{}) {
+	err := treePairs(ctx, m.read, base, head, func(a, b treeEntry) error {
+		if a == b || b == (treeEntry{}) {
 			return nil
 		}
 		below, err := m.beyond(ctx, path.Join(dir, b.Name), a.folder(), b.folder(), depth+1)
@@ -129,9 +129,9 @@ func (m *measure) tooDeep(dir string) error {
 func (m *measure) largest(ctx context.Context, base, head plumbing.Hash, all extent) (string, error) {
 	at := "."
 	for {
-		var next Entry
+		var next treeEntry
 		var was plumbing.Hash
-		err := pairs(ctx, m.read, base, head, func(a, b Entry) error {
+		err := treePairs(ctx, m.read, base, head, func(a, b treeEntry) error {
 			x := m.known[[2]plumbing.Hash{a.folder(), b.folder()}]
 			if a != b && b.IsDir() && (x.paths > all.paths/2 || x.bytes > all.bytes/2 && all.bytes > m.most.Bytes) {
 				next, was = b, a.folder()

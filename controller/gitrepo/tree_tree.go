@@ -1,9 +1,4 @@
-// Package tree compares two trees of git, and measures how much one has that
-// the other does not.
-//
-// Most callers want [Compare]. They call [CheckBounds] first where the trees are a
-// stranger's: twelve objects can represent more paths than a disk has bytes.
-package tree
+package gitrepo
 
 import (
 	"context"
@@ -16,45 +11,45 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// MaxDepth is how many folders a path may be deep at all.
-const MaxDepth = 256
+// maxTreeDepth is how many folders a path may be deep at all.
+const maxTreeDepth = 256
 
-// ErrTooDeep says that a path is deeper than [MaxDepth].
-var ErrTooDeep = fmt.Errorf("is more than %d folders deep", MaxDepth)
+// ErrTooDeep says that a path is deeper than [maxTreeDepth].
+var ErrTooDeep = fmt.Errorf("is more than %d folders deep", maxTreeDepth)
 
-// An Entry is one name in a tree. The zero Entry represents a missing
+// An treeEntry is one name in a tree. The zero treeEntry represents a missing
 // name.
-type Entry struct {
+type treeEntry struct {
 	Name string
 	Mode filemode.FileMode
 	Hash plumbing.Hash
 }
 
 // IsDir reports whether the entry is a folder.
-func (e Entry) IsDir() bool { return e.Mode == filemode.Dir }
+func (e treeEntry) IsDir() bool { return e.Mode == filemode.Dir }
 
-// A Read gives the entries of a tree, sorted by name. They are not changed.
-type Read func(tree plumbing.Hash) ([]Entry, error)
+// A readTree gives the entries of a tree, sorted by name. They are not changed.
+type readTree func(tree plumbing.Hash) ([]treeEntry, error)
 
 // entries returns none for the zero hash, which represents a missing folder.
-func (r Read) entries(tree plumbing.Hash) ([]Entry, error) {
+func (r readTree) entries(tree plumbing.Hash) ([]treeEntry, error) {
 	if tree.IsZero() {
 		return nil, nil
 	}
 	return r(tree)
 }
 
-// Compare calls changed with the path of every file, link and submodule that
+// compareTrees calls changed with the path of every file, link and submodule that
 // differs between two trees. Folders whose hash is equal on both sides are not
 // read, so its cost follows the difference. The error wraps [ErrTooDeep], or is
 // that of read or of ctx.
-func Compare(ctx context.Context, read Read, from, to plumbing.Hash, changed func(path string)) error {
+func compareTrees(ctx context.Context, read readTree, from, to plumbing.Hash, changed func(path string)) error {
 	d := differ{read: read, changed: changed}
 	return d.compare(ctx, "", from, to)
 }
 
 type differ struct {
-	read    Read
+	read    readTree
 	changed func(path string)
 	depth   int
 }
@@ -64,22 +59,22 @@ func (d *differ) compare(ctx context.Context, dir string, from, to plumbing.Hash
 	if from == to {
 		return nil
 	}
-	if d.depth++; d.depth > MaxDepth {
+	if d.depth++; d.depth > maxTreeDepth {
 		return fmt.Errorf("%s %w", dir, ErrTooDeep)
 	}
 	defer func() { d.depth-- }()
-	return pairs(ctx, d.read, from, to, func(a, b Entry) error { return d.pair(ctx, dir, a, b) })
+	return treePairs(ctx, d.read, from, to, func(a, b treeEntry) error { return d.pair(ctx, dir, a, b) })
 }
 
 // pairs calls do with what two trees have under each name.
-func pairs(ctx context.Context, read Read, from, to plumbing.Hash, do func(a, b Entry) error) error {
+func treePairs(ctx context.Context, read readTree, from, to plumbing.Hash, do func(a, b treeEntry) error) error {
 	old, err := read.entries(from)
 	now, err2 := read.entries(to)
 	if err := errors.Join(ctx.Err(), err, err2); err != nil {
 		return err
 	}
 	for len(old) > 0 || len(now) > 0 {
-		if err := do(step(&old, &now)); err != nil {
+		if err := do(stepTrees(&old, &now)); err != nil {
 			return err
 		}
 	}
@@ -87,8 +82,8 @@ func pairs(ctx context.Context, read Read, from, to plumbing.Hash, do func(a, b 
 }
 
 // step takes the next name from the front of both lists; the side that does
-// not have it gives the zero Entry.
-func step(old, now *[]Entry) (a, b Entry) {
+// not have it gives the zero treeEntry.
+func stepTrees(old, now *[]treeEntry) (a, b treeEntry) {
 	order := 0
 	switch {
 	case len(*old) == 0:
@@ -108,7 +103,7 @@ func step(old, now *[]Entry) (a, b Entry) {
 }
 
 // folder is the tree of an entry, the zero hash for what is not a folder.
-func (e Entry) folder() plumbing.Hash {
+func (e treeEntry) folder() plumbing.Hash {
 	if e.IsDir() {
 		return e.Hash
 	}
@@ -116,11 +111,11 @@ func (e Entry) folder() plumbing.Hash {
 }
 
 // isFile reports whether an entry is there and is not a folder.
-func (e Entry) isFile() bool { return e.Mode != filemode.Empty && !e.IsDir() }
+func (e treeEntry) isFile() bool { return e.Mode != filemode.Empty && !e.IsDir() }
 
 // pair compares what both sides have under one name. A file that became a
 // folder is a removed file and added ones.
-func (d *differ) pair(ctx context.Context, dir string, a, b Entry) error {
+func (d *differ) pair(ctx context.Context, dir string, a, b treeEntry) error {
 	if a == b {
 		return nil
 	}
