@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
@@ -149,7 +149,7 @@ func (p *planner) owners(ctx context.Context) (func(name string) bool, error) {
 	}
 	return func(name string) bool {
 		return set[name] || ignored(name, false) ||
-			slices.ContainsFunc(own, func(dir string) bool { return listing.Covers(dir, name) }) ||
+			slices.ContainsFunc(own, func(dir string) bool { return gitrepo.Covers(dir, name) }) ||
 			slices.ContainsFunc(globs, func(glob string) bool { return glob == name || wildcard.Match(glob, name) }) ||
 			slices.ContainsFunc(sources, func(s source.Source) bool { return s.Counts(name) })
 	}, nil

@@ -26,7 +26,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/version"
 	"github.com/gavel-evals/gavel/cmd/internal/watchcmd"
 	"github.com/gavel-evals/gavel/cmd/internal/workercmd"
-	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/redact"
@@ -78,7 +78,7 @@ func execute(ctx context.Context, a *cli.App, args []string) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(a.Stderr, "gavel: interrupted")
 		return cli.ExitInterrupted
-	case errors.Is(err, roster.ErrUnconfigured), errors.Is(err, ownfolder.ErrCommitted), errors.Is(err, listing.ErrTooMany),
+	case errors.Is(err, roster.ErrUnconfigured), errors.Is(err, ownfolder.ErrCommitted), errors.Is(err, gitrepo.ErrTooMany),
 		errors.As(err, new(*picked.Mistake)), errors.Is(err, fs.ErrPermission):
 		fmt.Fprintln(a.Stderr, "gavel:", err)
 		return cli.ExitUsage

@@ -12,8 +12,6 @@ import (
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
-
-	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 )
 
 // A WorkTree is the working tree as a file system, read when it is asked for.
@@ -30,7 +28,7 @@ type WorkTree struct {
 	staged func() staged
 	repo   *Repository
 	// known is what git says of which files it has or would take, read when first asked for.
-	known func() (*listing.Known, error)
+	known func() (*Known, error)
 }
 
 // WorkFS opens the working tree. The caller closes it.
@@ -43,7 +41,7 @@ func (r *Repository) WorkFS() (*WorkTree, error) {
 		return nil, fmt.Errorf("opening the working tree: %w", err)
 	}
 	w := &WorkTree{root: root, files: root.FS(), staged: sync.OnceValue(r.staged), repo: r}
-	w.known = sync.OnceValues(func() (*listing.Known, error) { return listing.Know(w) })
+	w.known = sync.OnceValues(func() (*Known, error) { return know(w) })
 	return w, nil
 }
 
@@ -228,7 +226,7 @@ func (w *WorkTree) ListFiles(folders []string, skip func(name string, isFolder b
 	if err != nil {
 		return nil, err
 	}
-	return known.Files(folders, listing.Options{Skip: skip, Most: most})
+	return known.Files(folders, listOptions{Skip: skip, Most: most})
 }
 
 // regular says why something cannot be read as a file.

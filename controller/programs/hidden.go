@@ -10,13 +10,13 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 )
 
 // hiddenIn is what programs do not see of a working tree.
 func (r *Runner) hiddenIn(s controller.Checkout) (sandbox.Hidden, error) {
-	work, ok := s.FS.(listing.WorkTree)
+	work, ok := s.FS.(gitrepo.NotedFS)
 	if !ok {
 		return sandbox.Hidden{}, nil
 	}
@@ -25,13 +25,13 @@ func (r *Runner) hiddenIn(s controller.Checkout) (sandbox.Hidden, error) {
 	if known, ok := r.hidden[s.Dir]; ok {
 		return known, nil
 	}
-	view := listing.View{
+	view := gitrepo.View{
 		Shown: inside(s.Dir, slices.Concat(r.cfg.Policy.Read, r.cfg.Policy.Path)), Own: []string{ownfolder.Name},
 	}
 	for _, name := range inside(s.Dir, r.cfg.Own) {
 		view.Own = append(view.Own, family(work, name)...)
 	}
-	names, err := listing.Hidden(work, view)
+	names, err := gitrepo.Hidden(work, view)
 	if err != nil {
 		return sandbox.Hidden{}, err
 	}
@@ -86,7 +86,7 @@ func family(files fs.FS, name string) []string {
 func (r *Runner) hint(names []string) string {
 	const most = 3
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return name == ".git" || listing.Covers(ownfolder.Name, name) || slices.ContainsFunc(r.cfg.Own, func(own string) bool {
+		return name == ".git" || gitrepo.Covers(ownfolder.Name, name) || slices.ContainsFunc(r.cfg.Own, func(own string) bool {
 			return strings.HasPrefix(path.Base(name), filepath.Base(own))
 		})
 	})

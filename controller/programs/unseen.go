@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/program"
 )
@@ -76,7 +76,7 @@ func (l looking) named(pattern *lazyregexp.Regexp, text string) string {
 
 // has reports whether the repository has a file or a folder that the program is not shown.
 func (l looking) has(name string) bool {
-	if !fs.ValidPath(name) || name == "." || l.shown[name] || slices.ContainsFunc(l.hidden, func(dir string) bool { return listing.Covers(dir, name) }) {
+	if !fs.ValidPath(name) || name == "." || l.shown[name] || slices.ContainsFunc(l.hidden, func(dir string) bool { return gitrepo.Covers(dir, name) }) {
 		return false
 	}
 	info, err := fs.Stat(l.files, name)
@@ -88,7 +88,7 @@ func (l looking) has(name string) bool {
 
 func (l looking) showsIn(dir string) bool {
 	for name := range l.shown {
-		if listing.Covers(dir, name) {
+		if gitrepo.Covers(dir, name) {
 			return true
 		}
 	}

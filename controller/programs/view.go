@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 )
 
 // A view says what programs of a checkout see of its files.
@@ -56,7 +56,7 @@ func (v view) Hidden(what sandbox.View) (sandbox.Hidden, error) {
 	}
 	out := sandbox.Hidden{Names: slices.Clip(names), Hint: v.hidden.Hint}
 	for _, name := range v.hidden.Names {
-		if !slices.ContainsFunc(names, func(dir string) bool { return listing.Covers(dir, name) }) {
+		if !slices.ContainsFunc(names, func(dir string) bool { return gitrepo.Covers(dir, name) }) {
 			out.Names = append(out.Names, name)
 		}
 	}

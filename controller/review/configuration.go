@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/configchange"
-	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
@@ -81,7 +81,7 @@ func (r *Review) unread(ctx context.Context, p *controller.Prepared, base, rules
 		return fmt.Errorf("compare %s with %s: %w", p.Base().Commit, p.Head().Commit, err)
 	}
 	in := func(folders []string, name string) bool {
-		return slices.ContainsFunc(folders, func(dir string) bool { return listing.Covers(path.Clean(dir), name) })
+		return slices.ContainsFunc(folders, func(dir string) bool { return gitrepo.Covers(path.Clean(dir), name) })
 	}
 	for _, name := range changed {
 		if in(was, name) && !in(is, name) {

@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/program"
@@ -152,7 +152,7 @@ func Folders(fsys fs.FS, t config.Target) []string {
 	slices.Sort(folders)
 	var outermost []string
 	for _, dir := range slices.Compact(folders) {
-		if !slices.ContainsFunc(outermost, func(other string) bool { return other != "." && listing.Covers(other, dir) }) {
+		if !slices.ContainsFunc(outermost, func(other string) bool { return other != "." && gitrepo.Covers(other, dir) }) {
 			outermost = append(outermost, dir)
 		}
 	}
@@ -169,7 +169,7 @@ func (s Source) Counts(name string) bool {
 		if dir == "." && !s.whole {
 			return path.Dir(name) == "." && slices.Contains(s.endings, path.Ext(name)) && s.finder.Counts(dir, name, false)
 		}
-		return listing.Covers(dir, name) && s.finder.Counts(dir, name, false)
+		return gitrepo.Covers(dir, name) && s.finder.Counts(dir, name, false)
 	}
 	return slices.ContainsFunc(s.folders, in)
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/source"
 )
 
@@ -51,7 +51,7 @@ func (s *planner) build(ctx context.Context, hints []string) error {
 
 // rule reads what git ignores.
 func (s *planner) rule() (err error) {
-	s.programs.rules, err = listing.Ignored(s.files, os.DirFS(s.Workspace().Repo.Root()))
+	s.programs.rules, err = gitrepo.Ignored(s.files, os.DirFS(s.Workspace().Repo.Root()))
 	return err
 }
 

@@ -1,4 +1,4 @@
-package listing_test
+package gitrepo
 
 import (
 	"errors"
@@ -8,9 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 )
 
 // TestHidden hides what git ignores and its own folders, and shows what is
@@ -36,7 +34,7 @@ func TestHidden(t *testing.T) {
 	}
 	gittest.Run(t, dir, "add", "-f", "agent/forced.log", "build/deep/forced", ".gavel/cassette")
 	gittest.Run(t, filepath.Join(dir, "inner"), "init", "-q")
-	repo, err := gitrepo.Open(dir)
+	repo, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +60,7 @@ func TestHidden(t *testing.T) {
 		{"all named", []string{"."}, []string{".gavel/ledger.db", ".git", "book/ledger.db", "inner/.git"}},
 		{"own ones named", []string{".", ".git/config", ".gavel", "book/ledger.db", "inner/.git"}, nil},
 	} {
-		got, err := listing.Hidden(work, listing.View{Shown: tt.shown, Own: own})
+		got, err := Hidden(work, View{Shown: tt.shown, Own: own})
 		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, diff)
 		}

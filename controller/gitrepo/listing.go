@@ -1,9 +1,4 @@
-// Package listing lists the files of a repository that git has or would take:
-// those of a commit, and in the working tree those that are tracked or that
-// nothing ignores.
-//
-// Most callers want [Files].
-package listing
+package gitrepo
 
 import (
 	"errors"
@@ -21,8 +16,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/program"
 )
 
-// A WorkTree is a working tree that knows what git noted of it.
-type WorkTree interface {
+// A NotedFS is a working tree that knows what git noted of it.
+type NotedFS interface {
 	fs.FS
 	// Noted returns the files that are tracked, and the path of a file with the
 	// patterns that are ignored in this repository alone.
@@ -32,8 +27,8 @@ type WorkTree interface {
 // ErrTooMany means that a folder has more files than were asked for.
 var ErrTooMany = program.ErrTooMany
 
-// Options say what is listed.
-type Options struct {
+// listOptions say what is listed.
+type listOptions struct {
 	// Skip leaves files, and folders with all that they have, out. nil skips
 	// nothing.
 	Skip func(name string, isFolder bool) bool
@@ -43,32 +38,32 @@ type Options struct {
 	Ended func() error
 }
 
-// Files returns the regular files in the folders and below, sorted. A folder that
-// is not there has none. Files of a commit count whatever its .gitignore says.
-// The error is [ErrTooMany] if there are more entries than Options.Most.
-func Files(fsys fs.FS, folders []string, o Options) ([]string, error) {
-	if work, ok := fsys.(WorkTree); ok {
-		known, err := Know(work)
+// List returns the regular files in the folders and below, sorted. A folder that
+// is not there has none. List of a commit count whatever its .gitignore says.
+// The error is [ErrTooMany] if there are more entries than listOptions.Most.
+func List(fsys fs.FS, folders []string, o listOptions) ([]string, error) {
+	if work, ok := fsys.(NotedFS); ok {
+		known, err := know(work)
 		if err != nil {
 			return nil, err
 		}
 		return known.Files(folders, o)
 	}
-	return files(fsys, folders, o, nil)
+	return listFiles(fsys, folders, o, nil)
 }
 
 // Known is what git says of a working tree, read once. It is safe for use by several
 // goroutines.
 type Known struct {
-	work    WorkTree
+	work    NotedFS
 	mu      sync.Mutex // guards rules, which remember
-	rules   *rules
+	rules   *ignoreRules
 	tracked []string // sorted
 }
 
-// Know reads what git says of a working tree.
-func Know(work WorkTree) (*Known, error) {
-	rules, tracked, err := rulesOf(work, work)
+// know reads what git says of a working tree.
+func know(work NotedFS) (*Known, error) {
+	rules, tracked, err := ignoreRulesOf(work, work)
 	if err != nil {
 		return nil, err
 	}
@@ -76,9 +71,9 @@ func Know(work WorkTree) (*Known, error) {
 	return &Known{work: work, rules: rules, tracked: tracked}, nil
 }
 
-// Files is the function of that name.
-func (k *Known) Files(folders []string, o Options) ([]string, error) {
-	return files(k.work, folders, o, k)
+// List is the function of that name.
+func (k *Known) Files(folders []string, o listOptions) ([]string, error) {
+	return listFiles(k.work, folders, o, k)
 }
 
 // match reports whether git ignores a file or folder.
@@ -98,11 +93,11 @@ func (k *Known) below(folder string) []string {
 	return k.tracked[from:to]
 }
 
-func files(fsys fs.FS, folders []string, o Options, known *Known) ([]string, error) {
+func listFiles(fsys fs.FS, folders []string, o listOptions, known *Known) ([]string, error) {
 	if o.Skip == nil {
 		o.Skip = func(string, bool) bool { return false }
 	}
-	w := walk{fsys: fsys, Options: o, found: map[string]bool{}}
+	w := listWalk{fsys: fsys, listOptions: o, found: map[string]bool{}}
 	ignored := func(string, bool) bool { return false }
 	if known != nil {
 		ignored = known.match
@@ -125,14 +120,14 @@ func files(fsys fs.FS, folders []string, o Options, known *Known) ([]string, err
 	return names, nil
 }
 
-type walk struct {
+type listWalk struct {
 	fsys fs.FS
-	Options
+	listOptions
 	seen  int
 	found map[string]bool
 }
 
-func (w *walk) count(name string) error {
+func (w *listWalk) count(name string) error {
 	if w.Ended != nil && w.Ended() != nil {
 		return w.Ended()
 	}
@@ -142,7 +137,7 @@ func (w *walk) count(name string) error {
 	return nil
 }
 
-func (w *walk) folder(folder string, ignored func(string, bool) bool) error {
+func (w *listWalk) folder(folder string, ignored func(string, bool) bool) error {
 	return fs.WalkDir(w.fsys, folder, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -163,7 +158,7 @@ func (w *walk) folder(folder string, ignored func(string, bool) bool) error {
 }
 
 // tracked adds the files that count although git would ignore them.
-func (w *walk) tracked(names []string) error {
+func (w *listWalk) tracked(names []string) error {
 	for _, name := range names {
 		if w.found[name] || w.skips(name) {
 			continue
@@ -182,7 +177,7 @@ func (w *walk) tracked(names []string) error {
 }
 
 // skips reports whether a file or a folder that it is in is left out.
-func (w *walk) skips(name string) bool {
+func (w *listWalk) skips(name string) bool {
 	for i, c := range name {
 		if c == '/' && w.Skip(name[:i], true) {
 			return true
@@ -198,7 +193,7 @@ func Covers(dir, name string) bool {
 
 // rules say what git ignores of a working tree. They remember each .gitignore as
 // it was when it was first asked for.
-type rules struct {
+type ignoreRules struct {
 	fsys    fs.FS
 	general []gitignore.Pattern
 	folders map[string][]gitignore.Pattern // with those of the folders above
@@ -207,20 +202,20 @@ type rules struct {
 // Ignored returns what git says of a file or folder of the working tree: that it
 // ignores it, folders above it aside. The files called .gitignore are read from
 // files, which may stay open for longer. The function is for one goroutine.
-func Ignored(work WorkTree, files fs.FS) (func(name string, isFolder bool) bool, error) {
-	rules, _, err := rulesOf(work, files)
+func Ignored(work NotedFS, files fs.FS) (func(name string, isFolder bool) bool, error) {
+	rules, _, err := ignoreRulesOf(work, files)
 	if err != nil {
 		return nil, err
 	}
 	return rules.match, nil
 }
 
-func rulesOf(work WorkTree, files fs.FS) (*rules, []string, error) {
+func ignoreRulesOf(work NotedFS, files fs.FS) (*ignoreRules, []string, error) {
 	tracked, excludes, err := work.Noted()
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &rules{fsys: files, folders: map[string][]gitignore.Pattern{}}
+	r := &ignoreRules{fsys: files, folders: map[string][]gitignore.Pattern{}}
 	// An unreadable file ignores nothing: more files count than necessary.
 	if dir, err := os.UserConfigDir(); err == nil {
 		r.general = append(r.general, patternsOf(filepath.Join(dir, "git", "ignore"))...)
@@ -238,18 +233,18 @@ func patternsOf(file string) []gitignore.Pattern {
 	if err != nil {
 		return nil
 	}
-	return parse(string(data), nil)
+	return parseIgnore(string(data), nil)
 }
 
 // match reports whether git ignores a file or folder. That a folder above it is
 // ignored is asked of that one.
-func (r *rules) match(name string, isFolder bool) bool {
+func (r *ignoreRules) match(name string, isFolder bool) bool {
 	parts := strings.Split(name, "/")
 	return gitignore.NewMatcher(r.patternsFor(parts[:len(parts)-1])).Match(parts, isFolder)
 }
 
 // patternsFor returns the patterns that apply in a folder.
-func (r *rules) patternsFor(folder []string) []gitignore.Pattern {
+func (r *ignoreRules) patternsFor(folder []string) []gitignore.Pattern {
 	dir := strings.Join(folder, "/")
 	if known, ok := r.folders[dir]; ok {
 		return known
@@ -261,13 +256,13 @@ func (r *rules) patternsFor(folder []string) []gitignore.Pattern {
 		file = dir + "/" + file
 	}
 	if data, err := fs.ReadFile(r.fsys, file); err == nil {
-		patterns = append(slices.Clip(patterns), parse(string(data), folder)...)
+		patterns = append(slices.Clip(patterns), parseIgnore(string(data), folder)...)
 	}
 	r.folders[dir] = patterns
 	return patterns
 }
 
-func parse(text string, folder []string) []gitignore.Pattern {
+func parseIgnore(text string, folder []string) []gitignore.Pattern {
 	var out []gitignore.Pattern
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")

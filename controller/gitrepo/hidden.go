@@ -1,4 +1,4 @@
-package listing
+package gitrepo
 
 import (
 	"errors"
@@ -23,8 +23,8 @@ const gitFolder = ".git"
 // programs: what git ignores and does not track, .git, repositories inside, and
 // what View adds. A folder includes everything in it. A folder that cannot
 // be read is hidden; an error means that the root or git's index cannot be read.
-func Hidden(work WorkTree, v View) ([]string, error) {
-	rules, tracked, err := rulesOf(work, work)
+func Hidden(work NotedFS, v View) ([]string, error) {
+	rules, tracked, err := ignoreRulesOf(work, work)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func Hidden(work WorkTree, v View) ([]string, error) {
 
 // A hiddenCollector collects what is hidden.
 type hiddenCollector struct {
-	work    WorkTree
+	work    NotedFS
 	own     []string
 	ignored func(name string, isFolder bool) bool
 	// tracked are the files in git's index, and the folders above them.

@@ -1,4 +1,4 @@
-package listing_test
+package gitrepo
 
 import (
 	"errors"
@@ -10,9 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/controller/gitrepo/listing"
 )
 
 // TestFiles lists what git has of a commit, and has or would take of the working
@@ -40,7 +38,7 @@ func TestFiles(t *testing.T) {
 	if err := errors.Join(os.Remove(filepath.Join(dir, "agent/gone.txt")), os.Symlink("run.sh", filepath.Join(dir, "agent/link"))); err != nil {
 		t.Fatal(err)
 	}
-	repo, err := gitrepo.Open(dir)
+	repo, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +67,7 @@ func TestFiles(t *testing.T) {
 		{"without a folder", work, []string{"agent"}, skip, []string{"agent/build/forced", "agent/forced.log", "agent/local.txt", "agent/run.sh"}},
 		{"several folders", at, []string{"other", "agent/sub", "nowhere"}, nil, []string{"agent/sub/.gitignore", "agent/sub/a.txt", "other/b.txt"}},
 	} {
-		got, err := listing.Files(tt.files, tt.folders, listing.Options{Skip: tt.skip, Most: 100})
+		got, err := List(tt.files, tt.folders, listOptions{Skip: tt.skip, Most: 100})
 		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", tt.name, err, diff)
 		}
@@ -82,8 +80,8 @@ func TestFilesAreBounded(t *testing.T) {
 	for _, tt := range []struct {
 		most int
 		want error
-	}{{5, listing.ErrTooMany}, {6, nil}} {
-		if _, err := listing.Files(files, []string{"a"}, listing.Options{Most: tt.most}); !errors.Is(err, tt.want) {
+	}{{5, ErrTooMany}, {6, nil}} {
+		if _, err := List(files, []string{"a"}, listOptions{Most: tt.most}); !errors.Is(err, tt.want) {
 			t.Errorf("at most %d: %v, want %v", tt.most, err, tt.want)
 		}
 	}
