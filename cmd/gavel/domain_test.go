@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
@@ -74,7 +74,7 @@ func makeShop(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	if err := history.Create(t.Context(), dir, []history.Change{
+	if err := gitrepo.Create(t.Context(), dir, []gitrepo.NewCommit{
 		{Message: "shop assistant with its tests", Write: exampleFiles(t, "domain"), At: start},
 		{Branch: "friendlier-support", Message: "friendlier support", Write: change, At: start.Add(24 * time.Hour)},
 	}); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 )
 
 // TestSeeds judges the definitions that the formats' own descriptions print,
@@ -23,7 +23,7 @@ func TestSeeds(t *testing.T) {
 		files[f.Name] = f.Data
 	}
 	dir := t.TempDir()
-	if err := history.Create(t.Context(), dir, []history.Change{{Message: "tests", Write: files, At: time.Unix(0, 0)}}); err != nil {
+	if err := gitrepo.Create(t.Context(), dir, []gitrepo.NewCommit{{Message: "tests", Write: files, At: time.Unix(0, 0)}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
@@ -46,8 +46,8 @@ func exampleFiles(t *testing.T, name string) map[string][]byte {
 func example(t *testing.T, name string) string {
 	t.Helper()
 	dir := t.TempDir()
-	first := history.Change{Message: "tests", Write: exampleFiles(t, name), At: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
-	if err := history.Create(t.Context(), dir, []history.Change{first}); err != nil {
+	first := gitrepo.NewCommit{Message: "tests", Write: exampleFiles(t, name), At: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)}
+	if err := gitrepo.Create(t.Context(), dir, []gitrepo.NewCommit{first}); err != nil {
 		t.Fatal(err)
 	}
 	return dir

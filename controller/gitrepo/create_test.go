@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 )
 
 // contents reads every file of a file system.
@@ -36,9 +34,9 @@ func contents(t *testing.T, fsys fs.FS) map[string]string {
 }
 
 // story goes from main to a branch and back, with every kind of edit.
-func story() []history.Change {
+func story() []NewCommit {
 	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	return []history.Change{
+	return []NewCommit{
 		{Message: "first", At: start, Write: map[string][]byte{
 			"a.txt": []byte("1"), "b/c.txt": []byte("2"), "gone.txt": []byte("3"), "turns": []byte("into a folder"),
 		}},
@@ -53,7 +51,7 @@ func story() []history.Change {
 func told(t *testing.T) (string, *Repository) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := history.Create(t.Context(), dir, story()); err != nil {
+	if err := Create(t.Context(), dir, story()); err != nil {
 		t.Fatal(err)
 	}
 	repo, err := Open(dir)

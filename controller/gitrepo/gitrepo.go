@@ -28,8 +28,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
-
-	"github.com/gavel-evals/gavel/controller/gitrepo/gitfiles"
 )
 
 var (
@@ -89,11 +87,11 @@ func Open(dir string) (*Repository, error) {
 		return nil, err
 	}
 	r := &Repository{root: place.work, gitIn: place.git, dirs: map[plumbing.Hash][]entry{}, cache: cache.NewObjectLRU(cached)}
-	layout := dotgit.NewRepositoryFilesystem(gitfiles.New(place.git), gitfiles.New(common))
+	layout := dotgit.NewRepositoryFilesystem(newGitFS(place.git), newGitFS(common))
 	r.store = filesystem.NewStorageWithOptions(layout, r.cache, filesystem.Options{
 		// Reopening the pack for every object doubles the time of a full read.
 		KeepDescriptors: true,
-		AlternatesFS:    gitfiles.New(string(filepath.Separator)),
+		AlternatesFS:    newGitFS(string(filepath.Separator)),
 	})
 	if r.git, err = git.Open(r.store, nil); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the repository at %s: %w", dir, err), r.store.Close())

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 )
 
 // TestVersions follows files that are written, changed, deleted and written
@@ -16,14 +15,14 @@ import (
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	var changes []history.Change
+	var changes []NewCommit
 	for day, write := range []map[string][]byte{
 		{"a": []byte("1"), "dir/b": []byte("1")}, {"a": []byte("2")}, {"dir/b": nil, "c": []byte("1")}, {"dir/b": []byte("1")}, {"c": []byte("2")},
 	} {
-		changes = append(changes, history.Change{Message: fmt.Sprint(day), Write: write, At: start.AddDate(0, 0, day)})
+		changes = append(changes, NewCommit{Message: fmt.Sprint(day), Write: write, At: start.AddDate(0, 0, day)})
 	}
 	dir := t.TempDir()
-	if err := history.Create(t.Context(), dir, changes); err != nil {
+	if err := Create(t.Context(), dir, changes); err != nil {
 		t.Fatal(err)
 	}
 	full := versionsOf(t, dir)

@@ -9,7 +9,6 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/maintenance"
@@ -36,7 +35,7 @@ func files(prompt string) map[string][]byte {
 // TestNeeded has a branch besides main, on which a pull request was judged.
 func TestNeeded(t *testing.T) {
 	dir := t.TempDir()
-	err := history.Create(t.Context(), dir, []history.Change{
+	err := gitrepo.Create(t.Context(), dir, []gitrepo.NewCommit{
 		{Branch: "main", Message: "main", Write: files("hello")},
 		{Branch: "feature", Message: "feature", Write: files("hello you")},
 		{Branch: "main", Message: "again", Write: files("hello there")},

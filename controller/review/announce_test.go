@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
@@ -24,12 +23,12 @@ func newTalk(t *testing.T) *fixture {
 	t.Helper()
 	const file = "test_definitions/talk/level_1/hello.json"
 	d := newFixture(t,
-		history.Change{Write: map[string][]byte{
+		gitrepo.NewCommit{Write: map[string][]byte{
 			"gavel.yaml":                        []byte("version: 1\ntargets: {bot: {provider: mock, replies: [{reply: hello}]}}\n"),
 			"test_definitions/talk/domain.json": []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`),
 			file:                                []byte(`{"id": "hello", "name": "Hello", "prompt": "hi", "expected": {"keywords": ["hello"]}}`),
 		}},
-		history.Change{Branch: "topic", Write: map[string][]byte{
+		gitrepo.NewCommit{Branch: "topic", Write: map[string][]byte{
 			file: []byte(`{"id": "hello", "name": "Hello", "prompt": "hi there", "expected": {"keywords": ["hello"]}}`),
 		}})
 	d.pull(1)

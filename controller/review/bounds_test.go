@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 )
 
@@ -20,8 +19,8 @@ const small = `{"name": "a", "initial_message": "hello", "expected_outcomes": {"
 func TestAbuseABombIsReported(t *testing.T) {
 	for _, extension := range []string{".json", ".txt"} {
 		t.Run(extension, func(t *testing.T) {
-			d := newFixture(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
-				history.Change{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
+			d := newFixture(t, gitrepo.NewCommit{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
+				gitrepo.NewCommit{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
 			blob := gittest.Blob(t, d.dir, strings.NewReader("{}"))
 			bomb := gittest.Bomb{Levels: 10, Names: 10, Extension: extension, Blob: blob}.Store(t, d.dir)
 			head := gittest.Graft(t, d.dir, "topic", "040000 tree "+bomb+"\ttest_definitions/bomb")
@@ -62,8 +61,8 @@ func (d *fixture) isRefused(words ...string) {
 // TestADeadlineBoundsWhatIsDoneForAHead: one that is still looked at then is
 // reported, and the next one is not held up.
 func TestADeadlineBoundsWhatIsDoneForAHead(t *testing.T) {
-	d := newFixture(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
-		history.Change{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
+	d := newFixture(t, gitrepo.NewCommit{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
+		gitrepo.NewCommit{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
 	d.pull(1)
 	var fetched [][]string
 	d.cfg.Deadline = time.Millisecond
@@ -93,8 +92,8 @@ func TestADeadlineBoundsWhatIsDoneForAHead(t *testing.T) {
 // TestAbuseAPackOutOfBoundsIsReported: what base has may be of any size, and
 // what a head brings may not.
 func TestAbuseAPackOutOfBoundsIsReported(t *testing.T) {
-	d := newFixture(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
-		history.Change{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
+	d := newFixture(t, gitrepo.NewCommit{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
+		gitrepo.NewCommit{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
 	d.pull(1)
 	d.cfg.Fetch = func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 		switch {

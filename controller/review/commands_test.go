@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 )
@@ -64,7 +64,7 @@ func TestAnApprovedHeadConfiguresItself(t *testing.T) {
 			if test.base != nil {
 				base["gavel.yaml"] = test.base
 			}
-			d := newFixture(t, history.Change{Write: base}, history.Change{Branch: "topic", Write: suite})
+			d := newFixture(t, gitrepo.NewCommit{Write: base}, gitrepo.NewCommit{Branch: "topic", Write: suite})
 			d.pull(1)
 			if got := d.follow(test.approved).Gate; !strings.Contains(got.Reason, test.want) {
 				t.Errorf("gate %+v, want %q", got, test.want)
@@ -118,7 +118,7 @@ func TestAbuseProgramsOfTheHead(t *testing.T) {
 		{name: "a fork, another's approval", pull: forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}, approved: another, said: "until somebody with write permission approves"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := newFixture(t, history.Change{Write: base}, history.Change{Branch: "topic", Write: agent("head")})
+			d := newFixture(t, gitrepo.NewCommit{Write: base}, gitrepo.NewCommit{Branch: "topic", Write: agent("head")})
 			d.pull(1)
 			test.pull.Number, test.pull.HeadSHA, test.pull.HeadRef, test.pull.BaseSHA = 1, d.head, "topic", d.base
 			d.forge.AddPull(test.pull)

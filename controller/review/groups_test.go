@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 )
@@ -25,9 +25,9 @@ func groupFixture(t *testing.T, statuses string, n int) *fixture {
 		files[folder+"domain.json"] = fmt.Appendf(nil, `{"id": "talk_%d", "name": "Talk", "evaluator_id": "keyword"}`, i+1)
 		files[folder+"level_1/hello.json"] = fmt.Appendf(nil, `{"id": "hello_%d", "name": "Hello", "prompt": "hello", "expected": {"keywords": ["hello"]}}`, i+1)
 	}
-	d := newFixture(t, history.Change{Write: map[string][]byte{
+	d := newFixture(t, gitrepo.NewCommit{Write: map[string][]byte{
 		"gavel.yaml": []byte("version: 1\nstatuses: " + statuses + "\ntargets:\n  bot: {provider: mock, replies: [{reply: hello}]}\n"),
-	}}, history.Change{Branch: "topic", Write: files})
+	}}, gitrepo.NewCommit{Branch: "topic", Write: files})
 	d.pull(1)
 	return d
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -37,7 +36,7 @@ func TestAConfigurationThatCannotBeRead(t *testing.T) {
 // missing from the clone: the error says so.
 func TestAStoredReportOfACommitThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
-	if err := history.Create(t.Context(), dir, []history.Change{{Message: "first", Write: map[string][]byte{"README.md": []byte("hello\n")}}}); err != nil {
+	if err := gitrepo.Create(t.Context(), dir, []gitrepo.NewCommit{{Message: "first", Write: map[string][]byte{"README.md": []byte("hello\n")}}}); err != nil {
 		t.Fatal(err)
 	}
 	repo, err := gitrepo.Open(dir)

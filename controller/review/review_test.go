@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -41,13 +40,13 @@ type fixture struct {
 
 // newFixture has the given commits, one upon the other, of which the last branch
 // is of every pull request.
-func newFixture(t *testing.T, changes ...history.Change) *fixture {
+func newFixture(t *testing.T, changes ...gitrepo.NewCommit) *fixture {
 	t.Helper()
 	d := &fixture{t: t, forge: forgetest.New(t), dir: t.TempDir()}
 	for i := range changes {
 		changes[i].Message, changes[i].At = fmt.Sprint("change ", i), time.Date(2026, 3, 2, 9+i, 0, 0, 0, time.UTC)
 	}
-	if err := history.Create(t.Context(), d.dir, changes); err != nil {
+	if err := gitrepo.Create(t.Context(), d.dir, changes); err != nil {
 		t.Fatal(err)
 	}
 	store := ledgertest.Open(t, ledger.Config{})
@@ -127,8 +126,8 @@ func TestOwnOnly(t *testing.T) {
 		want int
 	}{{true, 0}, {false, 1}} {
 		t.Run(fmt.Sprint(tt.own), func(t *testing.T) {
-			d := newFixture(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
-				history.Change{Branch: "topic", Write: map[string][]byte{"README.md": []byte("hello\n")}})
+			d := newFixture(t, gitrepo.NewCommit{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
+				gitrepo.NewCommit{Branch: "topic", Write: map[string][]byte{"README.md": []byte("hello\n")}})
 			d.cfg.OwnOnly = tt.own
 			d.pull(1)
 			d.pull(2)
@@ -158,8 +157,8 @@ func TestOwnOnly(t *testing.T) {
 // TestAnOutboxOverARename is the repository's, whatever that is called now, and
 // no other's that takes its name.
 func TestAnOutboxOverARename(t *testing.T) {
-	d := newFixture(t, history.Change{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
-		history.Change{Branch: "topic", Write: map[string][]byte{"README.md": []byte("hello\n")}})
+	d := newFixture(t, gitrepo.NewCommit{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n")}},
+		gitrepo.NewCommit{Branch: "topic", Write: map[string][]byte{"README.md": []byte("hello\n")}})
 	d.cfg.Known = "octo/demo"
 	d.pull(1)
 	d.forge.Inject(forgetest.Fault{Method: "POST", Path: "/issues/1/comments", Status: 500, Times: -1})

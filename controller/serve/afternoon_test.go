@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
@@ -56,16 +56,16 @@ func (a afternoon) history(t *testing.T, folder string) (main string, heads []st
 		return fmt.Appendf(nil, `{"id": "hello", "name": "Hello", "prompt": "%s", "expected": {"keywords": ["hello"]}}`, question)
 	}
 	at := time.Date(1999, 12, 1, 9, 0, 0, 0, time.UTC)
-	changes := []history.Change{
+	changes := []gitrepo.NewCommit{
 		{Message: "start", At: at, Write: map[string][]byte{"gavel.yaml": []byte("version: 1\ntargets:\n  bot: {provider: mock, replies: [{reply: hello}]}\n")}},
 		{Message: "main", At: at, Write: map[string][]byte{
 			"test_definitions/talk/domain.json": []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`), file: asks("main"),
 		}},
 	}
 	for i := range a.pushes {
-		changes = append(changes, history.Change{Branch: fmt.Sprint("push-", i), Message: "push", At: at, Write: map[string][]byte{file: asks(fmt.Sprint("push ", i))}})
+		changes = append(changes, gitrepo.NewCommit{Branch: fmt.Sprint("push-", i), Message: "push", At: at, Write: map[string][]byte{file: asks(fmt.Sprint("push ", i))}})
 	}
-	if err := history.Create(t.Context(), folder, changes); err != nil {
+	if err := gitrepo.Create(t.Context(), folder, changes); err != nil {
 		t.Fatal(err)
 	}
 	repo, err := git.PlainOpen(folder)

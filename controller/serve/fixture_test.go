@@ -20,8 +20,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -164,7 +164,7 @@ func newFixtureOf(t *testing.T, domain string, settings ...string) *fixture {
 	const file = "test_definitions/talk/level_1/hello.json"
 	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	source := t.TempDir()
-	err := history.Create(t.Context(), source, []history.Change{
+	err := gitrepo.Create(t.Context(), source, []gitrepo.NewCommit{
 		{Message: "start", At: at, Write: map[string][]byte{
 			"gavel.yaml": []byte(strings.Join(append(settings, "version: 1\ntargets:\n  bot: {provider: mock, replies: [{match: two, reply: bye}, {reply: hello}]}\n"), "\n")),
 		}},

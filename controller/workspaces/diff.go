@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo/unified"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
@@ -14,11 +14,11 @@ const maxDiff = 1 << 20
 
 // show shows changes as git does.
 func show(was, is state, changes []workspace.Change) (string, error) {
-	var files []unified.File
+	var files []gitrepo.DiffFile
 	for _, c := range changes {
-		files = append(files, unified.File{Path: c.Path, Was: was.side(c.Path), Is: is.side(c.Path)})
+		files = append(files, gitrepo.DiffFile{Path: c.Path, Was: was.side(c.Path), Is: is.side(c.Path)})
 	}
-	text, err := unified.Diff(files)
+	text, err := gitrepo.Diff(files)
 	if err != nil || len(text) <= maxDiff {
 		return text, err
 	}
@@ -27,12 +27,12 @@ func show(was, is state, changes []workspace.Change) (string, error) {
 }
 
 // side is a file of a state; nil where it has none.
-func (s state) side(name string) *unified.Content {
+func (s state) side(name string) *gitrepo.DiffContent {
 	c, there := s[name]
 	if !there {
 		return nil
 	}
-	return &unified.Content{
+	return &gitrepo.DiffContent{
 		Text: string(c.shown), Binary: c.shown == nil || !utf8.Valid(c.shown),
 		ID: hex.EncodeToString(c.hash[:]), Executable: c.executable,
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/commits"
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/examples"
@@ -39,7 +39,7 @@ func Create(ctx context.Context, dir string) error {
 	}
 	base[".gitignore"] = []byte(ownfolder.Name + "/\n")
 	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	return history.Create(ctx, dir, []history.Change{
+	return gitrepo.Create(ctx, dir, []gitrepo.NewCommit{
 		{Message: "shop assistant with its tests", Write: base, At: start},
 		{Branch: Branch, Message: "friendlier support", Write: change, At: start.Add(24 * time.Hour)},
 	})

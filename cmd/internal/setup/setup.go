@@ -20,7 +20,6 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/survey"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/gitrepo/history"
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
@@ -163,7 +162,7 @@ func (s Setup) repository(ctx context.Context) (*gitrepo.Repository, error) {
 	if !create {
 		return nil, fmt.Errorf("%w; run git init there, or add --git", gitrepo.ErrNoRepository)
 	}
-	if err := history.Init(s.Dir); err != nil {
+	if err := gitrepo.Init(s.Dir); err != nil {
 		return nil, err
 	}
 	return gitrepo.Open(s.Dir)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
@@ -23,8 +24,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/plumbing/transport/server"
 	"github.com/go-git/go-git/v5/storage/filesystem"
-
-	"github.com/gavel-evals/gavel/controller/gitrepo/gitfiles"
 )
 
 // Serve serves the repository in a folder until the test ends, and gives the
@@ -56,7 +55,7 @@ func open(dir string, objects cache.Object) *filesystem.Storage {
 	if _, err := os.Stat(own); err != nil {
 		own = dir // it is bare
 	}
-	return filesystem.NewStorage(gitfiles.New(own), objects)
+	return filesystem.NewStorage(osfs.New(own), objects)
 }
 
 func answer(w http.ResponseWriter, r *http.Request, store *filesystem.Storage) error {

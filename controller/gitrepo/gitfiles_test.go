@@ -1,4 +1,4 @@
-package gitfiles_test
+package gitrepo
 
 import (
 	"bytes"
@@ -14,8 +14,6 @@ import (
 	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-billy/v5/osfs"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/gitrepo/gitfiles"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
@@ -52,7 +50,7 @@ func TestAsBoundOS(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, bound := gitfiles.New(dir), osfs.New(dir, osfs.WithBoundOS())
+	files, bound := newGitFS(dir), osfs.New(dir, osfs.WithBoundOS())
 	for _, name := range []string{
 		"HEAD", "./HEAD", "refs/heads/main", "refs//heads/../heads/main", "objects/ab/cd", "objects/pack/x.idx",
 		"file", "up", "folder/secret", "refs/linked", "refs/tags/main", "broken", "round", "round/x",
@@ -106,7 +104,7 @@ func names(from billy.Filesystem, name string) (found []string, err error) {
 // TestAFolderThatGoesAndComes is read as it is, though it is remembered.
 func TestAFolderThatGoesAndComes(t *testing.T) {
 	dir := t.TempDir()
-	files, name := gitfiles.New(dir), filepath.Join("objects", "ab", "cd")
+	files, name := newGitFS(dir), filepath.Join("objects", "ab", "cd")
 	for i, want := range []string{"", "first", "", "second"} {
 		if err := os.RemoveAll(filepath.Join(dir, "objects")); err != nil {
 			t.Fatal(err)
@@ -133,7 +131,7 @@ func TestIndexOfAPack(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "pack-1.idx"), want, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := gitfiles.New(dir).Open("pack-1.idx")
+	f, err := newGitFS(dir).Open("pack-1.idx")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +159,7 @@ func BenchmarkOpenedWithManyPacks(b *testing.B) {
 		gittest.Run(b, dir, "repack", "-q", "-d")
 	}
 	for b.Loop() {
-		r, err := gitrepo.Open(dir)
+		r, err := Open(dir)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,5 +1,4 @@
-// Package unified shows how files differ, as git does.
-package unified
+package gitrepo
 
 import (
 	"crypto/sha1" //nolint:gosec // git names what files hold by it
@@ -13,15 +12,15 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// A File is a file with what it held and holds. Was or Is is nil where it was not or is
+// A DiffFile is a file with what it held and holds. Was or Is is nil where it was not or is
 // not there.
-type File struct {
+type DiffFile struct {
 	Path    string
-	Was, Is *Content
+	Was, Is *DiffContent
 }
 
-// A Content is what a file holds.
-type Content struct {
+// A DiffContent is what a file holds.
+type DiffContent struct {
 	// Text is shown where Binary is false.
 	Text   string
 	Binary bool
@@ -32,7 +31,7 @@ type Content struct {
 
 // Diff shows files as git does, with three lines of context. A file that is not text on one
 // side is said to differ.
-func Diff(files []File) (string, error) {
+func Diff(files []DiffFile) (string, error) {
 	var p patch
 	for _, f := range files {
 		p = append(p, diffFile(f))
@@ -45,7 +44,7 @@ func Diff(files []File) (string, error) {
 }
 
 // diffFile returns the changed lines of a file.
-func diffFile(f File) filePatch {
+func diffFile(f DiffFile) filePatch {
 	var out filePatch
 	was, is := "", ""
 	if f.Was != nil {
@@ -90,7 +89,7 @@ func (p filePatch) Chunks() []diff.Chunk        { return p.chunks }
 // A file implements diff.File.
 type file struct {
 	name string
-	*Content
+	*DiffContent
 }
 
 func (f file) Path() string { return f.name }

@@ -1,5 +1,4 @@
-// Package gitfiles reads the folder that a repository keeps its objects and references in.
-package gitfiles
+package gitrepo
 
 import (
 	"bufio"
@@ -14,26 +13,26 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 )
 
-// FS is a folder that no path and no link leaves. go-git opens a file for each object and
+// gitFS is a folder that no path and no link leaves. go-git opens a file for each object and
 // each reference, and looks for those that are not there, too. [osfs.BoundOS] looks for
-// links in every part of every path; an FS does so once for each folder. It is safe for
+// links in every part of every path; a gitFS does so once for each folder. It is safe for
 // concurrent use.
-type FS struct {
+type gitFS struct {
 	*osfs.BoundOS
 	// folders are the paths of those that no link leads to.
 	folders *sync.Map
 }
 
-// New returns the file system of a folder.
-func New(dir string) FS {
-	return FS{osfs.New(dir, osfs.WithBoundOS()).(*osfs.BoundOS), &sync.Map{}}
+// newGitFS returns the file system of a folder.
+func newGitFS(dir string) gitFS {
+	return gitFS{osfs.New(dir, osfs.WithBoundOS()).(*osfs.BoundOS), &sync.Map{}}
 }
 
 // errLinked says that a path leads over a link, or out of the folder.
 var errLinked = errors.New("the path is not of folders alone")
 
 // Open opens a file to be read.
-func (s FS) Open(name string) (billy.File, error) {
+func (s gitFS) Open(name string) (billy.File, error) {
 	at, info, err := s.look(name)
 	if errors.Is(err, errLinked) {
 		return s.BoundOS.Open(name)
@@ -50,7 +49,7 @@ func (s FS) Open(name string) (billy.File, error) {
 }
 
 // Stat returns what is known of a file.
-func (s FS) Stat(name string) (fs.FileInfo, error) {
+func (s gitFS) Stat(name string) (fs.FileInfo, error) {
 	_, info, err := s.look(name)
 	if errors.Is(err, errLinked) {
 		return s.BoundOS.Stat(name)
@@ -59,7 +58,7 @@ func (s FS) Stat(name string) (fs.FileInfo, error) {
 }
 
 // ReadDir returns what is in a folder, by name.
-func (s FS) ReadDir(name string) ([]fs.FileInfo, error) {
+func (s gitFS) ReadDir(name string) ([]fs.FileInfo, error) {
 	at, _, err := s.look(name)
 	if errors.Is(err, errLinked) {
 		return s.BoundOS.ReadDir(name)
@@ -72,7 +71,7 @@ func (s FS) ReadDir(name string) ([]fs.FileInfo, error) {
 
 // look returns where a name leads without a link, and what is there. The error is
 // errLinked where a link is in the way, and wraps [fs.ErrNotExist] where nothing is.
-func (s FS) look(name string) (at string, info fs.FileInfo, err error) {
+func (s gitFS) look(name string) (at string, info fs.FileInfo, err error) {
 	if !filepath.IsLocal(name) {
 		return "", nil, errLinked
 	}
@@ -89,7 +88,7 @@ func (s FS) look(name string) (at string, info fs.FileInfo, err error) {
 
 // enter returns no error if a path leads to a folder without a link. One that did still
 // does: only those to whom the folder belongs make links in it.
-func (s FS) enter(dir string) error {
+func (s gitFS) enter(dir string) error {
 	if _, known := s.folders.Load(dir); known || dir == "." {
 		return nil
 	}

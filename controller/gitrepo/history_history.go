@@ -1,6 +1,4 @@
-// Package history makes repositories whose commits are given as data: those of
-// the demo and of tests. Most callers want [Create].
-package history
+package gitrepo
 
 import (
 	"bytes"
@@ -20,8 +18,8 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 )
 
-// A Change is one commit to make.
-type Change struct {
+// A NewCommit is one commit to make.
+type NewCommit struct {
 	// Branch is made from the current commit if it does not exist.
 	// Defaults to the current branch.
 	Branch  string
@@ -35,7 +33,7 @@ type Change struct {
 // first on the branch main. The folder becomes the working tree of the last of
 // them. The same changes give the same commits, on every machine and at every
 // time. Nothing is written when a change cannot be committed.
-func Create(ctx context.Context, dir string, changes []Change) error {
+func Create(ctx context.Context, dir string, changes []NewCommit) error {
 	// The history is built in memory and written as one pack: a folder with
 	// hundreds of small objects takes longer to write than all the rest.
 	init := git.InitOptions{DefaultBranch: plumbing.Main}
@@ -65,7 +63,7 @@ func Init(dir string) error {
 	return nil
 }
 
-func commitAll(ctx context.Context, repo *git.Repository, changes []Change) error {
+func commitAll(ctx context.Context, repo *git.Repository, changes []NewCommit) error {
 	tree, err := repo.Worktree()
 	if err != nil {
 		return err
@@ -96,7 +94,7 @@ func enter(repo *git.Repository, tree *git.Worktree, branch plumbing.ReferenceNa
 	return tree.Checkout(&git.CheckoutOptions{Branch: branch, Create: missing})
 }
 
-func commit(tree *git.Worktree, c Change) error {
+func commit(tree *git.Worktree, c NewCommit) error {
 	// Files go before others come, so that a folder can take the place of a
 	// file of its name.
 	for name, data := range c.Write {

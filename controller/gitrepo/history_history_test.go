@@ -1,4 +1,4 @@
-package history
+package gitrepo
 
 import (
 	"context"
@@ -13,20 +13,20 @@ import (
 func TestCreateRefuses(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	one := func(c Change) []Change { return []Change{c} }
+	one := func(c NewCommit) []NewCommit { return []NewCommit{c} }
 	for _, test := range []struct {
 		name    string
 		ctx     context.Context
 		prepare func(dir string) error
-		changes []Change
+		changes []NewCommit
 		want    string
 	}{
 		{"a repository that is there", t.Context(), func(dir string) error { return Create(t.Context(), dir, nil) }, nil, "create a repository in"},
-		{"a path that leaves it", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"../out": {}}}), `commit "m": write ../out: it is not a path inside`},
-		{"an absolute path", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"/out": {}}}), "it is not a path inside"},
-		{"the removal of nothing", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{"x": nil}}), "remove x"},
-		{"a file where a folder is wanted", t.Context(), nil, one(Change{Message: "m", Write: map[string][]byte{".git/config/x": {}}}), `commit "m"`},
-		{"a run that was cancelled", cancelled, nil, one(Change{Message: "m"}), "context canceled"},
+		{"a path that leaves it", t.Context(), nil, one(NewCommit{Message: "m", Write: map[string][]byte{"../out": {}}}), `commit "m": write ../out: it is not a path inside`},
+		{"an absolute path", t.Context(), nil, one(NewCommit{Message: "m", Write: map[string][]byte{"/out": {}}}), "it is not a path inside"},
+		{"the removal of nothing", t.Context(), nil, one(NewCommit{Message: "m", Write: map[string][]byte{"x": nil}}), "remove x"},
+		{"a file where a folder is wanted", t.Context(), nil, one(NewCommit{Message: "m", Write: map[string][]byte{".git/config/x": {}}}), `commit "m"`},
+		{"a run that was cancelled", cancelled, nil, one(NewCommit{Message: "m"}), "context canceled"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "repository")
