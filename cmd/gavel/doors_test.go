@@ -275,6 +275,9 @@ type passage struct {
 	models *models
 	fork   string // the commit at which head left the branch that it goes to
 	part   string // the commit of part1
+	// flags are further ones of a CI job, and lines more of the operator's file.
+	flags []string
+	lines string
 }
 
 func newPassage(t *testing.T, s scenario, d column) *passage {
@@ -438,13 +441,13 @@ func (c *passage) remarks() []remark {
 // byComment has somebody write a comment, and the CI job of that judge the pull request.
 func (c *passage) byComment(r remark) *report.Report {
 	c.forge.AddComment(1, r.by, r.says)
-	c.event(c.t, "issue_comment", written(r.says))
-	return c.read(c.run(c.t, "--json"))
+	c.event(c.t, "issue_comment", written(r.says), c.flags...)
+	return c.read(c.run(c.t, append(c.flags, "--json")...))
 }
 
 // operators is the operator's file.
 func (c *passage) operators() string {
-	file := operatorsFile(c.t, c.job, "")
+	file := operatorsFile(c.t, c.job, c.lines)
 	if !c.s.listed {
 		return file
 	}

@@ -104,14 +104,14 @@ func (j *job) run(t *testing.T, more ...string) (stdout, stderr string, code int
 }
 
 // event is one job that an event starts.
-func (j *job) event(t *testing.T, name, payload string) (stdout, stderr string, code int) {
+func (j *job) event(t *testing.T, name, payload string, more ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "event.json")
 	if err := os.WriteFile(path, []byte(payload), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	j.env["GITHUB_EVENT_PATH"], j.env["GITHUB_EVENT_NAME"] = path, name
-	return j.call(t, "pr")
+	return j.call(t, append([]string{"pr"}, more...)...)
 }
 
 func (j *job) call(t *testing.T, args ...string) (stdout, stderr string, code int) {

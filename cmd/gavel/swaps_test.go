@@ -265,10 +265,11 @@ func (c *passage) keeper() doorkeeper {
 	if c.d.name == "pr" {
 		c.checkout = c.tree("main")
 		c.open()
-		last := c.read(c.run(c.t, "--json"))
+		judge := func() *report.Report { return c.read(c.run(c.t, append(c.flags, "--json")...)) }
+		last := judge()
 		return doorkeeper{
 			said:   func(r remark) { last = c.byComment(r) },
-			pushed: func() { last = c.read(c.run(c.t, "--json")) },
+			pushed: func() { last = judge() },
 			report: func() *report.Report { return last }, end: func() {},
 		}
 	}
@@ -303,6 +304,73 @@ func (c *passage) keeper() doorkeeper {
 	}
 }
 
+// TestWhoseTargetsAreJudged: the operator says whose changes of targets are judged, in the
+// server's file or by a flag of the job.
+func TestWhoseTargetsAreJudged(t *testing.T) {
+	head := map[string]string{"gavel.yaml": strings.Replace(swapBase, "model: model,", "model: new,", 1)}
+	for _, tt := range []struct {
+		choice        string
+		first, second string // before and after an approval
+	}{
+		{"writers", report.GatePass, report.GatePass},
+		{"approved", report.GateUndetermined, report.GatePass},
+		{"base-only", report.GateUndetermined, report.GateUndetermined},
+	} {
+		for _, d := range []column{columns[2], columns[3]} {
+			t.Run(tt.choice+" by "+d.name, func(t *testing.T) {
+				t.Parallel()
+				c := newPassage(t, scenario{base: swapCases(), head: head, answer: echo}, d)
+				c.flags, c.lines = []string{"--targets", tt.choice}, "trust: {targets: "+tt.choice+"}\n"
+				sent := c.watch()
+				door := c.keeper()
+				for _, want := range []string{tt.first, tt.second} {
+					if r := door.report(); string(r.Gate.Result) != want {
+						t.Errorf("the gate is %s (%s), want %s", r.Gate.Result, r.Gate.Reason, want)
+					}
+					if judged := strings.Contains(sent(), `"model":"new"`); judged != (want == report.GatePass) {
+						t.Errorf("the new model is asked: %v, and the gate has to be %s", judged, want)
+					}
+					door.said(remark{"mona", "/gavel approve " + c.head})
+				}
+				door.end()
+			})
+		}
+	}
+}
+
+// TestASwapUnderTheOperatorsBudget: a limit in money of the server's file holds for a new model,
+// too, or its cases are not run.
+func TestASwapUnderTheOperatorsBudget(t *testing.T) {
+	const priced = ", price: {input: 1, output: 1}"
+	for _, tt := range []struct {
+		name, limits, head string
+		gate, says         string
+	}{
+		{"money alone", "{usd: 1}", strings.Replace(swapBase, priced, "", 1), report.GateUndetermined, ""},
+		{"money and calls", "{usd: 1, calls: 100}", strings.Replace(swapBase, priced, "", 1), report.GatePass, "bounded by calls and tokens alone"},
+		{"money and a price", "{usd: 1}", swapBase, report.GatePass, "says here that the new model of bot costs"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			base := swapCases()
+			base["gavel.yaml"] = strings.Replace(swapBase, "budget: {calls: 100}\n", "", 1)
+			swapped := strings.Replace(strings.Replace(tt.head, "budget: {calls: 100}\n", "", 1), "model: model,", "model: new,", 1)
+			c := newPassage(t, scenario{base: base, head: map[string]string{"gavel.yaml": swapped}, answer: echo}, columns[3])
+			c.lines = "budget: " + tt.limits + "\n"
+			sent := c.watch()
+			door := c.keeper()
+			r := door.report()
+			if string(r.Gate.Result) != tt.gate || !strings.Contains(fmt.Sprint(r.Notices), tt.says) {
+				t.Errorf("the gate is %s (%s) with %v, want %s and %q", r.Gate.Result, r.Gate.Reason, r.Notices, tt.gate, tt.says)
+			}
+			if asked := strings.Contains(sent(), `"model":"new"`); asked != (tt.gate == report.GatePass) {
+				t.Errorf("the new model is asked: %v, and the gate has to be %s", asked, tt.gate)
+			}
+			door.end()
+		})
+	}
+}
+
 // TestASwapInTheFirstLine: the comment begins with what came of another model.
 func TestASwapInTheFirstLine(t *testing.T) {
 	head := map[string]string{"gavel.yaml": strings.Replace(swapBase, "model: model,", "model: new,", 1)}
@@ -327,6 +395,7 @@ func TestASwapUnderABudgetInMoney(t *testing.T) {
 		{"no price and nothing else", "{usd: 1}", "", report.GateUndetermined, ""},
 		{"no price, and calls", "{usd: 1, calls: 100}", "", report.GatePass, "the budget in USD cannot hold"},
 		{"a price", "{usd: 1}", ", price: {input: 1, output: 1}", report.GatePass, "says here that the new model of bot costs $1 and $1"},
+		{"a price above the budget, which the old one is not", "{usd: 0.5}", ", price: {input: 1000, output: 1000}", report.GateUndetermined, "costs $1000 and $1000"},
 		{"a lower price than the budget allows for the old one", "{usd: 0.000001}", ", price: {input: 0, output: 0}", report.GateUndetermined, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/command"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/forge/retry"
@@ -79,6 +80,9 @@ type Config struct {
 	// Targets says whose changes of the data under test of the targets, such as the model,
 	// are judged: one of the Targets constants. Defaults to [TargetsWriters].
 	Targets string
+	// Day is what the operator allows for a day, besides the limits of gavel.yaml. Defaults
+	// to no limits.
+	Day config.Limits
 	// Bots are the ids of accounts that count as people who may write, although
 	// they are bots.
 	Bots []int64

@@ -48,6 +48,9 @@ func (r *Review) targets(p *controller.Prepared, e *controller.RunOptions) {
 	e.ConfigDiff.Targets.Accepted = r.acceptedTargets()
 	noteJudges(e.ConfigDiff.Targets, p.Plan)
 	budget := p.Head().Config.Budget
+	if !hasMoney(budget) {
+		budget.Day = budget.Day.Stricter(r.Day, 1)
+	}
 	unbounded := len(changes.Unbounded) > 0 && hasMoney(budget)
 	holds := hasOther(budget)
 	if unbounded && holds {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
@@ -30,6 +31,8 @@ type Policy struct {
 	Deadline time.Duration
 	// Bots are ids of accounts whose comments count although they are bots.
 	Bots []int64
+	// Day is what each repository may take in a day.
+	Day config.Limits
 }
 
 // A registry knows which repositories are kept current. They come and go while the

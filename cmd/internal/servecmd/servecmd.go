@@ -286,7 +286,13 @@ func (s *server) round(ctx context.Context, repos []*serve.Repository, store *le
 }
 
 func policyOf(file *config.Server) serve.Policy {
-	return serve.Policy{Forks: file.Trust.Forks, Programs: file.Trust.Programs, Targets: file.Trust.Targets, Bots: file.Bots, Deadline: file.Deadline}
+	return serve.Policy{Forks: file.Trust.Forks, Programs: file.Trust.Programs, Targets: file.Trust.Targets, Bots: file.Bots, Deadline: file.Deadline, Day: dayOf(file)}
+}
+
+// dayOf is what the operator lets each repository take in a day: an equal share, so that all
+// together stay within the operator's budget.
+func dayOf(file *config.Server) config.Limits {
+	return config.Limits{}.Stricter(file.Budget, len(file.Repositories))
 }
 
 // execute carries a plan out within what the operator allows.
@@ -301,10 +307,8 @@ func (s *server) execute(ctx context.Context, p *controller.Prepared, opts contr
 			waits(w)
 		}
 	}
-	// The accounts of a day are by repository: each gets an equal share, so that
-	// all together stay within the operator's budget.
 	budget := p.Head().Config.Budget
-	budget.Day = budget.Day.Stricter(now.file.Budget, len(now.file.Repositories))
+	budget.Day = budget.Day.Stricter(dayOf(now.file), 1)
 	p.SetBudget(budget)
 	app := *now.app
 	app.Remote = s.remote
