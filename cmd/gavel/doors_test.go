@@ -57,6 +57,8 @@ type scenario struct {
 	atHead func(n int) string
 	// reply replaces the answer to the k-th call, from 1, by a text other than "".
 	reply func(k int) string
+	// tokens are what a reply of a model is said to have, by the name of the model. Defaults to 1.
+	tokens map[string]int
 	// down has the server of the models refuse every call.
 	down bool
 	// programs says that programs of the repository run.
@@ -724,6 +726,7 @@ func (m *models) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"messages": [{"role": "assistant", "content": %q}], "metadata": {"revision": %q}}`, said, commit)
 		return
 	}
+	tokens := max(1, m.s.tokens[req.Model])
 	text, err := m.text(&req)
 	content, encoding := json.Marshal(text)
 	if err := errors.Join(err, encoding); err != nil {
@@ -731,7 +734,7 @@ func (m *models) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	fmt.Fprintf(w, `{"id": "1", "object": "chat.completion", "model": %q, "choices": [{"index": 0, "finish_reason": "stop",
-		"message": {"role": "assistant", "content": %s}}], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}`, req.Model, content)
+		"message": {"role": "assistant", "content": %s}}], "usage": {"prompt_tokens": 1, "completion_tokens": %d, "total_tokens": %d}}`, req.Model, content, tokens, 1+tokens)
 }
 
 // text is what a model says. A judge that is not harsh is content with all that has no FAIL in it, a user is

@@ -318,6 +318,7 @@ func (p *page) summary(r *report.Report) {
 	}
 	p.paragraph(margin{}, reporters.Cost(r), "")
 	p.paragraph(margin{}, r.Nightly.String(), dim)
+	p.paragraph(margin{}, r.TargetChanges.Line(), bold)
 	if r.Remeasured != nil && r.Remeasured.Line != "" {
 		p.paragraph(margin{}, r.Remeasured.Line, bold)
 	}
