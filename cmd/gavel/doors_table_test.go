@@ -491,10 +491,24 @@ var scenarios = []scenario{
 	{
 		name: "a new target with an address of its own", base: shopOf("a b", nil), answer: echo, head: toOther("MODELS/old/v1"),
 		want: outcome{
-			gate: "undetermined", reason: "2 cases were not run", notice: "next: target new, with an address that no target of base has", some: true,
+			gate: "undetermined", reason: "2 cases were not run", notice: "next: new, with an address that no target of base has", some: true,
 			calls: map[string]int{"Be kind. | say a" + byNew + atOld: 0},
 		},
 		unlike: keyboard,
+	},
+	{
+		name: "a new target with an address of its own, which a writer accepts", base: shopOf("a b", nil), answer: echo, head: toOther("MODELS/old/v1"),
+		remarks: []remark{{"mona", "/gavel accept gavel.yaml it starts on Monday"}},
+		want:    outcome{gate: "pass", notice: "accepted by mona", some: true, calls: map[string]int{"Be kind. | say a" + byNew + atOld: 0}},
+		unlike:  keyboard,
+	},
+	{
+		name: "a new target with an address of its own, which a writer accepts where nothing fails the gate",
+		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {fail_on: never}\n")}), answer: echo,
+		head:    map[string]string{"gavel.yaml": toOther("MODELS/old/v1")["gavel.yaml"] + "gate: {fail_on: never}\n"},
+		remarks: []remark{{"mona", "/gavel accept gavel.yaml it starts on Monday"}},
+		want:    outcome{gate: "pass", notice: "accepted by mona", some: true, calls: map[string]int{"Be kind. | say a" + byNew + atOld: 0}},
+		unlike:  keyboard,
 	},
 	{
 		name: "a new target with the address of another one", base: shopOf("a b", nil), answer: wrongly("say a" + byNew), head: toOther("MODELS/v1"),
@@ -506,7 +520,7 @@ var scenarios = []scenario{
 	},
 	{
 		name: "the address of a provider of promptfoo is changed", base: matrixOf("model", "MODELS/v1"), head: matrixOf("model", "MODELS/old/v1"), answer: echo,
-		want:   outcome{gate: "undetermined", reason: "1 case was not run", notice: "base url", some: true, calls: map[string]int{"say a" + atOld: 0}},
+		want:   outcome{gate: "undetermined", reason: "1 case was not run", notice: "promptfooconfig.yaml 0  is not judged: bot: base url", some: true, calls: map[string]int{"say a" + atOld: 0}},
 		unlike: keyboard,
 	},
 	{
@@ -515,7 +529,7 @@ var scenarios = []scenario{
 	},
 	{
 		name: "the address of a target of AgentV is changed", base: targetsOf("model", "MODELS/v1"), head: targetsOf("model", "MODELS/old/v1"), answer: echo,
-		want:   outcome{gate: "undetermined", reason: "1 case was not run", notice: "base url", some: true, calls: map[string]int{"say a" + atOld: 0}},
+		want:   outcome{gate: "undetermined", reason: "1 case was not run", notice: ".agentv/targets.yaml 0  is not judged: bot: base url", some: true, calls: map[string]int{"say a" + atOld: 0}},
 		unlike: keyboard,
 	},
 	{

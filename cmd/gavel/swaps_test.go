@@ -416,6 +416,78 @@ func TestASwapInTheFirstLine(t *testing.T) {
 	})
 }
 
+// TestARefusedSwapInTheComment: a comment names what is not judged, where it is written and which
+// cases wait, and offers the command that helps: an approval where that has head judged with the
+// change, else an acceptance.
+func TestARefusedSwapInTheComment(t *testing.T) {
+	const approve, accept = "\n/gavel approve ", "\n```\n/gavel accept gavel.yaml <reason>\n```\n"
+	for _, tt := range []struct {
+		name, from, to string
+		stranger       bool
+		flags          []string
+		has            []string
+		lacks          []string
+	}{
+		{
+			name: "an address", from: "base_url: MODELS/v1, temp", to: "base_url: MODELS/v2, temp",
+			has: []string{
+				"### ⚠️ Gate undetermined: 2 cases were not run, since gavel.yaml changes base url", " · waits for an acceptance\n", accept,
+				"is not judged: bot: base url", "its cases have no verdict until somebody with write permission accepts that", "⏸️ not run · [shop/level_1/a]",
+			},
+			lacks: []string{approve, "waits for approval"},
+		},
+		{
+			name: "a role", from: "judge: judge}", to: "judge: bot}",
+			has: []string{"1 case was not run, since gavel.yaml changes roles.judge judge → bot, and that is not judged before the merge", accept}, lacks: []string{approve},
+		},
+		{
+			name: "a new target", from: "default_target: bot\ntargets:\n", to: "default_target: next\ntargets:\n  next: {provider: openai, model: new, base_url: MODELS/v2}\n",
+			has: []string{"is not judged: next: new, with an address that no target of base has;", accept}, lacks: []string{approve, " added"},
+		},
+		{
+			name: "a stranger's model", from: "model: model,", to: "model: new,", stranger: true,
+			has: []string{"model model → new; its cases have no verdict until somebody with write permission approves this commit", approve}, lacks: []string{accept},
+		},
+		{
+			name: "a model that needs an approval", from: "model: model,", to: "model: new,", flags: []string{"--targets", "approved"},
+			has: []string{"until somebody with write permission approves this commit", "not judged with that before an approval", approve}, lacks: []string{accept},
+		},
+		{
+			name: "a model that nobody may change", from: "model: model,", to: "model: new,", flags: []string{"--targets", "base-only"},
+			has: []string{"until somebody with write permission accepts that", accept}, lacks: []string{approve},
+		},
+		{
+			name: "a judge's model", from: "model: judge,", to: "model: new, price: {input: 1, output: 1},",
+			has:   []string{"### ✅ No affected cases", "changes judge: model judge → new, which no case is run against; where it judges, it does so as base has it"},
+			lacks: []string{accept, approve, "says here that the new model"},
+		},
+		{
+			name: "a model", from: "model: model,", to: "model: new,",
+			has: []string{"this run was decided by the one at main, but with model model → new"}, lacks: []string{accept, approve},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			head := map[string]string{"gavel.yaml": strings.Replace(swapBase, tt.from, tt.to, 1)}
+			c := newPassage(t, scenario{base: swapCases(), head: head, answer: echo, stranger: tt.stranger}, columns[2])
+			c.checkout = c.tree("main")
+			c.open()
+			c.run(t, tt.flags...)
+			body := c.forge.Comments(1)[0].Body
+			for _, words := range tt.has {
+				if !strings.Contains(body, words) {
+					t.Errorf("the comment has no %q:\n%s", words, body)
+				}
+			}
+			for _, words := range tt.lacks {
+				if strings.Contains(body, words) {
+					t.Errorf("the comment has %q:\n%s", words, body)
+				}
+			}
+		})
+	}
+}
+
 // wantPage demands that the heading of a page begins with a line.
 func wantPage(t *testing.T, page, line string) {
 	t.Helper()

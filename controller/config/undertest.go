@@ -19,8 +19,25 @@ type TargetChange struct {
 	// Setting is what plans call it, such as model, parameter top_k or roles.judge. Was
 	// and Is are its values at the merge base and at head, empty for none.
 	Setting, Was, Is string
+	// Data says that it is data under test, which head would be judged with if its author
+	// might choose that.
+	Data bool
 	// File is where the target is written; empty for gavel.yaml.
 	File string
+}
+
+// wholeTarget is the setting of a target that is new at head.
+const wholeTarget = "target"
+
+// Of says what changed of what: model old → new of the target bot.
+func (c TargetChange) Of() string {
+	switch {
+	case c.Target == "":
+		return "changes " + c.String()
+	case c.Setting == wholeTarget:
+		return "has the target " + c.Target + ", which is " + c.String()
+	}
+	return "changes " + c.String() + " of the target " + c.Target
 }
 
 // maxShown is how many bytes the old and the new value have together where they are shown.
@@ -30,6 +47,8 @@ const maxShown = 120
 func (c TargetChange) String() string {
 	was, is := readable(c.Was), readable(c.Is)
 	switch {
+	case c.Setting == wholeTarget:
+		return c.Is
 	case len(was)+len(is) > maxShown || strings.ContainsAny(was+is, "\n\r") || was == is:
 		return c.Setting + " changed"
 	case was == "":
@@ -128,7 +147,11 @@ func (m *merge) target(name string) {
 		out.takeData(was, is)
 		m.price(&out, tip, is)
 	} else {
-		other = append(append(data, addedInputs(was, is, tip)...), other...)
+		data = append(data, addedInputs(was, is, tip)...)
+		for i := range data {
+			data[i].Data = true
+		}
+		other = append(data, other...)
 	}
 	m.changes.Refused = append(m.changes.Refused, other...)
 	m.out.Targets[name] = out
@@ -136,12 +159,13 @@ func (m *merge) target(name string) {
 
 // added merges a target that only head has.
 func (m *merge) added(is Target) {
-	refused := TargetChange{Target: is.Name, Setting: "target", Is: "new, with an address that no target of base has", File: is.File}
-	if !m.take {
-		refused.Is = "new"
-	}
+	refused := TargetChange{Target: is.Name, Setting: wholeTarget, Is: "new, with an address that no target of base has", File: is.File}
 	for _, name := range slices.Sorted(maps.Keys(m.tip.Targets)) {
-		if tip := m.tip.Targets[name]; m.take && tip.fixed() == is.fixed() {
+		tip := m.tip.Targets[name]
+		if tip.fixed() != is.fixed() {
+			continue
+		}
+		if refused.Is, refused.Data = "new", true; m.take {
 			out := tip
 			out.Name, out.File = is.Name, is.File
 			out.takeData(tip, is)
@@ -369,7 +393,7 @@ func isSampling(name string, raw json.RawMessage) bool {
 // has by now does not count.
 func changesOf(was, is, tip Target) (data, other []TargetChange) {
 	add := func(isData bool, setting, old, next string) {
-		change := TargetChange{is.Name, setting, old, next, is.File}
+		change := TargetChange{Target: is.Name, Setting: setting, Was: old, Is: next, File: is.File}
 		if isData {
 			data = append(data, change)
 		} else {

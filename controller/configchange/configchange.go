@@ -18,7 +18,7 @@ func Gate(g config.Gate) report.GateSettings {
 func Targets(file string, c config.TargetChanges) *report.TargetChanges {
 	out := report.TargetChanges{File: file}
 	for _, change := range c.Judged {
-		out.Judged = append(out.Judged, report.TargetChange{Target: change.Target, Says: change.String()})
+		out.Judged = append(out.Judged, report.TargetChange{Target: change.Target, Says: change.String(), File: change.File})
 	}
 	all := slices.Concat(c.Refused, c.Accepted)
 	for _, change := range all {
@@ -29,7 +29,7 @@ func Targets(file string, c config.TargetChanges) *report.TargetChanges {
 		if byJudge && change.Target == "" && change.Setting != "roles.judge" {
 			continue
 		}
-		out.Refused = append(out.Refused, report.TargetChange{Target: change.Target, Says: change.String()})
+		out.Refused = append(out.Refused, report.TargetChange{Target: change.Target, Says: change.String(), File: change.File, Approvable: change.Data})
 	}
 	if len(out.Judged)+len(out.Refused) == 0 {
 		return nil

@@ -163,12 +163,18 @@ func unrun(r *Report, pairs []pair) bool {
 	if wanted == 0 || r.NotRunReason != "" {
 		return wanted > 0
 	}
+	left := 0
 	for i, p := range pairs {
-		if p.isDue() && !r.Cases[i].Unrun() {
+		row := &r.Cases[i]
+		switch {
+		case !p.isDue() || r.TargetChanges.waives(row):
+		case !row.Unrun():
 			return false
+		default:
+			left++
 		}
 	}
-	return true
+	return left > 0
 }
 
 // invalid speaks of definitions that nobody could judge, unless a case of

@@ -66,6 +66,9 @@ func configNotices(c ConfigChange) []Notice {
 		if c.DecidedBy != "" {
 			message += "; this run was decided by the one at " + c.DecidedBy
 		}
+		if c.Targets != nil && len(c.Targets.Judged) > 0 && c.DecidedBy != "" && c.DecidedBy != "head" {
+			message += ", but with " + c.Targets.says()
+		}
 		out = append(out, Notice{File: file, Message: message})
 	}
 	if c.Base == nil || c.Head == nil {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -15,7 +16,15 @@ type TargetChange struct {
 	Target string `json:"target,omitempty"`
 	// Says is the setting with its old and its new value, such as model old → new.
 	Says string `json:"says"`
+	// File is where the target is written; empty for that of the TargetChanges.
+	File string `json:"file,omitempty"`
+	// Approvable says that head is judged with it once somebody approves the commit.
+	Approvable bool `json:"approvable,omitempty"`
 }
+
+// BeforeMerge ends why a case is not run whose target head changes in a way that only an
+// acceptance clears.
+const BeforeMerge = "not judged before the merge"
 
 // TargetChanges are what a change does to the targets.
 type TargetChanges struct {
@@ -44,19 +53,6 @@ func (c *TargetChanges) Line() string {
 	if c == nil || len(c.Judged) == 0 {
 		return ""
 	}
-	one := !slices.ContainsFunc(c.Judged, func(t TargetChange) bool { return t.Target != c.Judged[0].Target })
-	var said []string
-	for i, change := range c.Judged {
-		text := change.Says
-		if !one && (i == 0 || c.Judged[i-1].Target != change.Target) {
-			text = change.Target + " " + text
-		}
-		said = append(said, text)
-	}
-	const most = 3
-	if left := len(said) - most; left > 0 {
-		said = append(said[:most], fmt.Sprintf("%d more", left))
-	}
 	var found []string
 	if c.Broke > 0 {
 		found = append(found, fmt.Sprintf("%d broke", c.Broke))
@@ -74,7 +70,25 @@ func (c *TargetChanges) Line() string {
 			found = append(found, "tokens "+textfmt.Signed(percent, 0)+" %")
 		}
 	}
-	return strings.Join(said, ", ") + ": " + strings.Join(found, ", ")
+	return c.says() + ": " + strings.Join(found, ", ")
+}
+
+// says names the judged changes.
+func (c *TargetChanges) says() string {
+	one := !slices.ContainsFunc(c.Judged, func(t TargetChange) bool { return t.Target != c.Judged[0].Target })
+	var said []string
+	for i, change := range c.Judged {
+		text := change.Says
+		if !one && (i == 0 || c.Judged[i-1].Target != change.Target) {
+			text = change.Target + " " + text
+		}
+		said = append(said, text)
+	}
+	const most = 3
+	if left := len(said) - most; left > 0 {
+		said = append(said[:most], fmt.Sprintf("%d more", left))
+	}
+	return strings.Join(said, ", ")
 }
 
 // count counts what the judged changes came to.
@@ -126,15 +140,28 @@ func (c *TargetChanges) notices() []Notice {
 			says = change.Target + ": " + says
 		}
 		message := "is not judged: " + says + "; its cases have no verdict until somebody with write permission accepts that"
-		if c.Accepted != nil {
+		switch {
+		case c.Accepted != nil:
 			message = "is not judged: " + says + "; accepted " + c.Accepted.String()
+		case change.Approvable:
+			message = "is not judged: " + says + "; its cases have no verdict until somebody with write permission approves this commit"
 		}
-		out = append(out, Notice{File: c.File, Message: message})
+		out = append(out, Notice{File: cmp.Or(change.File, c.File), Message: message})
 	}
 	for _, note := range c.Notes {
 		out = append(out, Notice{File: c.File, Message: note})
 	}
 	return out
+}
+
+// Waits reports whether cases have no verdict until somebody approves the commit, and whether
+// they have none until somebody accepts what head changes of the targets.
+func (c *TargetChanges) Waits(rows []Row) (approval, acceptance bool) {
+	if c == nil || c.Accepted != nil || !slices.ContainsFunc(rows, func(row Row) bool { return row.Unrun() }) {
+		return false, false
+	}
+	approval = slices.ContainsFunc(c.Refused, func(t TargetChange) bool { return t.Approvable })
+	return approval, slices.ContainsFunc(rows, func(row Row) bool { return row.Unrun() && strings.HasSuffix(*row.Error, BeforeMerge) })
 }
 
 // waives reports whether a case may be without a verdict, since somebody accepted what

@@ -2,6 +2,7 @@ package review
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/command"
@@ -69,11 +70,15 @@ func (r *Review) suggested(rep *report.Report) []string {
 	}
 	var out []string
 	sorted := reporters.Arrange(rep)
-	waiting := rep.NotRunReason != "" || r.approvable() && slices.ContainsFunc(rep.Cases, func(row report.Row) bool {
-		return row.Unrun()
+	approval, acceptance := rep.TargetChanges.Waits(rep.Cases)
+	waiting := rep.NotRunReason != "" || approval || r.approvable() && slices.ContainsFunc(rep.Cases, func(row report.Row) bool {
+		return row.Unrun() && !strings.HasSuffix(*row.Error, report.BeforeMerge)
 	})
 	if waiting && !r.approved && r.Unapprovable() == "" {
 		out = append(out, "/gavel approve "+r.head)
+	}
+	if acceptance {
+		out = append(out, "/gavel accept "+rep.TargetChanges.File+" <reason>")
 	}
 	if len(sorted.Blocking) > 0 {
 		out = append(out, "/gavel rerun failed", "/gavel accept <case> <reason>", "/gavel explain <case>")

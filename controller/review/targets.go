@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,37 +42,37 @@ func (r *Review) acceptedTargets() *report.Command {
 // be judged with.
 func (r *Review) targets(p *controller.Prepared, e *controller.RunOptions) {
 	changes := p.TargetChanges()
-	e.ConfigDiff.Targets = configchange.Targets(r.ConfigFile, changes)
-	if e.ConfigDiff.Targets == nil {
+	named := configchange.Targets(r.ConfigFile, changes)
+	if named == nil {
 		return
 	}
-	e.ConfigDiff.Targets.Accepted = r.acceptedTargets()
-	noteJudges(e.ConfigDiff.Targets, p.Plan)
-	budget := p.Head().Config.Budget
-	if !hasMoney(budget) {
-		budget.Day = budget.Day.Stricter(r.Day, 1)
+	e.ConfigDiff.Targets, named.Accepted = named, r.acceptedTargets()
+	for i := range named.Refused {
+		named.Refused[i].Approvable = named.Refused[i].Approvable && r.mayApprove()
 	}
-	unbounded := len(changes.Unbounded) > 0 && hasMoney(budget)
-	holds := hasOther(budget)
-	if unbounded && holds {
-		e.ConfigDiff.Targets.Notes = append(e.ConfigDiff.Targets.Notes,
-			"has no price for the new model of "+strings.Join(changes.Unbounded, ", ")+": the budget in USD cannot hold, and this run is bounded by calls and tokens alone")
+	noteJudges(named, p.Plan)
+	tested := func(name string) bool { return isTested(p.Plan, name) }
+	unbounded := slices.DeleteFunc(slices.Clone(changes.Unbounded), func(name string) bool { return !tested(name) })
+	hasMoney, holds := r.limited(p.Head().Config.Budget)
+	if !hasMoney {
+		unbounded = nil
+	}
+	if len(unbounded) > 0 && holds {
+		named.Notes = append(named.Notes, "has no price for the new model of "+strings.Join(unbounded, ", ")+": the budget in USD cannot hold, and this run is bounded by calls and tokens alone")
 	}
 	for _, name := range slices.Sorted(maps.Keys(changes.Prices)) {
-		price := changes.Prices[name]
-		e.ConfigDiff.Targets.Notes = append(e.ConfigDiff.Targets.Notes, fmt.Sprintf(
-			"says here that the new model of %s costs $%v and $%v for a million tokens of requests and replies: no report counts that before the merge", name, price.Input, price.Output))
+		if price := changes.Prices[name]; tested(name) {
+			named.Notes = append(named.Notes, fmt.Sprintf(
+				"says here that the new model of %s costs $%v and $%v for a million tokens of requests and replies: no report counts that before the merge", name, price.Input, price.Output))
+		}
 	}
 	otherwise := e.Withhold
 	e.Withhold = func(row plan.Row) string {
-		if change, refused := p.Refused(row); refused {
-			return r.ConfigFile + " changes " + change.String() + " of " + named(change) + ", which is not judged before the merge"
+		if why := r.withheld(p, row); why != "" {
+			return report.NotRunPrefix + why
 		}
-		if p.Head().Config.Targets[row.Target].Refused {
-			return "the target " + row.Target + " is new here, and no target of base has its address"
-		}
-		if unbounded && !holds && slices.Contains(changes.Unbounded, row.Target) {
-			return "the new model of " + row.Target + " has no price in " + r.ConfigFile + ", so that the budget in USD cannot hold; add the price, or a budget in calls"
+		if !holds && slices.Contains(unbounded, row.Target) {
+			return report.NotRunPrefix + "the new model of " + row.Target + " has no price in " + r.ConfigFile + ", so that the budget in USD cannot hold; add the price, or a budget in calls"
 		}
 		if otherwise == nil {
 			return ""
@@ -80,11 +81,33 @@ func (r *Review) targets(p *controller.Prepared, e *controller.RunOptions) {
 	}
 }
 
+// mayApprove reports whether an approval has head judged with the data under test that it
+// changes.
+func (r *Review) mayApprove() bool {
+	return r.Targets != TargetsBase && !r.approved && r.Unapprovable() == ""
+}
+
+// withheld is why head may not be judged with what it changes of the targets of a case; empty
+// where it may.
+func (r *Review) withheld(p *controller.Prepared, row plan.Row) string {
+	change, refused := p.Refused(row)
+	file := cmp.Or(change.File, r.ConfigFile)
+	switch {
+	case refused && change.Data && r.mayApprove():
+		return file + " " + change.Of() + ", and is not judged with that before an approval"
+	case refused:
+		return file + " " + change.Of() + ", and that is " + report.BeforeMerge
+	case p.Head().Config.Targets[row.Target].Refused:
+		return r.ConfigFile + " has the target " + row.Target + ", which is new, with an address that no target of base has, and that is " + report.BeforeMerge
+	}
+	return ""
+}
+
 // noteJudges says of the changes of targets that no case is run against that they are of
 // judges, and that those of base judge.
 func noteJudges(changes *report.TargetChanges, planned *plan.Plan) {
 	changes.Judged = slices.DeleteFunc(changes.Judged, func(change report.TargetChange) bool {
-		tested := slices.ContainsFunc(planned.Rows, func(row plan.Row) bool { return row.Target == change.Target })
+		tested := isTested(planned, change.Target)
 		if !tested {
 			changes.Notes = append(changes.Notes, "changes "+change.Target+": "+change.Says+", which no case is run against; where it judges, it does so as base has it")
 		}
@@ -92,12 +115,18 @@ func noteJudges(changes *report.TargetChanges, planned *plan.Plan) {
 	})
 }
 
-// named is what a change is of.
-func named(c config.TargetChange) string {
-	if c.Target == "" {
-		return "the roles"
+// isTested reports whether cases are run against a target.
+func isTested(planned *plan.Plan, name string) bool {
+	return slices.ContainsFunc(planned.Rows, func(row plan.Row) bool { return row.Target == name })
+}
+
+// limited reports whether a limit is in money, and whether one in calls or tokens holds besides.
+// The operator's limits stand in where gavel.yaml has none in money.
+func (r *Review) limited(budget config.Budget) (inMoney, otherwise bool) {
+	if !hasMoney(budget) {
+		budget.Day = budget.Day.Stricter(r.Day, 1)
 	}
-	return "the target " + c.Target
+	return hasMoney(budget), hasOther(budget)
 }
 
 // hasMoney reports whether a budget is in money, hasOther whether it is in calls or tokens.

@@ -18,11 +18,30 @@ func (c *comment) approve() string {
 // approval writes the command that is waited for, as a block that a forge lets
 // people copy.
 func (c *comment) approval() {
-	command := c.approve()
+	c.block("To run this commit, somebody with write permission comments:", c.approve())
+	c.block("To have this commit judged without what it changes of the targets, somebody with write permission comments:", c.acceptance())
+}
+
+// acceptance is the command by which somebody clears what the commit changes of the targets;
+// empty for none.
+func (c *comment) acceptance() string {
+	if c.r.TargetChanges == nil {
+		return ""
+	}
+	for _, command := range c.o.Commands {
+		if command == "/gavel accept "+c.r.TargetChanges.File+" <reason>" {
+			return command
+		}
+	}
+	return ""
+}
+
+// block writes a command that is waited for, if there is one.
+func (c *comment) block(says, command string) {
 	if command == "" {
 		return
 	}
-	c.line("To run this commit, somebody with write permission comments:")
+	c.line(says)
 	c.line("")
 	c.line("```")
 	c.line(command)

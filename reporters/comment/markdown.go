@@ -127,6 +127,8 @@ func (c *comment) headline() string {
 	}
 	said := mdescape.Text(c.rows.Headline(r), 200)
 	switch {
+	case c.approve() == "" && c.acceptance() != "":
+		said += " · waits for an acceptance"
 	case c.approve() == "":
 	case r.NotRunReason != "":
 		said = "Waiting for approval: " + said
@@ -301,7 +303,7 @@ func (c *comment) foot() string {
 	out := "<sub>" + strings.Join(parts, " · ")
 	var commands []string
 	for _, cmd := range c.o.Commands {
-		if !approval.MatchString(cmd) { // it has a block of its own
+		if !approval.MatchString(cmd) && cmd != c.acceptance() { // they have blocks of their own
 			commands = append(commands, "<code>"+mdescape.Text(cmd, 100)+"</code>")
 		}
 	}
