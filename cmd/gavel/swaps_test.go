@@ -375,7 +375,7 @@ func TestASwapUnderTheOperatorsBudget(t *testing.T) {
 }
 
 // TestASwapInTheFirstLine: people read first what came of another model, wherever they look. It
-// breaks three of twelve cases for good and mends five.
+// breaks three of twelve cases for good and repairs five.
 func TestASwapInTheFirstLine(t *testing.T) {
 	files := shopOf(ids(12), nil)
 	head := map[string]string{"gavel.yaml": strings.Replace(files["gavel.yaml"], "model: model", "model: new", 1)}
@@ -432,7 +432,7 @@ func TestARefusedSwapInTheComment(t *testing.T) {
 			name: "an address", from: "base_url: MODELS/v1, temp", to: "base_url: MODELS/v2, temp",
 			has: []string{
 				"### ⚠️ Gate undetermined: 2 cases were not run, since gavel.yaml changes base url", " · waits for an acceptance\n", accept,
-				"is not judged: bot: base url", "its cases have no verdict until somebody with write permission accepts that", "⏸️ not run · [shop/level_1/a]",
+				"is not judged: bot: base url", "its cases have no verdict until somebody with write permission accepts that", "[shop/level_1/a]",
 			},
 			lacks: []string{approve, "waits for approval"},
 		},

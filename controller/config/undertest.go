@@ -29,8 +29,8 @@ type TargetChange struct {
 // wholeTarget is the setting of a target that is new at head.
 const wholeTarget = "target"
 
-// Of says what changed of what: model old → new of the target bot.
-func (c TargetChange) Of() string {
+// Clause says what changed of what: model old → new of the target bot.
+func (c TargetChange) Clause() string {
 	switch {
 	case c.Target == "":
 		return "changes " + c.String()
@@ -90,7 +90,8 @@ func (c *TargetChanges) Accept() { c.Accepted, c.Refused = slices.Concat(c.Accep
 // what head changes of that since the merge base, whose configuration is base. Data under
 // test is the model in the body of a request, the parameters of sampling, the system
 // prompt, tools, mocks and the ends of conversations; the inputs of targets and of programs
-// are those of both sides.
+// are those of both sides. Base is judged with c itself: under its inputs the verdicts of base
+// are stored, and a deployed agent cannot be asked again as it was at base.
 // A target that is new at head takes everything else from one of c's that has the same
 // address.
 func (c *Config) UnderTest(base, head *Config, take bool) (*Config, TargetChanges) {

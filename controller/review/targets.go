@@ -94,9 +94,9 @@ func (r *Review) withheld(p *controller.Prepared, row plan.Row) string {
 	file := cmp.Or(change.File, r.ConfigFile)
 	switch {
 	case refused && change.Data && r.mayApprove():
-		return file + " " + change.Of() + ", and is not judged with that before an approval"
+		return file + " " + change.Clause() + ", and is not judged with that before an approval"
 	case refused:
-		return file + " " + change.Of() + ", and that is " + report.BeforeMerge
+		return file + " " + change.Clause() + ", and that is " + report.BeforeMerge
 	case p.Head().Config.Targets[row.Target].Refused:
 		return r.ConfigFile + " has the target " + row.Target + ", which is new, with an address that no target of base has, and that is " + report.BeforeMerge
 	}
@@ -121,7 +121,7 @@ func isTested(planned *plan.Plan, name string) bool {
 }
 
 // limited reports whether a limit is in money, and whether one in calls or tokens holds besides.
-// The operator's limits stand in where gavel.yaml has none in money.
+// The operator's limits count where gavel.yaml has none in money.
 func (r *Review) limited(budget config.Budget) (inMoney, otherwise bool) {
 	if !hasMoney(budget) {
 		budget.Day = budget.Day.Stricter(r.Day, 1)
