@@ -14,6 +14,9 @@ import (
 
 // Print writes the documented JSON shape of a result.
 func (a *App) Print(v any) error {
+	if r, is := v.(*report.Report); is {
+		return document.WriteReport(a.Stdout, r)
+	}
 	enc := json.NewEncoder(a.Stdout)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/junit"
@@ -55,7 +55,7 @@ var renderers = []struct {
 		return errors.Join(agentevals.WriteResults(w, r, time.Unix(0, 0)), agentevals.WriteSummary(w, r, time.Unix(0, 0)))
 	}},
 	{"results of promptfoo", func(w io.Writer, r *report.Report) error { return promptfoo.Write(w, r, time.Unix(0, 0)) }},
-	{"JSON", func(w io.Writer, r *report.Report) error { return json.NewEncoder(w).Encode(r) }},
+	{"JSON", document.WriteReport},
 	{"SARIF", func(w io.Writer, _ *report.Report) error { return sarif.Write(w, mistakes()) }},
 	{"mistakes on a terminal", func(w io.Writer, _ *report.Report) error {
 		return terminal.Problems(w, mistakes(), func(string, int) (string, bool) { return "a line", true }, terminal.Options{})
