@@ -432,7 +432,11 @@ var scenarios = []scenario{
 		}},
 	},
 	{
-		name: "an agent without revision that gets files that count, which change", base: withAgent("url: MODELS/agent", "30"), judged: true, agent: days,
+		name: "an agent without revision that gets files that count, which change", judged: true, agent: days,
+		base: map[string]string{
+			"gavel.yaml": withAgent("url: MODELS/agent", "")["gavel.yaml"], "prompts/system.md": "30", "lib/days.md": "30",
+			domainFile: domainWith(""), at("window"): asks("window", "How long can I return a helmet?", "30 days"),
+		},
 		head: map[string]string{
 			"gavel.yaml":  strings.Replace(withAgent("url: MODELS/agent", "")["gavel.yaml"], "prompts/**", "prompts/**\", \"lib/**", 1),
 			"lib/days.md": "60",
