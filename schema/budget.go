@@ -3,6 +3,11 @@ package schema
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // A Quantity is something that a definition is multiplied to.
@@ -194,10 +199,16 @@ func (b *Budget) problem(q Quantity) *Problem {
 	return &p
 }
 
-// Bounded compiles a definition within a Budget of its own. More than that is the one
-// problem, with no case. Nothing comes of it where the context ends.
+// Bounded compiles a definition within a Budget of its own, and with the inputs of its
+// programs. More than the budget is the one problem, with no case. Nothing comes of it where
+// the context ends.
 func (s Source) Bounded(doc *Document, compile func(Source) ([]*Case, []Problem)) (cases []*Case, problems []Problem) {
 	s.Budget = s.Budgets.of(doc)
+	if doc.Has("programs", "inputs") {
+		if s.Inputs, problems = programInputs(doc); len(problems) > 0 {
+			return nil, problems
+		}
+	}
 	defer func() {
 		switch ended := recover().(type) {
 		case nil:
@@ -210,4 +221,27 @@ func (s Source) Bounded(doc *Document, compile func(Source) ([]*Case, []Problem)
 		}
 	}()
 	return compile(s)
+}
+
+// programInputs are the globs that a definition names as further files of its programs, from
+// the repository root.
+func programInputs(doc *Document) (globs []string, problems []Problem) {
+	for i := 0; doc.Has("programs", "inputs", i); i++ {
+		text := doc.Text("programs", "inputs", i)
+		if text == "" {
+			continue // which its schema refuses, or which names nothing
+		}
+		glob := path.Join(path.Dir(doc.File), text)
+		if rooted, ok := strings.CutPrefix(text, "/"); ok {
+			glob = path.Clean(rooted)
+		}
+		switch _, err := path.Match(glob, ""); {
+		case !fs.ValidPath(glob):
+			problems = append(problems, doc.Problem("path-escapes", fmt.Sprintf("the path %q leaves the repository", clip(text)), "name files inside it; a leading / means the repository root", "programs", "inputs", i))
+		case err != nil || len(glob) > wildcard.MaxPattern:
+			problems = append(problems, doc.Problem("bad-glob", fmt.Sprintf("the glob %q is malformed or too long", clip(text)), "close every [ and escape with \\", "programs", "inputs", i))
+		}
+		globs = append(globs, glob)
+	}
+	return globs, problems
 }

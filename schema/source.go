@@ -39,6 +39,9 @@ type Source struct {
 	Budget  *Budget
 	// Programs finds what programs are made of; nil finds the files around them.
 	Programs *program.Finder
+	// Inputs are globs of further files of the programs of the definition that is compiled,
+	// from the repository root, see [Source.Bounded].
+	Inputs []string
 }
 
 // Constraints are what a team demands of its definitions beyond their formats,

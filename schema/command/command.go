@@ -203,11 +203,11 @@ func (b *builder) build() {
 	}
 	slices.Sort(b.Files)
 	b.Files = slices.Compact(b.Files)
-	for _, name := range finder.Watched(b.parts) {
+	for _, name := range finder.Watched(b.parts, b.Source.Inputs...) {
 		b.Inputs = append(b.Inputs, schema.Input{File: name, Role: "program"})
 	}
 	var err error
-	if b.Built, err = finder.Build(b.line.Dir, b.parts); err != nil {
+	if b.Built, err = finder.Build(b.line.Dir, b.parts, b.Source.Inputs...); err != nil {
 		p := schema.Problem{Severity: schema.Error, Rule: "unreadable", Message: fmt.Sprintf("the files of the program cannot be listed: %v", err), Hint: "correct the files, or programs: inputs: in gavel.yaml"}
 		if errors.Is(err, program.ErrTooMany) {
 			p.Rule, p.Hint = "too-many-files", "move the program into a folder of its own"

@@ -146,16 +146,17 @@ type Part struct {
 	Around bool
 }
 
-// Build returns what a program is made of that runs in a folder. The Build is the caller's.
-func (f *Finder) Build(dir string, parts []Part) (*Build, error) {
-	key := fmt.Sprintf("%s\x00%v", dir, parts)
+// Build returns what a program is made of that runs in a folder, with further files that
+// globs name. The Build is the caller's.
+func (f *Finder) Build(dir string, parts []Part, inputs ...string) (*Build, error) {
+	key := fmt.Sprintf("%s\x00%v\x00%q", dir, parts, inputs)
 	f.mu.Lock()
 	known, ok := f.sums[key]
 	f.mu.Unlock()
 	if ok {
 		return &known, nil
 	}
-	built, err := f.build(dir, parts)
+	built, err := f.build(dir, parts, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -168,12 +169,16 @@ func (f *Finder) Build(dir string, parts []Part) (*Build, error) {
 	return built, nil
 }
 
-func (f *Finder) build(dir string, parts []Part) (*Build, error) {
+func (f *Finder) build(dir string, parts []Part, inputs []string) (*Build, error) {
 	names, err := f.named()
 	if err != nil {
 		return nil, err
 	}
-	names = slices.Clone(names)
+	further, err := Matches(f.FS, inputs, f.Ended)
+	if err != nil {
+		return nil, err
+	}
+	names = slices.Concat(names, further)
 	for _, p := range parts {
 		names = append(names, p.File)
 	}
@@ -338,9 +343,9 @@ func ListFiles(fsys fs.FS, folders []string, skip func(name string, isFolder boo
 }
 
 // Watched lists the files and folders whose changes may change what a program is made of.
-func (f *Finder) Watched(parts []Part) []string {
+func (f *Finder) Watched(parts []Part, inputs ...string) []string {
 	var out []string
-	for _, glob := range f.Inputs {
+	for _, glob := range slices.Concat(f.Inputs, inputs) {
 		root, _ := cutGlob(glob)
 		out = append(out, root)
 	}
