@@ -145,7 +145,7 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context) (found preparation, er
 // each, and judging and reporting take more.
 const (
 	strangersCases = 20_000
-	writersCases   = 100_000
+	writersCases   = 60_000
 )
 
 // maxNew bounds the cases of a head in what it changes, 0 for no bound: commits of a branch

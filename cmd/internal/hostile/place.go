@@ -62,8 +62,12 @@ func newPlace(s *stage.Stage, dir string, blob int64) *fixture {
 }
 
 // crowded is how many names each of three levels of folders has, so that the
-// repository has nearly as many definitions as a writer may add at once.
-const crowded = 46
+// repository has about 100,000 definitions, and bulky those that a writer adds: nearly as many
+// as may be added at once.
+const (
+	crowded = 47
+	bulky   = 39
+)
 
 // newCrowd makes a repository with many definitions, to which a head adds one.
 func newCrowd(s *stage.Stage, dir string) *fixture {
@@ -80,8 +84,8 @@ func newCrowd(s *stage.Stage, dir string) *fixture {
 // newBulk makes a repository to which a writer's head adds as many definitions.
 func newBulk(s *stage.Stage, dir string) *fixture {
 	p := begin(s, filepath.Join(dir, "bulk"))
-	many := gittest.Bomb{Levels: 3, Names: crowded, Extension: ".json", Blob: p.blob(definition)}
-	p.add(head{name: fmt.Sprintf("%d definitions of a writer", crowded*crowded*crowded), writer: true},
+	many := gittest.Bomb{Levels: 3, Names: bulky, Extension: ".json", Blob: p.blob(definition)}
+	p.add(head{name: fmt.Sprintf("%d definitions of a writer", bulky*bulky*bulky), writer: true},
 		"040000 tree "+many.Store(p, p.dir)+"\ttest_definitions/many")
 	p.open()
 	return p

@@ -28,7 +28,7 @@ import (
 // mostRows is how many cases a head of a writer may change, and mostMistakes how many
 // mistakes a load lists.
 const (
-	mostRows     = 100_000
+	mostRows     = 60_000
 	mostMistakes = 100_000
 )
 

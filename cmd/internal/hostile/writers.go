@@ -39,11 +39,11 @@ func writerShapes() []shape {
 	return []shape{
 		{"assertions within the bounds of a writer", many(2, asserts), "", true},
 		{"assertions beyond the bounds of a writer", many(3, asserts), "more than 400000 assertions", false},
-		{"texts within the bounds of a writer", many(5, texts), "", true},
-		{"texts beyond the bounds of a writer", many(7, texts), "more than 320 MiB", false},
-		{"values within the bounds of a writer", many(5, values), "", false},
-		{"failing rows within the bounds of a writer", many(10, failing), "", false},
-		{"rows beyond the bounds of a writer", many(11, rows), "more than 100000 cases", false},
+		{"texts within the bounds of a writer", many(3, texts), "", true},
+		{"texts beyond the bounds of a writer", many(5, texts), "more than 192 MiB", false},
+		{"values within the bounds of a writer", many(3, values), "", false},
+		{"failing rows within the bounds of a writer", many(6, failing), "", false},
+		{"rows beyond the bounds of a writer", many(7, rows), "more than 60000 cases", false},
 		{"mistakes of a writer", many(14, mistaken), "more than 100000 mistakes", false},
 	}
 }
