@@ -6,7 +6,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -83,10 +82,10 @@ func names(row *plan.Row) []string { return []string{row.Key, row.Key + " @ " + 
 
 // quarantined are the cases that are out of the gate now, by the configuration and by
 // what people asked for.
-func (p *Prepared) quarantined(commands []report.Command) quarantine.List {
-	var configured quarantine.List
+func (p *Prepared) quarantined(commands []report.Command) report.Quarantines {
+	var configured report.Quarantines
 	for _, q := range p.req.Head.Config.Quarantine {
-		configured = append(configured, quarantine.Entry{Case: q.Case, Until: q.Until, Reason: q.Reason})
+		configured = append(configured, report.Quarantine{Case: q.Case, Until: q.Until, Reason: q.Reason})
 	}
 	in := report.Input{Commands: commands}
 	in.Quarantine(configured, p.req.Now())

@@ -20,7 +20,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/replies"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/run/roster"
@@ -160,7 +159,7 @@ func (e *execution) loadStored(ctx context.Context) error {
 		}
 	}
 	agents := deployment.Notices(deployment.Run{Input: e.in, Config: cfg, ConfigFile: p.req.ConfigFile, Now: p.req.Now()})
-	stale := report.NoticesOf(cfg.StaleQuarantine(quarantine.Names(p.Plan), p.req.Now()))
+	stale := report.NoticesOf(cfg.StaleQuarantine(report.QuarantinedNames(p.Plan), p.req.Now()))
 	e.in.Notices = slices.Concat(e.opts.Notices, e.openNotices(), p.notices, agents, stale)
 	e.in.Quarantined = p.quarantined(e.opts.Commands)
 	return nil

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/aggregate"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -60,7 +59,7 @@ func GroupTables(groups []report.Group) []GroupTable {
 		}
 	}
 	for i := range out {
-		slices.SortFunc(out[i].Columns, aggregate.CompareNatural)
+		slices.SortFunc(out[i].Columns, report.CompareNatural)
 	}
 	return out
 }

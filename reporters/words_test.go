@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/reporters"
 )
 
@@ -18,7 +17,7 @@ func TestHeadlineOfAFirstRun(t *testing.T) {
 		{1, "The one judged case passes"},
 		{2, "All 2 judged cases pass"},
 	} {
-		r := &report.Report{Gate: report.Gate{Result: report.GatePass}, Summary: report.Summary{Verdicts: tally.Verdicts{Cases: test.pass, Pass: test.pass}}}
+		r := &report.Report{Gate: report.Gate{Result: report.GatePass}, Summary: report.Summary{Verdicts: report.Verdicts{Cases: test.pass, Pass: test.pass}}}
 		sections := reporters.Arrange(r)
 		if got := sections.Headline(r); got != test.want {
 			t.Errorf("the headline of %d passing cases is %q, want %q", test.pass, got, test.want)

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/flakiness"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/report/flaky"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
@@ -46,9 +46,9 @@ func flakyCommand(a *cli.App) *cobra.Command {
 }
 
 // flakyCases are the flaky cases of the working tree, those that differ most often first.
-func flakyCases(ctx context.Context, prepared *controller.Prepared, store *ledger.Ledger) (flaky.List, error) {
+func flakyCases(ctx context.Context, prepared *controller.Prepared, store *ledger.Ledger) (report.FlakyList, error) {
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
-	list := flaky.List{Cases: []*flaky.Case{}}
+	list := report.FlakyList{Cases: []*report.FlakyCase{}}
 	var subjects []flakiness.Subject
 	for _, r := range prepared.Plan.Rows {
 		if r.Head == nil || r.Head.Skip != "" || r.HeadCase == nil {
@@ -66,7 +66,7 @@ func flakyCases(ctx context.Context, prepared *controller.Prepared, store *ledge
 	}
 	for i, f := range found {
 		list.Examined++
-		if f.Measurements < flaky.Fewest {
+		if f.Measurements < report.Fewest {
 			list.Unknown++
 		}
 		if f.Flaky == nil {
@@ -77,6 +77,6 @@ func flakyCases(ctx context.Context, prepared *controller.Prepared, store *ledge
 		}
 		list.Cases = append(list.Cases, f.Flaky)
 	}
-	slices.SortStableFunc(list.Cases, func(a, b *flaky.Case) int { return cmp.Compare(b.Rate, a.Rate) })
+	slices.SortStableFunc(list.Cases, func(a, b *report.FlakyCase) int { return cmp.Compare(b.Rate, a.Rate) })
 	return list, nil
 }

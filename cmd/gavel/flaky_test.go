@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/report/flaky"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
 // flakyList is what gavel flaky prints.
-func (p *project) flakyList(args ...string) flaky.List {
+func (p *project) flakyList(args ...string) report.FlakyList {
 	p.t.Helper()
-	var list flaky.List
+	var list report.FlakyList
 	if err := json.Unmarshal([]byte(p.local(exitPass, append([]string{"flaky", "--json"}, args...)...)), &list); err != nil {
 		p.t.Fatal(err)
 	}

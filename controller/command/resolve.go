@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -150,7 +149,7 @@ func (l *poll) quarantine(c *ledger.Command) string {
 	if refused := l.find(c); refused != "" {
 		return refused
 	}
-	e, problem := quarantine.Parse(c.Argument)
+	e, problem := report.ParseQuarantine(c.Argument)
 	switch {
 	case problem != "":
 		return problem
@@ -229,7 +228,7 @@ func (l *poll) commands(taken []ledger.Command) Commands {
 		}
 	}
 	for _, c := range l.quarantines {
-		if e, _ := quarantine.Parse(c.Argument); !e.Ended(l.inbox.cfg.Now()) {
+		if e, _ := report.ParseQuarantine(c.Argument); !e.Ended(l.inbox.cfg.Now()) {
 			out.Followed = append(out.Followed, followed(c))
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
@@ -32,7 +31,7 @@ func TestTargetsBeyondAPage(t *testing.T) {
 	pass := verdict.Pass
 	for i := range 25 {
 		name := fmt.Sprintf("t%02d", i)
-		r.Targets = append(r.Targets, tally.Target{Target: name, Score: pointer(1.0)})
+		r.Targets = append(r.Targets, report.TargetTally{Target: name, Score: pointer(1.0)})
 		r.Cases = append(r.Cases, report.Row{Key: "a", Target: name, PerTarget: true, Action: plan.Run, Verdict: &pass, Score: pointer(1.0)})
 	}
 	h.run("run-1", r)

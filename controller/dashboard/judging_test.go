@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -101,8 +100,8 @@ func TestAgreement(t *testing.T) {
 
 // targetsReport has three cases against two targets.
 func targetsReport() *report.Report {
-	r := &report.Report{Gate: report.Gate{Result: "fail"}, Targets: []tally.Target{
-		{Target: "old", Verdicts: tally.Verdicts{Pass: 2, Fail: 1}, Score: pointer(0.6)}, {Target: "new", Verdicts: tally.Verdicts{Pass: 2}, Score: pointer(0.85)},
+	r := &report.Report{Gate: report.Gate{Result: "fail"}, Targets: []report.TargetTally{
+		{Target: "old", Verdicts: report.Verdicts{Pass: 2, Fail: 1}, Score: pointer(0.6)}, {Target: "new", Verdicts: report.Verdicts{Pass: 2}, Score: pointer(0.85)},
 	}}
 	for _, c := range []struct {
 		key, target string

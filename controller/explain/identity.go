@@ -12,13 +12,12 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/identity"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
 // An Identity is what a database would keep of a case besides its definition.
-type Identity = identity.Identity
+type Identity = report.Identity
 
 // A History is what is known of the past of a repository.
 type History struct {

@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/history"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/flaky"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -33,7 +32,7 @@ type Subject struct {
 type Finding struct {
 	Measurements int
 	// Flaky is nil for a case that is not.
-	Flaky *flaky.Case
+	Flaky *report.FlakyCase
 }
 
 // batch is of how many subjects the measurements are in memory at once.
@@ -60,11 +59,11 @@ func Find(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, subject
 
 // find returns what the measurements of a subject show.
 func find(s Subject, measurements []history.Measurement) Finding {
-	seen := make([]flaky.Measurement, len(measurements))
+	seen := make([]report.FlakyMeasurement, len(measurements))
 	for k, m := range measurements {
-		seen[k] = flaky.Measurement{Ordinal: m.Ordinal, At: m.At, Verdict: m.Result.Verdict, Score: m.Result.Score, Reason: m.Result.Reason}
+		seen[k] = report.FlakyMeasurement{Ordinal: m.Ordinal, At: m.At, Verdict: m.Result.Verdict, Score: m.Result.Score, Reason: m.Result.Reason}
 	}
-	out := Finding{Measurements: len(seen), Flaky: flaky.Classify(seen)}
+	out := Finding{Measurements: len(seen), Flaky: report.ClassifyFlaky(seen)}
 	if c := out.Flaky; c != nil {
 		c.Name, c.Digest, c.Model = s.Name, s.Digests.D, measurements[len(measurements)-1].Model
 	}
@@ -76,7 +75,7 @@ var forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // Explain adds to a flaky case what its samples took, and what the target replied where
 // the case disagrees.
-func Explain(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, s Subject, c *flaky.Case) error {
+func Explain(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, s Subject, c *report.FlakyCase) error {
 	executions, _, err := store.Executions(ctx, scope, s.Digests.E)
 	if err != nil {
 		return err
@@ -95,7 +94,7 @@ func Explain(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, s Su
 	for _, j := range judged {
 		spent = spent.Add(j.Usage)
 	}
-	c.Cost = &flaky.Cost{Samples: len(executions), Calls: spent.Calls, Tokens: spent.InputTokens + spent.OutputTokens, CostUSD: spent.Cost()}
+	c.Cost = &report.FlakyCost{Samples: len(executions), Calls: spent.Calls, Tokens: spent.InputTokens + spent.OutputTokens, CostUSD: spent.Cost()}
 	return nil
 }
 
@@ -123,7 +122,7 @@ func Mark(ctx context.Context, store *ledger.Ledger, in *report.Input, trust, ba
 			subjects[side], ids[side] = append(subjects[side], s), append(ids[side], r.Head.ID())
 		}
 	}
-	in.Flaky = map[string]*flaky.Case{}
+	in.Flaky = map[string]*report.FlakyCase{}
 	for side, by := range [2]ledger.Trust{baseTrust, trust} {
 		found, err := Find(ctx, store, ledger.Scope{Trust: by}, subjects[side])
 		if err != nil {

@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
-	"github.com/gavel-evals/gavel/controller/report/noise"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
 // A summary is what the balance needs of a stored report.
 type summary struct {
-	Nightly    *noise.Night   `json:"nightly"`
-	Remeasured *noise.Summary `json:"remeasured"`
+	Nightly    *report.Night `json:"nightly"`
+	Remeasured *report.Noise `json:"remeasured"`
 }
 
 // page is how many runs are looked at at once.
@@ -21,9 +21,9 @@ const page = 100
 // balance adds to a night what all nights of the window took, this one included, and
 // what pull requests saved by them. If a head has several runs, the one counts that
 // saved most.
-func (c *Collection) balance(ctx context.Context, night *noise.Night) error {
+func (c *Collection) balance(ctx context.Context, night *report.Night) error {
 	window := c.Config.Noise.Defaulted().History
-	total := noise.Balance{Days: int(window.Hours() / 24), Calls: night.Calls, CostUSD: night.CostUSD}
+	total := report.Balance{Days: int(window.Hours() / 24), Calls: night.Calls, CostUSD: night.CostUSD}
 	since, saved := c.Now().Add(-window), map[string]int{}
 	for skip := 0; ; skip += page {
 		runs, _, err := browse.Runs(ctx, c.Ledger, c.Repository, browse.Page{Skip: skip, Limit: page})

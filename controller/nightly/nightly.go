@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/history"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/report/noise"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -41,9 +41,9 @@ type Collection struct {
 // ctx leaves out are left to the next night. Cases that have no history, since nothing
 // in them is left to chance or since they are run again when they fail, are left out.
 // The error is the ledger's.
-func (c *Collection) Run(ctx context.Context, jobs []run.Job) (*noise.Night, error) {
+func (c *Collection) Run(ctx context.Context, jobs []run.Job) (*report.Night, error) {
 	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j run.Job) bool { return !c.remembered(j) })
-	night := &noise.Night{}
+	night := &report.Night{}
 	var spent verdict.Usage
 	for n := 0; n < confirm.Enough && !night.Short; n++ {
 		due, err := c.due(ctx, jobs, n)

@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger/history"
-	"github.com/gavel-evals/gavel/controller/report/noise"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
 // BeginHistories has the histories of the cases that were compared begin at a time. It
 // is asked for where base was found to differ from what is stored of it.
-func (c *Comparison) BeginHistories(ctx context.Context, found *noise.Findings, at time.Time) error {
+func (c *Comparison) BeginHistories(ctx context.Context, found *report.NoiseFindings, at time.Time) error {
 	var digests []string
 	for _, r := range c.Rows {
 		if found.Finding(r.Row) != nil && r.Row.BaseDigests.J != "" {

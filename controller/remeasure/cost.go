@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/report/noise"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -14,7 +14,7 @@ import (
 // usually takes. It knows no outcome yet. stored tells the decision digests of base
 // that the ledger has, and left is what new cases take that have no row. The result
 // is nil where no case can be measured again.
-func (c *Comparison) Estimate(stored func(digest string) bool, left estimate.Sum) *noise.Expense {
+func (c *Comparison) Estimate(stored func(digest string) bool, left estimate.Sum) *report.Expense {
 	options := c.options()
 	// what the measurements of the cases take once, without a history and with one.
 	var once [2]amount
@@ -45,7 +45,7 @@ func (c *Comparison) Estimate(stored func(digest string) bool, left estimate.Sum
 		return nil
 	}
 	usual := confirm.Usual(int(once[0].calls), int(once[1].calls))
-	out := &noise.Expense{UsualCalls: usual, MostCalls: int(most.calls)}
+	out := &report.Expense{UsualCalls: usual, MostCalls: int(most.calls)}
 	if !most.unpriced {
 		each := (once[0].usd + once[1].usd) / math.Max(1, once[0].calls+once[1].calls)
 		price := float64(usual) * each

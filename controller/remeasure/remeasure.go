@@ -24,7 +24,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/run"
 )
 
@@ -63,14 +62,14 @@ type Measure func(ctx context.Context, side confirm.Side, jobs []run.Job) ([]run
 // Decide measures what has to be measured again and says what the differences are.
 // The error is the ledger's. Where a budget or the end of ctx keeps measurements
 // from being made, the result is not complete.
-func (c *Comparison) Decide(ctx context.Context) (*noise.Findings, error) {
+func (c *Comparison) Decide(ctx context.Context) (*report.NoiseFindings, error) {
 	// Stored measurements are read even if the run was interrupted.
 	entries, err := c.entries(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err
 	}
 	cases := make([]confirm.Case, len(entries))
-	out := &noise.Findings{Index: map[string]int{}, Samples: make([][]noise.Sample, len(entries))}
+	out := &report.NoiseFindings{Index: map[string]int{}, Samples: make([][]report.NoiseSample, len(entries))}
 	for i, e := range entries {
 		cases[i] = e.known
 		out.Index[e.row.Head.Case.ID()] = i
@@ -260,13 +259,13 @@ func (c *Comparison) need(row *Row, side confirm.Side, kept plan.Kept) estimate.
 }
 
 // finish lists what was measured, and puts what an outage spoiled right.
-func (d *decider) finish(out *noise.Findings) {
+func (d *decider) finish(out *report.NoiseFindings) {
 	requests := slices.SortedFunc(maps.Keys(d.taken), func(a, b confirm.Request) int {
 		return cmp.Or(cmp.Compare(a.Case, b.Case), cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(b.Side, a.Side))
 	})
 	for _, r := range requests {
 		o := d.taken[r]
-		out.Samples[r.Case] = append(out.Samples[r.Case], noise.Sample{Side: r.Side.String(), Verdict: o.Result.Verdict, Score: o.Result.Score})
+		out.Samples[r.Case] = append(out.Samples[r.Case], report.NoiseSample{Side: r.Side.String(), Verdict: o.Result.Verdict, Score: o.Result.Score})
 		if r.Ordinal == 0 && out.Result.Findings[r.Case].Retaken[r.Side] {
 			d.entries[r.Case].replace(d.Comparison, r.Side, o)
 		}

@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -139,7 +138,7 @@ func (j judged) Roles() []schema.Role { return []schema.Role{j.role} }
 
 // got compares cases that base passed and head failed, with what is changed in the
 // comparison.
-func got(t *testing.T, text string, cases []*schema.Case, change func(*remeasure.Comparison)) (*remeasure.Comparison, *noise.Findings, error) {
+func got(t *testing.T, text string, cases []*schema.Case, change func(*remeasure.Comparison)) (*remeasure.Comparison, *report.NoiseFindings, error) {
 	t.Helper()
 	cfg, problems := config.Parse("gavel.yaml", []byte("version: 1\n"+text))
 	if schema.HasErrors(problems) {

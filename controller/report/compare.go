@@ -5,9 +5,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/report/flaky"
-	"github.com/gavel-evals/gavel/controller/report/noise"
-	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -57,9 +54,9 @@ type Input struct {
 	Head, Base map[string]Outcome
 	// Noise is what further measurements say; nil where none were to be made. Then
 	// every difference counts.
-	Noise *noise.Findings
+	Noise *NoiseFindings
 	// Nightly is what a scheduled run measured further; nil for other runs.
-	Nightly  *noise.Night
+	Nightly  *Night
 	Problems []schema.Problem
 	Gate     GateSettings
 	// GroupGates asks for a gate of every outermost group, too.
@@ -77,10 +74,10 @@ type Input struct {
 	// Commands are what people asked for and get.
 	Commands []Command
 	// Quarantined are the cases that are out of the gate, see [Input.Quarantine].
-	Quarantined quarantine.List
+	Quarantined Quarantines
 	// Flaky are the cases that come to different verdicts without a change, by the ID
 	// at head, of those that the change affects.
-	Flaky map[string]*flaky.Case
+	Flaky map[string]*FlakyCase
 	// Results asks for the Result of every row.
 	Results bool
 }

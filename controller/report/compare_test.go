@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
@@ -336,7 +335,7 @@ func TestSummary(t *testing.T) {
 	cost, score := 0.25, 0.8 // (1 + 1 + 2·0.5 + 1) / 5
 	affected := 5            // all but those of math/1 and the new one that is skipped
 	want := report.Summary{
-		Verdicts: tally.Verdicts{Cases: 7, Pass: 4, Error: 2, Skipped: 1}, Run: 3, Rejudged: 1, Reused: 2, NotRun: 1, Removed: 1, Affected: &affected, ChangedUnrun: 1,
+		Verdicts: report.Verdicts{Cases: 7, Pass: 4, Error: 2, Skipped: 1}, Run: 3, Rejudged: 1, Reused: 2, NotRun: 1, Removed: 1, Affected: &affected, ChangedUnrun: 1,
 		Calls: 2, Tokens: 15, CostUSD: &cost, Score: &score,
 	}
 	if diff := cmp.Diff(want, got.Summary); diff != "" {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -16,7 +15,7 @@ type Estimate struct {
 	USD *float64 `json:"cost_usd"`
 	// Again is what telling regressions from noise takes beyond that; null where no
 	// case can be measured again.
-	Again *noise.Expense `json:"again,omitempty"`
+	Again *Expense `json:"again,omitempty"`
 }
 
 // String says it in a line: "about 12 calls, $0.04, up to 8 more to retry".

@@ -3,14 +3,13 @@ package report
 import (
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/report/flaky"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // flakyCases are the flaky ones among the cases that the change affects and the gate
 // asks about.
-func flakyCases(r *Report) []*flaky.Case {
-	var found []*flaky.Case
+func flakyCases(r *Report) []*FlakyCase {
+	var found []*FlakyCase
 	for i := range r.Cases {
 		if c := r.Cases[i].Flaky; c != nil && !r.Cases[i].OutOfGate() {
 			found = append(found, c)
@@ -20,7 +19,7 @@ func flakyCases(r *Report) []*flaky.Case {
 }
 
 // listFlaky names some of the cases with how often they differ.
-func listFlaky(cases []*flaky.Case) string {
+func listFlaky(cases []*FlakyCase) string {
 	shown := cases[:min(len(cases), most)]
 	names := make([]string, 0, len(shown)+1)
 	for _, c := range shown {

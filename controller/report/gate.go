@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -310,7 +309,7 @@ func (f *findings) rule(r *Report, pairs []pair, rule string, s GateSettings) {
 }
 
 // ofChanged counts the verdicts of the cases that are not the same on both sides.
-func ofChanged(rows []Row, pairs []pair) (counts tally.Verdicts) {
+func ofChanged(rows []Row, pairs []pair) (counts Verdicts) {
 	for i, p := range pairs {
 		if p.plan.Changed() && p.plan.Action != plan.Removed {
 			counts.Count(rows[i].Verdict)

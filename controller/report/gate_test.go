@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema"
@@ -129,7 +128,7 @@ func TestGate(t *testing.T) {
 			s.Add("math/2/off", pass(1), skipped, definition)
 			s.Add("math/2/never", skipped, skipped, definition)
 			s.Unjudged("math/3", 1)
-			s.In.Quarantined = quarantine.List{{Case: "math/3/case_001", Until: "2099-01-01", Reason: "slow"}}
+			s.In.Quarantined = report.Quarantines{{Case: "math/3/case_001", Until: "2099-01-01", Reason: "slow"}}
 		}, report.GateSettings{MinScore: number(0.5)}, report.GatePass, "no case regressed"},
 		{"min_score of selected cases", of(pass(1), pass(0.1)), report.GateSettings{MinScore: number(0.5), Unasked: "only some cases are selected"}, report.GatePass, "no case regressed (fail_on: regression); min_score 0.5 is not asked, since only some cases are selected"},
 		{"both limits of selected cases", of(pass(1), pass(0.1)), report.GateSettings{FailOn: report.FailOnThreshold, MinScore: number(0.5), MaxDrop: number(0), Unasked: "only some cases are selected"}, report.GatePass, "(fail_on: threshold); min_score 0.5 and max_drop 0 are not asked, since only some cases are selected"},

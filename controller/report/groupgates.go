@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/report/aggregate"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/wildcard"
@@ -48,7 +47,7 @@ func ActiveGroups(p *plan.Plan) (names, rest []string) {
 			found[strings.ToLower(name)] = name
 		}
 	}
-	names = slices.SortedFunc(maps.Values(found), aggregate.CompareNatural)
+	names = slices.SortedFunc(maps.Values(found), CompareNatural)
 	most := min(len(names), maxGroupGates)
 	return names[:most], names[most:]
 }

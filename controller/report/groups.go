@@ -4,13 +4,8 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/report/aggregate"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/schema"
 )
-
-// A Group is an aggregate of a dialect.
-type Group = aggregate.Group
 
 // groups sums scores up along the labels of the cases.
 func groups(pairs []pair) []Group { return sums(pairs, pathOf) }
@@ -19,7 +14,7 @@ func groups(pairs []pair) []Group { return sums(pairs, pathOf) }
 // They are next to the groups and not below them: the score of a suite is that
 // of its cases, whichever of them belong together.
 func conversations(pairs []pair) []Group {
-	all := sums(pairs, func(c *schema.CaseInfo) aggregate.Path {
+	all := sums(pairs, func(c *schema.CaseInfo) GroupPath {
 		at := pathOf(c)
 		if c.Labels.Conversation == "" {
 			at.Names = nil
@@ -31,8 +26,8 @@ func conversations(pairs []pair) []Group {
 	return slices.DeleteFunc(all, func(g Group) bool { return len(g.Path) < 2 }) // suites and all of them
 }
 
-func sums(pairs []pair, place func(*schema.CaseInfo) aggregate.Path) []Group {
-	var t aggregate.Tree
+func sums(pairs []pair, place func(*schema.CaseInfo) GroupPath) []Group {
+	var t GroupTree
 	for _, p := range pairs {
 		if c := p.plan.Head; c != nil {
 			t.AddHead(place(c), score(p.head), p.weight())
@@ -50,8 +45,8 @@ func sums(pairs []pair, place func(*schema.CaseInfo) aggregate.Path) []Group {
 	return t.Groups()
 }
 
-func pathOf(c *schema.CaseInfo) aggregate.Path {
-	at := aggregate.Path{Dialect: c.Dialect, Names: c.Labels.Groups}
+func pathOf(c *schema.CaseInfo) GroupPath {
+	at := GroupPath{Dialect: c.Dialect, Names: c.Labels.Groups}
 	if c.PerTarget {
 		at.Target = c.Target
 	}
@@ -59,15 +54,15 @@ func pathOf(c *schema.CaseInfo) aggregate.Path {
 }
 
 // targets compares the targets by the rows of the same case.
-func targets(order []string, rows []Row) []tally.Target {
-	var entries []tally.Entry
+func targets(order []string, rows []Row) []TargetTally {
+	var entries []TallyEntry
 	for _, row := range rows {
 		if row.PerTarget && row.Action != plan.Removed {
-			entries = append(entries, tally.Entry{
+			entries = append(entries, TallyEntry{
 				Key: row.Key, Target: row.Target, Verdict: row.Verdict, Failed: row.Error != nil,
 				Score: row.Score, Weight: row.Weight, Calls: row.Calls, Tokens: row.Tokens, CostUSD: row.CostUSD,
 			})
 		}
 	}
-	return tally.Compare(order, entries)
+	return CompareTargets(order, entries)
 }

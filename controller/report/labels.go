@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/report/aggregate"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 )
 
 // The labels by which cases are counted.
@@ -21,7 +19,7 @@ type Label struct {
 	// Label is difficulty, tag or status, and Name the one that the cases have.
 	Label string `json:"label"`
 	Name  string `json:"name"`
-	tally.Verdicts
+	Verdicts
 	// Score is the weighted mean over the judged ones; null where none is.
 	Score *float64 `json:"score"`
 }
@@ -31,7 +29,7 @@ type Label struct {
 func labels(rows []Row, pairs []pair) []Label {
 	type place struct{ label, name string }
 	var out []Label
-	var means []aggregate.Mean
+	var means []WeightedMean
 	at := map[place]int{}
 	count := func(label, name string, row *Row) {
 		if name == "" {
@@ -41,7 +39,7 @@ func labels(rows []Row, pairs []pair) []Label {
 		if !known {
 			i = len(out)
 			at[place{label, name}] = i
-			out, means = append(out, Label{Label: label, Name: name}), append(means, aggregate.Mean{})
+			out, means = append(out, Label{Label: label, Name: name}), append(means, WeightedMean{})
 		}
 		out[i].Count(row.Verdict)
 		if row.Verdict == nil && row.Error != nil {
@@ -70,7 +68,7 @@ func labels(rows []Row, pairs []pair) []Label {
 		if a.Label != b.Label {
 			return slices.Index(order, a.Label) - slices.Index(order, b.Label)
 		}
-		return aggregate.CompareNatural(a.Name, b.Name)
+		return CompareNatural(a.Name, b.Name)
 	})
 	return out
 }

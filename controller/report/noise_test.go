@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
@@ -67,9 +66,9 @@ func TestNoiseDecidesTheGate(t *testing.T) {
 			s := reporttest.New()
 			row := s.Add("math/1/a", pass(1), fail(0, "no"), definition)
 			tt.finding.BaseVerdict, tt.finding.HeadVerdict = verdict.Pass, verdict.Fail
-			s.In.Noise = &noise.Findings{
+			s.In.Noise = &report.NoiseFindings{
 				Result: confirm.Result{Findings: []confirm.Finding{tt.finding}, Mean: tt.mean, Complete: tt.why == ""},
-				Index:  map[string]int{row.Head.ID(): 0}, Samples: [][]noise.Sample{{{Side: "head", Verdict: verdict.Fail}}}, Why: tt.why,
+				Index:  map[string]int{row.Head.ID(): 0}, Samples: [][]report.NoiseSample{{{Side: "head", Verdict: verdict.Fail}}}, Why: tt.why,
 			}
 			if tt.required {
 				s.In.Gate.Required = []string{"math/**"}
@@ -110,10 +109,10 @@ func TestNewCasesByTheirRule(t *testing.T) {
 			out = fail(0, "no")
 		}
 		row := s.Add("math/1/a", nil, out, definition)
-		s.In.Noise = &noise.Findings{
+		s.In.Noise = &report.NoiseFindings{
 			Result:  confirm.Result{Findings: []confirm.Finding{{Class: confirm.Added, Held: tt.held, HeadVerdict: tt.first, Head: stats.Count{Passed: 3, Of: 5}}}},
 			Index:   map[string]int{row.Head.ID(): 0},
-			Samples: [][]noise.Sample{{{Side: "head", Verdict: verdict.Pass}}},
+			Samples: [][]report.NoiseSample{{{Side: "head", Verdict: verdict.Pass}}},
 		}
 		if r := report.Compare(s.In); r.Gate.Result != tt.result || *r.Cases[0].Class != report.New {
 			t.Errorf("held %v: %+v", tt.held, r.Gate)

@@ -6,17 +6,16 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/report/quarantine"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // Quarantine puts the entries of the configuration and those that people asked for in
 // comments into the input, as far as they hold.
-func (in *Input) Quarantine(configured quarantine.List, now time.Time) {
+func (in *Input) Quarantine(configured Quarantines, now time.Time) {
 	list := slices.Clone(configured)
 	for _, c := range in.Commands {
-		e, problem := quarantine.Parse(c.Argument)
+		e, problem := ParseQuarantine(c.Argument)
 		if c.Verb != CommandQuarantine || problem != "" {
 			continue
 		}
@@ -39,7 +38,7 @@ func NoticesOf(problems []schema.Problem) []Notice {
 
 // InQuarantine returns the entry by which a row of the plan is out of the gate; nil
 // where it is not.
-func (in *Input) InQuarantine(row *plan.Row) *quarantine.Entry {
+func (in *Input) InQuarantine(row *plan.Row) *Quarantine {
 	return in.Quarantined.Entry(row.Key, row.Key+" @ "+row.Target)
 }
 

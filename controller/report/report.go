@@ -10,11 +10,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/report/flaky"
-	"github.com/gavel-evals/gavel/controller/report/identity"
-	"github.com/gavel-evals/gavel/controller/report/noise"
-	"github.com/gavel-evals/gavel/controller/report/quarantine"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/row"
@@ -72,12 +67,12 @@ type Report struct {
 	// is that of the suite and the name of the conversation.
 	Conversations []Group `json:"conversations"`
 	// Remeasured is there where cases were compared that could be noise.
-	Remeasured *noise.Summary `json:"remeasured,omitempty"`
+	Remeasured *Noise `json:"remeasured,omitempty"`
 	// Nightly is there where a scheduled run measured cases further, for the history.
-	Nightly *noise.Night `json:"nightly,omitempty"`
+	Nightly *Night `json:"nightly,omitempty"`
 	// Targets compares those that every case was run against, where there are
 	// several.
-	Targets []tally.Target `json:"targets,omitempty"`
+	Targets []TargetTally `json:"targets,omitempty"`
 	// TargetChanges are there where the change has others than base has.
 	TargetChanges *TargetChanges   `json:"target_changes,omitempty"`
 	Problems      []schema.Problem `json:"problems"`
@@ -139,7 +134,7 @@ type Row struct {
 	Class     *Class  `json:"class"`
 	MovedFrom *string `json:"moved_from"`
 	// Confirmation is there where further measurements say more of the class.
-	Confirmation *noise.Confirmation `json:"confirmation,omitempty"`
+	Confirmation *Confirmation `json:"confirmation,omitempty"`
 	// Digest is the decision digest at head, empty where head has no case.
 	Digest     string        `json:"digest"`
 	Samples    int           `json:"samples"`
@@ -177,9 +172,9 @@ type Row struct {
 	// it speaks against the change no more.
 	Accepted *Command `json:"accepted,omitempty"`
 	// Quarantine is there where the case is out of the gate until a date.
-	Quarantine *quarantine.Entry `json:"quarantine,omitempty"`
+	Quarantine *Quarantine `json:"quarantine,omitempty"`
 	// Flaky is there where the case came to different verdicts without a change.
-	Flaky *flaky.Case `json:"flaky,omitempty"`
+	Flaky *FlakyCase `json:"flaky,omitempty"`
 	// Attempts are those of a case that was run again because it failed, and
 	// Comparison is the A/B comparison of its prompt with a second one.
 	Attempts   []verdict.Attempt   `json:"attempts,omitempty"`
@@ -195,7 +190,7 @@ type Row struct {
 	Detail *Detail `json:"detail,omitempty"`
 	// Identity is there for cases of the testcase format where the report is printed
 	// as JSON. It is not a part of the report that is stored.
-	*identity.Identity
+	*Identity
 	// Result is what files of results have besides; nil where Input.Results does
 	// not ask for it. It is not a part of the report that is stored.
 	Result *Result `json:"-"`
@@ -299,7 +294,7 @@ type CriterionDiff struct {
 
 // Summary counts the cases of a Report.
 type Summary struct {
-	tally.Verdicts
+	Verdicts
 	// NoThreshold counts those that pass because no threshold is set.
 	NoThreshold int `json:"no_threshold,omitempty"`
 	// AsksNothing counts those that pass and ask nothing of the answer.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/report/aggregate"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -14,7 +13,7 @@ import (
 // summarise counts the cases of head. Removed ones are counted apart.
 func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 	var s Summary
-	var total aggregate.Mean
+	var total WeightedMean
 	var spent, saved verdict.Usage
 	for i, row := range rows {
 		countAction(&s, row.Action)
@@ -104,7 +103,7 @@ func countAction(s *Summary, action plan.Action) {
 // of the mean difference over cases such as these.
 func diff(rows []Row, pairs []pair) Diff {
 	var d Diff
-	var base, head aggregate.Mean
+	var base, head WeightedMean
 	var measured []stats.Pair
 	for i, row := range rows {
 		if row.Class != nil {

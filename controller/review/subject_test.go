@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
@@ -98,8 +97,8 @@ func TestSuggested(t *testing.T) {
 		{"not run", Review{follows: true}, report.Report{NotRunReason: "a fork"}, []string{approve, help}},
 		{"not run, and approved", Review{follows: true, approved: true}, report.Report{NotRunReason: "a fork"}, []string{help}},
 		{"not run, and the operator forbids it", Review{follows: true, Config: Config{Forks: ForksPlan}}, report.Report{NotRunReason: "a fork"}, []string{help}},
-		{"cases were not run", Review{follows: true}, report.Report{Summary: report.Summary{Verdicts: tally.Verdicts{Error: 1}, NotRun: 1}}, []string{"/gavel rerun errors", help}},
-		{"an error", Review{follows: true}, report.Report{Cases: []report.Row{{Key: "a", Error: &why, Verdict: &broken}}, Summary: report.Summary{Verdicts: tally.Verdicts{Error: 1}}}, []string{"/gavel rerun errors", help}},
+		{"cases were not run", Review{follows: true}, report.Report{Summary: report.Summary{Verdicts: report.Verdicts{Error: 1}, NotRun: 1}}, []string{"/gavel rerun errors", help}},
+		{"an error", Review{follows: true}, report.Report{Cases: []report.Row{{Key: "a", Error: &why, Verdict: &broken}}, Summary: report.Summary{Verdicts: report.Verdicts{Error: 1}}}, []string{"/gavel rerun errors", help}},
 		{"blocked", Review{follows: true}, blocked, []string{"/gavel rerun failed", "/gavel accept <case> <reason>", "/gavel explain <case>", help}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/aggregate"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/reporters/mdescape"
@@ -246,7 +245,7 @@ func (c *comment) groups() {
 		}
 		c.foldTable(title, t)
 	}
-	for _, t := range reporters.GroupTables(aggregate.Flat(c.r.Conversations)) {
+	for _, t := range reporters.GroupTables(report.FlatGroups(c.r.Conversations)) {
 		c.foldTable("By conversation", t)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
@@ -22,14 +21,14 @@ import (
 // sentence what was measured again, and a fold shows it.
 func TestNoise(t *testing.T) {
 	s := reporttest.New()
-	s.In.Noise = &noise.Findings{Index: map[string]int{}, Result: confirm.Result{Complete: true, Measurements: 22}}
+	s.In.Noise = &report.NoiseFindings{Index: map[string]int{}, Result: confirm.Result{Complete: true, Measurements: 22}}
 	add := func(key string, f confirm.Finding, series string) {
 		s.Add(key, reporttest.Pass(1), reporttest.Fail(0, "no"), plan.Reason{Part: "prompt", Message: "the prompt changed"})
 		f.BaseVerdict, f.HeadVerdict = verdict.Pass, verdict.Fail
-		var samples []noise.Sample
+		var samples []report.NoiseSample
 		for _, r := range series {
 			v := map[rune]verdict.Verdict{'p': verdict.Pass, 'f': verdict.Fail}[r]
-			samples = append(samples, noise.Sample{Side: "head", Verdict: v}, noise.Sample{Side: "base", Verdict: verdict.Pass})
+			samples = append(samples, report.NoiseSample{Side: "head", Verdict: v}, report.NoiseSample{Side: "base", Verdict: verdict.Pass})
 		}
 		s.In.Noise.Index[key] = len(s.In.Noise.Result.Findings)
 		s.In.Noise.Result.Findings = append(s.In.Noise.Result.Findings, f)
@@ -95,7 +94,7 @@ func TestNoise(t *testing.T) {
 func TestWhatRunningTakes(t *testing.T) {
 	r := reporttest.Stored(t, "waiting")
 	price := 1.25
-	r.Estimate = &report.Estimate{Calls: 12, Again: &noise.Expense{UsualCalls: 3, MostCalls: 312, MostUSD: &price}}
+	r.Estimate = &report.Estimate{Calls: 12, Again: &report.Expense{UsualCalls: 3, MostCalls: 312, MostUSD: &price}}
 	text := comment.Markdown(r, comment.Options{})
 	want := "> Running it takes about 12 calls, price unknown; usually 3 more calls to tell regressions from noise, at most 312 (&#36;1.25)."
 	if !strings.Contains(strings.ReplaceAll(text, "\\", ""), want) {

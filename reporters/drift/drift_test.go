@@ -12,7 +12,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
@@ -95,7 +94,7 @@ func TestStatus(t *testing.T) {
 func collected() *reporttest.Scenario {
 	s := scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(reporttest.Pass(1), reporttest.Pass(1))})
 	cost, all := 0.02, 1.25
-	s.In.Nightly = &noise.Night{Measurements: 8, Calls: 8, CostUSD: &cost, Short: true, Balance: noise.Balance{Days: 14, Calls: 500, CostUSD: &all, SavedCalls: 1300}}
+	s.In.Nightly = &report.Night{Measurements: 8, Calls: 8, CostUSD: &cost, Short: true, Balance: report.Balance{Days: 14, Calls: 500, CostUSD: &all, SavedCalls: 1300}}
 	return s
 }
 

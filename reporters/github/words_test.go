@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -21,7 +20,7 @@ func TestStatusFor(t *testing.T) {
 	base, before, after := sha, 0.914, 0.887
 	regressed := report.Report{
 		Base:    &base,
-		Summary: report.Summary{Verdicts: tally.Verdicts{Cases: 1204}, Run: 40, Rejudged: 1, Score: &after},
+		Summary: report.Summary{Verdicts: report.Verdicts{Cases: 1204}, Run: 40, Rejudged: 1, Score: &after},
 		Diff:    report.Diff{Regressions: 2, Improvements: 1, ScoreBase: &before, ScoreHead: &after},
 		Gate:    report.Gate{Result: report.GateFail, Reason: "2 cases regressed"},
 	}
@@ -34,7 +33,7 @@ func TestStatusFor(t *testing.T) {
 		valid, words      string
 	}{
 		{
-			"nothing affected", report.Report{Base: &base, Summary: report.Summary{Verdicts: tally.Verdicts{Cases: 9}}, Gate: report.Gate{Result: "pass"}},
+			"nothing affected", report.Report{Base: &base, Summary: report.Summary{Verdicts: report.Verdicts{Cases: 9}}, Gate: report.Gate{Result: "pass"}},
 			github.Success, github.Success, valid, "no affected cases",
 		},
 		{
@@ -112,7 +111,7 @@ func TestStatusFor(t *testing.T) {
 		},
 		{
 			"planned only, nothing affected", report.Report{
-				Base: &base, NotRunReason: "waits for approval", Summary: report.Summary{Verdicts: tally.Verdicts{Cases: 9}}, Gate: report.Gate{Result: "pass"},
+				Base: &base, NotRunReason: "waits for approval", Summary: report.Summary{Verdicts: report.Verdicts{Cases: 9}}, Gate: report.Gate{Result: "pass"},
 			},
 			github.Success, github.Success, valid, "no affected cases",
 		},
@@ -126,7 +125,7 @@ func TestStatusFor(t *testing.T) {
 		},
 		{
 			"cases that are left out, and nothing else", report.Report{
-				Base: &base, Summary: report.Summary{Verdicts: tally.Verdicts{Cases: 9, Skipped: 1}}, Gate: report.Gate{Result: "pass"},
+				Base: &base, Summary: report.Summary{Verdicts: report.Verdicts{Cases: 9, Skipped: 1}}, Gate: report.Gate{Result: "pass"},
 				Cases: []report.Row{{Withdrawn: "disabled"}},
 			},
 			github.Success, github.Success, valid, "no regressions · 1 case disabled",

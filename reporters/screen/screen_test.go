@@ -15,7 +15,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/reporters/watchstate"
@@ -206,12 +205,14 @@ func TestFrames(t *testing.T) {
 		{name: "problem", board: broken, keys: []string{"up", "up", "enter"}},
 		{name: "again", board: func(b *watchstate.Snapshot) {
 			b.State, b.Done, b.Due, b.Again = watchstate.Running, 30, 30, 14
-			b.Estimate.Again = &noise.Expense{UsualCalls: 4, MostCalls: 208, UsualUSD: number(0.01), MostUSD: number(0.52)}
+			b.Estimate.Again = &report.Expense{UsualCalls: 4, MostCalls: 208, UsualUSD: number(0.01), MostUSD: number(0.52)}
 		}},
 		{name: "confirmed", board: func(b *watchstate.Snapshot) {
 			b.Line = "1 regression (confirmed), 1 flaky"
-			sample := func(side string, v verdict.Verdict) noise.Sample { return noise.Sample{Side: side, Verdict: v} }
-			b.Rows[0].Confirmation = &noise.Confirmation{
+			sample := func(side string, v verdict.Verdict) report.NoiseSample {
+				return report.NoiseSample{Side: side, Verdict: v}
+			}
+			b.Rows[0].Confirmation = &report.Confirmation{
 				Confirmed: true, Sentence: "failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)",
 			}
 			for range 4 {

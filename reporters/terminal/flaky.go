@@ -5,13 +5,13 @@ import (
 	"io"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/report/flaky"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // Flaky writes the flaky cases: how often each differs, what it took, and the newest
 // measurement that disagrees.
-func Flaky(w io.Writer, list flaky.List, o Options) error {
+func Flaky(w io.Writer, list report.FlakyList, o Options) error {
 	p := newPage(o)
 	for _, c := range list.Cases {
 		p.flaky(c)
@@ -19,13 +19,13 @@ func Flaky(w io.Writer, list flaky.List, o Options) error {
 	summary := fmt.Sprintf("%s of %s", textfmt.Count(len(list.Cases), "flaky case"), textfmt.Int(int64(list.Examined)))
 	if list.Unknown > 0 {
 		summary += fmt.Sprintf("; %s %s fewer than %d measurements, so nothing is known of %s (gavel run --repeat %d takes more)",
-			textfmt.Int(int64(list.Unknown)), textfmt.Verb(list.Unknown, "has", "have"), flaky.Fewest, textfmt.Verb(list.Unknown, "it", "them"), flaky.Fewest)
+			textfmt.Int(int64(list.Unknown)), textfmt.Verb(list.Unknown, "has", "have"), report.Fewest, textfmt.Verb(list.Unknown, "it", "them"), report.Fewest)
 	}
 	p.paragraph(margin{}, summary, bold)
 	return p.writeTo(w)
 }
 
-func (p *page) flaky(c *flaky.Case) {
+func (p *page) flaky(c *report.FlakyCase) {
 	p.paragraph(margin{first: "≈ ", color: yellow}, c.Name, bold)
 	said := fmt.Sprintf("usually %s; %s", c.Usual, c)
 	if c.Cost != nil {

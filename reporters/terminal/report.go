@@ -7,8 +7,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/aggregate"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/attempts"
@@ -38,7 +36,7 @@ func Report(w io.Writer, r *report.Report, o Options) error {
 		p.WriteString("\n")
 	}
 	p.groups(r.Groups)
-	p.groups(aggregate.Flat(r.Conversations))
+	p.groups(report.FlatGroups(r.Conversations))
 	p.labels(r.Distribution())
 	p.sides(r)
 	p.targets(r.Targets)
@@ -255,7 +253,7 @@ func groupName(g report.Group) string {
 }
 
 // targets writes how several targets did over the same cases.
-func (p *page) targets(targets []tally.Target) {
+func (p *page) targets(targets []report.TargetTally) {
 	widest := 0
 	for _, t := range targets {
 		widest = max(widest, textfmt.Columns(textfmt.Line(t.Target)))

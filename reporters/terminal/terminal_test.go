@@ -13,8 +13,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/noise"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -103,7 +101,7 @@ func TestReportGolden(t *testing.T) {
 // TestNight sets what the schedule measured for the history against what that saves.
 func TestNight(t *testing.T) {
 	r := reporttest.Stored(t, "first_run")
-	r.Nightly = &noise.Night{Measurements: 8, Balance: noise.Balance{Days: 14, Calls: 40, SavedCalls: 90}}
+	r.Nightly = &report.Night{Measurements: 8, Balance: report.Balance{Days: 14, Calls: 40, SavedCalls: 90}}
 	text := holds(t, 80, func(o Options) string {
 		var b bytes.Buffer
 		if err := Report(&b, r, o); err != nil {
@@ -122,10 +120,10 @@ func TestLabels(t *testing.T) {
 	r := reporttest.Stored(t, "first_run")
 	score := 0.5
 	r.Labels = []report.Label{
-		{Label: "difficulty", Name: "hard", Verdicts: tally.Verdicts{Cases: 3, Pass: 1, Fail: 1, Skipped: 1}, Score: &score},
-		{Label: "difficulty", Name: "normal", Verdicts: tally.Verdicts{Cases: 1, Error: 1}},
-		{Label: "tag", Name: strings.Repeat("red-team ", 9), Verdicts: tally.Verdicts{Cases: 12345, Pass: 12000, Borderline: 100, Fail: 100, Error: 100, Skipped: 45}, Score: &score},
-		{Label: "status", Name: "active", Verdicts: tally.Verdicts{Cases: 4}},
+		{Label: "difficulty", Name: "hard", Verdicts: report.Verdicts{Cases: 3, Pass: 1, Fail: 1, Skipped: 1}, Score: &score},
+		{Label: "difficulty", Name: "normal", Verdicts: report.Verdicts{Cases: 1, Error: 1}},
+		{Label: "tag", Name: strings.Repeat("red-team ", 9), Verdicts: report.Verdicts{Cases: 12345, Pass: 12000, Borderline: 100, Fail: 100, Error: 100, Skipped: 45}, Score: &score},
+		{Label: "status", Name: "active", Verdicts: report.Verdicts{Cases: 4}},
 	}
 	text := holds(t, 80, func(o Options) string {
 		var b bytes.Buffer
@@ -149,7 +147,7 @@ func TestLabels(t *testing.T) {
 func TestALongSummary(t *testing.T) {
 	r := reporttest.Stored(t, "regressions")
 	r.Summary = report.Summary{
-		Verdicts: tally.Verdicts{Cases: 12345, Pass: 8000, Fail: 1200, Borderline: 345, Error: 300, Skipped: 2500}, NoThreshold: 1,
+		Verdicts: report.Verdicts{Cases: 12345, Pass: 8000, Fail: 1200, Borderline: 345, Error: 300, Skipped: 2500}, NoThreshold: 1,
 		Run: 5000, Rejudged: 4000, Redecided: 3000, Reused: 345, NoVerdict: 45, Score: r.Summary.Score,
 	}
 	got := holds(t, 60, func(o Options) string {

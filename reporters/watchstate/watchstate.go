@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -232,7 +231,7 @@ func rank(r *Row) int {
 // Counts are the rows by what they say. Those that are to be judged count as
 // that only.
 type Counts struct {
-	tally.Verdicts
+	report.Verdicts
 	Unrun, Due, Broke, Fixed int
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/tally"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -68,7 +67,7 @@ func TestSortAndCount(t *testing.T) {
 	if diff := cmp.Diff([]string{"z", "y", "e", "new", "short", "b", "a", "c", "gone"}, keys); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Counts{Verdicts: tally.Verdicts{Cases: 6, Pass: 2, Borderline: 1, Fail: 1, Error: 1}, Unrun: 1, Due: 2}, b.Count()); diff != "" {
+	if diff := cmp.Diff(Counts{Verdicts: report.Verdicts{Cases: 6, Pass: 2, Borderline: 1, Fail: 1, Error: 1}, Unrun: 1, Due: 2}, b.Count()); diff != "" {
 		t.Error(diff)
 	}
 }

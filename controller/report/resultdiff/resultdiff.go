@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -102,7 +101,7 @@ func Compare(base, head *report.Report, why string) *report.Report {
 		}
 	}
 	procedure := confirm.New(d.cases, confirm.Options{Budget: 0})
-	d.in.Noise = &noise.Findings{Result: procedure.Result(), Index: d.place, Samples: make([][]noise.Sample, len(d.cases)), Why: why}
+	d.in.Noise = &report.NoiseFindings{Result: procedure.Result(), Index: d.place, Samples: make([][]report.NoiseSample, len(d.cases)), Why: why}
 	return report.Compare(d.in)
 }
 

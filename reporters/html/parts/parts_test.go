@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/noise"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -58,7 +57,7 @@ func TestThinkingIsFolded(t *testing.T) {
 
 // TestNight sets what the schedule measured for the history against what that saves.
 func TestNight(t *testing.T) {
-	r := &report.Report{Nightly: &noise.Night{Measurements: 8, Short: true, Balance: noise.Balance{Days: 14, Calls: 40, SavedCalls: 90}}}
+	r := &report.Report{Nightly: &report.Night{Measurements: 8, Short: true, Balance: report.Balance{Days: 14, Calls: 40, SavedCalls: 90}}}
 	want := Fact{Name: "history", Value: "8 further measurements for the history; the rest was not measured", Remark: "In 14 days these took 40 calls and saved pull requests about 90 calls."}
 	if facts := Facts(r); !slices.Contains(facts, want) {
 		t.Errorf("the page has the facts %+v, want %+v among them", facts, want)

@@ -1,8 +1,4 @@
-// Package tally counts cases by what became of them, and compares several targets
-// over the same cases.
-//
-// Most callers want [Compare] for targets, or a [Verdicts] to count with.
-package tally
+package report
 
 import "github.com/gavel-evals/gavel/controller/verdict"
 

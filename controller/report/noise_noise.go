@@ -1,6 +1,4 @@
-// Package noise has what reports say of measurements that were made again to tell
-// real differences from noise.
-package noise
+package report
 
 import (
 	"slices"
@@ -10,14 +8,14 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// Findings are what further measurements say of the differences between the sides.
-// A nil Findings says nothing.
-type Findings struct {
+// NoiseFindings are what further measurements say of the differences between the sides.
+// A nil NoiseFindings says nothing.
+type NoiseFindings struct {
 	confirm.Result
 	// Place is that of a case among the findings, by its ID at head.
 	Index map[string]int
 	// Samples are the further measurements of each case, parallel to the findings.
-	Samples [][]Sample
+	Samples [][]NoiseSample
 	// Why says what kept further measurements from being made; empty where nothing
 	// did.
 	Why string
@@ -26,8 +24,8 @@ type Findings struct {
 	SavedCalls int
 }
 
-// A Sample is a further measurement of a case.
-type Sample struct {
+// A NoiseSample is a further measurement of a case.
+type NoiseSample struct {
 	// Side is base or head.
 	Side    string          `json:"side"`
 	Verdict verdict.Verdict `json:"verdict"`
@@ -52,11 +50,11 @@ type Confirmation struct {
 	// P is the p-value after all looks; null where nothing was tested.
 	P *float64 `json:"p"`
 	// Samples are the further measurements, the first ones first.
-	Samples []Sample `json:"samples"`
+	Samples []NoiseSample `json:"samples"`
 }
 
-// A Summary says what further measurements of all cases showed.
-type Summary struct {
+// A Noise says what further measurements of all cases showed.
+type Noise struct {
 	// Line is the verdict in a line, such as "2 regressions (confirmed), 3 unclear,
 	// 1 flaky"; empty where nothing had to be measured again.
 	Line         string `json:"line"`
@@ -70,12 +68,12 @@ type Summary struct {
 	Stale bool `json:"stale,omitempty"`
 	// SavedCalls estimates how many calls the history saved that the schedule measured for
 	// its own sake.
-	SavedCalls int  `json:"saved_calls,omitempty"`
-	Mean       Mean `json:"mean"`
+	SavedCalls int       `json:"saved_calls,omitempty"`
+	Mean       NoiseMean `json:"mean"`
 }
 
-// A Mean is the test whether the cases got worse on the whole.
-type Mean struct {
+// A NoiseMean is the test whether the cases got worse on the whole.
+type NoiseMean struct {
 	// State is tested, quiet (nothing suggested a difference), spared (a regression
 	// decides without it) or open (it could not be made).
 	State string `json:"state"`
@@ -87,7 +85,7 @@ type Mean struct {
 }
 
 // Finding is what was found out about a row of the plan; nil where nothing was to be.
-func (all *Findings) Finding(row *plan.Row) *confirm.Finding {
+func (all *NoiseFindings) Finding(row *plan.Row) *confirm.Finding {
 	if all == nil || row.Head == nil {
 		return nil
 	}
@@ -99,7 +97,7 @@ func (all *Findings) Finding(row *plan.Row) *confirm.Finding {
 
 // Confirmation is what a row shows of a finding; nil where there is nothing that
 // its verdicts do not say.
-func (all *Findings) Confirmation(row *plan.Row) *Confirmation {
+func (all *NoiseFindings) Confirmation(row *plan.Row) *Confirmation {
 	f := all.Finding(row)
 	if f == nil {
 		return nil
@@ -111,7 +109,7 @@ func (all *Findings) Confirmation(row *plan.Row) *Confirmation {
 		return nil
 	}
 	c := &Confirmation{
-		Confirmed: f.Confirmed, Open: f.Undetermined(), Sentence: f.Sentence(), Samples: slices.Concat([]Sample{}, samples),
+		Confirmed: f.Confirmed, Open: f.Undetermined(), Sentence: f.Sentence(), Samples: slices.Concat([]NoiseSample{}, samples),
 		BaseNotMeasured: f.Gone && !f.Certain, MostlyWorse: f.Gone && f.Class == confirm.Unclear && !f.Open,
 	}
 	switch {
@@ -126,14 +124,14 @@ func (all *Findings) Confirmation(row *plan.Row) *Confirmation {
 	return c
 }
 
-// Summary sums the further measurements up; nil where no case is compared.
-func (all *Findings) Summary() *Summary {
+// Noise sums the further measurements up; nil where no case is compared.
+func (all *NoiseFindings) Summary() *Noise {
 	if all == nil || len(all.Result.Findings) == 0 {
 		return nil
 	}
 	m := all.Mean
-	return &Summary{
+	return &Noise{
 		Measurements: all.Measurements, Retaken: all.Retaken, Complete: all.Complete, Why: all.Why, Stale: all.Stale, SavedCalls: all.SavedCalls,
-		Mean: Mean{State: string(m.State), Called: m.Called, P: m.P, Worse: m.Worse, Better: m.Better},
+		Mean: NoiseMean{State: string(m.State), Called: m.Called, P: m.P, Worse: m.Worse, Better: m.Better},
 	}
 }

@@ -1,15 +1,14 @@
-package tally
+package report
 
 import (
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/report/aggregate"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A Target is how one of several targets did over the same cases.
-type Target struct {
+// A TargetTally is how one of several targets did over the same cases.
+type TargetTally struct {
 	Target string `json:"target"`
 	Verdicts
 	// Score is the weighted mean over its judged cases.
@@ -26,8 +25,8 @@ type Target struct {
 	CostUSD *float64 `json:"cost_usd"`
 }
 
-// An Entry is one case with one target.
-type Entry struct {
+// An TallyEntry is one case with one target.
+type TallyEntry struct {
 	Key, Target string
 	// Verdict is nil for a case that was not judged: an error where Failed.
 	Verdict *verdict.Verdict
@@ -40,26 +39,26 @@ type Entry struct {
 	CostUSD *float64
 }
 
-func (e *Entry) rank() int {
+func (e *TallyEntry) rank() int {
 	if e.Verdict == nil {
 		return -1
 	}
 	return e.Verdict.Rank()
 }
 
-// Compare sets the targets side by side, in the order given; each is compared
+// CompareTargets sets the targets side by side, in the order given; each is compared
 // with the first. Fewer than two are not compared.
-func Compare(order []string, entries []Entry) []Target {
+func CompareTargets(order []string, entries []TallyEntry) []TargetTally {
 	if len(order) < 2 {
 		return nil
 	}
-	first := map[string]Entry{}
+	first := map[string]TallyEntry{}
 	for _, e := range entries {
 		if e.Target == order[0] {
 			first[e.Key] = e
 		}
 	}
-	out := make([]Target, 0, len(order))
+	out := make([]TargetTally, 0, len(order))
 	for _, name := range order {
 		t := newSum(name)
 		for _, e := range entries {
@@ -76,17 +75,17 @@ func Compare(order []string, entries []Entry) []Target {
 	return out
 }
 
-// A sum is a Target in the making.
+// A sum is a TargetTally in the making.
 type sum struct {
-	Target
-	score, own, other aggregate.Mean
+	TargetTally
+	score, own, other WeightedMean
 	cost              float64
 	unpriced          bool
 }
 
-func newSum(name string) *sum { return &sum{Target: Target{Target: name}} }
+func newSum(name string) *sum { return &sum{TargetTally: TargetTally{Target: name}} }
 
-func (s *sum) add(e Entry) {
+func (s *sum) add(e TallyEntry) {
 	s.Count(e.Verdict)
 	if e.Verdict == nil && e.Failed {
 		s.Error++
@@ -102,7 +101,7 @@ func (s *sum) add(e Entry) {
 }
 
 // compare counts a case that both targets were judged for.
-func (s *sum) compare(first, e Entry) {
+func (s *sum) compare(first, e TallyEntry) {
 	was, is := first.rank(), e.rank()
 	if was < 0 || is < 0 {
 		return
@@ -118,8 +117,8 @@ func (s *sum) compare(first, e Entry) {
 	}
 }
 
-func (s *sum) target() Target {
-	t := s.Target
+func (s *sum) target() TargetTally {
+	t := s.TargetTally
 	t.Score = s.score.Value()
 	if own, other := s.own.Value(), s.other.Value(); own != nil && other != nil {
 		delta := *own - *other
@@ -132,7 +131,7 @@ func (s *sum) target() Target {
 }
 
 // Counts returns how many of the cases passed, and what became of the others.
-func (t Target) Counts() string {
+func (t TargetTally) Counts() string {
 	text := textfmt.Int(int64(t.Pass)) + " of " + textfmt.Count(t.Cases, "case") + " passed"
 	for _, n := range []struct {
 		count int
@@ -147,7 +146,7 @@ func (t Target) Counts() string {
 
 // Difference says at how many cases the target did otherwise than the first;
 // empty where it did not.
-func (t Target) Difference() string {
+func (t TargetTally) Difference() string {
 	var parts []string
 	if t.Better > 0 {
 		parts = append(parts, "better at "+textfmt.Int(int64(t.Better)))

@@ -1,6 +1,4 @@
-// Package identity holds what a database would keep of a case besides its
-// definition.
-package identity
+package report
 
 import "time"
 

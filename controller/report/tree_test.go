@@ -1,4 +1,4 @@
-package aggregate
+package report
 
 import (
 	"testing"
@@ -8,11 +8,11 @@ import (
 
 // TestTreeByTarget holds that the groups of two targets are not mixed.
 func TestTreeByTarget(t *testing.T) {
-	var all Tree
+	var all GroupTree
 	one, half := 1.0, 0.5
-	all.AddHead(Path{"domain", "b", []string{"math", "1"}}, &one, 1)
-	all.AddHead(Path{"domain", "a", []string{"math", "1"}}, &half, 1)
-	all.AddHead(Path{"domain", "a", nil}, &half, 1)
+	all.AddHead(GroupPath{"domain", "b", []string{"math", "1"}}, &one, 1)
+	all.AddHead(GroupPath{"domain", "a", []string{"math", "1"}}, &half, 1)
+	all.AddHead(GroupPath{"domain", "a", nil}, &half, 1)
 	var got []string
 	for _, g := range all.Groups() {
 		if len(g.Path) == 1 {

@@ -1,9 +1,4 @@
-// Package quarantine has the cases that are out of the gate until a date, because
-// somebody said so and why.
-//
-// Most callers want [Parse] for what a person wrote, [List.Holding] for what
-// holds today, and [List.Entry] for the entry of a case.
-package quarantine
+package report
 
 import (
 	"fmt"
@@ -15,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// An Entry takes a case out of the gate.
-type Entry struct {
+// An Quarantine takes a case out of the gate.
+type Quarantine struct {
 	// Case is its key, or KEY @ TARGET.
 	Case string `json:"case"`
 	// Until is the last day on which it holds, in UTC, such as 2026-04-01.
@@ -27,7 +22,7 @@ type Entry struct {
 }
 
 // String says until when, why, and who said so.
-func (e *Entry) String() string {
+func (e *Quarantine) String() string {
 	by := ""
 	if e.By != "" {
 		by = " by " + e.By
@@ -43,9 +38,9 @@ func CheckDate(text string) string {
 	return ""
 }
 
-// Parse reads a date and a reason, such as "2026-04-01 the upstream model is slow".
+// ParseQuarantine reads a date and a reason, such as "2026-04-01 the upstream model is slow".
 // The problem says what to write instead; it is empty for a good text.
-func Parse(text string) (e Entry, problem string) {
+func ParseQuarantine(text string) (e Quarantine, problem string) {
 	e.Until, e.Reason, _ = strings.Cut(strings.TrimSpace(text), " ")
 	switch {
 	case e.Until == "":
@@ -59,16 +54,16 @@ func Parse(text string) (e Entry, problem string) {
 }
 
 // Ended reports whether the last day of an entry is over.
-func (e *Entry) Ended(now time.Time) bool { return e.Until < now.UTC().Format(time.DateOnly) }
+func (e *Quarantine) Ended(now time.Time) bool { return e.Until < now.UTC().Format(time.DateOnly) }
 
-// A List has entries of which a later one replaces an earlier one of the same case.
-type List []Entry
+// A Quarantines has entries of which a later one replaces an earlier one of the same case.
+type Quarantines []Quarantine
 
 // Holding returns the entries that hold at a time.
-func (l List) Holding(now time.Time) List {
-	var holding List
+func (l Quarantines) Holding(now time.Time) Quarantines {
+	var holding Quarantines
 	for i, e := range l {
-		replaced := slices.ContainsFunc(l[i+1:], func(later Entry) bool { return later.Case == e.Case })
+		replaced := slices.ContainsFunc(l[i+1:], func(later Quarantine) bool { return later.Case == e.Case })
 		if !replaced && !e.Ended(now) {
 			holding = append(holding, e)
 		}
@@ -76,8 +71,8 @@ func (l List) Holding(now time.Time) List {
 	return holding
 }
 
-// Entry returns the entry of the case that has one of the names; nil where there is none.
-func (l List) Entry(names ...string) *Entry {
+// Quarantine returns the entry of the case that has one of the names; nil where there is none.
+func (l Quarantines) Entry(names ...string) *Quarantine {
 	for i := range slices.Backward(l) {
 		if slices.Contains(names, l[i].Case) {
 			return &l[i]
@@ -86,9 +81,9 @@ func (l List) Entry(names ...string) *Entry {
 	return nil
 }
 
-// Names are what the cases of a plan are called, on either side; nil where the plan
+// QuarantinedNames are what the cases of a plan are called, on either side; nil where the plan
 // does not have all of them.
-func Names(p *plan.Plan) []string {
+func QuarantinedNames(p *plan.Plan) []string {
 	if p.Rest.Cases > 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package noise
+package report
 
 import "github.com/gavel-evals/gavel/reporters/textfmt"
 

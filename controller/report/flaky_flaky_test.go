@@ -1,4 +1,4 @@
-package flaky
+package report
 
 import (
 	"testing"
@@ -7,11 +7,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-func series(text string) []Measurement {
+func series(text string) []FlakyMeasurement {
 	words := map[rune]verdict.Verdict{'p': verdict.Pass, 'b': verdict.Borderline, 'f': verdict.Fail, 'e': verdict.Error}
-	var out []Measurement
+	var out []FlakyMeasurement
 	for i, letter := range text {
-		out = append(out, Measurement{Ordinal: i, At: time.Unix(int64(i), 0), Verdict: words[letter]})
+		out = append(out, FlakyMeasurement{Ordinal: i, At: time.Unix(int64(i), 0), Verdict: words[letter]})
 	}
 	return out
 }
@@ -37,14 +37,14 @@ func TestOf(t *testing.T) {
 		{"ppfeeeee", "", 0},
 		{"pffpe", "2 of 4 differ (about 50 %)", 2},
 	} {
-		got := Classify(series(tt.text))
+		got := ClassifyFlaky(series(tt.text))
 		switch {
 		case got == nil && tt.want == "":
 		case got == nil || got.String() != tt.want || got.Disagrees.Ordinal != tt.odd:
 			t.Errorf("%s: %v, want %q with %d", tt.text, got, tt.want, tt.odd)
 		}
 	}
-	if c := Classify(series("ffpffp")); c.Usual != verdict.Fail || c.Disagrees.Verdict != verdict.Pass || !c.Since.Equal(time.Unix(0, 0)) || !c.Until.Equal(time.Unix(5, 0)) {
+	if c := ClassifyFlaky(series("ffpffp")); c.Usual != verdict.Fail || c.Disagrees.Verdict != verdict.Pass || !c.Since.Equal(time.Unix(0, 0)) || !c.Until.Equal(time.Unix(5, 0)) {
 		t.Errorf("found %+v", c)
 	}
 }

@@ -1,7 +1,4 @@
-// Package flaky says which cases come to different verdicts although nothing changed.
-//
-// Most callers want [Classify], which applies the rule to what a case showed.
-package flaky
+package report
 
 import (
 	"fmt"
@@ -14,9 +11,9 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A Case is one that is flaky: its measurements under one decision digest contradict
+// A FlakyCase is one that is flaky: its measurements under one decision digest contradict
 // each other more than by accident, see [stats.Flaky].
-type Case struct {
+type FlakyCase struct {
 	// Name is the key of the case, with the target where there are several.
 	Name string `json:"name"`
 	// Digest is the decision digest that all of the measurements have.
@@ -34,13 +31,13 @@ type Case struct {
 	// Rate estimates how often the case differs, see [stats.FlakeRate].
 	Rate float64 `json:"rate"`
 	// Disagrees is the newest measurement that differs.
-	Disagrees Measurement `json:"disagrees"`
-	// Cost is what all stored samples of the case took; null where nobody asked.
-	Cost *Cost `json:"cost,omitempty"`
+	Disagrees FlakyMeasurement `json:"disagrees"`
+	// FlakyCost is what all stored samples of the case took; null where nobody asked.
+	Cost *FlakyCost `json:"cost,omitempty"`
 }
 
-// A Measurement is what a case showed once.
-type Measurement struct {
+// A FlakyMeasurement is what a case showed once.
+type FlakyMeasurement struct {
 	// Ordinal is that of its first sample.
 	Ordinal int             `json:"ordinal"`
 	At      time.Time       `json:"at"`
@@ -52,8 +49,8 @@ type Measurement struct {
 	Reply string `json:"reply,omitempty"`
 }
 
-// A Cost is what samples took, with their judges.
-type Cost struct {
+// A FlakyCost is what samples took, with their judges.
+type FlakyCost struct {
 	Samples int   `json:"samples"`
 	Calls   int   `json:"calls"`
 	Tokens  int64 `json:"tokens"`
@@ -61,12 +58,12 @@ type Cost struct {
 	CostUSD *float64 `json:"cost_usd"`
 }
 
-// Classify applies the rule to what a case showed under one digest, the oldest first; nil
+// ClassifyFlaky applies the rule to what a case showed under one digest, the oldest first; nil
 // where it is not flaky. Only judgements count, so errors are left out. The result has
 // no name and no digest yet.
-func Classify(measurements []Measurement) *Case {
+func ClassifyFlaky(measurements []FlakyMeasurement) *FlakyCase {
 	counts := map[verdict.Verdict]int{}
-	judged := slices.DeleteFunc(slices.Clone(measurements), func(m Measurement) bool { return m.Verdict.Rank() < 0 })
+	judged := slices.DeleteFunc(slices.Clone(measurements), func(m FlakyMeasurement) bool { return m.Verdict.Rank() < 0 })
 	for _, m := range judged {
 		counts[m.Verdict]++
 	}
@@ -83,7 +80,7 @@ func Classify(measurements []Measurement) *Case {
 	if !stats.Flaky(rarer, n) {
 		return nil
 	}
-	c := &Case{Usual: usual, Measurements: n, Differ: differ, Rate: stats.FlakeRate(differ, n), Since: judged[0].At, Until: judged[n-1].At}
+	c := &FlakyCase{Usual: usual, Measurements: n, Differ: differ, Rate: stats.FlakeRate(differ, n), Since: judged[0].At, Until: judged[n-1].At}
 	for _, m := range judged {
 		if m.Verdict != usual {
 			c.Disagrees = m
@@ -93,21 +90,21 @@ func Classify(measurements []Measurement) *Case {
 }
 
 // String says how often a case differs: "2 of 9 differ (about 25 %)".
-func (c *Case) String() string {
+func (c *FlakyCase) String() string {
 	return fmt.Sprintf("%s (about %.0f %%)", c.Series(), math.Round(100*c.Rate))
 }
 
 // Series returns how many measurements differ: "2 of 9 differ".
-func (c *Case) Series() string {
+func (c *FlakyCase) Series() string {
 	return fmt.Sprintf("%s of %s %s", textfmt.Int(int64(c.Differ)), textfmt.Int(int64(c.Measurements)), textfmt.Verb(c.Differ, "differs", "differ"))
 }
 
 // Fewest is how many measurements a case has at least before it can be called flaky.
 const Fewest = 4
 
-// A List is the flaky ones among some cases.
-type List struct {
-	Cases []*Case `json:"cases"`
+// A FlakyList is the flaky ones among some cases.
+type FlakyList struct {
+	Cases []*FlakyCase `json:"cases"`
 	// Examined counts the cases that were looked at, and Unknown those of them with
 	// too few measurements to say anything.
 	Examined int `json:"examined"`
