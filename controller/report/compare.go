@@ -248,7 +248,7 @@ func (in *Input) row(p pair) Row {
 	}
 	if row.Score != nil {
 		scale := row.NativeScale()
-		row.Native = &Native{Value: *row.Score * scale, Scale: scale}
+		row.Native = &native{Value: *row.Score * scale, Scale: scale}
 	}
 	spent := p.spent()
 	if p.head != nil {

@@ -16,11 +16,11 @@ import (
 // status of every commit, and a forge takes a write a second.
 const maxGroupGates = 50
 
-// A GroupGate is what the gate says of the cases of one outermost group alone,
+// A groupGate is what the gate says of the cases of one outermost group alone,
 // such as a domain or a suite. Their scores are only told: min_score and
 // max_drop are set for the mean over all cases, and one of a few cases moves by
 // more than that without a reason. So no group fails where the whole passes.
-type GroupGate struct {
+type groupGate struct {
 	// Group is the name. Names that differ in case alone are one group, since
 	// a forge does not tell statuses apart by it.
 	Group   string  `json:"group"`
@@ -63,7 +63,7 @@ func TooMany(rest []string) string {
 }
 
 // groupGates asks the gate about each group.
-func groupGates(in *Input, r *Report, pairs []pair) []GroupGate {
+func groupGates(in *Input, r *Report, pairs []pair) []groupGate {
 	if !in.GroupGates {
 		return nil
 	}
@@ -71,7 +71,7 @@ func groupGates(in *Input, r *Report, pairs []pair) []GroupGate {
 	if message := TooMany(rest); message != "" {
 		r.Notices = append(r.Notices, Notice{Message: message})
 	}
-	out := make([]GroupGate, 0, len(names))
+	out := make([]groupGate, 0, len(names))
 	for _, name := range names {
 		part, kept := only(r, pairs, inGroup(name))
 		part.Problems = problemsOf(part)
@@ -81,13 +81,13 @@ func groupGates(in *Input, r *Report, pairs []pair) []GroupGate {
 				s.Required = append(s.Required, glob)
 			}
 		}
-		out = append(out, GroupGate{name, part.Summary, part.Diff, gate(part, kept, plan.Rest{}, s)})
+		out = append(out, groupGate{name, part.Summary, part.Diff, gate(part, kept, plan.Rest{}, s)})
 	}
 	return out
 }
 
 // GroupReport is the report on the cases of a group alone.
-func (r *Report) GroupReport(g GroupGate) *Report {
+func (r *Report) GroupReport(g groupGate) *Report {
 	part := *r
 	part.Summary, part.Diff, part.Gate = g.Summary, g.Diff, g.Gate
 	part.Cases = nil

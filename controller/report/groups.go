@@ -14,7 +14,7 @@ func groups(pairs []pair) []Group { return sums(pairs, pathOf) }
 // They are next to the groups and not below them: the score of a suite is that
 // of its cases, whichever of them belong together.
 func conversations(pairs []pair) []Group {
-	all := sums(pairs, func(c *schema.CaseInfo) GroupPath {
+	all := sums(pairs, func(c *schema.CaseInfo) groupPath {
 		at := pathOf(c)
 		if c.Labels.Conversation == "" {
 			at.Names = nil
@@ -26,8 +26,8 @@ func conversations(pairs []pair) []Group {
 	return slices.DeleteFunc(all, func(g Group) bool { return len(g.Path) < 2 }) // suites and all of them
 }
 
-func sums(pairs []pair, place func(*schema.CaseInfo) GroupPath) []Group {
-	var t GroupTree
+func sums(pairs []pair, place func(*schema.CaseInfo) groupPath) []Group {
+	var t groupTree
 	for _, p := range pairs {
 		if c := p.plan.Head; c != nil {
 			t.AddHead(place(c), score(p.head), p.weight())
@@ -45,8 +45,8 @@ func sums(pairs []pair, place func(*schema.CaseInfo) GroupPath) []Group {
 	return t.Groups()
 }
 
-func pathOf(c *schema.CaseInfo) GroupPath {
-	at := GroupPath{Dialect: c.Dialect, Names: c.Labels.Groups}
+func pathOf(c *schema.CaseInfo) groupPath {
+	at := groupPath{Dialect: c.Dialect, Names: c.Labels.Groups}
 	if c.PerTarget {
 		at.Target = c.Target
 	}
@@ -55,14 +55,14 @@ func pathOf(c *schema.CaseInfo) GroupPath {
 
 // targets compares the targets by the rows of the same case.
 func targets(order []string, rows []Row) []TargetTally {
-	var entries []TallyEntry
+	var entries []tallyEntry
 	for _, row := range rows {
 		if row.PerTarget && row.Action != plan.Removed {
-			entries = append(entries, TallyEntry{
+			entries = append(entries, tallyEntry{
 				Key: row.Key, Target: row.Target, Verdict: row.Verdict, Failed: row.Error != nil,
 				Score: row.Score, Weight: row.Weight, Calls: row.Calls, Tokens: row.Tokens, CostUSD: row.CostUSD,
 			})
 		}
 	}
-	return CompareTargets(order, entries)
+	return compareTargets(order, entries)
 }

@@ -8,9 +8,9 @@ import (
 
 // The labels by which cases are counted.
 const (
-	LabelDifficulty = "difficulty"
-	LabelTag        = "tag"
-	LabelStatus     = "status"
+	labelDifficulty = "difficulty"
+	labelTag        = "tag"
+	labelStatus     = "status"
 )
 
 // A Label counts the cases of head that have one difficulty, tag or status. A case
@@ -29,7 +29,7 @@ type Label struct {
 func labels(rows []Row, pairs []pair) []Label {
 	type place struct{ label, name string }
 	var out []Label
-	var means []WeightedMean
+	var means []weightedMean
 	at := map[place]int{}
 	count := func(label, name string, row *Row) {
 		if name == "" {
@@ -39,7 +39,7 @@ func labels(rows []Row, pairs []pair) []Label {
 		if !known {
 			i = len(out)
 			at[place{label, name}] = i
-			out, means = append(out, Label{Label: label, Name: name}), append(means, WeightedMean{})
+			out, means = append(out, Label{Label: label, Name: name}), append(means, weightedMean{})
 		}
 		out[i].Count(row.Verdict)
 		if row.Verdict == nil && row.Error != nil {
@@ -52,18 +52,18 @@ func labels(rows []Row, pairs []pair) []Label {
 		if c == nil || rows[i].Action == plan.Removed {
 			continue
 		}
-		count(LabelDifficulty, c.Labels.Difficulty, &rows[i])
+		count(labelDifficulty, c.Labels.Difficulty, &rows[i])
 		tags := slices.Clone(c.Labels.Tags)
 		slices.Sort(tags)
 		for _, tag := range slices.Compact(tags) {
-			count(LabelTag, tag, &rows[i])
+			count(labelTag, tag, &rows[i])
 		}
-		count(LabelStatus, c.Labels.Status, &rows[i])
+		count(labelStatus, c.Labels.Status, &rows[i])
 	}
 	for i := range out {
 		out[i].Score = means[i].Value()
 	}
-	order := []string{LabelDifficulty, LabelTag, LabelStatus}
+	order := []string{labelDifficulty, labelTag, labelStatus}
 	slices.SortFunc(out, func(a, b Label) int {
 		if a.Label != b.Label {
 			return slices.Index(order, a.Label) - slices.Index(order, b.Label)
@@ -81,6 +81,6 @@ func (r *Report) Distribution() []Label {
 		alone[l.Label]++
 	}
 	return slices.DeleteFunc(slices.Clone(r.Labels), func(l Label) bool {
-		return l.Label != LabelTag && alone[l.Label] < 2
+		return l.Label != labelTag && alone[l.Label] < 2
 	})
 }

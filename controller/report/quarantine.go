@@ -30,8 +30,8 @@ func (e *Quarantine) String() string {
 	return fmt.Sprintf("until %s%s: %s", e.Until, by, e.Reason)
 }
 
-// CheckDate returns what is wrong with a date; empty for one such as 2026-04-01.
-func CheckDate(text string) string {
+// checkDate returns what is wrong with a date; empty for one such as 2026-04-01.
+func checkDate(text string) string {
 	if _, err := time.Parse(time.DateOnly, text); err != nil {
 		return fmt.Sprintf("%q is not a date; write it as 2026-04-01", text)
 	}
@@ -45,8 +45,8 @@ func ParseQuarantine(text string) (e Quarantine, problem string) {
 	switch {
 	case e.Until == "":
 		return e, "quarantine takes the key of a case, the date until which it is out of the gate, and the reason"
-	case CheckDate(e.Until) != "":
-		return e, CheckDate(e.Until)
+	case checkDate(e.Until) != "":
+		return e, checkDate(e.Until)
 	case e.Reason == "":
 		return e, "say why the case is out of the gate"
 	}

@@ -62,7 +62,7 @@ type Report struct {
 	// Labels count the cases by difficulty, tag and status, as far as they have them.
 	Labels []Label `json:"labels,omitempty"`
 	// GroupGates are there where every group has a status of its own.
-	GroupGates []GroupGate `json:"group_gates,omitempty"`
+	GroupGates []groupGate `json:"group_gates,omitempty"`
 	// Conversations are those of cases that are turns of the same one; the path
 	// is that of the suite and the name of the conversation.
 	Conversations []Group `json:"conversations"`
@@ -122,7 +122,7 @@ type Row struct {
 	// Verdict is null for a case that was not judged in this run or before.
 	Verdict     *verdict.Verdict `json:"verdict"`
 	Score       *float64         `json:"score"`
-	Native      *Native          `json:"native"`
+	Native      *native          `json:"native"`
 	BaseVerdict *verdict.Verdict `json:"base_verdict"`
 	BaseScore   *float64         `json:"base_score"`
 	// BaseError says why there is no judgement at base although it was to have
@@ -268,8 +268,8 @@ func (row *Row) Unrun() bool { return row.Error != nil && row.Verdict == nil && 
 // Turn writes the verdicts of a row that has both: "fail → pass".
 func (row *Row) Turn() string { return string(*row.BaseVerdict) + " → " + string(*row.Verdict) }
 
-// Native is the score as the dialect writes it: value of scale.
-type Native struct {
+// native is the score as the dialect writes it: value of scale.
+type native struct {
 	Value float64 `json:"value"`
 	Scale float64 `json:"scale"`
 }

@@ -13,7 +13,7 @@ import (
 // summarise counts the cases of head. Removed ones are counted apart.
 func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 	var s Summary
-	var total WeightedMean
+	var total weightedMean
 	var spent, saved verdict.Usage
 	for i, row := range rows {
 		countAction(&s, row.Action)
@@ -103,7 +103,7 @@ func countAction(s *Summary, action plan.Action) {
 // of the mean difference over cases such as these.
 func diff(rows []Row, pairs []pair) Diff {
 	var d Diff
-	var base, head WeightedMean
+	var base, head weightedMean
 	var measured []stats.Pair
 	for i, row := range rows {
 		if row.Class != nil {

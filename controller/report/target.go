@@ -25,8 +25,8 @@ type TargetTally struct {
 	CostUSD *float64 `json:"cost_usd"`
 }
 
-// An TallyEntry is one case with one target.
-type TallyEntry struct {
+// An tallyEntry is one case with one target.
+type tallyEntry struct {
 	Key, Target string
 	// Verdict is nil for a case that was not judged: an error where Failed.
 	Verdict *verdict.Verdict
@@ -39,20 +39,20 @@ type TallyEntry struct {
 	CostUSD *float64
 }
 
-func (e *TallyEntry) rank() int {
+func (e *tallyEntry) rank() int {
 	if e.Verdict == nil {
 		return -1
 	}
 	return e.Verdict.Rank()
 }
 
-// CompareTargets sets the targets side by side, in the order given; each is compared
+// compareTargets sets the targets side by side, in the order given; each is compared
 // with the first. Fewer than two are not compared.
-func CompareTargets(order []string, entries []TallyEntry) []TargetTally {
+func compareTargets(order []string, entries []tallyEntry) []TargetTally {
 	if len(order) < 2 {
 		return nil
 	}
-	first := map[string]TallyEntry{}
+	first := map[string]tallyEntry{}
 	for _, e := range entries {
 		if e.Target == order[0] {
 			first[e.Key] = e
@@ -78,14 +78,14 @@ func CompareTargets(order []string, entries []TallyEntry) []TargetTally {
 // A sum is a TargetTally in the making.
 type sum struct {
 	TargetTally
-	score, own, other WeightedMean
+	score, own, other weightedMean
 	cost              float64
 	unpriced          bool
 }
 
 func newSum(name string) *sum { return &sum{TargetTally: TargetTally{Target: name}} }
 
-func (s *sum) add(e TallyEntry) {
+func (s *sum) add(e tallyEntry) {
 	s.Count(e.Verdict)
 	if e.Verdict == nil && e.Failed {
 		s.Error++
@@ -101,7 +101,7 @@ func (s *sum) add(e TallyEntry) {
 }
 
 // compare counts a case that both targets were judged for.
-func (s *sum) compare(first, e TallyEntry) {
+func (s *sum) compare(first, e tallyEntry) {
 	was, is := first.rank(), e.rank()
 	if was < 0 || is < 0 {
 		return

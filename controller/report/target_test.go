@@ -9,8 +9,8 @@ import (
 )
 
 func TestCompare(t *testing.T) {
-	entry := func(key, target string, v verdict.Verdict, score, weight, cost float64) TallyEntry {
-		e := TallyEntry{Key: key, Target: target, Weight: weight, Calls: 1, Tokens: 10, CostUSD: &cost}
+	entry := func(key, target string, v verdict.Verdict, score, weight, cost float64) tallyEntry {
+		e := tallyEntry{Key: key, Target: target, Weight: weight, Calls: 1, Tokens: 10, CostUSD: &cost}
 		switch v {
 		case "":
 			e.Failed, e.CostUSD = true, nil
@@ -21,7 +21,7 @@ func TestCompare(t *testing.T) {
 		}
 		return e
 	}
-	entries := []TallyEntry{
+	entries := []tallyEntry{
 		entry("a", "large", verdict.Pass, 1, 3, 0.5), entry("a", "small", verdict.Fail, 0, 3, 0.25),
 		entry("b", "large", verdict.Fail, 0, 1, 0.5), entry("b", "small", verdict.Borderline, 0.5, 1, 0.25),
 		entry("c", "large", verdict.Pass, 0.8, 1, 0.5), entry("c", "small", verdict.Error, 0, 1, 0.25),
@@ -35,7 +35,7 @@ func TestCompare(t *testing.T) {
 		// Over a and b: (3·1 + 0)/4 against (0 + 0.5)/4.
 		{Target: "large", Verdicts: Verdicts{Cases: 5, Pass: 2, Fail: 1, Error: 1, Skipped: 1}, Score: value(0.76), Pairs: 2, Delta: value(0.625), Better: 1, Worse: 1, Calls: 5, Tokens: 50},
 	}
-	got := CompareTargets([]string{"small", "large"}, entries)
+	got := compareTargets([]string{"small", "large"}, entries)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -45,10 +45,10 @@ func TestCompare(t *testing.T) {
 	if got[0].Difference() != "" {
 		t.Error("the first target is compared with itself")
 	}
-	if got := CompareTargets([]string{"small"}, entries); got != nil {
+	if got := compareTargets([]string{"small"}, entries); got != nil {
 		t.Errorf("one target is compared: %+v", got)
 	}
-	if none := CompareTargets([]string{"x", "y"}, nil); none[1].Score != nil || none[1].Delta != nil || none[1].Cases != 0 {
+	if none := compareTargets([]string{"x", "y"}, nil); none[1].Score != nil || none[1].Delta != nil || none[1].Cases != 0 {
 		t.Errorf("targets without a case: %+v", none)
 	}
 }

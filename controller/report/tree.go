@@ -12,7 +12,7 @@ type Group struct {
 	Dialect string `json:"dialect"`
 	// Target is set where the cases are run against several targets.
 	Target string `json:"target,omitempty"`
-	// GroupPath is domain and level, domain, or empty for the whole dialect.
+	// Path is domain and level, domain, or empty for the whole dialect.
 	Path []string `json:"path"`
 	// Cases counts those at head, judged or not.
 	Cases int `json:"cases"`
@@ -40,35 +40,35 @@ func FlatGroups(groups []Group) []Group {
 	return out
 }
 
-// A GroupPath says where a case counts: its dialect, the labels of its groups, and
+// A groupPath says where a case counts: its dialect, the labels of its groups, and
 // its target where every case has several.
-type GroupPath struct {
+type groupPath struct {
 	Dialect, Target string
 	// Names are those of the groups, the outermost first.
 	Names []string
 }
 
-// A GroupTree sums scores up along the labels of the cases: the innermost group is
+// A groupTree sums scores up along the labels of the cases: the innermost group is
 // Σ w·s / Σ w over its judged cases, every group above it the plain mean of
 // the groups in it, the empty path the mean of a dialect's outermost groups. A
 // difference is summed up likewise, over the cases judged on both sides. A case
-// without labels is in no group. The zero GroupTree is empty.
-type GroupTree struct {
+// without labels is in no group. The zero groupTree is empty.
+type groupTree struct {
 	nodes map[string]*node
 	roots []*node
 }
 
 // A node is one group; leaves hold means, the others their children.
 type node struct {
-	GroupPath
+	groupPath
 	cases, pairs      int
 	unjudged          int
-	head, base, delta WeightedMean
+	head, base, delta weightedMean
 	children          []*node
 }
 
 // AddHead counts a case of head; its score is nil where it was not judged.
-func (t *GroupTree) AddHead(at GroupPath, score *float64, weight float64) {
+func (t *groupTree) AddHead(at groupPath, score *float64, weight float64) {
 	if len(at.Names) > 0 {
 		n := t.leaf(at)
 		n.cases++
@@ -78,21 +78,21 @@ func (t *GroupTree) AddHead(at GroupPath, score *float64, weight float64) {
 
 // AddUnjudged says of a case of head that was counted that it has no verdict, although it
 // is active.
-func (t *GroupTree) AddUnjudged(at GroupPath) {
+func (t *groupTree) AddUnjudged(at groupPath) {
 	if len(at.Names) > 0 {
 		t.leaf(at).unjudged++
 	}
 }
 
 // AddBase counts a case of base.
-func (t *GroupTree) AddBase(at GroupPath, score *float64, weight float64) {
+func (t *groupTree) AddBase(at groupPath, score *float64, weight float64) {
 	if len(at.Names) > 0 {
 		t.leaf(at).base.Add(score, weight)
 	}
 }
 
 // AddPair counts the difference of a case that was judged on both sides.
-func (t *GroupTree) AddPair(at GroupPath, delta, weight float64) {
+func (t *groupTree) AddPair(at groupPath, delta, weight float64) {
 	if len(at.Names) > 0 {
 		n := t.leaf(at)
 		n.pairs++
@@ -100,7 +100,7 @@ func (t *GroupTree) AddPair(at GroupPath, delta, weight float64) {
 	}
 }
 
-func (t *GroupTree) leaf(at GroupPath) *node {
+func (t *groupTree) leaf(at groupPath) *node {
 	id := at.Dialect + "\x00" + at.Target + "\x00" + strings.Join(at.Names, "\x00")
 	if n, ok := t.nodes[id]; ok {
 		return n
@@ -108,7 +108,7 @@ func (t *GroupTree) leaf(at GroupPath) *node {
 	if t.nodes == nil {
 		t.nodes = map[string]*node{}
 	}
-	n := &node{GroupPath: GroupPath{at.Dialect, at.Target, slices.Clone(at.Names)}}
+	n := &node{groupPath: groupPath{at.Dialect, at.Target, slices.Clone(at.Names)}}
 	t.nodes[id] = n
 	if len(at.Names) == 0 {
 		n.Names = []string{}
@@ -122,7 +122,7 @@ func (t *GroupTree) leaf(at GroupPath) *node {
 }
 
 // Groups lists the tree from the dialects down, in natural order.
-func (t *GroupTree) Groups() []Group {
+func (t *groupTree) Groups() []Group {
 	out := []Group{}
 	slices.SortFunc(t.roots, func(a, b *node) int {
 		return cmp.Or(cmp.Compare(a.Dialect, b.Dialect), cmp.Compare(a.Target, b.Target))
@@ -138,7 +138,7 @@ func (n *node) walk(out *[]Group) Group {
 	*out = append(*out, Group{})
 	g := Group{Dialect: n.Dialect, Target: n.Target, Path: n.Names, Cases: n.cases, Unjudged: n.unjudged, Pairs: n.pairs}
 	if len(n.children) > 0 {
-		n.head, n.base, n.delta = WeightedMean{}, WeightedMean{}, WeightedMean{}
+		n.head, n.base, n.delta = weightedMean{}, weightedMean{}, weightedMean{}
 	}
 	slices.SortFunc(n.children, func(a, b *node) int { return CompareNatural(last(a.Names), last(b.Names)) })
 	for _, child := range n.children {

@@ -8,11 +8,11 @@ import (
 
 // TestTreeByTarget holds that the groups of two targets are not mixed.
 func TestTreeByTarget(t *testing.T) {
-	var all GroupTree
+	var all groupTree
 	one, half := 1.0, 0.5
-	all.AddHead(GroupPath{"domain", "b", []string{"math", "1"}}, &one, 1)
-	all.AddHead(GroupPath{"domain", "a", []string{"math", "1"}}, &half, 1)
-	all.AddHead(GroupPath{"domain", "a", nil}, &half, 1)
+	all.AddHead(groupPath{"domain", "b", []string{"math", "1"}}, &one, 1)
+	all.AddHead(groupPath{"domain", "a", []string{"math", "1"}}, &half, 1)
+	all.AddHead(groupPath{"domain", "a", nil}, &half, 1)
 	var got []string
 	for _, g := range all.Groups() {
 		if len(g.Path) == 1 {

@@ -27,7 +27,7 @@ const (
 
 // The values of GateSettings.Removed.
 const (
-	RemovedAllow = "allow"
+	removedAllow = "allow"
 	RemovedFail  = "fail"
 )
 

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/resultdiff"
 	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/reporters/artifact"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -112,7 +111,7 @@ func (c *command) find(ctx context.Context, arg string) (side, error) {
 	}
 	data, err := os.ReadFile(c.Path(arg))
 	if err == nil {
-		results, err := resultdiff.Read(data)
+		results, err := report.ReadResults(data)
 		if err != nil {
 			return side{}, cli.UsageError("%s: %w", arg, err)
 		}
@@ -163,7 +162,7 @@ func (c *command) results(ctx context.Context, sides [2]side, args []string) (*r
 	if sides[0].commit == "" || sides[1].commit == "" {
 		why = fmt.Sprintf("the results in %s and %s cannot be measured again; compare commits with gavel diff --confirm", args[0], args[1])
 	}
-	return resultdiff.Compare(sides[0].results, sides[1].results, why), nil
+	return report.CompareResults(sides[0].results, sides[1].results, why), nil
 }
 
 // states compares two states of the repository.

@@ -1,11 +1,9 @@
-package resultdiff_test
+package report
 
 import (
 	"fmt"
 	"slices"
 	"testing"
-
-	"github.com/gavel-evals/gavel/controller/report/resultdiff"
 )
 
 // TestReadPromptfoo reads an output that promptfoo wrote: a provider that is a name or an
@@ -25,7 +23,7 @@ func TestReadPromptfoo(t *testing.T) {
 			}
 			text += item
 		}
-		r, err := resultdiff.Read([]byte(text + "]}}"))
+		r, err := ReadResults([]byte(text + "]}}"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package resultdiff_test
+package report
 
 import (
 	"encoding/json"
@@ -9,18 +9,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/report/resultdiff"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
 // results is a report whose cases have these verdicts: p, f, e for an error, and a space
 // for none.
-func results(verdicts string) *report.Report {
-	r := &report.Report{Run: "run", Cases: []report.Row{}}
+func results(verdicts string) *Report {
+	r := &Report{Run: "run", Cases: []Row{}}
 	words := map[rune]verdict.Verdict{'p': verdict.Pass, 'f': verdict.Fail}
 	for i, letter := range verdicts {
-		row := report.Row{Key: fmt.Sprintf("math/%02d", i), Target: "bot", Weight: 1, Digest: verdicts}
+		row := Row{Key: fmt.Sprintf("math/%02d", i), Target: "bot", Weight: 1, Digest: verdicts}
 		if v, ok := words[letter]; ok {
 			score := float64(v.Rank()) / 2
 			row.Verdict, row.Score = &v, &score
@@ -36,23 +34,23 @@ func results(verdicts string) *report.Report {
 	return r
 }
 
-// TestCompare holds that one result a side calls no case a regression, and that all
+// TestCompareResults holds that one result a side calls no case a regression, and that all
 // cases together can have got worse.
-func TestCompare(t *testing.T) {
+func TestCompareResults(t *testing.T) {
 	for _, tt := range []struct{ name, base, head, classes, gate, says string }{
-		{"nothing", "ppf", "ppf", "unchanged unchanged unchanged", report.GatePass, "no affected cases"},
-		{"one", "ppf", "pff", "unchanged unclear unchanged", report.GateUndetermined, "1 case was not measured again often enough to tell a regression from noise: they are files"},
-		{"better", "pff", "ppf", "unchanged improvement unchanged", report.GatePass, "no case regressed"},
-		{"error", "pp", "pe", "unchanged error", report.GateUndetermined, "1 case ended in an error"},
-		{"new", "p ", "pp", "unchanged new", report.GatePass, "no case regressed"},
-		{"new fail", "p ", "pf", "unchanged new", report.GateFail, "1 new case fails"},
-		{"removed", "pp", "p ", "unchanged removed", report.GatePass, "1 case removed"},
+		{"nothing", "ppf", "ppf", "unchanged unchanged unchanged", GatePass, "no affected cases"},
+		{"one", "ppf", "pff", "unchanged unclear unchanged", GateUndetermined, "1 case was not measured again often enough to tell a regression from noise: they are files"},
+		{"better", "pff", "ppf", "unchanged improvement unchanged", GatePass, "no case regressed"},
+		{"error", "pp", "pe", "unchanged error", GateUndetermined, "1 case ended in an error"},
+		{"new", "p ", "pp", "unchanged new", GatePass, "no case regressed"},
+		{"new fail", "p ", "pf", "unchanged new", GateFail, "1 new case fails"},
+		{"removed", "pp", "p ", "unchanged removed", GatePass, "1 case removed"},
 		{"all",
-			"pppppppp", "ffffffff", strings.TrimSpace(strings.Repeat("unclear ", 8)), report.GateFail,
+			"pppppppp", "ffffffff", strings.TrimSpace(strings.Repeat("unclear ", 8)), GateFail,
 			"the cases got worse on the whole: 8 worse, 0 better (p = 0.004)",
 		},
 	} {
-		r := resultdiff.Compare(results(tt.base), results(tt.head), "they are files")
+		r := CompareResults(results(tt.base), results(tt.head), "they are files")
 		var classes []string
 		for _, row := range r.Cases {
 			classes = append(classes, string(*row.Class))
@@ -74,7 +72,7 @@ func TestRead(t *testing.T) {
 {"evalId": "b", "score": 0, "verdict": "fail", "error": "timed out"}
 `
 	for _, tt := range []struct{ text, want string }{{string(printed), "math/00 pass, math/01 fail"}, {lines, "a pass, b timed out"}} {
-		r, err := resultdiff.Read([]byte(tt.text))
+		r, err := ReadResults([]byte(tt.text))
 		if err != nil {
 			t.Errorf("reading %s: %v", tt.text, err)
 			continue
@@ -92,7 +90,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "version: 1", "{}", "[]", `{"evalId": ""}`, "null"} {
-		if _, err := resultdiff.Read([]byte(text)); !errors.Is(err, resultdiff.ErrNotResults) {
+		if _, err := ReadResults([]byte(text)); !errors.Is(err, errNotResults) {
 			t.Errorf("%q is read as results: %v", text, err)
 		}
 	}
@@ -101,17 +99,17 @@ func TestRead(t *testing.T) {
 // TestTurnsOfOneConversation fail together, so they are one of what got worse.
 func TestTurnsOfOneConversation(t *testing.T) {
 	base, head := results("pppppppp"), results("ffffffff")
-	for _, r := range []*report.Report{base, head} {
+	for _, r := range []*Report{base, head} {
 		for i := range r.Cases {
 			r.Cases[i].Conversation = []string{"refund", "order"}[i%2]
 		}
 	}
-	r := resultdiff.Compare(base, head, "they are files")
+	r := CompareResults(base, head, "they are files")
 	if m := r.Remeasured.Mean; m.Worse != 2 || m.Called {
 		t.Errorf("of two conversations the mean says %+v", m)
 	}
 	const lines = `{"evalId": "a", "conversationId": "refund", "score": 1, "verdict": "pass"}`
-	if r, err := resultdiff.Read([]byte(lines)); err != nil || r.Cases[0].Conversation != "refund" {
+	if r, err := ReadResults([]byte(lines)); err != nil || r.Cases[0].Conversation != "refund" {
 		t.Errorf("read %+v, %v", r, err)
 	}
 }

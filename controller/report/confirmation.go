@@ -69,11 +69,11 @@ type Noise struct {
 	// SavedCalls estimates how many calls the history saved that the schedule measured for
 	// its own sake.
 	SavedCalls int       `json:"saved_calls,omitempty"`
-	Mean       NoiseMean `json:"mean"`
+	Mean       noiseMean `json:"mean"`
 }
 
-// A NoiseMean is the test whether the cases got worse on the whole.
-type NoiseMean struct {
+// A noiseMean is the test whether the cases got worse on the whole.
+type noiseMean struct {
 	// State is tested, quiet (nothing suggested a difference), spared (a regression
 	// decides without it) or open (it could not be made).
 	State string `json:"state"`
@@ -132,6 +132,6 @@ func (all *NoiseFindings) Summary() *Noise {
 	m := all.Mean
 	return &Noise{
 		Measurements: all.Measurements, Retaken: all.Retaken, Complete: all.Complete, Why: all.Why, Stale: all.Stale, SavedCalls: all.SavedCalls,
-		Mean: NoiseMean{State: string(m.State), Called: m.Called, P: m.P, Worse: m.Worse, Better: m.Better},
+		Mean: noiseMean{State: string(m.State), Called: m.Called, P: m.P, Worse: m.Worse, Better: m.Better},
 	}
 }

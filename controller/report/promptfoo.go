@@ -1,4 +1,4 @@
-package resultdiff
+package report
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -34,7 +33,7 @@ type promptfooResult struct {
 const failedError = 2
 
 // readPromptfoo reads an output of promptfoo; nil where the data is something else.
-func readPromptfoo(data []byte) *report.Report {
+func readPromptfoo(data []byte) *Report {
 	var doc struct {
 		Results struct {
 			Results []promptfooResult `json:"results"`
@@ -43,7 +42,7 @@ func readPromptfoo(data []byte) *report.Report {
 	if json.Unmarshal(data, &doc) != nil || len(doc.Results.Results) == 0 {
 		return nil
 	}
-	out := &report.Report{}
+	out := &Report{}
 	seen := map[string]int{}
 	for _, r := range doc.Results.Results {
 		c := r.row()
@@ -56,12 +55,12 @@ func readPromptfoo(data []byte) *report.Report {
 	return out
 }
 
-func (r promptfooResult) row() report.Row {
+func (r promptfooResult) row() Row {
 	v := verdict.Fail
 	if r.Success {
 		v = verdict.Pass
 	}
-	row := report.Row{Key: r.key(), Dialect: schema.DialectMatrix, Target: r.target(), PerTarget: true, Score: r.Score, Verdict: &v, Weight: 1}
+	row := Row{Key: r.key(), Dialect: schema.DialectMatrix, Target: r.target(), PerTarget: true, Score: r.Score, Verdict: &v, Weight: 1}
 	if r.FailureReason == failedError {
 		why := cmp.Or(r.Error, "the result has an error")
 		row.Error, row.Verdict, row.Score = &why, nil, nil

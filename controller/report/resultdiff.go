@@ -1,8 +1,4 @@
-// Package resultdiff compares the results of two runs that are over, of which nothing
-// but the reports is left.
-//
-// Most callers want [Read] for a file and [Compare] for two reports.
-package resultdiff
+package report
 
 import (
 	"bufio"
@@ -14,18 +10,17 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// ErrNotResults says that a file has no results in a form that is known.
-var ErrNotResults = errors.New(`it has no results; write it with "gavel run --json > FILE" or "gavel run --results FILE", or with promptfoo as JSON`)
+// errNotResults says that a file has no results in a form that is known.
+var errNotResults = errors.New(`it has no results; write it with "gavel run --json > FILE" or "gavel run --results FILE", or with promptfoo as JSON`)
 
-// Read reads what `gavel run --json` printed, the lines that `gavel run --results`
-// wrote, or an output of promptfoo in JSON. The error wraps [ErrNotResults] for anything else.
-func Read(data []byte) (*report.Report, error) {
-	var r report.Report
+// ReadResults reads what `gavel run --json` printed, the lines that `gavel run --results`
+// wrote, or an output of promptfoo in JSON. The error wraps [errNotResults] for anything else.
+func ReadResults(data []byte) (*Report, error) {
+	var r Report
 	if err := json.Unmarshal(data, &r); err == nil && r.Cases != nil {
 		return &r, nil
 	}
@@ -41,12 +36,12 @@ func Read(data []byte) (*report.Report, error) {
 		}
 		var l line
 		if err := json.Unmarshal(text, &l); err != nil || l.EvalID == "" {
-			return nil, ErrNotResults
+			return nil, errNotResults
 		}
 		r.Cases = append(r.Cases, l.row())
 	}
 	if len(r.Cases) == 0 {
-		return nil, ErrNotResults
+		return nil, errNotResults
 	}
 	return &r, nil
 }
@@ -62,8 +57,8 @@ type line struct {
 	Error   string          `json:"error"`
 }
 
-func (l line) row() report.Row {
-	row := report.Row{Key: l.EvalID, Dialect: schema.DialectEvalcase, Target: l.Target, Score: l.Score, Verdict: &l.Verdict, Weight: 1, Conversation: l.Talk}
+func (l line) row() Row {
+	row := Row{Key: l.EvalID, Dialect: schema.DialectEvalcase, Target: l.Target, Score: l.Score, Verdict: &l.Verdict, Weight: 1, Conversation: l.Talk}
 	if l.Dataset != "" {
 		row.Groups = []string{l.Dataset}
 	}
@@ -73,16 +68,16 @@ func (l line) row() report.Row {
 	return row
 }
 
-// Compare returns how the results of head differ from those of base. Differences are told
+// CompareResults returns how the results of head differ from those of base. Differences are told
 // from noise as far as one result a side allows: whether the cases got worse on the
 // whole is tested, and a case that got worse is unclear, since it cannot be measured
 // again. Why says so in the report.
-func Compare(base, head *report.Report, why string) *report.Report {
-	d := &diff{in: report.Input{
+func CompareResults(base, head *Report, why string) *Report {
+	d := &resultDiff{in: Input{
 		Run: head.Run, ConfigDigest: head.ConfigDigest, Plan: &plan.Plan{Base: name(base), Head: name(head)},
-		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
+		Head: map[string]Outcome{}, Base: map[string]Outcome{},
 	}, place: map[string]int{}}
-	before := map[string]*report.Row{}
+	before := map[string]*Row{}
 	for i := range base.Cases {
 		row := &base.Cases[i]
 		before[id(row)] = row
@@ -101,12 +96,12 @@ func Compare(base, head *report.Report, why string) *report.Report {
 		}
 	}
 	procedure := confirm.New(d.cases, confirm.Options{Budget: 0})
-	d.in.Noise = &report.NoiseFindings{Result: procedure.Result(), Index: d.place, Samples: make([][]report.NoiseSample, len(d.cases)), Why: why}
-	return report.Compare(d.in)
+	d.in.Noise = &NoiseFindings{Result: procedure.Result(), Index: d.place, Samples: make([][]NoiseSample, len(d.cases)), Why: why}
+	return Compare(d.in)
 }
 
 // name is the commit of a report; one that has none is called stored.
-func name(r *report.Report) string {
+func name(r *Report) string {
 	if r.Head == nil || *r.Head == "" {
 		return "stored"
 	}
@@ -115,7 +110,7 @@ func name(r *report.Report) string {
 
 // id is the same for the results of one case. Reports have the target of every case,
 // which counts only where a case was run against several.
-func id(row *report.Row) string {
+func id(row *Row) string {
 	if row.PerTarget {
 		return row.Key + "\x00" + row.Target
 	}
@@ -123,14 +118,14 @@ func id(row *report.Row) string {
 }
 
 // A diff is a comparison that is being put together.
-type diff struct {
-	in    report.Input
+type resultDiff struct {
+	in    Input
 	cases []confirm.Case
 	place map[string]int
 }
 
 // add adds a case with what each side has of it; nil for none.
-func (d *diff) add(base, head *report.Row) {
+func (d *resultDiff) add(base, head *Row) {
 	shown := head
 	if shown == nil {
 		shown = base
@@ -157,7 +152,7 @@ func (d *diff) add(base, head *report.Row) {
 }
 
 // compare tells package confirm of a case that head has a judgement of.
-func (d *diff) compare(row plan.Row, base, head *report.Row) {
+func (d *resultDiff) compare(row plan.Row, base, head *Row) {
 	if row.Head.Skip != "" || head.Verdict == nil || head.Verdict.Rank() < 0 {
 		return
 	}
@@ -179,7 +174,7 @@ func same(a, b *verdict.Verdict) bool {
 }
 
 // info is a case as its row has it.
-func info(row *report.Row) (*schema.CaseInfo, plan.Digests) {
+func info(row *Row) (*schema.CaseInfo, plan.Digests) {
 	if row == nil {
 		return nil, plan.Digests{}
 	}
@@ -194,7 +189,7 @@ func info(row *report.Row) (*schema.CaseInfo, plan.Digests) {
 }
 
 // outcome is what a row says of its case; false where it was not judged.
-func outcome(row *report.Row) (o report.Outcome, ok bool) {
+func outcome(row *Row) (o Outcome, ok bool) {
 	if row == nil || row.Verdict == nil && row.Error == nil {
 		return o, false
 	}
