@@ -18,8 +18,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// ConfigName is the configuration's usual name.
-const ConfigName = "gavel.yaml"
+// configName is the configuration's usual name.
+const configName = "gavel.yaml"
 
 // A Survey is what was found. Empty fields were not.
 type Survey struct {
@@ -115,9 +115,9 @@ func (s *Survey) root(fsys fs.FS) error {
 	}
 	for _, e := range entries {
 		switch name := strings.ToLower(e.Name()); {
-		case e.Name() == ConfigName:
+		case e.Name() == configName:
 			s.Config = e.Name()
-		case name == ConfigName, name == "gavel.yml", name == ".gavel.yaml", name == ".gavel.yml", name == "gavel.json":
+		case name == configName, name == "gavel.yml", name == ".gavel.yaml", name == ".gavel.yml", name == "gavel.json":
 			s.Misspelt = e.Name()
 		}
 	}

@@ -34,12 +34,12 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// UsualListen is where the pages are unless --listen says otherwise.
-const UsualListen = "127.0.0.1:8080"
+// usualListen is where the pages are unless --listen says otherwise.
+const usualListen = "127.0.0.1:8080"
 
 // New is gavel ui.
 func New(a *cli.App) *cobra.Command {
-	listen, noBrowser := UsualListen, false
+	listen, noBrowser := usualListen, false
 	cmd := &cobra.Command{
 		Use:   "ui",
 		Short: "Show runs, cases and their history in a browser",
@@ -76,7 +76,7 @@ func New(a *cli.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&listen, "listen", UsualListen, "address of loopback to serve the pages at, such as 127.0.0.1:9000")
+	flags.StringVar(&listen, "listen", usualListen, "address of loopback to serve the pages at, such as 127.0.0.1:9000")
 	flags.BoolVar(&noBrowser, "no-browser", false, "do not open a browser")
 	return cmd
 }
@@ -86,10 +86,10 @@ func New(a *cli.App) *cobra.Command {
 func loopback(listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return cli.UsageError("--listen %s: write an address and a port, such as %s", listen, UsualListen)
+		return cli.UsageError("--listen %s: write an address and a port, such as %s", listen, usualListen)
 	}
 	if addr, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !addr.IsLoopback()) {
-		return cli.UsageError("--listen %s: others reach this address, and the pages ask for no password; write %s, or use gavel serve", listen, UsualListen)
+		return cli.UsageError("--listen %s: others reach this address, and the pages ask for no password; write %s, or use gavel serve", listen, usualListen)
 	}
 	return nil
 }

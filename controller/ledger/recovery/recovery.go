@@ -24,10 +24,6 @@ const Gone = "the ledger was removed or replaced while it was in use: results un
 // or is not there any more. Nothing that is asked of it succeeds then.
 func IsBroken(err error) bool { return store.IsDamaged(err) || errors.Is(err, store.ErrVanished) }
 
-// IsDamaged reports whether an error says that a file cannot be read as a
-// ledger.
-func IsDamaged(err error) bool { return store.IsDamaged(err) }
-
 // IsUnwritable reports whether an error says that a file or its folder may not
 // be written.
 func IsUnwritable(err error) bool { return store.IsUnwritable(err) }

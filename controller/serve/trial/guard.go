@@ -46,7 +46,7 @@ func NewGuard(ctx context.Context, state *serverstate.State, cfg GuardConfig) (*
 	if cfg.Try == nil {
 		cfg.Try = Run
 	}
-	notes, err := OpenNotes(ctx, state, cfg.Now)
+	notes, err := openNotes(ctx, state, cfg.Now)
 	return &Guard{notes, cfg, make(chan struct{}, 1)}, err
 }
 

@@ -32,8 +32,8 @@ type Notes struct {
 	looking  map[Head]int // how many look at it in this process
 }
 
-// OpenNotes reads what an earlier process left.
-func OpenNotes(ctx context.Context, state *serverstate.State, now func() time.Time) (*Notes, error) {
+// openNotes reads what an earlier process left.
+func openNotes(ctx context.Context, state *serverstate.State, now func() time.Time) (*Notes, error) {
 	n := &Notes{state: state, now: now, suspects: map[Head]serverstate.Suspect{}, looking: map[Head]int{}}
 	all, err := state.Suspects(ctx)
 	if err != nil {

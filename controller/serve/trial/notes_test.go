@@ -14,7 +14,7 @@ var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 // next are the notes of a process that starts at a time.
 func next(t *testing.T, state *serverstate.State, at time.Time) *Notes {
 	t.Helper()
-	n, err := OpenNotes(t.Context(), state, func() time.Time { return at })
+	n, err := openNotes(t.Context(), state, func() time.Time { return at })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ const (
 	ndjson      = "application/x-ndjson"
 )
 
-// IsStream reports whether a Content-Type is that of a stream of events.
-func IsStream(contentType string) bool {
+// isStream reports whether a Content-Type is that of a stream of events.
+func isStream(contentType string) bool {
 	media, _, err := mime.ParseMediaType(contentType)
 	return err == nil && (media == eventStream || media == ndjson || media == "application/jsonl")
 }
@@ -26,7 +26,7 @@ func IsStream(contentType string) bool {
 // LastWith is the last event of a stream that is an object with a field, and a body
 // that is not a stream or has no such event as it is.
 func LastWith(field, contentType string, body []byte) []byte {
-	if !IsStream(contentType) {
+	if !isStream(contentType) {
 		return body
 	}
 	for _, e := range slices.Backward(events(contentType, body)) {

@@ -78,7 +78,7 @@ func newReader(p Paths) (*reader, error) {
 // Decode reads a reply. It must have a form of its own, see [Codec.HasReply]. The
 // error says what is missing where.
 func (c *Codec) Decode(contentType string, body []byte) (Answer, error) {
-	if IsStream(contentType) {
+	if isStream(contentType) {
 		return c.reply.stream(events(contentType, body))
 	}
 	value, err := parse(body)
