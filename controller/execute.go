@@ -20,9 +20,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/replies"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
-	"github.com/gavel-evals/gavel/controller/run/roster"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -39,7 +39,7 @@ type execution struct {
 	// limiters hold the calls of all batches within the limits of the targets.
 	limiters *limit.Limiters
 	// head and base are the targets of the sides.
-	head, base *roster.Roster
+	head, base *run.Roster
 	// left are the batches that are still to be judged.
 	left []jobBatch
 	// observing guards progress.

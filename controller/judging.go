@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
-	"github.com/gavel-evals/gavel/controller/run/roster"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -69,8 +68,8 @@ func (e *execution) makeBatches(ctx context.Context) error {
 	return nil
 }
 
-func (e *execution) rosterOf(c Checkout) *roster.Roster {
-	return roster.New(c.Config, func(t config.Target) (target.Target, error) { return e.host.Open(t, c) })
+func (e *execution) rosterOf(c Checkout) *run.Roster {
+	return run.NewRoster(c.Config, func(t config.Target) (target.Target, error) { return e.host.Open(t, c) })
 }
 
 // nextBatch returns the batch that is due, and false where none is left. A case of

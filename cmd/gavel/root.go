@@ -30,8 +30,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/limit"
-	"github.com/gavel-evals/gavel/controller/run/roster"
 	picked "github.com/gavel-evals/gavel/controller/selection"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/tracing"
@@ -78,7 +78,7 @@ func execute(ctx context.Context, a *cli.App, args []string) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(a.Stderr, "gavel: interrupted")
 		return cli.ExitInterrupted
-	case errors.Is(err, roster.ErrUnconfigured), errors.Is(err, ownfolder.ErrCommitted), errors.Is(err, gitrepo.ErrTooMany),
+	case errors.Is(err, run.ErrUnconfigured), errors.Is(err, ownfolder.ErrCommitted), errors.Is(err, gitrepo.ErrTooMany),
 		errors.As(err, new(*picked.Mistake)), errors.Is(err, fs.ErrPermission):
 		fmt.Fprintln(a.Stderr, "gavel:", err)
 		return cli.ExitUsage

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// Run runs the program of a function on an answer, which is JSON, and reads what it
+// callFunction runs the program of a function on an answer, which is JSON, and reads what it
 // returns, as [readResult] does. The error is that of the program, or says that programs is
 // nil.
 func callFunction(ctx context.Context, spec evaluator.Function, answer json.RawMessage, programs Programs) (functionResult, error) {

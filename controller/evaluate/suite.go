@@ -40,7 +40,7 @@ func one(score float64, reason string, hits, misses []string) suiteFinding {
 	return suiteFinding{[]verdict.Criterion{{ID: "score", Score: score, Note: reason, Hits: hits, Misses: misses}}, reason}
 }
 
-// An suiteInput is what evaluators look at.
+// A suiteInput is what evaluators look at.
 type suiteInput struct {
 	Case       *schema.Case
 	Transcript *verdict.Transcript

@@ -40,7 +40,7 @@ type Proxy struct {
 	err   error // guarded by mu
 }
 
-// New returns a proxy that asks at most so many questions.
+// NewProxy returns a proxy that asks at most so many questions.
 func NewProxy(name string, most int, ask proxyAsk) *Proxy {
 	p := &Proxy{Name: name, ask: ask, most: most, token: rand.Text(), mux: http.NewServeMux()}
 	p.mux.HandleFunc("GET /info", p.info)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/run/opening"
+	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/workspaces"
 	"github.com/gavel-evals/gavel/schema"
@@ -55,7 +55,7 @@ func Roots() func(c *schema.Case, agent bool) []string { return firstRequests }
 
 func firstRequests(c *schema.Case, agent bool) []string {
 	var digests []string
-	for _, req := range opening.Requests(c) {
+	for _, req := range run.OpeningRequests(c) {
 		if agent {
 			req.Tools, req.Workspace = nil, workspaces.New(c.Drive.Workspace, nil)
 		}

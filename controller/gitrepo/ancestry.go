@@ -13,7 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// A ancestry has the commits; the parents of those at its edge were not cloned.
+// An ancestry has the commits; the parents of those at its edge were not cloned.
 type ancestry struct {
 	Store storer.EncodedObjectStorer
 	Edge  []plumbing.Hash

@@ -17,7 +17,7 @@ const maxTreeDepth = 256
 // ErrTooDeep says that a path is deeper than [maxTreeDepth].
 var ErrTooDeep = fmt.Errorf("is more than %d folders deep", maxTreeDepth)
 
-// An treeEntry is one name in a tree. The zero treeEntry represents a missing
+// A treeEntry is one name in a tree. The zero treeEntry represents a missing
 // name.
 type treeEntry struct {
 	Name string

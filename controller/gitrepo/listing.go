@@ -71,7 +71,7 @@ func know(work NotedFS) (*Known, error) {
 	return &Known{work: work, rules: rules, tracked: tracked}, nil
 }
 
-// List is the function of that name.
+// Files is the function of that name.
 func (k *Known) Files(folders []string, o listOptions) ([]string, error) {
 	return listFiles(k.work, folders, o, k)
 }

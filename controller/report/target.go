@@ -25,7 +25,7 @@ type TargetTally struct {
 	CostUSD *float64 `json:"cost_usd"`
 }
 
-// An tallyEntry is one case with one target.
+// A tallyEntry is one case with one target.
 type tallyEntry struct {
 	Key, Target string
 	// Verdict is nil for a case that was not judged: an error where Failed.

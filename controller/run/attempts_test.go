@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/opening"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -399,7 +398,7 @@ func TestEveryInputIsRunAsOften(t *testing.T) {
 	if got := slices.Compact(roots); len(got) != 3 {
 		t.Errorf("%d roots", len(got))
 	}
-	for _, req := range opening.Requests(several(2)) {
+	for _, req := range run.OpeningRequests(several(2)) {
 		if !slices.Contains(roots, target.Digest(req)) {
 			t.Error("the root of a plan is none of those of the run")
 		}

@@ -16,8 +16,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/run/caller"
-	"github.com/gavel-evals/gavel/controller/run/opening"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -47,7 +45,7 @@ type callLog struct {
 	seen    map[string]int
 	// live is true once a call was not found in the journal.
 	live   bool
-	caller caller.Caller
+	caller caller
 }
 
 // openLog reads the calls of the sample that the journal has under a digest.
@@ -62,7 +60,7 @@ func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
 		}
 	}
 	// A recording has only the beginning of a case's first attempt.
-	first := opening.Of(c.job.Case, ordinal)
+	first := openingOf(c.job.Case, ordinal)
 	tc := *first
 	tc.System = a.system
 	log := c.newLog(&tc, digest, ordinal)
@@ -74,7 +72,7 @@ func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
 // newLog returns an empty log of the case, under its lease.
 func (c *caseRun) newLog(tc *schema.Case, digest string, ordinal int) *callLog {
 	log := &callLog{caseRun: c, tc: tc, digest: digest, ordinal: ordinal, seen: map[string]int{}}
-	log.caller = caller.New(&c.runner.calls, caller.Case{Costs: &c.costs, Claim: c.claim, Context: c.hold.callContext, Ended: c.runner.cfg.Control.ended})
+	log.caller = newCaller(&c.runner.calls, calledCase{Costs: &c.costs, Claim: c.claim, Context: c.hold.callContext, Ended: c.runner.cfg.Control.ended})
 	if c.hold != nil { // else nothing is written
 		log.lease = c.hold.lease
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/run/budget"
-	"github.com/gavel-evals/gavel/controller/run/costs"
 	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -27,7 +26,7 @@ type caseRun struct {
 	completion *Completion
 	hold       *hold         // see acquireLease
 	claim      *budget.Claim // see admit
-	costs      costs.Costs
+	costs      costs
 	// attempts are those that were begun; all but the last have ended.
 	attempts    []*attempt
 	alternative *attempt // nil where nothing is compared

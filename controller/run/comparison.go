@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
-	"github.com/gavel-evals/gavel/controller/run/abtest"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -36,9 +35,9 @@ func (c *caseRun) compare(ctx context.Context, first *attempt) error {
 			return err
 		}
 	}
-	var pairs []abtest.Pair
+	var pairs []abPair
 	for i, s := range first.samples[:both] {
-		p := abtest.Pair{A: s.result, B: c.alternative.samples[i].result, Preference: preferences[i]}
+		p := abPair{A: s.result, B: c.alternative.samples[i].result, Preference: preferences[i]}
 		if problem := p.Problem(); problem != "" {
 			c.comparison.Errors++
 			c.comparison.Error = problem
@@ -46,7 +45,7 @@ func (c *caseRun) compare(ctx context.Context, first *attempt) error {
 		}
 		pairs = append(pairs, p)
 	}
-	abtest.Decide(c.comparison, c.job.Case.Evaluators, pairs)
+	decideComparison(c.comparison, c.job.Case.Evaluators, pairs)
 	return nil
 }
 

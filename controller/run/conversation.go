@@ -8,10 +8,6 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/run/budget"
-	"github.com/gavel-evals/gavel/controller/run/caller"
-	"github.com/gavel-evals/gavel/controller/run/mocks"
-	"github.com/gavel-evals/gavel/controller/run/opening"
-	"github.com/gavel-evals/gavel/controller/run/persona"
 	"github.com/gavel-evals/gavel/controller/run/promptwriter"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -30,8 +26,8 @@ type conversation struct {
 	tc     *schema.Case
 	name   string // of the target
 	target Target
-	user   *persona.Simulator // nil where all that the user says is in the case
-	mocks  *mocks.Dispatcher
+	user   *simulator // nil where all that the user says is in the case
+	mocks  *mockDispatcher
 	// workspace is what the target works in; nil for none.
 	workspace *workspaces.Session
 
@@ -49,7 +45,7 @@ func newConversation(ctx context.Context, log *callLog) (*conversation, error) {
 	if images := t.Config.AcceptsImages; tc.Drive.Program != nil && images != nil && !*images && (chat.Prompt{Messages: tc.Drive.Messages}).Shows() {
 		return nil, fmt.Errorf("the program of the prompt (%s) writes an image, and %s takes none; limit the prompt to other providers, or set accepts_images: true in gavel.yaml", tc.Drive.Program.Name(), name)
 	}
-	c := &conversation{log: log, tc: tc, name: name, target: t, mocks: mocks.New(tc, t.Config), workspace: t.workspace(tc)}
+	c := &conversation{log: log, tc: tc, name: name, target: t, mocks: newMockDispatcher(tc, t.Config), workspace: t.workspace(tc)}
 	c.transcript = verdict.Transcript{System: tc.System, Traced: true, Messages: slices.Clone(tc.Drive.Messages)}
 	if tc.Drive.Program != nil {
 		c.transcript.Written = len(tc.Drive.Messages)
@@ -63,7 +59,7 @@ func newConversation(ctx context.Context, log *callLog) (*conversation, error) {
 			return nil, err
 		}
 		// Within the timeout of the sample, not one of its own as judges have.
-		c.user = persona.NewSimulator(*sim, func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
+		c.user = newSimulator(*sim, func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
 			req.Case = tc.Key
 			return log.ask(ctx, string(role), player, req)
 		})
@@ -121,7 +117,7 @@ func (c *conversation) run(ctx context.Context) error {
 
 // cutOff reports whether an error is the end of the timeout or of the budget.
 func cutOff(err error) bool {
-	_, late := errors.AsType[caller.LateError](err)
+	_, late := errors.AsType[lateError](err)
 	_, short := errors.AsType[*budget.Shortage](err)
 	return late || short
 }
@@ -303,7 +299,7 @@ func (t Target) workspace(c *schema.Case) *workspaces.Session {
 
 // root is the digest by which recordings know a sample, see [target.Request].
 func root(c *schema.Case, t Target) string {
-	req := opening.Request(c)
+	req := openingRequest(c)
 	if !t.Config.RunsTools() {
 		req.Tools = nil
 	}

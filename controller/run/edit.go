@@ -6,7 +6,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/run/promptedit"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -33,9 +32,9 @@ func (c *caseRun) rewrite(ctx context.Context, failed *attempt) (string, error) 
 	})
 	for again := true; again; {
 		made = verdict.Usage{}
-		err = metered.Retry(ctx, edit.Editor, promptedit.Request(*edit, edited(failed)), func(reply string) error {
+		err = metered.Retry(ctx, edit.Editor, editRequest(*edit, edited(failed)), func(reply string) error {
 			var err error
-			written, err = promptedit.Read(reply)
+			written, err = readPrompt(reply)
 			return err
 		})
 		again, err = log.startOver(ctx, err)
@@ -54,10 +53,10 @@ func (c *caseRun) rewrite(ctx context.Context, failed *attempt) (string, error) 
 }
 
 // edited has what an editor needs to know about an attempt.
-func edited(failed *attempt) promptedit.Attempt {
-	out := promptedit.Attempt{System: failed.system}
+func edited(failed *attempt) failedAttempt {
+	out := failedAttempt{System: failed.system}
 	for _, s := range failed.samples {
-		out.Samples = append(out.Samples, promptedit.Sample{Judged: s.result, Output: s.execution.Transcript.Final()})
+		out.Samples = append(out.Samples, failedSample{Judged: s.result, Output: s.execution.Transcript.Final()})
 	}
 	return out
 }

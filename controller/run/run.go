@@ -26,7 +26,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run/budget"
-	"github.com/gavel-evals/gavel/controller/run/caller"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -161,7 +160,7 @@ func Run(ctx context.Context, cfg Config, jobs []Job) ([]Outcome, error) {
 type runner struct {
 	cfg     Config
 	limits  map[string]*limit.Limiter
-	calls   caller.Config
+	calls   callConfig
 	workers int
 	// room is how many samples of one attempt are taken at once: twice the calls
 	// that all targets together take.
@@ -180,7 +179,7 @@ type runner struct {
 func newRunner(cfg Config, jobs []Job) *runner {
 	cfg = cfg.withDefaults()
 	r := &runner{cfg: cfg, limits: map[string]*limit.Limiter{}}
-	r.calls = caller.Config{Limits: r.limits, Revision: cfg.Revision, Began: cfg.Now(), Now: cfg.Now, Sleep: cfg.Sleep, Jitter: cfg.Jitter}
+	r.calls = callConfig{Limits: r.limits, Revision: cfg.Revision, Began: cfg.Now(), Now: cfg.Now, Sleep: cfg.Sleep, Jitter: cfg.Jitter}
 	r.calls.Target = func(name string) (target.Target, config.Target) {
 		t := cfg.Targets[name]
 		return t.Target, t.Config

@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/opening"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -88,7 +87,7 @@ func TestFirstRequests(t *testing.T) {
 		{"several openings", schema.Drive{Openings: [][]schema.Message{hello, bye}}, [][]schema.Message{hello, bye}},
 	} {
 		var got [][]schema.Message
-		for _, req := range opening.Requests(&schema.Case{Drive: tt.drive}) {
+		for _, req := range run.OpeningRequests(&schema.Case{Drive: tt.drive}) {
 			if req.Format != nil {
 				req.Messages = nil
 			}

@@ -20,7 +20,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/budget"
-	"github.com/gavel-evals/gavel/controller/run/roster"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -48,7 +47,7 @@ type runPlan struct {
 type side struct {
 	checkout controller.Checkout
 	trust    ledger.Trust
-	roster   *roster.Roster
+	roster   *run.Roster
 	cases    map[string][]entry // by the ID of the case
 	programs evaluate.Programs
 	// requirement is what judging takes that this process may not have.
@@ -106,7 +105,7 @@ func (p *runPlan) index(host controller.Host) {
 	req := p.prepared.Request()
 	newSide := func(c controller.Checkout, trust ledger.Trust) *side {
 		s := &side{checkout: c, trust: trust, cases: map[string][]entry{}}
-		s.roster = roster.New(c.Config, func(t config.Target) (target.Target, error) { return host.Open(t, c) })
+		s.roster = run.NewRoster(c.Config, func(t config.Target) (target.Target, error) { return host.Open(t, c) })
 		s.requirement = requirement.Find(c.FS, req.ConfigFile, c.Config, req.LookupEnv)
 		if host.Programs != nil {
 			s.programs = host.Programs(c)

@@ -1,7 +1,4 @@
-// Package persona tells a model how to play the user of a conversation.
-//
-// Most callers want [Request].
-package persona
+package run
 
 import (
 	"encoding/json"
@@ -25,11 +22,11 @@ const (
 	silence = "(The agent says nothing.)"
 )
 
-// Request asks for the user's next words with the roles flipped: what
+// simulatorRequest asks for the user's next words with the roles flipped: what
 // the user said comes from the assistant, in the form in which it answers, and
 // what the agent said from the user. In the agent's turn a user sees the texts,
 // not the calls of tools.
-func Request(sim schema.Simulation, messages []schema.Message) target.Request {
+func simulatorRequest(sim schema.Simulation, messages []schema.Message) target.Request {
 	req := target.Request{System: prompt(sim), Format: &format}
 	if len(messages) == 0 || messages[0].Role == schema.RoleUser {
 		req.Messages = []schema.Message{{Role: schema.RoleUser, Content: begin}}

@@ -1,5 +1,4 @@
-// Package costs counts what one case of a run costs, and what it could not have.
-package costs
+package run
 
 import (
 	"context"
@@ -12,9 +11,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// Costs are what a case costs, without what its samples do. The methods are safe for
+// costs are what a case costs, without what its samples do. The methods are safe for
 // concurrent use; the fields are read and set while no call is in flight.
-type Costs struct {
+type costs struct {
 	mu sync.Mutex // guards the fields while the case makes calls
 	// Spent and Made are what calls cost that belong to no sample: Made all of them,
 	// Spent those that were not in the journal.
@@ -28,21 +27,21 @@ type Costs struct {
 }
 
 // Add counts calls that belong to no sample.
-func (c *Costs) Add(spent, made verdict.Usage) {
+func (c *costs) Add(spent, made verdict.Usage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Spent, c.Made = c.Spent.Add(spent), c.Made.Add(made)
 }
 
 // GiveUp counts a call that was sent and has no reply.
-func (c *Costs) GiveUp() {
+func (c *costs) GiveUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.GivenUp++
 }
 
 // MissReply notes that a reply that was to be recorded is not stored.
-func (c *Costs) MissReply() {
+func (c *costs) MissReply() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Unrecorded = true
@@ -50,7 +49,7 @@ func (c *Costs) MissReply() {
 
 // Refuse notes that the case, or a call of it, was not allowed, where err is a
 // [*budget.Shortage] or a [*limit.Down].
-func (c *Costs) Refuse(err error) {
+func (c *costs) Refuse(err error) {
 	var short *budget.Shortage
 	var down *limit.Down
 	why := ""
@@ -67,9 +66,9 @@ func (c *Costs) Refuse(err error) {
 	c.Unrun = why
 }
 
-// BudgetError marks an error of the budget as a fault of the ledger unless it is a
+// budgetError marks an error of the budget as a fault of the ledger unless it is a
 // shortage or the end of ctx.
-func BudgetError(ctx context.Context, err error) error {
+func budgetError(ctx context.Context, err error) error {
 	var short *budget.Shortage
 	if err == nil || errors.As(err, &short) || ctx.Err() != nil {
 		return err

@@ -1,17 +1,16 @@
-package promptedit_test
+package run
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/run/promptedit"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // TestRequest has what the editor may see, and nothing else.
 func TestRequest(t *testing.T) {
-	failed := promptedit.Attempt{System: "Be brief.", Samples: []promptedit.Sample{
+	failed := failedAttempt{System: "Be brief.", Samples: []failedSample{
 		{Output: "No.", Judged: verdict.Sample{Measurements: []verdict.Measurement{
 			{Evaluator: "tone", Reason: "It is rude.", Criteria: []verdict.Criterion{{ID: "polite", Score: 0.25, Note: "Say please."}}},
 			{Evaluator: "broken", Error: "no reply"},
@@ -29,7 +28,7 @@ func TestRequest(t *testing.T) {
 		{"without a prompt", schema.Edit{}, "", []string{"was sent no system prompt"}, []string{"SYSTEM PROMPT"}},
 	} {
 		failed.System = tt.system
-		req := promptedit.Request(tt.edit, failed)
+		req := editRequest(tt.edit, failed)
 		text := req.Messages[0].Content
 		for _, want := range tt.has {
 			if !strings.Contains(text, want) {
@@ -55,7 +54,7 @@ func TestRead(t *testing.T) {
 		{`{"prompt": "` + strings.Repeat("a", 64<<10+1) + `"}`, "", "has 65537 bytes, more than 65536"},
 		{`Be brief.`, "", "JSON"},
 	} {
-		got, err := promptedit.Read(tt.reply)
+		got, err := readPrompt(tt.reply)
 		if got != tt.want || (tt.wrong == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.wrong) {
 			t.Errorf("%.40s gives %q, %v; want %q and an error with %q", tt.reply, got, err, tt.want, tt.wrong)
 		}

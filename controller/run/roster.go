@@ -1,5 +1,4 @@
-// Package roster opens the targets that jobs need.
-package roster
+package run
 
 import (
 	"cmp"
@@ -10,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -26,20 +24,20 @@ type Roster struct {
 	cfg  *config.Config
 
 	mu     sync.Mutex
-	opened map[string]run.Target // guarded by mu
+	opened map[string]Target // guarded by mu
 }
 
-// New returns a roster of the targets of a configuration, which open opens.
-func New(cfg *config.Config, open func(config.Target) (target.Target, error)) *Roster {
-	return &Roster{open: open, cfg: cfg, opened: map[string]run.Target{}}
+// NewRoster returns a roster of the targets of a configuration, which open opens.
+func NewRoster(cfg *config.Config, open func(config.Target) (target.Target, error)) *Roster {
+	return &Roster{open: open, cfg: cfg, opened: map[string]Target{}}
 }
 
-// ErrRefused means that a head may not choose the address of the target.
-var ErrRefused = errors.New("is new here and has the address of no target of base")
+// errRefused means that a head may not choose the address of the target.
+var errRefused = errors.New("is new here and has the address of no target of base")
 
 // Targets returns the targets of the jobs and those that have a role in them. The error
-// is that of opening one, or wraps [ErrUnconfigured] or [ErrRefused].
-func (r *Roster) Targets(jobs []run.Job) (map[string]run.Target, error) {
+// is that of opening one, or wraps [ErrUnconfigured] or [errRefused].
+func (r *Roster) Targets(jobs []Job) (map[string]Target, error) {
 	roles := r.cfg.Roles.Targets()
 	names := map[string]bool{}
 	for _, j := range jobs {
@@ -60,7 +58,7 @@ func (r *Roster) Targets(jobs []run.Job) (map[string]run.Target, error) {
 	}
 	// A role that no target has is an error of the cases that need it.
 	delete(names, "")
-	targets := map[string]run.Target{}
+	targets := map[string]Target{}
 	for name := range names {
 		t, err := r.target(name)
 		if err != nil {
@@ -71,13 +69,13 @@ func (r *Roster) Targets(jobs []run.Job) (map[string]run.Target, error) {
 	return targets, nil
 }
 
-func (r *Roster) target(name string) (run.Target, error) {
+func (r *Roster) target(name string) (Target, error) {
 	cfg, ok := r.cfg.Targets[name]
 	if !ok {
-		return run.Target{}, unconfigured(name, r.cfg)
+		return Target{}, unconfigured(name, r.cfg)
 	}
 	if cfg.Refused {
-		return run.Target{}, fmt.Errorf("target %q %w", name, ErrRefused)
+		return Target{}, fmt.Errorf("target %q %w", name, errRefused)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,12 +84,12 @@ func (r *Roster) target(name string) (run.Target, error) {
 	}
 	t, err := r.open(cfg)
 	if errors.As(err, new(*target.OpenError)) {
-		return run.Target{}, err
+		return Target{}, err
 	}
 	if err != nil {
-		return run.Target{}, fmt.Errorf("open target %s: %w", name, err)
+		return Target{}, fmt.Errorf("open target %s: %w", name, err)
 	}
-	r.opened[name] = run.Target{Target: t, Config: cfg}
+	r.opened[name] = Target{Target: t, Config: cfg}
 	return r.opened[name], nil
 }
 

@@ -1,6 +1,4 @@
-// Package mocks answers the tool calls of targets that do not run their tools
-// themselves. Nothing of it executes code.
-package mocks
+package run
 
 import (
 	"bytes"
@@ -14,12 +12,12 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A Dispatcher answers the tool calls of one sample: by the mocks of the case,
+// A mockDispatcher answers the tool calls of one sample: by the mocks of the case,
 // then by those of the target, then by the tool's own.
 //
 // In a list of mocks for a tool, the first unused one answers whose listed params
 // all equal the call's; where all that match are used, the last of them repeats.
-type Dispatcher struct {
+type mockDispatcher struct {
 	// lists hold the mocks by tool, the case's before the target's.
 	lists []map[string][]*mock
 	tools []schema.Tool
@@ -34,9 +32,9 @@ type mock struct {
 	used     bool
 }
 
-// New returns the Dispatcher of one sample of a case.
-func New(c *schema.Case, t config.Target) *Dispatcher {
-	d := &Dispatcher{tools: c.Tools, ends: t.EndsConversation}
+// newMockDispatcher returns the mockDispatcher of one sample of a case.
+func newMockDispatcher(c *schema.Case, t config.Target) *mockDispatcher {
+	d := &mockDispatcher{tools: c.Tools, ends: t.EndsConversation}
 	ofTarget, ofCase := map[string][]*mock{}, map[string][]*mock{}
 	// Mocks for tools that the case is not offered are in no digest of it.
 	for _, tool := range c.Tools {
@@ -61,7 +59,7 @@ func object(raw json.RawMessage) map[string]json.RawMessage {
 // Answer returns the tool message for a call, and says what is missing where
 // that is an error for want of a mock. A call to a tool whose mock is code ends
 // the sample, because code from a repository is not executed.
-func (d *Dispatcher) Answer(call schema.ToolCall) (msg schema.Message, missing string, err error) {
+func (d *mockDispatcher) Answer(call schema.ToolCall) (msg schema.Message, missing string, err error) {
 	name := call.Function.Name
 	msg = schema.Message{Role: schema.RoleTool, ToolCallID: call.ID, Name: name}
 	args, listed := object(json.RawMessage(call.Function.Arguments)), false

@@ -1,4 +1,4 @@
-package abtest_test
+package run
 
 import (
 	"math"
@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/gavel-evals/gavel/controller/run/abtest"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -30,12 +29,12 @@ func marked(marks map[string]float64) verdict.Sample {
 func clear(mark float64) verdict.Sample { return marked(map[string]float64{"clarity": mark}) }
 
 // prefers is a pair of which the judge prefers B by so much.
-func prefers(score float64) abtest.Pair {
-	return abtest.Pair{A: clear(8), B: clear(8), Preference: verdict.Measurement{Criteria: []verdict.Criterion{{Score: score}}}}
+func prefers(score float64) abPair {
+	return abPair{A: clear(8), B: clear(8), Preference: verdict.Measurement{Criteria: []verdict.Criterion{{Score: score}}}}
 }
 
-func times(n int, p abtest.Pair) []abtest.Pair {
-	var pairs []abtest.Pair
+func times(n int, p abPair) []abPair {
+	var pairs []abPair
 	for range n {
 		pairs = append(pairs, p)
 	}
@@ -47,15 +46,15 @@ func TestProblems(t *testing.T) {
 	unread := verdict.Sample{Measurements: []verdict.Measurement{{Error: "the judge was not understood"}}}
 	for _, tt := range []struct {
 		name string
-		pair abtest.Pair
+		pair abPair
 		want string
 	}{
-		{"both were judged", abtest.Pair{A: clear(5), B: clear(6)}, ""},
-		{"A failed", abtest.Pair{A: failed, B: clear(6)}, "the target is down"},
-		{"B failed", abtest.Pair{A: clear(5), B: failed}, "the target is down"},
-		{"B could not be measured", abtest.Pair{A: clear(5), B: unread}, "the judge was not understood"},
-		{"A has no measurement", abtest.Pair{B: clear(6)}, "it was not judged"},
-		{"the preference could not be read", abtest.Pair{A: clear(5), B: clear(6), Preference: verdict.Measurement{Error: "no preference"}}, "no preference"},
+		{"both were judged", abPair{A: clear(5), B: clear(6)}, ""},
+		{"A failed", abPair{A: failed, B: clear(6)}, "the target is down"},
+		{"B failed", abPair{A: clear(5), B: failed}, "the target is down"},
+		{"B could not be measured", abPair{A: clear(5), B: unread}, "the judge was not understood"},
+		{"A has no measurement", abPair{B: clear(6)}, "it was not judged"},
+		{"the preference could not be read", abPair{A: clear(5), B: clear(6), Preference: verdict.Measurement{Error: "no preference"}}, "no preference"},
 	} {
 		if got := tt.pair.Problem(); got != tt.want {
 			t.Errorf("%s: the problem is %q, want %q", tt.name, got, tt.want)
@@ -66,18 +65,18 @@ func TestProblems(t *testing.T) {
 func TestTheBetterScoreWins(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		pairs  []abtest.Pair
+		pairs  []abPair
 		winner string
 		delta  float64
 	}{
-		{"B is better each time", times(4, abtest.Pair{A: clear(3), B: clear(9)}), "B", 0.6},
-		{"A is better each time", times(4, abtest.Pair{A: clear(9), B: clear(3)}), "A", -0.6},
-		{"both are alike", times(4, abtest.Pair{A: clear(8), B: clear(8)}), "", 0},
-		{"one pair has no interval", times(1, abtest.Pair{A: clear(1), B: clear(9)}), "", 0.8},
-		{"the difference varies around 0", append(times(2, abtest.Pair{A: clear(9), B: clear(3)}), times(2, abtest.Pair{A: clear(3), B: clear(9)})...), "", 0},
+		{"B is better each time", times(4, abPair{A: clear(3), B: clear(9)}), "B", 0.6},
+		{"A is better each time", times(4, abPair{A: clear(9), B: clear(3)}), "A", -0.6},
+		{"both are alike", times(4, abPair{A: clear(8), B: clear(8)}), "", 0},
+		{"one pair has no interval", times(1, abPair{A: clear(1), B: clear(9)}), "", 0.8},
+		{"the difference varies around 0", append(times(2, abPair{A: clear(9), B: clear(3)}), times(2, abPair{A: clear(3), B: clear(9)})...), "", 0},
 	} {
 		var c verdict.Comparison
-		abtest.Decide(&c, judges, tt.pairs)
+		decideComparison(&c, judges, tt.pairs)
 		if c.Winner != tt.winner || c.Pairs != len(tt.pairs) {
 			t.Errorf("%s: the winner of %d pairs is %q, want %q of %d", tt.name, c.Pairs, c.Winner, tt.winner, len(tt.pairs))
 		}
@@ -89,7 +88,7 @@ func TestTheBetterScoreWins(t *testing.T) {
 
 func TestNoPairs(t *testing.T) {
 	c := verdict.Comparison{Preferences: &verdict.Preferences{}}
-	abtest.Decide(&c, judges, nil)
+	decideComparison(&c, judges, nil)
 	if diff := cmp.Diff(verdict.Comparison{Preferences: &verdict.Preferences{}}, c); diff != "" {
 		t.Errorf("without pairs something is decided (-want +got):\n%s", diff)
 	}
@@ -99,7 +98,7 @@ func TestNoPairs(t *testing.T) {
 // are not compared.
 func TestCriteria(t *testing.T) {
 	var c verdict.Comparison
-	abtest.Decide(&c, judges, []abtest.Pair{
+	decideComparison(&c, judges, []abPair{
 		{A: marked(map[string]float64{"clarity": 4, "tone": 2}), B: marked(map[string]float64{"clarity": 6, "tone": 8})},
 		{A: marked(map[string]float64{"clarity": 4, "tone": -1}), B: marked(map[string]float64{"clarity": 6, "tone": 8})},
 		{A: marked(map[string]float64{"clarity": 4, "tone": 2}), B: marked(map[string]float64{"clarity": 6})},
@@ -121,7 +120,7 @@ func TestCriteria(t *testing.T) {
 // prompt and in none under the other.
 func TestIntervalsEndWhereScoresDo(t *testing.T) {
 	var c verdict.Comparison
-	abtest.Decide(&c, judges, times(5, abtest.Pair{A: clear(0), B: clear(10)}))
+	decideComparison(&c, judges, times(5, abPair{A: clear(0), B: clear(10)}))
 	if c.Score.High == nil || *c.Score.High > 1 || *c.Score.Low < -1 {
 		t.Errorf("the interval of a difference of 1 is %v to %v, want it within -1 and 1", *c.Score.Low, *c.Score.High)
 	}
@@ -141,7 +140,7 @@ func TestPreferences(t *testing.T) {
 	} {
 		c := verdict.Comparison{Preferences: &verdict.Preferences{}}
 		pairs := append(append(times(tt.a, prefers(0)), times(tt.b, prefers(1))...), times(tt.n, prefers(0.5))...)
-		abtest.Decide(&c, judges, pairs)
+		decideComparison(&c, judges, pairs)
 		want := verdict.Preferences{A: tt.a, B: tt.b, Ties: tt.n, P: c.Preferences.P}
 		if diff := cmp.Diff(want, *c.Preferences); diff != "" {
 			t.Errorf("%s: the preferences (-want +got):\n%s", tt.name, diff)

@@ -1,6 +1,4 @@
-// Package abtest compares two prompts by what was measured of the same inputs
-// under both. It is pure.
-package abtest
+package run
 
 import (
 	"slices"
@@ -15,8 +13,8 @@ import (
 // not taken for chance.
 const significant = 0.05
 
-// A Pair is what was measured of one input under both prompts.
-type Pair struct {
+// An abPair is what was measured of one input under both prompts.
+type abPair struct {
 	A, B verdict.Sample
 	// Preference is that of a judge who saw both outputs; empty where no judge is
 	// asked.
@@ -24,7 +22,7 @@ type Pair struct {
 }
 
 // Problem returns why there is nothing to compare; empty where there is.
-func (p Pair) Problem() string {
+func (p abPair) Problem() string {
 	for _, s := range []verdict.Sample{p.A, p.B} {
 		if s.Error != "" {
 			return s.Error
@@ -41,11 +39,11 @@ func (p Pair) Problem() string {
 	return p.Preference.Error
 }
 
-// Decide fills c in with how the two prompts did over pairs without a problem.
+// decideComparison fills c in with how the two prompts did over pairs without a problem.
 // Where a judge saw both outputs, the prompt that the judge prefers in clearly
 // more pairs wins, see [stats.SignTest]. Otherwise a prompt wins whose score is
 // higher by an interval that does not contain 0, see [stats.Paired].
-func Decide(c *verdict.Comparison, evaluators []schema.Evaluator, pairs []Pair) {
+func decideComparison(c *verdict.Comparison, evaluators []schema.Evaluator, pairs []abPair) {
 	c.Pairs = len(pairs)
 	if len(pairs) == 0 {
 		return
@@ -138,7 +136,7 @@ func winner(d verdict.Difference) string {
 }
 
 // count counts the preferences and gives the winner by them.
-func count(p *verdict.Preferences, pairs []Pair) string {
+func count(p *verdict.Preferences, pairs []abPair) string {
 	for _, pair := range pairs {
 		switch pair.Preference.Criteria[0].Score {
 		case 0:

@@ -1,4 +1,4 @@
-package persona
+package run
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A Simulator is a model that plays the user of one conversation.
-type Simulator struct {
+// A simulator is a model that plays the user of one conversation.
+type simulator struct {
 	// Usage is that of the calls that were answered.
 	Usage verdict.Usage
 
@@ -20,9 +20,9 @@ type Simulator struct {
 	ask        evaluate.Ask
 }
 
-// NewSimulator returns a simulator that asks its model with ask.
-func NewSimulator(simulation schema.Simulation, ask evaluate.Ask) *Simulator {
-	s := &Simulator{simulation: simulation}
+// newSimulator returns a simulator that asks its model with ask.
+func newSimulator(simulation schema.Simulation, ask evaluate.Ask) *simulator {
+	s := &simulator{simulation: simulation}
 	s.ask = func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
 		reply, err := ask(ctx, role, req)
 		s.Usage = s.Usage.Add(reply.Usage)
@@ -31,18 +31,18 @@ func NewSimulator(simulation schema.Simulation, ask evaluate.Ask) *Simulator {
 	return s
 }
 
-// A Line is what the simulated user says next. Done ends the conversation after it.
-type Line struct {
+// A simulatedLine is what the simulated user says next. Done ends the conversation after it.
+type simulatedLine struct {
 	Message string
 	Done    bool
 }
 
 // Speak returns what the user says next in a conversation, or first where it has
 // no messages. An opening is never the end: there was no answer yet.
-func (s *Simulator) Speak(ctx context.Context, messages []schema.Message) (Line, error) {
+func (s *simulator) Speak(ctx context.Context, messages []schema.Message) (simulatedLine, error) {
 	opening := len(messages) == 0
-	var said Line
-	err := s.ask.Retry(ctx, schema.Simulator, Request(s.simulation, messages), func(text string) error {
+	var said simulatedLine
+	err := s.ask.Retry(ctx, schema.Simulator, simulatorRequest(s.simulation, messages), func(text string) error {
 		var err error
 		if said, err = readLine(text); err != nil {
 			return err
@@ -55,16 +55,16 @@ func (s *Simulator) Speak(ctx context.Context, messages []schema.Message) (Line,
 	return said, err
 }
 
-func readLine(text string) (Line, error) {
+func readLine(text string) (simulatedLine, error) {
 	var got struct {
 		Message *string `json:"message"`
 		Done    *bool   `json:"done"`
 	}
 	if err := evaluate.StrictJSON(text, &got); err != nil {
-		return Line{}, err
+		return simulatedLine{}, err
 	}
 	if got.Message == nil || got.Done == nil {
-		return Line{}, errors.New(`it lacks "message" or "done"`)
+		return simulatedLine{}, errors.New(`it lacks "message" or "done"`)
 	}
-	return Line{strings.TrimSpace(*got.Message), *got.Done}, nil
+	return simulatedLine{strings.TrimSpace(*got.Message), *got.Done}, nil
 }

@@ -1,8 +1,4 @@
-// Package caller sends the calls of a case to targets and models: within their limits,
-// the budget of the run and a timeout, and again after errors of transport.
-//
-// Most callers want [New] and [Caller.Call].
-package caller
+package run
 
 import (
 	"context"
@@ -15,9 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/run/budget"
-	"github.com/gavel-evals/gavel/controller/run/costs"
 	"github.com/gavel-evals/gavel/controller/run/limit"
-	"github.com/gavel-evals/gavel/controller/run/revision"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -32,8 +26,8 @@ const (
 // pauses are those between two tries.
 var pauses = backoff.Doubling{First: 500 * time.Millisecond, Most: 30 * time.Second}
 
-// A Config is what the calls of a run have in common.
-type Config struct {
+// A callConfig is what the calls of a run have in common.
+type callConfig struct {
 	// Target returns the target of a name, opened and as it is configured. The first
 	// is nil where there is none.
 	Target func(name string) (target.Target, config.Target)
@@ -49,9 +43,9 @@ type Config struct {
 	Jitter func() float64 // returns numbers in [0,1)
 }
 
-// A Case is what the calls of one case have in common.
-type Case struct {
-	Costs *costs.Costs
+// A calledCase is what the calls of one case have in common.
+type calledCase struct {
+	Costs *costs
 	Claim *budget.Claim
 	// Context returns the context of a call that begins under ctx and ends after a
 	// timeout. It may outlive ctx where another run wants the reply.
@@ -61,10 +55,10 @@ type Case struct {
 	Ended func(ctx context.Context) error
 }
 
-// A Caller sends calls one after the other.
-type Caller struct {
-	cfg *Config
-	of  Case
+// A caller sends calls one after the other.
+type caller struct {
+	cfg *callConfig
+	of  calledCase
 	// left is what remains of the timeout that calls are allowed: of the whole
 	// sample with the target, of each call with a judge. Once a call was sent,
 	// begun, waiting for the provider counts, too; waiting for a permit does not.
@@ -73,14 +67,14 @@ type Caller struct {
 	spent         verdict.Usage
 }
 
-// New returns a caller for a case. Its first call needs an [Caller.Allow] before.
-func New(cfg *Config, of Case) Caller { return Caller{cfg: cfg, of: of} }
+// newCaller returns a caller for a case. Its first call needs an [caller.Allow] before.
+func newCaller(cfg *callConfig, of calledCase) caller { return caller{cfg: cfg, of: of} }
 
 // Allow begins a timeout that the following calls share.
-func (c *Caller) Allow(timeout time.Duration) { c.left, c.allowed, c.begun = timeout, timeout, false }
+func (c *caller) Allow(timeout time.Duration) { c.left, c.allowed, c.begun = timeout, timeout, false }
 
 // Spent is what the calls cost that were sent.
-func (c *Caller) Spent() verdict.Usage { return c.spent }
+func (c *caller) Spent() verdict.Usage { return c.spent }
 
 // A sending is one try of a call.
 type sending struct {
@@ -96,9 +90,9 @@ type sending struct {
 
 // Call sends a request to a target, again after transport errors, within what is left
 // of the timeout, and again while an agent is being deployed. The error is a
-// [LateError], a [*budget.Shortage], a [*limit.Down], a [*evaluate.Fault] of the ledger,
+// [lateError], a [*budget.Shortage], a [*limit.Down], a [*evaluate.Fault] of the ledger,
 // that of ctx, or what the target complained about.
-func (c *Caller) Call(ctx context.Context, name string, req target.Request) (target.Reply, error) {
+func (c *caller) Call(ctx context.Context, name string, req target.Request) (target.Reply, error) {
 	t, _ := c.cfg.Target(name)
 	if t == nil {
 		return target.Reply{}, fmt.Errorf("there is no target %s", name)
@@ -128,7 +122,7 @@ func (c *Caller) Call(ctx context.Context, name string, req target.Request) (tar
 }
 
 // begin waits for a permit and reserves what the call may cost.
-func (c *Caller) begin(ctx context.Context, name string, req target.Request) sending {
+func (c *caller) begin(ctx context.Context, name string, req target.Request) sending {
 	_, configured := c.cfg.Target(name)
 	permit, err := c.cfg.Limits[name].Acquire(ctx, limit.Caller{Begun: c.begun, Left: c.left})
 	if err == nil {
@@ -145,21 +139,21 @@ func (c *Caller) begin(ctx context.Context, name string, req target.Request) sen
 	if err != nil {
 		permit.Done(limit.Outcome{})
 		c.of.Costs.Refuse(err)
-		return sending{err: costs.BudgetError(ctx, err)}
+		return sending{err: budgetError(ctx, err)}
 	}
 	return sending{permit: permit, reserved: reserved}
 }
 
 // finish accounts for a call that was sent, and finds out what came of it. over
 // means that its context has ended.
-func (c *Caller) finish(ctx context.Context, name string, s *sending, over bool) {
+func (c *caller) finish(ctx context.Context, name string, s *sending, over bool) {
 	_, t := c.cfg.Target(name)
 	c.begun = true
 	s.reply.Usage = budget.Priced(s.reply.Usage, t.Price)
 	amount := budget.Cost(s.reserved.Amount, t, s.reply.Usage, s.err)
 	tokens := s.reply.Usage.Tokens()
 	if s.err == nil {
-		if s.err = revision.Check(t, c.cfg.Revision, s.reply); s.err != nil {
+		if s.err = checkRevision(t, c.cfg.Revision, s.reply); s.err != nil {
 			c.spent = c.spent.Add(s.reply.Usage) // though it is of no use
 		}
 	}
@@ -188,7 +182,7 @@ type tries struct {
 
 // retry returns how long to wait before the next try of a call after one that
 // failed, or the error with which the call ends.
-func (c *Caller) retry(ctx context.Context, past *tries, s sending) (time.Duration, error) {
+func (c *caller) retry(ctx context.Context, past *tries, s sending) (time.Duration, error) {
 	past.n++
 	var down *limit.Down
 	var late *limit.Late
@@ -225,20 +219,20 @@ func (c *Caller) retry(ctx context.Context, past *tries, s sending) (time.Durati
 
 // timeout is the error of a call whose timeout is over, with what went wrong
 // before.
-func (c *Caller) timeout(name string, n int, last error) error {
+func (c *caller) timeout(name string, n int, last error) error {
 	why := ""
 	var fault *target.Error
 	if errors.As(last, &fault) && fault.Err == nil {
 		why = ": " + fault.Message
 	}
-	return LateError(fmt.Sprintf("target %s timed out after %s%s%s", name, c.allowed, attempts(n), why))
+	return lateError(fmt.Sprintf("target %s timed out after %s%s%s", name, c.allowed, attempts(n), why))
 }
 
-// A LateError says that a timeout is over.
-type LateError string
+// A lateError says that a timeout is over.
+type lateError string
 
 // Error names the target and what went wrong before.
-func (e LateError) Error() string { return string(e) }
+func (e lateError) Error() string { return string(e) }
 
 func attempts(n int) string {
 	if n <= 1 {
@@ -249,14 +243,14 @@ func attempts(n int) string {
 
 // awaits reports whether a call came to nothing because the agent may still be
 // on its way, and the time that it has for that is not over.
-func (c *Caller) awaits(t config.Target, err error) bool {
-	return t.WaitFor > 0 && c.cfg.Now().Before(c.cfg.Began.Add(t.WaitFor)) && revision.Deploying(t, err)
+func (c *caller) awaits(t config.Target, err error) bool {
+	return t.WaitFor > 0 && c.cfg.Now().Before(c.cfg.Began.Add(t.WaitFor)) && isDeploying(t, err)
 }
 
 // outcome returns what a sending says of its target. A complaint about one request
 // says nothing of the others; one about the key, the model or the address does.
 func (s *sending) outcome(ctx context.Context) limit.Outcome {
-	var other *revision.Error
+	var other *revisionError
 	var fault *target.Error
 	switch {
 	case s.err == nil || errors.As(s.err, &other):

@@ -1,4 +1,4 @@
-package mocks_test
+package run
 
 import (
 	"encoding/json"
@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/run/mocks"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -66,7 +65,7 @@ func TestWhichMockAnswers(t *testing.T) {
 		{"arguments that are not JSON", offering(own, ofCase(`{"a":1}`, `"one"`)), config.Target{}, []string{`{"a":`}, []string{`{"own":true}`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := mocks.New(tt.c, tt.target)
+			d := newMockDispatcher(tt.c, tt.target)
 			var got []string
 			for _, arguments := range tt.calls {
 				m, missing, err := d.Answer(call("find", arguments))
@@ -86,7 +85,7 @@ func TestWhichMockAnswers(t *testing.T) {
 func TestEachSampleHasItsOwnMocks(t *testing.T) {
 	c := offering(nil, ofCase(`{}`, `"first"`), ofCase(`{}`, `"second"`))
 	for range 2 {
-		if m, _, err := mocks.New(c, config.Target{}).Answer(call("find", `{}`)); err != nil || m.Content != "first" {
+		if m, _, err := newMockDispatcher(c, config.Target{}).Answer(call("find", `{}`)); err != nil || m.Content != "first" {
 			t.Errorf("the first call of a sample got %q, %v, want first", m.Content, err)
 		}
 	}
@@ -101,7 +100,7 @@ func TestWhatIsMissing(t *testing.T) {
 		{"a tool without a mock", "find", "tool find has no mock response", offering(nil)},
 		{"mocks for other arguments", "find", "no mock response of tool find matches these arguments", offering(nil, ofCase(`{"id":1}`, `1`))},
 	} {
-		m, missing, err := mocks.New(tt.c, config.Target{}).Answer(call(tt.tool, `{"id":2}`))
+		m, missing, err := newMockDispatcher(tt.c, config.Target{}).Answer(call(tt.tool, `{"id":2}`))
 		if missing != tt.want || err != nil {
 			t.Errorf("%s: missing is %q, %v, want %q", tt.name, missing, err, tt.want)
 		}
@@ -110,7 +109,7 @@ func TestWhatIsMissing(t *testing.T) {
 		}
 	}
 	// A mock of the target for a tool that the case does not offer is in no digest of it.
-	if _, missing, _ := mocks.New(&schema.Case{}, ofTarget([2]string{"", `1`})).Answer(call("find", `{}`)); missing != "there is no tool find" {
+	if _, missing, _ := newMockDispatcher(&schema.Case{}, ofTarget([2]string{"", `1`})).Answer(call("find", `{}`)); missing != "there is no tool find" {
 		t.Errorf("a mock of the target for a tool that is not offered: missing is %q, want %q", missing, "there is no tool find")
 	}
 }
@@ -124,7 +123,7 @@ func TestToolsThatEndTheConversation(t *testing.T) {
 		{"with code", `{"ended":true}`, &schema.Mock{Kind: "python", Body: "print()"}},
 		{"with a mock", "bye", &schema.Mock{Kind: "text", Body: "bye"}},
 	} {
-		m, missing, err := mocks.New(offering(tt.mock), config.Target{EndsConversation: []string{"find"}}).Answer(call("find", `{}`))
+		m, missing, err := newMockDispatcher(offering(tt.mock), config.Target{EndsConversation: []string{"find"}}).Answer(call("find", `{}`))
 		if m.Content != tt.want || missing != "" || err != nil {
 			t.Errorf("%s: the answer is %q, %q, %v, want %q", tt.name, m.Content, missing, err, tt.want)
 		}
@@ -133,11 +132,11 @@ func TestToolsThatEndTheConversation(t *testing.T) {
 
 func TestCodeIsNotExecuted(t *testing.T) {
 	for _, kind := range []string{"javascript", "python"} {
-		_, _, err := mocks.New(offering(&schema.Mock{Kind: kind, Body: "x"}), config.Target{}).Answer(call("find", `{}`))
+		_, _, err := newMockDispatcher(offering(&schema.Mock{Kind: kind, Body: "x"}), config.Target{}).Answer(call("find", `{}`))
 		if err == nil || !strings.Contains(err.Error(), "its mock is "+kind+" code, which is not executed") {
 			t.Errorf("a call to a tool whose mock is %s returned %v, want an error that it is not executed", kind, err)
 		}
-		m, _, err := mocks.New(offering(&schema.Mock{Kind: kind, Body: "x"}), ofTarget([2]string{"", `"fine"`})).Answer(call("find", `{}`))
+		m, _, err := newMockDispatcher(offering(&schema.Mock{Kind: kind, Body: "x"}), ofTarget([2]string{"", `"fine"`})).Answer(call("find", `{}`))
 		if err != nil || m.Content != "fine" {
 			t.Errorf("a mock of the target instead of %s: %q, %v, want fine", kind, m.Content, err)
 		}

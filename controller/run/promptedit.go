@@ -1,7 +1,4 @@
-// Package promptedit asks a model for a better prompt after an attempt that failed.
-//
-// Most callers want [Request] and then [Read].
-package promptedit
+package run
 
 import (
 	"encoding/json"
@@ -24,9 +21,9 @@ var editorFormat = target.Format{
 	Schema: json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"],"additionalProperties":false}`),
 }
 
-// Read returns the prompt of a reply. The error says what is wrong with it, in words
+// readPrompt returns the prompt of a reply. The error says what is wrong with it, in words
 // for the editor.
-func Read(reply string) (string, error) {
+func readPrompt(reply string) (string, error) {
 	var got struct {
 		Prompt string `json:"prompt"`
 	}
@@ -45,22 +42,22 @@ func Read(reply string) (string, error) {
 
 const editorSystem = "You improve the system prompt of an AI agent that did not do well in a test. You are given all there is to know; you have no tools."
 
-// An Attempt is one that failed.
-type Attempt struct {
+// A failedAttempt is one that failed.
+type failedAttempt struct {
 	// System is the prompt that it was made with; empty where none was sent.
 	System  string
-	Samples []Sample
+	Samples []failedSample
 }
 
-// A Sample is one output of the agent, and how it was judged.
-type Sample struct {
+// A failedSample is one output of the agent, and how it was judged.
+type failedSample struct {
 	Judged verdict.Sample
 	Output string
 }
 
-// Request shows the prompt, how it was judged, and, to an editor that may see them,
+// editRequest shows the prompt, how it was judged, and, to an editor that may see them,
 // the outputs. A changed word needs a higher Version of [schema.Edit].
-func Request(edit schema.Edit, failed Attempt) target.Request {
+func editRequest(edit schema.Edit, failed failedAttempt) target.Request {
 	parts := []string{evaluate.IsData}
 	if failed.System == "" {
 		parts = append(parts, "The agent was sent no system prompt. If it has one of its own, that is not known; what you write comes in its place.")
@@ -85,7 +82,7 @@ func Request(edit schema.Edit, failed Attempt) target.Request {
 }
 
 // summary is the evaluation of an attempt in words.
-func summary(failed Attempt) string {
+func summary(failed failedAttempt) string {
 	var b strings.Builder
 	for i, s := range failed.Samples {
 		for _, m := range s.Judged.Measurements {
