@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/gavel-evals/gavel/cmd/internal/collector"
-	"github.com/gavel-evals/gavel/cmd/internal/servecmd"
 	"github.com/gavel-evals/gavel/cmd/internal/signals"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
@@ -29,5 +28,5 @@ func main() {
 // served reports whether this process was started by a part of gavel as its child,
 // and has done what it was started for.
 func served() bool {
-	return sandbox.ServeChild() || sqlexec.ServeChild() || interpreter.ServeChild() || cueeval.ServeChild() || trial.ServeChild(servecmd.JudgeApart)
+	return sandbox.ServeChild() || sqlexec.ServeChild() || interpreter.ServeChild() || cueeval.ServeChild() || trial.ServeChild(JudgeApart)
 }

@@ -14,18 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gavel-evals/gavel/cmd/internal/cli"
-	"github.com/gavel-evals/gavel/cmd/internal/diffcmd"
-	"github.com/gavel-evals/gavel/cmd/internal/exchangecmd"
-	"github.com/gavel-evals/gavel/cmd/internal/initcmd"
-	"github.com/gavel-evals/gavel/cmd/internal/ledgercmd"
-	"github.com/gavel-evals/gavel/cmd/internal/mancmd"
-	"github.com/gavel-evals/gavel/cmd/internal/prcmd"
-	"github.com/gavel-evals/gavel/cmd/internal/servecmd"
-	"github.com/gavel-evals/gavel/cmd/internal/trycmd"
-	"github.com/gavel-evals/gavel/cmd/internal/uicmd"
 	"github.com/gavel-evals/gavel/cmd/internal/version"
-	"github.com/gavel-evals/gavel/cmd/internal/watchcmd"
-	"github.com/gavel-evals/gavel/cmd/internal/workercmd"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
@@ -147,9 +136,9 @@ func rootCommand(a *cli.App) *cobra.Command {
 	flags.StringVar(&a.ConfigFile, "config", cli.DefaultConfig, "configuration, relative to the repository root, such as ci/gavel.yaml")
 	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: the PostgreSQL database of "+cli.DatabaseVariable+", else .gavel/ledger.db in the repository root)")
 	root.AddCommand(
-		initcmd.New(a), initcmd.NewCase(a), trycmd.New(a), exchangecmd.Import(a), exchangecmd.Export(a),
-		validateCommand(a), planCommand(a), runCommand(a), watchcmd.New(a), explainCommand(a), historyCommand(a), flakyCommand(a), diffcmd.New(a), uicmd.New(a), ledgercmd.New(a),
-		prcmd.New(a), servecmd.New(a), workercmd.New(a), schemaCommand(a), demoCommand(a), mancmd.New(a), versionCommand(a),
+		initCommand(a), newCommand(a), tryCommand(a), importCommand(a), exportCommand(a),
+		validateCommand(a), planCommand(a), runCommand(a), watchCommand(a), explainCommand(a), historyCommand(a), flakyCommand(a), diffCommand(a), uiCommand(a), ledgerCommand(a),
+		prCommand(a), serveCommand(a), workerCommand(a), schemaCommand(a), demoCommand(a), manCommand(a), versionCommand(a),
 	)
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
