@@ -3,32 +3,62 @@
 package collector
 
 import (
-	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 )
 
 // configured is the percentage that the process began with. Until [Resume] next to nothing is
 // collected: what packages set up before main runs stays in use, and looking through it
 // takes a third of the time of a short command.
-var configured = debug.SetGCPercent(growth)
+var configured = debug.SetGCPercent(percent(0))
 
 // Resume has memory collected as the environment says.
 func Resume() { debug.SetGCPercent(configured) }
 
-// These pace the garbage collector. Most commands end before the heap is five times as large
-// as what is in use after the first collection. Where a repository is large, the limit has
-// memory collected more often, so that it does not take a multiple of what it needs; beyond
-// the limit the runtime spends no more than half of the time on that.
-const (
-	growth = 400
-	limit  = 128 << 20
-)
-
-// Pace has memory collected seldom while little is in use, and often near the limit.
-// GOMEMLIMIT sets another limit, such as for a server that has more memory to itself.
+// Pace has the garbage collector run seldom while little memory is in use, since
+// most commands end soon, and often once much is, so that a large repository does
+// not take a multiple of what it needs. It lasts until the process ends.
 func Pace() {
-	debug.SetGCPercent(growth)
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(limit)
+	pace(percent(0), 0)
+}
+
+// percent is by how much the heap may grow beyond the live bytes before it is
+// collected again.
+func percent(live uint64) int {
+	const mib = 1 << 20
+	switch {
+	case live < 8*mib:
+		return 400
+	case live < 16*mib:
+		return 200
+	case live < 40*mib:
+		return 50
+	case live < 100*mib:
+		return 25
 	}
+	return 12
+}
+
+// hoards reports whether much of the memory of a large heap is free and not given back
+// to the system. A later part of a command seldom has a use for all of it.
+func hoards(live, free uint64) bool {
+	const mib = 1 << 20
+	return live >= 100*mib && free >= 32*mib
+}
+
+// pace sets the percentage and looks again after the next collection.
+func pace(want, is int) {
+	if want != is {
+		debug.SetGCPercent(want)
+	}
+	runtime.SetFinalizer(new([16]byte), func(*[16]byte) {
+		seen := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
+		metrics.Read(seen)
+		live, free := seen[0].Value.Uint64(), seen[1].Value.Uint64()
+		if hoards(live, free) {
+			go debug.FreeOSMemory()
+		}
+		pace(percent(live), want)
+	})
 }

@@ -1,31 +1,26 @@
 package collector
 
 import (
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"testing"
 )
 
-// TestPace sets a limit, unless the environment does.
+// TestPace holds that the percentage follows the memory that is in use, and comes
+// back when it is given back.
 func TestPace(t *testing.T) {
-	before, bound := debug.SetGCPercent(100), debug.SetMemoryLimit(-1)
-	defer func() {
-		debug.SetGCPercent(before)
-		debug.SetMemoryLimit(bound)
-	}()
-	for _, tt := range []struct {
-		environment string
-		want        int64
-	}{{"1GiB", bound}, {"", limit}} {
-		t.Setenv("GOMEMLIMIT", tt.environment)
-		Pace()
-		if got := debug.SetMemoryLimit(-1); got != tt.want {
-			t.Errorf("with GOMEMLIMIT=%s the limit is %d, want %d", tt.environment, got, tt.want)
-		}
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	Pace()
+	if got := current(); got != 400 {
+		t.Errorf("with little in use the percentage is %d, want 400", got)
 	}
-	if got := current(); got != growth {
-		t.Errorf("the percentage is %d, want %d", got, growth)
-	}
+	held := make([]byte, 64<<20)
+	await(t, 25)
+	runtime.KeepAlive(held)
+	held = nil
+	await(t, 400)
 }
 
 // TestResume sets what the process began with. A collection that has begun may set the
@@ -44,9 +39,37 @@ func TestResume(t *testing.T) {
 	t.Errorf("the percentage is %d, want the %d that the process began with", got, configured)
 }
 
+// await collects until the percentage is the one that is wanted.
+func await(t *testing.T, want int) {
+	t.Helper()
+	got := 0
+	for range 1000 {
+		runtime.GC()
+		runtime.Gosched()
+		if got = current(); got == want {
+			return
+		}
+	}
+	t.Errorf("the percentage is %d, want %d", got, want)
+}
+
 // current reads the percentage. Asking by setting it would undo what is set in between.
 func current() int {
 	seen := []metrics.Sample{{Name: "/gc/gogc:percent"}}
 	metrics.Read(seen)
 	return int(seen[0].Value.Uint64())
+}
+
+// TestHoards: a small heap keeps what is free, since a command soon ends, and a large
+// one keeps a little.
+func TestHoards(t *testing.T) {
+	const mib = 1 << 20
+	for _, tt := range []struct {
+		live, free uint64
+		want       bool
+	}{{50 * mib, 200 * mib, false}, {300 * mib, 10 * mib, false}, {300 * mib, 60 * mib, true}} {
+		if got := hoards(tt.live, tt.free); got != tt.want {
+			t.Errorf("of %d MiB with %d free: %v", tt.live/mib, tt.free/mib, got)
+		}
+	}
 }
