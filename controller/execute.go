@@ -24,6 +24,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // An execution is a plan that is being carried out.
@@ -48,6 +49,9 @@ type execution struct {
 	// unfinished is set where something was left out that the next run makes up
 	// for.
 	unfinished bool
+	// compared are the rows of head's cases as measuring them again takes them; nil before
+	// that is asked.
+	compared map[*schema.Case]plan.Row
 	// measured is set where this run took further measurements.
 	measured atomic.Bool
 }
@@ -80,7 +84,7 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 			return nil, fmt.Errorf("judge %s: %w", b.side(), err)
 		}
 	}
-	if err := e.remeasure(ctx, started, e.measure); err != nil {
+	if err := e.remeasure(ctx, started, e.measureAllowed); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(e.collectHistory(ctx), e.recordStored(ctx)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -41,6 +42,34 @@ func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
 		return source.Start{}, false
 	}
 	return p.starts(r)
+}
+
+// MayStart reports whether a case starts programs of the repository, be it when it is
+// judged or when it is measured again. Stored verdicts do not decide that: a case that has
+// one may be measured again.
+func (p *Prepared) MayStart() bool {
+	return slices.ContainsFunc(p.Plan.Rows, func(r plan.Row) bool {
+		_, starts := p.Starts(r)
+		if again, compared := measuredAgain(r); compared && !starts {
+			_, starts = p.Starts(again)
+		}
+		return starts
+	})
+}
+
+// measuredAgain is a row as it is when head is measured again to tell a difference from
+// noise, and false for one that is not.
+func measuredAgain(r plan.Row) (plan.Row, bool) {
+	switch {
+	case r.HeadCase == nil || r.Head == nil || r.Asked || r.MovedFrom != "" || r.Action == plan.Skip:
+		return r, false
+	case r.Base != nil && r.HeadDigests.D == r.BaseDigests.D && !r.Unversioned:
+		return r, false
+	}
+	if r.Action = plan.Run; !remeasure.Executes(&r) {
+		r.Action = plan.Rejudge
+	}
+	return r, true
 }
 
 // OfPrograms counts the cases whose verdicts come from programs of the repository, whether

@@ -9,8 +9,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/flakiness"
 	"github.com/gavel-evals/gavel/controller/nightly"
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
@@ -89,6 +92,49 @@ func (e *execution) measure(ctx context.Context, side confirm.Side, jobs []run.J
 	e.measured.Store(true)
 	cfg.Record, cfg.Observe = nil, e.observe(side == confirm.Base, true)
 	return e.judgeFunc(b)(ctx, cfg, b.jobs)
+}
+
+// measureAllowed is measure for the jobs that may be run. A case that is withheld from being
+// judged is not measured again either, although its verdict is stored.
+func (e *execution) measureAllowed(ctx context.Context, side confirm.Side, jobs []run.Job) ([]run.Outcome, error) {
+	if side == confirm.Base || e.opts.Withhold == nil {
+		return e.measure(ctx, side, jobs)
+	}
+	outcomes := make([]run.Outcome, len(jobs))
+	var left []run.Job
+	var places []int
+	for i, job := range jobs {
+		if why := e.withheldAgain(job.Case); why != "" {
+			outcomes[i] = run.Outcome{Key: job.Case.Key, Unrun: why, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}
+			continue
+		}
+		left, places = append(left, job), append(places, i)
+	}
+	if len(left) == 0 {
+		return outcomes, nil
+	}
+	measured, err := e.measure(ctx, side, left)
+	for i, o := range measured {
+		outcomes[places[i]] = o
+	}
+	return outcomes, err
+}
+
+// withheldAgain is why a case of head is not measured again; empty where it is.
+func (e *execution) withheldAgain(c *schema.Case) string {
+	if e.compared == nil {
+		e.compared = make(map[*schema.Case]plan.Row, len(e.p.Plan.Rows))
+		for _, r := range e.p.Plan.Rows {
+			if again, compared := measuredAgain(r); compared {
+				e.compared[r.HeadCase] = again
+			}
+		}
+	}
+	row, there := e.compared[c]
+	if !there {
+		return ""
+	}
+	return e.opts.Withhold(row)
 }
 
 // comparedRows are the cases of head with what it takes to measure them again.

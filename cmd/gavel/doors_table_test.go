@@ -387,6 +387,18 @@ var scenarios = []scenario{
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"talk#one": "fail regression"}},
 	},
 	{
+		name: "a prompt that a program writes is changed", answer: echo, programs: true,
+		base: map[string]string{"gavel.yaml": usual(), "test_definitions/promptfooconfig.yaml": `prompts: ["exec:sh write.sh"]
+providers: [bot]
+tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]}]
+`, "test_definitions/write.sh": "echo say a\n"},
+		head: map[string]string{"test_definitions/write.sh": "echo say b\n"},
+		want: outcome{
+			gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"},
+			calls: map[string]int{"say a": 5, "say b": 5},
+		},
+	},
+	{
 		name: "a new file that no program sees", base: saysWord("agent", "talk.yaml", "execution: {target: agent}\ntests: [{id: one, input: z, assertions: [{type: contains, value: say a}]}]\n"),
 		answer: echo, programs: true, head: map[string]string{"test_definitions/lib/fresh.txt": "b\n", "lib/fresh.txt": "b\n"},
 		want: outcome{gate: "pass", reason: "no affected cases"},

@@ -33,13 +33,17 @@ func (d Digests) Alternative() Digests { return d.derive("rival") }
 // the alternative.
 func (d Digests) Comparison() Digests { return d.derive("comparison") }
 
+// remeasured is in the digests of further measurements. Its number counts up when they are
+// taken otherwise, as when programs of head see other files in them.
+const remeasured = "remeasured 2"
+
 // Remeasured returns the digests under which a further measurement of the case is
 // stored, the ordinal-th of the comparison with the case that has the decision
 // digest other on the other side. With transcript only judging is measured again,
 // on the transcript that E has; else the case is executed again.
 func (d Digests) Remeasured(other string, ordinal int, transcript Kept) Digests {
-	out := d.derive("remeasured", other, strconv.Itoa(ordinal))
-	out.D = derived(d.D, "remeasured", other, strconv.Itoa(ordinal))
+	out := d.derive(remeasured, other, strconv.Itoa(ordinal))
+	out.D = derived(d.D, remeasured, other, strconv.Itoa(ordinal))
 	if transcript == KeptTranscript {
 		out.E = d.E
 	}

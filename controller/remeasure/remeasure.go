@@ -124,6 +124,10 @@ func kept(row *plan.Row) plan.Kept {
 	return plan.Kept(sharesExecution(row) && !row.Repeated)
 }
 
+// Executes reports whether a further measurement of a row's case executes it, and does not
+// judge a stored transcript again.
+func Executes(row *plan.Row) bool { return kept(row) == plan.KeptNothing }
+
 // A decider is a comparison that is being decided.
 type decider struct {
 	*Comparison

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
@@ -282,7 +283,12 @@ func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review,
 		trust: forge.Trusted(event, &pull, permission),
 	}
 	out.follow(decide)
-	out.outsider = func(ctx context.Context) string { return out.stranger(ctx, pull) }
+	var asked sync.Once
+	var stranger string
+	out.outsider = func(ctx context.Context) string { // each process that judges the head decides by one answer
+		asked.Do(func() { stranger = out.stranger(ctx, pull) })
+		return stranger
+	}
 	if !pull.Fork && cfg.listed(forge.User{ID: pull.AuthorID, Bot: pull.Bot}) {
 		out.trust = forge.Trust{Run: true} // no forge tells what a bot may do, and the operator vouches for it
 	}

@@ -1,0 +1,98 @@
+package review_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/target"
+)
+
+// written is a fixture whose pull request changes the program that writes the prompt of its
+// only case. Somebody who may write opened and pushed it.
+func written(t *testing.T) *fixture {
+	program := func(words string) map[string][]byte {
+		return map[string][]byte{"test_definitions/write.sh": []byte(words)}
+	}
+	base := program("say a")
+	base["gavel.yaml"] = []byte("version: 1\ntargets: {bot: {provider: mock, replies: [{match: say a, reply: a!}, {match: .*, reply: b!}]}}\n")
+	base["test_definitions/promptfooconfig.yaml"] = []byte(`prompts: ["exec:sh write.sh"]
+providers: [bot]
+tests: [{description: one, assert: [{type: contains, value: "a!"}]}]
+`)
+	d := newFixture(t, gitrepo.NewCommit{Write: base}, gitrepo.NewCommit{Branch: "topic", Write: program("say b")})
+	d.pull(1)
+	d.forge.Push("topic", d.head, "maintainer")
+	return d
+}
+
+// TestProgramsOfAHeadWhoseVerdictIsStored are head's own, as they were before: what is stored
+// decides for no process, be it the one that resumes the comparison or a worker that joins it
+// late, which files the programs see.
+func TestProgramsOfAHeadWhoseVerdictIsStored(t *testing.T) {
+	d := written(t)
+	var own []bool
+	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
+		d.runs++
+		o.ID, own = fmt.Sprint("run-", d.runs), append(own, p.Head().Programs == nil)
+		return p.Execute(ctx, controller.Host{
+			Open: func(t config.Target, c controller.Checkout) (target.Target, error) {
+				return target.New(t, target.Env{Files: c.FS})
+			},
+			Programs: func(c controller.Checkout) evaluate.Programs {
+				return func(context.Context, evaluate.Start) ([]byte, error) {
+					return fs.ReadFile(c.FS, "test_definitions/write.sh")
+				}
+			},
+		}, o)
+	}
+	var r *review.Review
+	for range 2 {
+		var err error
+		if r, err = review.New(d.cfg).Pull(t.Context(), 1, ""); err != nil {
+			t.Fatal(err)
+		}
+		rep, _, err := r.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rep.Gate.Result != report.GateFail || !strings.Contains(rep.Gate.Reason, "1 case regressed") {
+			t.Errorf("the gate is %+v, want 1 case regressed", rep.Gate)
+		}
+	}
+	p, end, err := review.Plan(t.Context(), d.cfg, r.Subject(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if own = append(own, p.Head().Programs == nil); !own[0] || !own[1] || !own[2] {
+		t.Errorf("programs of head see its own files first %v, then %v, and for a worker %v, want true each time", own[0], own[1], own[2])
+	}
+}
+
+// TestOneAnswerAboutWhoPushed: all processes that judge for one review get the answer that it
+// has decided by, whatever the forge says later.
+func TestOneAnswerAboutWhoPushed(t *testing.T) {
+	d := written(t)
+	r, err := review.New(d.cfg).Pull(t.Context(), 1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := r.Subject(t.Context())
+	d.forge.Push("topic", d.head, "helper[bot]")
+	if again := r.Subject(t.Context()); !first.Pushed || first.Stranger != "" || again.Stranger != "" {
+		t.Errorf("a stranger is %q first and %q then, want none", first.Stranger, again.Stranger)
+	}
+}
