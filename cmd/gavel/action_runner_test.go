@@ -18,7 +18,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
@@ -30,7 +29,7 @@ func inAJob() {
 		panic(err)
 	}
 	clock := &forgetest.Clock{}
-	a := &cli.App{Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Dir: dir, Now: clock.Now, Wait: clock.Wait, After: never}
+	a := &App{Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Dir: dir, Now: clock.Now, Wait: clock.Wait, After: never}
 	code := execute(ctx, a, os.Args[1:])
 	stop()
 	os.Exit(code)

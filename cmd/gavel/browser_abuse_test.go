@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/dashboard/browsertest"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
@@ -104,8 +103,8 @@ func TestBrowserAbuseHostileDefinitions(t *testing.T) {
 	gittest.Init(t, dir, "main")
 	log := make(lines, 1000)
 	ctx, cancel := context.WithCancel(t.Context())
-	app := func(stderr io.Writer) *cli.App {
-		return &cli.App{Stdout: io.Discard, Stderr: stderr, Dir: dir, LookupEnv: func(string) (string, bool) { return "", false }}
+	app := func(stderr io.Writer) *App {
+		return &App{Stdout: io.Discard, Stderr: stderr, Dir: dir, LookupEnv: func(string) (string, bool) { return "", false }}
 	}
 	code := make(chan int, 1)
 	go func() {

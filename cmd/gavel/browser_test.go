@@ -12,7 +12,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/dashboard/browsertest"
 )
 
@@ -188,8 +187,8 @@ func TestBrowserKeyboard(t *testing.T) {
 	dir := mainOf(t, shopFolder(t))
 	log := make(lines, 1000)
 	ctx, cancel := context.WithCancel(t.Context())
-	app := func(stderr io.Writer) *cli.App {
-		return &cli.App{Stdout: io.Discard, Stderr: stderr, Dir: dir, LookupEnv: func(string) (string, bool) { return "", false }}
+	app := func(stderr io.Writer) *App {
+		return &App{Stdout: io.Discard, Stderr: stderr, Dir: dir, LookupEnv: func(string) (string, bool) { return "", false }}
 	}
 	if code := execute(t.Context(), app(io.Discard), []string{"run", "--all"}); code > 1 {
 		t.Fatalf("gavel run ends with %d", code)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
@@ -84,7 +83,7 @@ func publishByTwo(t *testing.T, filesOf func(*testing.T, *job) [2]string, kinds 
 	const judged = `"repo":"octo/demo#1","duration"`
 	begin := func(t *testing.T) (*job, [2]string) {
 		j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-		j.env[cli.DatabaseVariable] = tables.URL(t)
+		j.env[databaseVariable] = tables.URL(t)
 		// Base has no case, so that nothing depends on when it is judged.
 		base := map[string]string{
 			"gavel.yaml":                        "version: 1\ndefault_target: bot\ntargets:\n  bot: {provider: mock, replies: [{match: '.*', reply: hi}]}\n",

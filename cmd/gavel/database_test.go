@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
@@ -21,8 +20,8 @@ import (
 func withDatabase(t *testing.T, url, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &cli.App{Stdout: &out, Stderr: &errs, Dir: dir, LookupEnv: func(name string) (string, bool) {
-		return url, name == cli.DatabaseVariable
+	a := &App{Stdout: &out, Stderr: &errs, Dir: dir, LookupEnv: func(name string) (string, bool) {
+		return url, name == databaseVariable
 	}}
 	code = execute(t.Context(), a, args)
 	return out.String(), errs.String(), code
@@ -44,7 +43,7 @@ func TestALedgerInPostgreSQL(t *testing.T) {
 		if code != exitGate || !strings.Contains(stdout, want) {
 			t.Errorf("the run of clone %d ends with %d, want one that fails with %q:\n%s%s", i+1, code, want, stdout, stderr)
 		}
-		if _, err := os.Stat(filepath.Join(clones[i], cli.UsualLedger)); !os.IsNotExist(err) {
+		if _, err := os.Stat(filepath.Join(clones[i], usualLedger)); !os.IsNotExist(err) {
 			t.Errorf("clone %d has a ledger in a file: %v", i+1, err)
 		}
 	}
@@ -81,7 +80,7 @@ func TestALedgerIsCopied(t *testing.T) {
 	if stdout, stderr, code := withDatabase(t, url, dir, "ledger", "migrate"); code != 0 || !strings.Contains(stdout, "up to date: postgres://") {
 		t.Errorf("ledger migrate ends with %d:\n%s%s", code, stdout, stderr)
 	}
-	if stdout, stderr, code := withDatabase(t, url, dir, "ledger", "copy", cli.UsualLedger); code != 0 || !strings.Contains(stdout, "copied: ") {
+	if stdout, stderr, code := withDatabase(t, url, dir, "ledger", "copy", usualLedger); code != 0 || !strings.Contains(stdout, "copied: ") {
 		t.Fatalf("ledger copy ends with %d:\n%s%s", code, stdout, stderr)
 	}
 	after, _, _ := withDatabase(t, url, dir, "ledger", "export")
@@ -95,8 +94,8 @@ func TestALedgerIsCopied(t *testing.T) {
 		name, url, want string
 		args            []string
 	}{
-		{"again", url, "copy into an empty database", []string{"ledger", "copy", cli.UsualLedger}},
-		{"without a database", "", "set GAVEL_DATABASE_URL", []string{"ledger", "copy", cli.UsualLedger}},
+		{"again", url, "copy into an empty database", []string{"ledger", "copy", usualLedger}},
+		{"without a database", "", "set GAVEL_DATABASE_URL", []string{"ledger", "copy", usualLedger}},
 		{"without a file", url, "takes the file to copy", []string{"ledger", "copy"}},
 		{"a file that is not there", url, "nowhere.db", []string{"ledger", "copy", "nowhere.db"}},
 	} {
@@ -151,7 +150,7 @@ func TestTheAddressOfADatabase(t *testing.T) {
 // over when the first one ends, and goes on with its comment.
 func TestTwoControllers(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	j.env[cli.DatabaseVariable] = postgrestest.URL(t)
+	j.env[databaseVariable] = postgrestest.URL(t)
 	files := []string{operatorsFile(t, j, ""), operatorsFile(t, j, "")}
 	log, end := j.starting(t, files[0], "--judge")
 	log.listens(t)

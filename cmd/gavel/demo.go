@@ -9,8 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
-	"github.com/gavel-evals/gavel/cmd/internal/demo"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/commits"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -20,11 +18,11 @@ import (
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
-func demoCommand(a *cli.App) *cobra.Command {
+func demoCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Judge a small pull request against recorded replies, without any setup",
-		Args:  cli.NoArgs,
+		Args:  noArgs,
 		Example: `  gavel demo
   gavel demo --json | jq '.gate'`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), a) },
@@ -35,41 +33,41 @@ func demoCommand(a *cli.App) *cobra.Command {
 
 // demo makes a repository with a pull request, plans, runs and reports it. The
 // gate of the pull request fails on purpose; the demo itself succeeds.
-func runDemo(ctx context.Context, a *cli.App) error {
+func runDemo(ctx context.Context, a *App) error {
 	dir, err := os.MkdirTemp("", "gavel-demo-")
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	if err := demo.Create(ctx, dir); err != nil {
+	if err := createDemo(ctx, dir); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
 	b := *a
-	b.Program, b.Dir, b.ConfigFile = demo.Program(a.Program, a.Dir), dir, cli.DefaultConfig
-	return b.WithLedger(ctx, func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+	b.Program, b.Dir, b.ConfigFile = demoProgram(a.Program, a.Dir), dir, defaultConfig
+	return b.WithLedger(ctx, func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
 		return showDemo(ctx, &b, w, store)
 	})
 }
 
 // showDemo judges main, as it was when it was merged, and then the pull
 // request, and prints what that gets.
-func showDemo(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.Ledger) error {
+func showDemo(ctx context.Context, a *App, w *workspace, store *ledger.Ledger) error {
 	stage := commits.Sides{Repo: w.Repo, Ledger: store, ConfigFile: a.ConfigFile, LookupEnv: a.LookupEnv}
-	merged, err := demo.Plan(ctx, stage, "main", "")
+	merged, err := planDemo(ctx, stage, "main", "")
 	if err != nil {
 		return err
 	}
-	before, err := a.Execute(ctx, merged, controller.RunOptions{Repository: demo.Repository})
+	before, err := a.Execute(ctx, merged, controller.RunOptions{Repository: Repository})
 	if err != nil {
 		return err
 	}
-	prepared, err := demo.Plan(ctx, stage, demo.Branch, "main")
+	prepared, err := planDemo(ctx, stage, Branch, "main")
 	if err != nil {
 		return err
 	}
 	_, isTerminal := terminal.Screen(a.Stdout)
 	opts := terminal.OptionsFor(a.Stdout, a.LookupEnv)
 	if !a.JSON {
-		fmt.Fprint(a.Stdout, demo.Opening(before))
+		fmt.Fprint(a.Stdout, demoOpening(before))
 		if err := errors.Join(
 			terminal.Problems(a.Stdout, prepared.Problems, terminal.Source(w.Files), opts),
 			terminal.Plan(a.Stdout, prepared.Plan, prepared.Estimate().Estimate, prepared.Notices(), opts),
@@ -77,12 +75,12 @@ func showDemo(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.L
 			return err
 		}
 	}
-	report, err := a.Execute(ctx, prepared, controller.RunOptions{Repository: demo.Repository, PullRequest: 1})
+	report, err := a.Execute(ctx, prepared, controller.RunOptions{Repository: Repository, PullRequest: 1})
 	if err != nil {
 		return err
 	}
 	file := filepath.Join(a.Dir, ownfolder.Name, "comment.md")
-	text := comment.Markdown(report, comment.Options{RepositoryURL: demo.Page})
+	text := comment.Markdown(report, comment.Options{RepositoryURL: Page})
 	if err := safefile.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -99,6 +97,6 @@ func showDemo(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.L
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(a.Stdout, demo.Ending(a.Program, a.Dir, file))
+	_, err = fmt.Fprint(a.Stdout, demoEnding(a.Program, a.Dir, file))
 	return err
 }

@@ -19,9 +19,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
-	"github.com/gavel-evals/gavel/cmd/internal/demo"
-	"github.com/gavel-evals/gavel/cmd/internal/signals"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/examples"
@@ -43,7 +40,7 @@ const raceOptions = "atexit_sleep_ms=0"
 
 // stubborn takes forever to put things in order.
 func stubborn() {
-	ctx := signals.Context()
+	ctx := signalContext()
 	fmt.Println("at work")
 	<-ctx.Done()
 	fmt.Println("in order soon")
@@ -94,7 +91,7 @@ var canIsolate = sync.OnceValue(func() bool {
 func gavel(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &cli.App{Stdout: &out, Stderr: &errs, LookupEnv: func(string) (string, bool) { return "", false }, Dir: dir, Program: "./gavel"}
+	a := &App{Stdout: &out, Stderr: &errs, LookupEnv: func(string) (string, bool) { return "", false }, Dir: dir, Program: "./gavel"}
 	code = execute(t.Context(), a, args)
 	return out.String(), errs.String(), code
 }
@@ -103,7 +100,7 @@ func gavel(t *testing.T, dir string, args ...string) (stdout, stderr string, cod
 func demoFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := demo.Create(t.Context(), dir); err != nil {
+	if err := createDemo(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -166,11 +163,11 @@ func TestProgram(t *testing.T) {
 		{"/tmp/go-build3084876763/b001/exe/gavel", "go run ./cmd/gavel"},
 		{"/var/.cache/go-build/3a/3a0c-d/gavel", "go run ./cmd/gavel"},
 	} {
-		if got := demo.Program(tt.called, "../.."); got != tt.want {
+		if got := demoProgram(tt.called, "../.."); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.called, got, tt.want)
 		}
 	}
-	if got := demo.Program("/tmp/go-build1/b001/exe/gavel", t.TempDir()); got != "go run github.com/gavel-evals/gavel/cmd/gavel@latest" {
+	if got := demoProgram("/tmp/go-build1/b001/exe/gavel", t.TempDir()); got != "go run github.com/gavel-evals/gavel/cmd/gavel@latest" {
 		t.Errorf("elsewhere: %s", got)
 	}
 }

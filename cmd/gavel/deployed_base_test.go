@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
@@ -270,7 +269,7 @@ func TestAPullRequestThatBreaksADeployedAgent(t *testing.T) {
 func TestAServerWithADeployedAgent(t *testing.T) {
 	for _, workers := range []bool{false, true} {
 		j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-		j.env[cli.DatabaseVariable] = postgrestest.URL(t)
+		j.env[databaseVariable] = postgrestest.URL(t)
 		b := newBot(t, always("30 days"))
 		j.replace(t, map[string]string{
 			"gavel.yaml":                        fmt.Sprintf("version: 1\ntargets: {bot: {provider: http, url: %q, inputs: [\"prompts/**\"]}}\n", b.URL),
@@ -338,7 +337,7 @@ func (p *project) write(name, text string) {
 func (p *project) watched(text string, flag ...string) string {
 	p.t.Helper()
 	out := &until{text: text}
-	a := &cli.App{Stdout: out, Stderr: io.Discard, LookupEnv: func(string) (string, bool) { return "", false }, Dir: p.folder}
+	a := &App{Stdout: out, Stderr: io.Discard, LookupEnv: func(string) (string, bool) { return "", false }, Dir: p.folder}
 	execute(p.t.Context(), a, append([]string{"watch"}, cmp.Or(strings.Join(flag, ""), "--json")))
 	out.mu.Lock()
 	defer out.mu.Unlock()

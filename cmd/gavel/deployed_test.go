@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -80,7 +79,7 @@ func (p *project) interrupted(after int, args ...string) []string {
 	p.cancel, p.patience = cancel, after
 	p.mu.Unlock()
 	var out bytes.Buffer
-	a := &cli.App{Stdout: &out, Stderr: &out, LookupEnv: func(string) (string, bool) { return "", false }, Dir: p.folder}
+	a := &App{Stdout: &out, Stderr: &out, LookupEnv: func(string) (string, bool) { return "", false }, Dir: p.folder}
 	if code := execute(ctx, a, args); code != exitInterrupted {
 		p.t.Errorf("exit code %d:\n%s", code, &out)
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/evaluate/judgetest"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
@@ -286,7 +285,7 @@ func newPassage(t *testing.T, s scenario, d column) *passage {
 	c := &passage{job: emptyOrigin(t), t: t, s: s, d: d, models: newModels(t, s)}
 	c.env["MODEL_KEY"] = "a-key-of-the-models"
 	if d.database {
-		c.env[cli.DatabaseVariable] = postgrestest.URL(t)
+		c.env[databaseVariable] = postgrestest.URL(t)
 	}
 	c.commits()
 	return c
@@ -488,7 +487,7 @@ func (c *passage) byServer(flags ...string) *report.Report {
 // store is where a server with an operator's file keeps its results.
 func (c *passage) store(file string) string {
 	if c.d.database {
-		return c.env[cli.DatabaseVariable]
+		return c.env[databaseVariable]
 	}
 	return filepath.Join(filepath.Dir(file), "data", "ledger.db")
 }

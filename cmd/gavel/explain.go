@@ -6,14 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/schema"
 )
 
-func explainCommand(a *cli.App) *cobra.Command {
+func explainCommand(a *App) *cobra.Command {
 	var e explanation
 	cmd := &cobra.Command{
 		Use:   "explain CASE",
@@ -23,9 +22,9 @@ func explainCommand(a *cli.App) *cobra.Command {
   gavel explain support/level_1/test_refund_window --base main --prompts`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return cli.UsageError("explain takes the key of one case, such as math/level_1/test_sum")
+				return usageError("explain takes the key of one case, such as math/level_1/test_sum")
 			}
-			return a.WithStored(cmd.Context(), a.WithPlan, func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+			return a.WithStored(cmd.Context(), a.WithPlan, func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
 				return explainCase(ctx, a, w, e.forCase(store, args[0]))
 			})
 		},
@@ -56,8 +55,8 @@ func (e explanation) forCase(store *ledger.Ledger, key string) explanation {
 	return e
 }
 
-func explainCase(ctx context.Context, a *cli.App, w *cli.Workspace, e explanation) error {
-	s := cli.Selection{Base: e.base}
+func explainCase(ctx context.Context, a *App, w *workspace, e explanation) error {
+	s := selection{Base: e.base}
 	if e.target != "" {
 		s.Targets = []string{e.target}
 	}
@@ -68,7 +67,7 @@ func explainCase(ctx context.Context, a *cli.App, w *cli.Workspace, e explanatio
 	named, folder := a.Named(w, []string{e.key})
 	row, err := explain.Find(prepared.Plan, prepared.Problems, named[0], folder)
 	if err != nil {
-		return cli.UsageError("%w", err)
+		return usageError("%w", err)
 	}
 	out, err := explain.Explain(ctx, e.store, row)
 	if err != nil {

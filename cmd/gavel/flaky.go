@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/flakiness"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -15,16 +14,16 @@ import (
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
-func flakyCommand(a *cli.App) *cobra.Command {
+func flakyCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "flaky [KEY-GLOB|PATH...]",
 		Short: "List the cases whose verdicts differ without a change",
 		Example: `  gavel flaky
   gavel flaky 'support/**' --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s := cli.Selection{}
+			s := selection{}
 			s.Keys = args
-			return a.WithStored(cmd.Context(), a.WithRead, func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+			return a.WithStored(cmd.Context(), a.WithRead, func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
 				prepared, err := a.Local(ctx, w, store, s)
 				if err != nil {
 					return err

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
@@ -79,7 +78,7 @@ func TestFramesToTheRequest(t *testing.T) {
 	}
 	p, bot := newProject(t), &stackTarget{}
 	var out bytes.Buffer
-	a := &cli.App{
+	a := &App{
 		Stdout: &out, Stderr: &out, LookupEnv: func(string) (string, bool) { return "", false }, Dir: p.folder,
 		Open: func(config.Target, target.Env) (target.Target, error) { return bot, nil },
 	}

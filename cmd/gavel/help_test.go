@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -34,7 +33,7 @@ func TestHelp(t *testing.T) {
 			}
 		}
 	}
-	a := &cli.App{}
+	a := &App{}
 	var read func(cmd *cobra.Command)
 	read = func(cmd *cobra.Command) {
 		delete(left, cmd.Long)

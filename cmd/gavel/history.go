@@ -6,8 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
-	"github.com/gavel-evals/gavel/cmd/internal/duration"
 	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/maintenance"
@@ -15,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-func historyCommand(a *cli.App) *cobra.Command {
+func historyCommand(a *App) *cobra.Command {
 	runs, since := casehistory.UsualRuns, time.Duration(0)
 	cmd := &cobra.Command{
 		Use:   "history [CASE]",
@@ -25,12 +23,12 @@ func historyCommand(a *cli.App) *cobra.Command {
   gavel history --since 14d`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return cli.UsageError("history takes the key of one case, such as math/level_1/test_sum, or none for all cases")
+				return usageError("history takes the key of one case, such as math/level_1/test_sum, or none for all cases")
 			}
 			if runs < 1 {
-				return cli.UsageError("--runs %d: write 1 or more", runs)
+				return usageError("--runs %d: write 1 or more", runs)
 			}
-			return a.WithStored(cmd.Context(), a.WithRead, func(ctx context.Context, _ *cli.Workspace, store *ledger.Ledger) error {
+			return a.WithStored(cmd.Context(), a.WithRead, func(ctx context.Context, _ *workspace, store *ledger.Ledger) error {
 				oldest := time.Now().Add(-since)
 				h, err := maintenance.Histories(ctx, store, runs, func(r ledger.Run) bool { return since == 0 || r.Finished.After(oldest) })
 				if err != nil {
@@ -44,7 +42,7 @@ func historyCommand(a *cli.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&runs, "runs", runs, "how many of the newest runs to read, such as 200")
-	duration.Var(cmd.Flags(), &since, "since", "only runs that ended within this time, such as 14d (default: all of the newest runs)")
+	durationVar(cmd.Flags(), &since, "since", "only runs that ended within this time, such as 14d (default: all of the newest runs)")
 	return cmd
 }
 
@@ -59,7 +57,7 @@ type historyCase struct {
 	Judgements []casehistory.Judgement `json:"judgements"`
 }
 
-func printHistories(a *cli.App, h casehistory.History) error {
+func printHistories(a *App, h casehistory.History) error {
 	if !a.JSON {
 		return terminal.Histories(a.Stdout, h, terminal.OptionsFor(a.Stdout, a.LookupEnv))
 	}
@@ -70,14 +68,14 @@ func printHistories(a *cli.App, h casehistory.History) error {
 	return a.Print(out)
 }
 
-func printHistory(a *cli.App, h casehistory.History, name string) error {
+func printHistory(a *App, h casehistory.History, name string) error {
 	found, ok := h[name]
 	if !ok {
 		hint := suggest.DidYouMean(name, h.Names())
 		if hint == "" {
 			hint = "gavel history lists the cases that were"
 		}
-		return cli.UsageError("case %q was not judged in these runs; %s", name, hint)
+		return usageError("case %q was not judged in these runs; %s", name, hint)
 	}
 	if a.JSON {
 		return a.Print(historyDocument{Cases: []historyCase{{name, found}}})

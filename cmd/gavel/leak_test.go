@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
@@ -50,7 +49,7 @@ func keepsSecrets(t *testing.T, what, text string) {
 func withKey(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &cli.App{Stdout: &out, Stderr: &errs, Dir: dir, LookupEnv: func(name string) (string, bool) {
+	a := &App{Stdout: &out, Stderr: &errs, Dir: dir, LookupEnv: func(name string) (string, bool) {
 		return declared, name == "JUDGE_KEY"
 	}}
 	code = execute(t.Context(), a, args)

@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/gavel-evals/gavel/cmd/internal/collector"
-	"github.com/gavel-evals/gavel/cmd/internal/signals"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
@@ -22,7 +21,7 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		collector.Pace()
 	}
-	os.Exit(commandLine(signals.Context(), os.Args[1:]))
+	os.Exit(commandLine(signalContext(), os.Args[1:]))
 }
 
 // served reports whether this process was started by a part of gavel as its child,

@@ -9,8 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 )
 
 // TestTheManual holds that every command has a page with its text, its flags and its
@@ -59,7 +57,7 @@ func TestTheManual(t *testing.T) {
 			read(below)
 		}
 	}
-	root := rootCommand(&cli.App{})
+	root := rootCommand(&App{})
 	read(root)
 	if pages < 25 {
 		t.Errorf("%d pages were written, want 25 or more", pages)

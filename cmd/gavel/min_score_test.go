@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
@@ -97,7 +96,7 @@ func (d door) open(t *testing.T, files changedRepository) *judgedJob {
 	j := &judgedJob{job: newOrigin(t, files.base, files.head)}
 	j.env["MODEL_KEY"] = "a-key-of-the-models"
 	if d.name != "pr" && d.name != "serve" {
-		j.env[cli.DatabaseVariable] = postgrestest.URL(t)
+		j.env[databaseVariable] = postgrestest.URL(t)
 	}
 	return j
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/cmd/internal/interview"
 	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
 	"github.com/gavel-evals/gavel/controller/config"
@@ -20,7 +19,7 @@ import (
 )
 
 // newCommand is gavel new.
-func newCommand(a *cli.App) *cobra.Command {
+func newCommand(a *App) *cobra.Command {
 	var c scaffold.Case
 	cmd := &cobra.Command{
 		Use:   "new NAME",
@@ -30,7 +29,7 @@ func newCommand(a *cli.App) *cobra.Command {
   gavel new returns/angry --format testcase`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return cli.UsageError("new takes the name of one case, such as refunds/window")
+				return usageError("new takes the name of one case, such as refunds/window")
 			}
 			c.Key = args[0]
 			return newCase(cmd.Context(), a, c)
@@ -52,8 +51,8 @@ type writtenCase struct {
 	Key string `json:"key"`
 }
 
-func newCase(ctx context.Context, a *cli.App, c scaffold.Case) error {
-	return a.WithWorkspace(func(w *cli.Workspace) error {
+func newCase(ctx context.Context, a *App, c scaffold.Case) error {
+	return a.WithWorkspace(func(w *workspace) error {
 		cfg, problems, err := a.OwnConfig(w)
 		if err != nil {
 			return err
@@ -62,7 +61,7 @@ func newCase(ctx context.Context, a *cli.App, c scaffold.Case) error {
 			if err := a.PrintProblems(w.Files, problems); err != nil {
 				return err
 			}
-			return cli.UsageError("%s is invalid", a.ConfigFile)
+			return usageError("%s is invalid", a.ConfigFile)
 		}
 		settings := cfg.Settings()
 		folder, key := splitPath(settings.Definitions, c.Key)
@@ -71,7 +70,7 @@ func newCase(ctx context.Context, a *cli.App, c scaffold.Case) error {
 			return err
 		}
 		if mistake := c.Mistake(); mistake != "" {
-			return cli.UsageError("%s", mistake)
+			return usageError("%s", mistake)
 		}
 		files := c.Files(folder)
 		definition := files[0]
@@ -79,7 +78,7 @@ func newCase(ctx context.Context, a *cli.App, c scaffold.Case) error {
 			definition = files[1]
 		}
 		if taken := exists(w.Files, definition.Path); taken != "" {
-			return cli.UsageError("%s exists and is not changed; give the case another name", taken)
+			return usageError("%s exists and is not changed; give the case another name", taken)
 		}
 		out := writtenCase{Key: c.Key}
 		if out.Written, err = scaffold.Write(w.Repo.Root(), files); err != nil {
@@ -105,7 +104,7 @@ func splitPath(folders []string, name string) (folder, key string) {
 }
 
 // complete fills in the format and the target, and checks them.
-func complete(ctx context.Context, a *cli.App, w *cli.Workspace, cfg *config.Config, c *scaffold.Case) error {
+func complete(ctx context.Context, a *App, w *workspace, cfg *config.Config, c *scaffold.Case) error {
 	settings := cfg.Settings()
 	if c.Format == "" {
 		found, err := load.Scan(ctx, w.Files, load.Options{Settings: settings})
@@ -120,7 +119,7 @@ func complete(ctx context.Context, a *cli.App, w *cli.Workspace, cfg *config.Con
 	}
 	if c.Target != "" {
 		if _, _, problem := targetname.Find(settings, c.Target); problem != nil {
-			return cli.UsageError("--target: %s; %s", problem.Message, problem.Hint)
+			return usageError("--target: %s; %s", problem.Message, problem.Hint)
 		}
 	}
 	c.Agent = cmp.Or(cfg.DefaultTarget, "agent")

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -29,7 +28,7 @@ func (p *project) local(want int, args ...string) string {
 // ledger opens the ledger of the project's folder.
 func (p *project) ledger() *ledger.Ledger {
 	p.t.Helper()
-	store, err := ledger.Open(p.t.Context(), ledger.Config{Path: filepath.Join(p.folder, filepath.FromSlash(cli.UsualLedger))})
+	store, err := ledger.Open(p.t.Context(), ledger.Config{Path: filepath.Join(p.folder, filepath.FromSlash(usualLedger))})
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
@@ -293,7 +292,7 @@ func TestThePageOnOperating(t *testing.T) {
 		t.Fatalf("the run ends with %d:\n%s%s", code, stdout, stderr)
 	}
 	url := postgrestest.URL(t)
-	says := strings.NewReplacer("/var/lib/gavel/ledger.db", filepath.Join(repository, cli.UsualLedger))
+	says := strings.NewReplacer("/var/lib/gavel/ledger.db", filepath.Join(repository, usualLedger))
 	ran := 0
 	for _, command := range fenced(page(t, "examples/deploy/operating.md")) {
 		if args := strings.Fields(says.Replace(command)); args[0] == "gavel" {
@@ -365,7 +364,7 @@ func understands(command string) error {
 	command, _, _ = strings.Cut(command, " > ")
 	command = regexp.MustCompile(`"[^"]*"|'[^']*'`).ReplaceAllString(strings.ReplaceAll(command, " N", " 1"), "x")
 	args := strings.Fields(command)[1:]
-	root := rootCommand(&cli.App{})
+	root := rootCommand(&App{})
 	root.InitDefaultCompletionCmd(args...)
 	cmd, rest, err := root.Find(args)
 	if err != nil {

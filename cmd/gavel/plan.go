@@ -5,14 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
-func planCommand(a *cli.App) *cobra.Command {
-	var s cli.Selection
+func planCommand(a *App) *cobra.Command {
+	var s selection
 	cmd := &cobra.Command{
 		Use:   "plan [KEY-GLOB|PATH...]",
 		Short: "Print which cases would be judged, and why, without a call",
@@ -21,7 +20,7 @@ func planCommand(a *cli.App) *cobra.Command {
   gavel plan --base origin/main --domain support --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.Keys, s.DueOnly, s.Brief = args, true, true
-			return a.WithPlan(cmd.Context(), func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+			return a.WithPlan(cmd.Context(), func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
 				return planCases(ctx, a, w, store, s)
 			})
 		},
@@ -31,7 +30,7 @@ func planCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-func planCases(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.Ledger, s cli.Selection) error {
+func planCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, s selection) error {
 	// The JSON form has a row for every case; the text counts the rest.
 	s.AffectedOnly = !a.JSON
 	prepared, err := a.Local(ctx, w, store, s)

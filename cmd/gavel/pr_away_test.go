@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -35,7 +34,7 @@ func (j *job) until(t *testing.T, away time.Duration, faults ...forgetest.Fault)
 		j.forge.Inject(f)
 	}
 	var out, errs bytes.Buffer
-	a := &cli.App{Stdout: &out, Stderr: &errs, Dir: j.checkout, Now: clock.Now, Wait: clock.Wait, After: never, LookupEnv: func(name string) (string, bool) {
+	a := &App{Stdout: &out, Stderr: &errs, Dir: j.checkout, Now: clock.Now, Wait: clock.Wait, After: never, LookupEnv: func(name string) (string, bool) {
 		v, ok := j.env[name]
 		return v, ok
 	}}
@@ -146,7 +145,7 @@ func TestASignalEndsThePatience(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	clock, waits := &forgetest.Clock{}, 0
 	var out, errs bytes.Buffer
-	a := &cli.App{Stdout: &out, Stderr: &errs, Dir: j.checkout, Now: clock.Now, After: never, LookupEnv: func(name string) (string, bool) {
+	a := &App{Stdout: &out, Stderr: &errs, Dir: j.checkout, Now: clock.Now, After: never, LookupEnv: func(name string) (string, bool) {
 		v, ok := j.env[name]
 		return v, ok
 	}}

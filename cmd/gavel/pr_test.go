@@ -13,7 +13,6 @@ import (
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
@@ -118,7 +117,7 @@ func (j *job) call(t *testing.T, args ...string) (stdout, stderr string, code in
 	t.Helper()
 	var out, errs bytes.Buffer
 	clock := &forgetest.Clock{}
-	a := &cli.App{
+	a := &App{
 		Stdout: &out, Stderr: &errs, Dir: j.checkout, Now: clock.Now, Wait: clock.Wait, After: j.after,
 		LookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok },
 	}

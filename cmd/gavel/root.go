@@ -13,8 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
-	"github.com/gavel-evals/gavel/cmd/internal/version"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
@@ -33,47 +31,47 @@ func commandLine(ctx context.Context, args []string) int {
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gavel: find the working directory:", err)
-		return cli.ExitInternal
+		return ExitInternal
 	}
-	a := &cli.App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Dir: dir, Program: os.Args[0], Breakers: &limit.Breakers{}}
+	a := &App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Dir: dir, Program: os.Args[0], Breakers: &limit.Breakers{}}
 	return execute(ctx, a, args)
 }
 
 // execute runs one command line and gives its exit code.
-func execute(ctx context.Context, a *cli.App, args []string) int {
+func execute(ctx context.Context, a *App, args []string) int {
 	a.Secrets = &redact.Values{}
 	a.Secrets.Add(a.Env("GITHUB_TOKEN"))
 	a.Stdout, a.Stderr = redact.Writer{W: a.Stdout, Hide: a.Secrets.Text}, redact.Writer{W: a.Stderr, Hide: a.Secrets.Text}
 	end, err := traces(a)
 	if err != nil {
 		fmt.Fprintln(a.Stderr, "gavel:", err)
-		return cli.ExitUsage
+		return ExitUsage
 	}
 	defer end()
 	root := rootCommand(a)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if found, rest, unknown := root.Find(args); cmd == root && (unknown != nil || len(rest) > 0 && !strings.HasPrefix(rest[0], "-")) {
-			return cli.OneOfItsCommands(found, rest) // its flags are unknown, too
+			return oneOfItsCommands(found, rest) // its flags are unknown, too
 		}
 		return flagError(cmd, err)
 	})
 	root.SetArgs(args)
 	err = root.ExecuteContext(ctx)
-	var exit *cli.ExitError
+	var exit *exitError
 	var unopened *target.OpenError
 	switch {
 	case err == nil:
-		return cli.ExitPass
+		return ExitPass
 	case ctx.Err() != nil:
 		fmt.Fprintln(a.Stderr, "gavel: interrupted")
-		return cli.ExitInterrupted
+		return ExitInterrupted
 	case errors.Is(err, run.ErrUnconfigured), errors.Is(err, ownfolder.ErrCommitted), errors.Is(err, gitrepo.ErrTooMany),
 		errors.As(err, new(*picked.Mistake)), errors.Is(err, fs.ErrPermission):
 		fmt.Fprintln(a.Stderr, "gavel:", err)
-		return cli.ExitUsage
+		return ExitUsage
 	case errors.As(err, &unopened):
 		fmt.Fprintln(a.Stderr, "gavel:", unopened)
-		return cli.ExitUsage
+		return ExitUsage
 	case errors.As(err, &exit):
 		if exit.Err != nil {
 			fmt.Fprintln(a.Stderr, "gavel:", exit.Err)
@@ -81,7 +79,7 @@ func execute(ctx context.Context, a *cli.App, args []string) int {
 		return exit.Code
 	}
 	fmt.Fprintln(a.Stderr, "gavel:", err)
-	return cli.ExitInternal
+	return ExitInternal
 }
 
 // lastSpans bounds how long the end of the program waits for a collector of traces.
@@ -89,9 +87,9 @@ const lastSpans = 3 * time.Second
 
 // traces begins to trace what the command does, if the environment asks for it. end
 // sends what is left.
-func traces(a *cli.App) (end func(), err error) {
+func traces(a *App) (end func(), err error) {
 	a.Tracer, err = tracing.Open(tracing.Config{
-		LookupEnv: a.LookupEnv, Service: "gavel", Version: version.This().Version,
+		LookupEnv: a.LookupEnv, Service: "gavel", Version: thisVersion().Version,
 		Failed: func(err error) {
 			if err != nil {
 				fmt.Fprintln(a.Stderr, "gavel:", err)
@@ -106,7 +104,7 @@ func traces(a *cli.App) (end func(), err error) {
 }
 
 // rootCommand is gavel with all of its commands.
-func rootCommand(a *cli.App) *cobra.Command {
+func rootCommand(a *App) *cobra.Command {
 	var into string
 	root := &cobra.Command{
 		Use:   "gavel",
@@ -116,7 +114,7 @@ func rootCommand(a *cli.App) *cobra.Command {
   gavel plan --base main       which cases would run, and why
   gavel run --base main        run them and compare with main
   gavel watch                  do so with every file that is saved`,
-		Args: cli.OneOfItsCommands,
+		Args: oneOfItsCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRun: func(*cobra.Command, []string) {
 			a.Dir = a.Path(into)
@@ -124,7 +122,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 				a.LedgerFile = a.Path(a.LedgerFile)
 			}
 		},
-		Version:       version.This().String(),
+		Version:       thisVersion().String(),
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetOut(a.Stdout)
@@ -133,8 +131,8 @@ func rootCommand(a *cli.App) *cobra.Command {
 	flags.StringVarP(&into, "dir", "C", "", "folder to work in as if gavel were started there, such as ../shop (default: here)")
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON document on stdout instead of text")
 	flags.BoolVar(&a.Strict, "strict", false, "treat warnings and notes as errors")
-	flags.StringVar(&a.ConfigFile, "config", cli.DefaultConfig, "configuration, relative to the repository root, such as ci/gavel.yaml")
-	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: the PostgreSQL database of "+cli.DatabaseVariable+", else .gavel/ledger.db in the repository root)")
+	flags.StringVar(&a.ConfigFile, "config", defaultConfig, "configuration, relative to the repository root, such as ci/gavel.yaml")
+	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: the PostgreSQL database of "+databaseVariable+", else .gavel/ledger.db in the repository root)")
 	root.AddCommand(
 		initCommand(a), newCommand(a), tryCommand(a), importCommand(a), exportCommand(a),
 		validateCommand(a), planCommand(a), runCommand(a), watchCommand(a), explainCommand(a), historyCommand(a), flakyCommand(a), diffCommand(a), uiCommand(a), ledgerCommand(a),
@@ -145,12 +143,12 @@ func rootCommand(a *cli.App) *cobra.Command {
 		case "run", "plan", "watch", "explain", "history", "flaky":
 			a.Complete(cmd)
 		case "schema":
-			cmd.ValidArgsFunction = cli.CompleteWords(schema.Formats())
+			cmd.ValidArgsFunction = completeWords(schema.Formats())
 		}
 	}
 	root.SetVersionTemplate("{{.Version}}")
 	root.SetHelpCommand(helpCommand(root))
-	root.SetHelpFunc(cli.Help(root.HelpFunc()))
+	root.SetHelpFunc(Help(root.HelpFunc()))
 	describe(root, "gavel")
 	return root
 }
@@ -178,7 +176,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			found, rest, err := root.Find(args)
 			if len(rest) > 0 || err != nil {
-				return cli.OneOfItsCommands(found, append(rest, args...))
+				return oneOfItsCommands(found, append(rest, args...))
 			}
 			return found.Help()
 		},
@@ -193,8 +191,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		if hint := suggest.DidYouMean("--"+unknown.GetSpecifiedName(), names); hint != "" {
-			return cli.UsageError("%w; %s", err, hint)
+			return usageError("%w; %s", err, hint)
 		}
 	}
-	return cli.UsageError("%w; see %s --help", err, cmd.CommandPath())
+	return usageError("%w; see %s --help", err, cmd.CommandPath())
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/explain"
@@ -22,12 +21,12 @@ import (
 
 // runFlags are the flags of run other than the selection.
 type runFlags struct {
-	cli.Selection
+	selection
 	record, junit, markdown, html string
 	results, resultsForm, summary string
 }
 
-func runCommand(a *cli.App) *cobra.Command {
+func runCommand(a *App) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run [KEY-GLOB|PATH...]",
@@ -38,7 +37,7 @@ func runCommand(a *cli.App) *cobra.Command {
   gavel run --base main --html report.html --junit report.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Keys, f.DueOnly = args, f.record == "" // a recording has all of them
-			return a.WithLedger(cmd.Context(), func(ctx context.Context, w *cli.Workspace, store *ledger.Ledger) error {
+			return a.WithLedger(cmd.Context(), func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
 				return runCases(ctx, a, w, store, f)
 			})
 		},
@@ -57,14 +56,14 @@ func runCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.Ledger, f runFlags) error {
+func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f runFlags) error {
 	if f.resultsForm == "agentv" { // whose names each line has, too
 		f.resultsForm = agentevals.Format
 	}
 	if f.resultsForm != agentevals.Format && f.resultsForm != promptfoo.Format {
-		return cli.UsageError("--results-format is %q; write %s or %s", f.resultsForm, agentevals.Format, promptfoo.Format)
+		return usageError("--results-format is %q; write %s or %s", f.resultsForm, agentevals.Format, promptfoo.Format)
 	}
-	prepared, err := a.Local(ctx, w, store, f.Selection)
+	prepared, err := a.Local(ctx, w, store, f.selection)
 	if err != nil {
 		return err
 	}
@@ -72,13 +71,13 @@ func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.L
 		return err
 	}
 	if why := requirement.Prevents(prepared.Problems); len(why) > 0 {
-		return cli.UsageError("nothing was judged: %s", why[0].Message)
+		return usageError("nothing was judged: %s", why[0].Message)
 	}
 	files := artifact.Named(a.Path, artifact.JUnit(f.junit), artifact.Markdown(f.markdown), artifact.HTML(f.html, func() (casehistory.History, error) {
 		return maintenance.Histories(context.WithoutCancel(ctx), store, casehistory.UsualRuns, nil)
 	}), resultsFile(f), artifact.Summary(f.summary, time.Now))
 	if err := artifact.Check(files...); err != nil {
-		return cli.UsageError("%w", err)
+		return usageError("%w", err)
 	}
 	report, err := a.ExecuteRecording(ctx, prepared, f.record, controller.RunOptions{
 		ConfigDiff: prepared.ConfigChange(), Results: f.results+f.summary != "",
@@ -105,9 +104,9 @@ func runCases(ctx context.Context, a *cli.App, w *cli.Workspace, store *ledger.L
 		if err != nil {
 			a.Note(err.Error())
 		}
-		return cli.ErrInterrupted
+		return errInterrupted
 	case err != nil:
-		return &cli.ExitError{Code: max(cli.ExitInternal, report.ExitCode()), Err: err}
+		return &exitError{Code: max(ExitInternal, report.ExitCode()), Err: err}
 	}
-	return cli.ExitOf(report.ExitCode())
+	return exitOf(report.ExitCode())
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 )
 
 // TestAnInterruptedRun reports, and keeps what was answered; the next one asks for
@@ -22,7 +20,7 @@ func TestAnInterruptedRun(t *testing.T) {
 		p.cancel = cancel
 		p.mu.Unlock()
 		var out bytes.Buffer
-		a := &cli.App{Stdout: &out, Stderr: &out, LookupEnv: func(string) (string, bool) { return "", false }, Dir: p.folder}
+		a := &App{Stdout: &out, Stderr: &out, LookupEnv: func(string) (string, bool) { return "", false }, Dir: p.folder}
 		code = execute(ctx, a, []string{"run"})
 		return out.String(), code
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -20,7 +19,7 @@ const mostSaid = 5
 
 // printSaid shows what the agent said in the first cases that failed, or how to look at
 // a target that gave no answer. That an answer is not known costs only the line.
-func printSaid(ctx context.Context, a *cli.App, p *controller.Prepared, r *report.Report) error {
+func printSaid(ctx context.Context, a *App, p *controller.Prepared, r *report.Report) error {
 	blocking := reporters.Arrange(r).Blocking
 	if a.JSON {
 		return nil
@@ -50,7 +49,7 @@ func printSaid(ctx context.Context, a *cli.App, p *controller.Prepared, r *repor
 }
 
 // printUnanswered names the first target that ended a case with an error.
-func printUnanswered(a *cli.App, r *report.Report) error {
+func printUnanswered(a *App, r *report.Report) error {
 	for _, row := range r.Cases {
 		if row.Error != nil && strings.HasPrefix(*row.Error, "target "+row.Target+": ") {
 			return terminal.Unanswered(a.Stdout, row.Target)

@@ -7,19 +7,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-func schemaCommand(a *cli.App) *cobra.Command {
+func schemaCommand(a *App) *cobra.Command {
 	var notation string
 	cmd := &cobra.Command{
 		Use:   "schema [FORMAT]",
 		Short: "Print what a definition or configuration may hold, for people or editors",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return cli.UsageError("one format at a time: %s", strings.Join(args, ", "))
+				return usageError("one format at a time: %s", strings.Join(args, ", "))
 			}
 			return nil
 		},
@@ -35,9 +34,9 @@ func schemaCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-func printSchema(a *cli.App, format, notation string) error {
+func printSchema(a *App, format, notation string) error {
 	if known := schema.Formats(); !slices.Contains(known, format) {
-		return cli.UsageError("unknown format %q; %s", format, cmp.Or(suggest.DidYouMean(format, known), "known: "+strings.Join(known, ", ")))
+		return usageError("unknown format %q; %s", format, cmp.Or(suggest.DidYouMean(format, known), "known: "+strings.Join(known, ", ")))
 	}
 	if a.JSON {
 		notation = "json-schema"
@@ -52,7 +51,7 @@ func printSchema(a *cli.App, format, notation string) error {
 		raw, err = schema.FormatJSON(format)
 		text = string(raw)
 	default:
-		return cli.UsageError("--format %q is not known; write cue or json-schema", notation)
+		return usageError("--format %q is not known; write cue or json-schema", notation)
 	}
 	if err != nil {
 		return err

@@ -20,7 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
@@ -92,7 +91,7 @@ func start(t *testing.T, env map[string]string, args ...string) (log lines, end 
 	t.Helper()
 	log = make(lines, 1000)
 	clock := &forgetest.Clock{}
-	a := &cli.App{
+	a := &App{
 		Stdout: io.Discard, Stderr: log, Dir: t.TempDir(), Now: clock.Now, Wait: clock.Wait,
 		LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 	}

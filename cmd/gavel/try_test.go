@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
@@ -60,7 +59,7 @@ targets:
 func try(t *testing.T, dir string, env map[string]string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &cli.App{Stdout: &out, Stderr: &errs, Dir: dir, LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
+	a := &App{Stdout: &out, Stderr: &errs, Dir: dir, LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
 	code = execute(t.Context(), a, append([]string{"try"}, args...))
 	return out.String(), errs.String(), code
 }

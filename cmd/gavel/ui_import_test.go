@@ -9,15 +9,13 @@ import (
 
 	"github.com/go-git/go-git/v5"
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 )
 
 // exportOf is the document of the definitions of a folder.
 func exportOf(t *testing.T, dir string) string {
 	t.Helper()
 	doc, stderr, code := gavel(t, dir, "export")
-	if code != cli.ExitPass {
+	if code != ExitPass {
 		t.Fatalf("gavel export ends with %d: %s", code, stderr)
 	}
 	return doc
@@ -59,7 +57,7 @@ func TestServedImport(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(command, "backup.json"), []byte(doc), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := gavel(t, command, "import", "evonic", "backup.json"); code != cli.ExitPass {
+	if _, stderr, code := gavel(t, command, "import", "evonic", "backup.json"); code != ExitPass {
 		t.Fatalf("gavel import ends with %d: %s", code, stderr)
 	}
 	res, err := visitor.Post(browsing(t, served)+"api/settings/import", "application/json", strings.NewReader(doc))

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
@@ -33,11 +32,11 @@ func TestUIKilledInAMove(t *testing.T) {
 				}
 			}
 			moveAndKill(t, dir, placed)
-			if out, _, code := gavel(t, dir, "validate"); code == cli.ExitPass && !strings.Contains(out, fmt.Sprintf("%d cases, 0 errors", tests)) {
+			if out, _, code := gavel(t, dir, "validate"); code == ExitPass && !strings.Contains(out, fmt.Sprintf("%d cases, 0 errors", tests)) {
 				t.Errorf("before the next start validate is green without all tests:\n%s", tail(out))
 			}
 			browsing(t, dir)
-			if out, _, code := gavel(t, dir, "validate", "--strict"); code != cli.ExitPass || !strings.Contains(out, fmt.Sprintf("%d cases", tests)) {
+			if out, _, code := gavel(t, dir, "validate", "--strict"); code != ExitPass || !strings.Contains(out, fmt.Sprintf("%d cases", tests)) {
 				t.Errorf("after the next start validate ends with %d:\n%s", code, tail(out))
 			}
 			old, now := filesBelow(t, filepath.Join(dir, "test_definitions", "talk")), filesBelow(t, filepath.Join(dir, "test_definitions", "zzz"))

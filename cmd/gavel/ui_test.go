@@ -16,7 +16,6 @@ import (
 	"github.com/go-git/go-git/v5"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 )
 
@@ -26,11 +25,11 @@ func browsing(t *testing.T, dir string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	log, ended := make(lines, 100), make(chan int, 1)
-	a := &cli.App{Stdout: io.Discard, Stderr: log, LookupEnv: func(string) (string, bool) { return "", false }, Dir: dir, Breakers: &limit.Breakers{}}
+	a := &App{Stdout: io.Discard, Stderr: log, LookupEnv: func(string) (string, bool) { return "", false }, Dir: dir, Breakers: &limit.Breakers{}}
 	go func() { ended <- execute(ctx, a, []string{"ui", "--listen", "127.0.0.1:0"}) }()
 	t.Cleanup(func() {
 		cancel()
-		if code := <-ended; code != cli.ExitPass {
+		if code := <-ended; code != ExitPass {
 			t.Errorf("gavel ui ends with %d, want 0", code)
 		}
 	})
@@ -84,7 +83,7 @@ func TestUI(t *testing.T) {
 	if status, text := read(t, base); status != 200 || !strings.Contains(text, "Nothing was judged here yet") {
 		t.Errorf("before the first run the page is %d:\n%s", status, text)
 	}
-	if _, stderr, code := gavel(t, dir, "run"); code != cli.ExitGate {
+	if _, stderr, code := gavel(t, dir, "run"); code != ExitGate {
 		t.Fatalf("gavel run ends with %d, want 1: %s", code, stderr)
 	}
 	_, runs := read(t, base)
@@ -114,7 +113,7 @@ func TestUIAnswersTheDocumentsCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	if _, stderr, code := gavel(t, dir, "validate", "--strict"); res.StatusCode != 200 || code != cli.ExitPass {
+	if _, stderr, code := gavel(t, dir, "validate", "--strict"); res.StatusCode != 200 || code != ExitPass {
 		t.Errorf("after POST, which is answered with %d, gavel validate ends with %d: %s", res.StatusCode, code, stderr)
 	}
 	_, served := read(t, base+"api/settings/export")
@@ -135,7 +134,7 @@ func TestUIAnswersTheDocumentsCommands(t *testing.T) {
 func TestUISaysWhatAChangeWouldRerun(t *testing.T) {
 	dir := twoTests(t)
 	base := browsing(t, dir)
-	if _, stderr, code := gavel(t, dir, "run"); code != cli.ExitGate {
+	if _, stderr, code := gavel(t, dir, "run"); code != ExitGate {
 		t.Fatalf("gavel run ends with %d, want 1: %s", code, stderr)
 	}
 	jar, err := cookiejar.New(nil)
@@ -178,7 +177,7 @@ func TestUIIsForOnePerson(t *testing.T) {
 		{"example.com:80", "others reach this address"},
 	} {
 		_, stderr, code := gavel(t, t.TempDir(), "ui", "--listen", tt.listen)
-		if code != cli.ExitUsage || !strings.Contains(stderr, tt.want) {
+		if code != ExitUsage || !strings.Contains(stderr, tt.want) {
 			t.Errorf("--listen %s ends with %d, want 2 and %q: %s", tt.listen, code, tt.want, stderr)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/requirement"
@@ -21,7 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-func validateCommand(a *cli.App) *cobra.Command {
+func validateCommand(a *App) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "validate [PATH...]",
@@ -33,7 +32,7 @@ func validateCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.JSON {
 				if cmd.Flags().Changed("format") && format != "json" {
-					return cli.UsageError("--json and --format %s contradict each other; leave one of them out", format)
+					return usageError("--json and --format %s contradict each other; leave one of them out", format)
 				}
 				format = "json"
 			}
@@ -48,9 +47,9 @@ func validateCommand(a *cli.App) *cobra.Command {
 const noCases = "no definition was found: gavel init writes the first tests, and gavel new NAME another one"
 
 // validateDefinitions prints what is wrong, in the files that paths name or in all.
-func validateDefinitions(ctx context.Context, a *cli.App, format string, paths []string) error {
+func validateDefinitions(ctx context.Context, a *App, format string, paths []string) error {
 	if !slices.Contains([]string{"text", "json", "sarif", "github"}, format) {
-		return cli.UsageError("--format %q is not known; write one of text, json, sarif, github", format)
+		return usageError("--format %q is not known; write one of text, json, sarif, github", format)
 	}
 	w, err := a.Workspace()
 	if err != nil {
@@ -91,13 +90,13 @@ func validateDefinitions(ctx context.Context, a *cli.App, format string, paths [
 		return err
 	}
 	if out.Summary.Errors > 0 {
-		return &cli.ExitError{Code: cli.ExitUsage}
+		return &exitError{Code: ExitUsage}
 	}
 	return nil
 }
 
 // staleQuarantine returns which entries of the quarantine have ended, or name no case.
-func staleQuarantine(ctx context.Context, w *cli.Workspace, cfg *config.Config) ([]schema.Problem, error) {
+func staleQuarantine(ctx context.Context, w *workspace, cfg *config.Config) ([]schema.Problem, error) {
 	if len(cfg.Quarantine) == 0 {
 		return nil, nil
 	}
@@ -114,7 +113,7 @@ func staleQuarantine(ctx context.Context, w *cli.Workspace, cfg *config.Config) 
 
 // selectFiles returns which files paths mean: all, and gavel.yaml, where there are none. A
 // path that means no file of the definitions is a usage error.
-func selectFiles(a *cli.App, w *cli.Workspace, found *load.Snapshot, paths []string) (func(file string) bool, error) {
+func selectFiles(a *App, w *workspace, found *load.Snapshot, paths []string) (func(file string) bool, error) {
 	globs, folder := a.Named(w, paths)
 	for i, glob := range globs {
 		globs[i] = path.Join(folder, glob)
@@ -127,7 +126,7 @@ func selectFiles(a *cli.App, w *cli.Workspace, found *load.Snapshot, paths []str
 		})
 		known = known || slices.ContainsFunc(found.Problems(), func(p schema.Problem) bool { return choice.MatchesFile(glob, p.File) })
 		if !known {
-			return nil, cli.UsageError("no definition is in %s; gavel validate --json lists all files", paths[i])
+			return nil, usageError("no definition is in %s; gavel validate --json lists all files", paths[i])
 		}
 	}
 	return func(file string) bool {
@@ -137,7 +136,7 @@ func selectFiles(a *cli.App, w *cli.Workspace, found *load.Snapshot, paths []str
 
 // definitions are those of the working tree. Before the first commit nothing is
 // remembered.
-func definitions(ctx context.Context, a *cli.App, w *cli.Workspace, cfg *config.Config) (*load.Snapshot, error) {
+func definitions(ctx context.Context, a *App, w *workspace, cfg *config.Config) (*load.Snapshot, error) {
 	known, err := a.WorktreeSnapshot(ctx, w, cfg, snapshot.Notes{})
 	if known != nil || err != nil {
 		return known, err
@@ -145,7 +144,7 @@ func definitions(ctx context.Context, a *cli.App, w *cli.Workspace, cfg *config.
 	return load.Scan(ctx, w.Files, load.Options{Settings: cfg.Settings()})
 }
 
-func render(a *cli.App, files fs.FS, format string, out document.Validation) error {
+func render(a *App, files fs.FS, format string, out document.Validation) error {
 	switch format {
 	case "json":
 		return a.Print(out)

@@ -2,16 +2,13 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
-	"github.com/gavel-evals/gavel/cmd/internal/version"
 )
 
-func versionCommand(a *cli.App) *cobra.Command {
+func versionCommand(a *App) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cli.NoArgs,
+		Use: "version", Short: "Print the version", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := version.This()
+			v := thisVersion()
 			return a.PrintOr(v, v.String())
 		},
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -163,7 +162,7 @@ func judgedThrough(t *testing.T, workers bool) (cases, states map[string]string,
 	files := measuredAgain(server.URL)
 	j := newOrigin(t, files.base, files.head)
 	j.env["MODEL_KEY"] = "a-key-of-the-models"
-	j.env[cli.DatabaseVariable] = postgrestest.URL(t)
+	j.env[databaseVariable] = postgrestest.URL(t)
 	file := operatorsFile(t, j, "")
 	var flags []string
 	if !workers {
@@ -192,7 +191,7 @@ func judgedThrough(t *testing.T, workers bool) (cases, states map[string]string,
 		}
 	}
 	cases = map[string]string{}
-	for _, row := range j.lastReport(t, j.env[cli.DatabaseVariable], "").Cases {
+	for _, row := range j.lastReport(t, j.env[databaseVariable], "").Cases {
 		if row.Verdict != nil && row.Class != nil {
 			cases[row.Key] = fmt.Sprint(*row.Verdict, " ", *row.Class)
 		}
@@ -224,7 +223,7 @@ func TestTheFirstStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close(context.Background()) //nolint:errcheck // nothing is lost
-	j.env[cli.DatabaseVariable] = strings.Replace(url, "postgres://postgres@", "postgres://gavel@", 1)
+	j.env[databaseVariable] = strings.Replace(url, "postgres://postgres@", "postgres://gavel@", 1)
 	file := operatorsFile(t, j, "")
 	served, end := j.starting(t, file)
 	for range 2 {

@@ -15,7 +15,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 
-	"github.com/gavel-evals/gavel/cmd/internal/cli"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/controller/tracing/tracingtest"
@@ -40,7 +39,7 @@ func TestWorkers(t *testing.T) {
 	}))
 	defer agent.Close()
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	j.env[cli.DatabaseVariable], j.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = url, collector.URL
+	j.env[databaseVariable], j.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = url, collector.URL
 	const cases = 20
 	head := map[string]string{}
 	for i := range cases {
@@ -111,7 +110,7 @@ func TestWorkers(t *testing.T) {
 // start.
 func TestADatabaseThatIsAwayIsSaid(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	j.env[cli.DatabaseVariable] = "postgres://gavel:hidden-word@127.0.0.1:1/gavel"
+	j.env[databaseVariable] = "postgres://gavel:hidden-word@127.0.0.1:1/gavel"
 	file := operatorsFile(t, j, "")
 	for _, command := range []string{"serve", "worker"} {
 		log, end := start(t, j.env, command, "--config", file)
@@ -145,7 +144,7 @@ func TestServeCheckOfADatabase(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	j.forge.Scopes = []string{"repo"}
 	url := postgrestest.URL(t)
-	j.env[cli.DatabaseVariable] = url
+	j.env[databaseVariable] = url
 	file := operatorsFile(t, j, "")
 	check := func(code int, want string, args ...string) string {
 		t.Helper()
@@ -188,11 +187,11 @@ func TestServeCheckOfADatabase(t *testing.T) {
 	delete(j.env, "GITHUB_TOKEN")
 	checkWorker(exitUsage, "missing  octo/demo: credential bot: the variable GITHUB_TOKEN holds nothing\n")
 	j.env["GITHUB_TOKEN"] = token
-	j.env[cli.DatabaseVariable] = "postgres://gavel:hidden-word@127.0.0.1:1/gavel"
+	j.env[databaseVariable] = "postgres://gavel:hidden-word@127.0.0.1:1/gavel"
 	if stdout := check(exitUsage, "missing  the database postgres://gavel@127.0.0.1:1/gavel: "); strings.Contains(stdout, "hidden-word") || strings.Contains(stdout, "\n\t") {
 		t.Errorf("the password, or a line that is not a check, is printed:\n%s", stdout)
 	}
-	j.env[cli.DatabaseVariable] = "mysql://db/gavel"
+	j.env[databaseVariable] = "mysql://db/gavel"
 	check(exitUsage, "")
 }
 
@@ -200,7 +199,7 @@ func TestServeCheckOfADatabase(t *testing.T) {
 func TestProgramsAreRunByWorkers(t *testing.T) {
 	needsIsolation(t)
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
-	j.env[cli.DatabaseVariable] = postgrestest.URL(t)
+	j.env[databaseVariable] = postgrestest.URL(t)
 	j.replace(t, withPrograms(), map[string]string{
 		"test_definitions/talk/domain.json": `{"id": "talk", "name": "Talk", "evaluator_id": "keyword", "system_prompt": "Be kinder."}`,
 	})

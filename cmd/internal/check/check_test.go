@@ -63,7 +63,7 @@ func TestForbiddenImports(t *testing.T) {
 		{"reporters/github/a.go", module + "/reporters", ""},
 		{"controller/run/a.go", module + "/controller/gitrepo", "from every door"},
 		{"controller/a.go", module + "/controller/run", ""},
-		{"controller/a.go", module + "/cmd/internal/cli", "nothing depends on them"},
+		{"controller/a.go", module + "/cmd/internal/setup", "nothing depends on them"},
 		{"cmd/gavel/a.go", module + "/reporters/github", ""},
 		{"controller/plan/a.go", "net/http", "pure functions"},
 		{"controller/plan/a.go", "net/httptrace", ""},

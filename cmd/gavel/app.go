@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/tracing"
+	"github.com/gavel-evals/gavel/schema/suggest"
+)
+
+// The exit codes that scripts rely on.
+const (
+	ExitPass        = 0
+	ExitGate        = 1
+	ExitUsage       = 2 // or invalid definitions
+	ExitInternal    = 3
+	ExitInterrupted = 130
+)
+
+// defaultConfig is where the configuration is unless --config says otherwise.
+const defaultConfig = "gavel.yaml"
+
+// An App holds what the commands share: the outside world and the flags that
+// every command has.
+type App struct {
+	// Stdin is read by commands that ask; nil where nobody is there.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	LookupEnv      func(string) (string, bool)
+	// Program is how the command line was called, and Dir where, unless --dir
+	// says otherwise.
+	Program, Dir string
+	// Now and Wait pace the writes to a forge; nil means the real clock.
+	Now  func() time.Time
+	Wait func(ctx context.Context, d time.Duration) error
+	// After returns a channel that fires once a time is over; nil means the real clock.
+	After func(time.Duration) <-chan time.Time
+
+	// Open opens a target; nil means target.New.
+	Open func(config.Target, target.Env) (target.Target, error)
+	// Breakers remember for the life of the process which endpoints are down.
+	Breakers *limit.Breakers
+
+	// Tracer traces what is judged; nil traces nothing.
+	Tracer *tracing.Tracer
+
+	// Remote judges the jobs of one side of a plan in other processes; nil judges them
+	// in this one.
+	Remote Remote
+
+	// Secrets are those that are known; nothing that is printed has them.
+	Secrets *redact.Values
+
+	JSON, Strict bool
+	// Verbose has reports list the cases that pass, too.
+	Verbose                bool
+	ConfigFile, LedgerFile string
+	// Sandbox is what the commands that run programs are allowed.
+	Sandbox Sandbox
+}
+
+// A Remote judges as [run.Run] does. opts have the ID of the run.
+type Remote func(ctx context.Context, p *controller.Prepared, opts controller.RunOptions, b batch) ([]run.Outcome, error)
+
+// A batch is what a Remote judges of a plan.
+type batch struct {
+	Side   string // head or base
+	Config run.Config
+	Jobs   []run.Job
+}
+
+// exitError ends the command with a code. A nil err says that everything was
+// said already.
+type exitError struct {
+	Code int
+	Err  error
+}
+
+// Error is the message of Err, empty where everything was said already.
+func (e *exitError) Error() string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}
+
+// Unwrap gives Err.
+func (e *exitError) Unwrap() error { return e.Err }
+
+// errInterrupted ends a command that somebody stopped.
+var errInterrupted = &exitError{Code: ExitInterrupted}
+
+// usageError is a mistake in how the command was called or configured.
+func usageError(format string, args ...any) error {
+	return &exitError{ExitUsage, fmt.Errorf(format, args...)}
+}
+
+// exitOf ends the command with a code after everything was said.
+func exitOf(code int) error {
+	if code == ExitPass {
+		return nil
+	}
+	return &exitError{Code: code}
+}
+
+// oneOfItsCommands refuses the name of a command that does not exist.
+func oneOfItsCommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	path := cmd.CommandPath()
+	return usageError("unknown command %q; %s", path+" "+args[0], strings.TrimSpace(suggest.DidYouMean(args[0], names)+" "+path+" --help lists all"))
+}
+
+// Path is that of a file which is named on the command line.
+func (a *App) Path(file string) string {
+	if filepath.IsAbs(file) {
+		return filepath.Clean(file)
+	}
+	return filepath.Join(a.Dir, file)
+}
+
+// noArgs refuses arguments with the exit code of a usage error.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError("%s takes no argument, but got %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}

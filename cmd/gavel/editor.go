@@ -1,0 +1,26 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os/exec"
+
+	"github.com/gavel-evals/gavel/reporters/screen"
+)
+
+// openEditor returns the program that opens a file at a line, which is the editor that
+// the environment names. It returns an error where the environment names none.
+func openEditor(ctx context.Context, lookupEnv func(string) (string, bool), file string, line int) (screen.Program, error) {
+	argv, err := screen.EditorCommand(lookupEnv, file, line)
+	if err != nil {
+		return nil, err
+	}
+	return editorProgram{exec.CommandContext(ctx, argv[0], argv[1:]...)}, nil
+}
+
+// A program lets the editor have the terminal.
+type editorProgram struct{ *exec.Cmd }
+
+func (p editorProgram) SetStdin(r io.Reader)  { p.Stdin = r }
+func (p editorProgram) SetStdout(w io.Writer) { p.Stdout = w }
+func (p editorProgram) SetStderr(w io.Writer) { p.Stderr = w }

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/programs"
+	"github.com/gavel-evals/gavel/controller/progress"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/source"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/tracing"
+	"github.com/gavel-evals/gavel/reporters/terminal"
+)
+
+// Execute carries a plan out with a progress line on stderr. It is the
+// [controller.Executor] of every command.
+func (a *App) Execute(ctx context.Context, p *controller.Prepared, opts controller.RunOptions) (*report.Report, error) {
+	return a.ExecuteRecording(ctx, p, "", opts)
+}
+
+// ExecuteRecording is [App.Execute] that also records the replies of each target
+// into a folder; empty records nothing. It returns the report even where what was
+// recorded could not be written.
+func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, folder string, opts controller.RunOptions) (report *report.Report, unwritten error) {
+	ctx, span := a.step(ctx, "judge")
+	defer func() { span.End(unwritten) }()
+	span.Text("gavel.head", p.Head().Commit).Text("gavel.repository", opts.Repository).Int("gavel.pull_request", int64(opts.PullRequest))
+	transport := target.Transport()
+	defer transport.CloseIdleConnections()
+	programs, err := a.Programs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { unwritten = errors.Join(unwritten, programs.Close()) }()
+	host := a.Host(ctx, p, Opener{Programs: programs, Transport: transport, PullRequest: opts.PullRequest})
+	if a.Remote != nil && opts.Subject != nil {
+		a.remotely(&host, p, &opts)
+	} else {
+		opts.Withhold = programs.Withhold(p, opts.Withhold)
+	}
+	programs.Warn(p)
+	bar := terminal.NewBar(a.Stderr)
+	if opts.Observe == nil {
+		opts.Observe = func(p progress.Step) { bar.Show(barStep(p)) }
+	}
+	if folder != "" {
+		done, err := Start(&host, p, a.Path(folder))
+		if err != nil {
+			return nil, usageError("--record %s: %w", folder, err)
+		}
+		defer func() { unwritten = errors.Join(unwritten, done()) }()
+	}
+	report, err = p.Execute(ctx, host, opts)
+	bar.Clear()
+	if report != nil && p.Ledger().Vanished() != nil {
+		a.Note(recovery.Gone)
+	}
+	return report, err
+}
+
+// barStep is a step of the progress as the bar shows it.
+func barStep(p progress.Step) terminal.Step {
+	step := terminal.Step{Side: p.Side(), Done: p.Done, Total: p.Total, Again: p.Again, Verdict: p.Verdict(), Held: p.Held}
+	if p.Outcome != nil {
+		step.Spent = p.Outcome.Spent
+	}
+	return step
+}
+
+// step is a step of the trace of ctx, and begins one where there is none. A CI system
+// that traces its jobs gives theirs in TRACEPARENT.
+func (a *App) step(ctx context.Context, name string) (context.Context, *tracing.Span) {
+	if tracing.Parent(ctx) != "" {
+		return tracing.Start(ctx, name)
+	}
+	return a.Tracer.Root(ctx, name, a.Env("TRACEPARENT"))
+}
+
+// Host is what carrying a plan out takes of this process.
+func (a *App) Host(ctx context.Context, p *controller.Prepared, o Opener) controller.Host {
+	a.Secrets.Add(p.Secrets()...)
+	return controller.Host{
+		Programs: o.Programs.Judges, Breakers: a.Breakers,
+		Open: func(t config.Target, c controller.Checkout) (target.Target, error) { return o.open(ctx, a, t, c) },
+	}
+}
+
+// remotely has other processes judge. This one opens no target and starts no program.
+func (a *App) remotely(host *controller.Host, p *controller.Prepared, opts *controller.RunOptions) {
+	opts.ID = cmp.Or(opts.ID, rand.Text())
+	host.Open = func(config.Target, controller.Checkout) (target.Target, error) { return nil, nil }
+	host.Judge = func(ctx context.Context, side string, cfg run.Config, jobs []run.Job) ([]run.Outcome, error) {
+		return a.Remote(ctx, p, *opts, batch{side, cfg, jobs})
+	}
+}
+
+// An Opener opens targets for a checkout.
+type Opener struct {
+	// Programs runs those of the provider command, and Transport carries HTTP.
+	Programs  *programs.Runner
+	Transport http.RoundTripper
+	// Commit and PullRequest fill a url_template. Commit defaults to that of the
+	// checkout, and PullRequest is 0 where there is none.
+	Commit      string
+	PullRequest int
+}
+
+// OpenTarget opens a target of the configuration of a checkout.
+func (a *App) OpenTarget(ctx context.Context, o Opener, t config.Target, c controller.Checkout) (target.Target, error) {
+	return o.open(ctx, a, t, c)
+}
+
+// shown are the files that a program sees.
+func (a *App) shown(ctx context.Context, t config.Target, c controller.Checkout) ([]string, error) {
+	if c.Programs != nil {
+		c = *c.Programs
+	}
+	made, err := source.Read(ctx, source.State{FS: c.FS, Config: c.Config, ConfigFile: a.ConfigFile}, t)
+	return append([]string{}, made.Paths()...), err
+}
+
+func (o Opener) open(ctx context.Context, a *App, t config.Target, c controller.Checkout) (target.Target, error) {
+	env := target.Env{Lookup: a.LookupEnv, Files: c.FS, Transport: tracedApp(t, o.Transport), Commit: o.Commit}
+	if t.Provider == config.Command {
+		var err error
+		if env.Programs, env.Dir, err = o.Programs.Box(ctx, c); err != nil {
+			return nil, err
+		}
+		if env.Shown, err = a.shown(ctx, t, c); err != nil {
+			return nil, fmt.Errorf("target %s: %w", t.Name, err)
+		}
+	}
+	if c.Commit != controller.Worktree {
+		env.Commit = c.Commit
+	}
+	if o.PullRequest != 0 {
+		env.PullRequest = strconv.Itoa(o.PullRequest)
+	}
+	open := a.Open
+	if open == nil {
+		open = target.New
+	}
+	opened, err := open(t, env)
+	if err != nil || a.Tracer == nil {
+		return opened, err
+	}
+	return tracedTarget{opened, t}, nil
+}

@@ -1,0 +1,345 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/controller/casehistory"
+	"github.com/gavel-evals/gavel/controller/ci"
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/retry"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/importer"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
+	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/maintenance"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/reporters/artifact"
+	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+// prFlags are the flags of pr.
+type prFlags struct {
+	repo       string
+	number     int
+	baseLedger string
+	cacheKeys  bool
+	// patience is how long a forge that does not answer is asked again.
+	patience time.Duration
+	programs string
+	targets  string
+	bots     string
+	branches []string
+	html     string
+}
+
+// A command is pr with what all commands share.
+type prApp struct{ *App }
+
+// prCommand returns the command pr.
+func prCommand(app *App) *cobra.Command {
+	c := prApp{app}
+	var f prFlags
+	cmd := &cobra.Command{
+		Use:   "pr",
+		Short: "Judge a pull request and publish the verdicts on it",
+		Args:  noArgs,
+		Example: `  gavel pr
+  gavel pr --ledger own/ledger.db --base-ledger base/ledger.db
+  gavel pr --json | jq .gate
+  GITHUB_TOKEN=… gavel pr --repo octo/demo --pr 7`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.cacheKeys {
+				return c.cacheKeys(cmd.Context(), f)
+			}
+			return c.pullRequest(cmd.Context(), f)
+		},
+	}
+	c.Sandbox.Bind(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.repo, "repo", "", "repository as owner/name, such as octo/demo (default: that of the event)")
+	flags.IntVar(&f.number, "pr", 0, "number of the pull request, such as 7 (default: that of the event)")
+	flags.StringVar(&f.baseLedger, "base-ledger", "", "ledger to import base results from, such as base/ledger.db; it may be missing")
+	f.patience = 10 * time.Minute
+	durationVar(flags, &f.patience, "forge-timeout", "how long to retry while the forge does not answer or accept the report, such as 20m")
+	flags.StringVar(&f.programs, "programs", review.ProgramsWriters, "which programs of a head run: those of people who may write (writers), only those of approved heads (approved), only unchanged ones (base-only) or none (never)")
+	flags.StringVar(&f.targets, "targets", review.TargetsWriters, "whose changes of the model, the parameters of sampling, the system prompt and the tools of a target are judged: those of people who may write (writers), only those of approved heads (approved) or none (base-only)")
+	flags.StringVar(&f.bots, "bots", "", "ids of bots that are treated as people who may write, such as 41898282,29139614")
+	flags.StringSliceVar(&f.branches, "branches", nil, "base branches whose tips' gavel.yaml decides about what goes to them, such as main,production; that of the default branch decides about the rest (default: the default branch)")
+	flags.StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html, and have the comment link to the artifacts of the job")
+	flags.BoolVar(&f.cacheKeys, "cache-keys", false, "only print the cache names of the ledgers of the event, one per line")
+	return cmd
+}
+
+// cacheKeys prints what the next steps of a job need to know.
+func (c prApp) cacheKeys(ctx context.Context, f prFlags) error {
+	event, _, err := c.subject(f)
+	if err != nil {
+		return err
+	}
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	var keys ci.Keys
+	err = c.retry(f).Do(ctx, func() (err error) {
+		keys, err = ci.KeysOf(ctx, client, event, c.Env("GITHUB_RUN_ID")+"-"+c.Env("GITHUB_RUN_ATTEMPT"))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return c.Print(keys)
+	}
+	_, err = fmt.Fprint(c.Stdout, keys.Env())
+	return err
+}
+
+// importBase adds the results of base to the ledger. If they cannot be read, that costs
+// only calls.
+func (c prApp) importBase(ctx context.Context, path, from string) error {
+	if from == "" {
+		return nil
+	}
+	taken, err := importer.Import(ctx, path, from)
+	if err != nil {
+		fmt.Fprintf(c.Stderr, "gavel: the results of base cannot be imported: %v\n", err)
+	} else if taken > 0 {
+		fmt.Fprintf(c.Stderr, "gavel: imported %s from base\n", textfmt.Count(int(taken), "sample"))
+	}
+	return nil
+}
+
+// prLedger returns where the ledger of a job is, after what base knows was added.
+// A damaged one is put aside first, or nothing could be added to it.
+func (c prApp) prLedger(ctx context.Context, w *workspace, base string) (cfg ledger.Config, err error) {
+	if cfg.Path, err = c.LedgerPath(ctx, w); err != nil {
+		return cfg, err
+	}
+	if postgres.IsURL(cfg.Path) {
+		return cfg, nil // what base knows is in the same database
+	}
+	if cfg.Notice, err = recovery.Heal(ctx, cfg); err != nil {
+		return cfg, err
+	}
+	if cfg.Notice != "" {
+		c.Note(cfg.Notice)
+	}
+	return cfg, c.importBase(ctx, cfg.Path, base)
+}
+
+// pullRequest reviews what the flags or the event name.
+func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
+	bots, err := ci.Writers(f.programs, f.bots)
+	if err != nil {
+		return usageError("%w", err)
+	}
+	if !slices.Contains(review.TargetChoices, f.targets) {
+		return usageError("--targets is %q; write %s", f.targets, strings.Join(review.TargetChoices, ", "))
+	}
+	event, repo, err := c.subject(f)
+	if err != nil {
+		return err
+	}
+	if why := ci.Idle(event); why != "" {
+		return c.idle(why)
+	}
+	here, err := gitrepo.Open(c.Dir)
+	if err != nil {
+		return usageError("%w", err)
+	}
+	defer here.Close()
+	w := &workspace{Repo: here}
+	page := artifact.Named(c.Path, artifact.HTML(f.html, nil))
+	if err := artifact.Check(page...); err != nil {
+		return usageError("%w", err)
+	}
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	event.Number = max(event.Number, f.number)
+	jobOn := func(store *ledger.Ledger) *ci.Job {
+		cfg := c.reviewing(here, store, client, repo)
+		cfg.Retry, cfg.Programs, cfg.Targets, cfg.Bots = c.retry(f), f.programs, f.targets, bots
+		cfg.Branches = f.branches
+		if f.html != "" {
+			cfg.ReportURL = ci.Environment(c.Env).ReportURL(repo)
+		}
+		return &ci.Job{Review: cfg, Output: c.Env("GITHUB_OUTPUT"), Redact: c.Secrets.Text}
+	}
+	if event.Action == forge.ActionClosed && event.Pull != nil {
+		if err := jobOn(nil).Leave(ctx, event); err != nil {
+			return err
+		}
+		return c.idle("the pull request was closed")
+	}
+	// The ledger comes before anything is fetched, since a folder that the
+	// checkout brought along is refused.
+	where, err := c.prLedger(ctx, w, f.baseLedger)
+	var result ci.Result
+	opened := false
+	if err == nil {
+		where.Unconfined = c.Unconfined(ctx)
+		err = recovery.Use(ctx, where, c.Note, func(store *ledger.Ledger) (err error) {
+			opened = true
+			if result, err = jobOn(store).Judge(ctx, event); err == nil {
+				c.writePage(context.WithoutCancel(ctx), store, result.Report, f.html)
+			}
+			return err
+		})
+	}
+	if err != nil && !opened || recovery.IsBroken(err) {
+		// A head that nobody says anything about stays open forever.
+		return errors.Join(err, jobOn(nil).Refuse(ctx, event, "the ledger cannot be used; see the log of the job"))
+	}
+	if errors.Is(err, review.ErrNoBase) {
+		return usageError("%w: use gavel run", err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.printResult(result); err != nil || ctx.Err() == nil {
+		return err
+	}
+	return errInterrupted
+}
+
+// writePage writes the report as a page and hands its path to the next steps of the
+// job. A page that cannot be written changes no verdict.
+func (c prApp) writePage(ctx context.Context, store *ledger.Ledger, r *report.Report, file string) {
+	if file == "" || r == nil {
+		return
+	}
+	page := artifact.Named(c.Path, artifact.HTML(file, func() (casehistory.History, error) {
+		return maintenance.Histories(ctx, store, casehistory.UsualRuns, nil)
+	}))
+	err := artifact.Write(r, page...)
+	if err == nil {
+		err = ci.HandOn(c.Env("GITHUB_OUTPUT"), "report", page[0].Path)
+	}
+	if err != nil {
+		c.Note(err.Error())
+	}
+}
+
+// retry says how long a forge that is away is waited for: nobody comes back to
+// what a job leaves undone.
+func (c prApp) retry(f prFlags) retry.Config {
+	return retry.Config{For: f.patience, Now: c.Now, Wait: c.Wait, Log: func(err error, wait time.Duration) {
+		c.Note(fmt.Sprintf("the forge is asked again in %v: %v", wait.Round(time.Second), err))
+	}}
+}
+
+// subject is what the flags name, else what the job's event is about.
+func (c prApp) subject(f prFlags) (forge.Event, forge.Repo, error) {
+	if f.repo != "" && f.number != 0 && !f.cacheKeys {
+		repo, err := forge.ParseRepo(f.repo)
+		if err != nil {
+			return forge.Event{}, repo, usageError("--repo: %w", err)
+		}
+		return forge.Event{}, repo, nil
+	}
+	if c.Env("GITHUB_EVENT_PATH") == "" {
+		return forge.Event{}, forge.Repo{}, usageError("no event in the environment; name the pull request with --repo owner/name --pr N")
+	}
+	event, err := ci.Environment(c.Env).Event()
+	if err != nil {
+		return event, event.Repo, usageError("read the event: %w", err)
+	}
+	return event.Into(f.branches), event.Repo, nil
+}
+
+// client speaks to the forge with the credential of the environment.
+func (c prApp) client() (*forge.Client, error) {
+	client, err := forge.New(forge.Config{
+		BaseURL: c.Env("GITHUB_API_URL"), Token: forge.Token(c.Env("GITHUB_TOKEN")), Now: c.Now, Wait: c.Wait,
+	})
+	if err != nil {
+		return nil, usageError("GITHUB_API_URL: %w", err)
+	}
+	return client, nil
+}
+
+// reviewing returns how what is in a repository is reviewed.
+func (c prApp) reviewing(here *gitrepo.Repository, store *ledger.Ledger, client *forge.Client, repo forge.Repo) review.Config {
+	job := ci.Environment(c.Env)
+	return review.Config{
+		Client: client, Repository: repo, Ledger: store, ConfigFile: c.ConfigFile, LookupEnv: c.LookupEnv,
+		// A job's shallow checkout does not have the history of both sides.
+		Fetch: func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
+			return here.Fetch(ctx, gitrepo.Source{
+				Refs: refs, Most: most, Token: gitrepo.Constant(c.Env("GITHUB_TOKEN")),
+				Store: filepath.Join(here.Root(), ownfolder.Name, "objects.git"),
+			})
+		},
+		Execute: c.Execute, Complete: true,
+		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Log: c.Note, After: c.After,
+		Hint: "A job that starts for comments follows them. Without such a job, rerun this one: it reads them too.",
+	}
+}
+
+// printGate prints what the gate says or, as JSON, the whole report. Without a report the
+// document has the gate alone.
+func (c prApp) printGate(r *report.Report, gate report.Gate) error {
+	switch {
+	case c.JSON && r != nil:
+		return c.Print(r)
+	case c.JSON:
+		return c.Print(map[string]report.Gate{"gate": gate})
+	}
+	fmt.Fprintf(c.Stdout, "gate %s: %s\n", gate.Result, gate.Reason)
+	return nil
+}
+
+// idle says why there is nothing to do.
+func (c prApp) idle(why string) error {
+	if c.JSON {
+		return c.Print(map[string]string{"idle": why})
+	}
+	fmt.Fprintf(c.Stdout, "nothing to do: %s\n", why)
+	return nil
+}
+
+// printResult writes the result to the job's own output, including what the forge did
+// not accept. That changes no verdict, but a job with unpublished results fails.
+func (c prApp) printResult(r ci.Result) error {
+	if r.Idle != "" {
+		return c.idle(r.Idle)
+	}
+	if r.Unpublished != nil {
+		c.Note(fmt.Sprintf("the report could not be published: %v", r.Unpublished))
+	}
+	text, gate, code := github.Text(func(int) string { return r.Ended }), report.Gate{Result: report.GateUndetermined, Reason: r.Ended}, ExitGate
+	if r.Report != nil {
+		text, gate, code = r.Review.Text(r.Report), r.Report.Gate, r.Report.ExitCode()
+	}
+	if path := c.Env("GITHUB_STEP_SUMMARY"); path != "" {
+		if err := github.JobSummary(path, text); err != nil {
+			return err
+		}
+	} else if r.Unpublished != nil && !c.JSON {
+		fmt.Fprintln(c.Stdout, text(comment.MaxBytes))
+	}
+	if err := c.printGate(r.Report, gate); err != nil {
+		return err
+	}
+	// If a permission is missing, summary and exit code carry the verdict.
+	if code == ExitPass && r.Unpublished != nil && !forge.Refused(r.Unpublished) {
+		code = ExitInternal
+	}
+	return exitOf(code)
+}

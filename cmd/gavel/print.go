@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters/document"
+	"github.com/gavel-evals/gavel/reporters/terminal"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// Print writes the documented JSON shape of a result.
+func (a *App) Print(v any) error {
+	if r, is := v.(*report.Report); is {
+		return document.WriteReport(a.Stdout, r)
+	}
+	enc := json.NewEncoder(a.Stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// PrintOr prints a result as JSON or as text.
+func (a *App) PrintOr(result any, text string) error {
+	if a.JSON {
+		return a.Print(result)
+	}
+	_, err := io.WriteString(a.Stdout, text)
+	return err
+}
+
+// Note writes a line to the standard error stream.
+func (a *App) Note(line string) { fmt.Fprintf(a.Stderr, "gavel: %s\n", line) }
+
+// Env is the value of an environment variable, empty where it is not set.
+func (a *App) Env(name string) string {
+	v, ok := a.LookupEnv(name)
+	if !ok {
+		return ""
+	}
+	return v
+}
+
+// Strictly makes errors of warnings and notes under --strict.
+func (a *App) Strictly(problems []schema.Problem) []schema.Problem {
+	for i := range problems {
+		if a.Strict {
+			problems[i].Severity = schema.Error
+		}
+	}
+	return problems
+}
+
+// PrintProblems shows problems before an error that ends the command.
+func (a *App) PrintProblems(files fs.FS, problems []schema.Problem) error {
+	return terminal.Problems(a.Stderr, document.Causes(problems), terminal.Source(files), terminal.OptionsFor(a.Stderr, a.LookupEnv))
+}
+
+// PrintReport prints the results of a run.
+func (a *App) PrintReport(report *report.Report) error {
+	if a.JSON {
+		return a.Print(report)
+	}
+	options := terminal.OptionsFor(a.Stdout, a.LookupEnv)
+	options.Verbose = a.Verbose
+	return terminal.Report(a.Stdout, report, options)
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
+	"github.com/gavel-evals/gavel/controller/programs"
+)
+
+// Sandbox say what programs of the repository may do. The caller of the
+// command decides, whether a person or a job.
+type Sandbox struct {
+	// Accept is the weakest mode, isolated where it is empty.
+	Accept string
+	// Read and Path are further files to read and folders to look for programs in.
+	Read, Path []string
+	Network    bool
+}
+
+// Bind adds the flags of a sandbox to a command that runs programs.
+func (f *Sandbox) Bind(cmd *cobra.Command) {
+	f.BindMode(cmd, "weakest sandbox in which programs of the repository run: isolated, partial (as far as this machine can) or off")
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.Read, "sandbox-read", nil, "another file or folder that programs may read, such as /opt/python, or node_modules if git ignores it")
+	flags.StringSliceVar(&f.Path, "sandbox-path", nil, "folder to look for programs in first, such as /opt/python/bin")
+	flags.BoolVar(&f.Network, "sandbox-network", false, "let programs use the network")
+}
+
+// BindMode adds the flag of the mode alone, for commands that run nothing: what programs
+// said without a sandbox is stored apart.
+func (f *Sandbox) BindMode(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringVar(&f.Accept, "sandbox", string(sandbox.Isolated), usage)
+}
+
+// policy refuses what no sandbox is. Commands without the flags isolate.
+func (f *Sandbox) policy(path func(string) string) (sandbox.Policy, error) {
+	policy := sandbox.Policy{Network: f.Network}
+	if f.Accept != "" {
+		var err error
+		if policy.Accept, err = sandbox.ParseMode(f.Accept); err != nil {
+			return policy, usageError("--sandbox: %w", err)
+		}
+	}
+	for _, folder := range f.Read {
+		policy.Read = append(policy.Read, path(folder))
+	}
+	for _, folder := range f.Path {
+		policy.Path = append(policy.Path, path(folder))
+	}
+	return policy, nil
+}
+
+// Unconfined reports whether programs see more than the files that count, as they do without
+// a sandbox, or in one of a machine that can hide nothing.
+func (a *App) Unconfined(ctx context.Context) bool {
+	policy, err := a.Sandbox.policy(a.Path)
+	if err != nil || policy.Accept != sandbox.Partial {
+		return err == nil && policy.Accept == sandbox.Off
+	}
+	box, err := sandbox.Open(ctx, policy)
+	return err == nil && !box.Hides()
+}
+
+// Programs runs the programs of one execution.
+func (a *App) Programs(ctx context.Context) (*programs.Runner, error) {
+	policy, err := a.Sandbox.policy(a.Path)
+	if err != nil {
+		return nil, err
+	}
+	own := []string{}
+	if a.LedgerFile != "" {
+		own = append(own, a.LedgerFile)
+	}
+	return programs.New(ctx, programs.Config{
+		Give: "--sandbox-read PATH gives them to programs", Own: own,
+		Policy: policy, Less: "--sandbox partial runs them with what there is, --sandbox off without",
+		Log: func(line string) { fmt.Fprintf(a.Stderr, "gavel: %s\n", line) },
+	}), nil
+}

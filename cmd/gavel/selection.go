@@ -1,0 +1,43 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	picked "github.com/gavel-evals/gavel/controller/selection"
+)
+
+// A selection says which cases a command is about. An empty one means all.
+type selection struct {
+	picked.Selection
+	// Base is the ref to compare with.
+	Base string
+	// Since is a ref: only cases count that the change since then can have affected.
+	// It excludes Base.
+	Since string
+	// Unasked is that of the [controller.Request].
+	Unasked string
+	// AffectedOnly says that the other cases need no row of their own.
+	AffectedOnly bool
+	// DueOnly says that only the cases that are judged need to be loaded.
+	DueOnly bool
+	// Brief says that the plan is not carried out.
+	Brief bool
+}
+
+// Bind adds the flags of a selection to a command whose arguments are globs of
+// keys.
+func (s *selection) Bind(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&s.Base, "base", "", "compare with the merge base of this ref and HEAD, such as main (default: no comparison)")
+	f.StringVar(&s.Since, "since", "", "only cases that the change since the merge base of this ref and HEAD can have affected, such as main; unlike --base, nothing is compared or run there")
+	f.BoolVar(&s.All, "all", false, "with --base, take every selected case instead of only the affected ones; stored verdicts are reused (without --base this is the default)")
+	f.BoolVar(&s.Fresh, "fresh", false, "judge cases again although their verdicts are stored; an interrupted run continues")
+	f.IntVar(&s.Repeat, "repeat", 0, "judge every selected case with this many fresh samples instead of its iterations, at base too, such as 10; at most 1000 (default: its iterations, counting stored samples)")
+	f.StringSliceVar(&s.Only, "only", nil, "only cases that failed, ended in an error or were flaky in the last run of the working tree, such as failed,errors")
+	f.StringSliceVar(&s.Tags, "tag", nil, "only cases with one of these tags, such as red-team,slow")
+	f.StringSliceVar(&s.Difficulties, "difficulty", nil, "only cases of these difficulties, such as hard")
+	f.StringSliceVar(&s.Statuses, "status", nil, "only cases with these statuses, including inactive ones, such as draft (default: all statuses, judging only active cases)")
+	f.StringSliceVar(&s.Domains, "domain", nil, "only cases of these domains, such as math")
+	f.StringSliceVar(&s.Levels, "level", nil, "only cases of these levels, such as 2")
+	f.StringSliceVar(&s.Targets, "target", nil, "run every selected case against each of these targets, such as small,large (default: each case's own)")
+}

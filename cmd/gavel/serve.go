@@ -1,0 +1,312 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/crowd"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
+	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/progress"
+	"github.com/gavel-evals/gavel/controller/progress/board"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/controller/serve/metrics"
+	"github.com/gavel-evals/gavel/controller/serve/operator"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// The streams of events that are open at once, fewer than the connections.
+const (
+	streams     = 400
+	streamsEach = 50
+)
+
+// serveCommand returns the command serve.
+func serveCommand(app *App) *cobra.Command {
+	var file, database string
+	var check, here bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Keep every pull request of some repositories judged",
+		Args:  noArgs,
+		Example: `  gavel serve --config /etc/gavel/gavel-server.yaml --check
+  gavel serve --config /etc/gavel/gavel-server.yaml`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := newServer(app, file)
+			if err != nil {
+				return err
+			}
+			s.database, s.here = database, here
+			if check {
+				return s.check(cmd.Context())
+			}
+			return s.run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&file, "config", "gavel-server.yaml", "the operator's file, such as /etc/gavel/gavel-server.yaml")
+	cmd.Flags().StringVar(&database, "database-url", "", "PostgreSQL database in place of the ledger's file, such as postgres://gavel@db/gavel; with a password in it, set "+databaseVariable+" instead, since other users of the machine see flags")
+	cmd.Flags().BoolVar(&here, "judge", false, "judge in this process with a database too; without it, gavel worker processes judge what a server with a database plans")
+	cmd.Flags().BoolVar(&check, "check", false, "verify the file, the credentials and their permissions, then exit")
+	return cmd
+}
+
+// A server is a [serve.Server] with the files, secrets and ledger that the command opens.
+type server struct {
+	*App
+	path string // of the operator's file
+	// database is the address of the database that has the ledger; empty for a file.
+	database string
+	// here says that this process judges with a database too. Otherwise workers do, by
+	// remote.
+	here   bool
+	remote Remote
+	// now is what is in force of it.
+	now      atomic.Pointer[configState]
+	operator *operator.Operator
+	log      zerolog.Logger
+	metrics  *metrics.Metrics
+	server   atomic.Pointer[serve.Server]
+	hook     atomic.Pointer[http.Handler]
+	store    atomic.Pointer[ledger.Ledger]
+	board    board.Board
+	// sessions signs what browsers keep while the process runs.
+	sessions []byte
+	// ended are those whose users signed out.
+	ended access.Ended
+	// streams bounds the pages that follow changes.
+	streams crowd.Streams
+	// looked is the file as it was at the last look; of the goroutine that reloads.
+	looked []byte
+}
+
+// A configState is one state of the operator's file.
+type configState struct {
+	// app has the file's sandbox.
+	app  *App
+	file *config.Server
+	data []byte
+}
+
+// newServer reads the operator's file and the secrets that it names.
+func newServer(a *App, file string) (*server, error) {
+	file = a.Path(file)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, usageError("read the operator's file: %w; name it with --config", err)
+	}
+	now, problems := newSetting(a, file, data)
+	for _, p := range problems {
+		fmt.Fprintln(a.Stderr, p)
+	}
+	if now == nil {
+		return nil, usageError("%s is invalid", file)
+	}
+	s := &server{App: a, path: file, sessions: make([]byte, 32)}
+	s.streams = crowd.Streams{All: streams, Each: streamsEach, Proxied: s.proxied}
+	_, _ = rand.Read(s.sessions) // it never fails
+	s.now.Store(now)
+	s.looked = data
+	s.metrics = metrics.New(func() (int, int) { return s.server.Load().Depth() })
+	s.operator = &operator.Operator{
+		File: now.file, LookupEnv: a.LookupEnv, Now: a.Now, Wait: a.Wait,
+		Transport: func(credential string) http.RoundTripper {
+			return s.metrics.Transport(credential, http.DefaultTransport)
+		},
+	}
+	s.log = newLog(a.Stderr, s.redact)
+	return s, nil
+}
+
+// newSetting reads an operator's file, nil where it is invalid.
+func newSetting(a *App, path string, data []byte) (*configState, []schema.Problem) {
+	file, problems := config.ParseServer(filepath.Base(path), data)
+	if schema.HasErrors(problems) {
+		return nil, problems
+	}
+	own := *a
+	box := file.Trust.Sandbox
+	own.Sandbox = Sandbox{Accept: box.Accept, Read: box.Read, Path: box.Path, Network: box.Network}
+	return &configState{&own, file, data}, problems
+}
+
+// redact takes secrets out of a text, by their values and their forms.
+func (s *server) redact(text string) string { return s.Secrets.Text(s.operator.Redact(text)) }
+
+// findDatabase sets the database that a flag or the environment names; none leaves the
+// ledger in its file.
+func (s *server) findDatabase() error {
+	url := cmp.Or(s.database, s.Env(databaseVariable))
+	if url != "" && !postgres.IsURL(url) {
+		return usageError("--database-url is not the address of a PostgreSQL database; write postgres://user:password@host/name, or leave it out to use the ledger's file")
+	}
+	s.database = url
+	return nil
+}
+
+// run serves until ctx is cancelled.
+func (s *server) run(ctx context.Context) error {
+	if err := s.findDatabase(); err != nil {
+		return err
+	}
+	if s.database != "" {
+		end, err := s.queued(ctx)
+		if err != nil {
+			return err
+		}
+		defer end()
+		return s.lead(ctx)
+	}
+	file := s.now.Load().file
+	release, err := serve.Lock(file.Ledger)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.serveLedger(ctx, ledger.Config{Path: file.Ledger})
+}
+
+// serveLedger serves with a ledger until ctx is cancelled.
+func (s *server) serveLedger(ctx context.Context, where ledger.Config) error {
+	where.Unconfined = s.now.Load().app.Unconfined(ctx)
+	repos, err := s.operator.Repositories()
+	if err != nil {
+		return usageError("%w", err)
+	}
+	var store *ledger.Ledger
+	open := func() (err error) { store, err = recovery.Open(ctx, where); return err }
+	if s.database == "" {
+		err = open()
+	} else {
+		err = postgres.Patiently(ctx, patience, open)
+	}
+	for err == nil {
+		if store.Notice() != "" {
+			s.log.Error().Msg(store.Notice())
+		}
+		broken, failed := s.round(ctx, repos, store)
+		if broken == nil {
+			return errors.Join(failed, store.Close())
+		}
+		s.log.Error().AnErr("err", broken).Msg("the ledger is broken; the next one takes its place")
+		if repos, err = s.operator.Repositories(); err == nil {
+			store, err = recovery.Renew(ctx, where, store, broken)
+		}
+	}
+	// No later server settles what an earlier one left open.
+	return errors.Join(err, serve.Abandon(ctx, s.config(repos), "the server cannot use its ledger; see its log"))
+}
+
+func (s *server) config(repos []*serve.Repository) serve.Config {
+	start := s.operator.File // see config.Server.UntilRestart
+	return serve.Config{
+		Repositories: repos, Policy: policyOf(s.now.Load().file), Dir: start.Data, Poll: start.Poll, Execute: s.execute, LookupEnv: s.LookupEnv, Tracer: s.Tracer,
+		Redact: s.redact, Trial: s.judgeApart, Proxied: s.proxied,
+	}
+}
+
+// proxied reports whether an address is on this machine, or a proxy of the operator's
+// file: it asks for many people.
+func (s *server) proxied(addr netip.Addr) bool {
+	if addr.IsLoopback() {
+		return true
+	}
+	pages := s.now.Load().file.Pages
+	return pages != nil && pages.Proxy != nil && slices.ContainsFunc(pages.Proxy.From, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// round serves with one ledger, until it turns out to be broken.
+func (s *server) round(ctx context.Context, repos []*serve.Repository, store *ledger.Ledger) (broken, err error) {
+	cfg := s.config(repos)
+	inner, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	cfg.Ledger, cfg.Observer = store, s.observer(func(err error) {
+		if err == nil {
+			err = store.Vanished()
+		}
+		if recovery.IsBroken(err) {
+			end(err)
+		}
+	})
+	server, err := serve.New(ctx, cfg)
+	if recovery.IsBroken(err) {
+		return err, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.server.Store(server)
+	s.store.Store(store)
+	handler, err := s.handler()
+	if err != nil {
+		return nil, err
+	}
+	s.hook.Store(&handler)
+	listener, err := net.Listen("tcp", s.operator.File.Listen)
+	if err != nil {
+		return nil, usageError("listen: %w", err)
+	}
+	endProbes, err := s.probes()
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	defer endProbes()
+	defer s.reloading(ctx)()
+	s.log.Info().Str("listen", listener.Addr().String()).Int("repositories", len(repos)).Msg("serving")
+	err = server.Serve(inner, listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.hook.Load()).ServeHTTP(w, r) }))
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() == nil {
+		return context.Cause(inner), nil
+	}
+	s.log.Info().Msg("stopped")
+	return nil, nil
+}
+
+func policyOf(file *config.Server) serve.Policy {
+	return serve.Policy{Forks: file.Trust.Forks, Programs: file.Trust.Programs, Targets: file.Trust.Targets, Bots: file.Bots, Deadline: file.Deadline, Day: dayOf(file)}
+}
+
+// dayOf is what the operator lets each repository take in a day: an equal share, so that all
+// together stay within the operator's budget.
+func dayOf(file *config.Server) config.Limits {
+	return config.Limits{}.Stricter(file.Budget, len(file.Repositories))
+}
+
+// execute carries a plan out within what the operator allows.
+func (s *server) execute(ctx context.Context, p *controller.Prepared, opts controller.RunOptions) (*report.Report, error) {
+	now := s.now.Load()
+	step, end := s.board.Track(p.Head().Commit) // several runs would draw over one another
+	defer end()
+	opts.Observe = step
+	if waits := opts.Waits; waits != nil {
+		opts.Waits = func(w progress.Waiting) {
+			s.board.Waits(p.Head().Commit, w)
+			waits(w)
+		}
+	}
+	budget := p.Head().Config.Budget
+	budget.Day = budget.Day.Stricter(dayOf(now.file), 1)
+	p.SetBudget(budget)
+	app := *now.app
+	app.Remote = s.remote
+	return app.Execute(ctx, p, opts)
+}

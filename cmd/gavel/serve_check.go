@@ -1,0 +1,69 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/serve"
+)
+
+// check tries what the server will do, as far as nothing is written, and says
+// of each thing whether it works. It goes on after a failed check.
+func (s *server) check(ctx context.Context) error {
+	if err := s.findDatabase(); err != nil {
+		return err
+	}
+	list := newChecklist(s.App, s.redact)
+	_, err := s.handler()
+	if s.now.Load().file.Webhook != nil {
+		list.Say("", checkFinding("the secret of the webhook", err))
+	}
+	for _, f := range s.checkLedger(ctx) {
+		list.Say("", f)
+	}
+	for _, r := range s.now.Load().file.Repositories {
+		name := cmp.Or(r.Name, r.URL)
+		repo, err := s.operator.Repository(r)
+		if err != nil {
+			what := "credential " + r.Credential
+			list.Say(name, serve.Finding{What: what, State: serve.StateMissing, Message: strings.TrimPrefix(err.Error(), what+": ")})
+			continue
+		}
+		serve.Check(ctx, repo, func(f serve.Finding) { list.Say(name, f) })
+	}
+	return errors.Join(list.End(), ctx.Err())
+}
+
+// checkLedger tries where verdicts are kept, and looks for those who judge.
+func (s *server) checkLedger(ctx context.Context) []serve.Finding {
+	if s.database != "" {
+		return s.checkDatabase(ctx)
+	}
+	path := s.now.Load().file.Ledger
+	release, err := serve.Lock(path)
+	if err == nil {
+		release()
+	} else if errors.Is(err, serve.ErrLocked) {
+		err = nil // a running server has it, which does not prevent a look
+	}
+	return []serve.Finding{checkFinding("the ledger "+path, err)}
+}
+
+// checkDatabase looks at the database and the workers that have it. Nothing is written.
+func (s *server) checkDatabase(ctx context.Context) []serve.Finding {
+	found := lookAtDatabase(ctx, s.database, "the server")
+	if s.here || found.Findings[0].State == serve.StateMissing {
+		return found.Findings
+	}
+	workers := serve.Finding{What: "workers", State: serve.StateOK, Message: fmt.Sprintf("%d running", found.Workers)}
+	switch {
+	case found.Fault != nil:
+		workers = checkFinding("workers", found.Fault)
+	case found.Workers == 0:
+		workers.State, workers.Message = serve.StateOptional, "none is running, and cases wait for one: start gavel worker with the same database, or gavel serve with --judge"
+	}
+	return append(found.Findings, workers)
+}

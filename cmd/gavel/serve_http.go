@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/controller/tracing"
+)
+
+// handler answers deliveries and those who watch over the server.
+func (s *server) handler() (http.Handler, error) {
+	cfg := serve.HandlerConfig{Ready: func() bool { return s.server.Load().Ready() }, Metrics: s.metrics.Handler()}
+	file := s.now.Load().file
+	cfg.Hosts, cfg.Apart = file.Hosts, s.operator.File.Probes != ""
+	if hook := file.Webhook; hook != nil {
+		cfg.Path = hook.Path
+	}
+	var err error
+	if cfg.Webhook.Secrets, err = s.operator.WebhookSecrets(); err != nil {
+		return nil, usageError("%w", err)
+	}
+	cfg.Webhook.Take = s.enqueue
+	cfg.Webhook.Ignored = func(delivery, event string, why error) {
+		s.log.Info().Str("delivery", delivery).Str("event", event).AnErr("err", why).Msg("ignored a delivery")
+	}
+	if cfg.Pages, err = s.pages(file); err != nil {
+		return nil, err
+	}
+	handler, err := serve.NewHandler(cfg)
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
+	return handler, nil
+}
+
+// probes answers those who watch over the server at an address of their own, where
+// strangers keep no connection away from them. The caller calls end.
+func (s *server) probes() (end func(), err error) {
+	file := s.operator.File
+	if file.Probes == "" {
+		return func() {}, nil
+	}
+	at, end, err := handleHealth(file.Probes, serve.NewProbes(serve.HandlerConfig{
+		Ready: func() bool { return s.server.Load().Ready() }, Metrics: s.metrics.Handler(), Hosts: file.Hosts,
+	}))
+	if err != nil {
+		return nil, usageError("probes: %w", err)
+	}
+	s.log.Info().Str("probes", at.String()).Msg("answering /healthz, /readyz and /metrics")
+	return end, nil
+}
+
+// enqueue makes due what a delivery names. A trace begins with it.
+func (s *server) enqueue(h forge.Hint) error {
+	ctx, span := s.Tracer.Root(context.Background(), "webhook", "")
+	span.Kind(tracing.Server).Text("gavel.event", h.Event).Text("gavel.delivery", h.Delivery)
+	h.Trace = tracing.Parent(ctx)
+	err := s.server.Load().Enqueue(h)
+	span.End(err)
+	return err
+}
+
+// observer logs and counts; it calls looked after every look.
+func (s *server) observer(looked func(error)) serve.Observer {
+	return serve.Observer{
+		Done: func(key serve.Key, took time.Duration, err error) {
+			s.metrics.Done(key, took, err)
+			looked(err)
+			line := s.log.Info()
+			if err != nil {
+				line = s.log.Warn().AnErr("err", err)
+			}
+			switch key.Kind {
+			case serve.Branch, serve.Scheduled:
+				line = line.Str("branch", key.Ref)
+			case serve.CheckRerun:
+				line = line.Str("commit", key.Ref)
+			}
+			line.Str("repo", s.server.Load().Name(key)).Float64("duration", took.Round(time.Millisecond).Seconds()).Msg("looked at")
+		},
+		Judged: s.metrics.Judged,
+		Polled: func(repository string, err error) {
+			s.metrics.Polled(repository, err)
+			if err != nil {
+				s.log.Warn().Str("repo", repository).AnErr("err", err).Msg("could not be polled")
+			}
+		},
+		Log: func(name, line string) { s.log.Info().Str("repo", name).Msg(line) },
+	}
+}

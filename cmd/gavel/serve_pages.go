@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+
+	"github.com/gavel-evals/gavel/cmd/internal/portal"
+	"github.com/gavel-evals/gavel/cmd/internal/settings"
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/config/configfile"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// shortest is how many bytes the token of a user has at least.
+const shortest = 16
+
+// pages are those that the operator's file asks for, nil for none.
+func (s *server) pages(file *config.Server) (http.Handler, error) {
+	if file.Pages == nil {
+		return nil, nil
+	}
+	gate, err := s.gate(file.Pages)
+	if err != nil {
+		return nil, err
+	}
+	return portal.New(portal.Config{
+		Watched: func() []serve.RepositoryView { return s.server.Load().Repositories() },
+		Look:    func(w serve.RepositoryView, number int) { s.server.Load().Recheck(w, number) },
+		Ledger:  s.store.Load(), Gate: gate, Hosts: file.Hosts, Hide: s.redact, Board: &s.board, Streams: &s.streams, Secret: s.sessions, Now: s.Now,
+		Forecast: func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*settings.Forecast, error) {
+			return makeForecast(ctx, before, after, s.planner(w))
+		},
+	}), nil
+}
+
+// gate knows the users of the operator's file.
+func (s *server) gate(pages *config.Pages) (*access.Gate, error) {
+	cfg := access.Config{Secret: s.sessions, Ended: &s.ended, Now: s.Now}
+	for _, u := range pages.Users {
+		user := access.User{Name: u.Name, Role: access.RoleNamed(u.Role), Repositories: u.Repositories}
+		if u.Token != (config.Secret{}) {
+			token, err := s.operator.Secret("pages, user "+u.Name, u.Token)
+			if err != nil {
+				return nil, usageError("%w", err)
+			}
+			if user.Token = string(token); len(user.Token) < shortest {
+				return nil, usageError("pages: the token of user %s has %d bytes; make one of at least %d, such as by openssl rand -hex 16", u.Name, len(user.Token), shortest)
+			}
+		}
+		cfg.Users = append(cfg.Users, user)
+	}
+	if p := pages.Proxy; p != nil {
+		cfg.Header, cfg.From, cfg.Others = p.Header, p.From, access.RoleNamed(p.Role)
+	}
+	return access.New(cfg), nil
+}
+
+// planner plans definitions of a repository that are not written, as its base branch
+// would judge them.
+func (s *server) planner(w serve.RepositoryView) forecastPrepare {
+	return func(ctx context.Context, files fs.FS, selected func(*schema.CaseInfo) bool) (*controller.Prepared, error) {
+		cfg, problems, _, err := configfile.Read(files, w.ConfigFile, s.LookupEnv)
+		if err != nil || schema.HasErrors(problems) {
+			return nil, err
+		}
+		trust := ledger.Trust{Level: ledger.LevelBase, Repository: w.Known}
+		prepared, err := controller.Prepare(ctx, controller.Request{
+			Head:       controller.Checkout{Commit: controller.Worktree, FS: files, Config: cfg},
+			ConfigFile: w.ConfigFile, Ledger: s.store.Load(), LookupEnv: s.LookupEnv, Select: selected, HeadTrust: trust, BaseTrust: trust,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("plan the change: %w", err)
+		}
+		return prepared, nil
+	}
+}

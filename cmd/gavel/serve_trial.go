@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/serve/trial"
+)
+
+// A servingHost is what the server tells a child about itself: the folder that it
+// was started in, and the operator's file.
+type servingHost struct {
+	Dir, File string
+	Data      []byte
+	Judge     bool // in its own process
+}
+
+// judgeApart has a child judge a commit as this server would.
+func (s *server) judgeApart(ctx context.Context, job trial.Job, fetched func()) (outcome trial.Outcome, err error) {
+	if s.database != "" {
+		job.Ledger = s.database // goes over a pipe, as the token does
+	}
+	if job.Host, err = json.Marshal(servingHost{s.Dir, s.path, s.now.Load().data, s.here}); err != nil {
+		return trial.Outcome{}, fmt.Errorf("judge %.12s in a child: %w", job.Subject.Head, err)
+	}
+	return trial.Run(ctx, job, fetched)
+}
+
+// JudgeApart judges a commit in the child that a server started. Nobody reads what
+// it prints.
+func JudgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run string, err error) {
+	var host servingHost
+	if err := json.Unmarshal(job.Host, &host); err != nil {
+		return "", fmt.Errorf("read what the server says of itself: %w", err)
+	}
+	a := &App{
+		Stdout: io.Discard, Stderr: io.Discard, LookupEnv: os.LookupEnv, Dir: host.Dir,
+		Breakers: &limit.Breakers{}, Secrets: &redact.Values{},
+	}
+	now, problems := newSetting(a, host.File, host.Data)
+	if now == nil {
+		return "", fmt.Errorf("%s is invalid: %v", host.File, problems)
+	}
+	s := &server{App: a, path: host.File, database: job.Ledger, here: host.Judge}
+	s.now.Store(now)
+	end, err := s.queued(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	return trial.Examine(ctx, job, s.execute, steps)
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/progress"
+	"github.com/gavel-evals/gavel/controller/queue"
+	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/serve/metrics"
+	"github.com/gavel-evals/gavel/controller/worker"
+	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// patience is how long a database may be away at the start, as it is where both start
+// together.
+const patience = time.Minute
+
+// queued has workers judge what a server with a database plans, unless it judges
+// itself. The caller calls end.
+func (s *server) queued(ctx context.Context) (end func(), err error) {
+	if s.here || !postgres.IsURL(s.database) {
+		return func() {}, nil
+	}
+	q, err := queue.Open(ctx, s.database)
+	if err != nil {
+		return nil, err
+	}
+	if err := postgres.Patiently(ctx, patience, Away(s.log, patience, func() error { return q.Migrate(ctx) })); err != nil {
+		q.Close()
+		return nil, err
+	}
+	if s.metrics != nil {
+		s.metrics.CountWorkers(func() (n metrics.Workers, err error) {
+			soon, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			n.Running, n.Waiting, n.Judging, err = q.Depth(soon)
+			return n, err
+		})
+	}
+	s.remote = func(ctx context.Context, p *controller.Prepared, opts controller.RunOptions, b batch) ([]run.Outcome, error) {
+		about := worker.About{Run: opts.ID, Budget: p.Head().Config.Budget}
+		subject, err := opts.Subject(ctx)
+		if err == nil {
+			err = json.Unmarshal(subject, &about.Subject)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("describe the commit for workers: %w", err)
+		}
+		body, err := json.Marshal(about)
+		if err != nil {
+			return nil, err
+		}
+		return q.Judge(ctx, queue.Batch{
+			Class: classOf(about.Subject), Side: b.Side, About: body, Config: b.Config, Jobs: b.Jobs,
+			Programs: func(job run.Job) bool { return startsPrograms(b.Config, job) },
+			Waits: func(w queue.Standstill) {
+				if opts.Waits != nil {
+					opts.Waits(progress.Waiting(w))
+				}
+				if w.Cases == 0 || w.Workers > 0 || w.Programs {
+					return
+				}
+				s.log.Warn().Str("sha", about.Subject.Head).Msg("no gavel worker is running, and cases wait for one; start gavel worker with the same database, or gavel serve with --judge")
+			},
+		})
+	}
+	return q.Close, nil
+}
+
+// classOf is that of a head: people wait for pull requests.
+func classOf(s review.Subject) queue.Class {
+	if s.Number == 0 {
+		return queue.Background
+	}
+	return queue.Interactive
+}
+
+// startsPrograms reports whether a case needs a sandbox, be it for an answer that it is
+// compared with.
+func startsPrograms(cfg run.Config, job run.Job) bool {
+	command := func(name string) bool { return cfg.Targets[name].Config.Provider == config.Command }
+	answering := []plan.Candidate{{Case: job.Case, Target: job.Target}}
+	if job.Selection != nil {
+		answering = job.Selection.Candidates // the case is one of them
+	}
+	for _, a := range answering {
+		if a.Case.Drive.Program != nil || a.Case.Drive.Given == nil && command(a.Target) {
+			return true
+		}
+	}
+	for _, callee := range load.Callees(job.Case) {
+		if command(cmp.Or(callee.Target, cfg.Roles[callee.Role])) {
+			return true
+		}
+	}
+	for _, e := range job.Case.Evaluators {
+		if len(evaluator.ProgramsOf(e.Spec)) > 0 {
+			return true
+		}
+	}
+	return false
+}

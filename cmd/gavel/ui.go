@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/gavel-evals/gavel/cmd/internal/settings"
+	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/dashboard/shell"
+	"github.com/gavel-evals/gavel/controller/explain"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
+	"github.com/gavel-evals/gavel/controller/redact"
+	"github.com/gavel-evals/gavel/controller/target/secret"
+	"github.com/gavel-evals/gavel/reporters/terminal"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// usualListen is where the pages are unless --listen says otherwise.
+const usualListen = "127.0.0.1:8080"
+
+// uiCommand is gavel ui.
+func uiCommand(a *App) *cobra.Command {
+	listen, noBrowser := usualListen, false
+	cmd := &cobra.Command{
+		Use:   "ui",
+		Short: "Show runs, cases and their history in a browser",
+		Args:  noArgs,
+		Example: `  gavel ui
+  gavel ui --listen 127.0.0.1:9000 --no-browser`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := loopback(listen); err != nil {
+				return err
+			}
+			return a.WithRead(cmd.Context(), func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
+				left, err := workTree(w).Finish(ctx, filepath.Join(w.Repo.Root(), ownfolder.Name))
+				if err != nil {
+					return fmt.Errorf("finish a change of definitions that was ended: %w", err)
+				}
+				if left != "" {
+					a.Note(left)
+				}
+				handler, err := Handler(a, w, store)
+				if err != nil {
+					return err
+				}
+				listener, err := net.Listen("tcp", listen)
+				if err != nil {
+					return usageError("%w; --listen 127.0.0.1:0 takes a free port", err)
+				}
+				url := "http://" + listener.Addr().String() + "/"
+				a.Note("the pages are at " + url + "; Ctrl-C ends them")
+				if !noBrowser && isWatched(a) {
+					browse(ctx, url)
+				}
+				return serveUI(ctx, listener, handler)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&listen, "listen", usualListen, "address of loopback to serve the pages at, such as 127.0.0.1:9000")
+	flags.BoolVar(&noBrowser, "no-browser", false, "do not open a browser")
+	return cmd
+}
+
+// loopback refuses addresses that others reach: every client is taken for the person
+// at the keyboard.
+func loopback(listen string) error {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return usageError("--listen %s: write an address and a port, such as %s", listen, usualListen)
+	}
+	if addr, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !addr.IsLoopback()) {
+		return usageError("--listen %s: others reach this address, and the pages ask for no password; write %s, or use gavel serve", listen, usualListen)
+	}
+	return nil
+}
+
+// Handler answers with the pages of a repository, for those who ask on loopback.
+func Handler(a *App, w *workspace, store *ledger.Ledger) (http.Handler, error) {
+	hide, err := hidden(a, w)
+	if err != nil {
+		return nil, err
+	}
+	site := dashboard.New(dashboard.Config{
+		Ledger: store, Hide: hide, Title: filepath.Base(w.Repo.Root()),
+		Links: func(*http.Request) []shell.Link { return []shell.Link{{Path: "/settings", Text: "Settings"}} },
+		Files: func(_ context.Context, commit string) (fs.FS, error) {
+			if len(commit) == 40 {
+				return w.Repo.FS(commit)
+			}
+			return w.Files, nil
+		},
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/", site)
+	pages := Store(a, w, store)
+	pages.Routes(mux)
+	pages.Pages(mux, site.Frame)
+	return guard.Config{}.Handler(mux), nil
+}
+
+// workTree is where changes are written.
+func workTree(w *workspace) settings.WorkTree {
+	return settings.WorkTree{Dir: w.Repo.Root(), Own: func(ctx context.Context) (string, error) { return ownfolder.Make(ctx, w.Repo) }}
+}
+
+// Store has the definitions of the working tree.
+func Store(a *App, w *workspace, store *ledger.Ledger) *settings.Store {
+	tree := workTree(w)
+	return settings.New(settings.Config{
+		Now: a.Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock,
+		Open: func(context.Context) (fs.FS, func() error, error) {
+			files, err := w.Repo.WorkFS()
+			if err != nil {
+				return nil, nil, err
+			}
+			return files, files.Close, nil
+		},
+		Settings: func(_ context.Context, files fs.FS) (schema.Settings, error) { return settingsOf(a, files) },
+		Forecast: func(ctx context.Context, before, after fs.FS) (*settings.Forecast, error) {
+			return makeForecast(ctx, before, after, uiPlanner{a, w, store}.plan)
+		},
+		Identity: func(ctx context.Context, files fs.FS, c *schema.Case) (*explain.Identity, error) {
+			own, err := settingsOf(a, files)
+			if err != nil {
+				return nil, err
+			}
+			return explain.IdentityAt(ctx, w.Repo, c, own)
+		},
+	})
+}
+
+// settingsOf is what a gavel.yaml says about definitions.
+func settingsOf(a *App, files fs.FS) (schema.Settings, error) {
+	cfg, _, _, err := a.ReadConfig(files)
+	if err != nil {
+		return schema.Settings{}, err
+	}
+	return cfg.Settings(), nil
+}
+
+// hidden takes the secrets of the configured targets out of a text, and what looks
+// like a secret.
+func hidden(a *App, w *workspace) (func(string) string, error) {
+	cfg, _, err := a.OwnConfig(w)
+	if err != nil {
+		return nil, err
+	}
+	var known redact.Values
+	known.Add(secret.Values(slices.Collect(maps.Values(cfg.Targets)), a.LookupEnv)...)
+	return func(text string) string { return a.Secrets.Text(known.Text(text)) }, nil
+}
+
+// serve answers until ctx ends.
+func serveUI(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	web := &http.Server{
+		Handler: handler, MaxHeaderBytes: 32 << 10,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: time.Minute,
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- web.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve the pages: %w", err)
+	case <-ctx.Done():
+	}
+	err := web.Close()
+	if stopped := <-failed; !errors.Is(stopped, http.ErrServerClosed) {
+		err = errors.Join(err, stopped)
+	}
+	return err
+}
+
+// watched reports whether a person sees what the command prints.
+func isWatched(a *App) bool {
+	f, ok := terminal.Below(a.Stderr).(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A planner plans files that are not written.
+type uiPlanner struct {
+	app   *App
+	w     *workspace
+	store *ledger.Ledger
+}
+
+// plan is nil where the configuration has errors.
+func (f uiPlanner) plan(ctx context.Context, files fs.FS, selected func(*schema.CaseInfo) bool) (*controller.Prepared, error) {
+	cfg, problems, _, err := f.app.ReadConfig(files)
+	if err != nil || schema.HasErrors(problems) {
+		return nil, err
+	}
+	return controller.Prepare(ctx, controller.Request{
+		Head:       controller.Checkout{Commit: controller.Worktree, FS: files, Config: cfg, Dir: f.w.Repo.Root()},
+		ConfigFile: f.app.ConfigFile, Ledger: f.store, LookupEnv: f.app.LookupEnv, Select: selected,
+		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
+	})
+}

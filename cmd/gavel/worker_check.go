@@ -1,0 +1,54 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/serve"
+)
+
+// check tries what the worker will do, as far as nothing is written, and says of each
+// thing whether it works. It goes on after a failed check.
+func (w *workerProcess) check(ctx context.Context) error {
+	if err := w.setUp(); err != nil {
+		return err
+	}
+	url, err := w.address()
+	if err != nil {
+		return err
+	}
+	list := newChecklist(w.App, func(text string) string { return w.Secrets.Text(w.operator.Redact(text)) })
+	for _, f := range lookAtDatabase(ctx, url, "the worker").Findings {
+		list.Say("", f)
+	}
+	list.Say("", w.checkSandbox(ctx))
+	for _, r := range w.file.Repositories {
+		list.Say(cmp.Or(r.Name, r.URL), w.checkRepository(ctx, r))
+	}
+	return errors.Join(list.End(), ctx.Err())
+}
+
+func (w *workerProcess) checkSandbox(ctx context.Context) serve.Finding {
+	why, err := w.unsandboxed(ctx)
+	if err != nil {
+		return checkFinding("the sandbox", err)
+	}
+	if why != nil {
+		return serve.Finding{What: "the sandbox", State: serve.StateOptional, Message: why.Error() + "; cases that start a program are left to other workers"}
+	}
+	return serve.Finding{What: "the sandbox", State: serve.StateOK}
+}
+
+// checkRepository looks whether a repository can be found with its credential.
+func (w *workerProcess) checkRepository(ctx context.Context, r config.Repository) serve.Finding {
+	listed, err := w.operator.Repository(r)
+	if err != nil {
+		what := "credential " + r.Credential
+		return serve.Finding{What: what, State: serve.StateMissing, Message: strings.TrimPrefix(err.Error(), what+": ")}
+	}
+	_, _, _, err = listed.Locate(ctx)
+	return checkFinding("metadata: read", err)
+}

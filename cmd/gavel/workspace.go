@@ -1,0 +1,312 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/choice"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/config/configfile"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
+	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/ownfolder"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/snapshot"
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/load"
+)
+
+// A workspace is the repository that the command was started in.
+type workspace struct {
+	Repo  *gitrepo.Repository
+	Files *gitrepo.WorkTree // nil where only commits are looked at
+}
+
+// workspace opens the repository that --dir is in.
+func (a *App) Workspace() (*workspace, error) {
+	repo, err := gitrepo.Open(a.Dir)
+	if err != nil {
+		return nil, &exitError{ExitUsage, err}
+	}
+	files, err := repo.WorkFS()
+	if err != nil {
+		return nil, errors.Join(err, repo.Close())
+	}
+	return &workspace{Repo: repo, Files: files}, nil
+}
+
+// Close closes the repository and its working tree.
+func (w *workspace) Close() error {
+	var err error
+	if w.Files != nil {
+		err = w.Files.Close()
+	}
+	return errors.Join(err, w.Repo.Close())
+}
+
+// ReadConfig reads the configuration of a commit or the working tree, the default
+// one where found is false.
+func (a *App) ReadConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
+	if !fs.ValidPath(a.ConfigFile) {
+		return nil, nil, false, usageError("--config %s: name a file of the repository, relative to its root, such as ci/gavel.yaml", a.ConfigFile)
+	}
+	return configfile.Read(fsys, a.ConfigFile, a.LookupEnv)
+}
+
+// OwnConfig reads the configuration of the working tree. One that was asked for
+// has to be there.
+func (a *App) OwnConfig(w *workspace) (*config.Config, []schema.Problem, error) {
+	cfg, problems, found, err := a.ReadConfig(w.Files)
+	if err == nil && !found && a.ConfigFile != defaultConfig {
+		err = usageError("there is no %s; --config is relative to the repository root, such as ci/gavel.yaml", a.ConfigFile)
+	}
+	return cfg, problems, err
+}
+
+// Worktree is the working tree as a state. A gavel.yaml with errors is printed
+// and ends the command.
+func (a *App) Worktree(w *workspace) (controller.Checkout, error) {
+	cfg, problems, err := a.OwnConfig(w)
+	if err != nil {
+		return controller.Checkout{}, err
+	}
+	if schema.HasErrors(problems) {
+		if err := a.PrintProblems(w.Files, problems); err != nil {
+			return controller.Checkout{}, err
+		}
+		return controller.Checkout{}, usageError("%s is invalid", a.ConfigFile)
+	}
+	return controller.Checkout{Commit: controller.Worktree, FS: w.Files, Config: cfg, Dir: w.Repo.Root()}, nil
+}
+
+// snapshots keeps a snapshot of the definitions next to the ledger.
+func (a *App) snapshots(ctx context.Context, w *workspace) (snapshot.Store, error) {
+	out := snapshot.Store{Program: snapshot.ThisProgram(), Changed: w.Repo.Changed}
+	if a.LedgerFile != "" {
+		out.Path = a.LedgerFile + ".definitions"
+		return out, nil
+	}
+	out.Path = filepath.Join(w.Repo.Root(), ownfolder.Name, "definitions")
+	_, err := ownfolder.Make(ctx, w.Repo)
+	if recovery.IsUnwritable(err) {
+		err = nil // what is not remembered costs only time
+	}
+	return out, err
+}
+
+// WorktreeSnapshot is that of the working tree; nil where nothing is committed
+// yet.
+func (a *App) WorktreeSnapshot(ctx context.Context, w *workspace, cfg *config.Config, notes snapshot.Notes) (*load.Snapshot, error) {
+	stored, err := a.snapshots(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return stored.Worktree(ctx, w.Repo, snapshot.State{FS: w.Files, Settings: cfg.Settings()}, notes)
+}
+
+// Snapshot is that of the definitions of a state.
+func (a *App) Snapshot(ctx context.Context, w *workspace, at controller.Checkout) (*load.Snapshot, error) {
+	stored, err := a.snapshots(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return stored.Commit(ctx, snapshot.State{Commit: at.Commit, FS: at.FS, Settings: at.Config.Settings()}, snapshot.Notes{})
+}
+
+// Checkout loads a commit as a state. If it has no usable configuration, the given
+// one is used.
+func (a *App) Checkout(w *workspace, commit string, otherwise *config.Config) (controller.Checkout, error) {
+	files, err := w.Repo.FS(commit)
+	if err != nil {
+		return controller.Checkout{}, err
+	}
+	cfg, problems, found, err := a.ReadConfig(files)
+	if err != nil {
+		return controller.Checkout{}, err
+	}
+	if !found || schema.HasErrors(problems) {
+		cfg = otherwise
+	}
+	return controller.Checkout{Commit: commit, FS: files, Config: cfg}, nil
+}
+
+// Local plans the working tree against the merge base of the selection's base and
+// HEAD, or against nothing where it has none.
+func (a *App) Local(ctx context.Context, w *workspace, store *ledger.Ledger, s selection) (*controller.Prepared, error) {
+	head, err := a.Worktree(w)
+	if err != nil {
+		return nil, err
+	}
+	s.Keys, s.Folder = a.Named(w, s.Keys)
+	req := controller.Request{
+		Head: head, ConfigFile: a.ConfigFile, Ledger: store, LookupEnv: a.LookupEnv,
+		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
+	}
+	if s.Since != "" && s.Base != "" {
+		return nil, usageError("--since only selects cases, and --base also compares with it: give one of them")
+	}
+	chosen, err := s.Request(ctx, &req)
+	if err != nil {
+		return nil, err
+	}
+	var notices []report.Notice // of the change that selects
+	if s.Since != "" {
+		affected, found, err := a.affectedSince(ctx, w, store, s)
+		if err != nil {
+			return nil, err
+		}
+		notices = found
+		if named := req.Select; affected == nil {
+			s.Base, s.Unasked = s.Since, "nothing is selected" // which says that nothing is affected
+		} else {
+			req.Select = func(c *schema.CaseInfo) bool { return (named == nil || named(c)) && affected(c) }
+		}
+	}
+	req.Brief, req.Unasked = s.Brief, s.Unasked
+	if s.DueOnly {
+		req.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+			return a.WorktreeSnapshot(ctx, w, head.Config, notes)
+		}
+	}
+	if s.Base != "" {
+		base, err := a.MergeBase(ctx, w, s.Base)
+		if err != nil {
+			return nil, err
+		}
+		state, err := a.Checkout(w, base, head.Config)
+		if err != nil {
+			return nil, err
+		}
+		req.Base = &state
+		folders := append(load.Folders(head.Config.Settings()), a.ConfigFile)
+		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
+			return w.Repo.ChangedWork(ctx, base, slices.Concat(folders, outside))
+		}
+		if s.AffectedOnly && !req.All && req.Select == nil && len(s.Statuses)+len(s.Targets) == 0 {
+			if req.Snapshot, err = a.Snapshot(ctx, w, state); err != nil {
+				return nil, err
+			}
+		}
+	}
+	prepared, err := controller.Prepare(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	prepared.Note(notices...)
+	prepared.Problems = schema.SortProblems(append(prepared.Problems, prepared.Requirements()...))
+	a.Strictly(prepared.Problems)
+	if err := a.matches(w, chosen, prepared.Problems); err != nil {
+		return nil, err
+	}
+	return prepared, nil
+}
+
+// matches refuses names that no case has. A problem of a definition may be why, so
+// problems are printed before. A path that means no case next to one that does is
+// only noted, unless --strict asks for more.
+func (a *App) matches(w *workspace, chosen *choice.Choice, problems []schema.Problem) error {
+	wrong, empty := chosen.Unmatched(a.isPath)
+	if a.Strict {
+		wrong, empty = append(wrong, empty...), nil
+	}
+	if len(wrong) > 0 {
+		if err := a.PrintProblems(w.Files, problems); err != nil {
+			return err
+		}
+		for _, line := range wrong[1:] {
+			a.Note(line)
+		}
+		return usageError("%s", wrong[0])
+	}
+	for _, line := range append(empty, chosen.Lacking()...) {
+		a.Note(line)
+	}
+	return nil
+}
+
+// MergeBase is the commit at which the branch left ref.
+func (a *App) MergeBase(ctx context.Context, w *workspace, ref string) (string, error) {
+	other, err := w.Repo.Resolve(ctx, ref)
+	if err != nil {
+		return "", unresolved(err)
+	}
+	head, err := w.Repo.Resolve(ctx, "HEAD")
+	if err != nil {
+		return "", unresolved(err)
+	}
+	base, err := w.Repo.MergeBase(ctx, other, head)
+	if errors.Is(err, gitrepo.ErrShallow) {
+		return "", &exitError{ExitUsage, fmt.Errorf("--base %s: %w", ref, err)}
+	}
+	return base, err
+}
+
+// unresolved is the error of a name that leads to nothing, which is a mistake of the user
+// unless the commit exists and cannot be read.
+func unresolved(err error) error {
+	if _, lost := errors.AsType[*gitrepo.LostError](err); lost {
+		return err
+	}
+	return &exitError{ExitUsage, err}
+}
+
+// OpenLedger opens the ledger of the repository. A damaged one is put aside.
+func (a *App) OpenLedger(ctx context.Context, w *workspace) (*ledger.Ledger, error) {
+	path, err := a.LedgerPath(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	store, err := recovery.Open(ctx, ledger.Config{Path: path, Unconfined: a.Unconfined(ctx)})
+	if err == nil && store.Notice() != "" {
+		a.Note(store.Notice())
+	}
+	return store, err
+}
+
+// LedgerPath is where the ledger is: in the repository's own folder, unless
+// another file or a database was named. The error says what is wrong with the name.
+func (a *App) LedgerPath(ctx context.Context, w *workspace) (string, error) {
+	if err := a.checkName(); err != nil {
+		return "", err
+	}
+	if a.LedgerFile == "" && a.Env(databaseVariable) == "" {
+		if _, err := ownfolder.Make(ctx, w.Repo); err != nil {
+			return "", err
+		}
+	}
+	return a.LedgerAt(w), nil
+}
+
+// checkName says what is wrong with the name of a ledger.
+func (a *App) checkName() error {
+	url := a.Env(databaseVariable)
+	switch {
+	case postgres.IsURL(a.LedgerFile):
+		return usageError("--ledger names a file; the address of a database has a password, so set %s to it instead", databaseVariable)
+	case a.LedgerFile == "" && url != "" && !postgres.IsURL(url):
+		return usageError("%s is not the address of a PostgreSQL database; write postgres://user:password@host/name, or unset it to use a file", databaseVariable)
+	}
+	return nil
+}
+
+// usualLedger is where the ledger of a repository is, unless --ledger says
+// otherwise.
+const usualLedger = ownfolder.Name + "/ledger.db"
+
+// databaseVariable holds the address of a PostgreSQL database, which has the ledger in
+// place of a file. It has a password, so it comes from the environment alone.
+const databaseVariable = "GAVEL_DATABASE_URL"
+
+// LedgerAt is the path of the ledger, whether it is there or not, or the address of the
+// database that has it.
+func (a *App) LedgerAt(w *workspace) string {
+	return cmp.Or(a.LedgerFile, a.Env(databaseVariable), filepath.Join(w.Repo.Root(), filepath.FromSlash(usualLedger)))
+}
