@@ -104,6 +104,7 @@ func changesOfV5() []change {
 		{"another notation of a prompt", suite, `["{{ input }}"]`, `"{{input}}"`, ""},
 		{"#EvalcaseV5.providers", suite, "providers: [bot]", "providers: [second]", "alone E, greets E, late E, talks E"},
 		{"#EvalcaseV5.defaults", suite, "grader: second", "grader: judge", "alone J, greets J, talks J"},
+		{"#EvalcaseV5.programs", suite, "version: 1\n", "version: 1\nprograms: {inputs: [notes.md]}\n", "counts J"},
 		{"#EvalcaseV5.target", suite, "version: 1\n", "version: 1\ntarget: second\n", ""},
 		{"#EvalcaseV5.execution", suite, "version: 1\n", "version: 1\nexecution: {target: second}\n", ""},
 		{"#EvalcaseV5.input_files", suite, "input_files: [notes.md]", "input_files: [paper.md]", all},

@@ -110,6 +110,7 @@ func changesOfTests() []change {
 		{"#EvalcaseTests.assertions", suite, "value: all", "value: any", "greets J"},
 		{"#EvalcaseTests.execution #EvalcaseTestExecution.timeout_seconds", suite, "timeout_seconds: 60", "timeout_seconds: 61", all},
 		{"#EvalcaseTests.threshold", suite, "version: 1\n", "version: 1\nthreshold: 0.6\n", "alone D, greets D"},
+		{"#EvalcaseTests.programs", suite, "version: 1\n", "version: 1\nprograms: {inputs: [notes.md]}\n", "counts J"},
 		{"#EvalcaseTests.preprocessors", suite, "[trim]", "[]", ""},
 		{"#EvalcaseTests.assert", suite, "assertions: [{type: contains, value: all}]", "assert: [{type: contains, value: all}]", ""},
 		{"#EvalcaseTests.evaluators", suite, "assertions: [{type: contains, value: all}]", "evaluators: [{type: contains, value: all}]", ""},

@@ -67,6 +67,7 @@ func changesOfEvaluators() []change {
 		cfg   = "gavel.yaml"
 	)
 	changes := []change{
+		{"#EvalcaseSuite.programs #EvalcasePrograms.inputs", suite, "evalcases:\n", "programs: {inputs: [prompts/**]}\nevalcases:\n", "programs J"},
 		{"#EvalcaseEvaluator.name #EvalcaseCodeJudge.name", suite, "name: code,", "name: program,", ""},
 		{"#EvalcaseEvaluator.type #EvalcaseCodeJudge.type", suite, "type: code_judge, weight: 2, script: [python, judge.py], cwd: tools, target: {max_calls: 3}", "type: llm_judge, weight: 2, prompt: {script: [python, tools/judge.py]}", "programs J"},
 		{"#EvalcaseEvaluator.weight #EvalcaseCodeJudge.weight", suite, "weight: 2, script", "weight: 3, script", "programs D"},
