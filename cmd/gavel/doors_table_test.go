@@ -336,7 +336,7 @@ var scenarios = []scenario{
 		},
 	},
 	{
-		name: "a failing case asks nothing any more, beside another one", base: matching("^zzz"), answer: echo, judged: true,
+		name: "a failing case that asks nothing any more, next to a passing one", base: matching("^zzz"), answer: echo, judged: true,
 		head: map[string]string{"test_definitions/promptfooconfig.yaml": strings.Replace(matching("^zzz")["test_definitions/promptfooconfig.yaml"], `assert: [{type: regex, value: "^zzz"}]`, "assert: []", 1)},
 		want: outcome{gate: "undetermined", reason: "1 case asks nothing of the answer, and no other affected case was judged", some: true},
 	},

@@ -20,7 +20,7 @@ var damages = map[string]func(file string) error{
 }
 
 // TestLostObjects takes away each object of base in turn. A job fetches what is lost, so
-// that its verdict is that of a whole clone. A person gets that verdict or exit code 3.
+// that it reaches the verdict of a whole clone. A person gets that verdict or exit code 3.
 func TestLostObjects(t *testing.T) {
 	s := scenario{
 		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {removed: fail}\n")}),
@@ -50,7 +50,7 @@ func TestLostObjects(t *testing.T) {
 	}
 }
 
-// lose makes a clone with a file for each object, and ruins that of one.
+// lose makes a clone with a file per object, and ruins one of the files.
 func (c *passage) lose(object string, ruin func(file string) error) {
 	c.checkout = filepath.Join(c.t.TempDir(), "tree")
 	c.git(c.t, "clone", "-q", "--no-hardlinks", "-b", "topic", c.folder, c.checkout)
@@ -66,7 +66,7 @@ func (c *passage) lose(object string, ruin func(file string) error) {
 }
 
 // TestLostObjectsOfAMirror takes away each object of base in turn from the clone of a server,
-// which fetches it again: the verdict is that of a whole clone.
+// which fetches it again and reaches the verdict of a whole clone.
 func TestLostObjectsOfAMirror(t *testing.T) {
 	s := scenario{
 		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {removed: fail}\n")}),
@@ -98,7 +98,7 @@ func TestLostObjectsOfAMirror(t *testing.T) {
 	}
 }
 
-// loseOf gives the clone of a server a file for each object, and ruins that of one.
+// loseOf stores a server's clone with a file per object, and ruins one of the files.
 func loseOf(t *testing.T, data, object string, ruin func(file string) error) {
 	t.Helper()
 	clones, err := filepath.Glob(filepath.Join(data, "clones", "*.git"))
