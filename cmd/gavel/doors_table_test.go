@@ -412,6 +412,23 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 		want: outcome{gate: "undetermined", cases: map[string]string{"shop.eval#open": "error error"}},
 	},
 	{
+		name: "a hook of a workspace is changed", programs: true, base: map[string]string{
+			"gavel.yaml": withHook("")["gavel.yaml"], "test_definitions/shop.eval.yaml": withHook("")["test_definitions/shop.eval.yaml"], "tpl/kind": "plain",
+			"agent.sh": "cat >/dev/null; cat said\n", "hook.sh": "cat >/dev/null; echo word >\"$1/said\"\n",
+		},
+		head: map[string]string{"hook.sh": "cat >/dev/null; echo nothing >\"$1/said\"\n"},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"shop.eval#open": "fail regression"}},
+	},
+	{
+		name: "the program of a simulator is changed", programs: true, answer: func(string, int) string { return "Hello!" },
+		base: map[string]string{
+			"gavel.yaml":   usual("  guest: {provider: command, argv: [sh, guest/say.sh], inputs: [guest/say.sh]}\n" + strings.Replace(judging, "simulator: judge", "simulator: guest", 1)),
+			"guest/say.sh": "cat >/dev/null; echo '{\"message\": \"And then?\", \"done\": false}'\n", "test_definitions/talk.json": persona("")["test_definitions/talk.json"],
+		},
+		head: map[string]string{"guest/say.sh": "cat >/dev/null; echo '{\"message\": \"FAIL then?\", \"done\": false}'\n"},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"talk": "fail regression"}},
+	},
+	{
 		name: "an agent without revision gets worse", base: withAgent("url: MODELS/agent", "30"), judged: true,
 		head: map[string]string{"prompts/system.md": "60"}, agent: days,
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"}},
