@@ -173,15 +173,12 @@ func (g *guard) split() string {
 	return splitOrApprove
 }
 
-// mostShared is how often what is new may have the assertions of one definition, however many
-// cases it may have: each is judged and reported.
-const mostShared = 2
-
 // share is how many times what one definition may have that which is new may have together.
+// Assertions are once, however many cases there may be: each is judged and reported.
 func (g *guard) share(q schema.Quantity) int64 {
 	times := max(1, g.maxNew/schema.MaxRows)
 	if q == schema.Assertions || q == schema.Evaluators {
-		return min(times, mostShared)
+		return 1
 	}
 	return times
 }

@@ -37,8 +37,8 @@ func writerShapes() []shape {
 	failing := func(i int) string { return strings.Replace(rows(i), "Hello", "never", 1) }
 	mistaken := func(int) string { return head + "tests:\n" + lines(7800, "- {vars: {x: b%d}, asert: [a]}") }
 	return []shape{
-		{"assertions within the bounds of a writer", many(2, asserts), "", true},
-		{"assertions beyond the bounds of a writer", many(3, asserts), "more than 400000 assertions", false},
+		{"assertions within the bounds of a writer", many(1, asserts), "", true},
+		{"assertions beyond the bounds of a writer", many(2, asserts), "more than 200000 assertions", false},
 		{"texts within the bounds of a writer", many(3, texts), "", true},
 		{"texts beyond the bounds of a writer", many(5, texts), "more than 192 MiB", false},
 		{"values within the bounds of a writer", many(3, values), "", false},
