@@ -35,7 +35,7 @@ func writerShapes() []shape {
 		return head + "defaultTest: {assert: [{type: contains, value: Hello}]}\ntests:\n" + lines(9500, "- {vars: {x: b%d}}")
 	}
 	failing := func(i int) string { return strings.Replace(rows(i), "Hello", "never", 1) }
-	mistaken := func(int) string { return head + "tests:\n" + lines(7800, "- {vars: {x: b%d}, asert: [a]}") }
+	mistaken := func(int) string { return head + "tests:\n" + lines(5900, "- {vars: {x: b%d}, asert: a, tres: 1}") }
 	return []shape{
 		{"assertions within the bounds of a writer", many(1, asserts), "", true},
 		{"assertions beyond the bounds of a writer", many(2, asserts), "more than 200000 assertions", false},
@@ -44,7 +44,7 @@ func writerShapes() []shape {
 		{"values within the bounds of a writer", many(3, values), "", false},
 		{"failing rows within the bounds of a writer", many(6, failing), "", false},
 		{"rows beyond the bounds of a writer", many(7, rows), "more than 60000 cases", false},
-		{"mistakes of a writer", many(14, mistaken), "more than 100000 mistakes", false},
+		{"mistakes of a writer", many(9, mistaken), "more than 100000 mistakes", false},
 	}
 }
 
