@@ -30,7 +30,7 @@ type workspace struct {
 	Files *gitrepo.WorkTree // nil where only commits are looked at
 }
 
-// workspace opens the repository that --dir is in.
+// Workspace opens the repository that --dir is in.
 func (a *App) Workspace() (*workspace, error) {
 	repo, err := gitrepo.Open(a.Dir)
 	if err != nil {

@@ -124,7 +124,7 @@ func (all *NoiseFindings) Confirmation(row *plan.Row) *Confirmation {
 	return c
 }
 
-// Noise sums the further measurements up; nil where no case is compared.
+// Summary sums the further measurements up; nil where no case is compared.
 func (all *NoiseFindings) Summary() *Noise {
 	if all == nil || len(all.Result.Findings) == 0 {
 		return nil

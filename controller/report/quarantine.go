@@ -71,7 +71,7 @@ func (l Quarantines) Holding(now time.Time) Quarantines {
 	return holding
 }
 
-// Quarantine returns the entry of the case that has one of the names; nil where there is none.
+// Entry returns the entry of the case that has one of the names; nil where there is none.
 func (l Quarantines) Entry(names ...string) *Quarantine {
 	for i := range slices.Backward(l) {
 		if slices.Contains(names, l[i].Case) {

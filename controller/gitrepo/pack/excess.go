@@ -9,7 +9,7 @@ type ExcessError struct {
 	Message, Hint string
 }
 
-// ExcessError is the path, unless that is the whole commit, and the message.
+// Error is the path, unless that is the whole commit, and the message.
 func (e *ExcessError) Error() string {
 	if e.Path == "." {
 		return e.Message
