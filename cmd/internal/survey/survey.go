@@ -91,7 +91,8 @@ func Explore(ctx context.Context, fsys fs.FS, opts Options) (*Survey, error) {
 	return out, ctx.Err()
 }
 
-// unreadable are the first errors of files that are read as no format.
+// unreadable returns the first error of each file that is read as no format. That the
+// folder of definitions does not exist yet is no error here: init makes it.
 func unreadable(found *load.Snapshot) []schema.Problem {
 	known := map[string]bool{}
 	for d := range found.Definitions {
@@ -99,7 +100,7 @@ func unreadable(found *load.Snapshot) []schema.Problem {
 	}
 	var out []schema.Problem
 	for _, p := range found.Problems() {
-		if p.Severity == schema.Error && p.Line > 0 && !known[p.File] {
+		if p.Severity == schema.Error && p.Line > 0 && p.Rule != "missing-folder" && !known[p.File] {
 			known[p.File] = true
 			out = append(out, p)
 		}
