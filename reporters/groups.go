@@ -10,6 +10,9 @@ import (
 // A GroupTable has the scores of one dialect's groups, with one target where there
 // are several.
 type GroupTable struct {
+	// Title is what the dialect calls its groups, with the name of the dialect where
+	// another one calls them the same.
+	Title           string
 	Dialect, Target string
 	// Columns are the names of the inner groups, such as levels, in natural order.
 	Columns []string
@@ -26,9 +29,9 @@ type GroupRow struct {
 	Cells map[string]report.Group
 }
 
-// Title is what the dialect calls its groups.
-func (t *GroupTable) Title() string {
-	if t.Dialect == schema.DialectDomain {
+// title is what a dialect calls its groups.
+func title(dialect string) string {
+	if dialect == schema.DialectDomain {
 		return "By domain and level"
 	}
 	return "By suite"
@@ -58,7 +61,11 @@ func GroupTables(groups []report.Group) []GroupTable {
 			}
 		}
 	}
-	for i := range out {
+	for i, t := range out {
+		out[i].Title = title(t.Dialect)
+		if slices.ContainsFunc(out, func(o GroupTable) bool { return o.Dialect != t.Dialect && title(o.Dialect) == title(t.Dialect) }) {
+			out[i].Title += " (" + t.Dialect + ")"
+		}
 		slices.SortFunc(out[i].Columns, report.CompareNatural)
 	}
 	return out

@@ -2,7 +2,6 @@ package comment
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/report"
@@ -237,13 +236,8 @@ func (c *comment) groups() {
 	if c.room.rows == 0 || c.r.NotRunReason != "" {
 		return
 	}
-	tables := reporters.GroupTables(c.r.Groups)
-	for _, t := range tables {
-		title := t.Title()
-		if slices.ContainsFunc(tables, func(o reporters.GroupTable) bool { return o.Title() == title && o.Dialect != t.Dialect }) {
-			title += " (" + t.Dialect + ")"
-		}
-		c.foldTable(title, t)
+	for _, t := range reporters.GroupTables(c.r.Groups) {
+		c.foldTable(t.Title, t)
 	}
 	for _, t := range reporters.GroupTables(report.FlatGroups(c.r.Conversations)) {
 		c.foldTable("By conversation", t)

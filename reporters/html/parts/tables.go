@@ -41,7 +41,7 @@ type Cell struct {
 func Tables(groups []report.Group) []Table {
 	var out []Table
 	for _, g := range reporters.GroupTables(groups) {
-		t := Table{Title: g.Title()}
+		t := Table{Title: g.Title}
 		if g.Target != "" {
 			t.Title += ": " + textfmt.Line(g.Target)
 		}
