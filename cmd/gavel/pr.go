@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/ci"
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/forge/retry"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/importer"
@@ -238,8 +237,8 @@ func (c prApp) writePage(ctx context.Context, store *ledger.Ledger, r *report.Re
 
 // retry says how long a forge that is away is waited for: nobody comes back to
 // what a job leaves undone.
-func (c prApp) retry(f prFlags) retry.Config {
-	return retry.Config{For: f.patience, Now: c.Now, Wait: c.Wait, Log: func(err error, wait time.Duration) {
+func (c prApp) retry(f prFlags) forge.Retry {
+	return forge.Retry{For: f.patience, Now: c.Now, Wait: c.Wait, Log: func(err error, wait time.Duration) {
 		c.Note(fmt.Sprintf("the forge is asked again in %v: %v", wait.Round(time.Second), err))
 	}}
 }

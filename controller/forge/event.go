@@ -15,7 +15,7 @@ import (
 // Names of the events that start a job.
 const (
 	EventPullRequest       = "pull_request"
-	EventPullRequestTarget = "pull_request_target"
+	eventPullRequestTarget = "pull_request_target"
 	EventMergeGroup        = "merge_group"
 	EventPush              = "push"
 	EventIssueComment      = "issue_comment"
@@ -24,7 +24,7 @@ const (
 // ActionClosed is the action of an event that ends a pull request, merged or not.
 const ActionClosed = "closed"
 
-var jobEvents = []string{EventPullRequest, EventPullRequestTarget, EventMergeGroup, EventPush, EventIssueComment}
+var jobEvents = []string{EventPullRequest, eventPullRequestTarget, EventMergeGroup, EventPush, EventIssueComment}
 
 // maxEvent is GitHub's limit for the payload of an event.
 const maxEvent = 25 << 20

@@ -74,7 +74,7 @@ func TestReadEvent(t *testing.T) {
 		want                 Event
 	}{
 		{"same repository", EventPullRequest, pullEvent(ownRepo, mona), pullOf(EventPullRequest, pull)},
-		{"target", EventPullRequestTarget, pullEvent(ownRepo, mona), pullOf(EventPullRequestTarget, pull)},
+		{"target", eventPullRequestTarget, pullEvent(ownRepo, mona), pullOf(eventPullRequestTarget, pull)},
 		{"gitea's action", EventPullRequest, strings.Replace(pullEvent(ownRepo, mona), "synchronize", "synchronized", 1), pullOf(EventPullRequest, pull)},
 		{"fork", EventPullRequest, pullEvent(otherRepo, mona), pullOf(EventPullRequest, fork)},
 		{"deleted fork and author", EventPullRequest, pullEvent("null", "null"), pullOf(EventPullRequest, gone)},
@@ -170,7 +170,7 @@ func FuzzReadEvent(f *testing.F) {
 		if err := e.Repo.check(); err != nil {
 			t.Error(err)
 		}
-		isPull := e.Name == EventPullRequest || e.Name == EventPullRequestTarget
+		isPull := e.Name == EventPullRequest || e.Name == eventPullRequestTarget
 		if isPull != (e.Pull != nil) {
 			t.Errorf("%s with pull request %+v", e.Name, e.Pull)
 		}
@@ -202,7 +202,7 @@ func TestTrusted(t *testing.T) {
 	fork := &Pull{Number: 7, Repo: own.Repo, HeadRepo: Repo{"stranger", "demo"}, Author: "mona", Fork: true}
 	gone := &Pull{Number: 7, Repo: own.Repo, Author: "mona", Fork: true}
 	ghost := &Pull{Number: 7, Repo: own.Repo, HeadRepo: own.Repo}
-	for _, event := range []string{EventPullRequest, EventPullRequestTarget, EventIssueComment, ""} {
+	for _, event := range []string{EventPullRequest, eventPullRequestTarget, EventIssueComment, ""} {
 		for _, tt := range []struct {
 			name       string
 			pull       *Pull

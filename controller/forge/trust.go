@@ -39,7 +39,7 @@ func Trusted(event string, pull *Pull, permission Permission) Trust {
 	switch event {
 	case EventMergeGroup, EventPush:
 		return Trust{Run: true}
-	case EventPullRequest, EventPullRequestTarget, EventIssueComment, "":
+	case EventPullRequest, eventPullRequestTarget, EventIssueComment, "":
 	default:
 		return Trust{Reason: fmt.Sprintf("the event %q is not trusted", event)}
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/priority"
-	"github.com/gavel-evals/gavel/controller/forge/retry"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -66,7 +65,7 @@ type Config struct {
 
 	// Retry says how long the forge is asked again, and given again what it has
 	// not taken. Defaults to one try, for callers that come back by themselves.
-	Retry retry.Config
+	Retry forge.Retry
 	// After returns a channel that receives when a time is over. Defaults to [time.After].
 	After func(time.Duration) <-chan time.Time
 	// Forks says what the pull requests get that may not be run: one of the

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/forge/webhook"
+	"github.com/gavel-evals/gavel/controller/forge"
 )
 
 // A HandlerConfig says what is answered over HTTP.
@@ -21,7 +21,7 @@ type HandlerConfig struct {
 	Hosts []string
 	// Path is where deliveries arrive. Defaults to nowhere.
 	Path    string
-	Webhook webhook.Config
+	Webhook forge.WebhookConfig
 	// Pages answers all other requests. Defaults to 404.
 	Pages http.Handler
 	// Apart says that [NewProbes] answers /healthz, /readyz and /metrics elsewhere.
@@ -62,7 +62,7 @@ func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 	if cfg.Path == "" {
 		return named, nil
 	}
-	hook, err := webhook.New(cfg.Webhook)
+	hook, err := forge.NewWebhook(cfg.Webhook)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/forge/webhook"
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
@@ -20,7 +19,7 @@ func TestAbuseUnknownPaths(t *testing.T) {
 		Ready:   func() bool { return ready },
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
 		Path:    "/{id}/hooks", // no pattern
-		Webhook: webhook.Config{Secrets: []forge.Token{"a-secret-of-the-webhook"}, Take: func(forge.Hint) error { return nil }},
+		Webhook: forge.WebhookConfig{Secrets: []forge.Token{"a-secret-of-the-webhook"}, Take: func(forge.Hint) error { return nil }},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +58,7 @@ func TestAbuseDNSRebinding(t *testing.T) {
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
 		Hosts:   []string{"gavel.example"},
 		Path:    "/hooks",
-		Webhook: webhook.Config{Secrets: []forge.Token{"a-secret-of-the-webhook"}, Take: func(forge.Hint) error { return nil }},
+		Webhook: forge.WebhookConfig{Secrets: []forge.Token{"a-secret-of-the-webhook"}, Take: func(forge.Hint) error { return nil }},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/controller/forge/webhook"
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
@@ -113,7 +112,7 @@ func newWebhookFixture(t *testing.T) *webhookFixture {
 	m.forge.Now = func() time.Time { return began.Add(time.Duration(minutes.Add(2)) * time.Minute) }
 	handler, err := serve.NewHandler(serve.HandlerConfig{
 		Path: "/hooks", Ready: func() bool { return true }, Metrics: http.NotFoundHandler(),
-		Webhook: webhook.Config{
+		Webhook: forge.WebhookConfig{
 			Secrets: []forge.Token{matrixSecret}, Take: func(h forge.Hint) error { return m.server.Enqueue(h) },
 		},
 	})

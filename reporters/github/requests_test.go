@@ -13,7 +13,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/controller/forge/proposal"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
 
@@ -63,7 +62,7 @@ func (s *side) speak() {
 	_, _, err = s.client.OpenPulls(ctx, demo, "")
 	s.must(err)
 	s.forge.Tip = func(string) string { return sha }
-	_, _, err = proposal.Open(ctx, s.client, demo, proposal.Proposal{Branch: "gavel/edit", Base: "main", Title: "Edit a case", Body: "From the settings."})
+	_, _, err = forge.OpenProposal(ctx, s.client, demo, forge.Proposal{Branch: "gavel/edit", Base: "main", Title: "Edit a case", Body: "From the settings."})
 	s.must(err)
 	_, err = s.client.Repository(ctx, demo)
 	s.must(err)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings"
 	"github.com/gavel-evals/gavel/controller/explain"
-	"github.com/gavel-evals/gavel/controller/forge/proposal"
+	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/schema"
@@ -130,7 +130,7 @@ func (p *portal) propose(ctx context.Context, files fs.FS, c settings.Change) (s
 	if _, err := w.Push(ctx, branch, commit); err != nil {
 		return settings.Kept{}, err
 	}
-	number, page, err := proposal.Open(ctx, w.Client, w.Name, proposal.Proposal{
+	number, page, err := forge.OpenProposal(ctx, w.Client, w.Name, forge.Proposal{
 		Branch: branch, Base: w.Branch, Title: title,
 		Body: fmt.Sprintf("%s changed %s in the settings of Gavel.\n", cmp.Or(mention(who), "Somebody"), countOf(names)),
 	})

@@ -1,12 +1,10 @@
-package proposal_test
+package forge
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/controller/forge/proposal"
 )
 
 // TestOpen opens a pull request on GitHub and on Gitea, and says what is missing where
@@ -18,16 +16,16 @@ func TestOpen(t *testing.T) {
 		f.Tip = func(branch string) string {
 			return map[string]string{"main": strings.Repeat("1", 40), "gavel/a": strings.Repeat("2", 40)}[branch]
 		}
-		client, err := forge.New(forge.Config{BaseURL: f.URL + base, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
+		client, err := New(Config{BaseURL: f.URL + base, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
 		if err != nil {
 			t.Fatal(err)
 		}
-		repo, err := forge.ParseRepo(forgetest.Repository)
+		repo, err := ParseRepo(forgetest.Repository)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := proposal.Proposal{Branch: "gavel/a", Base: "main", Title: "settings: sum", Body: "the diff"}
-		number, page, err := proposal.Open(t.Context(), client, repo, p)
+		p := Proposal{Branch: "gavel/a", Base: "main", Title: "settings: sum", Body: "the diff"}
+		number, page, err := OpenProposal(t.Context(), client, repo, p)
 		if err != nil || number != 1 || !strings.HasSuffix(page, "/pull/1") {
 			t.Errorf("%s: pull request %d at %s: %v", base, number, page, err)
 		}
@@ -35,11 +33,11 @@ func TestOpen(t *testing.T) {
 		if got.HeadRef != p.Branch || got.BaseRef != p.Base || got.Title != p.Title || got.Body != p.Body {
 			t.Errorf("%s: the pull request is %+v", base, got)
 		}
-		if _, _, err := proposal.Open(t.Context(), client, repo, p); err == nil || !strings.Contains(err.Error(), "already exists") {
+		if _, _, err := OpenProposal(t.Context(), client, repo, p); err == nil || !strings.Contains(err.Error(), "already exists") {
 			t.Errorf("%s: a second one: %v", base, err)
 		}
 		f.Inject(forgetest.Fault{Method: "POST", Status: 403})
-		if _, _, err := proposal.Open(t.Context(), client, repo, p); err == nil || !strings.Contains(err.Error(), "pull-requests: write") {
+		if _, _, err := OpenProposal(t.Context(), client, repo, p); err == nil || !strings.Contains(err.Error(), "pull-requests: write") {
 			t.Errorf("%s: without the permission: %v", base, err)
 		}
 	}

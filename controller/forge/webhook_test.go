@@ -1,4 +1,4 @@
-package webhook
+package forge
 
 import (
 	"crypto/hmac"
@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/gavel-evals/gavel/controller/forge"
 )
 
 const (
@@ -33,7 +31,7 @@ func sign(body []byte, secret string) string {
 // A hooked is a webhook on loopback with what it took.
 type hooked struct {
 	*httptest.Server
-	hints   []forge.Hint
+	hints   []Hint
 	ignored []string
 	fail    error
 }
@@ -41,9 +39,9 @@ type hooked struct {
 func newHooked(t testing.TB) *hooked {
 	t.Helper()
 	h := &hooked{}
-	hook, err := New(Config{
-		Secrets: []forge.Token{hookSecret, oldSecret},
-		Take: func(hint forge.Hint) error {
+	hook, err := NewWebhook(WebhookConfig{
+		Secrets: []Token{hookSecret, oldSecret},
+		Take: func(hint Hint) error {
 			h.hints = append(h.hints, hint)
 			return h.fail
 		},
@@ -93,23 +91,23 @@ const ofDemo = `"repository": {"id": 1, "full_name": "octo/demo"}`
 func TestHints(t *testing.T) {
 	for _, tt := range []struct {
 		event, body string
-		want        forge.Hint
+		want        Hint
 	}{
-		{"pull_request", `{"action": "opened", "number": 7, ` + ofDemo + `}`, forge.Hint{Repository: 1, Number: 7}},
-		{"issue_comment", `{"action": "deleted", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`, forge.Hint{Repository: 1, Number: 7}},
-		{"pull_request", `{"action": "synchronized", "pull_request": {"number": 7, "head": {"repo": null}}, ` + ofDemo + `}`, forge.Hint{Repository: 1, Number: 7}},
-		{"issue_comment", `{"action": "created", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`, forge.Hint{Repository: 1, Number: 7, Comment: true}},
+		{"pull_request", `{"action": "opened", "number": 7, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7}},
+		{"issue_comment", `{"action": "deleted", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7}},
+		{"pull_request", `{"action": "synchronized", "pull_request": {"number": 7, "head": {"repo": null}}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7}},
+		{"issue_comment", `{"action": "created", "issue": {"number": 7, "pull_request": {}}, ` + ofDemo + `}`, Hint{Repository: 1, Number: 7, Comment: true}},
 		{"check_run", `{"action": "rerequested", "check_run": {"head_sha": "` + asked + `", "pull_requests": [{"number": 7}]}, ` + ofDemo + `}`,
-			forge.Hint{Repository: 1, Rerequested: asked}},
+			Hint{Repository: 1, Rerequested: asked}},
 		{"check_suite", `{"action": "rerequested", "check_suite": {"head_sha": "` + asked + `", "head_branch": null}, ` + ofDemo + `}`,
-			forge.Hint{Repository: 1, Rerequested: asked}},
+			Hint{Repository: 1, Rerequested: asked}},
 		{"issue_comment", `{"action": "created", "is_pull": true, "issue": {"number": 7, "pull_request": {"merged": false, "merged_at": null}},
-			"repository": {"id": 1, "full_name": "octo/demo", "owner": {"id": 2, "login": "octo", "username": "octo", "email": ""}}}`, forge.Hint{Repository: 1, Number: 7, Comment: true}},
-		{"push", `{"ref": "refs/heads/main", ` + ofDemo + `}`, forge.Hint{Repository: 1, Branch: "main"}},
+			"repository": {"id": 1, "full_name": "octo/demo", "owner": {"id": 2, "login": "octo", "username": "octo", "email": ""}}}`, Hint{Repository: 1, Number: 7, Comment: true}},
+		{"push", `{"ref": "refs/heads/main", ` + ofDemo + `}`, Hint{Repository: 1, Branch: "main"}},
 		{"merge_group", `{"merge_group": {"base_ref": "refs/heads/main", "head_ref": "refs/heads/gh-readonly-queue/main/pr-7"}, ` + ofDemo + `}`,
-			forge.Hint{Repository: 1, Branch: "main", Head: "gh-readonly-queue/main/pr-7"}},
-		{"installation", `{"action": "deleted"}`, forge.Hint{}},
-		{"installation_repositories", `{"action": "added"}`, forge.Hint{}},
+			Hint{Repository: 1, Branch: "main", Head: "gh-readonly-queue/main/pr-7"}},
+		{"installation", `{"action": "deleted"}`, Hint{}},
+		{"installation_repositories", `{"action": "added"}`, Hint{}},
 	} {
 		t.Run(tt.event, func(t *testing.T) {
 			h := newHooked(t)
@@ -117,7 +115,7 @@ func TestHints(t *testing.T) {
 				t.Fatalf("answered %d", got)
 			}
 			tt.want.Delivery, tt.want.Event = "d-1", tt.event
-			if diff := cmp.Diff([]forge.Hint{tt.want}, h.hints); diff != "" {
+			if diff := cmp.Diff([]Hint{tt.want}, h.hints); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -232,7 +230,7 @@ func TestAbuseSlowDelivery(t *testing.T) {
 	req.Header.Set("X-GitHub-Event", "push")
 	req.Header.Set("X-Hub-Signature-256", sign(nil, hookSecret))
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder(), reader: reader}
-	hook, err := New(Config{Secrets: []forge.Token{hookSecret}, Take: func(forge.Hint) error { return nil }})
+	hook, err := NewWebhook(WebhookConfig{Secrets: []Token{hookSecret}, Take: func(Hint) error { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,17 +257,17 @@ func (d *deadlines) SetReadDeadline(at time.Time) error {
 }
 
 func TestWebhookSecrets(t *testing.T) {
-	take := func(forge.Hint) error { return nil }
+	take := func(Hint) error { return nil }
 	for _, tt := range []struct {
 		name string
-		cfg  Config
+		cfg  WebhookConfig
 	}{
-		{"none", Config{Take: take}},
-		{"empty", Config{Secrets: []forge.Token{""}, Take: take}},
-		{"short", Config{Secrets: []forge.Token{hookSecret, "short"}, Take: take}},
-		{"no take", Config{Secrets: []forge.Token{hookSecret}}},
+		{"none", WebhookConfig{Take: take}},
+		{"empty", WebhookConfig{Secrets: []Token{""}, Take: take}},
+		{"short", WebhookConfig{Secrets: []Token{hookSecret, "short"}, Take: take}},
+		{"no take", WebhookConfig{Secrets: []Token{hookSecret}}},
 	} {
-		if _, err := New(tt.cfg); err == nil || strings.Contains(err.Error(), "short secret") {
+		if _, err := NewWebhook(tt.cfg); err == nil || strings.Contains(err.Error(), "short secret") {
 			t.Errorf("%s: error %v, want one that does not show the secret", tt.name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package retry_test
+package forge
 
 import (
 	"context"
@@ -9,9 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/controller/forge/retry"
 )
 
 var errAway = &url.Error{Op: "Post", URL: "https://forge.example", Err: errors.New("connection refused")}
@@ -30,7 +28,7 @@ func TestWaits(t *testing.T) {
 		{"jitter", 0.5, 10 * s, []time.Duration{1500 * time.Millisecond, 3 * s, 5500 * time.Millisecond}},
 	} {
 		clock, tries := &forgetest.Clock{}, 0
-		cfg := retry.Config{For: tt.bound, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return tt.random }}
+		cfg := Retry{For: tt.bound, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return tt.random }}
 		err := cfg.Do(t.Context(), func() error { tries++; return errAway })
 		if !errors.Is(err, errAway) || tries != len(tt.want)+1 {
 			t.Errorf("%s: %v after %d tries", tt.name, err, tries)
@@ -43,7 +41,7 @@ func TestWaits(t *testing.T) {
 
 // TestEnds with success, with what no wait changes, and with the caller.
 func TestEnds(t *testing.T) {
-	denied := &forge.DeniedError{Status: 403}
+	denied := &DeniedError{Status: 403}
 	for _, tt := range []struct {
 		name  string
 		err   error // of the second try
@@ -60,7 +58,7 @@ func TestEnds(t *testing.T) {
 			cancel()
 		}
 		clock, tries := &forgetest.Clock{}, 0
-		err := retry.Config{For: time.Hour, Now: clock.Now, Wait: clock.Wait}.Do(ctx, func() error {
+		err := Retry{For: time.Hour, Now: clock.Now, Wait: clock.Wait}.Do(ctx, func() error {
 			if tries++; tries == 1 {
 				return errAway
 			}
@@ -83,8 +81,8 @@ func TestALimit(t *testing.T) {
 		{time.Minute, nil},
 	} {
 		clock, tries := &forgetest.Clock{}, 0
-		limit := &forge.LimitError{Until: clock.Now().Add(5 * time.Minute)}
-		err := retry.Config{For: tt.bound, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return 0 }}.Do(t.Context(), func() error {
+		limit := &LimitError{Until: clock.Now().Add(5 * time.Minute)}
+		err := Retry{For: tt.bound, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return 0 }}.Do(t.Context(), func() error {
 			if tries++; tries == 1 {
 				return limit
 			}

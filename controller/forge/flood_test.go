@@ -1,4 +1,4 @@
-package webhook
+package forge
 
 import (
 	"context"
@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"github.com/gavel-evals/gavel/controller/forge"
 )
 
 // unreadable is a body that nobody may read.
@@ -64,12 +62,12 @@ func TestAbuseHeadersFirst(t *testing.T) {
 }
 
 // newHook is a webhook that gives its hints to take, nil for nobody.
-func newHook(t *testing.T, take func(forge.Hint) error) *Webhook {
+func newHook(t *testing.T, take func(Hint) error) *Webhook {
 	t.Helper()
 	if take == nil {
-		take = func(h forge.Hint) error { t.Errorf("a hint %+v", h); return nil }
+		take = func(h Hint) error { t.Errorf("a hint %+v", h); return nil }
 	}
-	hook, err := New(Config{Secrets: []forge.Token{hookSecret, oldSecret}, Take: take})
+	hook, err := NewWebhook(WebhookConfig{Secrets: []Token{hookSecret, oldSecret}, Take: take})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +121,7 @@ func TestAbuseAnonymousBodies(t *testing.T) {
 	}{{"of a declared length", size}, {"of no declared length", -1}} {
 		t.Run(tt.name, func(t *testing.T) {
 			var taken atomic.Int32
-			hook := newHook(t, func(forge.Hint) error { taken.Add(1); return nil })
+			hook := newHook(t, func(Hint) error { taken.Add(1); return nil })
 			server := httptest.NewServer(hook)
 			defer server.Close()
 			forged := "sha256=" + strings.Repeat("0", 64)

@@ -1,9 +1,4 @@
-// Package webhook takes the deliveries of forges over HTTP.
-//
-// Most callers make a [Webhook] with [New] and serve it. It holds little of what
-// anybody may send, however many connections send: a body is read only when all
-// that its headers say is in order.
-package webhook
+package forge
 
 import (
 	"crypto/hmac"
@@ -17,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/gavel-evals/gavel/controller/forge"
 )
 
 const (
@@ -38,15 +31,15 @@ const (
 	leastSecret = 16
 )
 
-// A Config says who may send and who takes the hints.
-type Config struct {
+// A WebhookConfig says who may send and who takes the hints.
+type WebhookConfig struct {
 	// Secrets are accepted, so that one can be replaced while deliveries with
 	// the previous one may still arrive. At least one is needed, of 16 bytes or
 	// more each.
-	Secrets []forge.Token
+	Secrets []Token
 	// Take is given every hint. It must return at once. An error is answered
 	// with 503, so that the forge shows the delivery as failed.
-	Take func(forge.Hint) error
+	Take func(Hint) error
 	// Ignored is called for deliveries that are signed correctly and useless: an
 	// unknown event, or one that cannot be read. Defaults to nothing.
 	Ignored func(delivery, event string, why error)
@@ -57,12 +50,12 @@ type Config struct {
 // signature that is missing or wrong, 405, 413 and 415 to what is not a delivery,
 // and 503 while other deliveries take all the memory that they may.
 type Webhook struct {
-	cfg    Config
+	cfg    WebhookConfig
 	intake *intake
 }
 
-// New refuses a secret that is missing or can be guessed.
-func New(cfg Config) (*Webhook, error) {
+// NewWebhook refuses a secret that is missing or can be guessed.
+func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	if len(cfg.Secrets) == 0 {
 		return nil, errors.New("webhook: no secret is set; anybody could send deliveries")
 	}
@@ -150,9 +143,9 @@ func refuse(w http.ResponseWriter, status int) {
 
 // receive reads a body and gives what it says, or the status that refuses it.
 // useless is why a well signed one says nothing.
-func (h *Webhook) receive(r *http.Request, event string, signature []byte) (hint forge.Hint, status int, useless error) {
+func (h *Webhook) receive(r *http.Request, event string, signature []byte) (hint Hint, status int, useless error) {
 	sums := h.sums()
-	if !forge.Heard(event) {
+	if !Heard(event) {
 		if status := unread(h.intake.pass(r.Body, r.ContentLength, sums)); status != 0 {
 			return hint, status, nil
 		}
@@ -169,7 +162,7 @@ func (h *Webhook) receive(r *http.Request, event string, signature []byte) (hint
 	if !sums.signed(signature) {
 		return hint, http.StatusUnauthorized, nil
 	}
-	hint, err = forge.ParseHint(event, body.bytes())
+	hint, err = ParseHint(event, body.bytes())
 	return hint, 0, err
 }
 

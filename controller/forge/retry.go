@@ -1,9 +1,4 @@
-// Package retry tries again what a forge did not answer, less and less often and
-// for a bounded time.
-//
-// Callers that have nobody to come back to them, such as a CI job, make a
-// [Config] and call [Config.Do] around each step.
-package retry
+package forge
 
 import (
 	"context"
@@ -12,13 +7,12 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/backoff"
-	"github.com/gavel-evals/gavel/controller/forge"
 )
 
-var pauses = backoff.Doubling{First: 2 * time.Second, Most: time.Minute}
+var retryPauses = backoff.Doubling{First: 2 * time.Second, Most: time.Minute}
 
-// A Config says how long to try. The zero value tries once.
-type Config struct {
+// A Retry says how long to try. The zero value tries once.
+type Retry struct {
 	// For is the time from the first failure to the last try. Defaults to none.
 	For time.Duration
 	// Now is the clock. Defaults to [time.Now].
@@ -37,17 +31,17 @@ type Config struct {
 // ctx is done, or until the time is up. It returns the error of the last try. The
 // wait doubles from two seconds to a minute, half of it jitter, and is longer
 // where the forge asks for it.
-func (c Config) Do(ctx context.Context, try func() error) error {
+func (c Retry) Do(ctx context.Context, try func() error) error {
 	err := try()
-	if c.For <= 0 || !forge.Transient(err) {
+	if c.For <= 0 || !Transient(err) {
 		return err
 	}
 	c = c.withDefaults()
 	deadline := c.Now().Add(c.For)
-	for n := 0; forge.Transient(err); n++ {
+	for n := 0; Transient(err); n++ {
 		left := deadline.Sub(c.Now())
-		wait := pauses.Jittered(n, c.Random)
-		if limit, ok := errors.AsType[*forge.LimitError](err); ok {
+		wait := retryPauses.Jittered(n, c.Random)
+		if limit, ok := errors.AsType[*LimitError](err); ok {
 			if wait = max(wait, limit.Until.Sub(c.Now())); wait > left {
 				return err
 			}
@@ -65,7 +59,7 @@ func (c Config) Do(ctx context.Context, try func() error) error {
 	return err
 }
 
-func (c Config) withDefaults() Config {
+func (c Retry) withDefaults() Retry {
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -1,13 +1,10 @@
-// Package proposal opens pull requests. Most callers want [Open].
-package proposal
+package forge
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/google/go-github/v60/github"
-
-	"github.com/gavel-evals/gavel/controller/forge"
 )
 
 // A Proposal is a pull request that is to be opened.
@@ -18,14 +15,14 @@ type Proposal struct {
 	Title, Body  string
 }
 
-// Open opens a pull request and returns its number and the address of its page. An
+// OpenProposal opens a pull request and returns its number and the address of its page. An
 // error names the permission that the credential lacks.
-func Open(ctx context.Context, client *forge.Client, repo forge.Repo, p Proposal) (number int, page string, err error) {
+func OpenProposal(ctx context.Context, client *Client, repo Repo, p Proposal) (number int, page string, err error) {
 	made, _, err := client.REST().PullRequests.Create(ctx, repo.Owner, repo.Name, &github.NewPullRequest{
 		Title: &p.Title, Head: &p.Branch, Base: &p.Base, Body: &p.Body,
 	})
 	if err != nil {
-		return 0, "", forge.Explain(fmt.Sprintf("open a pull request of %s in %s", p.Branch, repo), "pull-requests: write", err)
+		return 0, "", Explain(fmt.Sprintf("open a pull request of %s in %s", p.Branch, repo), "pull-requests: write", err)
 	}
 	return made.GetNumber(), made.GetHTMLURL(), nil
 }
