@@ -65,7 +65,7 @@ func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 		}
 	}
 	if cfg.Take == nil {
-		return nil, errors.New("webhook: Config.Take is missing")
+		return nil, errors.New("webhook: WebhookConfig.Take is missing")
 	}
 	if cfg.Ignored == nil {
 		cfg.Ignored = func(string, string, error) {}

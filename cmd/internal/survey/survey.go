@@ -92,7 +92,7 @@ func Explore(ctx context.Context, fsys fs.FS, opts Options) (*Survey, error) {
 }
 
 // unreadable returns the first error of each file that is read as no format. That the
-// folder of definitions does not exist yet is no error here: init makes it.
+// folder of definitions does not exist yet is not an error here: init makes it.
 func unreadable(found *load.Snapshot) []schema.Problem {
 	known := map[string]bool{}
 	for d := range found.Definitions {
