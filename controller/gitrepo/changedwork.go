@@ -180,9 +180,6 @@ func (d *workDiffer) add(name string, now plumbing.Hash) {
 
 // folder compares the entries of a folder, which may be missing on a side.
 func (d *workDiffer) folder(name string, tree plumbing.Hash, there bool) error {
-	if err := d.ctx.Err(); err != nil {
-		return err
-	}
 	if strings.Count(name, "/") > maxDepth {
 		return fmt.Errorf("%s %w", name, errTooDeep)
 	}
@@ -201,6 +198,9 @@ func (d *workDiffer) folder(name string, tree plumbing.Hash, there bool) error {
 		}
 	}
 	for len(was) > 0 || len(is) > 0 {
+		if err := d.ctx.Err(); err != nil {
+			return err
+		}
 		a, b := next(&was, &is)
 		base := a.Name
 		var info fs.FileInfo
