@@ -13,7 +13,7 @@ import (
 
 // TestNoCommandWritesThroughALink: each file that a command writes into a repository is
 // a link to a hook of git there, or is below a link to the folder of the hooks, as the
-// author of a branch can make it.
+// author of a branch can make it. (abuse 42)
 func TestNoCommandWritesThroughALink(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -114,7 +114,7 @@ func TestSnapshotsAreNotWrittenThroughALink(t *testing.T) {
 	}
 }
 
-// TestJobsWriteThroughNoLink: the files that a job names are links of the checkout.
+// TestJobsWriteThroughNoLink: the files that a job names are links of the checkout. (abuse 42)
 func TestJobsWriteThroughNoLink(t *testing.T) {
 	for _, tt := range []struct {
 		link, variable string

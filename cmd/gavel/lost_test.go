@@ -20,7 +20,7 @@ var damages = map[string]func(file string) error{
 }
 
 // TestLostObjects takes away each object of base in turn. A job fetches what is lost, so
-// that it reaches the verdict of a whole clone. A person gets that verdict or exit code 3.
+// that it reaches the verdict of a whole clone. A person gets that verdict or exit code 3. (abuse 39)
 func TestLostObjects(t *testing.T) {
 	s := scenario{
 		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {removed: fail}\n")}),

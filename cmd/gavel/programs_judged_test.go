@@ -174,7 +174,7 @@ func verdictsOf(t *testing.T, stdout, stderr string) map[string]string {
 }
 
 // TestEveryProgramIsJudgedAgain takes changes of what the programs of all kinds load through
-// a run against base and through a pull request: no verdict of base stays.
+// a run against base and through a pull request: no verdict of base stays. (abuse 43)
 func TestEveryProgramIsJudgedAgain(t *testing.T) {
 	needsIsolation(t)
 	for _, needed := range []string{"node", "python3"} {

@@ -134,7 +134,7 @@ func planIn(t *testing.T, dir string, args ...string) (plan document.Plan) {
 }
 
 // TestVerdictsDependOnWhatProgramsSee takes each kind of program through changes of the
-// files around it, in the working tree and as a pull request.
+// files around it, in the working tree and as a pull request. (abuse 43)
 func TestVerdictsDependOnWhatProgramsSee(t *testing.T) {
 	for _, tt := range seenPrograms {
 		t.Run(tt.name, func(t *testing.T) {

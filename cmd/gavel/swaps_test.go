@@ -132,7 +132,7 @@ func TestAbuseSwaps(t *testing.T) {
 }
 
 // TestAbuseSwapsInOtherFiles is the same rule for the providers of a promptfooconfig.yaml and
-// for .agentv/targets.yaml.
+// for .agentv/targets.yaml. (abuse 44)
 func TestAbuseSwapsInOtherFiles(t *testing.T) {
 	const (
 		agent  = "version: 1\ntargets:\n  bot: {provider: http, url: MODELS/agent, api_key_env: MODEL_KEY, headers: {X-Tenant: shop}, timeout: 30s}\n"

@@ -255,7 +255,7 @@ func TestBounds(t *testing.T) {
 }
 
 // TestAbuseWhatAnAgentLeaves: folders without end, files that are all hole and countless
-// names are refused before anything is read, in little memory, and removed.
+// names are refused before anything is read, in little memory, and removed. (abuse 41)
 func TestAbuseWhatAnAgentLeaves(t *testing.T) {
 	at := place(t)
 	deep := "mkdir -p " + strings.TrimSuffix(strings.Repeat("a/", 150), "/")

@@ -327,7 +327,7 @@ func TestAbuseNewFilesMultiply(t *testing.T) {
 }
 
 // TestAbuseWritersChanges: somebody who may write has more cases, in proportion more text, and
-// the assertions of one definition; mistakes have one bound for all definitions.
+// the assertions of one definition; mistakes have one bound for all definitions. (abuse 40)
 func TestAbuseWritersChanges(t *testing.T) {
 	many := func(n int, text string) map[string]string {
 		out := map[string]string{}

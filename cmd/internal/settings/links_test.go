@@ -9,7 +9,7 @@ import (
 )
 
 // TestSavingGoesThroughNoLink: a branch has links where drafts were once written, to a
-// hook of git and to its settings.
+// hook of git and to its settings. (abuse 42)
 func TestSavingGoesThroughNoLink(t *testing.T) {
 	r := newReader(t, mathFiles)
 	for _, name := range []string{".git/hooks/pre-commit", ".git/config"} {

@@ -85,7 +85,7 @@ func TestWalk(t *testing.T) {
 }
 
 // TestAbuseFoldersWithoutEnd: what takes disk is seen however deep it is, and in folders
-// that a program closed. All of it is removed, within few descriptors.
+// that a program closed. All of it is removed, within few descriptors. (abuse 41)
 func TestAbuseFoldersWithoutEnd(t *testing.T) {
 	name := strings.Repeat("d", 200)
 	f, err := NewFolder(t.TempDir(), "workspace")
