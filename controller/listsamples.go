@@ -3,7 +3,7 @@ package controller
 import (
 	"context"
 
-	"github.com/gavel-evals/gavel/controller/ledger/casestore"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/samples"
 	"github.com/gavel-evals/gavel/schema"
@@ -30,7 +30,7 @@ func (e *execution) listSamples(ctx context.Context) error {
 		if c == nil {
 			continue
 		}
-		stored, err := casestore.Load(ctx, e.p.req.Ledger, e.p.headScope(e.p.scopeKeyOf(r)), r.HeadDigests.E, r.HeadDigests.J)
+		stored, err := ledger.LoadCase(ctx, e.p.req.Ledger, e.p.headScope(e.p.scopeKeyOf(r)), r.HeadDigests.E, r.HeadDigests.J)
 		if err != nil {
 			return err
 		}

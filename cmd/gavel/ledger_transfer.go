@@ -7,7 +7,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
-	"github.com/gavel-evals/gavel/controller/ledger/transfer"
 	"github.com/gavel-evals/gavel/controller/queue"
 )
 
@@ -72,7 +71,7 @@ them meanwhile.`,
 				if err != nil {
 					return err
 				}
-				copied, err := transfer.Copy(ctx, from, to)
+				copied, err := ledger.Copy(ctx, from, to)
 				if closed := from.Close(); err == nil {
 					err = closed
 				}

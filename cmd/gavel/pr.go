@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/importer"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/maintenance"
@@ -113,7 +112,7 @@ func (c prApp) importBase(ctx context.Context, path, from string) error {
 	if from == "" {
 		return nil
 	}
-	taken, err := importer.Import(ctx, path, from)
+	taken, err := ledger.Import(ctx, path, from)
 	if err != nil {
 		fmt.Fprintf(c.Stderr, "gavel: the results of base cannot be imported: %v\n", err)
 	} else if taken > 0 {

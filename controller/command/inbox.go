@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/quarantines"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -116,7 +115,7 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 	if l.taken, err = d.cfg.Ledger.Commands(ctx, d.repository, p.Number); err != nil {
 		return commands, nil, err
 	}
-	if l.quarantines, err = quarantines.Read(ctx, d.cfg.Ledger, d.repository); err != nil {
+	if l.quarantines, err = ledger.ReadQuarantines(ctx, d.cfg.Ledger, d.repository); err != nil {
 		return commands, nil, err
 	}
 	if l.report, err = d.cfg.Report(ctx, p.Number, p.Head); err != nil {
@@ -137,7 +136,7 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 		}
 	}
 	// A command that was just taken may be one. Where the ledger is away since, nothing was.
-	if again, err := quarantines.Read(ctx, d.cfg.Ledger, d.repository); err == nil {
+	if again, err := ledger.ReadQuarantines(ctx, d.cfg.Ledger, d.repository); err == nil {
 		l.quarantines = again
 	} else {
 		unread = errors.Join(unread, err)

@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/gavel-evals/gavel/controller/ledger/quarantines"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -23,7 +23,7 @@ const (
 	Accept  = "accept"  // with the key of a case, and the reason
 	Explain = "explain" // with the key of a case
 	// Quarantine has the key of a case, the last day and the reason.
-	Quarantine = quarantines.Verb
+	Quarantine = ledger.QuarantineVerb
 	Cancel     = "cancel"
 	Help       = "help"
 )

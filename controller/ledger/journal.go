@@ -6,7 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger/roundtrip"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
@@ -44,7 +43,7 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 	}
 	err := store.ErrRefused
 	if c.Lease != nil {
-		err = roundtrip.Call{
+		err = callRow{
 			Digest: c.Key.Digest, Ordinal: c.Key.Ordinal, Seq: c.Key.Seq, Namespace: trust.namespace(), Level: int(trust.Level), Attempt: c.Key.Attempt,
 			Role: c.Key.Role, RequestDigest: c.RequestDigest, Request: c.Request, Reply: c.Reply, Created: c.At.UnixMilli(),
 		}.Store(ctx, l.store, c.Lease.epoch)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger/roundtrip"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
@@ -115,7 +114,7 @@ func (r *RunHandle) Release(ctx context.Context, digest string) (wanted bool, er
 func (r *RunHandle) Lease(ctx context.Context, digest string) (*Lease, error) {
 	l, ns := r.ledger, r.trust.namespace()
 	lease := &Lease{handle: r, digest: digest, lost: make(chan struct{})}
-	epoch, err := l.epochs.Acquire(ctx, l.store, roundtrip.Lease{Digest: digest, Namespace: ns, Owner: r.run, Until: l.soon()})
+	epoch, err := l.epochs.Acquire(ctx, l.store, leaseRequest{Digest: digest, Namespace: ns, Owner: r.run, Until: l.soon()})
 	lease.epoch = epoch
 	var taken bool
 	if errors.Is(err, store.ErrRefused) {

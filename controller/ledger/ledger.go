@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
-	"github.com/gavel-evals/gavel/controller/ledger/roundtrip"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
@@ -57,7 +56,7 @@ type Ledger struct {
 	store  *store.Store
 	now    func() time.Time
 	secret []byte
-	epochs roundtrip.Epochs
+	epochs leaseEpochs
 	notice string
 	opened time.Time
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger/roundtrip"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -136,14 +135,14 @@ func (s *outcomeRow) atOnce(ctx context.Context, to *store.Store) error {
 	if s.Also != nil && s.Completion == nil {
 		return store.ErrRefused
 	}
-	result, executions, judgements := s.Decision.Result, roundtrip.NewRows(s.transcripts), roundtrip.NewRows(s.judgements)
+	result, executions, judgements := s.Decision.Result, newBodyRows(s.transcripts), newBodyRows(s.judgements)
 	for _, x := range s.Executions {
 		executions.Ordinals, executions.Durations = append(executions.Ordinals, int64(x.Ordinal)), append(executions.Durations, int64(x.Duration))
 	}
 	for _, j := range s.Samples {
 		judgements.Ordinals = append(judgements.Ordinals, int64(j.Sample.Ordinal))
 	}
-	return roundtrip.Outcome{
+	return outcomeChange{
 		Epoch: s.Lease.epoch, Owner: s.Lease.handle.run, Lease: s.Lease.digest, E: s.Digests.E, J: s.Digests.J, D: s.Digests.D, Namespace: s.ns,
 		Level: int(s.Trust.Level), Purpose: int(s.Purpose), Now: s.now, Executions: executions, Judgements: judgements, Used: s.Decision.Samples,
 		Verdict: string(result.Verdict), Score: result.Score, Samples: result.Samples, Decision: s.decision,

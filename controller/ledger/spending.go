@@ -6,15 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/gavel-evals/gavel/controller/ledger/accounts"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
-)
-
-// The types of what is spent.
-type (
-	Amount   = accounts.Amount
-	Account  = accounts.Account
-	Shortage = accounts.Shortage
 )
 
 // Claim notes on all of the accounts what the holder of the lease is likely to
@@ -22,7 +14,7 @@ type (
 // and claimed, in one step, even if others do so at the same time. Else it notes nothing and gives
 // the first account that would. A claim ends with its lease.
 func (x *Lease) Claim(ctx context.Context, list []Account, likely, peak Amount) (*Shortage, error) {
-	return x.charge(ctx, list, accounts.Charge{Peak: peak, Rest: likely})
+	return x.charge(ctx, list, accountCharge{Peak: peak, Rest: likely})
 }
 
 // Reserve counts an amount as spent on all of the accounts and leaves rest of
@@ -30,14 +22,14 @@ func (x *Lease) Claim(ctx context.Context, list []Account, likely, peak Amount) 
 // what those have claimed who came before. Else it changes nothing and gives
 // the first account that would.
 func (x *Lease) Reserve(ctx context.Context, list []Account, a, rest Amount) (*Shortage, error) {
-	return x.charge(ctx, list, accounts.Charge{Peak: a, Spent: &a, Rest: rest})
+	return x.charge(ctx, list, accountCharge{Peak: a, Spent: &a, Rest: rest})
 }
 
 // Settle counts more as spent than what was reserved, or less where it is
 // below 0, and leaves rest of the claim.
 func (x *Lease) Settle(ctx context.Context, list []Account, more, rest Amount) error {
 	l := x.handle.ledger
-	c, err := x.charged(list, accounts.Charge{Spent: &more, Rest: rest})
+	c, err := x.charged(list, accountCharge{Spent: &more, Rest: rest})
 	if err == nil {
 		err = c.Settle(ctx, l.store)
 	}
@@ -48,7 +40,7 @@ func (x *Lease) Settle(ctx context.Context, list []Account, more, rest Amount) e
 }
 
 // charged is a charge by the holder of the lease.
-func (x *Lease) charged(list []Account, c accounts.Charge) (accounts.Charge, error) {
+func (x *Lease) charged(list []Account, c accountCharge) (accountCharge, error) {
 	text, err := json.Marshal(list)
 	now := x.handle.ledger.now()
 	c.List, c.Epoch, c.Now, c.Soon = string(text), x.epoch, now.UnixMilli(), now.Add(longestLease).UnixMilli()
@@ -57,7 +49,7 @@ func (x *Lease) charged(list []Account, c accounts.Charge) (accounts.Charge, err
 
 // charge makes a change unless an account would pass its limit with an amount
 // more.
-func (x *Lease) charge(ctx context.Context, list []Account, c accounts.Charge) (short *Shortage, err error) {
+func (x *Lease) charge(ctx context.Context, list []Account, c accountCharge) (short *Shortage, err error) {
 	l := x.handle.ledger
 	if c, err = x.charged(list, c); err == nil {
 		err = c.Try(ctx, l.store)

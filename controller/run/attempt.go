@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/casestore"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -79,7 +78,7 @@ type storedSamples struct {
 
 // load reads what is stored.
 func (a *attempt) load(ctx context.Context) (*storedSamples, error) {
-	stored, err := casestore.Load(ctx, a.caseRun.runner.cfg.Ledger, a.caseRun.job.Scope, a.digests.E, a.digests.J)
+	stored, err := ledger.LoadCase(ctx, a.caseRun.runner.cfg.Ledger, a.caseRun.job.Scope, a.digests.E, a.digests.J)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/gavel-evals/gavel/controller/ledger/casestore"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -45,7 +45,7 @@ func Cases(ctx context.Context, fsys fs.FS, settings schema.Settings, rows []pla
 }
 
 // Decide decides on the first n stored samples of a case, each as if it were the only one.
-func Decide(c *schema.Case, stored casestore.Stored, n int) []report.Sample {
+func Decide(c *schema.Case, stored ledger.StoredCase, n int) []report.Sample {
 	var out []report.Sample
 	for _, j := range stored.Judgements[:min(n, len(stored.Judgements))] {
 		one := verdict.DecideCase(c, []verdict.Sample{j.Sample})

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/casestore"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/samples"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -21,7 +20,7 @@ func TestDecide(t *testing.T) {
 	judged := func(ordinal int, score float64) ledger.Judgement {
 		return ledger.Judgement{Sample: verdict.Sample{Ordinal: ordinal, Measurements: []verdict.Measurement{{Evaluator: "a", Criteria: []verdict.Criterion{{ID: "x", Score: score}}}}}}
 	}
-	stored := casestore.Stored{Judgements: []ledger.Judgement{judged(0, 1), judged(2, 0), judged(3, 1)}}
+	stored := ledger.StoredCase{Judgements: []ledger.Judgement{judged(0, 1), judged(2, 0), judged(3, 1)}}
 	stored.Executions = []ledger.Execution{{Ordinal: 2, Transcript: verdict.Transcript{Latency: time.Second, Usage: verdict.Usage{Calls: 1}}}}
 	one, none := 1.0, 0.0
 	want := []report.Sample{{Score: &one, Verdict: verdict.Pass}, {Score: &none, Verdict: verdict.Fail, Usage: verdict.Usage{Calls: 1}, Latency: time.Second}}

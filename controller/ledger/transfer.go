@@ -1,7 +1,4 @@
-// Package transfer copies a ledger from a file into a PostgreSQL database.
-//
-// Most callers want [Copy].
-package transfer
+package ledger
 
 import (
 	"context"
@@ -12,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
@@ -42,7 +38,7 @@ func (c CopyResult) Text() string { return fmt.Sprintf("copied: %d rows\n", c.Ro
 //
 // The error says that the target is not empty or not in PostgreSQL, or is that of a
 // database.
-func Copy(ctx context.Context, from, to *ledger.Ledger) (CopyResult, error) {
+func Copy(ctx context.Context, from, to *Ledger) (CopyResult, error) {
 	if used, err := to.Counts(ctx); err != nil || used.Samples+used.Calls+used.Runs > 0 {
 		if err == nil {
 			err = fmt.Errorf("%s has %d samples, %d calls and %d runs already; copy into an empty database", to.Store().Path(), used.Samples, used.Calls, used.Runs)
@@ -112,7 +108,7 @@ func copyTable(ctx context.Context, read store.Reader, into pgx.Tx, table string
 	}
 	err = read(ctx, func(rows *sql.Rows) error {
 		row, err := scan(rows, columns)
-		if batch = append(batch, row); err != nil || len(batch) < atOnce {
+		if batch = append(batch, row); err != nil || len(batch) < copiedAtOnce {
 			return err
 		}
 		return flush()
@@ -123,8 +119,8 @@ func copyTable(ctx context.Context, read store.Reader, into pgx.Tx, table string
 	return n, count(ctx, into, table, columns)
 }
 
-// atOnce bounds how many rows are in memory.
-const atOnce = 200
+// copiedAtOnce bounds how many rows are in memory.
+const copiedAtOnce = 200
 
 // scan reads a row as the target takes it: SQLite keeps texts and bytes as they were
 // given, whatever the column is.

@@ -1,8 +1,4 @@
-// Package importer gives one ledger what another knows.
-//
-// It is for jobs that each have a copy of what was known when they began:
-// [Import] adds to the copy of a pull request what base has learned since.
-package importer
+package ledger
 
 import (
 	"bytes"
@@ -16,8 +12,6 @@ import (
 	"path/filepath"
 
 	_ "modernc.org/sqlite" // the driver that ledgers are kept with
-
-	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
 // Import adds to the ledger at path what the ledger at base has that serves
@@ -39,11 +33,11 @@ func Import(ctx context.Context, path, base string) (taken int64, err error) {
 	if own, err := os.Stat(path); err == nil && os.SameFile(own, at) {
 		return 0, nil
 	}
-	secret, err := update(ctx, ledger.Config{Path: base})
+	secret, err := update(ctx, Config{Path: base})
 	if err != nil {
 		return 0, err
 	}
-	if _, err = update(ctx, ledger.Config{Path: path, Rand: bytes.NewReader(secret)}); err != nil {
+	if _, err = update(ctx, Config{Path: path, Rand: bytes.NewReader(secret)}); err != nil {
 		return 0, err
 	}
 	if taken, err = add(ctx, path, base); err != nil {
@@ -53,8 +47,8 @@ func Import(ctx context.Context, path, base string) (taken int64, err error) {
 }
 
 // update makes both have the tables that are read and written here.
-func update(ctx context.Context, cfg ledger.Config) (secret []byte, err error) {
-	store, err := ledger.Open(ctx, cfg)
+func update(ctx context.Context, cfg Config) (secret []byte, err error) {
+	store, err := Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +78,7 @@ func add(ctx context.Context, path, base string) (taken int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, text := range steps {
+	for _, text := range importSteps {
 		done, err := tx.ExecContext(ctx, text)
 		if err != nil {
 			return 0, errors.Join(err, tx.Rollback())
@@ -104,7 +98,7 @@ const samples = `INSERT INTO samples (e, ordinal, ns, level, duration, created, 
 	SELECT e, ordinal, ns, level, duration, created, chosen FROM base.samples WHERE ns = '' AND e IN fresh`
 
 // steps are in the order in which each finds what it needs.
-var steps = []string{
+var importSteps = []string{
 	`CREATE TEMP TABLE fresh AS SELECT DISTINCT e FROM base.samples
 		WHERE ns = '' AND e NOT IN (SELECT e FROM main.samples WHERE ns = '')`,
 	samples,

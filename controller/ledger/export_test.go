@@ -1,4 +1,4 @@
-package transfer
+package ledger
 
 // Tables are all that are known here.
 var Tables = append(append([]string{}, tables...), passing...)

@@ -1,9 +1,4 @@
-// Package roundtrip makes the changes of a ledger that every case needs in one round trip
-// each, where the database can: a lease, a call of the journal, and an outcome.
-//
-// Each is made as a whole or not at all. Where something is not as most cases have it, the
-// error is [store.ErrRefused], and the caller makes the change step by step.
-package roundtrip
+package ledger
 
 import (
 	"context"
@@ -14,24 +9,24 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// A Lease is one that is asked for.
-type Lease struct {
+// A leaseRequest is one that is asked for.
+type leaseRequest struct {
 	Digest, Namespace, Owner string
 	// Until is when it ends, in milliseconds.
 	Until int64
 }
 
-// Epochs takes leases. It draws their epochs in advance: a lease that was stored, though
+// leaseEpochs takes leases. It draws their epochs in advance: a lease that was stored, though
 // its connection was lost, is known by its epoch. Its zero value is ready, and safe for
 // concurrent use.
-type Epochs struct {
+type leaseEpochs struct {
 	mu   sync.Mutex
 	left []int64 // guarded by mu
 }
 
 // Acquire stores a lease if the digest has none, expired or not, and returns its
 // epoch.
-func (e *Epochs) Acquire(ctx context.Context, s *store.Store, x Lease) (int64, error) {
+func (e *leaseEpochs) Acquire(ctx context.Context, s *store.Store, x leaseRequest) (int64, error) {
 	epoch, err := e.draw(ctx, s)
 	if err != nil {
 		return 0, err
@@ -51,7 +46,7 @@ func (e *Epochs) Acquire(ctx context.Context, s *store.Store, x Lease) (int64, e
 }
 
 // draw returns an epoch that nobody else has.
-func (e *Epochs) draw(ctx context.Context, s *store.Store) (int64, error) {
+func (e *leaseEpochs) draw(ctx context.Context, s *store.Store) (int64, error) {
 	const atOnce = 100
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -68,8 +63,8 @@ func (e *Epochs) draw(ctx context.Context, s *store.Store) (int64, error) {
 	return epoch, nil
 }
 
-// A Call is one of the journal.
-type Call struct {
+// A callRow is one of the journal.
+type callRow struct {
 	Digest         string
 	Ordinal, Seq   int
 	Namespace      string
@@ -82,7 +77,7 @@ type Call struct {
 
 // Store writes a call down, in place of one that has the same place, while the lease is
 // held.
-func (c Call) Store(ctx context.Context, s *store.Store, epoch int64) error {
+func (c callRow) Store(ctx context.Context, s *store.Store, epoch int64) error {
 	var stored bool
 	err := s.Single(ctx, store.Alongside, store.Statement{Text: `WITH held AS (SELECT epoch FROM leases WHERE epoch = ?12 FOR UPDATE), stored AS (
 			INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
@@ -102,17 +97,17 @@ func (c Call) Store(ctx context.Context, s *store.Store, epoch int64) error {
 	return err
 }
 
-// An Outcome is what a run found out about a case that is decided.
-type Outcome struct {
-	// Epoch is that of the lease, which the run Owner has on the digest Lease.
+// An outcomeChange is what a run found out about a case that is decided.
+type outcomeChange struct {
+	// Epoch is that of the lease, which the run Owner has on the digest leaseRequest.
 	Epoch          int64
 	Owner, Lease   string
 	E, J, D        string
 	Namespace      string
 	Level, Purpose int
 	Now            int64
-	Executions     Rows
-	Judgements     Rows
+	Executions     bodyRows
+	Judgements     bodyRows
 	Used           int // on how many samples the decision rests
 	Verdict        string
 	Score          *float64
@@ -123,21 +118,21 @@ type Outcome struct {
 	Completion     *store.Statement // is run in the same transaction; nil for none
 }
 
-// Rows are those of one table. Durations are those of executions.
-type Rows struct {
+// bodyRows are those of one table. Durations are those of executions.
+type bodyRows struct {
 	Ordinals  []int64
 	Durations []int64
 	Bodies    [][]byte
 }
 
-// NewRows returns rows with bodies, and none of the rest.
-func NewRows(bodies [][]byte) Rows {
-	return Rows{Ordinals: []int64{}, Durations: []int64{}, Bodies: append([][]byte{}, bodies...)}
+// newBodyRows returns rows with bodies, and none of the rest.
+func newBodyRows(bodies [][]byte) bodyRows {
+	return bodyRows{Ordinals: []int64{}, Durations: []int64{}, Bodies: append([][]byte{}, bodies...)}
 }
 
 // Store stores an outcome and ends its lease. It refuses where the lease is lost, and where
 // another process was first with a sample or a judgement.
-func (o Outcome) Store(ctx context.Context, s *store.Store) error {
+func (o outcomeChange) Store(ctx context.Context, s *store.Store) error {
 	var whole int64
 	statements := []store.Statement{{Text: outcome, Args: []any{
 		o.Epoch, uuid.NewString(), o.Owner, o.E, o.J, o.D, o.Namespace, o.Level, o.Now, o.Purpose,

@@ -1,4 +1,4 @@
-package importer_test
+package ledger
 
 import (
 	"os"
@@ -8,17 +8,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/importer"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 var (
-	base  = ledger.Trust{Level: ledger.LevelBase, Repository: "o/r"}
-	seven = ledger.Trust{Level: ledger.LevelPull, Repository: "o/r", PullRequest: 7}
-	eight = ledger.Trust{Level: ledger.LevelPull, Repository: "o/r", PullRequest: 8}
+	base  = Trust{Level: LevelBase, Repository: "o/r"}
+	seven = Trust{Level: LevelPull, Repository: "o/r", PullRequest: 7}
+	eight = Trust{Level: LevelPull, Repository: "o/r", PullRequest: 8}
 )
 
 func digests(name string) plan.Digests {
@@ -27,7 +25,7 @@ func digests(name string) plan.Digests {
 
 // An entry is a case that was judged, with text as its reply and reason.
 type entry struct {
-	trust      ledger.Trust
+	trust      Trust
 	name, text string
 	ordinal    int
 }
@@ -36,16 +34,16 @@ type entry struct {
 func file(t *testing.T, entries ...entry) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	l := open(t, path)
+	l := openImported(t, path)
 	for _, e := range entries {
 		score, d := 1.0, digests(e.name)
-		err := l.Save(t.Context(), ledger.Outcome{
+		err := l.Save(t.Context(), Outcome{
 			Trust: e.trust, Digests: d,
-			Executions: []ledger.Execution{{Ordinal: e.ordinal, Transcript: verdict.Transcript{
+			Executions: []Execution{{Ordinal: e.ordinal, Transcript: verdict.Transcript{
 				Messages: []schema.Message{{Role: schema.RoleAssistant, Content: e.text}},
 			}}},
-			Samples: []ledger.Judgement{{Sample: verdict.Sample{Ordinal: e.ordinal, Measurements: []verdict.Measurement{{Evaluator: "main", Reason: e.text}}}}},
-			Decision: &ledger.Decision{
+			Samples: []Judgement{{Sample: verdict.Sample{Ordinal: e.ordinal, Measurements: []verdict.Measurement{{Evaluator: "main", Reason: e.text}}}}},
+			Decision: &Decision{
 				Result: verdict.Result{Verdict: verdict.Pass, Score: &score, Samples: 1, Reason: e.text}, Samples: 1,
 			},
 		})
@@ -53,8 +51,8 @@ func file(t *testing.T, entries ...entry) string {
 			t.Fatal(err)
 		}
 		for seq, reply := range []string{`"first"`, `"second"`} {
-			err := l.SaveCall(t.Context(), e.trust, ledger.Call{
-				Key:           ledger.CallKey{Digest: d.E, Ordinal: e.ordinal, Seq: seq, Role: "target"},
+			err := l.SaveCall(t.Context(), e.trust, Call{
+				Key:           CallKey{Digest: d.E, Ordinal: e.ordinal, Seq: seq, Role: "target"},
 				RequestDigest: "r", Request: []byte(`{}`), Reply: []byte(reply),
 			})
 			if err != nil {
@@ -66,16 +64,16 @@ func file(t *testing.T, entries ...entry) string {
 	return path
 }
 
-func open(t *testing.T, path string) *ledger.Ledger {
+func openImported(t *testing.T, path string) *Ledger {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), ledger.Config{Path: path, Now: func() time.Time { return time.Unix(1, 0) }})
+	l, err := Open(t.Context(), Config{Path: path, Now: func() time.Time { return time.Unix(1, 0) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-func closed(t *testing.T, l *ledger.Ledger) {
+func closed(t *testing.T, l *Ledger) {
 	t.Helper()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -84,12 +82,12 @@ func closed(t *testing.T, l *ledger.Ledger) {
 
 // seen is what a reader is given of cases, by name: the replies, reasons of the
 // judgements and of the verdict, and how many calls there are.
-func seen(t *testing.T, path string, trust ledger.Trust, names ...string) map[string][]any {
+func seen(t *testing.T, path string, trust Trust, names ...string) map[string][]any {
 	t.Helper()
-	l := open(t, path)
+	l := openImported(t, path)
 	defer closed(t, l)
 	out := map[string][]any{}
-	scope := ledger.Scope{Trust: trust}
+	scope := Scope{Trust: trust}
 	for _, name := range names {
 		d := digests(name)
 		executions, _, err := l.Executions(t.Context(), scope, d.E)
@@ -133,12 +131,12 @@ func TestFrom(t *testing.T) {
 		entry{base, "new", "base said", 0}, entry{base, "mine", "base said", 0},
 		entry{eight, "other", "eight said", 0}, entry{eight, "new", "eight said", 0})
 	own := file(t, entry{base, "known", "base said", 0}, entry{seven, "mine", "seven said", 0})
-	taken, err := importer.Import(t.Context(), own, of)
+	taken, err := Import(t.Context(), own, of)
 	if err != nil || taken != 2 {
 		t.Fatalf("%d samples, %v", taken, err)
 	}
 	for _, tt := range []struct {
-		trust ledger.Trust
+		trust Trust
 		want  map[string][]any
 	}{
 		{seven, map[string][]any{
@@ -159,7 +157,7 @@ func TestFrom(t *testing.T) {
 			t.Errorf("seen by %+v (-want +got):\n%s", tt.trust, diff)
 		}
 	}
-	if taken, err := importer.Import(t.Context(), own, of); err != nil || taken != 0 {
+	if taken, err := Import(t.Context(), own, of); err != nil || taken != 0 {
 		t.Errorf("%d samples the second time, %v", taken, err)
 	}
 }
@@ -167,10 +165,10 @@ func TestFrom(t *testing.T) {
 // TestFromIntoNothing makes a ledger that knows credentials by the same digest.
 func TestFromIntoNothing(t *testing.T) {
 	of, own := file(t, entry{base, "new", "base said", 0}), filepath.Join(t.TempDir(), "own", "ledger.db")
-	if taken, err := importer.Import(t.Context(), own, of); err != nil || taken != 1 {
+	if taken, err := Import(t.Context(), own, of); err != nil || taken != 1 {
 		t.Fatalf("%d samples, %v", taken, err)
 	}
-	a, b := open(t, of), open(t, own)
+	a, b := openImported(t, of), openImported(t, own)
 	defer closed(t, a)
 	defer closed(t, b)
 	if diff := cmp.Diff(a.Secret(), b.Secret()); diff != "" {
@@ -180,20 +178,20 @@ func TestFromIntoNothing(t *testing.T) {
 
 func TestFromNothing(t *testing.T) {
 	own := filepath.Join(t.TempDir(), "ledger.db")
-	if _, err := importer.Import(t.Context(), own, own+".base"); err != nil {
+	if _, err := Import(t.Context(), own, own+".base"); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(own); err == nil {
 		t.Error("a ledger was made although there was nothing to take over")
 	}
 	own = file(t, entry{base, "known", "base said", 0})
-	if taken, err := importer.Import(t.Context(), own, own); err != nil || taken != 0 {
+	if taken, err := Import(t.Context(), own, own); err != nil || taken != 0 {
 		t.Errorf("from itself: %d samples, %v", taken, err)
 	}
 	if err := os.WriteFile(own+".base", []byte("damaged by whoever wrote it, and long enough to be looked at as a file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := importer.Import(t.Context(), own, own+".base"); err == nil {
+	if _, err := Import(t.Context(), own, own+".base"); err == nil {
 		t.Error("a damaged ledger was taken over from")
 	}
 	if diff := cmp.Diff(map[string][]any{"known": {"base said", "base said", "base said", 2}}, seen(t, own, base, "known")); diff != "" {

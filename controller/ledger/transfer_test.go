@@ -1,4 +1,4 @@
-package transfer_test
+package ledger_test
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
-	"github.com/gavel-evals/gavel/controller/ledger/transfer"
 )
 
 // columns are those of all tables of a ledger, as table.column.
@@ -45,7 +44,7 @@ func TestTheTablesOfBothAreTheSame(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("columns -SQLite +PostgreSQL:\n%s", diff)
 	}
-	if diff := cmp.Diff(tables, slices.Sorted(slices.Values(transfer.Tables))); diff != "" {
+	if diff := cmp.Diff(tables, slices.Sorted(slices.Values(ledger.Tables))); diff != "" {
 		t.Errorf("tables -of a ledger +that are listed:\n%s", diff)
 	}
 }
@@ -53,7 +52,7 @@ func TestTheTablesOfBothAreTheSame(t *testing.T) {
 // TestCopyRefuses a target that is a file.
 func TestCopyRefuses(t *testing.T) {
 	from, to := ledgertest.Open(t, ledger.Config{}), ledgertest.Open(t, ledger.Config{})
-	if _, err := transfer.Copy(context.Background(), from, to); err == nil || !strings.Contains(err.Error(), "not in PostgreSQL") {
+	if _, err := ledger.Copy(context.Background(), from, to); err == nil || !strings.Contains(err.Error(), "not in PostgreSQL") {
 		t.Errorf("a copy into a file: %v", err)
 	}
 }

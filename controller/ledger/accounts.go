@@ -1,9 +1,4 @@
-// Package accounts counts on accounts what runs spend, and what they are likely to.
-//
-// A [Charge] is one change of accounts. Where the database can, [Charge.Try] and
-// [Charge.Settle] make it in one round trip; otherwise [Charge.Short] and [Charge.Make]
-// do so in a transaction.
-package accounts
+package ledger
 
 import (
 	"context"
@@ -53,8 +48,8 @@ type Shortage struct {
 	On, Claimed Amount
 }
 
-// A Charge changes accounts for the holder of a lease.
-type Charge struct {
+// An accountCharge changes accounts for the holder of a lease.
+type accountCharge struct {
 	// List is JSON of the accounts.
 	List string
 	// Epoch is that of the lease.
@@ -88,12 +83,12 @@ const (
 	// added adds to what is spent, and replaced replaces what is claimed.
 	added = ` ON CONFLICT (account) DO UPDATE SET
 		calls = spending.calls + excluded.calls, tokens = spending.tokens + excluded.tokens, usd = spending.usd + excluded.usd`
-	replaced = ` ON CONFLICT (epoch, account) DO UPDATE SET calls = excluded.calls, tokens = excluded.tokens, usd = excluded.usd`
+	replacedAccounts = ` ON CONFLICT (epoch, account) DO UPDATE SET calls = excluded.calls, tokens = excluded.tokens, usd = excluded.usd`
 )
 
 // Short returns the first of the accounts that passes its limit with the peak; nil where
 // none does.
-func (c Charge) Short(t *store.Tx) (*Shortage, error) {
+func (c accountCharge) Short(t *store.Tx) (*Shortage, error) {
 	var s Shortage
 	err := t.Row("WITH "+due+" SELECT key, calls, tokens, usd, h_calls, h_tokens, h_usd FROM due WHERE "+passes+" ORDER BY key LIMIT 1",
 		c.List, c.Peak.Calls, c.Peak.Tokens, c.Peak.USD, c.Epoch, c.Now, c.Soon).Scan(
@@ -106,7 +101,7 @@ func (c Charge) Short(t *store.Tx) (*Shortage, error) {
 
 // Make makes the charge, whatever the accounts have. A lease that was lost has nothing to
 // claim for.
-func (c Charge) Make(t *store.Tx) error {
+func (c accountCharge) Make(t *store.Tx) error {
 	if c.Spent != nil {
 		err := t.Exec(`INSERT INTO spending (account, calls, tokens, usd)
 			SELECT value ->> 'name', ?2, ?3, ?4 FROM json_each(?1) WHERE true`+added, c.List, c.Spent.Calls, c.Spent.Tokens, c.Spent.USD)
@@ -115,13 +110,13 @@ func (c Charge) Make(t *store.Tx) error {
 		}
 	}
 	return t.Exec(`INSERT INTO claims (epoch, account, calls, tokens, usd)
-		SELECT ?5, value ->> 'name', ?2, ?3, ?4 FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM leases WHERE epoch = ?5)`+replaced,
+		SELECT ?5, value ->> 'name', ?2, ?3, ?4 FROM json_each(?1) WHERE EXISTS (SELECT 1 FROM leases WHERE epoch = ?5)`+replacedAccounts,
 		c.List, c.Rest.Calls, c.Rest.Tokens, c.Rest.USD, c.Epoch)
 }
 
 // Try makes the charge in one round trip. The error is [store.ErrRefused] where an account
 // is short, and where the database knows no such way.
-func (c Charge) Try(ctx context.Context, s *store.Store) error {
+func (c accountCharge) Try(ctx context.Context, s *store.Store) error {
 	var spent Amount
 	if c.Spent != nil {
 		spent = *c.Spent
@@ -134,7 +129,7 @@ func (c Charge) Try(ctx context.Context, s *store.Store) error {
 			INSERT INTO spending (account, calls, tokens, usd) SELECT q.value ->> 'name', ?9, ?10, ?11 FROM json_each(?1) q, fresh WHERE ?12 = 1` + added + `
 		), claimed AS (
 			INSERT INTO claims (epoch, account, calls, tokens, usd) SELECT ?5, q.value ->> 'name', ?13, ?14, ?15 FROM json_each(?1) q, fresh
-			WHERE EXISTS (SELECT 1 FROM leases WHERE epoch = ?5)` + replaced + `
+			WHERE EXISTS (SELECT 1 FROM leases WHERE epoch = ?5)` + replacedAccounts + `
 		)
 		SELECT EXISTS (SELECT 1 FROM before) OR EXISTS (SELECT 1 FROM fresh)`,
 		Args: []any{
@@ -149,12 +144,12 @@ func (c Charge) Try(ctx context.Context, s *store.Store) error {
 
 // Settle makes the charge in one round trip, whatever the accounts have. The error is
 // [store.ErrRefused] where the database knows no such way.
-func (c Charge) Settle(ctx context.Context, s *store.Store) error {
+func (c accountCharge) Settle(ctx context.Context, s *store.Store) error {
 	return s.Single(ctx, store.Alongside, store.Statement{Text: `WITH fresh AS (INSERT INTO submissions (token) VALUES (?6::uuid)), held AS (
 			SELECT epoch FROM leases WHERE epoch = ?5 FOR UPDATE
 		), spent AS (
 			INSERT INTO spending (account, calls, tokens, usd) SELECT value ->> 'name', ?2, ?3, ?4 FROM json_each(?1) WHERE true` + added + `
 		)
-		INSERT INTO claims (epoch, account, calls, tokens, usd) SELECT held.epoch, q.value ->> 'name', ?7, ?8, ?9 FROM json_each(?1) q, held WHERE true` + replaced,
+		INSERT INTO claims (epoch, account, calls, tokens, usd) SELECT held.epoch, q.value ->> 'name', ?7, ?8, ?9 FROM json_each(?1) q, held WHERE true` + replacedAccounts,
 		Args: []any{c.List, c.Spent.Calls, c.Spent.Tokens, c.Spent.USD, c.Epoch, uuid.NewString(), c.Rest.Calls, c.Rest.Tokens, c.Rest.USD}})
 }

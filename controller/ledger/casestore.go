@@ -1,22 +1,19 @@
-// Package casestore reads at once what a ledger has of one case.
-package casestore
+package ledger
 
 import (
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
-
-	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// A Stored is what a ledger has of a case under its digests.
-type Stored struct {
+// A StoredCase is what a ledger has of a case under its digests.
+type StoredCase struct {
 	// Executions, Next and Judgements are what [ledger.Ledger.Executions] and
 	// [ledger.Ledger.Judgements] return.
-	Executions []ledger.Execution
+	Executions []Execution
 	Next       int
-	Judgements []ledger.Judgement
+	Judgements []Judgement
 	// Journal reports that there may be calls in the journal.
 	Journal bool
 }
@@ -28,16 +25,16 @@ const (
 	journal
 )
 
-// Load reads what the scope may use under the digests E and J, in one statement. The error
+// LoadCase reads what the scope may use under the digests E and J, in one statement. The error
 // says what cannot be read.
-func Load(ctx context.Context, l *ledger.Ledger, scope ledger.Scope, e, j string) (Stored, error) {
-	var s Stored
+func LoadCase(ctx context.Context, l *Ledger, scope Scope, e, j string) (StoredCase, error) {
+	var s StoredCase
 	own, since := scope.Namespace(), scope.NotBefore.UnixMilli()
 	last := -1 // the ordinal of the last judgement
 	op := "read the samples of " + e
 	err := l.Store().Each(ctx, func(rows *sql.Rows) error {
 		var kind, ordinal int
-		var x ledger.Execution
+		var x Execution
 		var created int64
 		var body, ns sql.RawBytes
 		if err := rows.Scan(&kind, &ordinal, &x.Duration, &created, &body, &ns); err != nil {
@@ -59,7 +56,7 @@ func Load(ctx context.Context, l *ledger.Ledger, scope ledger.Scope, e, j string
 			s.Executions = append(s.Executions, x)
 		case kind == judgement && fresh && ordinal != last:
 			last, op = ordinal, "read the judgements of "+j
-			var judged ledger.Judgement
+			var judged Judgement
 			if err := json.Unmarshal(body, &judged); err != nil {
 				return fmt.Errorf("sample %d: %w", ordinal, err)
 			}
