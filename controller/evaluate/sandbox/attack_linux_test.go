@@ -435,9 +435,18 @@ func TestCanary(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := tryOut(t.Context(), tt.means, Policy{Scratch: t.TempDir()})
+			scratch := t.TempDir()
+			got, err := tryOut(t.Context(), tt.means, Policy{Scratch: scratch})
 			if err != nil {
 				t.Fatal(err)
+			}
+			// A path may be too long for the address of a socket.
+			long := filepath.Join(scratch, strings.Repeat("l", 120))
+			if err := os.Mkdir(long, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if again, err := tryOut(t.Context(), tt.means, Policy{Scratch: long}); err != nil || !slices.Equal(again, got) {
+				t.Errorf("in a folder with a long path: %q, %v; want %q", again, err, got)
 			}
 			if strings.HasPrefix(tt.name, "no") && os.Geteuid() == 0 {
 				// Nobody has no right to what belongs to root in any case.

@@ -152,7 +152,7 @@ func tryOut(ctx context.Context, m means, policy Policy) ([]string, error) {
 	return open, nil
 }
 
-// layBaitBait makes what the canary tries to reach. Anybody may, since a program need
+// layBait makes what the canary tries to reach. Anybody may, since a program need
 // not be run by who asks.
 func layBait(ctx context.Context, dir string, network bool) (b bait, closeAll func(), err error) {
 	b = bait{File: filepath.Join(dir, "file"), Folder: dir, Parent: os.Getpid()}
@@ -179,12 +179,15 @@ func layBait(ctx context.Context, dir string, network bool) (b bait, closeAll fu
 		{"unix", filepath.Join(dir, "tree", "s"), &b.Unix},
 		{"unix", "@gavel-canary-" + strconv.Itoa(os.Getpid()) + "-" + filepath.Base(dir), &b.Abstract},
 	} {
-		server, err := listen.Listen(ctx, s.network, s.address)
+		server, err := listenAt(ctx, listen, s.network, s.address)
 		if err != nil {
 			return b, closeAll, err
 		}
 		servers = append(servers, server)
-		*s.at = server.Addr().String()
+		*s.at = s.address
+		if s.network == "tcp" {
+			*s.at = server.Addr().String()
+		}
 	}
 	server, err := listen.ListenPacket(ctx, "udp", "127.0.0.1:0")
 	if err != nil {
@@ -193,6 +196,29 @@ func layBait(ctx context.Context, dir string, network bool) (b bait, closeAll fu
 	servers = append(servers, server)
 	b.UDP = server.LocalAddr().String()
 	return b, closeAll, os.Chmod(b.Unix, 0o777)
+}
+
+// maxSocketPath is the length in bytes of the longest path that an address of a Unix socket
+// has room for.
+const maxSocketPath = 107
+
+// listenAt listens at an address. A folder for temporary files may have a path that is too
+// long for the address of a socket, which is reached over a descriptor of its folder then.
+func listenAt(ctx context.Context, listen net.ListenConfig, network, address string) (net.Listener, error) {
+	if network != "unix" || len(address) <= maxSocketPath || address[0] == '@' {
+		return listen.Listen(ctx, network, address)
+	}
+	dir, err := os.Open(filepath.Dir(address))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	server, err := listen.Listen(ctx, network, fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(address)))
+	if err != nil {
+		return nil, err
+	}
+	server.(*net.UnixListener).SetUnlinkOnClose(false) // the name in its address ends with the descriptor
+	return server, nil
 }
 
 // serveCanary tries everything that a program may not do and prints what it
@@ -244,6 +270,13 @@ func describeNetwork(network, address string) string {
 }
 
 func dial(network, address string) error {
+	if network == "unix" && len(address) > maxSocketPath {
+		// A relative name reaches what the whole one is too long for.
+		if err := os.Chdir(filepath.Dir(address)); err != nil {
+			return err
+		}
+		address = filepath.Base(address)
+	}
 	conn, err := net.DialTimeout(network, address, 5*time.Second)
 	if err != nil {
 		return err
