@@ -14,10 +14,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/command"
-	"github.com/gavel-evals/gavel/schema/evalcase/trajectory"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
-	"github.com/gavel-evals/gavel/schema/rubric"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -277,7 +275,7 @@ func (c *compiler) trajectoryOfTest(p place.Place) schema.Spec {
 			by = p.Sub("args_match")
 		}
 		if by.IsList() {
-			step.Args, step.AnyValue = trajectory.Arguments(p.Sub("expected", i), by.Strings())
+			step.Args, step.AnyValue = trajectoryArguments(p.Sub("expected", i), by.Strings())
 			continue
 		}
 		if item := p.Sub("expected", i); item.IsObject("args") && len(item.Keys("args")) == 0 {
@@ -323,7 +321,7 @@ func (c *compiler) compositeOfTest(p place.Place, threshold float64) (schema.Spe
 		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})
 		names = append(names, ev.Name)
 		if ev.Weight != 1 {
-			rule.Weights = rubric.Put(rule.Weights, ev.Name, ev.Weight)
+			rule.Weights = putNumber(rule.Weights, ev.Name, ev.Weight)
 		}
 	}
 	if len(items) == 0 {

@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
-	"github.com/gavel-evals/gavel/schema/rubric"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -42,7 +41,7 @@ func (c *compiler) composite(p place.Place, threshold float64) (schema.Spec, sch
 		names = append(names, ev.Name)
 		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})
 		if ev.Weight != 1 {
-			rule.Weights = rubric.Put(rule.Weights, ev.Name, ev.Weight)
+			rule.Weights = putNumber(rule.Weights, ev.Name, ev.Weight)
 		}
 	}
 	if isBroken {
@@ -128,7 +127,7 @@ func (c *compiler) memberWeights(p place.Place, names []string, rule *schema.Rul
 			c.fail(p.Problem("wrong-type", fmt.Sprintf("the weight of %q is not a number from 0", name), "write a number, such as 1", "weights", name))
 			continue
 		}
-		rule.Weights = rubric.Put(rule.Weights, name, *weight)
+		rule.Weights = putNumber(rule.Weights, name, *weight)
 	}
 }
 

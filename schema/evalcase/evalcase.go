@@ -19,13 +19,10 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/agentv5"
 	"github.com/gavel-evals/gavel/schema/command"
-	"github.com/gavel-evals/gavel/schema/evalcase/label"
-	"github.com/gavel-evals/gavel/schema/evalcase/older"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/targetname"
 	"github.com/gavel-evals/gavel/schema/testbed"
-	"github.com/gavel-evals/gavel/schema/trials"
 )
 
 const (
@@ -64,7 +61,7 @@ type suite struct {
 	extensions place.Place            // of AgentV 5
 	perTarget  bool                   // the tests are run against several targets
 	twice      []schema.Problem       // warnings about targets that are listed twice
-	trials     trials.Plan            // of every test
+	trials     trialPlan              // of every test
 	named      place.Place            // the one of several targets that the test is compiled for
 	// lacking counts the tests that are not run, by what they need.
 	lacking map[string]int
@@ -89,7 +86,7 @@ func load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 	places, more := s.places(doc)
 	problems = append(problems, more...)
 	if s.isTests {
-		s.trials, more = trials.Read(s.keys.Sub("execution"))
+		s.trials, more = readTrials(s.keys.Sub("execution"))
 		problems = append(problems, more...)
 	}
 	shape := "#Evalcase"
@@ -106,7 +103,7 @@ func load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		s.named = at.target
 		item := at.Doc.Part(at.Path...)
 		if s.isTests {
-			item = older.Renamed(item)
+			item = withCurrentNames(item)
 		}
 		// As a part of the file the case is compared with the shape of its
 		// definition, without evaluating CUE for each of thousands.
@@ -181,7 +178,7 @@ func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
 	case doc.IsObject():
 		s.keys, s.isTests = place.Place{Doc: doc}, listKey(doc) == testsKey
 		if s.isTests {
-			s.form, s.keys = cmp.Or(s.form, "AgentV 4"), place.Place{Doc: older.Renamed(doc)}
+			s.form, s.keys = cmp.Or(s.form, "AgentV 4"), place.Place{Doc: withCurrentNames(doc)}
 		}
 		problems = checkSuite(doc)
 	case !doc.IsList():
@@ -335,7 +332,7 @@ func (c *compiler) build() *schema.Case {
 			Key: c.Key(c.file, c.ID), Dialect: schema.DialectEvalcase, Origin: c.tc.At(),
 			Labels: schema.Labels{
 				Name: c.ID, Description: strings.TrimSpace(c.Description), Conversation: c.Conversation,
-				Groups: []string{c.name()}, Tags: label.Tags(c.keys.Sub("metadata", "tags"), c.tc.Sub("metadata", "tags")),
+				Groups: []string{c.name()}, Tags: readTags(c.keys.Sub("metadata", "tags"), c.tc.Sub("metadata", "tags")),
 			},
 			Target: c.findTarget(), PerTarget: c.perTarget,
 			Weight: 1,
@@ -343,8 +340,8 @@ func (c *compiler) build() *schema.Case {
 		Form: c.form,
 	}
 	if c.isTests {
-		tc.Labels.Tags = label.Tags(c.keys.Sub("tags"), c.keys.Sub("metadata", "tags"), c.tc.Sub("metadata", "tags"))
-		tc.Labels.Facts = label.Facts(c.keys, c.tc)
+		tc.Labels.Tags = readTags(c.keys.Sub("tags"), c.keys.Sub("metadata", "tags"), c.tc.Sub("metadata", "tags"))
+		tc.Labels.Facts = readFacts(c.keys, c.tc)
 	}
 	tc.Policy = c.policy()
 	said := c.talk()
@@ -495,7 +492,7 @@ func (c *compiler) resolve(p place.Place) string {
 func (c *compiler) policy() schema.Policy {
 	runs := c.trials
 	if c.isTests {
-		own, problems := trials.Read(c.tc.Sub("execution"))
+		own, problems := readTrials(c.tc.Sub("execution"))
 		runs, c.problems = cmp.Or(own, runs), append(c.problems, problems...)
 	}
 	return schema.Policy{

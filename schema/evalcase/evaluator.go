@@ -7,10 +7,8 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/evalcase/trajectory"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
-	"github.com/gavel-evals/gavel/schema/rubric"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -239,7 +237,7 @@ func (c *compiler) trajectory(p place.Place) schema.Spec {
 	}
 	for _, item := range p.List("expected") {
 		step := evaluator.Step{Tool: item.Text("tool"), MaxMS: item.Number("max_duration_ms")}
-		step.Args, step.AnyValue = trajectory.Arguments(item, item.Keys("args"))
+		step.Args, step.AnyValue = trajectoryArguments(item, item.Keys("args"))
 		spec.Steps = append(spec.Steps, step)
 	}
 	spec.NoCall = spec.Mode == evaluator.ExactOrder && len(spec.Steps) == 0 && p.IsList("expected")
@@ -275,7 +273,7 @@ func (c *compiler) measured(p place.Place, kind string, threshold float64) (sche
 		if _, twice := rule.Most[quantity]; twice {
 			c.fail(p.Problem("both-forms", fmt.Sprintf("`%s` bounds what another field bounds already", key), "remove one of them", key))
 		}
-		rule.Most = rubric.Put(rule.Most, quantity, p.Number(key))
+		rule.Most = putNumber(rule.Most, quantity, p.Number(key))
 		spec.Quantities = append(spec.Quantities, quantity)
 	}
 	slices.Sort(spec.Quantities)

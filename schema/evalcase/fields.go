@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
-	"github.com/gavel-evals/gavel/schema/rubric"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -61,7 +60,7 @@ func (c *compiler) fields(p place.Place, threshold float64) (schema.Spec, schema
 		weight := 1.0
 		if f.Weight != nil {
 			weight = *f.Weight
-			rule.Weights = rubric.Put(rule.Weights, f.Path, weight)
+			rule.Weights = putNumber(rule.Weights, f.Path, weight)
 		}
 		sum += weight
 		if f.Required && !c.isTests { // where a field that is wrong costs its share

@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
-	"github.com/gavel-evals/gavel/schema/rubric"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -197,7 +196,7 @@ func (c *compiler) program(p, script place.Place) *evaluator.Program {
 
 // rubrics reads a list of criteria and what decides about them.
 func (c *compiler) rubrics(list place.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule) {
-	criteria, rule, problems := rubric.Read(list, threshold)
+	criteria, rule, problems := readRubrics(list, threshold)
 	c.problems = append(c.problems, problems...)
 	return criteria, rule
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
-	"github.com/gavel-evals/gavel/schema/rubric"
 )
 
 // agrees is what is judged of a turn that has an expected answer and no assertions, where
@@ -110,7 +109,7 @@ func (c *compiler) part(name string, turn int, evs []schema.Evaluator) evaluator
 	for _, ev := range evs {
 		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})
 		if ev.Weight != 1 {
-			rule.Weights = rubric.Put(rule.Weights, ev.Name, ev.Weight)
+			rule.Weights = putNumber(rule.Weights, ev.Name, ev.Weight)
 		}
 	}
 	if !slices.ContainsFunc(evs, func(ev schema.Evaluator) bool { return ev.Weight > 0 }) {

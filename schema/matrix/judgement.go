@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
-	"github.com/gavel-evals/gavel/schema/matrix/spec"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -120,7 +119,7 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 		j.budget.Spend(schema.Values, max(0, len(value)-len(a.Value)))
 	}
 	asks := cmp.Or(a.rubricPrompt, j.rubricPrompt)
-	spec, rule, err := spec.Compile(kind, a.Type, value, a.Threshold)
+	spec, rule, err := compileAssertion(kind, a.Type, value, a.Threshold)
 	if kind == "llm-rubric" && asks != "" && template.Written(value) == "" { // the question says it all
 		spec, rule, err = evaluator.Graded{Type: kind}, rubricAlone(a.Threshold), nil
 	}
@@ -265,7 +264,7 @@ var sourced = lazyregexp.New(`^file://[^\n]*\.(?:(py)|[cm]?[jt]s)(?::[\w.]+)?$`)
 
 // inTables are the thresholds of assertions in a table that says none.
 var inTables = map[string]float64{
-	"similar": spec.LikenessInTables, "similar:cosine": spec.LikenessInTables, "similar:dot": spec.LikenessInTables, "similar:euclidean": spec.LikenessInTables,
+	"similar": likenessInTables, "similar:cosine": likenessInTables, "similar:dot": likenessInTables, "similar:euclidean": likenessInTables,
 	"answer-relevance": 0.75, "classifier": 0.75, "levenshtein": 0.75,
 }
 

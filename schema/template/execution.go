@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema/suggest"
-	"github.com/gavel-evals/gavel/schema/template/jsvalue"
 )
 
 // An execution fills in one text.
@@ -90,7 +89,7 @@ func (x *execution) environment(name EnvironmentError) (any, error) {
 		return nil, name
 	}
 	raw, err := json.Marshal(x.engine.Environment)
-	return jsvalue.Decode(raw), err
+	return decode(raw), err
 }
 
 // variable is the value of a variable. vars has all of them, unless one has that name.
@@ -115,7 +114,7 @@ func (x *execution) variable(name string) (any, error) {
 	if x.decoded == nil {
 		x.decoded = map[string]any{}
 	}
-	v := jsvalue.Decode(raw)
+	v := decode(raw)
 	x.decoded[name] = v
 	return v, nil
 }
@@ -133,7 +132,7 @@ func (x *execution) assign(name string, value any) {
 
 // text is a value as it is filled in: a list or an object as JSON.
 func (x *execution) text(at int, value any) (string, error) {
-	if s, ok := jsvalue.Text(value); ok {
+	if s, ok := Text(value); ok {
 		return s, nil
 	}
 	return x.json(at, value, "")
@@ -144,7 +143,7 @@ func (x *execution) json(at int, value any, indent string) (string, error) {
 	if all, ok := value.(Variables); ok {
 		value = allOf(all)
 	}
-	s, ok := jsvalue.Dump(value, indent, maxFilled)
+	s, ok := Dump(value, indent, maxFilled)
 	if !ok {
 		return "", tooMuch(x.source, at, "bytes", maxFilled)
 	}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/gavel-evals/gavel/schema/template/jsvalue"
 )
 
 // maxDepth bounds how deep parts of an expression and tags are within others.
@@ -82,7 +80,7 @@ func (r *reader) expression() (expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	other := constant(jsvalue.Undefined{})
+	other := constant(undefined{})
 	if _, ok := r.accept("else"); ok {
 		if other, err = r.expression(); err != nil {
 			return nil, err
@@ -93,7 +91,7 @@ func (r *reader) expression() (expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		if jsvalue.Truthy(holds) {
+		if truthy(holds) {
 			return value(x)
 		}
 		return other(x)
@@ -103,11 +101,11 @@ func (r *reader) expression() (expr, error) {
 func constant(v any) expr { return func(*execution) (any, error) { return v, nil } }
 
 func (r *reader) or() (expr, error) {
-	return r.either(r.and, "or", func(v any) bool { return jsvalue.Truthy(v) })
+	return r.either(r.and, "or", func(v any) bool { return truthy(v) })
 }
 
 func (r *reader) and() (expr, error) {
-	return r.either(r.not, "and", func(v any) bool { return !jsvalue.Truthy(v) })
+	return r.either(r.not, "and", func(v any) bool { return !truthy(v) })
 }
 
 // either reads parts with a word between, of which the value is the first that ends
@@ -148,7 +146,7 @@ func (r *reader) not() (expr, error) {
 	}
 	return func(x *execution) (any, error) {
 		v, err := inner(x)
-		return !jsvalue.Truthy(v), err
+		return !truthy(v), err
 	}, nil
 }
 
@@ -181,21 +179,21 @@ func compared(op token, opposite bool, left, right expr) expr {
 	return both(at, left, right, func(x *execution, a, b any) (any, error) {
 		switch op.text {
 		case "==":
-			return jsvalue.LooseEqual(a, b), nil
+			return looseEqual(a, b), nil
 		case "!=":
-			return !jsvalue.LooseEqual(a, b), nil
+			return !looseEqual(a, b), nil
 		case "===":
-			return jsvalue.StrictEqual(a, b), nil
+			return strictEqual(a, b), nil
 		case "!==":
-			return !jsvalue.StrictEqual(a, b), nil
+			return !strictEqual(a, b), nil
 		case "<":
-			return jsvalue.Less(a, b), nil
+			return less(a, b), nil
 		case ">":
-			return jsvalue.Less(b, a), nil
+			return less(b, a), nil
 		case "<=":
-			return jsvalue.Less(a, b) || sameOrder(a, b), nil
+			return less(a, b) || sameOrder(a, b), nil
 		case ">=":
-			return jsvalue.Less(b, a) || sameOrder(a, b), nil
+			return less(b, a) || sameOrder(a, b), nil
 		}
 		in, err := contains(x, at, b, a)
 		return in != opposite, err
@@ -208,18 +206,18 @@ func sameOrder(a, b any) bool {
 	if y, both := b.(string); isText && both {
 		return x == y
 	}
-	return jsvalue.Number(a) == jsvalue.Number(b)
+	return number(a) == number(b)
 }
 
 // contains reports whether a list, a text or an object has a value, a part or a key.
 func contains(x *execution, at int, whole, part any) (bool, error) {
 	switch w := whole.(type) {
 	case []any:
-		return slices.ContainsFunc(w, func(item any) bool { return jsvalue.StrictEqual(item, part) }), x.make(at, len(w)/16)
+		return slices.ContainsFunc(w, func(item any) bool { return strictEqual(item, part) }), x.make(at, len(w)/16)
 	case string:
 		s, err := x.text(at, part)
 		return strings.Contains(w, s), err
-	case *jsvalue.Object:
+	case *Object:
 		s, err := x.text(at, part)
 		_, has := w.Values[s]
 		return has, err
@@ -279,7 +277,7 @@ func calculated(x *execution, op token, a, b any) (any, error) {
 		}
 		return left + right, x.make(op.at, len(left)+len(right))
 	}
-	n, m := jsvalue.Number(a), jsvalue.Number(b)
+	n, m := number(a), number(b)
 	switch op.text {
 	case "+":
 		return n + m, nil
@@ -297,7 +295,7 @@ func calculated(x *execution, op token, a, b any) (any, error) {
 	return math.Pow(n, m), nil
 }
 
-func isText(v any) bool { return !jsvalue.IsNumber(v) && !jsvalue.IsBool(v) && !jsvalue.Absent(v) }
+func isText(v any) bool { return !isNumber(v) && !isBool(v) && !absent(v) }
 
 // unary reads a sign, then a value with its filters.
 func (r *reader) unary() (expr, error) {
@@ -309,9 +307,9 @@ func (r *reader) unary() (expr, error) {
 	return func(x *execution) (any, error) {
 		v, err := value(x)
 		if sign.text == "-" {
-			return -jsvalue.Number(v), err
+			return -number(v), err
 		}
-		return jsvalue.Number(v), err
+		return number(v), err
 	}, nil
 }
 
@@ -376,10 +374,10 @@ func member(at int, of, key expr) expr {
 		switch v := whole.(type) {
 		case Variables:
 			if _, known := v[name]; !known {
-				return jsvalue.Undefined{}, nil
+				return undefined{}, nil
 			}
 			return x.variable(name)
-		case *jsvalue.Object:
+		case *Object:
 			if value, has := v.Values[name]; has {
 				return value, nil
 			}
@@ -392,10 +390,10 @@ func member(at int, of, key expr) expr {
 				return string(runes[n]), x.make(at, len(v)/16)
 			}
 		}
-		if _, isObject := whole.(*jsvalue.Object); name == "length" && !isObject && !jsvalue.Absent(whole) && !jsvalue.IsNumber(whole) {
-			return float64(jsvalue.Length(whole)), nil
+		if _, isObject := whole.(*Object); name == "length" && !isObject && !absent(whole) && !isNumber(whole) {
+			return float64(length(whole)), nil
 		}
-		return jsvalue.Undefined{}, nil
+		return undefined{}, nil
 	})
 }
 
@@ -406,7 +404,7 @@ func (r *reader) primary() (expr, error) {
 	case '"':
 		return constant(t.text), nil
 	case '1':
-		return constant(jsvalue.Exact(json.Number(t.text))), nil
+		return constant(exact(json.Number(t.text))), nil
 	case 'a':
 		return r.name(t)
 	}
@@ -519,7 +517,7 @@ func (r *reader) object(open token) (expr, error) {
 		}
 	}
 	return func(x *execution) (any, error) {
-		o := jsvalue.NewObject()
+		o := newObject()
 		list, err := x.all(values)
 		for i := range list {
 			o.Set(keys[i], list[i])
@@ -566,10 +564,10 @@ func (r *reader) arguments() (arguments, error) {
 }
 
 // allOf are all variables as an object, sorted by name.
-func allOf(vars Variables) *jsvalue.Object {
-	o := jsvalue.NewObject()
+func allOf(vars Variables) *Object {
+	o := newObject()
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		o.Set(name, jsvalue.Decode(vars[name]))
+		o.Set(name, decode(vars[name]))
 	}
 	return o
 }

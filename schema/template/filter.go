@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema/suggest"
-	"github.com/gavel-evals/gavel/schema/template/jsvalue"
 )
 
 // A call is a filter, a test, a function or a method with what it is given.
@@ -30,7 +29,7 @@ func (c *call) arg(i int) any {
 	if i < len(c.args) {
 		return c.args[i]
 	}
-	return jsvalue.Undefined{}
+	return undefined{}
 }
 
 // option is an argument by name or position.
@@ -43,7 +42,7 @@ func (c *call) option(i int, name string) any {
 
 // argText is an argument as text, or what is there without it.
 func (c *call) argText(i int, without string) (string, error) {
-	if jsvalue.Absent(c.arg(i)) {
+	if absent(c.arg(i)) {
 		return without, nil
 	}
 	return c.x.text(c.at, c.arg(i))
@@ -51,10 +50,10 @@ func (c *call) argText(i int, without string) (string, error) {
 
 // count is an argument as a number that is not negative, or what is there without it.
 func (c *call) count(i, without int) (int, error) {
-	if jsvalue.Absent(c.arg(i)) {
+	if absent(c.arg(i)) {
 		return without, nil
 	}
-	n := jsvalue.Number(c.arg(i))
+	n := number(c.arg(i))
 	if math.IsNaN(n) || n < 0 || n > maxMade {
 		return 0, c.wrong("a number from 0 to " + strconv.Itoa(maxMade) + " as an argument")
 	}
@@ -76,7 +75,7 @@ func (c *call) list() ([]any, error) {
 			items = append(items, string(r))
 		}
 		return items, c.x.make(c.at, len(v))
-	case nil, jsvalue.Undefined:
+	case nil, undefined:
 		return []any{}, nil
 	}
 	return nil, c.wrong("a list")
@@ -114,7 +113,7 @@ func ofDefinition(name string, own Filter) function {
 	return func(c *call) (any, error) {
 		given := append([]any{c.value}, c.args...)
 		if len(c.named) > 0 {
-			o := jsvalue.NewObject()
+			o := newObject()
 			for _, key := range slices.Sorted(maps.Keys(c.named)) {
 				o.Set(key, c.named[key])
 			}
@@ -135,7 +134,7 @@ func ofDefinition(name string, own Filter) function {
 		if err != nil {
 			return nil, mistakeAt(c.x.source, c.at, "the filter "+name+" gives nothing: "+err.Error(), "correct its function")
 		}
-		return jsvalue.Decode(out), c.x.make(c.at, len(out))
+		return decode(out), c.x.make(c.at, len(out))
 	}
 }
 
@@ -222,7 +221,7 @@ func (r *reader) test(value expr) (expr, error) {
 	holds := called(name.at, f, value, given)
 	return func(x *execution) (any, error) {
 		v, err := holds(x)
-		return jsvalue.Truthy(v) != not, err
+		return truthy(v) != not, err
 	}, nil
 }
 
@@ -233,7 +232,7 @@ func (r *reader) call(name token) (expr, error) {
 		return nil, unknown(r, name, "function", functions)
 	}
 	given, err := r.arguments()
-	return called(name.at, f, constant(jsvalue.Undefined{}), given), err
+	return called(name.at, f, constant(undefined{}), given), err
 }
 
 // functions are those that are not methods.
@@ -241,12 +240,12 @@ var functions = map[string]function{"range": numbers}
 
 // numbers are the numbers from a start to before an end.
 func numbers(c *call) (any, error) {
-	from, to, by := 0.0, jsvalue.Number(c.arg(0)), 1.0
+	from, to, by := 0.0, number(c.arg(0)), 1.0
 	if len(c.args) > 1 {
-		from, to = to, jsvalue.Number(c.arg(1))
+		from, to = to, number(c.arg(1))
 	}
 	if len(c.args) > 2 {
-		by = jsvalue.Number(c.arg(2))
+		by = number(c.arg(2))
 	}
 	n := math.Ceil((to - from) / by)
 	if math.IsNaN(n) || math.IsInf(n, 0) || by == 0 {

@@ -8,22 +8,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
-	"github.com/gavel-evals/gavel/schema/template/jsvalue"
-	"github.com/gavel-evals/gavel/schema/template/rewrite"
 )
 
 // filters are those of Nunjucks that need neither chance nor code.
 var filters = map[string]function{
 	// For texts.
 	"upper": textFilter(strings.ToUpper), "lower": textFilter(strings.ToLower), "trim": textFilter(strings.TrimSpace),
-	"capitalize": textFilter(rewrite.Capitalize), "title": textFilter(rewrite.Title), "escape": textFilter(rewrite.Escape), "e": textFilter(rewrite.Escape), "forceescape": textFilter(rewrite.Escape),
-	"string": textFilter(same), "safe": textFilter(same), "nl2br": textFilter(rewrite.Breaks), "urlencode": urlencode,
+	"capitalize": textFilter(capitalize), "title": textFilter(titleCase), "escape": textFilter(escapeHTML), "e": textFilter(escapeHTML), "forceescape": textFilter(escapeHTML),
+	"string": textFilter(same), "safe": textFilter(same), "nl2br": textFilter(htmlBreaks), "urlencode": urlencode,
 	"replace": replace, "truncate": truncate, "indent": indent, "center": center, "striptags": striptags, "wordcount": wordcount,
 	// For numbers.
-	"abs":   func(c *call) (any, error) { return math.Abs(jsvalue.Number(c.value)), nil },
+	"abs":   func(c *call) (any, error) { return math.Abs(number(c.value)), nil },
 	"round": round, "int": toInt, "float": toFloat,
 	// For lists and objects.
-	"length": func(c *call) (any, error) { return float64(jsvalue.Length(c.value)), nil },
+	"length": func(c *call) (any, error) { return float64(length(c.value)), nil },
 	"first":  func(c *call) (any, error) { return item(c, func(int) int { return 0 }) },
 	"last":   func(c *call) (any, error) { return item(c, func(n int) int { return n - 1 }) },
 	"join":   join, "reverse": reverse, "sort": sorted, "list": toList, "sum": sum, "batch": batch, "slice": sliced,
@@ -48,9 +46,9 @@ func textFilter(f func(string) string) function {
 func same(s string) string { return s }
 
 func urlencode(c *call) (any, error) {
-	o, isObject := c.value.(*jsvalue.Object)
+	o, isObject := c.value.(*Object)
 	if !isObject {
-		return textFilter(rewrite.Component)(c)
+		return textFilter(encodeComponent)(c)
 	}
 	var parts []string
 	for _, key := range o.Keys {
@@ -58,7 +56,7 @@ func urlencode(c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, rewrite.Component(key)+"="+rewrite.Component(s))
+		parts = append(parts, encodeComponent(key)+"="+encodeComponent(s))
 	}
 	return strings.Join(parts, "&"), nil
 }
@@ -96,8 +94,8 @@ func truncate(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !jsvalue.Truthy(c.option(1, "killwords")) {
-		return rewrite.Truncate(s, most, end), nil
+	if !truthy(c.option(1, "killwords")) {
+		return truncateText(s, most, end), nil
 	}
 	if runes := []rune(s); len(runes) > most {
 		s = string(runes[:most]) + end
@@ -119,7 +117,7 @@ func indent(c *call) (any, error) {
 		return nil, err
 	}
 	for i := range lines {
-		if i > 0 || jsvalue.Truthy(c.option(1, "indentfirst")) {
+		if i > 0 || truthy(c.option(1, "indentfirst")) {
 			lines[i] = strings.Repeat(" ", width) + lines[i]
 		}
 	}
@@ -143,8 +141,8 @@ var wordToken = lazyregexp.New(`\w+`)
 
 func striptags(c *call) (any, error) {
 	s, err := c.text()
-	if s = rewrite.Strip(s); !jsvalue.Truthy(c.arg(0)) {
-		s = rewrite.OneSpace(s)
+	if s = stripTags(s); !truthy(c.arg(0)) {
+		s = oneSpace(s)
 	}
 	return s, err
 }
@@ -160,7 +158,7 @@ func round(c *call) (any, error) {
 		return nil, err
 	}
 	factor := math.Pow(10, float64(digits))
-	n := jsvalue.Number(c.value) * factor
+	n := number(c.value) * factor
 	switch c.arg(1) {
 	case "ceil":
 		n = math.Ceil(n)
@@ -203,7 +201,7 @@ func parsedNumber(c *call, form *lazyregexp.Regexp) (any, error) {
 func item(c *call, which func(n int) int) (any, error) {
 	list, err := c.list()
 	if err != nil || len(list) == 0 {
-		return jsvalue.Undefined{}, err
+		return undefined{}, err
 	}
 	return list[which(len(list))], nil
 }
@@ -211,13 +209,13 @@ func item(c *call, which func(n int) int) (any, error) {
 // attribute is a field of a value by a name that may have points.
 func attribute(value any, name string) any {
 	for part := range strings.SplitSeq(name, ".") {
-		o, isObject := value.(*jsvalue.Object)
+		o, isObject := value.(*Object)
 		if !isObject {
-			return jsvalue.Undefined{}
+			return undefined{}
 		}
 		v, has := o.Values[part]
 		if !has {
-			return jsvalue.Undefined{}
+			return undefined{}
 		}
 		value = v
 	}
@@ -273,7 +271,7 @@ func sorted(c *call) (any, error) {
 		return nil, err
 	}
 	name := ""
-	if by := c.option(2, "attribute"); !jsvalue.Absent(by) {
+	if by := c.option(2, "attribute"); !absent(by) {
 		if name, err = c.x.text(c.at, by); err != nil {
 			return nil, err
 		}
@@ -282,7 +280,7 @@ func sorted(c *call) (any, error) {
 		if name != "" {
 			v = attribute(v, name)
 		}
-		if s, isText := v.(string); isText && !jsvalue.Truthy(c.option(1, "case_sensitive")) {
+		if s, isText := v.(string); isText && !truthy(c.option(1, "case_sensitive")) {
 			return strings.ToLower(s)
 		}
 		return v
@@ -290,13 +288,13 @@ func sorted(c *call) (any, error) {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b any) int {
 		a, b = keyed(a), keyed(b)
-		if jsvalue.Truthy(c.option(0, "reverse")) {
+		if truthy(c.option(0, "reverse")) {
 			a, b = b, a
 		}
 		switch {
-		case jsvalue.Less(a, b):
+		case less(a, b):
 			return -1
-		case jsvalue.Less(b, a):
+		case less(b, a):
 			return 1
 		}
 		return 0
@@ -305,14 +303,14 @@ func sorted(c *call) (any, error) {
 }
 
 func toList(c *call) (any, error) {
-	o, isObject := c.value.(*jsvalue.Object)
+	o, isObject := c.value.(*Object)
 	if !isObject {
 		list, err := c.list()
 		return list, err
 	}
 	list := []any{}
 	for _, key := range o.Keys {
-		pair := jsvalue.NewObject()
+		pair := newObject()
 		pair.Set("key", key)
 		pair.Set("value", o.Values[key])
 		list = append(list, pair)
@@ -328,13 +326,13 @@ func sum(c *call) (any, error) {
 	name, err := c.argText(0, "")
 	total := 0.0
 	if len(c.args) > 1 {
-		total = jsvalue.Number(c.arg(1))
+		total = number(c.arg(1))
 	}
 	for _, v := range list {
 		if name != "" {
 			v = attribute(v, name)
 		}
-		total += jsvalue.Number(v)
+		total += number(v)
 	}
 	return total, err
 }
@@ -353,7 +351,7 @@ func batch(c *call) (any, error) {
 	out := []any{}
 	for part := range slices.Chunk(list, n) {
 		part = slices.Clone(part)
-		if missing := n - len(part); missing > 0 && jsvalue.Truthy(c.arg(1)) {
+		if missing := n - len(part); missing > 0 && truthy(c.arg(1)) {
 			if err := c.x.make(c.at, missing); err != nil {
 				return nil, err
 			}
@@ -385,7 +383,7 @@ func sliced(c *call) (any, error) {
 			end++
 		}
 		part := slices.Clone(list[at:end])
-		if i >= more && jsvalue.Truthy(c.arg(1)) {
+		if i >= more && truthy(c.arg(1)) {
 			part = append(part, c.arg(1))
 		}
 		out, at = append(out, part), end
@@ -423,12 +421,12 @@ func tested(c *call, item any) (bool, error) {
 		inner.args = c.args[1:]
 	}
 	v, err := f(inner)
-	return jsvalue.Truthy(v), err
+	return truthy(v), err
 }
 
 func hasField(c *call, item any) (bool, error) {
 	name, err := c.argText(0, "")
-	return jsvalue.Truthy(attribute(item, name)), err
+	return truthy(attribute(item, name)), err
 }
 
 func groupBy(c *call) (any, error) {
@@ -440,7 +438,7 @@ func groupBy(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := jsvalue.NewObject()
+	out := newObject()
 	for _, v := range list {
 		key, err := c.x.text(c.at, attribute(v, name))
 		if err != nil {
@@ -454,7 +452,7 @@ func groupBy(c *call) (any, error) {
 
 // dictSort are the fields of an object as pairs, sorted by name or value.
 func dictSort(c *call) (any, error) {
-	o, isObject := c.value.(*jsvalue.Object)
+	o, isObject := c.value.(*Object)
 	if !isObject {
 		return nil, c.wrong("an object")
 	}
@@ -468,16 +466,16 @@ func dictSort(c *call) (any, error) {
 	}
 	keyed := func(v any) any {
 		pair, _ := v.([]any) // made above
-		if s, isText := pair[which].(string); isText && !jsvalue.Truthy(c.option(0, "case_sensitive")) {
+		if s, isText := pair[which].(string); isText && !truthy(c.option(0, "case_sensitive")) {
 			return strings.ToUpper(s)
 		}
 		return pair[which]
 	}
 	slices.SortStableFunc(pairs, func(a, b any) int {
 		switch x, y := keyed(a), keyed(b); {
-		case jsvalue.Less(x, y):
+		case less(x, y):
 			return -1
-		case jsvalue.Less(y, x):
+		case less(y, x):
 			return 1
 		}
 		return 0
@@ -488,16 +486,16 @@ func dictSort(c *call) (any, error) {
 // otherwise is the value, or the argument where it is not defined; with true as the
 // second argument also where it does not count as true.
 func otherwise(c *call) (any, error) {
-	_, none := c.value.(jsvalue.Undefined)
-	if none || jsvalue.Truthy(c.option(1, "boolean")) && !jsvalue.Truthy(c.value) {
+	_, none := c.value.(undefined)
+	if none || truthy(c.option(1, "boolean")) && !truthy(c.value) {
 		return c.arg(0), nil
 	}
 	return c.value, nil
 }
 
 func dump(c *call) (any, error) {
-	if _, none := c.value.(jsvalue.Undefined); none {
-		return jsvalue.Undefined{}, nil
+	if _, none := c.value.(undefined); none {
+		return undefined{}, nil
 	}
 	indent := ""
 	if s, isText := c.arg(0).(string); isText {

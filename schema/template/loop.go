@@ -1,7 +1,5 @@
 package template
 
-import "github.com/gavel-evals/gavel/schema/template/jsvalue"
-
 // A loop writes its nodes for each item of a value.
 type loop struct {
 	at     int
@@ -83,7 +81,7 @@ func (l *loop) items(x *execution, value any) ([]any, error) {
 			items = append(items, string(r))
 		}
 		return items, x.make(l.at, len(v))
-	case *jsvalue.Object:
+	case *Object:
 		if len(l.names) != 2 {
 			return nil, nil
 		}
@@ -104,7 +102,7 @@ func (l *loop) bind(frame map[string]any, item any) {
 	}
 	parts, _ := item.([]any)
 	for i, name := range l.names {
-		frame[name] = jsvalue.Undefined{}
+		frame[name] = undefined{}
 		if i < len(parts) {
 			frame[name] = parts[i]
 		}
@@ -115,9 +113,9 @@ func (l *loop) bind(frame map[string]any, item any) {
 type pass struct{ i, n int }
 
 // object is the variable loop.
-func (p pass) object() *jsvalue.Object {
+func (p pass) object() *Object {
 	i, n := p.i, p.n
-	o := jsvalue.NewObject()
+	o := newObject()
 	o.Set("index", float64(i+1))
 	o.Set("index0", float64(i))
 	o.Set("revindex", float64(n-i))

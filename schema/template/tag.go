@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema/suggest"
-	"github.com/gavel-evals/gavel/schema/template/jsvalue"
 )
 
 // A parser reads the pieces of a template.
@@ -201,7 +200,7 @@ func (p *parser) ifTag(r *reader) (node, error) {
 			if err != nil {
 				return err
 			}
-			if jsvalue.Truthy(holds) {
+			if truthy(holds) {
 				return x.run(b.nodes)
 			}
 		}
@@ -246,7 +245,7 @@ func (x *execution) choose(value expr, cases []branch) error {
 		if err != nil {
 			return err
 		}
-		if jsvalue.StrictEqual(v, w) {
+		if strictEqual(v, w) {
 			found = i
 			break
 		}

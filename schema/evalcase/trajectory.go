@@ -1,7 +1,4 @@
-// Package trajectory reads the arguments that a step of a trajectory expects.
-//
-// Most callers want [Arguments].
-package trajectory
+package evalcase
 
 import (
 	"encoding/json"
@@ -11,9 +8,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/place"
 )
 
-// Arguments are those of a step with one of some names, as canonical JSON, nil where none is compared; and the
+// trajectoryArguments are those of a step with one of some names, as canonical JSON, nil where none is compared; and the
 // names of those that may have any value.
-func Arguments(item place.Place, names []string) (json.RawMessage, []string) {
+func trajectoryArguments(item place.Place, names []string) (json.RawMessage, []string) {
 	if !item.IsObject("args") {
 		return nil, nil
 	}

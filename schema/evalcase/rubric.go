@@ -1,5 +1,4 @@
-// Package rubric reads the criteria of the evalcase format.
-package rubric
+package evalcase
 
 import (
 	"cmp"
@@ -27,8 +26,8 @@ func (r *reader) warn(p schema.Problem) {
 	r.problems = append(r.problems, p)
 }
 
-// Read reads a list of criteria and what decides about them.
-func Read(list place.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule, []schema.Problem) {
+// readRubrics reads a list of criteria and what decides about them.
+func readRubrics(list place.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule, []schema.Problem) {
 	r := &reader{}
 	criteria, rule := r.criteria(list, threshold)
 	return criteria, rule, r.problems
@@ -87,7 +86,7 @@ func (r *reader) decides(item place.Place, f rubricFile, rule *schema.Rule) floa
 		weight = *f.Weight
 	}
 	if weight != 1 {
-		rule.Weights = Put(rule.Weights, f.ID, weight)
+		rule.Weights = putNumber(rule.Weights, f.ID, weight)
 	}
 	required := f.Required != nil && *f.Required
 	if f.Least != nil {
@@ -98,7 +97,7 @@ func (r *reader) decides(item place.Place, f rubricFile, rule *schema.Rule) floa
 			r.warn(item.Problem("ignored", "`required_min_score` is ignored, since the criterion is not required", "write required: true", "required_min_score"))
 		default:
 			required = true
-			rule.Least = Put(rule.Least, f.ID, *f.Least/rangeScale)
+			rule.Least = putNumber(rule.Least, f.ID, *f.Least/rangeScale)
 		}
 	}
 	if required {
@@ -108,7 +107,7 @@ func (r *reader) decides(item place.Place, f rubricFile, rule *schema.Rule) floa
 }
 
 // Put sets a number by name, in a map that is made where there is none.
-func Put(m map[string]float64, key string, x float64) map[string]float64 {
+func putNumber(m map[string]float64, key string, x float64) map[string]float64 {
 	if m == nil {
 		m = map[string]float64{}
 	}

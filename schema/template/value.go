@@ -1,9 +1,4 @@
-// Package jsvalue has the values of templates, with the rules of JavaScript: what counts as
-// true, what is equal, and how numbers are written.
-//
-// Values are nil (null), [Undefined], bool, float64, json.Number where a float64 is not
-// Exact, string, []any and [*Object]. Most callers want [Decode] and [Text].
-package jsvalue
+package template
 
 import (
 	"bytes"
@@ -14,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Undefined is the value of what is not there.
-type Undefined struct{}
+// undefined is the value of what is not there.
+type undefined struct{}
 
 // An Object has its fields in the order in which they were written.
 type Object struct {
@@ -31,13 +26,13 @@ func (o *Object) Set(key string, value any) {
 	o.Values[key] = value
 }
 
-// NewObject returns an object without fields.
-func NewObject() *Object { return &Object{Values: map[string]any{}} }
+// newObject returns an object without fields.
+func newObject() *Object { return &Object{Values: map[string]any{}} }
 
-// Decode reads a JSON value; what cannot be read is undefined.
-func Decode(raw json.RawMessage) any {
+// decode reads a JSON value; what cannot be read is undefined.
+func decode(raw json.RawMessage) any {
 	if len(raw) == 0 {
-		return Undefined{}
+		return undefined{}
 	}
 	var text string
 	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
@@ -47,7 +42,7 @@ func Decode(raw json.RawMessage) any {
 	dec.UseNumber()
 	value, err := decodeNext(dec)
 	if err != nil {
-		return Undefined{}
+		return undefined{}
 	}
 	return value
 }
@@ -59,7 +54,7 @@ func decodeNext(dec *json.Decoder) (any, error) {
 	}
 	switch t := tok.(type) {
 	case json.Number:
-		return Exact(t), nil
+		return exact(t), nil
 	case json.Delim:
 		if t == '[' {
 			return decodeList(dec)
@@ -83,7 +78,7 @@ func decodeList(dec *json.Decoder) (any, error) {
 }
 
 func decodeObject(dec *json.Decoder) (any, error) {
-	o := NewObject()
+	o := newObject()
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
@@ -103,8 +98,8 @@ func decodeObject(dec *json.Decoder) (any, error) {
 // maxExact is the largest integer up to which every one is a float64.
 const maxExact = 1 << 53
 
-// Exact is a number as a float64, or as it is written where that would change it.
-func Exact(n json.Number) any {
+// exact is a number as a float64, or as it is written where that would change it.
+func exact(n json.Number) any {
 	f, err := n.Float64()
 	if err != nil || math.Abs(f) > maxExact && !strings.ContainsAny(n.String(), ".eE") {
 		return n
@@ -112,10 +107,10 @@ func Exact(n json.Number) any {
 	return f
 }
 
-// Truthy reports whether a value counts as true. An empty list and an empty object do.
-func Truthy(value any) bool {
+// truthy reports whether a value counts as true. An empty list and an empty object do.
+func truthy(value any) bool {
 	switch v := value.(type) {
-	case nil, Undefined:
+	case nil, undefined:
 		return false
 	case bool:
 		return v
@@ -127,8 +122,8 @@ func Truthy(value any) bool {
 	return true
 }
 
-// Number is a value as a number; NaN where it is none.
-func Number(value any) float64 {
+// number is a value as a number; NaN where it is none.
+func number(value any) float64 {
 	switch v := value.(type) {
 	case nil:
 		return 0
@@ -174,7 +169,7 @@ func written(f float64) string {
 // Text is a value that is not a list or an object as text.
 func Text(value any) (string, bool) {
 	switch v := value.(type) {
-	case nil, Undefined:
+	case nil, undefined:
 		return "", true
 	case string:
 		return v, true
@@ -216,7 +211,7 @@ func (d *dumper) dump(value any, depth int) bool {
 		return d.object(v, depth)
 	case string:
 		d.out.WriteString(quote(v))
-	case nil, Undefined:
+	case nil, undefined:
 		d.out.WriteString("null")
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -259,7 +254,7 @@ func (d *dumper) object(v *Object, depth int) bool {
 	d.out.WriteByte('{')
 	first := true
 	for _, key := range v.Keys {
-		if _, none := v.Values[key].(Undefined); none {
+		if _, none := v.Values[key].(undefined); none {
 			continue
 		}
 		if !first {
@@ -291,19 +286,19 @@ func quote(s string) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// LooseEqual is == of JavaScript. Lists and objects equal only themselves.
-func LooseEqual(a, b any) bool {
-	if Absent(a) || Absent(b) {
-		return Absent(a) && Absent(b)
+// looseEqual is == of JavaScript. Lists and objects equal only themselves.
+func looseEqual(a, b any) bool {
+	if absent(a) || absent(b) {
+		return absent(a) && absent(b)
 	}
-	if IsNumber(a) != IsNumber(b) || IsBool(a) != IsBool(b) {
-		return isSimple(a) && isSimple(b) && Number(a) == Number(b)
+	if isNumber(a) != isNumber(b) || isBool(a) != isBool(b) {
+		return isSimple(a) && isSimple(b) && number(a) == number(b)
 	}
-	return StrictEqual(a, b)
+	return strictEqual(a, b)
 }
 
-// StrictEqual is === of JavaScript.
-func StrictEqual(a, b any) bool {
+// strictEqual is === of JavaScript.
+func strictEqual(a, b any) bool {
 	switch x := a.(type) {
 	case []any:
 		y, ok := b.([]any)
@@ -311,7 +306,7 @@ func StrictEqual(a, b any) bool {
 	case *Object:
 		return a == b
 	case float64, json.Number:
-		return IsNumber(b) && Number(a) == Number(b)
+		return isNumber(b) && number(a) == number(b)
 	}
 	if _, isList := b.([]any); isList {
 		return false
@@ -319,14 +314,14 @@ func StrictEqual(a, b any) bool {
 	return a == b
 }
 
-// Absent reports whether a value is null or undefined.
-func Absent(v any) bool {
-	_, none := v.(Undefined)
+// absent reports whether a value is null or undefined.
+func absent(v any) bool {
+	_, none := v.(undefined)
 	return none || v == nil
 }
 
-// IsNumber reports whether a value is a number.
-func IsNumber(v any) bool {
+// isNumber reports whether a value is a number.
+func isNumber(v any) bool {
 	switch v.(type) {
 	case float64, json.Number:
 		return true
@@ -334,22 +329,22 @@ func IsNumber(v any) bool {
 	return false
 }
 
-// IsBool reports whether a value is true or false.
-func IsBool(v any) bool { _, ok := v.(bool); return ok }
+// isBool reports whether a value is true or false.
+func isBool(v any) bool { _, ok := v.(bool); return ok }
 
 func isSimple(v any) bool { _, ok := Text(v); return ok }
 
-// Less is < of JavaScript.
-func Less(a, b any) bool {
+// less is < of JavaScript.
+func less(a, b any) bool {
 	x, isText := a.(string)
 	if y, both := b.(string); isText && both {
 		return x < y
 	}
-	return Number(a) < Number(b)
+	return number(a) < number(b)
 }
 
-// Length is the number of characters, items or fields of a value.
-func Length(value any) int {
+// length is the number of characters, items or fields of a value.
+func length(value any) int {
 	switch v := value.(type) {
 	case string:
 		return utf8.RuneCountInString(v)

@@ -1,5 +1,4 @@
-// Package trials reads how often AgentV runs each test, and how one score follows.
-package trials
+package evalcase
 
 import (
 	"encoding/json"
@@ -13,20 +12,20 @@ import (
 // most bounds the samples of a case.
 const most = 1000
 
-// A Plan is how many samples of a test are taken; the zero Plan leaves that to gavel.yaml.
-type Plan struct {
+// A trialPlan is how many samples of a test are taken; the zero trialPlan leaves that to gavel.yaml.
+type trialPlan struct {
 	Count int
 	// Best takes the best of the samples as the result; else it is their mean.
 	Best bool
 }
 
-// Read returns what `trials` of an execution asks for: {count, strategy}. The mean of trials is
+// readTrials returns what `trials` of an execution asks for: {count, strategy}. The mean of trials is
 // a score, and so is the best one (pass_at_k, which is AgentV's default). A bound of a
 // confidence interval is not, since it depends on how many were taken; a warning says so.
-func Read(execution place.Place) (Plan, []schema.Problem) {
+func readTrials(execution place.Place) (trialPlan, []schema.Problem) {
 	p := execution.Sub("trials")
 	if !p.IsObject() {
-		return Plan{}, nil
+		return trialPlan{}, nil
 	}
 	var written struct {
 		Count    float64 `json:"count"`
@@ -34,10 +33,10 @@ func Read(execution place.Place) (Plan, []schema.Problem) {
 	}
 	err := json.Unmarshal(p.JSON(), &written)
 	n := written.Count
-	unread := func(message, hint, key string) (Plan, []schema.Problem) {
+	unread := func(message, hint, key string) (trialPlan, []schema.Problem) {
 		problem := p.Problem("not-read", message, hint, key)
 		problem.Severity = schema.Warning
-		return Plan{}, []schema.Problem{problem}
+		return trialPlan{}, []schema.Problem{problem}
 	}
 	switch {
 	case err != nil || n < 1 || n > most || n != math.Trunc(n):
@@ -45,5 +44,5 @@ func Read(execution place.Place) (Plan, []schema.Problem) {
 	case written.Strategy == "confidence_interval":
 		return unread("`trials` is not read: Gavel compares base and head by their samples, and not by the lower bound of one side", "write strategy: mean, or iterations in gavel.yaml", "strategy")
 	}
-	return Plan{int(n), n > 1 && written.Strategy != "mean"}, nil
+	return trialPlan{int(n), n > 1 && written.Strategy != "mean"}, nil
 }

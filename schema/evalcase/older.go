@@ -1,8 +1,4 @@
-// Package older reads the names that AgentV gave its fields between the form with evalcases and the
-// one of AgentV 4.
-//
-// Most callers want [Renamed].
-package older
+package evalcase
 
 import (
 	"slices"
@@ -17,11 +13,11 @@ var asserted = []string{"assertions", "assert", "evaluators"}
 // names are the older names of fields of a test.
 var names = map[string]string{"input_messages": "input", "expected_messages": "expected_output"}
 
-// Renamed is a test, or a suite, with the names of AgentV 4: of assert and evaluators, there
+// withCurrentNames is a test, or a suite, with the names of AgentV 4: of assert and evaluators, there
 // and in execution and turns, of input_messages and expected_messages, and with rubrics of the
 // test as an assertion. It is the document itself where nothing is older. Values keep
 // their positions.
-func Renamed(doc *schema.Document) *schema.Document {
+func withCurrentNames(doc *schema.Document) *schema.Document {
 	if doc == nil || !doc.IsObject() || !isOlder(place.Place{Doc: doc}) {
 		return doc
 	}

@@ -1,7 +1,4 @@
-// Package spec makes evaluators of the assertions of the matrix dialect, one by one.
-//
-// Most callers want [Compile].
-package spec
+package matrix
 
 import (
 	"cmp"
@@ -25,11 +22,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// Compile makes an evaluator of an assertion of a kind, and its rule. The kind is written
+// compileAssertion makes an evaluator of an assertion of a kind, and its rule. The kind is written
 // with not- in front or not, which the evaluator does not say. The error is a [*template.MistakeError]
 // about a value that is wrong, or a [*template.NeedError] about what is not read. Assertions
 // that are code have a rule and no evaluator.
-func Compile(kind, written string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
+func compileAssertion(kind, written string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
 	spec := evaluator.Assertion{Type: kind, Value: value}
 	rule := schema.Rule{Threshold: 1}
 	switch kind {
@@ -159,8 +156,8 @@ const geval = 0.7
 const (
 	relevance = 0.5
 	likeness  = 0.75
-	// LikenessInTables is that of similar in a table.
-	LikenessInTables = 0.8
+	// likenessInTables is that of similar in a table.
+	likenessInTables = 0.8
 )
 
 // similar compares the answer with texts by their embeddings.

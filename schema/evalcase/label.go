@@ -1,7 +1,4 @@
-// Package label reads what suites of AgentV say of their tests and by which nothing is judged.
-//
-// Most callers want [Tags] and [Facts].
-package label
+package evalcase
 
 import (
 	"maps"
@@ -11,9 +8,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/place"
 )
 
-// Tags are those at some places, each once: texts, lists of them, and objects, whose fields are
+// readTags are those at some places, each once: texts, lists of them, and objects, whose fields are
 // key=value.
-func Tags(of ...place.Place) []string {
+func readTags(of ...place.Place) []string {
 	var out []string
 	add := func(tag string) {
 		if tag != "" && !slices.Contains(out, tag) {
@@ -49,8 +46,8 @@ func keyed(p place.Place) map[string]string {
 // maxMetadata bounds what results repeat of the metadata of a case, in bytes.
 const maxMetadata = 8 << 10
 
-// Facts are what the results of AgentV say of a test of a suite.
-func Facts(suite, test place.Place) schema.Facts {
+// readFacts are what the results of AgentV say of a test of a suite.
+func readFacts(suite, test place.Place) schema.Facts {
 	out := schema.Facts{Category: suite.Text("category"), Tags: keyed(suite.Sub("tags"))}
 	if raw := test.JSON("metadata"); test.IsObject("metadata") && len(raw) <= maxMetadata {
 		out.Metadata = raw

@@ -1,6 +1,4 @@
-// Package rewrite has the filters of Nunjucks that make a text of a text and of nothing
-// else.
-package rewrite
+package template
 
 import (
 	"net/url"
@@ -13,16 +11,16 @@ import (
 
 var escapes = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "'", "&#39;", "<", "&lt;", ">", "&gt;", "`", "&#96;")
 
-// Escape writes a text so that it has no tags.
-func Escape(s string) string { return escapes.Replace(s) }
+// escapeHTML writes a text so that it has no tags.
+func escapeHTML(s string) string { return escapes.Replace(s) }
 
-// Breaks writes ends of lines as tags.
-func Breaks(s string) string {
+// htmlBreaks writes ends of lines as tags.
+func htmlBreaks(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "<br />\n")
 }
 
-// Component writes a text as a part of an address.
-func Component(s string) string {
+// encodeComponent writes a text as a part of an address.
+func encodeComponent(s string) string {
 	s = strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 	for _, c := range "!'()*" {
 		s = strings.ReplaceAll(s, "%"+strings.ToUpper(strconv.FormatInt(int64(c), 16)), string(c))
@@ -35,30 +33,30 @@ var (
 	whiteSpace = lazyregexp.New(`\s+`)
 )
 
-// Strip leaves out tags and comments.
-func Strip(s string) string { return strings.TrimSpace(tag.ReplaceAllString(s, "")) }
+// stripTags leaves out tags and comments.
+func stripTags(s string) string { return strings.TrimSpace(tag.ReplaceAllString(s, "")) }
 
-// OneSpace writes one space in the place of white space.
-func OneSpace(s string) string { return whiteSpace.ReplaceAllString(s, " ") }
+// oneSpace writes one space in the place of white space.
+func oneSpace(s string) string { return whiteSpace.ReplaceAllString(s, " ") }
 
-// Capitalize makes the first letter large and the others small.
-func Capitalize(s string) string {
+// capitalize makes the first letter large and the others small.
+func capitalize(s string) string {
 	s = strings.ToLower(s)
 	_, size := utf8.DecodeRuneInString(s)
 	return strings.ToUpper(s[:size]) + s[size:]
 }
 
-// Title capitalizes each word.
-func Title(s string) string {
+// titleCase capitalizes each word.
+func titleCase(s string) string {
 	words := strings.Split(s, " ")
 	for i := range words {
-		words[i] = Capitalize(words[i])
+		words[i] = capitalize(words[i])
 	}
 	return strings.Join(words, " ")
 }
 
-// Truncate cuts a text that has more than so many characters, at a space if there is one.
-func Truncate(s string, most int, end string) string {
+// truncateText cuts a text that has more than so many characters, at a space if there is one.
+func truncateText(s string, most int, end string) string {
 	runes := []rune(s)
 	if len(runes) <= most {
 		return s
