@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/facts"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
@@ -19,14 +18,14 @@ func (p *planner) environment(ctx context.Context, s Checkout) (plan.Environment
 		Config: p.req.ConfigFile, DefaultTarget: s.Config.DefaultTarget,
 		Targets: make(map[string]plan.Target, len(s.Config.Targets)),
 		Roles:   s.Config.Roles.Targets(),
-		Roots:   facts.Roots(),
+		Roots:   firstRequestRoots(),
 	}
 	var salt []byte
 	if p.req.Ledger != nil {
 		salt, env.Unconfined = p.req.Ledger.Secret(), p.req.Ledger.Unconfined()
 	}
 	for name, t := range s.Config.Targets {
-		of, err := facts.Collect(s.FS, t, p.req.LookupEnv, salt)
+		of, err := targetFacts(s.FS, t, p.req.LookupEnv, salt)
 		if err != nil {
 			return env, fmt.Errorf("target %s: %w", name, err)
 		}

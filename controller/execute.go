@@ -12,13 +12,11 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/configchange"
-	"github.com/gavel-evals/gavel/controller/deployment"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/pieces"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/progress"
-	"github.com/gavel-evals/gavel/controller/replies"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/budget"
@@ -92,7 +90,7 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	}
 	// Known results are reported and stored even if the run was interrupted.
 	lasting := context.WithoutCancel(ctx)
-	if err := replies.Recall(e.in, func(digest string) (*verdict.Transcript, error) {
+	if err := recallReplies(e.in, func(digest string) (*verdict.Transcript, error) {
 		return e.storedTranscript(lasting, digest, time.Time{})
 	}); err != nil {
 		return nil, err
@@ -162,7 +160,7 @@ func (e *execution) loadStored(ctx context.Context) error {
 			e.in.Base[r.Base.ID()] = out
 		}
 	}
-	agents := deployment.Notices(deployment.Run{Input: e.in, Config: cfg, ConfigFile: p.req.ConfigFile, Now: p.req.Now()})
+	agents := deploymentNotices(deploymentRun{Input: e.in, Config: cfg, ConfigFile: p.req.ConfigFile, Now: p.req.Now()})
 	stale := report.NoticesOf(cfg.StaleQuarantine(report.QuarantinedNames(p.Plan), p.req.Now()))
 	e.in.Notices = slices.Concat(e.opts.Notices, e.openNotices(), p.notices, agents, stale)
 	e.in.Quarantined = p.quarantined(e.opts.Commands)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/invocation"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -24,7 +23,7 @@ func TestAnInvocationIsContinuedForADay(t *testing.T) {
 	cfg.Targets = map[string]config.Target{"bot": {Name: "bot", Provider: config.HTTP, Kind: config.Agent, URL: "https://h", Revision: config.RevisionNone}}
 	run := func(isKilled bool) int64 {
 		t.Helper()
-		continued, err := invocation.Continue(t.Context(), b.store, invocation.Tree, now)
+		continued, err := controller.ContinueInvocation(t.Context(), b.store, controller.Tree, now)
 		if err != nil {
 			t.Fatal(err)
 		}

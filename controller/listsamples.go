@@ -5,7 +5,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/samples"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -21,7 +20,7 @@ func (e *execution) listSamples(ctx context.Context) error {
 			rows = append(rows, r)
 		}
 	}
-	cases, err := samples.Cases(ctx, e.p.req.Head.FS, e.p.req.Head.Config.Settings(), rows)
+	cases, err := casesOfRows(ctx, e.p.req.Head.FS, e.p.req.Head.Config.Settings(), rows)
 	if err != nil {
 		return err
 	}
@@ -34,7 +33,7 @@ func (e *execution) listSamples(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		out.Samples = samples.Decide(c, stored, out.Result.Samples)
+		out.Samples = decideSamples(c, stored, out.Result.Samples)
 		e.in.Head[r.Head.ID()] = out
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/invocation"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/snapshot"
@@ -104,7 +103,7 @@ type Request struct {
 	ReuseSince func(plan.Row) time.Time
 	// Invocation replaces ReuseSince if a person runs the working tree: results stored
 	// before it began do not count.
-	Invocation *invocation.Invocation
+	Invocation *Invocation
 	// Fresh, where it is set, says why ReuseSince is asked about every case.
 	Fresh *plan.Reason
 	// Repeat, where it is not 0, is how many samples every case has on both

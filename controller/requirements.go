@@ -2,7 +2,6 @@ package controller
 
 import (
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -19,7 +18,7 @@ func (p *Prepared) Requirements() []schema.Problem {
 	}
 	needs := load.MergeNeeds(p.left.Needs, load.NeedsOf(cases))
 	cfg := p.req.Head.Config
-	found := append(requirement.Configuration(p.req.Head.FS, p.req.ConfigFile, cfg, needs),
+	found := append(ConfigurationProblems(p.req.Head.FS, p.req.ConfigFile, cfg, needs),
 		p.requirement(p.req.Head).Problems(needs)...)
 	if p.req.Base == nil || p.req.Base.Config == cfg {
 		return found
@@ -34,12 +33,12 @@ func (p *Prepared) Requirements() []schema.Problem {
 }
 
 // requirement is what a checkout offers to its cases.
-func (p *Prepared) requirement(c Checkout) requirement.Requirement {
+func (p *Prepared) requirement(c Checkout) Requirement {
 	lookup := p.req.LookupEnv
 	if p.elsewhere {
 		lookup = nil
 	}
-	return requirement.Find(c.FS, p.req.ConfigFile, c.Config, lookup)
+	return FindRequirement(c.FS, p.req.ConfigFile, c.Config, lookup)
 }
 
 // unmeasured reports whether base of a row is to be compared with and not known.

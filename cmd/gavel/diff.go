@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/reporters/artifact"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -188,7 +187,7 @@ func (c *diffRun) states(ctx context.Context, sides [2]diffSide, args []string) 
 	if !c.flags.confirm {
 		return c.storedReport(ctx, prepared)
 	}
-	if why := requirement.Prevents(append(prepared.Problems, prepared.Requirements()...)); len(why) > 0 {
+	if why := controller.PreventingProblems(append(prepared.Problems, prepared.Requirements()...)); len(why) > 0 {
 		return nil, usageError("nothing was judged: %s", why[0].Message)
 	}
 	return c.Execute(ctx, prepared, controller.RunOptions{ConfigDiff: prepared.ConfigChange()})

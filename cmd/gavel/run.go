@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/maintenance"
-	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/artifact"
 	"github.com/gavel-evals/gavel/reporters/promptfoo"
@@ -70,7 +69,7 @@ func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f
 	if err := a.PrintProblems(w.Files, prepared.Problems); err != nil {
 		return err
 	}
-	if why := requirement.Prevents(prepared.Problems); len(why) > 0 {
+	if why := controller.PreventingProblems(prepared.Problems); len(why) > 0 {
 		return usageError("nothing was judged: %s", why[0].Message)
 	}
 	files := artifact.Named(a.Path, artifact.JUnit(f.junit), artifact.Markdown(f.markdown), artifact.HTML(f.html, func() (casehistory.History, error) {

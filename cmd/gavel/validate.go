@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/reporters/sarif"
@@ -68,7 +68,7 @@ func validateDefinitions(ctx context.Context, a *App, format string, paths []str
 	if schema.HasErrors(problems) { // the folder of definitions is unknown
 		own = slices.DeleteFunc(slices.Clone(own), func(p schema.Problem) bool { return p.Rule == "missing-folder" })
 	}
-	needs := requirement.Find(w.Files, a.ConfigFile, cfg, a.LookupEnv)
+	needs := controller.FindRequirement(w.Files, a.ConfigFile, cfg, a.LookupEnv)
 	only, err := selectFiles(a, w, found, paths)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func validateDefinitions(ctx context.Context, a *App, format string, paths []str
 	out := document.NewValidation(func(yield func(load.FileSummary) bool) {
 		found.Definitions(func(d load.FileSummary) bool { return !only(d.File) || yield(d) })
 	}, a.Strictly(slices.Concat(problems, all)))
-	out.Notes = append(out.Notes, requirement.History(w.Repo)...)
+	out.Notes = append(out.Notes, controller.HistoryProblems(w.Repo)...)
 	if found.Totals().Definitions == 0 && out.Summary.Errors == 0 {
 		out.Notes = append(out.Notes, noCases)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/choice"
-	"github.com/gavel-evals/gavel/controller/invocation"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -69,14 +68,14 @@ func (s *Selection) Request(ctx context.Context, req *controller.Request) (chose
 		req.Chosen = true
 		req.Select = func(c *schema.CaseInfo) bool { return (named == nil || named(c)) && last(c) }
 	}
-	kind := invocation.Tree
+	kind := controller.Tree
 	switch {
 	case s.Repeat > 0:
-		req.Fresh, kind = &plan.Reason{Part: "repeat", Message: fmt.Sprintf("--repeat asks for %d fresh samples", s.Repeat)}, invocation.Fresh
+		req.Fresh, kind = &plan.Reason{Part: "repeat", Message: fmt.Sprintf("--repeat asks for %d fresh samples", s.Repeat)}, controller.Fresh
 	case s.Fresh:
-		req.Fresh, kind = &plan.Reason{Part: "fresh", Message: "--fresh judges again"}, invocation.Fresh
+		req.Fresh, kind = &plan.Reason{Part: "fresh", Message: "--fresh judges again"}, controller.Fresh
 		req.Chosen = req.Chosen || len(s.Keys) > 0 // somebody names what looked wrong
 	}
-	req.Invocation, err = invocation.Continue(ctx, req.Ledger, kind, time.Now())
+	req.Invocation, err = controller.ContinueInvocation(ctx, req.Ledger, kind, time.Now())
 	return chosen, err
 }

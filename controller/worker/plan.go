@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/remeasure"
-	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/budget"
@@ -51,7 +50,7 @@ type side struct {
 	cases    map[string][]entry // by the ID of the case
 	programs evaluate.Programs
 	// requirement is what judging takes that this process may not have.
-	requirement requirement.Requirement
+	requirement controller.Requirement
 }
 
 // An entry is a case of a side with its digests and target, and the row of the plan that
@@ -106,7 +105,7 @@ func (p *runPlan) index(host controller.Host) {
 	newSide := func(c controller.Checkout, trust ledger.Trust) *side {
 		s := &side{checkout: c, trust: trust, cases: map[string][]entry{}}
 		s.roster = run.NewRoster(c.Config, func(t config.Target) (target.Target, error) { return host.Open(t, c) })
-		s.requirement = requirement.Find(c.FS, req.ConfigFile, c.Config, req.LookupEnv)
+		s.requirement = controller.FindRequirement(c.FS, req.ConfigFile, c.Config, req.LookupEnv)
 		if host.Programs != nil {
 			s.programs = host.Programs(c)
 		}

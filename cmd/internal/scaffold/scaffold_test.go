@@ -10,8 +10,8 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -43,7 +43,7 @@ func TestFilesAreStrictlyValid(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				needs := requirement.Find(fsys, "gavel.yaml", cfg, func(string) (string, bool) { return "set", true })
+				needs := controller.FindRequirement(fsys, "gavel.yaml", cfg, func(string) (string, bool) { return "set", true })
 				for _, p := range slices.Concat(problems, found.Problems(), needs.Validation(found, problems)) {
 					t.Errorf("what was written has a problem, want none: %s:%d:%d: %s: %s", p.File, p.Line, p.Column, p.Message, p.Hint)
 				}

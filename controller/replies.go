@@ -1,16 +1,14 @@
-// Package replies finds what was said at base in the cases of which a report shows
-// what was said at head.
-package replies
+package controller
 
 import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// Recall fills in the transcripts of base that a report shows next to those of head.
+// recallReplies fills in the transcripts of base that a report shows next to those of head.
 // stored reads one by its execution digest, and gives nil where there is none. An
 // error is that of stored.
-func Recall(in *report.Input, stored func(digest string) (*verdict.Transcript, error)) error {
+func recallReplies(in *report.Input, stored func(digest string) (*verdict.Transcript, error)) error {
 	for _, row := range in.Plan.Rows {
 		if row.Base == nil || row.Head == nil || in.Head[row.Head.ID()].Transcript == nil {
 			continue

@@ -1,4 +1,4 @@
-package requirement_test
+package controller
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/requirement"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -34,7 +33,7 @@ func problems(t *testing.T, files map[string]string) string {
 	}
 	var b strings.Builder
 	needs := found.Needs()
-	for _, p := range append(requirement.Configuration(fsys, "gavel.yaml", cfg, needs), requirement.Find(fsys, "gavel.yaml", cfg, unset).Problems(needs)...) {
+	for _, p := range append(ConfigurationProblems(fsys, "gavel.yaml", cfg, needs), FindRequirement(fsys, "gavel.yaml", cfg, unset).Problems(needs)...) {
 		fmt.Fprintf(&b, "%s %s %s\n", p.Position, p.Severity, p.Rule)
 	}
 	return b.String()

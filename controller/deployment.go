@@ -1,7 +1,4 @@
-// Package deployment warns of agents that do not say which version they run.
-//
-// Most callers want [Notices].
-package deployment
+package controller
 
 import (
 	"fmt"
@@ -17,7 +14,7 @@ import (
 )
 
 // A Run is what the notices are about.
-type Run struct {
+type deploymentRun struct {
 	// Input is the plan, with the outcomes that are known before anything is
 	// judged.
 	Input *report.Input
@@ -37,11 +34,11 @@ type agent struct {
 	oldest time.Time
 }
 
-// Notices warn of agents that do not say what they run: of those that are
+// deploymentNotices warn of agents that do not say what they run: of those that are
 // called, of changed files that such an agent is built from, since it may answer
 // as before the change, and of verdicts that are reused whatever is deployed by
 // now.
-func Notices(r Run) []report.Notice {
+func deploymentNotices(r deploymentRun) []report.Notice {
 	agents := map[string]*agent{}
 	for _, row := range r.Input.Plan.Rows {
 		if !row.Unversioned || row.Head == nil {

@@ -1,4 +1,4 @@
-package requirement
+package controller
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// Configuration notes of a configuration without errors that it has no target
+// ConfigurationProblems notes of a configuration without errors that it has no target
 // for the needs. If the file is missing and another one was probably meant, that
 // is an error.
-func Configuration(fsys fs.FS, file string, cfg *config.Config, needs []load.Need) []schema.Problem {
+func ConfigurationProblems(fsys fs.FS, file string, cfg *config.Config, needs []load.Need) []schema.Problem {
 	if len(cfg.Targets) > 0 {
 		return nil
 	}
@@ -41,9 +41,9 @@ func Configuration(fsys fs.FS, file string, cfg *config.Config, needs []load.Nee
 	return []schema.Problem{p}
 }
 
-// History notes that a base may not be found in what was cloned. It is not a
+// HistoryProblems notes that a base may not be found in what was cloned. It is not a
 // fault of a definition, so that --strict does not make it an error.
-func History(repo interface{ Shallow() (bool, error) }) []string {
+func HistoryProblems(repo interface{ Shallow() (bool, error) }) []string {
 	if shallow, err := repo.Shallow(); err != nil || !shallow {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (r Requirement) Validation(found *load.Snapshot, wrong []schema.Problem) []
 	switch {
 	case !schema.HasErrors(wrong):
 		needs := found.Needs()
-		return append(Configuration(r.files, r.file, r.config, needs), r.Problems(needs)...)
+		return append(ConfigurationProblems(r.files, r.file, r.config, needs), r.Problems(needs)...)
 	case found.NameTargets():
 		return []schema.Problem{invalid(r.file)}
 	}

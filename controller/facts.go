@@ -1,5 +1,4 @@
-// Package facts gathers what the digests of cases have to know of a target.
-package facts
+package controller
 
 import (
 	"errors"
@@ -15,10 +14,10 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Collect returns what counts of a target as a checkout has it: its identity, with the
+// targetFacts returns what counts of a target as a checkout has it: its identity, with the
 // digests of credentials under the salt, and the lines of a recording. The error is
 // that of reading the recording.
-func Collect(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {
+func targetFacts(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {
 	out := plan.Target{Agent: !t.RunsTools(), Workspace: t.HasWorkspace(), Images: t.TakesImages(), Ends: slices.Sorted(slices.Values(t.EndsConversation))}
 	if p := t.Price; p != nil {
 		out.Price = fmt.Sprintf("%v in, %v out", p.Input, p.Output)
@@ -49,9 +48,9 @@ func recording(fsys fs.FS, name string) (map[string]string, error) {
 	return target.Recorded(name, f)
 }
 
-// Roots returns what gives the digests of the first requests of a case, by which the
+// firstRequestRoots returns what gives the digests of the first requests of a case, by which the
 // lines of a recording that can serve it are known.
-func Roots() func(c *schema.Case, agent bool) []string { return firstRequests }
+func firstRequestRoots() func(c *schema.Case, agent bool) []string { return firstRequests }
 
 func firstRequests(c *schema.Case, agent bool) []string {
 	var digests []string

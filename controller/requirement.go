@@ -1,9 +1,4 @@
-// Package requirement says what judging cases takes that is not there: a
-// configuration, a target for each role, a credential.
-//
-// Most callers want [Find] and then [Requirement.Problems], which has one problem
-// for each cause. [Requirement.Missing] asks for a single case.
-package requirement
+package controller
 
 import (
 	"cmp"
@@ -40,10 +35,10 @@ type Requirement struct {
 	prompts *prompt.Reader
 }
 
-// Find returns the requirement of cases under the configuration of a file, which is
+// FindRequirement returns the requirement of cases under the configuration of a file, which is
 // read again only to say where it names what is missing. lookup finds
 // environment variables; with nil they all count as set.
-func Find(files fs.FS, file string, cfg *config.Config, lookup func(string) (string, bool)) Requirement {
+func FindRequirement(files fs.FS, file string, cfg *config.Config, lookup func(string) (string, bool)) Requirement {
 	return Requirement{files, file, cfg, cfg.Roles.Targets(), lookup, prompt.NewReader(files, cfg.Settings())}
 }
 
@@ -111,7 +106,7 @@ func (r Requirement) isSet(variable string) bool {
 }
 
 // Problems are what is missing for some needs, sorted by place. If no target
-// is configured, [Configuration] reports that.
+// is configured, [ConfigurationProblems] reports that.
 func (r Requirement) Problems(needs []load.Need) []schema.Problem {
 	if len(r.config.Targets) == 0 {
 		return nil
@@ -273,8 +268,8 @@ func (r Requirement) withoutVariable(variable string, names []string) schema.Pro
 	}
 }
 
-// Prevents returns the problems with which a run cannot begin at all.
-func Prevents(problems []schema.Problem) []schema.Problem {
+// PreventingProblems returns the problems with which a run cannot begin at all.
+func PreventingProblems(problems []schema.Problem) []schema.Problem {
 	var out []schema.Problem
 	for _, p := range problems {
 		if p.Rule == RuleConfig || p.Rule == RuleVariable {

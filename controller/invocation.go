@@ -1,9 +1,4 @@
-// Package invocation remembers since when a person runs the working tree, so
-// that a run that was broken off does not ask twice.
-//
-// Most callers want [Continue], give the Invocation to what they plan, and call
-// [Invocation.Begin] and [Invocation.End] around what they judge.
-package invocation
+package controller
 
 import (
 	"context"
@@ -16,30 +11,30 @@ import (
 // that were broken off: what one of them asked, the next does not ask again.
 type Invocation struct {
 	ledger *ledger.Ledger
-	kind   Kind
+	kind   InvocationKind
 	began  time.Time
 	// open are those that were broken off, of either kind.
 	open map[string]time.Time
 }
 
-// A Kind says what an invocation takes for granted. The ledger knows it by this
+// An InvocationKind says what an invocation takes for granted. The ledger knows it by this
 // name. One continues only those of its own kind.
-type Kind string
+type InvocationKind string
 
 const (
 	// Tree counts what is stored.
-	Tree Kind = "worktree"
+	Tree InvocationKind = "worktree"
 	// Fresh judges everything again.
-	Fresh Kind = "worktree fresh"
+	Fresh InvocationKind = "worktree fresh"
 )
 
 // maxAge bounds how old a run may be that is continued. The ledger does not know
 // what was deployed meanwhile.
 const maxAge = 24 * time.Hour
 
-// Continue returns the invocation that was broken off, or a new one that begins
+// ContinueInvocation returns the invocation that was broken off, or a new one that begins
 // now. Nothing is stored of it until Begin. The error is the ledger's.
-func Continue(ctx context.Context, store *ledger.Ledger, kind Kind, now time.Time) (*Invocation, error) {
+func ContinueInvocation(ctx context.Context, store *ledger.Ledger, kind InvocationKind, now time.Time) (*Invocation, error) {
 	open, err := store.Heads(ctx, "", 0)
 	began, known := open[string(kind)]
 	if !known || now.Sub(began) > maxAge {

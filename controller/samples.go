@@ -1,8 +1,4 @@
-// Package samples says what each of several samples of a case came to, from what is stored of
-// them.
-//
-// Most callers want [Decide] with the cases of [Cases].
-package samples
+package controller
 
 import (
 	"context"
@@ -18,9 +14,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// Cases are those of rows at head by their IDs. The ones that planning did not keep are loaded;
+// casesOfRows are those of rows at head by their IDs. The ones that planning did not keep are loaded;
 // one whose file was changed meanwhile may be missing.
-func Cases(ctx context.Context, fsys fs.FS, settings schema.Settings, rows []plan.Row) (map[string]*schema.Case, error) {
+func casesOfRows(ctx context.Context, fsys fs.FS, settings schema.Settings, rows []plan.Row) (map[string]*schema.Case, error) {
 	cases := map[string]*schema.Case{}
 	var files []string
 	for _, r := range rows {
@@ -44,8 +40,8 @@ func Cases(ctx context.Context, fsys fs.FS, settings schema.Settings, rows []pla
 	return cases, nil
 }
 
-// Decide decides on the first n stored samples of a case, each as if it were the only one.
-func Decide(c *schema.Case, stored ledger.StoredCase, n int) []report.Sample {
+// decideSamples decides on the first n stored samples of a case, each as if it were the only one.
+func decideSamples(c *schema.Case, stored ledger.StoredCase, n int) []report.Sample {
 	var out []report.Sample
 	for _, j := range stored.Judgements[:min(n, len(stored.Judgements))] {
 		one := verdict.DecideCase(c, []verdict.Sample{j.Sample})

@@ -1,4 +1,4 @@
-package samples_test
+package controller
 
 import (
 	"testing"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/samples"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -24,7 +23,7 @@ func TestDecide(t *testing.T) {
 	stored.Executions = []ledger.Execution{{Ordinal: 2, Transcript: verdict.Transcript{Latency: time.Second, Usage: verdict.Usage{Calls: 1}}}}
 	one, none := 1.0, 0.0
 	want := []report.Sample{{Score: &one, Verdict: verdict.Pass}, {Score: &none, Verdict: verdict.Fail, Usage: verdict.Usage{Calls: 1}, Latency: time.Second}}
-	if diff := cmp.Diff(want, samples.Decide(c, stored, 2)); diff != "" {
+	if diff := cmp.Diff(want, decideSamples(c, stored, 2)); diff != "" {
 		t.Errorf("the samples (-want +got):\n%s", diff)
 	}
 }
