@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/attempts"
 )
 
 // Sections are the rows that a reader wants to see, each row in one of them.
@@ -262,7 +261,7 @@ func Remark(row *report.Row) string {
 	case "skipped":
 		return plan.Summarise(row.Reasons)
 	case "passed":
-		return attempts.New(row.Attempts, row.Comparison).Remark(row.Scale())
+		return NewAttempts(row.Attempts, row.Comparison).Remark(row.Scale())
 	}
 	if row.Withdrawn != "" {
 		return plan.Summarise(row.Reasons)

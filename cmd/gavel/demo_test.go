@@ -22,8 +22,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/examples"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
-	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
@@ -261,7 +261,7 @@ func TestMixedExample(t *testing.T) {
 func changesOfTheDemo(t *testing.T, dir, store string) {
 	t.Helper()
 	stdout, stderr, code := gavel(t, dir, "plan", "--base", "main", "--json", store)
-	var got document.Plan
+	var got reporters.Plan
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatalf("exit code %d, %v: %s", code, err, stderr)
 	}

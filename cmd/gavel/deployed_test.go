@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/document"
+	"github.com/gavel-evals/gavel/reporters"
 )
 
 // deploy has the cases of a project answered by an agent that does not say what
@@ -47,7 +47,7 @@ func TestAnUnknownVersionIsAskedAgain(t *testing.T) {
 	p.deploy("")
 	p.asks("run", "hello, kindly", "thanks, kindly")
 
-	var out document.Plan
+	var out reporters.Plan
 	if err := json.Unmarshal([]byte(p.asks("plan --json")), &out); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/reporters/document"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
@@ -42,7 +42,7 @@ func planCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, 
 	}
 	estimate := prepared.Estimate().Estimate
 	if a.JSON {
-		return a.Print(document.NewPlan(prepared.Plan, estimate, prepared.Notices()...))
+		return a.Print(reporters.NewPlan(prepared.Plan, estimate, prepared.Notices()...))
 	}
 	return terminal.Plan(a.Stdout, prepared.Plan, estimate, prepared.Notices(), terminal.OptionsFor(a.Stdout, a.LookupEnv))
 }

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/document"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -15,7 +15,7 @@ import (
 // Print writes the documented JSON shape of a result.
 func (a *App) Print(v any) error {
 	if r, is := v.(*report.Report); is {
-		return document.WriteReport(a.Stdout, r)
+		return reporters.WriteReport(a.Stdout, r)
 	}
 	enc := json.NewEncoder(a.Stdout)
 	enc.SetEscapeHTML(false)
@@ -56,7 +56,7 @@ func (a *App) Strictly(problems []schema.Problem) []schema.Problem {
 
 // PrintProblems shows problems before an error that ends the command.
 func (a *App) PrintProblems(files fs.FS, problems []schema.Problem) error {
-	return terminal.Problems(a.Stderr, document.Causes(problems), terminal.Source(files), terminal.OptionsFor(a.Stderr, a.LookupEnv))
+	return terminal.Problems(a.Stderr, reporters.Causes(problems), terminal.Source(files), terminal.OptionsFor(a.Stderr, a.LookupEnv))
 }
 
 // PrintReport prints the results of a run.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/reporters/document"
+	"github.com/gavel-evals/gavel/reporters"
 )
 
 // A seenProgram is a repository in which one case depends on a program, and another one
@@ -124,7 +124,7 @@ func digestsIn(t *testing.T, dir string) map[string]string {
 	return digests
 }
 
-func planIn(t *testing.T, dir string, args ...string) (plan document.Plan) {
+func planIn(t *testing.T, dir string, args ...string) (plan reporters.Plan) {
 	t.Helper()
 	stdout, stderr, code := gavel(t, dir, append([]string{"plan", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(stdout), &plan); err != nil || code != 0 {

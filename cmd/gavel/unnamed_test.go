@@ -10,7 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
-	"github.com/gavel-evals/gavel/reporters/document"
+	"github.com/gavel-evals/gavel/reporters"
 )
 
 // unnamed is said of a changed prompt that belongs to no target.
@@ -36,7 +36,7 @@ func TestAChangedPromptThatBelongsToNoTarget(t *testing.T) {
 	if data, err := os.ReadFile(comment); err != nil || !strings.Contains(string(data), "changed and belongs to no target; name it under inputs of bot") {
 		t.Errorf("%v; the comment does not say it:\n%s", err, data)
 	}
-	var plan document.Plan
+	var plan reporters.Plan
 	if err := json.Unmarshal([]byte(p.local(exitPass, "plan", "--base", "HEAD", "--json")), &plan); err != nil || len(plan.Notices) != 1 || plan.Notices[0].File != systemPrompt {
 		t.Errorf("%v; the JSON of the plan has %+v", err, plan.Notices)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/snapshot"
-	"github.com/gavel-evals/gavel/reporters/document"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/sarif"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/schema"
@@ -79,7 +79,7 @@ func validateDefinitions(ctx context.Context, a *App, format string, paths []str
 	}
 	own = slices.Concat(own, stale)
 	all := slices.DeleteFunc(slices.Concat(own, needs.Validation(found, problems)), func(p schema.Problem) bool { return !only(p.File) })
-	out := document.NewValidation(func(yield func(load.FileSummary) bool) {
+	out := reporters.NewValidation(func(yield func(load.FileSummary) bool) {
 		found.Definitions(func(d load.FileSummary) bool { return !only(d.File) || yield(d) })
 	}, a.Strictly(slices.Concat(problems, all)))
 	out.Notes = append(out.Notes, controller.HistoryProblems(w.Repo)...)
@@ -144,7 +144,7 @@ func definitions(ctx context.Context, a *App, w *workspace, cfg *config.Config) 
 	return load.Scan(ctx, w.Files, load.Options{Settings: cfg.Settings()})
 }
 
-func render(a *App, files fs.FS, format string, out document.Validation) error {
+func render(a *App, files fs.FS, format string, out reporters.Validation) error {
 	switch format {
 	case "json":
 		return a.Print(out)

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -32,7 +32,7 @@ const (
 
 // A caseBody is the page of a case in a run.
 type caseBody struct {
-	parts.Case
+	html.Case
 	Run, RunURL, When, Head string
 	Siblings                []caseRow
 	Samples                 []sampleView
@@ -54,7 +54,7 @@ type sampleView struct {
 
 // A turnView is a turn with the remarks of judges that cite it.
 type turnView struct {
-	parts.Turn
+	html.Turn
 	Cited []citation
 	More  int // tool calls
 }
@@ -91,8 +91,8 @@ func (s *Site) runCase(r *http.Request) (view, error) {
 		return view{}, fmt.Errorf("case %q is not in this run: %w", textfmt.Clip(s.line(name), 200), errNoPage)
 	}
 	body := caseBody{
-		Case: parts.NewCase(run.report, row, parts.Options{}),
-		Run:  run.ID, RunURL: s.runURL(run.ID), When: formatTime(run.Finished), Head: parts.ShortCommit(run.Head),
+		Case: html.NewCase(run.report, row, html.Options{}),
+		Run:  run.ID, RunURL: s.runURL(run.ID), When: formatTime(run.Finished), Head: html.ShortCommit(run.Head),
 	}
 	for i := range run.report.Cases {
 		if other := &run.report.Cases[i]; other.Key == row.Key && other != row && len(body.Siblings) < mostSamples {
@@ -189,7 +189,7 @@ func (s *Site) sample(title string, t verdict.Transcript, judged verdict.Sample,
 	}
 	shown := t.Messages[:min(len(t.Messages), mostTurns)]
 	out.MoreTurns = len(t.Messages) - len(shown)
-	for i, turn := range parts.Turns(s.clipped(shown, room)) {
+	for i, turn := range html.Turns(s.clipped(shown, room)) {
 		out.Turns = append(out.Turns, turnView{turn, cited[i+1], max(0, len(shown[i].ToolCalls)-mostCriteria)})
 	}
 	return out
@@ -257,10 +257,10 @@ func (s *Site) definition(ctx context.Context, run *stored, row *report.Row) def
 	defer s.reading.Unlock()
 	files, err := s.cfg.Files(ctx, commit)
 	if err != nil {
-		out.About = "commit " + parts.ShortCommit(commit) + " is not in this repository"
+		out.About = "commit " + html.ShortCommit(commit) + " is not in this repository"
 		return out
 	}
-	out.About = "at " + parts.ShortCommit(commit)
+	out.About = "at " + html.ShortCommit(commit)
 	if len(commit) != 40 {
 		out.About = "as it is in the working tree now"
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/html"
 )
 
 // The charts are drawn on a ground of this size, which the page scales.
@@ -92,9 +92,9 @@ func commitLabel(j browse.Judgement) string {
 	case len(j.Commit) != 40: // a working tree
 		return ""
 	case j.Base:
-		return " at base " + parts.ShortCommit(j.Commit)
+		return " at base " + html.ShortCommit(j.Commit)
 	}
-	return " at " + parts.ShortCommit(j.Commit)
+	return " at " + html.ShortCommit(j.Commit)
 }
 
 // height is where a score is on the chart.

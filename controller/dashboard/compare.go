@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
@@ -237,7 +237,7 @@ func (s *Site) compare(r *http.Request) (view, error) {
 	body.All = link("")
 	for _, k := range changeKinds {
 		if tally[k] > 0 {
-			body.Chips = append(body.Chips, chip{parts.Kind{Name: k, Count: tally[k]}, link(k), k == kind})
+			body.Chips = append(body.Chips, chip{html.Kind{Name: k, Count: tally[k]}, link(k), k == kind})
 		}
 	}
 	for _, c := range cut(shown, pageOf(r)) {
@@ -275,7 +275,7 @@ type sideView struct{ Name, Run, URL, When, Head, Target, Gate, Counts, Score, O
 func (s *Site) side(name string, x subject) sideView {
 	sum := x.report.Summary
 	out := sideView{
-		Name: name, Run: x.ID, URL: s.runURL(x.ID), When: formatTime(x.Finished), Head: parts.ShortCommit(x.Head),
+		Name: name, Run: x.ID, URL: s.runURL(x.ID), When: formatTime(x.Finished), Head: html.ShortCommit(x.Head),
 		Gate: x.report.Gate.Result, Counts: counts(sum), Score: textfmt.Score(sum.Score, 3), Of: judgedOf(sum),
 	}
 	if x.target == "" {

@@ -25,7 +25,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/redact"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/html"
 )
 
 // A Config says what is shown.
@@ -159,7 +159,7 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 // templates are parsed when the first page is written, which most commands do not do.
 var templates = sync.OnceValue(func() *template.Template {
 	add := template.FuncMap{"add": func(a, b int) int { return a + b }}
-	return template.Must(parts.Templates(template.New("").Funcs(add)).ParseFS(pageFiles, "pages/*.tmpl"))
+	return template.Must(html.Templates(template.New("").Funcs(add)).ParseFS(pageFiles, "pages/*.tmpl"))
 })
 
 func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, v view) {

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -47,7 +47,7 @@ type criteriaHistory struct {
 // A criterionRow is one criterion over the judgements.
 type criterionRow struct {
 	Name  string
-	Cells []parts.Cell
+	Cells []html.Cell
 }
 
 // history is how the case of a row was judged over time.
@@ -64,7 +64,7 @@ func (s *Site) history(ctx context.Context, row *report.Row, scope ledger.Scope,
 	for i, j := range slices.Backward(judged) {
 		line := judgedRow{
 			When: formatTime(j.At), Verdict: string(j.Verdict), Score: textfmt.OutOf(j.Score, scale),
-			Head: cmp.Or(parts.ShortCommit(j.Commit), "–"), Base: j.Base, Changed: j.Changed,
+			Head: cmp.Or(html.ShortCommit(j.Commit), "–"), Base: j.Base, Changed: j.Changed,
 		}
 		if between := intervals[i]; between != nil {
 			line.Interval = textfmt.Points(&between.Low, scale) + " to " + textfmt.Points(&between.High, scale)
@@ -120,7 +120,7 @@ func (s *Site) criteria(row *report.Row, judged []browse.Judgement) criteriaHist
 	judged = judged[max(0, len(judged)-mostCriterionColumns):]
 	var out criteriaHistory
 	for _, j := range judged {
-		c := column{When: j.At.UTC().Format("01-02 15:04"), Head: cmp.Or(parts.ShortCommit(j.Commit), "–")}
+		c := column{When: j.At.UTC().Format("01-02 15:04"), Head: cmp.Or(html.ShortCommit(j.Commit), "–")}
 		if j.Run != "" {
 			c.URL = s.caseURL(j.Run, row.Name())
 		}
@@ -136,7 +136,7 @@ func (s *Site) criteria(row *report.Row, judged []browse.Judgement) criteriaHist
 		}
 		var before *float64
 		for _, score := range line.Scores {
-			cell := parts.Cell{Heat: -1}
+			cell := html.Cell{Heat: -1}
 			if score != nil {
 				cell.Score, cell.Heat = textfmt.Short(textfmt.Score(score, 2)), min(max(int(*score*10), 0), 10)
 				cell.Worse = before != nil && *score <= *before-0.005

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -89,13 +89,13 @@ func inGroup(row *report.Row, group string) bool {
 
 // A caseRow is one case in the table of a run.
 type caseRow struct {
-	parts.Case
+	html.Case
 	URL, Cost, Short string
 }
 
 // A chip leads to the cases of one kind.
 type chip struct {
-	parts.Kind
+	html.Kind
 	Link string
 	On   bool
 }
@@ -112,13 +112,13 @@ const (
 type runBody struct {
 	Run, When, About         string
 	Headline, Gate, GateWord string
-	Facts                    []parts.Fact
-	Notices                  []parts.Notice
+	Facts                    []html.Fact
+	Notices                  []html.Notice
 	MoreNotices              int
-	Targets                  []parts.Target
+	Targets                  []html.Target
 	TargetsURL               string
 	Pages                    []pageLink // of this run
-	Tables                   []parts.Table
+	Tables                   []html.Table
 	Filter                   filter
 	Chips                    []chip
 	Sorts, TargetNames       []string
@@ -151,8 +151,8 @@ func (s *Site) run(r *http.Request) (view, error) {
 	body := runBody{
 		Run: run.ID, When: formatTime(run.Finished), About: about(run.Run, s.cfg.Repository == ""),
 		Headline: s.line(sections.Headline(rep)), Gate: s.line(rep.Gate.Reason), GateWord: rep.Gate.Result,
-		Facts: parts.Facts(rep), Notices: parts.Notices(rep, parts.Options{}), Targets: parts.Targets(rep),
-		Tables: parts.Tables(rep.Groups), Filter: f, Pager: paged(r, len(rows)), All: f.link(""),
+		Facts: html.Facts(rep), Notices: html.Notices(rep, html.Options{}), Targets: html.Targets(rep),
+		Tables: html.Tables(rep.Groups), Filter: f, Pager: paged(r, len(rows)), All: f.link(""),
 		Sorts: []string{"name", "score", "cost", "calls", "time"}, CompareURL: s.cfg.Root + "/compare",
 		Pages: s.pagesOf(run),
 	}
@@ -165,7 +165,7 @@ func (s *Site) run(r *http.Request) (view, error) {
 			table.Rows, table.More = append(table.Rows[:mostGroups], table.Rows[n-1]), n-1-mostGroups
 		}
 	}
-	for _, k := range parts.Kinds(counts) {
+	for _, k := range html.Kinds(counts) {
 		body.Chips = append(body.Chips, chip{k, f.link(k.Name), f.Kind == k.Name})
 	}
 	for _, t := range rep.Targets {
@@ -202,7 +202,7 @@ func (s *Site) comparableRuns(r *http.Request, run string) ([]runRow, error) {
 	for _, other := range found {
 		if other.ID != run {
 			out = append(out, runRow{
-				ID: other.ID, When: formatTime(other.Finished), Head: parts.ShortCommit(other.Head), About: about(other, s.cfg.Repository == ""),
+				ID: other.ID, When: formatTime(other.Finished), Head: html.ShortCommit(other.Head), About: about(other, s.cfg.Repository == ""),
 			})
 		}
 	}
@@ -210,7 +210,7 @@ func (s *Site) comparableRuns(r *http.Request, run string) ([]runRow, error) {
 }
 
 func (s *Site) caseRow(run *stored, row *report.Row) caseRow {
-	out := caseRow{Case: parts.NewCase(run.report, row, parts.Options{}), URL: s.caseURL(run.ID, row.Name())}
+	out := caseRow{Case: html.NewCase(run.report, row, html.Options{}), URL: s.caseURL(run.ID, row.Name())}
 	out.Why = textfmt.Clip(out.Why, longestLine)
 	out.Short = textfmt.Clip(s.line(cmp.Or(out.Error, out.Reason, out.Remark)), 240)
 	if out.Kind == "no verdict" && out.Short+out.Why == "" {
@@ -274,8 +274,8 @@ func (s *Site) runTargets(r *http.Request) (view, error) {
 		for _, name := range body.Names {
 			var c matrixCell
 			if row := cells[key][name.Value]; row != nil {
-				kind := parts.KindOf(row)
-				c = matrixCell{parts.Icons[kind], kind, textfmt.OutOf(row.Score, row.Scale()), s.caseURL(run.ID, row.Name())}
+				kind := html.KindOf(row)
+				c = matrixCell{html.Icons[kind], kind, textfmt.OutOf(row.Score, row.Scale()), s.caseURL(run.ID, row.Name())}
 			}
 			line.Cells = append(line.Cells, c)
 		}

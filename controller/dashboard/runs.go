@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -58,7 +58,7 @@ func (s *Site) runRow(run browse.Run) (runRow, error) {
 	sum := rep.Summary
 	row := runRow{
 		ID: run.ID, URL: s.runURL(run.ID), When: formatTime(run.Finished), ISO: run.Finished.Format(time.RFC3339),
-		Head: parts.ShortCommit(run.Head), About: about(run, s.cfg.Repository == ""),
+		Head: html.ShortCommit(run.Head), About: about(run, s.cfg.Repository == ""),
 		Gate: rep.Gate.Result, Reason: textfmt.Clip(s.line(rep.Gate.Reason), 160),
 		Counts: counts(sum), Score: textfmt.Score(sum.Score, 2), Of: judgedOf(sum),
 		Took: textfmt.Duration(time.Duration(rep.DurationMS) * time.Millisecond),

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/timeline"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -82,9 +82,9 @@ func (s *Site) runTimeline(r *http.Request) (view, error) {
 	body.Drawn = min(len(cases), mostDrawn)
 	places := s.draw(&body, run, cases[:body.Drawn])
 	for i, c := range cut(cases, pageOf(r)) {
-		kind := parts.KindOf(c.row)
+		kind := html.KindOf(c.row)
 		line := timeRow{
-			Kind: kind, Icon: parts.Icons[kind], Name: s.line(c.row.Name()), URL: s.caseURL(run.ID, c.row.Name()),
+			Kind: kind, Icon: html.Icons[kind], Name: s.line(c.row.Name()), URL: s.caseURL(run.ID, c.row.Name()),
 			Target: s.line(c.row.Target), Began: offset(c.Began.Sub(run.Started)), Took: textfmt.Duration(c.Ended.Sub(c.Began)), Cost: effort(c.row),
 		}
 		if place, drawn := places[pageOf(r)*perPage+i]; drawn {
@@ -160,7 +160,7 @@ func (s *Site) draw(body *timelineBody, run *stored, cases []timed) (places map[
 			row := cases[span.Index].row
 			out.Bars = append(out.Bars, timeBar{
 				X: pixels(x(span.Began)), Y: fmt.Sprint(y + span.Place*placeHeight), Width: pixels(max(1.5, x(span.Ended)-x(span.Began))),
-				Class: parts.KindOf(row), Tip: textfmt.Clip(s.line(row.Name()), 120) + ": " + offset(span.Began.Sub(run.Started)) + " to " + offset(span.Ended.Sub(run.Started)),
+				Class: html.KindOf(row), Tip: textfmt.Clip(s.line(row.Name()), 120) + ": " + offset(span.Began.Sub(run.Started)) + " to " + offset(span.Ended.Sub(run.Started)),
 			})
 		}
 		y += min(lane.Places, mostPlaces)*placeHeight + 8

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/heatmap"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -41,7 +41,7 @@ func (s *Site) scores(r *http.Request) (view, error) {
 		if len(rep.Groups) == 0 {
 			continue
 		}
-		columns = append(columns, column{s.runURL(run.ID), run.Finished.UTC().Format("01-02 15:04"), parts.ShortCommit(run.Head)})
+		columns = append(columns, column{s.runURL(run.ID), run.Finished.UTC().Format("01-02 15:04"), html.ShortCommit(run.Head)})
 		if runs = append(runs, rep.Groups); len(runs) == mostColumns {
 			break
 		}
@@ -64,12 +64,12 @@ func (s *Site) scores(r *http.Request) (view, error) {
 
 // isPartly reports whether a score of a row leaves out cases.
 func isPartly(row heatmap.Row) bool {
-	return slices.ContainsFunc(row.Cells, func(c parts.Cell) bool { return c.Part != "" })
+	return slices.ContainsFunc(row.Cells, func(c html.Cell) bool { return c.Part != "" })
 }
 
 // scoreRows are the groups of all runs, by name: an outer one before its inner ones.
 func scoreRows(runs [][]report.Group) []heatmap.Row {
-	cells := map[string][]parts.Cell{}
+	cells := map[string][]html.Cell{}
 	last := map[string]float64{}
 	for i, groups := range runs {
 		for _, g := range groups {
@@ -78,9 +78,9 @@ func scoreRows(runs [][]report.Group) []heatmap.Row {
 			}
 			name := strings.Join(append([]string{g.Dialect, g.Target}, g.Path...), "\x00")
 			if cells[name] == nil {
-				cells[name] = slices.Repeat([]parts.Cell{{Heat: -1}}, len(runs))
+				cells[name] = slices.Repeat([]html.Cell{{Heat: -1}}, len(runs))
 			}
-			cell := parts.Cell{Score: textfmt.Short(textfmt.Score(g.Score, 2)), Heat: min(max(int(*g.Score*10), 0), 10)}
+			cell := html.Cell{Score: textfmt.Short(textfmt.Score(g.Score, 2)), Heat: min(max(int(*g.Score*10), 0), 10)}
 			if g.Unjudged > 0 { // the mean of others says nothing of a change
 				cell.Part = fmt.Sprintf("%s %s no verdict", textfmt.Count(g.Unjudged, "case"), textfmt.Verb(g.Unjudged, "has", "have"))
 				cells[name][i] = cell

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/html"
 )
 
 // A stored run with its report, arranged for being looked at. It never changes.
@@ -78,10 +78,10 @@ func (s *shelf) get(ctx context.Context, id string) (*stored, error) {
 
 func arranged(run ledger.Run, r *report.Report) *stored {
 	out := &stored{Run: run, report: r, byName: make(map[string]*report.Row, len(r.Cases))}
-	out.rows, out.blocking = parts.Rows(r)
+	out.rows, out.blocking = html.Rows(r)
 	out.kinds, out.words = make([]string, len(out.rows)), make([]string, len(out.rows))
 	for i, row := range out.rows {
-		out.kinds[i] = parts.KindOf(row)
+		out.kinds[i] = html.KindOf(row)
 		text := row.Name() + "\n" + row.VerdictReason + "\n" + row.File + "\n" + row.Target
 		if row.Error != nil {
 			text += "\n" + *row.Error

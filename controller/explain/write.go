@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/attempts"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -116,7 +116,7 @@ func writeAttempts(b *strings.Builder, x Case) {
 	if x.Decision.NoThreshold {
 		b.WriteString("  no threshold: every score passes\n")
 	}
-	if r := attempts.New(x.Decision.Attempts, x.Decision.Comparison); r != nil {
+	if r := reporters.NewAttempts(x.Decision.Attempts, x.Decision.Comparison); r != nil {
 		for _, line := range r.Lines(x.scale) {
 			fmt.Fprintf(b, "  %s\n", line)
 		}

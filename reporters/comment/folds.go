@@ -6,7 +6,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -119,7 +118,7 @@ func (c *comment) writeTranscript(row *report.Row) {
 		c.criteria(row)
 	}
 	if row.Retried() {
-		c.line(attempts.New(row.Attempts, row.Comparison).Markdown(row.Scale()))
+		c.line(reporters.NewAttempts(row.Attempts, row.Comparison).Markdown(row.Scale()))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -213,7 +212,7 @@ func (c *comment) problems() {
 	if report.OutOfBounds(bad) {
 		out[0] = "**Nothing of this commit was run**"
 	}
-	bad = document.Causes(bad)
+	bad = reporters.Causes(bad)
 	shown := c.limit(len(bad))
 	for _, p := range bad[:shown] {
 		where := mdescape.Link(mdescape.Text(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))

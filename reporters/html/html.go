@@ -17,7 +17,6 @@ import (
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
 )
 
 var (
@@ -30,11 +29,11 @@ var (
 )
 
 // style is that of the parts and of the page.
-var style = parts.Style + ownStyle
+var style = Style + ownStyle
 
 // page is parsed when the first page is written, which few commands do.
 var page = sync.OnceValue(func() *template.Template {
-	return template.Must(parts.Templates(template.New("page")).Parse(pageText))
+	return template.Must(Templates(template.New("page")).Parse(pageText))
 })
 
 // policy allows the style and the script of the page and nothing else.
@@ -46,9 +45,6 @@ func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
-
-// Options are what a page shows besides the report.
-type Options = parts.Options
 
 // Write renders the page of a report. The error is that of w.
 func Write(w io.Writer, r *report.Report, o Options) error {

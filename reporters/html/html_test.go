@@ -10,7 +10,6 @@ import (
 	dom "golang.org/x/net/html"
 
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
@@ -145,7 +144,7 @@ func TestEveryCaseIsThereOnce(t *testing.T) {
 	total := 0
 	for _, k := range v.Kinds {
 		total += k.Count
-		if !slices.Contains(parts.KindOrder, k.Name) || parts.Icons[k.Name] == "" {
+		if !slices.Contains(kindOrder, k.Name) || Icons[k.Name] == "" {
 			t.Errorf("the kind %q has no place in the order or no icon", k.Name)
 		}
 	}

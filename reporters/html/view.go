@@ -6,7 +6,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -17,11 +16,11 @@ type view struct {
 	Script template.JS
 
 	Headline, Gate, GateWord string
-	Facts                    []parts.Fact
-	Notices                  []parts.Notice
-	Targets                  []parts.Target
-	Tables                   []parts.Table
-	Kinds                    []parts.Kind
+	Facts                    []Fact
+	Notices                  []Notice
+	Targets                  []Target
+	Tables                   []Table
+	Kinds                    []Kind
 	// Total is how many cases there are.
 	Total int
 	// Cases are made one by one, since there may be very many; More says how many are left
@@ -36,7 +35,7 @@ const mostCases = 20_000
 
 // A caseView is one row, which may be open.
 type caseView struct {
-	parts.Case
+	Case
 	Open bool
 }
 
@@ -46,25 +45,25 @@ func newView(r *report.Report, o Options) *view {
 		Headline: textfmt.Line(sections.Headline(r)),
 		Gate:     textfmt.Line(r.Gate.Reason),
 		GateWord: r.Gate.Result,
-		Facts:    parts.Facts(r),
-		Notices:  parts.Notices(r, o),
-		Targets:  parts.Targets(r),
-		Tables:   parts.Tables(r.Groups),
+		Facts:    Facts(r),
+		Notices:  Notices(r, o),
+		Targets:  Targets(r),
+		Tables:   Tables(r.Groups),
 	}
-	rows, blocking := parts.Rows(r)
+	rows, blocking := Rows(r)
 	counts := map[string]int{}
 	shared := reporters.SharedErrors(rows)
 	for _, row := range rows {
-		counts[parts.KindOf(row)]++
+		counts[KindOf(row)]++
 	}
-	v.Kinds, v.Total = parts.Kinds(counts), len(rows)
+	v.Kinds, v.Total = Kinds(counts), len(rows)
 	if more := len(rows) - mostCases; more > 0 {
 		v.More = textfmt.Count(more, "more case")
 		rows = rows[:mostCases]
 	}
 	v.Cases = func(yield func(caseView) bool) {
 		for i, row := range rows {
-			c := caseView{Case: parts.NewCase(r, row, o)}
+			c := caseView{Case: NewCase(r, row, o)}
 			if said := shared[row]; said != "" {
 				c.Error, c.Remark = textfmt.Clean(said), ""
 			}

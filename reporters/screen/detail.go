@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/attempts"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
@@ -88,7 +88,7 @@ func (m Model) writeVerdict(s *sheet, row *watchstate.Row) {
 	if !row.Retried() {
 		return
 	}
-	for _, said := range attempts.New(row.Attempts, row.Comparison).Lines(row.Scale()) {
+	for _, said := range reporters.NewAttempts(row.Attempts, row.Comparison).Lines(row.Scale()) {
 		s.paragraph("", plain, said)
 	}
 }

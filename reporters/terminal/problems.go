@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/gavel-evals/gavel/reporters/document"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -70,7 +70,7 @@ func Source(files fs.FS) func(file string, line int) (string, bool) {
 }
 
 // Validated writes the problems of the definitions, the notes, and the counts.
-func Validated(w io.Writer, v document.Validation, source func(file string, line int) (string, bool), o Options) error {
+func Validated(w io.Writer, v reporters.Validation, source func(file string, line int) (string, bool), o Options) error {
 	if err := Problems(w, v.Problems, source, o); err != nil {
 		return err
 	}

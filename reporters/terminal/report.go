@@ -9,7 +9,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -146,7 +145,7 @@ func (p *page) trial(row *report.Row) {
 	if !row.Retried() {
 		return
 	}
-	for _, line := range attempts.New(row.Attempts, row.Comparison).Lines(row.Scale()) {
+	for _, line := range reporters.NewAttempts(row.Attempts, row.Comparison).Lines(row.Scale()) {
 		p.note(line, dim)
 	}
 }

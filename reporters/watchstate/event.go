@@ -5,7 +5,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/document"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -21,7 +21,7 @@ type Event struct {
 	Affected     *int             `json:"affected"`
 	Total        *int             `json:"total"`
 	Estimate     *report.Estimate `json:"estimate"`
-	Plan         *document.Plan   `json:"plan"`
+	Plan         *reporters.Plan  `json:"plan"`
 	Problems     []schema.Problem `json:"problems"`
 	Question     *string          `json:"question"`
 	// Progress counts the cases of the current run.
@@ -76,7 +76,7 @@ func (u Update) Event() Event {
 	case Planned:
 		out.ChangedFiles, out.Problems = slices.Concat([]string{}, b.Changed), slices.Concat([]schema.Problem{}, b.Problems)
 		if u.Plan != nil {
-			shape := document.NewPlan(u.Plan, b.Estimate, b.Notices...)
+			shape := reporters.NewPlan(u.Plan, b.Estimate, b.Notices...)
 			out.Plan, out.Affected, out.Total = &shape, &b.Affected, &b.Total
 			out.Estimate = &b.Estimate
 		}

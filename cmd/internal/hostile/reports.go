@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/comment"
-	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/junit"
@@ -55,7 +55,7 @@ var renderers = []struct {
 		return errors.Join(agentevals.WriteResults(w, r, time.Unix(0, 0)), agentevals.WriteSummary(w, r, time.Unix(0, 0)))
 	}},
 	{"results of promptfoo", func(w io.Writer, r *report.Report) error { return promptfoo.Write(w, r, time.Unix(0, 0)) }},
-	{"JSON", document.WriteReport},
+	{"JSON", reporters.WriteReport},
 	{"SARIF", func(w io.Writer, _ *report.Report) error { return sarif.Write(w, mistakes()) }},
 	{"mistakes on a terminal", func(w io.Writer, _ *report.Report) error {
 		return terminal.Problems(w, mistakes(), func(string, int) (string, bool) { return "a line", true }, terminal.Options{})

@@ -24,7 +24,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/safefile"
-	"github.com/gavel-evals/gavel/reporters/attempts"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -280,7 +280,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 			out.Versions[file] = changes.Version(c[file])
 		}
 		fmt.Fprintf(&diff, "%s\n", file)
-		for _, line := range attempts.Diff(string(was), string(c[file])) {
+		for _, line := range reporters.DiffLines(string(was), string(c[file])) {
 			diff.WriteString(line + "\n")
 		}
 	}

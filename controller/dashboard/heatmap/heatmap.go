@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -58,7 +58,7 @@ type Shade struct {
 type Row struct {
 	Name  string
 	Inner bool
-	Cells []parts.Cell
+	Cells []html.Cell
 }
 
 // Draw draws the scores of groups, a row for each; none for fewer than two runs, which
@@ -112,8 +112,8 @@ func Draw(runs []string, rows []Row) Map {
 func trendText(rows []Row) string {
 	var higher, lower, same, partly int
 	for _, row := range rows {
-		cells := slices.DeleteFunc(slices.Clone(row.Cells), func(c parts.Cell) bool { return c.Heat < 0 })
-		whole := slices.DeleteFunc(slices.Clone(cells), func(c parts.Cell) bool { return c.Part != "" })
+		cells := slices.DeleteFunc(slices.Clone(row.Cells), func(c html.Cell) bool { return c.Heat < 0 })
+		whole := slices.DeleteFunc(slices.Clone(cells), func(c html.Cell) bool { return c.Part != "" })
 		switch {
 		case len(whole) < 2 && len(cells) >= 2:
 			partly++

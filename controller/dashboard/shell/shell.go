@@ -13,7 +13,7 @@ import (
 	"net/http"
 
 	"github.com/gavel-evals/gavel/controller/redact"
-	"github.com/gavel-evals/gavel/reporters/html/parts"
+	"github.com/gavel-evals/gavel/reporters/html"
 )
 
 //go:embed shell.tmpl
@@ -31,7 +31,7 @@ var script []byte
 var icon []byte
 
 // style is that of the parts and of the pages.
-var style = []byte(parts.Style + ownStyle)
+var style = []byte(html.Style + ownStyle)
 
 // An asset is a file whose path changes with its content.
 type asset struct {

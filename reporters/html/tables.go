@@ -1,4 +1,4 @@
-package parts
+package html
 
 import (
 	"strings"
@@ -12,13 +12,13 @@ import (
 type Table struct {
 	Title   string
 	Columns []string
-	Rows    []TableRow
+	Rows    []tableRow
 	// More is how many outer groups are left out.
 	More int
 }
 
-// A TableRow is one outer group; its cells are those of the columns.
-type TableRow struct {
+// A tableRow is one outer group; its cells are those of the columns.
+type tableRow struct {
 	Name         string
 	Total        Cell
 	Delta, Cases string
@@ -61,8 +61,8 @@ func Tables(groups []report.Group) []Table {
 	return out
 }
 
-func rowOf(name string, row reporters.GroupRow, columns []string) TableRow {
-	out := TableRow{Name: name, Total: cellOf(row.Group), Cases: textfmt.Int(int64(row.Group.Cases))}
+func rowOf(name string, row reporters.GroupRow, columns []string) tableRow {
+	out := tableRow{Name: name, Total: cellOf(row.Group), Cases: textfmt.Int(int64(row.Group.Cases))}
 	if d := row.Group.Delta; d != nil {
 		out.Delta, out.Worse = textfmt.Short(textfmt.Signed(*d, 2)), *d <= -0.005
 	}

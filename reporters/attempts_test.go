@@ -1,4 +1,4 @@
-package attempts_test
+package reporters
 
 import (
 	"strings"
@@ -7,12 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/attempts"
 )
 
 func at(x float64) *float64 { return &x }
 
-func recordOf(r verdict.Result) *attempts.Record { return attempts.New(r.Attempts, r.Comparison) }
+func recordOf(r verdict.Result) *Attempts { return NewAttempts(r.Attempts, r.Comparison) }
 
 func TestNothingToTell(t *testing.T) {
 	if got := recordOf(verdict.Result{Verdict: verdict.Pass}); got != nil {

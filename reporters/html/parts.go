@@ -1,10 +1,4 @@
-// Package parts has what pages about reports consist of: cases, tables, facts and
-// notices in words, the templates that arrange them, and their style.
-//
-// [Templates] adds the templates "facts", "notices", "targets", "tables", "turns" and
-// "criteria" to those of a page. Everything that a repository or a model says is
-// without control characters here; the templates escape it.
-package parts
+package html
 
 import (
 	"cmp"
@@ -167,7 +161,7 @@ func Kinds(counts map[string]int) []Kind {
 		out = append(out, Kind{name, n})
 	}
 	slices.SortFunc(out, func(a, b Kind) int {
-		return cmp.Or(cmp.Compare(slices.Index(KindOrder, a.Name), slices.Index(KindOrder, b.Name)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(slices.Index(kindOrder, a.Name), slices.Index(kindOrder, b.Name)), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }

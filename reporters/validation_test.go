@@ -1,11 +1,10 @@
-package document_test
+package reporters
 
 import (
 	"encoding/json"
 	"slices"
 	"testing"
 
-	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -47,9 +46,9 @@ func TestShape(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		out  document.Validation
+		out  Validation
 	}{
-		{"all", document.NewValidation(slices.Values(listed), problems)}, {"nothing", document.NewValidation(slices.Values([]load.FileSummary{}), nil)},
+		{"all", NewValidation(slices.Values(listed), problems)}, {"nothing", NewValidation(slices.Values([]load.FileSummary{}), nil)},
 	} {
 		text, err := json.Marshal(tt.out)
 		if err != nil {
@@ -59,8 +58,8 @@ func TestShape(t *testing.T) {
 			t.Errorf("%s: %v in\n%s", tt.name, err, text)
 		}
 	}
-	out := document.NewValidation(slices.Values(listed), problems)
-	if want := (document.ValidationSummary{Definitions: 2, Cases: 1, Errors: 1, Warnings: 1, Notes: 1}); out.Summary != want || len(out.Notes) != 1 || out.Problems[0].File != "a.json" {
+	out := NewValidation(slices.Values(listed), problems)
+	if want := (ValidationSummary{Definitions: 2, Cases: 1, Errors: 1, Warnings: 1, Notes: 1}); out.Summary != want || len(out.Notes) != 1 || out.Problems[0].File != "a.json" {
 		t.Errorf("the document is %+v, want its counts, one note and the problem of a.json", out)
 	}
 }
@@ -68,7 +67,7 @@ func TestShape(t *testing.T) {
 // TestPlacesOfNotes: a note about a line has its place, on the first line too.
 func TestPlacesOfNotes(t *testing.T) {
 	first := schema.Position{File: "a.json", Line: 1, Column: 9}
-	out := document.NewValidation(slices.Values([]load.FileSummary{}), []schema.Problem{
+	out := NewValidation(slices.Values([]load.FileSummary{}), []schema.Problem{
 		{Position: first, Severity: schema.Note, Rule: "short", Message: "5 short keywords are listed", Hint: "add match"},
 		{Position: schema.Position{File: "gavel.yaml", Line: 1, Column: 1}, Severity: schema.Note, Rule: "whole", Message: "no targets are configured in gavel.yaml", Hint: "add them"},
 	})
@@ -83,7 +82,7 @@ func TestCauses(t *testing.T) {
 	at := func(file string, rule, message string) schema.Problem {
 		return schema.Problem{Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Error, Rule: rule, Message: message}
 	}
-	out := document.NewValidation(slices.Values([]load.FileSummary(nil)), []schema.Problem{
+	out := NewValidation(slices.Values([]load.FileSummary(nil)), []schema.Problem{
 		at("d/level_1/a.json", "domain-invalid", "d/domain.json is invalid"),
 		at("d/domain.json", "unknown-field", "unknown field `nam`"),
 		at("d/level_1/b.json", "domain-invalid", "d/domain.json is invalid"),

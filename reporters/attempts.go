@@ -1,9 +1,4 @@
-// Package attempts renders how a case did that was run again because it failed,
-// whose prompt an editor rewrote, or whose prompt was compared with a second one.
-//
-// Most callers want [New], which returns nil for any other case, and then
-// [Record.Lines] or [Record.Markdown].
-package attempts
+package reporters
 
 import (
 	"fmt"
@@ -14,22 +9,22 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A Record has the attempts of a case and the comparison of its prompts.
-type Record struct {
+// A Attempts has the attempts of a case and the comparison of its prompts.
+type Attempts struct {
 	attempts   []verdict.Attempt
 	comparison *verdict.Comparison
 }
 
-// New returns the record of a case; nil where it has neither.
-func New(attempts []verdict.Attempt, comparison *verdict.Comparison) *Record {
+// NewAttempts returns the record of a case; nil where it has neither.
+func NewAttempts(attempts []verdict.Attempt, comparison *verdict.Comparison) *Attempts {
 	if len(attempts) == 0 && comparison == nil {
 		return nil
 	}
-	return &Record{attempts, comparison}
+	return &Attempts{attempts, comparison}
 }
 
 // Remark is what has to be known of a case that passed, in one line.
-func (r *Record) Remark(scale float64) string {
+func (r *Attempts) Remark(scale float64) string {
 	var parts []string
 	if n := len(r.attempts); n > 1 && r.attempts[n-1].Verdict == verdict.Pass {
 		parts = append(parts, fmt.Sprintf("passed on attempt %d", n))
@@ -44,13 +39,13 @@ func (r *Record) Remark(scale float64) string {
 	return text
 }
 
-func (r *Record) rewritten() bool {
+func (r *Attempts) rewritten() bool {
 	_, _, rewritten := verdict.Result{Attempts: r.attempts}.Prompts()
 	return rewritten
 }
 
 // outcome is the result of the comparison: the winner, or that there is none.
-func (r *Record) outcome(scale float64) string {
+func (r *Attempts) outcome(scale float64) string {
 	c := r.comparison
 	who := "no clear winner"
 	if c.Winner != "" {
@@ -88,7 +83,7 @@ func interval(d verdict.Difference, scale float64) string {
 }
 
 // attemptLines has a line for each attempt.
-func (r *Record) attemptLines(scale float64) []string {
+func (r *Attempts) attemptLines(scale float64) []string {
 	var out []string
 	for i, a := range r.attempts {
 		line := fmt.Sprintf("attempt %d: %s, %s", i+1, a.Verdict, textfmt.OutOf(a.Score, scale))
@@ -102,7 +97,7 @@ func (r *Record) attemptLines(scale float64) []string {
 
 // changes are the lines of the first prompt and of the last as a diff; nil
 // where they are the same.
-func (r *Record) changes() []string {
+func (r *Attempts) changes() []string {
 	before, after, rewritten := verdict.Result{Attempts: r.attempts}.Prompts()
 	if !rewritten {
 		return nil
@@ -112,7 +107,7 @@ func (r *Record) changes() []string {
 
 // proposed are the lines of the last prompt and of the one that an editor proposes
 // in its place as a diff; nil where nothing is proposed.
-func (r *Record) proposed() []string {
+func (r *Attempts) proposed() []string {
 	n := len(r.attempts)
 	if n == 0 || r.attempts[n-1].Proposal == "" {
 		return nil
@@ -124,7 +119,7 @@ func (r *Record) proposed() []string {
 const notRun = "prompt that the editor proposes; it was not run:"
 
 // Lines tells all of it in plain lines, which are safe to print.
-func (r *Record) Lines(scale float64) []string {
+func (r *Attempts) Lines(scale float64) []string {
 	out := r.attemptLines(scale)
 	if changes := r.changes(); changes != nil {
 		out = append(append(out, "the final prompt, which the repository does not have:"), changes...)
@@ -146,7 +141,7 @@ func (r *Record) Lines(scale float64) []string {
 }
 
 // Markdown tells all of it for a comment.
-func (r *Record) Markdown(scale float64) string {
+func (r *Attempts) Markdown(scale float64) string {
 	var b strings.Builder
 	for _, line := range r.attemptLines(scale) {
 		b.WriteString("- " + mdescape.Text(line, 300) + "\n")

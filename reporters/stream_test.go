@@ -1,4 +1,4 @@
-package document_test
+package reporters
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/document"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
 
@@ -37,7 +36,7 @@ func TestWriteReport(t *testing.T) {
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
 		got := &pieceMeter{}
-		if err := fmt.Sprint(enc.Encode(r), document.WriteReport(got, r)); err != "<nil> <nil>" {
+		if err := fmt.Sprint(enc.Encode(r), WriteReport(got, r)); err != "<nil> <nil>" {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want.String(), got.String()); diff != "" {

@@ -1,4 +1,4 @@
-package parts
+package html
 
 import (
 	"fmt"

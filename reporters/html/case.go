@@ -1,4 +1,4 @@
-package parts
+package html
 
 import (
 	"html/template"
@@ -8,7 +8,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/attempts"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -24,7 +23,7 @@ type Case struct {
 	Remark                  string
 	Facts                   []Fact
 	Turns                   []Turn
-	Criteria                []Criterion
+	Criteria                []criterion
 	HasBase                 bool
 	Attempts                []string
 	// Again are the further measurements of both sides.
@@ -38,14 +37,14 @@ type Turn struct {
 	Role   string
 	// Thinking is what a model thought before the text. It is folded.
 	Thinking, Text string
-	Calls          []Call
+	Calls          []call
 }
 
-// A Call is a tool call in a turn.
-type Call struct{ Name, Arguments string }
+// A call is a tool call in a turn.
+type call struct{ Name, Arguments string }
 
-// A Criterion is one line of the table of criteria.
-type Criterion struct {
+// A criterion is one line of the table of criteria.
+type criterion struct {
 	Name, Base, Head, Note string
 	Worse                  bool
 }
@@ -92,7 +91,7 @@ func NewCase(r *report.Report, row *report.Row, o Options) Case {
 		}
 	}
 	if row.Retried() {
-		c.Attempts = attempts.New(row.Attempts, row.Comparison).Lines(row.Scale())
+		c.Attempts = reporters.NewAttempts(row.Attempts, row.Comparison).Lines(row.Scale())
 		for i, line := range c.Attempts {
 			c.Attempts[i] = textfmt.Clean(line)
 		}
@@ -144,7 +143,7 @@ func Turns(messages []schema.Message) []Turn {
 			t.Role = "tool " + textfmt.Line(m.Name)
 		}
 		for _, tc := range m.ToolCalls {
-			t.Calls = append(t.Calls, Call{textfmt.Line(tc.Function.Name), textfmt.Clean(string(tc.Function.Arguments))})
+			t.Calls = append(t.Calls, call{textfmt.Line(tc.Function.Name), textfmt.Clean(string(tc.Function.Arguments))})
 		}
 		out = append(out, t)
 	}
@@ -153,15 +152,15 @@ func Turns(messages []schema.Message) []Turn {
 
 func (c *Case) criteria(all []report.CriterionDiff, scale float64) {
 	for _, cr := range all {
-		line := Criterion{Name: textfmt.Line(cr.ID), Base: textfmt.Native(cr.Base, scale), Head: textfmt.Native(cr.Head, scale), Note: textfmt.Clean(cr.Note)}
+		line := criterion{Name: textfmt.Line(cr.ID), Base: textfmt.Native(cr.Base, scale), Head: textfmt.Native(cr.Head, scale), Note: textfmt.Clean(cr.Note)}
 		line.Worse = cr.Base != nil && cr.Head != nil && *cr.Head < *cr.Base
 		c.HasBase = c.HasBase || cr.Base != nil
 		c.Criteria = append(c.Criteria, line)
 	}
 }
 
-// KindOrder has the kinds of cases in the order of the filter.
-var KindOrder = []string{
+// kindOrder has the kinds of cases in the order of the filter.
+var kindOrder = []string{
 	"regression", "fail", "borderline", "error", "unclear", "flaky", "improvement", "new", "moved",
 	"removed", "withdrawn", "skipped", "not run", "would run", "pass", "no verdict",
 }

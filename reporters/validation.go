@@ -1,8 +1,4 @@
-// Package document has the JSON documents that commands print besides a report:
-// that of plan --json and that of validate --json.
-//
-// Use [NewPlan] and [NewValidation]. Fields may be added, and are never renamed.
-package document
+package reporters
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package attempts
+package reporters
 
 import (
 	"strings"
@@ -118,6 +118,6 @@ func fenced(all []string) string {
 	return fence + "diff\n" + body + "\n" + fence + "\n"
 }
 
-// Diff marks the lines of a text that go with a minus and those that come with a
+// DiffLines marks the lines of a text that go with a minus and those that come with a
 // plus, between some that stay.
-func Diff(before, after string) []string { return diff(lines(before), lines(after)) }
+func DiffLines(before, after string) []string { return diff(lines(before), lines(after)) }
