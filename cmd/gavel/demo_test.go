@@ -172,32 +172,6 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestDemoWithoutASandbox has a machine that cannot isolate programs: sockets
-// have no room for the name of its folder of temporary files. The case that a
-// program judges is refused, and the rest is as ever.
-func TestDemoWithoutASandbox(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("TMPDIR", dir)
-	stdout, stderr, code := gavel(t, t.TempDir(), "demo")
-	if code != exitPass || stderr != "" {
-		t.Fatalf("exit code %d, stderr %s", code, stderr)
-	}
-	for _, want := range []string{
-		"13 cases in four dialects are judged: 9 pass, 3 fail, 23 calls",
-		"invoices#total was not judged: programs cannot be isolated on this machine",
-		"1 invalid definition, 3 regressions (confirmed), 2 improvements, 1 flaky", "32 calls",
-		"failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)",
-		"failed once, then passed 5 of 5 reruns: as likely noise",
-	} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("the demo does not say %q:\n%s", want, stdout)
-		}
-	}
-}
-
 // TestMixedExample runs the example with all dialects, and the pull request to
 // it, against its recordings. Both have one ledger, so that every kind of
 // change is seen to cost what it has to.

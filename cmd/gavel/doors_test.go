@@ -502,7 +502,11 @@ func (c *passage) hear(at string, log lines, store string, r remark) {
 		return sign == "-1" || sign == "confused" || sign == "+1" &&
 			slices.ContainsFunc(c.lastReport(c.t, store, c.fork).Commands, func(o report.Command) bool { return o.CommentID == id })
 	}
-	for !answered() || !c.settled() {
+	// A report is stored before its statuses are posted.
+	posted := func() bool {
+		return maps.Equal(c.states(), outcome{gate: c.lastReport(c.t, store, c.fork).Gate.Result}.states())
+	}
+	for !answered() || !c.settled() || !posted() {
 		log.await(c.t, `"repo":"octo/demo#1","duration"`)
 	}
 }
