@@ -430,7 +430,7 @@ func (c *passage) byJob() *report.Report {
 	return r
 }
 
-// remarks are those of the scenario.
+// remarks returns the remarks of the scenario, with the commit in place of HEAD.
 func (c *passage) remarks() []remark {
 	all := slices.Clone(c.s.remarks)
 	for i := range all {

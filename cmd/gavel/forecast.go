@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// forecastPrepare plans files, as far as cases are selected; nil selects all. It returns nil
+// forecastPrepare plans the selected cases of files; nil selects all. It returns nil
 // where the configuration has errors.
 type forecastPrepare func(ctx context.Context, files fs.FS, selected func(*schema.CaseInfo) bool) (*controller.Prepared, error)
 

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 )
 
-// A versionInfo is that of a build.
+// A versionInfo identifies a build.
 type versionInfo struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`

@@ -62,8 +62,8 @@ func newWriters(s *stage.Stage, dir string, shapes []shape) *fixture {
 }
 
 // writers has a job judge each head of somebody who may write, and a server the first, which
-// takes most. Heads of writers that a server judges at the same time add up: those of
-// strangers are judged one after the other, those of writers are not.
+// takes most. A server judges several heads of writers at once, and their memory adds up; it
+// judges heads of strangers one after the other.
 func (t *trial) writers(ctx context.Context) error {
 	shapes := writerShapes()
 	jobs := t.jobs(ctx, newWriters(t.Stage, filepath.Join(t.dir, "writers"), shapes))
