@@ -1,8 +1,8 @@
 package controller
 
 import (
-	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 )
@@ -23,7 +23,7 @@ func (p *Prepared) Estimate() Estimate {
 			judged[r.Base.ID()] = report.Outcome{}
 		}
 	}
-	sum := p.left.Sum
+	sum := p.left.Total
 	rows := p.rowsByHead()
 	for _, job := range p.headJobs() {
 		sum.AddHead(p.estimateHead(rows[job.Case.ID()], job))
@@ -32,14 +32,14 @@ func (p *Prepared) Estimate() Estimate {
 		sum.AddHead(p.estimateHead(rows[job.Case.ID()], job))
 	}
 	for _, job := range p.baseJobs(judged) {
-		sum.Add(estimate.New(p.req.Base.Config, job, plan.Stored{}))
+		sum.Add(remeasure.NewEstimate(p.req.Base.Config, job, plan.Stored{}))
 	}
 	out := Estimate{Estimate: report.Estimate{Calls: sum.Calls, RetryCalls: sum.RetryCalls}, Cases: sum.Cases}
 	if !sum.Unpriced {
 		out.USD = &sum.USD
 	}
 	if c := p.comparison(); c != nil {
-		out.Again = c.Estimate(func(digest string) bool { return p.baseStored[digest] != nil }, p.left.Sum)
+		out.Again = c.Estimate(func(digest string) bool { return p.baseStored[digest] != nil }, p.left.Total)
 	}
 	return out
 }
@@ -56,10 +56,10 @@ func (p *Prepared) rowsByHead() map[string]*plan.Row {
 
 // estimateHead returns what a case of head will take. Its cost at base is the best
 // guess.
-func (p *Prepared) estimateHead(r *plan.Row, job run.Job) estimate.Case {
-	c := estimate.New(p.req.Head.Config, job, r.Known)
+func (p *Prepared) estimateHead(r *plan.Row, job run.Job) remeasure.Estimate {
+	c := remeasure.NewEstimate(p.req.Head.Config, job, r.Known)
 	if d, ok := p.baseStored[r.BaseDigests.D]; ok {
-		c.Learn(*d, estimate.NewSubject(job.Case))
+		c.Learn(*d, remeasure.NewWorkload(job.Case))
 	}
 	return c
 }
@@ -72,7 +72,7 @@ func (p *Prepared) setNeeds(head, base []run.Job) {
 		head[i].Need = c.Need()
 	}
 	for i := range base {
-		c := estimate.New(p.req.Base.Config, base[i], plan.Stored{})
+		c := remeasure.NewEstimate(p.req.Base.Config, base[i], plan.Stored{})
 		base[i].Need = c.Need()
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/remeasure"
@@ -47,7 +46,7 @@ type Prepared struct {
 	// rebuilt are the deployed targets of base that are built from other files at head.
 	rebuilt map[targetPair]bool
 	// left are the cases that a brief plan counts and does not keep.
-	left estimate.Remainder
+	left remeasure.Remainder
 	// elsewhere says that other processes judge: they need the keys of targets, not
 	// this one.
 	elsewhere bool

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/source"
@@ -80,11 +79,11 @@ func (p *Prepared) OfPrograms() int {
 		if r.Head == nil || r.Action == plan.Skip {
 			continue
 		}
-		subject, known := estimate.Read(r.Noted)
+		subject, known := remeasure.ReadWorkload(r.Noted)
 		if r.HeadCase != nil {
-			subject, known = estimate.NewSubject(r.HeadCase), true
+			subject, known = remeasure.NewWorkload(r.HeadCase), true
 		}
-		if p.req.Head.Config.Targets[r.Target].Provider == config.Command || known && subject.OfPrograms() {
+		if p.req.Head.Config.Targets[r.Target].Provider == config.Command || known && subject.RunsPrograms() {
 			n++
 		}
 	}

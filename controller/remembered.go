@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -112,7 +112,7 @@ func (r *Request) ScanHead() {
 func notesIn(env *plan.Environment) (snapshot.Notes, error) {
 	digest, err := env.Digest()
 	return snapshot.Notes{Environment: digest, Take: func(c *schema.Case) string {
-		return plan.NewEntry(c, env).Note() + estimate.NewSubject(c).Text()
+		return plan.NewEntry(c, env).Note() + remeasure.NewWorkload(c).Text()
 	}}, err
 }
 
@@ -193,7 +193,7 @@ func (p *planner) settleDue(ctx context.Context, due []int) error {
 	for k, i := range due {
 		row := &p.out.Plan.Rows[i]
 		row.Known.Last = last[k]
-		subject, noted := estimate.Read(row.Noted)
+		subject, noted := remeasure.ReadWorkload(row.Noted)
 		switch {
 		case row.HeadCase != nil:
 		case noted && p.req.Brief && row.Base == nil && last[k] == nil:
@@ -214,7 +214,7 @@ func (p *planner) settleDue(ctx context.Context, due []int) error {
 		row.Settle(row.Known)
 		row.Known.Last = nil                // the reasons say what differs
 		if p.req.Brief && row.Base == nil { // others are compared later
-			p.count(row, estimate.NewSubject(row.HeadCase))
+			p.count(row, remeasure.NewWorkload(row.HeadCase))
 			info := row.HeadCase.CaseInfo
 			info.Inputs, info.Labels.Description, info.Labels.Facts = nil, "", schema.Facts{}
 			row.Head, row.HeadCase, row.HeadDigests = &info, nil, row.HeadDigests.Bare()
@@ -224,7 +224,7 @@ func (p *planner) settleDue(ctx context.Context, due []int) error {
 }
 
 // count adds a row whose case a brief plan does not keep to the estimate.
-func (p *planner) count(row *plan.Row, s estimate.Subject) {
+func (p *planner) count(row *plan.Row, s remeasure.Workload) {
 	p.out.left.Add(s, row.Head.Origin, s.Against(p.req.Head.Config, row.Target, row.Known))
 	row.Noted = ""
 }

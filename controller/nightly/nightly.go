@@ -12,10 +12,10 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
-	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/history"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -78,7 +78,7 @@ func (c *Collection) remembered(j run.Job) bool {
 	if j.Case.Policy.Retry != nil || j.Case.Alternative != nil || j.Scope.Nothing {
 		return false
 	}
-	return estimate.New(c.Config, j, plan.Stored{}).Chance
+	return remeasure.NewEstimate(c.Config, j, plan.Stored{}).Chance
 }
 
 // due are the jobs that measure the cases whose history has so many measurements.
@@ -124,7 +124,7 @@ func (c *Collection) further(j run.Job, measurements []history.Measurement) run.
 			j.Scope.NotBefore = after
 		}
 	}
-	need := estimate.New(c.Config, j, plan.Stored{})
+	need := remeasure.NewEstimate(c.Config, j, plan.Stored{})
 	j.Purpose, j.Need = plan.Collecting, need.Need()
 	return j
 }

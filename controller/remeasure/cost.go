@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/gavel-evals/gavel/controller/confirm"
-	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
@@ -14,7 +13,7 @@ import (
 // usually takes. It knows no outcome yet. stored tells the decision digests of base
 // that the ledger has, and left is what new cases take that have no row. The result
 // is nil where no case can be measured again.
-func (c *Comparison) Estimate(stored func(digest string) bool, left estimate.Sum) *report.Expense {
+func (c *Comparison) Estimate(stored func(digest string) bool, left Total) *report.Expense {
 	options := c.options()
 	// what the measurements of the cases take once, without a history and with one.
 	var once [2]amount

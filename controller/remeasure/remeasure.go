@@ -20,7 +20,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
-	"github.com/gavel-evals/gavel/controller/estimate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -251,7 +250,7 @@ func (d *decider) job(r confirm.Request) run.Job {
 }
 
 // need is what a measurement of a row at a side takes.
-func (c *Comparison) need(row *Row, side confirm.Side, kept plan.Kept) estimate.Case {
+func (c *Comparison) need(row *Row, side confirm.Side, kept plan.Kept) Estimate {
 	cfg, job, known := c.HeadConfig, row.Head, plan.Stored{}
 	if side == confirm.Base {
 		cfg, job = c.BaseConfig, *row.Base
@@ -259,7 +258,7 @@ func (c *Comparison) need(row *Row, side confirm.Side, kept plan.Kept) estimate.
 	if kept == plan.KeptTranscript {
 		known.Executed = job.Case.Samples()
 	}
-	return estimate.New(cfg, job, known)
+	return NewEstimate(cfg, job, known)
 }
 
 // finish lists what was measured, and puts what an outage spoiled right.

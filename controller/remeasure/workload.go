@@ -1,4 +1,4 @@
-package estimate
+package remeasure
 
 import (
 	"cmp"
@@ -9,37 +9,38 @@ import (
 	"github.com/gavel-evals/gavel/schema/packed"
 )
 
-// A Subject is what has to be known of a case to estimate what judging it takes.
-// It is small enough to be remembered in the place of the case.
-type Subject struct {
+// A Workload holds what the estimate of a case depends on. It is small enough to be
+// remembered in place of the case.
+type Workload struct {
 	samples int
-	// said is how many characters the case itself sends with each call.
+	// said counts the characters that the case itself sends with each call.
 	said int
-	// turns is how many replies of the target a simulated conversation has; 0
+	// turns counts the replies of the target in a simulated conversation. It is 0
 	// without a simulation.
 	turns int
-	// scripted is how many replies of the target a conversation has of which the case says the other
-	// side; 0 for others.
+	// scripted counts the replies of the target in a conversation whose other side is
+	// in the case. It is 0 for others.
 	scripted    int
 	alternative bool
-	// given means that the case has the answer itself.
+	// given means that the answer is in the case.
 	given bool
-	// programs of the repository write its prompt, prepare its workspace or judge it.
+	// programs means that programs of the repository write its prompt, prepare its
+	// workspace or judge it.
 	programs bool
-	// judges are asked once for each sample, comparison once for the two of a
-	// alternative.
+	// judges are asked once for each sample, comparison once for each pair of samples
+	// of a case with an alternative.
 	judges, comparison []load.Callee
-	// retries is how often the case is run again at most, and editors how many
-	// models are asked each time what to change.
+	// retries bounds how often the case is run again, and editors counts the models
+	// that are asked each time for a change.
 	retried          bool
 	retries, editors int
-	// asks is everybody whom judging the case asks.
+	// asks lists the models and roles that judging the case calls.
 	asks []load.Callee
 }
 
-// NewSubject returns the subject of a case.
-func NewSubject(c *schema.Case) Subject {
-	s := Subject{samples: c.Samples(), said: len(c.System), alternative: c.Alternative != nil, given: c.Drive.Given != nil, asks: load.Callees(c)}
+// NewWorkload returns the workload of a case.
+func NewWorkload(c *schema.Case) Workload {
+	s := Workload{samples: c.Samples(), said: len(c.System), alternative: c.Alternative != nil, given: c.Drive.Given != nil, asks: load.Callees(c)}
 	for _, m := range c.Drive.Messages {
 		s.said += len(m.Content)
 	}
@@ -68,7 +69,7 @@ func NewSubject(c *schema.Case) Subject {
 	return s
 }
 
-// askedBy appends whom a spec asks for each sample.
+// askedBy appends the models and roles that a spec calls for each sample.
 func askedBy(list []load.Callee, spec schema.Spec) []load.Callee {
 	for _, role := range spec.Roles() {
 		list = append(list, load.Callee{Role: role})
@@ -81,7 +82,7 @@ func askedBy(list []load.Callee, spec schema.Spec) []load.Callee {
 	return list
 }
 
-// The bits of a subject's first number.
+// The bits of a workload's first number.
 const (
 	bitAlternative = 1 << iota
 	bitRetried
@@ -89,12 +90,12 @@ const (
 	bitPrograms
 )
 
-// OfPrograms reports whether programs of the repository write the prompt of the case,
+// RunsPrograms reports whether programs of the repository write the prompt of the case,
 // prepare its workspace or judge it.
-func (s Subject) OfPrograms() bool { return s.programs }
+func (s Workload) RunsPrograms() bool { return s.programs }
 
-// Text encodes the subject for [Read].
-func (s Subject) Text() string {
+// Text encodes the workload for [ReadWorkload].
+func (s Workload) Text() string {
 	var w packed.Writer
 	flags := 0
 	if s.alternative {
@@ -122,10 +123,10 @@ func (s Subject) Text() string {
 	return string(w.Bytes)
 }
 
-// Read returns the subject that Text encoded. It reports false for another text.
-func Read(text string) (Subject, bool) {
+// ReadWorkload returns the workload that Text encoded. It reports false for another text.
+func ReadWorkload(text string) (Workload, bool) {
 	r := packed.Reader{Rest: text}
-	var s Subject
+	var s Workload
 	flags := r.Number()
 	s.alternative, s.retried, s.given, s.programs = flags&bitAlternative != 0, flags&bitRetried != 0, flags&bitGiven != 0, flags&bitPrograms != 0
 	for _, n := range []*int{&s.samples, &s.said, &s.turns, &s.scripted, &s.retries, &s.editors} {

@@ -1,6 +1,4 @@
-// Package estimate says what judging a case will take before it is judged: calls,
-// tokens and money, by what the case is made of and by what it took before.
-package estimate
+package remeasure
 
 import (
 	"math"
@@ -27,37 +25,36 @@ const (
 	usualTurns = 5
 )
 
-// A Case is an estimate of what judging one case will take.
-type Case struct {
+// An Estimate predicts the calls, tokens and money that judging one case takes.
+type Estimate struct {
 	Calls  int
 	Tokens int64
 	USD    float64
 	// Unpriced means that USD lacks calls whose price is not known.
 	Unpriced bool
-	// Chance means that somebody is called who may answer otherwise the next time.
+	// Chance means that a model is called whose next answer may differ.
 	Chance bool
-	// RetryCalls is how many more calls there may be where the case is run again.
+	// RetryCalls counts the further calls if the case is run again.
 	RetryCalls int
 	// whole means that nothing of the case is stored.
 	whole bool
-	// slack is the most by which one of the calls may take more than was
-	// counted for it.
+	// slack bounds how much more than its share one call may take.
 	slack ledger.Amount
-	// least is the estimate of a conversation that ends at once; nil where there
-	// is nothing to guess.
-	least *Case
+	// least is the estimate of a conversation that ends at once. It is nil if the
+	// length is known.
+	least *Estimate
 }
 
-// New counts the calls of a job that are not stored yet. The targets are those
-// of the configuration.
-func New(cfg *config.Config, job run.Job, known plan.Stored) Case {
-	return NewSubject(job.Case).Against(cfg, job.Target, known)
+// NewEstimate predicts the calls of a job that are not stored yet, with the targets
+// of cfg.
+func NewEstimate(cfg *config.Config, job run.Job, known plan.Stored) Estimate {
+	return NewWorkload(job.Case).Against(cfg, job.Target, known)
 }
 
-// Against counts the calls of a case against a target that are not stored yet.
-func (s Subject) Against(cfg *config.Config, target string, known plan.Stored) Case {
+// Against predicts the calls of a case to a target that are not stored yet.
+func (s Workload) Against(cfg *config.Config, target string, known plan.Stored) Estimate {
 	e := estimator{
-		Subject: s, target: target, targets: cfg.Targets, roles: cfg.Roles.Targets(),
+		Workload: s, target: target, targets: cfg.Targets, roles: cfg.Roles.Targets(),
 		executions: max(s.samples-known.Executed, 0), judgements: max(s.samples-known.Judged, 0),
 	}
 	if s.turns == 0 {
@@ -69,9 +66,9 @@ func (s Subject) Against(cfg *config.Config, target string, known plan.Stored) C
 	return q
 }
 
-// Learn puts what the case took before in the place of what was guessed: what
-// its calls took, and, where all of them are due, how many they were.
-func (q *Case) Learn(d ledger.Decision, s Subject) {
+// Learn replaces the guess by measured usage: the cost of a call and, if no sample is
+// stored, the number of calls.
+func (q *Estimate) Learn(d ledger.Decision, s Workload) {
 	before := d.Usage
 	if before.Calls == 0 || q.Calls == 0 {
 		return
@@ -88,17 +85,17 @@ func (q *Case) Learn(d ledger.Decision, s Subject) {
 
 // An estimator counts the calls of one case.
 type estimator struct {
-	Subject
+	Workload
 	target  string
 	targets map[string]config.Target
 	roles   map[schema.Role]string
-	// executions and judgements are the samples that are due.
+	// executions and judgements count the samples that are due.
 	executions, judgements int
 }
 
-// count sums up the case with conversations of so many replies of the target.
-func (e *estimator) count(turns int) Case {
-	q := Case{whole: e.executions == e.samples && e.judgements == e.samples}
+// count estimates the case with conversations of so many replies of the target.
+func (e *estimator) count(turns int) Estimate {
+	q := Estimate{whole: e.executions == e.samples && e.judgements == e.samples}
 	// Every message of a conversation sends the earlier ones again.
 	said := int64(e.said) + int64(turns-1)*replyTokens*charactersPerToken
 	sides := 1
@@ -122,8 +119,8 @@ func (e *estimator) count(turns int) Case {
 	return q
 }
 
-// judge adds the calls of those who measure so many samples.
-func (e *estimator) judge(q *Case, judges []load.Callee, samples int, characters int64) {
+// judge adds the calls of the judges of so many samples.
+func (e *estimator) judge(q *Estimate, judges []load.Callee, samples int, characters int64) {
 	for _, judge := range judges {
 		name := judge.Target
 		if judge.Role != "" {
@@ -133,8 +130,8 @@ func (e *estimator) judge(q *Case, judges []load.Callee, samples int, characters
 	}
 }
 
-// add counts n calls of so many characters to a target.
-func (e *estimator) add(q *Case, name string, n int, characters int64) {
+// add adds n calls of so many characters to a target.
+func (e *estimator) add(q *Estimate, name string, n int, characters int64) {
 	if n == 0 {
 		return
 	}
@@ -156,8 +153,8 @@ func (e *estimator) add(q *Case, name string, n int, characters int64) {
 	q.slack = ledger.Amount{Tokens: max(q.slack.Tokens, slack.Tokens), USD: max(q.slack.USD, slack.USD)}
 }
 
-// Need is the estimate as a budget sees it.
-func (q *Case) Need() budget.Need {
+// Need returns what a budget must have left for the case.
+func (q *Estimate) Need() budget.Need {
 	likely := ledger.Amount{Calls: int64(q.Calls), Tokens: q.Tokens, USD: q.USD}
 	n := budget.Need{Likely: likely, Peak: likely.Plus(q.slack)}
 	n.Least = n.Peak
@@ -167,15 +164,13 @@ func (q *Case) Need() budget.Need {
 	return n
 }
 
-// A Sum is what judging several cases will take.
-type Sum struct {
+// A Total sums up the estimates of several cases.
+type Total struct {
 	// Cases counts the cases of head for which a target is called.
 	Cases int
-	// RetryCalls is how many more calls than Calls there may be where cases that
-	// fail are run again.
+	// RetryCalls counts the calls beyond Calls if cases that fail are run again.
 	Calls, RetryCalls int
-	// ChanceCalls are those of Calls that cases take in which something is left to
-	// chance.
+	// ChanceCalls counts the calls of cases whose answers may differ between runs.
 	ChanceCalls int
 	USD         float64
 	// Unpriced means that USD lacks calls whose price is not known.
@@ -183,15 +178,15 @@ type Sum struct {
 }
 
 // AddHead adds a case of head.
-func (s *Sum) AddHead(c Case) {
+func (s *Total) AddHead(c Estimate) {
 	if c.Calls > 0 {
 		s.Cases++
 	}
 	s.Add(c)
 }
 
-// Add adds what a case will take.
-func (s *Sum) Add(c Case) {
+// Add adds the estimate of a case.
+func (s *Total) Add(c Estimate) {
 	s.Calls, s.RetryCalls = s.Calls+c.Calls, s.RetryCalls+c.RetryCalls
 	if c.Chance {
 		s.ChanceCalls += c.Calls
@@ -200,16 +195,16 @@ func (s *Sum) Add(c Case) {
 	s.Unpriced = s.Unpriced || c.Unpriced
 }
 
-// A Remainder sums up cases of head that are estimated by what is remembered of
-// them.
+// A Remainder sums up cases of head that are estimated from their remembered workload.
 type Remainder struct {
-	Sum
-	// Needs is whom judging these cases asks, in the order of the first case of each.
+	Total
+	// Needs lists the models and roles that judging these cases calls, in the order of
+	// their first cases.
 	Needs []load.Need
 }
 
 // Add adds an active case at a position with its estimate.
-func (r *Remainder) Add(s Subject, at schema.Position, c Case) {
+func (r *Remainder) Add(s Workload, at schema.Position, c Estimate) {
 	r.AddHead(c)
 	for _, a := range s.asks {
 		i := slices.IndexFunc(r.Needs, func(n load.Need) bool { return n.Callee == a })
