@@ -7,7 +7,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
-	"github.com/gavel-evals/gavel/controller/flakiness"
 	"github.com/gavel-evals/gavel/controller/nightly"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/remeasure"
@@ -45,7 +44,7 @@ func (e *execution) markFlaky(ctx context.Context) error {
 	}
 	e.in.Gate.FailFlaky = rule == config.FlakyFail
 	// Known results are reported even if the run was interrupted.
-	return flakiness.Mark(context.WithoutCancel(ctx), e.p.req.Ledger, e.in, e.p.req.HeadTrust, e.p.req.BaseTrust)
+	return remeasure.MarkFlaky(context.WithoutCancel(ctx), e.p.req.Ledger, e.in, e.p.req.HeadTrust, e.p.req.BaseTrust)
 }
 
 // collectHistory measures the cases of a scheduled run further, where the team wants it.

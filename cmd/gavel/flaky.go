@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/flakiness"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
@@ -48,7 +48,7 @@ func flakyCommand(a *App) *cobra.Command {
 func flakyCases(ctx context.Context, prepared *controller.Prepared, store *ledger.Ledger) (report.FlakyList, error) {
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
 	list := report.FlakyList{Cases: []*report.FlakyCase{}}
-	var subjects []flakiness.Subject
+	var subjects []remeasure.FlakySubject
 	for _, r := range prepared.Plan.Rows {
 		if r.Head == nil || r.Head.Skip != "" || r.HeadCase == nil {
 			continue
@@ -57,9 +57,9 @@ func flakyCases(ctx context.Context, prepared *controller.Prepared, store *ledge
 		if r.Head.PerTarget {
 			name += " @ " + r.Target
 		}
-		subjects = append(subjects, flakiness.Subject{Name: name, Case: r.HeadCase, Digests: r.HeadDigests})
+		subjects = append(subjects, remeasure.FlakySubject{Name: name, Case: r.HeadCase, Digests: r.HeadDigests})
 	}
-	found, err := flakiness.Find(ctx, store, scope, subjects)
+	found, err := remeasure.FindFlaky(ctx, store, scope, subjects)
 	if err != nil {
 		return list, err
 	}
@@ -71,7 +71,7 @@ func flakyCases(ctx context.Context, prepared *controller.Prepared, store *ledge
 		if f.Flaky == nil {
 			continue
 		}
-		if err := flakiness.Explain(ctx, store, scope, subjects[i], f.Flaky); err != nil {
+		if err := remeasure.ExplainFlaky(ctx, store, scope, subjects[i], f.Flaky); err != nil {
 			return list, err
 		}
 		list.Cases = append(list.Cases, f.Flaky)

@@ -1,4 +1,4 @@
-package flakiness_test
+package remeasure_test
 
 import (
 	"fmt"
@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/flakiness"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -44,11 +44,11 @@ func TestFindAmongMany(t *testing.T) {
 			}
 		}
 	}
-	subjects := make([]flakiness.Subject, known+50)
+	subjects := make([]remeasure.FlakySubject, known+50)
 	for i := range subjects {
-		subjects[i] = flakiness.Subject{Name: fmt.Sprint(i), Case: one, Digests: digests(i)}
+		subjects[i] = remeasure.FlakySubject{Name: fmt.Sprint(i), Case: one, Digests: digests(i)}
 	}
-	found, err := flakiness.Find(t.Context(), store, ledger.Scope{Trust: base}, subjects)
+	found, err := remeasure.FindFlaky(t.Context(), store, ledger.Scope{Trust: base}, subjects)
 	if err != nil || len(found) != len(subjects) {
 		t.Fatal(err, len(found))
 	}

@@ -1,8 +1,4 @@
-// Package flakiness finds in a ledger which cases are flaky.
-//
-// Most callers want [Find]. Samples that were taken because of an outcome, and those of
-// a model that answers no more, do not count, see package history.
-package flakiness
+package remeasure
 
 import (
 	"context"
@@ -17,53 +13,55 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Most is how many measurements of a case count, the newest ones.
-const Most = 50
+// mostMeasurements bounds the measurements of a case that count. The newest count.
+const mostMeasurements = 50
 
-// A Subject is a case of which measurements may be stored.
-type Subject struct {
+// A FlakySubject is a case whose stored measurements decide whether it is flaky.
+type FlakySubject struct {
 	// Name is the key of the case, with the target where there are several.
 	Name    string
 	Case    *schema.Case
 	Digests plan.Digests
 }
 
-// A Finding says how often a subject was measured, and whether it is flaky.
-type Finding struct {
+// A FlakyFinding counts the measurements of a subject and tells whether it is flaky.
+type FlakyFinding struct {
 	Measurements int
-	// Flaky is nil for a case that is not.
+	// Flaky is nil if the case is not flaky.
 	Flaky *report.FlakyCase
 }
 
 // batch is of how many subjects the measurements are in memory at once.
-const batch = 512
+const flakyBatch = 512
 
-// Find returns what the scope may know of the subjects, in their order.
-func Find(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, subjects []Subject) ([]Finding, error) {
-	found := make([]Finding, 0, len(subjects))
-	for some := range slices.Chunk(subjects, batch) {
+// FindFlaky classifies the subjects by the measurements that the scope may read, and
+// returns the findings in their order. Samples taken because of an outcome do not count,
+// and neither do the samples of a model that no longer answers, see package history.
+func FindFlaky(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, subjects []FlakySubject) ([]FlakyFinding, error) {
+	found := make([]FlakyFinding, 0, len(subjects))
+	for some := range slices.Chunk(subjects, flakyBatch) {
 		asks := make([]history.Ask, len(some))
 		for i, s := range some {
-			asks[i] = history.Ask{Case: s.Case, Digests: s.Digests, Until: forever, Most: Most}
+			asks[i] = history.Ask{Case: s.Case, Digests: s.Digests, Until: forever, Most: mostMeasurements}
 		}
 		stored, err := history.Read(ctx, store, scope, asks)
 		if err != nil {
 			return nil, err
 		}
 		for i, measurements := range stored {
-			found = append(found, find(some[i], measurements))
+			found = append(found, classifySubject(some[i], measurements))
 		}
 	}
 	return found, nil
 }
 
 // find returns what the measurements of a subject show.
-func find(s Subject, measurements []history.Measurement) Finding {
+func classifySubject(s FlakySubject, measurements []history.Measurement) FlakyFinding {
 	seen := make([]report.FlakyMeasurement, len(measurements))
 	for k, m := range measurements {
 		seen[k] = report.FlakyMeasurement{Ordinal: m.Ordinal, At: m.At, Verdict: m.Result.Verdict, Score: m.Result.Score, Reason: m.Result.Reason}
 	}
-	out := Finding{Measurements: len(seen), Flaky: report.ClassifyFlaky(seen)}
+	out := FlakyFinding{Measurements: len(seen), Flaky: report.ClassifyFlaky(seen)}
 	if c := out.Flaky; c != nil {
 		c.Name, c.Digest, c.Model = s.Name, s.Digests.D, measurements[len(measurements)-1].Model
 	}
@@ -73,9 +71,9 @@ func find(s Subject, measurements []history.Measurement) Finding {
 // forever is later than any sample.
 var forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// Explain adds to a flaky case what its samples took, and what the target replied where
-// the case disagrees.
-func Explain(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, s Subject, c *report.FlakyCase) error {
+// ExplainFlaky adds to a flaky case the cost of its samples and the reply of the
+// measurement that disagrees.
+func ExplainFlaky(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, s FlakySubject, c *report.FlakyCase) error {
 	executions, _, err := store.Executions(ctx, scope, s.Digests.E)
 	if err != nil {
 		return err
@@ -98,20 +96,20 @@ func Explain(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, s Su
 	return nil
 }
 
-// Mark notes in the input of a report which of the cases that the change affects are
-// flaky: at base, or at head where there is no base.
-func Mark(ctx context.Context, store *ledger.Ledger, in *report.Input, trust, baseTrust ledger.Trust) error {
+// MarkFlaky notes the flaky cases among those that the change affects in the input of a
+// report, by their measurements at base, or at head if there is no base.
+func MarkFlaky(ctx context.Context, store *ledger.Ledger, in *report.Input, trust, baseTrust ledger.Trust) error {
 	if store == nil {
 		return nil
 	}
-	var subjects [2][]Subject
+	var subjects [2][]FlakySubject
 	var ids [2][]string
 	for i := range in.Plan.Rows {
 		r := &in.Plan.Rows[i]
 		if r.Head == nil || len(r.Reasons) == 0 || r.Asked {
 			continue
 		}
-		s, side := Subject{Name: r.Key, Case: r.HeadCase, Digests: r.HeadDigests}, 1
+		s, side := FlakySubject{Name: r.Key, Case: r.HeadCase, Digests: r.HeadDigests}, 1
 		if r.BaseCase != nil {
 			s.Case, s.Digests, side = r.BaseCase, r.BaseDigests, 0
 		}
@@ -124,7 +122,7 @@ func Mark(ctx context.Context, store *ledger.Ledger, in *report.Input, trust, ba
 	}
 	in.Flaky = map[string]*report.FlakyCase{}
 	for side, by := range [2]ledger.Trust{baseTrust, trust} {
-		found, err := Find(ctx, store, ledger.Scope{Trust: by}, subjects[side])
+		found, err := FindFlaky(ctx, store, ledger.Scope{Trust: by}, subjects[side])
 		if err != nil {
 			return err
 		}
