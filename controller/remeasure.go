@@ -7,7 +7,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
-	"github.com/gavel-evals/gavel/controller/nightly"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -59,7 +58,7 @@ func (e *execution) collectHistory(ctx context.Context) (err error) {
 			jobs = append(jobs, p.headJob(r))
 		}
 	}
-	c := nightly.Collection{Ledger: p.req.Ledger, Config: cfg, Repository: e.opts.Repository, Now: p.req.Now, Measure: func(ctx context.Context, jobs []run.Job) ([]run.Outcome, error) {
+	c := remeasure.Nightly{Ledger: p.req.Ledger, Config: cfg, Repository: e.opts.Repository, Now: p.req.Now, Measure: func(ctx context.Context, jobs []run.Job) ([]run.Outcome, error) {
 		return e.measure(ctx, confirm.Head, jobs)
 	}}
 	e.in.Nightly, err = c.Run(ctx, jobs)

@@ -31,7 +31,7 @@ type FlakyFinding struct {
 	Flaky *report.FlakyCase
 }
 
-// batch is of how many subjects the measurements are in memory at once.
+// flakyBatch bounds the subjects whose measurements are in memory at once.
 const flakyBatch = 512
 
 // FindFlaky classifies the subjects by the measurements that the scope may read, and
@@ -55,7 +55,7 @@ func FindFlaky(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, su
 	return found, nil
 }
 
-// find returns what the measurements of a subject show.
+// classifySubject classifies a subject by its measurements.
 func classifySubject(s FlakySubject, measurements []history.Measurement) FlakyFinding {
 	seen := make([]report.FlakyMeasurement, len(measurements))
 	for k, m := range measurements {

@@ -1,5 +1,6 @@
 // Package remeasure measures cases again until it is clear which differences between
-// base and head are real.
+// base and head are real. It also estimates what judging a case takes, lengthens
+// histories by night, and finds flaky cases.
 //
 // A [Comparison] has the cases with what their first measurements showed, and
 // [Comparison.Decide] asks for further ones as package confirm says. Each of them is

@@ -1,9 +1,4 @@
-// Package nightly measures the cases of a branch further where their history is too
-// short to spare pull requests calls, and says what that cost and what it saved.
-//
-// Most callers want [Collection.Run]. How often a case is measured depends on how many
-// measurements its history has, and never on what they showed.
-package nightly
+package remeasure
 
 import (
 	"context"
@@ -15,20 +10,21 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/history"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// batch is of how many cases the histories are in memory at once.
-const batch = 512
+// nightlyBatch bounds the cases whose histories are in memory at once.
+const nightlyBatch = 512
 
-// A Collection has what it takes to measure cases further.
-type Collection struct {
+// A Nightly measures the cases of a branch again if their history is too short to spare
+// pull requests calls. How often it measures a case depends on the number of stored
+// measurements, never on their results.
+type Nightly struct {
 	Ledger *ledger.Ledger
-	// Config is that of the branch, and Repository the one whose runs are looked at
-	// for what the histories saved.
+	// Config is the configuration of the branch. The balance sums up the runs of
+	// Repository.
 	Config     *config.Config
 	Repository string
 	Now        func() time.Time
@@ -36,12 +32,11 @@ type Collection struct {
 	Measure func(context.Context, []run.Job) ([]run.Outcome, error)
 }
 
-// Run measures the cases of the jobs until each has as many measurements as make a
-// history, those with the shortest history first. Cases that the budget or the end of
-// ctx leaves out are left to the next night. Cases that have no history, since nothing
-// in them is left to chance or since they are run again when they fail, are left out.
-// The error is the ledger's.
-func (c *Collection) Run(ctx context.Context, jobs []run.Job) (*report.Night, error) {
+// Run measures the cases of the jobs until each has enough measurements for a history,
+// the shortest history first. The next night takes the cases that the budget or the end
+// of ctx leaves out. Cases without a history are left out: cases without chance, and
+// cases that are run again when they fail. The error is the ledger's.
+func (c *Nightly) Run(ctx context.Context, jobs []run.Job) (*report.Night, error) {
 	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j run.Job) bool { return !c.remembered(j) })
 	night := &report.Night{}
 	var spent verdict.Usage
@@ -72,22 +67,21 @@ func (c *Collection) Run(ctx context.Context, jobs []run.Job) (*report.Night, er
 	return night, c.balance(context.WithoutCancel(ctx), night)
 }
 
-// remembered reports whether package history has measurements of a case, and they can
-// differ.
-func (c *Collection) remembered(j run.Job) bool {
+// remembered reports whether a case has a history whose measurements can differ.
+func (c *Nightly) remembered(j run.Job) bool {
 	if j.Case.Policy.Retry != nil || j.Case.Alternative != nil || j.Scope.Nothing {
 		return false
 	}
-	return remeasure.NewEstimate(c.Config, j, plan.Stored{}).Chance
+	return NewEstimate(c.Config, j, plan.Stored{}).Chance
 }
 
-// due are the jobs that measure the cases whose history has so many measurements.
-func (c *Collection) due(ctx context.Context, jobs []run.Job, n int) ([]run.Job, error) {
+// due returns the jobs that measure the cases whose history has n measurements.
+func (c *Nightly) due(ctx context.Context, jobs []run.Job, n int) ([]run.Job, error) {
 	ctx = context.WithoutCancel(ctx)
 	now := c.Now()
 	since := now.Add(-c.Config.Noise.Defaulted().History)
 	var due []run.Job
-	for some := range slices.Chunk(jobs, batch) {
+	for some := range slices.Chunk(jobs, nightlyBatch) {
 		digests := make([]string, len(some))
 		for i, j := range some {
 			digests[i] = j.Digests.J
@@ -116,15 +110,15 @@ func (c *Collection) due(ctx context.Context, jobs []run.Job, n int) ([]run.Job,
 	return due, nil
 }
 
-// further is the job that adds to the measurements of a case. The samples that an
-// interrupted night left of one count.
-func (c *Collection) further(j run.Job, measurements []history.Measurement) run.Job {
+// further returns the job that adds a measurement to a case. Samples that an interrupted
+// night left of it count.
+func (c *Nightly) further(j run.Job, measurements []history.Measurement) run.Job {
 	for _, m := range measurements {
 		if after := m.Until.Add(time.Millisecond); after.After(j.Scope.NotBefore) {
 			j.Scope.NotBefore = after
 		}
 	}
-	need := remeasure.NewEstimate(c.Config, j, plan.Stored{})
+	need := NewEstimate(c.Config, j, plan.Stored{})
 	j.Purpose, j.Need = plan.Collecting, need.Need()
 	return j
 }

@@ -1,4 +1,4 @@
-package nightly
+package remeasure
 
 import (
 	"context"
@@ -9,24 +9,23 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// A summary is what the balance needs of a stored report.
-type summary struct {
+// A storedNight is the part of a stored report that the balance needs.
+type storedNight struct {
 	Nightly    *report.Night `json:"nightly"`
 	Remeasured *report.Noise `json:"remeasured"`
 }
 
-// page is how many runs are looked at at once.
-const page = 100
+// balancePage is the number of runs read at once.
+const balancePage = 100
 
-// balance adds to a night what all nights of the window took, this one included, and
-// what pull requests saved by them. If a head has several runs, the one counts that
-// saved most.
-func (c *Collection) balance(ctx context.Context, night *report.Night) error {
+// balance sets what all nights of the window took, this one included, and what pull
+// requests saved by them. If a head has several runs, the one that saved most counts.
+func (c *Nightly) balance(ctx context.Context, night *report.Night) error {
 	window := c.Config.Noise.Defaulted().History
 	total := report.Balance{Days: int(window.Hours() / 24), Calls: night.Calls, CostUSD: night.CostUSD}
 	since, saved := c.Now().Add(-window), map[string]int{}
-	for skip := 0; ; skip += page {
-		runs, _, err := browse.Runs(ctx, c.Ledger, c.Repository, browse.Page{Skip: skip, Limit: page})
+	for skip := 0; ; skip += balancePage {
+		runs, _, err := browse.Runs(ctx, c.Ledger, c.Repository, browse.Page{Skip: skip, Limit: balancePage})
 		if err != nil {
 			return err
 		}
@@ -35,20 +34,20 @@ func (c *Collection) balance(ctx context.Context, night *report.Night) error {
 				runs = nil // they and all after them are too old
 				break
 			}
-			var s summary
+			var s storedNight
 			if err := json.Unmarshal(r.Report, &s); err != nil {
 				return fmt.Errorf("report of run %s: %w", r.ID, err)
 			}
 			if n := s.Nightly; n != nil {
 				total.Calls += n.Calls
-				total.CostUSD = sum(total.CostUSD, n.CostUSD)
+				total.CostUSD = sumCosts(total.CostUSD, n.CostUSD)
 			}
 			if s.Remeasured != nil {
 				head := fmt.Sprint(r.PullRequest, " ", r.Head)
 				saved[head] = max(saved[head], s.Remeasured.SavedCalls)
 			}
 		}
-		if len(runs) < page {
+		if len(runs) < balancePage {
 			break
 		}
 	}
@@ -59,8 +58,8 @@ func (c *Collection) balance(ctx context.Context, night *report.Night) error {
 	return nil
 }
 
-// sum is nil where one of the costs is not known.
-func sum(a, b *float64) *float64 {
+// sumCosts adds two costs. It returns nil if one of them is unknown.
+func sumCosts(a, b *float64) *float64 {
 	if a == nil || b == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package nightly_test
+package remeasure_test
 
 import (
 	"cmp"
@@ -23,12 +23,12 @@ import (
 )
 
 // cases is how many a branch has.
-const cases = 12
+const nightlyCases = 12
 
 var operator = ledger.Trust{Level: ledger.LevelOperator}
 
 // A branch is judged every night, by a clock that is set by hand.
-type branch struct {
+type nightlyBranch struct {
 	*testing.T
 	store    *ledger.Ledger
 	settings string
@@ -45,14 +45,14 @@ type branch struct {
 	calls  int // guarded by mu
 }
 
-func newBranch(t *testing.T, settings string) *branch {
-	b := &branch{T: t, settings: settings, provider: "openai, model: m, price: {input: 0, output: 1000}", now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), asked: map[string]int{}}
+func newNightlyBranch(t *testing.T, settings string) *nightlyBranch {
+	b := &nightlyBranch{T: t, settings: settings, provider: "openai, model: m, price: {input: 0, output: 1000}", now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), asked: map[string]int{}}
 	b.store = ledgertest.Open(t, ledger.Config{Now: b.clock})
 	return b
 }
 
 // clock is a millisecond later whenever it is read.
-func (b *branch) clock() time.Time {
+func (b *nightlyBranch) clock() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.now = b.now.Add(time.Millisecond)
@@ -60,7 +60,7 @@ func (b *branch) clock() time.Time {
 }
 
 // Respond is the model.
-func (b *branch) Respond(ctx context.Context, req target.Request) (target.Reply, error) {
+func (b *nightlyBranch) Respond(ctx context.Context, req target.Request) (target.Reply, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := b.calls
@@ -82,9 +82,9 @@ func (b *branch) Respond(ctx context.Context, req target.Request) (target.Reply,
 	}, nil
 }
 
-func (b *branch) checkout(side string) controller.Checkout {
+func (b *nightlyBranch) checkout(side string) controller.Checkout {
 	files := fstest.MapFS{"test_definitions/d/domain.json": {Data: []byte(`{"id": "d", "name": "D", "evaluator_id": "keyword", "system_prompt": "` + side + `"}`)}}
-	for i := range cases {
+	for i := range nightlyCases {
 		text := fmt.Sprintf(`{"id": "c%d", "name": "C", "prompt": "case %d", "expected": {"keywords": ["yes"]}}`, i, i)
 		files[fmt.Sprintf("test_definitions/d/level_1/c%02d.json", i)] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -95,7 +95,7 @@ func (b *branch) checkout(side string) controller.Checkout {
 	return controller.Checkout{Commit: strings.Repeat(side[:1], 40), FS: files, Config: cfg}
 }
 
-func (b *branch) execute(ctx context.Context, req controller.Request) *report.Report {
+func (b *nightlyBranch) execute(ctx context.Context, req controller.Request) *report.Report {
 	b.Helper()
 	req.ConfigFile, req.Ledger, req.HeadTrust, req.BaseTrust, req.Now = "gavel.yaml", b.store, operator, operator, b.clock
 	req.LookupEnv = func(string) (string, bool) { return "", false }
@@ -117,7 +117,7 @@ func (b *branch) execute(ctx context.Context, req controller.Request) *report.Re
 }
 
 // night is the scheduled run of a day.
-func (b *branch) night(ctx context.Context, day int) *report.Report {
+func (b *nightlyBranch) night(ctx context.Context, day int) *report.Report {
 	b.Helper()
 	due := time.Date(2026, 3, day, 3, 0, 0, 0, time.UTC)
 	b.mu.Lock()
@@ -134,7 +134,7 @@ func (b *branch) night(ctx context.Context, day int) *report.Report {
 }
 
 // pull judges a pull request that edits every case.
-func (b *branch) pull() *report.Report {
+func (b *nightlyBranch) pull() *report.Report {
 	b.Helper()
 	base := b.checkout("main")
 	return b.execute(b.Context(), controller.Request{
@@ -146,11 +146,11 @@ func (b *branch) pull() *report.Report {
 }
 
 // wantAsked demands that each case was asked so often since the last time.
-func (b *branch) wantAsked(what string, want int) {
+func (b *nightlyBranch) wantAsked(what string, want int) {
 	b.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i := range cases {
+	for i := range nightlyCases {
 		if key := fmt.Sprint("case ", i); b.asked[key] != want {
 			b.Errorf("%s: %s was asked %d times, want %d", what, key, b.asked[key], want)
 		}
@@ -158,7 +158,7 @@ func (b *branch) wantAsked(what string, want int) {
 	b.asked = map[string]int{}
 }
 
-const on = "noise: {nightly: true}\n"
+const nightlyOn = "noise: {nightly: true}\n"
 
 // TestAHistoryIsMadeOnce: the first night makes it, whatever the answers are, and the
 // nights after that only add their own measurement.
@@ -172,17 +172,17 @@ func TestAHistoryIsMadeOnce(t *testing.T) {
 		{"by turns", func(_ string, n int) string { return []string{"yes", "no", "no"}[n%3] }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBranch(t, on)
+			b := newNightlyBranch(t, nightlyOn)
 			b.reply = tt.reply
 			r := b.night(t.Context(), 2)
 			b.wantAsked("the first night", confirm.Enough)
-			if n := r.Nightly; n == nil || n.Measurements != cases*(confirm.Enough-1) || n.Calls != n.Measurements || n.Short {
+			if n := r.Nightly; n == nil || n.Measurements != nightlyCases*(confirm.Enough-1) || n.Calls != n.Measurements || n.Short {
 				t.Errorf("the first night says %+v", n)
 			}
 			for day := 3; day < 6; day++ {
 				r = b.night(t.Context(), day)
 				b.wantAsked("a later night", 1)
-				if n := r.Nightly; n == nil || n.Measurements != 0 || n.Balance.Calls != cases*(confirm.Enough-1) || n.Balance.Days != 14 {
+				if n := r.Nightly; n == nil || n.Measurements != 0 || n.Balance.Calls != nightlyCases*(confirm.Enough-1) || n.Balance.Days != 14 {
 					t.Errorf("a later night says %+v", n)
 				}
 			}
@@ -195,25 +195,25 @@ func TestAHistoryIsMadeOnce(t *testing.T) {
 
 // TestAScheduledMeasurementIsHistory, also where nobody wants further ones.
 func TestAScheduledMeasurementIsHistory(t *testing.T) {
-	b := newBranch(t, "")
+	b := newNightlyBranch(t, "")
 	for day := 2; day < 2+confirm.Enough; day++ {
 		if r := b.night(t.Context(), day); r.Nightly != nil {
 			t.Errorf("a night says %+v", r.Nightly)
 		}
 		b.wantAsked("a night", 1)
 	}
-	b.settings = on
+	b.settings = nightlyOn
 	b.night(t.Context(), 2+confirm.Enough)
 	b.wantAsked("a night with a history", 1)
 }
 
 // TestWhatSavesPullRequestsCalls is set against what it cost.
 func TestWhatSavesPullRequestsCalls(t *testing.T) {
-	b := newBranch(t, on)
+	b := newNightlyBranch(t, nightlyOn)
 	b.night(t.Context(), 2)
 	b.reply = func(side string, _ int) string { return map[string]string{"main": "yes", "head": "no"}[side] }
 	saved := b.pull().Remeasured.SavedCalls
-	if want := confirm.Usual(cases, 0) - confirm.Usual(0, cases); saved != want {
+	if want := confirm.Usual(nightlyCases, 0) - confirm.Usual(0, nightlyCases); saved != want {
 		t.Errorf("the pull request saved %d calls, want %d", saved, want)
 	}
 	b.reply = nil
@@ -229,7 +229,7 @@ func TestWhatSavesPullRequestsCalls(t *testing.T) {
 
 // TestNothingIsSavedWithoutNights: a history that other runs made counts for nobody.
 func TestNothingIsSavedWithoutNights(t *testing.T) {
-	b := newBranch(t, "")
+	b := newNightlyBranch(t, "")
 	for day := 2; day < 2+confirm.Enough; day++ {
 		b.night(t.Context(), day)
 	}
@@ -241,12 +241,12 @@ func TestNothingIsSavedWithoutNights(t *testing.T) {
 // TestTheBudgetBoundsTheNight: what it leaves out is made up for, the shortest
 // histories first, and the verdict is that of the scheduled measurement.
 func TestTheBudgetBoundsTheNight(t *testing.T) {
-	b := newBranch(t, on+"budget: {calls: 20}\n")
+	b := newNightlyBranch(t, nightlyOn+"budget: {calls: 20}\n")
 	r := b.night(t.Context(), 2)
-	if n := r.Nightly; b.calls != 20 || n.Calls != 20-cases || !n.Short || r.Gate.Result != report.GatePass {
+	if n := r.Nightly; b.calls != 20 || n.Calls != 20-nightlyCases || !n.Short || r.Gate.Result != report.GatePass {
 		t.Errorf("%d calls, %+v, the gate is %v", b.calls, n, r.Gate)
 	}
-	for i := range cases {
+	for i := range nightlyCases {
 		if n := b.asked[fmt.Sprint("case ", i)]; n < 1 || n > 2 {
 			t.Errorf("case %d was asked %d times, want 1 or 2", i, n)
 		}
@@ -261,8 +261,8 @@ func TestTheBudgetBoundsTheNight(t *testing.T) {
 
 // TestANightThatIsInterruptedGoesOn and makes no call twice but the one in flight.
 func TestANightThatIsInterruptedGoesOn(t *testing.T) {
-	for k := 0; k < cases*confirm.Enough; k += 7 { // each makes a ledger
-		b := newBranch(t, on)
+	for k := 0; k < nightlyCases*confirm.Enough; k += 7 { // each makes a ledger
+		b := newNightlyBranch(t, nightlyOn)
 		ctx, stop := context.WithCancel(t.Context())
 		b.onCall = func(n int) {
 			if n == k {
@@ -278,7 +278,7 @@ func TestANightThatIsInterruptedGoesOn(t *testing.T) {
 
 // TestWhatNothingIsLeftToChanceIn has no history.
 func TestWhatNothingIsLeftToChanceIn(t *testing.T) {
-	b := newBranch(t, on)
+	b := newNightlyBranch(t, nightlyOn)
 	b.provider = "mock, replies: [{reply: yes}]"
 	if n := b.night(t.Context(), 2).Nightly; cmp.Or(n.Measurements, n.Calls) != 0 {
 		t.Errorf("it says %+v", n)
