@@ -3,7 +3,6 @@ package review
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -22,15 +21,12 @@ import (
 // configuration says what happens to gavel.yaml in the pull request, and whose decides.
 // Where that one has none nothing is run. The configuration of a base branch decides
 // for itself.
-func (r *Review) configuration(ctx context.Context, at func(commit string) (fs.FS, error), p *controller.Prepared, e *controller.RunOptions) error {
-	rules, problems, found, err := r.decides(at)
-	if err != nil {
-		return err
-	}
-	e.NotRun = r.notRun(problems, found)
+func (r *Review) configuration(ctx context.Context, at sides, p *controller.Prepared, e *controller.RunOptions) error {
+	rules := at.decision
+	e.NotRun = r.notRun(at)
 	if r.accepted() {
 		e.ConfigDiff = p.ConfigChange()
-		p.Problems = slices.Concat(problems, p.Problems)
+		p.Problems = slices.Concat(rules.problems, p.Problems)
 		return nil
 	}
 	base, _, baseFound, err := configfile.Read(p.Base().FS, r.ConfigFile, nil)
@@ -42,15 +38,15 @@ func (r *Review) configuration(ctx context.Context, at func(commit string) (fs.F
 		return err
 	}
 	p.Problems = slices.Concat(headProblems, p.Problems)
-	e.ConfigDiff = report.ConfigChange{File: r.ConfigFile, DecidedBy: r.decider, Rules: r.decided(rules)}
-	if r.decider == r.rules.Branch {
-		e.ConfigDiff.Since = append(base.ChangedFiles(rules, r.ConfigFile), constraintFiles(base, rules)...)
-		if err := r.unread(ctx, p, base, rules); err != nil {
+	e.ConfigDiff = report.ConfigChange{File: r.ConfigFile, DecidedBy: rules.by, Rules: r.decided(at)}
+	if rules.by == at.rules.Branch {
+		e.ConfigDiff.Since = append(base.ChangedFiles(rules.cfg, r.ConfigFile), constraintFiles(base, rules.cfg)...)
+		if err := r.unread(ctx, p, base, rules.cfg); err != nil {
 			return err
 		}
 	}
-	r.constraintsAtRules(p)
-	if rules.Digest == head.Digest && found == headFound {
+	constraintsAtRules(rules.by, p)
+	if rules.cfg.Digest == head.Digest && rules.found == headFound {
 		return nil // the merge changes nothing of it
 	}
 	changed := base.ChangedFiles(head, r.ConfigFile)
@@ -97,32 +93,33 @@ func (r *Review) unread(ctx context.Context, p *controller.Prepared, base, rules
 
 // notRun returns why nothing is run, by the configuration that decides; empty
 // where it is run.
-func (r *Review) notRun(problems []schema.Problem, found bool) string {
+func (r *Review) notRun(at sides) string {
+	rules := at.decision
 	switch {
 	case !r.trust.Run && (r.Forks == ForksPlan || !r.follows):
 		return r.trust.Reason + ": validated and planned only"
 	case !r.trust.Run:
 		return r.trust.Reason + ": validated and planned only, until somebody with write permission approves"
-	case !found && r.approved:
-		return fmt.Sprintf("neither %s nor head has a %s: validated and planned only", r.rules.Branch, r.ConfigFile)
-	case !found && r.follows:
-		return fmt.Sprintf("%s has no %s: validated and planned only, until somebody with write permission approves", r.decider, r.ConfigFile)
-	case !found:
-		return fmt.Sprintf("%s has no %s: validated and planned only", r.decider, r.ConfigFile)
-	case schema.HasErrors(problems):
-		return fmt.Sprintf("%s is invalid at %s: %s", r.ConfigFile, r.decider, problems[0])
+	case !rules.found && r.approved:
+		return fmt.Sprintf("neither %s nor head has a %s: validated and planned only", at.rules.Branch, r.ConfigFile)
+	case !rules.found && r.follows:
+		return fmt.Sprintf("%s has no %s: validated and planned only, until somebody with write permission approves", rules.by, r.ConfigFile)
+	case !rules.found:
+		return fmt.Sprintf("%s has no %s: validated and planned only", rules.by, r.ConfigFile)
+	case schema.HasErrors(rules.problems):
+		return fmt.Sprintf("%s is invalid at %s: %s", r.ConfigFile, rules.by, rules.problems[0])
 	}
 	return ""
 }
 
-// constraintsAtRules tells the problems of the constraints that decide apart from those of
-// head. That one of them cannot be used is not the fault of the pull request, which may
+// constraintsAtRules marks the problems of the constraints that decide as not of head.
+// decider names where they are from. That one of them cannot be used is not the fault of the pull request, which may
 // fix it.
-func (r *Review) constraintsAtRules(p *controller.Prepared) {
+func constraintsAtRules(decider string, p *controller.Prepared) {
 	for i := range p.Problems {
 		if rule := p.Problems[i].Rule; rule == constraint.RuleFile || rule == constraint.RuleLimit {
 			p.Problems[i].Severity = schema.Warning
-			p.Problems[i].Message = "at " + r.decider + ": " + p.Problems[i].Message
+			p.Problems[i].Message = "at " + decider + ": " + p.Problems[i].Message
 		}
 	}
 	p.Problems = schema.SortProblems(p.Problems)

@@ -11,23 +11,22 @@ import (
 // them, see [Reviewer.Settle]. An error of note ends the review.
 func (r *Review) Planned(note func(groups []string) error) { r.planned = note }
 
-// plannedGroups finds out which groups get a status. They get none before the
+// groups returns the contexts of the groups that get a status. They get none before the
 // verdict: forges show a context that has to be there as expected, and a second
 // for each would pass before anything is judged.
-func (r *Review) plannedGroups(p *controller.Prepared) error {
+func (r *Review) groups(p *controller.Prepared) (contexts []string, err error) {
 	if r.Client == nil || r.schedule != nil || !p.Head().Config.GroupStatuses {
-		return nil
+		return nil, nil
 	}
 	names, rest := report.ActiveGroups(p.Plan)
 	if words := report.TooMany(rest); words != "" {
 		r.Log(words)
 	}
-	r.groups = nil
 	for _, name := range names {
-		r.groups = append(r.groups, github.GroupContext(name))
+		contexts = append(contexts, github.GroupContext(name))
 	}
-	if r.planned == nil || len(r.groups) == 0 {
-		return nil
+	if r.planned == nil || len(contexts) == 0 {
+		return contexts, nil
 	}
-	return r.planned(r.groups)
+	return contexts, r.planned(contexts)
 }

@@ -29,15 +29,18 @@ type preparation struct {
 	// repo has both sides, and is nil where they could not be fetched. The
 	// caller closes it.
 	repo *gitrepo.Repository
-	// prepared is nil where what is stored of the head says all there is to say.
+	// prepared is nil if the stored report of the head is still complete.
 	prepared  *controller.Prepared
 	execution controller.RunOptions
+	// fresh and groups are as in a [judgement].
+	fresh  bool
+	groups []string
 }
 
 // prepare fetches both sides and plans. Where an object of them cannot be read, both are
 // fetched once more: what Fetch keeps is then made again.
-func (r *Review) prepare(ctx context.Context) (preparation, error) {
-	found, err := r.prepareOnce(ctx)
+func (r *Review) prepare(ctx context.Context, last *report.Report) (preparation, error) {
+	found, err := r.prepareOnce(ctx, last)
 	lost, isLost := errors.AsType[*gitrepo.LostError](err)
 	if !isLost {
 		return found, err
@@ -48,13 +51,13 @@ func (r *Review) prepare(ctx context.Context) (preparation, error) {
 			return preparation{}, err
 		}
 	}
-	return r.prepareOnce(ctx)
+	return r.prepareOnce(ctx, last)
 }
 
 // prepareOnce is prepare within the deadline. The error wraps an [excess.Error] where
 // the head passes that, or is larger than what is looked at. The first clone of a
 // repository is not a head's fault, so that what base has is fetched before.
-func (r *Review) prepareOnce(ctx context.Context) (preparation, error) {
+func (r *Review) prepareOnce(ctx context.Context, last *report.Report) (preparation, error) {
 	if len(r.known) > 0 {
 		repo, _, err := r.fetchRefs(ctx, r.known, gitrepo.OfBase)
 		if err != nil {
@@ -71,7 +74,7 @@ func (r *Review) prepareOnce(ctx context.Context) (preparation, error) {
 	}
 	inner, cancel := context.WithTimeoutCause(ctx, most, late)
 	defer cancel()
-	found, err := r.fetchAndPlan(ctx, inner)
+	found, err := r.fetchAndPlan(ctx, inner, last)
 	if found.repo != nil {
 		err = cmp.Or(found.repo.Lost(), err)
 	}
@@ -94,7 +97,7 @@ func (r *Review) fetchRefs(ctx context.Context, refs []string, most gitrepo.Boun
 }
 
 // fetchAndPlan is prepare within the time that inner has; ctx is that of the whole review.
-func (r *Review) fetchAndPlan(ctx, inner context.Context) (found preparation, err error) {
+func (r *Review) fetchAndPlan(ctx, inner context.Context, last *report.Report) (found preparation, err error) {
 	inner, span := tracing.Start(inner, "plan")
 	span.Text("gavel.head", r.head)
 	defer func() { span.End(err) }()
@@ -106,37 +109,54 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context) (found preparation, er
 	if found.repo, tips, err = r.fetchRefs(inner, r.refs, most); err != nil {
 		return found, err
 	}
-	r.read(tips)
-	if r.last != nil {
-		stands, err := r.isCurrent(inner, found.repo)
-		if err != nil || stands {
-			return found, err
-		}
-	}
-	seen, err := r.Ledger.FirstSeen(inner, r.Known, r.number, r.head)
+	at, err := r.fetched(found.repo, tips)
 	if err != nil {
 		return found, err
 	}
-	prepared, err := commits.Prepare(inner, commits.Sides{
-		Repo: found.repo, Head: r.head, Base: r.base, Rules: r.rules.Commit, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
+	found.fresh = at.decision.cfg.Comment == "new"
+	if last != nil {
+		current, err := r.isCurrent(inner, at, last)
+		if err != nil || current {
+			return found, err
+		}
+	}
+	found, err = r.plan(inner, at, found)
+	if err != nil {
+		return found, err
+	}
+	return r.allow(ctx, inner, at, last, found)
+}
+
+// plan compares the sides.
+func (r *Review) plan(ctx context.Context, at sides, found preparation) (preparation, error) {
+	seen, err := r.Ledger.FirstSeen(ctx, r.Known, r.number, r.head)
+	if err != nil {
+		return found, err
+	}
+	prepared, err := commits.Prepare(ctx, commits.Sides{
+		Repo: at.repo, Head: r.head, Base: at.base, Rules: at.rules.Commit, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust: r.writes(), HeadConfig: r.approved, HeadTargets: r.judgesTargets(), Accept: r.acceptedTargets() != nil, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
 	})
 	if err != nil {
 		return found, err
 	}
-	r.fresh = prepared.Head().Config.Comment == "new"
-	if err := r.plannedGroups(prepared); err != nil {
+	found.prepared, found.fresh = prepared, prepared.Head().Config.Comment == "new"
+	found.groups, err = r.groups(prepared)
+	return found, err
+}
+
+// allow adds what of the plan may be run, and what the report says of that.
+func (r *Review) allow(ctx, inner context.Context, at sides, last *report.Report, found preparation) (preparation, error) {
+	e := r.execution(ctx, found.fresh)
+	e.Subject = func(ctx context.Context) ([]byte, error) { return json.Marshal(r.subject(ctx, at, last)) }
+	if err := r.configuration(inner, at, found.prepared, &e); err != nil {
 		return found, err
 	}
-	found.execution = r.execution(ctx)
-	if err := r.configuration(inner, filesOf(found.repo), prepared, &found.execution); err != nil {
+	if err := r.programs(inner, found.prepared, &e); err != nil {
 		return found, err
 	}
-	if err := r.programs(inner, prepared, &found.execution); err != nil {
-		return found, err
-	}
-	r.targets(prepared, &found.execution)
-	found.prepared = prepared
+	r.targets(found.prepared, &e)
+	found.execution = e
 	return found, nil
 }
 
@@ -176,16 +196,15 @@ func (r *Review) writes() ledger.Trust {
 
 // execution says under which name a plan of head is carried out, and what has to
 // be published with its report.
-func (r *Review) execution(ctx context.Context) controller.RunOptions {
+func (r *Review) execution(ctx context.Context, fresh bool) controller.RunOptions {
 	return controller.RunOptions{
 		Repository: r.Known, PullRequest: r.number, Commands: r.commands.Followed,
-		Subject: func(ctx context.Context) ([]byte, error) { return json.Marshal(r.Subject(ctx)) },
 		Outbox: func(report *report.Report) ([]ledger.OutboxItem, error) {
 			// A result that was broken off in the middle must not count for the commit.
 			if why := whyCancelled(ctx); why != "" {
 				return nil, errors.New(why)
 			}
-			return r.outbox(ctx, report)
+			return r.outbox(ctx, judgement{report: report, fresh: fresh})
 		},
 	}
 }
@@ -200,7 +219,7 @@ func (r *Review) refuse(ctx context.Context, over *pack.ExcessError) (*report.Re
 		Position: schema.Position{File: over.Path, Line: 1, Column: 1}, Severity: schema.Error, Rule: schema.RuleOutOfBounds,
 		Message: over.Message, Hint: over.Hint,
 	})
-	e := r.execution(ctx)
+	e := r.execution(ctx, false)
 	e.NotRun = "not judged: " + over.Error()
 	return r.Execute(ctx, prepared, e)
 }

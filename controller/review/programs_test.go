@@ -2,6 +2,8 @@ package review_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -40,9 +42,10 @@ tests: [{description: one, assert: [{type: contains, value: "a!"}]}]
 func TestProgramsOfAHeadWhoseVerdictIsStored(t *testing.T) {
 	d := written(t)
 	var own []bool
+	var subject review.Subject
 	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
 		d.runs++
-		o.ID, own = fmt.Sprint("run-", d.runs), append(own, p.Head().Programs == nil)
+		o.ID, own, subject = fmt.Sprint("run-", d.runs), append(own, p.Head().Programs == nil), subjectOf(t, o)
 		return p.Execute(ctx, controller.Host{
 			Open: func(t config.Target, c controller.Checkout) (target.Target, error) {
 				return target.New(t, target.Env{Files: c.FS})
@@ -54,10 +57,9 @@ func TestProgramsOfAHeadWhoseVerdictIsStored(t *testing.T) {
 			},
 		}, o)
 	}
-	var r *review.Review
 	for range 2 {
-		var err error
-		if r, err = review.New(d.cfg).Pull(t.Context(), 1, ""); err != nil {
+		r, err := review.New(d.cfg).Pull(t.Context(), 1, "")
+		if err != nil {
 			t.Fatal(err)
 		}
 		rep, _, err := r.Run(t.Context())
@@ -68,7 +70,7 @@ func TestProgramsOfAHeadWhoseVerdictIsStored(t *testing.T) {
 			t.Errorf("the gate is %+v, want 1 case regressed", rep.Gate)
 		}
 	}
-	p, end, err := review.Plan(t.Context(), d.cfg, r.Subject(t.Context()))
+	p, end, err := review.Plan(t.Context(), d.cfg, subject)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,13 +88,34 @@ func TestProgramsOfAHeadWhoseVerdictIsStored(t *testing.T) {
 // has decided by, whatever the forge says later.
 func TestOneAnswerAboutWhoPushed(t *testing.T) {
 	d := written(t)
+	var first, again review.Subject
+	d.cfg.Execute = func(_ context.Context, _ *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
+		first = subjectOf(t, o)
+		d.forge.Push("topic", d.head, "helper[bot]")
+		again = subjectOf(t, o)
+		return nil, errors.New("the end")
+	}
 	r, err := review.New(d.cfg).Pull(t.Context(), 1, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := r.Subject(t.Context())
-	d.forge.Push("topic", d.head, "helper[bot]")
-	if again := r.Subject(t.Context()); !first.Pushed || first.Stranger != "" || again.Stranger != "" {
+	if _, _, err := r.Run(t.Context()); err == nil {
+		t.Error("the review went on")
+	}
+	if !first.Pushed || first.Stranger != "" || again.Stranger != "" {
 		t.Errorf("a stranger is %q first and %q then, want none", first.Stranger, again.Stranger)
 	}
+}
+
+// subjectOf decodes the subject that other processes get.
+func subjectOf(t *testing.T, o controller.RunOptions) (s review.Subject) {
+	t.Helper()
+	encoded, err := o.Subject(t.Context())
+	if err == nil {
+		err = json.Unmarshal(encoded, &s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

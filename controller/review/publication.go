@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
 )
@@ -73,7 +72,8 @@ func (p publication) item() (ledger.OutboxItem, error) {
 
 // postings are what a report puts on the forge. The groups come last: with a
 // second between two writes, what says all of it must not wait for them.
-func (r *Review) postings(ctx context.Context, report *report.Report) []publication {
+func (r *Review) postings(ctx context.Context, came judgement) []publication {
+	report := came.report
 	if r.schedule != nil {
 		return r.drifted(report)
 	}
@@ -83,7 +83,7 @@ func (r *Review) postings(ctx context.Context, report *report.Report) []publicat
 	if r.number != 0 && !r.queued {
 		all = append(all, publication{
 			Repository: r.Known, Number: r.number, Head: r.head, Comment: r.Text(report)(comment.MaxBytes),
-			Verdict: string(report.Gate.Result), Fresh: r.fresh,
+			Verdict: string(report.Gate.Result), Fresh: came.fresh,
 		})
 	}
 	if r.Client.CanCheck(ctx, r.Repository) {

@@ -19,12 +19,12 @@ import (
 )
 
 // outbox is stored with the report.
-func (r *Review) outbox(ctx context.Context, report *report.Report) ([]ledger.OutboxItem, error) {
+func (r *Review) outbox(ctx context.Context, came judgement) ([]ledger.OutboxItem, error) {
 	if r.Client == nil {
 		return nil, nil
 	}
 	var items []ledger.OutboxItem
-	for _, p := range r.postings(ctx, report) {
+	for _, p := range r.postings(ctx, came) {
 		item, err := p.item()
 		if err != nil {
 			return nil, err
@@ -38,12 +38,12 @@ func (r *Review) outbox(ctx context.Context, report *report.Report) ([]ledger.Ou
 // nobody waits for it any more, and what an earlier process left in the outbox.
 // Its error is of the former: the latter is not what this job is about. ctx ends
 // the tries and late each of them.
-func (r *Review) publish(ctx, late context.Context, report *report.Report, wanted bool) (err error) {
+func (r *Review) publish(ctx, late context.Context, came judgement, wanted bool) (err error) {
 	if r.Client == nil {
 		return nil
 	}
 	late, span := tracing.Start(late, "publish")
-	span.Text("gavel.head", r.head).Text("gavel.gate", string(report.Gate.Result))
+	span.Text("gavel.head", r.head).Text("gavel.gate", string(came.report.Gate.Result))
 	defer func() { span.End(err) }()
 	pending, err := r.Ledger.Pending(late)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *Review) publish(ctx, late context.Context, report *report.Report, wante
 	for _, item := range pending {
 		waiting[item.Destination] = item
 	}
-	left := slices.DeleteFunc(r.postings(late, report), func(p publication) bool { return p.isComment() && !wanted })
+	left := slices.DeleteFunc(r.postings(late, came), func(p publication) bool { return p.isComment() && !wanted })
 	var refused []error
 	// try posts what is left, once, and gives what the forge was away for.
 	try := func(statusesFirst func(publication) bool) error {
@@ -62,7 +62,7 @@ func (r *Review) publish(ctx, late context.Context, report *report.Report, wante
 		for i, p := range left {
 			// A posting that left the outbox was written before; somebody may have deleted
 			// it since.
-			err := r.post(late, p, waiting[p.destination()], r.Text(report))
+			err := r.post(late, p, waiting[p.destination()], r.Text(came.report))
 			switch {
 			case forge.Transient(err):
 				again, errs = append(again, p), append(errs, err)
@@ -252,8 +252,8 @@ func (r *Reviewer) Settle(ctx context.Context, p Predecessor, why string, groups
 			return err
 		}
 		if stored != nil {
-			return last.publish(ctx, ctx, stored, false)
+			return last.publish(ctx, ctx, judgement{report: stored}, false)
 		}
 	}
-	return last.settle(ctx, ctx, why, groups...)
+	return last.settle(ctx, ctx, why, judgement{groups: groups})
 }

@@ -7,11 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
-	"github.com/gavel-evals/gavel/controller/report"
 )
 
 var errDisk = errors.New("the disk is away")
@@ -26,15 +24,14 @@ func (unreadable) Open(name string) (fs.File, error) {
 // TestAConfigurationThatCannotBeRead is an error, and not a repository without one.
 func TestAConfigurationThatCannotBeRead(t *testing.T) {
 	r := &Review{Config: Config{ConfigFile: "gavel.yaml"}, level: ledger.LevelBase}
-	p := controller.Unplanned(controller.Request{Head: controller.Checkout{FS: unreadable{}}})
-	if err := r.configuration(t.Context(), func(string) (fs.FS, error) { return unreadable{}, nil }, p, &controller.RunOptions{}); !errors.Is(err, errDisk) {
-		t.Errorf("configuration = %v, want %v", err, errDisk)
+	if _, err := r.decisionIn(unreadable{}, "this commit"); !errors.Is(err, errDisk) {
+		t.Errorf("decision = %v, want %v", err, errDisk)
 	}
 }
 
-// TestAStoredReportOfACommitThatCannotBeRead is not compared with a commit that is
-// missing from the clone: the error says so.
-func TestAStoredReportOfACommitThatCannotBeRead(t *testing.T) {
+// TestACommitThatIsMissingFromTheClone is an error that names it, and not a commit
+// without a configuration.
+func TestACommitThatIsMissingFromTheClone(t *testing.T) {
 	dir := t.TempDir()
 	if err := gitrepo.Create(t.Context(), dir, []gitrepo.NewCommit{{Message: "first", Write: map[string][]byte{"README.md": []byte("hello\n")}}}); err != nil {
 		t.Fatal(err)
@@ -45,9 +42,9 @@ func TestAStoredReportOfACommitThatCannotBeRead(t *testing.T) {
 	}
 	defer repo.Close()
 	missing := strings.Repeat("1", 40)
-	r := &Review{Config: Config{ConfigFile: "gavel.yaml"}, level: ledger.LevelBase, head: missing, last: &report.Report{}}
-	if stands, err := r.isCurrent(t.Context(), repo); err == nil || stands || !strings.Contains(err.Error(), missing) {
-		t.Errorf("stands = %v, %v, want an error that names %s", stands, err, missing)
+	r := &Review{Config: Config{ConfigFile: "gavel.yaml"}, level: ledger.LevelBase, head: missing}
+	if _, err := r.fetched(repo, nil); err == nil || !strings.Contains(err.Error(), missing) {
+		t.Errorf("fetched = %v, want an error that names %s", err, missing)
 	}
 }
 

@@ -49,17 +49,17 @@ type Subject struct {
 	Deadline                                     time.Duration
 }
 
-// Subject describes the head for [Rehearse]. It asks the forge who pushed
-// the head, where that decides about its programs.
-func (r *Review) Subject(ctx context.Context) Subject {
+// subject describes the head for [Rehearse], with last as its stored report, nil if there is
+// none. It asks the forge who pushed the head if that decides about its programs.
+func (r *Review) subject(ctx context.Context, at sides, last *report.Report) Subject {
 	s := Subject{
-		Repository: r.Repository, LedgerName: r.Known, Number: r.number, Head: r.head, Known: r.known, Refs: r.refs, Base: r.base, Rules: r.rules,
+		Repository: r.Repository, LedgerName: r.Known, Number: r.number, Head: r.head, Known: r.known, Refs: r.refs, Base: at.base, Rules: at.rules,
 		Level: r.level, Trust: r.trust, Merged: r.merged, Queued: r.queued,
 		Followed: r.commands.Followed, Refused: r.commands.Refused, Follows: r.follows, Approved: r.approved, Schedule: r.schedule,
 		ConfigFile: r.ConfigFile, WebURL: r.WebURL, Forks: r.Forks, Programs: r.Programs, Targets: r.Targets, Deadline: r.Deadline,
 	}
-	if r.last != nil {
-		s.Last = r.last.Run
+	if last != nil {
+		s.Last = last.Run
 	}
 	if s.Pushed = r.outsider != nil && r.byWriters() && r.trust.Run; s.Pushed {
 		s.Stranger = r.outsider(ctx)
@@ -73,17 +73,18 @@ func (r *Review) Subject(ctx context.Context) Subject {
 // the ledger, Fetch, Execute, and how variables are looked up.
 func Rehearse(ctx context.Context, cfg Config, s Subject) (run string, err error) {
 	r := reviewOf(cfg, s)
+	var last *report.Report
 	if s.Last != "" {
-		if r.last, err = Stored(ctx, r.Ledger, s.Last); err != nil {
+		if last, err = Stored(ctx, r.Ledger, s.Last); err != nil {
 			return "", err
 		}
 	}
-	report, err := r.judge(ctx, nil)
-	if err != nil || report == nil {
+	came, err := r.judge(ctx, last, nil)
+	if err != nil || came.report == nil {
 		return "", err
 	}
-	r.render(report)
-	return report.Run, nil
+	r.render(came.report)
+	return came.report.Run, nil
 }
 
 // Plan fetches and plans a subject as the process that described it did, for another
@@ -92,7 +93,7 @@ func Rehearse(ctx context.Context, cfg Config, s Subject) (run string, err error
 func Plan(ctx context.Context, cfg Config, s Subject) (p *controller.Prepared, end func() error, err error) {
 	r := reviewOf(cfg, s)
 	r.loaded = true // a case may have been judged since it was planned
-	found, err := r.prepare(ctx)
+	found, err := r.prepare(ctx, nil)
 	if err != nil {
 		if found.repo != nil {
 			err = errors.Join(err, found.repo.Close())

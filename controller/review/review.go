@@ -204,7 +204,10 @@ func New(cfg Config) *Reviewer {
 	return &Reviewer{cfg}
 }
 
-// A Review is one commit on its way to a report.
+// A Review is one commit on its way to a report. [Review.Run] takes it through four
+// steps, each of which returns what the next one needs: prepare fetches both sides and
+// plans, judge carries the plan out, publish writes the report to the forge, and announce
+// shows meanwhile that a verdict will come. No step changes the review.
 type Review struct {
 	Config
 	head string
@@ -231,8 +234,6 @@ type Review struct {
 	merged bool
 	// loaded keeps every case of the plan, also those that are not judged.
 	loaded bool
-	// fresh asks for a new comment when the verdict changes.
-	fresh bool
 	// closed is a pull request that is not open; id is its repository's.
 	closed bool
 	id     int64
@@ -242,19 +243,23 @@ type Review struct {
 	again bool
 	// schedule is set where head is judged again because it is time.
 	schedule *Schedule
-	// last is what is stored of head.
-	last *report.Report
 	// commands are what people asked for, see [Review.Follow]; approved is whether head was.
 	commands          command.Commands
 	follows, approved bool
-	// decider is where the configuration is from that decides, for people.
-	decider string
-	// validate is what became of validation, nil before.
-	validate *github.Status
-	// groups are the contexts of the groups that are known to have a status;
-	// planned is told about them, see Planned.
-	groups  []string
+	// planned receives the contexts of the groups that get a status, see Planned.
 	planned func(groups []string) error
+}
+
+// A judgement is how far looking at a head came.
+type judgement struct {
+	// report is nil where nothing may be looked at, and after an error.
+	report *report.Report
+	// fresh asks for a new comment when the verdict changes.
+	fresh bool
+	// validate is the status of validation, nil before that is done.
+	validate *github.Status
+	// groups are the contexts of the groups that get a status.
+	groups []string
 }
 
 // Pull is a review of a pull request as it is now. event is why it is looked
@@ -365,15 +370,14 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 	late, end := lasting(ctx)
 	defer end()
 	if r.Forks == ForksNever && !r.trust.Run {
-		return nil, r.hindered(ctx, late, github.Unapprovable, "not judged: "+r.trust.Reason), nil
+		return nil, r.hindered(ctx, late, github.Unapprovable, "not judged: "+r.trust.Reason, judgement{}), nil
 	}
-	if r.Recall != nil && r.schedule == nil {
-		if r.last, err = r.Recall(ctx, r.number, r.head); err != nil {
-			return nil, nil, err
-		}
+	last, err := r.recall(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
 	said := r.announce(ctx, late)
-	report, err = r.judge(ctx, said)
+	came, err := r.judge(ctx, last, said)
 	said.end()
 	why := whyCancelled(ctx)
 	var declined *DeclinedError
@@ -381,7 +385,7 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 	case err != nil && superseded(ctx) != nil:
 		return nil, nil, superseded(ctx)
 	case err != nil && why != "":
-		if err := r.settle(ctx, late, why); err != nil {
+		if err := r.settle(ctx, late, why, judgement{validate: came.validate}); err != nil {
 			return nil, nil, err
 		}
 		return nil, nil, &Cancelled{Reason: why}
@@ -389,13 +393,22 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 		return nil, r.Decline(ctx, declined.Reason), nil
 	case err != nil:
 		const broken = "gavel could not judge this head; see the log of its run"
-		return nil, nil, errors.Join(err, r.settle(ctx, late, broken, r.groups...))
+		return nil, nil, errors.Join(err, r.settle(ctx, late, broken, came))
 	}
-	unpublished = r.publish(ctx, late, report, why == "")
+	unpublished = r.publish(ctx, late, came, why == "")
 	if unpublished != nil && superseded(ctx) != nil {
 		unpublished = superseded(ctx)
 	}
-	return report, unpublished, nil
+	return came.report, unpublished, nil
+}
+
+// recall returns the newest report of head that is stored; nil if there is none, or if
+// head is judged again because it is time.
+func (r *Review) recall(ctx context.Context) (*report.Report, error) {
+	if r.Recall == nil || r.schedule != nil {
+		return nil, nil
+	}
+	return r.Recall(ctx, r.number, r.head)
 }
 
 // superseded is why nobody waits for a head any more, nil where somebody does or
@@ -407,97 +420,110 @@ func superseded(ctx context.Context) error {
 	return nil
 }
 
-// settle says why there is no verdict, of groups by their contexts, too. ctx ends
-// the tries and late each of them.
-func (r *Review) settle(ctx, late context.Context, why string, groups ...string) error {
-	return r.hindered(ctx, late, "", why, groups...)
+// settle sets the statuses of a head without a verdict to the reason, also on the groups
+// that are known by now. ctx ends the tries and late each of them.
+func (r *Review) settle(ctx, late context.Context, why string, came judgement) error {
+	return r.hindered(ctx, late, "", why, came)
 }
 
 // hindered is settle for what waits for people.
-func (r *Review) hindered(ctx, late context.Context, hold github.Hold, why string, groups ...string) error {
+func (r *Review) hindered(ctx, late context.Context, hold github.Hold, why string, came judgement) error {
 	late = r.worth(late, priority.Verdict)
 	if r.schedule != nil {
 		return r.setStatuses(late, github.Status{Context: drift.Context, State: github.Error, Description: why})
 	}
 	var all []github.Status
-	for _, context := range append([]string{github.ContextVerdict, github.ContextValidate}, groups...) {
+	for _, context := range append([]string{github.ContextVerdict, github.ContextValidate}, came.groups...) {
 		said := github.Status{Context: context, State: github.Error, Description: why, Hold: hold}
-		if context == github.ContextValidate && r.validate != nil {
-			said = *r.validate
+		if context == github.ContextValidate && came.validate != nil {
+			said = *came.validate
 		}
 		all = append(all, said)
 	}
 	return r.Retry.Do(ctx, func() error { return r.setStatuses(late, all...) })
 }
 
-// judge looks at both sides, and runs what may be run, when it is its turn.
-func (r *Review) judge(ctx context.Context, said *announcement) (*report.Report, error) {
-	var turn Turn
-	if r.Turn != nil {
-		var err error
-		head := r.QueuedHead()
-		head.Waits = said.queued
-		if turn, err = r.Turn(ctx, head); err != nil {
-			return nil, err
-		}
-		said.begins()
-		defer turn.End()
+// judge looks at both sides, and runs what may be run, when it is its turn. last is the
+// stored report of head, nil if there is none.
+func (r *Review) judge(ctx context.Context, last *report.Report, said *announcement) (came judgement, err error) {
+	turn, err := r.awaitTurn(ctx, last, said)
+	if err != nil {
+		return came, err
 	}
-	found, err := r.prepare(ctx)
+	defer turn.End()
+	found, err := r.prepare(ctx, last)
 	if found.repo != nil {
 		defer found.repo.Close()
 	}
+	came.fresh, came.groups = found.fresh, found.groups
 	var over *pack.ExcessError
 	switch {
 	case errors.As(err, &over):
-		return r.refuse(ctx, over)
+		came.report, err = r.refuse(ctx, over)
+		return came, err
 	case err != nil:
-		return nil, err
+		return came, err
 	case turn.Run != "":
-		return Stored(ctx, r.Ledger, turn.Run)
+		came.report, err = Stored(ctx, r.Ledger, turn.Run)
+		return came, err
 	case found.prepared == nil:
-		return r.last, nil
+		came.report = last
+		return came, nil
 	}
 	validate := github.ValidateFor(found.prepared.Problems)
-	r.validate = &validate
+	came.validate = &validate
 	said.planned(validate, judges(found.prepared, found.execution))
 	found.execution.Waits = said.waits
-	return r.Execute(ctx, found.prepared, found.execution)
+	came.report, err = r.Execute(ctx, found.prepared, found.execution)
+	return came, err
+}
+
+// awaitTurn waits until head may be looked at. The End of the turn is never nil.
+func (r *Review) awaitTurn(ctx context.Context, last *report.Report, said *announcement) (Turn, error) {
+	if r.Turn == nil {
+		return Turn{End: func() {}}, nil
+	}
+	head := r.QueuedHead()
+	head.Waits = said.queued
+	head.Subject = func(ctx context.Context) Subject {
+		return r.subject(ctx, sides{base: r.base, rules: r.rules}, last)
+	}
+	turn, err := r.Turn(ctx, head)
+	if err != nil {
+		return Turn{}, err
+	}
+	said.begins()
+	return turn, nil
 }
 
 // isCurrent reports whether the stored report of head is still complete:
 // compared with the same commit, with nothing left open, and not held back for
 // a reason that is gone.
-func (r *Review) isCurrent(ctx context.Context, repo *gitrepo.Repository) (bool, error) {
-	base, err := r.comparedWith(ctx, repo)
+func (r *Review) isCurrent(ctx context.Context, at sides, last *report.Report) (bool, error) {
+	base, err := r.comparedWith(ctx, at)
 	if err != nil {
 		return false, err
 	}
-	cfg, problems, found, err := r.decides(filesOf(repo))
-	if err != nil {
-		return false, err
+	before := ""
+	if last.Base != nil {
+		before = *last.Base
 	}
-	r.fresh = cfg.Comment == "new"
-	last := ""
-	if r.last.Base != nil {
-		last = *r.last.Base
-	}
-	if last != base || !r.decided(cfg).Same(r.last.Rules) || r.last.NotRunReason != r.notRun(problems, found) || !report.SameCommands(r.last.Commands, r.commands.Followed) {
+	if before != base || !r.decided(at).Same(last.Rules) || last.NotRunReason != r.notRun(at) || !report.SameCommands(last.Commands, r.commands.Followed) {
 		return false, nil
 	}
-	return r.last.NotRunReason != "" || !open(r.last), nil
+	return last.NotRunReason != "" || !open(last), nil
 }
 
 // comparedWith is the commit that head is compared with, empty for none.
-func (r *Review) comparedWith(ctx context.Context, repo *gitrepo.Repository) (string, error) {
-	if r.base == "" {
+func (r *Review) comparedWith(ctx context.Context, at sides) (string, error) {
+	if at.base == "" {
 		return "", nil
 	}
-	tip, err := repo.Resolve(ctx, r.base)
+	tip, err := at.repo.Resolve(ctx, at.base)
 	if err != nil {
 		return "", err
 	}
-	return repo.MergeBase(ctx, tip, r.head)
+	return at.repo.MergeBase(ctx, tip, r.head)
 }
 
 // accepted reports whether the head is what a base branch has.

@@ -57,48 +57,79 @@ func (r *Review) follow(rules report.Rules) {
 	}
 }
 
-// read notes the tips of refs as they were fetched.
-func (r *Review) read(tips []string) {
+// sides are both sides of a head as they were fetched.
+type sides struct {
+	repo *gitrepo.Repository
+	// base is a commit, or a name that repo resolves; empty if head is compared with nothing.
+	base string
+	// rules have the commit whose gavel.yaml decides; zero if head's decides.
+	rules report.Rules
+	// decision is nil before it is read.
+	decision *decision
+}
+
+// fetched returns the sides, with the tips of r.refs as their commits, and reads the
+// configuration that decides.
+func (r *Review) fetched(repo *gitrepo.Repository, tips []string) (sides, error) {
+	at := sides{repo: repo, base: r.base, rules: r.rules}
 	if i := slices.Index(r.refs, r.base); i >= 0 {
-		r.base = tips[i]
+		at.base = tips[i]
 	}
 	if i := slices.Index(r.refs, "refs/heads/"+r.rules.Branch); i >= 0 && r.rules.Commit == "" {
-		r.rules.Commit = tips[i]
+		at.rules.Commit = tips[i]
 	}
+	var err error
+	at.decision, err = r.decides(at)
+	return at, err
 }
 
-// decides reads the configuration that decides: that of the rules, or where they have
-// none that of an approved head. The configuration of a base branch decides for itself.
-func (r *Review) decides(at func(commit string) (fs.FS, error)) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
-	read := func(decider, commit string) {
-		var files fs.FS
-		if files, err = at(commit); err == nil {
-			r.decider = decider
-			cfg, problems, found, err = configfile.Read(files, r.ConfigFile, nil)
-		}
-	}
+// A decision is the configuration that decides about a head.
+type decision struct {
+	cfg      *config.Config
+	problems []schema.Problem
+	// found is false if there is no file: then cfg has the defaults.
+	found bool
+	// by names where it is from, for people.
+	by string
+}
+
+// decides reads the configuration that decides: the one of the rules, or that of an
+// approved head if the rules have none. The configuration of a base branch decides for itself.
+func (r *Review) decides(at sides) (*decision, error) {
 	if r.accepted() {
-		read("this commit", r.head)
-		return cfg, problems, found, err
+		return r.decisionAt(at, "this commit", r.head)
 	}
-	if read(r.rules.Branch, r.rules.Commit); err == nil && !found && r.approved {
-		read("the approved head", r.head)
+	found, err := r.decisionAt(at, at.rules.Branch, at.rules.Commit)
+	if err == nil && !found.found && r.approved {
+		return r.decisionAt(at, "the approved head", r.head)
 	}
-	return cfg, problems, found, err
+	return found, err
 }
 
-// filesOf gives the files of commits.
-func filesOf(repo *gitrepo.Repository) func(commit string) (fs.FS, error) {
-	return func(commit string) (fs.FS, error) { return repo.FS(commit) }
+// decisionAt reads the configuration of a commit.
+func (r *Review) decisionAt(at sides, by, commit string) (*decision, error) {
+	files, err := at.repo.FS(commit)
+	if err != nil {
+		return nil, err
+	}
+	return r.decisionIn(files, by)
 }
 
-// decided is what the report says of the rules; nil where they are head's.
-func (r *Review) decided(cfg *config.Config) *report.Rules {
+func (r *Review) decisionIn(files fs.FS, by string) (*decision, error) {
+	cfg, problems, found, err := configfile.Read(files, r.ConfigFile, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &decision{cfg, problems, found, by}, nil
+}
+
+// decided is what the report says of the rules; nil if head's decide.
+func (r *Review) decided(at sides) *report.Rules {
 	if r.accepted() {
 		return nil
 	}
-	now := r.rules
-	now.Digest = cfg.Digest
+	now := at.rules
+	now.Digest = at.decision.cfg.Digest
 	return &now
 }
 

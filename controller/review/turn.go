@@ -36,9 +36,10 @@ type Turn struct {
 	Run string
 }
 
-// QueuedHead returns the head with which the review asks for a turn.
+// QueuedHead returns the head with which the review asks for a turn, without Subject and
+// Waits.
 func (r *Review) QueuedHead() QueuedHead {
-	w := QueuedHead{Number: r.number, Head: r.head, Stranger: !r.trust.Run, Again: r.again, Subject: r.Subject, Waits: func() {}}
+	w := QueuedHead{Number: r.number, Head: r.head, Stranger: !r.trust.Run, Again: r.again}
 	for _, o := range r.commands.Followed {
 		if (o.Verb == report.CommandRun || o.Verb == report.CommandRerun) && o.TakenAt.After(w.Asked) {
 			w.Asked = o.TakenAt
@@ -59,7 +60,7 @@ func (r *DeclinedError) Error() string { return r.Reason }
 func (r *Review) Decline(ctx context.Context, why string) error {
 	late, end := lasting(ctx)
 	defer end()
-	err := r.settle(ctx, late, why)
+	err := r.settle(ctx, late, why, judgement{})
 	if err != nil || r.Client == nil || r.schedule != nil || r.number == 0 || r.queued {
 		return err
 	}
