@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/configchange"
@@ -16,42 +14,18 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/pieces"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/budget"
-	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema"
 )
 
-// An execution is a plan that is being carried out.
+// An execution is a plan that is being carried out. Its steps add to the input of the
+// report, and nothing else of it changes.
 type execution struct {
 	p    *Prepared
 	host Host
 	opts RunOptions
 	// in is what the report is made from.
 	in *report.Input
-	// budget is that of both sides: both are judged because of head. The
-	// configuration that decides for head says what it is.
-	budget *budget.Budget
-	// limiters hold the calls of all batches within the limits of the targets.
-	limiters *limit.Limiters
-	// head and base are the targets of the sides.
-	head, base *run.Roster
-	// left are the batches that are still to be judged.
-	left []jobBatch
-	// observing guards progress.
-	observing sync.Mutex
-	progress  progress.Step
-	// unfinished is set where something was left out that the next run makes up
-	// for.
-	unfinished bool
-	// compared are the rows of head's cases as measuring them again takes them; nil before
-	// that is asked.
-	compared map[*schema.Case]plan.Row
-	// measured is set where this run took further measurements.
-	measured atomic.Bool
 }
 
 // Execute judges what the plan leaves to be judged, base where it has to be
@@ -68,24 +42,16 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	if err := e.loadStored(ctx); err != nil {
 		return nil, err
 	}
-	if err := e.makeBatches(ctx); err != nil {
+	j := e.newJudging()
+	judged, err := e.judge(ctx, j)
+	if err != nil {
 		return nil, err
 	}
-	for b, due := e.nextBatch(); due; b, due = e.nextBatch() {
-		cfg, err := e.runConfig(b)
-		if err != nil {
-			return nil, fmt.Errorf("judge %s: %w", b.side(), err)
-		}
-		outcomes, err := e.judgeFunc(b)(ctx, cfg, b.jobs)
-		e.collect(b, outcomes)
-		if err != nil {
-			return nil, fmt.Errorf("judge %s: %w", b.side(), err)
-		}
-	}
-	if err := e.remeasure(ctx, started, e.measureAllowed); err != nil {
+	compared, err := e.remeasure(ctx, started, j)
+	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(e.collectHistory(ctx), e.recordStored(ctx)); err != nil {
+	if err := errors.Join(e.collectHistory(ctx, j), e.recordStored(ctx)); err != nil {
 		return nil, err
 	}
 	// Known results are reported and stored even if the run was interrupted.
@@ -99,7 +65,7 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 		return nil, err
 	}
 	out := e.report(started)
-	return out, e.store(lasting, out, started)
+	return out, e.store(lasting, out, started, judged && compared)
 }
 
 // Preview returns the report with nothing but what is stored. notRun says in it
@@ -111,7 +77,7 @@ func (p *Prepared) Preview(ctx context.Context, notRun string) (*report.Report, 
 		return nil, err
 	}
 	started := p.req.Now()
-	if err := e.remeasure(ctx, started, nil); err != nil {
+	if _, err := e.remeasure(ctx, started, nil); err != nil {
 		return nil, err
 	}
 	return e.report(started), nil
@@ -197,8 +163,9 @@ func (e *execution) storedTranscript(ctx context.Context, digest string, since t
 	return &executions[0].Transcript, nil
 }
 
-// store writes the run with its report to the ledger.
-func (e *execution) store(ctx context.Context, out *report.Report, started time.Time) error {
+// store writes the run with its report to the ledger. complete says that nothing was left
+// out that the next run makes up for.
+func (e *execution) store(ctx context.Context, out *report.Report, started time.Time, complete bool) error {
 	if e.p.req.Ledger == nil {
 		return nil
 	}
@@ -220,7 +187,7 @@ func (e *execution) store(ctx context.Context, out *report.Report, started time.
 		Base: e.p.Plan.Base, Head: e.p.Plan.Head, Started: started, Finished: e.p.req.Now(), Report: body,
 		Cases: pieces.Encoded(out.Cases),
 	}, items...)
-	if err != nil || e.p.req.Invocation == nil || e.unfinished {
+	if err != nil || e.p.req.Invocation == nil || !complete {
 		return err
 	}
 	return e.p.req.Invocation.End(ctx)

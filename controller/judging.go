@@ -1,11 +1,16 @@
 package controller
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -16,143 +21,213 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
+// A judging is the part of an execution that calls targets.
+type judging struct {
+	e          *execution
+	head, base *side
+	// budget is that of both sides: both are judged because of head. The
+	// configuration that decides for head says what it is.
+	budget *budget.Budget
+	// limiters hold the calls of all batches within the limits of the targets.
+	limiters *limit.Limiters
+	breakers *limit.Breakers
+	progress observed
+}
+
+// A side is head or base while it is judged.
+type side struct {
+	Checkout
+	is     confirm.Side
+	roster *run.Roster
+	trust  ledger.Trust
+	// outcomes are what the report has of the side, by the ID of the case.
+	outcomes map[string]report.Outcome
+}
+
 // A jobBatch is cases of one side.
 type jobBatch struct {
-	base bool
+	side *side
 	jobs []run.Job
 }
 
-// side is what a batch is of in messages.
-func (b jobBatch) side() string { return progress.Step{Base: b.base}.Side() }
-
-// makeBatches puts what the plan leaves to be judged into batches: head's cases,
-// whose verdicts decide, and then those of base that they are compared with.
-// Questions that both sides share go first at base, whose samples head may
-// always read, while base may not read what a stranger's head has stored. Where
-// nothing may be run there is no batch.
-func (e *execution) makeBatches(ctx context.Context) error {
-	if e.opts.NotRun != "" {
-		return nil
-	}
+// newJudging returns what judges both sides. Where nothing may be run, nothing is.
+func (e *execution) newJudging() *judging {
 	p := e.p
-	if p.req.Invocation != nil && len(p.reuseSince) > 0 {
-		if err := p.req.Invocation.Begin(ctx); err != nil {
-			return err
+	j := &judging{e: e, limiters: &limit.Limiters{}, breakers: cmp.Or(e.host.Breakers, &limit.Breakers{}), budget: budget.New(budget.Config{
+		Budget: p.req.Head.Config.Budget, Now: p.req.Now,
+		Repository: p.req.HeadTrust.Repository, PullRequest: p.req.HeadTrust.PullRequest,
+	})}
+	j.progress = observed{tell: e.opts.Observe, hide: p.redact(), step: progress.Step{Held: j.limiters.Held}}
+	j.head = e.side(confirm.Head, p.req.Head, e.in.Head)
+	if p.req.Base != nil {
+		j.base = e.side(confirm.Base, *p.req.Base, e.in.Base)
+	}
+	return j
+}
+
+func (e *execution) side(is confirm.Side, c Checkout, outcomes map[string]report.Outcome) *side {
+	return &side{
+		Checkout: c, is: is, trust: e.p.trust(c), outcomes: outcomes,
+		roster: run.NewRoster(c.Config, func(t config.Target) (target.Target, error) { return e.host.Open(t, c) }),
+	}
+}
+
+// judge judges what the plan leaves to be judged, and adds the outcomes to the sides. It
+// reports whether every case of head was judged.
+func (e *execution) judge(ctx context.Context, j *judging) (complete bool, err error) {
+	if e.opts.NotRun != "" {
+		return true, nil
+	}
+	if e.p.req.Invocation != nil && len(e.p.reuseSince) > 0 {
+		if err := e.p.req.Invocation.Begin(ctx); err != nil {
+			return false, err
 		}
 	}
 	e.withhold()
-	head := slices.DeleteFunc(p.headJobs(), p.lacksVerdict(e.in.Head))
-	base := slices.DeleteFunc(p.baseJobs(e.in.Base), p.lacksVerdict(e.in.Head))
-	askedAtBase := slices.DeleteFunc(p.askedAtBase(), p.lacksVerdict(e.in.Head))
+	batches := j.batches()
+	total := 0
+	for _, b := range batches {
+		total += len(b.jobs)
+	}
+	j.progress.begin(total)
+	complete = true
+	for _, b := range batches {
+		if b.side == j.base { // without the cases that head has no verdict for by now
+			left := slices.DeleteFunc(b.jobs, e.p.lacksVerdict(e.in.Head))
+			j.progress.leaveOut(len(b.jobs) - len(left))
+			b.jobs = left
+		}
+		if len(b.jobs) == 0 {
+			continue
+		}
+		outcomes, err := j.run(ctx, b)
+		complete = e.collect(b, outcomes) && complete
+		if err != nil {
+			return false, fmt.Errorf("judge %s: %w", b.side.is, err)
+		}
+	}
+	return complete, nil
+}
+
+// batches are what the plan leaves to be judged, in order: head's cases, whose verdicts
+// decide, and then those of base that they are compared with. Questions that both sides
+// share go first at base, whose samples head may always read, while base may not read
+// what a stranger's head has stored.
+func (j *judging) batches() []jobBatch {
+	p, known := j.e.p, j.e.in
+	head := slices.DeleteFunc(p.headJobs(), p.lacksVerdict(known.Head))
+	base := slices.DeleteFunc(p.baseJobs(known.Base), p.lacksVerdict(known.Head))
+	askedAtBase := slices.DeleteFunc(p.askedAtBase(), p.lacksVerdict(known.Head))
 	p.setNeeds(head, base)
 	p.setNeeds(nil, askedAtBase)
-	if e.host.Breakers == nil {
-		e.host.Breakers = &limit.Breakers{}
-	}
-	e.limiters, e.head = &limit.Limiters{}, e.rosterOf(p.req.Head)
-	if p.req.Base != nil {
-		e.base = e.rosterOf(*p.req.Base)
-	}
 	alike, others := split(base, head)
 	affected, asked := p.withoutAsked(head)
 	// A budget is for what is affected: the cases for which the gate alone asks come last.
-	e.left = []jobBatch{{true, alike}, {false, affected}, {true, others}, {true, askedAtBase}, {false, asked}}
-	e.progress = progress.Step{Total: len(head) + len(base) + len(askedAtBase), Held: e.limiters.Held}
-	e.budget = budget.New(budget.Config{
-		Budget: p.req.Head.Config.Budget, Now: p.req.Now,
-		Repository: p.req.HeadTrust.Repository, PullRequest: p.req.HeadTrust.PullRequest,
-	})
-	if e.opts.Observe != nil && e.progress.Total > 0 {
-		e.opts.Observe(e.progress)
-	}
-	return nil
+	return []jobBatch{{j.base, alike}, {j.head, affected}, {j.base, others}, {j.base, askedAtBase}, {j.head, asked}}
 }
 
-func (e *execution) rosterOf(c Checkout) *run.Roster {
-	return run.NewRoster(c.Config, func(t config.Target) (target.Target, error) { return e.host.Open(t, c) })
+// run judges a batch.
+func (j *judging) run(ctx context.Context, b jobBatch) ([]run.Outcome, error) {
+	cfg, err := j.config(b)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Observe = j.progress.ended(b.side.is)
+	return j.carryOut(ctx, b, cfg)
 }
 
-// nextBatch returns the batch that is due, and false where none is left. A case of
-// base that head has no verdict for is left out.
-func (e *execution) nextBatch() (jobBatch, bool) {
-	for len(e.left) > 0 {
-		b := e.left[0]
-		if e.left = e.left[1:]; b.base {
-			jobs := slices.DeleteFunc(b.jobs, e.p.lacksVerdict(e.in.Head))
-			e.progress.Total -= len(b.jobs) - len(jobs)
-			b.jobs = jobs
-		}
-		if len(b.jobs) > 0 {
-			return b, true
-		}
+// measure runs jobs as further measurements, which are not recorded.
+func (j *judging) measure(ctx context.Context, b jobBatch) ([]run.Outcome, error) {
+	cfg, err := j.config(b)
+	if err != nil {
+		return nil, err
 	}
-	return jobBatch{}, false
+	cfg.Record, cfg.Observe = nil, j.progress.measured(b.side.is)
+	return j.carryOut(ctx, b, cfg)
 }
 
-// runConfig is that of the run of a batch, with its targets opened.
-func (e *execution) runConfig(b jobBatch) (run.Config, error) {
-	side, names := e.p.req.Head, e.head
-	keep := e.p.keepTranscript(e.in.Base)
-	if e.opts.Results {
-		keep = func(run.Job, verdict.Result) bool { return true }
+// carryOut has the host judge a batch, or [run.Run].
+func (j *judging) carryOut(ctx context.Context, b jobBatch, cfg run.Config) ([]run.Outcome, error) {
+	if j.e.host.Judge == nil {
+		return run.Run(ctx, cfg, b.jobs)
 	}
-	if b.base {
-		side, names = *e.p.req.Base, e.base
-		keep = func(run.Job, verdict.Result) bool { return false } // a report shows head's
-	}
-	targets, err := names.Targets(b.jobs)
+	return j.e.host.Judge(ctx, b.side.is.String(), cfg, b.jobs)
+}
+
+// config is that of the run of a batch, with its targets opened.
+func (j *judging) config(b jobBatch) (run.Config, error) {
+	targets, err := b.side.roster.Targets(b.jobs)
 	if err != nil {
 		return run.Config{}, err
 	}
+	e := j.e
 	var programs evaluate.Programs
 	if e.host.Programs != nil {
-		programs = e.host.Programs(side)
+		programs = e.host.Programs(b.side.Checkout)
 	}
 	return run.Config{
-		Ledger: e.p.req.Ledger, Trust: e.p.trust(side), Programs: programs, Targets: targets, Roles: side.Config.Roles.Targets(),
-		Budget: e.budget, Revision: revision(side.Commit), Scrub: e.p.Scrub(), Record: e.host.Record, Observe: e.observe(b.base, false),
-		Keep: keep, Control: e.opts.Control, Breakers: e.host.Breakers, Limiters: e.limiters, Now: e.p.req.Now,
+		Ledger: e.p.req.Ledger, Trust: b.side.trust, Programs: programs, Targets: targets, Roles: b.side.Config.Roles.Targets(),
+		Budget: j.budget, Revision: revision(b.side.Commit), Scrub: e.p.Scrub(), Record: e.host.Record,
+		Keep: j.keep(b.side), Control: e.opts.Control, Breakers: j.breakers, Limiters: j.limiters, Now: e.p.req.Now,
 	}, nil
 }
 
-// judgeFunc returns what judges a batch: the host's function, or [run.Run].
-func (e *execution) judgeFunc(b jobBatch) func(context.Context, run.Config, []run.Job) ([]run.Outcome, error) {
-	if e.host.Judge == nil {
-		return run.Run
+// keep returns which outcomes of a side need their transcripts.
+func (j *judging) keep(s *side) func(run.Job, verdict.Result) bool {
+	switch {
+	case s == j.base:
+		return func(run.Job, verdict.Result) bool { return false } // a report shows head's
+	case j.e.opts.Results:
+		return nil // all
 	}
-	return func(ctx context.Context, cfg run.Config, jobs []run.Job) ([]run.Outcome, error) {
-		return e.host.Judge(ctx, b.side(), cfg, jobs)
+	return j.e.p.keepTranscript(j.e.in.Base)
+}
+
+// An observed tells how judging goes on. Both sides may be measured at the same time.
+type observed struct {
+	tell func(progress.Step) // nil for nobody
+	hide func(string) string
+	mu   sync.Mutex
+	step progress.Step // guarded by mu
+}
+
+// begin tells how many cases there are; nobody is told that there are none.
+func (o *observed) begin(total int) {
+	if o.step.Total = total; o.tell != nil && total > 0 {
+		o.tell(o.step)
 	}
 }
 
-// observe returns what reports the cases of one side that have ended, or that have
-// been measured again. Then both sides are measured at the same time.
-func (e *execution) observe(base, again bool) func(run.Event) {
-	hide := e.p.redact()
+// leaveOut has n cases fewer be judged.
+func (o *observed) leaveOut(n int) { o.step.Total -= n }
+
+// ended returns what reports the cases of a side that have ended, and measured what
+// reports those that have been measured again.
+func (o *observed) ended(is confirm.Side) func(run.Event) {
+	return o.report(is, func(s *progress.Step) { s.Done++ })
+}
+
+func (o *observed) measured(is confirm.Side) func(run.Event) {
+	return o.report(is, func(s *progress.Step) { s.Again++ })
+}
+
+func (o *observed) report(is confirm.Side, count func(*progress.Step)) func(run.Event) {
 	return func(ev run.Event) {
-		if e.opts.Observe == nil || ev.Outcome == nil {
+		if o.tell == nil || ev.Outcome == nil {
 			return
 		}
-		e.observing.Lock()
-		defer e.observing.Unlock()
-		if again {
-			e.progress.Again++
-		} else {
-			e.progress.Done++
-		}
-		e.progress.Outcome, e.progress.Base = redact.Apply(ev.Outcome, hide), base
-		e.opts.Observe(e.progress)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		count(&o.step)
+		o.step.Outcome, o.step.Base = redact.Apply(ev.Outcome, o.hide), is == confirm.Base
+		o.tell(o.step)
 	}
 }
 
-// collect keeps the outcomes of a batch, which are in the order of its jobs.
-func (e *execution) collect(b jobBatch, outcomes []run.Outcome) {
-	into := e.in.Head
-	if b.base {
-		into = e.in.Base
-	} else {
-		e.unfinished = e.unfinished || slices.ContainsFunc(outcomes, func(o run.Outcome) bool { return o.Stopped || o.Unrun != "" })
-	}
+// collect adds the outcomes of a batch, which are in the order of its jobs, to its side. It
+// reports whether the next run has nothing to make up for.
+func (e *execution) collect(b jobBatch, outcomes []run.Outcome) (complete bool) {
+	complete = true
 	for i, o := range outcomes {
 		out := report.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration, Unrun: o.Unrun}
 		if o.Stopped {
@@ -161,11 +236,13 @@ func (e *execution) collect(b jobBatch, outcomes []run.Outcome) {
 		if len(o.Transcripts) > 0 {
 			out.Transcript = &o.Transcripts[0]
 		}
-		into[b.jobs[i].Case.ID()] = out
+		b.side.outcomes[b.jobs[i].Case.ID()] = out
+		complete = complete && (b.side.is == confirm.Base || !o.Stopped && o.Unrun == "")
 		if o.Unrecorded {
 			e.unrecorded(o.Key)
 		}
 	}
+	return complete
 }
 
 // keepTranscript reports whether the report may show how the verdict on a job of head

@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -15,24 +17,28 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// remeasure tells the differences between the sides from noise, with measure to
-// take further measurements; nil takes none.
-func (e *execution) remeasure(ctx context.Context, started time.Time, measure remeasure.Measure) (err error) {
+// remeasure tells the differences between the sides from noise. j takes further
+// measurements; nil takes none. It reports whether none that is missing is left to the next run.
+func (e *execution) remeasure(ctx context.Context, started time.Time, j *judging) (complete bool, err error) {
 	if err := e.markFlaky(ctx); err != nil {
-		return err
+		return false, err
 	}
 	c := e.p.comparison()
 	if c == nil || e.opts.NotRun != "" {
-		return nil
+		return true, nil
 	}
 	c.Rows = slices.DeleteFunc(c.Rows, func(r remeasure.Row) bool { return e.in.InQuarantine(r.Row) != nil })
-	c.Head, c.Base, c.Started, c.Measure = e.in.Head, e.in.Base, started, measure
-	e.in.Noise, err = c.Decide(ctx)
-	e.unfinished = e.unfinished || e.in.Noise != nil && !e.in.Noise.Complete
-	if err != nil || !e.measured.Load() || !e.in.Noise.Stale {
-		return err
+	c.Head, c.Base, c.Started = e.in.Head, e.in.Base, started
+	again := &measuringAgain{judging: j, rows: sync.OnceValue(e.rowsAgain)}
+	if j != nil {
+		c.Measure = again.measure
 	}
-	return c.BeginHistories(context.WithoutCancel(ctx), e.in.Noise, e.p.req.Now())
+	e.in.Noise, err = c.Decide(ctx)
+	complete = e.in.Noise == nil || e.in.Noise.Complete
+	if err != nil || !again.measured.Load() || !e.in.Noise.Stale {
+		return complete, err
+	}
+	return complete, c.BeginHistories(context.WithoutCancel(ctx), e.in.Noise, e.p.req.Now())
 }
 
 // markFlaky has the report name the flaky cases that the change affects.
@@ -47,7 +53,7 @@ func (e *execution) markFlaky(ctx context.Context) error {
 }
 
 // collectHistory measures the cases of a scheduled run further, where the team wants it.
-func (e *execution) collectHistory(ctx context.Context) (err error) {
+func (e *execution) collectHistory(ctx context.Context, j *judging) (err error) {
 	p, cfg := e.p, e.p.req.Head.Config
 	if p.req.Before.IsZero() || p.req.Ledger == nil || e.opts.NotRun != "" || !cfg.Noise.Nightly {
 		return nil
@@ -59,7 +65,7 @@ func (e *execution) collectHistory(ctx context.Context) (err error) {
 		}
 	}
 	c := remeasure.Nightly{Ledger: p.req.Ledger, Config: cfg, Repository: e.opts.Repository, Now: p.req.Now, Measure: func(ctx context.Context, jobs []run.Job) ([]run.Outcome, error) {
-		return e.measure(ctx, confirm.Head, jobs)
+		return j.measure(ctx, jobBatch{j.head, jobs})
 	}}
 	e.in.Nightly, err = c.Run(ctx, jobs)
 	return err
@@ -80,59 +86,66 @@ func (p *Prepared) comparison() *remeasure.Comparison {
 	}
 }
 
-// measure runs jobs of a side as further measurements, which are not recorded.
-func (e *execution) measure(ctx context.Context, side confirm.Side, jobs []run.Job) ([]run.Outcome, error) {
-	b := jobBatch{side == confirm.Base, jobs}
-	cfg, err := e.runConfig(b)
-	if err != nil {
-		return nil, err
-	}
-	e.measured.Store(true)
-	cfg.Record, cfg.Observe = nil, e.observe(side == confirm.Base, true)
-	return e.judgeFunc(b)(ctx, cfg, b.jobs)
+// A measuringAgain takes further measurements of the cases that may be run.
+type measuringAgain struct {
+	*judging
+	// rows returns those of head's cases as they are measured again.
+	rows func() map[*schema.Case]plan.Row
+	// measured is set when a measurement is taken.
+	measured atomic.Bool
 }
 
-// measureAllowed is measure for the jobs that may be run. A case that is withheld from being
-// judged is not measured again either, although its verdict is stored.
-func (e *execution) measureAllowed(ctx context.Context, side confirm.Side, jobs []run.Job) ([]run.Outcome, error) {
-	if side == confirm.Base || e.opts.Withhold == nil {
-		return e.measure(ctx, side, jobs)
+// rowsAgain returns the rows of head as they are measured again; nil if none is withheld.
+func (e *execution) rowsAgain() map[*schema.Case]plan.Row {
+	if e.opts.Withhold == nil {
+		return nil
+	}
+	rows := make(map[*schema.Case]plan.Row, len(e.p.Plan.Rows))
+	for _, r := range e.p.Plan.Rows {
+		if again, compared := measuredAgain(r); compared {
+			rows[r.HeadCase] = again
+		}
+	}
+	return rows
+}
+
+// measure implements [remeasure.Measure]. A case that is withheld from being judged is not
+// measured again either, although its verdict is stored.
+func (m *measuringAgain) measure(ctx context.Context, is confirm.Side, jobs []run.Job) ([]run.Outcome, error) {
+	b := jobBatch{m.head, nil}
+	if is == confirm.Base {
+		b.side = m.base
 	}
 	outcomes := make([]run.Outcome, len(jobs))
-	var left []run.Job
 	var places []int
 	for i, job := range jobs {
-		if why := e.withheldAgain(job.Case); why != "" {
+		if why := m.withheld(is, job.Case); why != "" {
 			outcomes[i] = run.Outcome{Key: job.Case.Key, Unrun: why, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}
 			continue
 		}
-		left, places = append(left, job), append(places, i)
+		b.jobs, places = append(b.jobs, job), append(places, i)
 	}
-	if len(left) == 0 {
+	if len(b.jobs) == 0 {
 		return outcomes, nil
 	}
-	measured, err := e.measure(ctx, side, left)
+	m.measured.Store(true)
+	measured, err := m.judging.measure(ctx, b)
 	for i, o := range measured {
 		outcomes[places[i]] = o
 	}
 	return outcomes, err
 }
 
-// withheldAgain is why a case of head is not measured again; empty where it is.
-func (e *execution) withheldAgain(c *schema.Case) string {
-	if e.compared == nil {
-		e.compared = make(map[*schema.Case]plan.Row, len(e.p.Plan.Rows))
-		for _, r := range e.p.Plan.Rows {
-			if again, compared := measuredAgain(r); compared {
-				e.compared[r.HeadCase] = again
-			}
-		}
+// withheld is why a case of head is not measured again; empty where it is.
+func (m *measuringAgain) withheld(is confirm.Side, c *schema.Case) string {
+	if is == confirm.Base {
+		return ""
 	}
-	row, there := e.compared[c]
+	row, there := m.rows()[c]
 	if !there {
 		return ""
 	}
-	return e.opts.Withhold(row)
+	return m.e.opts.Withhold(row)
 }
 
 // comparedRows are the cases of head with what it takes to measure them again.

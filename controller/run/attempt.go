@@ -40,7 +40,8 @@ func (c *caseRun) newAttempt(number, block int, digests plan.Digests, system str
 
 // run takes the samples that are missing and decides. A sample begins when one
 // before it makes room, so that what a case asks for in numbers takes no memory
-// by itself. After the end of ctx none begins.
+// by itself. The only sample is taken in the goroutine of the case. After the end of ctx
+// none begins.
 func (a *attempt) run(ctx context.Context) error {
 	stored, err := a.load(ctx)
 	if err != nil {
@@ -54,11 +55,14 @@ func (a *attempt) run(ctx context.Context) error {
 			break
 		}
 		a.samples = append(a.samples, s)
-		if !s.judged || a.caseRun.runner.cfg.Record != nil {
-			group.Go(func() (err error) {
-				defer recovered(&err)
-				return s.run(ctx)
-			})
+		switch {
+		case s.judged && a.caseRun.runner.cfg.Record == nil:
+		case a.size == 1:
+			if err := s.run(ctx); err != nil {
+				return err
+			}
+		default:
+			group.Go(func() error { return guarded(ctx, s.run) })
 		}
 	}
 	if err := group.Wait(); err != nil {

@@ -170,30 +170,13 @@ func (c *caseRun) last() *attempt { return c.attempts[len(c.attempts)-1] }
 // first one. The alternative is stored before it: where the case has its samples, the
 // comparison has its own.
 func (c *caseRun) makeAttempts(ctx context.Context) error {
-	first := c.newAttempt(0, 0, c.job.Digests, c.job.Case.System)
-	c.attempts = []*attempt{first}
-	var group errgroup.Group
-	group.Go(func() (err error) {
-		defer recovered(&err)
-		return first.run(ctx)
-	})
-	if r := c.job.Case.Alternative; r != nil {
-		c.alternative = c.newAttempt(0, c.mostAttempts(), c.job.Digests.Alternative(), r.System)
-		group.Go(func() (err error) {
-			defer recovered(&err)
-			return c.alternative.run(ctx)
-		})
+	c.attempts = []*attempt{c.newAttempt(0, 0, c.job.Digests, c.job.Case.System)}
+	begin := c.last().run
+	if c.job.Case.Alternative != nil {
+		begin = c.makeBoth
 	}
-	if err := group.Wait(); err != nil {
+	if err := begin(ctx); err != nil {
 		return err
-	}
-	if c.alternative != nil {
-		if err := c.compare(ctx, first); err != nil {
-			return err
-		}
-		if err := c.alternative.save(ctx, nil, nil); err != nil {
-			return err
-		}
 	}
 	for c.due() {
 		next, err := c.nextAttempt(ctx)
@@ -205,6 +188,21 @@ func (c *caseRun) makeAttempts(ctx context.Context) error {
 		}
 	}
 	return c.propose(ctx)
+}
+
+// makeBoth makes the first attempt and the alternative at the same time, and compares them.
+func (c *caseRun) makeBoth(ctx context.Context) error {
+	first := c.last()
+	c.alternative = c.newAttempt(0, c.mostAttempts(), c.job.Digests.Alternative(), c.job.Case.Alternative.System)
+	var group errgroup.Group
+	group.Go(func() error { return guarded(ctx, c.alternative.run) })
+	if err := errors.Join(guarded(ctx, first.run), group.Wait()); err != nil {
+		return err
+	}
+	if err := c.compare(ctx, first); err != nil {
+		return err
+	}
+	return c.alternative.save(ctx, nil, nil)
 }
 
 // propose has an editor propose a prompt after a last attempt that failed, which no

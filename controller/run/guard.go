@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
 )
@@ -12,4 +13,10 @@ func recovered(err *error) {
 	if fault := recover(); fault != nil {
 		*err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
 	}
+}
+
+// guarded runs f and returns its panic as an error.
+func guarded(ctx context.Context, f func(context.Context) error) (err error) {
+	defer recovered(&err)
+	return f(ctx)
 }
