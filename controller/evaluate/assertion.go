@@ -17,9 +17,9 @@ import (
 // assertionCriterion is the id of the one criterion of a measurement.
 const assertionCriterion = "assertion"
 
-// assertion holds an answer against an assertion: the criterion scores 1 where it
-// holds, else 0, and its note says why. The error says that the assertion itself
-// cannot be used.
+// assertion checks an answer against an assertion. The criterion scores 1 if the
+// assertion holds, else 0, and its note gives the reason. An error means that the
+// assertion itself is unusable.
 func assertion(spec evaluator.Assertion, answer string) (verdict.Criterion, error) {
 	holds, wrong, err := assertAnswer(spec, answer)
 	if err != nil {
@@ -37,8 +37,8 @@ func assertion(spec evaluator.Assertion, answer string) (verdict.Criterion, erro
 	return out, nil
 }
 
-// check reports whether a rule holds, without regard to Not, and what is wrong
-// where it does not.
+// assertAnswer reports whether a rule holds, ignoring Not, and the reason if it does
+// not.
 func assertAnswer(spec evaluator.Assertion, answer string) (holds bool, wrong string, err error) {
 	if spec.Trim {
 		spec.Value, answer = trimmed(spec.Value), strings.TrimSpace(answer)
@@ -60,7 +60,8 @@ func assertAnswer(spec evaluator.Assertion, answer string) (holds bool, wrong st
 	return false, "", fmt.Errorf("the assertion %q is not known", spec.Type)
 }
 
-// trimmed is a text without the white space around it; anything else as it is.
+// trimmed removes the white space around a JSON string and leaves any other value
+// unchanged.
 func trimmed(value json.RawMessage) json.RawMessage {
 	var s string
 	if json.Unmarshal(value, &s) != nil {
@@ -102,7 +103,7 @@ func text(spec evaluator.Assertion, answer string) (bool, string, error) {
 	return d <= spec.Most, fmt.Sprintf("the answer is %s from %s, and %d are allowed", counted(d, "edit"), quote(want), spec.Most), nil
 }
 
-// several looks for some or all of a list of texts.
+// several looks for some or all texts of a list.
 func several(spec evaluator.Assertion, answer string) (bool, string, error) {
 	var wanted []string
 	if err := json.Unmarshal(spec.Value, &wanted); err != nil || len(wanted) == 0 {
@@ -124,7 +125,7 @@ func several(spec evaluator.Assertion, answer string) (bool, string, error) {
 	return len(missing) == 0, "the answer does not contain " + quoteAll(missing), nil
 }
 
-// equal compares texts letter by letter, and anything else as JSON.
+// equal compares texts letter by letter and other values as JSON.
 func equal(want json.RawMessage, answer string) (bool, string, error) {
 	var s string
 	if err := json.Unmarshal(want, &s); err == nil {
@@ -144,7 +145,7 @@ func equal(want json.RawMessage, answer string) (bool, string, error) {
 	return string(got) == string(canonical), "the answer is " + clip(string(got)) + ", not " + clip(string(canonical)), nil
 }
 
-// isJSON wants the whole answer to be JSON that fits a schema, if there is one.
+// isJSON requires the whole answer to be JSON that fits the schema, if there is one.
 func isJSON(form json.RawMessage, answer string) (bool, string, error) {
 	if _, err := schema.Canonical([]byte(answer)); err != nil {
 		return false, "the answer is not JSON: " + quote(answer), nil
@@ -152,7 +153,7 @@ func isJSON(form json.RawMessage, answer string) (bool, string, error) {
 	return fits(form, []byte(answer))
 }
 
-// containsJSON wants a JSON object anywhere in the answer.
+// containsJSON requires a JSON object anywhere in the answer.
 func containsJSON(form json.RawMessage, answer string) (bool, string, error) {
 	wrong := "the answer contains no JSON object"
 	tried := 0
@@ -176,11 +177,11 @@ func containsJSON(form json.RawMessage, answer string) (bool, string, error) {
 	return false, wrong, nil
 }
 
-// maxStarts bounds at how many places of an answer JSON is looked for, since
-// each may take a pass over the rest.
+// maxStarts bounds the places of an answer where JSON is looked for, since each may
+// take a pass over the rest.
 const maxStarts = 100
 
-// words holds the number of words, which white space divides, within bounds.
+// words requires the number of words, separated by white space, to be within bounds.
 func words(bounds json.RawMessage, answer string) (bool, string, error) {
 	var b struct{ Min, Max *float64 }
 	if err := json.Unmarshal(bounds, &b); err != nil || b.Min == nil && b.Max == nil {
@@ -196,7 +197,7 @@ func words(bounds json.RawMessage, answer string) (bool, string, error) {
 	return true, "", nil
 }
 
-// counted is a number with its noun.
+// counted formats a number with its noun.
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -222,8 +223,8 @@ func fits(form json.RawMessage, data []byte) (bool, string, error) {
 // maxDistance bounds the texts whose distance is computed, in characters.
 const maxDistance = 10_000
 
-// distance is the number of characters that are inserted, deleted or replaced to
-// turn a into b (Levenshtein 1966). ok is false for texts that are too long.
+// distance counts the characters to insert, delete or replace to turn a into b
+// (Levenshtein 1966). ok is false for texts that are too long.
 func distance(a, b string) (d int, ok bool) {
 	if utf8.RuneCountInString(a) > maxDistance || utf8.RuneCountInString(b) > maxDistance {
 		return 0, false

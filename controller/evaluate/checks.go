@@ -14,12 +14,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 )
 
-// checks hold the last answer of the target against assertions (the checks files
-// next to definitions of every dialect): a criterion is 1 if it holds, else 0.
-// Texts are compared letter by letter, equals without the white space around
-// them; a pattern is RE2 and matches anywhere. The cost or duration of a sample
-// is a criterion with a value, which the Rule bounds; an unknown one is an
-// error.
+// checks compares the target's last answer with assertions (the checks files next to
+// definitions of every dialect). A criterion is 1 if it holds, else 0. Texts are
+// compared letter by letter; equals ignores the white space around them; a pattern is
+// RE2 and matches anywhere. The cost or duration of a sample is a criterion with a
+// value, which the Rule bounds; an unknown one is an error.
 func checks(spec evaluator.Checks, in suiteInput) (finding, error) {
 	if len(spec.Checks) == 0 {
 		return finding{}, errors.New("there are no checks")
@@ -29,7 +28,7 @@ func checks(spec evaluator.Checks, in suiteInput) (finding, error) {
 	var broken []string
 	for _, c := range spec.Checks {
 		criterion, err := checkOne(c, answer, in)
-		if err != nil && len(spec.Checks) > 1 { // a single one is known by its evaluator
+		if err != nil && len(spec.Checks) > 1 { // a single check is named by its evaluator
 			err = fmt.Errorf("%s: %w", c.ID, err)
 		}
 		if err != nil {
@@ -95,8 +94,8 @@ func checkOne(c evaluator.Check, answer string, in suiteInput) (verdict.Criterio
 	return out, nil
 }
 
-// checkJSON returns why an answer is not the JSON that is wanted. All of it has to
-// be JSON: a program that reads it has no use for a block of code.
+// checkJSON returns the reason why an answer is not the wanted JSON. The whole answer
+// must be JSON: a program that reads it cannot use a block of code.
 func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
 	form := c.Form
 	if form == nil {
@@ -116,7 +115,7 @@ func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
 	return "", err
 }
 
-// checkPath returns why an answer does not have the wanted value at a path.
+// checkPath returns the reason why an answer lacks the wanted value at a path.
 func checkPath(c evaluator.Check, answer string) (wrong string) {
 	whole, err := schema.Canonical([]byte(answer))
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// classification asks the model of a spec about an answer. The error is that of the model, or says
-// that its reply has no scores of labels. Nothing is asked about an answer without text that
-// must not harm: it cannot.
+// classification asks the spec's model to classify an answer. The error is the model's,
+// or means that its reply has no label scores. An answer without text cannot harm, so
+// no model is asked about it.
 func classification(ctx context.Context, spec evaluator.Classified, answer string, d *dialogue) (verdict.Criterion, error) {
 	out := verdict.Criterion{ID: spec.Kind()}
 	scores := map[string]float64{}
@@ -62,7 +62,7 @@ func ask(ctx context.Context, spec evaluator.Classified, answer string, d *dialo
 	return scores, nil
 }
 
-// labelled is the score of a label: the one of the spec, or the greatest.
+// labelled returns the score of the spec's label, or the greatest score.
 func labelled(spec evaluator.Classified, scores map[string]float64) (float64, string) {
 	best := ""
 	for _, name := range slices.Sorted(maps.Keys(scores)) {
@@ -81,7 +81,7 @@ func labelled(spec evaluator.Classified, scores map[string]float64) (float64, st
 	return scores[wanted], note
 }
 
-// harmless is 1 unless the answer is flagged with one of the categories.
+// harmless returns 1 unless the answer is flagged with one of the categories.
 func harmless(spec evaluator.Classified, flagged map[string]float64) (float64, string) {
 	var harms []string
 	for _, name := range slices.Sorted(maps.Keys(flagged)) {

@@ -15,11 +15,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// codeJudge runs a program that reads a JSON object on stdin and prints
-// {score, hits, misses, reasoning, details} (the evalcase format). The score is
-// from 0 to 1. A program that fails, and one that prints anything else, gives no
-// judgement; of AgentV, one that prints no JSON is judged by its exit status. results are those of the members of a composite; nil where there
-// are none.
+// codeJudge runs a program that reads a JSON object on stdin and prints {score, hits,
+// misses, reasoning, details} (the evalcase format). The score is from 0 to 1. A
+// program that fails or prints anything else gives no judgement; an AgentV program that
+// prints no JSON is judged by its exit status. results are the results of a composite's
+// members, or nil outside a composite.
 func codeJudge(ctx context.Context, spec evaluator.CodeJudge, in suiteInput, results []Result) (suiteFinding, error) {
 	payload := in.payload(spec.Program, spec.Subject)
 	if spec.Form != "" {
@@ -46,9 +46,9 @@ func codeJudge(ctx context.Context, spec evaluator.CodeJudge, in suiteInput, res
 	return f, nil
 }
 
-// byExit is the judgement of a program of AgentV by its exit status alone: 1 where that
-// is 0, else 0. judged is false for one that printed JSON, that said on stderr what went
-// wrong, or that did not end by itself.
+// byExit judges an AgentV program by its exit status alone: 0 scores 1, any other
+// status scores 0. judged is false if the program printed JSON, reported an error on
+// stderr, or did not exit by itself.
 func byExit(form string, printed []byte, err error) (f suiteFinding, judged bool) {
 	failure, failed := errors.AsType[*sandbox.Failure](err)
 	switch {
@@ -71,7 +71,7 @@ func byExit(form string, printed []byte, err error) (f suiteFinding, judged bool
 	return one(1, text, []string{text}, nil), true
 }
 
-// A Result is what a member of a composite gave, as its aggregator sees it.
+// A Result is the result of a composite's member, as its aggregator sees it.
 type Result struct {
 	Name      string              `json:"name"`
 	Type      string              `json:"type"`
@@ -81,21 +81,21 @@ type Result struct {
 	Criteria  []verdict.Criterion `json:"criteria"`
 }
 
-// An assertion is one that a program of AgentV 4 made.
+// An agentAssertion is an assertion made by an AgentV 4 program.
 type agentAssertion struct {
 	Text   string `json:"text"`
 	Passed bool   `json:"passed"`
 }
 
-// A check is an assertion of a program of AgentV 5.
+// An agentCheck is an assertion made by an AgentV 5 program.
 type agentCheck struct {
 	Text  string   `json:"text"`
 	Pass  *bool    `json:"pass"`
 	Score *float64 `json:"score"`
 }
 
-// scoreOf is the score of a program of AgentV 5 that printed none: the mean of its checks,
-// else whether it passed; nil where it printed neither.
+// scoreOf computes the score of an AgentV 5 program that printed none: the mean of its
+// checks, else its pass, else nil.
 func scoreOf(checks []agentCheck, pass *bool) *float64 {
 	sum := 0.0
 	for _, c := range checks {
@@ -117,8 +117,8 @@ func scoreOf(checks []agentCheck, pass *bool) *float64 {
 	return &sum
 }
 
-// shareOf is the share of assertions that passed, 0 without any: the score of a program
-// of AgentV 4 that printed none.
+// shareOf returns the share of assertions that passed, 0 without any. It is the score
+// of an AgentV 4 program that printed none.
 func shareOf(assertions []agentAssertion) *float64 {
 	sum := 0.0
 	for _, a := range assertions {
@@ -137,9 +137,9 @@ func readScore(printed []byte, form string) (suiteFinding, error) {
 		Misses    []string        `json:"misses"`
 		Reasoning string          `json:"reasoning"`
 		Details   json.RawMessage `json:"details"`
-		// Assertions are hits and misses as AgentV 4 has them.
+		// Assertions are the hits and misses of AgentV 4.
 		Assertions []agentAssertion `json:"assertions"`
-		// Pass, Reason and Checks are what AgentV 5 has for them.
+		// Pass, Reason and Checks are their counterparts in AgentV 5.
 		Pass   *bool        `json:"pass"`
 		Reason string       `json:"reason"`
 		Checks []agentCheck `json:"checks"`
@@ -169,7 +169,7 @@ func readScore(printed []byte, form string) (suiteFinding, error) {
 	}
 	var hits []string
 	if json.Unmarshal(got.Hits, &hits) != nil {
-		hits = nil // they only inform people
+		hits = nil // for people only
 	}
 	for _, a := range got.Assertions {
 		if a.Passed {
@@ -185,12 +185,12 @@ func readScore(printed []byte, form string) (suiteFinding, error) {
 	return f, nil
 }
 
-// run returns a program the conversation and returns what it printed.
+// run gives a program the conversation and returns its output.
 func (in suiteInput) run(ctx context.Context, p evaluator.Program, s evaluator.Subject) ([]byte, error) {
 	return in.start(ctx, p, in.payload(p, s), nil)
 }
 
-// proxy asks the model for a program that may; nil for others.
+// proxy returns a model proxy for a program that may ask a model, else nil.
 func (in suiteInput) proxy(spec evaluator.CodeJudge) *Proxy {
 	if spec.MaxCalls == 0 {
 		return nil
@@ -212,15 +212,15 @@ func (in suiteInput) start(ctx context.Context, p evaluator.Program, payload pay
 	return in.Programs(ctx, Start{Program: p, Stdin: stdin, Sent: in.Case.Drive.Attached(), Proxy: proxy, Workspace: in.workspace()})
 }
 
-// workspace is the folder that the target worked in, as it left it; nil for none.
+// workspace returns the target's working folder as the target left it, or nil.
 func (in suiteInput) workspace() *workspaces.Session {
 	session := workspaces.New(in.Case.Drive.Workspace, in.Case.Drive.Messages)
 	session.Keep(in.Transcript.Changes)
 	return session
 }
 
-// A payload is what a program reads. Programs are written for either way of
-// names, so each is there in both.
+// A payload is a program's input. Programs expect either of two naming styles, so each
+// name occurs in both.
 type payload map[string]any
 
 func (p payload) put(name string, value any) {
@@ -232,7 +232,7 @@ func (p payload) put(name string, value any) {
 	p[strings.Join(words, "")] = value
 }
 
-// payload tells a program all that there is: what is not known is null.
+// payload builds a program's input. Unknown values are null.
 func (in suiteInput) payload(p evaluator.Program, s evaluator.Subject) payload {
 	out := payload{}
 	out.put("question", in.question())
@@ -255,7 +255,7 @@ func (in suiteInput) payload(p evaluator.Program, s evaluator.Subject) payload {
 	return out
 }
 
-// agentV adds what a code-grader of AgentV 4 reads.
+// agentV adds the fields that an AgentV 4 code-grader reads.
 func (in suiteInput) agentV(p payload, s evaluator.Subject) {
 	p["input"], p["output"], p["messages"] = p["input_messages"], in.Answer(), p["output_messages"]
 	p["criteria"], p["expected_output"] = s.ExpectedOutcome, s.Reference
@@ -270,8 +270,8 @@ func (in suiteInput) agentV(p payload, s evaluator.Subject) {
 	}
 }
 
-// FileChanges show what the target changed in its workspace, as git does; empty where
-// that is nothing.
+// FileChanges returns the diff of the target's workspace, as git prints it. It is empty
+// without changes.
 func (in suiteInput) FileChanges() string {
 	if in.Transcript.Changes == nil {
 		return ""
@@ -279,8 +279,8 @@ func (in suiteInput) FileChanges() string {
 	return in.Transcript.Changes.Diff
 }
 
-// forms are messages as programs and templates see them: what a provider keeps
-// in them is nobody's, and files are in the text.
+// forms converts messages for programs and templates: provider-private data is removed,
+// and files are part of the text.
 func forms(messages []schema.Message) []schema.Message {
 	out := make([]schema.Message, len(messages))
 	for i, m := range messages {
@@ -290,8 +290,8 @@ func forms(messages []schema.Message) []schema.Message {
 	return out
 }
 
-// files are those of the input, as a program finds them from its folder. The
-// format sets guidelines apart from the others.
+// files returns the input's files as paths from the program's folder. The format
+// separates guidelines from other files.
 func (in suiteInput) files(p evaluator.Program) (guidelines, others []string) {
 	guidelines, others = []string{}, []string{}
 	for _, m := range in.Case.Drive.Messages {
@@ -308,7 +308,7 @@ func (in suiteInput) files(p evaluator.Program) (guidelines, others []string) {
 	return guidelines, others
 }
 
-// trace sums the calls up; nil where they are not known.
+// trace summarizes the calls, or returns nil if they are unknown.
 func (in suiteInput) trace() payload {
 	if !in.Transcript.Traced {
 		return nil

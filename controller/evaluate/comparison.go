@@ -11,17 +11,16 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// PreferenceCriterion is the one criterion of a comparison: 0 where the output
-// of A is preferred, 1 where that of B is, 0.5 for a tie (new_prompt of the
-// promptval dialect).
+// PreferenceCriterion is the only criterion of a comparison: 0 if the output of A is
+// preferred, 1 if the output of B is, 0.5 for a tie (new_prompt of the promptval
+// dialect).
 const PreferenceCriterion = "preference"
 
-// Prefer has a judge say which of two outputs for the same input is better: A,
-// the one of in, or B, that of alternative. It is asked twice, the second time in the
-// other order, because judges favour a place. A preference that does not come
-// out both times is a tie.
+// Prefer asks a judge which of two outputs for the same input is better: A, the output
+// of in, or B, the alternative. It asks twice, the second time in reverse order,
+// because judges favour a position. A preference that differs between the two is a tie.
 //
-// The error is a [*Fault] of Ask, which is passed through.
+// The error is a [*Fault] of Ask, unchanged.
 func Prefer(ctx context.Context, spec evaluator.Comparison, in Input, alternative *verdict.Transcript) (verdict.Measurement, error) {
 	d := &dialogue{Ask: in.Ask}
 	in.Transcript = in.Transcript.Judged()
@@ -55,13 +54,13 @@ func prefer(ctx context.Context, spec evaluator.Comparison, in Input, alternativ
 	return finding{[]verdict.Criterion{c}, straight.analysis}, nil
 }
 
-// These are what the judge answers.
+// The judge's possible answers.
 const first, second, tie = "first", "second", "tie"
 
-// A preference is a reply of the judge that was read.
+// A preference is a parsed reply of the judge.
 type preference struct{ better, analysis string }
 
-// outputs are what the judge is shown.
+// outputs are the texts shown to the judge.
 type outputs struct{ input, first, second string }
 
 func compareOnce(ctx context.Context, spec evaluator.Comparison, shown outputs, d *dialogue) (preference, error) {
@@ -72,7 +71,7 @@ func compareOnce(ctx context.Context, spec evaluator.Comparison, shown outputs, 
 	}, readPreference)
 }
 
-// comparisonQuestion is the judge's whole prompt. A changed word needs a higher
+// comparisonQuestion returns the judge's whole prompt. A changed word needs a higher
 // Version of [evaluator.Comparison].
 func comparisonQuestion(spec evaluator.Comparison, shown outputs) string {
 	parts := []string{

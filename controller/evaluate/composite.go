@@ -12,13 +12,12 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// composite measures by several evaluators (the composite of the evalcase
-// format): the findings of a member have its name, and the score of each is
-// what its own rule makes of that. One score is made of these by the composite's
-// Rule, which is pure; or by a model or a program that is shown them, whose
-// score is the criterion [evaluator.AggregateCriterion]. Gates are measured first,
-// and the others only if all of them are open. A member that cannot measure is
-// an error of the whole, and does not count as 0.
+// composite measures by several evaluators (the composite of the evalcase format). A
+// member's findings carry its name, and its own rule turns them into its score. The
+// composite's Rule, which is pure, combines the scores; or a model or a program sees
+// them and gives the criterion [evaluator.AggregateCriterion]. Gates are measured
+// first, and the others only if all gates are open. A member that cannot measure is an
+// error of the whole and does not count as 0.
 func composite(ctx context.Context, spec evaluator.Composite, in Input, d *dialogue) (finding, error) {
 	var f finding
 	var talks exchanges
@@ -36,7 +35,7 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *dialo
 		}
 		turn := m.TurnOf()
 		if turn > len(in.Transcript.Turns) {
-			continue // the conversation ended before it
+			continue // the conversation ended before this turn
 		}
 		part, err := find(ctx, m.Spec, in, d)
 		talks.moveExchange(m.ID, d)
@@ -69,7 +68,7 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *dialo
 	return f, err
 }
 
-// gateFirst is 0 for a gate of a composite, else 1.
+// gateFirst orders members: 0 for a gate of the composite, else 1.
 func gateFirst(spec evaluator.Composite, m evaluator.Member) int {
 	if slices.Contains(spec.Gates, m.ID) {
 		return 0
@@ -77,11 +76,11 @@ func gateFirst(spec evaluator.Composite, m evaluator.Member) int {
 	return 1
 }
 
-// exchanges are those of several evaluators with models, so that people can
-// read all of them and not the last alone.
+// exchanges collects the exchanges of several evaluators with models, so that people
+// can read all of them and not only the last.
 type exchanges struct{ asked, answered []string }
 
-// moveExchange moves the exchange of an evaluator out of the dialogue.
+// moveExchange moves an evaluator's exchange out of the dialogue.
 func (x *exchanges) moveExchange(name string, d *dialogue) {
 	if d.Asked != "" {
 		x.asked = append(x.asked, "["+name+"]\n"+d.Asked)
@@ -90,12 +89,12 @@ func (x *exchanges) moveExchange(name string, d *dialogue) {
 	d.Asked, d.Answered = "", ""
 }
 
-// show returns all of them to the dialogue.
+// show puts all collected exchanges back into the dialogue.
 func (x *exchanges) show(d *dialogue) {
 	d.Asked, d.Answered = strings.Join(x.asked, "\n\n"), strings.Join(x.answered, "\n\n")
 }
 
-// aggregated adds the score of a model or a program that aggregates.
+// aggregated adds the score of an aggregating model or program.
 func aggregated(ctx context.Context, spec evaluator.Composite, in suiteInput, f finding, results []Result) (finding, error) {
 	var all suiteFinding
 	var err error

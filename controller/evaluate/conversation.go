@@ -15,19 +15,19 @@ import (
 // metricScale is the best score of a metric.
 const metricScale = 5
 
-// failing is the score up to which a judge names the kind of the failure.
+// failing is the highest score at which the judge must name the kind of failure.
 const failing = 2.0
 
-// conversation has a judge score a conversation (the judge of the testcase
+// conversation asks a judge to score a conversation (the judge of the testcase
 // dialect). Each metric is a criterion of
 //
 //	score / 5
 //
-// or does not apply, which leaves its weight to the others; with criteria of
-// the case's own there is one metric, overall, that always applies. So the
-// Rule's weighted mean is Σ weight·score/5 over the metrics that apply, divided
-// by their Σ weight. Each outcome is a criterion of 1 where it is met, else 0,
-// and so is each expectation of a tool call, see [expectations].
+// or does not apply and leaves its weight to the others. If the case has its own
+// criteria, the only metric is overall, which always applies. So the Rule's weighted
+// mean is Σ weight·score/5 over the metrics that apply, divided by their Σ weight. Each
+// outcome is a criterion of 1 if it is met, else 0, and so is each expectation of a
+// tool call, see [expectations].
 //
 // One call asks for all of it.
 func conversation(ctx context.Context, spec evaluator.Conversation, in Input, d *dialogue) (finding, error) {
@@ -52,14 +52,14 @@ func conversation(ctx context.Context, spec evaluator.Conversation, in Input, d 
 	return finding{criteria, conversationReason(spec, criteria, j.summary)}, nil
 }
 
-// A conversationJudgement is a reply of the judge that was read.
+// A conversationJudgement is a parsed reply of the judge.
 type conversationJudgement struct {
 	metrics, outcomes []verdict.Criterion
 	same              []bool // by doubt
 	summary           string
 }
 
-// conversationReply is the form of the judge's reply.
+// conversationReply is the shape of the judge's reply.
 type conversationReply struct {
 	Metrics  map[string]metricReply `json:"metrics"`
 	Outcomes []struct {
@@ -76,15 +76,16 @@ type conversationReply struct {
 }
 
 type metricReply struct {
-	// Score tells null, which is not applicable, from nothing at all.
+	// Score is raw to distinguish null, which means not applicable, from a missing
+	// field.
 	Score         json.RawMessage `json:"score"`
 	Justification string          `json:"justification"`
 	Code          string          `json:"failure_code"`
 	Turns         []int           `json:"turns"`
 }
 
-// readConversation demands an answer to everything that was asked, and once.
-// Answers to other questions are left out.
+// readConversation requires exactly one answer to every question. Answers to other
+// questions are ignored.
 func readConversation(reply string, spec evaluator.Conversation, turns, doubts int) (conversationJudgement, error) {
 	var j conversationJudgement
 	var r conversationReply
@@ -139,7 +140,7 @@ type answers struct {
 	values []*bool
 }
 
-// put takes the answer to the n-th question, counted from 1.
+// put stores the answer to the n-th question, counted from 1.
 func (a *answers) put(n int, value *bool) error {
 	switch {
 	case n < 1 || n > len(a.values):
@@ -180,7 +181,7 @@ func (m metricReply) criterion(id string, turns int) (verdict.Criterion, error) 
 	return c, nil
 }
 
-// failureCode brings what a judge calls a failure into snake_case.
+// failureCode converts the judge's name for a failure to snake_case.
 func failureCode(s string) string {
 	const most = 60
 	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
@@ -198,8 +199,8 @@ func knownTurns(turns []int, last int) []int {
 	return turns
 }
 
-// conversationReason says first what was demanded and did not hold, then what
-// scored lowest where that is a failure, else what the judge said on the whole.
+// conversationReason returns the unmet demands first, then the lowest metric if it is a
+// failure, else the judge's summary.
 func conversationReason(spec evaluator.Conversation, criteria []verdict.Criterion, summary string) string {
 	var broken []string
 	worst := -1
@@ -221,7 +222,7 @@ func conversationReason(spec evaluator.Conversation, criteria []verdict.Criterio
 	return summary
 }
 
-// demandReason returns what of a demand does not hold.
+// demandReason returns the reason why a demand is not met.
 func demandReason(c verdict.Criterion) string {
 	label, isOutcome := strings.CutPrefix(c.ID, "outcome:")
 	switch {

@@ -18,7 +18,7 @@ const conversationSystem = "You judge a conversation between a user and an AI ag
 
 const conversationIntro = "The conversation is set out turn by turn. USER is a user, played by a program. AGENT is the agent under test. CALL is a call of a tool by the agent: the name of the tool, then the arguments. RESULT is what the tool gave back. You judge the agent alone; mistakes of the user or of a tool are none of the agent's, how it deals with them is."
 
-// metricText is what the judge is told about a metric.
+// metricText returns the judge's instruction for a metric.
 func metricText(id string) string {
 	switch id {
 	case "tool_routing":
@@ -41,8 +41,8 @@ func metricText(id string) string {
 	return ""
 }
 
-// conversationQuestion shows the judge the conversation first and then says
-// what to do with it, so that the last word is not the agent's.
+// conversationQuestion shows the judge the conversation first and then the task, so
+// that the agent does not have the last word.
 func conversationQuestion(spec evaluator.Conversation, tr *verdict.Transcript, e *expectations) string {
 	parts := []string{IsData, conversationIntro, subject(spec, tr)}
 	parts = append(parts, Turns(tr.Messages)...)
@@ -59,7 +59,7 @@ func conversationQuestion(spec evaluator.Conversation, tr *verdict.Transcript, e
 	return strings.Join(append(parts, replyForm(spec, e)), "\n\n")
 }
 
-// subject shows what the agent was given.
+// subject shows the agent's input.
 func subject(spec evaluator.Conversation, tr *verdict.Transcript) string {
 	var parts []string
 	if tr.System == "" {
@@ -90,7 +90,7 @@ func toolList(tools []schema.Tool) string {
 	return strings.Join(lines, "\n")
 }
 
-// ending returns how it came to an end, and what the test itself was short of.
+// ending describes the end of the conversation, and any shortage of the test itself.
 func ending(tr *verdict.Transcript) string {
 	text := "That is the whole conversation."
 	switch tr.Ended {
@@ -108,7 +108,7 @@ func ending(tr *verdict.Transcript) string {
 	return text
 }
 
-// scoring asks for the metrics, or for one score by the criteria of the case.
+// scoring asks for the metrics, or for one score by the case's criteria.
 func scoring(spec evaluator.Conversation) string {
 	const scale = "Scores are from 0 to 5: 5 is without fault, 4 has a flaw that hardly matters, 3 one that matters, 2 is poor, 1 is bad, 0 is useless or harmful. Judge strictly by what is there."
 	if spec.Criteria != "" {
@@ -170,8 +170,8 @@ func replyForm(spec evaluator.Conversation, e *expectations) string {
 	return "Reply with one JSON object " + form + `, "summary": "…"}: ` + text + " Write nothing else."
 }
 
-// conversationFormat is the schema of the reply: everything is required, for
-// providers whose strict mode asks for that.
+// conversationFormat returns the schema of the reply. Every field is required, as the
+// strict mode of some providers demands.
 func conversationFormat(spec evaluator.Conversation, e *expectations) *target.Format {
 	turns := map[string]any{"type": "array", "items": typeSchema("integer")}
 	score := map[string]any{"type": []string{"number", "null"}}

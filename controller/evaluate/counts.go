@@ -10,14 +10,14 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// Counts counts the calls of each listed tool in a sample (expected_tools of
-// the promptval dialect): a criterion is 1 where
+// Counts counts the calls of each listed tool in a sample (expected_tools of the
+// promptval dialect): a criterion is 1 if
 //
 //	least ≤ calls ≤ most
 //
-// and else 0. A tool that was never called was called 0 times; where the calls
-// of the target are not known, nothing is measured. Calls count as they were
-// asked for, whatever came of them. The reason is for people.
+// and else 0. A tool that was never called counts 0. If the target's calls are unknown,
+// nothing is measured. A call counts when it is requested, even if it fails. The reason
+// is for people.
 func Counts(spec evaluator.ToolCounts, tr *verdict.Transcript) (found []verdict.Criterion, reason string, err error) {
 	if len(spec.Counts) == 0 {
 		return []verdict.Criterion{{ID: "answer", Score: 1}}, "nothing is asked of the answer", nil

@@ -13,13 +13,13 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// criteria has a judge score an output (the numeric evaluation of the promptval
+// criteria asks a judge to score an output (the numeric evaluation of the promptval
 // dialect). Each criterion of the rubric is one of
 //
 //	score / 10
 //
-// so that the Rule's weighted mean is Σ w·score / Σ w in tenths. A criterion
-// that the judge left out, gave twice, or scored out of range is asked for again.
+// so that the Rule's weighted mean is Σ w·score / Σ w in tenths. A criterion that the
+// judge left out, gave twice, or scored out of range is asked for again.
 //
 // One call asks for all of it.
 func criteria(ctx context.Context, spec evaluator.Criteria, in Input, d *dialogue) (finding, error) {
@@ -32,9 +32,9 @@ func criteria(ctx context.Context, spec evaluator.Criteria, in Input, d *dialogu
 	})
 }
 
-// criteriaQuestion shows the judge the output before it says what to do with
-// it, so that the last word is not the subject's. A changed word needs a higher
-// Version of [evaluator.Criteria].
+// criteriaQuestion shows the judge the output before the task, so that the subject does
+// not have the last word. A changed word needs a higher Version of
+// [evaluator.Criteria].
 func criteriaQuestion(spec evaluator.Criteria, in Input) string {
 	return strings.Join([]string{
 		IsData, Block("INPUT", in.Question()), Block("OUTPUT", in.Transcript.Final()),
@@ -44,8 +44,8 @@ func criteriaQuestion(spec evaluator.Criteria, in Input) string {
 	}, "\n\n")
 }
 
-// criteriaList has a criterion on each line. Names are quoted, since the judge
-// answers by them.
+// criteriaList lists one criterion per line. Names are quoted, since the judge answers
+// by them.
 func criteriaList(rubric []evaluator.Criterion) string {
 	lines := make([]string, len(rubric))
 	for i, c := range rubric {
@@ -72,7 +72,7 @@ func criteriaFormat(rubric []evaluator.Criterion) *target.Format {
 	return &target.Format{Name: "judgement", Schema: json.RawMessage(compactJSON(reply))}
 }
 
-// readCriteria returns the criteria in the order of the rubric.
+// readCriteria returns the criteria in the rubric's order.
 func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
 	var got struct {
 		Criteria []struct {

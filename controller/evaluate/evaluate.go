@@ -1,10 +1,9 @@
 // Package evaluate measures transcripts: one file per evaluator.
 //
-// Most callers want [Measure]. Evaluators see only what they are given, keep
-// no state and decide nothing: they list criteria with scores, and whether
-// those pass is verdict.Decide's. Text of a model under test reaches another
-// model only between delimiters that it cannot guess, and never reaches a shell
-// or a file.
+// Most callers want [Measure]. Evaluators see only their input, keep no state and
+// decide nothing: they list criteria with scores, and verdict.Decide decides whether
+// those pass. Text of a model under test reaches another model only between delimiters
+// that it cannot guess, and never reaches a shell or a file.
 package evaluate
 
 import (
@@ -19,19 +18,19 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// An Input is what evaluators look at.
+// An Input is the input of an evaluator.
 type Input struct {
 	Case       *schema.Case
 	Transcript *verdict.Transcript
 	Ask        Ask
-	// Programs runs programs of the repository; nil runs none, and whatever
-	// needs one is an error.
+	// Programs runs programs of the repository. If it is nil, an evaluator that needs a
+	// program fails.
 	Programs Programs
 
-	transformed json.RawMessage // what transforms made of the answer, as JSON; nil without
+	transformed json.RawMessage // the output of transforms, as JSON; nil without transforms
 }
 
-// value is the answer as functions are given it.
+// value returns the answer as the input of functions.
 func (in Input) value() json.RawMessage {
 	if in.transformed != nil {
 		return in.transformed
@@ -39,12 +38,12 @@ func (in Input) value() json.RawMessage {
 	return jsonText(in.Transcript.Final())
 }
 
-// evalcase is what evaluators of that format look at.
+// evalcase converts the input for evaluators of that format.
 func (in Input) evalcase(d *dialogue) suiteInput {
 	return suiteInput{Case: in.Case, Transcript: in.Transcript, dialogue: d, Programs: in.Programs}
 }
 
-// Question is the last thing that the user said.
+// Question returns the user's last message.
 func (in Input) Question() string {
 	for i := len(in.Case.Drive.Messages) - 1; i >= 0; i-- {
 		if m := in.Case.Drive.Messages[i]; m.Role == schema.RoleUser {
@@ -54,18 +53,16 @@ func (in Input) Question() string {
 	return ""
 }
 
-// A finding is what an evaluator saw, without the calls that it took.
+// A finding is the result of an evaluator without its calls.
 type finding struct {
 	criteria []verdict.Criterion
 	reason   string
 }
 
-// Measure runs one evaluator over a transcript, without what the target thought
-// before it answered. The measurement holds criteria
-// with scores in [0,1], or, when nothing could be measured, an Error that says
-// why; an error of Ask or the end of ctx is such an Error. The usage of every
-// call that was answered is in it either way. The error is a [*Fault] of Ask,
-// which is passed through.
+// Measure runs one evaluator over a transcript, ignoring the target's thinking. The
+// measurement holds criteria with scores in [0,1], or an Error if nothing could be
+// measured, including an error of Ask or the end of ctx. It always has the usage of
+// every answered call. The returned error is a [*Fault] of Ask, unchanged.
 func Measure(ctx context.Context, ev schema.Evaluator, in Input) (verdict.Measurement, error) {
 	d := &dialogue{Ask: in.Ask}
 	in.Transcript = in.Transcript.Judged()
@@ -73,7 +70,7 @@ func Measure(ctx context.Context, ev schema.Evaluator, in Input) (verdict.Measur
 	return measurement(ev.Name, d, f, err)
 }
 
-// measurement is what an evaluator of a name found in a dialogue.
+// measurement combines an evaluator's finding with its dialogue.
 func measurement(name string, d *dialogue, f finding, err error) (verdict.Measurement, error) {
 	m := verdict.Measurement{Evaluator: name, Usage: d.Usage, Asked: d.Asked, Answered: d.Answered}
 	if fault, ok := errors.AsType[*Fault](err); ok {
@@ -174,7 +171,7 @@ func findEvalcase(ctx context.Context, spec schema.Spec, in suiteInput) (finding
 	return finding{f.Criteria, f.Reason}, err
 }
 
-// share is 1 for what holds and 0 for what does not.
+// share returns 1 if holds is true, else 0.
 func share(holds bool) float64 {
 	if holds {
 		return 1

@@ -9,46 +9,45 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// maxDoubts bounds how many calls are shown to the judge for one expectation,
-// so that an agent that calls a tool again and again costs no end of tokens.
+// maxDoubts bounds the calls shown to the judge for one expectation, so that an agent
+// that repeats a tool does not cost unlimited tokens.
 const maxDoubts = 50
 
-// expectations compare the tool calls that a conversation must and must not
-// have with those that it has.
+// expectations compares a conversation's tool calls with the calls that it must and
+// must not have.
 //
-// A call is as expected where the tool is the same and the arguments carry the
-// listed params: objects by the listed keys at every depth, lists item by item,
-// numbers by value. Where a call of the tool has all listed params and differs
-// in the value of some, that is a doubt, and the judge says whether it means
-// the same. It is asked only where the answer can matter: of a wanted call when
-// some expectation of the tool is open without it, of a forbidden one when none
-// was made exactly.
+// A call matches if the tool is the same and the arguments carry the listed params:
+// objects by the listed keys at every depth, lists item by item, numbers by value. A
+// call of the tool that has all listed params but with some other values is a doubt,
+// and the judge decides whether it means the same. It is asked only if the answer
+// matters: about a wanted call if some expectation of the tool is open without it,
+// about a forbidden one if none was made exactly.
 //
-// Every wanted call needs a call of its own; see [toolmatch.matchAny]. A forbidden one
-// must not be among the calls, even if it serves another expectation.
+// Every wanted call needs its own call; see [matchAny]. A forbidden call must not
+// occur, even if it meets another expectation.
 type expectations struct {
 	specs  []evaluator.CallExpectation
 	wanted []Call
 	made   []turnCall
 	fits   [][]bool // by expectation, then by call
 	doubts []doubt
-	// cut marks the wanted calls of which not all doubts are asked.
+	// cut marks the wanted calls with more doubts than are asked about.
 	cut []bool
 }
 
-// A turnCall is a call that was made, in the turn of its message.
+// A turnCall is a call with the turn of its message.
 type turnCall struct {
 	Call
 	turn int
-	// canonical are its arguments in a form that equal ones share; empty where
+	// canonical is the arguments' canonical form, equal for equal arguments; empty if
 	// they are not JSON.
 	canonical string
 }
 
-// A doubt is about whether calls with these arguments are what is expected.
+// A doubt asks whether calls with these arguments meet an expectation.
 type doubt struct {
 	want  int   // index of the expectation
-	calls []int // indices of the calls, which all have the same arguments
+	calls []int // indices of the calls, all with the same arguments
 }
 
 func newExpectations(specs []evaluator.CallExpectation, tr *verdict.Transcript) (*expectations, error) {
@@ -70,7 +69,7 @@ func newExpectations(specs []evaluator.CallExpectation, tr *verdict.Transcript) 
 	return e, e.doubt()
 }
 
-// callsByTurn are all calls of the target in order.
+// callsByTurn lists all calls of the target in order.
 func callsByTurn(tr *verdict.Transcript) []turnCall {
 	var made []turnCall
 	for i, m := range tr.Messages {
@@ -91,9 +90,9 @@ func callsByTurn(tr *verdict.Transcript) []turnCall {
 	return made
 }
 
-// doubt finds what the judge has to be asked.
+// doubt collects the questions for the judge.
 func (e *expectations) doubt() error {
-	open := map[string]bool{} // tools with an expectation that is not held
+	open := map[string]bool{} // tools with an unmet expectation
 	for i, held := range e.matched() {
 		if !held && !e.specs[i].Forbidden {
 			open[e.specs[i].Tool] = true
@@ -125,7 +124,7 @@ func (e *expectations) doubt() error {
 	return nil
 }
 
-// couldMean reports whether a call has all params that are listed.
+// couldMean reports whether a call has all listed params.
 func couldMean(want, made Call) bool {
 	listed, _ := want.Args.(map[string]any)
 	got, ok := made.Args.(map[string]any)
@@ -140,7 +139,7 @@ func couldMean(want, made Call) bool {
 	return true
 }
 
-// matched says of each expectation whether it holds by what fits so far.
+// matched reports for each expectation whether it is met by the fits so far.
 func (e *expectations) matched() []bool {
 	held := make([]bool, len(e.specs))
 	var at []int
@@ -158,7 +157,7 @@ func (e *expectations) matched() []bool {
 	return held
 }
 
-// first is the index of the first call that fits an expectation, or -1.
+// first returns the index of the first call that fits an expectation, or -1.
 func (e *expectations) first(i int) int {
 	for j, fit := range e.fits[i] {
 		if fit {
@@ -168,8 +167,8 @@ func (e *expectations) first(i int) int {
 	return -1
 }
 
-// criteria are the expectations after the judge has said of each doubt whether
-// it means the same: 1 for one that holds, else 0.
+// criteria returns 1 for each expectation that is met, else 0. same has the judge's
+// answer to each doubt.
 func (e *expectations) criteria(same []bool) []verdict.Criterion {
 	for n, d := range e.doubts {
 		for _, j := range d.calls {
@@ -191,7 +190,7 @@ func (e *expectations) criteria(same []bool) []verdict.Criterion {
 	return out
 }
 
-// broken returns why an expectation does not hold.
+// broken returns the reason why an expectation is not met.
 func (e *expectations) broken(i int) string {
 	s, want := e.specs[i], e.wanted[i]
 	if s.Forbidden {

@@ -17,9 +17,8 @@ var extractFormat = target.Format{
 		`"required":["answer"],"additionalProperties":false}`),
 }
 
-// extract asks the extractor for the part of a reply that is wanted. It does
-// not see the expected answer, which would bias it. The result is nil when the
-// reply holds no answer.
+// extract asks the extractor for the wanted part of a reply. It does not show it the
+// expected answer, which would bias it. The result is nil if the reply has no answer.
 func extract(ctx context.Context, in Input, d *dialogue, wanted string) (*string, error) {
 	question := Question{
 		Role: schema.Extractor, System: extractSystem, Format: &extractFormat,

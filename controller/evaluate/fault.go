@@ -1,8 +1,8 @@
 package evaluate
 
-// A Fault is an error of [Ask] itself, such as a journal that cannot be written, and not
-// of the model that was asked. It says nothing about what is measured, so it ends the
-// work instead of becoming a result.
+// A Fault is an error of [Ask] itself, such as a journal that cannot be written, and
+// not of the model. It does not depend on the measured answer, so it ends the work
+// instead of becoming a result.
 type Fault struct{ Err error }
 
 // Error returns the text of Err.

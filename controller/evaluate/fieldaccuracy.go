@@ -15,12 +15,12 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// fieldAccuracy compares fields of an answer that is JSON, alone or in the only
-// block of code, with expected values (the field_accuracy of the evalcase
-// format). Each field is a criterion, 1 where it matches and else 0. One that is
-// missing is 0 where it is required, and else does not count; an answer that is
-// not JSON has no field. If no field counts, the score is 0. The Rule combines
-// them: Σ w·s / Σ w, the minimum, or all or nothing.
+// fieldAccuracy compares fields of a JSON answer, which is alone or the only block of
+// code, with expected values (the field_accuracy of the evalcase format). Each field is
+// a criterion: 1 if it matches, else 0. A missing field is 0 if it is required, and
+// does not count otherwise; an answer that is not JSON has no fields. If no field
+// counts, the score is 0. The Rule combines them: Σ w·s / Σ w, the minimum, or all or
+// nothing.
 func fieldAccuracy(spec evaluator.FieldAccuracy, in suiteInput) (suiteFinding, error) {
 	if len(spec.Fields) == 0 {
 		return suiteFinding{}, errors.New("no field is to be compared")
@@ -58,8 +58,8 @@ func fieldAccuracy(spec evaluator.FieldAccuracy, in suiteInput) (suiteFinding, e
 	return f, nil
 }
 
-// structured is an answer as canonical JSON, or nil where it is none. Models put
-// a sentence around a block of code.
+// structured returns an answer as canonical JSON, or nil if it is not JSON. Models
+// write sentences around a block of code.
 func structured(answer string) json.RawMessage {
 	candidates := []string{unfenced(answer)}
 	if blocks := fences(answer); len(blocks) == 1 {
@@ -73,8 +73,8 @@ func structured(answer string) json.RawMessage {
 	return nil
 }
 
-// compareField returns the criterion of a field, whose note says why it does not
-// match.
+// compareField returns the criterion of a field, with the reason of a mismatch in its
+// note.
 func compareField(f evaluator.Field, answer json.RawMessage) (verdict.Criterion, error) {
 	c := verdict.Criterion{ID: f.Path}
 	way, ok := evaluator.ParsePath(f.Path)
@@ -124,8 +124,8 @@ func matchField(f evaluator.Field, found json.RawMessage) (bool, error) {
 	return false, fmt.Errorf("there is no match %q", f.Match)
 }
 
-// near compares numbers: |a − e| ≤ tolerance, or tolerance·|e| where it is
-// relative, after allowing 1e-9 for rounding.
+// near compares numbers: |a − e| ≤ tolerance, or tolerance·|e| if it is relative, plus
+// 1e-9 for rounding.
 func near(f evaluator.Field, found json.RawMessage) (bool, error) {
 	expected := readings(f.Expected)
 	if len(expected) == 0 {
@@ -143,8 +143,8 @@ func near(f evaluator.Field, found json.RawMessage) (bool, error) {
 	return false, nil
 }
 
-// readings are those of a number as people write it where it is a string; a
-// number of JSON has one.
+// readings returns the possible readings of a string as a number. A JSON number has one
+// reading.
 func readings(raw json.RawMessage) number.Readings {
 	var v float64
 	if json.Unmarshal(raw, &v) == nil && string(raw) != "null" {
@@ -157,7 +157,7 @@ func readings(raw json.RawMessage) number.Readings {
 	return number.Parse(text)
 }
 
-// layouts are the parts of a date as definitions write them, longest first.
+// layouts maps the date parts of definitions to Go's, longest first.
 var layouts = strings.NewReplacer(
 	"YYYY", "2006", "yyyy", "2006", "YY", "06", "yy", "06",
 	"MMMM", "January", "MMM", "Jan", "MM", "01", "M", "1",
@@ -165,8 +165,8 @@ var layouts = strings.NewReplacer(
 	"HH", "15", "mm", "04", "ss", "05",
 )
 
-// parseDay reads a date in one of the formats, the first that fits, or as
-// year-month-day with or without a time. Only the day counts.
+// parseDay parses a date by the first format that fits, or as year-month-day with or
+// without a time. Only the day counts.
 func parseDay(text string, formats []string) (time.Time, bool) {
 	text = strings.TrimSpace(text)
 	known := make([]string, 0, len(formats)+4)

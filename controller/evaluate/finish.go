@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// finish holds the reason for which the target ended its last reply against the one that is
-// wanted, in any case. The error says that the target does not give it.
+// finish compares the finish reason of the target's last reply with the wanted one,
+// ignoring case. The error means that the target does not report a reason.
 func finish(spec evaluator.Finish, t *verdict.Transcript) (verdict.Criterion, error) {
 	out := verdict.Criterion{ID: spec.Kind()}
 	if t.Finish == "" {

@@ -9,18 +9,18 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// The functions below write JSON Schemas of replies. Providers with a strict mode
-// want every field required and no other allowed.
+// The functions below build JSON Schemas of replies. Providers with a strict mode
+// require every field and forbid others.
 
-// typeSchema is a value of a JSON type.
+// typeSchema allows values of a JSON type.
 func typeSchema(name string) map[string]any { return map[string]any{"type": name} }
 
-// enumSchema is one of some words.
+// enumSchema allows the given words.
 func enumSchema(words []string) map[string]any {
 	return map[string]any{"type": "string", "enum": words}
 }
 
-// objectSchema has these fields and no other.
+// objectSchema allows objects with exactly these fields.
 func objectSchema(fields map[string]any) map[string]any {
 	return map[string]any{
 		"type": "object", "properties": fields,
@@ -28,12 +28,12 @@ func objectSchema(fields map[string]any) map[string]any {
 	}
 }
 
-// listSchema has objects of these fields.
+// listSchema allows lists of objects with these fields.
 func listSchema(fields map[string]any) map[string]any {
 	return map[string]any{"type": "array", "items": objectSchema(fields)}
 }
 
-// compactJSON is a value as JSON, which has no line break of its own.
+// compactJSON encodes a value as JSON on one line.
 func compactJSON(v any) string {
 	raw, err := json.Marshal(v)
 	if err == nil {

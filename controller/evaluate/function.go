@@ -8,9 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// callFunction runs the program of a function on an answer, which is JSON, and reads what it
-// returns, as [readResult] does. The error is that of the program, or says that programs is
-// nil.
+// callFunction runs a function's program on a JSON answer and reads its result, as
+// [readResult] does. The error is the program's, or means that programs is nil.
 func callFunction(ctx context.Context, spec evaluator.Function, answer json.RawMessage, programs Programs) (functionResult, error) {
 	if programs == nil {
 		return functionResult{}, fmt.Errorf("programs are not run here: %s is not started", spec.Argv[0])
@@ -26,8 +25,8 @@ func callFunction(ctx context.Context, spec evaluator.Function, answer json.RawM
 	return readResult(printed, spec.Threshold)
 }
 
-// transform returns what the steps of transforms make of an answer: any value as JSON, which
-// the next step is given. The error is that of [transformScript].
+// transform passes an answer through the steps of transforms. The result is any JSON
+// value, which is the next step's input. Errors are those of [transformScript].
 func transform(ctx context.Context, spec evaluator.Transformed, answer string) (json.RawMessage, error) {
 	value := jsonText(answer)
 	for _, code := range spec.Steps {
@@ -39,7 +38,7 @@ func transform(ctx context.Context, spec evaluator.Transformed, answer string) (
 	return value, nil
 }
 
-// jsonText is an answer as functions are given it.
+// jsonText encodes an answer as a function's input.
 func jsonText(answer string) json.RawMessage {
 	raw, _ := json.Marshal(answer) // a text
 	return raw

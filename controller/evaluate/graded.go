@@ -15,11 +15,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// graded has the judge say whether an answer meets a rubric, with a score from 0
-// to 1 (llm-rubric of the matrix dialect). A score that is left out is that of the
-// pass. A reply without a pass, which decides, and a score that is out of range are
-// asked for again: servers that ignore the format leave the pass out, and no reading
-// of such a reply is safe.
+// graded asks the judge whether an answer meets a rubric, with a score from 0 to 1
+// (llm-rubric of the matrix dialect). A missing score follows from the pass. A reply
+// without a pass, or with a score out of range, is asked for again: servers that ignore
+// the format leave the pass out, and no guess about such a reply is safe.
 func graded(ctx context.Context, spec evaluator.Graded, in Input, d *dialogue) (finding, error) {
 	reply := objectSchema(map[string]any{
 		"reason": typeSchema("string"), "score": typeSchema("number"), "pass": typeSchema("boolean"),
@@ -34,7 +33,7 @@ func graded(ctx context.Context, spec evaluator.Graded, in Input, d *dialogue) (
 	}, func(reply string) (finding, error) { return readGrade(spec, reply) })
 }
 
-// gradedQuestion is the judge's whole prompt. A change of a word counts up the
+// gradedQuestion returns the judge's whole prompt. A changed word needs a higher
 // Version of [evaluator.Graded].
 func gradedQuestion(spec evaluator.Graded, in Input) string {
 	parts := []string{
@@ -72,15 +71,15 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 	return passAndScore(passed, score, spec.Not, strings.TrimSpace(got.Reason)), nil
 }
 
-// script runs the assertion of a definition in JavaScript on the answer.
+// script runs a definition's JavaScript assertion on the answer.
 func script(ctx context.Context, spec evaluator.JavaScript, in Input) (finding, error) {
 	f := javaScript{Code: spec.Code, Output: in.value(), Context: spec.Context}
 	got, err := checkScript(ctx, f, spec.Threshold)
 	return passAndScore(share(got.Pass), got.Score, spec.Not && !got.Thrown, cmp.Or(got.Reason, "the function passes the answer")), err
 }
 
-// transformed has the inner evaluator look at what functions make of the answer: a
-// function at the value, every other evaluator at its text.
+// transformed applies transforms before the inner evaluator: a function sees the
+// resulting value, every other evaluator its text.
 func transformed(ctx context.Context, spec evaluator.Transformed, in Input, d *dialogue) (finding, error) {
 	value, err := transform(ctx, spec, in.Transcript.Final())
 	if err != nil {
@@ -103,8 +102,7 @@ func transformed(ctx context.Context, spec evaluator.Transformed, in Input, d *d
 	return find(ctx, spec.Spec, in, d)
 }
 
-// passAndScore are the criteria of what says both whether an answer passes and how
-// good it is.
+// passAndScore returns the criteria of a result that has both a pass and a score.
 func passAndScore(passed, score float64, not bool, reason string) finding {
 	if not {
 		passed, score = 1-passed, 1-score

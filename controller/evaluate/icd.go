@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	// category is how many characters name the category of a code: K29 of K29.8.
+	// category is the length of a code's category: K29 of K29.8.
 	category = 3
-	// enough is the share of right codes among those of the answer that is not penalised.
+	// enough is the share of right codes in the answer that is not penalised.
 	enough = 0.8
-	// tooShort is what a code of the right category costs that says less than the expected one.
+	// tooShort is the penalty of a code in the right category that is less specific
+	// than the expected one.
 	tooShort = 0.5
 )
 
-// icdCodes compares the codes in an answer with the expected ones. It returns four criteria from
-// 0 to 1, and what is missing or too much in words. Two codes match where they are the same, or
-// where one begins with the other.
+// icdCodes compares the codes in an answer with the expected ones. It returns four
+// criteria from 0 to 1, and the missing and extra codes in words. Two codes match if
+// they are equal or if one begins with the other.
 //
 //   - accuracy is the share of the expected codes that the answer has.
 //   - completeness is the share of the categories of the expected codes that it has.
@@ -58,10 +59,10 @@ func icdCriteria(accuracy, completeness, specificity, precision float64) []verdi
 
 func icdShare(n, of int) float64 { return float64(n) / float64(of) }
 
-// matches reports whether two codes are the same, or one is the beginning of the other.
+// matches reports whether two codes are equal or one begins with the other.
 func matches(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
-// without are the codes that match none of the others.
+// without returns the codes that match none of the others.
 func without(codes, others []string) []string {
 	var out []string
 	for _, code := range codes {
@@ -78,7 +79,6 @@ func unique(codes []string) []string {
 	return slices.Compact(out)
 }
 
-// categoryOf returns the category of a code: K29 of K29.8.
 func categoryOf(code string) string { return code[:min(category, len(code))] }
 
 func categoriesOf(codes []string) []string {
@@ -89,7 +89,7 @@ func categoriesOf(codes []string) []string {
 	return out
 }
 
-// specificity is 1 where the answer says as much as is expected.
+// specificity is 1 if the answer is as specific as expected.
 func specificity(expected, found []string) float64 {
 	lost := 0.0
 	for _, code := range expected {

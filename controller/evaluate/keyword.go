@@ -10,10 +10,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// keyword looks for words in the final reply: one criterion per keyword, 1
-// where it occurs, and one veto per forbidden word, 0 where it occurs. The
-// score that follows by the rule is matched keywords / keywords, or
-// min(1, matched / need) (the keyword section of the domain dialect).
+// keyword looks for words in the final reply: one criterion per keyword, 1 if it
+// occurs, and one veto per forbidden word, 0 if it occurs. The rule's score is matched
+// keywords / keywords, or min(1, matched / need) (the keyword section of the domain
+// dialect).
 //
 // Words and reply are compared as substrings after fold. With whole_words the
 // characters on both sides of a match may not continue the word.
@@ -67,8 +67,8 @@ func occurs(text, word string, whole bool) (bool, error) {
 		i += from
 		before, _ := utf8.DecodeLastRuneInString(text[:i])
 		after, _ := utf8.DecodeRuneInString(text[i+len(word):])
-		// Where the word itself ends in a symbol, as C++ does, anything may
-		// follow. Beyond the text's ends the decoded rune is not a word rune.
+		// If the word itself ends in a symbol, as C++ does, anything may follow. Beyond
+		// the text's ends the decoded rune is not a word rune.
 		if !(isWordRune(first) && isWordRune(before)) && !(isWordRune(last) && isWordRune(after)) {
 			return true, nil
 		}
@@ -97,8 +97,8 @@ func keywordReason(spec evaluator.Keyword, reply string, missing, present []stri
 	return strings.Join(parts, "; ")
 }
 
-// ids makes the ids of criteria unique: a list may name a word twice, and it
-// then counts twice.
+// ids makes criterion ids unique: a list may name a word twice, and it then counts
+// twice.
 type ids map[string]int
 
 func newIDs() ids { return ids{} }
@@ -111,7 +111,7 @@ func (seen ids) next(id string) string {
 	return id
 }
 
-// foundAll says that each of so many keywords was found.
+// foundAll reports that all keywords were found.
 func foundAll(total int) string {
 	if total == 1 {
 		return "the keyword was found"

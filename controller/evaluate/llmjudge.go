@@ -12,13 +12,13 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// llmJudge asks a model for one score from 0 to 1, and what was hit and missed
-// ({score, hits, misses, reasoning} in the evalcase format). A score out of range is
-// on another scale than the one that was asked for: it is asked for again, and
-// then an error, since to take it for the best score would pass everything.
+// llmJudge asks a model for one score from 0 to 1 with hits and misses ({score, hits,
+// misses, reasoning} in the evalcase format). A score out of range is on another scale.
+// It is asked for again and then an error, since clamping it to the best score would
+// pass everything.
 //
-// results are those of the members of a composite, as JSON, which the judge
-// makes one score of; empty where there are none.
+// results are the results of a composite's members as JSON, which the judge combines
+// into one score; empty outside a composite.
 func llmJudge(ctx context.Context, spec evaluator.LLMJudge, in suiteInput, results string) (suiteFinding, error) {
 	question, err := judgeQuestion(ctx, spec, in, results)
 	if err != nil {
@@ -36,11 +36,11 @@ var llmJudgeFormat = target.Format{
 		`"required":["hits","misses","reasoning","score"],"additionalProperties":false}`),
 }
 
-// judgeReply is how a judge answers, whatever it was asked.
+// judgeReply describes the reply of every judge.
 const judgeReply = `Reply with one JSON object {"hits": ["…"], "misses": ["…"], "reasoning": "…", "score": …}: hits and misses list in a few words each what is as it should be and what is not; reasoning says why in one or two sentences; score is a number from 0 (worst) to 1 (best). Write nothing else.`
 
-// judgeQuestion is the judge's whole prompt. A changed word needs a higher
-// Version of [evaluator.LLMJudge].
+// judgeQuestion returns the judge's whole prompt. A changed word needs a higher Version
+// of [evaluator.LLMJudge].
 func judgeQuestion(ctx context.Context, spec evaluator.LLMJudge, in suiteInput, results string) (string, error) {
 	if spec.Program != nil {
 		printed, err := in.run(ctx, *spec.Program, spec.Subject)
@@ -66,11 +66,11 @@ func judgeQuestion(ctx context.Context, spec evaluator.LLMJudge, in suiteInput, 
 
 var placeholder = lazyregexp.New(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
 
-// fill puts what a template names in its places, all at once, so that braces in
-// a value are not filled in again. The words of the conversation are
-// between delimiters, what the definition says does not. A template that shows
-// no answer gets it at its end: there is nothing else to judge; the note comes
-// before it where there is no place for it.
+// fill replaces a template's placeholders, all at once, so that braces in a value are
+// not expanded again. Texts of the conversation are between delimiters, texts of the
+// definition are not. If a template shows no answer, the answer is appended, because
+// there is nothing else to judge; the note comes before it if it has no placeholder
+// either.
 func fill(spec evaluator.LLMJudge, in suiteInput, results string) string {
 	used := evaluator.VariablesOf(spec.Template)
 	filled := placeholder.ReplaceAllStringFunc(unmarked(spec.Template), func(at string) string {
@@ -114,13 +114,13 @@ func fill(spec evaluator.LLMJudge, in suiteInput, results string) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// leastApart is how long an answer is that a program's prompt is searched for:
-// a word may be there for other reasons.
+// leastApart is the shortest answer that is looked for in a program's prompt: a shorter
+// one may occur by chance.
 const leastApart = 20
 
-// setApart puts delimiters around the answer where a program copied it into its
-// prompt, which it cannot do itself: it does not know them. Where it did not
-// copy it as it is, it is added.
+// setApart puts delimiters around the answer in a program's prompt, since the program
+// does not know them. If the prompt lacks an exact copy of the answer, the answer is
+// appended.
 func setApart(prompt, answer string) string {
 	prompt, answer = unmarked(prompt), unmarked(answer)
 	if len(answer) >= leastApart && strings.Contains(prompt, answer) {
@@ -149,7 +149,7 @@ func readLLMJudgement(reply string) (suiteFinding, error) {
 	return one(score, describeMisses(got.Reasoning, got.Misses), got.Hits, got.Misses), nil
 }
 
-// describeMisses adds the missed items to a reason, which may leave them out.
+// describeMisses adds the missed items to a reason that may not mention them.
 func describeMisses(reasoning string, misses []string) string {
 	reasoning = strings.TrimSpace(reasoning)
 	if len(misses) == 0 {

@@ -15,11 +15,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// Measured takes quantities of a sample (execution_metrics, latency, cost and
-// token_usage of the evalcase format). Each is a criterion with its value; the
-// Rule scores it 1 up to its bound, else 0. The score of execution_metrics is 1
-// where all hold, else 0; that of the others is the share of those that hold.
-// One that is not known is an error, never 0.
+// Measured measures quantities of a sample (execution_metrics, latency, cost and
+// token_usage of the evalcase format). Each is a criterion with its value, which the
+// Rule scores 1 up to its bound, else 0. The score of execution_metrics is 1 if all
+// hold, else 0; the other evaluators score the share that holds. An unknown quantity is
+// an error, never 0.
 func Measured(spec evaluator.Measured, in suiteInput) (suiteFinding, error) {
 	if len(spec.Quantities) == 0 && spec.Exploration == nil {
 		return suiteFinding{}, errors.New("nothing is to be measured")
@@ -46,11 +46,11 @@ func Measured(spec evaluator.Measured, in suiteInput) (suiteFinding, error) {
 	return f, nil
 }
 
-// exploration compares the share of calls that read with the one that is wanted:
+// exploration compares the share of reading calls with the wanted one:
 //
 //	|reading calls / all calls − ratio| ≤ tolerance
 //
-// It does not hold where there are no calls.
+// It does not hold without calls.
 func (in suiteInput) exploration(want evaluator.Exploration) (verdict.Criterion, error) {
 	c := verdict.Criterion{ID: evaluator.ExplorationRatio}
 	if !in.Transcript.Traced {
@@ -73,11 +73,11 @@ func (in suiteInput) exploration(want evaluator.Exploration) (verdict.Criterion,
 	return c, nil
 }
 
-// wordOf finds the words of a name in camelCase, snake_case or with dashes.
+// wordOf matches the words of a name in camelCase, snake_case or with dashes.
 var wordOf = lazyregexp.New(`[A-Z]+[a-z]*|[a-z]+`)
 
-// reads reports whether a tool only reads: it is listed or, without a list, one
-// of the words of its name says so.
+// reads reports whether a tool only reads: it is listed or, without a list, a word of
+// its name implies it.
 func reads(tool string, listed []string) bool {
 	if len(listed) > 0 {
 		return slices.Contains(listed, tool)
@@ -93,8 +93,8 @@ func (in suiteInput) Quantity(id, name string) (verdict.Criterion, error) {
 	return verdict.Criterion{ID: id, Value: &value, Note: name + " " + strconv.FormatFloat(value, 'g', 6, 64)}, err
 }
 
-// quantity measures one quantity. A provider that counts no tokens, and a
-// target that takes no time, do not say what it was.
+// quantity measures one quantity. It is unknown if the provider counts no tokens or the
+// target reports no time.
 func (in suiteInput) quantity(name string) (float64, error) {
 	t := in.Transcript
 	if in.Case.Drive.Given != nil {
@@ -120,7 +120,7 @@ func (in suiteInput) quantity(name string) (float64, error) {
 			return 0, errors.New("the cost is not known: set price: of the target in gavel.yaml")
 		}
 		if t.Usage.Told > 0 && t.Usage.Told == t.Usage.Calls {
-			return *cost, nil // the target said it
+			return *cost, nil // reported by the target
 		}
 		if _, err := tokens(t.Usage.Tokens()); err != nil {
 			return 0, err
@@ -142,7 +142,7 @@ func tokens(n int64) (float64, error) {
 	return float64(n), nil
 }
 
-// count adds up over the messages of the target: each is a call of a model.
+// count sums over the target's messages, each of which is a call of a model.
 func (in suiteInput) count(of func(schema.Message) int) (float64, error) {
 	if !in.Transcript.Traced {
 		return 0, errUntraced

@@ -22,17 +22,17 @@ var judgeFormat = target.Format{
 		`"required":["score","reason"],"additionalProperties":false}`),
 }
 
-// A judgement is what the judge gave: a number, not yet divided.
+// A judgement is the judge's number before division.
 type judgement struct {
 	value  float64
 	reason string
 }
 
-// prompt asks the judge for a score: one criterion, value / max_score (eval_prompt
-// of the domain dialect's configured evaluators). Without max_score the judge gives
-// 0–1 itself. A value out of range is asked for again, and then an error.
-// With a pattern (hybrid) the value is what group 1, or else the whole match,
-// finds in the judge's reply; otherwise the reply is JSON {score, reason}.
+// prompt asks the judge for a score: one criterion, value / max_score (eval_prompt of
+// the domain dialect's configured evaluators). Without max_score the judge gives 0–1
+// itself. A value out of range is asked for again and is then an error. With a pattern
+// (hybrid) the value is group 1, or else the whole match, in the judge's reply;
+// otherwise the reply is JSON {score, reason}.
 func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *dialogue) (finding, error) {
 	if math.IsNaN(spec.MaxScore) || math.IsInf(spec.MaxScore, 0) || spec.MaxScore < 0 {
 		return finding{}, fmt.Errorf("config.max_score %v is not a positive number", spec.MaxScore)
@@ -61,7 +61,7 @@ func prompt(ctx context.Context, spec evaluator.Prompt, in Input, d *dialogue) (
 	return f, err
 }
 
-// outOfRange returns what is to be done about a judge that keeps to another scale.
+// outOfRange returns the repair for a judge that uses another scale.
 func outOfRange(spec evaluator.Prompt) string {
 	if spec.MaxScore == 0 {
 		return "set config.max_score"
@@ -69,10 +69,10 @@ func outOfRange(spec evaluator.Prompt) string {
 	return "score out of range"
 }
 
-// fillTemplate is the judge's whole prompt. The values go in at once, so that
-// braces in one of them are not expanded again; texts that are looked at are
-// between delimiters. A template that does not place the response gets it at
-// its end: there is nothing else to judge.
+// fillTemplate returns the judge's whole prompt. Values are inserted at once, so that
+// braces in one of them are not expanded again; texts under test are between
+// delimiters. If a template has no place for the response, the response is appended,
+// because there is nothing else to judge.
 func fillTemplate(spec evaluator.Prompt, in Input) string {
 	template := unmarked(spec.Template)
 	if !strings.Contains(template, "{response}") {

@@ -15,12 +15,11 @@ import (
 // program grows with the pattern.
 const maxPattern = 4 << 10
 
-// regex compares what a pattern finds in the final reply with the expected
-// value: one criterion, 1 or 0 (extraction_regex of the domain dialect's
-// configured evaluators). The pattern is RE2 with (?is). Without a group
-// or an expected value it only has to match; otherwise group 1 is compared as
-// folded text, or as a number with comparison exact_number. The error says what of the
-// spec cannot be used.
+// regex compares a pattern's match in the final reply with the expected value: one
+// criterion, 1 or 0 (extraction_regex of the domain dialect's configured evaluators).
+// The pattern is RE2 with (?is). Without a group or an expected value it only has to
+// match; otherwise group 1 is compared as folded text, or as a number with comparison
+// exact_number. The error names the unusable part of the spec.
 func regex(spec evaluator.Regex, reply string) (verdict.Criterion, error) {
 	re, err := compile(spec.Pattern)
 	if err != nil {
@@ -48,7 +47,7 @@ func regex(spec evaluator.Regex, reply string) (verdict.Criterion, error) {
 	return c, nil
 }
 
-// compile reads a pattern, with (?is) in front. The error names what is wrong with it.
+// compile compiles a pattern with (?is) in front. The error describes its mistake.
 func compile(pattern string) (*regexp.Regexp, error) {
 	switch {
 	case pattern == "":

@@ -17,14 +17,14 @@ import (
 // scoring, 0-10 scale" in the evalcase format).
 const rubricScale = 10
 
-// rubrics has a judge look at each criterion by itself: one that is met is 1,
-// one that is not is 0, and one with ranges is
+// rubrics asks a judge about each criterion by itself. A plain criterion is 1 if it is
+// met, else 0; one with ranges is
 //
 //	score / 10
 //
-// The Rule's weighted mean of them is Σ w·s / Σ w over all criteria, so one that
-// the judge left out, or gave twice, is asked for again and then an error. One
-// call asks for all of them.
+// The Rule's weighted mean is Σ w·s / Σ w over all criteria, so a criterion that the
+// judge left out or gave twice is asked for again and is then an error. One call asks
+// for all of them.
 func rubrics(ctx context.Context, spec evaluator.Rubrics, in suiteInput) (suiteFinding, error) {
 	if len(spec.Criteria) == 0 {
 		return suiteFinding{}, errors.New("there are no criteria")
@@ -35,9 +35,9 @@ func rubrics(ctx context.Context, spec evaluator.Rubrics, in suiteInput) (suiteF
 	})
 }
 
-// rubricQuestion shows the judge the conversation before it says what to do
-// with it, so that the last word is not the agent's. A changed word needs a
-// higher Version of [evaluator.Rubrics].
+// rubricQuestion shows the judge the conversation before the task, so that the agent
+// does not have the last word. A changed word needs a higher Version of
+// [evaluator.Rubrics].
 func rubricQuestion(spec evaluator.Rubrics, in suiteInput) string {
 	lines := []string{"YOUR TASK. Judge what the agent did by each of these criteria, each by itself and strictly by what is there."}
 	for _, c := range spec.Criteria {
@@ -46,7 +46,7 @@ func rubricQuestion(spec evaluator.Rubrics, in suiteInput) string {
 	return strings.Join(append(in.setting(spec.Subject), strings.Join(lines, "\n"), rubricReply(spec.Criteria)), "\n\n")
 }
 
-// criterionText has the id quoted, since the judge answers by it.
+// criterionText formats a criterion. The id is quoted, since the judge answers by it.
 func criterionText(c evaluator.RubricCriterion) string {
 	text := "- " + strconv.Quote(c.ID) + ": " + strings.Join(strings.Fields(c.Outcome), " ")
 	if len(c.Ranges) == 0 {
@@ -63,8 +63,7 @@ func criterionText(c evaluator.RubricCriterion) string {
 	return unmarked(text)
 }
 
-// kinds reports whether there are criteria that are met or not, and criteria
-// with a score.
+// kinds reports whether the list has pass-or-fail criteria and scored ones.
 func kinds(list []evaluator.RubricCriterion) (met, scored bool) {
 	for _, c := range list {
 		met = met || len(c.Ranges) == 0
@@ -111,7 +110,7 @@ func rubricFormat(list []evaluator.RubricCriterion) *target.Format {
 	return &target.Format{Name: "judgement", Schema: json.RawMessage(compactJSON(reply))}
 }
 
-// A rubricAnswer is what a judge said of one criterion.
+// A rubricAnswer is the judge's answer about one criterion.
 type rubricAnswer struct {
 	ID     string   `json:"id"`
 	Reason string   `json:"reason"`
@@ -119,7 +118,7 @@ type rubricAnswer struct {
 	Score  *float64 `json:"score"`
 }
 
-// readRubrics returns the criteria in the order of the definition.
+// readRubrics returns the criteria in the definition's order.
 func readRubrics(reply string, want []evaluator.RubricCriterion) (suiteFinding, error) {
 	var got struct {
 		Criteria []rubricAnswer `json:"criteria"`

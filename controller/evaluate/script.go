@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// A javaScript is a function in JavaScript with its arguments: an expression, or the body of
-// a function with return.
+// A javaScript is a JavaScript function with its arguments: an expression, or a
+// function body with return.
 type javaScript struct {
 	Code string
 	// Output is the argument output, as JSON.
@@ -31,21 +31,21 @@ func (f javaScript) run(ctx context.Context) (javascript.Answer, error) {
 	return javascript.Run(ctx, javascript.Call{Code: javascript.Inline(f.Code, "output, context"), Args: args})
 }
 
-// A functionResult is what an assertion in JavaScript gave.
+// A functionResult is the result of a JavaScript assertion.
 type functionResult struct {
 	Pass bool
-	// Score is from 0 to 1. A number outside of that range is taken for the nearest
-	// one.
+	// Score is from 0 to 1. A number outside of that range is clamped.
 	Score  float64
 	Reason string
-	// Thrown means that the function threw, which says neither one thing nor its opposite.
+	// Thrown means that the function threw an exception, so neither it nor its negation
+	// passes.
 	Thrown bool
 }
 
-// checkScript runs a function that returns true or false, a number that passes when it is
-// above 0 or reaches the threshold, or {pass, score, reason}. A function that
-// throws fails, since answers of a wrong form make functions throw. Another value,
-// and one that took too long or too much memory, is an error.
+// checkScript runs a function that returns true or false, a number that passes when it
+// is above 0 or reaches the threshold, or {pass, score, reason}. A function that throws
+// fails, since answers of a wrong form make functions throw. Another value, or
+// exceeding the time or memory limit, is an error.
 func checkScript(ctx context.Context, f javaScript, threshold *float64) (functionResult, error) {
 	out, err := f.run(ctx)
 	switch {
@@ -53,7 +53,7 @@ func checkScript(ctx context.Context, f javaScript, threshold *float64) (functio
 		return functionResult{}, err
 	case out.Invalid != "":
 		return functionResult{}, errors.New("the function does not compile: " + clip(out.Invalid))
-	case out.Missing() != nil: // it says nothing about the answer
+	case out.Missing() != nil: // independent of the answer
 		return functionResult{}, out.Missing()
 	case out.Thrown != "":
 		return functionResult{Reason: "the function throws " + clip(out.Thrown), Thrown: true}, nil
@@ -65,7 +65,8 @@ func checkScript(ctx context.Context, f javaScript, threshold *float64) (functio
 	return got, err
 }
 
-// forgotten is what code that returns nothing may lack; empty where it is not known.
+// forgotten returns a hint for code that returns nothing: the part it may lack. It is
+// empty if unknown.
 func forgotten(code string) string {
 	code = strings.TrimSpace(code)
 	switch {
@@ -77,12 +78,12 @@ func forgotten(code string) string {
 	return ""
 }
 
-// arrow matches code that is a function, and does not call it.
+// arrow matches code that defines a function without calling it.
 var arrow = lazyregexp.New(`^(async )?(\([^()]*\)|\w+)\s*=>|^function\b`)
 
-// readResult reads what a function returned, as JSON: true or false, a number that passes when
-// it is above 0 or reaches the threshold, or {pass, score, reason}. Another value is an
-// error.
+// readResult parses the JSON result of a function: true or false, a number that passes
+// when it is above 0 or reaches the threshold, or {pass, score, reason}. Another value
+// is an error.
 func readResult(returned json.RawMessage, threshold *float64) (functionResult, error) {
 	passes := func(n float64) bool {
 		if threshold != nil {
@@ -109,7 +110,7 @@ func readResult(returned json.RawMessage, threshold *float64) (functionResult, e
 	return functionResult{}, errors.New("the function must return true or false, a number, or {pass, score, reason}, and returns " + clip(string(returned)))
 }
 
-// graded reads {pass, score, reason}.
+// readGraded parses {pass, score, reason}.
 func readGraded(v map[string]any) (functionResult, error) {
 	pass, isBool := v["pass"].(bool)
 	score, isNumber := v["score"].(float64)
@@ -123,8 +124,8 @@ func readGraded(v map[string]any) (functionResult, error) {
 	return functionResult{Pass: pass, Score: math.Max(0, math.Min(1, score)), Reason: strings.TrimSpace(reason)}, nil
 }
 
-// transformScript runs a function that returns, as JSON, what to look at instead of an answer.
-// A function that throws or returns nothing is an error.
+// transformScript runs a function that returns the JSON value to evaluate instead of an
+// answer. A function that throws or returns nothing is an error.
 func transformScript(ctx context.Context, f javaScript) (json.RawMessage, error) {
 	out, err := f.run(ctx)
 	switch {

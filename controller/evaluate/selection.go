@@ -16,16 +16,16 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// SelectedCriterion is the one criterion of an evaluator that compares a case with its
-// peers: 1 for an answer that was selected, else 0.
+// SelectedCriterion is the only criterion of an evaluator that compares a case with its
+// peers: 1 for a selected answer, else 0.
 const SelectedCriterion = "selected"
 
-// Select measures the evaluators that compare cases with one another. The candidates are
-// the inputs of cases that are each other's peers, in an order that the caller chooses
-// and keeps. It returns the measurements of each candidate, parallel to its evaluators;
-// one of an evaluator that does not compare is empty, unless the comparison is about
-// the scores of all. The calls are the same, and in the same order, whichever
-// candidate they are made for. The error is a [*evaluate.Fault] of Ask, which is passed through.
+// Select measures the evaluators that compare cases with one another. The candidates
+// are the inputs of cases that are each other's peers, in an order that the caller
+// chooses and keeps. It returns the measurements of each candidate, parallel to its
+// evaluators. Measurements of evaluators that do not compare are empty, unless the
+// comparison is about the scores of all. The calls, and their order, do not depend on
+// which candidate they are made for. The error is a [*Fault] of Ask, unchanged.
 func Select(ctx context.Context, candidates []Input) ([][]verdict.Measurement, error) {
 	s := selection{candidates: candidates, measured: make([][]verdict.Measurement, len(candidates))}
 	evaluators := candidates[0].Case.Evaluators
@@ -67,7 +67,7 @@ type selection struct {
 	measured   [][]verdict.Measurement // by candidate and evaluator
 }
 
-// measureOthers measures the evaluators that do not compare.
+// measureOthers runs the evaluators that do not compare.
 func (s *selection) measureOthers(ctx context.Context) error {
 	for i, in := range s.candidates {
 		for n, ev := range in.Case.Evaluators {
@@ -83,13 +83,13 @@ func (s *selection) measureOthers(ctx context.Context) error {
 	return nil
 }
 
-// A finding is what an evaluator sees of one candidate.
+// A candidateFinding is an evaluator's result for one candidate.
 type candidateFinding struct {
 	criteria []verdict.Criterion
 	reason   string
 }
 
-// find returns what the evaluator of an index finds of each candidate.
+// find returns the n-th evaluator's finding for each candidate.
 func (s *selection) find(ctx context.Context, spec schema.Spec, n int, d *dialogue) ([]candidateFinding, error) {
 	if best, ok := spec.(evaluator.SelectBest); ok {
 		return s.best(ctx, best, n, d)
@@ -97,7 +97,7 @@ func (s *selection) find(ctx context.Context, spec schema.Spec, n int, d *dialog
 	return s.highest(spec.(evaluator.MaxScore))
 }
 
-// best has the judge choose.
+// best asks the judge to choose.
 func (s *selection) best(ctx context.Context, spec evaluator.SelectBest, n int, d *dialogue) ([]candidateFinding, error) {
 	answers := make([]string, len(s.candidates))
 	for i, in := range s.candidates {
@@ -124,7 +124,8 @@ func (s *selection) best(ctx context.Context, spec evaluator.SelectBest, n int, 
 	return selected(answers, func(i int) bool { return answers[i] == answers[choice.best-1] }, choice.analysis), nil
 }
 
-// input is what all candidates were asked; empty where they were asked in other words.
+// input returns the candidates' common question; empty if they were asked in different
+// words.
 func (s *selection) input() string {
 	input := s.candidates[0].Question()
 	if slices.ContainsFunc(s.candidates, func(in Input) bool { return in.Question() != input }) {
@@ -133,7 +134,7 @@ func (s *selection) input() string {
 	return input
 }
 
-// answerOf is the answer of a candidate as the evaluator of an index looks at it.
+// answerOf returns a candidate's answer as its n-th evaluator sees it.
 func answerOf(ctx context.Context, in Input, n int) (string, error) {
 	answer := in.Transcript.Final()
 	spec, ok := in.Case.Evaluators[n].Spec.(evaluator.Transformed)
@@ -144,7 +145,7 @@ func answerOf(ctx context.Context, in Input, n int) (string, error) {
 	return template.Written(value), err
 }
 
-// selected is a finding for each answer.
+// selected returns a finding for each answer.
 func selected(answers []string, is func(i int) bool, reason string) []candidateFinding {
 	found := make([]candidateFinding, len(answers))
 	for i := range answers {
@@ -157,8 +158,8 @@ func selected(answers []string, is func(i int) bool, reason string) []candidateF
 	return found
 }
 
-// bestQuestion is the judge's whole prompt. A changed word needs a higher Version of
-// [evaluator.SelectBest].
+// bestQuestion returns the judge's whole prompt. A changed word needs a higher Version
+// of [evaluator.SelectBest].
 func bestQuestion(spec evaluator.SelectBest, input string, answers []string) string {
 	parts := []string{IsData}
 	if input != "" {
@@ -172,7 +173,7 @@ func bestQuestion(spec evaluator.SelectBest, input string, answers []string) str
 		`Reply with one JSON object {"analysis": "…", "best": …}: analysis says why in a few sentences; best is the number of the best OUTPUT. Write nothing else.`), "\n\n")
 }
 
-// A choice is a reply of the judge that was read. best counts from 1.
+// A choice is a parsed reply of the judge. best counts from 1.
 type choice struct {
 	best     int
 	analysis string
@@ -192,7 +193,7 @@ func readChoice(reply string, most int) (choice, error) {
 	return choice{got.Best, strings.TrimSpace(got.Analysis)}, nil
 }
 
-// highest compares the scores of the candidates by their other evaluators.
+// highest compares the candidates' scores by their other evaluators.
 func (s *selection) highest(spec evaluator.MaxScore) ([]candidateFinding, error) {
 	scores := make([]float64, len(s.candidates))
 	for i, in := range s.candidates {
@@ -217,7 +218,7 @@ func (s *selection) highest(spec evaluator.MaxScore) ([]candidateFinding, error)
 	return found, nil
 }
 
-// total is the weighted mean, or sum, of the scores of evaluators that were measured.
+// total returns the weighted mean, or the sum, of the measured evaluators' scores.
 func total(spec evaluator.MaxScore, evaluators []schema.Evaluator, measured []verdict.Measurement) (float64, error) {
 	var sum, weights float64
 	n := 0

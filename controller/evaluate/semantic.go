@@ -13,10 +13,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// semantic has a judge say whether an output passes, with a grade and an
-// analysis (the default evaluation of the promptval dialect). pass is 1 or 0,
-// the grade is from Very Bad = 0 to Excellent = 1 in quarters. The two may
-// disagree: which of them decides is the Rule's.
+// semantic asks a judge whether an output passes, with a grade and an analysis (the
+// default evaluation of the promptval dialect). pass is 1 or 0, the grade is from Very
+// Bad = 0 to Excellent = 1 in quarters. The two may disagree; the Rule decides between
+// them.
 func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *dialogue) (finding, error) {
 	reply := objectSchema(map[string]any{
 		"analysis": typeSchema("string"), "grade": enumSchema(gradeWords()), "pass": typeSchema("boolean"),
@@ -27,7 +27,7 @@ func semantic(ctx context.Context, spec evaluator.Semantic, in Input, d *dialogu
 	}, readSemantic)
 }
 
-// semanticQuestion is the judge's whole prompt. A changed word needs a higher
+// semanticQuestion returns the judge's whole prompt. A changed word needs a higher
 // Version of [evaluator.Semantic].
 func semanticQuestion(spec evaluator.Semantic, in Input) string {
 	parts := []string{

@@ -11,7 +11,7 @@ import (
 // A changed word in this file needs higher Versions of [evaluator.Rubrics] and
 // [evaluator.LLMJudge].
 
-// setting shows a judge the conversation, and what the case says of it.
+// setting shows a judge the conversation and the case's description of it.
 func (in suiteInput) setting(s evaluator.Subject) []string {
 	parts := []string{IsData, in.introduction()}
 	if in.Transcript.System != "" {
@@ -41,7 +41,7 @@ func (in suiteInput) introduction() string {
 	return text
 }
 
-// note is what the case wants every judge to know.
+// note returns the case's note for every judge.
 func note(s evaluator.Subject) []string {
 	if s.Note == "" {
 		return nil
@@ -49,10 +49,10 @@ func note(s evaluator.Subject) []string {
 	return []string{"NOTE. What else you should know of this case:\n\n" + trusted(s.Note)}
 }
 
-// trusted is a text of the definition, which is not the subject of a test.
+// trusted cleans a text of the definition, which is not under test.
 func trusted(text string) string { return unmarked(strings.TrimSpace(text)) }
 
-// judge is the role of the model that an evaluator asks.
+// judge returns the role of the model that an evaluator asks.
 func judge(target string) schema.Role {
 	if target == "" {
 		return schema.Judge

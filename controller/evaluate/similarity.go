@@ -17,9 +17,9 @@ import (
 // similarityCriterion is the id of the one criterion of a measurement.
 const similarityCriterion = "similarity"
 
-// similarity compares an answer with the texts of a spec. The score of the criterion is
-// the best similarity from 0 to 1. The error is that of the model, or says that what it
-// answered cannot be compared.
+// similarity compares an answer with the spec's texts. The criterion's score is the
+// best similarity from 0 to 1. The error is the model's, or means that its embeddings
+// cannot be compared.
 func similarity(ctx context.Context, spec evaluator.Similar, answer string, d *dialogue) (verdict.Criterion, error) {
 	own, err := embed(ctx, spec, answer, d)
 	if err != nil {
@@ -67,7 +67,7 @@ func embed(ctx context.Context, spec evaluator.Similar, text string, d *dialogue
 	return numbers, nil
 }
 
-// compare is the similarity of two embeddings.
+// compare returns the similarity of two embeddings.
 func compare(metric string, a, b []float64) (float64, error) {
 	if len(a) != len(b) {
 		return 0, fmt.Errorf("the embeddings have %d and %d numbers, and cannot be compared", len(a), len(b))

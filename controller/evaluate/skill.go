@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// skillTrigger scores 1 where the target turned to a skill, or did not where it shall
-// not. It is an error where the calls are not known.
+// skillTrigger scores 1 if the target used a skill, or avoided one that it must not
+// use. Unknown calls are an error.
 func skillTrigger(spec evaluator.SkillTrigger, in suiteInput) (suiteFinding, error) {
 	if !in.Transcript.Traced {
 		return suiteFinding{}, errUntraced
@@ -21,8 +21,8 @@ func skillTrigger(spec evaluator.SkillTrigger, in suiteInput) (suiteFinding, err
 	return one(share(spec.Never), fmt.Sprintf("the skill %s is not used", spec.Skill), nil, nil), nil
 }
 
-// isForSkill reports whether a call is for a skill. Agents have a tool for skills,
-// which may be named within a plugin as plugin:skill, or read the skill's files.
+// isForSkill reports whether a call uses a skill. Agents have a skill tool, which may
+// name a plugin's skill as plugin:skill, or read the skill's files.
 func isForSkill(call Call, skill string) bool {
 	for _, text := range textsIn(call.Args) {
 		_, bare, isQualified := strings.Cut(text, ":")
@@ -34,7 +34,7 @@ func isForSkill(call Call, skill string) bool {
 	return false
 }
 
-// textsIn are the texts in a value of JSON.
+// textsIn returns the strings in a JSON value.
 func textsIn(value any) []string {
 	switch v := value.(type) {
 	case string:

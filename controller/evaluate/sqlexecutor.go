@@ -12,11 +12,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// sqlExecutor checks the statement in the final reply: one criterion per
-// declared check, 1 where it holds, so that the score is their share (the
-// sql_executor section of the domain dialect). The statement is run only when
-// a check looks at the result. A reply without SQL, and SQL that does not run,
-// hold no such check; a database that cannot be built is an error.
+// sqlExecutor checks the statement in the final reply: one criterion per declared
+// check, 1 if it holds, so that the score is their share (the sql_executor section of
+// the domain dialect). The statement is run only when a check looks at the result.
+// These checks fail for a reply without SQL and for SQL that does not run; a database
+// that cannot be built is an error.
 func sqlExecutor(ctx context.Context, spec evaluator.SQLExecutor, in Input, d *dialogue) (finding, error) {
 	checks := statementChecks(spec)
 	results := resultChecks(spec)
@@ -49,15 +49,16 @@ func sqlExecutor(ctx context.Context, spec evaluator.SQLExecutor, in Input, d *d
 	return sqlFinding(checks, results, s), nil
 }
 
-// seen is what the checks look at.
+// seen is the input of the checks.
 type seen struct {
 	statement sqlexec.Statement
 	result    sqlexec.Result
-	// refused says why there is no statement, failed why it has no result.
+	// refused is the reason why there is no statement, failed the reason why it has no
+	// result.
 	refused, failed string
 }
 
-// A check returns what is wrong; empty when it holds.
+// A check returns the reason why it does not hold, else nothing.
 type check struct {
 	id    string
 	wrong func(seen) string
@@ -180,10 +181,10 @@ func hasColumn(columns []string, name string) bool {
 	})
 }
 
-// takeSQL finds the statement in the final reply: the first block of code that
-// is marked as SQL, else the first block that begins with a verb of SQL, else
-// the reply itself if it does, else what the extractor finds. It is empty when
-// the reply holds none.
+// takeSQL finds the statement in the final reply. It takes the first block of code that
+// is marked as SQL, else the first block that begins with a SQL verb, else the reply
+// itself if it begins with one, else the extractor's answer. It is empty if the reply
+// has no statement.
 func takeSQL(ctx context.Context, in Input, d *dialogue) (string, error) {
 	reply := in.Transcript.Final()
 	if strings.TrimSpace(reply) == "" {
@@ -210,8 +211,8 @@ func takeSQL(ctx context.Context, in Input, d *dialogue) (string, error) {
 	return strings.TrimSpace(*answer), nil
 }
 
-// isSQL reports whether a text begins as a statement and goes on as one: "With
-// pleasure" and "Select one" are sentences.
+// isSQL reports whether a text begins and continues as a statement: "With pleasure" and
+// "Select one" are sentences.
 func isSQL(text string) bool {
 	st := sqlexec.Parse(text)
 	if st.HasClause("WITH") && !st.HasClause("AS") {

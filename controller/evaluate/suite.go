@@ -10,37 +10,37 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// Programs runs a program of the repository and returns what it printed. The
-// error says what went wrong with it. A nil Programs runs none.
+// Programs runs a program of the repository and returns its output. The error describes
+// the program's failure. A nil Programs runs none.
 type Programs func(ctx context.Context, start Start) ([]byte, error)
 
-// A Start is a program with what it is given.
+// A Start is a program with its input.
 type Start struct {
 	evaluator.Program
 	Stdin []byte
-	// Sent are files of the repository whose paths are in Stdin, so that the program sees
-	// them.
+	// Sent are files of the repository whose paths are in Stdin, made visible to the
+	// program.
 	Sent []string
-	// Proxy answers what the program asks of a model; nil lets it ask none.
+	// Proxy answers the program's questions to a model; nil allows none.
 	Proxy *Proxy
-	// Workspace is the folder as the target left it, whose path is to be added to
-	// Stdin as workspace_path; nil for none.
+	// Workspace is the folder as the target left it, whose path is added to Stdin as
+	// workspace_path; nil for none.
 	Workspace *workspaces.Session
 }
 
-// A suiteFinding is what an evaluator saw.
+// A suiteFinding is the result of an evaluator.
 type suiteFinding struct {
 	Criteria []verdict.Criterion
-	// Reason explains them in one or two sentences.
+	// Reason explains the criteria in one or two sentences.
 	Reason string
 }
 
-// one is a finding of a single score, with what was listed as right and wrong.
+// one returns a finding with a single score, and lists of hits and misses.
 func one(score float64, reason string, hits, misses []string) suiteFinding {
 	return suiteFinding{[]verdict.Criterion{{ID: "score", Score: score, Note: reason, Hits: hits, Misses: misses}}, reason}
 }
 
-// A suiteInput is what evaluators look at.
+// A suiteInput is the input of an evaluator.
 type suiteInput struct {
 	Case       *schema.Case
 	Transcript *verdict.Transcript
@@ -49,16 +49,16 @@ type suiteInput struct {
 	Programs Programs
 }
 
-// openingCount counts the messages that the case begins with.
+// openingCount counts the messages that begin the case.
 func (in suiteInput) openingCount() int {
 	return min(len(in.Case.Drive.Messages), len(in.Transcript.Messages))
 }
 
-// input are the messages that the case begins with, output those after them.
+// input returns the messages that begin the case, output the messages after them.
 func (in suiteInput) input() []schema.Message  { return in.Transcript.Messages[:in.openingCount()] }
 func (in suiteInput) output() []schema.Message { return in.Transcript.Messages[in.openingCount():] }
 
-// Answer is the last that the target said in words, or what counts in its place.
+// Answer returns the target's last text, or its replacement.
 func (in suiteInput) Answer() string {
 	if in.Transcript.Said != "" {
 		return in.Transcript.Said
@@ -66,7 +66,7 @@ func (in suiteInput) Answer() string {
 	return verdict.Answer(in.output())
 }
 
-// question is the last that the user said.
+// question returns the user's last text.
 func (in suiteInput) question() string {
 	input := in.input()
 	for i := len(input) - 1; i >= 0; i-- {
@@ -77,5 +77,5 @@ func (in suiteInput) question() string {
 	return ""
 }
 
-// errUntraced is the error of evaluators that look at calls.
+// errUntraced is the error of evaluators that need calls.
 var errUntraced = errors.New("the target does not report its tool calls")

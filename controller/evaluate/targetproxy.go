@@ -13,22 +13,22 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// The variables of the environment by which a program finds the proxy.
+// The environment variables by which a program finds the proxy.
 const (
 	URLVariable   = "AGENTV_TARGET_PROXY_URL"
 	TokenVariable = "AGENTV_TARGET_PROXY_TOKEN" //nolint:gosec // the name of one
 )
 
-// maxBody bounds what a program sends at once.
+// maxBody bounds the size of a program's request.
 const maxBody = 4 << 20
 
-// An Ask puts a question to the model and returns its answer.
+// A proxyAsk puts a question to the model and returns its answer.
 type proxyAsk func(ctx context.Context, system, question string) (string, error)
 
 // A Proxy is an [http.Handler] for one run of a program. It asks one question at a
-// time, so that they are in the same order in each run of a program that asks so.
+// time, so that their order is the same in each run of a sequential program.
 type Proxy struct {
-	// Name is what the program is told the model is called.
+	// Name is the model's name, as shown to the program.
 	Name  string
 	ask   proxyAsk
 	most  int
@@ -40,7 +40,7 @@ type Proxy struct {
 	err   error // guarded by mu
 }
 
-// NewProxy returns a proxy that asks at most so many questions.
+// NewProxy returns a proxy that asks at most the given number of questions.
 func NewProxy(name string, most int, ask proxyAsk) *Proxy {
 	p := &Proxy{Name: name, ask: ask, most: most, token: rand.Text(), mux: http.NewServeMux()}
 	p.mux.HandleFunc("GET /info", p.info)
@@ -52,18 +52,18 @@ func NewProxy(name string, most int, ask proxyAsk) *Proxy {
 	return p
 }
 
-// Token is what a program has to show.
+// Token returns the token that a program must present.
 func (p *Proxy) Token() string { return p.token }
 
-// Err is why the model could not be asked; nil if every question has an answer. A
-// score that the program gives nevertheless is worth nothing.
+// Err returns the reason why the model could not be asked, or nil if every question has
+// an answer. After an error, a score that the program still gives is worthless.
 func (p *Proxy) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
 }
 
-// ServeHTTP answers the program that shows the token.
+// ServeHTTP answers requests that carry the token.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+p.token)) != 1 {
 		refuse(w, http.StatusUnauthorized, "the bearer token is that of "+TokenVariable)
@@ -80,8 +80,7 @@ type request struct {
 	Target       string `json:"target"`
 }
 
-// A response has the answer as text and, for either generation of clients, as
-// messages.
+// A response has the answer as text and, for either generation of clients, as messages.
 type response struct {
 	RawText        string           `json:"rawText"`
 	Output         []schema.Message `json:"output"`
@@ -128,13 +127,13 @@ func (p *Proxy) invokeBatch(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusOK, map[string]any{"responses": answers})
 }
 
-// A refusal is why questions are not answered.
+// A refusal is the reason why questions are not answered.
 type refusal struct {
 	status int
 	text   string
 }
 
-// answer asks all of the questions, or none where one of them cannot be asked.
+// answer asks all questions, or none if one of them cannot be asked.
 func (p *Proxy) answer(ctx context.Context, questions []request) ([]response, *refusal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,14 +162,14 @@ func (p *Proxy) answer(ctx context.Context, questions []request) ([]response, *r
 	return answers, nil
 }
 
-// fail keeps the first error that is not that of a program which did not wait.
+// fail keeps the first error that does not come from a program which stopped waiting.
 func (p *Proxy) fail(ctx context.Context, err error) {
 	if p.err == nil && (ctx.Err() == nil || !errors.Is(err, context.Canceled)) {
 		p.err = err
 	}
 }
 
-// decode reads what a program sent, and says what is wrong with it.
+// decode parses a program's request, or replies with an error.
 func decode(w http.ResponseWriter, r *http.Request, into any) bool {
 	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
 		refuse(w, http.StatusBadRequest, "the request is not the JSON of a question: "+err.Error())
@@ -186,5 +185,5 @@ func refuse(w http.ResponseWriter, status int, text string) {
 func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // a program that has gone does not read it
+	_ = json.NewEncoder(w).Encode(body) // an ended program does not read it
 }

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold makes texts comparable that people read as the same: toNFKC_Casefold of
-// the Unicode Standard (chapter 3.13, R5) with the invisible characters that
-// occur in running text instead of all default-ignorable ones, so that a
-// zero-width space does not hide a word.
+// Fold normalizes texts that people read as the same. It is toNFKC_Casefold of the
+// Unicode Standard (chapter 3.13, R5), but removes only the invisible characters that
+// occur in running text instead of all default-ignorable ones, so that a zero-width
+// space does not hide a word.
 func Fold(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
@@ -26,8 +26,8 @@ func Fold(s string) string {
 		}
 		return r
 	}, s)
-	// Folding can undo composition and composing can bring up new capitals;
-	// after the second round nothing changes.
+	// Folding can undo composition, and composing can create new capitals; after the
+	// second round nothing changes.
 	folded := cases.Fold().String(norm.NFKC.String(s))
 	return norm.NFKC.String(folded)
 }
@@ -41,8 +41,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// plain is Fold with runs of white space as one space and without the quotes,
-// the emphasis and the final stop that models put around an answer.
+// plain folds a text, collapses its white space, and removes the quotes, emphasis and
+// final stop that models put around an answer.
 func plain(s string) string {
 	s = strings.Join(strings.Fields(Fold(s)), " ")
 	for {
@@ -87,8 +87,8 @@ func quoteAll(list []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// ofJSON is a JSON value as a person would write it in a sentence: a string
-// without its quotes, null as nothing, anything else as it is.
+// ofJSON formats a JSON value for a sentence: a string without its quotes, null as
+// nothing, anything else unchanged.
 func ofJSON(raw json.RawMessage) string {
 	var s string
 	switch {
@@ -107,8 +107,8 @@ type fence struct {
 	Body string
 }
 
-// fences finds the blocks between lines of ``` or ~~~; one that is not closed
-// ends with the text.
+// fences finds the blocks between lines of ``` or ~~~; an unclosed one ends with the
+// text.
 func fences(text string) []fence {
 	var found []fence
 	var open string
@@ -134,7 +134,7 @@ func fences(text string) []fence {
 	return found
 }
 
-// fenceMark returns the run of at least three ` or ~ that a line begins with.
+// fenceMark returns the run of at least three ` or ~ at the beginning of a line.
 func fenceMark(line string) string {
 	for _, c := range []string{"`", "~"} {
 		rest := strings.TrimLeft(line, c)
@@ -145,8 +145,8 @@ func fenceMark(line string) string {
 	return ""
 }
 
-// unfenced is the body of the text's only block of code when the text is
-// nothing else, else the trimmed text.
+// unfenced returns the body of a block of code that is the whole text, else the trimmed
+// text.
 func unfenced(text string) string {
 	text = strings.TrimSpace(text)
 	if fenceMark(firstLine(text)) == "" {

@@ -9,13 +9,12 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// toolCalls compares the calls that the target made with those expected: one
-// criterion per expected call, 1 where it was matched, so that the score is
-// matched / expected (the tool_call section of the domain dialect).
+// toolCalls compares the target's calls with the expected ones: one criterion per
+// expected call, 1 if it was matched, so that the score is matched / expected (the
+// tool_call section of the domain dialect).
 //
-// Every expected call needs a call of its own. In any order, a largest
-// matching is taken (Kuhn's augmenting paths); in a chain, a longest common
-// subsequence.
+// Every expected call needs its own call. In any order, a largest matching is taken
+// (Kuhn's augmenting paths); in a chain, a longest common subsequence.
 func toolCalls(spec evaluator.ToolCalls, tr *verdict.Transcript) (finding, error) {
 	if !tr.Traced {
 		return finding{}, errors.New("the target does not report its tool calls")
@@ -74,7 +73,7 @@ func toolFinding(chain bool, wanted, made []Call, matched []bool) finding {
 	return f
 }
 
-// missingNote reports whether a call is missing altogether or only does not fit.
+// missingNote distinguishes a call that is missing from one that does not fit.
 func missingNote(want Call, made []Call, chain bool) string {
 	note := "not called"
 	for _, m := range made {

@@ -8,21 +8,20 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Most bounds how many calls are expected and how many of a transcript are
-// looked at, so that a chatty agent does not make the matching slow.
+// Most bounds the expected calls and the calls taken from a transcript, so that a
+// chatty agent does not make the matching slow.
 const Most = 1000
 
-// A Call is one that is expected or was made. Args are decoded; nil means any
-// in an expected call and unreadable ones in a call that was made.
+// A Call is an expected or an actual call. Args are decoded; nil means any arguments in
+// an expected call and unreadable ones in an actual call.
 type Call struct {
 	Name string
 	Args any
-	// Text is what Args were decoded from.
+	// Text is the source of Args.
 	Text string
 }
 
-// Made are the calls that the assistant makes in messages, the first [Most] of
-// them.
+// Made returns the assistant's calls in messages, the first [Most] of them.
 func Made(messages []schema.Message) []Call {
 	var made []Call
 	for _, m := range messages {
@@ -43,14 +42,14 @@ func Made(messages []schema.Message) []Call {
 	return made
 }
 
-// Fits reports whether a call that was made is the one that is wanted: the same
-// tool, and arguments that carry the listed ones. Objects are compared by the
-// listed keys at every depth, lists item by item, numbers by value.
+// Fits reports whether an actual call is the wanted one: the same tool, and arguments
+// that carry the listed ones. Objects are compared by the listed keys at every depth,
+// lists item by item, numbers by value.
 func (want Call) Fits(made Call) bool {
 	return want.Name == made.Name && (want.Args == nil || carries(want.Args, made.Args))
 }
 
-// matchAny finds a largest matching between expected and made calls.
+// matchAny finds a largest matching between expected and actual calls.
 func matchAny(fits [][]bool, made int) []bool {
 	owner := make([]int, made) // index into fits plus 1; 0 is free
 	tried := make([]bool, made)
@@ -70,8 +69,8 @@ func matchAny(fits [][]bool, made int) []bool {
 	}
 	matched := make([]bool, len(fits))
 	for i := range fits {
-		// A call that failed once fails until a path was found, so that tried is
-		// cleared only then.
+		// A call that failed once fails until a path is found, so tried is cleared only
+		// then.
 		if place(i) {
 			clear(tried)
 		}
@@ -84,11 +83,11 @@ func matchAny(fits [][]bool, made int) []bool {
 	return matched
 }
 
-// matchChain finds a longest ordered match; of several the one that keeps the
-// earliest expected calls.
+// matchChain finds a longest ordered match. Among several it keeps the earliest
+// expected calls.
 func matchChain(fits [][]bool, made int) []bool {
-	// best[i][j] is the length for the expected calls from i and the made ones
-	// from j on.
+	// best[i][j] is the length for the expected calls from i and the actual ones from j
+	// on.
 	best := make([][]int, len(fits)+1)
 	for i := range best {
 		best[i] = make([]int, made+1)
@@ -116,7 +115,7 @@ func matchChain(fits [][]bool, made int) []bool {
 	return matched
 }
 
-// Decode decodes one canonical value, so that equal numbers have equal text.
+// Decode decodes one canonical value, in which equal numbers have equal text.
 func Decode(raw []byte) (any, error) {
 	canonical, err := schema.Canonical(raw)
 	if err != nil {
@@ -129,7 +128,7 @@ func Decode(raw []byte) (any, error) {
 	return v, err
 }
 
-// carries reports whether got holds all that want lists.
+// carries reports whether got contains everything in want.
 func carries(want, got any) bool {
 	switch w := want.(type) {
 	case map[string]any:
@@ -149,7 +148,7 @@ func carries(want, got any) bool {
 	}
 	switch got.(type) {
 	case map[string]any, []any:
-		return false // not comparable with ==
+		return false // not comparable by ==
 	}
 	return want == got
 }

@@ -18,11 +18,13 @@ import (
 // traceCriterion is the id of the one criterion of a measurement.
 const traceCriterion = "calls"
 
-// skillTools are the tools by which agents use a skill, whose name is an argument.
+// skillTools are the tools by which agents use a skill; the skill's name is an
+// argument.
 var skillTools = []string{"skill", "use_skill", "load_skill", "read_skill", "activate_skill"}
 
-// traceCalls holds the calls of a transcript against a rule: the criterion scores 1 where
-// it holds, else 0, and its note says why. The error says that the calls are not known.
+// traceCalls checks a transcript's calls against a rule. The criterion scores 1 if the
+// rule holds, else 0, and its note gives the reason. An error means that the calls are
+// unknown.
 func traceCalls(spec evaluator.Calls, t *verdict.Transcript) (verdict.Criterion, error) {
 	if !t.Traced {
 		return verdict.Criterion{}, errors.New("the target does not report its tool calls")
@@ -44,7 +46,7 @@ func traceCalls(spec evaluator.Calls, t *verdict.Transcript) (verdict.Criterion,
 	return out, nil
 }
 
-// violation returns what is wrong with the calls; empty where the rule holds.
+// violation describes the mistake in the calls; empty if the rule holds.
 func violation(spec evaluator.Calls, made []Call, offered []schema.Tool) (string, error) {
 	switch spec.Type {
 	case evaluator.CallsUsed:
@@ -64,7 +66,7 @@ func violation(spec evaluator.Calls, made []Call, offered []schema.Tool) (string
 	return "", fmt.Errorf("the rule %q is not known", spec.Type)
 }
 
-// fits reports whether a name fits a pattern, in any case.
+// fitsCalls reports whether a name fits a pattern, ignoring case.
 func fitsCalls(pattern, name string) bool {
 	return wildcard.Match(strings.ToLower(pattern), strings.ToLower(name))
 }
@@ -83,7 +85,7 @@ func matching(names []string, pattern string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !fitsCalls(pattern, name) })
 }
 
-// counts holds how often something happened against bounds.
+// counts checks numbers of occurrences against bounds.
 func counts(bounds []evaluator.CallName, of func(pattern string) int, done string) string {
 	for _, b := range bounds {
 		switch n := of(b.Pattern); {
@@ -100,7 +102,7 @@ func counts(bounds []evaluator.CallName, of func(pattern string) int, done strin
 	return ""
 }
 
-// skills are the names of the skills that calls use.
+// skills returns the names of the skills that calls use.
 func skills(made []Call) []string {
 	var used []string
 	for _, c := range made {
@@ -118,7 +120,7 @@ func skills(made []Call) []string {
 	return used
 }
 
-// sequence looks for the tools in their order.
+// sequence looks for the tools in order.
 func sequence(spec evaluator.Calls, made []Call) string {
 	at := 0
 	for _, c := range made {
@@ -135,7 +137,7 @@ func sequence(spec evaluator.Calls, made []Call) string {
 	return ""
 }
 
-// args looks for a call with arguments.
+// args looks for a call with the wanted arguments.
 func args(spec evaluator.Calls, made []Call) (string, error) {
 	wanted, err := object(spec.Args)
 	if err != nil {
@@ -169,7 +171,7 @@ func object(raw json.RawMessage) (map[string]any, error) {
 	return out, nil
 }
 
-// same compares arguments: those that are wanted or, of an exact rule, all.
+// same compares the wanted arguments or, for an exact rule, all of them.
 func same(spec evaluator.Calls, wanted, got, defaults map[string]any) bool {
 	names := []string{}
 	for name := range wanted {
@@ -196,7 +198,7 @@ func same(spec evaluator.Calls, wanted, got, defaults map[string]any) bool {
 	return true
 }
 
-// valid holds calls against the tools that were offered.
+// valid checks calls against the offered tools.
 func valid(made []Call, offered []schema.Tool) string {
 	if len(made) == 0 {
 		return "no tool is called"
@@ -220,7 +222,7 @@ func valid(made []Call, offered []schema.Tool) string {
 	return ""
 }
 
-// called names the tools that were called, in order.
+// called lists the called tools in order.
 func called(made []Call) string {
 	if len(made) == 0 {
 		return "none"

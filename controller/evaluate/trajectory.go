@@ -12,26 +12,25 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// trajectory compares the calls that the target made with those expected (the
-// tool_trajectory of the evalcase format). Each minimum and each step is a
-// criterion, 1 where it holds and else 0, so that the score is
+// trajectory compares the target's calls with the expected ones (the tool_trajectory of
+// the evalcase format). Each minimum and each step is a criterion, 1 if it holds, else
+// 0, so that the score is
 //
 //		matched / expected
 //
 //	  - minimums: the tool was called at least so often, in every mode
-//	  - any_order: a step has a call of its own (a largest matching)
-//	  - superset: as any_order; subset: each call is a step of its own
+//	  - any_order: a step has its own call (a largest matching)
+//	  - superset: as any_order; subset: each call is its own step
 //	  - in_order: a step is on the longest chain of steps that were made in
 //	    order; if all were made, but in another order, nothing holds
 //	  - exact: the calls are the steps in their order, some of which may be
 //	    missing; if there is any other call or another order, nothing holds
 //
-// With Partial, another order or an extra call costs its share alone, and under exact
-// the steps are compared one by one.
+// With Partial, another order or an extra call only costs its share, and exact compares
+// the steps one by one.
 //
-// A call whose arguments or duration do not fit is a step that is missing, and
-// under exact none that is too many. Calls or durations that are not known are
-// an error.
+// A call whose arguments or duration do not fit is a missing step; under exact it is
+// not an extra call. Unknown calls or durations are an error.
 func trajectory(spec evaluator.Trajectory, in suiteInput) (suiteFinding, error) {
 	if !in.Transcript.Traced {
 		return suiteFinding{}, errUntraced
@@ -79,8 +78,8 @@ func trajectory(spec evaluator.Trajectory, in suiteInput) (suiteFinding, error) 
 	return suiteFinding{list, trajectoryReason(list, made)}, nil
 }
 
-// match returns which steps hold, and the violation that makes the whole score
-// 0, which is empty where there is none.
+// match returns which steps hold, and the violation that makes the whole score 0, or an
+// empty string.
 func match(spec evaluator.Trajectory, fits [][]bool, made []timedCall) (held []bool, violation string, err error) {
 	switch spec.Mode {
 	case evaluator.AnyOrder, evaluator.Superset:
@@ -100,7 +99,7 @@ func match(spec evaluator.Trajectory, fits [][]bool, made []timedCall) (held []b
 			return held, "", nil
 		}
 		if len(spec.Steps) == 0 && !spec.NoCall {
-			return nil, "", nil // minimums alone
+			return nil, "", nil // only minimums
 		}
 		held, violation = matchExact(spec.Steps, fits, made)
 		return held, violation, nil
@@ -108,7 +107,7 @@ func match(spec evaluator.Trajectory, fits [][]bool, made []timedCall) (held []b
 	return nil, "", fmt.Errorf("there is no trajectory mode %q", spec.Mode)
 }
 
-// subset holds every call against the steps: one that is not a step of its own does not
+// subset checks every call against the steps. A call that is not its own step does not
 // hold. Without calls everything holds.
 func subset(fits [][]bool, made []timedCall) suiteFinding {
 	if len(made) == 0 {
@@ -132,8 +131,8 @@ func subset(fits [][]bool, made []timedCall) suiteFinding {
 	return suiteFinding{list, trajectoryReason(list, made)}
 }
 
-// matchExact assigns every call to a step of its tool, in order, so that as many
-// as possible fit. The violation names a call that has no step.
+// matchExact assigns every call to a step of its tool, in order, so that as many as
+// possible fit. The violation names a call without a step.
 func matchExact(steps []evaluator.Step, fits [][]bool, made []timedCall) (held []bool, violation string) {
 	expected := map[string]int{}
 	for _, s := range steps {
@@ -144,8 +143,8 @@ func matchExact(steps []evaluator.Step, fits [][]bool, made []timedCall) (held [
 			return make([]bool, len(steps)), fmt.Sprintf("call %d %s is one too many", i+1, m.Name)
 		}
 	}
-	// best[i][j] is how many fit of the calls from j on, assigned to the steps
-	// from i on; impossible where they cannot be assigned.
+	// best[i][j] is the number of fits of the calls from j on, assigned to the steps
+	// from i on; impossible if they cannot be assigned.
 	const impossible = -1
 	best := make([][]int, len(steps)+1)
 	for i := len(steps); i >= 0; i-- {
@@ -170,8 +169,8 @@ func matchExact(steps []evaluator.Step, fits [][]bool, made []timedCall) (held [
 	return held, ""
 }
 
-// matchedCalls returns how many calls fit if a step takes a call and the others have rest;
-// negative where that is not possible.
+// matchedCalls returns the number of calls that fit if a step takes a call and the
+// others have rest; negative if that is impossible.
 func matchedCalls(step evaluator.Step, made timedCall, fits bool, rest int) int {
 	switch {
 	case rest < 0 || step.Tool != made.Name:
@@ -182,8 +181,7 @@ func matchedCalls(step evaluator.Step, made timedCall, fits bool, rest int) int 
 	return rest
 }
 
-// A timedCall is a call with how long it took, in milliseconds, where that is
-// known.
+// A timedCall is a call with its duration in milliseconds, if known.
 type timedCall struct {
 	Call
 	took *float64
@@ -207,7 +205,7 @@ func timed(messages []schema.Message) []timedCall {
 	return out
 }
 
-// fitting says of every step which calls could be it.
+// fitting returns, for every step, the calls that fit it.
 func fitting(steps []evaluator.Step, made []timedCall) ([][]bool, error) {
 	fits := make([][]bool, len(steps))
 	for i, step := range steps {
@@ -232,8 +230,7 @@ func fitting(steps []evaluator.Step, made []timedCall) ([][]bool, error) {
 	return fits, nil
 }
 
-// argumentsFit reports whether a call is of the tool and has the arguments that a step
-// wants.
+// argumentsFit reports whether a call has the tool and the arguments that a step wants.
 func argumentsFit(step evaluator.Step, want, made Call) bool {
 	listed, _ := want.Args.(map[string]any)
 	switch step.Compare {
@@ -248,8 +245,8 @@ func argumentsFit(step evaluator.Step, want, made Call) bool {
 	return want.Fits(made) && hasAll(made.Args, step.AnyValue) && (!step.Exact || made.Fits(want))
 }
 
-// holds reports whether arguments have each of the names, and equal to those that are
-// listed. Nothing that is nested may be more or less.
+// holds reports whether arguments have all the names, with the listed values. Nested
+// values must be equal, without additions.
 func holds(args any, listed map[string]any, names []string) bool {
 	object, _ := args.(map[string]any)
 	for _, name := range names {
@@ -262,7 +259,7 @@ func holds(args any, listed map[string]any, names []string) bool {
 	return true
 }
 
-// hasAll reports whether arguments have all these, whatever their values.
+// hasAll reports whether arguments have all these names, with any values.
 func hasAll(args any, names []string) bool {
 	object, _ := args.(map[string]any)
 	for _, name := range names {
@@ -294,7 +291,7 @@ func minimums(least map[string]int, made []timedCall) []verdict.Criterion {
 	return list
 }
 
-// stepNote returns why a step does not hold.
+// stepNote returns the reason why a step does not hold.
 func stepNote(step evaluator.Step, fits []bool, made []timedCall) string {
 	note := "not called"
 	for j, m := range made {
@@ -324,7 +321,7 @@ func trajectoryReason(list []verdict.Criterion, made []timedCall) string {
 	return "not as expected: " + clip(strings.Join(broken, ", ")) + "; called: " + wasCalled(made)
 }
 
-// called names the tools that were called, in order.
+// wasCalled lists the called tools in order.
 func wasCalled(made []timedCall) string {
 	if len(made) == 0 {
 		return "none"

@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Turns shows every message in a block of its own. The agent's text cannot
-// begin a block, and so it cannot put words into the mouth of user or tool.
+// Turns formats each message as its own block. The agent's text cannot begin a block,
+// and so cannot put words into the mouth of the user or a tool.
 func Turns(messages []schema.Message) []string {
 	var parts []string
 	calls := 0
@@ -41,8 +41,8 @@ func Turns(messages []schema.Message) []string {
 	return parts
 }
 
-// The text in place of an image, for judges that take none, and for
-// those that do.
+// The placeholders of an image, for judges that do not accept images and for those that
+// do.
 const (
 	unseenImage = "[an image, which is not shown to you]"
 	seenImage   = "[an image, which follows all this]"
@@ -52,7 +52,7 @@ func unseen(m schema.Message) string {
 	return strings.Repeat("\n"+unseenImage, len(Images([]schema.Message{m})))
 }
 
-// Images are those that the user showed, in order.
+// Images returns the user's images in order.
 func Images(messages []schema.Message) []schema.Block {
 	var images []schema.Block
 	for _, m := range messages {
@@ -65,8 +65,8 @@ func Images(messages []schema.Message) []schema.Block {
 	return images
 }
 
-// withImages is a question with images for a model that takes them. Its Content
-// is for one that does not.
+// withImages returns a question with images for a model that accepts them. Its Content
+// is for a model that does not.
 func withImages(text string, images []schema.Block) schema.Message {
 	m := schema.Message{Role: schema.RoleUser, Content: text}
 	if len(images) > 0 {

@@ -17,20 +17,20 @@ import (
 
 // An answerKind compares answers of one type.
 type answerKind struct {
-	// wanted tells the extractor what form the answer has.
+	// wanted describes the form of the answer to the extractor.
 	wanted string
-	// bare reports whether a whole reply has the form of an answer, or is the
-	// expected one, and nothing else, so that nothing has to be extracted.
+	// bare reports whether the whole reply is nothing but an answer of this form, or
+	// the expected answer, so that nothing needs extracting.
 	bare func(reply string) bool
-	// equal judges what the extractor found.
+	// equal compares the extractor's answer with the expected one.
 	equal func(answer string) bool
 }
 
-// twoPass compares the answer in the final reply with the expected one: one
-// criterion, 1 when they are equal, else 0 (the two_pass section of the domain
-// dialect). The extractor takes the answer out of the reply first, unless the
-// whole reply, without white space, emphasis and a closing full stop, has the
-// form of the answer and nothing else: "It is not 105." is not a number.
+// twoPass compares the answer in the final reply with the expected one: one criterion,
+// 1 when they are equal, else 0 (the two_pass section of the domain dialect). The
+// extractor first takes the answer from the reply, unless the whole reply, without
+// white space, emphasis and a closing full stop, has the form of the answer and nothing
+// else: "It is not 105." is not a number.
 //
 //	numeric   |got − expected| ≤ tolerance, numbers as [number.Parse] reads them
 //	string    equal after plain: case, width, spaces, quotes and final stop
@@ -126,7 +126,7 @@ func containsKind(expected string) (answerKind, error) {
 	}
 	return answerKind{
 		wanted: "the part that answers. Copy it as it is written.",
-		// That the reply contains the text says nothing: it may be denied.
+		// A reply that contains the text proves nothing: it may deny it.
 		bare:  func(reply string) bool { return plain(reply) == want },
 		equal: func(answer string) bool { return strings.Contains(plain(answer), want) },
 	}, nil
@@ -150,13 +150,13 @@ func booleanKind(expected string) (answerKind, error) {
 	}, nil
 }
 
-// truth reads a text that is nothing but yes or no.
+// truth parses a text that is only yes or no.
 func truth(s string) (value, ok bool) {
 	return evaluator.YesOrNo(plain(s))
 }
 
-// choiceKind compares choices. Without a list of them a single letter has the form of
-// one, as has the answer itself.
+// choiceKind compares choices. Without a list, a single letter or the expected answer
+// itself counts as a choice.
 func choiceKind(expected string, choices []string) answerKind {
 	want := parseOption(expected)
 	wanted := "one of the options in QUESTION. Give its label, such as B, if the options have labels, else its text."
@@ -164,7 +164,7 @@ func choiceKind(expected string, choices []string) answerKind {
 		wanted = "one of " + unmarked(compactJSON(choices)) + ". Copy it as it is written there."
 	}
 	for _, c := range choices {
-		if o := parseOption(c); o.same(want) { // an answer B is also the text of the choice "B. Paris"
+		if o := parseOption(c); o.same(want) { // B means the choice "B. Paris"
 			want = option{label: cmp.Or(want.label, o.label), text: cmp.Or(want.text, o.text)}
 		}
 	}
@@ -189,7 +189,7 @@ func choiceKind(expected string, choices []string) answerKind {
 // An option is a choice by its label, its text, or both.
 type option struct{ label, text string }
 
-// same compares labels where both have one, else texts.
+// same compares labels if both have one, else texts.
 func (o option) same(other option) bool {
 	if o.label != "" && other.label != "" {
 		return o.label == other.label
@@ -197,7 +197,7 @@ func (o option) same(other option) bool {
 	return o.text == other.text && o.text != ""
 }
 
-// parseOption reads "B", "(b)", "Option B", "B) Paris", "2. Jakarta", "Paris".
+// parseOption parses "B", "(b)", "Option B", "B) Paris", "2. Jakarta", "Paris".
 func parseOption(s string) option {
 	t := plain(s)
 	for _, lead := range []string{"option ", "answer: ", "answer ", "choice ", "opsi ", "pilihan ", "jawaban: ", "jawaban "} {
@@ -223,7 +223,7 @@ func parseOption(s string) option {
 }
 
 func jsonKind(answer json.RawMessage) (answerKind, error) {
-	// Authors also write the expected JSON as a string.
+	// Authors sometimes write the expected JSON as a string.
 	if inner, err := schema.Canonical([]byte(ofJSON(answer))); err == nil {
 		answer = inner
 	}

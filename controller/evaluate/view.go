@@ -7,9 +7,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// viewed is what is seen of a part of a conversation. In a turn, that is what the target was
-// sent and what it replied. The whole conversation is an answer as a text, without anything
-// before it.
+// viewed narrows the input to a part of the conversation. For a turn, that is the
+// target's input and its reply. The whole conversation becomes an answer as text, with
+// nothing before it.
 func (in Input) viewed(view *evaluator.View) Input {
 	if view == nil {
 		return in
@@ -29,7 +29,7 @@ func (in Input) viewed(view *evaluator.View) Input {
 	return in
 }
 
-// spoken is a conversation as a text, without calls of tools and their results.
+// spoken formats a conversation as text, without tool calls and their results.
 func spoken(messages []schema.Message) string {
 	var lines []string
 	for _, m := range messages {

@@ -1,5 +1,5 @@
-// Package number reads numbers as people write them, in the customs of more
-// than one country.
+// Package number reads numbers as people write them, by the conventions of more than
+// one country.
 package number
 
 import (
@@ -30,12 +30,12 @@ func (r Readings) Near(other Readings, tolerance float64) bool {
 	return false
 }
 
-// A Custom says what a lone point or comma before exactly three digits is, as in
-// 1.234 and 1,234.
+// A Custom decides the meaning of a single point or comma before exactly three digits,
+// as in 1.234 and 1,234.
 type Custom int
 
 const (
-	// Either reads it both ways.
+	// Either allows both readings.
 	Either Custom = iota
 	// Thousands reads 1.234 as 1234.
 	Thousands
@@ -43,9 +43,9 @@ const (
 	Decimal
 )
 
-// CustomOf is the custom in which a reply to a question with this answer is
-// read: thousands where the answer is a whole number, else decimal. An answer
-// that is ambiguous itself leaves it open.
+// CustomOf returns the custom for a reply to a question with this answer: thousands if
+// the answer is a whole number, else decimal. An answer that is itself ambiguous allows
+// either.
 func CustomOf(answer string) Custom {
 	decimal, grouped := ParseIn(answer, Decimal), ParseIn(answer, Thousands)
 	switch {
@@ -57,19 +57,19 @@ func CustomOf(answer string) Custom {
 	return Decimal
 }
 
-// bare is a number with nothing around it but its sign, a sign of its currency
-// and a percent sign.
+// bare matches a number with only a sign, a currency symbol and a percent sign around
+// it.
 var bare = lazyregexp.New(`^[-+−–]?\p{Sc}?\s?[-+−–]?[0-9.][0-9.,'’_ ]*([eE][-+]?[0-9]+)?(\s?%|\s?\p{Sc})?$`)
 
-// IsBare reports whether a text has the form of a number and of nothing else.
+// IsBare reports whether a text is a number and nothing else.
 func IsBare(text string) bool { return bare.MatchString(norm.NFKC.String(strings.TrimSpace(text))) }
 
-// Parse is [ParseIn] with either reading of a separator that is ambiguous.
+// Parse is [ParseIn] with either reading of an ambiguous separator.
 func Parse(text string) Readings { return ParseIn(text, Either) }
 
-// ParseIn reads the only number of a text; nil when there is none, more
-// than one, or one that is malformed. Words, units and currencies around it are
-// passed over. The rules, after Unicode compatibility folding (NFKC):
+// ParseIn reads the only number of a text. It returns nil if there is none, more than
+// one, or a malformed one. Words, units and currencies around the number are ignored.
+// The rules, after Unicode compatibility folding (NFKC):
 //
 //	1,234.5  1.234,5   the last separator is the decimal one
 //	1.234.567          a separator that repeats groups by three (1,23,456 too)
@@ -120,9 +120,9 @@ func startsNumber(s []rune, i int) bool {
 	return digitAt(s, i) || s[i] == '.' && digitAt(s, i+1)
 }
 
-// numberEnd is the end of the digits and separators that begin at i. A
-// separator belongs to the number only before a digit, a space only before a
-// group of exactly three.
+// numberEnd returns the end of the digits and separators that begin at i. A separator
+// belongs to the number only before a digit, a space only before a group of exactly
+// three.
 func numberEnd(s []rune, i int) int {
 	for i < len(s) {
 		switch {
@@ -159,7 +159,7 @@ func exponentAt(s []rune, i int) bool {
 	return digitAt(s, i)
 }
 
-// insideWord reports whether letters that are not a currency directly precede i.
+// insideWord reports whether letters directly precede i, other than a currency.
 func insideWord(s []rune, i int) bool {
 	start := i
 	for start > 0 && (unicode.IsLetter(s[start-1]) || s[start-1] == '_' || start < i && isDigit(s[start-1])) {
@@ -214,7 +214,7 @@ func read(token string, custom Custom) Readings {
 	return values(decimal, whole+fraction)
 }
 
-// values parses what is well formed and finite; nil when one is not.
+// values parses finite, well-formed numbers, or returns nil if one is not.
 func values(texts ...string) Readings {
 	var r Readings
 	for _, t := range texts {
@@ -227,8 +227,8 @@ func values(texts ...string) Readings {
 	return r
 }
 
-// spaced reads a token whose digits are grouped by something else than points
-// and commas, so that one of those can only be the decimal separator.
+// spaced reads a token whose digits are grouped by something other than points and
+// commas, so that a point or comma can only be the decimal separator.
 func spaced(token string) string {
 	whole, fraction := token, ""
 	if i := strings.IndexAny(token, ".,"); i >= 0 {
@@ -256,8 +256,8 @@ func readMixed(token string) string {
 	return whole + "." + token[i+1:]
 }
 
-// grouped removes the one kind of separator of a token that groups its digits:
-// the last group has three, those between two or three.
+// grouped removes a token's only kind of separator if it groups the digits: the last
+// group has three, the groups between two or three.
 func grouped(token string) string {
 	separator := "."
 	if strings.Contains(token, ",") {
@@ -274,7 +274,7 @@ func grouped(token string) string {
 	return strings.Join(parts, "")
 }
 
-// magnitudes in English and Indonesian.
+// magnitude knows words in English and Indonesian.
 func magnitude(word string) float64 {
 	switch word {
 	case "thousand", "ribu", "rb":
@@ -289,8 +289,8 @@ func magnitude(word string) float64 {
 	return 1
 }
 
-// scaled applies a percent sign or the word of a magnitude that is at end,
-// perhaps after a space, and returns the end of what was read.
+// scaled applies a percent sign or a magnitude word at end, perhaps after a space, and
+// returns the new end.
 func (r *Readings) scaled(s []rune, end int) int {
 	i := end
 	for i < len(s) && s[i] == ' ' {

@@ -24,32 +24,33 @@ import (
 
 const canaryArg = "sandbox-canary"
 
-// means are what this machine restricts programs with.
+// means are this machine's means to restrict programs.
 type means struct {
-	// Namespaces are those of users, processes, mounts, IPC and the network.
+	// Namespaces means that programs get new namespaces for users, processes, mounts,
+	// IPC and the network.
 	Namespaces bool `json:"namespaces"`
-	// Landlock is the version of its interface, 0 where there is none.
+	// Landlock is the version of its interface, or 0 without Landlock.
 	Landlock int `json:"landlock"`
 	// Filter means that system calls can be refused.
 	Filter bool `json:"filter"`
 }
 
-// A bait is what the canary tries to reach.
+// A bait is a set of things that the canary tries to reach.
 type bait struct {
-	// File and Folder lie outside of what it may read.
+	// File and Folder are outside of its readable files.
 	File   string `json:"file"`
 	Folder string `json:"folder"`
-	// The addresses of servers of each kind; empty where the network is open.
+	// The addresses of servers of each kind; empty if the network is open.
 	TCP      string `json:"tcp"`
 	UDP      string `json:"udp"`
 	Unix     string `json:"unix"`
 	Abstract string `json:"abstract"`
-	// Parent is the process that waits for it, 0 where numbers of processes
-	// mean others.
+	// Parent is the process that waits for it, or 0 if process numbers differ in its
+	// namespace.
 	Parent int `json:"parent"`
 }
 
-// probe finds out what can be restricted here and what stays open.
+// probe determines which restrictions work here and what stays open.
 func probe(ctx context.Context, policy Policy) (means, []string) {
 	version, err := landlock.LandlockGetABIVersion()
 	if err != nil {
@@ -76,8 +77,8 @@ func probe(ctx context.Context, policy Policy) (means, []string) {
 	return m, open
 }
 
-// alone returns why root cannot run programs as somebody else; empty where it can,
-// or need not.
+// alone returns the reason why root cannot run programs as another user; empty if it
+// can, or need not.
 func alone() string {
 	if os.Geteuid() != 0 || mapped("/proc/self/uid_map", nobody) && mapped("/proc/self/gid_map", nobody) {
 		return ""
@@ -86,8 +87,8 @@ func alone() string {
 		"give the container a range of 65536 users and groups, or run gavel as another user", nobody)
 }
 
-// mapped reports whether an id is one in this user namespace. A file that cannot
-// be read is taken to have it.
+// mapped reports whether an id is mapped in this user namespace. An unreadable file
+// counts as mapped.
 func mapped(file string, id int) bool {
 	list, err := os.ReadFile(file)
 	if err != nil {
@@ -102,7 +103,7 @@ func mapped(file string, id int) bool {
 	return false
 }
 
-// noNamespaces returns what is missing without them, and what may help.
+// noNamespaces describes the missing namespaces and possible repairs.
 func noNamespaces(refused error) string {
 	text := fmt.Sprintf("there are no namespaces of its own (%v), so a file that is deleted while it is open is not limited", refused)
 	if set, err := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"); err == nil && bytes.HasPrefix(set, []byte("1")) {
@@ -111,7 +112,7 @@ func noNamespaces(refused error) string {
 	return text
 }
 
-// tryOut runs the canary under the given means and says what it reached.
+// tryOut runs the canary under the given means and returns what it reached.
 func tryOut(ctx context.Context, m means, policy Policy) ([]string, error) {
 	folder, err := NewFolder(policy.Scratch, "canary")
 	if err != nil {
@@ -152,14 +153,14 @@ func tryOut(ctx context.Context, m means, policy Policy) ([]string, error) {
 	return open, nil
 }
 
-// layBait makes what the canary tries to reach. Anybody may, since a program need
-// not be run by who asks.
+// layBait creates the things that the canary tries to reach. They are open to every
+// user, since a program may run as another user than its caller.
 func layBait(ctx context.Context, dir string, network bool) (b bait, closeAll func(), err error) {
 	b = bait{File: filepath.Join(dir, "file"), Folder: dir, Parent: os.Getpid()}
 	var servers []interface{ Close() error }
 	closeAll = func() {
 		for _, s := range servers {
-			_ = s.Close() // nothing was sent to it that counts
+			_ = s.Close() // nothing of value was sent to it
 		}
 	}
 	err = errors.Join(os.WriteFile(b.File, []byte("bait"), 0o600), os.Chmod(b.File, 0o666),
@@ -198,12 +199,11 @@ func layBait(ctx context.Context, dir string, network bool) (b bait, closeAll fu
 	return b, closeAll, os.Chmod(b.Unix, 0o777)
 }
 
-// maxSocketPath is the length in bytes of the longest path that an address of a Unix socket
-// has room for.
+// maxSocketPath is the length in bytes of the longest path in a Unix socket's address.
 const maxSocketPath = 107
 
-// listenAt listens at an address. A folder for temporary files may have a path that is too
-// long for the address of a socket, which is reached over a descriptor of its folder then.
+// listenAt listens at an address. The path of a temporary folder may be too long for a
+// socket's address; the socket is then reached over a descriptor of its folder.
 func listenAt(ctx context.Context, listen net.ListenConfig, network, address string) (net.Listener, error) {
 	if network != "unix" || len(address) <= maxSocketPath || address[0] == '@' {
 		return listen.Listen(ctx, network, address)
@@ -221,8 +221,7 @@ func listenAt(ctx context.Context, listen net.ListenConfig, network, address str
 	return server, nil
 }
 
-// serveCanary tries everything that a program may not do and prints what it
-// could.
+// serveCanary tries everything that is forbidden to programs and prints its successes.
 func serveCanary() {
 	var b bait
 	open := []string{}
@@ -257,8 +256,9 @@ func serveCanary() {
 	end()
 }
 
-// end ends a process that was restricted before it began. With the race detector, os.Exit
-// would wait for a second, because such a process cannot read the settings of the detector.
+// end ends a process that was restricted before it began. With the race detector,
+// os.Exit would wait for a second, because such a process cannot read the detector's
+// settings.
 func end() { syscall.Exit(0) }
 
 func describeNetwork(network, address string) string {
@@ -271,7 +271,7 @@ func describeNetwork(network, address string) string {
 
 func dial(network, address string) error {
 	if network == "unix" && len(address) > maxSocketPath {
-		// A relative name reaches what the whole one is too long for.
+		// A relative name is short enough where the whole path is too long.
 		if err := os.Chdir(filepath.Dir(address)); err != nil {
 			return err
 		}

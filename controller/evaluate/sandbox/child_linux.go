@@ -15,8 +15,8 @@ import (
 	"unsafe"
 )
 
-// ServeChild does what it is for if this process was started by this package,
-// and reports whether it was; the program then has to end.
+// ServeChild does the child's work if this package started this process, and reports
+// whether it did; the program then has to end.
 func ServeChild() bool {
 	if os.Getenv(childEnv) == "" || len(os.Args) != 2 {
 		return false
@@ -32,10 +32,11 @@ func ServeChild() bool {
 	return true
 }
 
-// serveChild runs one program, ends what that started, and tells how it ended.
+// serveChild runs one program, ends the processes that it started, and reports its
+// exit.
 func serveChild(orders, answer *os.File) {
-	// Only being killed ends this process. Signals are taken, for those that
-	// are ignored would be so in the program too.
+	// Only SIGKILL ends this process. Signals are caught, since ignored ones would be
+	// ignored in the program too.
 	signal.Notify(make(chan os.Signal, 1))
 	var s spec
 	var end exitReport
@@ -46,8 +47,8 @@ func serveChild(orders, answer *os.File) {
 		end.Error = err.Error()
 	} else {
 		go func() {
-			// Nothing more comes: this ends when the parent has gone or has
-			// given the program up.
+			// No more orders come: reading ends when the parent has ended or given the
+			// program up.
 			_, _ = io.Copy(io.Discard, orders)
 			if os.Getpid() == 1 {
 				os.Exit(0) // and everything else with it
@@ -66,8 +67,7 @@ func serveChild(orders, answer *os.File) {
 
 // begin prepares this process and starts the program.
 func (s *spec) begin() (int, error) {
-	// Neither the pipes of this process nor what its parents left open is for
-	// the program.
+	// The program gets neither this process's pipes nor files left open by its parents.
 	if _, _, errno := syscall.Syscall(sysCloseRange, 3, ^uintptr(0)>>33, closeRangeCloexec); errno != 0 {
 		return 0, fmt.Errorf("close files: %w", errno)
 	}
@@ -100,15 +100,15 @@ func (s *spec) begin() (int, error) {
 		}
 	}
 	if !s.Means.Namespaces {
-		// Other processes of the user count, too.
+		// The user's other processes count, too.
 		s.Limits.Processes += threadsOf(s.user())
 	}
 	return s.restricted()
 }
 
-// mount makes all files read-only, which Landlock does not do to their modes and
-// owners, and then mounts the scratch folder: a file system of its own bounds
-// also what is deleted while it is open. Nobody else sees either.
+// mount makes all files read-only, since Landlock does not protect modes and owners,
+// and then mounts the scratch folder. Its separate file system also bounds files that
+// are deleted while open. Other processes see neither mount.
 func (s *spec) mount() error {
 	root := []byte("/\x00")
 	attr := [4]uint64{mountAttrReadOnly}
@@ -118,7 +118,7 @@ func (s *spec) mount() error {
 		return fmt.Errorf("mount all files read-only: %w", errno)
 	}
 	if s.Cover && s.cover() == nil {
-		s.Hidden = nil // Landlock need not know of them
+		s.Hidden = nil // Landlock need not know them
 	}
 	options := fmt.Sprintf("size=%d,nr_inodes=%d,mode=0700", s.Limits.Disk, s.Limits.Files+1)
 	if s.Root {
@@ -130,7 +130,7 @@ func (s *spec) mount() error {
 	return s.mountWorkspace()
 }
 
-// mountWorkspace makes the workspace a mount of its own, which may be written.
+// mountWorkspace mounts the workspace separately, writable.
 func (s *spec) mountWorkspace() error {
 	if s.Workspace == "" {
 		return nil
@@ -142,7 +142,7 @@ func (s *spec) mountWorkspace() error {
 	if err != nil {
 		return fmt.Errorf("mount the workspace: %w", err)
 	}
-	attr := [4]uint64{1: mountAttrReadOnly} // which is cleared
+	attr := [4]uint64{1: mountAttrReadOnly} // cleared
 	_, _, errno := syscall.Syscall6(sysMountSetattr, atCwd, uintptr(unsafe.Pointer(path)), 0,
 		uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
@@ -151,9 +151,9 @@ func (s *spec) mountWorkspace() error {
 	return nil
 }
 
-// limit sets the limits that this process could not keep itself. The counted
-// limits are sums over all processes, taken now and then; these hold at once.
-// The calling thread is of the program's user, who may set them.
+// limit sets the limits that this process could not keep itself. The counted limits are
+// sums over all processes, taken periodically; these hold at once. The calling thread
+// belongs to the program's user, who may set them.
 func (s *spec) limit(pid int) error {
 	err := setLimit(pid, syscall.RLIMIT_DATA, 2*uint64(s.Limits.Memory))
 	if err == nil {
@@ -165,7 +165,7 @@ func (s *spec) limit(pid int) error {
 	return err
 }
 
-// user is who runs the program.
+// user returns the id of the user that runs the program.
 func (s *spec) user() int {
 	if s.Root {
 		return nobody
@@ -175,7 +175,7 @@ func (s *spec) user() int {
 
 // threadsOf counts the threads of a user.
 func threadsOf(user int) int {
-	entries, _ := os.ReadDir("/proc") // nothing read, nothing counted
+	entries, _ := os.ReadDir("/proc") // nothing is counted if it is unreadable
 	count := 0
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -194,17 +194,17 @@ func threadsOf(user int) int {
 	return count
 }
 
-// restricted starts the program from a thread that is restricted for good and
-// then ends. The other threads stay as they are, so that they can end what the
-// program started.
+// restricted starts the program from a thread that is restricted permanently and then
+// ends. The other threads stay unrestricted, so that they can end the program's
+// processes.
 func (s *spec) restricted() (pid int, err error) {
 	done := make(chan struct{})
 	var begin func()
 	begin = func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends here
+		runtime.LockOSThread() // never unlocked: the thread ends here
 		if syscall.Gettid() == os.Getpid() {
-			// The main thread represents the process when the kernel decides
-			// who may signal it. While it is held here, it is not taken again.
+			// The main thread represents the process when the kernel decides who may
+			// signal it. While it is held here, begin does not run on it.
 			go begin()
 			<-done
 			runtime.UnlockOSThread()
@@ -230,8 +230,7 @@ func (s *spec) restricted() (pid int, err error) {
 	return pid, err
 }
 
-// await waits for the program, and takes leave of the processes that ended
-// before it and that nobody else waits for.
+// await waits for the program, and reaps adopted processes that ended before it.
 func await(program int) (syscall.WaitStatus, error) {
 	for {
 		var status syscall.WaitStatus
@@ -245,9 +244,9 @@ func await(program int) (syscall.WaitStatus, error) {
 	}
 }
 
-// endAll ends what the program left behind, whatever session or group it made
-// itself. Where this process is the first of a PID namespace, the kernel ends
-// the others with it.
+// endAll ends the processes that the program left behind, whatever their session or
+// group. If this process is the first of a PID namespace, the kernel ends the others
+// with it.
 func endAll() {
 	if os.Getpid() == 1 {
 		return

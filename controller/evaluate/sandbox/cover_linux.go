@@ -14,9 +14,8 @@ import (
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// coverable reports whether a tree can be covered by a mount: one that has other
-// mounts in it would lose those, and one that has the scratch folder in it may
-// hide that.
+// coverable reports whether a mount can cover a tree: it would hide other mounts in the
+// tree, and perhaps the scratch folder.
 func coverable(tree, scratch string) bool {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil || isWithin(scratch, tree) {
@@ -24,7 +23,7 @@ func coverable(tree, scratch string) bool {
 	}
 	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 	for line := range strings.Lines(string(mounts)) {
-		// proc(5) counts the mount point as the fifth.
+		// proc(5) numbers the mount point as the fifth field.
 		fields := strings.Fields(line)
 		if len(fields) < 5 {
 			return false
@@ -36,11 +35,11 @@ func coverable(tree, scratch string) bool {
 	return true
 }
 
-// cover mounts an overlay on the tree in which the hidden names are absent, for
-// this mount namespace alone. It costs one mount however large the tree is. A
-// kernel that refuses it leaves the hidden files to Landlock.
+// cover mounts an overlay on the tree in which the hidden names are absent, for this
+// mount namespace alone. It costs one mount however large the tree is. If the kernel
+// refuses it, Landlock hides the files.
 func (s *spec) cover() error {
-	// The upper layer is in the place of the scratch folder, which is mounted
+	// The upper layer uses the scratch folder's place; the scratch folder is mounted
 	// over it later.
 	if err := syscall.Mount("hidden", s.Scratch, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=0755"); err != nil {
 		return fmt.Errorf("hide files: %w", err)
@@ -64,10 +63,9 @@ func (s *spec) cover() error {
 	return nil
 }
 
-// allowVisible returns the readable files and folders without what is hidden.
-// Landlock has no rule that takes something away, so that everything else is
-// named. Folders that have something hidden are given by the names in them: rights
-// hold for all that is below.
+// allowVisible returns the readable files and folders without the hidden ones. No
+// Landlock rule removes rights, so everything else is listed. A folder with hidden
+// entries is replaced by its visible entries, since rights apply to everything below.
 func (s *spec) allowVisible(allow func(path string, rights uint64) error) error {
 	var hidden []string
 	for _, name := range s.Hidden {
@@ -83,7 +81,7 @@ func (s *spec) allowVisible(allow func(path string, rights uint64) error) error 
 		}
 		whole, mixed := visible(real, hidden, namesIn)
 		for _, path := range whole {
-			// The target of a link has rules of its own.
+			// The target of a link has its own rules.
 			if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink != 0 {
 				continue
 			}

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// minimalPath is where programs are found unless they have another PATH.
+// minimalPath is the default PATH of programs.
 const minimalPath = "/usr/local/bin:/usr/bin:/bin"
 
-// systemFolders hold the interpreters and libraries of a system and what those
-// read when they start. Of /etc and /dev nothing else is given.
+// systemFolders are the folders of a system's interpreters and libraries, and of the
+// files that they read at start. Nothing else of /etc and /dev is readable.
 func systemFolders() []string {
 	folders := []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store",
@@ -24,18 +24,18 @@ func systemFolders() []string {
 		"/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf", "/etc/crypto-policies",
 		"/dev/zero", "/dev/random", "/dev/urandom",
 	}
-	// Only a malformed pattern gives an error.
+	// Glob only fails for a malformed pattern.
 	python, _ := filepath.Glob("/etc/python3*")
 	return append(folders, python...)
 }
 
-// readable lists what a program may read.
+// readable lists the paths that a program may read.
 func (b *Box) readable(tree string) []string {
 	return slices.Concat([]string{tree}, systemFolders(), b.policy.Read, b.policy.Path)
 }
 
-// Check says why a program cannot be started, such as an interpreter that is
-// missing.
+// Check returns the reason why a program cannot be started, such as a missing
+// interpreter.
 func (b *Box) Check(p Program) error {
 	p, err := b.complete(p)
 	if err == nil {
@@ -44,8 +44,8 @@ func (b *Box) Check(p Program) error {
 	return err
 }
 
-// find returns the file of a program, and demands that it and its interpreter are
-// there and may be read.
+// find returns a program's file, and requires that the file and its interpreter exist
+// and are readable.
 func (b *Box) find(p Program) (string, error) {
 	path, _ := variable(p.Env, "PATH")
 	file, err := lookUp(p.Argv[0], p.Dir, path)
@@ -69,9 +69,8 @@ func (b *Box) find(p Program) (string, error) {
 	return file, nil
 }
 
-// lookUp looks a bare name up in path and a name with a slash below dir. The
-// process's own PATH does not count, so that a run finds the same program
-// wherever it is started from.
+// lookUp searches a bare name in path and resolves a name with a slash below dir. It
+// ignores the process's own PATH, so that a run finds the same program from everywhere.
 func lookUp(name, dir, path string) (string, error) {
 	candidates := []string{filepath.Join(dir, name)}
 	switch {
@@ -84,7 +83,7 @@ func lookUp(name, dir, path string) (string, error) {
 		}
 	}
 	for _, file := range candidates {
-		// A path with a slash is not searched for, only checked.
+		// LookPath only checks a path with a slash.
 		if found, err := exec.LookPath(file); err == nil {
 			return found, nil
 		}
@@ -95,7 +94,7 @@ func lookUp(name, dir, path string) (string, error) {
 	return "", fmt.Errorf("no program %s in %s; correct argv, or add the folder of the program (--sandbox-path, or sandbox.path in the operator's file)", name, path)
 }
 
-// mayRead demands that a file is where programs may read.
+// mayRead requires that a file is in a folder that programs may read.
 func (b *Box) mayRead(file string, p Program) error {
 	if b.mode == Off {
 		return nil
@@ -123,8 +122,8 @@ func isWithin(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// interpreter reads the first line of a script. Where that calls env, it is the
-// program that env looks for; empty where there is none.
+// interpreter returns the interpreter in a script's first line, or the program after
+// env; empty without one.
 func interpreter(file string) string {
 	f, err := os.Open(file)
 	if err != nil {

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// folderPrefixes begin the names of the folders that are made for programs.
+// folderPrefixes begin the names of folders created for programs.
 var folderPrefixes = []string{"gavel-scratch-", "gavel-canary-", "gavel-tree-", "gavel-workspace-"}
 
-// A Folder is made for programs and removed after them. Where the process that
-// made it was killed, the next one that opens a sandbox removes it.
+// A Folder is created for programs and removed after them. If its process was killed,
+// the next process that opens a sandbox removes it.
 type Folder struct {
 	// Path is absolute, without links.
 	Path string
 	hold *os.File // locks the folder for as long as it is open
 }
 
-// NewFolder makes a folder in parent, or in the system's folder for temporary
-// files. Kind is scratch, canary, tree or workspace.
+// NewFolder creates a folder in parent, or in the system's temporary folder. Kind is
+// scratch, canary, tree or workspace.
 func NewFolder(parent, kind string) (*Folder, error) {
 	made, err := os.MkdirTemp(parent, "gavel-"+kind+"-")
 	if err != nil {
@@ -33,13 +33,13 @@ func NewFolder(parent, kind string) (*Folder, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(made))
 	}
-	// Where folders cannot be locked, nobody takes one for abandoned.
+	// Without locks, no folder counts as abandoned.
 	_ = lock(f.hold)
 	return f, nil
 }
 
-// NewWorkspace makes a folder to make a workspace in. Another user that runs programs
-// can reach what is in it, but not list it.
+// NewWorkspace creates a folder for a workspace. Another user that runs programs can
+// reach its entries, but not list it.
 func (b *Box) NewWorkspace() (*Folder, error) {
 	f, err := NewFolder(b.policy.Scratch, "workspace")
 	if err != nil {
@@ -51,7 +51,7 @@ func (b *Box) NewWorkspace() (*Folder, error) {
 	return f, nil
 }
 
-// Remove deletes the folder with all that is in it.
+// Remove deletes the folder with its contents.
 func (f *Folder) Remove() error {
 	err := removeAll(f.Path, time.Now().Add(removalTime))
 	if f.hold != nil {
@@ -60,18 +60,18 @@ func (f *Folder) Remove() error {
 	return err
 }
 
-// freshness is how old a folder is at least that nobody holds: a younger one may
-// be about to be held.
+// freshness is the minimum age of an abandoned folder: a younger one may be about to be
+// locked.
 const freshness = time.Minute
 
-// sweep removes the folders in parent that nobody holds any more.
+// sweep removes the folders in parent that no process holds.
 func sweep(parent string, now time.Time) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
 	entries, err := os.ReadDir(parent)
 	if err != nil {
-		return // there is nothing that could be removed
+		return // there is nothing to remove
 	}
 	for _, e := range entries {
 		info, err := e.Info()
@@ -86,7 +86,7 @@ func sweep(parent string, now time.Time) {
 	}
 }
 
-// abandoned removes a folder unless somebody holds it.
+// abandoned removes a folder unless a process holds it.
 func abandoned(path string) {
 	hold, err := os.Open(path)
 	if err != nil {
@@ -94,6 +94,6 @@ func abandoned(path string) {
 	}
 	defer hold.Close() //nolint:errcheck // it was only held
 	if lock(hold) == nil {
-		_ = removeAll(path, time.Now().Add(removalTime)) // the next one goes on
+		_ = removeAll(path, time.Now().Add(removalTime)) // the next process continues
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"os/exec"
 )
 
-// ownGroup leaves the program as it is: without process groups only the
-// program itself is killed when the context ends.
+// ownGroup does nothing: without process groups, only the program itself is killed when
+// the context ends.
 func ownGroup(*exec.Cmd) {}
 
 func endGroup(*exec.Cmd) {}
 
-// lock fails: there is nothing to hold a folder with.
+// lock fails, since this system has no locks for folders.
 func lock(*os.File) error { return errors.ErrUnsupported }
 
 func isOwn(fs.FileInfo) bool { return false }

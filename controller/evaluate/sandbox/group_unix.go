@@ -9,34 +9,35 @@ import (
 	"syscall"
 )
 
-// ownGroup puts the program into a process group of its own, which is killed
-// as a whole when the context ends.
+// ownGroup starts the program in a new process group, which is killed as a whole when
+// the context ends.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// endGroup kills what is left of the group after the program ended. Usually
-// nothing is, which is not an error.
+// endGroup kills the rest of the group after the program ended. It usually has no rest,
+// which is not an error.
 func endGroup(cmd *exec.Cmd) {
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 }
 
-// occupied is what a file takes of the disk, which holes do not.
+// occupied returns a file's space on the disk, which excludes holes.
 func occupied(info fs.FileInfo) int64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return stat.Blocks * 512 // whatever the file system's own blocks are
+		return stat.Blocks * 512 // independent of the file system's block size
 	}
 	return info.Size()
 }
 
-// lock holds a folder for this process and those after it in which the file is
-// open; it fails where another one does.
+// lock locks a folder for this process and for later ones that inherit the file. It
+// fails if another process holds it.
 func lock(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
-// isOwn reports whether a folder belongs to the user, or to root with no other writer.
+// isOwn reports whether a folder belongs to the user or, for root, to the user that
+// runs root's programs.
 func isOwn(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	const nobody = 65534

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Hidden are files and folders of a tree that programs do not see.
+// Hidden are a tree's files and folders that are invisible to programs.
 type Hidden struct {
 	// Names are relative to the tree, with slashes. None of them is in another.
 	Names []string
-	// Hint tells people of a program that failed why files are missing and how
-	// to give them to it.
+	// Hint explains to the users of a failed program why files are missing and how to
+	// make them visible.
 	Hint string
-	// Missed says of a program that looked for a file which is hidden from it what to do,
-	// by what it wrote; it is empty for others. It is asked before a program is started,
-	// too, which may be known from before. It is nil where nobody knows.
+	// Missed returns advice for a program that looked for a hidden file, judging by its
+	// output; empty for other programs. It is also asked before a program starts, since
+	// an earlier run may have shown it. It may be nil.
 	Missed func(p Program, stderr, stdout string) string
 }
 
-// Hiding is the sandbox for programs whose trees have hidden files. Where there
-// are mounts of its own they are absent. Elsewhere, Landlock refuses to read
-// them, and only their names show. Without a sandbox nothing is hidden.
+// Hiding returns the sandbox for programs whose trees have hidden files. With separate
+// mounts the files are absent. Otherwise Landlock refuses to read them, and only their
+// names show. Without a sandbox nothing is hidden.
 func (b *Box) Hiding(h Hidden) *Box {
 	if b.mode == Off || len(h.Names) == 0 {
 		return b
@@ -38,7 +38,7 @@ func (b *Box) hides(file, tree string) bool {
 	})
 }
 
-// hint is what is added to the fault of a program.
+// hint returns the text added to a program's failure.
 func (h Hidden) hint() string {
 	if h.Hint == "" {
 		return ""
@@ -46,9 +46,9 @@ func (h Hidden) hint() string {
 	return "; " + h.Hint
 }
 
-// visible lists files and folders that hold all of root but what is hidden, and
-// the folders above hidden ones. Both kinds are found when a program starts: a
-// file may have been replaced since another one did.
+// visible lists the files and folders that make up root without the hidden ones, and
+// the parents of hidden ones. It looks at the tree at each start of a program, since a
+// file may have been replaced since the last one.
 func visible(root string, hidden []string, list func(dir string) ([]string, error)) (whole, mixed []string) {
 	switch {
 	case slices.ContainsFunc(hidden, func(h string) bool { return isWithin(root, h) }):
@@ -58,10 +58,10 @@ func visible(root string, hidden []string, list func(dir string) ([]string, erro
 	}
 	names, err := list(root)
 	if err != nil {
-		return nil, nil // what cannot be listed is not shown
+		return nil, nil // an unlistable folder is not shown
 	}
 	mixed = []string{root}
-	// By the name below root that they are or that they are in: a view hides thousands.
+	// Grouped by the entry of root that contains them: a view hides thousands.
 	below := map[string][]string{}
 	for _, h := range hidden {
 		if rest, ok := strings.CutPrefix(h, strings.TrimSuffix(root, "/")+"/"); ok {

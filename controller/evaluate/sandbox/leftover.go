@@ -15,46 +15,47 @@ import (
 	"time"
 )
 
-// Bounds are how much a folder may have that a program has written. A program can make
-// folders deeper than any path, files that are all hole, and more names than memory has.
+// Bounds limit a folder that a program has written. A program can create folders deeper
+// than any path, files that consist of holes, and more names than memory holds.
 type Bounds struct {
-	// Depth is how many folders may be inside of each other.
+	// Depth bounds the nesting of folders.
 	Depth int
 	// Files counts folders, too.
 	Files int
-	// Bytes is the sum of the sizes of files, holes included; 0 for no bound.
+	// Bytes bounds the sum of the files' sizes, holes included; 0 for no bound.
 	Bytes int64
 	// Names bounds the bytes of all paths together; 0 for no bound.
 	Names int
 }
 
-// WorkspaceBounds are those of a workspace, which has more than what a program wrote.
+// WorkspaceBounds returns the bounds of a workspace, which has more files than the
+// program wrote.
 func WorkspaceBounds() Bounds {
 	return Bounds{Depth: maxDepth, Files: maxWorkspaceFiles, Bytes: maxWorkspace, Names: 16 << 20}
 }
 
-// maxDepth is more than people nest, and less than the descriptors of a process.
+// maxDepth exceeds what people nest, and is below a process's number of descriptors.
 const maxDepth = 100
 
-// An Exceeded error says which bound a folder passes.
+// An Exceeded error names the bound that a folder exceeds.
 type Exceeded struct{ What string }
 
-// Error is what there is too much of.
+// Error describes the excess.
 func (e *Exceeded) Error() string { return e.What }
 
-// An Entry is a file or folder below a folder that is walked.
+// An Entry is a file or folder found by a walk.
 type Entry struct {
-	// Path has slashes, and begins below the folder.
+	// Path has slashes, and is relative to the walked folder.
 	Path string
-	// In is the folder that has it. It is open during the visit only.
+	// In is the parent folder. It is open only during the visit.
 	In   *os.Root
 	Info fs.FileInfo
 }
 
-// Walk visits everything below a folder, each folder before what is in it.
-// Folders are opened one in another, so that no path is too long, and no link leads out.
-// A folder that visit answers with [fs.SkipDir] is not entered. A folder that passes a
-// bound gives an [*Exceeded].
+// Walk visits everything below a folder, parents first. It opens folders relative to
+// their parents, so that no path is too long and no link leads out. If visit returns
+// [fs.SkipDir], the folder is not entered. A folder that exceeds a bound gives an
+// [*Exceeded].
 func Walk(ctx context.Context, dir string, within Bounds, visit func(Entry) error) error {
 	top, err := os.OpenRoot(dir)
 	if err != nil {
@@ -65,19 +66,20 @@ func Walk(ctx context.Context, dir string, within Bounds, visit func(Entry) erro
 	return w.top(ctx, top)
 }
 
-// A walk is one that goes on.
+// A walk is a walk in progress.
 type walk struct {
 	within, left Bounds
 	visit        func(Entry) error
-	// running says that the program goes on: what it takes away or closes meanwhile does
-	// not end the walk, and folders that it has closed for its own user are opened.
+	// running means that the program is still running: entries that it removes or
+	// closes meanwhile do not end the walk, and folders that it closed for its own user
+	// are opened.
 	running bool
 }
 
-// batch is how many names of a folder are read at once.
+// batch is the number of names read from a folder at once.
 const batch = 512
 
-// top visits what is in the folder that is walked.
+// top visits the entries of the walked folder.
 func (w *walk) top(ctx context.Context, at *os.Root) error {
 	list, err := at.Open(".")
 	if err != nil {
@@ -86,7 +88,7 @@ func (w *walk) top(ctx context.Context, at *os.Root) error {
 	return w.folder(ctx, at, list, "", 0)
 }
 
-// folder visits what is in a folder, in order of the names, and closes its list.
+// folder visits a folder's entries in order of their names, and closes its list.
 func (w *walk) folder(ctx context.Context, at *os.Root, list *os.File, name string, depth int) error {
 	entries, err := w.names(ctx, list)
 	if err = errors.Join(err, list.Close()); err != nil {
@@ -103,7 +105,7 @@ func (w *walk) folder(ctx context.Context, at *os.Root, list *os.File, name stri
 	return nil
 }
 
-// names reads and counts the names of a folder, and refuses the first that is too much.
+// names reads and counts a folder's names, and fails at the first one beyond a bound.
 func (w *walk) names(ctx context.Context, list *os.File) (out []fs.DirEntry, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -125,7 +127,7 @@ func (w *walk) names(ctx context.Context, list *os.File) (out []fs.DirEntry, err
 	}
 }
 
-// entry visits one name of a folder, and enters it.
+// entry visits one entry of a folder, and enters it.
 func (w *walk) entry(ctx context.Context, at *os.Root, name string, depth int) error {
 	info, err := at.Lstat(path.Base(name))
 	if err != nil {
@@ -151,8 +153,8 @@ func (w *walk) entry(ctx context.Context, at *os.Root, name string, depth int) e
 	return w.folder(ctx, below, list, name, depth+1)
 }
 
-// open opens a folder and its list. A running program that closed it even for its owner
-// has it open for a moment.
+// open opens a folder and its list. If a running program closed it even for its owner,
+// it is opened for a moment.
 func (w *walk) open(at *os.Root, base string, info fs.FileInfo) (*os.Root, *os.File, error) {
 	below, list, err := open(at, base)
 	if !w.running || !errors.Is(err, fs.ErrPermission) {
@@ -162,11 +164,11 @@ func (w *walk) open(at *os.Root, base string, info fs.FileInfo) (*os.Root, *os.F
 		return nil, nil, err
 	}
 	below, list, err = open(at, base)
-	_ = at.Chmod(base, info.Mode().Perm()) // where that fails it stays open
+	_ = at.Chmod(base, info.Mode().Perm()) // if this fails, it stays open
 	return below, list, err
 }
 
-// open opens a folder of a folder, and its list.
+// open opens a subfolder and its list.
 func open(at *os.Root, base string) (below *os.Root, list *os.File, err error) {
 	if below, err = at.OpenRoot(base); err != nil {
 		return nil, nil, err
@@ -177,7 +179,7 @@ func open(at *os.Root, base string) (below *os.Root, list *os.File, err error) {
 	return below, list, nil
 }
 
-// count counts an entry, and refuses the first that is too much.
+// count counts an entry, and fails at the first one beyond a bound.
 func (w *walk) count(name string, info fs.FileInfo) error {
 	w.left.Names -= len(name)
 	if info.Mode().IsRegular() {
@@ -192,7 +194,7 @@ func (w *walk) count(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// short is a path for people.
+// short shortens a path for people.
 func short(name string) string {
 	const most = 60
 	if len(name) <= most {
@@ -201,7 +203,7 @@ func short(name string) string {
 	return strconv.Quote(name[:most]) + "…"
 }
 
-// skip ignores entries that are gone or closed.
+// skip ignores errors about entries that were removed or closed.
 func (w *walk) skip(err error) error {
 	if w.running || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil
@@ -209,8 +211,8 @@ func (w *walk) skip(err error) error {
 	return err
 }
 
-// folderSize returns the bytes that a folder takes of the disk while a program writes it.
-// The error is an [*Exceeded] for a folder that passes a bound.
+// folderSize returns the disk space of a folder while a program writes to it. A folder
+// that exceeds a bound gives an [*Exceeded].
 func folderSize(ctx context.Context, dir string, within Bounds) (bytes int64, err error) {
 	top, err := os.OpenRoot(dir)
 	if err != nil {
@@ -227,12 +229,12 @@ func folderSize(ctx context.Context, dir string, within Bounds) (bytes int64, er
 	return bytes, nil
 }
 
-// removalTime bounds the removal of a folder. The next sandbox goes on with what is left.
+// removalTime bounds the removal of a folder. The next sandbox continues with the rest.
 const removalTime = time.Minute
 
-// removeAll removes a folder however deep it is, also when a program took away the right
-// to do so. Each folder in it is moved up before it is emptied, so that no path is long
-// and few descriptors are open.
+// removeAll removes a folder of any depth, even if a program removed the permissions.
+// Each subfolder is moved up before it is emptied, so that no path is long and few
+// descriptors are open.
 func removeAll(dir string, until time.Time) error {
 	if err := os.Chmod(dir, 0o700); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -257,7 +259,7 @@ type removal struct {
 	until  time.Time
 }
 
-// empty removes what is in the folder itself, and moves up the folders in one below it.
+// empty removes the entries of a folder, and moves its grandchildren up.
 func (r *removal) empty(at *os.Root, name string) error {
 	for {
 		list, err := at.Open(".")
@@ -287,7 +289,7 @@ func (r *removal) entry(at *os.Root, name string, e fs.DirEntry) error {
 	if !e.IsDir() {
 		return ignoreGone(at.Remove(e.Name()))
 	}
-	// Moving a folder changes what is in it.
+	// Moving a folder changes its contents.
 	if err := at.Chmod(e.Name(), 0o700); err != nil {
 		return ignoreGone(err)
 	}

@@ -14,22 +14,22 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// A Loopback answers what one program asks over HTTP on its loopback interface.
-// An isolated program has that interface for itself: it reaches nothing else, and
-// nobody else reaches the Handler.
+// A Loopback answers one program's HTTP requests on its loopback interface. An isolated
+// program has a private interface: it reaches nothing else, and no other process
+// reaches the Handler.
 type Loopback struct {
-	// Variable is the name of the variable of the program's environment that has
-	// the address, such as http://127.0.0.1:40123.
+	// Variable is the program's environment variable for the address, such as
+	// http://127.0.0.1:40123.
 	Variable string
-	// Handler is called until the program has ended; the contexts of requests that
-	// are left then are cancelled.
+	// Handler is called until the program has ended; the contexts of open requests are
+	// then cancelled.
 	Handler http.Handler
 }
 
-// maxConnections bounds how many connections a program has at once.
+// maxConnections bounds a program's simultaneous connections.
 const maxConnections = 16
 
-// addressOf is a variable of an environment with the address of a listener.
+// addressOf formats an environment variable with a listener's address.
 func addressOf(variable string, at net.Addr) string { return variable + "=http://" + at.String() }
 
 // serve answers requests until stop is called, which returns after the last one.
@@ -44,21 +44,20 @@ func (l *Loopback) serve(ctx context.Context, listener net.Listener) (stop func(
 		}),
 		ReadHeaderTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
-		ErrorLog:    log.New(io.Discard, "", 0), // a program says what goes wrong itself
+		ErrorLog:    log.New(io.Discard, "", 0), // the program itself reports errors
 	}
 	server.Go(func() {
 		_ = s.Serve(netutil.LimitListener(listener, maxConnections)) // until it is closed
 	})
 	return func() {
 		cancel()
-		_ = s.Close() // connections of a program that has ended
+		_ = s.Close() // connections of an ended program
 		server.Wait()
 		requests.Wait()
 	}
 }
 
-// share listens on the loopback interface of this machine, for programs that are
-// not kept from it.
+// share listens on this machine's loopback interface, for programs that may reach it.
 func (r *runningProgram) share(ctx context.Context) (stop func(), err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -68,8 +67,7 @@ func (r *runningProgram) share(ctx context.Context) (stop func(), err error) {
 	return r.Loopback.serve(ctx, listener), nil
 }
 
-// listen has what the program asks answered, as far as that is done by this
-// process alone.
+// listen answers the program's requests if this process alone can do it.
 func (b *Box) listen(ctx context.Context, r *runningProgram) (stop func(), err error) {
 	switch {
 	case r.Loopback == nil || b.hasOwnLoopback():
@@ -80,6 +78,5 @@ func (b *Box) listen(ctx context.Context, r *runningProgram) (stop func(), err e
 	return r.share(ctx)
 }
 
-// sharesLoopback reports whether programs reach the loopback interface of this
-// machine.
+// sharesLoopback reports whether programs reach this machine's loopback interface.
 func (b *Box) sharesLoopback() bool { return b.mode == Off || b.policy.Network || !canRefuseSockets }

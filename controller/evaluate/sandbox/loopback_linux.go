@@ -16,13 +16,13 @@ import (
 // canRefuseSockets means that programs without the network get no sockets.
 const canRefuseSockets = true
 
-// hasOwnLoopback reports whether programs have a loopback interface for themselves.
+// hasOwnLoopback reports whether programs have a private loopback interface.
 func (b *Box) hasOwnLoopback() bool {
 	return b.mode != Off && b.means.Namespaces && !b.policy.Network
 }
 
-// A handover carries the listener from the child, which opens it in the network
-// namespace of the program, to this process, which answers.
+// A handover carries the listener from the child, which opens it in the program's
+// network namespace, to this process, which answers.
 type handover struct{ ours, theirs *os.File }
 
 func newHandover() (handover, error) {
@@ -33,15 +33,15 @@ func newHandover() (handover, error) {
 	return handover{os.NewFile(uintptr(pair[0]), "listener"), os.NewFile(uintptr(pair[1]), "listener")}, nil
 }
 
-// closeChildEnd closes the end that the child has.
+// closeChildEnd closes the child's end.
 func (h handover) closeChildEnd() error {
 	if h.theirs == nil {
-		return nil // the program asks nothing
+		return nil // the program sends no requests
 	}
 	return h.theirs.Close()
 }
 
-// accept waits for the listener. It fails if the child ended without one.
+// accept waits for the listener. It fails if the child ends without one.
 func (h handover) accept() (net.Listener, error) {
 	conn, err := net.FileConn(h.ours)
 	if err := errors.Join(err, h.ours.Close()); err != nil {
@@ -73,14 +73,14 @@ func (h handover) accept() (net.Listener, error) {
 	return net.FileListener(file)
 }
 
-// answer answers what the program asks as soon as the child has handed over the
-// listener. stop ends it, also before that.
+// answer answers the program's requests once the child has handed over the listener.
+// stop ends it at any time.
 func (h handover) answer(ctx context.Context, l *Loopback) (stop func()) {
 	done := make(chan func(), 1)
 	go func() {
 		listener, err := h.accept()
 		if err != nil {
-			done <- func() {} // the child says what went wrong
+			done <- func() {} // the child reports the failure
 			return
 		}
 		done <- l.serve(ctx, listener)
@@ -117,7 +117,7 @@ func openLoopback(to *os.File) (net.Addr, error) {
 	return listener.Addr(), to.Close()
 }
 
-// raiseLoopback does what ip link set lo up does.
+// raiseLoopback is ip link set lo up.
 func raiseLoopback() error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

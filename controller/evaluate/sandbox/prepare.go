@@ -12,12 +12,12 @@ import (
 // A runningProgram is a program with its files and its folder.
 type runningProgram struct {
 	Program
-	// file is what is executed.
+	// file is the executable.
 	file string
-	// scratch is a folder for this run alone.
+	// scratch is a folder for only this run.
 	scratch string
-	folder  *Folder // that of scratch
-	// readable are the folders and files that it may read.
+	folder  *Folder // the folder at scratch
+	// readable are the readable folders and files.
 	readable []string
 	hidden   Hidden
 	stdout   *limitedBuffer
@@ -51,7 +51,7 @@ func (b *Box) prepare(ctx context.Context, p Program) (*runningProgram, error) {
 	return r, nil
 }
 
-// complete fills in what a program leaves to us.
+// complete fills in a program's defaults.
 func (b *Box) complete(p Program) (Program, error) {
 	p.Limits = p.Limits.orDefault()
 	if len(p.Argv) == 0 || p.Argv[0] == "" {
@@ -91,7 +91,7 @@ func (b *Box) complete(p Program) (Program, error) {
 	return p, nil
 }
 
-// variable returns the value of a variable of an environment.
+// variable returns the value of an environment variable.
 func variable(env []string, name string) (string, bool) {
 	for _, v := range env {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -103,20 +103,20 @@ func variable(env []string, name string) (string, bool) {
 
 // close removes the scratch folder.
 func (r *runningProgram) close() {
-	_ = r.folder.Remove() // what is left holds only what the program wrote
+	_ = r.folder.Remove() // any rest holds only the program's output
 }
 
 func (r *runningProgram) failure(cause string) *Failure {
 	return &Failure{Program: filepath.Base(r.file), Cause: cause, Stderr: string(r.stderr.data), Hint: r.hidden.Hint}
 }
 
-// The bounds of a workspace, which holds more than what the program wrote.
+// The bounds of a workspace, which has more files than the program wrote.
 const (
 	maxWorkspace      = 1 << 30
 	maxWorkspaceFiles = 50_000
 )
 
-// size writes a number of bytes for people.
+// size formats a number of bytes for people.
 func size(n int64) string {
 	switch {
 	case n >= 1<<30 && n%(1<<30) == 0:
@@ -127,10 +127,10 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// maxStderr is how much of the end of stderr is kept.
+// maxStderr bounds the part of stderr that is kept, from its end.
 const maxStderr = 16 << 10
 
-// A limitedBuffer keeps what is written until it is too much.
+// A limitedBuffer keeps its input up to a limit.
 type limitedBuffer struct {
 	data     []byte
 	most     int
@@ -138,7 +138,7 @@ type limitedBuffer struct {
 	exceeded func()
 }
 
-// Write appends p, or drops it all when the limit is passed.
+// Write appends p, or drops everything once the limit is exceeded.
 func (b *limitedBuffer) Write(p []byte) (int, error) {
 	if b.over = b.over || len(b.data)+len(p) > b.most; b.over {
 		b.data = nil
@@ -149,7 +149,7 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A tail keeps the end of what is written.
+// A tail keeps the end of its input.
 type tail struct{ data []byte }
 
 // Write never fails, so that a talkative program is not held up.

@@ -64,11 +64,11 @@ func setLimit(pid int, resource int, most uint64) error {
 	return nil
 }
 
-// restrict takes from the calling thread, and from what it starts, everything
-// but what the program may do. It cannot be taken back.
+// restrict takes all rights from the calling thread and its children that the program
+// does not need. It is irrevocable.
 //
-// The library's own function for it changes all threads of a process, by means
-// that spin forever in a PID namespace whose /proc is that of another.
+// The library's own function changes all threads of a process, by means that spin
+// forever in a PID namespace that has another namespace's /proc.
 func (s *spec) restrict() error {
 	if err := s.giveUp(); err != nil {
 		return fmt.Errorf("give up privileges: %w", err)
@@ -84,7 +84,7 @@ func (s *spec) restrict() error {
 	return nil
 }
 
-// profile returns what the kernel refuses the program.
+// profile returns the system calls that the kernel refuses.
 func (s *spec) profile() confine.Profile {
 	switch {
 	case s.Network:
@@ -95,9 +95,9 @@ func (s *spec) profile() confine.Profile {
 	return confine.Program
 }
 
-// giveUp leaves the calling thread without capabilities, and without the means
-// to get any by what it executes. Where it was root it becomes nobody, who may
-// only read as root does: the restrictions on files come on top of that.
+// giveUp drops the calling thread's capabilities, and the means to regain any by
+// executing a file. Root becomes nobody with root's right to read; the restrictions on
+// files come on top.
 func (s *spec) giveUp() error {
 	if s.Root {
 		if err := becomeNobody(); err != nil {
@@ -117,10 +117,11 @@ func (s *spec) giveUp() error {
 
 // becomeNobody changes the user of the calling thread and keeps one capability.
 func becomeNobody() error {
-	// Else access(2) asks as somebody without that capability, so that files of a folder that
-	// is root's alone seem to be missing. It is refused where the capability for it was taken.
+	// Otherwise access(2) checks without that capability, so that files in root's
+	// private folders seem to be missing. The call fails if the capability for it was
+	// taken.
 	_ = prctl(prSetSecurebits, secureNoSetuidFixup, 0)
-	// Else the change of the user takes that too.
+	// Otherwise the change of user drops it.
 	if err := prctl(prSetKeepcaps, 1, 0); err != nil {
 		return err
 	}
@@ -144,18 +145,18 @@ func becomeNobody() error {
 	return nil
 }
 
-// The rights on files, in the words of Landlock.
+// The rights on files, in Landlock's terms.
 const (
 	rightsToRun = landlock.AccessFSExecute | landlock.AccessFSReadFile
 	rightsToUse = rightsToRun | landlock.AccessFSReadDir
-	// A file can have these rights, a folder has the others too.
+	// These rights apply to files; the others apply to folders only.
 	rightsOfFiles = rightsToRun | landlock.AccessFSWriteFile | landlock.AccessFSTruncate | landlock.AccessFSIoctlDev
-	// Nobody makes devices, or reaches others through a socket in a folder.
+	// No program creates devices, or reaches others through a socket in a folder.
 	rightsOfNobody = landlock.AccessFSMakeChar | landlock.AccessFSMakeBlock | landlock.AccessFSIoctlDev | landlock.AccessFSResolveUnix
 )
 
-// restrictFiles leaves the readable folders to be read, scratch to be written,
-// and no other file, no socket and no process outside.
+// restrictFiles allows reading the readable folders and writing scratch, but no other
+// file, no socket and no outside process.
 func (s *spec) restrictFiles() error {
 	attr := s.profile().Ruleset(s.Means.Landlock)
 	rules, err := landlock.LandlockCreateRuleset(attr, 0)
@@ -193,7 +194,7 @@ func (s *spec) restrictFiles() error {
 	return nil
 }
 
-// allowReading returns what the program may read.
+// allowReading adds the readable paths.
 func (s *spec) allowReading(allow func(path string, rights uint64) error) error {
 	if len(s.Hidden) > 0 {
 		return s.allowVisible(allow)

@@ -1,18 +1,16 @@
-// Package sandbox runs programs of a repository. None of them is trusted: they
-// may read their tree, write into a scratch folder and answer on stdout, for a
-// limited time and with limited means, and nothing of them is left when they
-// have answered.
+// Package sandbox runs programs of a repository. None of them is trusted: they may read
+// their tree, write into a scratch folder and answer on stdout, with limited time and
+// resources, and all their processes end with the answer.
 //
-// Most callers want [Open], which finds out what this machine can enforce, and
-// then [Box.Run]; main and TestMain call [ServeChild] first.
+// Most callers want [Open], which finds out what this machine can enforce, and then
+// [Box.Run]; main and TestMain call [ServeChild] first.
 //
-// A program is started by a child process of the same binary, which restricts
-// itself for good (Landlock, a filter of system calls, limits) and outlives the
-// program only to end what that started: in a PID namespace the kernel does it,
-// elsewhere the child adopts every process that lost its parent. A canary tries
-// each restriction, and so finds those that a machine cannot enforce. Nothing
-// is left out silently: a Box is isolated, or it says what it lacks and the
-// operator accepted that by name.
+// A program is started by a child process of the same binary, which restricts itself
+// for good (Landlock, a filter of system calls, limits) and outlives the program only
+// to end its processes: in a PID namespace the kernel does it, elsewhere the child
+// adopts every orphaned process. A canary tries each restriction, and so finds the ones
+// that a machine cannot enforce. No restriction is dropped silently: a Box is isolated,
+// or it lists its gaps and the operator accepted them by name.
 package sandbox
 
 import (
@@ -30,18 +28,17 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// A Mode says how much programs are restricted.
+// A Mode is a degree of restriction.
 type Mode string
 
-// The modes, from the strictest.
+// The modes, strictest first.
 const (
-	// Isolated keeps a program from every file but its own, from the network
-	// and from other processes.
+	// Isolated denies a program all files but its own, the network and other processes.
 	Isolated Mode = "isolated"
-	// Partial does of that what the machine can.
+	// Partial enforces the part of Isolated that the machine supports.
 	Partial Mode = "partial"
-	// Off gives a program an environment and a folder of its own and limits on
-	// time and output; else it may do what its user may.
+	// Off only gives a program a fresh environment and folder and bounds its time and
+	// output; it has all rights of its user.
 	Off Mode = "off"
 )
 
@@ -58,44 +55,43 @@ func ParseMode(name string) (Mode, error) {
 	return "", errors.New(msg)
 }
 
-// A Policy is what the operator allows programs. It never comes from the
+// A Policy holds the operator's permissions for programs. It never comes from the
 // repository.
 type Policy struct {
-	// Accept is the weakest mode that programs are run in. A machine that can
-	// do better does, except that Off is off. Defaults to Isolated.
+	// Accept is the weakest acceptable mode. A machine that supports a stricter mode
+	// uses it, except that Off is off. Defaults to Isolated.
 	Accept Mode
-	// Read are further folders that programs may read, such as where an
-	// interpreter lives.
+	// Read are further readable folders, such as an interpreter's.
 	Read []string
-	// Path are folders in which programs are looked for before the usual ones.
-	// They may be read too.
+	// Path are folders searched for programs before the usual ones. They are readable
+	// too.
 	Path []string
 	// Network lets programs use the network.
 	Network bool
-	// Scratch is where scratch folders are made. Defaults to the system's
-	// folder for temporary files.
+	// Scratch is the parent of scratch folders. Defaults to the system's temporary
+	// folder.
 	Scratch string
 }
 
-// Limits bound one run of a program with all that it starts. A field that is 0
-// has its default.
+// Limits bound one run of a program with all its processes. A field that is 0 has its
+// default.
 type Limits struct {
 	// Time defaults to 10 minutes.
 	Time time.Duration
-	// Memory in bytes, counted for each process. Defaults to 1 GiB.
+	// Memory in bytes, for each process. Defaults to 1 GiB.
 	Memory int64
 	// Processes counts threads too. Defaults to 128.
 	Processes int
 	// OpenFiles of each process. Defaults to 256.
 	OpenFiles int
-	// Output is the most that stdout may have, in bytes. Defaults to 8 MiB.
+	// Output bounds stdout in bytes. Defaults to 8 MiB.
 	Output int
 	// Disk and Files bound the scratch folder. Default to 64 MiB and 4096. No file may
 	// be larger than Disk, in the workspace either.
 	Disk  int64
 	Files int
-	// Workspace and WorkspaceFiles bound the workspace with what it had before. Default to
-	// 1 GiB, holes included, and 50,000.
+	// Workspace and WorkspaceFiles bound the workspace, including its initial files.
+	// Default to 1 GiB, holes included, and 50,000.
 	Workspace      int64
 	WorkspaceFiles int
 }
@@ -115,49 +111,49 @@ func (l Limits) orDefault() Limits {
 	}
 }
 
-// A Program is what is run.
+// A Program is a program to run.
 type Program struct {
-	// Argv is the program and its arguments. A program with a slash is a path
-	// relative to Dir or absolute, one without is looked for on the path.
+	// Argv is the program and its arguments. A program with a slash is a path relative
+	// to Dir or absolute, one without is searched on the path.
 	Argv []string
 	// Tree is the folder that the program may read.
 	Tree string
-	// Dir is where it starts, in Tree or in Workspace. Defaults to Tree.
+	// Dir is its working directory, in Tree or in Workspace. Defaults to Tree.
 	Dir string
-	// Workspace is a folder that it may also write and that outlives it; empty for
+	// Workspace is a folder that it may also write and that survives it; empty for
 	// none. Tree must not be in it.
 	Workspace string
-	// Env is its environment as NAME=value. HOME and TMPDIR are added, and are
-	// its scratch folder; so is a short PATH unless there is one.
+	// Env is its environment as NAME=value. HOME and TMPDIR are added with its scratch
+	// folder, and a short PATH unless there is one.
 	Env []string
-	// Stdin is what it reads.
+	// Stdin is its input.
 	Stdin []byte
-	// Loopback answers what it asks; nil leaves it without sockets.
+	// Loopback answers its requests; nil leaves it without sockets.
 	Loopback *Loopback
-	// Limits bound it.
+	// Limits bound the run.
 	Limits Limits
 }
 
-// A Box is what programs run in.
+// A Box runs programs.
 type Box struct {
 	policy  Policy
 	mode    Mode
 	means   means
 	missing []string
 	hidden  Hidden
-	views   Views // nil where programs see the whole tree
+	views   Views // nil if programs see the whole tree
 }
 
-// An Unavailable error says what this machine cannot enforce.
+// An Unavailable error lists what this machine cannot enforce.
 type Unavailable struct{ Missing []string }
 
-// Error names everything that is missing.
+// Error names all missing restrictions.
 func (e *Unavailable) Error() string {
 	return "programs cannot be isolated on this machine: " + strings.Join(e.Missing, "; ")
 }
 
-// Open finds out what can be enforced here. The error is an [*Unavailable] when
-// that is less than the policy accepts.
+// Open determines which restrictions can be enforced here. The error is an
+// [*Unavailable] if that is less than the policy accepts.
 func Open(ctx context.Context, policy Policy) (*Box, error) {
 	policy.Accept = cmp.Or(policy.Accept, Isolated)
 	if _, err := ParseMode(string(policy.Accept)); err != nil {
@@ -185,46 +181,46 @@ func Open(ctx context.Context, policy Policy) (*Box, error) {
 	return b, nil
 }
 
-// Mode is what programs run in.
+// Mode returns the mode that programs run in.
 func (b *Box) Mode() Mode { return b.mode }
 
-// Hides reports whether programs are kept from the files that are hidden from them.
+// Hides reports whether hidden files are unreadable for programs.
 func (b *Box) Hides() bool { return b.mode != Off && b.canHide() }
 
-// Missing returns what a partial sandbox does not enforce.
+// Missing returns the restrictions that a partial sandbox does not enforce.
 func (b *Box) Missing() []string { return slices.Clone(b.missing) }
 
-// A Failure is a program that did not end as it should.
+// A Failure is a program that ended with an error.
 type Failure struct {
-	// Program is its name, Cause says what happened: exit status 3.
+	// Program is its name, Cause the event, such as exit status 3.
 	Program, Cause string
-	// Stderr is the end of what it wrote there, longer than what Error shows:
-	// code that takes secrets out of it finds them whole.
+	// Stderr is the end of its stderr, longer than the part that Error shows, so that
+	// code which removes secrets finds them whole.
 	Stderr string
-	// Hint says what may be missing and how to give it; it may be empty.
+	// Hint describes what may be missing and how to provide it; it may be empty.
 	Hint string
 	// TimedOut means that Limits.Time ended it.
 	TimedOut bool
-	// Status is its exit status, and Printed is what it had on stdout, where it ended
-	// by itself; 0 and nil otherwise.
+	// Status is its exit status and Printed its stdout, if it ended by itself; 0 and
+	// nil otherwise.
 	Status  int
 	Printed []byte
 }
 
-// An UnseenError is about a program that looked for a file which it does not see.
+// An UnseenError reports a program that looked for an invisible file.
 type UnseenError struct{ message string }
 
-// Error names the program and the file, and says what to do.
+// Error names the program, the file and the repair.
 func (e *UnseenError) Error() string { return e.message }
 
-// exitStatus is before the status in the cause of a program that ended by itself.
+// exitStatus precedes the status in the cause of a program that ended by itself.
 const exitStatus = "exit status "
 
-// shownStderr is how much of the end of stderr an error shows.
+// shownStderr bounds the part of stderr shown in an error, from its end.
 const shownStderr = 800
 
-// Error is the cause with the end of stderr, on one line and without what moves
-// a terminal's cursor.
+// Error returns the cause with the end of stderr, on one line and without the control
+// characters of a terminal.
 func (f *Failure) Error() string {
 	said := strings.TrimSpace(f.Stderr)
 	if len(said) > shownStderr {
@@ -243,9 +239,9 @@ func (f *Failure) Error() string {
 	return text
 }
 
-// Run runs a program and returns what it printed. A program that fails or
-// passes a limit gives a [*Failure]; when ctx ends first, its error is returned.
-// Every process that the program started has ended when Run returns.
+// Run runs a program and returns its stdout. A program that fails or exceeds a limit
+// gives a [*Failure]; if ctx ends first, its error is returned. Every process of the
+// program has ended when Run returns.
 func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

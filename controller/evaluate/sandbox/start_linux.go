@@ -22,30 +22,30 @@ import (
 const (
 	childArg = "sandbox-child"
 	childEnv = "GAVEL_SANDBOX_CHILD"
-	// endTime is how long the child may take to end what the program started.
+	// endTime bounds the child's time to end the program's processes.
 	endTime = 5 * time.Second
 )
 
-// A spec tells the child what to run and how.
+// A spec is the child's description of the program and its restrictions.
 type spec struct {
 	File    string   `json:"file"`
 	Argv    []string `json:"argv"`
 	Env     []string `json:"env"`
 	Dir     string   `json:"dir"`
 	Scratch string   `json:"scratch"`
-	// Workspace may be written, too; empty for none.
+	// Workspace is writable, too; empty for none.
 	Workspace string   `json:"workspace"`
 	Readable  []string `json:"readable"`
-	// Tree has the Hidden names, which a mount covers if Cover says so.
+	// Tree has the Hidden names; a mount covers them if Cover is set.
 	Tree    string   `json:"tree"`
 	Hidden  []string `json:"hidden"`
 	Cover   bool     `json:"cover"`
 	Network bool     `json:"network"`
 	Means   means    `json:"means"`
-	// Loopback is the variable that gets the address of the listener which is handed
-	// over; empty for none.
+	// Loopback is the variable for the address of the listener that is handed over;
+	// empty for none.
 	Loopback string `json:"loopback"`
-	// Root means that another user has to run the program.
+	// Root means that the program has to run as another user.
 	Root   bool   `json:"root"`
 	Limits Limits `json:"limits"`
 }
@@ -57,8 +57,7 @@ type exitReport struct {
 	Error  string             `json:"error"`
 }
 
-// start runs the program to its end and says what was wrong with it, if
-// anything was.
+// start runs the program to its end and returns its failure, if any.
 func (b *Box) start(ctx context.Context, r *runningProgram) string {
 	if b.mode == Off {
 		return startPlain(ctx, r)
@@ -73,8 +72,7 @@ func (b *Box) start(ctx context.Context, r *runningProgram) string {
 	return describe(end.Status)
 }
 
-// describe words how a program ended, as package os does; nothing when all is
-// well.
+// describe words a program's exit as package os does; empty for success.
 func describe(s syscall.WaitStatus) string {
 	switch {
 	case s.Signaled():
@@ -85,7 +83,7 @@ func describe(s syscall.WaitStatus) string {
 	return ""
 }
 
-// supervised has a child process run the program.
+// supervised runs the program in a child process.
 func (b *Box) supervised(ctx context.Context, r *runningProgram) (exitReport, error) {
 	if os.Getenv(childEnv) != "" {
 		return exitReport{}, errors.New("a child does not start another; main or TestMain must call sandbox.ServeChild first")
@@ -101,8 +99,8 @@ func (b *Box) supervised(ctx context.Context, r *runningProgram) (exitReport, er
 		defer over.theirs.Close() //nolint:errcheck // where no child was started
 		variable = r.Loopback.Variable
 	}
-	// The child reads the spec from one pipe, whose end tells it that nobody
-	// waits any more, and answers on another.
+	// The child reads the spec from one pipe, which closes when no one waits any more,
+	// and answers on another.
 	orders, toChild, err := os.Pipe()
 	if err != nil {
 		return exitReport{}, fmt.Errorf("start a child process: %w", err)
@@ -130,7 +128,7 @@ func (b *Box) supervised(ctx context.Context, r *runningProgram) (exitReport, er
 		w.held = func() int64 { return held(cmd.Process.Pid, r.onDisk(b.means.Namespaces)) }
 		w.watch(watched)
 	}()
-	// A child that cannot read it says so, or ends without an answer.
+	// A child that cannot read it reports an error, or ends without an answer.
 	_ = json.NewEncoder(toChild).Encode(spec{
 		File: r.file, Argv: r.Argv, Env: r.Env, Dir: r.Dir, Scratch: r.scratch, Workspace: r.Workspace, Readable: r.readable,
 		Tree: r.Tree, Hidden: r.hidden.Names, Cover: len(r.hidden.Names) > 0 && coverable(r.Tree, r.scratch),
@@ -148,8 +146,7 @@ func (b *Box) supervised(ctx context.Context, r *runningProgram) (exitReport, er
 	return end, nil
 }
 
-// command is the child process, in namespaces of its own where they are to be
-// had.
+// command returns the child process, in new namespaces if they are available.
 func (b *Box) command(ctx context.Context, r *runningProgram) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -160,7 +157,7 @@ func (b *Box) command(ctx context.Context, r *runningProgram) (*exec.Cmd, error)
 	cmd.Env = []string{childEnv + "=1", "GORACE=atexit_sleep_ms=0"}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.Stdin), r.stdout, r.stderr
 	cmd.WaitDelay = endTime
-	// A session of its own has no terminal whose keys would end it.
+	// A new session has no terminal whose keys would end it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if b.means.Namespaces {
 		b.namespaces(cmd.SysProcAttr)
@@ -171,20 +168,20 @@ func (b *Box) command(ctx context.Context, r *runningProgram) (*exec.Cmd, error)
 	return cmd, nil
 }
 
-// inside is the user and group that the child is in its user namespace. As root
-// it would have every capability there.
+// inside is the child's user and group in its user namespace. As root it would have
+// every capability there.
 const inside = 1000
 
-// nobody runs the programs of root: the kernel does not limit root's processes.
+// nobody runs root's programs: the kernel does not limit root's processes.
 const nobody = 65534
 
-// handOver gives a workspace to the user that programs of root run as.
+// handOver gives a workspace to the user that runs root's programs.
 func (b *Box) handOver(ctx context.Context, workspace string) error {
 	if workspace == "" || b.mode == Off || os.Geteuid() != 0 {
 		return nil
 	}
 	within := WorkspaceBounds()
-	within.Bytes = 0 // holes are the concern of those who read it
+	within.Bytes = 0 // holes concern only those who read it
 	err := os.Lchown(workspace, nobody, nobody)
 	if err == nil {
 		err = Walk(ctx, workspace, within, func(e Entry) error { return e.In.Lchown(path.Base(e.Path), nobody, nobody) })
@@ -202,7 +199,7 @@ func (b *Box) namespaces(attr *syscall.SysProcAttr) {
 	}
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Geteuid(), Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: inside, HostID: os.Getegid(), Size: 1}}
-	// The child mounts; nobody after it has this capability.
+	// The child mounts; no later process has this capability.
 	attr.AmbientCaps = []uintptr{capSysAdmin}
 	if os.Geteuid() == 0 {
 		other := syscall.SysProcIDMap{ContainerID: nobody, HostID: nobody, Size: 1}
@@ -212,9 +209,8 @@ func (b *Box) namespaces(attr *syscall.SysProcAttr) {
 	}
 }
 
-// load counts the resident memory and the threads of all descendants of a
-// process, up to the first that is one thread too many. One that ends meanwhile
-// does not count.
+// load counts the resident memory and the threads of a process's descendants, and stops
+// at the first thread beyond most. A process that ends meanwhile does not count.
 func load(pid, most int) (memory int64, threads int) {
 	for _, child := range children(pid) {
 		m, t := usage(child)
@@ -230,14 +226,14 @@ func load(pid, most int) (memory int64, threads int) {
 	return memory, threads
 }
 
-// usage is the resident memory and the number of threads of one process.
+// usage returns the resident memory and the number of threads of one process.
 func usage(pid int) (memory int64, threads int) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0, 0
 	}
-	// The name in parentheses may hold anything; proc(5) counts num_threads as
-	// field 20 and rss as field 24, and what follows the name as 3.
+	// The name in parentheses may contain anything; proc(5) numbers num_threads as
+	// field 20 and rss as field 24, and the first field after the name as 3.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 22 {
 		return 0, 0
@@ -247,8 +243,8 @@ func usage(pid int) (memory int64, threads int) {
 	return pages * int64(os.Getpagesize()), threads
 }
 
-// onDisk is the folder whose disk has what the program deletes while it is open: the
-// workspace, or the scratch folder where that is not a file system of its own.
+// onDisk returns the folder whose disk holds files that the program deletes while they
+// are open: the workspace, or the scratch folder if that is not a separate file system.
 func (r *runningProgram) onDisk(namespaces bool) string {
 	if r.Workspace == "" && !namespaces {
 		return r.scratch
@@ -256,14 +252,14 @@ func (r *runningProgram) onDisk(namespaces bool) string {
 	return r.Workspace
 }
 
-// held counts the bytes of the files without a name that the descendants of a process have
-// open on the disk of a folder.
+// held counts the bytes of nameless files that a process's descendants have open on a
+// folder's disk.
 func held(pid int, folder string) int64 {
 	var at syscall.Stat_t
 	if folder == "" || syscall.Stat(folder, &at) != nil {
 		return 0
 	}
-	files := map[uint64]int64{} // by number, since processes share what they have open
+	files := map[uint64]int64{} // by number, since processes share open files
 	for _, child := range descendants(pid) {
 		open, err := filepath.Glob("/proc/" + strconv.Itoa(child) + "/task/*/fd/*")
 		if err != nil {
@@ -283,7 +279,7 @@ func held(pid int, folder string) int64 {
 	return sum
 }
 
-// room is how many bytes are free on the disk of a folder; false where that is not known.
+// room returns the free bytes on a folder's disk; false if they are unknown.
 func room(folder string) (int64, bool) {
 	var disk syscall.Statfs_t
 	if syscall.Statfs(folder, &disk) != nil {
@@ -314,5 +310,5 @@ func children(pid int) []int {
 	return found
 }
 
-// canHide reports whether the kernel refuses programs files of their tree.
+// canHide reports whether the kernel can hide files of a tree from programs.
 func (b *Box) canHide() bool { return b.means.Landlock > 0 }

@@ -15,23 +15,22 @@ func (b *Box) hasOwnLoopback() bool { return false }
 
 func (b *Box) handOver(context.Context, string) error { return nil }
 
-// room is not known here.
+// room is unknown here.
 func room(string) (int64, bool) { return 0, false }
 
-// means are none here.
+// means are unavailable here.
 type means struct{}
 
-// ServeChild reports whether this process was started by this package, which
-// happens only where programs can be restricted.
+// ServeChild reports whether this package started this process, which happens only
+// where programs can be restricted.
 func ServeChild() bool { return false }
 
 func probe(context.Context, Policy) (means, []string) {
 	return means{}, []string{"there is nothing to isolate them with on " + runtime.GOOS + "/" + runtime.GOARCH}
 }
 
-// start runs the program to its end and says what was wrong with it, if
-// anything was.
+// start runs the program to its end and returns its failure, if any.
 func (b *Box) start(ctx context.Context, r *runningProgram) string { return startPlain(ctx, r) }
 
-// canHide reports whether files can be hidden from programs, which they cannot here.
+// canHide reports false: files cannot be hidden from programs here.
 func (b *Box) canHide() bool { return false }

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// drain bounds the wait for what a program's children still write after it
-// ended.
+// drain bounds the wait for output of the program's children after it ended.
 const drain = 500 * time.Millisecond
 
-// startPlain runs the program as it is, in a process group of its own.
+// startPlain runs the program without restrictions, in its own process group.
 func startPlain(ctx context.Context, r *runningProgram) string {
 	cmd := exec.CommandContext(ctx, r.file, r.Argv[1:]...)
 	cmd.Dir, cmd.Env = r.Dir, r.Env
@@ -33,7 +32,7 @@ func startPlain(ctx context.Context, r *runningProgram) string {
 		stop()
 		<-done
 	}
-	// A child that goes on holding stdout does not spoil what was printed.
+	// A child that keeps stdout open does not spoil the output.
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return ""
 	}

@@ -7,31 +7,31 @@ import (
 	"strings"
 )
 
-// A View is what a program sees of a tree.
+// A View is a program's view of a tree.
 type View struct {
-	// Files are those that are shown, relative to the tree, with slashes.
+	// Files are the visible files, relative to the tree, with slashes.
 	Files []string
-	// Folders are there even if nothing in them is shown.
+	// Folders are visible even without visible files in them.
 	Folders []string
-	// List is where a person adds files to the view.
+	// List is the list where people add files to the view.
 	List string
 }
 
-// Views say of a tree what is hidden from the programs that see a part of it.
+// Views compute the hidden files of a tree for programs that see a part of it.
 type Views interface {
-	// Hidden returns what is hidden besides the files of a view.
+	// Hidden returns what is hidden outside of a view.
 	Hidden(v View) (Hidden, error)
 }
 
-// Having is the sandbox for the programs of a tree that see a part of it each.
+// Having returns the sandbox for the programs of a tree that each see a part of it.
 func (b *Box) Having(v Views) *Box {
 	out := *b
 	out.views = v
 	return &out
 }
 
-// Showing is the sandbox for a program that sees a view of the tree. Without a sandbox,
-// and for trees whose views are not known, nothing more is hidden.
+// Showing returns the sandbox for a program that sees a view of the tree. Without a
+// sandbox, and for trees without views, nothing more is hidden.
 func (b *Box) Showing(v View) (*Box, error) {
 	if b.mode == Off || b.views == nil {
 		return b, nil
@@ -43,8 +43,8 @@ func (b *Box) Showing(v View) (*Box, error) {
 	return b.Hiding(hidden), nil
 }
 
-// Besides lists, sorted, what a tree has besides the files of a view and what is shown by
-// request: files, and folders in which nothing is shown.
+// Besides lists, sorted, a tree's entries outside of a view and of the requested files:
+// files, and folders without visible files.
 func Besides(tree string, v View, requested []string) ([]string, error) {
 	shown, above := map[string]bool{}, map[string]bool{".": true}
 	climb := func(name string) {

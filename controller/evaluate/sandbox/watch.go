@@ -7,42 +7,43 @@ import (
 	"time"
 )
 
-// pollTime is how often a running program is looked at. The speed of the
-// machine bounds what it can do in between.
+// pollTime is the interval between looks at a running program. The machine's speed
+// bounds what the program can do in between.
 const pollTime = 20 * time.Millisecond
 
-// A watcher looks at a program until it ends, and ends it when it passes a limit.
+// A watcher observes a program until it ends, and ends it when it exceeds a limit.
 //
-// The scratch folder is a tmpfs of its own wherever that can be had, and the kernel keeps its
-// bound. That of a workspace is kept here, whatever the machine: the kernel could keep it
+// The scratch folder is a separate tmpfs if possible, and the kernel keeps its bound. A
+// workspace's bound is kept here on every machine: the kernel could keep it
+//
 //   - in a tmpfs, which would take 1 GiB of memory for each program that runs. It belongs to
 //     no process, so that ending the program does not free it while somebody holds the mount,
 //     and the one that a full container ends is Gavel itself;
 //   - by quotas of the disk, of a project or of a user. These need root in the first user
 //     namespace and a file system that was mounted for them.
 //
-// No limit of a process bounds the sum of its files. The kernel keeps the largest file
-// (RLIMIT_FSIZE), and the watcher the sum: of all names, however deep they are, of holes, and
-// of what has no name any more but is open. A program that hides more, for instance in files
-// that are mapped into memory only, does not fill the disk: it is ended before that.
+// No limit of a process bounds the sum of its files. The kernel bounds the largest file
+// (RLIMIT_FSIZE), and the watcher the sum over all names of any depth, holes, and
+// nameless open files. A program that hides more, for instance in files that are only
+// mapped into memory, does not fill the disk: it is ended before that.
 type watcher struct {
 	*runningProgram
 	// load counts the memory and the threads of the program.
 	load func() (memory int64, processes int)
-	// held counts what it has open that has no name any more.
+	// held counts its open nameless files.
 	held func() int64
 
-	// first is how much was free on the disk of the workspace at the beginning, and last
-	// when the folders were looked through; -1 where that is not known.
+	// first is the free space on the workspace's disk at the beginning, and last at the
+	// last look through the folders; -1 if unknown.
 	first, last int64
-	// spare is what the workspace may still take, as it was then.
+	// spare is the workspace's remaining allowance at that time.
 	spare int64
-	// due is when the folders are looked through again.
+	// due is the time of the next look through the folders.
 	due time.Time
 }
 
-// watch looks at the program until ctx ends. Many files take long to count, and are counted
-// less often, unless the disk is filled meanwhile.
+// watch observes the program until ctx ends. Many files take long to count, so they are
+// counted less often, unless the disk fills up meanwhile.
 func (w *watcher) watch(ctx context.Context) {
 	w.first = w.room()
 	w.last = w.first
@@ -62,7 +63,7 @@ func (w *watcher) watch(ctx context.Context) {
 	}
 }
 
-// look returns what is wrong with the program.
+// look returns the limit that the program exceeds, as an error.
 func (w *watcher) look(ctx context.Context) error {
 	memory, processes := w.load()
 	switch l := w.Limits; {
@@ -84,7 +85,7 @@ func (w *watcher) look(ctx context.Context) error {
 	return err
 }
 
-// room is what is free on the disk of the workspace; -1 where that is not known.
+// room returns the free space on the workspace's disk; -1 if unknown.
 func (w *watcher) room() int64 {
 	if w.Workspace != "" {
 		if free, known := room(w.Workspace); known {
@@ -94,13 +95,13 @@ func (w *watcher) room() int64 {
 	return -1
 }
 
-// fills reports whether a disk is filled while a program runs that may take a part of it.
-// Others write there, too, so that this is of no concern before the disk is nearly full.
+// fills reports whether a disk fills up while a program with an allowance runs. Other
+// processes write there, too, so this only matters when the disk is nearly full.
 func fills(first, free, most int64) bool {
 	return first >= 0 && free >= 0 && first-free > most && free < most
 }
 
-// folders returns what is wrong with the folders that the program writes.
+// folders returns the limit that the program's folders exceed, as an error.
 func (w *watcher) folders(ctx context.Context) error {
 	l, held := w.Limits, w.held()
 	bytes, err := folderSize(ctx, w.scratch, Bounds{Depth: maxDepth, Files: l.Files})

@@ -21,18 +21,18 @@ import (
 	"github.com/gavel-evals/gavel/schema/confine"
 )
 
-// ServeChild answers one query on standard input if this process was started
-// by Query, and reports whether it was; the program then has to end.
+// ServeChild answers one query on standard input if Query started this process, and
+// reports whether it did; the program then has to end.
 func ServeChild() bool {
 	if os.Getenv(childEnv) == "" || len(os.Args) != 2 || os.Args[1] != childArg {
 		return false
 	}
 	// SQLite itself refuses what the kernel cannot refuse here.
 	_ = confineProcess()
-	// The parent kills a child that stays; this one also ends when the parent
-	// was killed.
+	// The parent kills a child that does not end; this timer also covers a killed
+	// parent.
 	time.AfterFunc(startTime+buildTime+queryTime, func() { os.Exit(3) })
-	// Base64 makes four bytes of three; names and syntax are small.
+	// Base64 turns three bytes into four; names and syntax are small.
 	input, err := io.ReadAll(io.LimitReader(os.Stdin, 2*maxDatabase))
 	var req request
 	if err == nil {
@@ -51,12 +51,12 @@ func ServeChild() bool {
 	return true
 }
 
-// confineProcess is a variable for tests, which try what it leaves.
+// confineProcess is a variable so that tests can remove the confinement.
 var confineProcess = confine.Process
 
-// boundMemory makes SQLite count its memory, which this build of it otherwise
-// does not, so that hard_heap_limit holds. It can be done only once a process
-// and before the first database is opened.
+// boundMemory makes SQLite count its memory, which this build does not do by default,
+// so that hard_heap_limit holds. It works only once per process and before the first
+// database is opened.
 func boundMemory() error {
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -103,7 +103,7 @@ func query(ctx context.Context, req request) (Result, error) {
 	return Result{Refused: clean(err)}, nil
 }
 
-// clean removes the driver's name and codes from what SQLite says.
+// clean removes the driver's name and codes from SQLite's message.
 func clean(err error) string {
 	text := strings.TrimPrefix(err.Error(), "SQL logic error: ")
 	if i := strings.LastIndex(text, " ("); i > 0 && strings.HasSuffix(text, ")") {
@@ -141,7 +141,7 @@ func read(ctx context.Context, conn *sql.Conn, statement string) (Result, error)
 	return res, rows.Err()
 }
 
-// build makes the database under limits and under an authoriser of its own.
+// build creates the database under limits and its own authoriser.
 func build(ctx context.Context, conn *sql.Conn, files []schema.File) error {
 	ctx, cancel := context.WithTimeout(ctx, buildTime)
 	defer cancel()
@@ -171,13 +171,13 @@ func build(ctx context.Context, conn *sql.Conn, files []schema.File) error {
 			return fmt.Errorf("build the database: %s: %s", f.Path, clean(err))
 		}
 	}
-	// A script may leave a transaction open; then this fails harmlessly in the
-	// usual case that it does not.
+	// A script may leave a transaction open; usually it does not, and this fails
+	// harmlessly.
 	_, _ = conn.ExecContext(ctx, "COMMIT")
 	return nil
 }
 
-// load takes a database file's bytes as the database.
+// load opens a database file's bytes as the database.
 func load(ctx context.Context, conn *sql.Conn, f schema.File) error {
 	data := bytes.Clone(f.Data)
 	if len(data) >= 100 {
@@ -201,8 +201,8 @@ func load(ctx context.Context, conn *sql.Conn, f schema.File) error {
 	return nil
 }
 
-// limit sets what bounds memory and work. The pragmas come before any
-// authoriser, which refuses them.
+// limit sets the bounds of memory and work. The pragmas come before any authoriser,
+// which refuses them.
 func limit(ctx context.Context, conn *sql.Conn) error {
 	for _, pragma := range []string{
 		"hard_heap_limit = 134217728", // 128 MiB for all of SQLite in this process
@@ -223,7 +223,7 @@ func limit(ctx context.Context, conn *sql.Conn) error {
 		sqlite3.SQLITE_LIMIT_VDBE_OP:             250_000,
 		sqlite3.SQLITE_LIMIT_FUNCTION_ARG:        100,
 		sqlite3.SQLITE_LIMIT_ATTACHED:            0,
-		sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1000, // LIKE is quadratic
+		sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1000, // LIKE takes quadratic time
 		sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH:       10,
 		sqlite3.SQLITE_LIMIT_WORKER_THREADS:      0,
 	}
@@ -249,7 +249,7 @@ func authorise(conn *sql.Conn, may sqlite.AuthorizerFn) error {
 	return nil
 }
 
-// mayQuery allows reading and nothing else.
+// mayQuery allows only reading.
 func mayQuery(action sqlite.AuthorizerActionCode, _, function, _, _ string) sqlite.AuthorizerReturnCode {
 	switch action {
 	case sqlite.AuthSelect, sqlite.AuthRead, sqlite.AuthRecursive:
@@ -262,9 +262,9 @@ func mayQuery(action sqlite.AuthorizerActionCode, _, function, _, _ string) sqli
 	return sqlite.AuthorizerDeny
 }
 
-// mayBuild allows what makes up an ordinary script: no other files, no virtual
-// tables, no settings. Settings are passed over rather than refused, because
-// dumps begin with them; foreign keys bear on the data and are followed.
+// mayBuild allows the statements of an ordinary script: no other files, no virtual
+// tables, no settings. Settings are ignored rather than refused, because dumps begin
+// with them; foreign keys affect the data and are followed.
 func mayBuild(action sqlite.AuthorizerActionCode, arg, function, _, _ string) sqlite.AuthorizerReturnCode {
 	switch action {
 	case sqlite.AuthAttach, sqlite.AuthDetach, sqlite.AuthCreateVTable, sqlite.AuthDropVTable:

@@ -1,18 +1,16 @@
-// Package sqlexec runs SQL that a model wrote on a database that a repository
-// supplies. Neither is trusted.
+// Package sqlexec runs a model's SQL on a repository's database. Neither is trusted.
 //
-// Most callers want [Query]; main and TestMain call [ServeChild] first. Parse
-// looks at a statement without running it.
+// Most callers want [Query]; main and TestMain call [ServeChild] first. Parse analyses
+// a statement without running it.
 //
-// Every query runs in a child process of the same program. In the process
-// itself, time and rights could be bounded (a deadline, the authoriser, the
-// limits), but not memory: SQLite's only bound on it holds for the whole
-// process and would fall on the ledger too, while one statement under all
-// other limits sorted a gigabyte within a second when it was tried. A .sqlite file
-// is moreover untrusted input to translated C code, whose faults end the child
-// alone. The child keeps the database in memory, gets an empty environment, and is
-// killed when its time is over. The kernel refuses it everything but to compute
-// (package confine).
+// Every query runs in a child process of the same program. In the process itself, time
+// and rights could be bounded (a deadline, the authoriser, the limits), but not memory:
+// SQLite's only bound on it applies to the whole process and would limit the ledger
+// too, while a statement within all other limits sorted a gigabyte within a second when
+// tried. A .sqlite file is also untrusted input to translated C code, whose faults end
+// only the child. The child keeps the database in memory, gets an empty environment,
+// and is killed at its deadline. The kernel allows it only to compute (package
+// confine).
 package sqlexec
 
 import (
@@ -30,14 +28,14 @@ import (
 )
 
 const (
-	// MaxRows is how many rows of a result are counted.
+	// MaxRows bounds the counted rows of a result.
 	MaxRows = 10_000
 	// maxDatabase bounds the files of a database, together and in bytes.
 	maxDatabase = 32 << 20
 	// maxStatement bounds a statement in bytes.
 	maxStatement = 64 << 10
-	// buildTime and queryTime bound the child's work, startTime what it takes
-	// to come up on a busy machine.
+	// buildTime and queryTime bound the child's work, startTime its start on a busy
+	// machine.
 	buildTime = 10 * time.Second
 	queryTime = 5 * time.Second
 	startTime = 10 * time.Second
@@ -46,15 +44,15 @@ const (
 	childEnv = "GAVEL_SQLEXEC_CHILD"
 )
 
-// A Result is what a statement gave.
+// A Result is the result of a statement.
 type Result struct {
 	// Columns are the names of the result's columns in order.
 	Columns []string `json:"columns"`
 	// Rows counts the rows, at most MaxRows; More is true when there were more.
 	Rows int  `json:"rows"`
 	More bool `json:"more"`
-	// Refused says why the statement gave no result: it is malformed, may not
-	// be run, or took too long. Empty when it ran.
+	// Refused is the reason why the statement gave no result: it is malformed,
+	// forbidden, or took too long. It is empty if the statement ran.
 	Refused string `json:"refused"`
 }
 
@@ -67,14 +65,13 @@ type request struct {
 
 type response struct {
 	Result
-	// Error says why the database could not be built.
+	// Error is the reason why the database could not be built.
 	Error string `json:"error"`
 }
 
-// Query builds a database from the files, one .sqlite or .db file or .sql
-// scripts in their order, and runs one statement on it that may only read. ILIKE
-// is run as LIKE. The result has the mistakes of the statement; an error is
-// about the database or the child process.
+// Query builds a database from the files, one .sqlite or .db file or .sql scripts in
+// their order, and runs one read-only statement on it. ILIKE is run as LIKE. The result
+// has the statement's mistakes; an error is about the database or the child process.
 func Query(ctx context.Context, files []schema.File, statement string) (Result, error) {
 	return ask(ctx, request{files, readable(statement), queryTime})
 }
@@ -107,7 +104,7 @@ func ask(ctx context.Context, req request) (Result, error) {
 	return out.Result, nil
 }
 
-// refuse says why a statement is not even sent to the database.
+// refuse returns the reason why a statement is not even sent to the database.
 func refuse(statement string) string {
 	switch st := Parse(statement); {
 	case len(statement) > maxStatement:
@@ -134,8 +131,8 @@ func runChild(ctx context.Context, input []byte) (response, error) {
 	defer cancel()
 	var stdout, stderr limitedBuffer
 	cmd := exec.CommandContext(ctx, program, childArg)
-	// Built with -race, a program would wait for a second at its end. A confined
-	// child knows no zone, and others are to find the same rows.
+	// Built with -race, a program would wait for a second at its end. A confined child
+	// has no time zones, and other children must find the same rows.
 	cmd.Env = []string{childEnv + "=1", "TZ=UTC", "GORACE=atexit_sleep_ms=0"}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
 	cmd.WaitDelay = time.Second
@@ -155,7 +152,7 @@ func firstLine(s string) string {
 	return line
 }
 
-// A limitedBuffer keeps the first MiB that is written to it.
+// A limitedBuffer keeps the first MiB of its input.
 type limitedBuffer struct{ bytes.Buffer }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {

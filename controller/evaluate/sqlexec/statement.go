@@ -7,21 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// A Statement is what can be seen of SQL without running it. Names are in
-// lower case and without their quotes.
+// A Statement is the static analysis of SQL. Names are in lower case and without
+// quotes.
 type Statement struct {
-	// Count is how many statements the text holds; the rest speaks of the first.
+	// Count is the number of statements in the text; the other fields describe the
+	// first.
 	Count int
-	// Type is the verb in upper case, that of the main statement after WITH.
+	// Type is the verb in upper case; after WITH, the main statement's verb.
 	Type string
-	// Tables are those that are read from or written to, in order; the names of
-	// common table expressions are not among them.
+	// Tables are the tables read or written, in order, without the names of common
+	// table expressions.
 	Tables []string
 	// Functions are the names before an opening bracket.
 	Functions []string
 
 	words []string // unquoted words in upper case, "" for anything else
-	// subquery and cte say that the statement has them, which no word tells.
+	// subquery and cte mean that the statement has them, which no word shows.
 	subquery, cte bool
 }
 
@@ -47,15 +48,15 @@ func (s Statement) HasClause(clause string) bool {
 	return false
 }
 
-// HasFunction reports whether a function is called. The name of a clause, such as
-// GROUP BY, is looked for as a clause.
+// HasFunction reports whether a function is called. A clause's name, such as GROUP BY,
+// is looked up as a clause.
 func (s Statement) HasFunction(name string) bool {
 	name, _, _ = strings.Cut(name, "(")
 	name = strings.ToLower(strings.TrimSpace(name))
 	return slices.Contains(s.Functions, name) || isClause(name) && s.HasClause(name)
 }
 
-// isClause reports whether a name can only be that of a clause, or can be one, too.
+// isClause reports whether a name can only be a clause's, or can be one, too.
 func isClause(name string) bool {
 	words := clauseWords(name)
 	return len(words) > 1 || len(words) == 1 && (reserved(words[0]) || words[0] == "SUBQUERY" || words[0] == "CTE")
@@ -77,8 +78,8 @@ func like(upper string) string {
 	return upper
 }
 
-// readable is a statement with LIKE in the place of ILIKE, which SQLite does not have
-// and whose LIKE ignores the case of ASCII letters, too.
+// readable replaces ILIKE by LIKE. SQLite has no ILIKE, and its LIKE ignores the case
+// of ASCII letters, too.
 func readable(text string) string {
 	tokens := scan(text)
 	for i := len(tokens) - 1; i >= 0; i-- {
@@ -129,8 +130,8 @@ func hasCTE(tokens []token) bool {
 
 func isOuter(word string) bool { return word == "OUTER" }
 
-// Parse looks at a text of SQL. It reads strings, quoted names and comments as
-// SQLite does and takes any text; what is not SQL gives an odd Type.
+// Parse analyses SQL. It reads strings, quoted names and comments as SQLite does and
+// accepts any text; a text that is not SQL gives an odd Type.
 func Parse(text string) Statement {
 	var s Statement
 	var first []token
@@ -181,7 +182,7 @@ func (t token) keyword() string {
 	return ""
 }
 
-// name is the token as the name of something; "" when it cannot be one.
+// name returns the token as a name; "" if it cannot be one.
 func (t token) name() string {
 	switch t.kind {
 	case word:
@@ -251,7 +252,7 @@ func wordRune(r rune) bool {
 	return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// upTo is the length of the text to the end of what closes it, or all.
+// upTo returns the length of the text to the end of closing, or to its end.
 func upTo(text string, from int, closing string) int {
 	if i := strings.Index(text[from:], closing); i >= 0 {
 		return from + i + len(closing)
@@ -259,7 +260,7 @@ func upTo(text string, from int, closing string) int {
 	return len(text)
 }
 
-// quoted is the length of a quoted piece; its quote is doubled inside.
+// quoted returns the length of a quoted piece, in which quotes are doubled.
 func quoted(text string, q byte) int {
 	for i := 1; i < len(text); i++ {
 		if text[i] != q {
@@ -273,7 +274,7 @@ func quoted(text string, q byte) int {
 	return len(text)
 }
 
-// mainVerb is the first word or, after WITH, the first verb outside brackets.
+// mainVerb returns the first word or, after WITH, the first verb outside brackets.
 func mainVerb(tokens []token) string {
 	depth := 0
 	for i, t := range tokens {
@@ -323,7 +324,7 @@ func tables(tokens []token) []string {
 	return names
 }
 
-// tableAt reads [schema.]name and returns it with the index behind it.
+// tableAt reads [schema.]name and returns it with the next index.
 func tableAt(tokens []token, i int) (string, int) {
 	for i < len(tokens) && slices.Contains([]string{"IF", "NOT", "EXISTS"}, tokens[i].keyword()) {
 		i++
@@ -349,7 +350,7 @@ func skipAlias(tokens []token, i int) int {
 	return i
 }
 
-// commonTables are the names before AS ( in a WITH.
+// commonTables returns the names before AS ( in a WITH.
 func commonTables(tokens []token) []string {
 	var names []string
 	if len(tokens) == 0 || tokens[0].keyword() != "WITH" {
@@ -366,7 +367,7 @@ func commonTables(tokens []token) []string {
 	return names
 }
 
-// nameBefore is the name before i, past a list of columns in brackets.
+// nameBefore returns the name before i, past a list of columns in brackets.
 func nameBefore(tokens []token, i int) string {
 	i--
 	if i >= 0 && tokens[i].is(")") {
@@ -381,8 +382,8 @@ func nameBefore(tokens []token, i int) string {
 	return tokens[i].name()
 }
 
-// functions are the unquoted names before a bracket that do not name a table
-// with its columns there.
+// functions returns the unquoted names before a bracket, except tables with a list of
+// columns.
 func functions(tokens []token) []string {
 	defined := commonTables(tokens)
 	var names []string
