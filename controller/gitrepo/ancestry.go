@@ -13,14 +13,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// An ancestry has the commits; the parents of those at its edge were not cloned.
+// An ancestry gives access to commits. The parents of commits at its edge were not
+// cloned.
 type ancestry struct {
 	Store storer.EncodedObjectStorer
 	Edge  []plumbing.Hash
 }
 
-// bestAncestor returns the best common ancestor of two commits, the latest where there are
-// several, and the zero hash where there is none.
+// bestAncestor returns the best common ancestor of two commits: the latest if there are
+// several, the zero hash if there is none.
 func bestAncestor(ctx context.Context, h ancestry, a, b plumbing.Hash) (plumbing.Hash, error) {
 	w := &ancestryWalk{store: h.Store, edge: map[plumbing.Hash]bool{}, marks: map[plumbing.Hash]int{}}
 	for _, commit := range h.Edge {
@@ -46,7 +47,7 @@ func bestAncestor(ctx context.Context, h ancestry, a, b plumbing.Hash) (plumbing
 			return plumbing.ZeroHash, err
 		}
 	}
-	// One that was met first may turn out to lie below another.
+	// An ancestor met first may turn out to be an ancestor of another one.
 	common = slices.DeleteFunc(common, func(c *object.Commit) bool { return w.marks[c.Hash]&stale != 0 })
 	if len(common) == 0 {
 		return plumbing.ZeroHash, nil
@@ -54,7 +55,7 @@ func bestAncestor(ctx context.Context, h ancestry, a, b plumbing.Hash) (plumbing
 	return slices.MinFunc(common, latestFirst).Hash, nil
 }
 
-// A brokenError is a commit of the history that cannot be read.
+// A brokenError is an unreadable commit of the history.
 type brokenError struct {
 	Commit plumbing.Hash
 	child  plumbing.Hash
@@ -66,19 +67,19 @@ func (e *brokenError) Error() string {
 	return fmt.Sprintf("commit %s, a parent of %s: %v", e.Commit, e.child, e.cause)
 }
 
-// Unwrap returns what came of reading it.
+// Unwrap returns the cause.
 func (e *brokenError) Unwrap() error { return e.cause }
 
 const (
 	fromA  = 1 << iota // reachable from the first commit
 	fromB              // reachable from the second
-	stale              // below a common ancestor
+	stale              // an ancestor of a common ancestor
 	queued             // waiting in the queue
 
 	both = fromA | fromB
 )
 
-// A walk goes through history from the latest commit backwards.
+// An ancestryWalk goes through history backwards from the latest commit.
 type ancestryWalk struct {
 	store storer.EncodedObjectStorer
 	edge  map[plumbing.Hash]bool // commits whose parents were not cloned
@@ -87,7 +88,7 @@ type ancestryWalk struct {
 	live  int // commits in the queue that are not stale
 }
 
-// mark adds marks to a commit and queues it when that changed it.
+// mark adds marks to a commit and queues it if that changed it.
 func (w *ancestryWalk) mark(h plumbing.Hash, marks int) error {
 	old := w.marks[h]
 	now := old | marks
@@ -151,8 +152,8 @@ func (q *byDate) Pop() any {
 	return c
 }
 
-// latestFirst orders commits by date, and those of one date by hash, so that
-// the order never depends on chance.
+// latestFirst orders commits by date and then by hash, so that the order is
+// deterministic.
 func latestFirst(a, b *object.Commit) int {
 	return cmp.Or(
 		b.Committer.When.Compare(a.Committer.When),

@@ -9,20 +9,19 @@ import (
 )
 
 var (
-	// added bounds what a commit has beyond the one that it is compared with.
+	// added bounds a commit's additions relative to the compared one.
 	added = treeBounds{Are: "added or changed", Paths: 200_000, Bytes: 64 << 20, Depth: 64}
-	// removed bounds what base has beyond it, and whole what is compared with
-	// nothing: somebody who may write has accepted both.
+	// removed bounds the removals, and whole a commit that is compared with nothing: a
+	// person with write access has accepted both.
 	removed = treeBounds{Are: "removed", Paths: 4_000_000, Bytes: 1 << 30, Depth: maxTreeDepth}
 	whole   = treeBounds{Are: "in the commit", Paths: 4_000_000, Bytes: 1 << 30, Depth: maxTreeDepth}
 )
 
-// Changed lists the paths of files, links and submodules that differ between
-// two commits: added, removed, or with other bytes or another mode. It is
-// sorted and nil when nothing differs. Folders whose hash is equal on both
-// sides are not looked into, so its cost follows the change and not the size
-// of the repository. The error wraps a [excess.Error] where that of
-// [Repository.CheckBounds] does, or where too much is removed.
+// Changed lists the paths of files, links and submodules that differ between two
+// commits: added, removed, or with other bytes or another mode. The list is sorted, or
+// nil if nothing differs. Folders with equal hashes are skipped, so the cost follows
+// the change and not the size of the repository. The error wraps a [pack.ExcessError]
+// if the error of [Repository.CheckBounds] does, or if too much is removed.
 func (r *Repository) Changed(ctx context.Context, base, head string) ([]string, error) {
 	from, err := r.rootTree(base)
 	if err != nil {
@@ -46,10 +45,9 @@ func (r *Repository) Changed(ctx context.Context, base, head string) ([]string, 
 	return paths, nil
 }
 
-// CheckBounds returns an error that wraps a [excess.Error] where a commit has more
-// paths, longer ones or deeper ones beyond what base has than is looked at. base
-// is empty for a commit that is compared with nothing. It reads no blobs, and
-// each folder that differs once.
+// CheckBounds returns an error that wraps a [pack.ExcessError] if a commit has too
+// many, too long or too deep paths that base lacks. An empty base compares the commit
+// with nothing. It reads no blobs, and each differing folder once.
 func (r *Repository) CheckBounds(ctx context.Context, base, head string) error {
 	to, err := r.rootTree(head)
 	if err != nil {

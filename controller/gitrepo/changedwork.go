@@ -17,11 +17,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ChangedWork lists the files below the folders that differ between a commit
-// and the working tree, untracked ones included. It is sorted and nil when
-// nothing differs. Folders are relative to the root; "." means everything, and
-// a file may represent a folder. Modes are not compared, since not every file
-// system has them; a link counts by being one.
+// ChangedWork lists the files below the folders that differ between a commit and the
+// working tree, untracked ones included. The list is sorted, or nil if nothing differs.
+// Folders are relative to the root; "." means everything, and a file may take the place
+// of a folder. Modes are not compared, since not every file system has them; a link
+// only has to be one on both sides.
 func (r *Repository) ChangedWork(ctx context.Context, base string, folders []string) ([]string, error) {
 	found, err := r.Differences(ctx, base, folders)
 	if len(found) == 0 {
@@ -30,10 +30,10 @@ func (r *Repository) ChangedWork(ctx context.Context, base string, folders []str
 	return slices.Sorted(maps.Keys(found)), err
 }
 
-// Differences returns the files that ChangedWork lists with the hash that git
-// would give to what they hold now, as 40 hex digits: the zero hash for what is
-// gone or is not a regular file. Git's index saves reading unchanged files. An
-// empty base represents a commit without files.
+// Differences returns the files that ChangedWork lists, with the hash that git would
+// give to their current content as 40 hex digits: the zero hash for a missing file or
+// one that is not regular. Git's index saves reading unchanged files. An empty base
+// represents a commit without files.
 func (r *Repository) Differences(ctx context.Context, base string, folders []string) (map[string]string, error) {
 	work, err := r.WorkFS()
 	if err != nil {
@@ -42,8 +42,8 @@ func (r *Repository) Differences(ctx context.Context, base string, folders []str
 	return r.differences(ctx, base, work, folders)
 }
 
-// DifferencesAt is Differences for a few paths: it reads them rather than what
-// git noted of all files.
+// DifferencesAt is Differences for a few paths: it reads them rather than git's index
+// of all files.
 func (r *Repository) DifferencesAt(ctx context.Context, base string, paths []string) (map[string]string, error) {
 	work, err := r.WorkFS()
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *Repository) DifferencesAt(ctx context.Context, base string, paths []str
 	return r.differences(ctx, base, work, paths)
 }
 
-// differences closes the working tree.
+// differences compares folders and closes the working tree.
 func (r *Repository) differences(ctx context.Context, base string, work *WorkTree, folders []string) (map[string]string, error) {
 	defer work.Close()
 	var root plumbing.Hash
@@ -66,7 +66,7 @@ func (r *Repository) differences(ctx context.Context, base string, work *WorkTre
 	d := workDiffer{commit: treeFS{repo: r, root: root}, work: work, found: map[string]string{}}
 	d.group, d.ctx = errgroup.WithContext(ctx)
 	d.group.SetLimit(runtime.GOMAXPROCS(0))
-	// Git's index takes about as long to read as the folders to list.
+	// Reading git's index takes about as long as listing the folders.
 	d.group.Go(func() error { work.staged(); return nil })
 	var err error
 	for _, folder := range folders {
@@ -81,8 +81,8 @@ func (r *Repository) differences(ctx context.Context, base string, work *WorkTre
 	return d.found, err
 }
 
-// uncompared says why something is not compared, and how a file may be read that may
-// not be.
+// uncompared reports a path that cannot be compared, and the repair for an unreadable
+// file.
 func uncompared(what string, err error) error {
 	if denied, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(denied, fs.ErrPermission) {
 		return fmt.Errorf("%s cannot be read: %w; allow it with chmod -R u+rX %[1]s", denied.Path, fs.ErrPermission)
@@ -90,13 +90,13 @@ func uncompared(what string, err error) error {
 	return fmt.Errorf("comparing %s with the working tree: %w", what, err)
 }
 
-// A workDiffer walks the tree of a commit and the working tree side by side,
-// several folders at a time.
+// A workDiffer walks a commit's tree and the working tree in parallel, several folders
+// at a time.
 type workDiffer struct {
 	commit treeFS
 	work   *WorkTree
 	group  *errgroup.Group
-	ctx    context.Context // of the group, for as long as ChangedWork runs
+	ctx    context.Context // the group's, while ChangedWork runs
 
 	mu    sync.Mutex
 	found map[string]string // guarded by mu
@@ -125,8 +125,8 @@ func (d *workDiffer) start(name string) error {
 	return d.pair(name, was, is)
 }
 
-// pair compares the two entries of one name. A file that became a folder is a
-// removed file and added ones.
+// pair compares both entries of a name. A file that became a folder is a removed file
+// and added ones.
 func (d *workDiffer) pair(name string, was entry, is fs.FileInfo) error {
 	if !fs.ValidPath(name) {
 		// Its bytes are not text and cannot be requested; loading it reports that.
@@ -153,7 +153,7 @@ func (d *workDiffer) pair(name string, was entry, is fs.FileInfo) error {
 	return compare()
 }
 
-// file compares what is a file on one side or both.
+// file compares a file that exists on one side or both.
 func (d *workDiffer) file(name string, was entry, is fs.FileInfo) error {
 	var now plumbing.Hash
 	kind := (treeInfo{entry: was}).Mode().Type()
@@ -171,14 +171,14 @@ func (d *workDiffer) file(name string, was entry, is fs.FileInfo) error {
 	return nil
 }
 
-// add notes a file that differs with its hash in the working tree.
+// add records a differing file with its hash in the working tree.
 func (d *workDiffer) add(name string, now plumbing.Hash) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.found[name] = now.String()
 }
 
-// folder compares the entries of a folder, which may be missing on a side.
+// folder compares the entries of a folder, which may be missing on one side.
 func (d *workDiffer) folder(name string, tree plumbing.Hash, there bool) error {
 	if strings.Count(name, "/") > maxDepth {
 		return fmt.Errorf("%s %w", name, errTooDeep)
@@ -208,7 +208,7 @@ func (d *workDiffer) folder(name string, tree plumbing.Hash, there bool) error {
 			base = b.Name()
 			var err error
 			if info, err = b.Info(); errors.Is(err, fs.ErrNotExist) {
-				info = nil // gone since it was listed
+				info = nil // removed since the listing
 			} else if err != nil {
 				return err
 			}
@@ -220,8 +220,8 @@ func (d *workDiffer) folder(name string, tree plumbing.Hash, there bool) error {
 	return nil
 }
 
-// next takes the next name from the front of both lists; a side that does not
-// have it gives nothing.
+// next takes the next name from the front of both lists; a side without it gives
+// nothing.
 func next(was *[]entry, is *[]fs.DirEntry) (a entry, b fs.DirEntry) {
 	order := 0
 	switch {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// changeTime is when the file's content or status changed last.
+// changeTime returns the time of the last change of a file's content or status.
 func changeTime(info fs.FileInfo) (t time.Time, known bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// changeTime is not known here, so files are always read.
+// changeTime is unknown here, so files are always read.
 func changeTime(fs.FileInfo) (t time.Time, known bool) { return time.Time{}, false }

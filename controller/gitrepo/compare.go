@@ -11,10 +11,10 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// maxTreeDepth is how many folders a path may be deep at all.
+// maxTreeDepth bounds the depth of any path.
 const maxTreeDepth = 256
 
-// ErrTooDeep says that a path is deeper than [maxTreeDepth].
+// ErrTooDeep reports a path deeper than [maxTreeDepth].
 var ErrTooDeep = fmt.Errorf("is more than %d folders deep", maxTreeDepth)
 
 // A treeEntry is one name in a tree. The zero treeEntry represents a missing
@@ -28,7 +28,7 @@ type treeEntry struct {
 // IsDir reports whether the entry is a folder.
 func (e treeEntry) IsDir() bool { return e.Mode == filemode.Dir }
 
-// A readTree gives the entries of a tree, sorted by name. They are not changed.
+// A readTree returns the entries of a tree, sorted by name. Callers do not change them.
 type readTree func(tree plumbing.Hash) ([]treeEntry, error)
 
 // entries returns none for the zero hash, which represents a missing folder.
@@ -40,9 +40,8 @@ func (r readTree) entries(tree plumbing.Hash) ([]treeEntry, error) {
 }
 
 // compareTrees calls changed with the path of every file, link and submodule that
-// differs between two trees. Folders whose hash is equal on both sides are not
-// read, so its cost follows the difference. The error wraps [ErrTooDeep], or is
-// that of read or of ctx.
+// differs between two trees. Folders with equal hashes are not read, so the cost
+// follows the difference. The error wraps [ErrTooDeep], or comes from read or ctx.
 func compareTrees(ctx context.Context, read readTree, from, to plumbing.Hash, changed func(path string)) error {
 	d := differ{read: read, changed: changed}
 	return d.compare(ctx, "", from, to)
@@ -54,7 +53,7 @@ type differ struct {
 	depth   int
 }
 
-// compare walks two trees, of which one may be missing, side by side.
+// compare walks two trees in parallel, one of which may be missing.
 func (d *differ) compare(ctx context.Context, dir string, from, to plumbing.Hash) error {
 	if from == to {
 		return nil
@@ -66,7 +65,7 @@ func (d *differ) compare(ctx context.Context, dir string, from, to plumbing.Hash
 	return treePairs(ctx, d.read, from, to, func(a, b treeEntry) error { return d.pair(ctx, dir, a, b) })
 }
 
-// pairs calls do with what two trees have under each name.
+// treePairs calls do with both trees' entries of each name.
 func treePairs(ctx context.Context, read readTree, from, to plumbing.Hash, do func(a, b treeEntry) error) error {
 	old, err := read.entries(from)
 	now, err2 := read.entries(to)
@@ -81,8 +80,8 @@ func treePairs(ctx context.Context, read readTree, from, to plumbing.Hash, do fu
 	return nil
 }
 
-// step takes the next name from the front of both lists; the side that does
-// not have it gives the zero treeEntry.
+// stepTrees takes the next name from the front of both lists; a side without it gives
+// the zero treeEntry.
 func stepTrees(old, now *[]treeEntry) (a, b treeEntry) {
 	order := 0
 	switch {
@@ -102,7 +101,7 @@ func stepTrees(old, now *[]treeEntry) (a, b treeEntry) {
 	return a, b
 }
 
-// folder is the tree of an entry, the zero hash for what is not a folder.
+// folder returns the tree of an entry, or the zero hash if it is not a folder.
 func (e treeEntry) folder() plumbing.Hash {
 	if e.IsDir() {
 		return e.Hash
@@ -110,11 +109,11 @@ func (e treeEntry) folder() plumbing.Hash {
 	return plumbing.ZeroHash
 }
 
-// isFile reports whether an entry is there and is not a folder.
+// isFile reports whether an entry exists and is not a folder.
 func (e treeEntry) isFile() bool { return e.Mode != filemode.Empty && !e.IsDir() }
 
-// pair compares what both sides have under one name. A file that became a
-// folder is a removed file and added ones.
+// pair compares both sides' entries of a name. A file that became a folder is a removed
+// file and added ones.
 func (d *differ) pair(ctx context.Context, dir string, a, b treeEntry) error {
 	if a == b {
 		return nil

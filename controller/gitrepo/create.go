@@ -18,24 +18,24 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 )
 
-// A NewCommit is one commit to make.
+// A NewCommit is a commit to create.
 type NewCommit struct {
-	// Branch is made from the current commit if it does not exist.
-	// Defaults to the current branch.
+	// Branch is created from the current commit if it does not exist. Defaults to the
+	// current branch.
 	Branch  string
 	Message string
-	// Write holds the new content of files by path; nil removes the file.
+	// Write maps paths to new contents; nil removes the file.
 	Write map[string][]byte
 	At    time.Time
 }
 
-// Create makes a repository in a folder and commits the changes in order, the
-// first on the branch main. The folder becomes the working tree of the last of
-// them. The same changes give the same commits, on every machine and at every
-// time. Nothing is written when a change cannot be committed.
+// Create creates a repository in a folder and commits the changes in order, the first
+// on the branch main. The folder becomes the working tree of the last of them. The same
+// changes give the same commits, on every machine and at any time. If a change cannot
+// be committed, nothing is written.
 func Create(ctx context.Context, dir string, changes []NewCommit) error {
-	// The history is built in memory and written as one pack: a folder with
-	// hundreds of small objects takes longer to write than all the rest.
+	// The history is built in memory and written as one pack: writing hundreds of small
+	// objects into a folder would take most of the time.
 	init := git.InitOptions{DefaultBranch: plumbing.Main}
 	draft, err := git.InitWithOptions(memory.NewStorage(), memfs.New(), init)
 	if err != nil {
@@ -54,7 +54,7 @@ func Create(ctx context.Context, dir string, changes []NewCommit) error {
 	return nil
 }
 
-// Init makes a repository without a commit in a folder, on the branch main.
+// Init creates a repository without commits in a folder, on the branch main.
 func Init(dir string) error {
 	_, err := git.PlainInitWithOptions(dir, &git.PlainInitOptions{InitOptions: git.InitOptions{DefaultBranch: plumbing.Main}})
 	if err != nil {
@@ -84,7 +84,7 @@ func commitAll(ctx context.Context, repo *git.Repository, changes []NewCommit) e
 	return nil
 }
 
-// enter checks a branch out, and makes it where it is missing.
+// enter checks a branch out, and creates it if it is missing.
 func enter(repo *git.Repository, tree *git.Worktree, branch plumbing.ReferenceName) error {
 	_, err := repo.Reference(branch, false)
 	missing := errors.Is(err, plumbing.ErrReferenceNotFound)
@@ -95,8 +95,8 @@ func enter(repo *git.Repository, tree *git.Worktree, branch plumbing.ReferenceNa
 }
 
 func commit(tree *git.Worktree, c NewCommit) error {
-	// Files go before others come, so that a folder can take the place of a
-	// file of its name.
+	// Files are removed before others are added, so that a folder can take the place of
+	// a file of its name.
 	for name, data := range c.Write {
 		if data != nil {
 			continue
@@ -125,12 +125,12 @@ func add(tree *git.Worktree, name string, data []byte) error {
 	if err := util.WriteFile(tree.Filesystem, name, data, 0o644); err != nil {
 		return err
 	}
-	// Without a look at all other files, which would be one per file.
+	// SkipStatus avoids a look at all other files for each file.
 	return tree.AddWithOptions(&git.AddOptions{Path: name, SkipStatus: true})
 }
 
-// copyRepository gives an empty repository the objects and branches of another
-// one, and checks out the branch that the other one has checked out.
+// copyRepository copies another repository's objects and branches into an empty one,
+// and checks out the other one's current branch.
 func copyRepository(to, from *git.Repository) error {
 	refs, err := from.References()
 	if err != nil {
@@ -156,7 +156,7 @@ func copyRepository(to, from *git.Repository) error {
 	return tree.Reset(&git.ResetOptions{Commit: head.Hash(), Mode: git.HardReset})
 }
 
-// copyObjects writes all objects of a store into one pack of another.
+// copyObjects writes all objects of one store into one pack of another.
 func copyObjects(to, from storage.Storer) error {
 	objects, err := from.IterEncodedObjects(plumbing.AnyObject)
 	if err != nil {

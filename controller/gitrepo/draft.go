@@ -16,20 +16,20 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 )
 
-// A Commit is one that is made from what somebody typed.
+// A Commit is a commit made from a user's input.
 type Commit struct {
-	// Parent is what it changes, as 40 hex digits.
+	// Parent is the changed commit, as 40 hex digits.
 	Parent string
-	// Files are the new contents by path; nil removes a file.
+	// Files maps paths to new contents; nil removes a file.
 	Files map[string][]byte
-	// Message says what it does, and Author who made it.
+	// Message describes the commit, Author is its author.
 	Message, Author string
 	At              time.Time
 }
 
-// makeCommit makes a commit on one that a store has. It returns the new objects, which are
-// not written into the store, and the hash of the commit. Folders that become empty
-// go. The error says which file cannot be changed.
+// makeCommit makes a commit on top of one in a store. It returns the new objects, which
+// are not written into the store, and the commit's hash. Empty folders are dropped. The
+// error names the file that cannot be changed.
 func makeCommit(from storer.EncodedObjectStorer, c Commit) (*memory.Storage, plumbing.Hash, error) {
 	w := objectWriter{from, memory.NewStorage()}
 	hash, err := w.commit(c)
@@ -63,15 +63,15 @@ func (w objectWriter) commit(c Commit) (plumbing.Hash, error) {
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	// A name must not end the line of the commit that it is in.
+	// A name must not end its line in the commit.
 	name := strings.Join(strings.Fields(strings.NewReplacer("<", "", ">", "", "\x00", "").Replace(c.Author)), " ")
 	by := object.Signature{Name: cmp.Or(name, "Gavel"), Email: "gavel@localhost", When: c.At}
 	made := object.Commit{Author: by, Committer: object.Signature{Name: "Gavel", Email: by.Email, When: c.At}, Message: c.Message, TreeHash: tree, ParentHashes: []plumbing.Hash{parent.Hash}}
 	return w.put(made.Encode)
 }
 
-// tree is a folder with some files changed, by their paths below it. An empty one is
-// the zero hash.
+// tree returns a folder with some files changed, by their paths below it. An empty
+// folder gives the zero hash.
 func (w objectWriter) tree(was plumbing.Hash, at string, files map[string][]byte) (plumbing.Hash, error) {
 	now := &object.Tree{}
 	if !was.IsZero() {
@@ -120,7 +120,8 @@ func (w objectWriter) tree(was plumbing.Hash, at string, files map[string][]byte
 	return w.put(now.Encode)
 }
 
-// sortName is what git sorts an entry by: a folder as if it ended with a slash.
+// sortName returns git's sort key of an entry: a folder sorts as if it ended with a
+// slash.
 func sortName(e object.TreeEntry) string {
 	if e.Mode == filemode.Dir {
 		return e.Name + "/"

@@ -11,27 +11,25 @@ import (
 	"strings"
 )
 
-// An Export says which files of a commit are written to a folder.
+// An Export selects files of a commit to write to a folder.
 type Export struct {
 	// Match chooses files by their path; nil chooses all.
 	Match func(path string) bool
-	// MaxFiles and MaxBytes bound what is written in all; 0 means nothing may
-	// be.
+	// MaxFiles and MaxBytes bound the whole output; 0 allows nothing.
 	MaxFiles int
 	MaxBytes int64
-	// LeaveOut skips entries that are not regular files or have a name with a
-	// meaning to git; otherwise such an entry is an error.
+	// LeaveOut skips entries that are not regular files or have a special name in git;
+	// otherwise such an entry is an error.
 	LeaveOut bool
 }
 
-// ErrQuota says that an export would be larger than it may be.
+// ErrQuota reports an export beyond its bounds.
 var ErrQuota = errors.New("the export is larger than it may be")
 
-// Export writes files of a commit below dir, which exists and is empty, for
-// programs that need them on a disk. A link, a submodule or a name that means
-// something to git among them is an error unless it is to be left out: a
-// program that misses a file does something else than was asked. Files
-// already written stay after an error; the caller removes the folder in any case.
+// Export writes a commit's files below dir, which exists and is empty, for programs
+// that need them on a disk. A link, a submodule or a special name of git is an error
+// unless LeaveOut is set: a program with a missing file would do something else. Files
+// already written remain after an error; the caller removes the folder in any case.
 func (r *Repository) Export(ctx context.Context, commit, dir string, what Export) error {
 	files, err := r.FS(commit)
 	if err != nil {
@@ -43,7 +41,7 @@ func (r *Repository) Export(ctx context.Context, commit, dir string, what Export
 	return nil
 }
 
-// ExportFiles is [Repository.Export] of files that were opened before.
+// ExportFiles is [Repository.Export] for files that are already open.
 func ExportFiles(ctx context.Context, files fs.FS, dir string, what Export) error {
 	into, err := os.OpenRoot(dir)
 	if err != nil {
@@ -63,7 +61,7 @@ func ExportFiles(ctx context.Context, files fs.FS, dir string, what Export) erro
 	})
 }
 
-// write exports one file and takes it from the quota.
+// write exports one file and subtracts it from the quota.
 func (what *Export) write(into *os.Root, files fs.FS, name string, e fs.DirEntry) error {
 	odd := exportable(name)
 	if err := regular(e.Type()); err != nil {
@@ -92,7 +90,7 @@ func (what *Export) write(into *os.Root, files fs.FS, name string, e fs.DirEntry
 	if err := into.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o755); err != nil {
 		return err
 	}
-	// Two names that differ in case only meet here where the disk folds them.
+	// Two names that differ only in case collide here if the disk folds case.
 	f, err := into.OpenFile(local, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
 	if err != nil {
 		return err
@@ -101,8 +99,8 @@ func (what *Export) write(into *os.Root, files fs.FS, name string, e fs.DirEntry
 	return errors.Join(err, f.Close())
 }
 
-// exportable refuses what some file system would read as the folder of git or
-// as another path.
+// exportable refuses names that a file system might read as git's folder or as another
+// path.
 func exportable(name string) error {
 	for part := range strings.SplitSeq(name, "/") {
 		plain := strings.TrimRight(strings.ToLower(part), ". ")

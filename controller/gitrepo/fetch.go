@@ -19,18 +19,17 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 )
 
-// A Source says what to fetch.
+// A Source describes a fetch.
 type Source struct {
 	// Refs are full names at the remote: refs/heads/main, refs/pull/7/head.
 	Refs []string
-	// Token gives the credential for an http or https remote; nil for none.
-	// It is a function so that no print of a Source shows it. It is not sent
-	// over an unencrypted connection, except to this machine.
+	// Token returns the credential for an http or https remote; nil for none. It is a
+	// function so that printing a Source does not show it. It is not sent over an
+	// unencrypted connection, except to this machine.
 	Token Credential
-	// Store is the folder of the bare repository that Fetch keeps next to a
-	// shallow clone, and next to one of which an object could not be read when
-	// what an earlier Fetch returned was used. It is created if missing, and worth keeping: the
-	// next fetch then brings only what is new.
+	// Store is the folder of the bare repository that Fetch keeps next to a shallow
+	// clone, or next to a clone with an unreadable object. It is created if missing,
+	// and worth keeping: the next fetch then downloads only new objects.
 	Store string
 	// Most bounds the new objects. Defaults to [OfBase].
 	Most Bounds
@@ -44,12 +43,12 @@ const (
 	fetchedRefs = "refs/gavel/"
 )
 
-// Fetch brings refs of the remote origin and all history below them. It gives
-// the commits by ref, in the order of src.Refs, and a repository that has them,
-// which the caller closes. That is this repository opened again where it is
-// complete. A shallow clone is left as it is and the history goes to src.Store
-// instead, because go-git cannot deepen: it never takes a commit off the edge,
-// and a second shallow fetch downloads everything again.
+// Fetch fetches refs of the remote origin with all their history. It returns the
+// commits in the order of src.Refs, and a repository that has them, which the caller
+// closes. If this repository is complete, that is a second handle of it. A shallow
+// clone is not changed; the history goes to src.Store instead, because go-git cannot
+// deepen: it never takes a commit off the edge, and a second shallow fetch downloads
+// everything again.
 func (r *Repository) Fetch(ctx context.Context, src Source) (*Repository, []string, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(src.Timeout, fetchTimeout))
 	defer cancel()
@@ -91,7 +90,7 @@ func fetchInto(ctx context.Context, dir string, from remote, src Source, specs [
 	if err := into.fetch(ctx, from, src, specs); err != nil {
 		return nil, nil, errors.Join(err, into.Close())
 	}
-	// A store that is open does not see packs that arrive.
+	// An open store does not see new packs.
 	if err := into.Close(); err != nil {
 		return nil, nil, err
 	}
@@ -105,8 +104,8 @@ func fetchInto(ctx context.Context, dir string, from remote, src Source, specs [
 	return into, commits, nil
 }
 
-// fetchesAside reports whether another repository takes what is fetched: this one is
-// shallow, or has lost objects.
+// fetchesAside reports whether another repository receives the fetch, because this one
+// is shallow or has lost objects.
 func (r *Repository) fetchesAside(src Source, from remote, lost bool) (bool, error) {
 	shallow, err := r.Shallow()
 	if err != nil {
@@ -126,7 +125,7 @@ func (r *Repository) fetchesAside(src Source, from remote, lost bool) (bool, err
 	return false, nil
 }
 
-// refSpecs returns where each ref goes.
+// refSpecs returns the destination of each ref.
 func refSpecs(refs []string) ([]config.RefSpec, error) {
 	specs := make([]config.RefSpec, len(refs))
 	for i, ref := range refs {
@@ -164,8 +163,7 @@ func (r *Repository) fetch(ctx context.Context, from remote, src Source, specs [
 	return nil
 }
 
-// explain says what may be done about an error of a fetch, and takes
-// credentials out of it; nil stays nil.
+// explain adds a repair to an error of a fetch and removes credentials; nil stays nil.
 func explain(ctx context.Context, err error, from remote, token string) error {
 	switch {
 	case err == nil:
@@ -195,20 +193,20 @@ func explain(ctx context.Context, err error, from remote, token string) error {
 	return errors.New(text)
 }
 
-// An AwayError is a remote that did not answer, or only in part: the same fetch
-// may succeed later.
+// An AwayError is a remote that did not answer, or answered only in part: the same
+// fetch may succeed later.
 type AwayError struct {
 	text string
-	end  error // of the context, if it ended
+	end  error // the context's, if it ended
 }
 
-// Error says what the remote did.
+// Error describes the remote's behaviour.
 func (e *AwayError) Error() string { return e.text }
 
-// Unwrap returns the error of the context, where that ended.
+// Unwrap returns the context's error, if it ended.
 func (e *AwayError) Unwrap() error { return e.end }
 
-// Transient is true.
+// Transient returns true.
 func (e *AwayError) Transient() bool { return true }
 
 func isAway(err error) bool {
@@ -217,7 +215,7 @@ func isAway(err error) bool {
 	return errors.As(err, &unexpected) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// fetched reads the commits that the refs of a fetch lead to.
+// fetched resolves the fetched refs to commits.
 func (r *Repository) fetched(specs []config.RefSpec) ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,13 +13,13 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 )
 
-// gitFS is a folder that no path and no link leaves. go-git opens a file for each object and
-// each reference, and looks for those that are not there, too. [osfs.BoundOS] looks for
-// links in every part of every path; a gitFS does so once for each folder. It is safe for
+// gitFS is a folder that no path and no link can leave. go-git opens a file for each
+// object and each reference, and looks for missing ones, too. [osfs.BoundOS] checks
+// every part of every path for links; a gitFS does so once per folder. It is safe for
 // concurrent use.
 type gitFS struct {
 	*osfs.BoundOS
-	// folders are the paths of those that no link leads to.
+	// folders are the paths known to be free of links.
 	folders *sync.Map
 }
 
@@ -28,10 +28,10 @@ func newGitFS(dir string) gitFS {
 	return gitFS{osfs.New(dir, osfs.WithBoundOS()).(*osfs.BoundOS), &sync.Map{}}
 }
 
-// errLinked says that a path leads over a link, or out of the folder.
+// errLinked reports a path over a link, or out of the folder.
 var errLinked = errors.New("the path is not of folders alone")
 
-// Open opens a file to be read.
+// Open opens a file for reading.
 func (s gitFS) Open(name string) (billy.File, error) {
 	at, info, err := s.look(name)
 	if errors.Is(err, errLinked) {
@@ -48,7 +48,7 @@ func (s gitFS) Open(name string) (billy.File, error) {
 	return bufferedFile{opened, bufio.NewReaderSize(opened, int(min(info.Size(), 64<<10)))}, nil
 }
 
-// Stat returns what is known of a file.
+// Stat describes a file.
 func (s gitFS) Stat(name string) (fs.FileInfo, error) {
 	_, info, err := s.look(name)
 	if errors.Is(err, errLinked) {
@@ -57,7 +57,7 @@ func (s gitFS) Stat(name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// ReadDir returns what is in a folder, by name.
+// ReadDir lists a folder by name.
 func (s gitFS) ReadDir(name string) ([]fs.FileInfo, error) {
 	at, _, err := s.look(name)
 	if errors.Is(err, errLinked) {
@@ -69,8 +69,8 @@ func (s gitFS) ReadDir(name string) ([]fs.FileInfo, error) {
 	return osfs.Default.ReadDir(at)
 }
 
-// look returns where a name leads without a link, and what is there. The error is
-// errLinked where a link is in the way, and wraps [fs.ErrNotExist] where nothing is.
+// look resolves a name without links. The error is errLinked if a link is in the way,
+// and wraps [fs.ErrNotExist] if nothing is there.
 func (s gitFS) look(name string) (at string, info fs.FileInfo, err error) {
 	if !filepath.IsLocal(name) {
 		return "", nil, errLinked
@@ -86,8 +86,8 @@ func (s gitFS) look(name string) (at string, info fs.FileInfo, err error) {
 	return at, info, err
 }
 
-// enter returns no error if a path leads to a folder without a link. One that did still
-// does: only those to whom the folder belongs make links in it.
+// enter returns nil if a path leads to a folder without links. A positive result is
+// remembered: only the folder's owner can create links in it.
 func (s gitFS) enter(dir string) error {
 	if _, known := s.folders.Load(dir); known || dir == "." {
 		return nil
@@ -106,15 +106,15 @@ func (s gitFS) enter(dir string) error {
 	return nil
 }
 
-// A statFile knows its size, which go-git holds an index to.
+// A statFile knows its size, which go-git compares with an index.
 type statFile interface {
 	billy.File
 	Stat() (fs.FileInfo, error)
 }
 
-// A bufferedFile is the index of a pack, read in large parts. go-git reads the first
-// kilobyte of each in 256 calls, and all of them for the first object that is looked up; a
-// repository that is fetched into has one per fetch.
+// A bufferedFile is a pack's index, read in large parts. go-git reads the first
+// kilobyte of each index in 256 calls, and all indexes for the first object that it
+// looks up; a repository that is fetched into has one per fetch.
 type bufferedFile struct {
 	statFile
 	from *bufio.Reader

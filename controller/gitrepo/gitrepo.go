@@ -1,13 +1,12 @@
-// Package gitrepo reads a git repository: its commits as file systems, its
-// working tree next to them, and which paths differ between two of them.
+// Package gitrepo reads a git repository: commits and the working tree as file systems,
+// and the paths that differ between two of them.
 //
-// Most callers want [Open], then [Repository.Resolve] and [Repository.FS].
-// Commits of others are never checked out: only the package history, which
-// makes a repository of its own, fills a working tree, and with what it was
-// given. In the user's repository nothing is written but refs below refs/gavel
-// and the objects that they need. The content of a commit is a stranger's: links
-// are never followed and submodules never entered, neither in a commit nor in
-// the working tree.
+// Most callers want [Open], then [Repository.Resolve] and [Repository.FS]. Existing
+// commits are never checked out: only [Create], which makes a new repository, fills a
+// working tree, and only with its caller's files. In the user's repository it only
+// writes refs below refs/gavel and their objects. The content of a commit is a
+// stranger's: links are never followed and submodules never entered, neither in a
+// commit nor in the working tree.
 //
 // It is the only package that imports go-git.
 package gitrepo
@@ -31,52 +30,52 @@ import (
 )
 
 var (
-	// ErrNoRepository says that a folder is in no git repository.
+	// ErrNoRepository reports a folder outside of any git repository.
 	ErrNoRepository = errors.New("no git repository")
-	// ErrBare says that a repository has no working tree.
+	// ErrBare reports a repository without a working tree.
 	ErrBare = errors.New("the repository is bare and has no working tree")
-	// ErrShallow says that the history that is needed was not cloned.
+	// ErrShallow reports that the needed history was not cloned.
 	ErrShallow = errors.New("the clone is shallow: run git fetch --unshallow, or set fetch-depth: 0 in the checkout of a CI job")
-	// ErrNoRemote says that what is to be fetched from does not exist, or is
-	// hidden from the credential.
+	// ErrNoRemote reports a remote repository that does not exist, or is hidden from
+	// the credential.
 	ErrNoRemote = errors.New("the repository does not exist, or the credential may not see it")
 )
 
 const gitDirName = ".git"
 
-// A Repository is an open git repository. It is safe for concurrent use: the
-// object store beneath it is not, so every access to it holds the lock.
+// A Repository is an open git repository. It is safe for concurrent use: its object
+// store is not, so every access holds the lock.
 type Repository struct {
-	root  string // of the working tree; empty in a bare repository
+	root  string // the working tree's root; empty in a bare repository
 	gitIn string // the repository's own folder
 
-	// lost is the first object that could not be read, and onLost learns about each.
+	// lost is the first unreadable object; onLost is called for each.
 	lost   atomic.Pointer[LostError]
-	onLost func(object string) // nil for nobody; written before the first read
+	onLost func(object string) // may be nil; set before the first read
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 	git   *git.Repository
 	store *filesystem.Storage
-	// dirs are decoded trees by hash, shared by all commits; entries counts
-	// what they hold.
+	// dirs are decoded trees by hash, shared by all commits; entries counts their
+	// entries.
 	dirs    map[plumbing.Hash][]entry
 	entries int
 	// cache has objects of the store.
 	cache *cache.ObjectLRU
-	// aside is what is fetched next to the repository, nil where nothing is, and damage
-	// that of the repository itself.
+	// aside is the repository fetched next to this one, or nil; damage is this
+	// repository's own damage.
 	aside  *Mirror
 	damage damage
 }
 
-// cached is how many bytes of objects are remembered, for those that others are
-// stored as differences to. Small ones take several times that.
+// cached is the number of bytes of objects kept as bases of deltas. Small objects take
+// several times that.
 const cached = 8 * cache.MiByte
 
-// Open finds the repository that dir is in and opens it. It understands linked
-// worktrees, bare repositories, shallow clones and alternates. The error wraps
-// [ErrNoRepository] when dir is in none. The caller closes the repository.
+// Open opens the repository that contains dir. It supports linked worktrees, bare
+// repositories, shallow clones and alternates. If dir is outside of any repository, the
+// error wraps [ErrNoRepository]. The caller closes the repository.
 func Open(dir string) (*Repository, error) {
 	place, err := find(dir)
 	if err != nil {
@@ -107,8 +106,7 @@ func (r *Repository) Close() error {
 	return r.store.Close()
 }
 
-// Root is the absolute path of the working tree, or of the repository itself
-// where it is bare.
+// Root returns the absolute path of the working tree, or of a bare repository itself.
 func (r *Repository) Root() string {
 	if r.root == "" {
 		return r.gitIn
@@ -127,9 +125,9 @@ func (r *Repository) Shallow() (bool, error) {
 	return len(edge) > 0, nil
 }
 
-// A place is the location of a repository.
+// A location is the place of a repository.
 type location struct {
-	git, work string // work is empty where it is bare
+	git, work string // work is empty if it is bare
 }
 
 // find walks from dir upwards to the first folder that is a repository.
@@ -138,7 +136,7 @@ func find(dir string) (location, error) {
 	if err != nil {
 		return location{}, fmt.Errorf("finding the repository of %s: %w", dir, err)
 	}
-	// The folder may be reached through a link; its repository is where it is.
+	// The folder may be reached through a link; its repository is at the real path.
 	if start, err = filepath.EvalSymlinks(start); errors.Is(err, fs.ErrNotExist) {
 		return location{}, fmt.Errorf("there is no folder %s (%w)", dir, fs.ErrNotExist)
 	} else if err != nil {
@@ -155,8 +153,8 @@ func find(dir string) (location, error) {
 	}
 }
 
-// locate reports whether dir is the root of a working tree or a bare repository;
-// the zero place means neither.
+// locate reports whether dir is the root of a working tree or a bare repository; the
+// zero location means neither.
 func locate(dir string) (location, error) {
 	dot := filepath.Join(dir, gitDirName)
 	info, err := os.Stat(dot)
@@ -177,7 +175,7 @@ func locate(dir string) (location, error) {
 	return location{}, nil
 }
 
-// isGitDir knows a repository by the three entries that git looks for.
+// isGitDir recognizes a repository by the three entries that git looks for.
 func isGitDir(dir string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -187,8 +185,8 @@ func isGitDir(dir string) bool {
 	return true
 }
 
-// commonDir is the folder with objects and refs: of a linked worktree that of
-// the main one, else the repository's own.
+// commonDir returns the folder with objects and refs: for a linked worktree the main
+// one's, else the repository's own.
 func commonDir(gitDir string) (string, error) {
 	dir, err := pointer(filepath.Join(gitDir, "commondir"), "")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,20 +9,20 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// A mirror of a folder on this machine reads the folder in place. It writes
-// nothing there, and git itself need not be installed.
+// A mirror of a local folder reads the folder in place. It writes nothing there, and
+// git itself need not be installed.
 
-// open opens the repository that a mirror is of.
+// open opens the mirrored repository.
 func (m *Mirror) open() (*Repository, error) {
 	dir := strings.TrimPrefix(m.from.url, "file://")
-	// Open would take one above for it where this one is gone.
+	// Open would take a parent's repository if this one is gone.
 	if found, err := locate(dir); err != nil || found.git == "" {
 		return nil, errors.Join(ErrNoRemote, err)
 	}
 	return Open(dir)
 }
 
-// fetchHere returns what [Mirror.Fetch] does.
+// fetchHere is [Mirror.Fetch] for a local folder.
 func (m *Mirror) fetchHere(ctx context.Context, refs []string) (*Repository, []string, error) {
 	if _, err := refSpecs(refs); err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", m.from.show, err)

@@ -7,22 +7,23 @@ import (
 	"slices"
 )
 
-// A View says what of a working tree is shown besides what git has or would take.
+// A View extends the visible part of a working tree, which is the tracked and trackable
+// files.
 type View struct {
-	// Shown are files and folders that are shown although git ignores them.
+	// Shown are files and folders that are visible although git ignores them.
 	Shown []string
-	// Own are files and folders that are hidden although nothing ignores them,
-	// unless Shown has them or something in them by name.
+	// Own are files and folders that are hidden although nothing ignores them, unless
+	// Shown names them or something in them.
 	Own []string
 }
 
 // gitFolder is hidden wherever it is.
 const gitFolder = ".git"
 
-// Hidden lists, sorted, the files and folders of a working tree that are not for
-// programs: what git ignores and does not track, .git, repositories inside, and
-// what View adds. A folder includes everything in it. A folder that cannot
-// be read is hidden; an error means that the root or git's index cannot be read.
+// Hidden lists, sorted, the files and folders of a working tree that programs must not
+// see: ignored untracked files, .git, nested repositories, and the View's own. A folder
+// includes everything in it. A folder that cannot be read is hidden; an error means
+// that the root or git's index cannot be read.
 func Hidden(work NotedFS, v View) ([]string, error) {
 	rules, tracked, err := ignoreRulesOf(work, work)
 	if err != nil {
@@ -46,7 +47,7 @@ func Hidden(work NotedFS, v View) ([]string, error) {
 	return h.hidden, nil
 }
 
-// A hiddenCollector collects what is hidden.
+// A hiddenCollector collects hidden paths.
 type hiddenCollector struct {
 	work    NotedFS
 	own     []string
@@ -56,19 +57,19 @@ type hiddenCollector struct {
 	hidden  []string
 }
 
-// A place is how the entries of a folder are looked at.
+// A visibility describes the treatment of a folder's entries.
 type visibility struct {
-	// shown are the names that are shown by request.
+	// shown are the names shown by request.
 	shown []string
-	// open means that the folder is one of those, closed that it is hidden except
-	// for what is tracked or shown in it.
+	// open means that the folder is one of those, closed that it is hidden except for
+	// tracked or shown entries.
 	open, closed bool
 }
 
 // visibilityOf returns the visibility of an entry.
 func (h *hiddenCollector) visibilityOf(p visibility, name string, isFolder bool) visibility {
 	if slices.Contains(h.own, name) {
-		// Only what was named in it is shown, not what covers it.
+		// Only names inside it are shown; a name that covers it is not kept.
 		p.shown = slices.DeleteFunc(slices.Clone(p.shown), func(s string) bool { return !Covers(name, s) })
 		p.open, p.closed = false, true
 	}
@@ -87,7 +88,7 @@ func (h *hiddenCollector) entries(dir string, list []fs.DirEntry, above visibili
 		p := h.visibilityOf(above, name, e.IsDir())
 		below := func(s string) bool { return Covers(name, s) }
 		switch {
-		case e.Type()&fs.ModeIrregular != 0: // a repository of its own
+		case e.Type()&fs.ModeIrregular != 0: // a nested repository
 			if !p.open && !slices.ContainsFunc(p.shown, below) {
 				h.hidden = append(h.hidden, name)
 			} else if git := name + "/" + gitFolder; !slices.ContainsFunc(p.shown, func(s string) bool { return Covers(git, s) }) {

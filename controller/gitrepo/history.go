@@ -11,18 +11,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// A Version is the state of a file from one commit on.
+// A Version is the state of a file since one commit.
 type Version struct {
-	// Commit is 40 hex digits, and At when it was made. It may have deleted the
-	// file.
+	// Commit is 40 hex digits, and At its time. It may have deleted the file.
 	Commit string
 	At     time.Time
 }
 
-// Versions lists the commits that changed a file, the latest first, along the
-// first parents of a commit: what a branch brought counts from its merge. Where
-// the history was fetched in part, it ends with what is at hand, and all is
-// false.
+// Versions lists the commits that changed a file, the latest first, along the first
+// parents of a commit: changes of a branch count from its merge. If the history was
+// fetched in part, the list ends with the available part, and all is false.
 func (r *Repository) Versions(ctx context.Context, commit, file string) (versions []Version, all bool, err error) {
 	now, err := r.state(commit, file)
 	if err != nil {
@@ -52,11 +50,11 @@ func (r *Repository) Versions(ctx context.Context, commit, file string) (version
 	}
 }
 
-// A state is a commit as far as one file goes.
+// A state is a commit with the file's hash.
 type state struct {
-	commit, parent string // the latter is empty for the first commit
+	commit, parent string // parent is empty for the first commit
 	at             time.Time
-	hash           string // of the file; empty where there is none
+	hash           string // the file's; empty without the file
 }
 
 func (r *Repository) state(commit, file string) (state, error) {
@@ -75,7 +73,7 @@ func (r *Repository) state(commit, file string) (state, error) {
 	return s, nil
 }
 
-// commitState returns when a commit was made, and its parents.
+// commitState returns a commit's time and parents.
 func (r *Repository) commitState(commit string) (state, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,31 +16,30 @@ import (
 	"github.com/gavel-evals/gavel/schema/program"
 )
 
-// A NotedFS is a working tree that knows what git noted of it.
+// A NotedFS is a working tree with access to git's index.
 type NotedFS interface {
 	fs.FS
-	// Noted returns the files that are tracked, and the path of a file with the
-	// patterns that are ignored in this repository alone.
+	// Noted returns the tracked files, and the path of the file with this repository's
+	// own ignore patterns.
 	Noted() (tracked []string, excludes string, err error)
 }
 
-// ErrTooMany means that a folder has more files than were asked for.
+// ErrTooMany reports more files than the limit.
 var ErrTooMany = program.ErrTooMany
 
-// listOptions say what is listed.
+// listOptions are the options of a listing.
 type listOptions struct {
-	// Skip leaves files, and folders with all that they have, out. nil skips
-	// nothing.
+	// Skip excludes files, and folders with everything in them. nil skips nothing.
 	Skip func(name string, isFolder bool) bool
-	// Most is how many files and folders are looked at.
+	// Most bounds the files and folders that are looked at.
 	Most int
-	// Ended is the error with which to end; nil never ends.
+	// Ended returns an error to stop with; nil never stops.
 	Ended func() error
 }
 
-// List returns the regular files in the folders and below, sorted. A folder that
-// is not there has none. List of a commit count whatever its .gitignore says.
-// The error is [ErrTooMany] if there are more entries than listOptions.Most.
+// List returns the regular files in the folders and below, sorted. A missing folder has
+// none. In a commit all files count, whatever its .gitignore. The error is [ErrTooMany]
+// if there are more entries than listOptions.Most.
 func List(fsys fs.FS, folders []string, o listOptions) ([]string, error) {
 	if work, ok := fsys.(NotedFS); ok {
 		known, err := know(work)
@@ -52,16 +51,15 @@ func List(fsys fs.FS, folders []string, o listOptions) ([]string, error) {
 	return listFiles(fsys, folders, o, nil)
 }
 
-// Known is what git says of a working tree, read once. It is safe for use by several
-// goroutines.
+// Known is git's view of a working tree, read once. It is safe for concurrent use.
 type Known struct {
 	work    NotedFS
-	mu      sync.Mutex // guards rules, which remember
+	mu      sync.Mutex // guards rules, which cache
 	rules   *ignoreRules
 	tracked []string // sorted
 }
 
-// know reads what git says of a working tree.
+// know reads git's view of a working tree.
 func know(work NotedFS) (*Known, error) {
 	rules, tracked, err := ignoreRulesOf(work, work)
 	if err != nil {
@@ -71,7 +69,7 @@ func know(work NotedFS) (*Known, error) {
 	return &Known{work: work, rules: rules, tracked: tracked}, nil
 }
 
-// Files is the function of that name.
+// Files lists files as [List] does.
 func (k *Known) Files(folders []string, o listOptions) ([]string, error) {
 	return listFiles(k.work, folders, o, k)
 }
@@ -83,13 +81,13 @@ func (k *Known) match(name string, isFolder bool) bool {
 	return k.rules.match(name, isFolder)
 }
 
-// below are the tracked files of a folder.
+// below returns the tracked files of a folder.
 func (k *Known) below(folder string) []string {
 	if folder == "." {
 		return k.tracked
 	}
 	from, _ := slices.BinarySearch(k.tracked, folder+"/")
-	to, _ := slices.BinarySearch(k.tracked, folder+"0") // which follows the slash
+	to, _ := slices.BinarySearch(k.tracked, folder+"0") // '0' follows the slash
 	return k.tracked[from:to]
 }
 
@@ -141,7 +139,7 @@ func (w *listWalk) folder(folder string, ignored func(string, bool) bool) error 
 	return fs.WalkDir(w.fsys, folder, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // gone since it was listed
+			return nil // removed since the listing
 		case err != nil:
 			return err
 		case d.IsDir() && name != folder && (w.Skip(name, true) || ignored(name, true)):
@@ -157,7 +155,7 @@ func (w *listWalk) folder(folder string, ignored func(string, bool) bool) error 
 	})
 }
 
-// tracked adds the files that count although git would ignore them.
+// tracked adds tracked files that git would otherwise ignore.
 func (w *listWalk) tracked(names []string) error {
 	for _, name := range names {
 		if w.found[name] || w.skips(name) {
@@ -165,18 +163,18 @@ func (w *listWalk) tracked(names []string) error {
 		}
 		info, err := fs.Stat(w.fsys, name)
 		if err != nil || !info.Mode().IsRegular() {
-			continue // deleted, or behind a link by now
+			continue // deleted, or now behind a link
 		}
 		if err := w.count(name); err != nil {
 			return err
 		}
 		w.found[name] = true
 	}
-	w.seen = 0 // the walk meets them again
+	w.seen = 0 // the walk counts them again
 	return nil
 }
 
-// skips reports whether a file or a folder that it is in is left out.
+// skips reports whether a file or one of its parents is excluded.
 func (w *listWalk) skips(name string) bool {
 	for i, c := range name {
 		if c == '/' && w.Skip(name[:i], true) {
@@ -191,17 +189,17 @@ func Covers(dir, name string) bool {
 	return dir == "." || dir == name || strings.HasPrefix(name, dir+"/")
 }
 
-// rules say what git ignores of a working tree. They remember each .gitignore as
-// it was when it was first asked for.
+// ignoreRules are the ignore patterns of a working tree. They cache each .gitignore at
+// its first use.
 type ignoreRules struct {
 	fsys    fs.FS
 	general []gitignore.Pattern
-	folders map[string][]gitignore.Pattern // with those of the folders above
+	folders map[string][]gitignore.Pattern // including the parents' patterns
 }
 
-// Ignored returns what git says of a file or folder of the working tree: that it
-// ignores it, folders above it aside. The files called .gitignore are read from
-// files, which may stay open for longer. The function is for one goroutine.
+// Ignored returns a function that reports whether a pattern matches the path itself,
+// not a parent. The .gitignore files are read from files, which may stay open for
+// longer. The function is not safe for concurrent use.
 func Ignored(work NotedFS, files fs.FS) (func(name string, isFolder bool) bool, error) {
 	rules, _, err := ignoreRulesOf(work, files)
 	if err != nil {
@@ -227,7 +225,7 @@ func ignoreRulesOf(work NotedFS, files fs.FS) (*ignoreRules, []string, error) {
 	return r, tracked, nil
 }
 
-// patternsOf reads a file of patterns that hold everywhere.
+// patternsOf reads a file of global patterns.
 func patternsOf(file string) []gitignore.Pattern {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -236,8 +234,8 @@ func patternsOf(file string) []gitignore.Pattern {
 	return parseIgnore(string(data), nil)
 }
 
-// match reports whether git ignores a file or folder. That a folder above it is
-// ignored is asked of that one.
+// match reports whether git ignores a file or folder itself. Ignored parents are the
+// caller's concern.
 func (r *ignoreRules) match(name string, isFolder bool) bool {
 	parts := strings.Split(name, "/")
 	return gitignore.NewMatcher(r.patternsFor(parts[:len(parts)-1])).Match(parts, isFolder)

@@ -12,9 +12,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// A LostError is an object that a commit has and that cannot be read: it was never
-// fetched, as in a partial clone, or what is stored of it is damaged. Nothing is known
-// of what it holds, so it never counts as absent.
+// A LostError is an unreadable object of a commit: it was never fetched, as in a
+// partial clone, or its storage is damaged. Its content is unknown, so it never counts
+// as absent.
 type LostError struct {
 	// Object is 40 hex digits.
 	Object string
@@ -29,17 +29,17 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("git object %.12s is damaged (%v): clone the repository again", e.Object, e.cause)
 }
 
-// Unwrap returns what came of reading it.
+// Unwrap returns the cause.
 func (e *LostError) Unwrap() error { return e.cause }
 
-// Lost is true: the error is the repository's and not that of a file in it.
+// Lost returns true: the error is about the repository and not about one of its files.
 func (e *LostError) Lost() bool { return true }
 
-// errHash is a damage that compression does not show.
+// errHash is a damage that compression does not detect.
 var errHash = errors.New("its bytes are others than its name says")
 
-// lose makes an error about an object a [LostError], unless it is about this process, and
-// notes it.
+// lose turns an error about an object into a [LostError] and records it, unless the
+// error is about this process.
 func (r *Repository) lose(h plumbing.Hash, err error) error {
 	for _, kind := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, errTooLarge} {
 		if errors.Is(err, kind) {
@@ -54,8 +54,7 @@ func (r *Repository) lose(h plumbing.Hash, err error) error {
 	return lost
 }
 
-// Lost returns the first object that could not be read, as a [LostError]; nil where all
-// could that were asked for.
+// Lost returns the first object that could not be read, as a [LostError], or nil.
 func (r *Repository) Lost() error {
 	if lost := r.lost.Load(); lost != nil {
 		return lost
@@ -63,14 +62,14 @@ func (r *Repository) Lost() error {
 	return nil
 }
 
-// object reads an object as a whole, from a pack where its own file is damaged. The
-// caller holds the lock.
+// object reads a whole object, from a pack if its own file is damaged. The caller holds
+// the lock.
 func (r *Repository) object(kind plumbing.ObjectType, h plumbing.Hash) (plumbing.EncodedObject, []byte, error) {
 	o, data, err := r.readObject(kind, h)
 	if err == nil || errors.Is(err, errTooLarge) {
 		return o, data, err
 	}
-	// The cache keeps what was read in part. Once the packs are known, the store looks
+	// The cache keeps partly read objects. Once the packs are known, the store looks
 	// there first.
 	r.cache.Clear()
 	_, _ = r.store.EncodedObjectSize(plumbing.ZeroHash)
@@ -106,16 +105,16 @@ func (r *Repository) readObject(kind plumbing.ObjectType, h plumbing.Hash) (o pl
 	return o, data, nil
 }
 
-// A damage says whether what was fetched has to be fetched again.
+// A damage decides whether to fetch again.
 type damage struct {
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	found      string          // an object that was lost
-	tried      map[string]bool // objects that it was fetched again for
-	generation int             // how often it was fetched again
+	found      string          // a lost object
+	tried      map[string]bool // objects that a fetch was repeated for
+	generation int             // counts repeated fetches
 }
 
-// watch notes what is lost of a repository, as long as nothing was fetched again since.
+// watch records the lost objects of a repository until it is fetched again.
 func (d *damage) watch(r *Repository) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -129,8 +128,8 @@ func (d *damage) watch(r *Repository) {
 	}
 }
 
-// due reports whether to fetch again. It is due once for each object: what is lost again
-// is not there to be fetched.
+// due reports whether to fetch again. It is due once per object: an object that is lost
+// again is missing at the remote.
 func (d *damage) due() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

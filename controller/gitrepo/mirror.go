@@ -13,31 +13,31 @@ import (
 	"github.com/go-git/go-git/v5/config"
 )
 
-// A MirrorConfig says of what there is a clone, and where.
+// A MirrorConfig describes a clone.
 type MirrorConfig struct {
 	// Dir is the folder of the bare repository. It belongs to the Mirror, which
 	// removes it when it is corrupt.
 	Dir string
-	// URL is where it is cloned from: http, https, ssh, or a path.
+	// URL is the address to clone from: http, https, ssh, or a path.
 	URL string
-	// Token gives the credential for http and https; nil for none.
+	// Token returns the credential for http and https; nil for none.
 	Token Credential
 	// Timeout bounds one fetch. Defaults to 5 minutes.
 	Timeout time.Duration
 }
 
-// A Mirror is a bare clone that a server keeps. It holds the refs that were
-// asked for and nothing is ever checked out of it. One that vanished or was
-// corrupted is cloned again, also where that showed when what Fetch returned was
-// read: the next Fetch clones. Fetches of one Mirror must not overlap. A folder of
-// this machine is not cloned but read where it is.
+// A Mirror is a server's bare clone. It holds the requested refs, and nothing is ever
+// checked out of it. A clone that vanished or was corrupted is cloned again, even if
+// the damage appeared only when a result of Fetch was read: then the next Fetch clones.
+// Fetches of one Mirror must not overlap. A local folder is not cloned but read in
+// place.
 type Mirror struct {
 	cfg    MirrorConfig
 	from   remote
 	damage damage
 }
 
-// NewMirror refuses an address that git may not be sent to. It fetches nothing.
+// NewMirror refuses addresses that git must not contact. It fetches nothing.
 func NewMirror(cfg MirrorConfig) (*Mirror, error) {
 	from, err := parseRemote(cfg.URL, string(filepath.Separator))
 	if err != nil {
@@ -46,11 +46,10 @@ func NewMirror(cfg MirrorConfig) (*Mirror, error) {
 	return &Mirror{cfg: cfg, from: from}, nil
 }
 
-// Fetch brings refs with all history below them, as far as that is within bounds.
-// It gives the repository, which the caller closes, and the commits by ref, in the
-// order of refs. The error wraps an [excess.Error] where the new objects are not
-// within the bounds, and then none of them is kept. A folder that is read in
-// place has no bounds.
+// Fetch fetches refs with their history within bounds. It returns the repository, which
+// the caller closes, and the commits in the order of refs. If the new objects exceed
+// the bounds, the error wraps a [pack.ExcessError], and none of them is kept. A folder
+// that is read in place has no bounds.
 func (m *Mirror) Fetch(ctx context.Context, most Bounds, refs ...string) (*Repository, []string, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.cfg.Timeout, fetchTimeout))
 	defer cancel()
@@ -64,7 +63,7 @@ func (m *Mirror) Fetch(ctx context.Context, most Bounds, refs ...string) (*Repos
 	return m.fetch(ctx, most, specs)
 }
 
-// fetch is Fetch into the folder of the mirror.
+// fetch is Fetch into the mirror's folder.
 func (m *Mirror) fetch(ctx context.Context, most Bounds, specs []config.RefSpec) (*Repository, []string, error) {
 	if m.damage.due() {
 		if err := m.remove(); err != nil {
@@ -81,7 +80,8 @@ func (m *Mirror) fetch(ctx context.Context, most Bounds, specs []config.RefSpec)
 	return m.fetchBounded(ctx, most, specs)
 }
 
-// remove removes the clone: everything in it came from the remote and can be fetched again.
+// remove removes the clone, since all of it came from the remote and can be fetched
+// again.
 func (m *Mirror) remove() error {
 	if err := os.RemoveAll(m.cfg.Dir); err != nil {
 		return fmt.Errorf("removing the corrupt clone of %s: %w", m.from.show, err)
@@ -107,8 +107,7 @@ func (m *Mirror) fetchBounded(ctx context.Context, most Bounds, specs []config.R
 	return repo, commits, nil
 }
 
-// sound reports whether what a clone holds can be read, so that an error is
-// the remote's.
+// sound reports whether a clone is readable, so that an error is the remote's.
 func sound(dir string) bool {
 	repo, err := Open(dir)
 	if err != nil {
@@ -119,7 +118,7 @@ func sound(dir string) bool {
 	return err == nil && repo.holds(commits) == nil
 }
 
-// mirrored are the commits of the refs that were fetched before.
+// mirrored returns the commits of refs fetched before.
 func (r *Repository) mirrored() ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,8 +139,8 @@ func (r *Repository) mirrored() ([]string, error) {
 	return commits, nil
 }
 
-// holds reads the commits and the listing of their folders: a clone whose
-// process died in the middle has refs without objects.
+// holds reads the commits and their root folders: a clone whose process died in the
+// middle has refs without objects.
 func (r *Repository) holds(commits []string) error {
 	for _, commit := range commits {
 		tree, err := r.rootTree(commit)

@@ -17,10 +17,9 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 )
 
-// Push makes a commit and a branch at the remote that leads to it, and returns the
-// commit. Its parent has to be in the clone, and the branch must not exist at the
-// remote. Nothing is written into the clone. A folder of this machine is not pushed
-// to.
+// Push creates a commit and a remote branch that points to it, and returns the commit.
+// Its parent has to be in the clone, and the branch must not exist at the remote.
+// Nothing is written into the clone. A local folder is not pushed to.
 func (m *Mirror) Push(ctx context.Context, branch string, c Commit) (commit string, err error) {
 	if m.from.scheme == fileScheme {
 		return "", fmt.Errorf("%s is a folder of this machine, which is not pushed to", m.from.show)
@@ -54,14 +53,14 @@ func (r *Repository) draft(c Commit) (*memory.Storage, plumbing.Hash, error) {
 	return makeCommit(r.store, c)
 }
 
-// A packPush is new objects with the ref that will point to them.
+// A packPush is a set of new objects with the ref that will point to them.
 type packPush struct {
 	to     remote
 	new    *memory.Storage
 	change packp.Command
 }
 
-// send brings the objects to the remote and changes the ref there.
+// send uploads the objects and updates the ref at the remote.
 func (p packPush) send(ctx context.Context, auth transport.AuthMethod) error {
 	endpoint, err := transport.NewEndpoint(p.to.url)
 	if err != nil {
@@ -75,7 +74,7 @@ func (p packPush) send(ctx context.Context, auth transport.AuthMethod) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = session.Close() }() // all was answered
+	defer func() { _ = session.Close() }() // all replies were read
 	there, err := session.AdvertisedReferencesContext(ctx)
 	if err != nil {
 		return err

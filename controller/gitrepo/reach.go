@@ -14,8 +14,8 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 )
 
-// Reach asks for the refs of what a mirror would be made of, and fetches
-// nothing. An error says that it cannot be read, or that it has no such ref.
+// Reach lists the refs of a remote without fetching. An error means that it is
+// unreadable or lacks the ref.
 func Reach(ctx context.Context, cfg MirrorConfig, ref string) error {
 	m, err := NewMirror(cfg)
 	if err != nil {
@@ -31,11 +31,11 @@ func Reach(ctx context.Context, cfg MirrorConfig, ref string) error {
 	return nil
 }
 
-// branchRefs is where branches are.
+// branchRefs is the prefix of branches.
 const branchRefs = "refs/heads/"
 
-// Branches asks which branches there are now, and fetches nothing. It gives
-// their commits by their names, which are without refs/heads/.
+// Branches lists the current branches without fetching. It maps their names, without
+// refs/heads/, to commits.
 func (m *Mirror) Branches(ctx context.Context) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.cfg.Timeout, fetchTimeout))
 	defer cancel()
@@ -52,7 +52,7 @@ func (m *Mirror) Branches(ctx context.Context) (map[string]string, error) {
 	return tips, nil
 }
 
-// refs asks for all refs that lead to an object.
+// refs lists all refs that point to an object.
 func (m *Mirror) refs(ctx context.Context) (map[string]string, error) {
 	var list []*plumbing.Reference
 	var err error

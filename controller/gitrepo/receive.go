@@ -9,32 +9,32 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 )
 
-// Bounds say how much a fetch may bring.
+// Bounds limit a fetch.
 type Bounds = pack.Bounds
 
 var (
-	// OfBase are the bounds of what people brought in who may write. They keep
-	// memory and disk from being taken up by a mistake.
+	// OfBase are the bounds of content from people with write access. They protect
+	// memory and disk from mistakes.
 	OfBase = Bounds{
 		Bytes: 64 << 30, Inflated: 1 << 40, Object: 64 << 30, Listed: 64 << 20, Delta: 4 << 30, Objects: 40_000_000, Depth: 4095,
 	}
-	// OfHead are the bounds of what a head has that its base does not have, and
-	// that nobody has accepted.
+	// OfHead are the bounds of a head's additions to its base, which nobody has
+	// accepted.
 	OfHead = Bounds{
 		Bytes: 1 << 30, Inflated: 8 << 30, Object: 4 << 30, Listed: maxTree, Delta: 32 << 20, Objects: 1_000_000, Depth: 512,
 	}
 )
 
-// A receiver is a store that takes packs within bounds. go-git itself inflates
-// every object into memory to make the index of a pack.
+// A receiver is a store that accepts packs within bounds. go-git itself inflates every
+// object into memory to index a pack.
 type receiver struct {
 	*filesystem.Storage
-	ctx  context.Context // of the fetch, which go-git does not hand on
+	ctx  context.Context // the fetch's, which go-git does not pass on
 	dir  string          // of packs
 	most Bounds
 }
 
-// PackfileWriter is what go-git writes a pack to.
+// PackfileWriter returns the writer that go-git writes a pack to.
 func (r receiver) PackfileWriter() (io.WriteCloser, error) {
 	most := r.most
 	if most == (Bounds{}) {
@@ -50,7 +50,7 @@ type packReceiver struct {
 	store *filesystem.Storage
 }
 
-// Close has the store find the pack.
+// Close makes the store find the pack.
 func (r *packReceiver) Close() error {
 	err := r.Writer.Close()
 	r.store.Reindex()

@@ -11,15 +11,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// fileScheme is that of a folder on this machine.
+// fileScheme is the scheme of a local folder.
 const fileScheme = "file"
 
-// A remote is where a repository was cloned from, in a form that is safe to
-// connect to.
+// A remote is the origin of a clone, in a form that is safe to connect to.
 type remote struct {
 	// scheme is https, http, ssh or file.
 	scheme string
-	// url is as configured and may hold a credential; show does not.
+	// url is as configured and may contain a credential; show does not.
 	url, show string
 	host      string // without the port; empty for file
 	path      string // without a leading slash and .git
@@ -27,8 +26,8 @@ type remote struct {
 	secrets []string
 }
 
-// Name is owner/name of the repository as its remote origin says, for instance
-// gavel-evals/gavel; empty without an origin and for one on this machine.
+// Name returns the owner/name of the repository at its remote origin, for instance
+// gavel-evals/gavel; empty without an origin and for a local one.
 func (r *Repository) Name() string {
 	at, err := r.origin()
 	if err != nil || at.host == "" || !strings.Contains(at.path, "/") {
@@ -51,9 +50,9 @@ func (r *Repository) origin() (remote, error) {
 	return parseRemote(origin.URLs[0], r.Root())
 }
 
-// parseRemote reads the forms that git knows: a URL, host:path, or a path,
-// which is relative to root. Schemes that run a program (ext::) and those
-// without any protection (git:) are refused.
+// parseRemote parses the forms that git accepts: a URL, host:path, or a path, which is
+// relative to root. Schemes that run a program (ext::) and those without any protection
+// (git:) are refused.
 func parseRemote(raw, root string) (remote, error) {
 	if strings.HasPrefix(raw, "-") {
 		return remote{}, fmt.Errorf("remote %q begins with a dash", raw)
@@ -77,7 +76,7 @@ func parseRemote(raw, root string) (remote, error) {
 func parseURL(raw string) (remote, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		// The error would quote the URL and with it a credential.
+		// The error would quote the URL, including a credential.
 		return remote{}, fmt.Errorf("the URL of remote %q is malformed", git.DefaultRemoteName)
 	}
 	at := remote{scheme: u.Scheme, url: raw, host: u.Hostname(), path: trimPath(u.Path)}
@@ -104,7 +103,7 @@ func refused(scheme string) error {
 	return fmt.Errorf("remotes of the form %q are not fetched from; use https or ssh", scheme)
 }
 
-// redact takes the credentials of the URL, and the others given, out of text.
+// redact removes the URL's credentials, and the others given, from text.
 func (r remote) redact(text string, others ...string) string {
 	text = strings.ReplaceAll(text, r.url, r.show)
 	for _, secret := range append(others, r.secrets...) {
@@ -115,7 +114,7 @@ func (r remote) redact(text string, others ...string) string {
 	return text
 }
 
-// private reports whether what is sent to the remote cannot be overheard.
+// private reports whether an HTTP connection to the remote is encrypted or local.
 func (r remote) private() bool {
 	ip := net.ParseIP(r.host)
 	return r.scheme == "https" || r.scheme == "http" && (r.host == "localhost" || ip != nil && ip.IsLoopback())
@@ -125,7 +124,7 @@ func trimPath(path string) string {
 	return strings.TrimSuffix(strings.Trim(path, "/"), gitDirName)
 }
 
-// cutLast cuts s around the last sep; all of s is after when there is none.
+// cutLast cuts s around the last sep; after is all of s if there is none.
 func cutLast(s, sep string) (before, after string) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):]
@@ -133,8 +132,8 @@ func cutLast(s, sep string) (before, after string) {
 	return "", s
 }
 
-// Host is that of the remote origin, without a port, such as github.com; empty
-// without an origin and for one on this machine.
+// Host returns the host of the remote origin without a port, such as github.com; empty
+// without an origin and for a local one.
 func (r *Repository) Host() string {
 	at, err := r.origin()
 	if err != nil {
@@ -143,8 +142,8 @@ func (r *Repository) Host() string {
 	return at.host
 }
 
-// Branch is the name of the branch that is checked out, also before its first
-// commit; empty where HEAD is a commit.
+// Branch returns the name of the current branch, even before its first commit; empty if
+// HEAD is a commit.
 func (r *Repository) Branch() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

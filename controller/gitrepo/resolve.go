@@ -17,11 +17,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// Resolve returns the 40 hex digits of the commit that ref names: a commit (or
-// at least its first seven digits), HEAD, a branch, a tag, or one of these with
-// ~n and ^n behind it. A branch that only origin has is found without
-// "origin/". A name that git does not allow, such as one that begins with a
-// dash, is refused before it is looked up.
+// Resolve returns the 40 hex digits of the commit that ref names: a commit (or at least
+// its first seven digits), HEAD, a branch, a tag, or one of these with ~n and ^n behind
+// it. A branch that exists only at origin is found without "origin/". A name that git
+// forbids, such as one that begins with a dash, is refused before the lookup.
 func (r *Repository) Resolve(ctx context.Context, ref string) (string, error) {
 	if err := checkRef(ref); err != nil {
 		return "", err
@@ -48,7 +47,7 @@ func (r *Repository) Unborn() bool {
 	return r.unborn()
 }
 
-// unborn is Unborn with the lock held.
+// unborn is Unborn for callers that hold the lock.
 func (r *Repository) unborn() bool {
 	// Without the file there is no repository to report on.
 	if _, err := os.Lstat(filepath.Join(r.gitIn, "HEAD")); err != nil {
@@ -92,7 +91,7 @@ func (r *Repository) unresolved(ref string, cause error) error {
 	return r.missing(fmt.Errorf("no commit, branch or tag is called %q", ref))
 }
 
-// lostRef returns a [LostError] where a name is that of an object that cannot be read.
+// lostRef returns a [LostError] if a name is the name of an unreadable object.
 func (r *Repository) lostRef(name string) error {
 	for _, rule := range append(slices.Clone(plumbing.RefRevParseRules), "refs/remotes/origin/%s") {
 		ref, err := storer.ResolveReference(r.store, plumbing.ReferenceName(fmt.Sprintf(rule, name)))
@@ -114,7 +113,7 @@ func (r *Repository) missing(err error) error {
 	return err
 }
 
-// RefNames are the short names of all branches and tags.
+// RefNames returns the short names of all branches and tags.
 func (r *Repository) RefNames() ([]string, error) {
 	refs, err := r.store.IterReferences()
 	if err != nil {
@@ -130,11 +129,10 @@ func (r *Repository) RefNames() ([]string, error) {
 	return names, err
 }
 
-// maxRef is longer than any file system lets a branch be.
+// maxRef exceeds the longest branch name on any file system.
 const maxRef = 512
 
-// checkRef refuses what git does not allow in the name of a ref, and revision
-// syntax beyond ~ and ^.
+// checkRef refuses names of refs that git forbids, and revision syntax beyond ~ and ^.
 func checkRef(ref string) error {
 	odd := func(c rune) bool {
 		return unicode.IsSpace(c) || !unicode.IsPrint(c) || strings.ContainsRune(`:?*[\{}`, c)

@@ -9,9 +9,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 )
 
-// objectSize is how many bytes an object has. The caller holds the lock. The
-// method of go-git leaves a file open with every loose object, and does not
-// look into alternates.
+// objectSize returns the size of an object. The caller holds the lock. The method of
+// go-git leaves a file open for every loose object, and ignores alternates.
 func (r *Repository) objectSize(h plumbing.Hash) (int64, error) {
 	size, err := r.looseSize(h)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -27,8 +26,8 @@ func (r *Repository) objectSize(h plumbing.Hash) (int64, error) {
 	return o.Size(), nil
 }
 
-// looseSize reads the head of the file that an object has to itself. The error
-// wraps [fs.ErrNotExist] where there is none.
+// looseSize reads the header of a loose object. The error wraps [fs.ErrNotExist] if
+// there is none.
 func (r *Repository) looseSize(h plumbing.Hash) (size int64, err error) {
 	name := h.String()
 	f, err := r.store.Filesystem().Open(path.Join("objects", name[:2], name[2:]))

@@ -13,23 +13,22 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/index"
 )
 
-// tick is coarser than the clock of any file system in use. A file that was
-// written so shortly before git's index may have been written again after git
-// read it without its times showing that.
+// tick is coarser than the clock of any file system in use. A file written within a
+// tick before git's index may have been written again after git read it, without a
+// difference in its times.
 const tick = 100 * time.Millisecond
 
-// staged is what git noted of the files of the working tree when it last read
-// them. It saves reading files whose size and times did not change since.
+// staged is git's index of the working tree, as of its last read. It saves reading
+// files whose size and times have not changed since.
 type staged struct {
 	entries map[string]*index.Entry
-	// before is the time that files must be older than to be trusted.
+	// before is the time that trusted files must be older than.
 	before time.Time
 }
 
-// staged reads git's index. It is empty, which costs only time, where there is
-// none, where it is of a form that go-git does not read, and where git may turn
-// files into other bytes on their way to the object store: then the hash that
-// it notes is not that of the bytes in the working tree.
+// staged reads git's index. The result is empty, which costs only time, if there is no
+// index, if go-git does not support its format, or if git may convert files on their
+// way to the object store: then its hash does not match the bytes in the working tree.
 func (r *Repository) staged() staged {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,15 +68,15 @@ func (r *Repository) converts() bool {
 	return crlf != "" && crlf != "false" || core.HasOption("attributesfile")
 }
 
-// hash returns the noted hash of a file if it cannot have changed since.
+// hash returns a file's recorded hash if the file cannot have changed since.
 func (s staged) hash(name string, info fs.FileInfo) (plumbing.Hash, bool) {
 	e, ok := s.entries[name]
 	if !ok || e.Stage != 0 || e.IntentToAdd || e.SkipWorktree ||
 		e.Mode != filemode.Regular && e.Mode != filemode.Executable {
 		return plumbing.ZeroHash, false
 	}
-	// The index keeps sizes modulo 2³². The change time is set by the kernel
-	// alone, so a copy with an old modification time is seen.
+	// The index keeps sizes modulo 2³². Only the kernel sets the change time, so a copy
+	// with an old modification time is detected.
 	changed, known := changeTime(info)
 	same := known && uint32(info.Size()) == e.Size && info.ModTime().Equal(e.ModifiedAt) && changed.Equal(e.CreatedAt)
 	if !same || !changed.Before(s.before) || !info.ModTime().Before(s.before) {

@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// MaxFile is how many bytes a file may have that is read as a whole.
+	// MaxFile bounds the bytes of a file that is read as a whole.
 	MaxFile = 64 << 20
-	// maxDepth is how many folders a path may be deep.
+	// maxDepth bounds the depth of a path.
 	maxDepth = maxTreeDepth
-	// maxTree is how many bytes a folder itself may have, about 300,000 entries.
+	// maxTree bounds the bytes of a folder itself, about 300,000 entries.
 	maxTree = 32 << 20
-	// maxEntries is how many entries of folders are kept decoded.
+	// maxEntries bounds the decoded folder entries that are kept.
 	maxEntries = 1 << 20
 )
 
@@ -40,20 +40,20 @@ var (
 	errTree      = errors.New("the folder holds a name that no file can have")
 )
 
-// A FileSystem is the content of a commit or of the working tree. In addition
-// to the files it has the hashes that git keeps of them.
+// A FileSystem is the content of a commit or of the working tree, with git's hashes of
+// the files.
 type FileSystem interface {
 	fs.ReadDirFS
 	fs.ReadFileFS
 	fs.StatFS
-	// Hash gives the hash of the blob that holds the file, as 40 hex digits,
-	// in a commit without reading it. Equal hashes mean equal bytes.
+	// Hash returns the hash of the file's blob, as 40 hex digits; in a commit without
+	// reading it. Equal hashes mean equal bytes.
 	Hash(name string) (string, error)
 }
 
-// FS is the tree of a commit, named by 40 hex digits. It does not check
-// anything out; files are read on demand. Links show as [fs.ModeSymlink] and
-// submodules as [fs.ModeIrregular], and neither can be read.
+// FS returns the tree of a commit, named by 40 hex digits. It does not check anything
+// out; files are read on demand. Links show as [fs.ModeSymlink] and submodules as
+// [fs.ModeIrregular], and neither can be read.
 func (r *Repository) FS(commit string) (FileSystem, error) {
 	root, err := r.rootTree(commit)
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *Repository) FS(commit string) (FileSystem, error) {
 	return treeFS{repo: r, root: root, lost: new(atomic.Pointer[error])}, nil
 }
 
-// rootTree is the hash of the tree of a commit.
+// rootTree returns the hash of a commit's tree.
 func (r *Repository) rootTree(commit string) (plumbing.Hash, error) {
 	if !plumbing.IsHash(commit) {
 		return plumbing.ZeroHash, fmt.Errorf("reading a commit: %q is not a commit's 40 hex digits", commit)
@@ -80,7 +80,7 @@ func (r *Repository) rootTree(commit string) (plumbing.Hash, error) {
 	return c.TreeHash, nil
 }
 
-// An entry is one name in a folder of a commit.
+// An entry is a name in a commit's folder.
 type entry = treeEntry
 
 // dir returns the entries of a tree, sorted by name. They are shared and must
@@ -110,7 +110,7 @@ func (r *Repository) dir(h plumbing.Hash) ([]entry, error) {
 	}
 	entries := make([]entry, len(t.Entries))
 	for i, e := range t.Entries {
-		// A hand-made tree may hold names that lead out of the folder.
+		// A hand-made tree may contain names that lead out of the folder.
 		if e.Name == "" || e.Name == "." || e.Name == ".." || strings.ContainsAny(e.Name, "/\x00") {
 			return nil, fmt.Errorf("tree %s: %w", h, errTree)
 		}
@@ -151,7 +151,7 @@ func (r *Repository) size(h plumbing.Hash) (int64, error) {
 type treeFS struct {
 	repo *Repository
 	root plumbing.Hash
-	lost *atomic.Pointer[error] // of the first object that could not be read
+	lost *atomic.Pointer[error] // the first object that could not be read
 }
 
 // note keeps the error of the first object that could not be read.
@@ -162,9 +162,8 @@ func (t treeFS) note(name string, err error) {
 	}
 }
 
-// Lost returns an error that wraps a [LostError] where an object could not be read. Some
-// who read files take an error for a file that is not there: what they made of the files
-// does not count then.
+// Lost returns an error that wraps a [LostError] if an object could not be read. Some
+// readers treat an error as a missing file; their results do not count then.
 func (t treeFS) Lost() error {
 	if t.lost == nil || t.lost.Load() == nil {
 		return nil
@@ -215,7 +214,7 @@ func enterable(e entry) error {
 	return fs.ErrNotExist
 }
 
-// file finds a name that must be a regular file.
+// file finds a regular file by name.
 func (t treeFS) file(op, name string) (entry, error) {
 	e, err := t.find(op, name)
 	if err != nil {
@@ -289,7 +288,7 @@ func (t treeFS) Stat(name string) (fs.FileInfo, error) {
 	return treeInfo{tree: t, entry: e}.Info()
 }
 
-// Hash is the hash that the tree holds for a file.
+// Hash returns the tree's hash of a file.
 func (t treeFS) Hash(name string) (string, error) {
 	e, err := t.file("hash", name)
 	if err != nil {
@@ -326,7 +325,7 @@ func (i treeInfo) Mode() fs.FileMode {
 	return 0o644
 }
 
-// Info adds the size, which takes a look into the object store.
+// Info adds the size, which takes a lookup in the object store.
 func (i treeInfo) Info() (fs.FileInfo, error) {
 	if !i.Mode().IsRegular() {
 		return i, nil
@@ -340,7 +339,7 @@ func (i treeInfo) Info() (fs.FileInfo, error) {
 	return i, nil
 }
 
-// openFile is a file whose bytes are read.
+// openFile is a file with its content read.
 type openFile struct {
 	*bytes.Reader
 	info treeInfo

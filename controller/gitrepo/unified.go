@@ -12,25 +12,25 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// A DiffFile is a file with what it held and holds. Was or Is is nil where it was not or is
-// not there.
+// A DiffFile is a file with its old and new content. Was or Is is nil if the file does
+// not exist on that side.
 type DiffFile struct {
 	Path    string
 	Was, Is *DiffContent
 }
 
-// A DiffContent is what a file holds.
+// A DiffContent is a file's content.
 type DiffContent struct {
-	// Text is shown where Binary is false.
+	// Text is shown unless Binary is set.
 	Text   string
 	Binary bool
-	// ID tells contents apart.
+	// ID distinguishes contents.
 	ID         string
 	Executable bool
 }
 
-// Diff shows files as git does, with three lines of context. A file that is not text on one
-// side is said to differ.
+// Diff formats changes as git does, with three lines of context. A file that is binary
+// on one side is only reported as different.
 func Diff(files []DiffFile) (string, error) {
 	var p patch
 	for _, f := range files {
@@ -75,7 +75,7 @@ func (p patch) FilePatches() []diff.FilePatch {
 	return out
 }
 
-// A filePatch implements diff.FilePatch. from and to are nil where there is no file.
+// A filePatch implements diff.FilePatch. from and to are nil without a file.
 type filePatch struct {
 	from, to diff.File
 	binary   bool
@@ -94,7 +94,7 @@ type file struct {
 
 func (f file) Path() string { return f.name }
 
-// Hash tells contents apart as their ID does; it is not git's own.
+// Hash distinguishes contents as their ID does; it is not git's own.
 func (f file) Hash() plumbing.Hash { return sha1.Sum([]byte(f.ID)) } //nolint:gosec // it only tells files apart
 
 func (f file) Mode() filemode.FileMode {

@@ -11,23 +11,22 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 )
 
-// treeBounds say how much a tree may have that another one does not have at the
-// same place.
+// treeBounds limit a tree's additions to another tree, place by place.
 type treeBounds struct {
-	// Are says in messages what the paths are: added or changed.
+	// Are describes the paths in messages: added or changed.
 	Are string
 	// Paths bounds the entries of any name and kind, folders among them.
 	Paths uint64
-	// Bytes bounds what the paths take, written out one after the other.
+	// Bytes bounds the length of all paths together.
 	Bytes uint64
-	// Depth bounds the folders that a path is deep.
+	// Depth bounds the depth of a path.
 	Depth int
 }
 
-// checkTreeBounds returns a [excess.Error] where head has more than the bounds allow
-// beyond what base has at the same place. base may be the zero hash, which has
-// nothing. Each tree is read once however often it occurs, so that the cost
-// follows the objects and not the paths that they represent.
+// checkTreeBounds returns a [pack.ExcessError] if head has more entries that base lacks
+// at the same place than the bounds allow. base may be the zero hash, which has
+// nothing. Each tree is read once however often it occurs, so that the cost follows the
+// objects and not the paths.
 func checkTreeBounds(ctx context.Context, read readTree, base, head plumbing.Hash, most treeBounds) error {
 	m := measure{read: read, most: most, known: map[[2]plumbing.Hash]extent{}}
 	all, err := m.beyond(ctx, ".", base, head, 0)
@@ -50,7 +49,7 @@ func checkTreeBounds(ctx context.Context, read readTree, base, head plumbing.Has
 	return &pack.ExcessError{Path: at, Message: what, Hint: "leave out what need not be in the repository, or spread it over several pull requests"}
 }
 
-// endless is what larger numbers are shown as.
+// endless caps the numbers that are shown.
 const endless = 1 << 50
 
 func amount(n uint64) string {
@@ -60,17 +59,17 @@ func amount(n uint64) string {
 	return fmt.Sprint(n)
 }
 
-// An extent is how much is below a folder. Its numbers end at [endless].
+// An extent is the size of a folder's subtree. Its numbers stop at [endless].
 type extent struct {
 	paths, bytes uint64
 	height       int
 }
 
-// add counts what is below a name, and own entries of that name: one, or none
-// where base has a folder there, too.
+// add adds the subtree of a name, and own entries of that name: one, or none if base
+// has a folder there, too.
 func (x *extent) add(name string, own uint64, below extent) {
 	x.paths = min(x.paths+own+below.paths, endless)
-	// The name, and a slash, are a part of every path below it.
+	// The name and a slash are a part of every path below it.
 	hi, bytes := bits.Mul64(own+below.paths, uint64(len(name)+1))
 	if hi > 0 {
 		bytes = endless
@@ -79,15 +78,15 @@ func (x *extent) add(name string, own uint64, below extent) {
 	x.height = max(x.height, below.height+1)
 }
 
-// A measure finds out the extent of folders, of each once.
+// A measure computes the extent of each folder once.
 type measure struct {
 	read readTree
 	most treeBounds
-	// known are the extents of heads by what base has at their place.
+	// known are extents by the pair of trees in head and base.
 	known map[[2]plumbing.Hash]extent
 }
 
-// beyond is what head has below a folder that base does not have there.
+// beyond returns the extent of head's folder that base lacks.
 func (m *measure) beyond(ctx context.Context, dir string, base, head plumbing.Hash, depth int) (extent, error) {
 	if head.IsZero() || base == head {
 		return extent{}, nil
@@ -116,7 +115,7 @@ func (m *measure) beyond(ctx context.Context, dir string, base, head plumbing.Ha
 }
 
 func (m *measure) tooDeep(dir string) error {
-	// The path may be as long as its folders are many.
+	// A path may be as long as its folders are many.
 	if len(dir) > 200 {
 		dir = dir[:200] + "…"
 	}
@@ -125,7 +124,7 @@ func (m *measure) tooDeep(dir string) error {
 	}
 }
 
-// largest is the folder that most of what is too much is in.
+// largest returns the folder that contributes most to the excess.
 func (m *measure) largest(ctx context.Context, base, head plumbing.Hash, all extent) (string, error) {
 	at := "."
 	for {

@@ -14,20 +14,19 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// A WorkTree is the working tree as a file system, read when it is asked for.
-// As in a commit, links, submodules and other repositories inside are not
-// followed. The .git folder is hidden. It remembers
-// which folders are real ones, so a WorkTree serves one look at the files, not
-// a process's whole life.
+// A WorkTree is the working tree as a file system, read on demand. As in a commit,
+// links, submodules and nested repositories are not followed. The .git folder is
+// hidden. It caches the real folders, so a WorkTree serves one look at the files, not a
+// process's whole life.
 type WorkTree struct {
 	root  *os.Root
 	files fs.FS
 	// real holds the folders that are neither links nor repositories.
 	real sync.Map
-	// staged is what git knows of the files, read when first asked for.
+	// staged returns git's index of the files, read at first use.
 	staged func() staged
 	repo   *Repository
-	// known is what git says of which files it has or would take, read when first asked for.
+	// known returns git's tracked and ignored files, read at first use.
 	known func() (*Known, error)
 }
 
@@ -45,8 +44,8 @@ func (r *Repository) WorkFS() (*WorkTree, error) {
 	return w, nil
 }
 
-// Busy reports whether git is in the middle of something that changes the
-// working tree: it holds the lock of its index as long.
+// Busy reports whether git is changing the working tree, during which it holds the lock
+// of its index.
 func (r *Repository) Busy() bool {
 	_, err := os.Lstat(filepath.Join(r.gitIn, "index.lock"))
 	return err == nil
@@ -72,7 +71,7 @@ func (w *WorkTree) check(op, name string) error {
 	return nil
 }
 
-// enterable says why a folder, or one above it, is not entered.
+// enterable returns the reason why a folder, or one above it, is not entered.
 func (w *WorkTree) enterable(dir string) error {
 	if dir == "." {
 		return nil
@@ -108,9 +107,9 @@ func (w *WorkTree) Stat(name string) (fs.FileInfo, error) {
 	if err := w.check("stat", name); err != nil {
 		return nil, err
 	}
-	// check has looked at the folders above, and what a link put there since
-	// could give away is a size. The root would open each folder again, which
-	// takes longer than everything else when 100,000 files are looked at.
+	// check has looked at the folders above; a link created there since could only
+	// reveal a size. The root would open each folder again, which takes longer than
+	// everything else for 100,000 files.
 	info, err := os.Lstat(filepath.Join(w.root.Name(), filepath.FromSlash(name)))
 	if err != nil {
 		return nil, err
@@ -168,7 +167,7 @@ func (w *WorkTree) ReadDir(name string) ([]fs.DirEntry, error) {
 		case e.IsDir() && w.enterable(path.Join(name, e.Name())) != nil:
 			info, err := e.Info()
 			if err != nil {
-				continue // gone since it was listed
+				continue // removed since the listing
 			}
 			e = fs.FileInfoToDirEntry(submodule{info})
 		}
@@ -177,8 +176,8 @@ func (w *WorkTree) ReadDir(name string) ([]fs.DirEntry, error) {
 	return kept, err
 }
 
-// Hash is the hash that git would give to the blob of the file's bytes. The
-// file is read only if it may have changed since git noted its hash.
+// Hash returns the hash that git would give to the file's bytes. The file is read only
+// if it may have changed since git recorded its hash.
 func (w *WorkTree) Hash(name string) (string, error) {
 	info, err := w.Stat(name)
 	if err != nil {
@@ -202,8 +201,8 @@ func (w *WorkTree) hash(name string, info fs.FileInfo) (plumbing.Hash, error) {
 	return plumbing.ComputeHash(plumbing.BlobObject, data), nil
 }
 
-// Noted returns the files that git tracks, and the file with the patterns that it
-// ignores in this repository alone, which need not be there.
+// Noted returns the files that git tracks, and the path of this repository's own ignore
+// patterns, which need not exist.
 func (w *WorkTree) Noted() (tracked []string, excludes string, err error) {
 	w.repo.mu.Lock()
 	defer w.repo.mu.Unlock()
@@ -218,9 +217,9 @@ func (w *WorkTree) Noted() (tracked []string, excludes string, err error) {
 	return tracked, filepath.Join(common, "info", "exclude"), err
 }
 
-// ListFiles returns the regular files in the folders and below that git has or would take,
-// sorted. skip leaves files, and folders with all that they have, out. The error is
-// [program.ErrTooMany] where there are more entries than most.
+// ListFiles returns the tracked and trackable regular files in the folders and below,
+// sorted. skip excludes files, and folders with everything in them. The error is
+// [program.ErrTooMany] if there are more entries than most.
 func (w *WorkTree) ListFiles(folders []string, skip func(name string, isFolder bool) bool, most int) ([]string, error) {
 	known, err := w.known()
 	if err != nil {
@@ -229,7 +228,7 @@ func (w *WorkTree) ListFiles(folders []string, skip func(name string, isFolder b
 	return known.Files(folders, listOptions{Skip: skip, Most: most})
 }
 
-// regular says why something cannot be read as a file.
+// regular returns the reason why an entry cannot be read as a file.
 func regular(m fs.FileMode) error {
 	switch {
 	case m.IsRegular():
@@ -244,8 +243,7 @@ func regular(m fs.FileMode) error {
 	return errors.New("is a device, pipe or socket, which is not read")
 }
 
-// submodule describes a folder that is a repository of its own as a commit
-// shows a submodule.
+// submodule presents a nested repository as a commit presents a submodule.
 type submodule struct{ fs.FileInfo }
 
 func (submodule) Mode() fs.FileMode { return fs.ModeIrregular }

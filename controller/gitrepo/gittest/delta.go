@@ -17,20 +17,21 @@ import (
 )
 
 const (
-	// piece is what copyPiece copies from the beginning of the base of a delta.
+	// piece is the number of bytes that copyPiece copies from the beginning of a
+	// delta's base.
 	piece      = 64 << 10
 	copyPiece  = 0x80
 	kindOfBlob = 3
-	// kindOfDelta names its base by the hash.
+	// kindOfDelta is a delta that names its base by hash.
 	kindOfDelta = 7
-	// packHeader is that of version 2 with two objects.
+	// packHeader is a header of version 2 with two objects.
 	packHeader = "PACK\x00\x00\x00\x02\x00\x00\x00\x02"
 )
 
-// Expanding stores a blob of so many pieces of 64 KiB as the difference to one of a
-// single piece, and gives their hashes. Both together take some hundred bytes, and
-// the index is written here, so that not even git inflates them. Git sends the
-// difference as it is to those who get both.
+// Expanding stores a blob of the given number of 64 KiB pieces as a delta of a single
+// piece, and returns both hashes. Both together take some hundred bytes, and the index
+// is written here, so that not even git inflates them. Git sends the delta unchanged to
+// clients that get both.
 func Expanding(tb testing.TB, dir string, pieces int) (small, large string) {
 	tb.Helper()
 	base := bytes.Repeat([]byte("x"), piece)
@@ -58,7 +59,7 @@ func Expanding(tb testing.TB, dir string, pieces int) (small, large string) {
 	return one.String(), all.String()
 }
 
-// A packing is a pack on its way, and its index.
+// A packing is a pack under construction, and its index.
 type packing struct {
 	testing.TB
 	bytes.Buffer
@@ -72,7 +73,7 @@ func (p *packing) observe(err error) {
 	}
 }
 
-// add writes an object, which may have a base.
+// add writes an object, optionally with a base.
 func (p *packing) add(kind byte, data, base []byte, hash plumbing.Hash) {
 	p.Helper()
 	at := p.Len()
@@ -92,7 +93,7 @@ func (p *packing) add(kind byte, data, base []byte, hash plumbing.Hash) {
 	p.observe(p.OnInflatedObjectContent(hash, int64(at), crc32.ChecksumIEEE(p.Bytes()[at:]), nil))
 }
 
-// blobHash is the hash of a blob that repeats a text.
+// blobHash returns the hash of a blob that repeats a text.
 func blobHash(text []byte, times int) plumbing.Hash {
 	hasher := sha1.New()
 	fmt.Fprintf(hasher, "blob %d\x00", len(text)*times)

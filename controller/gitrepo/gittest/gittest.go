@@ -1,6 +1,5 @@
-// Package gittest is git for tests: working trees to commit in, and a server
-// that speaks the smart protocol over HTTP on loopback, in the process of the
-// test.
+// Package gittest provides git for tests: working trees to commit in, and a server that
+// speaks the smart protocol over HTTP on loopback, in the test's process.
 package gittest
 
 import (
@@ -26,8 +25,8 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
-// Serve serves the repository in a folder until the test ends, and gives the
-// address that it is cloned from. With a password it asks for that.
+// Serve serves the repository in a folder until the test ends, and returns its clone
+// address. A password makes it require that password.
 func Serve(tb testing.TB, dir, password string) string {
 	tb.Helper()
 	objects := cache.NewObjectLRUDefault()
@@ -45,15 +44,15 @@ func Serve(tb testing.TB, dir, password string) string {
 	return srv.URL + "/gavel-evals/gavel.git"
 }
 
-// endpoint is where the one repository is.
+// endpoint is the address of the only repository.
 const endpoint = "test:///r.git"
 
-// open reads the repository again for each request: a store is for one at a
-// time, and tests change what is in it.
+// open reads the repository again for each request: a store is not safe for concurrent
+// use, and tests change the repository.
 func open(dir string, objects cache.Object) *filesystem.Storage {
 	own := filepath.Join(dir, git.GitDirName)
 	if _, err := os.Stat(own); err != nil {
-		own = dir // it is bare
+		own = dir // bare
 	}
 	return filesystem.NewStorage(osfs.New(own), objects)
 }
@@ -77,8 +76,8 @@ func answer(w http.ResponseWriter, r *http.Request, store *filesystem.Storage) e
 	return advertise(w, r, session, "git-upload-pack")
 }
 
-// upload sends the objects that are wanted. A session of go-git has a goroutine and a
-// buffer for each piece of a pack.
+// upload sends the wanted objects. A session of go-git has a goroutine and a buffer for
+// each piece of a pack.
 func upload(w http.ResponseWriter, r *http.Request, store *filesystem.Storage) error {
 	req := packp.NewUploadPackRequest()
 	if err := req.Decode(r.Body); err != nil {

@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// Backend serves the repository in a folder by git itself until the test ends,
-// and gives the address that it is cloned from. It takes repositories that are
-// too large to be served from memory.
+// Backend serves the repository in a folder by git itself until the test ends, and
+// returns its clone address. It serves repositories that are too large for memory.
 func Backend(tb testing.TB, dir string) string {
 	tb.Helper()
 	program, err := exec.LookPath("git")
@@ -29,8 +28,7 @@ func Backend(tb testing.TB, dir string) string {
 	return srv.URL + "/octo/demo.git"
 }
 
-// Zeros stores a blob of so many of them, which takes a thousandth of that, and
-// gives its hash.
+// Zeros stores a blob of n zeros, compressed to a thousandth, and returns its hash.
 func Zeros(tb testing.TB, dir string, n int64) string {
 	tb.Helper()
 	return Blob(tb, dir, io.LimitReader(zeros{}, n))
@@ -41,21 +39,21 @@ type zeros struct{}
 // Read returns zeros.
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// Blob stores what it reads and gives its hash.
+// Blob stores a reader's content and returns its hash.
 func Blob(tb testing.TB, dir string, in io.Reader) string {
 	tb.Helper()
 	return feed(tb, dir, in, "hash-object", "-w", "--stdin")
 }
 
-// A Bomb is a tree of so many levels, each with so many names for the one tree
-// below it. The names of the lowest are those of files with an extension, all of
-// them the one blob.
+// A Bomb is a tree with a number of levels, where all names of a level lead to the same
+// tree below. The names of the lowest level are files with an extension, and all are
+// the same blob.
 type Bomb struct {
 	Levels, Names   int
 	Extension, Blob string
 }
 
-// Store stores the trees and gives the hash of the uppermost.
+// Store stores the trees and returns the topmost hash.
 func (b Bomb) Store(tb testing.TB, dir string) string {
 	tb.Helper()
 	kind, below := "100644 blob", b.Blob
@@ -73,9 +71,9 @@ func (b Bomb) Store(tb testing.TB, dir string) string {
 	return below
 }
 
-// Graft makes a commit upon another one that is as that but for one entry, which
-// is written as git lists it: "040000 tree", a hash, a tab and a path. Nothing is
-// checked out, so that the tree may be endless.
+// Graft commits a copy of another commit with one entry replaced. The entry is written
+// as git lists it: "040000 tree", a hash, a tab and a path. Nothing is checked out, so
+// the tree may be endless.
 func Graft(tb testing.TB, dir, parent, entry string) string {
 	tb.Helper()
 	object, path, _ := strings.Cut(entry, "\t")
@@ -90,7 +88,7 @@ type grafting struct {
 	dir, object string
 }
 
-// graft returns the tree that is as another one but for what is at a path.
+// graft returns a copy of a tree with the entry at a path replaced.
 func (g grafting) graft(tree string, path []string) string {
 	var list strings.Builder
 	object, below := g.object, ""

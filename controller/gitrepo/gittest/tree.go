@@ -22,18 +22,17 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// Run has git itself do something in a folder, with nothing of what is
-// configured on this machine, and gives what it printed without the white space
-// around it.
+// Run runs git in a folder, without this machine's configuration, and returns its
+// trimmed output.
 func Run(tb testing.TB, dir string, args ...string) string {
 	tb.Helper()
 	return feed(tb, dir, nil, args...)
 }
 
-// feed is Run with something to read for git.
+// feed is Run with standard input.
 func feed(tb testing.TB, dir string, in io.Reader, args ...string) string {
 	tb.Helper()
-	// A folder of a test is gone before maintenance would pay.
+	// A test's folder is removed before maintenance would pay off.
 	cmd := exec.CommandContext(tb.Context(), "git", append([]string{"-c", "maintenance.auto=false"}, args...)...)
 	cmd.Dir, cmd.Stdin = dir, in
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_TEMPLATE_DIR=",
@@ -45,7 +44,7 @@ func feed(tb testing.TB, dir string, in io.Reader, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Unpack gives each object of a bare repository a file of its own.
+// Unpack stores each object of a bare repository in its own file.
 func Unpack(tb testing.TB, dir string) {
 	tb.Helper()
 	packs, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*.pack"))
@@ -66,7 +65,7 @@ func Unpack(tb testing.TB, dir string) {
 	}
 }
 
-// Init makes a repository in a folder whose first branch is the one given.
+// Init creates a repository in a folder whose first branch is the given one.
 func Init(tb testing.TB, dir, branch string) {
 	tb.Helper()
 	_, err := git.PlainInitWithOptions(dir, &git.PlainInitOptions{InitOptions: git.InitOptions{DefaultBranch: plumbing.NewBranchReferenceName(branch)}})
@@ -75,7 +74,7 @@ func Init(tb testing.TB, dir, branch string) {
 	}
 }
 
-// repository opens the one that a folder is in.
+// repository opens the repository that contains a folder.
 func repository(tb testing.TB, dir string) *git.Repository {
 	tb.Helper()
 	repo, err := git.PlainOpenWithOptions(dir, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
@@ -85,8 +84,8 @@ func repository(tb testing.TB, dir string) *git.Repository {
 	return repo
 }
 
-// Branch makes a branch at the commit that is checked out, or moves one there, and checks it
-// out. Neither the index nor a file changes.
+// Branch creates a branch at the current commit, or moves one there, and checks it out.
+// Neither the index nor a file changes.
 func Branch(tb testing.TB, dir, name string) {
 	tb.Helper()
 	repo := repository(tb, dir)
@@ -104,7 +103,7 @@ func Branch(tb testing.TB, dir, name string) {
 	}
 }
 
-// Resolve gives the commit that a revision means.
+// Resolve returns the commit of a revision.
 func Resolve(tb testing.TB, dir, revision string) string {
 	tb.Helper()
 	repo := repository(tb, dir)
@@ -115,9 +114,8 @@ func Resolve(tb testing.TB, dir, revision string) string {
 	return commit.String()
 }
 
-// Commit writes files by their paths with slashes, commits all that is in the
-// working tree, and gives the commit. Git itself, which takes many times as long to
-// start, is not asked.
+// Commit writes files by their paths with slashes, commits the whole working tree, and
+// returns the commit. It does not run git, which takes many times as long to start.
 func Commit(tb testing.TB, dir string, files map[string]string) string {
 	tb.Helper()
 	for name, text := range files {
@@ -142,9 +140,9 @@ func Commit(tb testing.TB, dir string, files map[string]string) string {
 	return commit.String()
 }
 
-// stage makes the index that git add -A makes: all files but those that are ignored and
-// were not in it. It has neither sizes nor times, so that files are compared by what they
-// hold, however soon they change.
+// stage builds the index that git add -A makes: all files except ignored ones that were
+// not in it. It has neither sizes nor times, so files are compared by content, however
+// soon they change.
 func stage(repo *git.Repository, tree billy.Filesystem) error {
 	before, err := repo.Storer.Index()
 	if err != nil {
@@ -193,7 +191,7 @@ func stage(repo *git.Repository, tree billy.Filesystem) error {
 	return repo.Storer.SetIndex(after)
 }
 
-// skip passes over a file or a folder.
+// skip skips a file or a folder.
 func skip(d fs.DirEntry) error {
 	if d.IsDir() {
 		return filepath.SkipDir
@@ -201,7 +199,7 @@ func skip(d fs.DirEntry) error {
 	return nil
 }
 
-// store writes a file or a link to the objects of a repository.
+// store writes a file or a link to a repository's objects.
 func store(repo *git.Repository, file string) (*index.Entry, error) {
 	info, err := os.Lstat(file)
 	if err != nil {

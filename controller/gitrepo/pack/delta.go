@@ -10,16 +10,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// A frame is an object on the way to those that build on it.
+// A frame is an object between a base and the deltas that build on it.
 type frame struct {
 	object  int32
 	content content
-	next    int32 // the delta that comes next, -1 for none
+	next    int32 // the next delta, -1 for none
 	chain   int64 // bytes of the deltas up to this object
 }
 
-// resolve finds out which objects the deltas make. It goes down from each object
-// that is whole to all that build on it, so that each is made once.
+// resolve computes the objects of the deltas. It descends from each whole object to the
+// deltas that build on it, so that each is computed once.
 func (ix *indexer) resolve(s *scratch) error {
 	p := &patcher{indexer: ix, scratch: s, in: bufio.NewReaderSize(nil, 32<<10), delta: bufio.NewReaderSize(nil, 4<<10)}
 	left := 0
@@ -49,7 +49,7 @@ func (ix *indexer) resolve(s *scratch) error {
 	return nil
 }
 
-// adopt returns an object the deltas that name it.
+// adopt links an object with the deltas that name it.
 func (ix *indexer) adopt(i int32) {
 	o := &ix.objects[i]
 	for _, child := range ix.refs[o.hash] {
@@ -66,7 +66,7 @@ type patcher struct {
 	in, delta *bufio.Reader
 }
 
-// family makes all that builds on an object, and gives how many there are.
+// family computes everything that builds on an object, and returns the count.
 func (p *patcher) family(root int32) (made int, err error) {
 	whole, err := p.whole(root)
 	if err != nil {
@@ -103,7 +103,7 @@ func (p *patcher) family(root int32) (made int, err error) {
 	return made, nil
 }
 
-// whole inflates an object that others build on.
+// whole inflates a base object.
 func (p *patcher) whole(i int32) (content, error) {
 	o := p.objects[i]
 	if err := p.fits(o.kind, o.size, true); err != nil {
@@ -120,14 +120,13 @@ func (p *patcher) whole(i int32) (content, error) {
 	return c, into.done(&c)
 }
 
-// inflate begins to read what an object is compressed to.
+// inflate starts inflating an object.
 func (p *patcher) inflate(o object) (io.Reader, error) {
 	p.in.Reset(io.NewSectionReader(p.indexer.file, o.data, 1<<62))
 	return p.reset(p.in)
 }
 
-// patch makes the object of a delta, which is as the one that it builds on from
-// then on.
+// patch computes a delta's object, which from then on has its base's kind.
 func (p *patcher) patch(base frame, i int32) (content, error) {
 	o := &p.objects[i]
 	from, err := p.inflate(*o)
@@ -161,7 +160,7 @@ type application struct {
 	*patcher
 	base content
 	to   io.Writer
-	left int64 // bytes that are still to be made
+	left int64 // bytes still to be written
 }
 
 func (a *application) run() error {
@@ -193,7 +192,7 @@ func (a *application) insert(n int64) error {
 	return err
 }
 
-// copy takes a piece of the base.
+// copy copies a piece of the base.
 func (a *application) copy(op byte) error {
 	var at, n int64
 	for bit := range 7 {
@@ -222,7 +221,7 @@ func (a *application) copy(op byte) error {
 	return a.send(a.to, a.base, at, n)
 }
 
-// sizes reads the sizes of the base of a delta and of what it makes.
+// sizes reads the sizes of a delta's base and result.
 func sizes(in io.ByteReader) (base, target int64, err error) {
 	for _, into := range []*int64{&base, &target} {
 		for shift := 0; ; shift += 7 {
@@ -242,13 +241,13 @@ func sizes(in io.ByteReader) (base, target int64, err error) {
 	return base, target, nil
 }
 
-// A prefix keeps the first bytes of what is written, enough for two sizes.
+// A prefix keeps the first bytes of its input, enough for two sizes.
 type prefix struct {
 	bytes [20]byte
 	n     int
 }
 
-// Write takes everything.
+// Write accepts everything.
 func (p *prefix) Write(data []byte) (int, error) {
 	p.n += copy(p.bytes[p.n:], data)
 	return len(data), nil
@@ -263,14 +262,14 @@ func (p *prefix) read() (base, target int64, err error) {
 }
 
 const (
-	// inMemory is what an object may have that is kept in memory, and allInMemory
-	// what all of them may.
+	// inMemory bounds an object that is kept in memory, and allInMemory the sum of
+	// them.
 	inMemory    = 1 << 20
 	allInMemory = 32 << 20
 )
 
-// A scratch keeps the objects on the way from a whole one to a delta: small ones
-// in memory, the others in a file, of which each takes the end.
+// A scratch keeps the objects between a whole one and a delta: small ones in memory,
+// the others in a file, each at its end.
 type scratch struct {
 	dir    string
 	file   *os.File
@@ -279,21 +278,21 @@ type scratch struct {
 	buffer [32 << 10]byte
 }
 
-// A content is an object that is kept, in memory or in the file.
+// A content is a kept object, in memory or in the file.
 type content struct {
-	data     []byte // nil for the file
+	data     []byte // nil if in the file
 	at, size int64
 }
 
-// A keeping is the writing of a content.
+// A keeping writes a content.
 type keeping struct {
 	scratch *scratch
-	buffer  *bytes.Buffer // nil for the file
+	buffer  *bytes.Buffer // nil if in the file
 	out     *bufio.Writer
 	err     error
 }
 
-// reserve makes room for an object of so many bytes.
+// reserve makes room for an object of the given size.
 func (s *scratch) reserve(size int64) (content, *keeping) {
 	c := content{size: size}
 	if size <= inMemory && s.memory+size <= allInMemory {
@@ -310,7 +309,7 @@ func (s *scratch) reserve(size int64) (content, *keeping) {
 	return c, k
 }
 
-// Write takes the next bytes of an object.
+// Write appends to an object.
 func (k *keeping) Write(p []byte) (int, error) {
 	switch {
 	case k.err != nil:
@@ -330,7 +329,7 @@ func (k *keeping) done(c *content) error {
 	return k.out.Flush()
 }
 
-// release returns the room of the object back that was kept last.
+// release frees the room of the last kept object.
 func (s *scratch) release(c content) {
 	if c.data != nil {
 		s.memory -= c.size

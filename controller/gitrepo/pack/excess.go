@@ -1,15 +1,15 @@
 package pack
 
-// An ExcessError says that a commit, or what was fetched for it, is larger than what
-// is looked at. It is a fact about the commit: another try finds the same.
+// An ExcessError reports a commit, or its fetch, beyond the bounds. It is a fact about
+// the commit: a retry finds the same.
 type ExcessError struct {
-	// Path is the file or folder that it is about, "." for the whole commit.
+	// Path is the file or folder concerned, "." for the whole commit.
 	Path string
-	// Message names the bound and how far it is passed, Hint what helps.
+	// Message names the bound and the excess, Hint the repair.
 	Message, Hint string
 }
 
-// Error is the path, unless that is the whole commit, and the message.
+// Error returns the message, with the path unless it is the whole commit.
 func (e *ExcessError) Error() string {
 	if e.Path == "." {
 		return e.Message

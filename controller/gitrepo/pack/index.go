@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// encode writes the index in git's second version of it.
+// encode writes the index in git's version 2 format.
 func (ix *indexer) encode(to io.Writer) error {
 	slices.SortFunc(ix.objects, func(a, b object) int { return bytes.Compare(a.hash[:], b.hash[:]) })
 	sum := sha1.New()

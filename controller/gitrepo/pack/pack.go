@@ -1,8 +1,7 @@
-// Package pack stores a pack that comes from a remote next to those of a
-// repository, and makes its index, in a bounded amount of memory: objects are
-// hashed while they are inflated, and those that deltas build on are kept in a
-// file once they are large. A pack that passes a bound is refused before it
-// costs more than the bound.
+// Package pack stores a remote's pack in a repository and builds its index in a bounded
+// amount of memory: objects are hashed while they are inflated, and large bases of
+// deltas are kept in a file. A pack beyond a bound is refused before it costs more than
+// the bound.
 //
 // Callers make a [Writer] with [Create], write the pack to it and close it.
 package pack
@@ -18,29 +17,28 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Bounds say how much a pack may have.
+// Bounds limit a pack.
 type Bounds struct {
-	// Bytes bounds the pack itself, Inflated what all that is in it comes to, and
-	// Object what one of the objects does.
+	// Bytes bounds the pack itself, Inflated the sum of its inflated objects, and
+	// Object a single one.
 	Bytes, Inflated, Object int64
 	// Listed bounds a commit, a tag or a folder, which are read as a whole.
 	Listed int64
-	// Delta bounds an object that is stored as a difference to another one, that
-	// other one, and all differences from one to the next: who reads the last holds
-	// them in memory.
+	// Delta bounds an object that is stored as a delta, its base, and the sum of a
+	// chain of deltas: a reader of the last one holds them in memory.
 	Delta int64
-	// Objects bounds how many there are, Depth how many deltas build on each other.
+	// Objects bounds the number of objects, Depth the length of a chain of deltas.
 	Objects, Depth int
 }
 
-// ErrMalformed says that something is not a pack of git.
+// ErrMalformed reports data that is not a git pack.
 var ErrMalformed = errors.New("malformed pack")
 
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// passed is the error of a bound.
+// passed returns the error of a bound.
 func passed(most int64, format string, args ...any) error {
 	return &ExcessError{
 		Path:    ".",
@@ -49,18 +47,18 @@ func passed(most int64, format string, args ...any) error {
 	}
 }
 
-// A Writer takes a pack. It is not safe for concurrent use.
+// A Writer receives a pack. It is not safe for concurrent use.
 type Writer struct {
-	ctx  context.Context // of the fetch, which go-git does not hand on
+	ctx  context.Context // the fetch's, which go-git does not pass on
 	dir  string
 	most Bounds
 	file *os.File
 	size int64
-	bad  error // of Write; the pack is not complete
+	bad  error // from Write; the pack is incomplete
 }
 
-// Create makes a Writer for the folder of packs of a repository, which is made
-// where it is missing. ctx ends the making of the index, too.
+// Create returns a Writer for a repository's pack folder, and creates the folder if it
+// is missing. ctx also ends the indexing.
 func Create(ctx context.Context, dir string, most Bounds) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -72,8 +70,7 @@ func Create(ctx context.Context, dir string, most Bounds) (*Writer, error) {
 	return &Writer{ctx: ctx, dir: dir, most: most, file: file}, nil
 }
 
-// Write takes the next bytes. The error is an [excess.Error] where the pack has
-// too many.
+// Write takes the next bytes. The error is an [ExcessError] if the pack has too many.
 func (w *Writer) Write(p []byte) (n int, err error) {
 	if w.size+int64(len(p)) > w.most.Bytes {
 		w.bad = passed(w.most.Bytes, "the new objects take more bytes than may be fetched")
@@ -85,14 +82,13 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Close makes the index and gives the pack its name. If it is refused, or is
-// not a pack, nothing of it remains. An error that is not about the pack wraps
-// neither an [excess.Error] nor [ErrMalformed]. An empty stream is neither a
-// pack nor an error.
+// Close builds the index and names the pack. If the pack is refused, or is not a pack,
+// nothing of it remains. An error that is not about the pack wraps neither an
+// [ExcessError] nor [ErrMalformed]. An empty stream is neither a pack nor an error.
 func (w *Writer) Close() (err error) {
 	defer func() { err = errors.Join(err, w.file.Close(), discard(w.file.Name())) }()
 	if w.bad != nil || w.size == 0 {
-		return nil // the writer has the error already
+		return nil // Write has returned the error already
 	}
 	ix, err := w.index()
 	if err != nil {
@@ -100,7 +96,7 @@ func (w *Writer) Close() (err error) {
 	}
 	name := filepath.Join(w.dir, "pack-"+ix.checksum.String())
 	if _, err := os.Lstat(name + ".pack"); err == nil {
-		return nil // it is here already
+		return nil // it already exists
 	}
 	// A pack without an index hides all others from go-git: it comes last.
 	if err := w.write(name+".idx", ix); err != nil {
@@ -135,7 +131,7 @@ func (w *Writer) write(name string, ix *indexer) error {
 	return errors.Join(err, discard(tmp.Name()))
 }
 
-// discard removes a file that may have another name by now.
+// discard removes a file that may have been renamed.
 func discard(name string) error {
 	if err := os.Remove(name); !errors.Is(err, os.ErrNotExist) {
 		return err

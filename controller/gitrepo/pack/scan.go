@@ -17,34 +17,33 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// An object is one of a pack.
+// An object is an object of a pack.
 type object struct {
-	offset, data int64 // where it begins, and where what is compressed does
-	size         int64 // inflated; of a delta its own until it is resolved
+	offset, data int64 // start of the object and of its compressed bytes
+	size         int64 // inflated; for a delta its own size until it is resolved
 	hash         plumbing.Hash
 	crc          uint32
 	kind         plumbing.ObjectType
-	delta        bool // it is stored as one
-	// child is the first of the deltas that build on it, next the one after this
-	// one of the deltas of the same base; -1 for none.
+	delta        bool // stored as a delta
+	// child is the first delta that builds on it, next the next delta of the same base;
+	// -1 for none.
 	child, next int32
 }
 
-// An indexer finds out what is in a pack.
+// An indexer lists the objects of a pack.
 type indexer struct {
-	ctx      context.Context // of the Writer
+	ctx      context.Context // the Writer's
 	most     Bounds
 	file     *os.File
 	objects  []object
 	checksum plumbing.Hash
-	// refs are the deltas that name what they build on, by that name, until it is
-	// found.
+	// refs are deltas whose base is not found yet, by the base's hash.
 	refs     map[plumbing.Hash][]int32
 	inflated int64
 }
 
-// scan reads the pack from its beginning to its end: where each object is, and
-// which one it is unless it is a delta.
+// scan reads the whole pack: the position of each object, and its hash unless it is a
+// delta.
 func (ix *indexer) scan() error {
 	in := &reader{ctx: ix.ctx, in: ix.file, sum: sha1.New(), crc: crc32.NewIEEE()}
 	if _, err := ix.file.Seek(0, io.SeekStart); err != nil {
@@ -112,8 +111,8 @@ func (ix *indexer) next(in *reader, inflate *inflater) error {
 	return nil
 }
 
-// header reads what is before the compressed bytes, and gives the object that a
-// delta builds on, -1 for none that is known yet.
+// header reads an object's header and returns the base of a delta, or -1 if it is
+// unknown.
 func (ix *indexer) header(in *reader, o *object) (base int32, err error) {
 	c, err := in.ReadByte()
 	if err != nil {
@@ -143,7 +142,7 @@ func (ix *indexer) header(in *reader, o *object) (base int32, err error) {
 	return -1, malformed("an object is of no known type")
 }
 
-// baseDistance reads how far before an offset an object begins.
+// baseDistance reads the distance from an offset back to the base.
 func (ix *indexer) baseDistance(in *reader, offset int64) (int32, error) {
 	c, err := in.ReadByte()
 	back := int64(c & 0x7f)
@@ -189,7 +188,7 @@ func (ix *indexer) content(in *reader, inflate *inflater, o *object) error {
 	return nil
 }
 
-// allow holds so many bytes of an object, or of a delta, against the bounds.
+// allow checks the size of an object, or of a delta, against the bounds.
 func (ix *indexer) allow(kind plumbing.ObjectType, size int64, delta bool) error {
 	if ix.inflated += size; ix.inflated > ix.most.Inflated || size > ix.most.Inflated {
 		return passed(ix.most.Inflated, "the new objects have more bytes than may be unpacked")
@@ -197,7 +196,7 @@ func (ix *indexer) allow(kind plumbing.ObjectType, size int64, delta bool) error
 	return ix.fits(kind, size, delta)
 }
 
-// fits is allow for what was counted before.
+// fits is allow without counting.
 func (ix *indexer) fits(kind plumbing.ObjectType, size int64, delta bool) error {
 	switch {
 	case size > ix.most.Object:
@@ -214,7 +213,7 @@ func isDelta(kind plumbing.ObjectType) bool {
 	return kind == plumbing.OFSDeltaObject || kind == plumbing.REFDeltaObject
 }
 
-// copyExactly copies what an object inflates to, which must be so many bytes.
+// copyExactly copies an inflated object, which must have the given size.
 func copyExactly(to io.Writer, from io.Reader, size int64) error {
 	n, err := io.Copy(to, io.LimitReader(from, size+1))
 	if err == nil && n != size {
@@ -223,10 +222,10 @@ func copyExactly(to io.Writer, from io.Reader, size int64) error {
 	return err
 }
 
-// An inflater reuses what inflating takes.
+// An inflater reuses the buffers of inflating.
 type inflater struct{ in io.ReadCloser }
 
-// reset begins to inflate; nothing is read behind the end of what is compressed.
+// reset starts inflating; it reads nothing beyond the compressed bytes.
 func (f *inflater) reset(in interface {
 	io.Reader
 	io.ByteReader
@@ -266,14 +265,14 @@ type reader struct {
 	sum       hash.Hash
 	crc       hash.Hash32
 	buffer    [32 << 10]byte
-	done      int64 // bytes before those in the buffer
-	at, end   int   // of those not read yet
-	unchecked int   // from where on nothing was hashed
+	done      int64 // bytes before the buffer
+	at, end   int   // unread bytes
+	unchecked int   // start of the bytes not hashed yet
 }
 
 func (r *reader) offset() int64 { return r.done + int64(r.at) }
 
-// flush hashes what was read.
+// flush hashes the bytes read so far.
 func (r *reader) flush() {
 	r.sum.Write(r.buffer[r.unchecked:r.at])
 	r.crc.Write(r.buffer[r.unchecked:r.at])
@@ -309,7 +308,7 @@ func (r *reader) ReadByte() (byte, error) {
 	return c, nil
 }
 
-// Read reads what is in the buffer.
+// Read reads from the buffer.
 func (r *reader) Read(p []byte) (int, error) {
 	if err := r.fill(); err != nil {
 		return 0, err
