@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/javascript/jsregexp"
+	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -30,10 +30,10 @@ func Pattern(text, flags string) (byJavaScript bool, err error) {
 	switch {
 	case err == nil && !strings.Contains(flags, "y"):
 		return false, nil
-	case jsregexp.IsValid(text, flags):
+	case javascript.IsPattern(text, flags):
 		return true, nil
-	case len(text) > jsregexp.MaxSize:
-		return false, &template.NeedError{What: fmt.Sprintf("a pattern of at most %d bytes, if RE2 does not have it", jsregexp.MaxSize)}
+	case len(text) > javascript.MaxPattern:
+		return false, &template.NeedError{What: fmt.Sprintf("a pattern of at most %d bytes, if RE2 does not have it", javascript.MaxPattern)}
 	}
 	if wrong, ok := errors.AsType[*syntax.Error](err); ok && slices.Contains([]syntax.ErrorCode{syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrNestingDepth}, wrong.Code) && !isBackwards(text) {
 		return false, &template.NeedError{What: "a pattern with fewer repetitions than " + template.Clip(text)} // which JavaScript has

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/javascript/jsregexp"
+	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
@@ -383,7 +383,7 @@ func unreadForm(value json.RawMessage) string {
 		_, err := regexp.Compile(text)
 		_, keyErr := regexp.Compile(key) // which is one of patternProperties, or compiles
 		switch {
-		case key == "pattern" && isText && err != nil && jsregexp.IsValid(text, ""), keyErr != nil && jsregexp.IsValid(key, ""):
+		case key == "pattern" && isText && err != nil && javascript.IsPattern(text, ""), keyErr != nil && javascript.IsPattern(key, ""):
 			return "a pattern that RE2 does not have"
 		case key == "$ref" && isText && !strings.HasPrefix(text, "#"):
 			return "a reference to another file"
