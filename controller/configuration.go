@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -111,6 +112,6 @@ func configures(fsys fs.FS, name string) bool {
 	if err != nil || info.Size() > maxNear {
 		return false
 	}
-	doc, _ := schema.Open(fsys, name)
+	doc, _ := document.Open(fsys, name)
 	return doc != nil && slices.Contains(doc.Keys(), "targets")
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -393,7 +394,7 @@ func rewritten(t *testing.T, texts map[string]string) map[string]map[string]stri
 		if ext != ".yaml" && ext != ".json" {
 			continue
 		}
-		doc, problems := schema.Parse(file, []byte(text))
+		doc, problems := document.Parse(file, []byte(text))
 		if doc == nil {
 			t.Fatal(problems)
 		}
@@ -429,7 +430,7 @@ func expectRows(t *testing.T, file string, changes []change) {
 		if !isDef || !strings.HasPrefix(def, "#") {
 			continue
 		}
-		for _, field := range schema.Fields(def) {
+		for _, field := range document.Fields(def) {
 			if !rows[def+"."+field] {
 				t.Errorf("%s.%s has no row", def, field)
 			}

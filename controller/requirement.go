@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/prompt"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -221,7 +222,7 @@ func (r Requirement) withoutPrompt(name string, err error) schema.Problem {
 }
 
 // namedAt is the path of the key of a target that names a variable.
-func namedAt(doc *schema.Document, target, variable string) []any {
+func namedAt(doc *document.Document, target, variable string) []any {
 	for _, name := range doc.Keys("targets", target, "headers") {
 		if doc.Text("targets", target, "headers", name, "value_env") == variable {
 			return []any{"targets", target, "headers", name}
@@ -232,7 +233,7 @@ func namedAt(doc *schema.Document, target, variable string) []any {
 
 // providerAt is the path of a provider that a definition names itself; nil where the
 // definition names it in another way.
-func providerAt(doc *schema.Document, name string) []any {
+func providerAt(doc *document.Document, name string) []any {
 	for _, field := range []string{"providers", "targets"} {
 		for i := range doc.Items(field) {
 			at := []any{field, i}
@@ -252,7 +253,7 @@ func (r Requirement) withoutVariable(variable string, names []string) schema.Pro
 	names = slices.Compact(names)
 	file := cmp.Or(r.config.Targets[names[0]].File, r.file)
 	at := schema.Position{File: file, Line: 1, Column: 1}
-	if doc, _ := schema.Open(r.files, file); doc != nil && file != r.file {
+	if doc, _ := document.Open(r.files, file); doc != nil && file != r.file {
 		at = doc.At(providerAt(doc, names[0])...)
 	} else if doc != nil {
 		at = doc.At(namedAt(doc, names[0], variable)...)

@@ -252,10 +252,3 @@ type Input struct {
 	// the case is compiled again.
 	Absent bool
 }
-
-// A File is an input whose bytes are needed when the case runs or is judged.
-type File struct {
-	// Path is relative to the repository root.
-	Path string
-	Data []byte
-}

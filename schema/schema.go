@@ -1,7 +1,6 @@
-// Package schema is what Gavel knows of test definitions: the canonical
-// [Case] into which every dialect compiles, the [Problem] that a bad
-// definition gives, and the readable CUE schemas that say what is allowed.
+// Package schema describes a test: the [Case] into which every format compiles, the [Problem] that
+// a bad definition gives, with its [Position], and the readable CUE schemas of the formats.
 //
-// It is a leaf. The packages below it decode one dialect each; most callers
-// want schema/load, which finds, checks and compiles a whole repository.
+// It is a leaf. Package document reads files, one package per format compiles them, and most
+// callers want package load, which finds, checks and compiles a whole repository.
 package schema

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
@@ -35,8 +36,8 @@ func (a *App) Complete(cmd *cobra.Command) {
 		"tag":        func(k known) []string { return k.tags },
 		"domain":     func(k known) []string { return k.domains },
 		"level":      func(k known) []string { return k.levels },
-		"difficulty": func(known) []string { return schema.Shapes()["#Testcase"].Fields["difficulty"].Enum },
-		"status":     func(known) []string { return schema.Shapes()["#Testcase"].Fields["status"].Enum },
+		"difficulty": func(known) []string { return document.Shapes()["#Testcase"].Fields["difficulty"].Enum },
+		"status":     func(known) []string { return document.Shapes()["#Testcase"].Fields["status"].Enum },
 		"only":       func(known) []string { return []string{"failed", "errors", "flaky"} },
 	} {
 		if cmd.Flags().Lookup(flag) == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gavel-evals/gavel/reporters/textfmt"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // TestHelp reads the help of every command as a stranger does: it says what the
@@ -56,7 +56,7 @@ func TestHelp(t *testing.T) {
 	}
 	text, _ := help.ReadFile("help/schema.txt")
 	words := strings.FieldsFunc(string(text), func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
-	for _, format := range schema.Formats() {
+	for _, format := range document.Formats() {
 		if !slices.Contains(words, format) {
 			t.Errorf("gavel schema --help does not name %s", format)
 		}

@@ -19,10 +19,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/schema/document"
+
 	picked "github.com/gavel-evals/gavel/controller/selection"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/tracing"
-	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -143,7 +144,7 @@ func rootCommand(a *App) *cobra.Command {
 		case "run", "plan", "watch", "explain", "history", "flaky":
 			a.Complete(cmd)
 		case "schema":
-			cmd.ValidArgsFunction = completeWords(schema.Formats())
+			cmd.ValidArgsFunction = completeWords(document.Formats())
 		}
 	}
 	root.SetVersionTemplate("{{.Version}}")

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -27,7 +27,7 @@ func schemaCommand(a *App) *cobra.Command {
   gavel schema gavel.yaml --format json-schema
   gavel schema server`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return printSchema(a, append(args, schema.FormatConfig)[0], notation)
+			return printSchema(a, append(args, document.FormatConfig)[0], notation)
 		},
 	}
 	cmd.Flags().StringVar(&notation, "format", "cue", "how to print: cue for people, json-schema for editors")
@@ -35,7 +35,7 @@ func schemaCommand(a *App) *cobra.Command {
 }
 
 func printSchema(a *App, format, notation string) error {
-	if known := schema.Formats(); !slices.Contains(known, format) {
+	if known := document.Formats(); !slices.Contains(known, format) {
 		return usageError("unknown format %q; %s", format, cmp.Or(suggest.DidYouMean(format, known), "known: "+strings.Join(known, ", ")))
 	}
 	if a.JSON {
@@ -45,10 +45,10 @@ func printSchema(a *App, format, notation string) error {
 	var err error
 	switch notation {
 	case "cue":
-		text, err = schema.FormatCUE(format)
+		text, err = document.FormatCUE(format)
 	case "json-schema":
 		var raw []byte
-		raw, err = schema.FormatJSON(format)
+		raw, err = document.FormatJSON(format)
 		text = string(raw)
 	default:
 		return usageError("--format %q is not known; write cue or json-schema", notation)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // Parse checks the bytes of a gavel.yaml and gives its values with all
@@ -12,11 +13,11 @@ import (
 // never nil; where a problem has severity Error, it is fit for showing what
 // else is wrong and not for running.
 func Parse(file string, data []byte) (*Config, []schema.Problem) {
-	doc, problems := schema.Parse(file, data)
+	doc, problems := document.Parse(file, data)
 	if doc == nil {
 		return Default(), problems
 	}
-	k := checker{Complaints: schema.Complaints{Doc: doc}}
+	k := checker{Complaints: document.Complaints{Doc: doc}}
 	k.literalSecrets()
 	for _, p := range doc.Check("#Config", schema.Error) {
 		if !k.hasProblem(p.Position) {
@@ -47,7 +48,7 @@ func Parse(file string, data []byte) (*Config, []schema.Problem) {
 
 // A checker finds what the schema cannot say: what must agree across fields.
 type checker struct {
-	schema.Complaints
+	document.Complaints
 	config *Config
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -168,11 +169,11 @@ type serverForm struct {
 // ParseServer checks the bytes of an operator's file and gives its values with
 // all defaults filled in; nil where a problem has severity Error.
 func ParseServer(file string, data []byte) (*Server, []schema.Problem) {
-	doc, problems := schema.Parse(file, data)
+	doc, problems := document.Parse(file, data)
 	if doc == nil {
 		return nil, problems
 	}
-	k := serverChecker{checker: checker{Complaints: schema.Complaints{Doc: doc}}}
+	k := serverChecker{checker: checker{Complaints: document.Complaints{Doc: doc}}}
 	k.Problems = doc.Check("#Server", schema.Error)
 	if schema.HasErrors(k.Problems) {
 		return nil, schema.SortProblems(k.Problems)

@@ -14,6 +14,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
+
 	format "github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -103,11 +105,11 @@ func compiled(t *testing.T, text string) *schema.Case {
 	}
 	text = strings.ReplaceAll(strings.TrimRight("\n"+text, "\n"), "\n", "\n  ")
 	files := fstest.MapFS{"suites/a.yaml": {Data: []byte(head + "- id: example\n  expected_outcome: It works.\n  input: Hi" + text + "\n")}}
-	doc, problems := schema.Open(files, "suites/a.yaml")
+	doc, problems := document.Open(files, "suites/a.yaml")
 	if doc == nil {
 		t.Fatalf("%s has problems, want none: %v", text, problems)
 	}
-	cases, problems := format.Load(schema.Source{FS: files, Root: "suites", KeyRoot: "suites"}, doc)
+	cases, problems := format.Load(document.Source{FS: files, Root: "suites", KeyRoot: "suites"}, doc)
 	if schema.HasErrors(problems) || len(cases) != 1 {
 		t.Fatalf("%s: %d cases, problems %v", text, len(cases), problems)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/golden"
@@ -43,7 +44,7 @@ func suite(t *testing.T, name string) []*schema.Case {
 			t.Fatal(err)
 		}
 	}
-	src := schema.Source{FS: files, Root: "suites", KeyRoot: "suites"}
+	src := document.Source{FS: files, Root: "suites", KeyRoot: "suites"}
 	doc, problems := src.Open("suites/" + name + ".yaml")
 	if doc == nil {
 		t.Fatal(problems)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/targetname"
 )
@@ -33,7 +34,7 @@ func checkStatuses(statuses []string) error {
 	if len(statuses) == 0 {
 		return nil // the schemas take longer to read than a small plan to make
 	}
-	known := schema.Shapes()["#Testcase"].Fields["status"].Enum
+	known := document.Shapes()["#Testcase"].Fields["status"].Enum
 	for _, status := range statuses {
 		if !slices.Contains(known, status) {
 			hint := cmp.Or(suggest.DidYouMean(status, known), "write one of "+strings.Join(known, ", "))

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
@@ -25,7 +26,7 @@ var suiteKeys = []string{"default_test", "evaluate_options", "governance", "envi
 // Is reports whether a document is of AgentV 5: it has prompts, providers or
 // default_test, and tests or scenarios with an id each, or keys in its spelling. The tests of
 // promptfoo have no id, and its providers are a vendor and a model.
-func Is(doc *schema.Document) bool {
+func Is(doc *document.Document) bool {
 	keys := doc.Keys()
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(names, key) })
@@ -54,7 +55,7 @@ func hasTest(of place.Place) bool {
 }
 
 // ofVendor reports whether a provider is named as promptfoo does, as in openai:chat:gpt-5.
-func ofVendor(doc *schema.Document) bool {
+func ofVendor(doc *document.Document) bool {
 	for _, p := range append(place.Place{Doc: doc, Path: []any{"providers"}}.List(), place.Place{Doc: doc, Path: []any{"providers"}}) {
 		name := cmp.Or(p.Text("label"), p.Text("id"), p.Text())
 		if strings.Contains(name, ":") && !strings.HasPrefix(name, "file://") && !strings.HasPrefix(name, "agentv:") {
@@ -67,7 +68,7 @@ func ofVendor(doc *schema.Document) bool {
 // A Suite is a file of AgentV 5 in the form of AgentV 4.
 type Suite struct {
 	// Doc is a suite of AgentV 4; nil where the file has errors.
-	Doc *schema.Document
+	Doc *document.Document
 	// Inputs are the files that it was made of, apart from the file itself.
 	Inputs   []schema.Input
 	Problems []schema.Problem
@@ -82,20 +83,20 @@ type Suite struct {
 }
 
 // Rewrite reads a file of AgentV 5.
-func Rewrite(src schema.Source, doc *schema.Document) (out Suite) {
+func Rewrite(src document.Source, doc *document.Document) (out Suite) {
 	if src.Budget != nil {
 		return rewrite(src, doc)
 	}
-	_, out.Problems = src.Bounded(doc, func(src schema.Source) ([]*schema.Case, []schema.Problem) {
+	_, out.Problems = src.Bounded(doc, func(src document.Source) ([]*schema.Case, []schema.Problem) {
 		out = rewrite(src, doc)
 		return nil, out.Problems
 	})
 	return out
 }
 
-func rewrite(src schema.Source, doc *schema.Document) Suite {
+func rewrite(src document.Source, doc *document.Document) Suite {
 	src.Budget.Multiplies()
-	r := &rewriter{templates: map[string]*schema.Document{}, Source: src, doc: doc, out: Suite{Needs: map[string]string{}, Judges: map[string]place.Place{}}}
+	r := &rewriter{templates: map[string]*document.Document{}, Source: src, doc: doc, out: Suite{Needs: map[string]string{}, Judges: map[string]place.Place{}}}
 	r.add(doc.Check("#EvalcaseV5", schema.Warning)...)
 	r.shared = place.Place{Doc: doc, Path: []any{"default_test"}}
 	if name := doc.Text("default_test"); name != "" {
@@ -112,23 +113,23 @@ func rewrite(src schema.Source, doc *schema.Document) Suite {
 		r.defaults = place.Place{Doc: r.open(name, "defaults")}
 	}
 	r.prompts = r.readPrompts()
-	r.Budget.Within(schema.Providers, doc.Items("providers"))
+	r.Budget.Within(document.Providers, doc.Items("providers"))
 	r.providers = r.distinct(r.labels(doc.Part("providers")))
 	if len(r.providers) == 0 {
 		r.providers = []provider{{label: cmp.Or(r.defaults.Piece("provider"), r.formerTarget())}}
 	}
 	r.out.PerTarget = len(r.providers) > 1
-	var shared []schema.Piece
+	var shared []document.Piece
 	for _, list := range r.sharedAsserts() {
 		r.sharedFilled = r.sharedFilled || isTemplate(string(list.JSON())) || slices.ContainsFunc(list.List(), func(p place.Place) bool { return p.Has("include") })
 	}
 	if !r.sharedFilled {
 		shared = r.assertions(row{}, r.sharedAsserts()...)
 	}
-	var tests []schema.Piece
+	var tests []document.Piece
 	all := r.tests()
 	if r.sharedFilled {
-		r.Budget.Within(schema.Assertions, r.takenOver(all))
+		r.Budget.Within(document.Assertions, r.takenOver(all))
 	}
 	for _, p := range all {
 		tests = append(tests, r.test(p)...)
@@ -138,15 +139,15 @@ func rewrite(src schema.Source, doc *schema.Document) Suite {
 		return r.out
 	}
 	at := doc.At()
-	fields := []schema.NamedPiece{
-		{Name: "tests", Piece: schema.ListPiece(doc.At("tests"), tests...)},
-		{Name: "assertions", Piece: schema.ListPiece(at, shared...)},
+	fields := []document.NamedPiece{
+		{Name: "tests", Piece: document.ListPiece(doc.At("tests"), tests...)},
+		{Name: "assertions", Piece: document.ListPiece(at, shared...)},
 	}
-	fields = append(fields, schema.NamedPiece{Name: "workspace", Piece: doc.Piece("environment")})
+	fields = append(fields, document.NamedPiece{Name: "workspace", Piece: doc.Piece("environment")})
 	for _, key := range []string{"name", "description", "category", "tags", "metadata", "input_files"} {
-		fields = append(fields, schema.NamedPiece{Name: key, Piece: doc.Piece(key)})
+		fields = append(fields, document.NamedPiece{Name: key, Piece: doc.Piece(key)})
 	}
-	r.out.Doc = schema.Compose(doc.File, schema.ObjectPiece(at, fields...))
+	r.out.Doc = document.Compose(doc.File, document.ObjectPiece(at, fields...))
 	return r.out
 }
 
@@ -172,8 +173,8 @@ func (r *rewriter) sharedAsserts() []place.Place {
 
 // A rewriter rewrites one file.
 type rewriter struct {
-	schema.Source
-	doc      *schema.Document
+	document.Source
+	doc      *document.Document
 	out      Suite
 	shared   place.Place // what all tests share; of no document where there is nothing
 	defaults place.Place // the target and the judge where nothing else names one
@@ -181,7 +182,7 @@ type rewriter struct {
 	// them among its own.
 	sharedFilled bool
 	depth        int // of templates that include others
-	templates    map[string]*schema.Document
+	templates    map[string]*document.Document
 	prompts      []prompt
 	providers    []provider
 	engine       template.Engine
@@ -206,25 +207,25 @@ func (r *rewriter) need(id, what string) {
 // read reads a file that the suite names at a place.
 func (r *rewriter) read(name, role string, at schema.Position) schema.File {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "file://"), "./")
-	found := r.Read(schema.Reference{At: at, Path: name, Role: role, Most: table.MostOf(name)})
+	found := r.Read(document.Reference{At: at, Path: name, Role: role, Most: table.MostOf(name)})
 	r.out.Inputs = append(r.out.Inputs, found.Inputs...)
 	r.add(found.Problems...)
 	return found.File
 }
 
 // open reads a document that the suite names; nil where that cannot be done.
-func (r *rewriter) open(name string, at ...any) *schema.Document {
+func (r *rewriter) open(name string, at ...any) *document.Document {
 	file := r.read(name, "suite", r.doc.At(at...))
 	if file.Path == "" {
 		return nil
 	}
-	doc, problems := schema.Parse(file.Path, file.Data)
+	doc, problems := document.Parse(file.Path, file.Data)
 	r.add(problems...)
 	return doc
 }
 
 // formerTarget is the target of a suite as AgentV had it before it had providers.
-func (r *rewriter) formerTarget() schema.Piece {
+func (r *rewriter) formerTarget() document.Piece {
 	for _, at := range [][]any{{"target"}, {"execution", "target"}} {
 		for _, name := range [][]any{at, append(slices.Clip(at), "extends")} {
 			if r.doc.Text(name...) != "" {
@@ -232,12 +233,12 @@ func (r *rewriter) formerTarget() schema.Piece {
 			}
 		}
 	}
-	return schema.Piece{}
+	return document.Piece{}
 }
 
 // A provider is what the tests are run against.
 type provider struct {
-	label schema.Piece // the name of a target; one that is missing is the default target
+	label document.Piece // the name of a target; one that is missing is the default target
 	// name is that of the label, and at its position; both are empty for the default target.
 	name string
 	at   schema.Position
@@ -250,7 +251,7 @@ type provider struct {
 // labels are the providers that a part names: a text, an object with a label or an id, a map of
 // objects by their labels, a list of these, or the file with one. The names of targets in
 // gavel.yaml are looked up later.
-func (r *rewriter) labels(doc *schema.Document) []provider {
+func (r *rewriter) labels(doc *document.Document) []provider {
 	if doc == nil {
 		return nil
 	}
@@ -259,7 +260,7 @@ func (r *rewriter) labels(doc *schema.Document) []provider {
 		if file.Path == "" {
 			return nil
 		}
-		said, problems := schema.Parse(file.Path, file.Data)
+		said, problems := document.Parse(file.Path, file.Data)
 		if r.add(problems...); said == nil {
 			return nil
 		}
@@ -274,7 +275,7 @@ func (r *rewriter) labels(doc *schema.Document) []provider {
 		r.Budget.Go()
 		if keys := p.Keys(); !doc.IsList() && !p.Has("label") && !p.Has("id") && !p.Has("name") && len(keys) > 0 && p.IsObject(keys[0]) {
 			for _, key := range keys {
-				out = append(out, provider{schema.TextPiece(p.At(key), key), key, p.At(key), promptIDs(p.Sub(key)), p.Sub(key, "transform")})
+				out = append(out, provider{document.TextPiece(p.At(key), key), key, p.At(key), promptIDs(p.Sub(key)), p.Sub(key, "transform")})
 			}
 			continue
 		}
@@ -283,7 +284,7 @@ func (r *rewriter) labels(doc *schema.Document) []provider {
 			r.add(doc.Problem("missing-field", "the provider has neither a label nor an id", `write the name of a target of gavel.yaml, or {label: …}`, p.Path...))
 			continue
 		}
-		out = append(out, provider{schema.TextPiece(p.At(), name), name, p.At(), promptIDs(p), p.Sub("transform")})
+		out = append(out, provider{document.TextPiece(p.At(), name), name, p.At(), promptIDs(p), p.Sub("transform")})
 	}
 	return out
 }
@@ -325,13 +326,13 @@ func (p provider) takes(id string) bool {
 
 // variables are those of a test over those that all share, and their names in the order
 // of the file.
-func (r *rewriter) variables(p place.Place) (vars template.Variables, pieces map[string]schema.Piece, order []string) {
-	vars, pieces = template.Variables{}, map[string]schema.Piece{}
+func (r *rewriter) variables(p place.Place) (vars template.Variables, pieces map[string]document.Piece, order []string) {
+	vars, pieces = template.Variables{}, map[string]document.Piece{}
 	for _, from := range []place.Place{r.shared.Sub("vars"), p.Sub("vars")} {
 		if from.Doc == nil {
 			continue
 		}
-		r.Budget.Spend(schema.Parts, len(from.Doc.Keys(from.Path...)))
+		r.Budget.Spend(document.Parts, len(from.Doc.Keys(from.Path...)))
 		for _, name := range from.Doc.Keys(from.Path...) {
 			if _, known := vars[name]; !known {
 				order = append(order, name)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/agentv5"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // TestIs tells AgentV 5 from promptfoo, whose tests have no id, and from AgentV 4.
@@ -29,7 +30,7 @@ func TestIs(t *testing.T) {
 		{"prompts: [x]\n", false},
 		{"[]\n", false},
 	} {
-		doc, problems := schema.Parse("a.yaml", []byte(tt.text))
+		doc, problems := document.Parse("a.yaml", []byte(tt.text))
 		if len(problems) > 0 {
 			t.Fatalf("%s has the problems %v, want none", tt.text, problems)
 		}
@@ -52,11 +53,11 @@ func TestBounds(t *testing.T) {
 		{"default_test: {vars: {a: " + texts(300, 1) + ", b: " + texts(300, 1) + "}}\ntests: [" + strings.Repeat("{id: x}, ", 500) + "]\n", "too-many-rows"},
 		{"prompts: ['{{a}}{{a}}{{a}}{{a}}{{a}}{{a}}{{a}}{{a}}']\ndefault_test: {vars: {a: " + texts(1, 50_000) + "}}\ntests: [" + strings.Repeat("{id: x, vars: {}}, ", 500) + "]\n", "too-many-bytes"},
 	} {
-		doc, problems := schema.Parse("a.yaml", []byte(tt.text))
+		doc, problems := document.Parse("a.yaml", []byte(tt.text))
 		if len(problems) > 0 {
 			t.Fatalf("problems %v, want none", problems)
 		}
-		out := agentv5.Rewrite(schema.Source{FS: fstest.MapFS{}}, doc)
+		out := agentv5.Rewrite(document.Source{FS: fstest.MapFS{}}, doc)
 		if out.Doc != nil || len(out.Problems) != 1 || out.Problems[0].Rule != tt.rule {
 			t.Errorf("the problems are %v, want %s alone", out.Problems, tt.rule)
 		}
@@ -76,12 +77,12 @@ func FuzzRewrite(f *testing.F) {
 		f.Add(seed, "id,input,__expected\n1,\"a\",contains-any: x,y\n")
 	}
 	f.Fuzz(func(t *testing.T, text, table string) {
-		doc, _ := schema.Parse("suites/a.yaml", []byte(text))
+		doc, _ := document.Parse("suites/a.yaml", []byte(text))
 		if doc == nil || !agentv5.Is(doc) {
 			return
 		}
 		files := fstest.MapFS{"suites/t.csv": {Data: []byte(table)}, "suites/t.jsonl": {Data: []byte(`{"id": "l"}`)}}
-		out := agentv5.Rewrite(schema.Source{FS: files, Root: "suites", KeyRoot: "suites"}, doc)
+		out := agentv5.Rewrite(document.Source{FS: files, Root: "suites", KeyRoot: "suites"}, doc)
 		if out.Doc == nil && !schema.HasErrors(out.Problems) {
 			t.Errorf("%q gives neither a document nor an error", text)
 		}

@@ -9,16 +9,17 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // assertions rewrites lists of assertions of a test, or those that all tests share.
-func (r *rewriter) assertions(of row, lists ...place.Place) []schema.Piece {
-	var out []schema.Piece
+func (r *rewriter) assertions(of row, lists ...place.Place) []document.Piece {
+	var out []document.Piece
 	for _, list := range lists {
 		for _, p := range list.List() {
-			r.Budget.Spend(schema.Assertions, 1)
+			r.Budget.Spend(document.Assertions, 1)
 			if p.Text() != "" {
 				out = append(out, r.filled(of, p))
 				continue
@@ -44,40 +45,40 @@ var unread = map[string]string{
 var removed = []string{"rubrics", "llm-grader", "code-grader", "tool-trajectory", "skill-trigger"}
 
 // assertion writes an assertion by the names of AgentV 4; missing where it is not read.
-func (r *rewriter) assertion(of row, p place.Place) schema.Piece {
+func (r *rewriter) assertion(of row, p place.Place) document.Piece {
 	name, kind := of.id, p.Text("type")
 	if what := unread[strings.TrimPrefix(kind, "not-")]; what != "" {
 		r.needAll(name, what)
-		return schema.Piece{}
+		return document.Piece{}
 	}
 	if slices.Contains(removed, kind) || p.Has("target") {
 		r.warn(p.Doc.Problem("agentv-skips", "AgentV 5 skips the tests with this assertion; Gavel runs them", "write llm-rubric, script, trajectory:… or skill-used, and provider in place of target", p.Path...))
 	}
-	var fields []schema.NamedPiece
+	var fields []document.NamedPiece
 	for _, key := range p.Doc.Keys(p.Path...) {
 		piece, as := p.Piece(key), key
 		switch {
 		case key == "value" || key == "metric":
 			piece = r.filled(of, p.Sub(key))
 		case key == "type" && kind == "assert-set":
-			piece = schema.TextPiece(p.At(key), "composite")
+			piece = document.TextPiece(p.At(key), "composite")
 		case key == "assert" && kind == "assert-set":
-			as, piece = "assertions", schema.ListPiece(p.At(key), r.assertions(of, p.Sub(key))...)
+			as, piece = "assertions", document.ListPiece(p.At(key), r.assertions(of, p.Sub(key))...)
 		case key == "threshold" && kind == "assert-set":
 			continue // the score alone counts
 		case key == "provider" && kind == "script":
 			if as = "target"; !p.Doc.IsObject(p.Sub(key).Path...) {
-				piece = schema.ObjectPiece(p.At(key)) // provider: true
+				piece = document.ObjectPiece(p.At(key)) // provider: true
 			}
 		case key == "provider":
 			as = "target"
 		}
-		fields = append(fields, schema.NamedPiece{Name: as, Piece: piece})
+		fields = append(fields, document.NamedPiece{Name: as, Piece: piece})
 	}
 	if prompt := r.option(of, "rubric_prompt"); kind == "llm-rubric" && !p.Has("prompt") && !p.IsList("value") {
-		fields = append(fields, schema.NamedPiece{Name: "prompt", Piece: prompt})
+		fields = append(fields, document.NamedPiece{Name: "prompt", Piece: prompt})
 	}
-	return schema.ObjectPiece(p.At(), fields...)
+	return document.ObjectPiece(p.At(), fields...)
 }
 
 // judge is that of a test where an assertion names none: that of its options, of those of all
@@ -97,7 +98,7 @@ func (r *rewriter) judge(of row) place.Place {
 }
 
 // option is an option of a test, or of all.
-func (r *rewriter) option(of row, name string) schema.Piece {
+func (r *rewriter) option(of row, name string) document.Piece {
 	return cmp.Or(of.options.Piece(name), r.shared.Piece("options", name))
 }
 
@@ -106,7 +107,7 @@ const includes = 3
 
 // included are the assertions of a template: a file by its path, or the one of that name in the
 // nearest .agentv/templates.
-func (r *rewriter) included(of row, p place.Place) []schema.Piece {
+func (r *rewriter) included(of row, p place.Place) []document.Piece {
 	name := p.Text("include")
 	if r.depth == includes {
 		r.add(p.Problem("too-deep", fmt.Sprintf("the template %s is included by %d others", template.Clip(name), includes), "include it where it is needed", "include"))
@@ -122,7 +123,7 @@ func (r *rewriter) included(of row, p place.Place) []schema.Piece {
 	doc := r.templates[file.Path]
 	if doc == nil {
 		var problems []schema.Problem
-		doc, problems = schema.Parse(file.Path, file.Data)
+		doc, problems = document.Parse(file.Path, file.Data)
 		if r.add(problems...); doc == nil {
 			return nil
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/template"
@@ -21,8 +22,8 @@ type prompt struct {
 	id   string
 	at   schema.Position
 	text string
-	chat schema.Piece // in place of text
-	need string       // what it needs and is not read
+	chat document.Piece // in place of text
+	need string         // what it needs and is not read
 }
 
 // readPrompts reads the prompts of the file. Without any, a test sends its input.
@@ -36,7 +37,7 @@ func (r *rewriter) readPrompts() []prompt {
 		items = []place.Place{all} // one prompt, or one chat
 	}
 	var out []prompt
-	r.Budget.Within(schema.Prompts, len(items))
+	r.Budget.Within(document.Prompts, len(items))
 	for _, p := range items {
 		out = append(out, r.prompt(p))
 	}
@@ -85,7 +86,7 @@ func (r *rewriter) prompt(p place.Place) prompt {
 	if out.id == "" {
 		text := out.text
 		if !out.chat.Missing() {
-			text = string(schema.Compose(out.at.File, out.chat).JSON())
+			text = string(document.Compose(out.at.File, out.chat).JSON())
 		}
 		sum := sha256.Sum256([]byte(text))
 		out.id = hex.EncodeToString(sum[:4])
@@ -98,7 +99,7 @@ var onlyInput = lazyregexp.New(`^\s*\{\{-?\s*(?:vars\.)?(\w+)\s*-?\}\}\s*$`)
 
 // input is what a test is sent: a text, or messages. need is what that needs and is not
 // read.
-func (r *rewriter) input(p prompt, of row) (input schema.Piece, need string) {
+func (r *rewriter) input(p prompt, of row) (input document.Piece, need string) {
 	if p.need != "" {
 		return input, p.need
 	}
@@ -106,27 +107,27 @@ func (r *rewriter) input(p prompt, of row) (input schema.Piece, need string) {
 		return of.pieces[m[1]], ""
 	}
 	if len(of.vars) == 0 { // then AgentV fills nothing in
-		return cmp.Or(p.chat, schema.TextPiece(p.at, p.text)), ""
+		return cmp.Or(p.chat, document.TextPiece(p.at, p.text)), ""
 	}
 	written := p.text
 	if !p.chat.Missing() {
-		written = string(schema.Compose(p.at.File, p.chat).JSON())
+		written = string(document.Compose(p.at.File, p.chat).JSON())
 		raw, err := r.engine.FillJSON(of.all, json.RawMessage(written))
 		if err != nil {
 			return input, needOf(err)
 		}
-		r.Budget.Spend(schema.Text, len(raw))
+		r.Budget.Spend(document.Text, len(raw))
 		return messages(p.at, raw), ""
 	}
 	text, err := r.engine.Fill(of.all, written)
 	if err != nil {
 		return input, needOf(err)
 	}
-	r.Budget.Spend(schema.Text, len(text))
+	r.Budget.Spend(document.Text, len(text))
 	if chat := messages(p.at, json.RawMessage(text)); !chat.Missing() {
 		return chat, ""
 	}
-	return schema.TextPiece(p.at, text), ""
+	return document.TextPiece(p.at, text), ""
 }
 
 func needOf(err error) string {
@@ -138,19 +139,19 @@ func needOf(err error) string {
 
 // messages reads a list of messages with role and content; missing where the text is
 // none.
-func messages(at schema.Position, raw json.RawMessage) schema.Piece {
+func messages(at schema.Position, raw json.RawMessage) document.Piece {
 	var chat []struct {
 		Role    string `json:"role"`
 		Content string `json:"content"`
 	}
 	if json.Unmarshal(raw, &chat) != nil || len(chat) == 0 || chat[0].Role == "" {
-		return schema.Piece{}
+		return document.Piece{}
 	}
-	items := make([]schema.Piece, len(chat))
+	items := make([]document.Piece, len(chat))
 	for i, m := range chat {
-		items[i] = schema.ObjectPiece(at,
-			schema.NamedPiece{Name: "role", Piece: schema.TextPiece(at, m.Role)},
-			schema.NamedPiece{Name: "content", Piece: schema.TextPiece(at, m.Content)})
+		items[i] = document.ObjectPiece(at,
+			document.NamedPiece{Name: "role", Piece: document.TextPiece(at, m.Role)},
+			document.NamedPiece{Name: "content", Piece: document.TextPiece(at, m.Content)})
 	}
-	return schema.ListPiece(at, items...)
+	return document.ListPiece(at, items...)
 }

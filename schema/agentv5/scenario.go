@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/place"
 )
 
@@ -53,12 +54,12 @@ func (r *rewriter) scenario(p place.Place) []place.Place {
 			suffix = "__config_" + nameOf(setting)
 		}
 		if len(tests) == 0 {
-			r.Budget.Spend(schema.Tests, 1)
+			r.Budget.Spend(document.Tests, 1)
 			out = append(out, setting)
 		}
 		for _, test := range tests {
-			r.Budget.Spend(schema.Tests, 1)
-			r.Budget.Spend(schema.Assertions, setting.Doc.Items(setting.Sub("assert").Path...))
+			r.Budget.Spend(document.Tests, 1)
+			r.Budget.Spend(document.Assertions, setting.Doc.Items(setting.Sub("assert").Path...))
 			out = append(out, combine(setting, test, suffix))
 		}
 	}
@@ -79,43 +80,43 @@ func nameOf(setting place.Place) string {
 func combine(setting, test place.Place, suffix string) place.Place {
 	keys := append(slices.Clone(setting.Doc.Keys(setting.Path...)), test.Doc.Keys(test.Path...)...)
 	slices.Sort(keys)
-	var fields []schema.NamedPiece
+	var fields []document.NamedPiece
 	for _, key := range slices.Compact(keys) {
 		piece := test.Piece(key)
 		switch {
 		case key == "id" && test.Text(key) != "":
-			piece = schema.TextPiece(test.At(key), test.Text(key)+suffix)
+			piece = document.TextPiece(test.At(key), test.Text(key)+suffix)
 		case key == "id":
 			continue // a setting's names no test
 		case !setting.Has(key):
 		case !test.Has(key):
 			piece = setting.Piece(key)
 		case key == "assert":
-			piece = schema.ListPiece(test.At(key), append(pieces(setting.List(key)), pieces(test.List(key))...)...)
+			piece = document.ListPiece(test.At(key), append(pieces(setting.List(key)), pieces(test.List(key))...)...)
 		case key == "vars" || key == "metadata" || key == "options":
 			piece = merge(setting.Sub(key), test.Sub(key))
 		}
-		fields = append(fields, schema.NamedPiece{Name: key, Piece: piece})
+		fields = append(fields, document.NamedPiece{Name: key, Piece: piece})
 	}
-	return place.Place{Doc: schema.Compose(test.Doc.File, schema.ObjectPiece(test.At(), fields...))}
+	return place.Place{Doc: document.Compose(test.Doc.File, document.ObjectPiece(test.At(), fields...))}
 }
 
 // merge has the fields of two objects; those of the second win.
-func merge(under, over place.Place) schema.Piece {
-	var fields []schema.NamedPiece
+func merge(under, over place.Place) document.Piece {
+	var fields []document.NamedPiece
 	for _, key := range over.Doc.Keys(over.Path...) {
-		fields = append(fields, schema.NamedPiece{Name: key, Piece: over.Piece(key)})
+		fields = append(fields, document.NamedPiece{Name: key, Piece: over.Piece(key)})
 	}
 	for _, key := range under.Doc.Keys(under.Path...) {
 		if !over.Has(key) {
-			fields = append(fields, schema.NamedPiece{Name: key, Piece: under.Piece(key)})
+			fields = append(fields, document.NamedPiece{Name: key, Piece: under.Piece(key)})
 		}
 	}
-	return schema.ObjectPiece(over.At(), fields...)
+	return document.ObjectPiece(over.At(), fields...)
 }
 
-func pieces(places []place.Place) []schema.Piece {
-	out := make([]schema.Piece, len(places))
+func pieces(places []place.Place) []document.Piece {
+	out := make([]document.Piece, len(places))
 	for i, p := range places {
 		out[i] = p.Piece()
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/fragment"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -38,7 +39,7 @@ func (r *rewriter) testsAt(all place.Place) []place.Place {
 		case p.Text("include") != "":
 			out = append(out, r.testsIn(p.Text("include"), p.Sub("include"))...)
 		default:
-			r.Budget.Spend(schema.Tests, 1)
+			r.Budget.Spend(document.Tests, 1)
 			out = append(out, p)
 		}
 	}
@@ -76,19 +77,19 @@ func (r *rewriter) testsOf(name string, at place.Place) []place.Place {
 	if ext == ".csv" {
 		return r.table(file)
 	}
-	doc, problems := schema.Parse(file.Path, file.Data)
+	doc, problems := document.Parse(file.Path, file.Data)
 	r.add(problems...)
 	switch {
 	case doc == nil:
 		return nil
 	case doc.IsObject() && doc.Has("tests"):
-		r.Budget.Spend(schema.Tests, doc.Items("tests"))
+		r.Budget.Spend(document.Tests, doc.Items("tests"))
 		return place.Place{Doc: doc}.List("tests")
 	case doc.IsObject():
-		r.Budget.Spend(schema.Tests, 1)
+		r.Budget.Spend(document.Tests, 1)
 		return []place.Place{fragment.Case(doc)}
 	}
-	r.Budget.Spend(schema.Tests, doc.Items())
+	r.Budget.Spend(document.Tests, doc.Items())
 	return place.Place{Doc: doc}.List()
 }
 
@@ -102,10 +103,10 @@ func (r *rewriter) table(file schema.File) []place.Place {
 	if r.add(problems...); len(problems) > 0 {
 		return nil
 	}
-	r.Budget.Spend(schema.Tests, len(rows.Rows))
+	r.Budget.Spend(document.Tests, len(rows.Rows))
 	var out []place.Place
 	for n, row := range rows.Rows {
-		out = append(out, place.Place{Doc: schema.Compose(file.Path, rowOf(rows.Head, row, n+1))})
+		out = append(out, place.Place{Doc: document.Compose(file.Path, rowOf(rows.Head, row, n+1))})
 	}
 	return out
 }
@@ -133,58 +134,58 @@ func columnProblems(head []table.Cell) []schema.Problem {
 }
 
 // rowOf is a test of a table.
-func rowOf(head []table.Cell, row table.Row, n int) schema.Piece {
+func rowOf(head []table.Cell, row table.Row, n int) document.Piece {
 	id, at := "row-"+strconv.Itoa(n), row.At
-	var fields, vars []schema.NamedPiece
-	var asserts []schema.Piece
+	var fields, vars []document.NamedPiece
+	var asserts []document.Piece
 	for i, column := range head {
 		name, cell := column.Text, row.Cells[i]
 		if name == "" || cell.Text == "" {
 			continue
 		}
-		text := schema.TextPiece(at, cell.Text)
+		text := document.TextPiece(at, cell.Text)
 		switch {
 		case name == "id":
 			id = cell.Text
 		case name == "criteria" || name == "conversation_id" || name == "expected_output":
-			fields = append(fields, schema.NamedPiece{Name: name, Piece: text})
+			fields = append(fields, document.NamedPiece{Name: name, Piece: text})
 		case name == "__description":
-			fields = append(fields, schema.NamedPiece{Name: "description", Piece: text})
+			fields = append(fields, document.NamedPiece{Name: "description", Piece: text})
 		case strings.HasPrefix(name, "__expected"):
 			asserts = append(asserts, shortForm(cell.At, cell.Text))
 		case strings.HasPrefix(name, "__"): // names that something has in reports
 		default:
-			vars = append(vars, schema.NamedPiece{Name: name, Piece: text})
+			vars = append(vars, document.NamedPiece{Name: name, Piece: text})
 		}
 	}
-	fields = append(fields, schema.NamedPiece{Name: "id", Piece: schema.TextPiece(at, id)}, schema.NamedPiece{Name: "vars", Piece: schema.ObjectPiece(at, vars...)})
+	fields = append(fields, document.NamedPiece{Name: "id", Piece: document.TextPiece(at, id)}, document.NamedPiece{Name: "vars", Piece: document.ObjectPiece(at, vars...)})
 	if len(asserts) > 0 {
-		fields = append(fields, schema.NamedPiece{Name: "assert", Piece: schema.ListPiece(at, asserts...)})
+		fields = append(fields, document.NamedPiece{Name: "assert", Piece: document.ListPiece(at, asserts...)})
 	}
-	return schema.ObjectPiece(at, fields...)
+	return document.ObjectPiece(at, fields...)
 }
 
 // shortForm reads an assertion as tables have it, type: value. Without a type that is
 // known the answer has to equal the text.
-func shortForm(at schema.Position, s string) schema.Piece {
+func shortForm(at schema.Position, s string) document.Piece {
 	kind, value, _ := strings.Cut(s, ":")
 	kind, negate := strings.CutPrefix(strings.TrimSpace(kind), "not-")
 	if !slices.Contains(tabled, kind) {
 		kind, value, negate = "equals", s, false
 	}
-	wanted := schema.TextPiece(at, strings.TrimSpace(value))
+	wanted := document.TextPiece(at, strings.TrimSpace(value))
 	if strings.HasSuffix(kind, "-any") || strings.HasSuffix(kind, "-all") {
-		var parts []schema.Piece
+		var parts []document.Piece
 		for part := range strings.SplitSeq(value, ",") {
-			parts = append(parts, schema.TextPiece(at, strings.TrimSpace(part)))
+			parts = append(parts, document.TextPiece(at, strings.TrimSpace(part)))
 		}
-		wanted = schema.ListPiece(at, parts...)
+		wanted = document.ListPiece(at, parts...)
 	}
-	fields := []schema.NamedPiece{{Name: "type", Piece: schema.TextPiece(at, kind)}, {Name: "value", Piece: wanted}}
+	fields := []document.NamedPiece{{Name: "type", Piece: document.TextPiece(at, kind)}, {Name: "value", Piece: wanted}}
 	if negate {
-		fields = append(fields, schema.NamedPiece{Name: "negate", Piece: schema.TruePiece(at)})
+		fields = append(fields, document.NamedPiece{Name: "negate", Piece: document.TruePiece(at)})
 	}
-	return schema.ObjectPiece(at, fields...)
+	return document.ObjectPiece(at, fields...)
 }
 
 // tabled are the assertions that a cell may have.
@@ -196,7 +197,7 @@ var copied = []string{
 }
 
 // test rewrites a test: one for every prompt, provider and text among its variables.
-func (r *rewriter) test(p place.Place) []schema.Piece {
+func (r *rewriter) test(p place.Place) []document.Piece {
 	if p.Doc.IsObject(p.Path...) {
 		r.add(p.Doc.CheckPart("#EvalcaseV5Test", schema.Warning, p.Path...)...)
 	}
@@ -206,15 +207,15 @@ func (r *rewriter) test(p place.Place) []schema.Piece {
 		providers = r.distinct(named)
 		r.out.PerTarget = r.out.PerTarget || len(providers) > 1
 	}
-	var out []schema.Piece
+	var out []document.Piece
 	for _, v := range r.values(vars, order) {
 		own := maps.Clone(pieces)
 		for key, text := range v.texts {
-			own[key] = schema.TextPiece(p.At(), text)
+			own[key] = document.TextPiece(p.At(), text)
 		}
 		for _, prompt := range r.prompts {
 			r.Budget.Go()
-			r.Budget.Spend(schema.Parts, len(own))
+			r.Budget.Spend(document.Parts, len(own))
 			of := newRow(p.Text("id")+v.suffix, v.vars, own)
 			if len(r.prompts) > 1 && p.Text("id") != "" {
 				of.id += "__prompt_" + prompt.id
@@ -227,37 +228,37 @@ func (r *rewriter) test(p place.Place) []schema.Piece {
 }
 
 // sent are the tests of one prompt and one set of variables, one for each provider.
-func (r *rewriter) sent(of row, p place.Place, prompt prompt, providers []provider) []schema.Piece {
+func (r *rewriter) sent(of row, p place.Place, prompt prompt, providers []provider) []document.Piece {
 	input, need := r.input(prompt, of)
 	if p.Has("turns") && of.isUnset(prompt) {
-		input, need = schema.Piece{}, "" // nothing is said before the turns
+		input, need = document.Piece{}, "" // nothing is said before the turns
 	}
 	if need != "" {
 		r.need(of.id, need)
-		input = schema.TextPiece(p.At(), "-") // is not sent
+		input = document.TextPiece(p.At(), "-") // is not sent
 	}
 	if judge := r.judge(of); judge.Has() {
 		r.out.Judges[of.id] = judge
 	}
 	fields := r.fields(of, p, input)
-	var out []schema.Piece
+	var out []document.Piece
 	for _, one := range providers {
 		if one.takes(prompt.id) {
-			r.Budget.Spend(schema.Rows, 1)
-			all := append(slices.Clip(fields), schema.NamedPiece{Name: "execution", Piece: r.execution(p, one.label)})
-			out = append(out, schema.ObjectPiece(p.At(), r.withTransform(all, of.id, one.transform)...))
+			r.Budget.Spend(document.Rows, 1)
+			all := append(slices.Clip(fields), document.NamedPiece{Name: "execution", Piece: r.execution(p, one.label)})
+			out = append(out, document.ObjectPiece(p.At(), r.withTransform(all, of.id, one.transform)...))
 		}
 	}
 	return out
 }
 
 // withTransform has a test look at what the transform of its provider makes of the answer.
-func (r *rewriter) withTransform(fields []schema.NamedPiece, id string, transform place.Place) []schema.NamedPiece {
+func (r *rewriter) withTransform(fields []document.NamedPiece, id string, transform place.Place) []document.NamedPiece {
 	if transform.Text() == "" {
 		return fields
 	}
 	fields = slices.Clone(fields)
-	i := slices.IndexFunc(fields, func(f schema.NamedPiece) bool { return f.Name == "transform" })
+	i := slices.IndexFunc(fields, func(f document.NamedPiece) bool { return f.Name == "transform" })
 	if !fields[i].Piece.Missing() {
 		r.need(id, "a transform of the provider before that of the test")
 	}
@@ -273,13 +274,13 @@ func providerKey(p place.Place) string {
 }
 
 // fields are those of a test of AgentV 4, apart from its execution.
-func (r *rewriter) fields(of row, p place.Place, input schema.Piece) []schema.NamedPiece {
+func (r *rewriter) fields(of row, p place.Place, input document.Piece) []document.NamedPiece {
 	name := of.id
 	asserts := r.assertions(of, p.Sub("assert"), p.Sub("execution", "assert"))
 	if r.sharedFilled && !p.Truth("execution", "skip_defaults") {
 		asserts = append(asserts, r.assertions(of, r.sharedAsserts()...)...)
 	}
-	fields := []schema.NamedPiece{
+	fields := []document.NamedPiece{
 		{Name: "workspace", Piece: p.Piece("environment")}, {Name: "input", Piece: input}, {Name: "expected_output", Piece: of.pieces["expected_output"]},
 		{Name: "criteria", Piece: r.filled(of, p.Sub("criteria"))}, {Name: "turns", Piece: r.turns(of, p)},
 		{Name: "transform", Piece: r.option(of, "transform")}, {Name: "vars", Piece: of.object(p.At())},
@@ -289,49 +290,49 @@ func (r *rewriter) fields(of row, p place.Place, input schema.Piece) []schema.Na
 		if p.Has("id") {
 			at = p.At("id")
 		}
-		fields = append(fields, schema.NamedPiece{Name: "id", Piece: schema.TextPiece(at, name)})
+		fields = append(fields, document.NamedPiece{Name: "id", Piece: document.TextPiece(at, name)})
 	}
 	if r.out.Needs[name]+r.out.NeedOfAll != "" && !p.Has("criteria") {
-		fields = append(fields, schema.NamedPiece{Name: "criteria", Piece: schema.TextPiece(p.At(), "-")}) // is not judged
+		fields = append(fields, document.NamedPiece{Name: "criteria", Piece: document.TextPiece(p.At(), "-")}) // is not judged
 	}
 	if len(asserts) > 0 {
-		fields = append(fields, schema.NamedPiece{Name: "assertions", Piece: schema.ListPiece(p.At(), asserts...)})
+		fields = append(fields, document.NamedPiece{Name: "assertions", Piece: document.ListPiece(p.At(), asserts...)})
 	}
 	for _, key := range copied {
-		fields = append(fields, schema.NamedPiece{Name: key, Piece: p.Piece(key)})
+		fields = append(fields, document.NamedPiece{Name: key, Piece: p.Piece(key)})
 	}
 	return fields
 }
 
 // execution says how a test is run: against a provider, with the threshold that comes
 // first of its own, that of all tests and that of the file.
-func (r *rewriter) execution(p place.Place, provider schema.Piece) schema.Piece {
-	threshold := schema.Piece{}
-	for _, from := range []schema.Piece{
+func (r *rewriter) execution(p place.Place, provider document.Piece) document.Piece {
+	threshold := document.Piece{}
+	for _, from := range []document.Piece{
 		p.Piece("run", "threshold"), p.Piece("execution", "threshold"), r.shared.Piece("threshold"), r.doc.Piece("threshold"),
 	} {
 		if threshold.Missing() {
 			threshold = from
 		}
 	}
-	return schema.ObjectPiece(p.At(),
-		schema.NamedPiece{Name: "target", Piece: provider}, schema.NamedPiece{Name: "threshold", Piece: threshold},
-		schema.NamedPiece{Name: "skip_defaults", Piece: p.Piece("execution", "skip_defaults")},
-		schema.NamedPiece{Name: "timeout_seconds", Piece: p.Piece("run", "timeout_seconds")},
-		schema.NamedPiece{Name: "trials", Piece: r.trials(p)})
+	return document.ObjectPiece(p.At(),
+		document.NamedPiece{Name: "target", Piece: provider}, document.NamedPiece{Name: "threshold", Piece: threshold},
+		document.NamedPiece{Name: "skip_defaults", Piece: p.Piece("execution", "skip_defaults")},
+		document.NamedPiece{Name: "timeout_seconds", Piece: p.Piece("run", "timeout_seconds")},
+		document.NamedPiece{Name: "trials", Piece: r.trials(p)})
 }
 
 // trials is how often a test is run, of which AgentV 5 takes the best: the first number of
 // its own, that of all tests and that of the file.
-func (r *rewriter) trials(p place.Place) schema.Piece {
-	for _, count := range []schema.Piece{
+func (r *rewriter) trials(p place.Place) document.Piece {
+	for _, count := range []document.Piece{
 		p.Piece("run", "repeat"), p.Piece("options", "repeat"), r.shared.Piece("options", "repeat"), r.doc.Piece("evaluate_options", "repeat"),
 	} {
 		if !count.Missing() {
-			return schema.ObjectPiece(p.At(), schema.NamedPiece{Name: "count", Piece: count})
+			return document.ObjectPiece(p.At(), document.NamedPiece{Name: "count", Piece: count})
 		}
 	}
-	return schema.Piece{}
+	return document.Piece{}
 }
 
 // A value is one of the texts of each variable that has several.
@@ -356,7 +357,7 @@ func (r *rewriter) values(vars template.Variables, order []string) []value {
 
 // multiply gives a variable each of its texts in turn.
 func (r *rewriter) multiply(all []value, name string, texts []string) []value {
-	r.Budget.Within(schema.Rows, len(all)*len(texts))
+	r.Budget.Within(document.Rows, len(all)*len(texts))
 	var more []value
 	for _, v := range all {
 		for _, text := range texts {
@@ -364,7 +365,7 @@ func (r *rewriter) multiply(all []value, name string, texts []string) []value {
 			next := value{vars: maps.Clone(v.vars), texts: map[string]string{name: text}, suffix: v.suffix + "__" + name + "-" + hex.EncodeToString(sum[:4])}
 			maps.Copy(next.texts, v.texts)
 			next.vars[name], _ = json.Marshal(text) // a text
-			r.Budget.Spend(schema.Parts, len(v.vars))
+			r.Budget.Spend(document.Parts, len(v.vars))
 			more = append(more, next)
 		}
 	}

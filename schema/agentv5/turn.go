@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -15,13 +16,13 @@ import (
 type row struct {
 	id     string
 	vars   template.Variables
-	pieces map[string]schema.Piece
+	pieces map[string]document.Piece
 	// all are the variables as templates find them, by name and in vars.
 	all     template.Variables
 	options place.Place
 }
 
-func newRow(id string, vars template.Variables, pieces map[string]schema.Piece) row {
+func newRow(id string, vars template.Variables, pieces map[string]document.Piece) row {
 	out := row{id: id, vars: vars, pieces: pieces, all: maps.Clone(vars)}
 	if len(vars) > 0 {
 		out.all["vars"], _ = json.Marshal(vars) // JSON values
@@ -30,12 +31,12 @@ func newRow(id string, vars template.Variables, pieces map[string]schema.Piece) 
 }
 
 // object is an object of the variables, as functions find them.
-func (of row) object(at schema.Position) schema.Piece {
-	var fields []schema.NamedPiece
+func (of row) object(at schema.Position) document.Piece {
+	var fields []document.NamedPiece
 	for _, name := range slices.Sorted(maps.Keys(of.pieces)) {
-		fields = append(fields, schema.NamedPiece{Name: name, Piece: of.pieces[name]})
+		fields = append(fields, document.NamedPiece{Name: name, Piece: of.pieces[name]})
 	}
-	return schema.ObjectPiece(at, fields...)
+	return document.ObjectPiece(at, fields...)
 }
 
 // isUnset reports whether a prompt is a variable that the test does not have, as {{ input }}
@@ -57,28 +58,28 @@ func (r *rewriter) checkTurn(turn place.Place) {
 
 // turns are those of a conversation with the variables of the test filled in; missing where
 // the test has none.
-func (r *rewriter) turns(of row, p place.Place) schema.Piece {
+func (r *rewriter) turns(of row, p place.Place) document.Piece {
 	if !p.IsList("turns") {
 		return p.Piece("turns")
 	}
-	var turns []schema.Piece
+	var turns []document.Piece
 	for _, turn := range p.List("turns") {
 		if !turn.IsObject() {
 			turns = append(turns, turn.Piece())
 			continue
 		}
 		r.checkTurn(turn)
-		var fields []schema.NamedPiece
+		var fields []document.NamedPiece
 		for _, key := range turn.Keys() {
-			field := schema.NamedPiece{Name: key, Piece: r.filled(of, turn.Sub(key))}
+			field := document.NamedPiece{Name: key, Piece: r.filled(of, turn.Sub(key))}
 			if key == "assert" {
-				field = schema.NamedPiece{Name: "assertions", Piece: schema.ListPiece(turn.At(key), r.assertions(of, turn.Sub(key))...)}
+				field = document.NamedPiece{Name: "assertions", Piece: document.ListPiece(turn.At(key), r.assertions(of, turn.Sub(key))...)}
 			}
 			fields = append(fields, field)
 		}
-		turns = append(turns, schema.ObjectPiece(turn.At(), fields...))
+		turns = append(turns, document.ObjectPiece(turn.At(), fields...))
 	}
-	return schema.ListPiece(p.At("turns"), turns...)
+	return document.ListPiece(p.At("turns"), turns...)
 }
 
 // isTemplate reports whether a text, or a text in JSON, has variables to fill in.
@@ -86,23 +87,23 @@ func isTemplate(s string) bool { return strings.Contains(s, "{{") || strings.Con
 
 // filled is a value with the variables of the test in its texts. A text that is one variable
 // becomes its value. Without any variable nothing is filled in, as AgentV does.
-func (r *rewriter) filled(of row, p place.Place) schema.Piece {
+func (r *rewriter) filled(of row, p place.Place) document.Piece {
 	if len(of.vars) == 0 || !isTemplate(string(p.JSON())) {
 		return p.Piece()
 	}
 	switch {
 	case p.IsList():
-		var items []schema.Piece
+		var items []document.Piece
 		for _, item := range p.List() {
 			items = append(items, r.filled(of, item))
 		}
-		return schema.ListPiece(p.At(), items...)
+		return document.ListPiece(p.At(), items...)
 	case p.IsObject():
-		var fields []schema.NamedPiece
+		var fields []document.NamedPiece
 		for _, key := range p.Keys() {
-			fields = append(fields, schema.NamedPiece{Name: key, Piece: r.filled(of, p.Sub(key))})
+			fields = append(fields, document.NamedPiece{Name: key, Piece: r.filled(of, p.Sub(key))})
 		}
-		return schema.ObjectPiece(p.At(), fields...)
+		return document.ObjectPiece(p.At(), fields...)
 	}
 	if m := onlyInput.FindStringSubmatch(p.Text()); m != nil && !of.pieces[m[1]].Missing() {
 		return of.pieces[m[1]]
@@ -112,6 +113,6 @@ func (r *rewriter) filled(of row, p place.Place) schema.Piece {
 		r.need(of.id, needOf(err))
 		return p.Piece()
 	}
-	r.Budget.Spend(schema.Text, len(text))
-	return schema.TextPiece(p.At(), text)
+	r.Budget.Spend(document.Text, len(text))
+	return document.TextPiece(p.At(), text)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/place"
@@ -28,7 +29,7 @@ type Coded struct {
 // Code reads an assertion of AgentV in JavaScript or Python: code, or file://file:function. What
 // only computes runs in the interpreter, and everything else is a program of the repository. The
 // variables are what it finds in context.vars.
-func Code(src schema.Source, language string, p place.Place, vars json.RawMessage) Coded {
+func Code(src document.Source, language string, p place.Place, vars json.RawMessage) Coded {
 	written := p.Sub("value")
 	if strings.TrimSpace(written.Text()) == "" {
 		return Coded{Problems: []schema.Problem{p.Problem("missing-field", "the assertion "+language+" has no code", `add "value": "output.length > 3", or "value": "file://check.js"`)}}
@@ -79,7 +80,7 @@ func Context(vars, config json.RawMessage) json.RawMessage {
 }
 
 // Transform reads the transform of an answer: JavaScript, or file://file:function.
-func Transform(src schema.Source, written place.Place) Coded {
+func Transform(src document.Source, written place.Place) Coded {
 	out, file, function := found(src, written)
 	if out.Step = written.Text(); file.Path != "" {
 		out.Step = code.Computing(file, function)
@@ -95,13 +96,13 @@ func Transform(src schema.Source, written place.Place) Coded {
 }
 
 // found is the file that code names, with the name of the function; none for code itself.
-func found(src schema.Source, written place.Place) (out Coded, file schema.File, function string) {
+func found(src document.Source, written place.Place) (out Coded, file schema.File, function string) {
 	name, isFile := strings.CutPrefix(written.Text(), "file://")
 	if !isFile {
 		return out, file, ""
 	}
 	name, function = code.Split(strings.TrimPrefix(name, "./"))
-	got := src.Read(schema.Reference{At: written.At(), Path: name, Role: "program", Most: command.MaxFile})
+	got := src.Read(document.Reference{At: written.At(), Path: name, Role: "program", Most: command.MaxFile})
 	out.Inputs, out.Problems = got.Inputs, got.Problems
 	if function == "" {
 		function = code.Defaults[map[string]string{".py": "python", ".rb": "ruby"}[path.Ext(name)]]
@@ -111,7 +112,7 @@ func found(src schema.Source, written place.Place) (out Coded, file schema.File,
 
 // program has the file and what is around it as files of a program, which gets the words in
 // addition to its own; those that are empty are left out.
-func (c *Coded) program(src schema.Source, at place.Place, p *evaluator.Program, words []string) {
+func (c *Coded) program(src document.Source, at place.Place, p *evaluator.Program, words []string) {
 	line := command.Line{Argv: words[:1], Dir: p.Dir, At: func(int) schema.Position { return at.At() }}
 	got := command.Reader{Source: src}.Program(line)
 	c.Inputs, c.Problems = append(c.Inputs, got.Inputs...), append(c.Problems, got.Problems...)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/image"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
@@ -174,7 +175,7 @@ func isYAML(text string) bool { return strings.HasPrefix(strings.TrimSpace(text)
 
 // listOf reads a chat as YAML; nil for any other text.
 func listOf(text string) []Message {
-	doc, problems := schema.Parse("prompt.yaml", []byte(text))
+	doc, problems := document.Parse("prompt.yaml", []byte(text))
 	if doc == nil || schema.HasErrors(problems) {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -26,12 +27,12 @@ type Check struct {
 	Most *float64
 }
 
-type reader struct{ schema.Complaints }
+type reader struct{ document.Complaints }
 
 // Read reads the list of checks at a place of a document. of names the list in
 // problems. The checks have no ID yet, and one that has a problem is left out.
-func Read(doc *schema.Document, of string, at ...any) ([]Check, []schema.Problem) {
-	r := reader{schema.Complaints{Doc: doc}}
+func Read(doc *document.Document, of string, at ...any) ([]Check, []schema.Problem) {
+	r := reader{document.Complaints{Doc: doc}}
 	if !doc.IsList(at...) || doc.Items(at...) == 0 {
 		r.Fail("wrong-type", of+" are not a list", `write [{"contains": "…"}]`, at...)
 		return nil, r.Problems

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/program"
 )
 
@@ -44,10 +45,10 @@ type Program struct {
 
 // A Reader finds files of a repository.
 type Reader struct {
-	schema.Source
+	document.Source
 	// Lookup finds a file that is named relative to another, also in a folder above.
 	// Defaults to that of the Source.
-	Lookup func(schema.Reference) schema.Lookup
+	Lookup func(document.Reference) document.Lookup
 }
 
 // Folder returns the folder that a command runs in: cwd, relative to the folder of
@@ -156,7 +157,7 @@ func (b *builder) file(word string, i int) string {
 		return ""
 	}
 	// A file that appears where it is looked for first is another program.
-	found := b.Lookup(schema.Reference{At: schema.Position{File: path.Join(b.line.Dir, "-")}, Path: word, Role: "program", Most: MaxFile})
+	found := b.Lookup(document.Reference{At: schema.Position{File: path.Join(b.line.Dir, "-")}, Path: word, Role: "program", Most: MaxFile})
 	b.Inputs = append(b.Inputs, found.Inputs...)
 	for _, p := range found.Problems {
 		p.Position = b.line.At(i)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // files are those of a repository with one program above the suite.
@@ -23,7 +24,7 @@ func files(names ...string) fstest.MapFS {
 
 // read returns the files of a command that runs in a/b.
 func read(files fstest.MapFS, shell bool, argv ...string) command.Program {
-	r := command.Reader{Source: schema.Source{FS: files}}
+	r := command.Reader{Source: document.Source{FS: files}}
 	return r.Program(command.Line{Argv: argv, Shell: shell, Dir: "a/b", At: func(word int) schema.Position {
 		return schema.Position{File: "a/b/suite.yaml", Line: 1, Column: word + 1}
 	}})
@@ -90,7 +91,7 @@ func TestManyFilesAroundAProgram(t *testing.T) {
 }
 
 func TestFolder(t *testing.T) {
-	r := command.Reader{Source: schema.Source{FS: files("judges/j.py")}}
+	r := command.Reader{Source: document.Source{FS: files("judges/j.py")}}
 	for _, tt := range []struct{ cwd, want string }{
 		{"", "a/b"}, {"..", "a"}, {"../../judges", "judges"}, {"/judges", "judges"}, {"/", "."},
 		{"../../..", "path-escapes"}, {"nowhere", "missing-file"}, {`..\b`, "path-backslash"}, {"/judges/j.py", "missing-file"}, {"a\x00", "path-escapes"},

@@ -26,6 +26,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/shape"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -79,7 +80,7 @@ type Set struct {
 	overrun []schema.Problem // guarded by mu
 }
 
-var _ schema.Constraints = (*Set)(nil)
+var _ document.Constraints = (*Set)(nil)
 
 // extensible are the definitions that fields may be added to: those that a
 // file, or an item of it, is as a whole.
@@ -147,7 +148,7 @@ func explain(file string, err error) []schema.Problem {
 
 // vet finds names that are likely misspelt, and the fields that are new.
 func (c *Set) vet() []schema.Problem {
-	shapes := schema.Shapes()
+	shapes := document.Shapes()
 	var out []schema.Problem
 	for _, f := range c.rules.Fields {
 		message, hint := "", ""
@@ -213,7 +214,7 @@ func (c *Set) Adds(def string) []string {
 
 // Check holds the value at a path, which its format accepts, against what is
 // demanded of a definition.
-func (c *Set) Check(doc *schema.Document, def string, at []any) []schema.Problem {
+func (c *Set) Check(doc *document.Document, def string, at []any) []schema.Problem {
 	if c == nil || !c.rules.Touches(def) || c.Overrun() != nil {
 		return nil
 	}
@@ -239,7 +240,7 @@ func (c *Set) Check(doc *schema.Document, def string, at []any) []schema.Problem
 	return out
 }
 
-func violation(doc *schema.Document, v cuefile.Violation, at []any) schema.Problem {
+func violation(doc *document.Document, v cuefile.Violation, at []any) schema.Problem {
 	full, name := slices.Clone(at), "the value"
 	for _, step := range v.Path {
 		if i, err := strconv.Atoi(step); err == nil && doc.IsList(full...) {

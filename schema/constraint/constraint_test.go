@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // TestMain answers as the child that evaluates.
@@ -58,7 +59,7 @@ func TestCheck(t *testing.T) {
 		{"#Promptval", `{"iterations": 1}`, "a.json:1:2: error: once is not enough; see schema/team.cue:7:32"},
 		{"#Evalcase", `{"id": "a"}`, ""}, // nothing is demanded
 	} {
-		doc, problems := schema.Parse("a.json", []byte(tt.text))
+		doc, problems := document.Parse("a.json", []byte(tt.text))
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
@@ -74,7 +75,7 @@ func TestCheck(t *testing.T) {
 // TestNothingIsDemanded where there are no files.
 func TestNothingIsDemanded(t *testing.T) {
 	var none *constraint.Set
-	doc, _ := schema.Parse("a.json", []byte(`{"name": "A"}`))
+	doc, _ := document.Parse("a.json", []byte(`{"name": "A"}`))
 	if got := none.Check(doc, "#Testcase", nil); got != nil || none.Adds("#Testcase") != nil || none.Overrun() != nil {
 		t.Errorf("no constraints say %v", got)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/agentv5"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -40,7 +41,7 @@ var (
 )
 
 // Detect returns the dialect of a file by its content; "" if it has none.
-func Detect(doc *schema.Document) string {
+func Detect(doc *document.Document) string {
 	switch {
 	case agentv5.Is(doc), isSuite(doc), hasFields(doc, "id", "expected_outcome"), hasFields(doc, "id", "criteria"), hasFields(doc, "id", "outcome"):
 		return schema.DialectEvalcase
@@ -56,7 +57,7 @@ func Detect(doc *schema.Document) string {
 
 // isSuite reports whether the document has a list of evalcases, under one of its
 // names.
-func isSuite(doc *schema.Document) bool {
+func isSuite(doc *document.Document) bool {
 	if slices.ContainsFunc(doc.Keys(), func(key string) bool { return key == "evalcases" || key == "eval_cases" || key == "cases" }) {
 		return true
 	}
@@ -65,7 +66,7 @@ func isSuite(doc *schema.Document) bool {
 
 // isTests reports whether the document lists tests with an id and an input each, as
 // AgentV 4 does, or names files of them next to assertions or an execution.
-func isTests(doc *schema.Document) bool {
+func isTests(doc *document.Document) bool {
 	keys := doc.Keys()
 	if !slices.Contains(keys, "tests") || slices.Contains(keys, "prompts") || slices.Contains(keys, "providers") {
 		return false
@@ -91,7 +92,7 @@ func namesTests(s string) bool {
 
 // isMatrix reports whether the document multiplies prompts or providers with
 // tests.
-func isMatrix(doc *schema.Document) bool {
+func isMatrix(doc *document.Document) bool {
 	keys := doc.Keys()
 	any := func(names ...string) bool {
 		return slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(names, key) })
@@ -100,7 +101,7 @@ func isMatrix(doc *schema.Document) bool {
 }
 
 // hasFields reports whether the object, or an item of the list, has all the fields.
-func hasFields(doc *schema.Document, fields ...string) bool {
+func hasFields(doc *document.Document, fields ...string) bool {
 	all := func(at ...any) bool {
 		return !slices.ContainsFunc(fields, func(f string) bool { return !doc.Has(append(at, f)...) })
 	}
@@ -118,7 +119,7 @@ func hasFields(doc *schema.Document, fields ...string) bool {
 // isTestcase asks for a name and, in addition, either a field that only a
 // testcase has or none that it does not know. One item
 // of a list is enough.
-func isTestcase(doc *schema.Document) bool {
+func isTestcase(doc *document.Document) bool {
 	if doc.IsList() {
 		for i := range doc.Items() {
 			if isTestcase(doc.Part(i)) {
@@ -138,7 +139,7 @@ func isTestcase(doc *schema.Document) bool {
 
 // isEnvelope asks of {"test_cases": …} that one of what is in it is meant as a
 // testcase, or that there is nothing.
-func isEnvelope(doc *schema.Document) bool {
+func isEnvelope(doc *document.Document) bool {
 	if !slices.Contains(doc.Keys(), "test_cases") {
 		return false
 	}
@@ -153,7 +154,7 @@ func isEnvelope(doc *schema.Document) bool {
 
 // Misfit returns what is wrong with a file below root that looks like a definition
 // and is not one. It is empty for a file that does not even look like one.
-func Misfit(doc *schema.Document, root string) []schema.Problem {
+func Misfit(doc *document.Document, root string) []schema.Problem {
 	if of, is := strings.CutSuffix(stem(doc.File), ".checks"); is {
 		return []schema.Problem{doc.Problem("unknown-dialect", "checks are read from "+path.Base(of)+".checks.yaml"+" alone", "rename the file")}
 	}
@@ -188,7 +189,7 @@ func Misfit(doc *schema.Document, root string) []schema.Problem {
 
 // elsewhere returns where a file of the domain dialect belongs, which is known by
 // its place.
-func elsewhere(doc *schema.Document, root string, at []any) schema.Problem {
+func elsewhere(doc *document.Document, root string, at []any) schema.Problem {
 	key := at[len(at)-1]
 	what, where, move := "a test", "not in a level of a domain", "<domain>/level_1, next to a domain.json"
 	switch key {
@@ -202,7 +203,7 @@ func elsewhere(doc *schema.Document, root string, at []any) schema.Problem {
 }
 
 // later reports every name that a later version of a format uses.
-func later(doc *schema.Document, dialect string, keys []string, at []any) []schema.Problem {
+func later(doc *document.Document, dialect string, keys []string, at []any) []schema.Problem {
 	var found []schema.Problem
 	for _, key := range keys {
 		if now, is := renamed[dialect][key]; is && !slices.Contains(keys, now) {
@@ -227,7 +228,7 @@ var needs = map[string][]string{
 
 // nearlyHas reports whether every field that a dialect is known by is there, or
 // is misspelt.
-func nearlyHas(doc *schema.Document, dialect string, keys []string) bool {
+func nearlyHas(doc *document.Document, dialect string, keys []string) bool {
 	if dialect == schema.DialectEvalcase && !doc.IsList() {
 		return false // one object is not a suite, whatever it holds
 	}
@@ -241,7 +242,7 @@ func nearlyHas(doc *schema.Document, dialect string, keys []string) bool {
 // misspelt finds a key that is nearly one that only a dialect has. Single words
 // are near to too many others, and count only where a testcase's other fields
 // are next to them.
-func misspelt(doc *schema.Document, keys []string, at []any) []schema.Problem {
+func misspelt(doc *document.Document, keys []string, at []any) []schema.Problem {
 	for _, dialect := range contentDialects {
 		for _, key := range keys {
 			near := suggest.Nearest(key, distinctive[dialect])
@@ -258,7 +259,7 @@ func misspelt(doc *schema.Document, keys []string, at []any) []schema.Problem {
 
 // misspeltList finds a key that is nearly the one of the list of tests of AgentV or
 // promptfoo: what is in it are tests, and the file has none under the right name.
-func misspeltList(doc *schema.Document) []schema.Problem {
+func misspeltList(doc *document.Document) []schema.Problem {
 	for _, key := range doc.Keys() {
 		near := suggest.Nearest(key, []string{"tests", "scenarios"})
 		if near == "" || doc.Has(near) || !isOfTests(doc, key) {
@@ -272,7 +273,7 @@ func misspeltList(doc *schema.Document) []schema.Problem {
 
 // isOfTests reports whether the first item of a list has an id or variables, and what is
 // asked of it.
-func isOfTests(doc *schema.Document, key string) bool {
+func isOfTests(doc *document.Document, key string) bool {
 	has := func(fields ...string) bool {
 		return slices.ContainsFunc(fields, func(field string) bool { return doc.Has(key, 0, field) })
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // A likeness are the keys by which a file looks like a dialect although it has
@@ -59,7 +60,7 @@ var foreign = []string{
 // definition, and nothing in it is a mistake in one, but it looks like one. The
 // warning names the nearest dialect and what the file lacks. ok is false for a
 // file that looks like none.
-func Resemblance(doc *schema.Document, root string) (p schema.Problem, ok bool) {
+func Resemblance(doc *document.Document, root string) (p schema.Problem, ok bool) {
 	if isForeign(doc) {
 		return p, false
 	}
@@ -76,20 +77,20 @@ func Resemblance(doc *schema.Document, root string) (p schema.Problem, ok bool) 
 	return wrapped(doc)
 }
 
-func warning(doc *schema.Document, dialect, lacks string) schema.Problem {
+func warning(doc *document.Document, dialect, lacks string) schema.Problem {
 	p := doc.Problem(schema.RuleLooksLike, fmt.Sprintf("the file is not read; it looks like %s: %s", dialect, lacks),
 		"correct it, or name the file in .gavelignore")
 	p.Severity = schema.Warning
 	return p
 }
 
-func isForeign(doc *schema.Document) bool {
+func isForeign(doc *document.Document) bool {
 	return strings.Contains(doc.Text("$schema"), "json-schema.org") ||
 		slices.ContainsFunc(doc.Keys(), func(key string) bool { return slices.Contains(foreign, key) })
 }
 
 // nearest is the likeness that most keys speak for; nil where none does.
-func nearest(doc *schema.Document, at []any) *likeness {
+func nearest(doc *document.Document, at []any) *likeness {
 	keys := doc.Keys(at...)
 	var best *likeness
 	most := 0
@@ -119,7 +120,7 @@ func count(wanted, keys []string) int {
 }
 
 // lacking returns what would make the file a definition.
-func (l *likeness) lacking(doc *schema.Document, root string, at []any) string {
+func (l *likeness) lacking(doc *document.Document, root string, at []any) string {
 	keys := doc.Keys(at...)
 	var missing []string
 	for _, field := range needs[l.dialect] {
@@ -143,14 +144,14 @@ func (l *likeness) lacking(doc *schema.Document, root string, at []any) string {
 }
 
 // isTool reports whether the file describes a function as a tool does.
-func isTool(doc *schema.Document, at []any) bool {
+func isTool(doc *document.Document, at []any) bool {
 	at = append(at, "function")
 	return doc.IsObject(at...) && doc.Has(append(at, "name")...) && doc.Has(append(at, "parameters")...)
 }
 
 // wrapped finds cases one level down: in a list under a key that no format has,
 // or in a map of cases by their names.
-func wrapped(doc *schema.Document) (schema.Problem, bool) {
+func wrapped(doc *document.Document) (schema.Problem, bool) {
 	if !doc.IsObject() {
 		return schema.Problem{}, false
 	}
@@ -173,7 +174,7 @@ func wrapped(doc *schema.Document) (schema.Problem, bool) {
 
 // of is the dialect that an object somewhere in a file is a case of: at least
 // two keys speak for it, one of which only definitions have.
-func resembled(doc *schema.Document, at []any) string {
+func resembled(doc *document.Document, at []any) string {
 	keys := doc.Keys(at...)
 	for _, dialect := range contentDialects {
 		i := slices.IndexFunc(likenesses, func(l likeness) bool { return l.dialect == dialect })

@@ -6,13 +6,14 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/dialect"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // said is the warning about a file; "" where there is none.
 func said(t *testing.T, name, text string) string {
 	t.Helper()
 	file := "test_definitions/" + name
-	doc, problems := schema.Parse(file, []byte(text))
+	doc, problems := document.Parse(file, []byte(text))
 	if doc == nil {
 		t.Fatal(problems)
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/prompt"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -22,7 +23,7 @@ import (
 
 // A Source is what Load reads.
 type Source struct {
-	schema.Source
+	document.Source
 	// Files are the files of the dialect, sorted: the tests that are wanted,
 	// and every file that they share.
 	Files []string
@@ -104,7 +105,7 @@ type folder struct {
 	// noEvaluator says that the evaluator it names is not known, so that a test
 	// has to name its own.
 	noEvaluator bool
-	doc         *schema.Document // until its references are checked
+	doc         *document.Document // until its references are checked
 
 	ID          string   `json:"id"`
 	EvaluatorID string   `json:"evaluator_id"`
@@ -242,7 +243,7 @@ func (t *tree) warn(file, rule, message, hint string) {
 
 // open reads and checks a file. nil means that it has problems, which are
 // appended to the ones given.
-func (t *tree) open(file, def string, problems *[]schema.Problem) *schema.Document {
+func (t *tree) open(file, def string, problems *[]schema.Problem) *document.Document {
 	doc, found := t.Open(file)
 	if doc != nil {
 		found = doc.Check(def, schema.Warning)
@@ -306,7 +307,7 @@ var display = []string{"name", "description", "icon", "color", "created_at", "up
 
 // isDisplayOnly reports whether an error of a domain.json is about a field that is for
 // people alone, or seems to be meant, so that the tests can run all the same.
-func isDisplayOnly(doc *schema.Document, p schema.Problem) bool {
+func isDisplayOnly(doc *document.Document, p schema.Problem) bool {
 	field, at := "", schema.Position{}
 	for _, key := range doc.Keys() {
 		if here := doc.At(key); isBefore(at, here) && !isBefore(p.Position, here) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -99,7 +100,7 @@ func misspeltOptions(found []schema.Problem) bool {
 
 // measuresNothing is what is wrong with an evaluator that has no way to measure. One that
 // says it is built in may be so in another version, unless its id is a misspelt one.
-func (e *evaluatorFile) measuresNothing(doc *schema.Document) (schema.Problem, bool) {
+func (e *evaluatorFile) measuresNothing(doc *document.Document) (schema.Problem, bool) {
 	if e.broken || e.Prompt != "" || e.Regex != "" || e.Config.AsPattern || IsBuiltin(e.ID) || e.ID == icdCodes {
 		return schema.Problem{}, false
 	}
@@ -127,7 +128,7 @@ func (t *tree) hasEvaluator(id string) bool {
 	return t.evaluators[id] != nil || slices.Contains(builtins, id) || id == icdCodes
 }
 
-func (t *tree) unknownEvaluator(doc *schema.Document, id string) schema.Problem {
+func (t *tree) unknownEvaluator(doc *document.Document, id string) schema.Problem {
 	known := slices.Concat(builtins, slices.Collect(maps.Keys(t.evaluators)))
 	hint := suggest.DidYouMean(id, known)
 	if hint == "" {
@@ -254,7 +255,7 @@ func (t *tree) toolFiles(dir string) []string {
 	return files
 }
 
-func (t *tree) unknownTools(doc *schema.Document, ids []string) []schema.Problem {
+func (t *tree) unknownTools(doc *document.Document, ids []string) []schema.Problem {
 	var out []schema.Problem
 	for i, id := range ids {
 		if raw := doc.JSON("tool_ids", i); t.tools[id] != nil || len(raw) > 0 && raw[0] != '"' {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
@@ -49,7 +50,7 @@ func load(t *testing.T, texts map[string]string, settings schema.Settings) *doma
 	}
 	slices.Sort(files)
 	res, err := domain.Load(t.Context(), domain.Source{
-		Source: schema.Source{FS: fsys, Root: "t", KeyRoot: "t", Settings: settings}, Files: files,
+		Source: document.Source{FS: fsys, Root: "t", KeyRoot: "t", Settings: settings}, Files: files,
 		Each: func(_ context.Context, n int, do func(int) error) error {
 			for i := range n {
 				if err := do(i); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
@@ -34,7 +35,7 @@ func bestScore(prompt string) int {
 
 // noteScale notes an evaluator whose judge seems to be asked for a score above 1,
 // of which nothing says what the best one is.
-func (t *tree) noteScale(doc *schema.Document, e *evaluatorFile) {
+func (t *tree) noteScale(doc *document.Document, e *evaluatorFile) {
 	best := bestScore(e.Prompt)
 	if e.broken || best <= 1 || e.Config.MaxScore > 0 {
 		return

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -125,7 +126,7 @@ func (c *compiler) seeds(dir string) []schema.File {
 		if path.Ext(entry.Name()) != ".sql" {
 			continue
 		}
-		found := c.Read(schema.Reference{
+		found := c.Read(document.Reference{
 			At: schema.Position{File: path.Join(dir, entry.Name())}, Path: entry.Name(), Role: "database", Most: maxDatabase,
 		})
 		files = append(files, c.databaseFile(found, "expected")...)
@@ -137,7 +138,7 @@ func (c *compiler) seeds(dir string) []schema.File {
 // at the evaluator's file. Its problems are reported where the test names the
 // evaluator, since it is the test that cannot run.
 func (c *compiler) namedDatabase(e *evaluatorFile) []schema.File {
-	found := c.Read(schema.Reference{
+	found := c.Read(document.Reference{
 		At: schema.Position{File: e.file}, Path: e.Config.Database, Role: "database", Most: maxDatabase,
 	})
 	for i := range found.Problems {
@@ -147,7 +148,7 @@ func (c *compiler) namedDatabase(e *evaluatorFile) []schema.File {
 }
 
 // databaseFile takes over what a look-up found.
-func (c *compiler) databaseFile(found schema.Lookup, at ...any) []schema.File {
+func (c *compiler) databaseFile(found document.Lookup, at ...any) []schema.File {
 	c.inputs = append(c.inputs, found.Inputs...)
 	for _, p := range found.Problems {
 		p.Position = c.Doc.At(at...)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
@@ -38,8 +39,8 @@ type testFile struct {
 // A compiler makes a case of one test.
 type compiler struct {
 	*tree
-	schema.Complaints
-	budget *schema.Budget
+	document.Complaints
+	budget *document.Budget
 	file   string
 	test   testFile
 	domain *folder
@@ -60,7 +61,7 @@ func (t *tree) test(file string) (Definition, []schema.Problem) {
 	if doc == nil {
 		return def, problems
 	}
-	_, problems = t.Bounded(doc, func(src schema.Source) ([]*schema.Case, []schema.Problem) {
+	_, problems = t.Bounded(doc, func(src document.Source) ([]*schema.Case, []schema.Problem) {
 		var found []schema.Problem
 		def, found = t.tests(src.Budget, doc, problems)
 		return nil, found
@@ -69,14 +70,14 @@ func (t *tree) test(file string) (Definition, []schema.Problem) {
 }
 
 // tests compiles what a file of tests has.
-func (t *tree) tests(budget *schema.Budget, doc *schema.Document, problems []schema.Problem) (Definition, []schema.Problem) {
+func (t *tree) tests(budget *document.Budget, doc *document.Document, problems []schema.Problem) (Definition, []schema.Problem) {
 	def := Definition{File: doc.File}
 	if !doc.IsList() {
 		test, found := t.compile(budget, doc, false)
 		def.Tests = []Test{test}
 		return def, found // with those of reading it
 	}
-	budget.Spend(schema.Tests, doc.Items())
+	budget.Spend(document.Tests, doc.Items())
 	if doc.Items() == 0 {
 		problems = append(problems, doc.Problem("no-test", "the list has no test", `write objects with "id", "name" and "prompt", or remove the file`))
 	}
@@ -94,8 +95,8 @@ func (t *tree) tests(budget *schema.Budget, doc *schema.Document, problems []sch
 }
 
 // compile makes a case of a test; a test with errors has none.
-func (t *tree) compile(budget *schema.Budget, doc *schema.Document, listed bool) (Test, []schema.Problem) {
-	c := &compiler{tree: t, budget: budget, file: doc.File, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Test", schema.Warning)}}
+func (t *tree) compile(budget *document.Budget, doc *document.Document, listed bool) (Test, []schema.Problem) {
+	c := &compiler{tree: t, budget: budget, file: doc.File, Complaints: document.Complaints{Doc: doc, Problems: doc.Check("#Test", schema.Warning)}}
 	test := Test{At: doc.At()}
 	broken := schema.HasErrors(c.Problems)
 	if err := doc.Decode(&c.test); err != nil && !broken {
@@ -268,7 +269,7 @@ func (c *compiler) system() (string, []schema.Layer) {
 		return texts[0], layers
 	}
 	system := strings.Join(texts, "\n\n")
-	c.budget.Spend(schema.Text, len(system))
+	c.budget.Spend(document.Text, len(system))
 	return system, layers
 }
 
@@ -281,7 +282,7 @@ func (c *compiler) offered() []schema.Tool {
 	if c.level != nil {
 		ids = append(ids, c.level.ToolIDs...)
 	}
-	c.budget.Spend(schema.Parts, len(ids)+len(c.test.ToolIDs))
+	c.budget.Spend(document.Parts, len(ids)+len(c.test.ToolIDs))
 	for _, id := range append(ids, c.test.ToolIDs...) {
 		tf := c.tools[id]
 		switch {

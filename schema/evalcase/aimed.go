@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/targetname"
 )
@@ -34,7 +35,7 @@ func (s *suite) against(tests []place.Place) []aimed {
 			s.perTarget = s.perTarget || len(of) > 1
 		}
 		for i, target := range of {
-			s.Budget.Spend(schema.Cases, 1)
+			s.Budget.Spend(document.Cases, 1)
 			if i == 0 || !test.Has("execution", "target") {
 				out = append(out, aimed{test, target})
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -50,8 +51,8 @@ func (c *compiler) assertions(threshold float64) []schema.Evaluator {
 
 // takes takes the room of an assertion or of an evaluator.
 func (c *compiler) takes(p place.Place) {
-	c.Budget.Spend(schema.Evaluators, 1)
-	c.Budget.Spend(schema.Values, len(p.JSON()))
+	c.Budget.Spend(document.Evaluators, 1)
+	c.Budget.Spend(document.Values, len(p.JSON()))
 }
 
 // listOf compiles a list of assertions, each with a name of its own.

@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/agentv5"
 	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/targetname"
@@ -37,16 +38,16 @@ const (
 
 // A suite is what the cases of a file share.
 type suite struct {
-	schema.Source
+	document.Source
 	file string
 	// keys is where the suite keys are: the file itself, the one next to its
 	// lines, or nowhere.
 	keys   place.Place
 	inputs []schema.Input
 	// lookups are remembered, since what a suite names is read for every case.
-	lookups  map[schema.Reference]schema.Lookup
-	docs     map[string]*schema.Document // of the files with tests, by their paths
-	last     []schema.Input              // of the case before
+	lookups  map[document.Reference]document.Lookup
+	docs     map[string]*document.Document // of the files with tests, by their paths
+	last     []schema.Input                // of the case before
 	programs map[string]command.Program
 	testbeds *testbed.Reader
 	// isTests marks a suite of AgentV 4 or 5, which lists its cases under `tests`.
@@ -68,14 +69,14 @@ type suite struct {
 }
 
 // Load compiles the cases of a suite.
-func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
-	return src.Bounded(doc, func(src schema.Source) ([]*schema.Case, []schema.Problem) { return load(src, doc) })
+func Load(src document.Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
+	return src.Bounded(doc, func(src document.Source) ([]*schema.Case, []schema.Problem) { return load(src, doc) })
 }
 
-func load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
+func load(src document.Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
 	s := &suite{
 		Source: src, file: doc.File, inputs: []schema.Input{{File: doc.File, Role: "definition"}},
-		lookups: map[schema.Reference]schema.Lookup{}, docs: map[string]*schema.Document{}, programs: map[string]command.Program{}, lacking: map[string]int{}, testbeds: testbed.NewReader(src),
+		lookups: map[document.Reference]document.Lookup{}, docs: map[string]*document.Document{}, programs: map[string]command.Program{}, lacking: map[string]int{}, testbeds: testbed.NewReader(src),
 	}
 	problems, doc := s.rewritten(doc)
 	if doc == nil {
@@ -97,7 +98,7 @@ func load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 	first := map[string]schema.Position{}
 	aimed := s.against(places)
 	problems = append(problems, s.twice...)
-	s.Budget.Within(schema.Evaluators, s.takenOver(aimed))
+	s.Budget.Within(document.Evaluators, s.takenOver(aimed))
 	for _, at := range aimed {
 		s.Budget.Found(len(problems))
 		s.named = at.target
@@ -160,7 +161,7 @@ func (s *suite) takenOver(cases []aimed) int {
 
 // rewritten is a suite of AgentV 5 as one of AgentV 4, and every other document as it
 // is; nil where the suite has errors.
-func (s *suite) rewritten(doc *schema.Document) ([]schema.Problem, *schema.Document) {
+func (s *suite) rewritten(doc *document.Document) ([]schema.Problem, *document.Document) {
 	if !agentv5.Is(doc) {
 		return nil, doc
 	}
@@ -172,7 +173,7 @@ func (s *suite) rewritten(doc *schema.Document) ([]schema.Problem, *schema.Docum
 
 // open checks what is said of the suite as a whole. It is not usable when
 // something that all cases build on is wrong.
-func (s *suite) open(doc *schema.Document) ([]schema.Problem, bool) {
+func (s *suite) open(doc *document.Document) ([]schema.Problem, bool) {
 	var problems []schema.Problem
 	switch {
 	case doc.IsObject():
@@ -203,7 +204,7 @@ const formV5 = "AgentV 5"
 const testsKey = "tests"
 
 // listKey returns the name that the list of cases has in a document.
-func listKey(doc *schema.Document) string {
+func listKey(doc *document.Document) string {
 	keys := doc.Keys()
 	for _, name := range listKeys() {
 		if slices.Contains(keys, name) {
@@ -215,7 +216,7 @@ func listKey(doc *schema.Document) string {
 
 // checkSuite compares an object with the definition of a suite, whose list of
 // cases has one of its names.
-func checkSuite(doc *schema.Document) []schema.Problem {
+func checkSuite(doc *document.Document) []schema.Problem {
 	keys := doc.Keys()
 	written := slices.DeleteFunc(listKeys(), func(name string) bool { return !slices.Contains(keys, name) })
 	switch {
@@ -304,7 +305,7 @@ type caseFile struct {
 
 // compile makes a case of an item, of which some problems are known. An
 // item with errors has none.
-func (s *suite) compile(doc *schema.Document, known []schema.Problem) (*schema.Case, []schema.Problem) {
+func (s *suite) compile(doc *document.Document, known []schema.Problem) (*schema.Case, []schema.Problem) {
 	c := &compiler{suite: s, tc: place.Place{Doc: doc}, inputs: slices.Clone(s.inputs)}
 	err := doc.Decode(&c.caseFile)
 	tc := c.build()
@@ -345,7 +346,7 @@ func (c *compiler) build() *schema.Case {
 	}
 	tc.Policy = c.policy()
 	said := c.talk()
-	c.Budget.Spend(schema.Text, said.size())
+	c.Budget.Spend(document.Text, said.size())
 	tc.System, tc.Layers, tc.Drive.Messages = said.system, said.layers, said.messages
 	if c.hasTurns() {
 		tc.Drive.Script = &schema.Script{Turns: said.turns, Window: int(min(c.tc.Number("window_size"), maxTurns))}
@@ -377,7 +378,7 @@ func (c *compiler) build() *schema.Case {
 // sharedInputs is the list of the case before where that is the same.
 func (s *suite) sharedInputs(own []schema.Input) []schema.Input {
 	if !slices.Equal(own, s.last) {
-		s.Budget.Spend(schema.Parts, len(own))
+		s.Budget.Spend(document.Parts, len(own))
 		s.last = slices.Clip(own)
 	}
 	return s.last
@@ -518,7 +519,7 @@ func (c *compiler) warn(p schema.Problem) {
 
 // read reads what a part names, once for all cases of the suite.
 func (c *compiler) read(p place.Place, name, role string, most int64) (schema.File, bool) {
-	ref := schema.Reference{At: p.At(), Path: name, Role: role, Most: most}
+	ref := document.Reference{At: p.At(), Path: name, Role: role, Most: most}
 	found, ok := c.lookups[ref]
 	if !ok {
 		found = c.Read(ref)

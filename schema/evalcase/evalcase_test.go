@@ -14,6 +14,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/golden"
@@ -50,8 +51,8 @@ func fixtures(t testing.TB) fstest.MapFS {
 // loadIn compiles a file of the folder suites among other files.
 func loadIn(t testing.TB, files fstest.MapFS, name string, settings schema.Settings) ([]*schema.Case, []string) {
 	t.Helper()
-	src := schema.Source{FS: files, Root: "suites", KeyRoot: "suites", Settings: settings}
-	doc, problems := schema.Open(files, "suites/"+name)
+	src := document.Source{FS: files, Root: "suites", KeyRoot: "suites", Settings: settings}
+	doc, problems := document.Open(files, "suites/"+name)
 	var cases []*schema.Case
 	if doc != nil {
 		cases, problems = evalcase.Load(src, doc)

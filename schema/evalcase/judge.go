@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -62,7 +63,7 @@ func (c *compiler) template(p place.Place, known []string) string {
 	text := p.Text()
 	if file, is := promptFile(text); is {
 		f, ok := c.read(p, file, "prompt", maxText)
-		c.Budget.Spend(schema.Values, len(f.Data))
+		c.Budget.Spend(document.Values, len(f.Data))
 		if !ok {
 			return ""
 		}
@@ -130,7 +131,7 @@ func (c *compiler) mayAsk(p place.Place, spec *evaluator.CodeJudge) {
 // config is what a program is handed: config, and every field next to it that
 // the format does not know.
 func (c *compiler) config(p place.Place, def string) json.RawMessage {
-	known := schema.Fields(def)
+	known := document.Fields(def)
 	if def == "#EvalcasePrompt" {
 		known = append(slices.Clip(known), "command") // another name for script
 	}

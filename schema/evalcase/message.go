@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -317,7 +318,7 @@ func (c *compiler) fileBlock(p place.Place) (schema.Block, bool) {
 	if !ok {
 		return schema.Block{}, false
 	}
-	c.Budget.Spend(schema.Text, len(f.Data))
+	c.Budget.Spend(document.Text, len(f.Data))
 	b := schema.Block{Type: "file", Path: f.Path, Text: string(f.Data)}
 	if !utf8.Valid(f.Data) || strings.ContainsRune(b.Text, 0) {
 		b.Text, b.Data = "", f.Data

@@ -3,7 +3,7 @@ package evalcase
 import (
 	"slices"
 
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/place"
 )
 
@@ -17,7 +17,7 @@ var names = map[string]string{"input_messages": "input", "expected_messages": "e
 // and in execution and turns, of input_messages and expected_messages, and with rubrics of the
 // test as an assertion. It is the document itself where nothing is older. Values keep
 // their positions.
-func withCurrentNames(doc *schema.Document) *schema.Document {
+func withCurrentNames(doc *document.Document) *document.Document {
 	if doc == nil || !doc.IsObject() || !isOlder(place.Place{Doc: doc}) {
 		return doc
 	}
@@ -27,17 +27,17 @@ func withCurrentNames(doc *schema.Document) *schema.Document {
 		switch f.Name {
 		case "execution":
 			if at.IsObject("execution") {
-				fields[i].Piece = schema.ObjectPiece(at.At("execution"), renamed(at.Sub("execution"))...)
+				fields[i].Piece = document.ObjectPiece(at.At("execution"), renamed(at.Sub("execution"))...)
 			}
 		case "turns":
-			var turns []schema.Piece
+			var turns []document.Piece
 			for _, turn := range at.List("turns") {
-				turns = append(turns, schema.ObjectPiece(turn.At(), renamed(turn)...))
+				turns = append(turns, document.ObjectPiece(turn.At(), renamed(turn)...))
 			}
-			fields[i].Piece = schema.ListPiece(at.At("turns"), turns...)
+			fields[i].Piece = document.ListPiece(at.At("turns"), turns...)
 		}
 	}
-	return schema.Compose(doc.File, schema.ObjectPiece(doc.At(), fields...))
+	return document.Compose(doc.File, document.ObjectPiece(doc.At(), fields...))
 }
 
 // isOlder reports whether a test or a suite has an older name.
@@ -49,12 +49,12 @@ func isOlder(p place.Place) bool {
 }
 
 // renamed are the fields of an object under their names of today.
-func renamed(p place.Place) []schema.NamedPiece {
-	var out []schema.NamedPiece
-	var all []schema.Piece
+func renamed(p place.Place) []document.NamedPiece {
+	var out []document.NamedPiece
+	var all []document.Piece
 	if p.Has("rubrics") {
-		all = append(all, schema.ObjectPiece(p.At("rubrics"),
-			schema.NamedPiece{Name: "type", Piece: schema.TextPiece(p.At("rubrics"), "rubrics")}, schema.NamedPiece{Name: "rubrics", Piece: p.Piece("rubrics")}))
+		all = append(all, document.ObjectPiece(p.At("rubrics"),
+			document.NamedPiece{Name: "type", Piece: document.TextPiece(p.At("rubrics"), "rubrics")}, document.NamedPiece{Name: "rubrics", Piece: p.Piece("rubrics")}))
 	}
 	for _, key := range p.Keys() {
 		name := key
@@ -69,11 +69,11 @@ func renamed(p place.Place) []schema.NamedPiece {
 			}
 		case name != key && p.Has(name): // the name of today counts
 		default:
-			out = append(out, schema.NamedPiece{Name: name, Piece: p.Piece(key)})
+			out = append(out, document.NamedPiece{Name: name, Piece: p.Piece(key)})
 		}
 	}
 	if len(all) > 0 {
-		out = append(out, schema.NamedPiece{Name: "assertions", Piece: schema.ListPiece(p.At(), all...)})
+		out = append(out, document.NamedPiece{Name: "assertions", Piece: document.ListPiece(p.At(), all...)})
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/golden"
@@ -198,12 +199,12 @@ func FuzzLoad(f *testing.F) {
 			t.Skip() // files of CUE are evaluated in a process of their own
 		}
 		name := "suites/a." + ext
-		doc, _ := schema.Parse(name, []byte(text))
+		doc, _ := document.Parse(name, []byte(text))
 		if doc == nil {
 			return
 		}
 		files := fixtures(t)
-		cases, problems := evalcase.Load(schema.Source{FS: files, Root: "suites", KeyRoot: "suites"}, doc)
+		cases, problems := evalcase.Load(document.Source{FS: files, Root: "suites", KeyRoot: "suites"}, doc)
 		lines := 1 + strings.Count(text, "\n")
 		for _, p := range problems {
 			if p.File != name || p.Line < 1 || p.Line > lines || p.Column < 1 || p.Message == "" || p.Rule == "" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/fragment"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/testbed"
@@ -20,7 +21,7 @@ const maxTests = 64 << 20
 
 // places are the cases of the suite. A suite of AgentV 4 lists them under `tests`,
 // as objects or as paths of files with more of them.
-func (s *suite) places(doc *schema.Document) ([]place.Place, []schema.Problem) {
+func (s *suite) places(doc *document.Document) ([]place.Place, []schema.Problem) {
 	var list []any
 	if doc.IsObject() {
 		list = append(list, listKey(doc))
@@ -51,11 +52,11 @@ func (s *suite) places(doc *schema.Document) ([]place.Place, []schema.Problem) {
 // takes takes so many tests. Those of AgentV 5 were counted when they were rewritten.
 func (s *suite) takes(n int) {
 	if s.form != formV5 {
-		s.Budget.Spend(schema.Tests, n)
+		s.Budget.Spend(document.Tests, n)
 	}
 }
 
-func (s *suite) placesIn(doc *schema.Document, list []any) []place.Place {
+func (s *suite) placesIn(doc *document.Document, list []any) []place.Place {
 	s.takes(doc.Items(list...))
 	out := make([]place.Place, doc.Items(list...))
 	for i := range out {
@@ -93,14 +94,14 @@ func (s *suite) testsOf(named place.Place, file string) ([]place.Place, []schema
 	if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl"}, path.Ext(file)) {
 		return nil, []schema.Problem{named.Problem("wrong-value", fmt.Sprintf("tests are not read from %q", file), "name a file that ends in .yaml, .json or .jsonl")}
 	}
-	found := s.Read(schema.Reference{At: named.At(), Path: file, Role: "tests", Most: maxTests})
+	found := s.Read(document.Reference{At: named.At(), Path: file, Role: "tests", Most: maxTests})
 	s.inputs = append(s.inputs, found.Inputs...)
 	if !found.Found() {
 		return nil, found.Problems
 	}
 	doc, problems := s.docs[found.File.Path], []schema.Problem(nil)
 	if doc == nil {
-		doc, problems = schema.Parse(found.File.Path, found.File.Data)
+		doc, problems = document.Parse(found.File.Path, found.File.Data)
 	}
 	if doc == nil || schema.HasErrors(problems) {
 		return nil, append(found.Problems, problems...)
@@ -109,7 +110,7 @@ func (s *suite) testsOf(named place.Place, file string) ([]place.Place, []schema
 	var list []any
 	switch {
 	case doc.IsObject() && !doc.Has("tests"):
-		s.Budget.Spend(schema.Tests, 1)
+		s.Budget.Spend(document.Tests, 1)
 		return []place.Place{fragment.Case(doc)}, append(found.Problems, problems...)
 	case doc.IsObject():
 		list = []any{"tests"}
@@ -161,7 +162,7 @@ func (c *compiler) workspace() *workspace.Workspace {
 }
 
 // reportLacks says in one line how many tests are run, and what the others need.
-func (s *suite) reportLacks(doc *schema.Document, all int) []schema.Problem {
+func (s *suite) reportLacks(doc *document.Document, all int) []schema.Problem {
 	said := unread.Sentence(s.lacking, all)
 	if said == "" {
 		return nil
@@ -207,7 +208,7 @@ func (c *compiler) attach(messages []schema.Message) {
 			if !ok {
 				continue
 			}
-			c.Budget.Spend(schema.Text, len(f.Data))
+			c.Budget.Spend(document.Text, len(f.Data))
 			blocks = append(blocks, schema.Block{Type: "file", Path: f.Path, Text: string(f.Data)})
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/place"
 )
 
@@ -26,7 +26,7 @@ func TestRead(t *testing.T) {
 		{"{execution: {trials: {count: many, strategy: mean}}}", trialPlan{}, "a.yaml:1:23: warning: the number of runs"},
 		{"{execution: {trials: {count: 1001}}}", trialPlan{}, "a.yaml:1:23: warning: the number of runs"},
 	} {
-		doc, _ := schema.Parse("a.yaml", []byte(tt.written))
+		doc, _ := document.Parse("a.yaml", []byte(tt.written))
 		got, problems := readTrials(place.Place{Doc: doc, Path: []any{"execution"}})
 		said := ""
 		if len(problems) > 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -24,7 +25,7 @@ type Set struct {
 
 // Expand finds the files of a glob, and the case.yaml of each folder in a folder. It reports false
 // for a name of one file. written is where the name is.
-func Expand(src schema.Source, written schema.Position, name string) (Set, bool) {
+func Expand(src document.Source, written schema.Position, name string) (Set, bool) {
 	name = strings.TrimPrefix(name, "file://")
 	at := path.Join(path.Dir(written.File), name)
 	if rooted, ok := strings.CutPrefix(name, "/"); ok {
@@ -46,20 +47,20 @@ func Expand(src schema.Source, written schema.Position, name string) (Set, bool)
 		}
 		fits = func(file string) bool { return wildcard.Match(at, file) }
 	}
-	out.Files, out.Problems = src.Select(schema.Selection{At: written, Name: name, Folder: out.Folder, Fits: fits})
+	out.Files, out.Problems = src.Select(document.Selection{At: written, Name: name, Folder: out.Folder, Fits: fits})
 	slices.Sort(out.Files)
 	return out, true
 }
 
 // Case is a test in a file of its own, which has the name of its folder as its id unless it has
 // one.
-func Case(doc *schema.Document) place.Place {
+func Case(doc *document.Document) place.Place {
 	if base := path.Base(doc.File); !doc.IsObject() || doc.Has("id") || base != "case.yaml" && base != "case.yml" {
 		return place.Place{Doc: doc}
 	}
-	fields := []schema.NamedPiece{{Name: "id", Piece: schema.TextPiece(doc.At(), path.Base(path.Dir(doc.File)))}}
+	fields := []document.NamedPiece{{Name: "id", Piece: document.TextPiece(doc.At(), path.Base(path.Dir(doc.File)))}}
 	for _, key := range doc.Keys() {
-		fields = append(fields, schema.NamedPiece{Name: key, Piece: doc.Piece(key)})
+		fields = append(fields, document.NamedPiece{Name: key, Piece: doc.Piece(key)})
 	}
-	return place.Place{Doc: schema.Compose(doc.File, schema.ObjectPiece(doc.At(), fields...))}
+	return place.Place{Doc: document.Compose(doc.File, document.ObjectPiece(doc.At(), fields...))}
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/wildcard"
@@ -42,7 +42,7 @@ func New(files fs.FS) *Finder {
 
 // Suite is the suite that names a file as tests of its own, in the folder of the file or in one
 // above; empty where there is none, or where the document is more than tests.
-func (f *Finder) Suite(doc *schema.Document) string {
+func (f *Finder) Suite(doc *document.Document) string {
 	if !isFragment(doc) {
 		return ""
 	}
@@ -72,7 +72,7 @@ func (f *Finder) Named(file string) string {
 }
 
 // isFragment reports whether a document is tests and nothing else.
-func isFragment(doc *schema.Document) bool {
+func isFragment(doc *document.Document) bool {
 	if !doc.IsObject() {
 		return true
 	}
@@ -135,7 +135,7 @@ func (f *Finder) read(file string) suite {
 	if err != nil || !named.Match(data) && !(bytes.Contains(data, []byte("tests")) && listed.Match(data)) {
 		return out
 	}
-	doc, _ := schema.Parse(file, data)
+	doc, _ := document.Parse(file, data)
 	if doc == nil {
 		return out
 	}

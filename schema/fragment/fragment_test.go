@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/fragment"
 )
 
@@ -35,7 +36,7 @@ func TestSuite(t *testing.T) {
 	find := fragment.New(files)
 	got := map[string]string{}
 	for name := range files {
-		doc, _ := schema.Open(files, name)
+		doc, _ := document.Open(files, name)
 		if suite := find.Suite(doc); suite != "" {
 			got[name] = suite
 		}
@@ -66,13 +67,13 @@ func TestExpand(t *testing.T) {
 		{"none/*.yaml", "", "a/none"},
 		{"more", "", "a/more"},
 	} {
-		got, ok := fragment.Expand(schema.Source{FS: repository()}, schema.Position{File: "a/suite.yaml"}, tt.name)
+		got, ok := fragment.Expand(document.Source{FS: repository()}, schema.Position{File: "a/suite.yaml"}, tt.name)
 		if !ok || strings.Join(got.Files, " ") != tt.want || got.Folder != tt.folder {
 			t.Errorf("%s stands for %v, %v; want %s, which are looked for in %s", tt.name, got, ok, tt.want, tt.folder)
 		}
 	}
 	for _, name := range []string{"cases.jsonl", "gone", "../../x", "../../*.yaml"} {
-		if got, ok := fragment.Expand(schema.Source{FS: repository()}, schema.Position{File: "a/suite.yaml"}, name); ok {
+		if got, ok := fragment.Expand(document.Source{FS: repository()}, schema.Position{File: "a/suite.yaml"}, name); ok {
 			t.Errorf("%s stands for %v, want for itself", name, got)
 		}
 	}
@@ -81,7 +82,7 @@ func TestExpand(t *testing.T) {
 // TestCase: a test in a folder of its own has the name of the folder.
 func TestCase(t *testing.T) {
 	for _, tt := range []struct{ file, want string }{{"a/cases/f/case.yaml", "f"}, {"a/cases/n/case.yaml", "named"}, {"a/cases/n/notes.yaml", ""}} {
-		doc, problems := schema.Open(repository(), tt.file)
+		doc, problems := document.Open(repository(), tt.file)
 		if doc == nil {
 			t.Fatal(problems)
 		}
@@ -99,9 +100,9 @@ func FuzzFinder(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, name string) {
 		files := repository()
 		files["a/fuzz.yaml"] = &fstest.MapFile{Data: []byte(text)}
-		doc, _ := schema.Open(files, "a/cases.jsonl")
+		doc, _ := document.Open(files, "a/cases.jsonl")
 		fragment.New(files).Suite(doc)
-		if set, ok := fragment.Expand(schema.Source{FS: files}, schema.Position{File: "a/fuzz.yaml"}, name); ok {
+		if set, ok := fragment.Expand(document.Source{FS: files}, schema.Position{File: "a/fuzz.yaml"}, name); ok {
 			for _, file := range set.Files {
 				if _, known := files[strings.TrimPrefix(file, "/")]; !known {
 					t.Errorf("%q stands for %s, which is no file of the repository", name, file)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/check"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -42,7 +43,7 @@ func definitionsOf(checks string) []string {
 
 // addChecks gives the cases of a definition the checks next to it. A
 // case whose checks cannot be read would pass without them, so it is left out.
-func (l *loader) addChecks(src schema.Source, def *Definition, invalid bool) []schema.Problem {
+func (l *loader) addChecks(src document.Source, def *Definition, invalid bool) []schema.Problem {
 	if def.Dialect == "" || def.isSidecar(src) {
 		return nil
 	}
@@ -54,7 +55,7 @@ func (l *loader) addChecks(src schema.Source, def *Definition, invalid bool) []s
 	l.addInput(def, schema.Input{File: file, Role: checksRole})
 	doc, problems := src.Open(file)
 	if doc != nil {
-		c := checksReader{Complaints: schema.Complaints{Doc: doc}, src: src, def: def, invalid: invalid}
+		c := checksReader{Complaints: document.Complaints{Doc: doc}, src: src, def: def, invalid: invalid}
 		c.read()
 		problems = append(problems, c.Problems...)
 	}
@@ -82,8 +83,8 @@ func (l *loader) addInput(def *Definition, in schema.Input) {
 
 // A checksReader reads the checks of one definition.
 type checksReader struct {
-	schema.Complaints
-	src schema.Source
+	document.Complaints
+	src document.Source
 	def *Definition
 	// invalid says that some of the cases could not be compiled.
 	invalid bool

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/program"
 )
 
@@ -125,8 +126,8 @@ func (g *guard) ReadDir(name string) ([]fs.DirEntry, error) {
 func (g *guard) ReadFile(name string) ([]byte, error) {
 	data, err := fs.ReadFile(g.FS, name)
 	g.watch(err)
-	if g.bounds(name) && g.newBytes.Add(int64(len(data))) > maxNewBytes*g.share(schema.Reads) {
-		g.end(&excess{"too-many-bytes", fmt.Sprintf("the definitions that are new or changed, and the files that they name, have more than %d MiB", maxNewBytes*g.share(schema.Reads)>>20), name, g.split()})
+	if g.bounds(name) && g.newBytes.Add(int64(len(data))) > maxNewBytes*g.share(document.Reads) {
+		g.end(&excess{"too-many-bytes", fmt.Sprintf("the definitions that are new or changed, and the files that they name, have more than %d MiB", maxNewBytes*g.share(document.Reads)>>20), name, g.split()})
 	}
 	if g.read.Add(int64(len(data))) > g.most.bytes {
 		g.end(&excess{"too-many-bytes", fmt.Sprintf("the definitions and the files that they name have more than %d MiB", g.most.bytes>>20), "", splitRepository})
@@ -167,7 +168,7 @@ const (
 
 // split is what to do where too much is new.
 func (g *guard) split() string {
-	if g.maxNew > schema.MaxRows {
+	if g.maxNew > document.MaxRows {
 		return splitChange
 	}
 	return splitOrApprove
@@ -175,9 +176,9 @@ func (g *guard) split() string {
 
 // share is how many times what one definition may have that which is new may have together.
 // Assertions are once, however many cases there may be: each is judged and reported.
-func (g *guard) share(q schema.Quantity) int64 {
-	times := max(1, g.maxNew/schema.MaxRows)
-	if q == schema.Assertions || q == schema.Evaluators {
+func (g *guard) share(q document.Quantity) int64 {
+	times := max(1, g.maxNew/document.MaxRows)
+	if q == document.Assertions || q == document.Evaluators {
 		return 1
 	}
 	return times
@@ -201,7 +202,7 @@ type account struct {
 }
 
 // open opens the account of a definition.
-func (g *guard) open(definition string) schema.Account {
+func (g *guard) open(definition string) document.Account {
 	isNew := g.bounds(definition)
 	return &account{g, definition, isNew, isNew, make([]int64, len(g.all))}
 }
@@ -210,8 +211,8 @@ func (g *guard) open(definition string) schema.Account {
 func (g *guard) bounds(file string) bool { return g.maxNew > 0 && g.isNew != nil && g.isNew(file) }
 
 // makesCases reports whether a quantity is of cases, or of what becomes cases.
-func makesCases(q schema.Quantity) bool {
-	return q == schema.Tests || q == schema.Rows || q == schema.Cases
+func makesCases(q document.Quantity) bool {
+	return q == document.Tests || q == document.Rows || q == document.Cases
 }
 
 // Read marks a definition that reads what is new. A file with tests makes its cases new.
@@ -222,7 +223,7 @@ func (a *account) Read(file, role string) {
 	wasTouched := a.touched
 	a.touched = true
 	for q, n := range a.spent {
-		switch q := schema.Quantity(q); {
+		switch q := document.Quantity(q); {
 		case makesCases(q) && role == "tests", !makesCases(q) && !wasTouched:
 			a.growFresh(q, n)
 		}
@@ -231,18 +232,18 @@ func (a *account) Read(file, role string) {
 }
 
 // Grow counts what the definition is about to take.
-func (a *account) Grow(q schema.Quantity, n int) {
+func (a *account) Grow(q document.Quantity, n int) {
 	a.spent[q] += int64(n)
 	most, rule := together*q.Most(), "too-many-bytes"
 	switch {
 	case makesCases(q):
 		most, rule = a.most.cases, "too-many-cases"
-	case q == schema.Problems: // each is listed
+	case q == document.Problems: // each is listed
 		most, rule = q.Most(), "too-many-problems"
 	}
 	if a.all[q].Add(int64(n)) > most {
 		repair := splitRepository
-		if q == schema.Problems {
+		if q == document.Problems {
 			repair = "correct what many definitions share"
 		}
 		a.end(&excess{rule, "the definitions have more than " + q.Words(most), a.file, repair})
@@ -253,7 +254,7 @@ func (a *account) Grow(q schema.Quantity, n int) {
 }
 
 // growFresh counts what is new, which may be together as much as one definition.
-func (a *account) growFresh(q schema.Quantity, n int64) {
+func (a *account) growFresh(q document.Quantity, n int64) {
 	most, rule := q.Most()*a.share(q), "too-many-bytes"
 	if makesCases(q) {
 		most, rule = a.maxNew, "too-many-cases"
@@ -271,7 +272,7 @@ func guarded(ctx context.Context, fsys fs.FS, opts Options, load func(context.Co
 	if opts.most != nil {
 		most = *opts.most
 	}
-	res, err := load(inner, &guard{FS: fsys, most: most, end: end, isNew: opts.New, maxNew: opts.MaxNew, all: make([]atomic.Int64, len(schema.Quantities())), fresh: make([]atomic.Int64, len(schema.Quantities()))})
+	res, err := load(inner, &guard{FS: fsys, most: most, end: end, isNew: opts.New, maxNew: opts.MaxNew, all: make([]atomic.Int64, len(document.Quantities())), fresh: make([]atomic.Int64, len(document.Quantities()))})
 	cause := context.Cause(inner)
 	var broken *fault
 	var over *excess

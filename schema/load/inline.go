@@ -5,12 +5,13 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/check"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // inlineChecks gives the cases of a document the checks that are written in them.
 // A case whose checks cannot be read would pass without them, so it is left out.
-func inlineChecks(def *Definition, doc *schema.Document) []schema.Problem {
-	r := checksReader{Complaints: schema.Complaints{Doc: doc}, def: def}
+func inlineChecks(def *Definition, doc *document.Document) []schema.Problem {
+	r := checksReader{Complaints: document.Complaints{Doc: doc}, def: def}
 	at := map[schema.Position]*schema.Case{}
 	for _, c := range def.Cases {
 		at[c.Origin] = c
@@ -39,7 +40,7 @@ func inlineChecks(def *Definition, doc *schema.Document) []schema.Problem {
 
 // casePlaces are the ways to the cases of a document: its items, those of the list
 // in it, or the document itself.
-func casePlaces(doc *schema.Document) [][]any {
+func casePlaces(doc *document.Document) [][]any {
 	var list []any
 	if doc.IsObject() {
 		for _, name := range []string{"evalcases", "eval_cases", "cases", "tests", "test_cases"} {

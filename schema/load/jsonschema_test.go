@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/golden"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 )
@@ -101,7 +102,7 @@ func (e example) format() string {
 // TestTheJSONSchemaOfChecks refuses no valid file of checks, and knows what one
 // holds.
 func TestTheJSONSchemaOfChecks(t *testing.T) {
-	editor := editorOf(t, schema.FormatChecks)
+	editor := editorOf(t, document.FormatChecks)
 	var all map[string]any
 	if err := json.Unmarshal([]byte(`{".": [
 		{"contains": "a"}, {"not_contains": "b"}, {"equals": ""}, {"regex": "a+"}, {"is_json": true}, {"is_json": {"type": "object"}},
@@ -214,7 +215,7 @@ func variants(value any, most int) []any {
 // editorOf is the schema of a format, as an editor reads it.
 func editorOf(t *testing.T, format string) *jsonschema.Schema {
 	t.Helper()
-	text, err := schema.FormatJSON(format)
+	text, err := document.FormatJSON(format)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +237,7 @@ func TestTheJSONSchemaRefusesNoValidFile(t *testing.T) {
 	counts := map[string]int{}
 	for _, e := range examples(t) {
 		editor, whole := editorOf(t, e.format()), editorOf(t, e.dialect)
-		doc, problems := schema.Parse(e.file, e.text)
+		doc, problems := document.Parse(e.file, e.text)
 		if doc == nil {
 			t.Fatal(problems)
 		}
@@ -273,7 +274,7 @@ func TestTheJSONSchemaRefusesNoValidFile(t *testing.T) {
 			counts[fmt.Sprint(e.dialect, " ", len(bad) == 0)]++
 		}
 	}
-	for _, dialect := range schema.Formats()[:4] {
+	for _, dialect := range document.Formats()[:4] {
 		if counts[dialect+" true"] < 30 || counts[dialect+" false"] < 50 {
 			t.Errorf("too few variants of %s to tell anything: %v", dialect, counts)
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/dialect"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -220,7 +221,7 @@ func (l *loader) folder(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
-	src := schema.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations, Functions: l.functions, Budgets: schema.NewBudgets(ctx, l.fsys.open), Programs: l.programs}
+	src := document.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations, Functions: l.functions, Budgets: document.NewBudgets(ctx, l.fsys.open), Programs: l.programs}
 	if rules := l.constraints(root); rules != nil {
 		src.Constraints = rules
 	}
@@ -237,7 +238,7 @@ func (l *loader) folder(ctx context.Context, root string) error {
 
 // domain loads the files of the domain dialect, which build on each other, and
 // gives the tools that it found.
-func (l *loader) domain(ctx context.Context, src schema.Source, files []string) (map[string]domain.Tool, error) {
+func (l *loader) domain(ctx context.Context, src document.Source, files []string) (map[string]domain.Tool, error) {
 	if len(files) == 0 && !offersTools(src.Settings) {
 		return nil, nil // tools next to the folder may then be of another kind
 	}
@@ -295,7 +296,7 @@ func domainDefinition(d domain.Definition) Definition {
 
 // finish adds to the cases of a definition what other files say of them, and
 // takes notes of them before they are condensed. It returns what else is wrong.
-func (l *loader) finish(src schema.Source, def *Definition, problems []schema.Problem, condense func(*Definition)) []schema.Problem {
+func (l *loader) finish(src document.Source, def *Definition, problems []schema.Problem, condense func(*Definition)) []schema.Problem {
 	l.fsys.count(def.File, len(def.Cases))
 	found := l.addChecks(src, def, schema.HasErrors(problems))
 	for _, c := range def.Cases {
@@ -337,7 +338,7 @@ func silent(def *Definition, said []schema.Problem) []schema.Problem {
 }
 
 // byContent loads the files whose dialect follows from their content.
-func (l *loader) byContent(ctx context.Context, src schema.Source, files []string, tools map[string]domain.Tool) error {
+func (l *loader) byContent(ctx context.Context, src document.Source, files []string, tools map[string]domain.Tool) error {
 	defs := make([]Definition, len(files))
 	problems := make([][]schema.Problem, len(files))
 	condense := l.condense()
@@ -353,7 +354,7 @@ func (l *loader) byContent(ctx context.Context, src schema.Source, files []strin
 }
 
 // compile loads one file that does not depend on others.
-func compile(src schema.Source, file string, fragments *fragment.Finder) (Definition, []schema.Problem) {
+func compile(src document.Source, file string, fragments *fragment.Finder) (Definition, []schema.Problem) {
 	def := Definition{File: file, Dialect: pinned(src.Settings.Dialects, file)}
 	doc, problems := src.Open(file)
 	switch {
@@ -418,12 +419,12 @@ func identities(cases []*schema.Case) []ID {
 
 // isSidecar reports whether a file that has no cases yet holds the suite of a
 // .jsonl file next to it. One that has a name alone looks like a testcase.
-func (d *Definition) isSidecar(src schema.Source) bool {
+func (d *Definition) isSidecar(src document.Source) bool {
 	ext := path.Ext(d.File)
 	if ext != ".yaml" && ext != ".yml" || len(d.Cases) > 0 || pinned(src.Settings.Dialects, d.File) != "" {
 		return false
 	}
-	doc, _ := schema.Open(src.FS, stem(d.File)+".jsonl")
+	doc, _ := document.Open(src.FS, stem(d.File)+".jsonl")
 	return doc != nil && dialect.Detect(doc) == schema.DialectEvalcase
 }
 

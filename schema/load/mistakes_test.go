@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
@@ -210,7 +211,7 @@ func TestMistakesInEveryType(t *testing.T) {
 		}
 		for name, row := range m.rows {
 			row.file = file + ".yaml"
-			doc, problems := schema.Parse(row.file, []byte(row.text))
+			doc, problems := document.Parse(row.file, []byte(row.text))
 			if doc == nil {
 				t.Fatal(problems)
 			}

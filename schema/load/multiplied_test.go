@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/matrix"
 )
@@ -215,7 +216,7 @@ type tally struct {
 }
 
 // Grow counts.
-func (c *tally) Grow(schema.Quantity, int) {
+func (c *tally) Grow(document.Quantity, int) {
 	if c.at--; c.at == 0 {
 		c.end()
 	} else if c.at < 0 {
@@ -244,7 +245,7 @@ func TestAbuseLoopsHearTheirEnd(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				count := &tally{end: cancel, at: at}
-				src := schema.Source{FS: repositoryOf(tt.files), Root: "test_definitions", KeyRoot: "test_definitions", Settings: oneTarget, Budgets: schema.NewBudgets(ctx, func(string) schema.Account { return count })}
+				src := document.Source{FS: repositoryOf(tt.files), Root: "test_definitions", KeyRoot: "test_definitions", Settings: oneTarget, Budgets: document.NewBudgets(ctx, func(string) document.Account { return count })}
 				doc, _ := src.Open(file)
 				compile := evalcase.Load
 				if strings.HasSuffix(file, "config.yaml") {

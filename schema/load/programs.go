@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/dialect"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/ignore"
@@ -119,7 +120,7 @@ func (r *reads) holdsTests(name string) bool {
 	if is, known := forms.get(key); known {
 		return is
 	}
-	doc, problems := schema.Open(r.fsys, name)
+	doc, problems := document.Open(r.fsys, name)
 	is := doc == nil && len(problems) > 0
 	if doc != nil {
 		is = dialect.Detect(doc) != "" || len(dialect.Misfit(doc, "")) > 0

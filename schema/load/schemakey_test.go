@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // TestTheSchemaKeyBearsOnNothing has every format with and without the key by
@@ -67,16 +68,16 @@ func TestTheSchemaKeyInEditors(t *testing.T) {
 		schema.DialectTestcase:  `{"$schema": "x", "name": "x"}`,
 		schema.DialectPromptval: `{"$schema": "x", "test_type": "agent", "name": "bot", "user_input": "x", "testing_prompt": "y"}`,
 		schema.DialectEvalcase:  `{"$schema": "x", "evalcases": [{"id": "x", "expected_outcome": "y", "input": "z"}]}`,
-		schema.FormatConfig:     `{"$schema": "x", "version": 1}`,
-		schema.FormatServer:     `{"$schema": "x", "version": 1, "repositories": [{"url": "/srv/a.git"}]}`,
-		schema.FormatChecks:     `{"$schema": "x", ".": [{"contains": "x"}]}`,
+		document.FormatConfig:   `{"$schema": "x", "version": 1}`,
+		document.FormatServer:   `{"$schema": "x", "version": 1, "repositories": [{"url": "/srv/a.git"}]}`,
+		document.FormatChecks:   `{"$schema": "x", ".": [{"contains": "x"}]}`,
 		"domain/test":           `{"$schema": "x", "id": "b", "name": "B", "prompt": "x", "evaluator_id": "keyword", "expected": {"keywords": ["y"]}}`,
 		"domain/domain":         `{"$schema": "x", "id": "d", "name": "D"}`,
 		"domain/level":          `{"$schema": "x"}`,
 		"domain/tool":           `{"$schema": "x", "id": "t", "function": {"name": "t"}}`,
 		"domain/evaluator":      `{"$schema": "x", "id": "e", "eval_prompt": "x"}`,
 	}
-	for _, format := range schema.Formats() {
+	for _, format := range document.Formats() {
 		if texts[format] == "" && format != schema.DialectDomain { // whose files have schemas of their own
 			t.Errorf("there is no file of %s here, so nobody knows whether it takes a $schema", format)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -39,7 +40,7 @@ func touchesTools(changed []string, settings schema.Settings) bool {
 }
 
 // offer returns a case the tools of its target that it does not bring itself.
-func offer(c *schema.Case, src schema.Source, tools map[string]domain.Tool) {
+func offer(c *schema.Case, src document.Source, tools map[string]domain.Tool) {
 	ids := src.Settings.Targets[cmp.Or(c.Target, src.Settings.DefaultTarget)].Tools
 	for _, id := range ids {
 		tool, ok := tools[id]
@@ -62,7 +63,7 @@ func offer(c *schema.Case, src schema.Source, tools map[string]domain.Tool) {
 
 // equip gives the cases of a definition the prompt and the tools of their targets.
 // It leaves out those that no target serves.
-func (l *loader) equip(def *Definition, src schema.Source, tools map[string]domain.Tool) []schema.Problem {
+func (l *loader) equip(def *Definition, src document.Source, tools map[string]domain.Tool) []schema.Problem {
 	var problems []schema.Problem
 	def.Cases = slices.DeleteFunc(def.Cases, func(c *schema.Case) bool {
 		l.prompts.Give(c)

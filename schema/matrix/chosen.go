@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // chosen are the prompts or providers that a test is limited to. One that the file does not
 // have is an error, since its rows would be missing without a word.
-func (c *compiler) chosen(t *test, doc *schema.Document, what string, at ...any) []string {
+func (c *compiler) chosen(t *test, doc *document.Document, what string, at ...any) []string {
 	names := []string{}
 	if doc.Text(at...) != "" {
 		names = append(names, doc.Text(at...))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -21,7 +22,7 @@ type computation struct {
 }
 
 // readVariation reads the function that adds to the variables of a test.
-func (c *compiler) readVariation(t *test, doc *schema.Document, at ...any) {
+func (c *compiler) readVariation(t *test, doc *document.Document, at ...any) {
 	source := doc.Text(at...)
 	if source == "" {
 		return
@@ -33,7 +34,7 @@ func (c *compiler) readVariation(t *test, doc *schema.Document, at ...any) {
 		return
 	}
 	name, function := code.Split(strings.TrimPrefix(name, "./"))
-	found := c.Read(schema.Reference{At: doc.At(at...), Path: name, Role: "program", Most: command.MaxFile})
+	found := c.Read(document.Reference{At: doc.At(at...), Path: name, Role: "program", Most: command.MaxFile})
 	t.inputs = append(t.inputs, found.Inputs...)
 	c.note(t, found.Problems)
 	if !found.Found() {
@@ -96,7 +97,7 @@ func (c *compiler) testsByFunction(name string, at ...any) []test {
 		c.Fail("function", fmt.Sprintf("the tests of %s are not read: %v", template.Clip(name), err), "correct the function; it is called while the file is read", at...)
 		return nil
 	}
-	doc, problems := schema.Parse(found.Path+".json", made)
+	doc, problems := document.Parse(found.Path+".json", made)
 	problemsBefore, wrongBefore := len(c.Problems), len(c.wrong)
 	c.Problems = append(c.Problems, problems...)
 	all := c.listedTests(doc)

@@ -6,12 +6,13 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/matrix"
 )
 
 func emptyFS() fs.FS { return fstest.MapFS{} }
 
-func loadDocument(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
+func loadDocument(src document.Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
 	return matrix.Load(src, doc)
 }
 
@@ -33,11 +34,11 @@ func FuzzLoad(f *testing.F) {
 	f.Add("prompts: [file://p.csv, file://p.jsonl]\ntests: t.csv\n", "prompt,label,__expected1,__metric,__config:__expected:threshold\n\"[{\"\"role\"\": 5}]\",,contains: x,,1e999\n[]\n\n")
 	f.Fuzz(func(t *testing.T, text, table string) {
 		fsys := fstest.MapFS{"t.csv": {Data: []byte(table)}, "p.txt": {Data: []byte(table)}, "p.csv": {Data: []byte(table)}, "p.jsonl": {Data: []byte(table)}}
-		doc, _ := schema.Parse(file, []byte(text))
+		doc, _ := document.Parse(file, []byte(text))
 		if doc == nil {
 			return
 		}
-		cases, problems := matrix.Load(schema.Source{FS: fsys, Root: file, KeyRoot: file}, doc)
+		cases, problems := matrix.Load(document.Source{FS: fsys, Root: file, KeyRoot: file}, doc)
 		for _, p := range problems {
 			if p.File == "" || p.Message == "" {
 				t.Errorf("the problem %+v has no file or message", p)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
@@ -34,7 +35,7 @@ type judgement struct {
 	rubricPrompt string
 	names        map[string]int
 	engine       *template.Engine
-	budget       *schema.Budget
+	budget       *document.Budget
 	evaluators   []schema.Evaluator
 	written      []written // parallel to the evaluators
 	// failed is the assertion that the last error is about, which may be one of a set.
@@ -68,7 +69,7 @@ func (j *judgement) result() ([]schema.Evaluator, *schema.Bands) {
 // add adds an assertion. The error is a [*template.NeedError] about one that is not read, a
 // [*template.MistakeError] about one that is wrong, or one of [template.Engine.Fill].
 func (j *judgement) add(a written, vars template.Variables) error {
-	j.budget.Spend(schema.Values, len(a.Value))
+	j.budget.Spend(document.Values, len(a.Value))
 	ev, err := j.evaluator(a, vars)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 		if value, err = j.engine.FillJSON(vars, value); err != nil {
 			return nil, schema.Rule{}, err
 		}
-		j.budget.Spend(schema.Values, max(0, len(value)-len(a.Value)))
+		j.budget.Spend(document.Values, max(0, len(value)-len(a.Value)))
 	}
 	asks := cmp.Or(a.rubricPrompt, j.rubricPrompt)
 	spec, rule, err := compileAssertion(kind, a.Type, value, a.Threshold)
@@ -196,7 +197,7 @@ func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema
 	rule := schema.Rule{Weights: map[string]float64{}, Least: map[string]float64{}}
 	var spec evaluator.Composite
 	for _, part := range a.set {
-		j.budget.Spend(schema.Values, len(part.Value))
+		j.budget.Spend(document.Values, len(part.Value))
 		ev, err := inner.evaluator(part, vars)
 		if err != nil {
 			j.failed = inner.failed
@@ -241,7 +242,7 @@ func (j *judgement) question(prompt string, vars template.Variables) (string, er
 		own[name], _ = json.Marshal("{{" + name + "}}") // a text
 	}
 	asked, err := j.engine.Fill(own, prompt)
-	j.budget.Spend(schema.Values, len(asked))
+	j.budget.Spend(document.Values, len(asked))
 	return asked, err
 }
 

@@ -16,8 +16,10 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
+
 	matrixrow "github.com/gavel-evals/gavel/schema/row"
 	"github.com/gavel-evals/gavel/schema/targetname"
 	"github.com/gavel-evals/gavel/schema/template"
@@ -36,16 +38,16 @@ const (
 
 // Load compiles the rows of a file to cases. The cases of a test with errors are not run;
 // a file with other errors compiles to none.
-func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
-	return src.Bounded(doc, func(src schema.Source) ([]*schema.Case, []schema.Problem) {
+func Load(src document.Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
+	return src.Bounded(doc, func(src document.Source) ([]*schema.Case, []schema.Problem) {
 		src.Budget.Multiplies()
 		return compile(src, doc)
 	})
 }
 
-func compile(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
+func compile(src document.Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
 	doc, problems := doc.Dereferenced()
-	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: append(problems, fileProblems(doc)...)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}, inputsOf: map[inputKey][]schema.Input{}}
+	c := &compiler{Source: src, Complaints: document.Complaints{Doc: doc, Problems: append(problems, fileProblems(doc)...)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}, inputsOf: map[inputKey][]schema.Input{}}
 	if !doc.IsObject() || schema.HasErrors(c.Problems) {
 		return nil, schema.SortProblems(c.Problems)
 	}
@@ -58,7 +60,7 @@ func compile(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.
 
 // fileProblems are what is wrong with the form of a file. Assertions next to the tests are
 // told where to go, since nobody asks them there.
-func fileProblems(doc *schema.Document) []schema.Problem {
+func fileProblems(doc *document.Document) []schema.Problem {
 	found := doc.Check("#Matrix", schema.Warning)
 	for i, p := range found {
 		for _, key := range append([]string{"assert"}, lost...) {
@@ -72,8 +74,8 @@ func fileProblems(doc *schema.Document) []schema.Problem {
 
 // A compiler makes cases of one file.
 type compiler struct {
-	schema.Source
-	schema.Complaints
+	document.Source
+	document.Complaints
 	inputs    []schema.Input
 	wrong     []schema.Problem // errors of single tests, whose cases are not run
 	tables    map[string]bool  // files that have nothing but tests
@@ -185,7 +187,7 @@ func (c *compiler) cases(r row) []*schema.Case {
 			if t.prompts != nil && !p.isAmong(t.prompts) || r.test.prompts != nil && !p.isAmong(r.test.prompts) {
 				continue
 			}
-			c.Budget.Spend(schema.Cases, 1)
+			c.Budget.Spend(document.Cases, 1)
 			cases = append(cases, c.oneCase(r, p, t, local))
 		}
 	}
@@ -240,10 +242,10 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	}
 	if c.Settings.Targets[t.target].TakesRow && r.test.given == nil {
 		tc.Drive.Row, _ = json.Marshal(map[string]any{"vars": r.vars, "prompt": map[string]any{"raw": p.template(), "label": p.label}}) // JSON and texts
-		c.Budget.Spend(schema.Text, len(tc.Drive.Row))
+		c.Budget.Spend(document.Text, len(tc.Drive.Row))
 	}
 	if tc.Drive.Given = r.test.given.answer(); tc.Drive.Given != nil {
-		c.Budget.Spend(schema.Text, len(*tc.Drive.Given))
+		c.Budget.Spend(document.Text, len(*tc.Drive.Given))
 	}
 	tc.Row = &matrixrow.Row{Vars: r.vars, Prompt: p.template(), Label: p.label, PromptFile: p.file, Test: r.name, Description: r.test.description}
 	if tc.System != "" {
@@ -251,7 +253,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	}
 	j := judgement{threshold: r.test.threshold, prompt: chat.Prompt{System: tc.System, Messages: tc.Drive.Messages}.Text(), transforms: []string{t.transform, r.test.transform}, by: r.test.assessors, given: r.test.given, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine, budget: c.Budget}
 	for _, a := range r.test.asserts {
-		c.Budget.Spend(schema.Evaluators, a.count())
+		c.Budget.Spend(document.Evaluators, a.count())
 		tc.Row.Asserts = append(tc.Row.Asserts, matrixrow.Assertion{Type: a.Type, Value: a.Value, Threshold: a.Threshold, Weight: a.Weight, Metric: a.Metric})
 		if err := j.add(a, r.vars); err != nil {
 			skip = cmp.Or(skip, c.misread(r.filled(j.failed, err), cmp.Or(j.failed.valueAt, r.test.at)))
@@ -298,7 +300,7 @@ func (c *compiler) readProviders() []provider {
 	case c.Doc.IsList(field):
 		c.Budget.At(field)
 		for i := range c.Doc.Items(field) {
-			c.Budget.Spend(schema.Providers, 1)
+			c.Budget.Spend(document.Providers, 1)
 			all = append(all, c.listed(field, i))
 		}
 		if len(all) == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/matrix"
 )
@@ -27,7 +28,7 @@ func load(t *testing.T, text string, others map[string]string) ([]*schema.Case, 
 			fsys[name].Mode = 0o755
 		}
 	}
-	src := schema.Source{FS: fsys, Root: file, KeyRoot: file, Settings: schema.Settings{
+	src := document.Source{FS: fsys, Root: file, KeyRoot: file, Settings: schema.Settings{
 		DefaultTarget: "bot", Targets: map[string]schema.TargetSettings{"bot": {}, "large": {}, "program": {Agent: true, TakesRow: true}},
 		Aliases: map[string]string{"openai:gpt-5": "large", "file://provider.yaml": "large"},
 	}}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
@@ -48,7 +49,7 @@ func (c *compiler) functionFile(t *test, a *written, language string, at schema.
 	if i := strings.LastIndex(name, ":"); i > 0 {
 		name, function = name[:i], name[i+1:]
 	}
-	found := c.Read(schema.Reference{At: at, Path: name, Role: "program", Most: command.MaxFile})
+	found := c.Read(document.Reference{At: at, Path: name, Role: "program", Most: command.MaxFile})
 	t.inputs = append(t.inputs, found.Inputs...)
 	c.note(t, found.Problems)
 	if !found.Found() {
@@ -71,7 +72,7 @@ func (c *compiler) functionFile(t *test, a *written, language string, at schema.
 }
 
 // readTransform reads the transform of a test.
-func (c *compiler) readTransform(t *test, doc *schema.Document, at ...any) {
+func (c *compiler) readTransform(t *test, doc *document.Document, at ...any) {
 	if source := doc.Text(at...); source != "" {
 		t.transform = c.transformCode(t, source, doc.At(at...))
 	}
@@ -85,7 +86,7 @@ func (c *compiler) transformCode(t *test, source string, at schema.Position) str
 		return source
 	}
 	name, function, _ := strings.Cut(strings.TrimPrefix(name, "./"), ":")
-	found := c.Read(schema.Reference{At: at, Path: name, Role: "program", Most: command.MaxFile})
+	found := c.Read(document.Reference{At: at, Path: name, Role: "program", Most: command.MaxFile})
 	t.inputs = append(t.inputs, found.Inputs...)
 	c.note(t, found.Problems)
 	if !found.Found() {
@@ -101,7 +102,7 @@ func (j *judgement) told(a written, vars template.Variables) (json.RawMessage, e
 		said["config"] = a.Config
 	}
 	raw, err := json.Marshal(said)
-	j.budget.Spend(schema.Values, len(raw))
+	j.budget.Spend(document.Values, len(raw))
 	return raw, err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
@@ -51,7 +52,7 @@ func (c *compiler) readPrompts() []prompt {
 	case c.Doc.IsList("prompts"):
 		for i := range c.Doc.Items("prompts") {
 			more := c.listedPrompt("prompts", i)
-			c.Budget.Spend(schema.Prompts, len(more))
+			c.Budget.Spend(document.Prompts, len(more))
 			all = append(all, more...)
 		}
 	case c.Doc.IsObject("prompts"):
@@ -164,7 +165,7 @@ func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 		var all []prompt
 		for _, file := range c.glob(name, "prompts", c.Doc.At(at...)) {
 			all = append(all, c.promptFile(label, file, at...)...)
-			c.Budget.Within(schema.Prompts, len(all))
+			c.Budget.Within(document.Prompts, len(all))
 		}
 		return all
 	}
@@ -234,7 +235,7 @@ var barePrompt = lazyregexp.New(`^[\w./*?-]+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?
 func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 	name, function := code.Split(name)
 	name = strings.TrimPrefix(name, "./")
-	found := c.Read(schema.Reference{At: c.Doc.At(at...), Path: name, Role: "prompt", Most: table.MostOf(name)})
+	found := c.Read(document.Reference{At: c.Doc.At(at...), Path: name, Role: "prompt", Most: table.MostOf(name)})
 	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
 	if !found.Found() {
 		return nil

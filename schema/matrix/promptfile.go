@@ -11,13 +11,14 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/table"
 )
 
 // promptsOf reads a file with prompts: one, or several in a text, in lines of JSON and in
 // a table. The problems are errors.
 func promptsOf(file schema.File, label string) ([]prompt, []schema.Problem) {
-	if found := schema.CheckEncoding(file); len(found) > 0 {
+	if found := document.CheckEncoding(file); len(found) > 0 {
 		return nil, found
 	}
 	file.Data = bytes.TrimPrefix(file.Data, []byte("\ufeff"))
@@ -37,7 +38,7 @@ func promptsOf(file schema.File, label string) ([]prompt, []schema.Problem) {
 	case ".csv":
 		return whole.table(file)
 	case ".json", ".yaml", ".yml":
-		doc, problems := schema.Parse(file.Path, file.Data)
+		doc, problems := document.Parse(file.Path, file.Data)
 		var list []chat.Message
 		if doc != nil && !schema.HasErrors(problems) && json.Unmarshal(doc.JSON(), &list) == nil && len(list) > 0 {
 			whole.text, whole.chat = "", list

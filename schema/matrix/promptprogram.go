@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/promptprogram"
@@ -98,7 +99,7 @@ func (c *compiler) send(tc *schema.Case, p prompt, r row, by provider) error {
 	if errors.Is(err, errProgram) {
 		tc.Drive.Program, err = c.programOf(p, r, by)
 		if tc.Drive.Program != nil {
-			c.Budget.Spend(schema.Text, len(tc.Drive.Program.Stdin)+len(tc.Drive.Program.Prefix)+len(tc.Drive.Program.Suffix))
+			c.Budget.Spend(document.Text, len(tc.Drive.Program.Stdin)+len(tc.Drive.Program.Prefix)+len(tc.Drive.Program.Suffix))
 			tc.Inputs = append(tc.Inputs, p.source.inputs...)
 			tc.Inputs = sorted(tc.Inputs)
 		}
@@ -108,6 +109,6 @@ func (c *compiler) send(tc *schema.Case, p prompt, r row, by provider) error {
 		err = &template.NeedError{What: "a target that takes images"}
 	}
 	tc.System, tc.Drive.Messages = said.System, said.Messages
-	c.Budget.Spend(schema.Text, said.Size())
+	c.Budget.Spend(document.Text, said.Size())
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -36,15 +37,15 @@ func (c *compiler) expand(tests []test) []row {
 		t := &tests[i]
 		c.vary(t)
 		for _, vars := range c.values(t) {
-			c.Budget.Spend(schema.Rows, 1)
-			c.Budget.Spend(schema.Parts, len(vars))
+			c.Budget.Spend(document.Rows, 1)
+			c.Budget.Spend(document.Parts, len(vars))
 			r := row{test: t}
 			r.vars, r.need = c.nested(vars)
 			if r.said = r.vars; t.written != nil {
 				r.said = t.said(vars)
 			}
 			for _, value := range r.vars {
-				c.Budget.Spend(schema.Text, len(value))
+				c.Budget.Spend(document.Text, len(value))
 			}
 			rows = append(rows, r)
 		}
@@ -68,11 +69,11 @@ func (c *compiler) values(t *test) []template.Variables {
 
 // multiply gives a variable each of its values in turn.
 func (c *compiler) multiply(all []template.Variables, name string, items []json.RawMessage) []template.Variables {
-	c.Budget.Within(schema.Rows, len(all)*len(items))
+	c.Budget.Within(document.Rows, len(all)*len(items))
 	var more []template.Variables
 	for _, vars := range all {
 		for _, item := range items {
-			c.Budget.Spend(schema.Parts, len(vars))
+			c.Budget.Spend(document.Parts, len(vars))
 			one := maps.Clone(vars)
 			one[name] = item
 			more = append(more, one)
@@ -240,7 +241,7 @@ func (c *compiler) rowInputs(r row, p prompt) []schema.Input {
 	if known, ok := c.inputsOf[key]; ok && len(r.test.inputs) == 0 {
 		return known
 	}
-	c.Budget.Spend(schema.Parts, len(c.inputs)+len(r.test.inputs))
+	c.Budget.Spend(document.Parts, len(c.inputs)+len(r.test.inputs))
 	all := append(slices.Clone(c.inputs), r.test.inputs...)
 	for i, in := range c.inputs {
 		if in.Role == "tests" && c.tables[in.File] && in.File != r.test.at.File && !slices.ContainsFunc(r.test.inputs, func(own schema.Input) bool { return own.File == in.File }) {

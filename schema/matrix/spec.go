@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/assertion"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
@@ -352,7 +353,7 @@ func formOf(written string, value json.RawMessage) (json.RawMessage, error) {
 		return mistake(fmt.Sprintf("the value of %s is not a JSON Schema: %s", written, why), "correct the schema, or remove it to ask for any JSON")
 	}
 	if s, ok := rawjson.Text(value); ok {
-		doc, problems := schema.Parse("value.yaml", []byte(s))
+		doc, problems := document.Parse("value.yaml", []byte(s))
 		if i := slices.IndexFunc(problems, func(p schema.Problem) bool { return p.Severity == schema.Error }); i >= 0 {
 			return nil, wrong(problems[i].Message)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/table"
@@ -29,7 +30,7 @@ func (c *compiler) csvTests(file schema.File) []test {
 	if c.Problems = append(c.Problems, problems...); schema.HasErrors(problems) {
 		return nil
 	}
-	c.Budget.Spend(schema.Tests, len(rows.Rows))
+	c.Budget.Spend(document.Tests, len(rows.Rows))
 	var all []test
 	for _, row := range rows.Rows {
 		t := c.shared
@@ -132,7 +133,7 @@ func (c *compiler) cell(t *test, name string, cell table.Cell) {
 
 // cellAssertion reads the assertion of a cell.
 func (c *compiler) cellAssertion(t *test, column string, cell table.Cell) written {
-	c.Budget.Spend(schema.Assertions, 1)
+	c.Budget.Spend(document.Assertions, 1)
 	a, problem := shortForm(cell.Text)
 	a.column, a.at, a.valueAt = column, cell.At, cell.At
 	if problem != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/code"
@@ -87,12 +88,12 @@ func (c *compiler) readShared() test {
 
 // open reads another file of the definition; nil where that cannot be done, which
 // is a problem then.
-func (c *compiler) open(name string, at ...any) *schema.Document {
+func (c *compiler) open(name string, at ...any) *document.Document {
 	data := c.file(name, "tests", at...)
 	if data.Path == "" {
 		return nil
 	}
-	doc, problems := schema.Parse(data.Path, data.Data)
+	doc, problems := document.Parse(data.Path, data.Data)
 	c.Problems = append(c.Problems, problems...)
 	if doc == nil {
 		return nil
@@ -105,7 +106,7 @@ func (c *compiler) open(name string, at ...any) *schema.Document {
 // file reads a file that the definition names.
 func (c *compiler) file(name, role string, at ...any) schema.File {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "file://"), "./")
-	found := c.Read(schema.Reference{At: c.Doc.At(at...), Path: name, Role: role, Most: table.MostOf(name)})
+	found := c.Read(document.Reference{At: c.Doc.At(at...), Path: name, Role: role, Most: table.MostOf(name)})
 	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
 	return found.File
 }
@@ -170,7 +171,7 @@ func (c *compiler) scenarios() []test {
 
 // scenarioTests are the tests of a scenario with one of its settings, which is a test itself
 // where there are none.
-func (c *compiler) scenarioTests(doc *schema.Document, shared test, at ...any) []test {
+func (c *compiler) scenarioTests(doc *document.Document, shared test, at ...any) []test {
 	if name := doc.Text(at...); name != "" {
 		outer, outerShared := c.Doc, c.shared
 		defer func() { c.Doc, c.shared = outer, outerShared }()
@@ -178,7 +179,7 @@ func (c *compiler) scenarioTests(doc *schema.Document, shared test, at ...any) [
 		return c.testsOf(name, at...)
 	}
 	if !doc.Has(at...) {
-		c.Budget.Spend(schema.Tests, 1)
+		c.Budget.Spend(document.Tests, 1)
 		return []test{shared}
 	}
 	var all []test
@@ -221,7 +222,7 @@ func (c *compiler) leaveOut(need string) {
 }
 
 // listedTests are those of a document that has nothing else; nil has none.
-func (c *compiler) listedTests(doc *schema.Document) []test {
+func (c *compiler) listedTests(doc *document.Document) []test {
 	if doc == nil {
 		return nil
 	}
@@ -244,7 +245,7 @@ func (c *compiler) glob(name, role string, at schema.Position) []string {
 	for strings.ContainsAny(fixed, "*?[") {
 		fixed = path.Dir(fixed)
 	}
-	files, problems := c.Select(schema.Selection{At: at, Name: name, Folder: fixed, Fits: func(file string) bool { return wildcard.Match(pattern, file) }})
+	files, problems := c.Select(document.Selection{At: at, Name: name, Folder: fixed, Fits: func(file string) bool { return wildcard.Match(pattern, file) }})
 	c.inputs = append(c.inputs, schema.Input{File: fixed, Role: role})
 	if c.Problems = append(c.Problems, problems...); len(problems)+len(files) == 0 {
 		c.Problems = append(c.Problems, schema.Problem{Position: at, Severity: schema.Error, Rule: "missing-file", Message: fmt.Sprintf("no file fits %q", template.Clip(name)), Hint: "correct the path, or name each file"})
@@ -253,8 +254,8 @@ func (c *compiler) glob(name, role string, at schema.Position) []string {
 }
 
 // oneTest reads one of many tests.
-func (c *compiler) oneTest(doc *schema.Document, shared test, at ...any) test {
-	c.Budget.Spend(schema.Tests, 1)
+func (c *compiler) oneTest(doc *document.Document, shared test, at ...any) test {
+	c.Budget.Spend(document.Tests, 1)
 	t := c.readTest(doc, shared, at...)
 	c.Budget.Found(len(c.Problems) + len(c.wrong))
 	return t
@@ -263,9 +264,9 @@ func (c *compiler) oneTest(doc *schema.Document, shared test, at ...any) test {
 // inherit takes the room of what a test takes over from what all share.
 func (c *compiler) inherit(shared test) {
 	for _, a := range shared.asserts {
-		c.Budget.Spend(schema.Assertions, a.count())
+		c.Budget.Spend(document.Assertions, a.count())
 	}
-	c.Budget.Spend(schema.Parts, len(shared.vars)+len(shared.inputs)+len(shared.tags))
+	c.Budget.Spend(document.Parts, len(shared.vars)+len(shared.inputs)+len(shared.tags))
 }
 
 // count is how many assertions one is, with those in its set.
@@ -278,7 +279,7 @@ func (a written) count() int {
 }
 
 // readTest reads one test, over what all share.
-func (c *compiler) readTest(doc *schema.Document, shared test, at ...any) test {
+func (c *compiler) readTest(doc *document.Document, shared test, at ...any) test {
 	in := func(steps ...any) []any { return append(at[:len(at):len(at)], steps...) }
 	t := shared
 	c.inherit(shared)
@@ -348,7 +349,7 @@ var options = []string{
 }
 
 // unreadOptions warns about the others, which promptfoo hands to the provider.
-func (c *compiler) unreadOptions(doc *schema.Document, at ...any) {
+func (c *compiler) unreadOptions(doc *document.Document, at ...any) {
 	for _, key := range doc.Keys(at...) {
 		if slices.Contains(options, key) {
 			continue
@@ -364,7 +365,7 @@ func (c *compiler) unreadOptions(doc *schema.Document, at ...any) {
 }
 
 // readOptions reads what bears on the row, and notes what it needs.
-func (t *test) readOptions(doc *schema.Document, in func(...any) []any) {
+func (t *test) readOptions(doc *document.Document, in func(...any) []any) {
 	for _, need := range []struct {
 		what string
 		at   []any
@@ -389,7 +390,7 @@ func (t *test) readOptions(doc *schema.Document, in func(...any) []any) {
 }
 
 // readVars reads the template.Variables, with the files that they name.
-func (c *compiler) readVars(t *test, doc *schema.Document, at ...any) {
+func (c *compiler) readVars(t *test, doc *document.Document, at ...any) {
 	if name := doc.Text(at...); name != "" {
 		if doc = c.open(name); doc == nil {
 			return
@@ -420,7 +421,7 @@ func fileName(value json.RawMessage) (string, bool) {
 
 // varFiles is the value of a variable from a file. Those of the files that fit a name with
 // wildcards are a list of texts, which multiplies the test.
-func (c *compiler) varFiles(t *test, doc *schema.Document, name string, at ...any) json.RawMessage {
+func (c *compiler) varFiles(t *test, doc *document.Document, name string, at ...any) json.RawMessage {
 	if !strings.ContainsAny(name, "*?[") {
 		return c.varFile(t, name, doc.At(at...))
 	}
@@ -441,19 +442,19 @@ func (c *compiler) varFile(t *test, name string, at schema.Position) json.RawMes
 		t.need = "a variable from a file of the type " + template.Clip(ext)
 		return json.RawMessage("null")
 	}
-	found := c.Read(schema.Reference{At: at, Path: name, Role: "variable"})
+	found := c.Read(document.Reference{At: at, Path: name, Role: "variable"})
 	t.inputs = append(t.inputs, found.Inputs...)
 	c.note(t, found.Problems)
 	if !found.Found() {
 		return json.RawMessage("null")
 	}
-	if wrong := schema.CheckEncoding(found.File); len(wrong) > 0 {
+	if wrong := document.CheckEncoding(found.File); len(wrong) > 0 {
 		c.note(t, wrong)
 		return json.RawMessage("null")
 	}
 	text := strings.TrimSpace(string(found.File.Data))
 	if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
-		if doc, problems := schema.Parse(found.File.Path, found.File.Data); doc != nil && !schema.HasErrors(problems) {
+		if doc, problems := document.Parse(found.File.Path, found.File.Data); doc != nil && !schema.HasErrors(problems) {
 			text = string(doc.JSON())
 		}
 	}
@@ -484,7 +485,7 @@ var lost = []string{
 
 // testProblems are what is wrong with the form of a test. A key that hides its assertions is an
 // error, which other keys that are not known are not.
-func testProblems(doc *schema.Document, at ...any) []schema.Problem {
+func testProblems(doc *document.Document, at ...any) []schema.Problem {
 	found := doc.CheckPart("#MatrixTest", schema.Note, at...)
 	for _, key := range doc.Keys(at...) {
 		place := doc.At(append(slices.Clip(at), key)...)
@@ -503,7 +504,7 @@ func testProblems(doc *schema.Document, at ...any) []schema.Problem {
 
 // assertionProblems are what is wrong with the form of an assertion. One that has its type
 // as a key, as in {contains: x}, is shown the form.
-func assertionProblems(doc *schema.Document, at ...any) []schema.Problem {
+func assertionProblems(doc *document.Document, at ...any) []schema.Problem {
 	found := doc.CheckPart("#MatrixAssertion", schema.Note, at...)
 	in := func(name string) []any { return append(slices.Clip(at), name) }
 	i := slices.IndexFunc(doc.Keys(at...), func(key string) bool { return catalog.Reads(strings.TrimPrefix(key, "not-")) })
@@ -516,9 +517,9 @@ func assertionProblems(doc *schema.Document, at ...any) []schema.Problem {
 }
 
 // readAssertion reads one assertion.
-func (c *compiler) readAssertion(t *test, doc *schema.Document, at ...any) written {
+func (c *compiler) readAssertion(t *test, doc *document.Document, at ...any) written {
 	var a written
-	c.Budget.Spend(schema.Assertions, 1)
+	c.Budget.Spend(document.Assertions, 1)
 	if doc.Text(at...) != "" {
 		p := doc.Problem("wrong-type", "an assertion in words is one of AgentV, whose tests have an id each", "write {type: llm-rubric, value: …}, or add the `id` to every test", at...)
 		c.note(t, []schema.Problem{p})
@@ -578,7 +579,7 @@ func (a assessors) over(b assessors) assessors {
 
 // assessors are the targets that a provider of an assertion or of options names: one, or
 // one for each of its tasks.
-func (c *compiler) assessors(doc *schema.Document, at ...any) (of assessors, isOne bool) {
+func (c *compiler) assessors(doc *document.Document, at ...any) (of assessors, isOne bool) {
 	named := func(at ...any) string {
 		id := cmp.Or(doc.Text(at...), doc.Text(append(slices.Clip(at), "id")...))
 		if id == "" {
@@ -605,7 +606,7 @@ func (c *compiler) assessors(doc *schema.Document, at ...any) (of assessors, isO
 }
 
 // prompt is a prompt of a judge: a text, messages as JSON, or the text of a file.
-func (c *compiler) prompt(t *test, doc *schema.Document, at ...any) string {
+func (c *compiler) prompt(t *test, doc *document.Document, at ...any) string {
 	raw := doc.JSON(at...)
 	if name, isFile := fileName(raw); isFile {
 		raw = c.varFile(t, name, doc.At(at...))

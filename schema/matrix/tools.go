@@ -9,12 +9,13 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // toolsOf are the tools of a provider's config, as they are written: a list, or the names of
 // files with lists. The provider needs what is not read of them.
-func (c *compiler) toolsOf(p *provider, doc *schema.Document, at ...any) {
+func (c *compiler) toolsOf(p *provider, doc *document.Document, at ...any) {
 	raw := doc.JSON(at...)
 	if len(raw) == 0 || string(raw) == "null" {
 		return
@@ -46,17 +47,17 @@ func (c *compiler) withFile(p provider, name string, at ...any) provider {
 }
 
 // toolFile reads a file with a tool or a list of them.
-func (c *compiler) toolFile(p *provider, doc *schema.Document, name string, at ...any) []json.RawMessage {
+func (c *compiler) toolFile(p *provider, doc *document.Document, name string, at ...any) []json.RawMessage {
 	if ext := path.Ext(name); ext != ".json" && ext != ".yaml" && ext != ".yml" {
 		p.require("tools from a file of the type " + template.Clip(ext))
 		return nil
 	}
-	found := c.Read(schema.Reference{At: doc.At(at...), Path: name, Role: "tool"})
+	found := c.Read(document.Reference{At: doc.At(at...), Path: name, Role: "tool"})
 	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
 	if !found.Found() {
 		return nil
 	}
-	list, problems := schema.Parse(found.File.Path, found.File.Data)
+	list, problems := document.Parse(found.File.Path, found.File.Data)
 	if c.Problems = append(c.Problems, problems...); list == nil {
 		return nil
 	}
@@ -87,7 +88,7 @@ func (c *compiler) offer(tc *schema.Case, r row, by provider) error {
 		if err != nil {
 			return err
 		}
-		c.Budget.Spend(schema.Text, len(tool.Description)+len(tool.Parameters))
+		c.Budget.Spend(document.Text, len(tool.Description)+len(tool.Parameters))
 		tc.Tools = append(tc.Tools, tool)
 	}
 	slices.SortStableFunc(tc.Tools, func(a, b schema.Tool) int { return strings.Compare(a.Name, b.Name) })

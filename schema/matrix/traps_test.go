@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -111,9 +112,9 @@ func TestOneChangedVariable(t *testing.T) {
 // BenchmarkLoad compiles 1,000 rows, of the 256 KiB that a definition may have.
 func BenchmarkLoad(b *testing.B) {
 	fsys, text := emptyFS(), rows(1000, -1)
-	src := schema.Source{FS: fsys, Root: file, KeyRoot: file}
+	src := document.Source{FS: fsys, Root: file, KeyRoot: file}
 	for b.Loop() {
-		doc, _ := schema.Parse(file, []byte(text))
+		doc, _ := document.Parse(file, []byte(text))
 		if got, problems := loadDocument(src, doc); len(got) != 1000 {
 			b.Fatalf("%d cases, problems %v", len(got), problems)
 		}

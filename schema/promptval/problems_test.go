@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/promptval"
 )
 
@@ -146,7 +147,7 @@ func FuzzLoad(f *testing.F) {
 		if ext != "json" && ext != "yaml" && ext != "jsonl" {
 			t.Skip()
 		}
-		doc, problems := schema.Parse("tests/a."+ext, []byte(text))
+		doc, problems := document.Parse("tests/a."+ext, []byte(text))
 		var cases []*schema.Case
 		if doc != nil {
 			cases, problems = promptval.Load(src, doc)

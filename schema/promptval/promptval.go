@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/targetname"
@@ -36,11 +37,11 @@ const (
 
 // Load compiles the configuration of a file. A file with errors
 // compiles to none.
-func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
-	return src.Bounded(doc, func(src schema.Source) ([]*schema.Case, []schema.Problem) { return load(src, doc) })
+func Load(src document.Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
+	return src.Bounded(doc, func(src document.Source) ([]*schema.Case, []schema.Problem) { return load(src, doc) })
 }
 
-func load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
+func load(src document.Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
 	if doc.IsList() {
 		// A key must not depend on a position in a list.
 		if n := doc.Items(); n != 1 {
@@ -49,7 +50,7 @@ func load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 		}
 		doc = doc.Part(0)
 	}
-	c := &compiler{Source: src, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Promptval", schema.Error)}}
+	c := &compiler{Source: src, Complaints: document.Complaints{Doc: doc, Problems: doc.Check("#Promptval", schema.Error)}}
 	if doc.IsObject() {
 		c.names()
 	}
@@ -69,8 +70,8 @@ func load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 
 // A compiler makes a case of a configuration.
 type compiler struct {
-	schema.Source
-	schema.Complaints
+	document.Source
+	document.Complaints
 	// kind, name and input are the fields that say what is tested, of which there are
 	// two forms.
 	kind, name, input string
@@ -173,7 +174,7 @@ func (c *compiler) drive() schema.Drive {
 		return schema.Drive{Messages: opening(string(c.Doc.JSON(c.input)))}
 	}
 	n := c.Doc.Items(c.input)
-	c.Budget.Spend(schema.Tests, n)
+	c.Budget.Spend(document.Tests, n)
 	switch n {
 	case 0:
 		return schema.Drive{Messages: opening(c.Doc.Text(c.input))}

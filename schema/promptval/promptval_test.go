@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/golden"
 	"github.com/gavel-evals/gavel/schema/promptval"
 )
@@ -79,13 +80,13 @@ func settings() schema.Settings {
 }
 
 // source holds nothing but the settings: a configuration names no files.
-func source(s schema.Settings) schema.Source {
-	return schema.Source{FS: fstest.MapFS{}, Root: "tests", KeyRoot: "tests", Settings: s}
+func source(s schema.Settings) document.Source {
+	return document.Source{FS: fstest.MapFS{}, Root: "tests", KeyRoot: "tests", Settings: s}
 }
 
-func parse(t testing.TB, file, text string) *schema.Document {
+func parse(t testing.TB, file, text string) *document.Document {
 	t.Helper()
-	doc, problems := schema.Parse(file, []byte(text))
+	doc, problems := document.Parse(file, []byte(text))
 	if doc == nil {
 		t.Fatal(problems)
 	}
@@ -257,7 +258,7 @@ func generate(i int) string {
 }
 
 func BenchmarkLoad(b *testing.B) {
-	docs := make([]*schema.Document, 1000)
+	docs := make([]*document.Document, 1000)
 	for i := range docs {
 		docs[i] = parse(b, fmt.Sprintf("tests/p%d.json", i), generate(i))
 	}

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 const (
@@ -34,7 +35,7 @@ func MostOf(name string) int64 {
 	if path.Ext(name) == ".csv" {
 		return MaxFile
 	}
-	return int64(schema.Limit(name))
+	return int64(document.Limit(name))
 }
 
 // A Table is a header with the rows below it.
@@ -72,7 +73,7 @@ type reader struct {
 // Read reads a table. The problems are errors for which there is no table; those of single
 // rows are with the rows.
 func Read(file schema.File) (*Table, []schema.Problem) {
-	if found := schema.CheckEncoding(file); len(found) > 0 {
+	if found := document.CheckEncoding(file); len(found) > 0 {
 		return nil, found
 	}
 	text := string(bytes.TrimPrefix(file.Data, []byte("\ufeff")))

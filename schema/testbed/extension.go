@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/workspace"
@@ -153,7 +154,7 @@ func (r *Reader) stage(p place.Place, out *Result) {
 
 // stageFile copies one file into the workspace.
 func (r *Reader) stageFile(at place.Place, name, to string, out *Result) {
-	found := r.src.Read(schema.Reference{At: at.At(), Path: name, Role: "workspace"})
+	found := r.src.Read(document.Reference{At: at.At(), Path: name, Role: "workspace"})
 	out.Inputs, out.Problems = append(out.Inputs, found.Inputs...), append(out.Problems, found.Problems...)
 	if found.Found() {
 		out.Workspace.Staged = append(out.Workspace.Staged, workspace.Staged{File: file(to, found.File.Data, false), From: found.File.Path})

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/workspace"
@@ -16,7 +17,7 @@ import (
 // extended reads the workspace and the extensions of a suite of AgentV 5.
 func extended(t *testing.T, text string) testbed.Result {
 	t.Helper()
-	doc, problems := schema.Parse("suites/a.yaml", []byte(text))
+	doc, problems := document.Parse("suites/a.yaml", []byte(text))
 	if doc == nil || schema.HasErrors(problems) {
 		t.Fatalf("parse %s: %v", text, problems)
 	}
@@ -24,7 +25,7 @@ func extended(t *testing.T, text string) testbed.Result {
 		"suites/hooks.mjs": {Data: []byte("export function beforeAll() {}")}, "suites/hooks.ts": {Data: []byte("")}, "suites/hooks.py": {Data: []byte("")}, "suites/notes.md": {Data: []byte("")},
 		"suites/bench/a.txt": {Data: []byte("a")}, "suites/bench/skills/b.md": {Data: []byte("b")}, "rules/pdf/SKILL.md": {Data: []byte("pdf")}, "rules/AGENTS.md": {Data: []byte("be kind")},
 	}
-	reader := testbed.NewReader(schema.Source{FS: files, Root: "suites", KeyRoot: "suites"})
+	reader := testbed.NewReader(document.Source{FS: files, Root: "suites", KeyRoot: "suites"})
 	return reader.Read(testbed.Source{Suite: place.Place{Doc: doc, Path: []any{"environment"}}, Extensions: place.Place{Doc: doc, Path: []any{"extensions"}}})
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
@@ -31,7 +32,7 @@ const (
 // A Reader reads the workspaces of one repository. It remembers the templates, which
 // many tests share.
 type Reader struct {
-	src       schema.Source
+	src       document.Source
 	templates map[string]template
 }
 
@@ -54,7 +55,7 @@ type Result struct {
 }
 
 // NewReader reads from a repository.
-func NewReader(src schema.Source) *Reader {
+func NewReader(src document.Source) *Reader {
 	return &Reader{src, map[string]template{}}
 }
 
@@ -140,12 +141,12 @@ func (r *Reader) referenced(v place.Place, out *Result) place.Place {
 	if v.Text() == "" {
 		return v
 	}
-	found := r.src.Read(schema.Reference{At: v.At(), Path: strings.TrimPrefix(v.Text(), "file://"), Role: "suite"})
+	found := r.src.Read(document.Reference{At: v.At(), Path: strings.TrimPrefix(v.Text(), "file://"), Role: "suite"})
 	out.Inputs, out.Problems = append(out.Inputs, found.Inputs...), append(out.Problems, found.Problems...)
 	if !found.Found() {
 		return place.Place{}
 	}
-	doc, problems := schema.Parse(found.File.Path, found.File.Data)
+	doc, problems := document.Parse(found.File.Path, found.File.Data)
 	out.Problems = append(out.Problems, problems...)
 	if doc == nil || schema.HasErrors(problems) {
 		return place.Place{}

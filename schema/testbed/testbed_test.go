@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/workspace"
@@ -36,13 +37,13 @@ func read(t *testing.T, suite, own string) testbed.Result {
 		if text == "" {
 			return place.Place{}
 		}
-		doc, problems := schema.Parse("suites/a.yaml", []byte("workspace: "+text+"\n"))
+		doc, problems := document.Parse("suites/a.yaml", []byte("workspace: "+text+"\n"))
 		if doc == nil || schema.HasErrors(problems) {
 			t.Fatalf("parse %s: %v", text, problems)
 		}
 		return place.Place{Doc: doc, Path: []any{"workspace"}}
 	}
-	return testbed.NewReader(schema.Source{FS: repository(), Root: "suites", KeyRoot: "suites"}).Read(testbed.Source{Suite: value(suite), Own: value(own)})
+	return testbed.NewReader(document.Source{FS: repository(), Root: "suites", KeyRoot: "suites"}).Read(testbed.Source{Suite: value(suite), Own: value(own)})
 }
 
 // words are the files of a workspace by path, with a star where they may be run.
@@ -145,8 +146,8 @@ func TestALargeTemplate(t *testing.T) {
 	for i := range 2001 {
 		files["big/"+string(rune('a'+i%26))+time.Duration(i).String()] = &fstest.MapFile{Data: []byte("x")}
 	}
-	doc, _ := schema.Parse("suites/a.yaml", []byte("workspace: {template: ../big}\n"))
-	got := testbed.NewReader(schema.Source{FS: files}).Read(testbed.Source{Suite: place.Place{Doc: doc, Path: []any{"workspace"}}})
+	doc, _ := document.Parse("suites/a.yaml", []byte("workspace: {template: ../big}\n"))
+	got := testbed.NewReader(document.Source{FS: files}).Read(testbed.Source{Suite: place.Place{Doc: doc, Path: []any{"workspace"}}})
 	if len(got.Problems) != 1 || got.Problems[0].Rule != "too-large" {
 		t.Errorf("problems %v, want one of the rule too-large", got.Problems)
 	}

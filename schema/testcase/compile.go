@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -45,8 +46,8 @@ type caseFile struct {
 
 // A compiler makes a Case of one case of a file.
 type compiler struct {
-	schema.Source
-	schema.Complaints
+	document.Source
+	document.Complaints
 	test caseFile
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // A Reader reads definitions, the file of each once. Most callers want [NewReader]. It is
@@ -71,7 +72,7 @@ func (r *Reader) Definition(c *schema.CaseInfo) map[string]json.RawMessage {
 
 // contentOf reads a file. One that cannot be read has no fields.
 func contentOf(files fs.FS, file string) content {
-	doc, _ := schema.Open(files, file)
+	doc, _ := document.Open(files, file)
 	if doc == nil {
 		return content{one: map[string]json.RawMessage{}}
 	}

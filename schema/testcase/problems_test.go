@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
@@ -210,11 +211,11 @@ func FuzzLoad(f *testing.F) {
 		if ext != "json" && ext != "yaml" && ext != "yml" && ext != "jsonl" {
 			t.Skip() // files of CUE are evaluated in a process of their own
 		}
-		doc, _ := schema.Parse("defs/a."+ext, []byte(text))
+		doc, _ := document.Parse("defs/a."+ext, []byte(text))
 		if doc == nil {
 			return
 		}
-		cases, problems := testcase.Load(schema.Source{Root: "defs", KeyRoot: "defs", Settings: agent}, doc)
+		cases, problems := testcase.Load(document.Source{Root: "defs", KeyRoot: "defs", Settings: agent}, doc)
 		lines := 1 + strings.Count(text, "\n")
 		for _, p := range problems {
 			if p.File != "defs/a."+ext || p.Line < 1 || p.Line > lines || p.Column < 1 || p.Message == "" || p.Rule == "" {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
@@ -28,11 +29,11 @@ var uuid = lazyregexp.New(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`
 
 // Load compiles the cases of a file, in the order of the file. Cases with
 // errors are left out; every problem has its place.
-func Load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
-	return src.Bounded(doc, func(src schema.Source) ([]*schema.Case, []schema.Problem) { return load(src, doc) })
+func Load(src document.Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
+	return src.Bounded(doc, func(src document.Source) ([]*schema.Case, []schema.Problem) { return load(src, doc) })
 }
 
-func load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Problem) {
+func load(src document.Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
 	l := loader{Source: src, file: doc.File, keys: map[string]schema.Position{}}
 	switch {
 	case doc.IsList():
@@ -51,7 +52,7 @@ func load(src schema.Source, doc *schema.Document) ([]*schema.Case, []schema.Pro
 
 // A loader collects the cases of one file.
 type loader struct {
-	schema.Source
+	document.Source
 	file string
 	// keys has the positions of the cases that were found so far.
 	keys     map[string]schema.Position
@@ -61,7 +62,7 @@ type loader struct {
 
 // single compiles a file that is one case. It belongs to the suite of its
 // folder, since it has nothing else in common with other cases.
-func (l *loader) single(doc *schema.Document) {
+func (l *loader) single(doc *document.Document) {
 	c := l.read(doc)
 	if c == nil {
 		return
@@ -76,9 +77,9 @@ func (l *loader) single(doc *schema.Document) {
 }
 
 // items compiles every item of the list at the path.
-func (l *loader) items(doc *schema.Document, at ...any) {
+func (l *loader) items(doc *document.Document, at ...any) {
 	suite := l.Key(l.file, "")
-	l.Budget.Spend(schema.Tests, doc.Items(at...))
+	l.Budget.Spend(document.Tests, doc.Items(at...))
 	for i := range doc.Items(at...) {
 		l.Budget.Go()
 		item := doc.Part(append(slices.Clone(at), i)...)
@@ -101,8 +102,8 @@ func (l *loader) items(doc *schema.Document, at ...any) {
 }
 
 // read checks and decodes one case. nil means that it has errors.
-func (l *loader) read(doc *schema.Document) *compiler {
-	c := &compiler{Source: l.Source, Complaints: schema.Complaints{Doc: doc, Problems: doc.Check("#Testcase", schema.Error)}}
+func (l *loader) read(doc *document.Document) *compiler {
+	c := &compiler{Source: l.Source, Complaints: document.Complaints{Doc: doc, Problems: doc.Check("#Testcase", schema.Error)}}
 	if !schema.HasErrors(c.Problems) {
 		if err := doc.Decode(&c.test); err != nil {
 			c.Fail("decode", err.Error(), "see the schema of the dialect")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/golden"
 	"github.com/gavel-evals/gavel/schema/testcase"
@@ -29,11 +30,11 @@ func TestMain(m *testing.M) {
 // load compiles a file of the definitions folder defs.
 func load(t testing.TB, settings schema.Settings, name, text string) ([]*schema.Case, []schema.Problem) {
 	t.Helper()
-	doc, problems := schema.Parse("defs/"+name, []byte(text))
+	doc, problems := document.Parse("defs/"+name, []byte(text))
 	if doc == nil {
 		t.Fatalf("%s does not parse: %v", name, problems)
 	}
-	return testcase.Load(schema.Source{Root: "defs", KeyRoot: "defs", Settings: settings}, doc)
+	return testcase.Load(document.Source{Root: "defs", KeyRoot: "defs", Settings: settings}, doc)
 }
 
 // one compiles a file that is one case without problems.

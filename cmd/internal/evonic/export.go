@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
@@ -172,7 +173,7 @@ func (e *exporter) only(file string, object fields, known []string, definition s
 	for _, name := range known {
 		out[name] = object[name]
 	}
-	own := schema.Fields(definition)
+	own := document.Fields(definition)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		_, kept := out[name]
 		switch {
@@ -196,7 +197,7 @@ func orElse(value, otherwise any) any {
 
 // objects are those of a file: itself, or the items of its list.
 func (e *exporter) objects(file string) []fields {
-	doc, problems := schema.Open(e.fsys, file)
+	doc, problems := document.Open(e.fsys, file)
 	if doc == nil || schema.HasErrors(problems) {
 		e.lose(file, "the file", "it has errors; gavel validate says which")
 		return nil
@@ -214,7 +215,7 @@ func (e *exporter) objects(file string) []fields {
 }
 
 // decode reads a document without rounding its numbers.
-func decode(doc *schema.Document, into any) error {
+func decode(doc *document.Document, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(doc.JSON()))
 	dec.UseNumber()
 	return dec.Decode(into)

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
@@ -104,7 +104,7 @@ func (im *importer) id(kind string, item member, fields []member) (string, bool)
 // selectFields returns the fields that a kind of definition has. The carried ones are dropped
 // without a word: the place of the file says the same.
 func (im *importer) selectFields(what string, fields []member, kind string, carried []string) []member {
-	known := schema.Fields(kind)
+	known := document.Fields(kind)
 	var out []member
 	for _, f := range fields {
 		switch {

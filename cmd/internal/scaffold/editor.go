@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // schemas is the folder with the JSON Schemas for editors.
@@ -48,7 +49,7 @@ func editorFiles(a Answers) ([]File, error) {
 		if slices.ContainsFunc(out, func(f File) bool { return f.Path == schemaFile(m.format) }) {
 			continue
 		}
-		raw, err := schema.FormatJSON(m.format)
+		raw, err := document.FormatJSON(m.format)
 		if err != nil {
 			return nil, err
 		}
@@ -72,8 +73,8 @@ func matchers(a Answers, extensions ...string) []matcher {
 	}
 	root := "/" + a.Definitions
 	if slices.Contains(extensions, "yaml") {
-		out = append(out, matcher{schema.FormatConfig, []string{"/gavel.yaml"}})
-		add(schema.FormatChecks, root+"/**/*.checks.*")
+		out = append(out, matcher{document.FormatConfig, []string{"/gavel.yaml"}})
+		add(document.FormatChecks, root+"/**/*.checks.*")
 	}
 	formats := a.formats()
 	if slices.Contains(formats, schema.DialectDomain) {

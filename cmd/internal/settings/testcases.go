@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
@@ -27,7 +28,7 @@ func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 	}
 	defer end()
 	for _, name := range []string{"difficulty", "status"} {
-		if words, asked := schema.Shapes()["#Testcase"].Fields[name].Enum, r.URL.Query().Get(name); asked != "" && !slices.Contains(words, asked) {
+		if words, asked := document.Shapes()["#Testcase"].Fields[name].Enum, r.URL.Query().Get(name); asked != "" && !slices.Contains(words, asked) {
 			return nil, response.Refuse("%s %q: write one of %s", name, asked, strings.Join(words, ", "))
 		}
 	}

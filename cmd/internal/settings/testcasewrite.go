@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
@@ -170,7 +171,7 @@ func (s *Store) alone(ctx context.Context, cases []*schema.CaseInfo, name string
 	if err != nil {
 		return nil, err
 	}
-	doc, _ := schema.Open(s.files, found.Origin.File)
+	doc, _ := document.Open(s.files, found.Origin.File)
 	several := doc == nil || doc.IsList()
 	if !several {
 		var fields Fields

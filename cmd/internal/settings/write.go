@@ -26,6 +26,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -351,7 +352,7 @@ var plainName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 
 // fileText is a definition of a kind as a file, its fields in the order of the schema.
 func fileText(kind string, fields Fields) ([]byte, error) {
-	out, err := object.File(schema.Fields(definitionOf[kind]), storedFields(fields))
+	out, err := object.File(document.Fields(definitionOf[kind]), storedFields(fields))
 	if err != nil {
 		return nil, response.Refuse("%v", err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // A Setup says where gavel init works and what it was told.
@@ -222,7 +223,7 @@ func absent(files fs.FS, agent scaffold.Agent) []string {
 	if _, err := exec.LookPath(name); err != nil && path.Base(name) == name {
 		notes = append(notes, name+" is not found on this machine: install it, or correct the command in gavel.yaml")
 	}
-	reader := command.Reader{Source: schema.Source{FS: files}}
+	reader := command.Reader{Source: document.Source{FS: files}}
 	line := command.Line{Argv: agent.Argv, Dir: ".", At: func(int) schema.Position { return schema.Position{} }}
 	for _, p := range reader.Program(line).Problems {
 		notes = append(notes, p.Message+": write it, or correct the command in gavel.yaml")

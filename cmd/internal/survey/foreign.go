@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/dialect"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // A Foreign file is one of another tool.
@@ -49,7 +50,7 @@ func (f Foreign) Says() string {
 
 // providers are the names of the providers of a file of the matrix format.
 func providers(fsys fs.FS, file string) []string {
-	doc, problems := schema.Open(fsys, file)
+	doc, problems := document.Open(fsys, file)
 	if doc == nil || schema.HasErrors(problems) {
 		return nil
 	}
@@ -88,7 +89,7 @@ func foreign(fsys fs.FS, name string) (Foreign, bool) {
 // described adds what the content says. ok is false for a file that has neither
 // tests nor prompts. One that cannot be read may have them.
 func described(fsys fs.FS, f Foreign) (Foreign, bool) {
-	doc, problems := schema.Open(fsys, f.File)
+	doc, problems := document.Open(fsys, f.File)
 	for _, p := range problems {
 		if p.Severity == schema.Error {
 			f.Unreadable = &p

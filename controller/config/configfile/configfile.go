@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config/targetsfile"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/constraint"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // Read reads a gavel.yaml from a state of the repository, the targets that
@@ -20,8 +21,8 @@ import (
 // variables that those targets take values of; with nil they cannot be used. The error
 // is that of reading.
 func Read(fsys fs.FS, file string, lookup func(string) (string, bool)) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
-	data, err := schema.ReadFile(fsys, file, int64(schema.Limit(file)))
-	large, isLarge := schema.TooLarge(file, err)
+	data, err := schema.ReadFile(fsys, file, int64(document.Limit(file)))
+	large, isLarge := document.TooLarge(file, err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		cfg = config.Default()

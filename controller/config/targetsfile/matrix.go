@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/config/targetsfile/vendorname"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
@@ -52,7 +53,7 @@ func namingFiles(fsys fs.FS, c *config.Config) (matrices, suites []string) {
 
 // matrix takes over the providers that a file of the matrix format names: the ones that
 // it tests, and those by which its assertions are judged. It returns what they are.
-func (r *reader) matrix(doc *schema.Document) []byte {
+func (r *reader) matrix(doc *document.Document) []byte {
 	r.said = nil
 	counted := map[string]int{}
 	for _, field := range []string{"providers", "targets"} {
@@ -70,7 +71,7 @@ func (r *reader) matrix(doc *schema.Document) []byte {
 }
 
 // named takes over one provider: a name, or an object with id, label and config.
-func (r *reader) named(doc *schema.Document, counted map[string]int, at ...any) {
+func (r *reader) named(doc *document.Document, counted map[string]int, at ...any) {
 	id, label := doc.Text(at...), ""
 	if id == "" {
 		id, label = doc.Text(append(at, "id")...), doc.Text(append(at, "label")...)
@@ -102,14 +103,14 @@ func providerFile(id string) (string, bool) {
 
 // filed takes over the provider that a file has: {id, label, config}. Its target has the
 // name by which the definition names the file.
-func (r *reader) filed(doc *schema.Document, name, file string, at ...any) {
+func (r *reader) filed(doc *document.Document, name, file string, at ...any) {
 	file = path.Join(path.Dir(doc.File), file)
 	data, err := schema.ReadFile(r.fsys, file, maxFile)
 	if err != nil {
 		r.unusable[name] = doc.Problem("unknown-target", fmt.Sprintf("the file %s cannot be read", file), "add the file, or add the provider to gavel.yaml", at...)
 		return
 	}
-	said, _ := schema.Parse(file, data)
+	said, _ := document.Parse(file, data)
 	if said == nil || said.Text("id") == "" {
 		r.unusable[name] = doc.Problem("unknown-target", fmt.Sprintf("the file %s does not have the `id` of a provider", file), "write id: …, and config: {…} if it needs one", at...)
 		return
@@ -119,7 +120,7 @@ func (r *reader) filed(doc *schema.Document, name, file string, at ...any) {
 }
 
 // judgesIn takes over the providers that are named anywhere below a place.
-func (r *reader) judgesIn(doc *schema.Document, at ...any) {
+func (r *reader) judgesIn(doc *document.Document, at ...any) {
 	for i := range doc.Items(at...) {
 		r.judgesIn(doc, append(slices.Clip(at), i)...)
 	}
@@ -143,7 +144,7 @@ func (r *reader) judgesIn(doc *schema.Document, at ...any) {
 
 // add takes over a provider under a name. Another file of the same name with another
 // target has it under the name with its own path.
-func (r *reader) add(doc *schema.Document, id, name string, at ...any) {
+func (r *reader) add(doc *document.Document, id, name string, at ...any) {
 	if _, known := r.own.Targets[name]; known {
 		return
 	}
@@ -177,7 +178,7 @@ func (r *reader) add(doc *schema.Document, id, name string, at ...any) {
 }
 
 // unread warns of a field of a provider's config, which is asked without it.
-func (r *reader) unread(doc *schema.Document, name, field string, at ...any) {
+func (r *reader) unread(doc *document.Document, name, field string, at ...any) {
 	config := append(slices.Clip(at), "config")
 	p := doc.Problem("not-read", fmt.Sprintf("`%s` of the config of the provider %q is not read; the model is asked without it", field, name),
 		"remove it, or write the target in gavel.yaml, whose parameters are sent as they are", append(config, field)...)

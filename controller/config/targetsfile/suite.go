@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/agentv5"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // isSuite reports whether AgentV looks for tests in a file of this name.
@@ -29,7 +30,7 @@ func (r *reader) suite(file string) {
 	if err != nil || !bytes.Contains(data, []byte("providers")) {
 		return // what cannot be read is a problem of the definition
 	}
-	doc, _ := schema.Parse(file, data)
+	doc, _ := document.Parse(file, data)
 	if doc == nil || !agentv5.Is(doc) {
 		return
 	}
@@ -61,7 +62,7 @@ var names = []string{"id", "label", "name", "prompts", "transform", "delay", "in
 
 // suiteProvider takes over a provider that is an object and says more than a name. Its label may
 // be its key.
-func (r *reader) suiteProvider(doc *schema.Document, label string, at ...any) {
+func (r *reader) suiteProvider(doc *document.Document, label string, at ...any) {
 	if !doc.IsObject(at...) {
 		return
 	}
@@ -70,18 +71,18 @@ func (r *reader) suiteProvider(doc *schema.Document, label string, at ...any) {
 	_, known := plain[strings.TrimPrefix(vendor, "agentv:")]
 	isFull := known || strings.Contains(id, ":") || slices.ContainsFunc(doc.Keys(at...), func(key string) bool { return !slices.Contains(names, key) })
 	if isFull {
-		r.target(target{Complaints: schema.Complaints{Doc: doc}, at: slices.Clip(at), environment: environment{r.own.Environment, r.lookup}, label: label, scoped: true})
+		r.target(target{Complaints: document.Complaints{Doc: doc}, at: slices.Clip(at), environment: environment{r.own.Environment, r.lookup}, label: label, scoped: true})
 	}
 }
 
 // filedList takes over the providers that another file has.
-func (r *reader) filedList(doc *schema.Document, named string) {
+func (r *reader) filedList(doc *document.Document, named string) {
 	file := path.Join(path.Dir(doc.File), named)
 	data, err := schema.ReadFile(r.fsys, file, maxFile)
 	if err != nil {
 		return // which is a problem of the definition
 	}
-	said, _ := schema.Parse(file, data)
+	said, _ := document.Parse(file, data)
 	if list, ok := listed(said); ok {
 		r.note(file, data)
 		r.list(said, list...)

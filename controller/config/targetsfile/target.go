@@ -11,13 +11,13 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config/targetsfile/vendorname"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A target is one entry of a file.
 type target struct {
-	schema.Complaints
+	document.Complaints
 	at []any
 	environment
 	label string // where its name is its key

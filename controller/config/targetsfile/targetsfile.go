@@ -19,6 +19,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
@@ -77,7 +78,7 @@ func Add(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)) ([]sc
 		if err != nil {
 			continue // which is a problem of the definition
 		}
-		if doc, _ := schema.Parse(file, data); doc != nil {
+		if doc, _ := document.Parse(file, data); doc != nil {
 			// The tests in the file are not configuration, so that they do not count.
 			if said := r.matrix(doc); len(said) > 0 {
 				r.note(file, said)
@@ -135,7 +136,7 @@ type judged struct {
 }
 
 func (r *reader) read(file string, data []byte) {
-	doc, problems := schema.Parse(file, data)
+	doc, problems := document.Parse(file, data)
 	isProject := path.Base(file) == "config.yaml" // which has much else
 	if doc != nil && isProject {
 		r.standard = cmp.Or(r.standard, doc.Text("defaults", "provider"))
@@ -161,7 +162,7 @@ func (r *reader) read(file string, data []byte) {
 }
 
 // listed is where a file has its list: as a whole, or under targets or providers.
-func listed(doc *schema.Document) ([]any, bool) {
+func listed(doc *document.Document) ([]any, bool) {
 	switch {
 	case doc == nil:
 		return nil, false
@@ -174,9 +175,9 @@ func listed(doc *schema.Document) ([]any, bool) {
 }
 
 // list takes the targets of a list.
-func (r *reader) list(doc *schema.Document, at ...any) {
+func (r *reader) list(doc *document.Document, at ...any) {
 	for i := range doc.Items(at...) {
-		r.target(target{Complaints: schema.Complaints{Doc: doc}, at: append(slices.Clip(at), i), environment: environment{r.own.Environment, r.lookup}})
+		r.target(target{Complaints: document.Complaints{Doc: doc}, at: append(slices.Clip(at), i), environment: environment{r.own.Environment, r.lookup}})
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // add writes a further definition at the end of the list, as the one before it is written.
@@ -54,7 +54,7 @@ func (d *Document) addJSON(fields object.Fields) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := object.File(schema.Fields(d.Definition(NewItem)), fields)
+	text, err := object.File(document.Fields(d.Definition(NewItem)), fields)
 	if err != nil {
 		return nil, err
 	}

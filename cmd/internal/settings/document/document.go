@@ -15,6 +15,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // lists are the fields that have the definitions of a file, by format.
@@ -91,7 +92,7 @@ func isYAML(file string) bool {
 // Open reads a file of a format. ok is false for one that is neither an object nor a list
 // of objects.
 func Open(file, format string, data []byte) (d *Document, ok bool) {
-	doc, problems := schema.Parse(file, data)
+	doc, problems := document.Parse(file, data)
 	if doc == nil || schema.HasErrors(problems) || !Formed(file) {
 		return nil, false
 	}
@@ -235,7 +236,7 @@ func (d *Document) Change(item string, changed object.Fields) ([]byte, error) {
 	case isLines(d.file):
 		out, err = d.changeLine(item, changed)
 	case item == "":
-		return object.File(schema.Fields(d.Definition(item)), object.Merged(old, changed))
+		return object.File(document.Fields(d.Definition(item)), object.Merged(old, changed))
 	default:
 		out, err = d.changeJSON(item, object.Merged(old, changed))
 	}
@@ -276,7 +277,7 @@ func (d *Document) around() object.Fields {
 
 // created is a file with one definition of a format.
 func created(file, format string, fields object.Fields) ([]byte, error) {
-	text, err := object.File(schema.Fields(definition(format, fields, "", "")), fields)
+	text, err := object.File(document.Fields(definition(format, fields, "", "")), fields)
 	if err != nil || !isYAML(file) {
 		return text, err
 	}
@@ -293,7 +294,7 @@ func (d *Document) changeJSON(item string, fields object.Fields) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	text, err := object.File(schema.Fields(d.Definition(item)), fields)
+	text, err := object.File(document.Fields(d.Definition(item)), fields)
 	if err != nil {
 		return nil, err
 	}

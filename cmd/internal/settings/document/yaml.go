@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // changeYAML replaces, adds and removes fields of a definition in a YAML file.
@@ -37,7 +38,7 @@ func (d *Document) changeYAML(item string, changed object.Fields) ([]byte, error
 // fieldOrder are the names of fields in the order of a schema.
 func fieldOrder(def string, fields object.Fields) []string {
 	var out, rest []string
-	for _, name := range schema.Fields(def) {
+	for _, name := range document.Fields(def) {
 		if _, ok := fields[name]; ok {
 			out = append(out, name)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/shape"
 )
@@ -48,7 +49,7 @@ var long = []string{"initial_message", "testing_prompt", "expected_outcome", "pr
 
 // Fields are the fields of a definition of the schema, such as #Test, with values.
 func Fields(name string, values object.Fields) []*Field {
-	def := schema.Shapes()[name]
+	def := document.Shapes()[name]
 	left := aliases(def, values)
 	var out []*Field
 	for _, name := range def.Names {
@@ -168,7 +169,7 @@ func (f *Field) read(s *shape.Shape) json.RawMessage {
 // Typed reads what a form sends into the fields, and returns what changes of a
 // definition. A field that was emptied is there without a value.
 func Typed(name string, old object.Fields, sent url.Values) ([]*Field, object.Fields) {
-	def := schema.Shapes()[name]
+	def := document.Shapes()[name]
 	form, out := Fields(name, old), object.Fields{}
 	for _, f := range form {
 		if !sent.Has(f.Input()) {

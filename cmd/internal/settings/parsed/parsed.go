@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // A File is what a file of definitions has.
@@ -48,7 +49,7 @@ func fieldsOf(fsys fs.FS, file string) File {
 		return out
 	}
 	out.Version = changes.Version(data)
-	doc, problems := schema.Parse(file, data)
+	doc, problems := document.Parse(file, data)
 	switch {
 	case doc == nil || schema.HasErrors(problems):
 		out.Problem = "the file cannot be read; gavel validate says why"

@@ -1,4 +1,4 @@
-package schema
+package document
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/shape"
 )
 
@@ -29,13 +30,13 @@ var kinds = map[string]string{
 // definitions, and the kinds of files of the domain dialect: domain/test and so
 // on.
 func Formats() []string {
-	return append([]string{DialectTestcase, DialectPromptval, DialectDomain, DialectEvalcase, DialectMatrix, FormatConfig, FormatServer, FormatChecks}, slices.Sorted(maps.Keys(kinds))...)
+	return append([]string{schema.DialectTestcase, schema.DialectPromptval, schema.DialectDomain, schema.DialectEvalcase, schema.DialectMatrix, FormatConfig, FormatServer, FormatChecks}, slices.Sorted(maps.Keys(kinds))...)
 }
 
 // FormatCUE returns a format as the CUE that its files are checked with.
 func FormatCUE(format string) (string, error) {
 	dialect, _, _ := strings.Cut(format, "/")
-	return CUE(strings.TrimSuffix(dialect, ".yaml") + ".cue")
+	return schema.CUE(strings.TrimSuffix(dialect, ".yaml") + ".cue")
 }
 
 // FormatJSON returns a format as a JSON Schema (draft 2020-12) for editors. It
@@ -95,14 +96,14 @@ var inner = map[string]string{
 // format.
 func fileSchema(w *shape.Writer, format string) shape.JSON {
 	switch format {
-	case DialectTestcase:
+	case schema.DialectTestcase:
 		list := shape.JSON{"type": "array", "minItems": 1, "items": w.Ref("#Testcase"), "description": "The cases, at least one."}
 		exported := shape.JSON{"description": "A field that an export writes. It changes nothing."}
 		envelope := shape.JSON{"type": "object", "properties": shape.JSON{"test_cases": list, "exported_at": exported, "count": exported, schemaKey: schemaKeyForm}, "additionalProperties": false}
 		return listOr(list, shape.JSON{"if": shape.JSON{"required": []string{"test_cases"}}, "then": envelope, "else": w.Ref("#Testcase")})
-	case DialectPromptval:
+	case schema.DialectPromptval:
 		return listOr(shape.JSON{"minItems": 1, "maxItems": 1, "items": w.Ref("#Promptval")}, w.Ref("#Promptval"))
-	case DialectEvalcase:
+	case schema.DialectEvalcase:
 		// Next to a .jsonl file there is one with the keys of the suite.
 		var named []shape.JSON
 		for _, name := range []string{"evalcases", "eval_cases", "cases"} {
@@ -113,9 +114,9 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 				"if":   shape.JSON{"anyOf": []shape.JSON{{"required": []string{"prompts"}}, {"required": []string{"providers"}}, {"required": []string{"default_test"}}}},
 				"then": w.Ref("#EvalcaseV5"), "else": w.Ref("#EvalcaseTests")}}}
 		return listOr(shape.JSON{"items": w.Ref("#Evalcase")}, suite)
-	case DialectMatrix:
+	case schema.DialectMatrix:
 		return w.Ref("#Matrix")
-	case DialectDomain:
+	case schema.DialectDomain:
 		return listOr(shape.JSON{"items": testSchema(w)}, shape.JSON{
 			"anyOf": []shape.JSON{testSchema(w), w.Ref("#Domain"), w.Ref("#Level"), w.Ref("#Tool"), w.Ref("#Evaluator")},
 		})

@@ -1,4 +1,4 @@
-package schema_test
+package document_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // TestAbuseBombsAndDepths holds the files that are written to bring a reader down:
@@ -29,7 +30,7 @@ func TestAbuseBombsAndDepths(t *testing.T) {
 		{"loop over two", "x.yaml", "a: &a\n  b: &b [*a]\n", "x.yaml:2:10: error: the anchor \"a\" contains itself; write the value out"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			doc, problems := schema.Parse(tt.file, []byte(tt.text))
+			doc, problems := document.Parse(tt.file, []byte(tt.text))
 			if doc != nil || len(problems) != 1 || problems[0].String() != tt.want {
 				t.Errorf("got %v\nwant %s", problems, tt.want)
 			}
@@ -47,7 +48,7 @@ func bomb(levels int) string {
 }
 
 func TestParseExpandsAliases(t *testing.T) {
-	doc, problems := schema.Parse("x.yaml", []byte("base: &b {a: 1, b: 2}\nuse: {<<: *b, b: 3}\nlist: [*b, *b]\n"))
+	doc, problems := document.Parse("x.yaml", []byte("base: &b {a: 1, b: 2}\nuse: {<<: *b, b: 3}\nlist: [*b, *b]\n"))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -72,7 +73,7 @@ func TestYAMLIsReadAsItIsMeant(t *testing.T) {
 		{"a: 1\rb: 2\r", `{"a":1,"b":2}`},
 		{"- {input: Where is it?}\n- [a?, b?c, \"d?\", ☃?]\n- {k?: v?, is it? so: 1}\n- |\n  e?\n", `[{"input":"Where is it?"},["a?","b?c","d?","☃?"],{"k?":"v?","is it? so":1},"e?\n"]`},
 	} {
-		doc, problems := schema.Parse("x.yaml", []byte(tt.text))
+		doc, problems := document.Parse("x.yaml", []byte(tt.text))
 		if doc == nil {
 			t.Errorf("%q does not parse: %v", tt.text, problems)
 			continue
@@ -105,7 +106,7 @@ func TestPlacesInYAML(t *testing.T) {
 		{"a: |\n  x\n\nb: >-\n  y\n", []any{"b"}, "4:1"},
 		{"a:\tb\nc:\t[\td ]\n", []any{"c", 0}, "2:6"},
 	} {
-		doc, problems := schema.Parse("x.yaml", []byte(tt.text))
+		doc, problems := document.Parse("x.yaml", []byte(tt.text))
 		if doc == nil {
 			t.Errorf("%q does not parse: %v", tt.text, problems)
 		} else if got := doc.At(tt.path...).String(); got != "x.yaml:"+tt.want {
@@ -136,7 +137,7 @@ func TestHintsOfScalars(t *testing.T) {
 		{"name: x\nmax_turns: 1.5", []string{"2:12: error: `max_turns` must be a whole number, not 1.5; write it without a fraction"}},
 		{"name: x\nexpected_tool_calls: [{tool: t, should_call: no}]", []string{"2:46: error: `should_call` must be true or false, not a string; write false"}},
 	} {
-		doc, problems := schema.Parse("x.yaml", []byte(tt.text))
+		doc, problems := document.Parse("x.yaml", []byte(tt.text))
 		if doc == nil {
 			t.Fatal(tt.text, problems)
 		}
@@ -168,7 +169,7 @@ func FuzzParse(f *testing.F) {
 		f.Add("x.jsonl", []byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, file string, data []byte) {
-		doc, problems := schema.Parse(file, data)
+		doc, problems := document.Parse(file, data)
 		if doc == nil && len(problems) == 0 {
 			t.Fatal("neither a document nor problems")
 		}

@@ -1,6 +1,10 @@
-package schema
+package document
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/gavel-evals/gavel/schema"
+)
 
 // A Piece is a value of which a document is put together. One that was taken from
 // another document keeps its positions.
@@ -30,16 +34,18 @@ func (d *Document) Piece(path ...any) Piece {
 func (p Piece) Missing() bool { return p.node == nil || p.node.kind == nullNode }
 
 // TextPiece returns a text with the position of what it was made of.
-func TextPiece(at Position, text string) Piece {
+func TextPiece(at schema.Position, text string) Piece {
 	raw, _ := json.Marshal(text) // a text
 	return Piece{&node{pos: at, kind: stringNode, scalar: string(raw)}}
 }
 
 // TruePiece returns true.
-func TruePiece(at Position) Piece { return Piece{&node{pos: at, kind: boolNode, scalar: "true"}} }
+func TruePiece(at schema.Position) Piece {
+	return Piece{&node{pos: at, kind: boolNode, scalar: "true"}}
+}
 
 // ListPiece returns a list. Values that are missing are left out.
-func ListPiece(at Position, items ...Piece) Piece {
+func ListPiece(at schema.Position, items ...Piece) Piece {
 	out := &node{pos: at, kind: listNode}
 	for _, p := range items {
 		if !p.Missing() {
@@ -50,7 +56,7 @@ func ListPiece(at Position, items ...Piece) Piece {
 }
 
 // ObjectPiece returns an object. Fields whose value is missing are left out.
-func ObjectPiece(at Position, fields ...NamedPiece) Piece {
+func ObjectPiece(at schema.Position, fields ...NamedPiece) Piece {
 	out := &node{pos: at, kind: objectNode}
 	for _, f := range fields {
 		if !f.Missing() {

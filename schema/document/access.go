@@ -1,10 +1,12 @@
-package schema
+package document
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // Decode fills v, a pointer to a struct with json tags, from the document. It
@@ -25,7 +27,7 @@ func (d *Document) JSON(path ...any) json.RawMessage {
 	}
 	var buf bytes.Buffer
 	n.write(&buf)
-	raw, err := Canonical(buf.Bytes())
+	raw, err := schema.Canonical(buf.Bytes())
 	if err != nil {
 		return buf.Bytes()
 	}
@@ -69,7 +71,7 @@ func (d *Document) Keys(path ...any) []string {
 
 // At returns the place of the value at the path; of its key where the last step
 // is a field. If the path ends early, it is the position of the nearest value.
-func (d *Document) At(path ...any) Position {
+func (d *Document) At(path ...any) schema.Position {
 	n, pos := d.root, d.root.pos
 	for _, step := range path {
 		switch s := step.(type) {
@@ -90,8 +92,8 @@ func (d *Document) At(path ...any) Position {
 }
 
 // Problem makes an error at the place of a path.
-func (d *Document) Problem(rule, message, hint string, path ...any) Problem {
-	return Problem{d.At(path...), Error, rule, message, hint}
+func (d *Document) Problem(rule, message, hint string, path ...any) schema.Problem {
+	return errorAt(d.At(path...), rule, message, hint)
 }
 
 func (d *Document) find(path []any) *node {

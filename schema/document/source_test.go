@@ -1,4 +1,4 @@
-package schema_test
+package document_test
 
 import (
 	"io/fs"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 func TestRead(t *testing.T) {
@@ -81,8 +82,8 @@ func TestRead(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			src := schema.Source{FS: files, Root: "tests", KeyRoot: "tests"}
-			got := src.Read(schema.Reference{
+			src := document.Source{FS: files, Root: "tests", KeyRoot: "tests"}
+			got := src.Read(document.Reference{
 				At: schema.Position{File: "tests/math/a.yaml", Line: 3, Column: 7}, Path: tt.path, Role: "prompt", Most: 99,
 			})
 			if got.File.Path != tt.want || got.Found() != (tt.want != "") {
@@ -108,7 +109,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestKey(t *testing.T) {
-	src := schema.Source{KeyRoot: "tests"}
+	src := document.Source{KeyRoot: "tests"}
 	if got := src.Key("tests/a/b.yaml", "x"); got != "a/b#x" {
 		t.Errorf("key %q", got)
 	}
@@ -122,7 +123,7 @@ func TestKey(t *testing.T) {
 }
 
 func TestLines(t *testing.T) {
-	doc, problems := schema.Parse("x.jsonl", []byte("{\"id\": \"a\"}\n\n  {\"id\": \"b\", \"n\": {\"é\": 1, \"k\": [7]}}\r\n"))
+	doc, problems := document.Parse("x.jsonl", []byte("{\"id\": \"a\"}\n\n  {\"id\": \"b\", \"n\": {\"é\": 1, \"k\": [7]}}\r\n"))
 	if doc == nil || doc.Items() != 2 || !doc.IsList() {
 		t.Fatalf("not two lines: %v", problems)
 	}
@@ -135,7 +136,7 @@ func TestLines(t *testing.T) {
 	if string(doc.Part(1, "n").JSON()) != `{"k":[7],"é":1}` || doc.Part(2) != nil || doc.Part(1, "x") != nil {
 		t.Error("a part differs from the file's content at its position")
 	}
-	doc, problems = schema.Parse("x.jsonl", []byte("{}\n{\"a\": 1,}\n{\"b\": 1, \"b\": 2}\n"))
+	doc, problems = document.Parse("x.jsonl", []byte("{}\n{\"a\": 1,}\n{\"b\": 1, \"b\": 2}\n"))
 	var got []string
 	for _, p := range problems {
 		got = append(got, p.String())
@@ -156,7 +157,7 @@ func TestLines(t *testing.T) {
 func TestUTF16(t *testing.T) {
 	for _, text := range []string{"\xff\xfe{\x00\n\x00}\x00\n\x00", "\xfe\xff\x00{\x00\n\x00}", "{\x00\n\x00}\x00"} {
 		for _, file := range []string{"x.json", "x.jsonl", "x.yaml", "x.cue"} {
-			doc, problems := schema.Parse(file, []byte(text))
+			doc, problems := document.Parse(file, []byte(text))
 			if doc != nil || len(problems) != 1 || problems[0].String() != file+":1:1: error: the file is not UTF-8 but UTF-16; save it as UTF-8" {
 				t.Errorf("%q in %s: %v", text, file, problems)
 			}
@@ -167,7 +168,7 @@ func TestUTF16(t *testing.T) {
 // TestNameOfBytes holds that a file is not asked for by a name that no file
 // system of ours takes.
 func TestNameOfBytes(t *testing.T) {
-	_, problems := schema.Open(fstest.MapFS{}, "bad\xff.yaml")
+	_, problems := document.Open(fstest.MapFS{}, "bad\xff.yaml")
 	if len(problems) != 1 || problems[0].String() != "bad\xff.yaml:1:1: error: the name of the file is not valid UTF-8; rename it" {
 		t.Errorf("got %v", problems)
 	}
@@ -175,7 +176,7 @@ func TestNameOfBytes(t *testing.T) {
 
 // TestOneValueOverLines is one mistake, however many lines there are.
 func TestOneValueOverLines(t *testing.T) {
-	doc, problems := schema.Parse("x.jsonl", []byte("{\n  \"id\": \"a\",\n  \"input\": \"b\"\n}\n"))
+	doc, problems := document.Parse("x.jsonl", []byte("{\n  \"id\": \"a\",\n  \"input\": \"b\"\n}\n"))
 	want := "x.jsonl:1:1: error: the file is one JSON value over several lines; write each case into a line of its own, or name the file .json"
 	if doc != nil || len(problems) != 1 || problems[0].String() != want {
 		t.Errorf("got %v, want %s", problems, want)
@@ -185,7 +186,7 @@ func TestOneValueOverLines(t *testing.T) {
 // TestPartIsChecked holds that the part of a list is checked by CUE itself,
 // with places that count code points.
 func TestPartIsChecked(t *testing.T) {
-	doc, _ := schema.Parse("x.jsonl", []byte("{}\n{\"id\": \"é\", \"name\": \"n\", \"prompt\": 5}\n"))
+	doc, _ := document.Parse("x.jsonl", []byte("{}\n{\"id\": \"é\", \"name\": \"n\", \"prompt\": 5}\n"))
 	got := doc.Part(1).Check("#Test", schema.Warning)
 	if len(got) != 1 || got[0].Position.String() != "x.jsonl:2:36" {
 		t.Errorf("problems: %v", got)

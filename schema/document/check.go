@@ -1,4 +1,4 @@
-package schema
+package document
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/shape"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -20,7 +21,7 @@ import (
 // that the definition does not know is an error when it is near to one that it
 // knows, or when extra is Error; else it has the severity extra. Values that
 // could not be read are errors here too.
-func (d *Document) Check(def string, extra Severity) []Problem {
+func (d *Document) Check(def string, extra schema.Severity) []schema.Problem {
 	return d.CheckPart(def, extra)
 }
 
@@ -46,7 +47,7 @@ func (d *Document) checked(def string) *Document {
 }
 
 // CheckPart checks the value at a path of the document.
-func (d *Document) CheckPart(def string, extra Severity, path ...any) []Problem {
+func (d *Document) CheckPart(def string, extra schema.Severity, path ...any) []schema.Problem {
 	if len(path) == 0 {
 		d = d.checked(def)
 	}
@@ -63,10 +64,10 @@ func (d *Document) CheckPart(def string, extra Severity, path ...any) []Problem 
 	if d.flawed {
 		w.flaws(n.allFlaws())
 	}
-	if d.rules != nil && !HasErrors(w.problems) {
+	if d.rules != nil && !schema.HasErrors(w.problems) {
 		w.problems = append(w.problems, d.rules.Check(d, def, path)...)
 	}
-	return SortProblems(w.problems)
+	return schema.SortProblems(w.problems)
 }
 
 // Fields lists the fields that a definition has, those among them that the
@@ -89,30 +90,30 @@ func name(path []any) string {
 
 // A walker compares nodes with shapes.
 type walker struct {
-	extra    Severity
+	extra    schema.Severity
 	root     *node
 	added    []string // fields that the team's constraints give the root
-	problems []Problem
+	problems []schema.Problem
 }
 
 // flaws adds what is wrong with values as they are written. A warning is not
 // worth saying where there is an error already.
-func (w *walker) flaws(found []Problem) {
+func (w *walker) flaws(found []schema.Problem) {
 	wrong := w.problems
 	for _, p := range found {
-		isSaid := slices.ContainsFunc(wrong, func(other Problem) bool { return other.Position == p.Position && other.Severity == Error })
-		if p.Severity == Error || !isSaid {
+		isSaid := slices.ContainsFunc(wrong, func(other schema.Problem) bool { return other.Position == p.Position && other.Severity == schema.Error })
+		if p.Severity == schema.Error || !isSaid {
 			w.problems = append(w.problems, p)
 		}
 	}
 }
 
-func (w *walker) fail(pos Position, rule, message, hint string) {
-	w.problems = append(w.problems, Problem{pos, Error, rule, message, hint})
+func (w *walker) fail(pos schema.Position, rule, message, hint string) {
+	w.problems = append(w.problems, errorAt(pos, rule, message, hint))
 }
 
 // value checks one value; at is the position of its key.
-func (w *walker) value(n *node, s *shape.Shape, name string, at Position) {
+func (w *walker) value(n *node, s *shape.Shape, name string, at schema.Position) {
 	if len(s.Kinds) > 0 && n.kind != unreadNode && !slices.Contains(s.Kinds, n.kind) {
 		w.fail(n.pos, "wrong-type", fmt.Sprintf("%s must be %s, not %s", quoteName(name), oneOf(s.Kinds), n.kind), writeInstead(n, s))
 		return
@@ -141,7 +142,7 @@ func (w *walker) list(n *node, s *shape.Shape, name string) {
 	}
 }
 
-func (w *walker) object(n *node, s *shape.Shape, at Position) {
+func (w *walker) object(n *node, s *shape.Shape, at schema.Position) {
 	if s.Fields == nil {
 		return
 	}
@@ -181,12 +182,12 @@ func (w *walker) unknown(f field, s *shape.Shape, near string) {
 	case near != "" && (!s.Open || slices.Contains(s.Must, near)):
 		w.fail(f.pos, "unknown-field", message, suggest.Question(near))
 	case near != "":
-		w.problems = append(w.problems, Problem{f.pos, Warning, "unknown-field", fmt.Sprintf("the field `%s` means nothing here", f.name), suggest.Question(near)})
+		w.problems = append(w.problems, schema.Problem{Position: f.pos, Severity: schema.Warning, Rule: "unknown-field", Message: fmt.Sprintf("the field `%s` means nothing here", f.name), Hint: suggest.Question(near)})
 	case s.Open:
-	case w.extra == Error:
+	case w.extra == schema.Error:
 		w.fail(f.pos, "unknown-field", message, "known are "+strings.Join(s.Names, ", "))
 	default:
-		w.problems = append(w.problems, Problem{f.pos, w.extra, "unknown-field", message, "it is ignored; remove it"})
+		w.problems = append(w.problems, schema.Problem{Position: f.pos, Severity: w.extra, Rule: "unknown-field", Message: message, Hint: "it is ignored; remove it"})
 	}
 }
 

@@ -1,4 +1,9 @@
-package schema
+// Package document turns the text of a definition into values that know their places, and checks
+// them against the built-in schemas. Every format is read through it.
+//
+// Most callers want [Source.Open], which also checks the team's constraints, or [Open]; then
+// [Document.Check] and the values by their paths.
+package document
 
 import (
 	"encoding/json"
@@ -13,13 +18,11 @@ import (
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/token"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/shape"
 	"github.com/gavel-evals/gavel/schema/syntax"
 )
-
-// MaxFile is how many bytes a definition may have.
-const MaxFile = 256 << 10
 
 // A Document is a parsed file: a value whose every part knows its place.
 type Document struct {
@@ -40,7 +43,7 @@ type Document struct {
 
 // A node is one value of a document.
 type node struct {
-	pos    Position
+	pos    schema.Position
 	kind   nodeKind
 	fields []field // of an object, in the order of the file
 	items  []*node // of a list
@@ -50,12 +53,12 @@ type node struct {
 	written string
 	// flaws are what is wrong with the value as it is written, whatever it is
 	// to mean: a duplicate key, a number beyond all bounds.
-	flaws []Problem
+	flaws []schema.Problem
 }
 
 type field struct {
 	name  string
-	pos   Position
+	pos   schema.Position
 	value *node
 }
 
@@ -81,12 +84,12 @@ const (
 // A file that cannot be read gives problems and no document. One of which some
 // values, or some lines of a .jsonl file, cannot be used gives both, so that the
 // rest is looked at too; Check of a part with such values has their errors.
-func Parse(file string, data []byte) (*Document, []Problem) { return parseFile(file, data, nil) }
+func Parse(file string, data []byte) (*Document, []schema.Problem) { return parseFile(file, data, nil) }
 
 // parseFile is Parse with a bound of what .cue files take.
-func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []Problem) {
+func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []schema.Problem) {
 	if most := Limit(file); len(data) > most {
-		return nil, []Problem{tooLarge(Position{file, 1, 1}, "the file", int64(len(data)), int64(most))}
+		return nil, []schema.Problem{tooLarge(startOf(file), "the file", int64(len(data)), int64(most))}
 	}
 	if path.Ext(file) == ".jsonl" && !syntax.IsUTF16(data) {
 		return parseLines(file, data)
@@ -99,27 +102,27 @@ func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []P
 }
 
 // parse reads a text, which may be one of several lines of a file.
-func parse(data []byte, text textIndex, budget *cuefile.Budget) (*Document, []Problem) {
+func parse(data []byte, text textIndex, budget *cuefile.Budget) (*Document, []schema.Problem) {
 	expr, mistakes := syntax.Read(text.file, data, budget)
 	if len(mistakes) > 0 {
-		var problems []Problem
+		var problems []schema.Problem
 		for _, m := range mistakes {
-			at := Position{text.file, m.Line, m.Column}
+			at := schema.Position{File: text.file, Line: m.Line, Column: m.Column}
 			if at.Line > 0 {
 				at.Line += text.first
 			}
-			problems = append(problems, Problem{at, Error, m.Rule, m.Message, m.Hint})
+			problems = append(problems, errorAt(at, m.Rule, m.Message, m.Hint))
 		}
-		return nil, SortProblems(problems)
+		return nil, schema.SortProblems(problems)
 	}
 	return build(expr, text)
 }
 
 // build makes a document of what a parser read.
-func build(expr ast.Expr, text textIndex) (*Document, []Problem) {
+func build(expr ast.Expr, text textIndex) (*Document, []schema.Problem) {
 	b := builder{textIndex: text}
 	root := b.node(expr, 0)
-	problems := SortProblems(append(root.allFlaws(), b.problems...))
+	problems := schema.SortProblems(append(root.allFlaws(), b.problems...))
 	if len(b.problems) > 0 {
 		return nil, problems
 	}
@@ -127,7 +130,7 @@ func build(expr ast.Expr, text textIndex) (*Document, []Problem) {
 }
 
 // allFlaws are those of the value and of all in it.
-func (n *node) allFlaws() []Problem {
+func (n *node) allFlaws() []schema.Problem {
 	out := slices.Clone(n.flaws)
 	for _, f := range n.fields {
 		out = append(out, f.value.allFlaws()...)
@@ -146,8 +149,8 @@ type textIndex struct {
 	first int // how many lines of the file are before
 }
 
-func (s textIndex) position(p token.Pos) Position {
-	pos := Position{File: s.file, Line: max(p.Line(), 1), Column: max(p.Column(), 1)}
+func (s textIndex) position(p token.Pos) schema.Position {
+	pos := schema.Position{File: s.file, Line: max(p.Line(), 1), Column: max(p.Column(), 1)}
 	if pos.Line <= len(s.lines) {
 		line := s.lines[pos.Line-1]
 		pos.Column = 1 + utf8.RuneCountInString(line[:min(pos.Column-1, len(line))])
@@ -162,12 +165,12 @@ type builder struct {
 	textIndex
 	nodes    int
 	flaws    int
-	problems []Problem
+	problems []schema.Problem
 }
 
 func (b *builder) fail(p token.Pos, rule, message, hint string) {
 	if len(b.problems) < 100 {
-		b.problems = append(b.problems, Problem{b.position(p), Error, rule, message, hint})
+		b.problems = append(b.problems, errorAt(b.position(p), rule, message, hint))
 	}
 }
 
@@ -175,22 +178,22 @@ func (b *builder) fail(p token.Pos, rule, message, hint string) {
 const maxFlaws = 100
 
 // flaw notes what is wrong with a value of an otherwise usable document.
-func (b *builder) flaw(n *node, p Problem) {
-	if p.Severity != Error {
+func (b *builder) flaw(n *node, p schema.Problem) {
+	if p.Severity != schema.Error {
 		n.flaws = append(n.flaws, p)
 		return
 	}
 	if b.flaws++; b.flaws <= maxFlaws {
 		n.flaws = append(n.flaws, p)
 	} else if b.flaws == maxFlaws+1 { // a value without its flaw would be taken for right
-		b.problems = append(b.problems, Problem{p.Position, Error, "too-many-problems", fmt.Sprintf("the file has more than %d values that cannot be used, and nothing of it is read", maxFlaws), "correct those that are named"})
+		b.problems = append(b.problems, errorAt(p.Position, "too-many-problems", fmt.Sprintf("the file has more than %d values that cannot be used, and nothing of it is read", maxFlaws), "correct those that are named"))
 	}
 }
 
 // unread notes why a scalar cannot be used.
 func (b *builder) unread(n *node, rule, message, hint string) {
 	n.kind = unreadNode
-	b.flaw(n, Problem{n.pos, Error, rule, message, hint})
+	b.flaw(n, errorAt(n.pos, rule, message, hint))
 }
 
 func (b *builder) node(expr ast.Expr, depth int) *node {
@@ -228,7 +231,7 @@ func (b *builder) node(expr ast.Expr, depth int) *node {
 }
 
 func (b *builder) object(n *node, x *ast.StructLit, depth int) {
-	seen := map[string]Position{}
+	seen := map[string]schema.Position{}
 	for _, elt := range x.Elts {
 		f, ok := elt.(*ast.Field)
 		if !ok {
@@ -241,10 +244,10 @@ func (b *builder) object(n *node, x *ast.StructLit, depth int) {
 		}
 		pos := b.position(f.Label.Pos())
 		if first, dup := seen[name]; dup {
-			b.flaw(n, Problem{
-				pos, Error, "duplicate-key", fmt.Sprintf("duplicate key %q", name),
+			b.flaw(n, errorAt(
+				pos, "duplicate-key", fmt.Sprintf("duplicate key %q", name),
 				fmt.Sprintf("the first is in line %d; remove one", first.Line),
-			})
+			))
 			continue
 		}
 		seen[name] = pos
@@ -304,9 +307,9 @@ func (b *builder) number(n *node, lit *ast.BasicLit, sign string) {
 		if meant := sign + strings.TrimLeft(strings.TrimPrefix(n.written, sign), "0"); meant != sign && meant != n.scalar {
 			numbers += " or " + meant
 		}
-		b.flaw(n, Problem{
-			n.pos, Warning, "octal", fmt.Sprintf("YAML reads %s in base 8, as %s", n.written, n.scalar),
-			fmt.Sprintf("write %q for a text, %s for a number", n.written, numbers),
+		b.flaw(n, schema.Problem{
+			Position: n.pos, Severity: schema.Warning, Rule: "octal", Message: fmt.Sprintf("YAML reads %s in base 8, as %s", n.written, n.scalar),
+			Hint: fmt.Sprintf("write %q for a text, %s for a number", n.written, numbers),
 		})
 	}
 }

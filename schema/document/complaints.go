@@ -1,10 +1,12 @@
-package schema
+package document
+
+import "github.com/gavel-evals/gavel/schema"
 
 // Complaints are what is found wrong with a document while something is made
 // of it.
 type Complaints struct {
 	Doc      *Document
-	Problems []Problem
+	Problems []schema.Problem
 }
 
 // Fail adds an error at a place in the document.
@@ -15,13 +17,21 @@ func (c *Complaints) Fail(rule, message, hint string, path ...any) {
 // Note adds a note.
 func (c *Complaints) Note(rule, message, hint string, path ...any) {
 	p := c.Doc.Problem(rule, message, hint, path...)
-	p.Severity = Note
+	p.Severity = schema.Note
 	c.Problems = append(c.Problems, p)
 }
 
 // Warn adds a warning.
 func (c *Complaints) Warn(rule, message, hint string, path ...any) {
 	p := c.Doc.Problem(rule, message, hint, path...)
-	p.Severity = Warning
+	p.Severity = schema.Warning
 	c.Problems = append(c.Problems, p)
 }
+
+// errorAt returns an error at a place.
+func errorAt(at schema.Position, rule, message, hint string) schema.Problem {
+	return schema.Problem{Position: at, Severity: schema.Error, Rule: rule, Message: message, Hint: hint}
+}
+
+// startOf returns the first place of a file.
+func startOf(file string) schema.Position { return schema.Position{File: file, Line: 1, Column: 1} }

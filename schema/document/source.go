@@ -1,4 +1,4 @@
-package schema
+package document
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/program"
@@ -24,7 +25,7 @@ type Source struct {
 	// Root is the definitions folder, KeyRoot the folder below which keys
 	// begin; both relative to the repository root.
 	Root, KeyRoot string
-	Settings      Settings
+	Settings      schema.Settings
 	// Constraints are what the team demands of the definitions.
 	Constraints Constraints
 	// Evaluations bounds what evaluating .cue files takes in all; nil for no
@@ -51,12 +52,12 @@ type Constraints interface {
 	Adds(def string) []string
 	// Check holds the value at a path, which its format accepts, against what
 	// is demanded of a definition.
-	Check(doc *Document, def string, path []any) []Problem
+	Check(doc *Document, def string, path []any) []schema.Problem
 }
 
 // Open reads and parses a definition, which is then checked against the
 // constraints of the team too.
-func (s Source) Open(file string) (*Document, []Problem) {
+func (s Source) Open(file string) (*Document, []schema.Problem) {
 	doc, problems := open(s.FS, file, s.Evaluations)
 	if doc != nil && s.Constraints != nil {
 		doc.rules = s.Constraints
@@ -80,7 +81,7 @@ func (s Source) Key(file, local string) string {
 // A Reference is a path that a definition names.
 type Reference struct {
 	// At is its position; a relative path begins at its file.
-	At Position
+	At schema.Position
 	// Path is relative to the folder of that file, or begins with / for the
 	// repository root.
 	Path string
@@ -93,13 +94,13 @@ type Reference struct {
 // A Lookup is what came of reading a Reference.
 type Lookup struct {
 	// File has no path where nothing could be read.
-	File File
+	File schema.File
 	// Inputs are the file, and those that would have been taken had they been
 	// there.
-	Inputs []Input
+	Inputs []schema.Input
 	// Problems have the position of the reference. A file that was found in a
 	// parent folder only is a warning.
-	Problems []Problem
+	Problems []schema.Problem
 }
 
 // Found reports whether there is a file.
@@ -109,42 +110,42 @@ func (l Lookup) Found() bool { return l.File.Path != "" }
 // repository, links and submodules are problems; nothing outside is touched.
 func (s Source) Read(ref Reference) Lookup {
 	var out Lookup
-	fail := func(severity Severity, rule, message, hint string) {
-		out.Problems = append(out.Problems, Problem{ref.At, severity, rule, message, hint})
+	fail := func(severity schema.Severity, rule, message, hint string) {
+		out.Problems = append(out.Problems, schema.Problem{Position: ref.At, Severity: severity, Rule: rule, Message: message, Hint: hint})
 	}
 	candidates, ok := s.candidates(ref)
 	switch {
 	case strings.Contains(ref.Path, `\`):
-		fail(Error, "path-backslash", fmt.Sprintf("the path %q has a backslash, which separates no folders here", clip(ref.Path)), "write "+strings.ReplaceAll(ref.Path, `\`, "/"))
+		fail(schema.Error, "path-backslash", fmt.Sprintf("the path %q has a backslash, which separates no folders here", clip(ref.Path)), "write "+strings.ReplaceAll(ref.Path, `\`, "/"))
 		return out
 	case !ok:
-		fail(Error, "path-escapes", fmt.Sprintf("the path %q leaves the repository", clip(ref.Path)), "name a file inside it; a leading / means the repository root")
+		fail(schema.Error, "path-escapes", fmt.Sprintf("the path %q leaves the repository", clip(ref.Path)), "name a file inside it; a leading / means the repository root")
 		return out
 	}
 	for i, file := range candidates {
-		data, err := ReadFile(s.FS, file, ref.Most)
+		data, err := schema.ReadFile(s.FS, file, ref.Most)
 		if errors.Is(err, fs.ErrNotExist) {
-			out.Inputs = append(out.Inputs, Input{File: file, Role: ref.Role, Absent: true})
+			out.Inputs = append(out.Inputs, schema.Input{File: file, Role: ref.Role, Absent: true})
 			continue
 		}
-		out.Inputs = append(out.Inputs, Input{File: file, Role: ref.Role})
+		out.Inputs = append(out.Inputs, schema.Input{File: file, Role: ref.Role})
 		if err != nil {
 			hint := "name a plain file of the repository"
-			if _, ok := errors.AsType[tooLargeError](err); ok {
+			if _, ok := errors.AsType[schema.FileTooLargeError](err); ok {
 				hint = "shorten it, or split it into several files and name each"
 			}
-			fail(Error, "unreadable", fmt.Sprintf("%s cannot be read: %s", file, reason(err)), hint)
+			fail(schema.Error, "unreadable", fmt.Sprintf("%s cannot be read: %s", file, reason(err)), hint)
 			return out
 		}
 		if i > 0 {
-			fail(Warning, "found-above", fmt.Sprintf("%s is not next to this file; using %s", ref.Path, file), "write the path from the file's own folder, or /"+file)
+			fail(schema.Warning, "found-above", fmt.Sprintf("%s is not next to this file; using %s", ref.Path, file), "write the path from the file's own folder, or /"+file)
 		}
-		out.File = File{Path: file, Data: data}
+		out.File = schema.File{Path: file, Data: data}
 		s.Budget.Uses(file, ref.Role)
 		s.Budget.Spend(Reads, len(data))
 		return out
 	}
-	fail(Error, "missing-file", fmt.Sprintf("the file %s does not exist", candidates[0]), s.nearest(candidates[0]))
+	fail(schema.Error, "missing-file", fmt.Sprintf("the file %s does not exist", candidates[0]), s.nearest(candidates[0]))
 	return out
 }
 
@@ -194,59 +195,33 @@ func (s Source) nearest(file string) string {
 	return hint
 }
 
-// ReadFile reads a plain file of at most so many bytes; 0 means MaxFile. A
-// link, a folder and a file that is too large are errors; fs.ErrNotExist means
-// that nothing is there.
-func ReadFile(fsys fs.FS, file string, most int64) ([]byte, error) {
-	if most == 0 {
-		most = MaxFile
-	}
-	info, err := fs.Stat(fsys, file)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("not a regular file; symlinks and submodules are not followed")
-	case info.Size() > most:
-		return nil, tooLargeError{info.Size(), most}
-	}
-	return fs.ReadFile(fsys, file)
-}
-
 // Open reads and parses a definition file, as Parse does.
-func Open(fsys fs.FS, file string) (*Document, []Problem) { return open(fsys, file, nil) }
+func Open(fsys fs.FS, file string) (*Document, []schema.Problem) { return open(fsys, file, nil) }
 
-func open(fsys fs.FS, file string, budget *cuefile.Budget) (*Document, []Problem) {
-	data, err := ReadFile(fsys, file, int64(Limit(file)))
+func open(fsys fs.FS, file string, budget *cuefile.Budget) (*Document, []schema.Problem) {
+	data, err := schema.ReadFile(fsys, file, int64(Limit(file)))
 	large, isLarge := TooLarge(file, err)
 	switch {
 	case !utf8.ValidString(file):
-		return nil, []Problem{{Position{file, 1, 1}, Error, "unreadable", "the name of the file is not valid UTF-8", "rename it"}}
+		return nil, []schema.Problem{errorAt(startOf(file), "unreadable", "the name of the file is not valid UTF-8", "rename it")}
 	case isLarge:
-		return nil, []Problem{large}
+		return nil, []schema.Problem{large}
 	case err != nil:
-		return nil, []Problem{{Position{file, 1, 1}, Error, "unreadable", "the file cannot be read: " + reason(err), "make it a plain file of the repository that gavel may read (chmod u+r)"}}
+		return nil, []schema.Problem{errorAt(startOf(file), "unreadable", "the file cannot be read: "+reason(err), "make it a plain file of the repository that gavel may read (chmod u+r)")}
 	}
 	return parseFile(file, data, budget)
 }
 
 // TooLarge returns the problem of a definition that ReadFile refused for its size, and
 // whether that is what the error says.
-func TooLarge(file string, err error) (Problem, bool) {
-	large, ok := errors.AsType[tooLargeError](err)
-	return tooLarge(Position{file, 1, 1}, "the file", large.size, large.most), ok
+func TooLarge(file string, err error) (schema.Problem, bool) {
+	large, ok := errors.AsType[schema.FileTooLargeError](err)
+	return tooLarge(startOf(file), "the file", large.Size, large.Most), ok
 }
 
 // tooLarge is the problem of a definition that is longer than it may be.
-func tooLarge(at Position, what string, size, most int64) Problem {
-	return Problem{at, Error, "too-large", fmt.Sprintf("%s has %d bytes; a definition may have %d", what, size, most), "split it"}
-}
-
-// A tooLargeError is a file that is longer than it may be.
-type tooLargeError struct{ size, most int64 }
-
-func (e tooLargeError) Error() string {
-	return fmt.Sprintf("it has %d bytes and may have %d", e.size, e.most)
+func tooLarge(at schema.Position, what string, size, most int64) schema.Problem {
+	return errorAt(at, "too-large", fmt.Sprintf("%s has %d bytes; a definition may have %d", what, size, most), "split it")
 }
 
 // reason leaves out the path, which the message names anyway.

@@ -1,4 +1,4 @@
-package schema
+package document
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
@@ -90,7 +91,7 @@ func check(t *testing.T, def, text string) []string {
 	t.Helper()
 	doc, problems := Parse("x.json", []byte(text))
 	if doc != nil {
-		problems = doc.Check(def, Warning)
+		problems = doc.Check(def, schema.Warning)
 	}
 	var out []string
 	for _, p := range problems {
@@ -148,7 +149,7 @@ func TestEveryFieldHasARow(t *testing.T) {
 	for _, file := range fieldTables(t) {
 		_, rows := fieldTable(t, file)
 		name := strings.TrimSuffix(filepath.Base(file), ".txt") + ".cue"
-		src, err := CUE(name)
+		src, err := schema.CUE(name)
 		if err != nil {
 			t.Fatal(err)
 		}

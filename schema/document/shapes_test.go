@@ -1,6 +1,7 @@
-package schema
+package document
 
 import (
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +12,7 @@ import (
 // TestStoredShapes holds that what is stored is what the CUE files say, and all of it: CUE
 // is not asked again.
 func TestStoredShapes(t *testing.T) {
-	c, err := cueshape.New(sources)
+	c, err := cueshape.New(os.DirFS(".."))
 	if err != nil {
 		t.Fatal(err)
 	}

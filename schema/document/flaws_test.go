@@ -1,11 +1,11 @@
-package schema_test
+package document_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // TestMoreFlawsThanAreNamed: a file with more values that cannot be used than are named is not
@@ -16,15 +16,15 @@ func TestMoreFlawsThanAreNamed(t *testing.T) {
 		fmt.Fprintf(&twice, "- {id: t%d, input: x, input: y}\n", i)
 		fmt.Fprintf(&octal, "- {id: t%d, input: 0o12}\n", i)
 	}
-	doc, problems := schema.Parse("a.yaml", []byte(twice.String()))
+	doc, problems := document.Parse("a.yaml", []byte(twice.String()))
 	if said := fmt.Sprint(problems); doc != nil || !strings.Contains(said, "the file has more than 100 values that cannot be used") {
 		t.Errorf("101 duplicate keys: a document %v and the problems %.300s; want none, and how many", doc != nil, said)
 	}
-	doc, problems = schema.Parse("a.yaml", []byte(strings.Replace(twice.String(), "- {id: t0, input: x, input: y}\n", "", 1)))
+	doc, problems = document.Parse("a.yaml", []byte(strings.Replace(twice.String(), "- {id: t0, input: x, input: y}\n", "", 1)))
 	if doc == nil || len(problems) != 100 {
 		t.Errorf("100 duplicate keys: a document %v and %d problems; want one, and 100", doc != nil, len(problems))
 	}
-	if doc, _ = schema.Parse("a.yaml", []byte(octal.String())); doc == nil {
+	if doc, _ = document.Parse("a.yaml", []byte(octal.String())); doc == nil {
 		t.Error("101 warnings leave no document")
 	}
 }

@@ -1,4 +1,4 @@
-package schema
+package document
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
@@ -132,7 +133,7 @@ func (b *Budgets) of(doc *Document) *Budget {
 
 // A stop is the panic that ends the loops of a loader. It has no problem where the context
 // ended.
-type stop struct{ problem *Problem }
+type stop struct{ problem *schema.Problem }
 
 // Multiplies bounds the cases of a definition whose format multiplies its tests.
 func (b *Budget) Multiplies() {
@@ -190,7 +191,7 @@ func (b *Budget) Uses(file, role string) {
 }
 
 // problem is that of a bound which is passed.
-func (b *Budget) problem(q Quantity) *Problem {
+func (b *Budget) problem(q Quantity) *schema.Problem {
 	at := b.at
 	for len(at) > 0 && !b.doc.Has(at...) {
 		at = at[:len(at)-1]
@@ -202,7 +203,7 @@ func (b *Budget) problem(q Quantity) *Problem {
 // Bounded compiles a definition within a Budget of its own, and with the inputs of its
 // programs. More than the budget is the one problem, with no case. Nothing comes of it where
 // the context ends.
-func (s Source) Bounded(doc *Document, compile func(Source) ([]*Case, []Problem)) (cases []*Case, problems []Problem) {
+func (s Source) Bounded(doc *Document, compile func(Source) ([]*schema.Case, []schema.Problem)) (cases []*schema.Case, problems []schema.Problem) {
 	s.Budget = s.Budgets.of(doc)
 	if doc.Has("programs", "inputs") {
 		if s.Inputs, problems = programInputs(doc); len(problems) > 0 {
@@ -214,7 +215,7 @@ func (s Source) Bounded(doc *Document, compile func(Source) ([]*Case, []Problem)
 		case nil:
 		case stop:
 			if cases, problems = nil, nil; ended.problem != nil {
-				problems = []Problem{*ended.problem}
+				problems = []schema.Problem{*ended.problem}
 			}
 		default:
 			panic(ended)
@@ -225,7 +226,7 @@ func (s Source) Bounded(doc *Document, compile func(Source) ([]*Case, []Problem)
 
 // programInputs are the globs that a definition names as further files of its programs, from
 // the repository root.
-func programInputs(doc *Document) (globs []string, problems []Problem) {
+func programInputs(doc *Document) (globs []string, problems []schema.Problem) {
 	for i := 0; doc.Has("programs", "inputs", i); i++ {
 		text := doc.Text("programs", "inputs", i)
 		if text == "" {

@@ -1,9 +1,11 @@
-package schema
+package document
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/gavel-evals/gavel/schema"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 // A Selection says which files a name stands for.
 type Selection struct {
 	// At is where the name is written.
-	At   Position
+	At   schema.Position
 	Name string
 	// Folder is what is gone through; Fits says which of its files are meant.
 	Folder string
@@ -26,11 +28,11 @@ type Selection struct {
 // Select finds the files that a name stands for, as absolute paths of the repository
 // in the order of the folders. More than are looked at, a folder that cannot be read and a link that would fit
 // are errors, and then there are no files.
-func (s Source) Select(of Selection) ([]string, []Problem) {
+func (s Source) Select(of Selection) ([]string, []schema.Problem) {
 	var files []string
-	var problems []Problem
+	var problems []schema.Problem
 	fail := func(rule, message, hint string) {
-		problems = append(problems, Problem{of.At, Error, rule, message, hint})
+		problems = append(problems, errorAt(of.At, rule, message, hint))
 	}
 	seen := 0
 	_ = fs.WalkDir(s.FS, of.Folder, func(name string, d fs.DirEntry, err error) error {

@@ -1,4 +1,4 @@
-package schema_test
+package document_test
 
 import (
 	"os"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // TestMain answers as the child that evaluates .cue files.
@@ -30,7 +31,7 @@ func TestParseCUE(t *testing.T) {
 	expcted: {keywords: ["x"]}
 }
 `
-	doc, problems := schema.Parse("math/level_1/a.cue", []byte(src))
+	doc, problems := document.Parse("math/level_1/a.cue", []byte(src))
 	if doc == nil {
 		t.Fatal(problems)
 	}
@@ -41,7 +42,7 @@ func TestParseCUE(t *testing.T) {
 	if len(problems) != 1 || problems[0].Position != (schema.Position{File: "math/level_1/a.cue", Line: 6, Column: 2}) || problems[0].Hint != "did you mean `expected`?" {
 		t.Errorf("got %v", problems)
 	}
-	doc, problems = schema.Parse("a.cue", []byte("a: b\n"))
+	doc, problems = document.Parse("a.cue", []byte("a: b\n"))
 	if doc != nil || len(problems) != 1 || problems[0].Rule != "cue-reference" || problems[0].Line != 1 || problems[0].Column != 4 {
 		t.Errorf("got %v, %v", doc, problems)
 	}

@@ -1,4 +1,4 @@
-package schema
+package document
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/syntax"
 )
 
@@ -19,14 +20,14 @@ func Limit(file string) int {
 	if path.Ext(file) == ".jsonl" {
 		return maxLines
 	}
-	return MaxFile
+	return schema.MaxFile
 }
 
 // parseLines reads a .jsonl file: every line that is not blank is an item of
 // the document. One that cannot be read is none, and costs the others nothing.
-func parseLines(file string, data []byte) (*Document, []Problem) {
-	doc := &Document{File: file, root: &node{pos: Position{file, 1, 1}, kind: listNode}}
-	var problems []Problem
+func parseLines(file string, data []byte) (*Document, []schema.Problem) {
+	doc := &Document{File: file, root: &node{pos: startOf(file), kind: listNode}}
+	var problems []schema.Problem
 	for i, line := range bytes.Split(data, []byte("\n")) {
 		line = bytes.TrimSuffix(line, []byte("\r"))
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -45,17 +46,17 @@ func parseLines(file string, data []byte) (*Document, []Problem) {
 	if len(doc.lines) == 0 {
 		doc = nil
 		if json.Valid(data) {
-			problems = []Problem{{
-				Position{file, 1, 1}, Error, "syntax", "the file is one JSON value over several lines", "write each case into a line of its own, or name the file .json",
-			}}
+			problems = []schema.Problem{errorAt(
+				startOf(file), "syntax", "the file is one JSON value over several lines", "write each case into a line of its own, or name the file .json",
+			)}
 		}
 	}
-	return doc, SortProblems(problems)
+	return doc, schema.SortProblems(problems)
 }
 
-func parseLine(line []byte, text textIndex) (*Document, []Problem) {
-	if len(line) > MaxFile {
-		return nil, []Problem{tooLarge(Position{text.file, text.first + 1, 1}, "the line", int64(len(line)), MaxFile)}
+func parseLine(line []byte, text textIndex) (*Document, []schema.Problem) {
+	if len(line) > schema.MaxFile {
+		return nil, []schema.Problem{tooLarge(schema.Position{File: text.file, Line: text.first + 1, Column: 1}, "the line", int64(len(line)), schema.MaxFile)}
 	}
 	return parse(line, text, nil)
 }
@@ -104,7 +105,7 @@ func (d *Document) Part(path ...any) *Document {
 // Dereferenced is the document with each {$ref: "#/a/b"} replaced by the value at that
 // place in it (see [syntax.Dereference]); a part of a document stays as it is. The problems
 // are those of a document that is too large then; the document is as it was.
-func (d *Document) Dereferenced() (*Document, []Problem) {
+func (d *Document) Dereferenced() (*Document, []schema.Problem) {
 	if !slices.ContainsFunc(d.text.lines, func(line string) bool { return strings.Contains(line, "$ref") }) {
 		return d, nil
 	}

@@ -1,10 +1,12 @@
-package schema
+package document
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/shape/cueshape"
 )
 
@@ -64,13 +66,13 @@ func TestShapes(t *testing.T) {
 		if doc == nil {
 			t.Fatal(problems)
 		}
-		w := walker{extra: Error}
+		w := walker{extra: schema.Error}
 		w.value(doc.root, c.Shape(row.def), "", doc.At())
 		if err := c.Validate(row.def, doc.expr); (err == nil) != (len(w.problems) == 0) {
 			t.Errorf("%s %s has %d problems, but CUE says %v", row.def, row.text, len(w.problems), err)
 		}
 		var got []string
-		for _, p := range SortProblems(w.problems) {
+		for _, p := range schema.SortProblems(w.problems) {
 			got = append(got, strings.TrimPrefix(p.Position.String(), "x.json:")+" "+p.Rule+": "+p.Message+"; "+p.Hint)
 		}
 		if s := strings.Join(got, " / "); s != row.want {
@@ -98,7 +100,7 @@ func TestSchemasThatDoNotCompile(t *testing.T) {
 // definition exactly when CUE accepts it, over every field and many values:
 // that is why CUE is not asked for a document that fits.
 func TestShapesSayWhatCUESays(t *testing.T) {
-	c, err := cueshape.New(sources)
+	c, err := cueshape.New(os.DirFS(".."))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +134,7 @@ func TestShapesSayWhatCUESays(t *testing.T) {
 					if doc == nil || doc.expr == nil || doc.flawed {
 						continue
 					}
-					w := walker{extra: Error}
+					w := walker{extra: schema.Error}
 					w.value(doc.root, c.Shape(row.def), "", doc.At())
 					err := c.Validate(row.def, doc.expr)
 					if (err == nil) != (len(w.problems) == 0) {

@@ -1,4 +1,4 @@
-package schema_test
+package document_test
 
 import "strings"
 

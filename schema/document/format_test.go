@@ -1,4 +1,4 @@
-package schema
+package document
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 	"github.com/gavel-evals/gavel/schema/shape"
 )
@@ -87,7 +88,7 @@ func TestTheJSONSchemaSaysWhatIsChecked(t *testing.T) {
 		for _, row := range rows {
 			defs = append(defs, row.def)
 		}
-		schema := forEditors(t, defs)
+		forms := forEditors(t, defs)
 		for _, row := range rows {
 			least := least(row.def, rows)
 			for _, value := range []string{row.accepted, row.rejected} {
@@ -95,7 +96,7 @@ func TestTheJSONSchemaSaysWhatIsChecked(t *testing.T) {
 					continue
 				}
 				text := document(row.field, value, least)
-				same(t, schema[row.def], row.def, text)
+				same(t, forms[row.def], row.def, text)
 				var parsed any
 				if value != row.accepted || json.Unmarshal([]byte(text), &parsed) != nil {
 					continue
@@ -105,7 +106,7 @@ func TestTheJSONSchemaSaysWhatIsChecked(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					same(t, schema[row.def], row.def, string(raw))
+					same(t, forms[row.def], row.def, string(raw))
 				}
 			}
 		}
@@ -113,18 +114,18 @@ func TestTheJSONSchemaSaysWhatIsChecked(t *testing.T) {
 }
 
 // same compares the two verdicts on a document.
-func same(t *testing.T, schema *jsonschema.Schema, def, text string) {
+func same(t *testing.T, form *jsonschema.Schema, def, text string) {
 	t.Helper()
 	doc, _ := Parse("x.json", []byte(text))
 	if doc == nil {
 		return // only a document has a schema
 	}
-	extra := Warning
+	extra := schema.Warning
 	if slices.Contains(closed, def) {
-		extra = Error
+		extra = schema.Error
 	}
-	problems := slices.DeleteFunc(doc.Check(def, extra), func(p Problem) bool { return p.Severity != Error })
-	err := schema.Check([]byte(text))
+	problems := slices.DeleteFunc(doc.Check(def, extra), func(p schema.Problem) bool { return p.Severity != schema.Error })
+	err := form.Check([]byte(text))
 	switch {
 	case len(problems) == 0 && err != nil:
 		t.Errorf("%s: the schema refuses a valid %s: %v", def, text, err)
