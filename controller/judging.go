@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -27,7 +26,7 @@ type judging struct {
 	head, base *side
 	// budget is that of both sides: both are judged because of head. The
 	// configuration that decides for head says what it is.
-	budget *budget.Budget
+	budget *run.Budget
 	// limiters hold the calls of all batches within the limits of the targets.
 	limiters *limit.Limiters
 	breakers *limit.Breakers
@@ -53,7 +52,7 @@ type jobBatch struct {
 // newJudging returns what judges both sides. Where nothing may be run, nothing is.
 func (e *execution) newJudging() *judging {
 	p := e.p
-	j := &judging{e: e, limiters: &limit.Limiters{}, breakers: cmp.Or(e.host.Breakers, &limit.Breakers{}), budget: budget.New(budget.Config{
+	j := &judging{e: e, limiters: &limit.Limiters{}, breakers: cmp.Or(e.host.Breakers, &limit.Breakers{}), budget: run.NewBudget(run.BudgetConfig{
 		Budget: p.req.Head.Config.Budget, Now: p.req.Now,
 		Repository: p.req.HeadTrust.Repository, PullRequest: p.req.HeadTrust.PullRequest,
 	})}

@@ -27,7 +27,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/run"
 )
 
 // A Task is one case of a run that a worker has to judge.
@@ -46,7 +46,7 @@ type Task struct {
 	Target   string       `json:"target"`
 	Scope    ledger.Scope `json:"scope"`
 	Trust    ledger.Trust `json:"trust"`
-	Need     budget.Need  `json:"need"`
+	Need     run.Need     `json:"need"`
 	Purpose  plan.Purpose `json:"purpose,omitempty"`
 	Again    int          `json:"again,omitempty"`
 	Revision string       `json:"revision,omitempty"`

@@ -19,7 +19,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/run/runtest"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -115,7 +114,7 @@ func (o *orders) judgeBy(t testing.TB, limiters *limit.Limiters, own *ledger.Led
 			cfg.Ledger = own
 		}
 		cfg.Observe, cfg.Limiters, cfg.Breakers = nil, limiters, breakers
-		cfg.Budget = budget.New(budget.Config{Budget: order.Budget, Run: id})
+		cfg.Budget = run.NewBudget(run.BudgetConfig{Budget: order.Budget, Run: id})
 		s, err := run.Begin(context.WithoutCancel(ctx), cfg)
 		if err == nil {
 			sessions[id] = s

@@ -8,7 +8,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -149,14 +148,14 @@ func (e *estimator) add(q *Estimate, name string, n int, characters int64) {
 	}
 	q.Tokens += int64(n) * one.Tokens
 	q.USD += float64(n) * one.USD
-	slack := budget.UpperBound(t, characters).Rest(one)
+	slack := run.UpperBound(t, characters).Rest(one)
 	q.slack = ledger.Amount{Tokens: max(q.slack.Tokens, slack.Tokens), USD: max(q.slack.USD, slack.USD)}
 }
 
 // Need returns what a budget must have left for the case.
-func (q *Estimate) Need() budget.Need {
+func (q *Estimate) Need() run.Need {
 	likely := ledger.Amount{Calls: int64(q.Calls), Tokens: q.Tokens, USD: q.USD}
-	n := budget.Need{Likely: likely, Peak: likely.Plus(q.slack)}
+	n := run.Need{Likely: likely, Peak: likely.Plus(q.slack)}
 	n.Least = n.Peak
 	if least := q.least; least != nil {
 		n.Least = ledger.Amount{Calls: int64(least.Calls), Tokens: least.Tokens, USD: least.USD}.Plus(least.slack)

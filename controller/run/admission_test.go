@@ -11,15 +11,14 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // needs is what every case of a fixture takes: so many calls, and at least least.
-func needs(likely, least int64) budget.Need {
-	return budget.Need{
+func needs(likely, least int64) run.Need {
+	return run.Need{
 		Likely: ledger.Amount{Calls: likely}, Peak: ledger.Amount{Calls: likely}, Least: ledger.Amount{Calls: least},
 	}
 }
@@ -58,7 +57,7 @@ func TestASmallBudgetFinishesCasesInOrder(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
 		limit, samples int64
-		need           budget.Need
+		need           run.Need
 		want, why      string
 	}{
 		{name: "two of six", limit: 5, samples: 2, need: needs(2, 2), want: "ab", why: "is not enough: 1 is left, and the case takes at least 2"},
@@ -95,7 +94,7 @@ func TestTokensOfWholeCases(t *testing.T) {
 	b.cfg.Parameters = map[string]json.RawMessage{"max_tokens": json.RawMessage("800")}
 	limit := int64(2000)
 	b.budget.Tokens = &limit
-	b.need = budget.Need{
+	b.need = run.Need{
 		Likely: ledger.Amount{Calls: 3, Tokens: 300}, Peak: ledger.Amount{Calls: 3, Tokens: 1200}, Least: ledger.Amount{Calls: 3, Tokens: 1200},
 	}
 	s := &script{answer: costs(60, 40)}

@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/backoff"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -46,7 +45,7 @@ type callConfig struct {
 // A calledCase is what the calls of one case have in common.
 type calledCase struct {
 	Costs *costs
-	Claim *budget.Claim
+	Claim *Claim
 	// Context returns the context of a call that begins under ctx and ends after a
 	// timeout. It may outlive ctx where another run wants the reply.
 	Context func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc)
@@ -79,7 +78,7 @@ func (c *caller) Spent() verdict.Usage { return c.spent }
 // A sending is one try of a call.
 type sending struct {
 	permit   *limit.Permit
-	reserved budget.Reservation
+	reserved Reservation
 	reply    target.Reply
 	err      error
 	// late means that the timeout ended it, retry that another may succeed,
@@ -90,7 +89,7 @@ type sending struct {
 
 // Call sends a request to a target, again after transport errors, within what is left
 // of the timeout, and again while an agent is being deployed. The error is a
-// [lateError], a [*budget.Shortage], a [*limit.Down], a [*evaluate.Fault] of the ledger,
+// [lateError], a [*Shortage], a [*limit.Down], a [*evaluate.Fault] of the ledger,
 // that of ctx, or what the target complained about.
 func (c *caller) Call(ctx context.Context, name string, req target.Request) (target.Reply, error) {
 	t, _ := c.cfg.Target(name)
@@ -149,8 +148,8 @@ func (c *caller) begin(ctx context.Context, name string, req target.Request) sen
 func (c *caller) finish(ctx context.Context, name string, s *sending, over bool) {
 	_, t := c.cfg.Target(name)
 	c.begun = true
-	s.reply.Usage = budget.Priced(s.reply.Usage, t.Price)
-	amount := budget.Cost(s.reserved.Amount, t, s.reply.Usage, s.err)
+	s.reply.Usage = priced(s.reply.Usage, t.Price)
+	amount := callCost(s.reserved.Amount, t, s.reply.Usage, s.err)
 	tokens := s.reply.Usage.Tokens()
 	if s.err == nil {
 		if s.err = checkRevision(t, c.cfg.Revision, s.reply); s.err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -24,8 +23,8 @@ type caseRun struct {
 	patient bool
 	// completion is stored with the verdict; nil where nobody else stores anything.
 	completion *Completion
-	hold       *hold         // see acquireLease
-	claim      *budget.Claim // see admit
+	hold       *hold  // see acquireLease
+	claim      *Claim // see admit
 	costs      costs
 	// attempts are those that were begun; all but the last have ended.
 	attempts    []*attempt
@@ -62,7 +61,7 @@ func (c *caseRun) judge(ctx context.Context) (out Outcome, err error) {
 				out, err = c.conclude(held)
 			}
 			c.claim.Done()
-		} else if short, ok := errors.AsType[*budget.Shortage](err); ok {
+		} else if short, ok := errors.AsType[*Shortage](err); ok {
 			out, err = c.keptOut(short), nil
 		}
 		taken := lost(held, err)
@@ -96,7 +95,7 @@ func (c *caseRun) admit(ctx context.Context) (err error) {
 }
 
 // keptOut is the outcome of a case that was not let in.
-func (c *caseRun) keptOut(short *budget.Shortage) Outcome {
+func (c *caseRun) keptOut(short *Shortage) Outcome {
 	out := Outcome{
 		Key: c.job.Case.Key, Spent: c.costs.Spent, Unrun: short.Summary(),
 		Result: verdict.Result{Verdict: verdict.Error, Reason: short.Error()},

@@ -7,7 +7,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/runtest"
 )
 
@@ -17,7 +16,7 @@ func TestConformance(t *testing.T) {
 		return runtest.Fixture{
 			Ledger: ledgertest.Open(t, ledger.Config{Path: emptyLedger(t)}),
 			Execute: func(ctx context.Context, o runtest.Order) ([]run.Outcome, error) {
-				o.Config.Budget = budget.New(budget.Config{Budget: o.Budget})
+				o.Config.Budget = run.NewBudget(run.BudgetConfig{Budget: o.Budget})
 				return run.Run(ctx, o.Config, o.Jobs)
 			},
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/promptwriter"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -118,7 +117,7 @@ func (c *conversation) run(ctx context.Context) error {
 // cutOff reports whether an error is the end of the timeout or of the budget.
 func cutOff(err error) bool {
 	_, late := errors.AsType[lateError](err)
-	_, short := errors.AsType[*budget.Shortage](err)
+	_, short := errors.AsType[*Shortage](err)
 	return late || short
 }
 

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -48,9 +47,9 @@ func (c *costs) MissReply() {
 }
 
 // Refuse notes that the case, or a call of it, was not allowed, where err is a
-// [*budget.Shortage] or a [*limit.Down].
+// [*Shortage] or a [*limit.Down].
 func (c *costs) Refuse(err error) {
-	var short *budget.Shortage
+	var short *Shortage
 	var down *limit.Down
 	why := ""
 	switch {
@@ -69,7 +68,7 @@ func (c *costs) Refuse(err error) {
 // budgetError marks an error of the budget as a fault of the ledger unless it is a
 // shortage or the end of ctx.
 func budgetError(ctx context.Context, err error) error {
-	var short *budget.Shortage
+	var short *Shortage
 	if err == nil || errors.As(err, &short) || ctx.Err() != nil {
 		return err
 	}

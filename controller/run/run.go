@@ -25,7 +25,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -42,7 +41,7 @@ type Job struct {
 	Scope ledger.Scope
 	// Need is what has to be left of a budget for the case to be begun; a case
 	// without one is begun in any case.
-	Need budget.Need
+	Need Need
 	// Purpose is what the case is run for.
 	Purpose plan.Purpose
 	// Again counts further measurements of the case from 1; 0 is the first.
@@ -71,7 +70,7 @@ type Config struct {
 	// a case that needs one is an error.
 	Programs evaluate.Programs
 	// Budget is what calls are paid from. Defaults to one without limits.
-	Budget *budget.Budget
+	Budget *Budget
 	// Revision is the commit that a deployed agent must name where its target
 	// asks for that; empty for a working tree.
 	Revision string
@@ -216,7 +215,7 @@ func (c Config) withDefaults() Config {
 		c.Breakers = &limit.Breakers{}
 	}
 	if c.Budget == nil {
-		c.Budget = budget.New(budget.Config{})
+		c.Budget = NewBudget(BudgetConfig{})
 	}
 	if c.Scrub == nil {
 		c.Scrub = func(s string) string { return s }

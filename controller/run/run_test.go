@@ -19,7 +19,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -70,8 +69,8 @@ type fixture struct {
 
 	budget   config.Budget
 	pull     int
-	need     budget.Need // of every case
-	shared   *budget.Budget
+	need     run.Need // of every case
+	shared   *run.Budget
 	control  *run.Control
 	revision string
 	// clock stops except for what is slept.
@@ -131,11 +130,11 @@ func (b *fixture) now() func() time.Time {
 }
 
 // open is the budget that the fixture was given, or a new one for every run.
-func (b *fixture) open() *budget.Budget {
+func (b *fixture) open() *run.Budget {
 	if b.shared != nil {
 		return b.shared
 	}
-	return budget.New(budget.Config{Budget: b.budget, Repository: "o/r", PullRequest: b.pull, Now: b.now()})
+	return run.NewBudget(run.BudgetConfig{Budget: b.budget, Repository: "o/r", PullRequest: b.pull, Now: b.now()})
 }
 
 func (b *fixture) run(ctx context.Context, tb testing.TB, t target.Target, cases ...*schema.Case) []run.Outcome {

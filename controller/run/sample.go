@@ -7,7 +7,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/promptwriter"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -94,7 +93,7 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 	transcript := s.execution.Transcript
 	// The price is that of now, which need not be the one that was paid.
 	price := r.cfg.Targets[target].Config.Price
-	transcript.Usage, transcript.Turns = budget.Priced(transcript.Usage, price), budget.PricedTurns(transcript.Turns, price)
+	transcript.Usage, transcript.Turns = priced(transcript.Usage, price), pricedTurns(transcript.Turns, price)
 	compared, problem := s.compare(ctx)
 	if problem != nil {
 		return problem

@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/promptwriter"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -166,7 +165,7 @@ func (s *sample) compareAll(ctx context.Context) (measured [][]verdict.Measureme
 		tc := promptwriter.Seen(sel.Candidates[i].Case, &transcript)
 		transcript.Asked, transcript.Said = answering(tc, &transcript)
 		price := c.runner.cfg.Targets[sel.Candidates[i].Target].Config.Price
-		transcript.Usage, transcript.Turns = budget.Priced(transcript.Usage, price), budget.PricedTurns(transcript.Turns, price)
+		transcript.Usage, transcript.Turns = priced(transcript.Usage, price), pricedTurns(transcript.Turns, price)
 		candidates[i] = evaluate.Input{Case: tc, Transcript: &transcript, Ask: log.askRole, Programs: c.runner.cfg.Programs}
 	}
 	for again := true; again; {

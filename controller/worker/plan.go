@@ -18,7 +18,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -33,7 +32,7 @@ type runPlan struct {
 	prepared *controller.Prepared
 	sides    map[string]*side
 	ends     []func() error
-	budget   *budget.Budget
+	budget   *run.Budget
 
 	// users and used are guarded by the mu of judge.
 	users, used int

@@ -24,7 +24,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -179,8 +178,8 @@ func (j *Judge) release(p *runPlan) {
 
 // budgetOf is what the tasks of a run are paid from in this process. The ledger has
 // what all processes spend.
-func (a *About) budgetOf(trust ledger.Trust) *budget.Budget {
-	return budget.New(budget.Config{Budget: a.Budget, Repository: trust.Repository, PullRequest: trust.PullRequest, Run: a.Run, Now: time.Now})
+func (a *About) budgetOf(trust ledger.Trust) *run.Budget {
+	return run.NewBudget(run.BudgetConfig{Budget: a.Budget, Repository: trust.Repository, PullRequest: trust.PullRequest, Run: a.Run, Now: time.Now})
 }
 
 // names are those of targets, in one text.

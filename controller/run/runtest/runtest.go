@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/run/budget"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -128,7 +127,7 @@ func order(f Fixture, s *Target, name string, n int) Order {
 		c := greetingCase(fmt.Sprintf("%s%03d", name, i))
 		o.Jobs = append(o.Jobs, run.Job{
 			Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot"}),
-			Need: budget.Need{
+			Need: run.Need{
 				Likely: ledger.Amount{Calls: 1, Tokens: 10}, Peak: ledger.Amount{Calls: 1, Tokens: 10}, Least: ledger.Amount{Calls: 1, Tokens: 10},
 			},
 		})

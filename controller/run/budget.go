@@ -1,10 +1,4 @@
-// Package budget enforces what runs may spend, on cases and on their calls.
-//
-// [Budget.Admit] lets a case in with a claim of what the case is likely to take,
-// so that a small budget finishes some cases instead of beginning all of them.
-// Each of its calls is then paid with [Claim.Reserve] before it and
-// [Claim.Settle] after it.
-package budget
+package run
 
 import (
 	"context"
@@ -17,35 +11,36 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// A Config says what a run may spend, and where that is counted.
-type Config struct {
+// A BudgetConfig sets the limits of a run and the accounts that count its spending.
+type BudgetConfig struct {
 	Budget config.Budget
 	// Repository and PullRequest name the accounts that several runs share in
 	// the ledger; 0 means none.
 	Repository  string
 	PullRequest int
-	// Run, where it is set, names a run that several processes judge: then its own
-	// limits are counted in the ledger, too, and hold for all of them together.
+	// Run, if set, names a run that several processes judge. The ledger then counts
+	// its own limits, too, for all processes together.
 	Run string
-	// Now returns the time, which says what day it is. Defaults to time.Now.
+	// Now returns the time, which decides the day of the daily limits. Defaults to
+	// time.Now.
 	Now func() time.Time
 }
 
-// A Budget is what calls are paid from. Before a call the most that it may take
-// is reserved, and afterwards what the call took replaces the reservation. A
-// limit is passed only by a reply that is larger than any before it. Several
-// runs may share a Budget, one after the other.
+// A Budget pays for calls. [Budget.Admit] lets a case in with a claim of what it is likely
+// to take, so that a small budget finishes some cases instead of beginning all of them.
+// [Claim.Reserve] reserves the most that a call may take, and [Claim.Settle] replaces the
+// reservation by the amount that the call took. Only a reply that is larger than any before
+// it passes a limit. Several runs may share a Budget, one after the other.
 type Budget struct {
-	cfg Config
-	// spending lets one at a time see what is left and take of it.
+	cfg BudgetConfig
+	// spending lets one goroutine at a time look at the rest and take from it.
 	spending sync.Mutex
 
 	mu sync.Mutex
-	// taken holds what was spent or is reserved, underway how many calls have
-	// not been settled, claims those of the cases that were let in and have not
-	// ended, in that order, and largest the most tokens of a reply by target.
-	// changed is closed when a call is settled or a case ends. All are guarded
-	// by mu.
+	// taken is the amount spent or reserved. underway counts the calls that are not
+	// settled. claims holds the claims of running cases in the order of admission, and
+	// largest the tokens of the largest reply by target. changed is closed when a call
+	// is settled or a case ends. All are guarded by mu.
 	taken    ledger.Amount
 	underway int
 	claims   []*Claim
@@ -53,48 +48,47 @@ type Budget struct {
 	changed  chan struct{}
 }
 
-// New returns a Budget from which nothing was spent yet in this run.
-func New(cfg Config) *Budget {
+// NewBudget returns a Budget of which this run has spent nothing.
+func NewBudget(cfg BudgetConfig) *Budget {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	return &Budget{cfg: cfg, largest: map[string]int64{}, changed: make(chan struct{})}
 }
 
-// Limited reports whether there is a limit at all.
+// Limited reports whether the budget has any limit.
 func (b *Budget) Limited() bool {
 	c, none := b.cfg.Budget, config.Limits{}
 	return c.Limits != none || c.Day != none || c.PullRequest != none
 }
 
-// A Need is what a case is expected to take, before it has begun.
+// A Need is the amount that a case is expected to take before it begins.
 type Need struct {
-	// Likely is what it is expected to take in all.
+	// Likely is the amount expected in all.
 	Likely ledger.Amount
-	// Peak is Likely with what the largest of its calls may take above that: so
-	// much has to be there for its last call to be allowed.
+	// Peak is Likely plus what the largest of its calls may take beyond its share. So
+	// much must be left for the last call to be allowed.
 	Peak ledger.Amount
-	// Least is the Peak of a case that goes as short as it may. It differs
-	// where the length of a conversation is a guess.
+	// Least is the Peak of the shortest conversation. It differs from Peak if the length
+	// is a guess.
 	Least ledger.Amount
 }
 
-// A Claim is what a case that was let in is likely to take still. The calls of
-// cases that were let in later leave it alone.
+// A Claim is the amount that an admitted case is still likely to take. The calls of
+// cases that were admitted later leave it alone.
 type Claim struct {
 	budget *Budget
 	lease  *ledger.Lease
-	// likely is what was claimed; used is what was spent of it or is reserved,
-	// and guarded by budget.mu.
+	// likely is the amount claimed, and used the part that is spent or reserved. used is
+	// guarded by budget.mu.
 	likely, used ledger.Amount
 }
 
-// Admit lets a case in whose lease is held, or says which limit is too small
-// for it: the error is a [*Shortage], else ctx's or the ledger's. While other
-// cases are in progress, here or in another process that shares an account, it
-// waits for what they leave over. A case that is alone is let in where what is
-// left may be enough, so that a guess that is too high does not keep it out for
-// good. The caller must call Done.
+// Admit lets in a case whose lease is held, or returns a [*Shortage] with the limit that
+// is too small for it; other errors are ctx's or the ledger's. While other cases are in
+// progress, here or in another process that shares an account, it waits for what they
+// leave over. A case that is alone is let in if the rest may be enough, so that a guess
+// that is too high does not keep it out for good. The caller must call Done.
 func (b *Budget) Admit(ctx context.Context, lease *ledger.Lease, need Need) (*Claim, error) {
 	c := &Claim{budget: b, lease: lease, likely: need.Likely}
 	if !b.Limited() || need.Likely.Calls == 0 {
@@ -110,7 +104,7 @@ func (b *Budget) Admit(ctx context.Context, lease *ledger.Lease, need Need) (*Cl
 	return c, err
 }
 
-// admit lets a case in if what is left has peak in it.
+// admit lets a case in if peak is left.
 func (b *Budget) admit(ctx context.Context, c *Claim, peak ledger.Amount) (*Shortage, error) {
 	b.mu.Lock()
 	short := exceeds(b.cfg.Budget.Limits, b.taken.Plus(b.ahead(c)), peak)
@@ -134,8 +128,8 @@ func (b *Budget) admit(ctx context.Context, c *Claim, peak ledger.Amount) (*Shor
 	return nil, nil
 }
 
-// Done ends a case: what it did not take is left to the others. On the
-// accounts that are shared the claim ends with the lease.
+// Done ends a case and leaves the rest of its claim to the others. On shared accounts
+// the claim ends with the lease.
 func (c *Claim) Done() {
 	b := c.budget
 	b.mu.Lock()
@@ -146,14 +140,13 @@ func (c *Claim) Done() {
 	b.wake()
 }
 
-// wake has everybody look again who waits. The caller holds mu.
+// wake makes all waiting cases and calls look again. The caller holds mu.
 func (b *Budget) wake() {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
 
-// ahead is what the cases may still take that were let in before one. The
-// caller holds mu.
+// ahead returns what the cases admitted before c may still take. The caller holds mu.
 func (b *Budget) ahead(c *Claim) ledger.Amount {
 	var sum ledger.Amount
 	for _, other := range b.claims {
@@ -165,7 +158,7 @@ func (b *Budget) ahead(c *Claim) ledger.Amount {
 	return sum
 }
 
-// rest is what the case is likely to take still. The caller holds mu.
+// rest returns what the case is still likely to take. The caller holds mu.
 func (c *Claim) rest() ledger.Amount { return c.likely.Rest(c.used) }
 
 // take counts an amount, which may be below 0, as taken by the case. The caller
@@ -175,12 +168,11 @@ func (c *Claim) take(a ledger.Amount) {
 	c.budget.taken = c.budget.taken.Plus(a)
 }
 
-// looks are the pauses before looking again whether another process has left
+// budgetLooks are the pauses before looking again whether another process has left
 // something over.
-var looks = backoff.Doubling{First: 10 * time.Millisecond, Most: 500 * time.Millisecond}
+var budgetLooks = backoff.Doubling{First: 10 * time.Millisecond, Most: 500 * time.Millisecond}
 
-// until tries until it succeeds, for as long as what is short may still come
-// free.
+// until tries until try succeeds or nothing more can come free.
 func (b *Budget) until(ctx context.Context, try func() (*Shortage, error)) error {
 	for n := 0; ; n++ {
 		b.mu.Lock()
@@ -197,13 +189,13 @@ func (b *Budget) until(ctx context.Context, try func() (*Shortage, error)) error
 		case !short.waits:
 			return short
 		}
-		if err := short.await(ctx, changed, looks.Pause(n)); err != nil {
+		if err := short.await(ctx, changed, budgetLooks.Pause(n)); err != nil {
 			return err
 		}
 	}
 }
 
-// await returns when it is worth to look again.
+// await returns when another look is worthwhile.
 func (s *Shortage) await(ctx context.Context, changed <-chan struct{}, pause time.Duration) error {
 	var look <-chan time.Time
 	if s.elsewhere {

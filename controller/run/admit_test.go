@@ -1,4 +1,4 @@
-package budget_test
+package run_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
-	"github.com/gavel-evals/gavel/controller/run/budget"
+	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/target"
 )
 
@@ -22,21 +22,21 @@ var replay = config.Target{Name: "bot", Provider: config.Replay}
 // model is a target whose calls take at most 100 tokens and what they are sent.
 var model = config.Target{Name: "bot", Provider: "openai", Parameters: map[string]json.RawMessage{"max_tokens": json.RawMessage("100")}}
 
-func calls(n int64) config.Limits { return config.Limits{Calls: &n} }
+func budgetCalls(n int64) config.Limits { return config.Limits{Calls: &n} }
 
 func tokens(n int64) config.Limits { return config.Limits{Tokens: &n} }
 
 // open returns the budget of one run with these limits.
-func open(l config.Limits) *budget.Budget {
-	return budget.New(budget.Config{Budget: config.Budget{Limits: l}})
+func open(l config.Limits) *run.Budget {
+	return run.NewBudget(run.BudgetConfig{Budget: config.Budget{Limits: l}})
 }
 
 // needs is a case that is likely to take so many calls, and takes at least least.
-func needs(likely, least int64) budget.Need {
-	return budget.Need{Likely: ledger.Amount{Calls: likely}, Peak: ledger.Amount{Calls: likely}, Least: ledger.Amount{Calls: least}}
+func budgetNeeds(likely, least int64) run.Need {
+	return run.Need{Likely: ledger.Amount{Calls: likely}, Peak: ledger.Amount{Calls: likely}, Least: ledger.Amount{Calls: least}}
 }
 
-func admit(t *testing.T, b *budget.Budget, need budget.Need) *budget.Claim {
+func admit(t *testing.T, b *run.Budget, need run.Need) *run.Claim {
 	t.Helper()
 	c, err := b.Admit(t.Context(), nil, need)
 	if err != nil {
@@ -45,7 +45,7 @@ func admit(t *testing.T, b *budget.Budget, need budget.Need) *budget.Claim {
 	return c
 }
 
-func reserve(t *testing.T, c *budget.Claim, on config.Target) budget.Reservation {
+func reserve(t *testing.T, c *run.Claim, on config.Target) run.Reservation {
 	t.Helper()
 	r, err := c.Reserve(t.Context(), on, target.Request{})
 	if err != nil {
@@ -54,7 +54,7 @@ func reserve(t *testing.T, c *budget.Claim, on config.Target) budget.Reservation
 	return r
 }
 
-func settle(t *testing.T, c *budget.Claim, r budget.Reservation, spent ledger.Amount) {
+func settle(t *testing.T, c *run.Claim, r run.Reservation, spent ledger.Amount) {
 	t.Helper()
 	if err := c.Settle(t.Context(), r, "bot", spent); err != nil {
 		t.Fatalf("Settle returned %v, want no error", err)
@@ -64,7 +64,7 @@ func settle(t *testing.T, c *budget.Claim, r budget.Reservation, spent ledger.Am
 // wantShortage demands that err says which limit is short.
 func wantShortage(t *testing.T, what string, err error, parts ...string) {
 	t.Helper()
-	short, ok := errors.AsType[*budget.Shortage](err)
+	short, ok := errors.AsType[*run.Shortage](err)
 	if !ok {
 		t.Fatalf("%s returned %v, want a shortage of %q", what, err, parts)
 	}
@@ -95,7 +95,7 @@ func TestUpperBound(t *testing.T) {
 		{"a parameter that is not a number", with("max_tokens", `"many"`), ledger.Amount{Calls: 1, Tokens: 500 + 4096}},
 		{"a price", priced, ledger.Amount{Calls: 1, Tokens: 1500, USD: priced.Price.Cost(500, 1000)}},
 	} {
-		if got := budget.UpperBound(tt.target, 500); got != tt.want {
+		if got := run.UpperBound(tt.target, 500); got != tt.want {
 			t.Errorf("%s: a call of 500 bytes takes at most %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
@@ -108,19 +108,19 @@ func TestLimited(t *testing.T) {
 		want   bool
 	}{
 		{"nothing", config.Budget{}, false},
-		{"a run", config.Budget{Limits: calls(0)}, true},
+		{"a run", config.Budget{Limits: budgetCalls(0)}, true},
 		{"a day", config.Budget{Day: tokens(5)}, true},
-		{"a pull request", config.Budget{PullRequest: calls(5)}, true},
+		{"a pull request", config.Budget{PullRequest: budgetCalls(5)}, true},
 	} {
-		if got := budget.New(budget.Config{Budget: tt.budget}).Limited(); got != tt.want {
+		if got := run.NewBudget(run.BudgetConfig{Budget: tt.budget}).Limited(); got != tt.want {
 			t.Errorf("a limit for %s: Limited is %v, want %v", tt.name, got, tt.want)
 		}
 	}
 }
 
 func TestNoCallBeyondTheLimit(t *testing.T) {
-	b := open(calls(2))
-	c := admit(t, b, budget.Need{})
+	b := open(budgetCalls(2))
+	c := admit(t, b, run.Need{})
 	for range 2 {
 		settle(t, c, reserve(t, c, replay), ledger.Amount{Calls: 1})
 	}
@@ -130,7 +130,7 @@ func TestNoCallBeyondTheLimit(t *testing.T) {
 	b = open(config.Limits{USD: &limit})
 	dear := model
 	dear.Price = &config.Price{Input: 0, Output: 10_000}
-	_, err = admit(t, b, budget.Need{}).Reserve(t.Context(), dear, target.Request{})
+	_, err = admit(t, b, run.Need{}).Reserve(t.Context(), dear, target.Request{})
 	wantShortage(t, "a call for 1 USD", err, "budget of 0.5 USD", "0.5 are left, and the call may take 1")
 }
 
@@ -138,7 +138,7 @@ func TestNoCallBeyondTheLimit(t *testing.T) {
 // share 250.
 func TestACallWaitsForWhatOthersLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := admit(t, open(tokens(250)), budget.Need{})
+		c := admit(t, open(tokens(250)), run.Need{})
 		first := reserve(t, c, model)
 		done := make(chan error, 1)
 		go func() {
@@ -160,7 +160,7 @@ func TestACallWaitsForWhatOthersLeave(t *testing.T) {
 
 func TestAWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := admit(t, open(tokens(250)), budget.Need{})
+		c := admit(t, open(tokens(250)), run.Need{})
 		reserve(t, c, model)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -173,7 +173,7 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 // TestALargeReplyIsExpectedAgain has a reply be larger than the target says that
 // replies are.
 func TestALargeReplyIsExpectedAgain(t *testing.T) {
-	c := admit(t, open(tokens(10_000)), budget.Need{})
+	c := admit(t, open(tokens(10_000)), run.Need{})
 	r := reserve(t, c, model)
 	settle(t, c, r, ledger.Amount{Calls: 1, Tokens: 3000})
 	if r := reserve(t, c, model); r.Amount.Tokens != 3000 {
@@ -185,8 +185,8 @@ func TestALargeReplyIsExpectedAgain(t *testing.T) {
 // calls next to it.
 func TestCasesThatWereLetInComeFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := open(calls(5))
-		first, second := admit(t, b, needs(3, 3)), admit(t, b, needs(2, 2))
+		b := open(budgetCalls(5))
+		first, second := admit(t, b, budgetNeeds(3, 3)), admit(t, b, budgetNeeds(2, 2))
 		for range 2 {
 			reserve(t, second, replay)
 		}
@@ -213,16 +213,16 @@ func TestCasesThatWereLetInComeFirst(t *testing.T) {
 }
 
 func TestAdmit(t *testing.T) {
-	b := open(calls(4))
-	_, err := b.Admit(t.Context(), nil, needs(9, 5))
+	b := open(budgetCalls(4))
+	_, err := b.Admit(t.Context(), nil, budgetNeeds(9, 5))
 	wantShortage(t, "a case of at least 5 calls of 4", err, "budget of 4 calls", "4 are left, and the case takes at least 5")
-	admit(t, b, needs(9, 4)).Done() // a guess that is too high does not keep a case out
+	admit(t, b, budgetNeeds(9, 4)).Done() // a guess that is too high does not keep a case out
 	synctest.Test(t, func(t *testing.T) {
-		b := open(calls(4))
-		first := admit(t, b, needs(3, 3))
+		b := open(budgetCalls(4))
+		first := admit(t, b, budgetNeeds(3, 3))
 		let := make(chan error, 1)
 		go func() {
-			_, err := b.Admit(t.Context(), nil, needs(2, 2))
+			_, err := b.Admit(t.Context(), nil, budgetNeeds(2, 2))
 			let <- err
 		}()
 		synctest.Wait()
@@ -246,24 +246,24 @@ func TestSharedAccounts(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, tt := range []struct {
 		name  string
-		cfg   budget.Config
+		cfg   run.BudgetConfig
 		parts []string
 	}{
-		{"a pull request", budget.Config{Budget: config.Budget{PullRequest: calls(2)}, Repository: "o/r", PullRequest: 7}, []string{"budget of 2 calls for pull request o/r#7"}},
-		{"a day of a repository", budget.Config{Budget: config.Budget{Day: calls(2)}, Repository: "o/r"}, []string{"budget of 2 calls for o/r on 2026-01-02"}},
-		{"a day", budget.Config{Budget: config.Budget{Day: calls(2)}}, []string{"budget of 2 calls for 2026-01-02"}},
+		{"a pull request", run.BudgetConfig{Budget: config.Budget{PullRequest: budgetCalls(2)}, Repository: "o/r", PullRequest: 7}, []string{"budget of 2 calls for pull request o/r#7"}},
+		{"a day of a repository", run.BudgetConfig{Budget: config.Budget{Day: budgetCalls(2)}, Repository: "o/r"}, []string{"budget of 2 calls for o/r on 2026-01-02"}},
+		{"a day", run.BudgetConfig{Budget: config.Budget{Day: budgetCalls(2)}}, []string{"budget of 2 calls for 2026-01-02"}},
 	} {
 		tt.cfg.Now = func() time.Time { return now }
-		run, err := store.BeginRun(t.Context(), ledger.Trust{Level: ledger.LevelOperator}, []string{tt.name})
+		handle, err := store.BeginRun(t.Context(), ledger.Trust{Level: ledger.LevelOperator}, []string{tt.name})
 		if err != nil {
 			t.Fatal(err)
 		}
-		lease, err := run.Lease(t.Context(), tt.name)
+		lease, err := handle.Lease(t.Context(), tt.name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for n := range 3 { // each with a budget of its own
-			c, err := budget.New(tt.cfg).Admit(t.Context(), lease, budget.Need{})
+			c, err := run.NewBudget(tt.cfg).Admit(t.Context(), lease, run.Need{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -277,7 +277,7 @@ func TestSharedAccounts(t *testing.T) {
 			}
 			settle(t, c, r, ledger.Amount{Calls: 1})
 		}
-		if err := run.Close(t.Context()); err != nil {
+		if err := handle.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -285,6 +285,6 @@ func TestSharedAccounts(t *testing.T) {
 
 // TestAPullRequestOfNone has no account: 0 is not the number of a pull request.
 func TestAPullRequestOfNone(t *testing.T) {
-	b := budget.New(budget.Config{Budget: config.Budget{PullRequest: calls(0)}, Repository: "o/r"})
-	reserve(t, admit(t, b, budget.Need{}), replay)
+	b := run.NewBudget(run.BudgetConfig{Budget: config.Budget{PullRequest: budgetCalls(0)}, Repository: "o/r"})
+	reserve(t, admit(t, b, run.Need{}), replay)
 }

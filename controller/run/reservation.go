@@ -1,29 +1,32 @@
-package budget
+package run
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// usualOutput is taken for the most tokens that a reply has where its target
-// sets no max_tokens and has not written more before.
+// usualOutput bounds the tokens of a reply if the target sets no max_tokens and has
+// not written more before.
 const usualOutput = 4096
 
-// A Reservation is what is set aside for one call.
+// A Reservation is the amount set aside for one call.
 type Reservation struct {
 	// Amount is the most that the call may take.
 	Amount   ledger.Amount
 	accounts []ledger.Account
 }
 
-// Reserve allows one more call of the case, or says which limit the call may
-// pass: the error is a [*Shortage], else ctx's or the ledger's. While other calls
-// run, or cases that were let in before, it waits for what they leave over. The
-// caller must call Settle.
+// Reserve allows one more call of the case, or returns a [*Shortage] with the limit that
+// the call may pass; other errors are ctx's or the ledger's. While other calls or cases
+// that were let in before are running, it waits for what they leave over. The caller must
+// call Settle.
 func (c *Claim) Reserve(ctx context.Context, t config.Target, req target.Request) (Reservation, error) {
 	var r Reservation
 	err := c.budget.until(ctx, func() (*Shortage, error) {
@@ -70,8 +73,8 @@ func (c *Claim) reserve(ctx context.Context, t config.Target, req target.Request
 	return r, nil, nil
 }
 
-// Settle replaces what was reserved for a call to a target by what the call
-// took. The error is the ledger's.
+// Settle replaces the reservation of a call to a target by the amount that the call took.
+// The error is the ledger's.
 func (c *Claim) Settle(ctx context.Context, r Reservation, name string, spent ledger.Amount) error {
 	b, more := c.budget, spent.Less(r.Amount)
 	b.mu.Lock()
@@ -87,12 +90,11 @@ func (c *Claim) Settle(ctx context.Context, r Reservation, name string, spent le
 	return c.lease.Settle(context.WithoutCancel(ctx), r.accounts, more, rest)
 }
 
-// UpperBound is the most that a call of so many bytes may take: a token has at
+// UpperBound returns the most that a call of so many bytes may take: a token has at
 // least a byte, and a reply is not longer than the target allows.
 func UpperBound(t config.Target, bytes int64) ledger.Amount { return upperBound(t, bytes, 0) }
 
-// upperBound is UpperBound of a target whose largest call so far took so many
-// tokens.
+// upperBound is UpperBound for a target whose largest call so far took so many tokens.
 func upperBound(t config.Target, in, largest int64) ledger.Amount {
 	a := ledger.Amount{Calls: 1}
 	if t.Provider == config.Replay || t.Provider == config.Mock {
@@ -111,7 +113,7 @@ func upperBound(t config.Target, in, largest int64) ledger.Amount {
 	return a
 }
 
-// bytesOf is how much a request says, with some for the frame of each message.
+// bytesOf returns the size of a request, with the frame of each message.
 func bytesOf(req target.Request) int {
 	raw, err := json.Marshal(struct {
 		System, Messages, Tools, Format any
@@ -120,4 +122,45 @@ func bytesOf(req target.Request) int {
 		return 0 // such a request is refused by its target
 	}
 	return len(raw)
+}
+
+// callCost returns the amount that a sent call took, at the price that budgets count. The
+// unknown part of a failed call counts at its upper bound. A call that a provider refuses
+// counts as a call without tokens.
+func callCost(reserved ledger.Amount, t config.Target, u verdict.Usage, err error) ledger.Amount {
+	var fault *target.Error
+	switch {
+	case err == nil:
+		return ledger.Amount{Calls: 1, Tokens: u.Tokens(), USD: priced(u, counted(t)).CostUSD}
+	case errors.As(err, &fault) && fault.Status != 0:
+		return ledger.Amount{Calls: 1}
+	}
+	return reserved
+}
+
+// counted returns the price that budgets count. It is nil if none is known.
+func counted(t config.Target) *config.Price {
+	if t.Ceiling != nil {
+		return t.Ceiling
+	}
+	return t.Price
+}
+
+// priced adds the cost in USD to a usage. The cost that the target reported counts if
+// the target reported it for all calls or has no known price.
+func priced(u verdict.Usage, price *config.Price) verdict.Usage {
+	u.CostUSD, u.Unpriced = u.ToldUSD, u.Calls-u.Told
+	if isTold := u.Told > 0 && u.Told == u.Calls; price != nil && !isTold {
+		u.CostUSD, u.Unpriced = price.Cost(u.InputTokens, u.OutputTokens), 0
+	}
+	return u
+}
+
+// pricedTurns returns the turns of a conversation, each with its cost.
+func pricedTurns(turns []verdict.Turn, price *config.Price) []verdict.Turn {
+	turns = slices.Clone(turns)
+	for i := range turns {
+		turns[i].Usage = priced(turns[i].Usage, price)
+	}
+	return turns
 }

@@ -1,4 +1,4 @@
-package budget
+package run
 
 import (
 	"fmt"
@@ -10,18 +10,18 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// A Shortage says which limit a case or a call would pass.
+// A Shortage is the limit that a case or a call would pass.
 type Shortage struct {
 	account, unit       string
 	limit, left, needed float64
-	// who is what is not let in, and what it does with needed.
+	// who names the case or call that is refused, with its verb for needed.
 	who string
-	// waits means that something may come free, elsewhere that it may in
-	// another process.
+	// waits means that something may come free, and elsewhere that another process may
+	// free it.
 	waits, elsewhere bool
 }
 
-// Error says what is left, and how much more was wanted.
+// Error states the rest and the amount that was wanted.
 func (s *Shortage) Error() string {
 	if s.left <= 0 {
 		return s.Summary()
@@ -33,7 +33,7 @@ func (s *Shortage) Error() string {
 	return fmt.Sprintf("%s: %s %s left, and the %s %s", s.Summary(), number(s.left), verb, s.who, number(s.needed))
 }
 
-// Summary is the same for all cases that the budget is not enough for.
+// Summary states the limit. It is the same for all cases that the limit stops.
 func (s *Shortage) Summary() string {
 	unit := s.unit
 	if s.limit == 1 {
@@ -44,8 +44,7 @@ func (s *Shortage) Summary() string {
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
 
-// exceeds returns the limit that an amount passes in addition to what is taken, nil if
-// none.
+// exceeds returns the limit that taken and more pass together, or nil.
 func exceeds(l config.Limits, taken, more ledger.Amount) *Shortage {
 	over := func(unit string, limit, taken, more float64) *Shortage {
 		if taken+more <= limit {
@@ -66,8 +65,7 @@ func exceeds(l config.Limits, taken, more ledger.Amount) *Shortage {
 	return short
 }
 
-// shared is exceeds for the accounts in the ledger; on is nil where there is no
-// shortage.
+// shared converts a shortage of an account in the ledger. It returns nil for nil.
 func shared(accounts []ledger.Account, on *ledger.Shortage, more ledger.Amount) *Shortage {
 	if on == nil {
 		return nil
@@ -75,14 +73,14 @@ func shared(accounts []ledger.Account, on *ledger.Shortage, more ledger.Amount) 
 	a := accounts[on.Account]
 	short := exceeds(config.Limits{Calls: a.Calls, Tokens: a.Tokens, USD: a.USD}, on.On.Plus(on.Claimed), more)
 	if short == nil {
-		// The database has rounded otherwise than we do.
+		// The database rounds differently.
 		short = &Shortage{unit: "USD", limit: *a.USD}
 	}
 	short.account, short.elsewhere = " for "+a.Name, on.Claimed != ledger.Amount{}
 	return short
 }
 
-// accounts are those of the limits that several runs share.
+// accounts returns the ledger accounts of the limits that several runs share.
 func (b *Budget) accounts() []ledger.Account {
 	var out []ledger.Account
 	open := func(name string, l config.Limits) {
