@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gavel-evals/gavel/controller/run/promptwriter"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/workspaces"
@@ -35,7 +34,7 @@ type conversation struct {
 }
 
 func newConversation(ctx context.Context, log *callLog) (*conversation, error) {
-	tc, err := promptwriter.Write(ctx, log.tc, log.caseRun.runner.cfg.Programs)
+	tc, err := writePrompt(ctx, log.tc, log.caseRun.runner.cfg.Programs)
 	if err != nil {
 		return nil, err
 	}

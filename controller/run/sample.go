@@ -7,7 +7,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/run/promptwriter"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -98,7 +97,7 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 	if problem != nil {
 		return problem
 	}
-	tc := promptwriter.Seen(log.tc, &transcript)
+	tc := withWrittenPrompt(log.tc, &transcript)
 	transcript.Asked, transcript.Said = answering(tc, &transcript)
 	for i, ev := range tc.Evaluators {
 		var m verdict.Measurement

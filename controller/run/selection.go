@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/run/promptwriter"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -162,7 +161,7 @@ func (s *sample) compareAll(ctx context.Context) (measured [][]verdict.Measureme
 			return nil, errors.New(missingAnswer(sel.Candidates[i]))
 		}
 		transcript := given[s.number].Transcript
-		tc := promptwriter.Seen(sel.Candidates[i].Case, &transcript)
+		tc := withWrittenPrompt(sel.Candidates[i].Case, &transcript)
 		transcript.Asked, transcript.Said = answering(tc, &transcript)
 		price := c.runner.cfg.Targets[sel.Candidates[i].Target].Config.Price
 		transcript.Usage, transcript.Turns = priced(transcript.Usage, price), pricedTurns(transcript.Turns, price)

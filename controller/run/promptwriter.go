@@ -1,8 +1,4 @@
-// Package promptwriter has programs of the repository write what a sample begins with.
-//
-// Most callers want [Write] before the target is asked, and [Seen] before the sample is
-// measured.
-package promptwriter
+package run
 
 import (
 	"bytes"
@@ -23,10 +19,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// Write returns the case with what its program writes: its system prompt and its messages. A
-// case without a program comes back as it is. The error says what is wrong with the program;
-// nil programs run none.
-func Write(ctx context.Context, c *schema.Case, programs evaluate.Programs) (*schema.Case, error) {
+// writePrompt runs the program of a case and returns the case with the system prompt and
+// the messages that it wrote. A case without a program comes back as it is. The error says
+// what is wrong with the program. If programs is nil, a case with a program is an error.
+func writePrompt(ctx context.Context, c *schema.Case, programs evaluate.Programs) (*schema.Case, error) {
 	p := c.Drive.Program
 	if p == nil {
 		return c, nil
@@ -45,7 +41,7 @@ func Write(ctx context.Context, c *schema.Case, programs evaluate.Programs) (*sc
 	if p.Plain {
 		printed, _ = json.Marshal(strings.TrimSpace(colors.ReplaceAllString(string(printed), ""))) // a text
 	}
-	said, err := read(printed, p)
+	said, err := readWritten(printed, p)
 	if err != nil {
 		return nil, fmt.Errorf("the program of the prompt (%s): %w", p.Name(), err)
 	}
@@ -54,12 +50,12 @@ func Write(ctx context.Context, c *schema.Case, programs evaluate.Programs) (*sc
 	return &out, nil
 }
 
-// colors matches what colors the text of a terminal.
+// colors matches the escape sequences of a terminal.
 var colors = lazyregexp.New(`\x1b(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])`)
 
-// read reads what a program printed: a text, a chat, or {prompt} with one of both. Another
-// value is its JSON.
-func read(printed []byte, p *promptprogram.Program) (chat.Prompt, error) {
+// readWritten reads the output of a program: a text, a chat, or {prompt} with either. Any
+// other value is sent as JSON.
+func readWritten(printed []byte, p *promptprogram.Program) (chat.Prompt, error) {
 	if !json.Valid(printed) {
 		return chat.Prompt{}, errors.New("what it prints is not JSON: " + template.Clip(string(printed)))
 	}
@@ -76,11 +72,12 @@ func read(printed []byte, p *promptprogram.Program) (chat.Prompt, error) {
 	}
 	engine := template.Engine{}
 	said, err := chat.Render(chat.Template{Prefix: p.Prefix, Text: text, Suffix: p.Suffix}, func(s string) (string, error) { return engine.Fill(p.Vars(), s) })
-	return said, need(err)
+	return said, promptNeed(err)
 }
 
-// need words an error about what is not read as one about what the program writes.
-func need(err error) error {
+// promptNeed words an error about an unsupported text as one about the output of the
+// program.
+func promptNeed(err error) error {
 	if need, ok := errors.AsType[*template.NeedError](err); ok {
 		return errors.New("it writes what needs " + need.What)
 	}
@@ -90,9 +87,9 @@ func need(err error) error {
 	return err
 }
 
-// Seen is a case as what measures a sample sees it: with what the program wrote in this
-// sample.
-func Seen(c *schema.Case, t *verdict.Transcript) *schema.Case {
+// withWrittenPrompt returns the case as the evaluators of a sample see it, with the
+// prompt that the program wrote for this sample.
+func withWrittenPrompt(c *schema.Case, t *verdict.Transcript) *schema.Case {
 	if c.Drive.Program == nil {
 		return c
 	}
@@ -101,13 +98,13 @@ func Seen(c *schema.Case, t *verdict.Transcript) *schema.Case {
 	prompt := chat.Prompt{System: out.System, Messages: out.Drive.Messages}.Text()
 	out.Evaluators = slices.Clone(c.Evaluators)
 	for i := range out.Evaluators {
-		out.Evaluators[i].Spec = told(out.Evaluators[i].Spec, prompt)
+		out.Evaluators[i].Spec = withPromptContext(out.Evaluators[i].Spec, prompt)
 	}
 	return &out
 }
 
-// told is a spec whose functions are told the prompt.
-func told(spec schema.Spec, prompt string) schema.Spec {
+// withPromptContext returns a spec whose functions get the prompt.
+func withPromptContext(spec schema.Spec, prompt string) schema.Spec {
 	switch s := spec.(type) {
 	case evaluator.JavaScript:
 		s.Context = withPrompt(s.Context, prompt)
@@ -116,12 +113,12 @@ func told(spec schema.Spec, prompt string) schema.Spec {
 		s.Context = withPrompt(s.Context, prompt)
 		return s
 	case evaluator.Transformed:
-		s.Context, s.Spec = withPrompt(s.Context, prompt), told(s.Spec, prompt)
+		s.Context, s.Spec = withPrompt(s.Context, prompt), withPromptContext(s.Spec, prompt)
 		return s
 	case evaluator.Composite:
 		s.Members = slices.Clone(s.Members)
 		for i := range s.Members {
-			s.Members[i].Spec = told(s.Members[i].Spec, prompt)
+			s.Members[i].Spec = withPromptContext(s.Members[i].Spec, prompt)
 		}
 		return s
 	}

@@ -1,4 +1,4 @@
-package promptwriter_test
+package run
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
-	"github.com/gavel-evals/gavel/controller/run/promptwriter"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -46,7 +45,7 @@ func TestWrite(t *testing.T) {
 		{`{"topic": "x"}`, "", user(`<{"topic":"x"}one>`)},
 	} {
 		var read evaluate.Start
-		c, err := promptwriter.Write(t.Context(), written(), func(_ context.Context, start evaluate.Start) ([]byte, error) {
+		c, err := writePrompt(t.Context(), written(), func(_ context.Context, start evaluate.Start) ([]byte, error) {
 			read = start
 			return []byte(tt.printed), nil
 		})
@@ -73,20 +72,20 @@ func TestWritesNothing(t *testing.T) {
 		{`"{% include 'x' %}"`, "include"},
 		{`[{"role": "tool", "content": "x"}]`, `it writes what needs a message of the role "tool"`},
 	} {
-		_, err := promptwriter.Write(t.Context(), written(), func(context.Context, evaluate.Start) ([]byte, error) { return []byte(tt.printed), nil })
+		_, err := writePrompt(t.Context(), written(), func(context.Context, evaluate.Start) ([]byte, error) { return []byte(tt.printed), nil })
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want one with %q", tt.printed, err, tt.want)
 		}
 	}
-	_, err := promptwriter.Write(t.Context(), written(), func(context.Context, evaluate.Start) ([]byte, error) { return nil, errors.New("it says no") })
+	_, err := writePrompt(t.Context(), written(), func(context.Context, evaluate.Start) ([]byte, error) { return nil, errors.New("it says no") })
 	if err == nil || err.Error() != "the prompt is not written: it says no" {
 		t.Errorf("error %v, want the program's words", err)
 	}
-	if _, err = promptwriter.Write(t.Context(), written(), nil); err == nil || !strings.Contains(err.Error(), "programs are not run here") {
+	if _, err = writePrompt(t.Context(), written(), nil); err == nil || !strings.Contains(err.Error(), "programs are not run here") {
 		t.Errorf("error %v, want that programs are not run", err)
 	}
 	plain := &schema.Case{System: "s"}
-	if c, err := promptwriter.Write(t.Context(), plain, nil); c != plain || err != nil {
+	if c, err := writePrompt(t.Context(), plain, nil); c != plain || err != nil {
 		t.Errorf("a case without a program became %v, %v", c, err)
 	}
 }
@@ -96,7 +95,7 @@ func TestWritesNothing(t *testing.T) {
 func TestSeen(t *testing.T) {
 	c := written()
 	transcript := &verdict.Transcript{System: "short", Written: 1, Messages: []schema.Message{{Role: "user", Content: "Q"}, {Role: "assistant", Content: "A"}}}
-	seen := promptwriter.Seen(c, transcript)
+	seen := withWrittenPrompt(c, transcript)
 	if diff := cmp.Diff(transcript.Messages[:1], seen.Drive.Messages); diff != "" || seen.System != "short" {
 		t.Errorf("system %q, messages (-want +got):\n%s", seen.System, diff)
 	}
