@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -144,7 +143,7 @@ func (r *Attempts) Lines(scale float64) []string {
 func (r *Attempts) Markdown(scale float64) string {
 	var b strings.Builder
 	for _, line := range r.attemptLines(scale) {
-		b.WriteString("- " + mdescape.Text(line, 300) + "\n")
+		b.WriteString("- " + textfmt.Markdown(line, 300) + "\n")
 	}
 	if changes := r.changes(); changes != nil {
 		b.WriteString("\nThe final prompt, which the repository does not have:\n\n" + fenced(changes))
@@ -156,12 +155,12 @@ func (r *Attempts) Markdown(scale float64) string {
 	if c == nil {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "\n%s\n", mdescape.Text(r.outcome(scale), 500))
+	fmt.Fprintf(&b, "\n%s\n", textfmt.Markdown(r.outcome(scale), 500))
 	if len(c.Criteria) > 0 {
 		b.WriteString("\n| criterion | A | B | B − A | 95 % CI |\n|:--|--:|--:|--:|--:|\n")
 	}
 	for _, d := range c.Criteria {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", mdescape.Text(d.ID, 120),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", textfmt.Markdown(d.ID, 120),
 			textfmt.Points(&d.A, scale), textfmt.Points(&d.B, scale), textfmt.Signed(d.Delta*scale, 2), interval(d, scale))
 	}
 	return strings.TrimLeft(b.String(), "\n")

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -16,11 +15,11 @@ func (c *comment) commands() {
 	var said []string
 	for _, o := range c.r.Commands {
 		if o.Verb != report.CommandAccept && o.Verb != report.CommandQuarantine {
-			said = append(said, mdescape.Text(o.String(), 200))
+			said = append(said, textfmt.Markdown(o.String(), 200))
 		}
 	}
 	for _, line := range c.o.Refused {
-		said = append(said, mdescape.Text(line, 300))
+		said = append(said, textfmt.Markdown(line, 300))
 	}
 	if len(said) == 0 {
 		return
@@ -53,7 +52,7 @@ func Explain(r *report.Report, row *report.Row, marker string, o Options) string
 	c.line("")
 	for _, text := range []string{row.VerdictReason, deref(row.Error), reporters.Why(r, row), reporters.Remark(row)} {
 		if text != "" {
-			c.line(mdescape.Text(text, 1000))
+			c.line(textfmt.Markdown(text, 1000))
 			c.line("")
 		}
 	}

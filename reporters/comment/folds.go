@@ -6,7 +6,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -97,10 +96,10 @@ func (c *comment) caseFold(row *report.Row) {
 	if row.Detail == nil && !row.Retried() && !row.Confirmation.Measured() {
 		return
 	}
-	c.fold(fold{title: "What happened in <b>" + mdescape.Text(row.Name(), 200) + "</b>", isCase: true, body: func() {
+	c.fold(fold{title: "What happened in <b>" + textfmt.Markdown(row.Name(), 200) + "</b>", isCase: true, body: func() {
 		c.writeTranscript(row)
 		if row.Confirmation.Measured() {
-			c.line("Measured again: " + mdescape.Text(row.Confirmation.Series(), 400))
+			c.line("Measured again: " + textfmt.Markdown(row.Confirmation.Series(), 400))
 			c.line("")
 		}
 		if row.Samples > 1 {
@@ -133,7 +132,7 @@ func (c *comment) conversation(d *report.Detail) {
 	c.turns(d.Messages[:last])
 	c.line("| base said | head says |")
 	c.line("|:--|:--|")
-	c.line("| " + mdescape.Turn(*d.BaseReply) + " | " + mdescape.Turn(d.Messages[last]) + " |")
+	c.line("| " + textfmt.MarkdownTurn(*d.BaseReply) + " | " + textfmt.MarkdownTurn(d.Messages[last]) + " |")
 	c.line("")
 }
 
@@ -150,7 +149,7 @@ func (c *comment) turns(messages []schema.Message) {
 		out = append(out, "<sub>"+textfmt.Count(first, "earlier turn")+"</sub>")
 	}
 	for i, m := range messages[first:] {
-		out = append(out, "**"+mdescape.Speaker(m.Role)+", turn "+fmt.Sprint(first+i+1)+"** — "+mdescape.Turn(m))
+		out = append(out, "**"+textfmt.MarkdownSpeaker(m.Role)+", turn "+fmt.Sprint(first+i+1)+"** — "+textfmt.MarkdownTurn(m))
 	}
 	c.line("> " + strings.Join(out, "\n>\n> "))
 	c.line("")
@@ -185,9 +184,9 @@ func (c *comment) criteria(row *report.Row) {
 		c.line("|:--|--:|")
 	}
 	for _, cr := range shown {
-		name := mdescape.Text(cr.ID, 120)
+		name := textfmt.Markdown(cr.ID, 120)
 		if cr.Note != "" {
-			name += " <br> <sub>" + mdescape.Text(cr.Note, 200) + "</sub>"
+			name += " <br> <sub>" + textfmt.Markdown(cr.Note, 200) + "</sub>"
 		}
 		base := ""
 		if withBase {
@@ -254,7 +253,7 @@ func (c *comment) labels() {
 		c.line("|:--|:--|--:|:--|")
 		shown := c.limitAlso(len(all))
 		for _, l := range all[:shown] {
-			c.line("| " + strings.Join([]string{l.Label, mdescape.Text(l.Name, 80), textfmt.Score(l.Score, 2), reporters.LabelCounts(l)}, " | ") + " |")
+			c.line("| " + strings.Join([]string{l.Label, textfmt.Markdown(l.Name, 80), textfmt.Score(l.Score, 2), reporters.LabelCounts(l)}, " | ") + " |")
 		}
 		if rest := len(all) - shown; rest > 0 {
 			c.line("| <sub>and " + textfmt.Int(int64(rest)) + " more</sub> |")
@@ -274,7 +273,7 @@ func (c *comment) targets() {
 		if t.Delta != nil {
 			delta = textfmt.Signed(*t.Delta, 2)
 		}
-		c.line("| " + strings.Join([]string{mdescape.Text(t.Target, 80), textfmt.Score(t.Score, 2), delta, t.Counts(), t.Difference()}, " | ") + " |")
+		c.line("| " + strings.Join([]string{textfmt.Markdown(t.Target, 80), textfmt.Score(t.Score, 2), delta, t.Counts(), t.Difference()}, " | ") + " |")
 	}
 	c.line("")
 	c.sides()
@@ -282,7 +281,7 @@ func (c *comment) targets() {
 
 func (c *comment) foldTable(title string, t reporters.GroupTable) {
 	if t.Target != "" {
-		title += ": " + mdescape.Text(t.Target, 80)
+		title += ": " + textfmt.Markdown(t.Target, 80)
 	}
 	c.fold(fold{title: title, body: func() { c.groupTable(t) }})
 }
@@ -294,14 +293,14 @@ func (c *comment) groupTable(t reporters.GroupTable) {
 		head, align = head+" Δ |", align+"--:|"
 	}
 	for _, name := range t.Columns {
-		head += " " + mdescape.Text(strings.TrimPrefix(name, "level_"), 30) + " |"
+		head += " " + textfmt.Markdown(strings.TrimPrefix(name, "level_"), 30) + " |"
 		align += "--:|"
 	}
 	c.line(head + " cases |")
 	c.line(align + "--:|")
 	shown := c.limitAlso(len(t.Rows))
 	for _, row := range t.Rows[:shown] {
-		c.line(groupLine(&t, mdescape.Text(row.Group.Path[0], 80), row))
+		c.line(groupLine(&t, textfmt.Markdown(row.Group.Path[0], 80), row))
 	}
 	if rest := len(t.Rows) - shown; rest > 0 {
 		c.line("| <sub>and " + textfmt.Int(int64(rest)) + " more</sub> |")

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/reporters/mdescape"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 func (o Options) blob(commit, file string, line int) string {
@@ -14,7 +14,7 @@ func (o Options) blob(commit, file string, line int) string {
 // Blob is the address of a line of a file at a commit of the repository with a
 // page; empty where the commit or the path is none that a forge could show.
 func Blob(repositoryURL, commit, file string, line int) string {
-	repo := mdescape.Address(repositoryURL)
+	repo := textfmt.WebAddress(repositoryURL)
 	if repo == "" || !isCommit(commit) || file == "" || strings.HasPrefix(file, "/") {
 		return ""
 	}
@@ -23,7 +23,7 @@ func Blob(repositoryURL, commit, file string, line int) string {
 			return ""
 		}
 	}
-	out := repo + "/blob/" + commit + "/" + mdescape.Percent(file, "-._/")
+	out := repo + "/blob/" + commit + "/" + textfmt.PercentEncode(file, "-._/")
 	if line > 0 {
 		out += fmt.Sprintf("#L%d", line)
 	}

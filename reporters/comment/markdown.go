@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -124,7 +123,7 @@ func (c *comment) headline() string {
 	case r.Gate.Result != report.GatePass || len(c.rows.Blocking) > 0:
 		icon = "⚠️"
 	}
-	said := mdescape.Text(c.rows.Headline(r), 200)
+	said := textfmt.Markdown(c.rows.Headline(r), 200)
 	switch {
 	case c.approve() == "" && c.acceptance() != "":
 		said += " · waits for an acceptance"
@@ -150,8 +149,8 @@ func (c *comment) scoreLine() string {
 		parts = append(parts, "Score **"+textfmt.Score(r.Summary.Score, 3)+"**"+reporters.DespiteFailures(r, r.Summary.Score))
 	}
 	parts = append(parts, reporters.Effort(c.r), c.commits())
-	if page := mdescape.Address(c.o.RunURL); page != "" {
-		parts = append(parts, mdescape.Link("full report", page))
+	if page := textfmt.WebAddress(c.o.RunURL); page != "" {
+		parts = append(parts, textfmt.MarkdownLink("full report", page))
 	}
 	line := strings.Join(parts, " · ")
 	return strings.ToUpper(line[:1]) + line[1:]
@@ -177,16 +176,16 @@ func (c *comment) commits() string {
 
 func (c *comment) commit(name *string, sha string) string {
 	if isCommit(sha) {
-		page := mdescape.Address(c.o.RepositoryURL)
+		page := textfmt.WebAddress(c.o.RepositoryURL)
 		if page != "" {
 			page += "/commit/" + sha
 		}
-		return mdescape.Link("`"+sha[:7]+"`", page)
+		return textfmt.MarkdownLink("`"+sha[:7]+"`", page)
 	}
 	if name == nil {
 		return "unknown"
 	}
-	return mdescape.Text(*name, 60)
+	return textfmt.Markdown(*name, 60)
 }
 
 // alert writes one of GitHub's alerts, a paragraph each.
@@ -215,13 +214,13 @@ func (c *comment) problems() {
 	bad = reporters.Causes(bad)
 	shown := c.limit(len(bad))
 	for _, p := range bad[:shown] {
-		where := mdescape.Link(mdescape.Text(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))
+		where := textfmt.MarkdownLink(textfmt.Markdown(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))
 		if p.Rule == schema.RuleOutOfBounds { // it is about a folder, or about all of it
-			where = mdescape.Text(strings.TrimPrefix(p.File, "."), 200)
+			where = textfmt.Markdown(strings.TrimPrefix(p.File, "."), 200)
 		}
-		what := mdescape.Text(p.Message, 300)
+		what := textfmt.Markdown(p.Message, 300)
 		if p.Hint != "" {
-			what += "; " + mdescape.Text(p.Hint, 300)
+			what += "; " + textfmt.Markdown(p.Hint, 300)
 		}
 		out = append(out, strings.TrimPrefix(where+" <br> "+what, " <br> "))
 	}
@@ -254,7 +253,7 @@ func (c *comment) notices() {
 		if n.AtBase {
 			sha = c.o.BaseSHA
 		}
-		out = append(out, strings.TrimSpace(mdescape.Link(mdescape.Text(name, 200), c.o.blob(sha, n.File, n.Line))+" "+mdescape.Text(n.Message, 300)))
+		out = append(out, strings.TrimSpace(textfmt.MarkdownLink(textfmt.Markdown(name, 200), c.o.blob(sha, n.File, n.Line))+" "+textfmt.Markdown(n.Message, 300)))
 	}
 	if rest := len(all) - shown; rest > 0 {
 		out = append(out, textfmt.Count(rest, "change")+" "+more(shown)+" that can hide a failure")
@@ -286,9 +285,9 @@ func warnings(problems []schema.Problem) int {
 
 func (c *comment) foot() string {
 	r := c.r
-	parts := []string{mdescape.Text(r.Gate.String(), 400)}
+	parts := []string{textfmt.Markdown(r.Gate.String(), 400)}
 	if r.NotRunReason == "" {
-		parts = append(parts, mdescape.Text(reporters.Cost(r), 200))
+		parts = append(parts, textfmt.Markdown(reporters.Cost(r), 200))
 	}
 	if n := warnings(r.Problems); n > 0 {
 		parts = append(parts, textfmt.Count(n, "warning")+" in the definitions")
@@ -303,13 +302,13 @@ func (c *comment) foot() string {
 	var commands []string
 	for _, cmd := range c.o.Commands {
 		if !approval.MatchString(cmd) && cmd != c.acceptance() { // they have blocks of their own
-			commands = append(commands, "<code>"+mdescape.Text(cmd, 100)+"</code>")
+			commands = append(commands, "<code>"+textfmt.Markdown(cmd, 100)+"</code>")
 		}
 	}
 	if len(commands) > 0 {
 		out += " <br> " + strings.Join(commands, " · ")
 		if c.o.Hint != "" {
-			out += " <br> " + mdescape.Text(c.o.Hint, 200)
+			out += " <br> " + textfmt.Markdown(c.o.Hint, 200)
 		}
 	}
 	return out + "</sub>"

@@ -9,7 +9,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -19,7 +18,7 @@ func (c *comment) name(row *report.Row) string {
 	if row.Action == plan.Removed {
 		sha = c.o.BaseSHA
 	}
-	return mdescape.Link(mdescape.Text(row.Name(), 200), c.o.blob(sha, row.File, row.Line))
+	return textfmt.MarkdownLink(textfmt.Markdown(row.Name(), 200), c.o.blob(sha, row.File, row.Line))
 }
 
 // blocking writes the table of what speaks against the change, and a fold for
@@ -87,10 +86,10 @@ func (c *comment) blockingCell(row *report.Row, why string) string {
 	}
 	cell := []string{verdictIcon(row.Verdict) + " " + label + c.name(row)}
 	if row.VerdictReason != "" {
-		cell = append(cell, mdescape.Text(row.VerdictReason, 240))
+		cell = append(cell, textfmt.Markdown(row.VerdictReason, 240))
 	}
 	if said := reporters.Remeasured(row); said != "" {
-		cell = append(cell, mdescape.Text(said, 240))
+		cell = append(cell, textfmt.Markdown(said, 240))
 	}
 	if why != "" {
 		cell = append(cell, "<sub>"+why+"</sub>")
@@ -105,7 +104,7 @@ func verdictIcon(v *verdict.Verdict) string {
 	return "❌"
 }
 
-func (c *comment) why(row *report.Row) string { return mdescape.Text(reporters.Why(c.r, row), 260) }
+func (c *comment) why(row *report.Row) string { return textfmt.Markdown(reporters.Why(c.r, row), 260) }
 
 // numbers is the left cell of a row whose verdict changed: the difference and
 // both scores, or the verdicts where the scores are the same.
@@ -187,8 +186,8 @@ func (c *comment) alsoTable(title string, rows []*report.Row, shown int) {
 func (c *comment) sameError(g reporters.ErrorGroup) {
 	const most = 8
 	label := reporters.Label(g.Rows[0])
-	c.line("| | " + mdescape.Icon(label) + " " + label + " · **" + strings.ReplaceAll(g.Count(), " ", "&nbsp;") + "**" +
-		c.small(mdescape.Text(g.Text, 240)) + " <br> " + g.Names(most, c.name) + " |")
+	c.line("| | " + textfmt.Icon(label) + " " + label + " · **" + strings.ReplaceAll(g.Count(), " ", "&nbsp;") + "**" +
+		c.small(textfmt.Markdown(g.Text, 240)) + " <br> " + g.Names(most, c.name) + " |")
 }
 
 // counts names the classes by number where the rows are not shown, and always
@@ -218,7 +217,7 @@ func (c *comment) counts() string {
 
 func (c *comment) alsoCells(row *report.Row) (left, right string) {
 	label := reporters.Label(row)
-	right = mdescape.Icon(label) + " " + mdescape.Text(label, 40) + " · " + c.name(row)
+	right = textfmt.Icon(label) + " " + textfmt.Markdown(label, 40) + " · " + c.name(row)
 	if row.Withdrawn != "" {
 		label = "removed"
 	}
@@ -228,11 +227,11 @@ func (c *comment) alsoCells(row *report.Row) (left, right string) {
 	case "re-decided":
 		return turn(row), right + c.small(c.why(row))
 	case "moved":
-		return "", right + c.small(mdescape.Text(reporters.Remark(row), 220))
+		return "", right + c.small(textfmt.Markdown(reporters.Remark(row), 220))
 	case "new", "flaky", "unclear", "passed", "accepted", "quarantined":
-		return delta(row), right + c.small(mdescape.Text(reporters.Remark(row), 240))
+		return delta(row), right + c.small(textfmt.Markdown(reporters.Remark(row), 240))
 	case "error", "not run", "skipped", "removed":
-		return formerScore(row), right + c.small(mdescape.Text(reporters.Remark(row), 240))
+		return formerScore(row), right + c.small(textfmt.Markdown(reporters.Remark(row), 240))
 	}
 	return delta(row), right + c.small(c.why(row))
 }
@@ -280,9 +279,9 @@ func (c *comment) planned() {
 		c.approval()
 		return
 	}
-	said := []string{"**Nothing was run:** " + mdescape.Text(c.r.NotRunReason, 300)}
+	said := []string{"**Nothing was run:** " + textfmt.Markdown(c.r.NotRunReason, 300)}
 	if e := c.r.Estimate; e != nil && e.Calls > 0 {
-		said = append(said, "Running it takes "+mdescape.Text(e.String(), 300)+".")
+		said = append(said, "Running it takes "+textfmt.Markdown(e.String(), 300)+".")
 	}
 	c.alert("NOTE", said)
 	c.approval()
@@ -300,8 +299,8 @@ func (c *comment) plannedTable(rows []*report.Row) {
 		if c.isTooLong() {
 			break
 		}
-		why := mdescape.Text(plan.Summarise(row.Reasons), 240)
-		c.line("| " + mdescape.Text(row.Action.Text(), 20) + " | " + c.name(row) + c.small(why) + " |")
+		why := textfmt.Markdown(plan.Summarise(row.Reasons), 240)
+		c.line("| " + textfmt.Markdown(row.Action.Text(), 20) + " | " + c.name(row) + c.small(why) + " |")
 	}
 	c.rest(len(rows) - shown)
 	c.line("")

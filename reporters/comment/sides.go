@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -18,7 +17,7 @@ func (c *comment) sides() {
 	c.line("")
 	head, align := "| |", "|:--|"
 	for _, name := range s.Targets {
-		head, align = head+" "+mdescape.Text(name, 30)+" |", align+"--:|"
+		head, align = head+" "+textfmt.Markdown(name, 30)+" |", align+"--:|"
 	}
 	c.line(head)
 	c.line(align)
@@ -28,7 +27,7 @@ func (c *comment) sides() {
 		for _, one := range row.Cells {
 			cells = append(cells, reporters.Cell(one))
 		}
-		c.line("| " + mdescape.Text(row.Key, 80) + " | " + strings.Join(cells, " | ") + " |")
+		c.line("| " + textfmt.Markdown(row.Key, 80) + " | " + strings.Join(cells, " | ") + " |")
 	}
 	if rest := len(s.Rows) - shown; rest > 0 {
 		c.line("| <sub>and " + textfmt.Int(int64(rest)) + " more</sub> |")

@@ -9,7 +9,6 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/github"
-	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -43,31 +42,31 @@ func Markdown(r *report.Report, o Options) string {
 
 func (d *drift) markdown(o Options, most int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!-- gavel:drift branch=%s -->\n", mdescape.InComment(o.Branch))
-	fmt.Fprintf(&b, "### %s %s: %s\n", icon(d.state()), mdescape.Text(o.Branch, 100), mdescape.Text(d.headline(), 200))
+	fmt.Fprintf(&b, "<!-- gavel:drift branch=%s -->\n", textfmt.MarkerName(o.Branch))
+	fmt.Fprintf(&b, "### %s %s: %s\n", icon(d.state()), textfmt.Markdown(o.Branch, 100), textfmt.Markdown(d.headline(), 200))
 	var about []string
 	if scores := d.scores(); scores != "" {
 		about = append(about, strings.ToUpper(scores[:1])+scores[1:])
 	}
 	if head := d.report.Head; head != nil && len(*head) == 40 {
-		page := mdescape.Address(o.RepositoryURL)
+		page := textfmt.WebAddress(o.RepositoryURL)
 		if page != "" {
 			page += "/commit/" + *head
 		}
-		about = append(about, mdescape.Link("`"+(*head)[:7]+"`", page))
+		about = append(about, textfmt.MarkdownLink("`"+(*head)[:7]+"`", page))
 	}
 	about = append(about, "judged again, due "+o.Due.UTC().Format("2006-01-02 15:04 UTC"))
 	b.WriteString(strings.Join(about, " · ") + "\n\n")
 	d.table(&b, o, section{"Worse", d.worse, most})
 	d.table(&b, o, section{"Better", d.better, most})
 	d.table(&b, o, section{"Not judged", d.unjudged, most})
-	foot := []string{mdescape.Text(reporters.Cost(d.report), 200)}
+	foot := []string{textfmt.Markdown(reporters.Cost(d.report), 200)}
 	if d.first > 0 && d.first < d.judged {
 		foot = append(foot, textfmt.Count(d.first, "case")+" judged for the first time")
 	}
 	b.WriteString("<sub>" + strings.Join(foot, " · "))
 	if night := d.report.Nightly.String(); night != "" {
-		b.WriteString(" <br> " + mdescape.Text(night, 300))
+		b.WriteString(" <br> " + textfmt.Markdown(night, 300))
 	}
 	b.WriteString("</sub>\n")
 	return b.String()
@@ -114,7 +113,7 @@ func (d *drift) cell(o Options, row *report.Row) string {
 	if d.report.Head != nil {
 		head = *d.report.Head
 	}
-	out := mdescape.Link(mdescape.Text(row.Name(), 200), comment.Blob(o.RepositoryURL, head, row.File, row.Line))
+	out := textfmt.MarkdownLink(textfmt.Markdown(row.Name(), 200), comment.Blob(o.RepositoryURL, head, row.File, row.Line))
 	why := row.VerdictReason
 	switch {
 	case row.Error != nil:
@@ -123,7 +122,7 @@ func (d *drift) cell(o Options, row *report.Row) string {
 		out = fmt.Sprintf("%s → %s · %s", *row.BaseVerdict, *row.Verdict, out)
 	}
 	if why != "" {
-		out += " <br> " + mdescape.Text(why, 240)
+		out += " <br> " + textfmt.Markdown(why, 240)
 	}
 	return out
 }

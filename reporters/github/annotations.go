@@ -6,7 +6,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/mdescape"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -44,7 +43,7 @@ func CheckFor(r *report.Report) Check {
 	}
 	c.Title = fit(maxDescription, first, scoreWords(r))
 	c.Annotations = annotations(r)
-	c.Summary = fmt.Sprintf("%s\n\nGate: %s\n", mdescape.Text(validate.Description, maxMessage), mdescape.Text(r.Gate.Reason, maxMessage))
+	c.Summary = fmt.Sprintf("%s\n\nGate: %s\n", textfmt.Markdown(validate.Description, maxMessage), textfmt.Markdown(r.Gate.Reason, maxMessage))
 	if more := len(c.Annotations) - maxAnnotations; more > 0 {
 		c.Annotations = c.Annotations[:maxAnnotations]
 		c.Summary += fmt.Sprintf("\n%s not shown at its line.\n", textfmt.Count(more, "further remark"))

@@ -33,9 +33,8 @@ func Wrap(text string, room int) []string {
 	return lines
 }
 
-// Cut is the longest start of s that fits the room, at least one character. A
-// character is what a reader takes for one: a letter with its accents, an emoji
-// with all that it is joined of.
+// Cut returns the longest start of s that fits the room, at least one character. A
+// letter with its accents counts as one, and so does an emoji made of several.
 func Cut(s string, room int) string {
 	used, end := 0, 0
 	for all := displaywidth.StringGraphemes(s); all.Next(); {
@@ -47,7 +46,7 @@ func Cut(s string, room int) string {
 	return s
 }
 
-// Tail is the longest end of s that fits the room, cut between characters.
+// Tail returns the longest end of s that fits the room, cut between characters.
 func Tail(s string, room int) string {
 	left := Columns(s)
 	for all := displaywidth.StringGraphemes(s); left > room && all.Next(); {
@@ -72,6 +71,6 @@ func Fit(s string, room int) string {
 // Pad fills s up to n columns.
 func Pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-Columns(s))) }
 
-// Columns is the width of s on a terminal: what is joined into one character
-// counts once, and a character of East Asia or an emoji as two.
+// Columns returns the width of s on a terminal: a joined character counts once, and
+// a character of East Asia or an emoji as two.
 func Columns(s string) int { return displaywidth.String(s) }

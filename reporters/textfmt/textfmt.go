@@ -1,8 +1,10 @@
-// Package textfmt writes numbers, counts and foreign text for people, alike in
-// the comment, on the terminal and in XML.
+// Package textfmt formats numbers, counts and foreign text the same way in
+// comments, on the terminal and in XML.
 //
 // The results of [Clean] and [Line] contain no character that moves a cursor,
-// switches a colour or reverses the reading direction.
+// switches a colour or reverses the reading direction. In GitHub's Markdown all
+// text that did not come from Gavel itself passes through [Markdown] or
+// [MarkdownTurn], and stays text. Nothing else escapes.
 package textfmt
 
 import (
@@ -24,7 +26,7 @@ func Count(n int, noun string) string {
 	return Int(int64(n)) + " " + noun + "s"
 }
 
-// Verb is one for a single thing and many for all other numbers.
+// Verb returns one for a single thing and many for all other numbers.
 func Verb(n int, one, many string) string {
 	if n == 1 {
 		return one
@@ -144,7 +146,7 @@ func Spent(usd float64, unpriced int) string {
 	return "at least " + USD(usd)
 }
 
-// Cost writes an amount of money behind a count: ", $0.02", and ", price
+// Cost writes an amount of money after a count: ", $0.02", and ", price
 // unknown" for nil.
 func Cost(usd *float64) string {
 	if usd == nil {
@@ -255,7 +257,7 @@ func invisible(r rune) bool {
 	return unicode.Is(unicode.Cf, r)
 }
 
-// Line is Clean on a single line: white space of any kind becomes one space.
+// Line cleans text and puts it on one line: white space of any kind becomes one space.
 func Line(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
 
 // Clip shortens s to at most n characters, the last of them an ellipsis.

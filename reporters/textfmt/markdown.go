@@ -1,9 +1,4 @@
-// Package mdescape writes foreign text into GitHub's Markdown so that it stays
-// text.
-//
-// Everything in a comment that did not come from Gavel itself passes through
-// [Text] or [Lines]. Nothing else escapes.
-package mdescape
+package textfmt
 
 import (
 	"fmt"
@@ -12,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -20,22 +14,22 @@ import (
 // addresses in the rendered text, so an entity alone does not disarm them.
 const gap = "&#8203;"
 
-// Text renders foreign text on one line, at most limit characters of it, so
+// Markdown renders foreign text on one line, at most limit characters of it, so
 // that it stays text in every place: it opens no Markdown or HTML, ends no
 // table cell, mentions nobody, refers to no issue and, at the start of a line,
 // is not a command of a bot. Long words may wrap.
-func Text(s string, limit int) string {
+func Markdown(s string, limit int) string {
 	var b strings.Builder
-	e := escaper{b: &b, s: textfmt.Clip(textfmt.Line(s), limit)}
+	e := escaper{b: &b, s: Clip(Line(s), limit)}
 	e.run()
 	return b.String()
 }
 
-// Lines renders foreign text of several lines inside one paragraph, with its
+// markdownLines renders foreign text of several lines inside one paragraph, with its
 // indentation, at most limit characters and 24 lines of it.
-func Lines(s string, limit int) string {
+func markdownLines(s string, limit int) string {
 	const most = 24
-	all := strings.Split(strings.Trim(textfmt.Clip(textfmt.Clean(s), limit), "\n \t"), "\n")
+	all := strings.Split(strings.Trim(Clip(Clean(s), limit), "\n \t"), "\n")
 	if len(all) > most {
 		all = append(all[:most], "…")
 	}
@@ -44,7 +38,7 @@ func Lines(s string, limit int) string {
 		line = strings.ReplaceAll(line, "\t", "  ")
 		body := strings.TrimLeft(line, " ")
 		indent := min(len(line)-len(body), 16)
-		out[i] = strings.Repeat("&nbsp;", indent) + Text(body, limit)
+		out[i] = strings.Repeat("&nbsp;", indent) + Markdown(body, limit)
 	}
 	return strings.Join(out, "<br>")
 }
@@ -57,8 +51,8 @@ type escaper struct {
 	word int
 }
 
-// Words longer than maxWord may wrap anywhere, those longer than softWord
-// behind punctuation.
+// Words longer than maxWord may wrap anywhere; words longer than softWord may wrap
+// after punctuation.
 const (
 	softWord = 24
 	maxWord  = 40
@@ -112,8 +106,8 @@ func (e *escaper) escape(i int, r rune) string {
 	return e.escapeStart(i, r)
 }
 
-// escapeStart handles what means something at the start of a line only, and
-// GH-1, which is a reference.
+// escapeStart escapes characters that mean something only at the start of a line,
+// and GH-1, which is a reference.
 func (e *escaper) escapeStart(i int, r rune) string {
 	switch r {
 	case '/', '=', '+', '!':
@@ -146,27 +140,27 @@ func digit(c byte) bool { return '0' <= c && c <= '9' }
 
 func alnum(c byte) bool { return digit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// Link renders a link, or only its text where there is no address.
-func Link(escaped, address string) string {
+// MarkdownLink renders a link, or only its text where there is no address.
+func MarkdownLink(escaped, address string) string {
 	if address == "" {
 		return escaped
 	}
 	return "[" + escaped + "](" + address + ")"
 }
 
-// Address cleans an address that the caller knows, so that it can be used in
+// WebAddress cleans an address that the caller knows, so that it can be used in
 // parentheses: empty unless it is http or https.
-func Address(s string) string {
+func WebAddress(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 		return ""
 	}
 	u.User = nil
-	return strings.TrimRight(Percent(u.String(), "-._~/:?#=%&+,"), "/")
+	return strings.TrimRight(PercentEncode(u.String(), "-._~/:?#=%&+,"), "/")
 }
 
-// Percent escapes every byte that is not a letter, digit or among keep.
-func Percent(s, keep string) string {
+// PercentEncode escapes every byte that is not a letter, digit or among keep.
+func PercentEncode(s, keep string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		if c := s[i]; c < utf8.RuneSelf && (alnum(c) || strings.IndexByte(keep, c) >= 0) {
@@ -178,16 +172,16 @@ func Percent(s, keep string) string {
 	return b.String()
 }
 
-// InComment cleans a name, so that it cannot end the HTML comment that
+// MarkerName cleans a name, so that it cannot end the HTML comment that
 // contains it; without a usable character it is default.
-func InComment(s string) string {
+func MarkerName(s string) string {
 	clean := func(r rune) rune {
 		if 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r == '.' || r == '_' {
 			return r
 		}
 		return '-'
 	}
-	s = strings.Trim(strings.Map(clean, textfmt.Clip(s, 64)), "-")
+	s = strings.Trim(strings.Map(clean, Clip(s, 64)), "-")
 	for strings.Contains(s, "--") {
 		s = strings.ReplaceAll(s, "--", "-")
 	}
@@ -197,7 +191,7 @@ func InComment(s string) string {
 	return s
 }
 
-// Icon goes with the label of a row.
+// Icon returns the emoji next to the label of a row.
 func Icon(label string) string {
 	switch label {
 	case "accepted", "quarantined":
@@ -230,29 +224,29 @@ func Icon(label string) string {
 	return "↗️"
 }
 
-// Speaker names who has a turn of a conversation.
-func Speaker(role string) string {
+// MarkdownSpeaker names who has a turn of a conversation.
+func MarkdownSpeaker(role string) string {
 	switch role {
 	case schema.RoleAssistant:
 		return "agent"
 	case schema.RoleUser, schema.RoleTool, schema.RoleSystem:
 		return role
 	}
-	return Text(role, 20)
+	return Markdown(role, 20)
 }
 
-// Turn renders what was said in a turn, and the tools that were called.
-func Turn(m schema.Message) string {
+// MarkdownTurn renders the text of a turn and its tool calls.
+func MarkdownTurn(m schema.Message) string {
 	var parts []string
 	thinking, said := verdict.Thought(m)
 	if thinking != "" {
-		parts = append(parts, "<details><summary>thinking</summary>"+Lines(thinking, 800)+"</details>")
+		parts = append(parts, "<details><summary>thinking</summary>"+markdownLines(thinking, 800)+"</details>")
 	}
 	if strings.TrimSpace(said) != "" {
-		parts = append(parts, Lines(said, 800))
+		parts = append(parts, markdownLines(said, 800))
 	}
 	for _, call := range m.ToolCalls {
-		parts = append(parts, "called <code>"+Text(call.Function.Name+" "+call.Function.Arguments, 300)+"</code>")
+		parts = append(parts, "called <code>"+Markdown(call.Function.Name+" "+call.Function.Arguments, 300)+"</code>")
 	}
 	if len(parts) == 0 {
 		return "<i>empty</i>"

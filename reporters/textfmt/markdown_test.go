@@ -1,4 +1,4 @@
-package mdescape
+package textfmt
 
 import (
 	"html"
@@ -7,7 +7,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -43,7 +42,7 @@ func TestAbuseMarkupCommandsAndMentions(t *testing.T) {
 		{"long path", "test_definitions/support/domain.json", "test_definitions/support/<wbr>domain.json"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := Text(tc.in, 200); got != tc.want {
+			if got := Markdown(tc.in, 200); got != tc.want {
 				t.Errorf("Text(%q)\n got %s\nwant %s", tc.in, got, tc.want)
 			}
 		})
@@ -51,7 +50,7 @@ func TestAbuseMarkupCommandsAndMentions(t *testing.T) {
 }
 
 func TestTextLimit(t *testing.T) {
-	if got, want := Text("abcdefghij", 5), "abcd…"; got != want {
+	if got, want := Markdown("abcdefghij", 5), "abcd…"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -64,7 +63,7 @@ func TestLines(t *testing.T) {
 		{"too many", strings.Repeat("x\n", 30), strings.Repeat("x<br>", 24) + "…"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := Lines(tc.in, 400); got != tc.want {
+			if got := markdownLines(tc.in, 400); got != tc.want {
 				t.Errorf("got %s\nwant %s", got, tc.want)
 			}
 		})
@@ -82,7 +81,7 @@ func TestAddress(t *testing.T) {
 		{"https://a.example/<b>", "https://a.example/%3Cb%3E"},
 		{"", ""},
 	} {
-		if got := Address(tt.in); got != tt.want {
+		if got := WebAddress(tt.in); got != tt.want {
 			t.Errorf("Address(%q) = %q, want %q", tt.in, got, tt.want)
 		}
 	}
@@ -104,7 +103,7 @@ func FuzzText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		const limit = 300
-		got := Text(s, limit)
+		got := Markdown(s, limit)
 		bare := strings.ReplaceAll(got, "<wbr>", "")
 		checked := numbered.ReplaceAllString(bare, "\x00")
 		if m := live.FindString(checked); m != "" {
@@ -117,7 +116,7 @@ func FuzzText(f *testing.F) {
 			t.Errorf("broken text %q", got)
 		}
 		shown := strings.ReplaceAll(html.UnescapeString(bare), "\u200B", "")
-		if want := textfmt.Clip(textfmt.Line(s), limit); shown != want {
+		if want := Clip(Line(s), limit); shown != want {
 			t.Errorf("shows %q, want %q", shown, want)
 		}
 	})
@@ -125,7 +124,7 @@ func FuzzText(f *testing.F) {
 
 // TestThinkingIsFolded shows what a model thought in a fold next to its answer.
 func TestThinkingIsFolded(t *testing.T) {
-	got := Turn(schema.Message{Role: schema.RoleAssistant, Content: "<think>15 <b>7</think>105"})
+	got := MarkdownTurn(schema.Message{Role: schema.RoleAssistant, Content: "<think>15 <b>7</think>105"})
 	want := "<details><summary>thinking</summary>15 &lt;b&gt;7</details><br>105"
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
