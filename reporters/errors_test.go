@@ -9,7 +9,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/comment"
-	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/junit"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
@@ -37,7 +36,7 @@ func TestEqualErrorsAreOneLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	var notes []string
-	for _, a := range github.CheckFor(r).Annotations {
+	for _, a := range comment.NewCheck(r).Annotations {
 		notes = append(notes, a.Message)
 	}
 	for _, tt := range []struct{ name, got string }{

@@ -24,7 +24,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters/artifact"
 	"github.com/gavel-evals/gavel/reporters/comment"
-	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -321,12 +320,12 @@ func (c prApp) printResult(r ci.Result) error {
 	if r.Unpublished != nil {
 		c.Note(fmt.Sprintf("the report could not be published: %v", r.Unpublished))
 	}
-	text, gate, code := github.Text(func(int) string { return r.Ended }), report.Gate{Result: report.GateUndetermined, Reason: r.Ended}, ExitGate
+	text, gate, code := comment.Renderer(func(int) string { return r.Ended }), report.Gate{Result: report.GateUndetermined, Reason: r.Ended}, ExitGate
 	if r.Report != nil {
 		text, gate, code = r.Review.Text(r.Report), r.Report.Gate, r.Report.ExitCode()
 	}
 	if path := c.Env("GITHUB_STEP_SUMMARY"); path != "" {
-		if err := github.JobSummary(path, text); err != nil {
+		if err := comment.JobSummary(path, text); err != nil {
 			return err
 		}
 	} else if r.Unpublished != nil && !c.JSON {

@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
-	"github.com/gavel-evals/gavel/reporters/github"
 )
 
 // A Config says whose comments are read, and whose commands count.
@@ -124,8 +123,8 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 	l.since = sync.OnceValues(func() (time.Time, error) {
 		// The commit may have been the head of another pull request before.
 		return d.cfg.Client.FirstStatus(ctx, p.Repository, p.Head, func(context, target string) bool {
-			ours := context == github.ContextValidate || context == github.ContextVerdict
-			number, recorded := github.StatusOf(target)
+			ours := context == comment.ContextValidate || context == comment.ContextVerdict
+			number, recorded := comment.StatusPullRequest(target)
 			return ours && (number == p.Number || !recorded)
 		})
 	})
@@ -262,8 +261,8 @@ func (l *poll) recoverTaken(ctx context.Context, cmd *ledger.Command) (bool, err
 		return false, err
 	}
 	// Others may write as the same account, as jobs do, and react otherwise.
-	signs := []github.Reaction{github.Done, github.Refused, github.Confused}
-	if !slices.ContainsFunc(reactions, func(r string) bool { return slices.Contains(signs, github.Reaction(r)) }) {
+	signs := []comment.Reaction{comment.ReactionDone, comment.ReactionRefused, comment.ReactionConfused}
+	if !slices.ContainsFunc(reactions, func(r string) bool { return slices.Contains(signs, comment.Reaction(r)) }) {
 		return false, nil
 	}
 	cmd.Taken, cmd.Answered = cmd.Written, true
@@ -332,15 +331,15 @@ func (d *Inbox) whoami(ctx context.Context) (string, error) {
 // answer tells the author of a comment what becomes of it. An answer that the
 // forge refuses for good is not tried again: the comment may be gone.
 func (l *poll) answer(ctx context.Context, c ledger.Command) error {
-	publisher := github.New(github.Config{
+	publisher := comment.NewPublisher(comment.PublisherConfig{
 		REST: l.inbox.cfg.Client.REST(), Explain: forge.Explain, Owner: l.Repository.Owner, Name: l.Repository.Name, Number: l.Number,
 	})
-	sign := github.Done
+	sign := comment.ReactionDone
 	switch {
 	case strings.HasPrefix(c.Refused, unclear):
-		sign = github.Confused
+		sign = comment.ReactionConfused
 	case c.Refused != "":
-		sign = github.Refused
+		sign = comment.ReactionRefused
 	}
 	text, err := l.reply(ctx, c)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/progress"
-	"github.com/gavel-evals/gavel/reporters/drift"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -32,7 +31,7 @@ type announcement struct {
 // known is what is known of a head that is looked at.
 type known struct {
 	// validate is what became of validation, nil before.
-	validate *github.Status
+	validate *comment.Status
 	// cases is how many are judged, 0 before that is known. Until then a terminal state
 	// stays: a green head that is judged again does not turn yellow where nothing changed.
 	cases int
@@ -57,7 +56,7 @@ func (a *announcement) learn(change func(*known)) {
 }
 
 // planned says that validation is done, and how many cases are judged.
-func (a *announcement) planned(validate github.Status, cases int) {
+func (a *announcement) planned(validate comment.Status, cases int) {
 	a.learn(func(k *known) { k.validate, k.cases = &validate, cases })
 }
 
@@ -134,7 +133,7 @@ func (r *Review) pending(ctx context.Context, a *announcement) error {
 }
 
 // announced are the statuses that say that something is in progress.
-func (r *Review) announced(now known) []github.Status {
+func (r *Review) announced(now known) []comment.Status {
 	if r.schedule != nil {
 		words := "judging everything again"
 		switch {
@@ -143,7 +142,7 @@ func (r *Review) announced(now known) []github.Status {
 		case now.waiting.Cases > 0:
 			words = now.waiting.String()
 		}
-		return []github.Status{{Context: drift.Context, State: github.Pending, Description: words}}
+		return []comment.Status{{Context: comment.ContextDrift, State: comment.StatePending, Description: words}}
 	}
 	words, checking := "working out what is affected", "checking the definitions"
 	switch {
@@ -154,11 +153,11 @@ func (r *Review) announced(now known) []github.Status {
 	case now.cases > 0:
 		words = "judging " + textfmt.Count(now.cases, "case")
 	}
-	validate := github.Status{Context: github.ContextValidate, State: github.Pending, Description: checking}
+	validate := comment.Status{Context: comment.ContextValidate, State: comment.StatePending, Description: checking}
 	if now.validate != nil {
 		validate = *now.validate
 	}
-	return []github.Status{{Context: github.ContextVerdict, State: github.Pending, Description: words}, validate}
+	return []comment.Status{{Context: comment.ContextVerdict, State: comment.StatePending, Description: words}, validate}
 }
 
 // judges counts the cases of a plan that are judged when it is carried out.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 // A Rerequest is a check run of ours that somebody requested again.
@@ -23,10 +23,10 @@ type Rerequest struct {
 // Rerequests lists the check runs of a commit that somebody requested again, one
 // for each pull request.
 func (r *Reviewer) Rerequests(ctx context.Context, head string) ([]Rerequest, error) {
-	asked, err := r.cfg.Client.Rerequests(ctx, r.cfg.Repository, head, github.CheckName)
+	asked, err := r.cfg.Client.Rerequests(ctx, r.cfg.Repository, head, comment.CheckName)
 	var found []Rerequest
 	for _, a := range asked {
-		number, ours := github.CheckOf(a.ExternalID)
+		number, ours := comment.CheckRunPullRequest(a.ExternalID)
 		if one := (Rerequest{number, a.Branch}); ours && !slices.Contains(found, one) {
 			found = append(found, one)
 		}
@@ -41,7 +41,7 @@ func (r *Reviewer) Answer(ctx context.Context, rerun Rerequest, head, why string
 	group, queued := forge.Queued(rerun.Branch)
 	queued = queued && group.Number == rerun.Number
 	last := &Review{Config: r.cfg, head: head, number: rerun.Number, queued: queued, again: true}
-	check := github.Check{Conclusion: github.Cancelled, Title: why, Summary: why, Again: true}
+	check := comment.Check{Conclusion: comment.ConclusionCancelled, Title: why, Summary: why, Again: true}
 	if r.cfg.Recall != nil {
 		stored, err := r.cfg.Recall(ctx, rerun.Number, head)
 		if err != nil {
@@ -55,8 +55,8 @@ func (r *Reviewer) Answer(ctx context.Context, rerun Rerequest, head, why string
 }
 
 // checkRun is the report in a check run.
-func (r *Review) checkRun(report *report.Report) github.Check {
-	c := github.CheckFor(report)
+func (r *Review) checkRun(report *report.Report) comment.Check {
+	c := comment.NewCheck(report)
 	c.DetailsURL, c.Again = r.RunURL, r.again
 	return c
 }

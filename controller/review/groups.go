@@ -3,7 +3,7 @@ package review
 import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 // Planned has note told about the contexts of the groups that head has, once that
@@ -23,7 +23,7 @@ func (r *Review) groups(p *controller.Prepared) (contexts []string, err error) {
 		r.Log(words)
 	}
 	for _, name := range names {
-		contexts = append(contexts, github.GroupContext(name))
+		contexts = append(contexts, comment.GroupContext(name))
 	}
 	if r.planned == nil || len(contexts) == 0 {
 		return contexts, nil

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/reporters/comment"
-	"github.com/gavel-evals/gavel/reporters/github"
 )
 
 // A publication is one thing on the forge: a status, those of the groups,
@@ -22,13 +21,13 @@ type publication struct {
 	Repository string `json:"repository"`
 	Number     int    `json:"number,omitempty"`
 	// Queued means the merge group of the pull request.
-	Queued bool           `json:"queued,omitempty"`
-	Head   string         `json:"head"`
-	Status *github.Status `json:"status,omitempty"`
+	Queued bool            `json:"queued,omitempty"`
+	Head   string          `json:"head"`
+	Status *comment.Status `json:"status,omitempty"`
 	// Groups are the statuses of the groups of cases.
-	Groups  []github.Status `json:"groups,omitempty"`
-	Check   *github.Check   `json:"check,omitempty"`
-	Comment string          `json:"comment,omitempty"`
+	Groups  []comment.Status `json:"groups,omitempty"`
+	Check   *comment.Check   `json:"check,omitempty"`
+	Comment string           `json:"comment,omitempty"`
 	// Branch is what the comment is about, where it is not a pull request's.
 	Branch string `json:"branch,omitempty"`
 	// Verdict is what the gate said. A comment that is made again for every
@@ -77,7 +76,7 @@ func (r *Review) postings(ctx context.Context, came judgement) []publication {
 	if r.schedule != nil {
 		return r.drifted(report)
 	}
-	validate, verdict := github.StatusFor(report)
+	validate, verdict := comment.NewStatuses(report)
 	r.hold(&verdict)
 	all := []publication{r.status(verdict), r.status(validate)}
 	if r.number != 0 && !r.queued {
@@ -90,7 +89,7 @@ func (r *Review) postings(ctx context.Context, came judgement) []publication {
 		check := r.checkRun(report)
 		all = append(all, publication{Repository: r.Known, Number: r.number, Queued: r.queued, Head: r.head, Check: &check})
 	}
-	if groups := github.GroupStatuses(report); len(groups) > 0 {
+	if groups := comment.GroupStatuses(report); len(groups) > 0 {
 		for i := range groups {
 			r.hold(&groups[i])
 		}
@@ -99,20 +98,20 @@ func (r *Review) postings(ctx context.Context, came judgement) []publication {
 	return all
 }
 
-func (r *Review) status(s github.Status) publication {
+func (r *Review) status(s comment.Status) publication {
 	s.TargetURL = r.page()
 	return publication{Repository: r.Known, Number: r.number, Queued: r.queued, Head: r.head, Status: &s}
 }
 
 // hold says of a status that waits for an approval where none helps.
-func (r *Review) hold(s *github.Status) {
-	if s.Hold == github.Approvable && r.Unapprovable() != "" {
-		s.Hold = github.Unapprovable
+func (r *Review) hold(s *comment.Status) {
+	if s.Hold == comment.Approvable && r.Unapprovable() != "" {
+		s.Hold = comment.Unapprovable
 	}
 }
 
 // linked has statuses lead to the page of this run.
-func (r *Review) linked(statuses []github.Status) []github.Status {
+func (r *Review) linked(statuses []comment.Status) []comment.Status {
 	for i := range statuses {
 		statuses[i].TargetURL = r.page()
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/reporters/comment"
-	"github.com/gavel-evals/gavel/reporters/github"
 )
 
 // outbox is stored with the report.
@@ -128,7 +127,7 @@ func shortened(p publication, maxBytes int) string {
 }
 
 // post writes one publication and removes it from the outbox, if it is there.
-func (r *Review) post(ctx context.Context, p publication, item ledger.OutboxItem, text github.Text) error {
+func (r *Review) post(ctx context.Context, p publication, item ledger.OutboxItem, text comment.Renderer) error {
 	var note []byte
 	var err error
 	switch {
@@ -150,7 +149,7 @@ func (r *Review) post(ctx context.Context, p publication, item ledger.OutboxItem
 // comment writes the comment of a pull request, found by the id that is known
 // from the last time, and gives the receipt. A new verdict gets a comment of its
 // own where that is asked for, since an edit notifies nobody.
-func (r *Review) comment(ctx context.Context, p publication, text github.Text) ([]byte, error) {
+func (r *Review) comment(ctx context.Context, p publication, text comment.Renderer) ([]byte, error) {
 	last, err := r.receiptOf(ctx, p)
 	if err != nil {
 		return nil, err
@@ -166,7 +165,7 @@ func (r *Review) comment(ctx context.Context, p publication, text github.Text) (
 	if err != nil {
 		return nil, err
 	}
-	r.Log(fmt.Sprintf("comment %s: %s", comment.Change, comment.URL))
+	r.Log(fmt.Sprintf("comment %s: %s", comment.Outcome, comment.URL))
 	note, err := json.Marshal(receipt{comment.ID, p.Verdict})
 	if err == nil && comment.ID != last.Comment { // somebody deleted that one
 		err = r.Ledger.ReplaceReceipt(ctx, p.destination(), string(note))
@@ -199,11 +198,12 @@ func (r *Reviewer) HasComment(ctx context.Context, number int) (bool, error) {
 	return look.publisher(p, last.Comment).HasComment(ctx)
 }
 
-// publisher writes a posting; comment is the id that it had last, 0 for none.
-func (r *Review) publisher(p publication, comment int64) *github.Publisher {
-	cfg := github.Config{
+// publisher returns the publisher of a posting; commentID is the comment that it had
+// last, 0 for none.
+func (r *Review) publisher(p publication, commentID int64) *comment.Publisher {
+	cfg := comment.PublisherConfig{
 		REST: r.Client.REST(), Explain: forge.Explain, Owner: r.Repository.Owner, Name: r.Repository.Name,
-		Number: p.Number, Queued: p.Queued, CommentID: comment, Login: r.Login,
+		Number: p.Number, Queued: p.Queued, CommentID: commentID, Login: r.Login,
 	}
 	if p.Branch == "" && r.schedule == nil {
 		cfg.Sharers = r.Sharers
@@ -211,10 +211,10 @@ func (r *Review) publisher(p publication, comment int64) *github.Publisher {
 	if p.Branch != "" { // it is not a pull request
 		cfg.Permission = "issues: write"
 	}
-	return github.New(cfg)
+	return comment.NewPublisher(cfg)
 }
 
-func (r *Review) setStatuses(ctx context.Context, statuses ...github.Status) error {
+func (r *Review) setStatuses(ctx context.Context, statuses ...comment.Status) error {
 	if r.Client == nil {
 		return nil
 	}
@@ -222,12 +222,12 @@ func (r *Review) setStatuses(ctx context.Context, statuses ...github.Status) err
 }
 
 // statuses writes those of the head.
-func (r *Review) statuses() *github.Publisher {
+func (r *Review) statuses() *comment.Publisher {
 	return r.publisher(publication{Number: r.number, Queued: r.queued}, 0)
 }
 
 // Text renders the report as the comment, at any size.
-func (r *Review) Text(report *report.Report) github.Text {
+func (r *Review) Text(report *report.Report) comment.Renderer {
 	if r.schedule != nil {
 		return r.driftText(report)
 	}

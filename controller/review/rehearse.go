@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
-	"github.com/gavel-evals/gavel/reporters/github"
 )
 
 // A Subject is a head with all that another process needs to judge it as this one
@@ -124,7 +123,7 @@ func (r *Review) render(report *report.Report) {
 	if r.schedule != nil {
 		return
 	}
-	github.StatusFor(report)
-	github.GroupStatuses(report)
+	comment.NewStatuses(report)
+	comment.GroupStatuses(report)
 	r.checkRun(report)
 }

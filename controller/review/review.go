@@ -26,8 +26,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/drift"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 // A Config holds what the reviews of one repository share.
@@ -59,7 +58,7 @@ type Config struct {
 	Hint string
 	// Sharers tells which pull requests have a commit as their head. Defaults to asking
 	// the forge.
-	Sharers github.Sharers
+	Sharers comment.Sharers
 	// Log is called with a line for the log.
 	Log func(line string)
 
@@ -257,7 +256,7 @@ type judgement struct {
 	// fresh asks for a new comment when the verdict changes.
 	fresh bool
 	// validate is the status of validation, nil before that is done.
-	validate *github.Status
+	validate *comment.Status
 	// groups are the contexts of the groups that get a status.
 	groups []string
 }
@@ -370,7 +369,7 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 	late, end := lasting(ctx)
 	defer end()
 	if r.Forks == ForksNever && !r.trust.Run {
-		return nil, r.hindered(ctx, late, github.Unapprovable, "not judged: "+r.trust.Reason, judgement{}), nil
+		return nil, r.hindered(ctx, late, comment.Unapprovable, "not judged: "+r.trust.Reason, judgement{}), nil
 	}
 	last, err := r.recall(ctx)
 	if err != nil {
@@ -427,15 +426,15 @@ func (r *Review) settle(ctx, late context.Context, why string, came judgement) e
 }
 
 // hindered is settle for what waits for people.
-func (r *Review) hindered(ctx, late context.Context, hold github.Hold, why string, came judgement) error {
+func (r *Review) hindered(ctx, late context.Context, hold comment.Hold, why string, came judgement) error {
 	late = r.worth(late, priority.Verdict)
 	if r.schedule != nil {
-		return r.setStatuses(late, github.Status{Context: drift.Context, State: github.Error, Description: why})
+		return r.setStatuses(late, comment.Status{Context: comment.ContextDrift, State: comment.StateError, Description: why})
 	}
-	var all []github.Status
-	for _, context := range append([]string{github.ContextVerdict, github.ContextValidate}, came.groups...) {
-		said := github.Status{Context: context, State: github.Error, Description: why, Hold: hold}
-		if context == github.ContextValidate && came.validate != nil {
+	var all []comment.Status
+	for _, context := range append([]string{comment.ContextVerdict, comment.ContextValidate}, came.groups...) {
+		said := comment.Status{Context: context, State: comment.StateError, Description: why, Hold: hold}
+		if context == comment.ContextValidate && came.validate != nil {
 			said = *came.validate
 		}
 		all = append(all, said)
@@ -470,7 +469,7 @@ func (r *Review) judge(ctx context.Context, last *report.Report, said *announcem
 		came.report = last
 		return came, nil
 	}
-	validate := github.ValidateFor(found.prepared.Problems)
+	validate := comment.NewValidateStatus(found.prepared.Problems)
 	came.validate = &validate
 	said.planned(validate, judges(found.prepared, found.execution))
 	found.execution.Waits = said.waits

@@ -7,8 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/drift"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 // A Schedule asks for a base branch's commit to be judged again.
@@ -48,7 +47,7 @@ func (r *Review) due() time.Time {
 
 // drifted is what a report by the clock puts on the forge.
 func (r *Review) drifted(report *report.Report) []publication {
-	all := []publication{r.status(drift.Status(report))}
+	all := []publication{r.status(comment.NewDriftStatus(report))}
 	if r.schedule.Issue != 0 {
 		all = append(all, publication{
 			Repository: r.Known, Number: r.schedule.Issue, Head: r.head, Branch: r.schedule.Branch,
@@ -59,10 +58,10 @@ func (r *Review) drifted(report *report.Report) []publication {
 }
 
 // driftText renders the report as the comment of an issue, at any size.
-func (r *Review) driftText(report *report.Report) github.Text {
-	opts := drift.Options{Branch: r.schedule.Branch, Due: r.schedule.Due, RepositoryURL: r.WebURL + "/" + r.Repository.String()}
+func (r *Review) driftText(report *report.Report) comment.Renderer {
+	opts := comment.DriftOptions{Branch: r.schedule.Branch, Due: r.schedule.Due, RepositoryURL: r.WebURL + "/" + r.Repository.String()}
 	return func(maxBytes int) string {
 		opts.MaxBytes = maxBytes
-		return drift.Markdown(report, opts)
+		return comment.DriftMarkdown(report, opts)
 	}
 }

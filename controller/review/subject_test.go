@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 // TestCommit is what a commit is compared with, in whose name it is judged, which branch's
@@ -155,14 +155,14 @@ func TestRejudged(t *testing.T) {
 // TestDestination names each place on the forge once, since an item of the outbox
 // replaces the one with its destination.
 func TestDestination(t *testing.T) {
-	status := &github.Status{Context: "gavel/verdict"}
+	status := &comment.Status{Context: "gavel/verdict"}
 	for _, tt := range []struct {
 		p    publication
 		want string
 	}{
 		{publication{Repository: "o/d", Head: "h", Status: status}, "status o/d#0 h gavel/verdict"},
-		{publication{Repository: "o/d", Head: "h", Groups: []github.Status{*status}}, "groups o/d#0 h"},
-		{publication{Repository: "o/d", Number: 7, Head: "h", Check: &github.Check{}}, "check o/d#7 h"},
+		{publication{Repository: "o/d", Head: "h", Groups: []comment.Status{*status}}, "groups o/d#0 h"},
+		{publication{Repository: "o/d", Number: 7, Head: "h", Check: &comment.Check{}}, "check o/d#7 h"},
 		{publication{Repository: "o/d", Number: 7, Head: "h", Branch: "main"}, "comment o/d#7 main"},
 		{publication{Repository: "o/d", Number: 7, Head: "h"}, "comment o/d#7"},
 	} {

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge/priority"
-	"github.com/gavel-evals/gavel/reporters/drift"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 // A Predecessor is a head that nobody waits for any more: another took its place,
@@ -34,21 +33,21 @@ func (r *Reviewer) Supersede(ctx context.Context, p Predecessor, why string) err
 	}
 	ctx = past.worth(ctx, priority.Superseded)
 	if p.Drift {
-		last := github.Status{Context: drift.Context, State: github.Error, Description: why}
+		last := comment.Status{Context: comment.ContextDrift, State: comment.StateError, Description: why}
 		return past.publisher(publication{Branch: "drift"}, 0).EndStatuses(ctx, p.Head, last)
 	}
-	verdict := github.Status{Context: github.ContextVerdict, State: github.Error, Description: why}
-	validate := github.Status{Context: github.ContextValidate, State: github.Error, Description: why}
+	verdict := comment.Status{Context: comment.ContextVerdict, State: comment.StateError, Description: why}
+	validate := comment.Status{Context: comment.ContextValidate, State: comment.StateError, Description: why}
 	if r.cfg.Recall != nil {
 		stored, err := r.cfg.Recall(ctx, p.Number, p.Head)
 		if err != nil {
 			return err
 		}
 		if stored != nil {
-			validate, verdict = github.StatusFor(stored)
+			validate, verdict = comment.NewStatuses(stored)
 		}
 	}
-	all := past.linked([]github.Status{verdict, validate})
+	all := past.linked([]comment.Status{verdict, validate})
 	if err := past.statuses().EndStatuses(ctx, p.Head, all[0], all[1:]...); err != nil {
 		return err
 	}
@@ -84,9 +83,9 @@ func (r *Reviewer) Leave(ctx context.Context, p Predecessor) error {
 func (r *Reviewer) EndPending(ctx context.Context, head, why string) error {
 	past := &Review{Config: r.cfg, head: head}
 	past.Sharers = nil // a status that is pending ends, regardless of its subject
-	var all []github.Status
-	for _, context := range []string{github.ContextVerdict, github.ContextValidate, drift.Context} {
-		all = append(all, github.Status{Context: context, State: github.Error, Description: why})
+	var all []comment.Status
+	for _, context := range []string{comment.ContextVerdict, comment.ContextValidate, comment.ContextDrift} {
+		all = append(all, comment.Status{Context: context, State: comment.StateError, Description: why})
 	}
 	return past.statuses().EndPending(past.worth(ctx, priority.Verdict), head, all...)
 }

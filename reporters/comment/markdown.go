@@ -1,9 +1,17 @@
-// Package comment renders a report as the comment of a pull request. It is
-// pure: it decides what is told and how much of it, and publishes nothing.
+// Package comment puts a report on a pull request: the comment ([Markdown]), two
+// statuses ([NewStatuses]) and a check run ([NewCheck]), and for a branch that is
+// judged on a schedule the comment of an issue ([DriftMarkdown]). These functions are
+// pure.
+//
+// A [Publisher] writes them to the forge. It decides nothing about a verdict, and a
+// failure to publish changes none. The client handles credentials, limits and the pace
+// of writing. The publisher looks a write up before it repeats one whose answer was lost.
 package comment
 
 import (
 	"fmt"
+	"math"
+	"sort"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/report"
@@ -312,4 +320,68 @@ func (c *comment) foot() string {
 		}
 	}
 	return out + "</sub>"
+}
+
+func (o Options) blob(commit, file string, line int) string {
+	return Blob(o.RepositoryURL, commit, file, line)
+}
+
+// Blob is the address of a line of a file at a commit of the repository with a
+// page; empty where the commit or the path is none that a forge could show.
+func Blob(repositoryURL, commit, file string, line int) string {
+	repo := textfmt.WebAddress(repositoryURL)
+	if repo == "" || !isCommit(commit) || file == "" || strings.HasPrefix(file, "/") {
+		return ""
+	}
+	for _, segment := range strings.Split(file, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return ""
+		}
+	}
+	out := repo + "/blob/" + commit + "/" + textfmt.PercentEncode(file, "-._/")
+	if line > 0 {
+		out += fmt.Sprintf("#L%d", line)
+	}
+	return out
+}
+
+func isCommit(s string) bool { return len(s) == 40 && isHex(s) }
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+
+// A room is how much of a report is told: how many folds of what happened in a case,
+// how many rows of each table that blocks nothing, and how many of all others.
+type room struct{ folds, also, rows int }
+
+// leastAlso is how many rows that block nothing are kept as long as there is a row to
+// drop.
+const leastAlso = 10
+
+// fitting renders as much as limit bytes hold. The events of cases are dropped first,
+// the worst case last; then rows are dropped from the end of each table, those that
+// block nothing first. longest is the length of the longest table. The smallest
+// rendering has no row, and may be longer than limit.
+func fitting(limit, longest int, render func(room) string) string {
+	// most is the greatest number up to longest with which the comment fits.
+	most := func(with func(int) room) (string, bool) {
+		n := sort.Search(longest, func(n int) bool { return len(render(with(n+1))) > limit })
+		text := render(with(n))
+		return text, len(text) <= limit
+	}
+	if all := render(room{math.MaxInt, math.MaxInt, math.MaxInt}); len(all) <= limit {
+		return all
+	}
+	if text, ok := most(func(n int) room { return room{n, math.MaxInt, math.MaxInt} }); ok {
+		return text
+	}
+	if text, ok := most(func(n int) room { return room{0, leastAlso + n, math.MaxInt} }); ok {
+		return text
+	}
+	text, _ := most(func(n int) room { return room{0, min(n, leastAlso), n} })
+	return text
+}
+
+// longest is a number of rows that no table of the report exceeds.
+func longest(r *report.Report) int {
+	return len(r.Cases) + len(r.Problems) + len(r.Notices) + len(r.Groups) + len(r.Conversations)
 }

@@ -64,7 +64,7 @@ func TestForbiddenImports(t *testing.T) {
 		{"controller/run/a.go", module + "/controller/gitrepo", "from every door"},
 		{"controller/a.go", module + "/controller/run", ""},
 		{"controller/a.go", module + "/cmd/internal/setup", "nothing depends on them"},
-		{"cmd/gavel/a.go", module + "/reporters/github", ""},
+		{"cmd/gavel/a.go", module + "/reporters/comment", ""},
 		{"controller/plan/a.go", "net/http", "pure functions"},
 		{"controller/plan/a.go", "net/httptrace", ""},
 		{"controller/config/configfile/a.go", module + "/controller/gitrepo", ""},

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/comment"
-	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/junit"
 	"github.com/gavel-evals/gavel/reporters/promptfoo"
@@ -43,7 +42,7 @@ var renderers = []struct {
 		return err
 	}},
 	{"check run", func(w io.Writer, r *report.Report) error {
-		_, err := fmt.Fprint(w, github.CheckFor(r), github.GroupStatuses(r))
+		_, err := fmt.Fprint(w, comment.NewCheck(r), comment.GroupStatuses(r))
 		return err
 	}},
 	{"HTML", func(w io.Writer, r *report.Report) error { return html.Write(w, r, html.Options{}) }},

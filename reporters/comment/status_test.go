@@ -1,4 +1,4 @@
-package github_test
+package comment_test
 
 import (
 	"fmt"
@@ -10,18 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 func TestSetStatus(t *testing.T) {
-	pending := github.Status{Context: github.ContextVerdict, State: github.Pending, Description: "running"}
-	done := github.Status{Context: github.ContextVerdict, State: github.Success, Description: "no affected cases", TargetURL: "https://gavel.example/r/1"}
-	other := github.Status{Context: github.ContextValidate, State: github.Success}
+	pending := comment.Status{Context: comment.ContextVerdict, State: comment.StatePending, Description: "running"}
+	done := comment.Status{Context: comment.ContextVerdict, State: comment.StateSuccess, Description: "no affected cases", TargetURL: "https://gavel.example/r/1"}
+	other := comment.Status{Context: comment.ContextValidate, State: comment.StateSuccess}
 	for _, base := range []string{"", "/api/v3", "/api/v1"} {
 		t.Run(base, func(t *testing.T) {
 			f := newForge(t)
 			p := publisher(t, f.URL+base, forgetest.TokenActions, nil)
-			for _, s := range []github.Status{pending, pending, other, done, done, other} {
+			for _, s := range []comment.Status{pending, pending, other, done, done, other} {
 				if err := p.SetStatuses(t.Context(), sha, s); err != nil {
 					t.Fatal(err)
 				}
@@ -42,12 +42,12 @@ func TestSetStatus(t *testing.T) {
 func TestStatusOnALaterPage(t *testing.T) {
 	f := newForge(t)
 	p := publisher(t, f.URL, forgetest.TokenUser, nil)
-	ours := github.Status{Context: github.ContextVerdict, State: github.Success}
+	ours := comment.Status{Context: comment.ContextVerdict, State: comment.StateSuccess}
 	if err := p.SetStatuses(t.Context(), sha, ours); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 120 {
-		if err := p.SetStatuses(t.Context(), sha, github.Status{Context: fmt.Sprint("ci/", i), State: github.Success}); err != nil {
+		if err := p.SetStatuses(t.Context(), sha, comment.Status{Context: fmt.Sprint("ci/", i), State: comment.StateSuccess}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,7 +63,7 @@ func TestStatusAfterALostReply(t *testing.T) {
 	for _, fault := range []forgetest.Fault{forgetest.LostReply("POST"), {Method: "POST", Status: 500}} {
 		f := newForge(t)
 		f.Inject(fault)
-		s := github.Status{Context: github.ContextVerdict, State: github.Failure}
+		s := comment.Status{Context: comment.ContextVerdict, State: comment.StateFailure}
 		if err := publisher(t, f.URL, forgetest.TokenUser, nil).SetStatuses(t.Context(), sha, s); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestStatusAfterALostReply(t *testing.T) {
 func TestStatusLimits(t *testing.T) {
 	f := newForge(t)
 	p := publisher(t, f.URL, forgetest.TokenUser, nil)
-	s := github.Status{Context: github.ContextVerdict, State: github.Error, Description: strings.Repeat("→", 200)}
+	s := comment.Status{Context: comment.ContextVerdict, State: comment.StateError, Description: strings.Repeat("→", 200)}
 	if err := p.SetStatuses(t.Context(), sha, s); err != nil {
 		t.Fatal(err)
 	}
@@ -86,14 +86,14 @@ func TestStatusLimits(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		s    github.Status
+		s    comment.Status
 	}{
-		{"no state", github.Status{Context: "x"}},
-		{"unknown state", github.Status{Context: "x", State: "green"}},
-		{"no context", github.Status{State: github.Success}},
-		{"long context", github.Status{Context: strings.Repeat("x", 256), State: github.Success}},
-		{"script as URL", github.Status{Context: "x", State: github.Success, TargetURL: "javascript:alert(1)"}},
-		{"no host", github.Status{Context: "x", State: github.Success, TargetURL: "https:///x"}},
+		{"no state", comment.Status{Context: "x"}},
+		{"unknown state", comment.Status{Context: "x", State: "green"}},
+		{"no context", comment.Status{State: comment.StateSuccess}},
+		{"long context", comment.Status{Context: strings.Repeat("x", 256), State: comment.StateSuccess}},
+		{"script as URL", comment.Status{Context: "x", State: comment.StateSuccess, TargetURL: "javascript:alert(1)"}},
+		{"no host", comment.Status{Context: "x", State: comment.StateSuccess, TargetURL: "https:///x"}},
 	} {
 		if err := p.SetStatuses(t.Context(), sha, tt.s); err == nil {
 			t.Errorf("%s: no error", tt.name)

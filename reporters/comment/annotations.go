@@ -1,4 +1,4 @@
-package github
+package comment
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ import (
 // Conclusions of a check run. A neutral one would pass where one is required,
 // so that it is none of them.
 const (
-	Succeeded      = "success"
-	Failed         = "failure"
-	ActionRequired = "action_required"
-	Cancelled      = "cancelled" // nobody waits for it any more
+	ConclusionSuccess        = "success"
+	ConclusionFailure        = "failure"
+	conclusionActionRequired = "action_required"
+	ConclusionCancelled      = "cancelled" // nobody waits for it any more
 )
 
 const (
@@ -25,21 +25,21 @@ const (
 	maxMessage     = 2000
 )
 
-// CheckFor says a report in a check run: its conclusion is as green as the
+// NewCheck says a report in a check run: its conclusion is as green as the
 // status of the verdict, and problems, regressions and errors are at the lines
 // of the definitions. Reruns and costs are left out, so that the same result
 // says the same.
-func CheckFor(r *report.Report) Check {
-	validate, decided := StatusFor(r)
-	c := Check{Conclusion: Failed}
+func NewCheck(r *report.Report) Check {
+	validate, decided := NewStatuses(r)
+	c := Check{Conclusion: ConclusionFailure}
 	first := textfmt.Line(r.Gate.Reason)
 	switch invalid := report.InvalidFiles(r.Problems); {
 	case invalid > 0:
 		first = reporters.Invalid(r.Problems)
-	case decided.State == Success:
-		c.Conclusion = Succeeded
-	case decided.State == Error && r.NotRunReason != "":
-		c.Conclusion, first = ActionRequired, textfmt.Line(r.NotRunReason)
+	case decided.State == StateSuccess:
+		c.Conclusion = ConclusionSuccess
+	case decided.State == StateError && r.NotRunReason != "":
+		c.Conclusion, first = conclusionActionRequired, textfmt.Line(r.NotRunReason)
 	}
 	c.Title = fit(maxDescription, first, scoreWords(r))
 	c.Annotations = annotations(r)
@@ -57,7 +57,7 @@ func annotations(r *report.Report) []Annotation {
 	for _, kind := range []struct {
 		severity schema.Severity
 		level    Level
-	}{{schema.Error, LevelFailure}, {schema.Warning, LevelWarning}} {
+	}{{schema.Error, LevelFailure}, {schema.Warning, levelWarning}} {
 		for _, p := range r.Problems {
 			if p.Severity == kind.severity && p.File != "" {
 				all = append(all, annotateProblem(p, kind.level))
@@ -118,7 +118,7 @@ func annotateCase(group reporters.ErrorGroup) (Annotation, bool) {
 		}
 		a.Title = "new case that fails"
 	case report.Flaky:
-		a.Title, a.Level = "flaky", LevelWarning
+		a.Title, a.Level = "flaky", levelWarning
 	default:
 		return Annotation{}, false
 	}

@@ -1,4 +1,4 @@
-package github
+package comment
 
 import (
 	"cmp"
@@ -12,13 +12,12 @@ import (
 
 	gh "github.com/google/go-github/v60/github"
 
-	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // sizes are tried from the first on, in bytes: the next is for a server that
 // calls the one before too long.
-var sizes = [...]int{comment.MaxBytes, 30_000, 10_000, 3_000}
+var sizes = [...]int{MaxBytes, 30_000, 10_000, 3_000}
 
 const (
 	// maxPages bounds the search: 100 comments a page.
@@ -27,22 +26,22 @@ const (
 	writeComments = "pull-requests: write"
 )
 
-// A Change says what an upsert did.
-type Change string
+// An Outcome says what an upsert did.
+type Outcome string
 
 // The outcomes of writing a comment.
 const (
-	Created   Change = "created"
-	Edited    Change = "edited"
-	Unchanged Change = "unchanged"
+	Created   Outcome = "created"
+	Edited    Outcome = "edited"
+	Unchanged Outcome = "unchanged"
 )
 
 // A Comment is the comment with the report. Its ID is worth keeping for the next
-// run's [Config].
+// run's [PublisherConfig].
 type Comment struct {
-	ID     int64
-	URL    string
-	Change Change
+	ID      int64
+	URL     string
+	Outcome Outcome
 }
 
 var markerPattern = lazyregexp.New(`^<!-- gavel:[^\n]{1,200} -->$`)
@@ -64,14 +63,14 @@ var (
 // crash, are deleted. A comment with our marker by another author is never
 // touched. It is written only when it says something else, made again when
 // somebody deleted it, and rendered smaller when the forge calls it too long.
-// A refusal is what [Config.Explain] makes of it.
+// A refusal is what [PublisherConfig.Explain] makes of it.
 //
 // Our own author is who the credential belongs to. A job's token cannot ask
-// for that; then it is [Config.Login], and whatever was assumed, the author of
+// for that; then it is [PublisherConfig.Login], and whatever was assumed, the author of
 // a comment that was just created is the truth from then on: the list that is
 // read after each create finds the older comment of that author and the new
 // one goes.
-func (p *Publisher) UpsertComment(ctx context.Context, text Text) (Comment, error) {
+func (p *Publisher) UpsertComment(ctx context.Context, text Renderer) (Comment, error) {
 	op := fmt.Sprintf("comment on %s/%s#%d", p.cfg.Owner, p.cfg.Name, p.cfg.Number)
 	if p.cfg.Number <= 0 {
 		return Comment{}, fmt.Errorf("%s: no pull request", op)
@@ -102,7 +101,7 @@ func (p *Publisher) UpsertComment(ctx context.Context, text Text) (Comment, erro
 	return Comment{}, p.explain(op, p.cfg.Permission, err)
 }
 
-// HasComment reports whether the comment is still there that [Config.CommentID]
+// HasComment reports whether the comment is still there that [PublisherConfig.CommentID]
 // names.
 func (p *Publisher) HasComment(ctx context.Context) (bool, error) {
 	p.mu.Lock()
@@ -287,8 +286,8 @@ func (p *Publisher) edit(ctx context.Context, c *gh.IssueComment, body string) (
 	return convertComment(edited, Edited), nil
 }
 
-func convertComment(c *gh.IssueComment, change Change) Comment {
-	return Comment{ID: c.GetID(), URL: c.GetHTMLURL(), Change: change}
+func convertComment(c *gh.IssueComment, outcome Outcome) Comment {
+	return Comment{ID: c.GetID(), URL: c.GetHTMLURL(), Outcome: outcome}
 }
 
 func firstLine(body string) string {

@@ -1,4 +1,4 @@
-package github_test
+package comment_test
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 const (
@@ -32,7 +32,7 @@ func newForge(t *testing.T) *forgetest.Forge {
 }
 
 // publisher speaks to f as the owner of token; change may be nil.
-func publisher(t *testing.T, base string, token forge.Token, change func(*github.Config)) *github.Publisher {
+func publisher(t *testing.T, base string, token forge.Token, change func(*comment.PublisherConfig)) *comment.Publisher {
 	t.Helper()
 	clock := new(forgetest.Clock)
 	c, err := forge.New(forge.Config{
@@ -41,17 +41,17 @@ func publisher(t *testing.T, base string, token forge.Token, change func(*github
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := github.Config{REST: c.REST(), Explain: forge.Explain, Owner: "octo", Name: "demo", Number: 7}
+	cfg := comment.PublisherConfig{REST: c.REST(), Explain: forge.Explain, Owner: "octo", Name: "demo", Number: 7}
 	if change != nil {
 		change(&cfg)
 	}
-	return github.New(cfg)
+	return comment.NewPublisher(cfg)
 }
 
-func asBot(cfg *github.Config) { cfg.Login = bot }
+func asBot(cfg *comment.PublisherConfig) { cfg.Login = bot }
 
 // text is the same at every size.
-func text(body string) github.Text { return func(int) string { return marker + body } }
+func text(body string) comment.Renderer { return func(int) string { return marker + body } }
 
 // body is what text gives.
 func body(s string) string { return marker + s }
@@ -91,14 +91,14 @@ func TestUpsertComment(t *testing.T) {
 		// before fills the forge and returns the stored id.
 		before func(*forgetest.Forge) int64
 		token  forge.Token
-		config func(*github.Config)
-		change github.Change
+		config func(*comment.PublisherConfig)
+		change comment.Outcome
 		writes []string
 		// want are the comments with our marker afterwards.
 		want []forgetest.Comment
 	}{
 		{
-			name: "first", change: github.Created, writes: []string{"POST"},
+			name: "first", change: comment.Created, writes: []string{"POST"},
 			want: []forgetest.Comment{standing(user, body("new"), 0)},
 		},
 		{
@@ -109,13 +109,13 @@ func TestUpsertComment(t *testing.T) {
 				chatter(f, 3)
 				return 0
 			},
-			change: github.Edited, writes: []string{"PATCH"},
+			change: comment.Edited, writes: []string{"PATCH"},
 			want: []forgetest.Comment{standing(user, body("new"), 1)},
 		},
 		{
 			name:   "unchanged",
 			before: func(f *forgetest.Forge) int64 { f.AddComment(7, user, body("new")); return 0 },
-			change: github.Unchanged,
+			change: comment.Unchanged,
 			want:   []forgetest.Comment{standing(user, body("new"), 0)},
 		},
 		{
@@ -124,13 +124,13 @@ func TestUpsertComment(t *testing.T) {
 				f.AddComment(7, user, strings.ReplaceAll(body("new"), "\n", "\r\n")+"\r\n")
 				return 0
 			},
-			change: github.Unchanged,
+			change: comment.Unchanged,
 			want:   []forgetest.Comment{standing(user, strings.ReplaceAll(body("new"), "\n", "\r\n")+"\r\n", 0)},
 		},
 		{
 			name:   "by its stored id",
 			before: func(f *forgetest.Forge) int64 { return f.AddComment(7, user, body("old")) },
-			change: github.Edited, writes: []string{"PATCH"},
+			change: comment.Edited, writes: []string{"PATCH"},
 			want: []forgetest.Comment{standing(user, body("new"), 1)},
 		},
 		{
@@ -140,25 +140,25 @@ func TestUpsertComment(t *testing.T) {
 				f.DeleteComment(id)
 				return id
 			},
-			change: github.Created, writes: []string{"POST"},
+			change: comment.Created, writes: []string{"POST"},
 			want: []forgetest.Comment{standing(user, body("new"), 0)},
 		},
 		{
 			name:   "stored id of a stranger",
 			before: func(f *forgetest.Forge) int64 { return f.AddComment(7, "mallory", body("old")) },
-			change: github.Created, writes: []string{"POST"},
+			change: comment.Created, writes: []string{"POST"},
 			want: []forgetest.Comment{standing("mallory", body("old"), 0), standing(user, body("new"), 0)},
 		},
 		{
 			name:   "stored id on another pull request",
 			before: func(f *forgetest.Forge) int64 { return f.AddComment(8, user, body("old")) },
-			change: github.Created, writes: []string{"POST"},
+			change: comment.Created, writes: []string{"POST"},
 			want: []forgetest.Comment{standing(user, body("new"), 0)},
 		},
 		{
 			name:   "foreign comment with our marker",
 			before: func(f *forgetest.Forge) int64 { f.AddComment(7, "mallory", body("old")); return 0 },
-			change: github.Created, writes: []string{"POST"},
+			change: comment.Created, writes: []string{"POST"},
 			want: []forgetest.Comment{standing("mallory", body("old"), 0), standing(user, body("new"), 0)},
 		},
 		{
@@ -168,7 +168,7 @@ func TestUpsertComment(t *testing.T) {
 				f.AddComment(7, user, "<!-- gavel:report instance=nightly -->\nold")
 				return 0
 			},
-			change: github.Created, writes: []string{"POST"},
+			change: comment.Created, writes: []string{"POST"},
 			want: []forgetest.Comment{
 				standing(user, "> quoted\n"+body("old"), 0), standing(user, "<!-- gavel:report instance=nightly -->\nold", 0),
 				standing(user, body("new"), 0),
@@ -183,32 +183,32 @@ func TestUpsertComment(t *testing.T) {
 				f.AddComment(7, user, body("twin"))
 				return 0
 			},
-			change: github.Edited, writes: []string{"DELETE", "DELETE", "PATCH"},
+			change: comment.Edited, writes: []string{"DELETE", "DELETE", "PATCH"},
 			want: []forgetest.Comment{standing(user, body("new"), 1), standing("mallory", body("foreign"), 0)},
 		},
 		{
 			name: "a job that knows its name", token: forgetest.TokenActions, config: asBot,
 			before: func(f *forgetest.Forge) int64 { f.AddComment(7, bot, body("old")); return 0 },
-			change: github.Edited, writes: []string{"PATCH"},
+			change: comment.Edited, writes: []string{"PATCH"},
 			want: []forgetest.Comment{standing(bot, body("new"), 1)},
 		},
 		{
 			name: "a job that learns its name", token: forgetest.TokenActions,
 			before: func(f *forgetest.Forge) int64 { f.AddComment(7, bot, body("old")); return 0 },
-			change: github.Edited, writes: []string{"POST", "DELETE", "PATCH"},
+			change: comment.Edited, writes: []string{"POST", "DELETE", "PATCH"},
 			want: []forgetest.Comment{standing(bot, body("new"), 1)},
 		},
 		{
 			name: "a job that was told a wrong name", token: forgetest.TokenActions,
-			config: func(cfg *github.Config) { cfg.Login = "another[bot]" },
+			config: func(cfg *comment.PublisherConfig) { cfg.Login = "another[bot]" },
 			before: func(f *forgetest.Forge) int64 { f.AddComment(7, bot, body("old")); return 0 },
-			change: github.Edited, writes: []string{"POST", "DELETE", "PATCH"},
+			change: comment.Edited, writes: []string{"POST", "DELETE", "PATCH"},
 			want: []forgetest.Comment{standing(bot, body("new"), 1)},
 		},
 		{
 			name: "a job with a stored id", token: forgetest.TokenActions,
 			before: func(f *forgetest.Forge) int64 { return f.AddComment(7, bot, body("old")) },
-			change: github.Edited, writes: []string{"PATCH"},
+			change: comment.Edited, writes: []string{"PATCH"},
 			want: []forgetest.Comment{standing(bot, body("new"), 1)},
 		},
 	}
@@ -222,7 +222,7 @@ func TestUpsertComment(t *testing.T) {
 			if tt.token == "" {
 				tt.token = forgetest.TokenUser
 			}
-			p := publisher(t, f.URL, tt.token, func(cfg *github.Config) {
+			p := publisher(t, f.URL, tt.token, func(cfg *comment.PublisherConfig) {
 				cfg.CommentID = stored
 				if tt.config != nil {
 					tt.config(cfg)
@@ -232,7 +232,7 @@ func TestUpsertComment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Change != tt.change || got.ID == 0 || !strings.Contains(got.URL, "#issuecomment-") {
+			if got.Outcome != tt.change || got.ID == 0 || !strings.Contains(got.URL, "#issuecomment-") {
 				t.Errorf("got %+v, want it %s", got, tt.change)
 			}
 			if diff := cmp.Diff(tt.writes, methods(f)); diff != "" {
@@ -308,7 +308,7 @@ func TestLostReplies(t *testing.T) {
 	tests := []struct {
 		name   string
 		token  forge.Token
-		config func(*github.Config)
+		config func(*comment.PublisherConfig)
 		old    string
 		fault  forgetest.Fault
 		edits  int
@@ -347,7 +347,7 @@ func TestDeletedBetweenLookAndWrite(t *testing.T) {
 	id := f.AddComment(7, "maintainer", body("old"))
 	f.Inject(forgetest.Fault{Method: http.MethodPatch, Status: 404})
 	f.Inject(forgetest.Fault{Method: http.MethodGet, Path: fmt.Sprint("/issues/comments/", id), Skip: 1, Status: 404, Times: -1})
-	p := publisher(t, f.URL, forgetest.TokenUser, func(cfg *github.Config) { cfg.CommentID = id })
+	p := publisher(t, f.URL, forgetest.TokenUser, func(cfg *comment.PublisherConfig) { cfg.CommentID = id })
 	if _, err := p.UpsertComment(t.Context(), text("new")); err != nil {
 		t.Fatal(err)
 	}
@@ -416,23 +416,23 @@ func TestCommentNeedsMarker(t *testing.T) {
 }
 
 func TestDenied(t *testing.T) {
-	status := github.Status{Context: github.ContextVerdict, State: github.Success}
+	status := comment.Status{Context: comment.ContextVerdict, State: comment.StateSuccess}
 	for _, tt := range []struct {
 		name       string
 		token      forge.Token
 		fault      *forgetest.Fault
 		status     int
 		permission string
-		try        func(*testing.T, *github.Publisher) error
+		try        func(*testing.T, *comment.Publisher) error
 	}{
-		{name: "comment, fork's token", token: forgetest.TokenFork, status: 403, permission: "pull-requests: write", try: comment},
-		{name: "comment, unknown token", token: "nobody-knows-this-token", status: 401, permission: "pull-requests: write", try: comment},
-		{name: "comment, 404 on create", token: forgetest.TokenUser, fault: &forgetest.Fault{Method: "POST", Status: 404}, status: 404, permission: "pull-requests: write", try: comment},
-		{name: "comment, 404 on list", token: forgetest.TokenUser, fault: &forgetest.Fault{Path: "/comments", Status: 404}, status: 404, permission: "pull-requests: write", try: comment},
-		{name: "status, fork's token", token: forgetest.TokenFork, status: 403, permission: "statuses: write", try: func(t *testing.T, p *github.Publisher) error {
+		{name: "comment, fork's token", token: forgetest.TokenFork, status: 403, permission: "pull-requests: write", try: upsert},
+		{name: "comment, unknown token", token: "nobody-knows-this-token", status: 401, permission: "pull-requests: write", try: upsert},
+		{name: "comment, 404 on create", token: forgetest.TokenUser, fault: &forgetest.Fault{Method: "POST", Status: 404}, status: 404, permission: "pull-requests: write", try: upsert},
+		{name: "comment, 404 on list", token: forgetest.TokenUser, fault: &forgetest.Fault{Path: "/comments", Status: 404}, status: 404, permission: "pull-requests: write", try: upsert},
+		{name: "status, fork's token", token: forgetest.TokenFork, status: 403, permission: "statuses: write", try: func(t *testing.T, p *comment.Publisher) error {
 			return p.SetStatuses(t.Context(), sha, status)
 		}},
-		{name: "status, 404", token: forgetest.TokenUser, fault: &forgetest.Fault{Method: "POST", Status: 404}, status: 404, permission: "statuses: write", try: func(t *testing.T, p *github.Publisher) error {
+		{name: "status, 404", token: forgetest.TokenUser, fault: &forgetest.Fault{Method: "POST", Status: 404}, status: 404, permission: "statuses: write", try: func(t *testing.T, p *comment.Publisher) error {
 			return p.SetStatuses(t.Context(), sha, status)
 		}},
 	} {
@@ -459,7 +459,7 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-func comment(t *testing.T, p *github.Publisher) error {
+func upsert(t *testing.T, p *comment.Publisher) error {
 	_, err := p.UpsertComment(t.Context(), text("new"))
 	return err
 }
@@ -469,7 +469,7 @@ func comment(t *testing.T, p *github.Publisher) error {
 func TestLimitIsNoDenial(t *testing.T) {
 	f := newForge(t)
 	f.Inject(forgetest.Fault{Method: "POST", Status: 403, Times: -1, Header: map[string]string{"Retry-After": "3600"}, Body: "{}"})
-	err := comment(t, publisher(t, f.URL, forgetest.TokenUser, nil))
+	err := upsert(t, publisher(t, f.URL, forgetest.TokenUser, nil))
 	var denied *forge.DeniedError
 	var limit *forge.LimitError
 	if errors.As(err, &denied) || !errors.As(err, &limit) {
@@ -483,7 +483,7 @@ func TestLimitIsNoDenial(t *testing.T) {
 func TestJobSummary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "summary.md")
 	for _, s := range []string{"# one", "# two"} {
-		if err := github.JobSummary(path, func(int) string { return s }); err != nil {
+		if err := comment.JobSummary(path, func(int) string { return s }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -497,20 +497,20 @@ func TestJobSummary(t *testing.T) {
 
 	const limit = 1 << 20
 	fill := func(room int) string { return strings.Repeat("x", room) }
-	if err := github.JobSummary(path, fill); err != nil {
+	if err := comment.JobSummary(path, fill); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Size() != limit {
 		t.Fatalf("%v, %v: want the limit to the byte", info.Size(), err)
 	}
-	if err := github.JobSummary(path, func(int) string { return "more" }); err == nil {
+	if err := comment.JobSummary(path, func(int) string { return "more" }); err == nil {
 		t.Error("a full file takes no more")
 	}
 	if info, err = os.Stat(path); err != nil || info.Size() != limit {
 		t.Errorf("%v, %v: a refused summary must leave the file alone", info.Size(), err)
 	}
-	if err := github.JobSummary(t.TempDir(), fill); err == nil {
+	if err := comment.JobSummary(t.TempDir(), fill); err == nil {
 		t.Error("a directory is not a summary")
 	}
 }
@@ -524,7 +524,7 @@ func TestRetire(t *testing.T) {
 		if err := p.Retire(t.Context(), strings.TrimSpace(marker), "before"); err != nil {
 			t.Fatal(err)
 		}
-		if err := comment(t, p); err != nil {
+		if err := upsert(t, p); err != nil {
 			t.Fatal(err)
 		}
 	}

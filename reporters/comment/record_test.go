@@ -1,4 +1,4 @@
-package github_test
+package comment_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 // A crowd are the pull requests, the branch and the merge group that have one commit.
@@ -29,8 +29,8 @@ func (c *crowd) Heads(_ context.Context, number int, sum string) (bool, error) {
 func (c *crowd) Expected(string) ([]int, bool) { return c.expected, c.complete }
 
 // publisher is that of #N, of "group N", or of the branch.
-func (c *crowd) publisher(who string) *github.Publisher {
-	return publisher(c.t, c.forge.URL+c.base, forgetest.TokenActions, func(cfg *github.Config) {
+func (c *crowd) publisher(who string) *comment.Publisher {
+	return publisher(c.t, c.forge.URL+c.base, forgetest.TokenActions, func(cfg *comment.PublisherConfig) {
 		cfg.Sharers, cfg.Number = c, 0
 		if _, err := fmt.Sscanf(who, "group %d", &cfg.Number); err == nil {
 			cfg.Queued = true
@@ -45,9 +45,9 @@ func (c *crowd) publisher(who string) *github.Publisher {
 func (c *crowd) says(who, said string) {
 	c.t.Helper()
 	state, words, _ := strings.Cut(said, ": ")
-	s := github.Status{Context: github.ContextVerdict, State: github.State(state), Description: words, TargetURL: "https://forge.example/run?job=5#top"}
+	s := comment.Status{Context: comment.ContextVerdict, State: comment.State(state), Description: words, TargetURL: "https://forge.example/run?job=5#top"}
 	if state == "waits" || state == "refused" {
-		s.State, s.Hold = github.Error, github.Hold(state)
+		s.State, s.Hold = comment.StateError, comment.Hold(state)
 	}
 	if err := c.publisher(who).SetStatuses(c.t.Context(), sha, s); err != nil {
 		c.t.Fatal(err)
@@ -231,7 +231,7 @@ func TestOddRecords(t *testing.T) {
 		"://", "", "https://x.example/?pr=8;own=success",
 	} {
 		c := &crowd{t: t, forge: newForge(t), open: map[int]bool{7: true, 8: true}}
-		c.forge.AddStatus(forgetest.Status{SHA: sha, Context: github.ContextVerdict, State: "failure", Description: "odd", TargetURL: address})
+		c.forge.AddStatus(forgetest.Status{SHA: sha, Context: comment.ContextVerdict, State: "failure", Description: "odd", TargetURL: address})
 		c.says("#7", "success: fine")
 		if got := c.shows(); got != "success: fine" {
 			t.Errorf("%s: the commit shows %q", address, got)
@@ -243,7 +243,7 @@ func TestOddRecords(t *testing.T) {
 // records, and its statuses are not all written again.
 func TestWhatIsWrittenWithoutARecord(t *testing.T) {
 	c := &crowd{t: t, forge: newForge(t), open: map[int]bool{7: true}}
-	c.forge.AddStatus(forgetest.Status{SHA: sha, Context: github.ContextVerdict, State: "success", Description: "fine"})
+	c.forge.AddStatus(forgetest.Status{SHA: sha, Context: comment.ContextVerdict, State: "success", Description: "fine"})
 	c.says("#7", "success: fine")
 	if n := len(c.forge.Statuses(sha)); n != 1 {
 		t.Errorf("%d statuses", n)

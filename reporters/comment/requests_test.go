@@ -1,4 +1,4 @@
-package github_test
+package comment_test
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 // A side is everything that speaks to a forge.
@@ -43,8 +43,8 @@ func newSide(t *testing.T) *side {
 	return s
 }
 
-func (s *side) publisher(c *forge.Client, login string) *github.Publisher {
-	return github.New(github.Config{REST: c.REST(), Explain: forge.Explain, Owner: "octo", Name: "demo", Number: 7, Login: login})
+func (s *side) publisher(c *forge.Client, login string) *comment.Publisher {
+	return comment.NewPublisher(comment.PublisherConfig{REST: c.REST(), Explain: forge.Explain, Owner: "octo", Name: "demo", Number: 7, Login: login})
 }
 
 func (s *side) must(err error) {
@@ -95,19 +95,19 @@ func (s *side) speak() {
 	_, err = app.UpsertComment(ctx, text("newer"))
 	s.must(err)
 	user := s.publisher(s.client, "")
-	comment, err := user.UpsertComment(ctx, text("another account's"))
+	written, err := user.UpsertComment(ctx, text("another account's"))
 	s.must(err)
-	s.must(user.React(ctx, comment.ID, github.Done))
-	_, err = s.client.Reactions(ctx, demo, comment.ID, "maintainer")
+	s.must(user.React(ctx, written.ID, comment.ReactionDone))
+	_, err = s.client.Reactions(ctx, demo, written.ID, "maintainer")
 	s.must(err)
-	s.must(user.SetStatuses(ctx, sha, github.Status{Context: github.ContextVerdict, State: github.Success, Description: "good", TargetURL: "https://example.org"}))
+	s.must(user.SetStatuses(ctx, sha, comment.Status{Context: comment.ContextVerdict, State: comment.StateSuccess, Description: "good", TargetURL: "https://example.org"}))
 	check := manyAnnotations(51)
 	check.DetailsURL = "https://example.org"
 	s.must(app.SetCheck(ctx, sha, check))
-	_, err = s.app.Rerequests(ctx, demo, sha, github.CheckName)
+	_, err = s.app.Rerequests(ctx, demo, sha, comment.CheckName)
 	s.must(err)
 	s.forge.Rerequest(sha)
-	_, err = s.app.Rerequests(ctx, demo, sha, github.CheckName)
+	_, err = s.app.Rerequests(ctx, demo, sha, comment.CheckName)
 	s.must(err)
 }
 

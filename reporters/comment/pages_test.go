@@ -1,4 +1,4 @@
-package github_test
+package comment_test
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 // TestListingsWithoutEnd: where a commit or a pull request has more than is read, nothing is
@@ -20,23 +20,23 @@ import (
 func TestListingsWithoutEnd(t *testing.T) {
 	for _, tt := range []struct {
 		name, list, answer, want string
-		write                    func(*github.Publisher) error
+		write                    func(*comment.Publisher) error
 	}{
 		{
 			"statuses", "/statuses", `[{"id": 1, "context": "other", "state": "success"}]`, "there are more than 10000",
-			func(p *github.Publisher) error {
-				return p.SetStatuses(t.Context(), sha, github.Status{Context: github.ContextVerdict, State: github.Success, Description: "good"})
+			func(p *comment.Publisher) error {
+				return p.SetStatuses(t.Context(), sha, comment.Status{Context: comment.ContextVerdict, State: comment.StateSuccess, Description: "good"})
 			},
 		},
 		{
 			"check runs", "/check-runs", `{"total_count": 1, "check_runs": [{"id": 1, "name": "other", "external_id": "other"}]}`, "there are more than 10000",
-			func(p *github.Publisher) error {
-				return p.SetCheck(t.Context(), sha, github.Check{Conclusion: "success", Title: "good", Summary: "good", Again: true})
+			func(p *comment.Publisher) error {
+				return p.SetCheck(t.Context(), sha, comment.Check{Conclusion: "success", Title: "good", Summary: "good", Again: true})
 			},
 		},
 		{
 			"comments", "/comments", `[{"id": 1, "body": "a remark", "user": {"id": 9}}]`, "more than 10000 comments",
-			func(p *github.Publisher) error { _, err := p.UpsertComment(t.Context(), text("new")); return err },
+			func(p *comment.Publisher) error { _, err := p.UpsertComment(t.Context(), text("new")); return err },
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-package github_test
+package comment_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -29,29 +29,29 @@ func TestStatusFor(t *testing.T) {
 	tests := []struct {
 		name              string
 		report            report.Report
-		validate, verdict github.State
+		validate, verdict comment.State
 		valid, words      string
 	}{
 		{
 			"nothing affected", report.Report{Base: &base, Summary: report.Summary{Verdicts: report.Verdicts{Cases: 9}}, Gate: report.Gate{Result: "pass"}},
-			github.Success, github.Success, valid, "no affected cases",
+			comment.StateSuccess, comment.StateSuccess, valid, "no affected cases",
 		},
 		{
-			"regressions", regressed, github.Success, github.Failure, valid,
+			"regressions", regressed, comment.StateSuccess, comment.StateFailure, valid,
 			"2 regressions, 1 improvement · 2 cases regressed · 41 of 1,204 cases rerun · score 0.914 → 0.887",
 		},
 		{
 			"pass", with(func(r *report.Report) {
 				r.Diff.Regressions, r.Diff.Improvements, r.Gate = 0, 0, report.Gate{Result: "pass", Reason: "no regression"}
 			}),
-			github.Success, github.Success, valid, "no regressions · 41 of 1,204 cases rerun · score 0.914 → 0.887",
+			comment.StateSuccess, comment.StateSuccess, valid, "no regressions · 41 of 1,204 cases rerun · score 0.914 → 0.887",
 		},
 		{
 			"without base", with(func(r *report.Report) {
 				r.Base, r.Diff, r.Summary.Pass, r.Summary.Error = nil, report.Diff{}, 1200, 4
 				r.Gate = report.Gate{Result: "undetermined", Reason: "4 cases ended in an error"}
 			}),
-			github.Success, github.Error, valid,
+			comment.StateSuccess, comment.StateError, valid,
 			"4 cases ended in an error · 1,200 of 1,204 cases pass, 4 errors · 41 of 1,204 cases run · score 0.887",
 		},
 		{
@@ -59,7 +59,7 @@ func TestStatusFor(t *testing.T) {
 				r.Diff.Regressions, r.Diff.Improvements, r.Summary.Error, r.Summary.NotRun = 0, 0, 30, 30
 				r.Gate = report.Gate{Result: "undetermined", Reason: "30 cases were not run, since the budget of 70 calls is not enough"}
 			}),
-			github.Success, github.Error, valid,
+			comment.StateSuccess, comment.StateError, valid,
 			"30 cases were not run, since the budget of 70 calls is not enough · 11 of 1,204 cases rerun, 30 not run · score 0.914 → 0.887",
 		},
 		{
@@ -67,14 +67,14 @@ func TestStatusFor(t *testing.T) {
 				r.Gate = report.Gate{Result: "pass"}
 				r.Problems = []schema.Problem{problem("a.json", schema.Error), problem("a.json", schema.Error), problem("b.json", schema.Warning)}
 			}),
-			github.Failure, github.Failure, "1 invalid definition, 1 warning",
+			comment.StateFailure, comment.StateFailure, "1 invalid definition, 1 warning",
 			"1 invalid definition · 2 regressions, 1 improvement · 41 of 1,204 cases rerun · score 0.914 → 0.887",
 		},
 		{
 			"warnings are not failures", with(func(r *report.Report) {
 				r.Problems = []schema.Problem{problem("b.json", schema.Warning), problem("c.json", schema.Note)}
 			}),
-			github.Success, github.Failure, valid + ", 1 warning",
+			comment.StateSuccess, comment.StateFailure, valid + ", 1 warning",
 			"2 regressions, 1 improvement · 2 cases regressed · 41 of 1,204 cases rerun · score 0.914 → 0.887",
 		},
 		{
@@ -83,7 +83,7 @@ func TestStatusFor(t *testing.T) {
 				r.NotRunReason = "waits for approval:\nthe head comes from\x1b[31m the fork stranger/demo"
 				r.Gate = report.Gate{Result: "undetermined", Reason: "41 cases were not run"}
 			}),
-			github.Success, github.Error, valid,
+			comment.StateSuccess, comment.StateError, valid,
 			"waits for approval: the head comes from␛[31m the fork stranger/demo · 41 cases would run",
 		},
 		{
@@ -92,7 +92,7 @@ func TestStatusFor(t *testing.T) {
 				r.NotRunReason = "waits for approval"
 				r.Gate = report.Gate{Result: "undetermined", Reason: "41 cases were not run"}
 			}),
-			github.Success, github.Error, valid, "waits for approval · 41 cases would run",
+			comment.StateSuccess, comment.StateError, valid, "waits for approval · 41 cases would run",
 		},
 		{
 			"no case could be run", with(func(r *report.Report) {
@@ -100,20 +100,20 @@ func TestStatusFor(t *testing.T) {
 				r.Summary.Error, r.Summary.NotRun = 41, 41
 				r.Gate = report.Gate{Result: "undetermined", Reason: "41 cases were not run"}
 			}),
-			github.Success, github.Error, valid, "41 cases were not run · 0 of 1,204 cases rerun, 41 not run",
+			comment.StateSuccess, comment.StateError, valid, "41 cases were not run · 0 of 1,204 cases rerun, 41 not run",
 		},
 		{
 			"the score is as it was", with(func(r *report.Report) {
 				r.Diff = report.Diff{ScoreBase: &before, ScoreHead: &before}
 				r.Gate = report.Gate{Result: "pass"}
 			}),
-			github.Success, github.Success, valid, "no regressions · 41 of 1,204 cases rerun · score 0.914, unchanged",
+			comment.StateSuccess, comment.StateSuccess, valid, "no regressions · 41 of 1,204 cases rerun · score 0.914, unchanged",
 		},
 		{
 			"planned only, nothing affected", report.Report{
 				Base: &base, NotRunReason: "waits for approval", Summary: report.Summary{Verdicts: report.Verdicts{Cases: 9}}, Gate: report.Gate{Result: "pass"},
 			},
-			github.Success, github.Success, valid, "no affected cases",
+			comment.StateSuccess, comment.StateSuccess, valid, "no affected cases",
 		},
 		{
 			"a full score over a failing case", with(func(r *report.Report) {
@@ -121,44 +121,44 @@ func TestStatusFor(t *testing.T) {
 				r.Diff, r.Summary.Fail = report.Diff{ScoreBase: &before, ScoreHead: &full}, 1
 				r.Gate = report.Gate{Result: "pass"}
 			}),
-			github.Success, github.Success, valid, "no regressions · 41 of 1,204 cases rerun · score 0.914 → 1.000, although 1 case fails",
+			comment.StateSuccess, comment.StateSuccess, valid, "no regressions · 41 of 1,204 cases rerun · score 0.914 → 1.000, although 1 case fails",
 		},
 		{
 			"cases that are left out, and nothing else", report.Report{
 				Base: &base, Summary: report.Summary{Verdicts: report.Verdicts{Cases: 9, Skipped: 1}}, Gate: report.Gate{Result: "pass"},
 				Cases: []report.Row{{Withdrawn: "disabled"}},
 			},
-			github.Success, github.Success, valid, "no regressions · 1 case disabled",
+			comment.StateSuccess, comment.StateSuccess, valid, "no regressions · 1 case disabled",
 		},
 		{
 			"cases that are left out next to others", with(func(r *report.Report) {
 				r.Cases, r.Summary.Removed = []report.Row{{Withdrawn: "removed"}, {Withdrawn: "removed"}, {Withdrawn: "drafted"}}, 2
 			}),
-			github.Success, github.Failure, valid,
+			comment.StateSuccess, comment.StateFailure, valid,
 			"2 regressions, 1 improvement · 2 cases removed, 1 drafted · 2 cases regressed · 41 of 1,204 cases rerun · score 0.914 → 0.887",
 		},
 		{
 			"too much to say", with(func(r *report.Report) { r.Gate.Reason = strings.Repeat("reason ", 15) }),
-			github.Success, github.Failure, valid,
+			comment.StateSuccess, comment.StateFailure, valid,
 			"2 regressions, 1 improvement · " + strings.TrimSpace(strings.Repeat("reason ", 15)),
 		},
 		{
 			"a reason that is too long by itself is left out", with(func(r *report.Report) { r.Gate.Reason = strings.Repeat("reason ", 30) }),
-			github.Success, github.Failure, valid,
+			comment.StateSuccess, comment.StateFailure, valid,
 			"2 regressions, 1 improvement · 41 of 1,204 cases rerun · score 0.914 → 0.887",
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			validate, verdict := github.StatusFor(&tt.report)
-			want := []github.Status{
+			validate, verdict := comment.NewStatuses(&tt.report)
+			want := []comment.Status{
 				{Context: "gavel/validate", State: tt.validate, Description: tt.valid},
 				{Context: "gavel/verdict", State: tt.verdict, Description: tt.words},
 			}
-			if tt.report.NotRunReason != "" && tt.verdict == github.Error {
-				want[1].Hold = github.Approvable
+			if tt.report.NotRunReason != "" && tt.verdict == comment.StateError {
+				want[1].Hold = comment.Approvable
 			}
-			if diff := cmp.Diff(want, []github.Status{validate, verdict}); diff != "" {
+			if diff := cmp.Diff(want, []comment.Status{validate, verdict}); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if n := utf8.RuneCountInString(verdict.Description); n > 140 {

@@ -1,4 +1,4 @@
-package github
+package comment
 
 import (
 	"cmp"
@@ -16,12 +16,12 @@ import (
 // State is a commit status as forges know it.
 type State string
 
-// The four states. Pending is never the last one of a commit.
+// The four states. StatePending is never the last one of a commit.
 const (
-	Pending State = "pending"
-	Success State = "success"
-	Failure State = "failure"
-	Error   State = "error"
+	StatePending State = "pending"
+	StateSuccess State = "success"
+	StateFailure State = "failure"
+	StateError   State = "error"
 )
 
 // Contexts of the two statuses; stable, since branch protection names them.
@@ -47,7 +47,7 @@ type Status struct {
 	Description string
 	// TargetURL is where the line links to. Defaults to nowhere.
 	TargetURL string
-	// Hold is why an Error waits for people. Defaults to an Error that does not.
+	// Hold says why a status with [StateError] waits for people. Defaults to one that does not.
 	Hold Hold `json:",omitzero"`
 }
 
@@ -56,7 +56,7 @@ type Status struct {
 // every status forever, and takes a thousand for a commit and context. A status
 // that is refused for its text keeps no other from being written. Where other pull
 // requests have the commit, each context says the worst of theirs, see
-// [Config.Sharers].
+// [PublisherConfig.Sharers].
 func (p *Publisher) SetStatuses(ctx context.Context, sha string, statuses ...Status) error {
 	return p.setStatuses(ctx, sha, nil, statuses)
 }
@@ -123,7 +123,7 @@ func (p *Publisher) BeginStatuses(ctx context.Context, sha string, statuses ...S
 	before := len(statuses)
 	statuses = slices.DeleteFunc(slices.Clone(statuses), func(s Status) bool {
 		own := at.own(s.Context, p.subject())
-		return own != "" && own != Pending
+		return own != "" && own != StatePending
 	})
 	return len(statuses) < before, p.setStatuses(ctx, sha, at, statuses)
 }
@@ -145,11 +145,11 @@ func (p *Publisher) EndStatuses(ctx context.Context, sha string, last Status, ot
 		}
 	}
 	var all []Status
-	if before := at.own(last.Context, p.subject()); before != Success && before != Failure {
+	if before := at.own(last.Context, p.subject()); before != StateSuccess && before != StateFailure {
 		all = append(all, last)
 	}
 	for _, s := range others {
-		if at.own(s.Context, p.subject()) == Pending {
+		if at.own(s.Context, p.subject()) == StatePending {
 			all = append(all, s)
 		}
 	}
@@ -164,7 +164,7 @@ func (p *Publisher) EndPending(ctx context.Context, sha string, statuses ...Stat
 	}
 	var all []Status
 	for _, s := range statuses {
-		if at.newest[strings.ToLower(s.Context)].state() == Pending {
+		if at.newest[strings.ToLower(s.Context)].state() == StatePending {
 			all = append(all, s)
 		}
 	}
@@ -210,7 +210,7 @@ func (p *Publisher) setStatus(ctx context.Context, w *writes, s Status) error {
 
 func (s Status) check() error {
 	switch s.State {
-	case Pending, Success, Failure, Error:
+	case StatePending, StateSuccess, StateFailure, StateError:
 	default:
 		return fmt.Errorf("no state %q", s.State)
 	}

@@ -1,4 +1,4 @@
-package github
+package comment
 
 import (
 	"cmp"
@@ -57,7 +57,7 @@ type Level string
 
 // The levels that are used.
 const (
-	LevelWarning Level = "warning"
+	levelWarning Level = "warning"
 	LevelFailure Level = "failure"
 )
 
@@ -112,14 +112,14 @@ func (p *Publisher) shownCheck(ctx context.Context, sha string, c Check) (*Check
 	if err != nil || len(others) == 0 {
 		return &c, at, err
 	}
-	me := claim{subject: p.subject(), state: Success, words: c.Title}
+	me := claim{subject: p.subject(), state: StateSuccess, words: c.Title}
 	switch c.Conclusion {
-	case ActionRequired:
-		me.state, me.hold = Error, Approvable
-	case Failed:
-		me.state = Failure
-	case Cancelled:
-		me.state = Error
+	case conclusionActionRequired:
+		me.state, me.hold = StateError, Approvable
+	case ConclusionFailure:
+		me.state = StateFailure
+	case ConclusionCancelled:
+		me.state = StateError
 	}
 	all := append(slices.Clone(others), me)
 	if me.number != 0 && !me.queued {
@@ -143,12 +143,12 @@ func (p *Publisher) shownCheck(ctx context.Context, sha string, c Check) (*Check
 // conclusion is that of a check run. One that is pending is not green.
 func (c claim) conclusion() string {
 	switch {
-	case c.state == Success:
-		return Succeeded
-	case c.hold != "" || c.state == Pending:
-		return ActionRequired
+	case c.state == StateSuccess:
+		return ConclusionSuccess
+	case c.hold != "" || c.state == StatePending:
+		return conclusionActionRequired
 	}
-	return Failed
+	return ConclusionFailure
 }
 
 // leaveCheck makes a check run that says what others say of a commit, where the newest
@@ -191,9 +191,9 @@ func (c Check) externalID(number int) (string, error) {
 	return fmt.Sprintf("%s%d:%s", idPrefix, number, hex.EncodeToString(sum[:16])), nil
 }
 
-// CheckOf is the pull request that a check run of ours is about, 0 for none, by
+// CheckRunPullRequest is the pull request that a check run of ours is about, 0 for none, by
 // its external id. It reports false for every other check run.
-func CheckOf(externalID string) (number int, ours bool) {
+func CheckRunPullRequest(externalID string) (number int, ours bool) {
 	text, _, _ := strings.Cut(strings.TrimPrefix(externalID, idPrefix), ":")
 	number, err := strconv.Atoi(text)
 	return number, strings.HasPrefix(externalID, idPrefix) && err == nil && number >= 0
@@ -249,7 +249,7 @@ func (p *Publisher) checkRuns(ctx context.Context, sha string) (found checkRuns,
 			return found, err
 		}
 		for _, run := range page.CheckRuns {
-			number, ours := CheckOf(run.GetExternalID())
+			number, ours := CheckRunPullRequest(run.GetExternalID())
 			if ours && run.GetID() > found.newest.GetID() {
 				found.newest = run
 			}

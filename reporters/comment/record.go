@@ -1,4 +1,4 @@
-package github
+package comment
 
 import (
 	"cmp"
@@ -67,12 +67,12 @@ type claim struct {
 
 // weight is lower the worse a claim is.
 func (c claim) weight() int {
-	return slices.Index([]string{string(Failure), string(Approvable), string(Unapprovable), string(Error), string(Pending), string(Success)}, c.kind())
+	return slices.Index([]string{string(StateFailure), string(Approvable), string(Unapprovable), string(StateError), string(StatePending), string(StateSuccess)}, c.kind())
 }
 
 // kind is the state, or the hold where there is one.
 func (c claim) kind() string {
-	if c.state == Error && c.hold != "" {
+	if c.state == StateError && c.hold != "" {
 		return string(c.hold)
 	}
 	return string(c.state)
@@ -95,7 +95,7 @@ func description(claims []claim) string {
 func worded(claims []claim, words string) string {
 	worst := claims[0]
 	worst.words = words
-	if len(claims) == 1 && worst.state == Success && worst.words != "" {
+	if len(claims) == 1 && worst.state == StateSuccess && worst.words != "" {
 		return textfmt.Clip(worst.words, maxDescription)
 	}
 	name := ""
@@ -105,7 +105,7 @@ func worded(claims []claim, words string) string {
 	case string(Unapprovable):
 		name = fmt.Sprintf("not run %s: close #%d", worst.subject, worst.number)
 	default:
-		verb := map[State]string{Failure: "fails", Error: "undetermined", Pending: "pending", Success: "passes"}[worst.state]
+		verb := map[State]string{StateFailure: "fails", StateError: "undetermined", StatePending: "pending", StateSuccess: "passes"}[worst.state]
 		name = verb + " " + places(slices.DeleteFunc(slices.Clone(claims), func(c claim) bool { return c.kind() != worst.kind() }))
 	}
 	if worst.words == "" {
@@ -184,7 +184,7 @@ func (w wireStatus) claim() (claim, bool) {
 	switch own := query.Get(recordOwn); own {
 	case "":
 	case string(Approvable), string(Unapprovable):
-		c.state, c.hold = Error, Hold(own)
+		c.state, c.hold = StateError, Hold(own)
 	default:
 		c.state = State(own)
 	}
@@ -202,10 +202,10 @@ func (w wireStatus) claim() (claim, bool) {
 	return c, true
 }
 
-// StatusOf is the pull request that a status of ours is of, 0 for none, by its target
+// StatusPullRequest is the pull request that a status of ours is of, 0 for none, by its target
 // URL. It reports false for every other status, and for those of earlier versions.
-func StatusOf(target string) (number int, ours bool) {
-	c, recorded := wireStatus{State: Success, TargetURL: target}.claim()
+func StatusPullRequest(target string) (number int, ours bool) {
+	c, recorded := wireStatus{State: StateSuccess, TargetURL: target}.claim()
 	if c.queued {
 		return 0, recorded
 	}
@@ -288,7 +288,7 @@ func (p *Publisher) others(ctx context.Context, at *standing, name string) ([]cl
 		who := subject{number: number}
 		_, there := at.by[context][who]
 		if !there && who != me && (name == ContextVerdict || name == ContextValidate) {
-			all = append(all, claim{subject: who, state: Pending})
+			all = append(all, claim{subject: who, state: StatePending})
 		}
 	}
 	slices.SortFunc(all, func(a, b claim) int { return cmp.Or(a.weight()-b.weight(), a.number-b.number) })
@@ -358,7 +358,7 @@ func (p *Publisher) shown(ctx context.Context, at *standing, s Status) (want Sta
 	for _, c := range others { // any of the words will do
 		same = same || newest.state() == want.State && c.kind() == all[0].kind() && c.words != "" && newest.Description == worded(all, c.words)
 	}
-	if elsewhere && me.state == Pending { // it is replaced soon, and a status more says nothing
+	if elsewhere && me.state == StatePending { // it is replaced soon, and a status more says nothing
 		return want, newest.state() != want.State, nil
 	}
 	return want, !same || !recorded || before.kind() != me.kind(), nil

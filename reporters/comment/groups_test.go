@@ -1,4 +1,4 @@
-package github_test
+package comment_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
 
@@ -42,7 +42,7 @@ func TestGroupContext(t *testing.T) {
 		{"support~32a88b3876e84034", "gavel/verdict/support~32a88b3876e84034~"},
 		{"support~32A88B3876E84034", "gavel/verdict/support~32A88B3876E84034~"},
 	} {
-		got := github.GroupContext(tt.name)
+		got := comment.GroupContext(tt.name)
 		if got != tt.want && !(strings.HasSuffix(tt.want, "~") && strings.HasPrefix(got, tt.want) && regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(got[len(tt.want):])) {
 			t.Errorf("%q has the context\n%q, want\n%q", tt.name, got, tt.want)
 		}
@@ -74,19 +74,19 @@ func TestGroupStatuses(t *testing.T) {
 	s.In.Problems = append(s.In.Problems, problem(reporttest.File("broken/1/a"), "error"))
 	s.In.GroupGates = true
 	report := report.Compare(s.In)
-	want := []github.Status{
+	want := []comment.Status{
 		{Context: "gavel/verdict/broken", State: "failure", Description: "1 invalid definition · no regressions"},
 		{Context: "gavel/verdict/math", State: "success", Description: "no affected cases · score 1.000, unchanged"},
 		{Context: "gavel/verdict/support", State: "failure", Description: "1 regression · 1 case regressed (fail_on: regression) · 1 of 2 cases rerun · score 1.000 → 0.625"},
 		{Context: "gavel/verdict/talk", State: "success", Description: "1 improvement · 1 of 1 case rerun · score 0.000 → 1.000"},
 		{Context: "gavel/verdict/waits", State: "error", Description: "1 case was not run · 0 of 1 case rerun, 1 not run"},
-		{Context: github.GroupContext(hostile), State: "failure", Description: "1 regression · 1 case regressed (fail_on: regression) · 1 of 1 case rerun · score 1.000 → 0.000"},
+		{Context: comment.GroupContext(hostile), State: "failure", Description: "1 regression · 1 case regressed (fail_on: regression) · 1 of 1 case rerun · score 1.000 → 0.000"},
 	}
-	if diff := cmp.Diff(want, github.GroupStatuses(report)); diff != "" {
+	if diff := cmp.Diff(want, comment.GroupStatuses(report)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	report.GroupGates = nil
-	if got := github.GroupStatuses(report); got != nil {
+	if got := comment.GroupStatuses(report); got != nil {
 		t.Errorf("nobody asked for %v", got)
 	}
 }
@@ -95,9 +95,9 @@ func TestGroupStatuses(t *testing.T) {
 // and one that is refused keeps no other from being written.
 func TestStatusesAtOnce(t *testing.T) {
 	f := newForge(t)
-	var all []github.Status
+	var all []comment.Status
 	for i := range 4 {
-		all = append(all, github.Status{Context: fmt.Sprint("gavel/verdict/", i), State: github.Success})
+		all = append(all, comment.Status{Context: fmt.Sprint("gavel/verdict/", i), State: comment.StateSuccess})
 	}
 	p := publisher(t, f.URL, forgetest.TokenUser, nil)
 	if err := p.SetStatuses(t.Context(), sha, all[1]); err != nil {
@@ -122,7 +122,7 @@ func TestStatusesAtOnce(t *testing.T) {
 		f.Inject(forgetest.Fault{Method: "POST", Status: tt.status})
 		before := len(f.Writes())
 		for i := range all {
-			all[i].State, all[i].Description = github.Error, fmt.Sprint(tt.status)
+			all[i].State, all[i].Description = comment.StateError, fmt.Sprint(tt.status)
 		}
 		err := p.SetStatuses(t.Context(), sha, all[:3]...)
 		f.Heal()

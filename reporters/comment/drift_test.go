@@ -1,36 +1,30 @@
-package drift
+package comment
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/github"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
+	"github.com/gavel-evals/gavel/schema/golden"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func onForge() Options {
-	return Options{Branch: "main", Due: time.Date(2026, 3, 2, 3, 0, 0, 0, time.UTC), RepositoryURL: "https://github.com/octo/demo"}
+func driftOptions() DriftOptions {
+	return DriftOptions{Branch: "main", Due: time.Date(2026, 3, 2, 3, 0, 0, 0, time.UTC), RepositoryURL: "https://github.com/octo/demo"}
 }
 
-var again = plan.Reason{Part: "schedule", Message: "scheduled run of all cases"}
+var scheduled = plan.Reason{Part: "schedule", Message: "scheduled run of all cases"}
 
 // scenario has cases with their verdicts before and now.
 func scenario(cases map[string][2]*reporttest.Side) *reporttest.Scenario {
 	s := reporttest.New()
 	for _, key := range []string{"support/1/refund", "support/1/greeting", "support/2/angry", "billing/1/new", "billing/1/broken"} {
 		if sides, ok := cases[key]; ok {
-			row := s.Add(key, sides[0], sides[1], again)
+			row := s.Add(key, sides[0], sides[1], scheduled)
 			row.BaseDigests = row.HeadDigests
 		}
 	}
@@ -56,33 +50,33 @@ func drifted() *reporttest.Scenario {
 	})
 }
 
-// TestStatus says what became of the verdicts, and is green only where none got
+// TestDriftStatus says what became of the verdicts, and is green only where none got
 // worse and all are known.
-func TestStatus(t *testing.T) {
+func TestDriftStatus(t *testing.T) {
 	pass, fail := reporttest.Pass(1), reporttest.Fail(0, "no")
 	for _, tt := range []struct {
 		name  string
 		of    *reporttest.Scenario
-		state github.State
+		state State
 		says  string
 	}{
-		{"all", drifted(), github.Failure, "2 verdicts of 4 cases changed, 1 for the worse, 1 not judged · score 0.833 → 0.700 (−0.133"},
-		{"same", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(fail, fail)}), github.Success,
+		{"all", drifted(), StateFailure, "2 verdicts of 4 cases changed, 1 for the worse, 1 not judged · score 0.833 → 0.700 (−0.133"},
+		{"same", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(fail, fail)}), StateSuccess,
 			"no verdict of 1 case changed"},
-		{"better", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(fail, pass)}), github.Success,
+		{"better", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(fail, pass)}), StateSuccess,
 			"1 verdict of 1 case got better"},
-		{"worse", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(pass, fail)}), github.Failure,
+		{"worse", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(pass, fail)}), StateFailure,
 			"1 verdict of 1 case got worse"},
-		{"first", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(unknown(), fail)}), github.Success,
+		{"first", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(unknown(), fail)}), StateSuccess,
 			"1 case judged for the first time"},
-		{"error", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(pass, pass), "billing/1/broken": sides(pass, broken())}), github.Error,
+		{"error", scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(pass, pass), "billing/1/broken": sides(pass, broken())}), StateError,
 			"no verdict of 1 case changed, 1 not judged"},
-		{"nothing", reporttest.New(), github.Error, "no case was judged"},
-		{"invalid", reporttest.InvalidDefinitions(), github.Error, "invalid definition"},
-		{"waiting", reporttest.Waiting(), github.Error, "waits for approval"},
+		{"nothing", reporttest.New(), StateError, "no case was judged"},
+		{"invalid", reporttest.InvalidDefinitions(), StateError, "invalid definition"},
+		{"waiting", reporttest.Waiting(), StateError, "waits for approval"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Status(report.Compare(tt.of.In))
+			got := NewDriftStatus(report.Compare(tt.of.In))
 			if got.Context != "gavel/drift" || got.State != tt.state || !strings.Contains(got.Description, tt.says) {
 				t.Errorf("got %+v, want %s: %s", got, tt.state, tt.says)
 			}
@@ -98,38 +92,26 @@ func collected() *reporttest.Scenario {
 	return s
 }
 
-// TestMarkdownGolden compares whole comments with testdata.
-func TestMarkdownGolden(t *testing.T) {
-	hostile := onForge()
+// TestDriftGolden compares whole comments with testdata.
+func TestDriftGolden(t *testing.T) {
+	hostile := driftOptions()
 	hostile.Branch = "x --> <b>@octocat</b> #1\n"
 	for _, tt := range []struct{ name, got string }{
-		{"drifted", Markdown(report.Compare(drifted().In), onForge())},
-		{"none", Markdown(report.Compare(scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(reporttest.Pass(1), reporttest.Pass(1))}).In), onForge())},
-		{"nightly", Markdown(report.Compare(collected().In), onForge())},
-		{"hostile", Markdown(report.Compare(reporttest.Hostile(reporttest.HostileTexts()).In), hostile)},
+		{"drifted", DriftMarkdown(report.Compare(drifted().In), driftOptions())},
+		{"none", DriftMarkdown(report.Compare(scenario(map[string][2]*reporttest.Side{"support/1/refund": sides(reporttest.Pass(1), reporttest.Pass(1))}).In), driftOptions())},
+		{"nightly", DriftMarkdown(report.Compare(collected().In), driftOptions())},
+		{"hostile", DriftMarkdown(report.Compare(reporttest.Hostile(reporttest.HostileTexts()).In), hostile)},
 	} {
-		path := filepath.Join("testdata", tt.name+".md")
-		if *update {
-			if err := os.WriteFile(path, []byte(tt.got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), tt.got); diff != "" {
-			t.Errorf("%s changed, -update rewrites it (-want +got):\n%s", tt.name, diff)
-		}
+		golden.Compare(t, filepath.Join("testdata", "drift_"+tt.name+".md"), tt.got)
 	}
 }
 
-// TestHostileStrings stay text: no mention, no reference, no marker but ours.
-func TestHostileStrings(t *testing.T) {
-	o := onForge()
+// TestDriftHostileStrings stay text: no mention, no reference, no marker but ours.
+func TestDriftHostileStrings(t *testing.T) {
+	o := driftOptions()
 	for _, text := range reporttest.HostileTexts() {
 		o.Branch = text
-		got := Markdown(report.Compare(reporttest.Hostile([]string{text, "plain", text}).In), o)
+		got := DriftMarkdown(report.Compare(reporttest.Hostile([]string{text, "plain", text}).In), o)
 		marker, rest, _ := strings.Cut(got, "\n")
 		if !strings.HasPrefix(marker, "<!-- gavel:drift branch=") || strings.Count(marker, "-->") != 1 {
 			t.Errorf("the marker is %q", marker)
@@ -142,13 +124,13 @@ func TestHostileStrings(t *testing.T) {
 	}
 }
 
-// TestMarkdownLevels: where there is less room, less is told, and it is whole.
-func TestMarkdownLevels(t *testing.T) {
+// TestDriftLevels: where there is less room, less is told, and it is whole.
+func TestDriftLevels(t *testing.T) {
 	r := report.Compare(reporttest.ChangedCases(2000).In)
 	for _, most := range []int{60_000, 10_000, 2_000} {
-		o := onForge()
+		o := driftOptions()
 		o.MaxBytes = most
-		got := Markdown(r, o)
+		got := DriftMarkdown(r, o)
 		if len(got) > most || !strings.HasSuffix(got, "</sub>\n") || !strings.Contains(got, "for the worse") {
 			t.Errorf("%d bytes of %d:\n%.500s", len(got), most, got)
 		}

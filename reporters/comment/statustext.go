@@ -1,6 +1,8 @@
-package github
+package comment
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -10,23 +12,24 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// StatusFor says a report in two statuses, without target URLs. A gate that
+// NewStatuses says a report in two statuses, without target URLs. A gate that
 // passed is success; one that failed, or any invalid definition, is failure;
 // an undetermined gate is error, which is not green either: so is a plan that
 // waits for approval.
-func StatusFor(r *report.Report) (validate, verdict Status) {
-	return ValidateFor(r.Problems), verdictFor(r)
+func NewStatuses(r *report.Report) (validate, verdict Status) {
+	return NewValidateStatus(r.Problems), verdictFor(r)
 }
 
-// ValidateFor returns the first of the statuses of [StatusFor], which is known before
+// NewValidateStatus returns the first of the statuses of [NewStatuses], which is known before
 // anything is judged.
-func ValidateFor(problems []schema.Problem) Status {
+func NewValidateStatus(problems []schema.Problem) Status {
 	invalid := report.InvalidFiles(problems)
-	validate := Status{Context: ContextValidate, State: Success, Description: validWords(problems, invalid)}
+	validate := Status{Context: ContextValidate, State: StateSuccess, Description: validWords(problems, invalid)}
 	if invalid > 0 {
-		validate.State = Failure
+		validate.State = StateFailure
 	}
 	return validate
 }
@@ -42,18 +45,18 @@ func verdictFor(r *report.Report) Status {
 	}
 	switch {
 	case invalid > 0:
-		verdict.State = Failure
+		verdict.State = StateFailure
 		parts = append([]string{reporters.Invalid(r.Problems)}, parts...)
 		if report.OutOfBounds(r.Problems) {
 			parts = []string{textfmt.Line(r.NotRunReason)}
 		}
 	case r.Gate.Result == report.GatePass:
-		verdict.State = Success
+		verdict.State = StateSuccess
 	case r.Gate.Result == report.GateFail:
-		verdict.State = Failure
+		verdict.State = StateFailure
 		parts = append([]string{parts[0], reason}, parts[1:]...)
 	default:
-		verdict.State = Error
+		verdict.State = StateError
 		parts = append([]string{reason}, parts...)
 		if r.NotRunReason != "" {
 			parts[0], verdict.Hold = textfmt.Line(r.NotRunReason), Approvable
@@ -187,4 +190,41 @@ func fit(limit int, parts ...string) string {
 		}
 	}
 	return textfmt.Clip(line, limit)
+}
+
+// GroupStatuses are the statuses of the groups that the report has a gate of,
+// by the rules of [NewStatuses].
+func GroupStatuses(r *report.Report) []Status {
+	var all []Status
+	for _, g := range r.GroupGates {
+		s := verdictFor(r.GroupReport(g))
+		s.Context = GroupContext(g.Group)
+		all = append(all, s)
+	}
+	return all
+}
+
+// Names that a context contains as they are, and the end of all others.
+var (
+	plainName  = lazyregexp.New(`^[!-~]+( [!-~]+)*$`)
+	digestedAs = lazyregexp.New(`~[0-9a-fA-F]{16}$`)
+)
+
+// GroupContext is the context of a group's status: gavel/verdict/ and the name.
+// It depends on the name alone, since branch protection names it. A name that is
+// too long, or that has anything but printable ASCII, ends with a digest: it may
+// look like another one, or be one where a forge compares without accents.
+// Whether letters are capitals makes no other context.
+func GroupContext(name string) string {
+	const prefix, digits = ContextVerdict + "/", 16
+	if len(prefix)+len(name) <= maxContext && plainName.MatchString(name) && !digestedAs.MatchString(name) {
+		return prefix + name
+	}
+	sum := sha256.Sum256([]byte(strings.ToLower(name)))
+	shown := textfmt.Line(name)
+	for len(prefix)+len(shown)+1+digits > maxContext {
+		_, size := utf8.DecodeLastRuneInString(shown)
+		shown = shown[:len(shown)-size]
+	}
+	return prefix + shown + "~" + hex.EncodeToString(sum[:])[:digits]
 }

@@ -1,27 +1,21 @@
-// Package github publishes a report on a pull request: one sticky comment
-// ([Publisher.UpsertComment]), two commit statuses ([Publisher.SetStatuses],
-// [StatusFor]), and the summary of a CI job ([JobSummary]) where the credential
-// may not write.
-//
-// It decides nothing about a verdict, and its failure changes none. Credential,
-// limits and the pace of writing belong to the client that it is given; what it
-// adds is that a write whose answer was lost is looked up before it is
-// repeated.
-package github
+package comment
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
 	gh "github.com/google/go-github/v60/github"
+
+	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
-// A Config says where to publish, and as whom.
-type Config struct {
+// A PublisherConfig says where to publish, and as whom.
+type PublisherConfig struct {
 	// REST is the connection to the forge, with credential, retries and limits.
 	REST *gh.Client
 	// Owner and Name of the repository, as the forge gave them.
@@ -58,7 +52,7 @@ const rounds = 3
 // A Publisher writes to one pull request. It is safe for concurrent use;
 // comments are written one after another.
 type Publisher struct {
-	cfg Config
+	cfg PublisherConfig
 
 	// mu is held while the comment is looked up and written; it guards the
 	// fields below.
@@ -71,18 +65,18 @@ type Publisher struct {
 	asked bool
 }
 
-// New returns a Publisher. It sends nothing.
-func New(cfg Config) *Publisher {
+// NewPublisher returns a Publisher. It sends nothing.
+func NewPublisher(cfg PublisherConfig) *Publisher {
 	cfg.Permission = cmp.Or(cfg.Permission, writeComments)
 	return &Publisher{cfg: cfg, commentID: cfg.CommentID}
 }
 
-// A Text renders one report in at most maxBytes where it can, by telling less
+// A Renderer renders one report in at most maxBytes where it can, by telling less
 // and never by cutting. Its first line is the marker at every size, see
 // [Publisher.UpsertComment].
-type Text func(maxBytes int) string
+type Renderer func(maxBytes int) string
 
-// explain says in an error what was tried, by [Config.Explain] where that is
+// explain says in an error what was tried, by [PublisherConfig.Explain] where that is
 // given.
 func (p *Publisher) explain(op, permission string, err error) error {
 	switch {
@@ -113,4 +107,61 @@ func isLost(ctx context.Context, err error) bool {
 	}
 	status := statusOf(err)
 	return status == 0 || status >= 500
+}
+
+// A Reaction is the sign below somebody's comment.
+type Reaction string
+
+// The reactions in use.
+const (
+	ReactionDone     Reaction = "+1"       // it is done, or will be
+	ReactionRefused  Reaction = "-1"       // it was understood and is not done
+	ReactionConfused Reaction = "confused" // it was not understood
+)
+
+// React puts a reaction below a comment. Forges keep one of a kind for each
+// account, so that to react twice is the same as once.
+func (p *Publisher) React(ctx context.Context, comment int64, r Reaction) error {
+	// go-github's own method asks for a preview that was made public long ago.
+	path := fmt.Sprintf("repos/%s/%s/issues/comments/%d/reactions", p.cfg.Owner, p.cfg.Name, comment)
+	req, err := p.cfg.REST.NewRequest("POST", path, &gh.Reaction{Content: gh.String(string(r))})
+	if err == nil {
+		_, err = p.cfg.REST.Do(ctx, req, nil)
+	}
+	return p.explain(fmt.Sprintf("react to comment %d", comment), writeComments, err)
+}
+
+// maxSummary is what GitHub shows of one step; a longer file is not shown at
+// all.
+const maxSummary = 1 << 20
+
+// JobSummary appends text to the file at path, what GITHUB_STEP_SUMMARY names,
+// rendered so that the file stays within 1 MiB.
+func JobSummary(path string, text Renderer) (err error) {
+	f, err := safefile.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("job summary: %w", err)
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil && cerr != nil {
+			err = fmt.Errorf("job summary: %w", cerr)
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("job summary: %w", err)
+	}
+	body := text(maxSummary - int(info.Size()) - 2)
+	if int(info.Size())+len(body)+2 > maxSummary {
+		return errors.New("job summary: the report does not fit what is left of 1 MiB")
+	}
+	// An earlier part may end within a line, which would become one line with
+	// ours.
+	if info.Size() > 0 {
+		body = "\n" + body
+	}
+	if _, err := f.WriteString(body + "\n"); err != nil {
+		return fmt.Errorf("job summary: %w", err)
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package github_test
+package comment_test
 
 import (
 	"fmt"
@@ -11,23 +11,23 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/github"
+	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // manyAnnotations is a check run with n of them.
-func manyAnnotations(n int) github.Check {
-	c := github.Check{Conclusion: github.Failed, Title: "broken", Summary: "much"}
+func manyAnnotations(n int) comment.Check {
+	c := comment.Check{Conclusion: comment.ConclusionFailure, Title: "broken", Summary: "much"}
 	for i := range n {
-		c.Annotations = append(c.Annotations, github.Annotation{
-			Path: "test_definitions/a.json", Line: i + 1, Column: i % 2, Level: github.LevelFailure, Title: "rule", Message: fmt.Sprint("mistake ", i),
+		c.Annotations = append(c.Annotations, comment.Annotation{
+			Path: "test_definitions/a.json", Line: i + 1, Column: i % 2, Level: comment.LevelFailure, Title: "rule", Message: fmt.Sprint("mistake ", i),
 		})
 	}
 	return c
 }
 
 // oneCheck demands one check run with all annotations in their order.
-func oneCheck(t *testing.T, f *forgetest.Forge, want github.Check) forgetest.CheckRun {
+func oneCheck(t *testing.T, f *forgetest.Forge, want comment.Check) forgetest.CheckRun {
 	t.Helper()
 	runs := f.CheckRuns(sha)
 	if len(runs) != 1 {
@@ -80,7 +80,7 @@ func TestAnEmptyCheck(t *testing.T) {
 	again := manyAnnotations(0)
 	again.Again = true
 	for i, step := range []struct {
-		check github.Check
+		check comment.Check
 		want  int // check runs
 	}{{manyAnnotations(0), 0}, {manyAnnotations(2), 1}, {manyAnnotations(0), 2}, {manyAnnotations(0), 2}, {again, 3}} {
 		if err := p.SetCheck(t.Context(), sha, step.check); err != nil {
@@ -134,8 +134,8 @@ func TestCheckAfterACrash(t *testing.T) {
 func TestCheckThatSaysSomethingElse(t *testing.T) {
 	f := newForge(t)
 	p := publisher(t, f.URL, forgetest.TokenActions, nil)
-	bad, good := manyAnnotations(3), github.Check{Conclusion: github.Succeeded, Title: "fine", Summary: "fine"}
-	for _, c := range []github.Check{bad, good, good, bad, bad} {
+	bad, good := manyAnnotations(3), comment.Check{Conclusion: comment.ConclusionSuccess, Title: "fine", Summary: "fine"}
+	for _, c := range []comment.Check{bad, good, good, bad, bad} {
 		if err := p.SetCheck(t.Context(), sha, c); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestCheckThatSaysSomethingElse(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	// Another pull request with the same head has its own.
-	other := publisher(t, f.URL, forgetest.TokenActions, func(cfg *github.Config) { cfg.Number = 8 })
+	other := publisher(t, f.URL, forgetest.TokenActions, func(cfg *comment.PublisherConfig) { cfg.Number = 8 })
 	if err := other.SetCheck(t.Context(), sha, bad); err != nil || len(f.CheckRuns(sha)) != 4 {
 		t.Errorf("%v, %d check runs", err, len(f.CheckRuns(sha)))
 	}
@@ -200,7 +200,7 @@ func TestCheckOf(t *testing.T) {
 	}{
 		{f.CheckRuns(sha)[0].ExternalID, 7}, {"gavel:0:abc", 0}, {"gavel:-1:abc", -1}, {"gavel:x:abc", -1}, {"7:abc", -1}, {"", -1}, {"gavel:", -1},
 	} {
-		number, ours := github.CheckOf(tt.id)
+		number, ours := comment.CheckRunPullRequest(tt.id)
 		if ours != (tt.want >= 0) || ours && number != tt.want {
 			t.Errorf("%q is of %d, %v", tt.id, number, ours)
 		}
@@ -242,8 +242,8 @@ func TestCheckFor(t *testing.T) {
 			{Key: "k/skipped", File: "k.json", Line: 2},
 		},
 	}
-	c := github.CheckFor(r)
-	want := []github.Annotation{
+	c := comment.NewCheck(r)
+	want := []comment.Annotation{
 		{Path: "b.yaml", Line: 3, Column: 5, Level: "warning", Title: "unused", Message: "nothing uses it"},
 		{Path: "k.json", Line: 4, Level: "failure", Title: "regression", Message: "k/regressed: 0.900 → 0.400\ntoo rude"},
 		{Path: "k.json", Line: 12, Level: "failure", Title: "new case that fails", Message: "k/new"},
@@ -271,14 +271,14 @@ func TestCheckFor(t *testing.T) {
 		changed := *r
 		changed.Problems = append([]schema.Problem{}, r.Problems...)
 		tt.change(&changed)
-		if got := github.CheckFor(&changed).Conclusion; got != tt.want {
+		if got := comment.NewCheck(&changed).Conclusion; got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
 	// A model may talk without an end, and a team write a long reason.
 	long := strings.Repeat("é ", 100_000)
 	r.Cases[0].VerdictReason, r.Gate.Reason, r.Problems[0].Hint = long, long, long
-	c = github.CheckFor(r)
+	c = comment.NewCheck(r)
 	for _, a := range c.Annotations {
 		if n := len([]rune(a.Message)); n > 2000 || a.Path == "k.json" && a.Line == 4 && n < 1900 {
 			t.Errorf("%s: a message of %d characters", a.Title, n)
@@ -291,7 +291,7 @@ func TestCheckFor(t *testing.T) {
 	for range 600 {
 		r.Problems = append(r.Problems, r.Problems[0])
 	}
-	if c := github.CheckFor(r); len(c.Annotations) != 500 || !strings.Contains(c.Summary, "105 further remarks") {
+	if c := comment.NewCheck(r); len(c.Annotations) != 500 || !strings.Contains(c.Summary, "105 further remarks") {
 		t.Errorf("%d annotations: %s", len(c.Annotations), c.Summary)
 	}
 }
