@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/artifact"
+	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -74,8 +74,8 @@ func diff(ctx context.Context, c *diffRun, args []string) error {
 			return err
 		}
 	}
-	files := artifact.Named(c.Path, artifact.Markdown(c.flags.markdown))
-	if err := artifact.Check(files...); err != nil {
+	files := files.Named(c.Path, files.Markdown(c.flags.markdown))
+	if err := files.Check(files...); err != nil {
 		return usageError("%w", err)
 	}
 	var out *report.Report
@@ -90,7 +90,7 @@ func diff(ctx context.Context, c *diffRun, args []string) error {
 	if out == nil {
 		return err
 	}
-	err = errors.Join(err, c.PrintReport(out), artifact.Write(out, files...))
+	err = errors.Join(err, c.PrintReport(out), files.Write(out, files...))
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted

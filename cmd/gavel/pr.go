@@ -22,8 +22,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
-	"github.com/gavel-evals/gavel/reporters/artifact"
 	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -160,8 +160,8 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 	}
 	defer here.Close()
 	w := &workspace{Repo: here}
-	page := artifact.Named(c.Path, artifact.HTML(f.html, nil))
-	if err := artifact.Check(page...); err != nil {
+	page := files.Named(c.Path, files.HTML(f.html, nil))
+	if err := files.Check(page...); err != nil {
 		return usageError("%w", err)
 	}
 	client, err := c.client()
@@ -221,10 +221,10 @@ func (c prApp) writePage(ctx context.Context, store *ledger.Ledger, r *report.Re
 	if file == "" || r == nil {
 		return
 	}
-	page := artifact.Named(c.Path, artifact.HTML(file, func() (casehistory.History, error) {
+	page := files.Named(c.Path, files.HTML(file, func() (casehistory.History, error) {
 		return maintenance.Histories(ctx, store, casehistory.UsualRuns, nil)
 	}))
-	err := artifact.Write(r, page...)
+	err := files.Write(r, page...)
 	if err == nil {
 		err = ci.HandOn(c.Env("GITHUB_OUTPUT"), "report", page[0].Path)
 	}

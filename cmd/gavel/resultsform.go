@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/agentevals"
-	"github.com/gavel-evals/gavel/reporters/artifact"
+	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/reporters/promptfoo"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -17,11 +17,11 @@ import (
 )
 
 // resultsFile is the file of results in the form that is asked for.
-func resultsFile(f runFlags) artifact.File {
+func resultsFile(f runFlags) files.File {
 	if f.resultsForm == promptfoo.Format {
-		return artifact.Promptfoo(f.results, time.Now)
+		return files.Promptfoo(f.results, time.Now)
 	}
-	return artifact.Results(f.results, time.Now)
+	return files.Results(f.results, time.Now)
 }
 
 // leftOut says how many cases the file of results does not have; empty for none.

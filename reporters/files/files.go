@@ -1,6 +1,6 @@
 // Package artifact writes the files that a run leaves besides its report, such
 // as JUnit XML. Most callers [Check] them before the run and [Write] them after.
-package artifact
+package files
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package artifact_test
+package files_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/artifact"
+	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
 
@@ -19,7 +19,7 @@ func TestCheckMakesFoldersAndLeavesFiles(t *testing.T) {
 	if err := os.WriteFile(old, []byte("of yesterday"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := artifact.Check(artifact.JUnit(old), artifact.Markdown(fresh)); err != nil {
+	if err := files.Check(files.JUnit(old), files.Markdown(fresh)); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(old); err != nil || string(text) != "of yesterday" {
@@ -29,7 +29,7 @@ func TestCheckMakesFoldersAndLeavesFiles(t *testing.T) {
 		t.Errorf("the new file is there before the run: %v", err)
 	}
 	r := report.Compare(reporttest.Regressions().In)
-	if err := artifact.Write(r, artifact.JUnit(old), artifact.Markdown(fresh)); err != nil {
+	if err := files.Write(r, files.JUnit(old), files.Markdown(fresh)); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ file, want string }{{old, "<testsuites name=\"gavel\""}, {fresh, "### ❌ 2 regressions"}} {
@@ -44,7 +44,7 @@ func TestCheckRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	err := artifact.Check(artifact.JUnit(dir), artifact.Markdown(filepath.Join(dir, "file", "x.md")))
+	err := files.Check(files.JUnit(dir), files.Markdown(filepath.Join(dir, "file", "x.md")))
 	for _, want := range []string{"--junit " + dir + ": it is a folder; name a file in it", "--markdown ", "the folder cannot be made; name a file where you may write"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %q", err, want)
@@ -55,10 +55,10 @@ func TestCheckRefuses(t *testing.T) {
 // TestWriteGoesOn: what one file cannot take is in the others all the same.
 func TestWriteGoesOn(t *testing.T) {
 	dir := t.TempDir()
-	full := artifact.JUnit(filepath.Join(dir, "full.xml"))
+	full := files.JUnit(filepath.Join(dir, "full.xml"))
 	full.Render = func(io.Writer, *report.Report) error { return errors.New("no space left") }
 	other := filepath.Join(dir, "comment.md")
-	err := artifact.Write(report.Compare(reporttest.NothingAffected().In), full, artifact.Markdown(other))
+	err := files.Write(report.Compare(reporttest.NothingAffected().In), full, files.Markdown(other))
 	if err == nil || !strings.Contains(err.Error(), "--junit: write ") || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("error %v, want one of --junit about no space left", err)
 	}
