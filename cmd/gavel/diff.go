@@ -74,8 +74,8 @@ func diff(ctx context.Context, c *diffRun, args []string) error {
 			return err
 		}
 	}
-	files := files.Named(c.Path, files.Markdown(c.flags.markdown))
-	if err := files.Check(files...); err != nil {
+	requested := files.WithPaths(c.Path, files.Markdown(c.flags.markdown))
+	if err := files.Check(requested...); err != nil {
 		return usageError("%w", err)
 	}
 	var out *report.Report
@@ -90,7 +90,7 @@ func diff(ctx context.Context, c *diffRun, args []string) error {
 	if out == nil {
 		return err
 	}
-	err = errors.Join(err, c.PrintReport(out), files.Write(out, files...))
+	err = errors.Join(err, c.PrintReport(out), files.Write(out, requested...))
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted

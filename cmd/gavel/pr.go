@@ -160,7 +160,7 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 	}
 	defer here.Close()
 	w := &workspace{Repo: here}
-	page := files.Named(c.Path, files.HTML(f.html, nil))
+	page := files.WithPaths(c.Path, files.HTML(f.html, nil))
 	if err := files.Check(page...); err != nil {
 		return usageError("%w", err)
 	}
@@ -221,7 +221,7 @@ func (c prApp) writePage(ctx context.Context, store *ledger.Ledger, r *report.Re
 	if file == "" || r == nil {
 		return
 	}
-	page := files.Named(c.Path, files.HTML(file, func() (casehistory.History, error) {
+	page := files.WithPaths(c.Path, files.HTML(file, func() (casehistory.History, error) {
 		return maintenance.Histories(ctx, store, casehistory.UsualRuns, nil)
 	}))
 	err := files.Write(r, page...)

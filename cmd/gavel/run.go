@@ -72,10 +72,10 @@ func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f
 	if why := controller.PreventingProblems(prepared.Problems); len(why) > 0 {
 		return usageError("nothing was judged: %s", why[0].Message)
 	}
-	files := files.Named(a.Path, files.JUnit(f.junit), files.Markdown(f.markdown), files.HTML(f.html, func() (casehistory.History, error) {
+	requested := files.WithPaths(a.Path, files.JUnit(f.junit), files.Markdown(f.markdown), files.HTML(f.html, func() (casehistory.History, error) {
 		return maintenance.Histories(context.WithoutCancel(ctx), store, casehistory.UsualRuns, nil)
 	}), resultsFile(f), files.Summary(f.summary, time.Now))
-	if err := files.Check(files...); err != nil {
+	if err := files.Check(requested...); err != nil {
 		return usageError("%w", err)
 	}
 	report, err := a.ExecuteRecording(ctx, prepared, f.record, controller.RunOptions{
@@ -91,7 +91,7 @@ func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f
 		err = errors.Join(err, addRows(context.WithoutCancel(ctx), prepared.Head(), report))
 	}
 	// The verdict is paid for: it is printed even if the files fail.
-	err = errors.Join(err, a.PrintReport(report), printSaid(context.WithoutCancel(ctx), a, prepared, report), files.Write(report, files...))
+	err = errors.Join(err, a.PrintReport(report), printSaid(context.WithoutCancel(ctx), a, prepared, report), files.Write(report, requested...))
 	if said := leftOut(f, report); said != "" {
 		a.Note(said)
 	}

@@ -20,18 +20,19 @@ import (
 	"github.com/gavel-evals/gavel/reporters/promptfoo"
 )
 
-// A File is one of them.
+// A File is one result file of a run.
 type File struct {
-	// Flag is what asked for it, such as --junit; Path is where it goes.
+	// Flag is the command line flag that asks for the file, such as --junit.
+	// Path is its place on disk.
 	Flag, Path string
-	// Render writes the report in the form of the file.
+	// Render writes the report in the format of the file.
 	Render func(io.Writer, *report.Report) error
 }
 
-// JUnit is the report as JUnit XML.
+// JUnit returns the file with the report as JUnit XML.
 func JUnit(path string) File { return File{Flag: "--junit", Path: path, Render: junit.Write} }
 
-// Markdown is the comment that a pull request would get.
+// Markdown returns the file with the comment that a pull request would get.
 func Markdown(path string) File {
 	return File{Flag: "--markdown", Path: path, Render: func(w io.Writer, r *report.Report) error {
 		_, err := io.WriteString(w, comment.Markdown(r, comment.Options{}))
@@ -39,30 +40,30 @@ func Markdown(path string) File {
 	}}
 }
 
-// Results are the results of cases of the evalcase format, a line of JSON each.
+// Results returns the file with the results of evalcase suites, a line of JSON per case.
 func Results(path string, now func() time.Time) File {
 	return File{Flag: "--results", Path: path, Render: func(w io.Writer, r *report.Report) error {
 		return agentevals.WriteResults(w, r, now())
 	}}
 }
 
-// Promptfoo are the results of cases of the matrix format, in the form of promptfoo's own
-// output.
+// Promptfoo returns the file with the results of the matrix format, as promptfoo writes
+// them.
 func Promptfoo(path string, now func() time.Time) File {
 	return File{Flag: "--results", Path: path, Render: func(w io.Writer, r *report.Report) error {
 		return promptfoo.Write(w, r, now())
 	}}
 }
 
-// Summary sums these results up.
+// Summary returns the file that sums up the results of evalcase suites.
 func Summary(path string, now func() time.Time) File {
 	return File{Flag: "--summary", Path: path, Render: func(w io.Writer, r *report.Report) error {
 		return agentevals.WriteSummary(w, r, now())
 	}}
 }
 
-// HTML is the report as one page that needs nothing else. History reads how the
-// cases were judged before; nil shows none.
+// HTML returns the file with the report as one page that loads nothing else. history
+// reads earlier verdicts of the cases; a nil history shows none.
 func HTML(path string, history func() (casehistory.History, error)) File {
 	return File{Flag: "--html", Path: path, Render: func(w io.Writer, r *report.Report) error {
 		var o html.Options
@@ -76,9 +77,9 @@ func HTML(path string, history func() (casehistory.History, error)) File {
 	}}
 }
 
-// Named are the files whose path is not empty, at the places that at returns for
-// their paths.
-func Named(at func(string) string, files ...File) (named []File) {
+// WithPaths returns the files whose path is not empty. at turns each path into the
+// place on disk.
+func WithPaths(at func(string) string, files ...File) (named []File) {
 	for _, f := range files {
 		if f.Path != "" {
 			f.Path = at(f.Path)
@@ -88,10 +89,9 @@ func Named(at func(string) string, files ...File) (named []File) {
 	return named
 }
 
-// Check makes the folders of the files and opens each file for writing, so that
-// a run which is paid for does not end in a path that cannot be written. It
-// leaves the content of files as it is. Its errors name the flag and what to
-// write instead.
+// Check makes the folders of the files and opens each file for writing, so that no
+// paid run ends at a path that cannot be written. It leaves the content of files as it
+// is. Its errors name the flag and the repair.
 func Check(files ...File) error {
 	var errs []error
 	for _, f := range files {
@@ -115,8 +115,7 @@ func (f File) check() error {
 	return nil
 }
 
-// Write writes the files. One that cannot be written keeps none of the others
-// from being written.
+// Write writes the files. It writes the others even if one cannot be written.
 func Write(r *report.Report, files ...File) error {
 	var errs []error
 	for _, f := range files {

@@ -30,7 +30,7 @@ func TestGolden(t *testing.T) {
 			if r.NotRunReason == "" {
 				countsAs(t, b.Bytes(), r)
 			}
-			path := filepath.Join("testdata", name+".xml")
+			path := filepath.Join("testdata", "junit", name+".xml")
 			golden.Compare(t, path, b.String())
 		})
 	}

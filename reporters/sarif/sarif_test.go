@@ -33,14 +33,14 @@ func TestGolden(t *testing.T) {
 	if err := Write(&b, problems); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("testdata", "problems.sarif")
+	path := filepath.Join("testdata", "sarif", "problems.sarif")
 	golden.Compare(t, path, b.String())
 }
 
 // TestSchema holds a report against what the schema of the format says of the
 // fields that are used, and knows no others.
 func TestSchema(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("testdata", "sarif-excerpt.schema.json"))
+	text, err := os.ReadFile(filepath.Join("testdata", "sarif", "sarif-excerpt.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
