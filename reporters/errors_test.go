@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/reporters/html"
-	"github.com/gavel-evals/gavel/reporters/junit"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
@@ -29,7 +29,7 @@ func TestEqualErrorsAreOneLine(t *testing.T) {
 	if err := terminal.Report(&text, r, terminal.Options{Width: 100}); err != nil {
 		t.Fatal(err)
 	}
-	if err := junit.Write(&xml, r); err != nil {
+	if err := files.WriteJUnit(&xml, r); err != nil {
 		t.Fatal(err)
 	}
 	if err := html.Write(&page, r, html.Options{}); err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/html"
-	"github.com/gavel-evals/gavel/reporters/junit"
 	"github.com/gavel-evals/gavel/reporters/promptfoo"
 )
 
@@ -30,7 +29,7 @@ type File struct {
 }
 
 // JUnit returns the file with the report as JUnit XML.
-func JUnit(path string) File { return File{Flag: "--junit", Path: path, Render: junit.Write} }
+func JUnit(path string) File { return File{Flag: "--junit", Path: path, Render: WriteJUnit} }
 
 // Markdown returns the file with the comment that a pull request would get.
 func Markdown(path string) File {

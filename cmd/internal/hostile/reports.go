@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/reporters/html"
-	"github.com/gavel-evals/gavel/reporters/junit"
 	"github.com/gavel-evals/gavel/reporters/promptfoo"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 	"github.com/gavel-evals/gavel/reporters/sarif"
@@ -46,7 +46,7 @@ var renderers = []struct {
 		return err
 	}},
 	{"HTML", func(w io.Writer, r *report.Report) error { return html.Write(w, r, html.Options{}) }},
-	{"JUnit", junit.Write},
+	{"JUnit", files.WriteJUnit},
 	{"terminal", func(w io.Writer, r *report.Report) error {
 		return terminal.Report(w, r, terminal.Options{Verbose: true})
 	}},

@@ -1,4 +1,4 @@
-package junit
+package files
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := reporttest.Stored(t, name)
 			var b bytes.Buffer
-			if err := Write(&b, r); err != nil {
+			if err := WriteJUnit(&b, r); err != nil {
 				t.Fatal(err)
 			}
 			conforms(t, b.Bytes())
@@ -175,7 +175,7 @@ func TestStandingFailures(t *testing.T) {
 		s := reporttest.Lightened()
 		s.In.Gate = tc.gate
 		var b bytes.Buffer
-		if err := Write(&b, report.Compare(s.In)); err != nil {
+		if err := WriteJUnit(&b, report.Compare(s.In)); err != nil {
 			t.Fatal(err)
 		}
 		conforms(t, b.Bytes())
@@ -201,7 +201,7 @@ func TestGateInXML(t *testing.T) {
 			"lightened": reporttest.Lightened(), "nothing_affected": reporttest.NothingAffected(), "no_case": reporttest.New(),
 		}[tt.name]
 		var b bytes.Buffer
-		if err := Write(&b, report.Compare(s.In)); err != nil {
+		if err := WriteJUnit(&b, report.Compare(s.In)); err != nil {
 			t.Fatal(err)
 		}
 		conforms(t, b.Bytes())

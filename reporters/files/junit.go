@@ -1,7 +1,4 @@
-// Package junit writes a report as JUnit XML, which CI systems show as tests.
-// It keeps to the elements and attributes that Jenkins' schema knows, and to the
-// file and line of a test, which other systems link to.
-package junit
+package files
 
 import (
 	"cmp"
@@ -19,64 +16,64 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-type suites struct {
-	XMLName  xml.Name `xml:"testsuites"`
-	Name     string   `xml:"name,attr"`
-	Tests    int      `xml:"tests,attr"`
-	Failures int      `xml:"failures,attr"`
-	Errors   int      `xml:"errors,attr"`
-	Time     seconds  `xml:"time,attr"`
-	Suites   []*suite `xml:"testsuite"`
+type junitSuites struct {
+	XMLName  xml.Name      `xml:"testsuites"`
+	Name     string        `xml:"name,attr"`
+	Tests    int           `xml:"tests,attr"`
+	Failures int           `xml:"failures,attr"`
+	Errors   int           `xml:"errors,attr"`
+	Time     junitSeconds  `xml:"time,attr"`
+	Suites   []*junitSuite `xml:"testsuite"`
 }
 
-type suite struct {
-	Name     string     `xml:"name,attr"`
-	Tests    int        `xml:"tests,attr"`
-	Failures int        `xml:"failures,attr"`
-	Errors   int        `xml:"errors,attr"`
-	Skipped  int        `xml:"skipped,attr"`
-	Time     seconds    `xml:"time,attr"`
-	Cases    []testcase `xml:"testcase"`
+type junitSuite struct {
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Skipped  int          `xml:"skipped,attr"`
+	Time     junitSeconds `xml:"time,attr"`
+	Cases    []junitCase  `xml:"testcase"`
 }
 
-type testcase struct {
-	Name    string  `xml:"name,attr"`
-	Class   string  `xml:"classname,attr"`
-	File    string  `xml:"file,attr,omitempty"`
-	Line    int     `xml:"line,attr,omitempty"`
-	Time    seconds `xml:"time,attr"`
-	Failure *detail `xml:"failure,omitempty"`
-	Error   *detail `xml:"error,omitempty"`
-	Skipped *detail `xml:"skipped,omitempty"`
+type junitCase struct {
+	Name    string       `xml:"name,attr"`
+	Class   string       `xml:"classname,attr"`
+	File    string       `xml:"file,attr,omitempty"`
+	Line    int          `xml:"line,attr,omitempty"`
+	Time    junitSeconds `xml:"time,attr"`
+	Failure *junitDetail `xml:"failure,omitempty"`
+	Error   *junitDetail `xml:"error,omitempty"`
+	Skipped *junitDetail `xml:"skipped,omitempty"`
 }
 
-type detail struct {
+type junitDetail struct {
 	Message string `xml:"message,attr,omitempty"`
 	Type    string `xml:"type,attr,omitempty"`
 	Text    string `xml:",chardata"`
 }
 
 // seconds are kept in milliseconds and written in seconds.
-type seconds int64
+type junitSeconds int64
 
 // MarshalText writes three decimals.
-func (s seconds) MarshalText() ([]byte, error) {
+func (s junitSeconds) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%d.%03d", s/1000, s%1000), nil
 }
 
-// Write writes every case that head has, in suites by their group, and the
+// WriteJUnit writes every case that head has, in suites by their group, and the
 // problems that kept definitions from running in a suite of their own. A
 // borderline case counts as passed. A case that was wanted and not judged is
 // an error, one without a known verdict is skipped, and so is one that fails
 // and that the gate lets pass, with the reason. Where the gate did not pass for
 // another reason than a case, it is the failure or the error of a suite of its own.
-func Write(w io.Writer, r *report.Report) error {
-	all := suites{Name: "gavel", Time: seconds(r.DurationMS)}
-	byName := map[string]*suite{}
-	named := func(name string) *suite {
+func WriteJUnit(w io.Writer, r *report.Report) error {
+	all := junitSuites{Name: "gavel", Time: junitSeconds(r.DurationMS)}
+	byName := map[string]*junitSuite{}
+	named := func(name string) *junitSuite {
 		s, ok := byName[name]
 		if !ok {
-			s = &suite{Name: textfmt.Line(name)}
+			s = &junitSuite{Name: textfmt.Line(name)}
 			byName[name] = s
 			all.Suites = append(all.Suites, s)
 		}
@@ -123,13 +120,13 @@ func Write(w io.Writer, r *report.Report) error {
 }
 
 // red reports whether anything failed or is in error.
-func (a *suites) red() bool {
-	return slices.ContainsFunc(a.Suites, func(s *suite) bool { return s.Failures+s.Errors > 0 })
+func (a *junitSuites) red() bool {
+	return slices.ContainsFunc(a.Suites, func(s *junitSuite) bool { return s.Failures+s.Errors > 0 })
 }
 
-func (s *suite) addGate(g report.Gate) {
-	c := testcase{Name: "gate", Class: s.class()}
-	why := &detail{Message: textfmt.Line(g.Reason), Type: g.Result}
+func (s *junitSuite) addGate(g report.Gate) {
+	c := junitCase{Name: "gate", Class: s.class()}
+	why := &junitDetail{Message: textfmt.Line(g.Reason), Type: g.Result}
 	s.Tests++
 	if g.Result == report.GateFail {
 		s.Failures++
@@ -141,42 +138,42 @@ func (s *suite) addGate(g report.Gate) {
 	s.Cases = append(s.Cases, c)
 }
 
-func (s *suite) class() string { return "gavel." + strings.ReplaceAll(s.Name, "/", ".") }
+func (s *junitSuite) class() string { return "gavel." + strings.ReplaceAll(s.Name, "/", ".") }
 
-func (s *suite) addProblem(p schema.Problem) {
+func (s *junitSuite) addProblem(p schema.Problem) {
 	s.Tests++
 	s.Errors++
-	s.Cases = append(s.Cases, testcase{
+	s.Cases = append(s.Cases, junitCase{
 		Name: textfmt.Line(p.Position.String()), Class: s.class(), File: textfmt.Line(p.File), Line: p.Line,
-		Error: &detail{Message: textfmt.Line(p.Message), Type: textfmt.Line(p.Rule), Text: textfmt.Line(p.Hint)},
+		Error: &junitDetail{Message: textfmt.Line(p.Message), Type: textfmt.Line(p.Rule), Text: textfmt.Line(p.Hint)},
 	})
 }
 
 // add adds a case, with what is said of its error.
-func (s *suite) add(r *report.Report, row *report.Row, failed string) {
-	c := testcase{Name: textfmt.Line(row.Name()), Class: s.class(), File: textfmt.Line(row.File), Line: row.Line, Time: seconds(row.DurationMS)}
+func (s *junitSuite) add(r *report.Report, row *report.Row, failed string) {
+	c := junitCase{Name: textfmt.Line(row.Name()), Class: s.class(), File: textfmt.Line(row.File), Line: row.Line, Time: junitSeconds(row.DurationMS)}
 	s.Tests++
 	s.Time += c.Time
 	switch {
 	case row.Error != nil && row.Quarantine != nil:
 		s.Skipped++
-		c.Skipped = &detail{Message: textfmt.Line("ended in an error, and the gate lets it pass (quarantined " + row.Quarantine.String() + "): " + *row.Error), Text: explanation(r, row)}
+		c.Skipped = &junitDetail{Message: textfmt.Line("ended in an error, and the gate lets it pass (quarantined " + row.Quarantine.String() + "): " + *row.Error), Text: junitExplanation(r, row)}
 	case row.Error != nil:
 		s.Errors++
-		c.Error = &detail{Message: textfmt.Line(failed), Type: "error", Text: explanation(r, row)}
+		c.Error = &junitDetail{Message: textfmt.Line(failed), Type: "error", Text: junitExplanation(r, row)}
 	case row.Verdict == nil, *row.Verdict == verdict.Skipped:
 		s.Skipped++
-		c.Skipped = &detail{Message: textfmt.Line(unjudged(row))}
+		c.Skipped = &junitDetail{Message: textfmt.Line(unjudged(row))}
 	case reporters.Standing(r, row):
 		s.Skipped++
-		c.Skipped = &detail{Message: textfmt.Line(waivedReason(row)), Text: explanation(r, row)}
+		c.Skipped = &junitDetail{Message: textfmt.Line(waivedReason(row)), Text: junitExplanation(r, row)}
 	case *row.Verdict == verdict.Fail:
 		s.Failures++
 		kind := "fail"
 		if row.Class != nil {
 			kind = string(*row.Class)
 		}
-		c.Failure = &detail{Message: textfmt.Line(row.VerdictReason), Type: kind, Text: explanation(r, row)}
+		c.Failure = &junitDetail{Message: textfmt.Line(row.VerdictReason), Type: kind, Text: junitExplanation(r, row)}
 	}
 	s.Cases = append(s.Cases, c)
 }
@@ -212,7 +209,7 @@ func unjudged(row *report.Row) string {
 
 // explanation is what a CI system shows below the message: the score, why the
 // case was run, where it is defined, and the criteria that were not met.
-func explanation(r *report.Report, row *report.Row) string {
+func junitExplanation(r *report.Report, row *report.Row) string {
 	var lines []string
 	if row.Score != nil {
 		score := "score " + row.Shown(row.Score)
