@@ -9,7 +9,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/files"
-	"github.com/gavel-evals/gavel/reporters/promptfoo"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -18,7 +17,7 @@ import (
 
 // resultsFile is the file of results in the form that is asked for.
 func resultsFile(f runFlags) files.File {
-	if f.resultsForm == promptfoo.Format {
+	if f.resultsForm == files.FormatPromptfoo {
 		return files.Promptfoo(f.results, time.Now)
 	}
 	return files.Results(f.results, time.Now)
@@ -27,8 +26,8 @@ func resultsFile(f runFlags) files.File {
 // leftOut says how many cases the file of results does not have; empty for none.
 func leftOut(f runFlags, r *report.Report) string {
 	n, format := agentevals.LeftOut(r), schema.DialectEvalcase
-	if f.resultsForm == promptfoo.Format {
-		n, format = promptfoo.LeftOut(r), schema.DialectMatrix
+	if f.resultsForm == files.FormatPromptfoo {
+		n, format = files.PromptfooLeftOut(r), schema.DialectMatrix
 	}
 	if n == 0 || f.results == "" {
 		return ""

@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/files"
-	"github.com/gavel-evals/gavel/reporters/promptfoo"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -50,7 +49,7 @@ func runCommand(a *App) *cobra.Command {
 	cmd.Flags().StringVar(&f.markdown, "markdown", "", "also write the comment that a pull request would get to this file, such as comment.md")
 	cmd.Flags().StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html")
 	cmd.Flags().StringVar(&f.results, "results", "", "also write a line of JSON for each case of the evalcase format to this file, such as results.jsonl, or with --results-format promptfoo the output of promptfoo for the cases of promptfooconfig.yaml")
-	cmd.Flags().StringVar(&f.resultsForm, "results-format", agentevals.Format, "write --results in this form: "+agentevals.Format+", or "+promptfoo.Format)
+	cmd.Flags().StringVar(&f.resultsForm, "results-format", agentevals.Format, "write --results in this form: "+agentevals.Format+", or "+files.FormatPromptfoo)
 	cmd.Flags().StringVar(&f.summary, "summary", "", "also write the summary of these results to this file, such as summary.json")
 	return cmd
 }
@@ -59,8 +58,8 @@ func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f
 	if f.resultsForm == "agentv" { // whose names each line has, too
 		f.resultsForm = agentevals.Format
 	}
-	if f.resultsForm != agentevals.Format && f.resultsForm != promptfoo.Format {
-		return usageError("--results-format is %q; write %s or %s", f.resultsForm, agentevals.Format, promptfoo.Format)
+	if f.resultsForm != agentevals.Format && f.resultsForm != files.FormatPromptfoo {
+		return usageError("--results-format is %q; write %s or %s", f.resultsForm, agentevals.Format, files.FormatPromptfoo)
 	}
 	prepared, err := a.Local(ctx, w, store, f.selection)
 	if err != nil {
@@ -87,7 +86,7 @@ func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f
 	if a.JSON {
 		err = errors.Join(err, explain.AddIdentities(context.WithoutCancel(ctx), w.Repo, report.Cases, prepared.Plan, prepared.Head().Config.Settings()))
 	}
-	if f.results != "" && f.resultsForm == promptfoo.Format {
+	if f.results != "" && f.resultsForm == files.FormatPromptfoo {
 		err = errors.Join(err, addRows(context.WithoutCancel(ctx), prepared.Head(), report))
 	}
 	// The verdict is paid for: it is printed even if the files fail.

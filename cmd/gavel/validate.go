@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/sarif"
+	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -144,14 +144,14 @@ func definitions(ctx context.Context, a *App, w *workspace, cfg *config.Config) 
 	return load.Scan(ctx, w.Files, load.Options{Settings: cfg.Settings()})
 }
 
-func render(a *App, files fs.FS, format string, out reporters.Validation) error {
+func render(a *App, fsys fs.FS, format string, out reporters.Validation) error {
 	switch format {
 	case "json":
 		return a.Print(out)
 	case "sarif":
-		return sarif.Write(a.Stdout, out.Problems)
+		return files.WriteSARIF(a.Stdout, out.Problems)
 	case "github":
 		return terminal.Annotations(a.Stdout, out.Problems)
 	}
-	return terminal.Validated(a.Stdout, out, terminal.Source(files), terminal.OptionsFor(a.Stdout, a.LookupEnv))
+	return terminal.Validated(a.Stdout, out, terminal.Source(fsys), terminal.OptionsFor(a.Stdout, a.LookupEnv))
 }

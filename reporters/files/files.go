@@ -1,5 +1,9 @@
-// Package artifact writes the files that a run leaves besides its report, such
-// as JUnit XML. Most callers [Check] them before the run and [Write] them after.
+// Package files writes the result files of a run, one Go file per format: JUnit XML,
+// SARIF, the results of AgentV and promptfoo, and pages of Markdown and HTML.
+//
+// Most callers [Check] the files before the run and [Write] them after. Results of AgentV
+// and promptfoo have only the cases of their own format, without those that were skipped
+// or not meant to run; their report needs rows with a Result.
 package files
 
 import (
@@ -16,7 +20,6 @@ import (
 	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/html"
-	"github.com/gavel-evals/gavel/reporters/promptfoo"
 )
 
 // A File is one result file of a run.
@@ -50,7 +53,7 @@ func Results(path string, now func() time.Time) File {
 // them.
 func Promptfoo(path string, now func() time.Time) File {
 	return File{Flag: "--results", Path: path, Render: func(w io.Writer, r *report.Report) error {
-		return promptfoo.Write(w, r, now())
+		return WritePromptfoo(w, r, now())
 	}}
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
-// TestGolden writes the reports of the package above as XML.
-func TestGolden(t *testing.T) {
+// TestJUnitGolden writes the reports of the package above as XML.
+func TestJUnitGolden(t *testing.T) {
 	for _, name := range []string{"regressions", "errors", "invalid", "moved_removed_new", "waiting", "hostile", "fresh_ledger", "lightened", "withdrawn"} {
 		t.Run(name, func(t *testing.T) {
 			r := reporttest.Stored(t, name)
@@ -158,9 +158,9 @@ func conformsElement(t *testing.T, start xml.StartElement, parent string) map[st
 	return claimed
 }
 
-// TestStandingFailures: a case that fails as at base is skipped with the reason
+// TestJUnitStandingFailures: a case that fails as at base is skipped with the reason
 // where the gate lets it pass, and fails where it does not.
-func TestStandingFailures(t *testing.T) {
+func TestJUnitStandingFailures(t *testing.T) {
 	const key = "math/2/ratio"
 	for _, tc := range []struct {
 		name string

@@ -17,9 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/reporters/html"
-	"github.com/gavel-evals/gavel/reporters/promptfoo"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
-	"github.com/gavel-evals/gavel/reporters/sarif"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -53,9 +51,9 @@ var renderers = []struct {
 	{"results of AgentV", func(w io.Writer, r *report.Report) error {
 		return errors.Join(agentevals.WriteResults(w, r, time.Unix(0, 0)), agentevals.WriteSummary(w, r, time.Unix(0, 0)))
 	}},
-	{"results of promptfoo", func(w io.Writer, r *report.Report) error { return promptfoo.Write(w, r, time.Unix(0, 0)) }},
+	{"results of promptfoo", func(w io.Writer, r *report.Report) error { return files.WritePromptfoo(w, r, time.Unix(0, 0)) }},
 	{"JSON", reporters.WriteReport},
-	{"SARIF", func(w io.Writer, _ *report.Report) error { return sarif.Write(w, mistakes()) }},
+	{"SARIF", func(w io.Writer, _ *report.Report) error { return files.WriteSARIF(w, mistakes()) }},
 	{"mistakes on a terminal", func(w io.Writer, _ *report.Report) error {
 		return terminal.Problems(w, mistakes(), func(string, int) (string, bool) { return "a line", true }, terminal.Options{})
 	}},

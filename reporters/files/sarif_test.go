@@ -1,4 +1,4 @@
-package sarif
+package files
 
 import (
 	"bytes"
@@ -28,18 +28,18 @@ var problems = []schema.Problem{
 	{Severity: schema.Note, Rule: "no-definition", Message: "7 files are not definitions"},
 }
 
-func TestGolden(t *testing.T) {
+func TestSARIFGolden(t *testing.T) {
 	var b bytes.Buffer
-	if err := Write(&b, problems); err != nil {
+	if err := WriteSARIF(&b, problems); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join("testdata", "sarif", "problems.sarif")
 	golden.Compare(t, path, b.String())
 }
 
-// TestSchema holds a report against what the schema of the format says of the
+// TestSARIFSchema holds a report against what the schema of the format says of the
 // fields that are used, and knows no others.
-func TestSchema(t *testing.T) {
+func TestSARIFSchema(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "sarif", "sarif-excerpt.schema.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestSchema(t *testing.T) {
 	}
 	for _, given := range [][]schema.Problem{problems, nil} {
 		var b bytes.Buffer
-		if err := Write(&b, given); err != nil {
+		if err := WriteSARIF(&b, given); err != nil {
 			t.Fatal(err)
 		}
 		if err := form.Check(b.Bytes()); err != nil {
@@ -59,13 +59,13 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestStructure checks what a reader of SARIF relies on.
-func TestStructure(t *testing.T) {
+// TestSARIFStructure checks what a reader of SARIF relies on.
+func TestSARIFStructure(t *testing.T) {
 	var b bytes.Buffer
-	if err := Write(&b, problems); err != nil {
+	if err := WriteSARIF(&b, problems); err != nil {
 		t.Fatal(err)
 	}
-	var doc document
+	var doc sarifLog
 	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}
@@ -101,9 +101,9 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-func TestNothing(t *testing.T) {
+func TestSARIFWithoutProblems(t *testing.T) {
 	var b bytes.Buffer
-	if err := Write(&b, nil); err != nil {
+	if err := WriteSARIF(&b, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`"results": []`, `"rules": []`} {

@@ -1,4 +1,4 @@
-package promptfoo_test
+package files_test
 
 import (
 	"bytes"
@@ -9,14 +9,14 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/promptfoo"
+	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/row"
 )
 
-// TestWrite covers a metric of two assertions, a case that nobody judged, a row that is
+// TestPromptfoo covers a metric of two assertions, a case that nobody judged, a row that is
 // not known any more, and cases that are left out.
-func TestWrite(t *testing.T) {
+func TestPromptfoo(t *testing.T) {
 	pass, fail, skipped, down, half, three := verdict.Pass, verdict.Fail, verdict.Skipped, "the judge is down", 0.5, 3.0
 	of := func(key string, v *verdict.Verdict) report.Row {
 		return report.Row{Key: key, File: "m.yaml", Dialect: schema.DialectMatrix, Target: "bot", Verdict: v, Result: &report.Result{}}
@@ -34,7 +34,7 @@ func TestWrite(t *testing.T) {
 	other.Dialect = schema.DialectDomain
 	r := &report.Report{Run: "r1", Cases: []report.Row{first, broken, of("m#gone", &pass), of("m#off", &skipped), other}}
 	var out bytes.Buffer
-	if err := promptfoo.Write(&out, r, time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)); err != nil {
+	if err := files.WritePromptfoo(&out, r, time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {
@@ -59,19 +59,19 @@ func TestWrite(t *testing.T) {
 	if got != want {
 		t.Errorf("the document says\n%s, want\n%s", got, want)
 	}
-	if n := promptfoo.LeftOut(r); n != 1 {
+	if n := files.PromptfooLeftOut(r); n != 1 {
 		t.Errorf("%d cases of other formats, want 1", n)
 	}
 }
 
-// TestAnswersThatAreCalls are written as the calls, as assertions were given them.
-func TestAnswersThatAreCalls(t *testing.T) {
+// TestPromptfooAnswersThatAreCalls are written as the calls, as assertions were given them.
+func TestPromptfooAnswersThatAreCalls(t *testing.T) {
 	pass := verdict.Pass
 	call := schema.ToolCall{ID: "1", Type: "function", Function: schema.FunctionCall{Name: "search", Arguments: "{}"}}
 	c := report.Row{Key: "m#a", File: "m.yaml", Dialect: schema.DialectMatrix, Target: "bot", Verdict: &pass, Result: &report.Result{Row: &row.Row{Test: "a", Prompt: "q"}}}
 	c.Result.Transcript = &verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleUser, Content: "q"}, {Role: schema.RoleAssistant, ToolCalls: []schema.ToolCall{call}}}}
 	var out bytes.Buffer
-	if err := promptfoo.Write(&out, &report.Report{Run: "r1", Cases: []report.Row{c}}, time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)); err != nil {
+	if err := files.WritePromptfoo(&out, &report.Report{Run: "r1", Cases: []report.Row{c}}, time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {

@@ -1,9 +1,4 @@
-// Package promptfoo writes the results of cases of the matrix dialect in the form of
-// promptfoo's own output, so that its viewer and scripts that read it go on working.
-//
-// Most callers want [Write]. It wants a report whose rows have a Result. Cases of other
-// formats, and those that are skipped or were not meant to run, are left out.
-package promptfoo
+package files
 
 import (
 	"cmp"
@@ -21,8 +16,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/row"
 )
 
-// Format is the name of the form of results.
-const Format = "promptfoo"
+// FormatPromptfoo is the name of the form of results.
+const FormatPromptfoo = "promptfoo"
 
 // The values of failureReason.
 const (
@@ -32,38 +27,38 @@ const (
 )
 
 // A document is a file of results.
-type document struct {
-	EvalID       string         `json:"evalId"`
-	Results      results        `json:"results"`
-	Config       map[string]any `json:"config"`
-	ShareableURL *string        `json:"shareableUrl"`
-	Metadata     metadata       `json:"metadata"`
+type promptfooDocument struct {
+	EvalID       string            `json:"evalId"`
+	Results      promptfooResults  `json:"results"`
+	Config       map[string]any    `json:"config"`
+	ShareableURL *string           `json:"shareableUrl"`
+	Metadata     promptfooMetadata `json:"metadata"`
 }
 
-type metadata struct {
+type promptfooMetadata struct {
 	ExportedAt time.Time `json:"exportedAt"`
 	Writer     string    `json:"writer"`
 }
 
-type results struct {
-	Version   int       `json:"version"`
-	Timestamp time.Time `json:"timestamp"`
-	Prompts   []prompt  `json:"prompts"`
-	Results   []result  `json:"results"`
-	Stats     stats     `json:"stats"`
+type promptfooResults struct {
+	Version   int               `json:"version"`
+	Timestamp time.Time         `json:"timestamp"`
+	Prompts   []promptfooPrompt `json:"prompts"`
+	Results   []promptfooResult `json:"results"`
+	Stats     promptfooStats    `json:"stats"`
 }
 
 // A prompt is one of the templates with one of the targets.
-type prompt struct {
-	Raw      string  `json:"raw"`
-	Label    string  `json:"label"`
-	ID       string  `json:"id,omitempty"`
-	Provider string  `json:"provider,omitempty"`
-	Metrics  *totals `json:"metrics,omitempty"`
+type promptfooPrompt struct {
+	Raw      string           `json:"raw"`
+	Label    string           `json:"label"`
+	ID       string           `json:"id,omitempty"`
+	Provider string           `json:"provider,omitempty"`
+	Metrics  *promptfooTotals `json:"metrics,omitempty"`
 }
 
 // totals sum up the results of a prompt.
-type totals struct {
+type promptfooTotals struct {
 	Score           float64            `json:"score"`
 	TestPassCount   int                `json:"testPassCount"`
 	TestFailCount   int                `json:"testFailCount"`
@@ -71,12 +66,12 @@ type totals struct {
 	AssertPassCount int                `json:"assertPassCount"`
 	AssertFailCount int                `json:"assertFailCount"`
 	TotalLatencyMS  int64              `json:"totalLatencyMs"`
-	TokenUsage      tokens             `json:"tokenUsage"`
+	TokenUsage      promptfooTokens    `json:"tokenUsage"`
 	NamedScores     map[string]float64 `json:"namedScores"`
 	Cost            float64            `json:"cost"`
 }
 
-type tokens struct {
+type promptfooTokens struct {
 	Prompt      int64 `json:"prompt"`
 	Completion  int64 `json:"completion"`
 	Total       int64 `json:"total"`
@@ -84,72 +79,72 @@ type tokens struct {
 	NumRequests int   `json:"numRequests"`
 }
 
-func (t *tokens) add(u tokens) {
+func (t *promptfooTokens) add(u promptfooTokens) {
 	t.Prompt += u.Prompt
 	t.Completion += u.Completion
 	t.Total += u.Total
 	t.NumRequests += u.NumRequests
 }
 
-type stats struct {
-	Successes  int    `json:"successes"`
-	Failures   int    `json:"failures"`
-	Errors     int    `json:"errors"`
-	TokenUsage tokens `json:"tokenUsage"`
+type promptfooStats struct {
+	Successes  int             `json:"successes"`
+	Failures   int             `json:"failures"`
+	Errors     int             `json:"errors"`
+	TokenUsage promptfooTokens `json:"tokenUsage"`
 }
 
-type provider struct {
+type promptfooProvider struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`
 }
 
 // A result is that of one case.
-type result struct {
+type promptfooResult struct {
 	ID            string                     `json:"id"`
 	PromptIdx     int                        `json:"promptIdx"`
 	TestIdx       int                        `json:"testIdx"`
-	TestCase      testCase                   `json:"testCase"`
+	TestCase      promptfooCase              `json:"testCase"`
 	PromptID      string                     `json:"promptId"`
-	Provider      provider                   `json:"provider"`
-	Prompt        prompt                     `json:"prompt"`
+	Provider      promptfooProvider          `json:"provider"`
+	Prompt        promptfooPrompt            `json:"prompt"`
 	Vars          map[string]json.RawMessage `json:"vars"`
-	Response      *response                  `json:"response,omitempty"`
+	Response      *promptfooResponse         `json:"response,omitempty"`
 	Error         string                     `json:"error,omitempty"`
 	FailureReason int                        `json:"failureReason"`
 	Success       bool                       `json:"success"`
 	Score         float64                    `json:"score"`
 	LatencyMS     int64                      `json:"latencyMs"`
 	NamedScores   map[string]float64         `json:"namedScores"`
-	Grading       *grading                   `json:"gradingResult"`
+	Grading       *promptfooGrading          `json:"gradingResult"`
 	Cost          float64                    `json:"cost"`
 	Metadata      map[string]string          `json:"metadata"`
 }
 
-type testCase struct {
+type promptfooCase struct {
 	Description string                     `json:"description,omitempty"`
 	Vars        map[string]json.RawMessage `json:"vars"`
 	Assert      []row.Assertion            `json:"assert"`
 	Metadata    map[string][]string        `json:"metadata,omitempty"`
 }
 
-type response struct {
-	Output     string  `json:"output"`
-	TokenUsage tokens  `json:"tokenUsage"`
-	Cost       float64 `json:"cost"`
+type promptfooResponse struct {
+	Output     string          `json:"output"`
+	TokenUsage promptfooTokens `json:"tokenUsage"`
+	Cost       float64         `json:"cost"`
 }
 
 // A grading is that of a case, or of one of its assertions.
-type grading struct {
+type promptfooGrading struct {
 	Pass       bool               `json:"pass"`
 	Score      float64            `json:"score"`
 	Reason     string             `json:"reason"`
 	Named      map[string]float64 `json:"namedScores,omitempty"`
-	Components []grading          `json:"componentResults,omitempty"`
+	Components []promptfooGrading `json:"componentResults,omitempty"`
 	Assertion  *row.Assertion     `json:"assertion,omitempty"`
 }
 
-// LeftOut counts the cases of other formats, which have no result.
-func LeftOut(r *report.Report) int {
+// PromptfooLeftOut counts the cases of other formats, which have no result.
+func PromptfooLeftOut(r *report.Report) int {
 	n := 0
 	for _, c := range r.Cases {
 		if c.Dialect != schema.DialectMatrix && c.Verdict != nil && *c.Verdict != verdict.Skipped {
@@ -160,18 +155,18 @@ func LeftOut(r *report.Report) int {
 }
 
 // A writer collects the results of a report.
-type writer struct {
-	doc     document
+type promptfooWriter struct {
+	doc     promptfooDocument
 	tests   map[string]int // the numbers of tests by their names
 	prompts map[string]int // of prompts by label and target
 }
 
-// Write writes the results of a report. now is when they are written.
-func Write(out io.Writer, r *report.Report, now time.Time) error {
-	w := &writer{tests: map[string]int{}, prompts: map[string]int{}, doc: document{
+// WritePromptfoo writes the results of a report. now is when they are written.
+func WritePromptfoo(out io.Writer, r *report.Report, now time.Time) error {
+	w := &promptfooWriter{tests: map[string]int{}, prompts: map[string]int{}, doc: promptfooDocument{
 		EvalID: "eval-" + cmp.Or(r.Run, "gavel") + "-" + now.UTC().Format("2006-01-02T15:04:05"), Config: map[string]any{},
-		Metadata: metadata{now.UTC(), "gavel"},
-		Results:  results{Version: 3, Timestamp: now.UTC(), Prompts: []prompt{}, Results: []result{}},
+		Metadata: promptfooMetadata{now.UTC(), "gavel"},
+		Results:  promptfooResults{Version: 3, Timestamp: now.UTC(), Prompts: []promptfooPrompt{}, Results: []promptfooResult{}},
 	}}
 	for i := range r.Cases {
 		c := &r.Cases[i]
@@ -186,27 +181,27 @@ func Write(out io.Writer, r *report.Report, now time.Time) error {
 	return enc.Encode(w.doc)
 }
 
-func (w *writer) add(c *report.Row) {
+func (w *promptfooWriter) add(c *report.Row) {
 	from := c.Result.Row
 	if from == nil {
 		from = &row.Row{Test: c.Key}
 	}
 	raw := from.Prompt
 	id := hash(raw)
-	out := result{
-		ID: hash(c.Name())[:16], PromptID: id, Provider: provider{c.Target, c.Target},
-		Prompt: prompt{Raw: sent(c.Result.Transcript, raw), Label: cmp.Or(from.Label, raw)}, Vars: orEmpty(from.Vars),
-		TestCase:    testCase{Description: from.Description, Vars: orEmpty(from.Vars), Assert: from.Asserts, Metadata: tags(c)},
+	out := promptfooResult{
+		ID: hash(c.Name())[:16], PromptID: id, Provider: promptfooProvider{c.Target, c.Target},
+		Prompt: promptfooPrompt{Raw: sent(c.Result.Transcript, raw), Label: cmp.Or(from.Label, raw)}, Vars: orEmpty(from.Vars),
+		TestCase:    promptfooCase{Description: from.Description, Vars: orEmpty(from.Vars), Assert: from.Asserts, Metadata: tags(c)},
 		NamedScores: map[string]float64{}, Metadata: map[string]string{"gavelKey": c.Key},
 	}
 	if out.TestCase.Assert == nil {
 		out.TestCase.Assert = []row.Assertion{}
 	}
-	out.TestIdx = number(w.tests, c.File+"\x00"+from.Test)
-	out.PromptIdx = number(w.prompts, c.File+"\x00"+from.Label+raw+"\x00"+c.Target)
+	out.TestIdx = ordinal(w.tests, c.File+"\x00"+from.Test)
+	out.PromptIdx = ordinal(w.prompts, c.File+"\x00"+from.Label+raw+"\x00"+c.Target)
 	if out.PromptIdx == len(w.doc.Results.Prompts) {
-		w.doc.Results.Prompts = append(w.doc.Results.Prompts, prompt{
-			Raw: raw, Label: out.Prompt.Label, ID: id, Provider: c.Target, Metrics: &totals{NamedScores: map[string]float64{}},
+		w.doc.Results.Prompts = append(w.doc.Results.Prompts, promptfooPrompt{
+			Raw: raw, Label: out.Prompt.Label, ID: id, Provider: c.Target, Metrics: &promptfooTotals{NamedScores: map[string]float64{}},
 		})
 	}
 	out.grade(c, from)
@@ -214,8 +209,8 @@ func (w *writer) add(c *report.Row) {
 	w.doc.Results.Results = append(w.doc.Results.Results, out)
 }
 
-// number is that of a name, which gets the next one where it has none.
-func number(numbers map[string]int, name string) int {
+// ordinal is that of a name, which gets the next one where it has none.
+func ordinal(numbers map[string]int, name string) int {
 	n, known := numbers[name]
 	if !known {
 		n = len(numbers)
@@ -278,12 +273,12 @@ func lastOfUser(messages []schema.Message) int {
 }
 
 // grade takes over the answer, the score and what made it.
-func (out *result) grade(c *report.Row, from *row.Row) {
+func (out *promptfooResult) grade(c *report.Row, from *row.Row) {
 	if t := c.Result.Transcript; t != nil {
 		u := t.Usage
-		out.Response = &response{
+		out.Response = &promptfooResponse{
 			Output: cmp.Or(verdict.Answer(t.Messages[lastOfUser(t.Messages)+1:]), t.Calls()), Cost: u.CostUSD,
-			TokenUsage: tokens{Prompt: u.InputTokens, Completion: u.OutputTokens, Total: u.InputTokens + u.OutputTokens, NumRequests: u.Calls},
+			TokenUsage: promptfooTokens{Prompt: u.InputTokens, Completion: u.OutputTokens, Total: u.InputTokens + u.OutputTokens, NumRequests: u.Calls},
 		}
 		out.LatencyMS, out.Cost = t.Latency.Milliseconds(), u.CostUSD
 	}
@@ -303,13 +298,13 @@ func (out *result) grade(c *report.Row, from *row.Row) {
 		out.Score = *c.Score
 	}
 	reason := cmp.Or(c.VerdictReason, "All assertions passed")
-	out.Grading = &grading{Pass: out.Success, Score: out.Score, Reason: reason, Components: []grading{}}
+	out.Grading = &promptfooGrading{Pass: out.Success, Score: out.Score, Reason: reason, Components: []promptfooGrading{}}
 	if len(from.Asserts) == 0 {
 		return
 	}
 	weights := map[string]float64{}
 	for i, e := range c.Result.Evaluators {
-		g := componentOf(e)
+		g := promptfooComponent(e)
 		if len(from.Asserts) == len(c.Result.Evaluators) {
 			g.Assertion = &from.Asserts[i]
 			out.name(weights, from.Asserts[i], e.Score)
@@ -320,7 +315,7 @@ func (out *result) grade(c *report.Row, from *row.Row) {
 }
 
 // name adds the score of an assertion to the mean of its metric, by weight.
-func (out *result) name(weights map[string]float64, a row.Assertion, score float64) {
+func (out *promptfooResult) name(weights map[string]float64, a row.Assertion, score float64) {
 	if a.Metric == "" {
 		return
 	}
@@ -334,8 +329,8 @@ func (out *result) name(weights map[string]float64, a row.Assertion, score float
 	}
 }
 
-func componentOf(e verdict.EvaluatorResult) grading {
-	g := grading{Pass: e.Pass, Score: e.Score, Reason: e.Reason, Assertion: &row.Assertion{Type: e.Type, Weight: e.Weight}}
+func promptfooComponent(e verdict.EvaluatorResult) promptfooGrading {
+	g := promptfooGrading{Pass: e.Pass, Score: e.Score, Reason: e.Reason, Assertion: &row.Assertion{Type: e.Type, Weight: e.Weight}}
 	for _, c := range e.Criteria {
 		g.Reason = cmp.Or(g.Reason, c.Note)
 	}
@@ -344,13 +339,13 @@ func componentOf(e verdict.EvaluatorResult) grading {
 	}
 	g.Reason = cmp.Or(g.Reason, "the score is "+strconv.FormatFloat(e.Score, 'g', 3, 64))
 	for _, m := range e.Members {
-		g.Components = append(g.Components, componentOf(m))
+		g.Components = append(g.Components, promptfooComponent(m))
 	}
 	return g
 }
 
 // count adds a result to the sums.
-func (w *writer) count(out *result) {
+func (w *promptfooWriter) count(out *promptfooResult) {
 	m, s := w.doc.Results.Prompts[out.PromptIdx].Metrics, &w.doc.Results.Stats
 	switch {
 	case out.Success:
