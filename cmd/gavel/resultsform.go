@@ -7,7 +7,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -25,7 +24,7 @@ func resultsFile(f runFlags) files.File {
 
 // leftOut says how many cases the file of results does not have; empty for none.
 func leftOut(f runFlags, r *report.Report) string {
-	n, format := agentevals.LeftOut(r), schema.DialectEvalcase
+	n, format := files.AgentEvalsLeftOut(r), schema.DialectEvalcase
 	if f.resultsForm == files.FormatPromptfoo {
 		n, format = files.PromptfooLeftOut(r), schema.DialectMatrix
 	}

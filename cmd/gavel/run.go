@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/maintenance"
-	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -49,17 +48,17 @@ func runCommand(a *App) *cobra.Command {
 	cmd.Flags().StringVar(&f.markdown, "markdown", "", "also write the comment that a pull request would get to this file, such as comment.md")
 	cmd.Flags().StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html")
 	cmd.Flags().StringVar(&f.results, "results", "", "also write a line of JSON for each case of the evalcase format to this file, such as results.jsonl, or with --results-format promptfoo the output of promptfoo for the cases of promptfooconfig.yaml")
-	cmd.Flags().StringVar(&f.resultsForm, "results-format", agentevals.Format, "write --results in this form: "+agentevals.Format+", or "+files.FormatPromptfoo)
+	cmd.Flags().StringVar(&f.resultsForm, "results-format", files.FormatAgentEvals, "write --results in this form: "+files.FormatAgentEvals+", or "+files.FormatPromptfoo)
 	cmd.Flags().StringVar(&f.summary, "summary", "", "also write the summary of these results to this file, such as summary.json")
 	return cmd
 }
 
 func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f runFlags) error {
 	if f.resultsForm == "agentv" { // whose names each line has, too
-		f.resultsForm = agentevals.Format
+		f.resultsForm = files.FormatAgentEvals
 	}
-	if f.resultsForm != agentevals.Format && f.resultsForm != files.FormatPromptfoo {
-		return usageError("--results-format is %q; write %s or %s", f.resultsForm, agentevals.Format, files.FormatPromptfoo)
+	if f.resultsForm != files.FormatAgentEvals && f.resultsForm != files.FormatPromptfoo {
+		return usageError("--results-format is %q; write %s or %s", f.resultsForm, files.FormatAgentEvals, files.FormatPromptfoo)
 	}
 	prepared, err := a.Local(ctx, w, store, f.selection)
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/safefile"
-	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/html"
 )
@@ -45,7 +44,7 @@ func Markdown(path string) File {
 // Results returns the file with the results of evalcase suites, a line of JSON per case.
 func Results(path string, now func() time.Time) File {
 	return File{Flag: "--results", Path: path, Render: func(w io.Writer, r *report.Report) error {
-		return agentevals.WriteResults(w, r, now())
+		return WriteAgentEvals(w, r, now())
 	}}
 }
 
@@ -60,7 +59,7 @@ func Promptfoo(path string, now func() time.Time) File {
 // Summary returns the file that sums up the results of evalcase suites.
 func Summary(path string, now func() time.Time) File {
 	return File{Flag: "--summary", Path: path, Render: func(w io.Writer, r *report.Report) error {
-		return agentevals.WriteSummary(w, r, now())
+		return WriteAgentEvalsSummary(w, r, now())
 	}}
 }
 

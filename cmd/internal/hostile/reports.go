@@ -13,7 +13,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
-	"github.com/gavel-evals/gavel/reporters/agentevals"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/reporters/html"
@@ -49,7 +48,7 @@ var renderers = []struct {
 		return terminal.Report(w, r, terminal.Options{Verbose: true})
 	}},
 	{"results of AgentV", func(w io.Writer, r *report.Report) error {
-		return errors.Join(agentevals.WriteResults(w, r, time.Unix(0, 0)), agentevals.WriteSummary(w, r, time.Unix(0, 0)))
+		return errors.Join(files.WriteAgentEvals(w, r, time.Unix(0, 0)), files.WriteAgentEvalsSummary(w, r, time.Unix(0, 0)))
 	}},
 	{"results of promptfoo", func(w io.Writer, r *report.Report) error { return files.WritePromptfoo(w, r, time.Unix(0, 0)) }},
 	{"JSON", reporters.WriteReport},

@@ -1,4 +1,4 @@
-package agentevals
+package files
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ var now = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 func number(x float64) *float64 { return &x }
 
 // row is a case of the suite shop with a verdict.
-func row(id string, v verdict.Verdict, score float64, evaluators ...verdict.EvaluatorResult) report.Row {
+func suiteRow(id string, v verdict.Verdict, score float64, evaluators ...verdict.EvaluatorResult) report.Row {
 	r := report.Row{
 		Key: "sub/shop#" + id, Dialect: schema.DialectEvalcase, Target: "bot", Verdict: &v, Groups: []string{"sub/shop"},
 		Result: &report.Result{Evaluators: evaluators},
@@ -52,7 +52,7 @@ func TestResultsHaveALineForEachCase(t *testing.T) {
 			{Name: "safe", Type: "rubric", Weight: number(1), Score: 1}, {Name: "program", Type: "code_judge", Weight: number(1)},
 		},
 	}
-	one := row("greets", verdict.Borderline, 0.7, judge(0.8, []string{"kind"}, []string{"long"}), gate)
+	one := suiteRow("greets", verdict.Borderline, 0.7, judge(0.8, []string{"kind"}, []string{"long"}), gate)
 	one.Result.Labels.Conversation = "flow"
 	one.Result.Judged = now.Add(-time.Hour)
 	one.File, one.Samples = "evals/shop.yaml", 3
@@ -70,15 +70,15 @@ func TestResultsHaveALineForEachCase(t *testing.T) {
 			{Role: "assistant", ToolCalls: []schema.ToolCall{call, call}}, {Role: "tool", Content: "{}"}, {Role: "assistant", Content: "Hello"},
 		},
 	}
-	other := row("x", verdict.Pass, 1)
+	other := suiteRow("x", verdict.Pass, 1)
 	other.Dialect = schema.DialectDomain
-	unknown := row("nobody", verdict.Pass, 1)
+	unknown := suiteRow("nobody", verdict.Pass, 1)
 	unknown.Verdict = nil
-	r := &report.Report{Cases: []report.Row{one, row("broken", verdict.Error, 0), row("off", verdict.Skipped, 0), other, unknown}}
+	r := &report.Report{Cases: []report.Row{one, suiteRow("broken", verdict.Error, 0), suiteRow("off", verdict.Skipped, 0), other, unknown}}
 	r.Cases[2].Error = nil
 
 	var b strings.Builder
-	if err := WriteResults(&b, r, now); err != nil {
+	if err := WriteAgentEvals(&b, r, now); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"timestamp":"2026-03-05T11:00:00Z","evalId":"greets","dataset":"shop","conversationId":"flow","score":0.7,"verdict":"borderline",` +
@@ -98,7 +98,7 @@ func TestResultsHaveALineForEachCase(t *testing.T) {
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if n := LeftOut(r); n != 1 {
+	if n := AgentEvalsLeftOut(r); n != 1 {
 		t.Errorf("%d cases of other formats, want 1", n)
 	}
 }
@@ -107,13 +107,13 @@ func TestResultsHaveALineForEachCase(t *testing.T) {
 // mean.
 func TestSummaryCountsWhatWasJudged(t *testing.T) {
 	r := &report.Report{Cases: []report.Row{
-		row("a", verdict.Pass, 0.9, judge(0.9, nil, []string{"long"})),
-		row("b", verdict.Borderline, 0.7, judge(0.7, nil, []string{"rude", "long"})),
-		row("c", verdict.Fail, 0.2, judge(0.2, []string{"short"}, nil)),
-		row("d", verdict.Error, 0),
+		suiteRow("a", verdict.Pass, 0.9, judge(0.9, nil, []string{"long"})),
+		suiteRow("b", verdict.Borderline, 0.7, judge(0.7, nil, []string{"rude", "long"})),
+		suiteRow("c", verdict.Fail, 0.2, judge(0.2, []string{"short"}, nil)),
+		suiteRow("d", verdict.Error, 0),
 	}}
 	var b strings.Builder
-	if err := WriteSummary(&b, r, now); err != nil {
+	if err := WriteAgentEvalsSummary(&b, r, now); err != nil {
 		t.Fatal(err)
 	}
 	var got, want any
@@ -141,10 +141,10 @@ func TestSummaryOfSeveralSuitesIsAList(t *testing.T) {
 		{"suites", func(r *report.Row) { r.Groups = []string{"named"} }},
 		{"targets", func(r *report.Row) { r.Target = "other" }},
 	} {
-		cases := []report.Row{row("a", verdict.Pass, 1), row("b", verdict.Pass, 1)}
+		cases := []report.Row{suiteRow("a", verdict.Pass, 1), suiteRow("b", verdict.Pass, 1)}
 		tt.change(&cases[1])
 		var b strings.Builder
-		if err := WriteSummary(&b, &report.Report{Cases: cases}, now); err != nil {
+		if err := WriteAgentEvalsSummary(&b, &report.Report{Cases: cases}, now); err != nil {
 			t.Fatal(err)
 		}
 		var got []struct{ Suite, Target string }
@@ -165,11 +165,11 @@ func TestAnAnswerHasNoThinking(t *testing.T) {
 		{schema.Message{Content: "It is 105.", Reasoning: "It may be 7."}, "It is 105."},
 		{schema.Message{Content: "<think>It may be 7, or"}, ""},
 	} {
-		one := row("sums", verdict.Pass, 1)
+		one := suiteRow("sums", verdict.Pass, 1)
 		tt.said.Role = schema.RoleAssistant
 		one.Result.Transcript = &verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleUser, Content: "15 × 7?"}, tt.said}}
 		var b strings.Builder
-		if err := WriteResults(&b, &report.Report{Cases: []report.Row{one}}, now); err != nil {
+		if err := WriteAgentEvals(&b, &report.Report{Cases: []report.Row{one}}, now); err != nil {
 			t.Fatal(err)
 		}
 		var got struct {
@@ -184,13 +184,13 @@ func TestAnAnswerHasNoThinking(t *testing.T) {
 // TestTurnsAreListed: the scores of a line are those of the turns of a conversation, as AgentV has
 // them, and each has a name.
 func TestTurnsAreListed(t *testing.T) {
-	talk := row("talk", verdict.Pass, 0.75, verdict.EvaluatorResult{
+	talk := suiteRow("talk", verdict.Pass, 0.75, verdict.EvaluatorResult{
 		Name: "turns", Type: "composite", Weight: number(1), Score: 0.75, Aggregator: "weighted_average",
 		Members: []verdict.EvaluatorResult{{Name: "turn-1", Type: "composite", Weight: number(1), Score: 1}, {Name: "conversation", Type: "composite", Weight: number(1), Score: 0.5}},
 	})
 	talk.Result.Labels.Tags = []string{"daily"}
 	var b strings.Builder
-	if err := WriteResults(&b, &report.Report{Cases: []report.Row{talk}}, now); err != nil {
+	if err := WriteAgentEvals(&b, &report.Report{Cases: []report.Row{talk}}, now); err != nil {
 		t.Fatal(err)
 	}
 	want := `"tags":["daily"],"scores":[{"name":"turn-1","type":"composite","score":1,"weight":1},{"name":"conversation","type":"composite","score":0.5,"weight":1}],"named_scores":{"conversation":0.5,"turn-1":1}}`

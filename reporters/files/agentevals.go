@@ -1,10 +1,4 @@
-// Package agentevals writes the results of evalcase suites as the pages of that
-// format have them: a line for each case, and a summary of each suite. A line has
-// the names of AgentV's index.jsonl, too.
-//
-// Both want a report whose rows have a Result. Cases of other formats, and those
-// that are skipped or were not meant to run, are left out.
-package agentevals
+package files
 
 import (
 	"cmp"
@@ -21,14 +15,14 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Format is the name of the form of results.
-const Format = "agentevals"
+// FormatAgentEvals is the name of the form of results.
+const FormatAgentEvals = "agentevals"
 
 // hit is the least score of a criterion that is listed as right.
-const hit = 0.6
+const hitScore = 0.6
 
 // A line is the result of one case.
-type line struct {
+type agentEvalsLine struct {
 	Timestamp      time.Time         `json:"timestamp"`
 	EvalID         string            `json:"evalId"`
 	Dataset        string            `json:"dataset"`
@@ -39,16 +33,16 @@ type line struct {
 	Misses         []string          `json:"misses"`
 	Answer         string            `json:"candidateAnswer"`
 	Target         string            `json:"target"`
-	Trace          *trace            `json:"traceSummary,omitempty"`
+	Trace          *agentEvalsTrace  `json:"traceSummary,omitempty"`
 	Evaluators     []evaluatorResult `json:"evaluatorResults"`
 	Error          string            `json:"error,omitempty"`
 
-	current
+	indexLine
 }
 
 // A trace sums up what the target did. It is missing where the calls are not
 // known.
-type trace struct {
+type agentEvalsTrace struct {
 	EventCount int      `json:"eventCount"`
 	ToolNames  []string `json:"toolNames"`
 	CostUSD    *float64 `json:"costUsd,omitempty"`
@@ -69,12 +63,12 @@ type evaluatorResult struct {
 	Evaluators []evaluatorResult `json:"evaluatorResults,omitempty"`
 }
 
-// WriteResults writes a line of JSON for each case. now is when cases that were
+// WriteAgentEvals writes a line of JSON for each case. now is when cases that were
 // judged in this run got their verdicts.
-func WriteResults(w io.Writer, r *report.Report, now time.Time) error {
+func WriteAgentEvals(w io.Writer, r *report.Report, now time.Time) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	for _, l := range lines(r, now) {
+	for _, l := range agentEvalsLines(r, now) {
 		if err := enc.Encode(l); err != nil {
 			return err
 		}
@@ -82,8 +76,8 @@ func WriteResults(w io.Writer, r *report.Report, now time.Time) error {
 	return nil
 }
 
-// LeftOut counts the cases of other formats, which have no line.
-func LeftOut(r *report.Report) int {
+// AgentEvalsLeftOut counts the cases of other formats, which have no line.
+func AgentEvalsLeftOut(r *report.Report) int {
 	n := 0
 	for _, row := range r.Cases {
 		if row.Dialect != schema.DialectEvalcase && row.Verdict != nil && *row.Verdict != verdict.Skipped {
@@ -93,28 +87,28 @@ func LeftOut(r *report.Report) int {
 	return n
 }
 
-func lines(r *report.Report, now time.Time) []line {
-	var out []line
+func agentEvalsLines(r *report.Report, now time.Time) []agentEvalsLine {
+	var out []agentEvalsLine
 	for i := range r.Cases {
 		row := &r.Cases[i]
 		isJudged := row.Verdict != nil && *row.Verdict != verdict.Skipped
 		if row.Dialect != schema.DialectEvalcase || row.Result == nil || !isJudged && row.Error == nil {
 			continue
 		}
-		out = append(out, lineOf(row, now))
+		out = append(out, newAgentEvalsLine(row, now))
 	}
 	return out
 }
 
-func lineOf(row *report.Row, now time.Time) line {
+func newAgentEvalsLine(row *report.Row, now time.Time) agentEvalsLine {
 	file, id, isLocal := strings.Cut(row.Key, "#")
 	if !isLocal {
 		id = path.Base(file)
 	}
-	l := line{
+	l := agentEvalsLine{
 		Timestamp: now.UTC(), EvalID: id, Dataset: dataset(row.Groups, file), ConversationID: row.Result.Labels.Conversation,
 		Score: row.Score, Verdict: verdict.Error, Hits: []string{}, Misses: []string{}, Target: row.Target,
-		Evaluators: results(row.Result.Evaluators),
+		Evaluators: evaluatorResults(row.Result.Evaluators),
 	}
 	if !row.Result.Judged.IsZero() {
 		l.Timestamp = row.Result.Judged.UTC()
@@ -129,9 +123,9 @@ func lineOf(row *report.Row, now time.Time) line {
 		l.Hits, l.Misses = append(l.Hits, e.Hits...), append(l.Misses, e.Misses...)
 	}
 	if t := row.Result.Transcript; t != nil {
-		l.Answer, l.Trace = verdict.Answer(output(t)), traceOf(t)
+		l.Answer, l.Trace = verdict.Answer(agentEvalsOutput(t)), newAgentEvalsTrace(t)
 	}
-	l.current = currentOf(l, row)
+	l.indexLine = newIndexLine(l, row)
 	return l
 }
 
@@ -144,7 +138,7 @@ func dataset(groups []string, file string) string {
 }
 
 // output are the messages after the last one of the user.
-func output(t *verdict.Transcript) []schema.Message {
+func agentEvalsOutput(t *verdict.Transcript) []schema.Message {
 	for i, m := range slices.Backward(t.Messages) {
 		if m.Role == schema.RoleUser {
 			return t.Messages[i+1:]
@@ -153,12 +147,12 @@ func output(t *verdict.Transcript) []schema.Message {
 	return t.Messages
 }
 
-func traceOf(t *verdict.Transcript) *trace {
+func newAgentEvalsTrace(t *verdict.Transcript) *agentEvalsTrace {
 	if !t.Traced {
 		return nil
 	}
-	out := &trace{ToolNames: []string{}, CostUSD: t.Usage.Cost(), DurationMS: t.Latency.Milliseconds()}
-	for _, m := range output(t) {
+	out := &agentEvalsTrace{ToolNames: []string{}, CostUSD: t.Usage.Cost(), DurationMS: t.Latency.Milliseconds()}
+	for _, m := range agentEvalsOutput(t) {
 		for _, c := range m.ToolCalls {
 			out.EventCount++
 			if !slices.Contains(out.ToolNames, c.Function.Name) {
@@ -169,23 +163,23 @@ func traceOf(t *verdict.Transcript) *trace {
 	return out
 }
 
-func results(list []verdict.EvaluatorResult) []evaluatorResult {
+func evaluatorResults(list []verdict.EvaluatorResult) []evaluatorResult {
 	out := make([]evaluatorResult, 0, len(list))
 	for _, r := range list {
-		out = append(out, resultOf(r, r.Criteria))
+		out = append(out, newEvaluatorResult(r, r.Criteria))
 	}
 	return out
 }
 
-// resultOf returns the result of an evaluator, whose criteria are named as it
+// newEvaluatorResult returns the result of an evaluator, whose criteria are named as it
 // knows them.
-func resultOf(r verdict.EvaluatorResult, criteria []verdict.Criterion) evaluatorResult {
+func newEvaluatorResult(r verdict.EvaluatorResult, criteria []verdict.Criterion) evaluatorResult {
 	out := evaluatorResult{
 		Name: r.Name, Type: r.Type, Score: r.Score, Weight: r.Weight, Reasoning: r.Reason, Aggregator: r.Aggregator,
 		Hits: []string{}, Misses: []string{},
 	}
 	if r.Aggregator != "" {
-		return compositeOf(out, r, criteria)
+		return composite(out, r, criteria)
 	}
 	for _, c := range criteria {
 		if out.Reasoning == "" && c.Note != "" {
@@ -198,7 +192,7 @@ func resultOf(r verdict.EvaluatorResult, criteria []verdict.Criterion) evaluator
 		case c.NotApplicable:
 		case len(c.Hits)+len(c.Misses) > 0:
 			out.Hits, out.Misses = append(out.Hits, c.Hits...), append(out.Misses, c.Misses...)
-		case verdict.Reaches(c.Score, hit):
+		case verdict.Reaches(c.Score, hitScore):
 			out.Hits = append(out.Hits, describe(c))
 		default:
 			out.Misses = append(out.Misses, describe(c))
@@ -207,9 +201,9 @@ func resultOf(r verdict.EvaluatorResult, criteria []verdict.Criterion) evaluator
 	return out
 }
 
-// compositeOf adds the results of the members, whose names are before what they
+// composite adds the results of the members, whose names are before what they
 // list.
-func compositeOf(out evaluatorResult, r verdict.EvaluatorResult, criteria []verdict.Criterion) evaluatorResult {
+func composite(out evaluatorResult, r verdict.EvaluatorResult, criteria []verdict.Criterion) evaluatorResult {
 	for _, m := range r.Members {
 		var own []verdict.Criterion
 		for _, c := range criteria {
@@ -218,7 +212,7 @@ func compositeOf(out evaluatorResult, r verdict.EvaluatorResult, criteria []verd
 				own = append(own, c)
 			}
 		}
-		inner := resultOf(m, own)
+		inner := newEvaluatorResult(m, own)
 		for _, text := range inner.Hits {
 			out.Hits = append(out.Hits, "["+m.Name+"] "+text)
 		}
@@ -239,17 +233,17 @@ func describe(c verdict.Criterion) string {
 }
 
 // A summary is that of one suite run against one target.
-type summary struct {
-	Suite       string               `json:"suite"`
-	Timestamp   time.Time            `json:"timestamp"`
-	Target      string               `json:"target"`
-	Summary     counts               `json:"summary"`
-	ByEvaluator map[string]*extremes `json:"byEvaluator"`
-	TopMisses   []miss               `json:"topMisses"`
+type agentEvalsSummary struct {
+	Suite       string                         `json:"suite"`
+	Timestamp   time.Time                      `json:"timestamp"`
+	Target      string                         `json:"target"`
+	Summary     agentEvalsCounts               `json:"summary"`
+	ByEvaluator map[string]*agentEvalsExtremes `json:"byEvaluator"`
+	TopMisses   []agentEvalsMiss               `json:"topMisses"`
 }
 
 // counts are over the cases that were judged; Error counts the others.
-type counts struct {
+type agentEvalsCounts struct {
 	Total        int      `json:"total"`
 	Pass         int      `json:"pass"`
 	Borderline   int      `json:"borderline"`
@@ -259,14 +253,14 @@ type counts struct {
 	AverageScore *float64 `json:"averageScore"`
 }
 
-type extremes struct {
+type agentEvalsExtremes struct {
 	AverageScore float64 `json:"averageScore"`
 	MinScore     float64 `json:"minScore"`
 	MaxScore     float64 `json:"maxScore"`
 	n            int
 }
 
-type miss struct {
+type agentEvalsMiss struct {
 	Miss  string `json:"miss"`
 	Count int    `json:"count"`
 }
@@ -274,19 +268,19 @@ type miss struct {
 // topMisses bounds how many misses a summary lists.
 const topMisses = 10
 
-// WriteSummary writes the summary of the suite, or a list of them where there are
+// WriteAgentEvalsSummary writes the summary of the suite, or a list of them where there are
 // several suites or targets.
-func WriteSummary(w io.Writer, r *report.Report, now time.Time) error {
+func WriteAgentEvalsSummary(w io.Writer, r *report.Report, now time.Time) error {
 	order := []string{}
-	of := map[string][]line{}
-	for _, l := range lines(r, now) {
+	of := map[string][]agentEvalsLine{}
+	for _, l := range agentEvalsLines(r, now) {
 		key := fmt.Sprintf("%q %q", l.Dataset, l.Target)
 		if of[key] == nil {
 			order = append(order, key)
 		}
 		of[key] = append(of[key], l)
 	}
-	all := make([]summary, 0, len(order))
+	all := make([]agentEvalsSummary, 0, len(order))
 	for _, key := range order {
 		all = append(all, summarise(of[key], now))
 	}
@@ -299,10 +293,10 @@ func WriteSummary(w io.Writer, r *report.Report, now time.Time) error {
 	return enc.Encode(all)
 }
 
-func summarise(cases []line, now time.Time) summary {
-	s := summary{
+func summarise(cases []agentEvalsLine, now time.Time) agentEvalsSummary {
+	s := agentEvalsSummary{
 		Suite: cases[0].Dataset, Target: cases[0].Target, Timestamp: now.UTC(),
-		ByEvaluator: map[string]*extremes{}, TopMisses: []miss{},
+		ByEvaluator: map[string]*agentEvalsExtremes{}, TopMisses: []agentEvalsMiss{},
 	}
 	total, missed := 0.0, map[string]int{}
 	for _, l := range cases {
@@ -336,19 +330,19 @@ func summarise(cases []line, now time.Time) summary {
 		s.Summary.PassRate, s.Summary.AverageScore = &rate, &mean
 	}
 	for text, n := range missed {
-		s.TopMisses = append(s.TopMisses, miss{text, n})
+		s.TopMisses = append(s.TopMisses, agentEvalsMiss{text, n})
 	}
-	slices.SortFunc(s.TopMisses, func(a, b miss) int {
+	slices.SortFunc(s.TopMisses, func(a, b agentEvalsMiss) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Miss, b.Miss))
 	})
 	s.TopMisses = s.TopMisses[:min(len(s.TopMisses), topMisses)]
 	return s
 }
 
-func (s *summary) add(e evaluatorResult) {
+func (s *agentEvalsSummary) add(e evaluatorResult) {
 	x, there := s.ByEvaluator[e.Name]
 	if !there {
-		x = &extremes{MinScore: e.Score, MaxScore: e.Score}
+		x = &agentEvalsExtremes{MinScore: e.Score, MaxScore: e.Score}
 		s.ByEvaluator[e.Name] = x
 	}
 	x.n++
@@ -358,32 +352,32 @@ func (s *summary) add(e evaluatorResult) {
 
 // A current has the parts of a line under the names that AgentV 4 and 5 have for them in
 // index.jsonl. They follow the names of the format's pages, which stay.
-type current struct {
+type indexLine struct {
 	TestID       string `json:"test_id"`
 	Suite        string `json:"suite"`
 	Conversation string `json:"conversation_id,omitempty"`
-	outcome
-	TokenUsage *tokens `json:"token_usage,omitempty"`
+	agentEvalsOutcome
+	TokenUsage *agentEvalsTokens `json:"token_usage,omitempty"`
 	// CostUSD is missing where the price of a call is not known.
 	CostUSD    *float64 `json:"cost_usd,omitempty"`
 	DurationMS *int64   `json:"duration_ms,omitempty"`
 	// Tags are those of the case, as a map where its suite has them by keys.
-	Tags   any     `json:"tags,omitempty"`
-	Scores []score `json:"scores"`
+	Tags   any               `json:"tags,omitempty"`
+	Scores []agentEvalsScore `json:"scores"`
 	// NamedScores has the score of each of Scores by its name.
 	NamedScores map[string]float64 `json:"named_scores,omitempty"`
 	EvalPath    string             `json:"eval_path,omitempty"`
 	Category    string             `json:"category,omitempty"`
 	Experiment  string             `json:"experiment,omitempty"`
 	// SampleCount, Samples and Aggregation are there where the case has several samples.
-	SampleCount int             `json:"sample_count,omitempty"`
-	Samples     []sample        `json:"samples,omitempty"`
-	Aggregation *aggregation    `json:"aggregation,omitempty"`
-	Metadata    json.RawMessage `json:"metadata,omitempty"`
+	SampleCount int                    `json:"sample_count,omitempty"`
+	Samples     []agentEvalsSample     `json:"samples,omitempty"`
+	Aggregation *agentEvalsAggregation `json:"aggregation,omitempty"`
+	Metadata    json.RawMessage        `json:"metadata,omitempty"`
 }
 
 // An outcome is how a case or a sample ended.
-type outcome struct {
+type agentEvalsOutcome struct {
 	ExecutionStatus string `json:"execution_status"`
 	// FailureStage and FailureReason say where one that is not ok went wrong: before the
 	// target was asked (setup), there (agent), or after its answer (evaluator).
@@ -392,42 +386,42 @@ type outcome struct {
 }
 
 // outcomeOf is the outcome of a verdict on a case that the target answered or not.
-func outcomeOf(v verdict.Verdict, answered bool) outcome {
+func outcomeOf(v verdict.Verdict, answered bool) agentEvalsOutcome {
 	switch {
 	case v == verdict.Pass:
-		return outcome{ExecutionStatus: "ok"}
+		return agentEvalsOutcome{ExecutionStatus: "ok"}
 	case v != verdict.Error:
-		return outcome{"quality_failure", "evaluator", "threshold_not_met"}
+		return agentEvalsOutcome{"quality_failure", "evaluator", "threshold_not_met"}
 	case answered:
-		return outcome{"execution_error", "evaluator", "evaluator_error"}
+		return agentEvalsOutcome{"execution_error", "evaluator", "evaluator_error"}
 	}
-	return outcome{"execution_error", "agent", "provider_error"}
+	return agentEvalsOutcome{"execution_error", "agent", "provider_error"}
 }
 
 // An aggregation says how the scores of the samples became one.
-type aggregation struct {
+type agentEvalsAggregation struct {
 	Strategy string   `json:"strategy"`
 	Mean     *float64 `json:"mean,omitempty"`
 }
 
 // A tokens is what the target read and wrote.
-type tokens struct {
+type agentEvalsTokens struct {
 	Input  int64 `json:"input"`
 	Output int64 `json:"output"`
 }
 
 // A score is that of one evaluator.
-type score struct {
-	Name   string   `json:"name"`
-	Type   string   `json:"type,omitempty"`
-	Score  float64  `json:"score"`
-	Weight *float64 `json:"weight,omitempty"`
-	Scores []score  `json:"scores,omitempty"`
+type agentEvalsScore struct {
+	Name   string            `json:"name"`
+	Type   string            `json:"type,omitempty"`
+	Score  float64           `json:"score"`
+	Weight *float64          `json:"weight,omitempty"`
+	Scores []agentEvalsScore `json:"scores,omitempty"`
 }
 
-// currentOf is what AgentV calls the parts of a line.
-func currentOf(l line, row *report.Row) current {
-	out := current{TestID: l.EvalID, Suite: l.Dataset, Conversation: l.ConversationID, EvalPath: row.File, Scores: scoresOf(turns(l.Evaluators))}
+// newIndexLine is what AgentV calls the parts of a line.
+func newIndexLine(l agentEvalsLine, row *report.Row) indexLine {
+	out := indexLine{TestID: l.EvalID, Suite: l.Dataset, Conversation: l.ConversationID, EvalPath: row.File, Scores: scoresOf(turns(l.Evaluators))}
 	if tags := row.Result.Labels.Tags; len(tags) > 0 {
 		out.Tags = tags
 	}
@@ -445,45 +439,45 @@ func currentOf(l line, row *report.Row) current {
 		}
 		out.NamedScores[s.Name] = s.Score
 	}
-	out.outcome = outcomeOf(l.Verdict, row.Result.Transcript != nil)
+	out.agentEvalsOutcome = outcomeOf(l.Verdict, row.Result.Transcript != nil)
 	if row.Unrun() {
 		out.FailureStage, out.FailureReason = "setup", ""
 	}
 	if t := row.Result.Transcript; t != nil {
 		took := t.Latency.Milliseconds()
-		out.TokenUsage, out.CostUSD, out.DurationMS = &tokens{t.Usage.InputTokens, t.Usage.OutputTokens}, t.Usage.Cost(), &took
+		out.TokenUsage, out.CostUSD, out.DurationMS = &agentEvalsTokens{t.Usage.InputTokens, t.Usage.OutputTokens}, t.Usage.Cost(), &took
 	}
 	return out
 }
 
 // A sample is one of several of a case, counted from 0.
-type sample struct {
+type agentEvalsSample struct {
 	Sample  int             `json:"sample"`
 	Score   *float64        `json:"score"`
 	Verdict verdict.Verdict `json:"verdict"`
-	outcome
-	TokenUsage tokens   `json:"token_usage"`
-	CostUSD    *float64 `json:"cost_usd,omitempty"`
-	DurationMS int64    `json:"duration_ms"`
+	agentEvalsOutcome
+	TokenUsage agentEvalsTokens `json:"token_usage"`
+	CostUSD    *float64         `json:"cost_usd,omitempty"`
+	DurationMS int64            `json:"duration_ms"`
 }
 
 // samplesOf are the samples of a case that were judged.
-func samplesOf(row *report.Row) []sample {
-	var out []sample
+func samplesOf(row *report.Row) []agentEvalsSample {
+	var out []agentEvalsSample
 	for i, s := range row.Result.Samples {
-		out = append(out, sample{
-			i, s.Score, s.Verdict, outcomeOf(s.Verdict, true), tokens{s.Usage.InputTokens, s.Usage.OutputTokens}, s.Usage.Cost(), s.Latency.Milliseconds(),
+		out = append(out, agentEvalsSample{
+			i, s.Score, s.Verdict, outcomeOf(s.Verdict, true), agentEvalsTokens{s.Usage.InputTokens, s.Usage.OutputTokens}, s.Usage.Cost(), s.Latency.Milliseconds(),
 		})
 	}
 	return out
 }
 
 // aggregated is how the score of a case follows from those of its samples.
-func aggregated(row *report.Row) *aggregation {
+func aggregated(row *report.Row) *agentEvalsAggregation {
 	if row.Result.Best {
-		return &aggregation{Strategy: "pass_at_k"}
+		return &agentEvalsAggregation{Strategy: "pass_at_k"}
 	}
-	return &aggregation{Strategy: "mean", Mean: row.Score}
+	return &agentEvalsAggregation{Strategy: "mean", Mean: row.Score}
 }
 
 // turns are the evaluators of the turns of a conversation in the place of the one that they
@@ -495,10 +489,10 @@ func turns(evaluators []evaluatorResult) []evaluatorResult {
 	return evaluators
 }
 
-func scoresOf(evaluators []evaluatorResult) []score {
-	out := make([]score, 0, len(evaluators))
+func scoresOf(evaluators []evaluatorResult) []agentEvalsScore {
+	out := make([]agentEvalsScore, 0, len(evaluators))
 	for _, e := range evaluators {
-		out = append(out, score{e.Name, e.Type, e.Score, e.Weight, scoresOf(e.Evaluators)})
+		out = append(out, agentEvalsScore{e.Name, e.Type, e.Score, e.Weight, scoresOf(e.Evaluators)})
 	}
 	return out
 }
