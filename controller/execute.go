@@ -99,7 +99,7 @@ func (e *execution) loadStored(ctx context.Context) error {
 	e.in = &report.Input{
 		Run: e.opts.ID, Plan: p.Plan, Problems: p.Problems,
 		Gate: configchange.Gate(cfg.Gate), GroupGates: cfg.GroupStatuses, ConfigDigest: cfg.Digest,
-		Config: e.opts.ConfigDiff, NotRun: e.opts.NotRun, Commands: e.opts.Commands, Results: e.opts.Results,
+		Config: e.opts.ConfigDiff, Cluster: cfg.Noise.Cluster, NotRun: e.opts.NotRun, Commands: e.opts.Commands, Results: e.opts.Results,
 		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
 	}
 	e.in.Gate.Unasked, e.in.Gate.Selected = p.req.unasked(e.opts.NotRun), p.req.selected()

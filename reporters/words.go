@@ -104,6 +104,15 @@ func Invalid(problems []schema.Problem) string {
 	return textfmt.Count(n, "invalid definition")
 }
 
+// Change writes a difference of means with its 95 % confidence interval; empty where
+// it has none, since the difference alone would look like one.
+func Change(delta *float64, b report.Between) string {
+	if delta == nil || !b.Known() {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s … %s)", textfmt.Signed(*delta, 2), textfmt.Signed(*b.CILow, 2), textfmt.Signed(*b.CIHigh, 2))
+}
+
 // Difference writes the delta of a diff that has one, with its interval: three
 // decimals, more where they are needed to see it.
 func Difference(d report.Diff) string {

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -21,11 +22,13 @@ type Noise struct {
 	Nightly bool
 	// Flaky is report, ignore or fail.
 	Flaky string
+	// Cluster is case, fixture or group: which cases count as one, since they fail together.
+	Cluster string
 	// NewRuns and NewPass say of how many runs a new case passes how many.
 	NewRuns, NewPass int
 }
 
-// The values of Noise.Confirm and Noise.Flaky.
+// The values of Noise.Confirm, Noise.Flaky and Noise.Cluster.
 const (
 	ConfirmAuto = "auto"
 	ConfirmOff  = "off"
@@ -33,11 +36,16 @@ const (
 	FlakyReport = "report"
 	FlakyIgnore = "ignore"
 	FlakyFail   = "fail"
+
+	ClusterCase    = "case"
+	ClusterFixture = "fixture"
+	ClusterGroup   = "group"
 )
 
 // Defaulted returns the settings with the defaults in the place of what is not set.
 func (n Noise) Defaulted() Noise {
 	n.Confirm, n.Flaky = cmp.Or(n.Confirm, ConfirmAuto), cmp.Or(n.Flaky, FlakyReport)
+	n.Cluster = cmp.Or(n.Cluster, ClusterCase)
 	n.Alpha, n.Samples = cmp.Or(n.Alpha, 0.05), cmp.Or(n.Samples, 12)
 	n.History = cmp.Or(n.History, 14*day)
 	n.NewRuns, n.NewPass = cmp.Or(n.NewRuns, 1), cmp.Or(n.NewPass, 1)
@@ -52,6 +60,7 @@ type noiseForm struct {
 	History duration `json:"history"`
 	Nightly bool     `json:"nightly"`
 	Flaky   string   `json:"flaky"`
+	Cluster string   `json:"cluster"`
 	New     struct {
 		Runs int `json:"runs"`
 		Pass int `json:"pass"`
@@ -59,7 +68,7 @@ type noiseForm struct {
 }
 
 func (f noiseForm) value() Noise {
-	return Noise{f.Confirm, f.Alpha, f.Samples, time.Duration(f.History), f.Nightly, f.Flaky, f.New.Runs, f.New.Pass}
+	return Noise{f.Confirm, f.Alpha, f.Samples, time.Duration(f.History), f.Nightly, f.Flaky, f.Cluster, f.New.Runs, f.New.Pass}
 }
 
 // noise refuses what the schema cannot.
@@ -86,6 +95,8 @@ func (n Noise) Looser(head Noise) []string {
 	add(head.Alpha < base.Alpha, "alpha", base.Alpha, head.Alpha)
 	add(head.Samples < base.Samples, "samples", base.Samples, head.Samples)
 	add(base.Flaky == FlakyFail && head.Flaky != FlakyFail, "flaky", base.Flaky, head.Flaky)
+	width := func(n Noise) int { return slices.Index([]string{ClusterCase, ClusterFixture, ClusterGroup}, n.Cluster) }
+	add(width(head) > width(base), "cluster", base.Cluster, head.Cluster)
 	share := func(n Noise) float64 { return float64(n.NewPass) / float64(n.NewRuns) }
 	rule := func(n Noise) string { return fmt.Sprintf("%d of %d", n.NewPass, n.NewRuns) }
 	add(share(head) < share(base) || share(head) == share(base) && head.NewRuns < base.NewRuns, "new", rule(base), rule(head))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -56,7 +55,7 @@ func (c *Comparison) entry(row *Row) *entry {
 	e := &entry{row: row}
 	e.known = confirm.Case{
 		Head:     outcome(row.Target, head.Result, head.Transcript),
-		Required: c.Required(row.Key), Weight: row.Row.Head.Weight, Conversation: conversation(row),
+		Required: c.Required(row.Key), Weight: row.Row.Head.Weight, Conversation: report.Cluster(row.Row, c.HeadConfig.Noise.Cluster),
 	}
 	if !active(row.Row.Base) {
 		e.known.Certain = deterministic(c.HeadConfig, row.Head.Case, row.Target, true)
@@ -103,15 +102,6 @@ func (c *Comparison) compared(row *Row) bool {
 }
 
 func active(c *schema.CaseInfo) bool { return c != nil && c.Skip == "" }
-
-// conversation tells the cases that are turns of one conversation from others.
-func conversation(row *Row) string {
-	c := row.Row.Head
-	if c.Labels.Conversation == "" {
-		return ""
-	}
-	return strings.Join(append([]string{row.Target, c.Labels.Conversation}, c.Labels.Groups...), "\x00")
-}
 
 // outcome is what a measurement showed. Errors of one text at one target, and equal
 // replies that fail, may have a cause outside of the cases.

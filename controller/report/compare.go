@@ -55,6 +55,8 @@ type Input struct {
 	// Noise is what further measurements say; nil where none were to be made. Then
 	// every difference counts.
 	Noise *NoiseFindings
+	// Cluster is the setting noise.cluster: which cases count as one. Empty is case.
+	Cluster string
 	// Nightly is what a scheduled run measured further; nil for other runs.
 	Nightly  *Night
 	Problems []schema.Problem
@@ -120,7 +122,7 @@ func Compare(in Input) *Report {
 	}
 	r.Groups, r.Conversations = groups(pairs), conversations(pairs)
 	r.Labels = labels(r.Cases, pairs)
-	r.Targets = targets(in.Plan.Targets, r.Cases)
+	r.Targets = targets(in.Plan.Targets, r.Cases, pairs)
 	r.Notices = append([]Notice{}, slices.Concat(in.Notices, in.quarantineNotices(), notices(in.Config, pairs), noiseNotices(r), flakyNotices(r))...)
 	r.Gate = gate(r, pairs, in.Plan.Rest, in.Gate)
 	r.GroupGates = groupGates(&in, r, pairs)
@@ -139,10 +141,17 @@ func commit(c string) *string {
 type pair struct {
 	plan       *plan.Row
 	head, base *Outcome
+	// cluster is the same for cases of head that fail together.
+	cluster string
 }
 
 func (in *Input) pair(row *plan.Row) pair {
 	p := pair{plan: row}
+	if row.Head != nil {
+		if p.cluster = Cluster(row, in.Cluster); p.cluster == "" {
+			p.cluster = "case\x00" + row.Key + "\x00" + row.Target
+		}
+	}
 	if active(row.Head) {
 		p.head = outcomeOf(in.Head, row.Head)
 	}

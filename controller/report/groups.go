@@ -39,7 +39,7 @@ func sums(pairs []pair, place func(*schema.CaseInfo) groupPath) []Group {
 			t.AddBase(place(c), score(p.base), p.weight())
 		}
 		if was, is := score(p.base), score(p.head); was != nil && is != nil && p.plan.Head != nil {
-			t.AddPair(place(p.plan.Head), *is-*was, p.weight())
+			t.AddPair(place(p.plan.Head), p.difference())
 		}
 	}
 	return t.Groups()
@@ -54,12 +54,13 @@ func pathOf(c *schema.CaseInfo) groupPath {
 }
 
 // targets compares the targets by the rows of the same case.
-func targets(order []string, rows []Row) []TargetTally {
+func targets(order []string, rows []Row, pairs []pair) []TargetTally {
 	var entries []tallyEntry
-	for _, row := range rows {
+	for i := range rows {
+		row := &rows[i]
 		if row.PerTarget && row.Action != plan.Removed {
 			entries = append(entries, tallyEntry{
-				Key: row.Key, Target: row.Target, Verdict: row.Verdict, Failed: row.Error != nil,
+				Key: row.Key, Target: row.Target, Verdict: row.Verdict, Failed: row.Error != nil, Cluster: pairs[i].cluster,
 				Score: row.Score, Weight: row.Weight, Calls: row.Calls, Tokens: row.Tokens, CostUSD: row.CostUSD,
 			})
 		}

@@ -327,14 +327,13 @@ type Summary struct {
 
 // Diff speaks of the cases that were judged on both sides.
 type Diff struct {
-	Pairs        int      `json:"pairs"`
-	ScoreBase    *float64 `json:"score_base"`
-	ScoreHead    *float64 `json:"score_head"`
-	Delta        *float64 `json:"delta"`
-	CILow        *float64 `json:"ci_low"`
-	CIHigh       *float64 `json:"ci_high"`
-	Regressions  int      `json:"regressions"`
-	Improvements int      `json:"improvements"`
+	Pairs     int      `json:"pairs"`
+	ScoreBase *float64 `json:"score_base"`
+	ScoreHead *float64 `json:"score_head"`
+	Delta     *float64 `json:"delta"`
+	Between
+	Regressions  int `json:"regressions"`
+	Improvements int `json:"improvements"`
 	// Confirmed are the regressions that further measurements confirm.
 	Confirmed int `json:"confirmed,omitempty"`
 	Unclear   int `json:"unclear"`
@@ -343,6 +342,23 @@ type Diff struct {
 	Removed   int `json:"removed"`
 	Moved     int `json:"moved"`
 }
+
+// Between are the ends of the 95 % confidence interval of a difference of means; nil
+// where there is nothing to tell the noise by. Then the difference itself may be noise,
+// and people are shown no number.
+type Between struct {
+	CILow  *float64 `json:"ci_low"`
+	CIHigh *float64 `json:"ci_high"`
+}
+
+// Known reports whether there is an interval.
+func (b Between) Known() bool { return b.CILow != nil && b.CIHigh != nil }
+
+// Fell reports whether the difference is certainly below 0.
+func (b Between) Fell() bool { return b.Known() && *b.CIHigh < 0 }
+
+// Rose reports whether the difference is certainly above 0.
+func (b Between) Rose() bool { return b.Known() && *b.CILow > 0 }
 
 // Gate is whether the change may go on.
 type Gate struct {

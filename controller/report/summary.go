@@ -2,12 +2,13 @@ package report
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/schema"
 )
 
 // summarise counts the cases of head. Removed ones are counted apart.
@@ -116,7 +117,7 @@ func diff(rows []Row, pairs []pair) Diff {
 			d.Pairs++
 			base.Add(row.BaseScore, row.Weight)
 			head.Add(row.Score, row.Weight)
-			measured = append(measured, difference(row, pairs[i].plan.Head))
+			measured = append(measured, pairs[i].difference())
 		}
 	}
 	d.ScoreBase, d.ScoreHead = base.Value(), head.Value()
@@ -124,26 +125,50 @@ func diff(rows []Row, pairs []pair) Diff {
 		delta := *d.ScoreHead - *d.ScoreBase
 		d.Delta = &delta
 	}
-	// No difference of scores is outside of −1 and 1, and an interval from one
-	// to the other says nothing.
-	if ci, ok := stats.Clustered(measured); ok && (ci.Low > -1 || ci.High < 1) {
-		low, high := max(ci.Low, -1), min(ci.High, 1)
-		d.CILow, d.CIHigh = &low, &high
-	}
+	d.Between = between(measured)
 	return d
 }
 
-// difference is that of a row that has both scores. The turns of a conversation
-// go together, all other cases are on their own.
-func difference(row Row, head *schema.CaseInfo) stats.Pair {
-	p := stats.Pair{Weight: row.Weight, Cluster: "case " + row.Key + "\x00" + row.Target}
-	if row.Score != nil && row.BaseScore != nil {
-		p.Difference = *row.Score - *row.BaseScore
+// between is the interval of the mean difference of pairs. No difference of scores is
+// outside of −1 and 1, and an interval from one to the other says nothing.
+func between(pairs []stats.Pair) (b Between) {
+	if ci, ok := stats.Clustered(pairs); ok && (ci.Low > -1 || ci.High < 1) {
+		low, high := max(ci.Low, -1), min(ci.High, 1)
+		b.CILow, b.CIHigh = &low, &high
 	}
-	if talk := head.Labels.Conversation; talk != "" {
-		p.Cluster = strings.Join(append([]string{"conversation", row.Target, talk}, row.Groups...), "\x00")
+	return b
+}
+
+// difference is that of a case that was judged on both sides.
+func (p *pair) difference() stats.Pair {
+	out := stats.Pair{Weight: p.weight(), Cluster: p.cluster}
+	if was, is := score(p.base), score(p.head); was != nil && is != nil {
+		out.Difference = *is - *was
 	}
-	return p
+	return out
+}
+
+// Cluster is what a case at head has in common with others that fail together: the turns
+// of a conversation go together, and by the setting noise.cluster those with the same
+// workspace or database, or those of the same group. It is empty for a case of its own.
+func Cluster(row *plan.Row, by string) string {
+	c := row.Head
+	group := strings.Join(append([]string{row.Target}, c.Labels.Groups...), "\x00")
+	var fixtures []string
+	for _, in := range c.Inputs {
+		if slices.Contains([]string{"workspace", "database", "seed"}, in.Role) && !in.Absent {
+			fixtures = append(fixtures, in.File)
+		}
+	}
+	switch {
+	case by == config.ClusterGroup && len(c.Labels.Groups) > 0:
+		return "group\x00" + group
+	case by == config.ClusterFixture && len(fixtures) > 0:
+		return strings.Join(append([]string{"fixture", row.Target}, fixtures...), "\x00")
+	case c.Labels.Conversation != "":
+		return "conversation\x00" + c.Labels.Conversation + "\x00" + group
+	}
+	return ""
 }
 
 func countClass(d *Diff, class Class) {

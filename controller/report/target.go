@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -16,8 +17,9 @@ type TargetTally struct {
 	// Pairs counts the cases that this target and the first were both judged
 	// for, Delta is how much more its mean over them is, and Better and Worse
 	// count the verdicts among them that differ. The first is not compared.
-	Pairs   int      `json:"pairs"`
-	Delta   *float64 `json:"delta"`
+	Pairs int      `json:"pairs"`
+	Delta *float64 `json:"delta"`
+	Between
 	Better  int      `json:"better"`
 	Worse   int      `json:"worse"`
 	Calls   int      `json:"calls"`
@@ -28,6 +30,8 @@ type TargetTally struct {
 // A tallyEntry is one case with one target.
 type tallyEntry struct {
 	Key, Target string
+	// Cluster is what the case has in common with others.
+	Cluster string
 	// Verdict is nil for a case that was not judged: an error where Failed.
 	Verdict *verdict.Verdict
 	Failed  bool
@@ -79,6 +83,7 @@ func compareTargets(order []string, entries []tallyEntry) []TargetTally {
 type sum struct {
 	TargetTally
 	score, own, other weightedMean
+	pairs             []stats.Pair
 	cost              float64
 	unpriced          bool
 }
@@ -109,6 +114,9 @@ func (s *sum) compare(first, e tallyEntry) {
 	s.Pairs++
 	s.other.Add(first.Score, e.Weight)
 	s.own.Add(e.Score, e.Weight)
+	if first.Score != nil && e.Score != nil {
+		s.pairs = append(s.pairs, stats.Pair{Difference: *e.Score - *first.Score, Weight: e.Weight, Cluster: e.Cluster})
+	}
 	switch {
 	case is > was:
 		s.Better++
@@ -123,6 +131,7 @@ func (s *sum) target() TargetTally {
 	if own, other := s.own.Value(), s.other.Value(); own != nil && other != nil {
 		delta := *own - *other
 		t.Delta = &delta
+		t.Between = between(s.pairs)
 	}
 	if !s.unpriced {
 		t.CostUSD = &s.cost

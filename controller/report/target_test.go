@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,17 @@ func TestCompare(t *testing.T) {
 	got := compareTargets([]string{"small", "large"}, entries)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	for _, key := range []string{"g", "h", "i"} { // and now a difference has an interval
+		entries = append(entries, entry(key, "large", verdict.Pass, 1, 1, 0), entry(key, "small", verdict.Pass, 1, 1, 0))
+	}
+	for i := range entries {
+		entries[i].Cluster, entries[i].Weight = entries[i].Key, 1
+	}
+	// The differences are 1, −0.5, 0, 0, 0: d̄ = 0.1, s² = 1.2/4, t(0.975, 4) = 2.776445.
+	half := 2.776445 * math.Sqrt(0.3/5)
+	if b := compareTargets([]string{"small", "large"}, entries)[1].Between; !b.Known() || math.Abs(*b.CILow-0.1+half) > 1e-5 || math.Abs(*b.CIHigh-0.1-half) > 1e-5 {
+		t.Errorf("the interval is %+v, want 0.1 ± %v", b, half)
 	}
 	if text := got[0].Counts() + "; " + got[1].Difference(); text != "1 of 5 cases passed, 1 borderline, 1 failed, 1 not judged, 1 skipped; better at 1, worse at 1" {
 		t.Errorf("words %q", text)

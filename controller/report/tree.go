@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gavel-evals/gavel/controller/stats"
 )
 
 // A Group is an aggregate of a dialect.
@@ -29,6 +31,7 @@ type Group struct {
 	// there are none.
 	Pairs int      `json:"pairs"`
 	Delta *float64 `json:"delta"`
+	Between
 }
 
 // FlatGroups returns groups whose path is the one name that their whole path makes.
@@ -61,8 +64,8 @@ type groupTree struct {
 // A node is one group; leaves hold means, the others their children.
 type node struct {
 	groupPath
-	cases, pairs      int
-	unjudged          int
+	cases, unjudged   int
+	pairs             []stats.Pair
 	head, base, delta weightedMean
 	children          []*node
 }
@@ -91,12 +94,12 @@ func (t *groupTree) AddBase(at groupPath, score *float64, weight float64) {
 	}
 }
 
-// AddPair counts the difference of a case that was judged on both sides.
-func (t *groupTree) AddPair(at groupPath, delta, weight float64) {
+// AddPair counts a case that was judged on both sides.
+func (t *groupTree) AddPair(at groupPath, p stats.Pair) {
 	if len(at.Names) > 0 {
 		n := t.leaf(at)
-		n.pairs++
-		n.delta.Add(&delta, weight)
+		n.pairs = append(n.pairs, p)
+		n.delta.Add(&p.Difference, p.Weight)
 	}
 }
 
@@ -133,12 +136,14 @@ func (t *groupTree) Groups() []Group {
 	return out
 }
 
+// walk lists a group and those in it. Afterwards its pairs are all of them, with the
+// shares that they have in its difference.
 func (n *node) walk(out *[]Group) Group {
 	i := len(*out)
 	*out = append(*out, Group{})
-	g := Group{Dialect: n.Dialect, Target: n.Target, Path: n.Names, Cases: n.cases, Unjudged: n.unjudged, Pairs: n.pairs}
+	g := Group{Dialect: n.Dialect, Target: n.Target, Path: n.Names, Cases: n.cases, Unjudged: n.unjudged, Pairs: len(n.pairs)}
 	if len(n.children) > 0 {
-		n.head, n.base, n.delta = weightedMean{}, weightedMean{}, weightedMean{}
+		n.head, n.base, n.delta, n.pairs = weightedMean{}, weightedMean{}, weightedMean{}, nil
 	}
 	slices.SortFunc(n.children, func(a, b *node) int { return CompareNatural(last(a.Names), last(b.Names)) })
 	for _, child := range n.children {
@@ -146,13 +151,30 @@ func (n *node) walk(out *[]Group) Group {
 		g.Cases += c.Cases
 		g.Unjudged += c.Unjudged
 		g.Pairs += c.Pairs
+		n.pairs = append(n.pairs, shares(child.pairs)...)
 		n.head.Add(c.Score, 1)
 		n.base.Add(c.BaseScore, 1)
 		n.delta.Add(c.Delta, 1)
 	}
 	g.Score, g.BaseScore, g.Delta = n.head.Value(), n.base.Value(), n.delta.Value()
+	g.Between = between(n.pairs)
 	(*out)[i] = g
 	return g
+}
+
+// shares gives pairs weights whose sum is 1, where they weigh anything.
+func shares(pairs []stats.Pair) []stats.Pair {
+	var sum float64
+	for _, p := range pairs {
+		sum += p.Weight
+	}
+	out := slices.Clone(pairs)
+	for i := range out {
+		if sum > 0 {
+			out[i].Weight /= sum
+		}
+	}
+	return out
 }
 
 func last(path []string) string { return path[len(path)-1] }

@@ -62,27 +62,69 @@ type Pair struct {
 	Cluster string
 }
 
+// fewest is how many effective clusters an interval needs at least: with fewer its
+// width is a guess.
+const fewest = 3
+
 // Clustered returns the interval of the weighted mean difference d̄ = Σ w·d / Σ w
-// of pairs in G ≥ 2 clusters,
+// of pairs in clusters,
 //
-//	d̄ ± t(0.975, G−1) · √( G/(G−1) · Σ u² ) / Σ w
+//	d̄ ± t(0.975, E−1) · √( Σ c·u² ) / Σ w
 //
 // over the clusters, with u = Σ w·(d − d̄) within each: the linearised variance
-// of a ratio of cluster totals (Cochran, Sampling Techniques, 3rd edition 1977,
-// 6.3 and 9A; Liang and Zeger, Biometrika 73, 1986). With equal weights and
-// every pair a cluster of its own it is that of [Paired] for r = 0.
+// of a ratio of cluster totals (Liang and Zeger, Biometrika 73, 1986). With
+// q = Σ w² within a cluster, w̃ its share of all weights and Q = Σ w² of all pairs,
 //
-// ok is false where there is nothing to tell the noise by: fewer than two
-// clusters, none that differs from another, or a weight or a difference that is
-// no finite number.
+//	c = q / ( q·(1 − 2·w̃) + w̃²·Q )
+//
+// makes the variance unbiased where the pairs vary alike, however unevenly they
+// weigh (CR2: R. M. Bell and D. F. McCaffrey, Bias Reduction in Standard Errors for
+// Linear Regression with Multi-Stage Samples, Survey Methodology 28, 2002; J. E.
+// Pustejovsky and E. Tipton, Journal of Business and Economic Statistics 36, 2018).
+// The effective number of clusters, of the weights W = Σ w of each, is
+//
+//	E = (Σ W²)² / Σ W⁴
+//
+// and degrees of freedom are rounded down. With equal weights and every pair a
+// cluster of its own it is the interval of [Paired] for r = 0.
+//
+// ok is false where there is nothing to tell the noise by: fewer than three
+// effective clusters, none that differs from another, or a weight or a difference
+// that is not finite.
 func Clustered(pairs []Pair) (interval Interval, ok bool) {
-	var sum, weights float64
+	var sum, weights, all float64
 	for _, p := range pairs {
 		sum += p.Weight * p.Difference
 		weights += p.Weight
+		all += p.Weight * p.Weight
 	}
 	mean := sum / weights
-	var totals []float64 // in the order of the pairs, so that equal input gives equal output
+	clusters := clustersOf(pairs, mean)
+	var square, fourth, variance float64
+	for _, c := range clusters {
+		w := c.weight * c.weight
+		square, fourth = square+w, fourth+w*w
+		share := c.weight / weights
+		variance += c.squares / (c.squares*(1-2*share) + share*share*all) * c.total * c.total
+	}
+	effective := square * square / fourth
+	if !(effective > fewest-1e-9) {
+		return Interval{}, false
+	}
+	half := t975(int(effective-1+1e-9)) * math.Sqrt(variance) / weights
+	if !(half > 1e-9) || math.IsInf(half, 0) {
+		return Interval{}, false
+	}
+	return Interval{mean, mean - half, mean + half}, true
+}
+
+// A cluster sums up pairs that have something in common: their weights, the squares
+// of these, and their weighted distances from the mean.
+type cluster struct{ weight, squares, total float64 }
+
+// clustersOf are in the order of the pairs, so that equal input gives equal output.
+func clustersOf(pairs []Pair, mean float64) []cluster {
+	var clusters []cluster
 	place := map[string]int{}
 	for _, p := range pairs {
 		if p.Weight <= 0 {
@@ -90,24 +132,14 @@ func Clustered(pairs []Pair) (interval Interval, ok bool) {
 		}
 		i, known := place[p.Cluster]
 		if !known {
-			i = len(totals)
-			place[p.Cluster], totals = i, append(totals, 0)
+			i = len(clusters)
+			place[p.Cluster], clusters = i, append(clusters, cluster{})
 		}
-		totals[i] += p.Weight * (p.Difference - mean)
+		clusters[i].weight += p.Weight
+		clusters[i].squares += p.Weight * p.Weight
+		clusters[i].total += p.Weight * (p.Difference - mean)
 	}
-	g := float64(len(totals))
-	if g < 2 {
-		return Interval{}, false
-	}
-	var squares float64
-	for _, u := range totals {
-		squares += u * u
-	}
-	half := t975(len(totals)-1) * math.Sqrt(g/(g-1)*squares) / weights
-	if !(half > 1e-9) || math.IsInf(half, 0) {
-		return Interval{}, false
-	}
-	return Interval{mean, mean - half, mean + half}, true
+	return clusters
 }
 
 // Mean is the arithmetic mean, or NaN of nothing.

@@ -2,6 +2,7 @@ package stats_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/stats"
@@ -50,10 +51,17 @@ func TestClustered(t *testing.T) {
 		ok    bool
 	}{
 		{"each alone, as if paired", alone(1, 2, 3, 4, 5), stats.Interval{Mean: 3, Low: 3 - 1.963243, High: 3 + 1.963243}, true},
-		// u = ±2, so that √(2/1 · 8) / 4 = 1.
-		{"two clusters of two", []stats.Pair{{1, 1, "a"}, {1, 1, "a"}, {-1, 1, "b"}, {-1, 1, "b"}}, stats.Interval{Low: -12.706205, High: 12.706205}, true},
-		// d̄ = 3/4, u = ±3/4, so that √(2/1 · 9/8) / 4 = 3/8.
-		{"weights", []stats.Pair{{0, 1, "a"}, {1, 3, "b"}}, stats.Interval{Mean: 0.75, Low: 0.75 - 12.706205*3/8, High: 0.75 + 12.706205*3/8}, true},
+		// u = ±2 and 0, c = 3/2, so that √(3/2 · 8) / 6 = √3 / 3.
+		{"three clusters of two", []stats.Pair{{1, 1, "a"}, {1, 1, "a"}, {-1, 1, "b"}, {-1, 1, "b"}, {0, 1, "c"}, {0, 1, "c"}}, stats.Interval{Low: -4.302653 * 0.577350, High: 4.302653 * 0.577350}, true},
+		// The variance of each u was added up from the coefficients of all differences: √ Σ c·u² / Σ w
+		// = 0.29884523607, E = 4.4545, so that t has 3 degrees of freedom.
+		{
+			"uneven weights", []stats.Pair{{1, 3, "a"}, {0, 2, "b"}, {-1, 2, "c"}, {2, 1, "c"}, {.5, 2, "d"}, {-.5, 3, "e"}},
+			stats.Interval{Mean: 2.5 / 13, Low: 2.5/13 - 3.182446*0.29884523607, High: 2.5/13 + 3.182446*0.29884523607}, true,
+		},
+		{"one weighs twice as much as two others", []stats.Pair{{-1, 2, "a"}, {1, 1, "b"}, {1, 1, "c"}}, stats.Interval{}, false},
+		{"one weighs ten times as much", append(alone(1, 2, 3, 4, 5), stats.Pair{Difference: 3, Weight: 20, Cluster: "z"}), stats.Interval{}, false},
+		{"two clusters", alone(1, -1), stats.Interval{}, false},
 		{"no weight, no voice", append(alone(1, 2, 3, 4, 5), stats.Pair{Difference: 9, Cluster: "z"}), stats.Interval{Mean: 3, Low: 3 - 1.963243, High: 3 + 1.963243}, true},
 		{"nothing", nil, stats.Interval{}, false},
 		{"one cluster", []stats.Pair{{1, 1, "a"}, {2, 1, "a"}}, stats.Interval{}, false},
@@ -66,6 +74,54 @@ func TestClustered(t *testing.T) {
 			got, ok := stats.Clustered(tt.pairs)
 			if ok != tt.ok || !near(got.Mean, tt.want.Mean, 1e-9) || !near(got.Low, tt.want.Low, 1e-5) || !near(got.High, tt.want.High, 1e-5) {
 				t.Errorf("%+v %v, want %+v %v", got, ok, tt.want, tt.ok)
+			}
+		})
+	}
+}
+
+// TestCoverage draws differences around 0 whose weights are uneven. An interval that
+// is shown contains 0 in about 95 % of the draws.
+func TestCoverage(t *testing.T) {
+	even := func(*rand.Rand) float64 { return 1 }
+	uneven := func(r *rand.Rand) float64 { return math.Exp(r.NormFloat64()) }
+	for _, tt := range []struct {
+		name      string
+		n, heavy  int
+		weight    func(*rand.Rand) float64
+		mostShown float64
+	}{
+		{"even, 10", 10, 0, even, 1},
+		{"uneven, 5", 5, 0, uneven, 1},
+		{"uneven, 10", 10, 0, uneven, 1},
+		{"uneven, 20", 20, 0, uneven, 1},
+		{"one of weight 10 among 5", 5, 1, even, 0},
+		{"one of weight 10 among 20", 20, 1, even, 0},
+		{"four of weight 10 among 20", 20, 4, even, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(7, uint64(tt.n)))
+			const draws = 4000
+			shown, covered := 0., 0.
+			for range draws {
+				pairs := make([]stats.Pair, tt.n)
+				for i := range pairs {
+					pairs[i] = stats.Pair{Difference: r.NormFloat64(), Weight: tt.weight(r), Cluster: string(rune('a' + i))}
+					if i < tt.heavy {
+						pairs[i].Weight = 10
+					}
+				}
+				if interval, ok := stats.Clustered(pairs); ok {
+					shown++
+					if !interval.Excludes(0) {
+						covered++
+					}
+				}
+			}
+			if shown > tt.mostShown*draws || tt.mostShown > 0 && shown < draws/8 {
+				t.Fatalf("%v of %v intervals are shown", shown, draws)
+			}
+			if shown > 0 && covered < .94*shown {
+				t.Errorf("%.1f %% contain 0", 100*covered/shown)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package comment
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/report"
@@ -266,14 +267,10 @@ func (c *comment) targets() {
 	if len(c.r.Targets) == 0 || c.r.NotRunReason != "" {
 		return
 	}
-	c.line("| target | score | Δ | | |")
+	c.line("| target | score | Δ (95 % interval) | | |")
 	c.line("|:--|--:|--:|:--|:--|")
 	for _, t := range c.r.Targets {
-		delta := ""
-		if t.Delta != nil {
-			delta = textfmt.Signed(*t.Delta, 2)
-		}
-		c.line("| " + strings.Join([]string{textfmt.Markdown(t.Target, 80), textfmt.Score(t.Score, 2), delta, t.Counts(), t.Difference()}, " | ") + " |")
+		c.line("| " + strings.Join([]string{textfmt.Markdown(t.Target, 80), textfmt.Score(t.Score, 2), reporters.Change(t.Delta, t.Between), t.Counts(), t.Difference()}, " | ") + " |")
 	}
 	c.line("")
 	c.sides()
@@ -289,8 +286,9 @@ func (c *comment) foldTable(title string, t reporters.GroupTable) {
 func (c *comment) groupTable(t reporters.GroupTable) {
 	// A phone shows the score first; the levels may scroll.
 	head, align := "| | score |", "|:--|--:|"
-	if t.Pairs > 0 {
-		head, align = head+" Δ |", align+"--:|"
+	differs := slices.ContainsFunc(t.Rows, func(row reporters.GroupRow) bool { return row.Group.Known() })
+	if differs {
+		head, align = head+" Δ (95 % interval) |", align+"--:|"
 	}
 	for _, name := range t.Columns {
 		head += " " + textfmt.Markdown(strings.TrimPrefix(name, "level_"), 30) + " |"
@@ -300,26 +298,23 @@ func (c *comment) groupTable(t reporters.GroupTable) {
 	c.line(align + "--:|")
 	shown := c.limitAlso(len(t.Rows))
 	for _, row := range t.Rows[:shown] {
-		c.line(groupLine(&t, textfmt.Markdown(row.Group.Path[0], 80), row))
+		c.line(groupLine(&t, textfmt.Markdown(row.Group.Path[0], 80), row, differs))
 	}
 	if rest := len(t.Rows) - shown; rest > 0 {
 		c.line("| <sub>and " + textfmt.Int(int64(rest)) + " more</sub> |")
 	}
-	if t.Pairs > 0 && t.Pairs < t.Cases {
+	if differs && t.Pairs < t.Cases {
 		c.line("")
 		c.line("<sub>Δ is over the " + textfmt.Int(int64(t.Pairs)) + " of " + textfmt.Count(t.Cases, "case") + " that were judged on both sides</sub>")
 	}
 }
 
 // groupLine is one row of the table.
-func groupLine(t *reporters.GroupTable, name string, row reporters.GroupRow) string {
+func groupLine(t *reporters.GroupTable, name string, row reporters.GroupRow, differs bool) string {
 	cells := []string{name, groupScore(row.Group)}
-	switch d := row.Group.Delta; {
-	case t.Pairs == 0:
-	case d == nil:
-		cells = append(cells, "")
-	default:
-		cells = append(cells, bold(textfmt.Short(textfmt.Signed(*d, 2)), *d <= -0.005))
+	if differs {
+		change := reporters.Change(row.Group.Delta, row.Group.Between)
+		cells = append(cells, bold(change, change != "" && row.Group.Fell()))
 	}
 	for _, col := range t.Columns {
 		cell := ""
@@ -332,9 +327,9 @@ func groupLine(t *reporters.GroupTable, name string, row reporters.GroupRow) str
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// groupScore is bold where it fell by what can be seen.
+// groupScore is bold where it fell by more than noise.
 func groupScore(g report.Group) string {
-	return bold(textfmt.Short(textfmt.Score(g.Score, 2)), g.Delta != nil && *g.Delta <= -0.005)
+	return bold(textfmt.Short(textfmt.Score(g.Score, 2)), g.Fell())
 }
 
 // sides writes how each case did against each of several targets.

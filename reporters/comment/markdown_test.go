@@ -249,16 +249,20 @@ func TestLabels(t *testing.T) {
 }
 
 // TestGroupTables holds that the tables of two dialects can be told apart, that
-// a difference says of which cases it speaks, and that none is shown where no
-// case was judged on both sides.
+// a difference has its interval and says of which cases it speaks, and that none is
+// shown where there is no interval.
 func TestGroupTables(t *testing.T) {
 	s := reporttest.New()
-	for _, tt := range []struct{ key, dialect string }{{"shop/1/a", schema.DialectEvalcase}, {"shop/1/b", schema.DialectEvalcase}, {"talk/1/c", schema.DialectTestcase}} {
-		base := reporttest.Pass(1)
-		if tt.key != "shop/1/a" {
-			base = nil
-		}
-		row := s.Add(tt.key, base, reporttest.Pass(0.5), reporttest.Definition())
+	for _, tt := range []struct {
+		key, dialect string
+		base         *reporttest.Side
+		head         float64
+	}{
+		{"shop/1/a", schema.DialectEvalcase, reporttest.Pass(1), 0.5}, {"shop/1/b", schema.DialectEvalcase, reporttest.Pass(1), 0.5},
+		{"shop/1/c", schema.DialectEvalcase, reporttest.Pass(1), 0.3}, {"shop/1/d", schema.DialectEvalcase, reporttest.Pass(1), 0.3},
+		{"shop/1/e", schema.DialectEvalcase, nil, 0.4}, {"talk/1/f", schema.DialectTestcase, reporttest.Pass(1), 0.5},
+	} {
+		row := s.Add(tt.key, tt.base, reporttest.Pass(tt.head), reporttest.Definition())
 		for _, c := range []*schema.CaseInfo{row.Head, row.Base} {
 			if c != nil {
 				c.Dialect, c.Labels.Groups = tt.dialect, c.Labels.Groups[:1]
@@ -268,7 +272,8 @@ func TestGroupTables(t *testing.T) {
 	text := Markdown(report.Compare(s.In), Options{})
 	holds(t, text)
 	for _, part := range []string{
-		"<summary>By suite (evalcase)</summary>\n\n| | score | Δ | cases |\n|:--|--:|--:|--:|\n| shop | **.50** | **−.50** | 2 |\n\n<sub>Δ is over the 1 of 2 cases that were judged on both sides</sub>\n</details>",
+		// t(0.975, 3)·√(0.04/12) = 0.184
+		"<summary>By suite (evalcase)</summary>\n\n| | score | Δ (95 % interval) | cases |\n|:--|--:|--:|--:|\n| shop | **.40** | **−0.60 (−0.78 … −0.42)** | 5 |\n\n<sub>Δ is over the 4 of 5 cases that were judged on both sides</sub>\n</details>",
 		"<summary>By suite (testcase)</summary>\n\n| | score | cases |\n|:--|--:|--:|\n| talk | .50 | 1 |\n</details>",
 	} {
 		if !strings.Contains(text, part) {

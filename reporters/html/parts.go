@@ -50,11 +50,10 @@ type Target struct{ Target, Score, Delta, Counts, Difference string }
 func Targets(r *report.Report) []Target {
 	var out []Target
 	for _, t := range r.Targets {
-		v := Target{Target: textfmt.Line(t.Target), Score: textfmt.Score(t.Score, 2), Counts: t.Counts(), Difference: t.Difference()}
-		if t.Delta != nil {
-			v.Delta = textfmt.Signed(*t.Delta, 2)
-		}
-		out = append(out, v)
+		out = append(out, Target{
+			Target: textfmt.Line(t.Target), Score: textfmt.Score(t.Score, 2), Delta: reporters.Change(t.Delta, t.Between),
+			Counts: t.Counts(), Difference: t.Difference(),
+		})
 	}
 	return out
 }

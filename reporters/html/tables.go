@@ -13,6 +13,8 @@ type Table struct {
 	Title   string
 	Columns []string
 	Rows    []tableRow
+	// Differs says that a row has a difference to base.
+	Differs bool
 	// More is how many outer groups are left out.
 	More int
 }
@@ -49,9 +51,11 @@ func Tables(groups []report.Group) []Table {
 			t.Columns = append(t.Columns, textfmt.Line(strings.TrimPrefix(name, "level_")))
 		}
 		for _, row := range g.Rows {
+			t.Differs = t.Differs || row.Group.Known()
 			t.Rows = append(t.Rows, rowOf(textfmt.Line(row.Group.Path[0]), row, g.Columns))
 		}
 		if g.Total != nil && len(g.Rows) > 1 {
+			t.Differs = t.Differs || g.Total.Known()
 			t.Rows = append(t.Rows, rowOf("mean", reporters.GroupRow{Group: *g.Total}, g.Columns))
 		}
 		if len(t.Rows) > 0 {
@@ -63,9 +67,7 @@ func Tables(groups []report.Group) []Table {
 
 func rowOf(name string, row reporters.GroupRow, columns []string) tableRow {
 	out := tableRow{Name: name, Total: cellOf(row.Group), Cases: textfmt.Int(int64(row.Group.Cases))}
-	if d := row.Group.Delta; d != nil {
-		out.Delta, out.Worse = textfmt.Short(textfmt.Signed(*d, 2)), *d <= -0.005
-	}
+	out.Delta, out.Worse = reporters.Change(row.Group.Delta, row.Group.Between), row.Group.Fell()
 	for _, name := range columns {
 		c := Cell{Heat: -1}
 		if g, ok := row.Cells[name]; ok {
@@ -77,7 +79,7 @@ func rowOf(name string, row reporters.GroupRow, columns []string) tableRow {
 }
 
 func cellOf(g report.Group) Cell {
-	c := Cell{Score: textfmt.Short(textfmt.Score(g.Score, 2)), Heat: -1, Worse: g.Delta != nil && *g.Delta <= -0.005}
+	c := Cell{Score: textfmt.Short(textfmt.Score(g.Score, 2)), Heat: -1, Worse: g.Fell()}
 	if g.Score != nil {
 		c.Heat = int(*g.Score * 10)
 	}

@@ -213,11 +213,7 @@ func (p *page) groups(groups []report.Group) {
 			continue
 		}
 		line := "  " + textfmt.Pad(textfmt.Fit(groupName(g), widest), widest) + "  " + textfmt.Score(g.Score, 2)
-		p.WriteString(line)
-		if g.Delta != nil {
-			p.WriteString(p.change(*g.Delta))
-		}
-		p.WriteString("\n")
+		p.WriteString(line + p.change(g.Delta, g.Between) + "\n")
 	}
 	if n > 0 {
 		p.WriteString("\n")
@@ -258,10 +254,7 @@ func (p *page) targets(targets []report.TargetTally) {
 		widest = max(widest, textfmt.Columns(textfmt.Line(t.Target)))
 	}
 	for _, t := range targets {
-		p.WriteString("  " + textfmt.Pad(textfmt.Line(t.Target), widest) + "  " + textfmt.Score(t.Score, 2))
-		if t.Delta != nil {
-			p.WriteString(p.change(*t.Delta))
-		}
+		p.WriteString("  " + textfmt.Pad(textfmt.Line(t.Target), widest) + "  " + textfmt.Score(t.Score, 2) + p.change(t.Delta, t.Between))
 		p.WriteString("  " + t.Counts())
 		if d := t.Difference(); d != "" {
 			p.WriteString("; " + d)
@@ -273,16 +266,19 @@ func (p *page) targets(targets []report.TargetTally) {
 	}
 }
 
-// change writes a difference that two decimals can show.
-func (p *page) change(d float64) string {
-	text := textfmt.Signed(d, 2)
+// change writes a difference of means after a space: red or green where it is certain,
+// and nothing where there is no interval.
+func (p *page) change(delta *float64, b report.Between) string {
+	text := reporters.Change(delta, b)
 	switch {
-	case text == "0":
+	case text == "":
 		return ""
-	case d < 0:
+	case b.Fell():
 		return "  " + p.paint(red, text)
+	case b.Rose():
+		return "  " + p.paint(green, text)
 	}
-	return "  " + p.paint(green, text)
+	return "  " + p.paint(dim, text)
 }
 
 // withoutThreshold counts the cases that pass since they have no threshold, and ask
