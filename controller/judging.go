@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/evaluate"
@@ -167,7 +168,7 @@ func (j *judging) config(b jobBatch) (run.Config, error) {
 	return run.Config{
 		Ledger: e.p.req.Ledger, Trust: b.side.trust, Programs: programs, Targets: targets, Roles: b.side.Config.Roles.Targets(),
 		Budget: j.budget, Revision: revision(b.side.Commit), Scrub: e.p.Scrub(), Record: e.host.Record,
-		Keep: j.keep(b.side), Control: e.opts.Control, Breakers: j.breakers, Limiters: j.limiters, Now: e.p.req.Now,
+		Keep: j.keep(b.side), Control: e.opts.Control, Breakers: j.breakers, Limiters: j.limiters, Clock: clock.Funcs{NowFunc: e.p.req.Now},
 	}, nil
 }
 

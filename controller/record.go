@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -32,7 +33,7 @@ func (e *execution) recordJobs(ctx context.Context, c Checkout, jobs []run.Job) 
 		targets[name] = run.Target{Config: cfg}
 	}
 	unrecorded, err := run.RecordStored(ctx, run.Config{
-		Ledger: e.p.req.Ledger, Trust: e.p.trust(c), Targets: targets, Roles: c.Config.Roles.Targets(), Record: e.host.Record, Now: e.p.req.Now,
+		Ledger: e.p.req.Ledger, Trust: e.p.trust(c), Targets: targets, Roles: c.Config.Roles.Targets(), Record: e.host.Record, Clock: clock.Funcs{NowFunc: e.p.req.Now},
 	}, jobs)
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("record stored replies: %w", err)

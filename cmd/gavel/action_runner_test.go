@@ -18,6 +18,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
@@ -28,8 +29,8 @@ func inAJob() {
 	if err != nil {
 		panic(err)
 	}
-	clock := &forgetest.Clock{}
-	a := &App{Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Dir: dir, Now: clock.Now, Wait: clock.Wait, After: never}
+	fake := &forgetest.Clock{}
+	a := &App{Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Dir: dir, Clock: clock.Funcs{NowFunc: fake.Now, SleepFunc: fake.Sleep, AfterFunc: never}}
 	code := execute(ctx, a, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -6,11 +6,11 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -42,11 +42,8 @@ type App struct {
 	// Program is how the command line was called, and Dir where, unless --dir
 	// says otherwise.
 	Program, Dir string
-	// Now and Wait pace the writes to a forge; nil means the real clock.
-	Now  func() time.Time
-	Wait func(ctx context.Context, d time.Duration) error
-	// After returns a channel that fires once a time is over; nil means the real clock.
-	After func(time.Duration) <-chan time.Time
+	// Clock paces what talks to a forge. Defaults to the machine's.
+	Clock clock.Clock
 
 	// Open opens a target; nil means target.New.
 	Open func(config.Target, target.Env) (target.Target, error)

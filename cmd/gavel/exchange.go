@@ -8,12 +8,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/cmd/internal/evonic"
 	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -161,10 +161,7 @@ func export(ctx context.Context, a *App, output string) error {
 				others[d.Dialect] += d.Cases
 			}
 		}
-		now := time.Now
-		if a.Now != nil {
-			now = a.Now
-		}
+		now := clock.Or(a.Clock).Now
 		doc, losses, err := evonic.Export(w.Files, settings.Definitions, files, now())
 		if err != nil {
 			return err

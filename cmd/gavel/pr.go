@@ -236,7 +236,7 @@ func (c prApp) writePage(ctx context.Context, store *ledger.Ledger, r *report.Re
 // retry says how long a forge that is away is waited for: nobody comes back to
 // what a job leaves undone.
 func (c prApp) retry(f prFlags) forge.Retry {
-	return forge.Retry{For: f.patience, Now: c.Now, Wait: c.Wait, Log: func(err error, wait time.Duration) {
+	return forge.Retry{For: f.patience, Clock: c.Clock, Log: func(err error, wait time.Duration) {
 		c.Note(fmt.Sprintf("the forge is asked again in %v: %v", wait.Round(time.Second), err))
 	}}
 }
@@ -263,7 +263,7 @@ func (c prApp) subject(f prFlags) (forge.Event, forge.Repo, error) {
 // client speaks to the forge with the credential of the environment.
 func (c prApp) client() (*forge.Client, error) {
 	client, err := forge.New(forge.Config{
-		BaseURL: c.Env("GITHUB_API_URL"), Token: forge.Token(c.Env("GITHUB_TOKEN")), Now: c.Now, Wait: c.Wait,
+		BaseURL: c.Env("GITHUB_API_URL"), Token: forge.Token(c.Env("GITHUB_TOKEN")), Clock: c.Clock,
 	})
 	if err != nil {
 		return nil, usageError("GITHUB_API_URL: %w", err)
@@ -284,7 +284,7 @@ func (c prApp) reviewing(here *gitrepo.Repository, store *ledger.Ledger, client 
 			})
 		},
 		Execute: c.Execute, Complete: true,
-		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Log: c.Note, After: c.After,
+		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Log: c.Note, Clock: c.Clock,
 		Hint: "A job that starts for comments follows them. Without such a job, rerun this one: it reads them too.",
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -27,19 +28,19 @@ func newGreenJob(t *testing.T) *job {
 // until calls the program with a clock by which the forge is away for a while.
 func (j *job) until(t *testing.T, away time.Duration, faults ...forgetest.Fault) (stderr string, code int, took time.Duration) {
 	t.Helper()
-	clock := &forgetest.Clock{}
-	begin := clock.Now()
+	fake := &forgetest.Clock{}
+	begin := fake.Now()
 	for _, f := range faults {
-		f.Times, f.While = -1, func() bool { return clock.Now().Sub(begin) < away }
+		f.Times, f.While = -1, func() bool { return fake.Now().Sub(begin) < away }
 		j.forge.Inject(f)
 	}
 	var out, errs bytes.Buffer
-	a := &App{Stdout: &out, Stderr: &errs, Dir: j.checkout, Now: clock.Now, Wait: clock.Wait, After: never, LookupEnv: func(name string) (string, bool) {
+	a := &App{Stdout: &out, Stderr: &errs, Dir: j.checkout, Clock: clock.Funcs{NowFunc: fake.Now, SleepFunc: fake.Sleep, AfterFunc: never}, LookupEnv: func(name string) (string, bool) {
 		v, ok := j.env[name]
 		return v, ok
 	}}
 	code = execute(t.Context(), a, []string{"pr", "--repo", "octo/demo", "--pr", "1"})
-	return errs.String(), code, clock.Now().Sub(begin)
+	return errs.String(), code, fake.Now().Sub(begin)
 }
 
 // TestAbuseForgeAway has a forge answer 502, half a document or nothing for
@@ -143,19 +144,19 @@ func TestASignalEndsThePatience(t *testing.T) {
 	j := newGreenJob(t)
 	j.forge.Inject(forgetest.Fault{Method: http.MethodPost, Status: http.StatusBadGateway, Times: -1})
 	ctx, stop := context.WithCancel(t.Context())
-	clock, waits := &forgetest.Clock{}, 0
+	fake, waits := &forgetest.Clock{}, 0
 	var out, errs bytes.Buffer
-	a := &App{Stdout: &out, Stderr: &errs, Dir: j.checkout, Now: clock.Now, After: never, LookupEnv: func(name string) (string, bool) {
-		v, ok := j.env[name]
-		return v, ok
-	}}
-	a.Wait = func(ctx context.Context, d time.Duration) error {
+	sleep := func(ctx context.Context, d time.Duration) error {
 		if d >= 16*time.Second { // only what tries for minutes waits so long
 			waits++
 			stop()
 		}
-		return clock.Wait(ctx, d)
+		return fake.Sleep(ctx, d)
 	}
+	a := &App{Stdout: &out, Stderr: &errs, Dir: j.checkout, Clock: clock.Funcs{NowFunc: fake.Now, SleepFunc: sleep, AfterFunc: never}, LookupEnv: func(name string) (string, bool) {
+		v, ok := j.env[name]
+		return v, ok
+	}}
 	if code := execute(ctx, a, []string{"pr", "--repo", "octo/demo", "--pr", "1"}); code != exitInterrupted || waits != 1 {
 		t.Errorf("exit code %d after %d waits, want %d after one\n%s", code, waits, exitInterrupted, errs.String())
 	}

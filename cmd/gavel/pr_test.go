@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
@@ -116,9 +117,9 @@ func (j *job) event(t *testing.T, name, payload string, more ...string) (stdout,
 func (j *job) call(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	clock := &forgetest.Clock{}
+	fake := &forgetest.Clock{}
 	a := &App{
-		Stdout: &out, Stderr: &errs, Dir: j.checkout, Now: clock.Now, Wait: clock.Wait, After: j.after,
+		Stdout: &out, Stderr: &errs, Dir: j.checkout, Clock: clock.Funcs{NowFunc: fake.Now, SleepFunc: fake.Sleep, AfterFunc: j.after},
 		LookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok },
 	}
 	code = execute(t.Context(), a, args)

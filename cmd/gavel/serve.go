@@ -126,7 +126,7 @@ func newServer(a *App, file string) (*server, error) {
 	s.looked = data
 	s.metrics = metrics.New(func() (int, int) { return s.server.Load().Depth() })
 	s.operator = &operator.Operator{
-		File: now.file, LookupEnv: a.LookupEnv, Now: a.Now, Wait: a.Wait,
+		File: now.file, LookupEnv: a.LookupEnv, Clock: a.Clock,
 		Transport: func(credential string) http.RoundTripper {
 			return s.metrics.Transport(credential, http.DefaultTransport)
 		},

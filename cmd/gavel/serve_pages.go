@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/portal"
 	"github.com/gavel-evals/gavel/cmd/internal/settings"
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
@@ -32,7 +33,7 @@ func (s *server) pages(file *config.Server) (http.Handler, error) {
 	return portal.New(portal.Config{
 		Watched: func() []serve.RepositoryView { return s.server.Load().Repositories() },
 		Look:    func(w serve.RepositoryView, number int) { s.server.Load().Recheck(w, number) },
-		Ledger:  s.store.Load(), Gate: gate, Hosts: file.Hosts, Hide: s.redact, Board: &s.board, Streams: &s.streams, Secret: s.sessions, Now: s.Now,
+		Ledger:  s.store.Load(), Gate: gate, Hosts: file.Hosts, Hide: s.redact, Board: &s.board, Streams: &s.streams, Secret: s.sessions, Now: clock.Or(s.Clock).Now,
 		Forecast: func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*settings.Forecast, error) {
 			return makeForecast(ctx, before, after, s.planner(w))
 		},
@@ -41,7 +42,7 @@ func (s *server) pages(file *config.Server) (http.Handler, error) {
 
 // gate knows the users of the operator's file.
 func (s *server) gate(pages *config.Pages) (*access.Gate, error) {
-	cfg := access.Config{Secret: s.sessions, Ended: &s.ended, Now: s.Now}
+	cfg := access.Config{Secret: s.sessions, Ended: &s.ended, Now: clock.Or(s.Clock).Now}
 	for _, u := range pages.Users {
 		user := access.User{Name: u.Name, Role: access.RoleNamed(u.Role), Repositories: u.Repositories}
 		if u.Token != (config.Secret{}) {

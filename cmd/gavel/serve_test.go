@@ -90,9 +90,9 @@ func (j *job) starting(t *testing.T, file string, flags ...string) (log lines, e
 func start(t *testing.T, env map[string]string, args ...string) (log lines, end func() int) {
 	t.Helper()
 	log = make(lines, 1000)
-	clock := &forgetest.Clock{}
+	fake := &forgetest.Clock{}
 	a := &App{
-		Stdout: io.Discard, Stderr: log, Dir: t.TempDir(), Now: clock.Now, Wait: clock.Wait,
+		Stdout: io.Discard, Stderr: log, Dir: t.TempDir(), Clock: fake,
 		LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/guard"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
@@ -123,7 +124,7 @@ func workTree(w *workspace) settings.WorkTree {
 func Store(a *App, w *workspace, store *ledger.Ledger) *settings.Store {
 	tree := workTree(w)
 	return settings.New(settings.Config{
-		Now: a.Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock,
+		Now: clock.Or(a.Clock).Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock,
 		Open: func(context.Context) (fs.FS, func() error, error) {
 			files, err := w.Repo.WorkFS()
 			if err != nil {

@@ -189,7 +189,7 @@ func (w *workerProcess) setUp() error {
 	box := file.Trust.Sandbox
 	w.App.Sandbox = Sandbox{Accept: box.Accept, Read: box.Read, Path: box.Path, Network: box.Network}
 	w.file, w.fetchers = file, map[forge.Repo]worker.Fetcher{}
-	w.operator = &operator.Operator{File: file, LookupEnv: w.LookupEnv, Now: w.Now, Wait: w.Wait, Transport: func(string) http.RoundTripper { return http.DefaultTransport }}
+	w.operator = &operator.Operator{File: file, LookupEnv: w.LookupEnv, Clock: w.Clock, Transport: func(string) http.RoundTripper { return http.DefaultTransport }}
 	w.log = newLog(w.Stderr, func(text string) string { return w.Secrets.Text(w.operator.Redact(text)) })
 	return nil
 }

@@ -24,8 +24,8 @@ var pullHead = command.PullHead{Repository: forge.Repo{Owner: "octo", Name: "dem
 // config is for an inbox whose reports are read by a function.
 func (h *fixture) config(read func(context.Context, int, string) (*report.Report, error)) command.Config {
 	h.t.Helper()
-	clock := &forgetest.Clock{}
-	client, err := forge.New(forge.Config{BaseURL: h.forge.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
+	fake := &forgetest.Clock{}
+	client, err := forge.New(forge.Config{BaseURL: h.forge.URL, Token: forgetest.TokenUser, Clock: fake})
 	if err != nil {
 		h.t.Fatal(err)
 	}

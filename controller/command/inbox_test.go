@@ -41,8 +41,8 @@ func newFixture(t *testing.T) *fixture {
 // take is one look by a process of its own.
 func (h *fixture) take() (command.Commands, error) {
 	h.t.Helper()
-	clock := &forgetest.Clock{}
-	client, err := forge.New(forge.Config{BaseURL: h.forge.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
+	fake := &forgetest.Clock{}
+	client, err := forge.New(forge.Config{BaseURL: h.forge.URL, Token: forgetest.TokenUser, Clock: fake})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func (a *app) remaining(pass passkey) time.Duration { return pass.until.Sub(a.no
 func (a *app) now() time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.t.cfg.Now().Add(a.skew)
+	return a.t.cfg.Clock.Now().Add(a.skew)
 }
 
 // ask asks for a token. Only who has the turn calls it.
@@ -281,7 +281,7 @@ func (a *app) learn(resp *http.Response) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before := a.skew
-	a.skew = date.Sub(a.t.cfg.Now())
+	a.skew = date.Sub(a.t.cfg.Clock.Now())
 	return (a.skew - before).Abs() > 5*time.Second
 }
 

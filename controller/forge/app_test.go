@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
@@ -21,7 +22,7 @@ const appID = 5
 // An appWorld is an App on a forge whose clock may be another than ours.
 type appWorld struct {
 	forge  *forgetest.Forge
-	clock  *forgetest.Clock
+	fake   *forgetest.Clock
 	client *forge.Client
 	key    string
 
@@ -32,11 +33,11 @@ type appWorld struct {
 
 func newAppWorld(t *testing.T, change func(*forge.AppConfig)) *appWorld {
 	t.Helper()
-	w := &appWorld{forge: newForge(t), clock: new(forgetest.Clock)}
+	w := &appWorld{forge: newForge(t), fake: new(forgetest.Clock)}
 	w.forge.Clock = func() time.Time {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return w.clock.Now().Add(w.skew)
+		return w.fake.Now().Add(w.skew)
 	}
 	w.key = w.forge.AddApp(t, forgetest.App{ID: appID, Slug: "gavel-judge", Installation: 77})
 	cfg := forge.AppConfig{ID: appID, Key: func() (forge.Token, error) { return forge.Token(w.key), nil }, Learned: func(token forge.Token) {
@@ -49,7 +50,7 @@ func newAppWorld(t *testing.T, change func(*forge.AppConfig)) *appWorld {
 	}
 	var err error
 	w.client, err = forge.New(forge.Config{
-		BaseURL: w.forge.URL, App: &cfg, Now: w.clock.Now, Wait: w.clock.Wait, Random: func() float64 { return 0 },
+		BaseURL: w.forge.URL, App: &cfg, Clock: clock.Funcs{NowFunc: w.fake.Now, SleepFunc: w.fake.Sleep, RandomFunc: func() float64 { return 0 }},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +72,7 @@ func (w *appWorld) write(t *testing.T) {
 	}
 }
 
-func (w *appWorld) pass(d time.Duration) { _ = w.clock.Wait(context.Background(), d) }
+func (w *appWorld) pass(d time.Duration) { _ = w.fake.Sleep(context.Background(), d) }
 
 // TestAppTokens asks for a token once, for another before that ends, and knows
 // the installation from then on.

@@ -21,7 +21,7 @@ func (c *Client) CanCheck(ctx context.Context, repo Repo) bool {
 	c.mu.Lock()
 	refused, ok := c.noChecks[strings.ToLower(repo.String())]
 	c.mu.Unlock()
-	if ok && t.cfg.Now().Sub(refused) < checksAgain {
+	if ok && t.cfg.Clock.Now().Sub(refused) < checksAgain {
 		return false
 	}
 	if t.app != nil {
@@ -35,5 +35,5 @@ func (c *Client) CanCheck(ctx context.Context, repo Repo) bool {
 func (c *Client) RefusedChecks(repo Repo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.noChecks[strings.ToLower(repo.String())] = c.transport.cfg.Now()
+	c.noChecks[strings.ToLower(repo.String())] = c.transport.cfg.Clock.Now()
 }

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,7 +21,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
-	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
@@ -47,13 +46,8 @@ type Config struct {
 	// MaxWait bounds what one request may wait for limits and between attempts
 	// altogether. Defaults to 2 min.
 	MaxWait time.Duration
-	// Now is the clock. Defaults to [time.Now].
-	Now func() time.Time
-	// Wait sleeps for d or until ctx is done, whose error it returns then.
-	// Defaults to a timer.
-	Wait func(ctx context.Context, d time.Duration) error
-	// Random returns the jitter, in [0, 1). Defaults to [rand.Float64].
-	Random func() float64
+	// Clock paces requests. Defaults to the machine's.
+	Clock clock.Clock
 }
 
 const userAgent = "gavel"
@@ -107,15 +101,7 @@ func withDefaults(cfg Config) Config {
 	if cfg.MaxWait == 0 {
 		cfg.MaxWait = 2 * time.Minute
 	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.Wait == nil {
-		cfg.Wait = backoff.Sleep
-	}
-	if cfg.Random == nil {
-		cfg.Random = rand.Float64
-	}
+	cfg.Clock = clock.Or(cfg.Clock)
 	return cfg
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-github/v60/github"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
@@ -31,11 +32,10 @@ func newForge(t *testing.T) *forgetest.Forge {
 }
 
 // newClient speaks to base without jitter and without sleeping.
-func newClient(t *testing.T, base string, clock *forgetest.Clock) *forge.Client {
+func newClient(t *testing.T, base string, fake *forgetest.Clock) *forge.Client {
 	t.Helper()
 	c, err := forge.New(forge.Config{
-		BaseURL: base, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait,
-		Random: func() float64 { return 0 },
+		BaseURL: base, Token: forgetest.TokenUser, Clock: clock.Funcs{NowFunc: fake.Now, SleepFunc: fake.Sleep, RandomFunc: func() float64 { return 0 }},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -189,12 +189,12 @@ func TestReadsAreRepeated(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f, clock := newForge(t), new(forgetest.Clock)
+			f, fake := newForge(t), new(forgetest.Clock)
 			f.Inject(tt.fault)
-			if _, err := newClient(t, f.URL, clock).Pull(t.Context(), demo, 7); err != nil {
+			if _, err := newClient(t, f.URL, fake).Pull(t.Context(), demo, 7); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.waits, clock.Waits()); diff != "" {
+			if diff := cmp.Diff(tt.waits, fake.Waits()); diff != "" {
 				t.Errorf("waits, -want +got:\n%s", diff)
 			}
 		})
@@ -202,11 +202,10 @@ func TestReadsAreRepeated(t *testing.T) {
 }
 
 func TestJitter(t *testing.T) {
-	f, clock := newForge(t), new(forgetest.Clock)
+	f, fake := newForge(t), new(forgetest.Clock)
 	f.Inject(forgetest.TooManyRequests(10 * time.Second))
 	c, err := forge.New(forge.Config{
-		BaseURL: f.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait,
-		Random: func() float64 { return 0.5 },
+		BaseURL: f.URL, Token: forgetest.TokenUser, Clock: clock.Funcs{NowFunc: fake.Now, SleepFunc: fake.Sleep, RandomFunc: func() float64 { return 0.5 }},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +214,7 @@ func TestJitter(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Half of a tenth of ten seconds and of one second.
-	if diff := cmp.Diff([]time.Duration{11 * time.Second}, clock.Waits()); diff != "" {
+	if diff := cmp.Diff([]time.Duration{11 * time.Second}, fake.Waits()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -239,15 +238,15 @@ func TestPatienceEnds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f, clock := newForge(t), new(forgetest.Clock)
+			f, fake := newForge(t), new(forgetest.Clock)
 			f.Inject(tt.fault)
-			_, err := newClient(t, f.URL, clock).Pull(t.Context(), demo, 7)
+			_, err := newClient(t, f.URL, fake).Pull(t.Context(), demo, 7)
 			var limit *forge.LimitError
 			if err == nil || errors.As(err, &limit) != tt.limit {
 				t.Fatalf("got %v, want a LimitError: %v", err, tt.limit)
 			}
-			if limit != nil && !limit.RetryAt().After(clock.Now()) {
-				t.Errorf("the limit ends at %v, it is %v", limit.RetryAt(), clock.Now())
+			if limit != nil && !limit.RetryAt().After(fake.Now()) {
+				t.Errorf("the limit ends at %v, it is %v", limit.RetryAt(), fake.Now())
 			}
 			if n := len(f.Requests()); n != tt.requests {
 				t.Errorf("%d requests, want %d", n, tt.requests)
@@ -278,9 +277,9 @@ func TestLastRequestOfTheHour(t *testing.T) {
 func TestTimeoutAndCancel(t *testing.T) {
 	f := newForge(t)
 	f.Inject(forgetest.Fault{Hang: true, Times: -1})
-	clock := new(forgetest.Clock)
+	fake := new(forgetest.Clock)
 	c, err := forge.New(forge.Config{
-		BaseURL: f.URL, Token: forgetest.TokenUser, Timeout: time.Millisecond, Now: clock.Now, Wait: clock.Wait,
+		BaseURL: f.URL, Token: forgetest.TokenUser, Timeout: time.Millisecond, Clock: fake,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -298,8 +297,8 @@ func TestTimeoutAndCancel(t *testing.T) {
 // TestWritesKeepTheirDistance writes from several goroutines: one at a time,
 // a second between two.
 func TestWritesKeepTheirDistance(t *testing.T) {
-	f, clock := newForge(t), new(forgetest.Clock)
-	c := newClient(t, f.URL, clock)
+	f, fake := newForge(t), new(forgetest.Clock)
+	c := newClient(t, f.URL, fake)
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
@@ -311,7 +310,7 @@ func TestWritesKeepTheirDistance(t *testing.T) {
 	}
 	wg.Wait()
 	second := time.Second
-	if diff := cmp.Diff([]time.Duration{second, second, second}, clock.Waits()); diff != "" {
+	if diff := cmp.Diff([]time.Duration{second, second, second}, fake.Waits()); diff != "" {
 		t.Errorf("waits, -want +got:\n%s", diff)
 	}
 }

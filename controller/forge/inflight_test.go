@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge"
 )
 
@@ -61,7 +62,7 @@ func TestOneWriteInFlight(t *testing.T) {
 				start := time.Now()
 				var group sync.WaitGroup
 				for _, token := range []forge.Token{"one-credential", "another-credential"}[:2-tt.refuse] {
-					client, err := forge.New(forge.Config{Token: token, Transport: transport, Random: func() float64 { return 0 }})
+					client, err := forge.New(forge.Config{Token: token, Transport: transport, Clock: clock.Funcs{RandomFunc: func() float64 { return 0 }}})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/clock"
 )
 
 // Headers by which a forge states its limits.
@@ -21,10 +21,10 @@ const (
 const maxDelay = 24 * time.Hour
 
 var (
-	pauses = backoff.Doubling{First: time.Second, Most: maxDelay}
+	pauses = clock.Doubling{First: time.Second, Most: maxDelay}
 	// blindPauses are what GitHub asks for when it states a secondary limit
 	// without a time: at least a minute, then longer.
-	blindPauses = backoff.Doubling{First: time.Minute, Most: maxDelay}
+	blindPauses = clock.Doubling{First: time.Minute, Most: maxDelay}
 )
 
 // isLimited reports whether the answer is a primary or secondary rate limit.
@@ -59,12 +59,12 @@ func (t *transport) delay(resp *http.Response, attempt int) time.Duration {
 		if isLimited(resp) {
 			d = blindPauses.Pause(attempt - 1)
 		}
-		if asked, ok := askedDelay(resp, t.cfg.Now()); ok {
+		if asked, ok := askedDelay(resp, t.cfg.Clock.Now()); ok {
 			d = asked
 		}
 	}
 	d = min(max(d, 0), maxDelay)
-	return d + time.Duration(t.cfg.Random()*float64(d/10+time.Second))
+	return d + time.Duration(t.cfg.Clock.Random()*float64(d/10+time.Second))
 }
 
 // askedDelay reads Retry-After (seconds or a date) or, where nothing remains,

@@ -11,8 +11,8 @@ import (
 
 func lister(t *testing.T, f *forgetest.Forge, base string) *forge.Client {
 	t.Helper()
-	clock := &forgetest.Clock{}
-	c, err := forge.New(forge.Config{BaseURL: f.URL + base, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
+	fake := &forgetest.Clock{}
+	c, err := forge.New(forge.Config{BaseURL: f.URL + base, Token: forgetest.TokenUser, Clock: fake})
 	if err != nil {
 		t.Fatal(err)
 	}

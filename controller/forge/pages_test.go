@@ -23,8 +23,8 @@ func endless(t *testing.T, item string) *forge.Client {
 		_, _ = io.WriteString(w, "["+item+"]") // the client says what was wrong with it
 	}))
 	t.Cleanup(server.Close)
-	clock := &forgetest.Clock{}
-	c, err := forge.New(forge.Config{BaseURL: server.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
+	fake := &forgetest.Clock{}
+	c, err := forge.New(forge.Config{BaseURL: server.URL, Token: forgetest.TokenUser, Clock: fake})
 	if err != nil {
 		t.Fatal(err)
 	}

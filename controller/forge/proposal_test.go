@@ -12,11 +12,11 @@ import (
 func TestOpen(t *testing.T) {
 	for _, base := range []string{"", "/api/v3", "/api/v1"} {
 		f := forgetest.New(t)
-		clock := &forgetest.Clock{}
+		fake := &forgetest.Clock{}
 		f.Tip = func(branch string) string {
 			return map[string]string{"main": strings.Repeat("1", 40), "gavel/a": strings.Repeat("2", 40)}[branch]
 		}
-		client, err := New(Config{BaseURL: f.URL + base, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
+		client, err := New(Config{BaseURL: f.URL + base, Token: forgetest.TokenUser, Clock: fake})
 		if err != nil {
 			t.Fatal(err)
 		}

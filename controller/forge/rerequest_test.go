@@ -76,8 +76,8 @@ func TestRerequests(t *testing.T) {
 // TestRerequestsOfAJob is asked with a token that does not tell its App.
 func TestRerequestsOfAJob(t *testing.T) {
 	w := newAppWorld(t, nil) // an App that writes check runs of the same name
-	clock := new(forgetest.Clock)
-	job, err := forge.New(forge.Config{BaseURL: w.forge.URL, Token: forgetest.TokenActions, Now: clock.Now, Wait: clock.Wait})
+	fake := new(forgetest.Clock)
+	job, err := forge.New(forge.Config{BaseURL: w.forge.URL, Token: forgetest.TokenActions, Clock: fake})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
@@ -27,13 +28,13 @@ func TestWaits(t *testing.T) {
 		{"three minutes", 1, 3 * time.Minute, []time.Duration{2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s, 58 * s}},
 		{"jitter", 0.5, 10 * s, []time.Duration{1500 * time.Millisecond, 3 * s, 5500 * time.Millisecond}},
 	} {
-		clock, tries := &forgetest.Clock{}, 0
-		cfg := Retry{For: tt.bound, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return tt.random }}
+		fake, tries := &forgetest.Clock{}, 0
+		cfg := Retry{For: tt.bound, Clock: clock.Funcs{NowFunc: fake.Now, SleepFunc: fake.Sleep, RandomFunc: func() float64 { return tt.random }}}
 		err := cfg.Do(t.Context(), func() error { tries++; return errAway })
 		if !errors.Is(err, errAway) || tries != len(tt.want)+1 {
 			t.Errorf("%s: %v after %d tries", tt.name, err, tries)
 		}
-		if diff := cmp.Diff(tt.want, clock.Waits()); diff != "" {
+		if diff := cmp.Diff(tt.want, fake.Waits()); diff != "" {
 			t.Errorf("%s: waits, -want +got:\n%s", tt.name, diff)
 		}
 	}
@@ -57,8 +58,8 @@ func TestEnds(t *testing.T) {
 		if tt.ends {
 			cancel()
 		}
-		clock, tries := &forgetest.Clock{}, 0
-		err := Retry{For: time.Hour, Now: clock.Now, Wait: clock.Wait}.Do(ctx, func() error {
+		fake, tries := &forgetest.Clock{}, 0
+		err := Retry{For: time.Hour, Clock: fake}.Do(ctx, func() error {
 			if tries++; tries == 1 {
 				return errAway
 			}
@@ -80,15 +81,15 @@ func TestALimit(t *testing.T) {
 		{10 * time.Minute, []time.Duration{5 * time.Minute}},
 		{time.Minute, nil},
 	} {
-		clock, tries := &forgetest.Clock{}, 0
-		limit := &LimitError{Until: clock.Now().Add(5 * time.Minute)}
-		err := Retry{For: tt.bound, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return 0 }}.Do(t.Context(), func() error {
+		fake, tries := &forgetest.Clock{}, 0
+		limit := &LimitError{Until: fake.Now().Add(5 * time.Minute)}
+		err := Retry{For: tt.bound, Clock: clock.Funcs{NowFunc: fake.Now, SleepFunc: fake.Sleep, RandomFunc: func() float64 { return 0 }}}.Do(t.Context(), func() error {
 			if tries++; tries == 1 {
 				return limit
 			}
 			return nil
 		})
-		if diff := cmp.Diff(tt.want, clock.Waits()); diff != "" || (err == nil) != (tt.want != nil) {
+		if diff := cmp.Diff(tt.want, fake.Waits()); diff != "" || (err == nil) != (tt.want != nil) {
 			t.Errorf("%v: %v, waits -want +got:\n%s", tt.bound, err, diff)
 		}
 	}

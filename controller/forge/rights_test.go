@@ -26,9 +26,9 @@ func TestRightsToAsk(t *testing.T) {
 		{name: "Gitea, an administrator", base: "/api/v1", permission: "admin"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f, clock := newForge(t), new(forgetest.Clock)
+			f, fake := newForge(t), new(forgetest.Clock)
 			f.SetPermission("maintainer", tt.permission)
-			cfg := forge.Config{BaseURL: f.URL + tt.base, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait}
+			cfg := forge.Config{BaseURL: f.URL + tt.base, Token: forgetest.TokenUser, Clock: fake}
 			if tt.app {
 				key := f.AddApp(t, forgetest.App{ID: 5, Slug: "gavel-judge", Installation: 77})
 				cfg.App = &forge.AppConfig{ID: 5, Key: func() (forge.Token, error) { return forge.Token(key), nil }}

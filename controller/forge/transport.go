@@ -46,7 +46,7 @@ type transport struct {
 }
 
 func newTransport(cfg Config, base *url.URL) *transport {
-	t := &transport{cfg: cfg, base: base, known: newAnswers(), turns: priority.NewTurns(cfg.Now, cfg.Wait)}
+	t := &transport{cfg: cfg, base: base, known: newAnswers(), turns: priority.NewTurns(cfg.Clock)}
 	switch {
 	case cfg.App != nil:
 		t.app = newApp(*cfg.App, t)
@@ -144,7 +144,7 @@ func isRepeatable(req *http.Request) bool {
 // others, for whom a limit holds, too.
 func (t *transport) send(req *http.Request, body []byte, token Token) (*http.Response, error) {
 	ctx := req.Context()
-	worth := priority.FromContext(ctx, t.cfg.Now())
+	worth := priority.FromContext(ctx, t.cfg.Clock.Now())
 	var waited time.Duration
 	for n := 1; ; n++ {
 		resp, err := t.inTurn(req, body, token, worth)
@@ -159,12 +159,12 @@ func (t *transport) send(req *http.Request, body []byte, token Token) (*http.Res
 		}
 		if n == maxAttempts || waited+delay > t.cfg.MaxWait {
 			if limited {
-				return nil, &LimitError{Until: t.cfg.Now().Add(delay)}
+				return nil, &LimitError{Until: t.cfg.Clock.Now().Add(delay)}
 			}
 			return settle(resp), err
 		}
 		waited += delay
-		if err := t.cfg.Wait(ctx, delay); err != nil {
+		if err := t.cfg.Clock.Sleep(ctx, delay); err != nil {
 			return nil, err
 		}
 	}

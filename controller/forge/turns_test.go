@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-github/v60/github"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 )
@@ -54,7 +55,7 @@ func written(t *testing.T, away map[string]int, do func(context.Context, *github
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := &listener{begin: time.Now(), away: away}
-		client, err := forge.New(forge.Config{Token: "a-credential", Transport: l, Random: func() float64 { return 0 }})
+		client, err := forge.New(forge.Config{Token: "a-credential", Transport: l, Clock: clock.Funcs{RandomFunc: func() float64 { return 0 }}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
-	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/tracing"
@@ -55,7 +55,7 @@ const (
 
 // looks are the pauses between the looks of a run for outcomes. The first outcomes of a small
 // batch, as of a measurement that is repeated, come at once.
-var looks = backoff.Doubling{First: 10 * time.Millisecond, Most: 50 * time.Millisecond}
+var looks = clock.Doubling{First: 10 * time.Millisecond, Most: 50 * time.Millisecond}
 
 // A waiter is a batch whose tasks are queued.
 type waiter struct {

@@ -23,7 +23,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
-	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -118,7 +118,7 @@ func Open(ctx context.Context, url string) (*Queue, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open the queue: %w", err)
 	}
-	return &Queue{pool, client, backoff.Sleep}, nil
+	return &Queue{pool, client, clock.Sleep}, nil
 }
 
 // Depth counts the workers that give signs of life, and the cases that wait for one or

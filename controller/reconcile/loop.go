@@ -18,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/clock"
 )
 
 // A Stall is an error that no retry repairs by itself: only a new hint
@@ -296,7 +296,7 @@ func (l *Loop[K]) work(ctx context.Context, key K) {
 		it.tries = 0
 		l.later(key, wait.After)
 	default:
-		l.later(key, backoff.Doubling{First: l.cfg.First, Most: l.cfg.Most}.Jittered(it.tries, l.cfg.Random))
+		l.later(key, clock.Doubling{First: l.cfg.First, Most: l.cfg.Most}.Jittered(it.tries, l.cfg.Random))
 		it.tries++
 	}
 	select {

@@ -106,7 +106,7 @@ func (r *Review) announce(ctx, sent context.Context) *announcement {
 // that changes.
 func (r *Review) pending(ctx context.Context, a *announcement) error {
 	select {
-	case <-r.After(announceAfter):
+	case <-r.Clock.After(announceAfter):
 	case <-ctx.Done():
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -57,7 +58,7 @@ func (d *fixture) history() (all []string) {
 func (d *fixture) slow(until func() bool) {
 	began := make(chan time.Time)
 	begin := sync.OnceFunc(func() { close(began) })
-	d.cfg.After = func(time.Duration) <-chan time.Time { return began }
+	d.cfg.Clock = clock.Funcs{AfterFunc: func(time.Duration) <-chan time.Time { return began }}
 	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 		begin()
 		for !until() && ctx.Err() == nil {
@@ -75,7 +76,7 @@ func (d *fixture) pendings() int {
 // that is written.
 func TestPendingOnlyWhereItTakesTime(t *testing.T) {
 	d := newTalk(t)
-	d.cfg.After = never
+	d.cfg.Clock = clock.Funcs{AfterFunc: never}
 	if err := d.review(1); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +163,7 @@ func (d *fixture) words(context string) (all []string) {
 // runs, and one that is free. Validation has its last word as soon as it is done.
 func TestWhatAHeadIsSaidToWaitFor(t *testing.T) {
 	d := newTalk(t)
-	d.cfg.After = over
+	d.cfg.Clock = clock.Funcs{AfterFunc: over}
 	fetch := d.cfg.Fetch
 	await := func(context, words string) {
 		for !slices.Contains(d.words(context), words) && t.Context().Err() == nil {
@@ -218,7 +219,7 @@ func TestWhatAHeadIsSaidToWaitFor(t *testing.T) {
 // becomes of the verdict.
 func TestValidationStaysWhereJudgingFails(t *testing.T) {
 	d := newTalk(t)
-	d.cfg.After = never
+	d.cfg.Clock = clock.Funcs{AfterFunc: never}
 	d.cfg.Execute = func(context.Context, *controller.Prepared, controller.RunOptions) (*report.Report, error) {
 		return nil, errors.New("the disk is full")
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
@@ -65,8 +66,8 @@ type Config struct {
 	// Retry says how long the forge is asked again, and given again what it has
 	// not taken. Defaults to one try, for callers that come back by themselves.
 	Retry forge.Retry
-	// After returns a channel that receives when a time is over. Defaults to [time.After].
-	After func(time.Duration) <-chan time.Time
+	// Clock tells when a head has been judged for a while. Defaults to the machine's.
+	Clock clock.Clock
 	// Forks says what the pull requests get that may not be run: one of the
 	// Forks constants. Defaults to [ForksApprove].
 	Forks string
@@ -194,9 +195,7 @@ type Reviewer struct{ cfg Config }
 // New returns a Reviewer.
 func New(cfg Config) *Reviewer {
 	cfg.Known = cmp.Or(cfg.Known, cfg.Repository.String())
-	if cfg.After == nil {
-		cfg.After = time.After
-	}
+	cfg.Clock = clock.Or(cfg.Clock)
 	if cfg.Sharers == nil && cfg.Client != nil {
 		cfg.Sharers = forgeSharers{cfg.Client, cfg.Repository}
 	}

@@ -50,8 +50,8 @@ func newFixture(t *testing.T, changes ...gitrepo.NewCommit) *fixture {
 		t.Fatal(err)
 	}
 	store := ledgertest.Open(t, ledger.Config{})
-	clock := &forgetest.Clock{}
-	client, err := forge.New(forge.Config{BaseURL: d.forge.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait})
+	fake := &forgetest.Clock{}
+	client, err := forge.New(forge.Config{BaseURL: d.forge.URL, Token: forgetest.TokenUser, Clock: fake})
 	if err != nil {
 		t.Fatal(err)
 	}

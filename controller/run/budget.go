@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
@@ -170,7 +170,7 @@ func (c *Claim) take(a ledger.Amount) {
 
 // budgetLooks are the pauses before looking again whether another process has left
 // something over.
-var budgetLooks = backoff.Doubling{First: 10 * time.Millisecond, Most: 500 * time.Millisecond}
+var budgetLooks = clock.Doubling{First: 10 * time.Millisecond, Most: 500 * time.Millisecond}
 
 // until tries until try succeeds or nothing more can come free.
 func (b *Budget) until(ctx context.Context, try func() (*Shortage, error)) error {

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/run/limit"
@@ -23,7 +23,7 @@ const (
 )
 
 // pauses are those between two tries.
-var pauses = backoff.Doubling{First: 500 * time.Millisecond, Most: 30 * time.Second}
+var pauses = clock.Doubling{First: 500 * time.Millisecond, Most: 30 * time.Second}
 
 // A callConfig is what the calls of a run have in common.
 type callConfig struct {
@@ -37,9 +37,7 @@ type callConfig struct {
 	// Began is when the run began, from which agents have the time to be deployed.
 	Began time.Time
 
-	Now    func() time.Time
-	Sleep  func(ctx context.Context, d time.Duration) error
-	Jitter func() float64 // returns numbers in [0,1)
+	Clock clock.Clock
 }
 
 // A calledCase is what the calls of one case have in common.
@@ -100,9 +98,9 @@ func (c *caller) Call(ctx context.Context, name string, req target.Request) (tar
 		s := c.begin(ctx, name, req)
 		if s.err == nil {
 			call, end := c.of.Context(ctx, c.left)
-			start := c.cfg.Now()
+			start := c.cfg.Clock.Now()
 			s.reply, s.err = t.Respond(call, req)
-			c.left -= c.cfg.Now().Sub(start)
+			c.left -= c.cfg.Clock.Now().Sub(start)
 			c.finish(ctx, name, &s, call.Err() != nil)
 			end()
 		}
@@ -112,7 +110,7 @@ func (c *caller) Call(ctx context.Context, name string, req target.Request) (tar
 		}
 		wait, err := c.retry(ctx, &past, s)
 		if err == nil && wait > 0 {
-			err = c.cfg.Sleep(ctx, wait)
+			err = c.cfg.Clock.Sleep(ctx, wait)
 		}
 		if err != nil {
 			return target.Reply{}, err
@@ -209,7 +207,7 @@ func (c *caller) retry(ctx context.Context, past *tries, s sending) (time.Durati
 	if s.held {
 		return 0, nil // the target's calls are held back, and this one with them
 	}
-	wait := pauses.Jittered(past.n-past.refusals-1, c.cfg.Jitter)
+	wait := pauses.Jittered(past.n-past.refusals-1, c.cfg.Clock.Random)
 	if c.left -= wait; c.left <= 0 {
 		return 0, c.timeout(past.name, past.n, past.last)
 	}
@@ -243,7 +241,7 @@ func attempts(n int) string {
 // awaits reports whether a call came to nothing because the agent may still be
 // on its way, and the time that it has for that is not over.
 func (c *caller) awaits(t config.Target, err error) bool {
-	return t.WaitFor > 0 && c.cfg.Now().Before(c.cfg.Began.Add(t.WaitFor)) && isDeploying(t, err)
+	return t.WaitFor > 0 && c.cfg.Clock.Now().Before(c.cfg.Began.Add(t.WaitFor)) && isDeploying(t, err)
 }
 
 // outcome returns what a sending says of its target. A complaint about one request

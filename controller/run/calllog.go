@@ -236,7 +236,7 @@ func (l *callLog) journal(ctx context.Context, key ledger.CallKey, digest string
 	}
 	// A reply that was paid for is kept even if the run is being cancelled.
 	err = l.caseRun.runner.cfg.Ledger.SaveCall(context.WithoutCancel(ctx), l.caseRun.runner.cfg.Trust, ledger.Call{
-		Key: key, RequestDigest: digest, Request: []byte(l.caseRun.runner.cfg.Scrub(string(asked))), Reply: answered, At: l.caseRun.runner.cfg.Now(), Lease: l.lease,
+		Key: key, RequestDigest: digest, Request: []byte(l.caseRun.runner.cfg.Scrub(string(asked))), Reply: answered, At: l.caseRun.runner.cfg.Clock.Now(), Lease: l.lease,
 	})
 	if err != nil {
 		return &evaluate.Fault{Err: err}

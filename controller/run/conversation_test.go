@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -57,7 +58,7 @@ func (s *conversationFixture) hold(t *testing.T, c *schema.Case) run.Outcome {
 	t.Helper()
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	out, err := run.Run(t.Context(), run.Config{
-		Ledger: s.store, Trust: operator, Roles: s.roles, Now: s.now(),
+		Ledger: s.store, Trust: operator, Roles: s.roles, Clock: clock.Funcs{NowFunc: s.now()},
 		Targets: map[string]run.Target{
 			"bot":    {Target: s.agent, Config: s.cfg},
 			"player": {Target: s.user, Config: s.player},

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -154,7 +155,7 @@ func (f *field) run(t *testing.T) ([]run.Outcome, time.Duration) {
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	cfg := run.Config{
 		Ledger: f.store, Trust: operator, Targets: map[string]run.Target{"bot": f.agent.open(t, "bot")}, Breakers: &f.breakers,
-		Roles: map[schema.Role]string{schema.Judge: "judge"}, Jitter: func() float64 { return 1 },
+		Roles: map[schema.Role]string{schema.Judge: "judge"}, Clock: clock.Funcs{RandomFunc: func() float64 { return 1 }},
 	}
 	if f.judged {
 		cfg.Targets["judge"] = f.judge.open(t, "judge")

@@ -6,13 +6,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
 // looks are the pauses before looking again whether another run is done with a
 // case.
-var looks = backoff.Doubling{First: 10 * time.Millisecond, Most: 500 * time.Millisecond}
+var looks = clock.Doubling{First: 10 * time.Millisecond, Most: 500 * time.Millisecond}
 
 // A hold is a case's hold on its lease.
 type hold struct {
@@ -84,7 +84,7 @@ func (c *caseRun) awaitOther(ctx context.Context) error {
 		if err != nil || !leased {
 			return err
 		}
-		if err := backoff.Sleep(ctx, looks.Pause(n)); err != nil {
+		if err := clock.Sleep(ctx, looks.Pause(n)); err != nil {
 			return err
 		}
 	}

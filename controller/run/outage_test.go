@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -118,7 +119,7 @@ func (b *fixture) during(t *testing.T, p *provider) []run.Outcome {
 	}
 	out, err := run.Run(t.Context(), run.Config{
 		Ledger: b.store, Trust: operator, Roles: roles, Targets: p.models(), Budget: b.open(),
-		Jitter: func() float64 { return 1 }, Sleep: func(context.Context, time.Duration) error { return nil },
+		Clock: clock.Funcs{RandomFunc: func() float64 { return 1 }, SleepFunc: func(context.Context, time.Duration) error { return nil }},
 	}, jobs)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -60,7 +61,7 @@ func judgedByAsking(t *testing.T, b *fixture, model target.Target, maxCalls int,
 			"bot":   {Target: &script{answer: always("An answer.")}, Config: b.cfg},
 			"judge": {Target: model, Config: config.Target{Name: "judge", Kind: config.Model, Concurrency: 1}},
 		},
-		Jitter: func() float64 { return 1 }, Sleep: func(context.Context, time.Duration) error { return nil },
+		Clock: clock.Funcs{RandomFunc: func() float64 { return 1 }, SleepFunc: func(context.Context, time.Duration) error { return nil }},
 	}, []run.Job{{
 		Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator},
 		Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot", Roles: roles}),

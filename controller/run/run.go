@@ -16,11 +16,10 @@ package run
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"sync"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -94,12 +93,8 @@ type Config struct {
 	// some of the run's own.
 	Breakers *limit.Breakers
 
-	// Now defaults to time.Now.
-	Now func() time.Time
-	// Sleep waits or returns ctx's error. Defaults to a timer.
-	Sleep func(ctx context.Context, d time.Duration) error
-	// Jitter returns numbers in [0,1). Defaults to math/rand/v2.
-	Jitter func() float64
+	// Clock defaults to the machine's.
+	Clock clock.Clock
 }
 
 // An Event tells how a run goes on.
@@ -178,7 +173,7 @@ type runner struct {
 func newRunner(cfg Config, jobs []Job) *runner {
 	cfg = cfg.withDefaults()
 	r := &runner{cfg: cfg, limits: map[string]*limit.Limiter{}}
-	r.calls = callConfig{Limits: r.limits, Revision: cfg.Revision, Began: cfg.Now(), Now: cfg.Now, Sleep: cfg.Sleep, Jitter: cfg.Jitter}
+	r.calls = callConfig{Limits: r.limits, Revision: cfg.Revision, Began: cfg.Clock.Now(), Clock: cfg.Clock}
 	r.calls.Target = func(name string) (target.Target, config.Target) {
 		t := cfg.Targets[name]
 		return t.Target, t.Config
@@ -187,9 +182,8 @@ func newRunner(cfg Config, jobs []Job) *runner {
 	for _, j := range jobs {
 		inUse[j.Target] = true
 	}
-	clock := limit.Clock{Now: cfg.Now, Sleep: cfg.Sleep, Jitter: cfg.Jitter}
 	for name, t := range cfg.Targets {
-		r.limits[name] = cfg.Limiters.Limiter(t.Config, cfg.Breakers.Breaker(t.Config, cfg.Revision), clock)
+		r.limits[name] = cfg.Limiters.Limiter(t.Config, cfg.Breakers.Breaker(t.Config, cfg.Revision), cfg.Clock)
 		r.room += 2 * r.limits[name].Size()
 		if inUse[name] {
 			r.workers += r.limits[name].Size()
@@ -202,15 +196,7 @@ func newRunner(cfg Config, jobs []Job) *runner {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Sleep == nil {
-		c.Sleep = backoff.Sleep
-	}
-	if c.Jitter == nil {
-		c.Jitter = rand.Float64
-	}
+	c.Clock = clock.Or(c.Clock)
 	if c.Breakers == nil {
 		c.Breakers = &limit.Breakers{}
 	}

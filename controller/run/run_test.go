@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
@@ -149,12 +150,11 @@ func (b *fixture) run(ctx context.Context, tb testing.TB, t target.Target, cases
 	}
 	out, err := run.Run(ctx, run.Config{
 		Ledger: b.store, Trust: operator, Targets: map[string]run.Target{"bot": {Target: t, Config: b.cfg}},
-		Budget: b.open(), Control: b.control, Revision: b.revision, Now: b.now(), Jitter: func() float64 { return 1 },
-		Sleep: func(_ context.Context, d time.Duration) error {
+		Budget: b.open(), Control: b.control, Revision: b.revision, Clock: clock.Funcs{NowFunc: b.now(), RandomFunc: func() float64 { return 1 }, SleepFunc: func(_ context.Context, d time.Duration) error {
 			b.slept = append(b.slept, d)
 			b.clock = b.clock.Add(d)
 			return nil
-		},
+		}},
 	}, jobs)
 	if err != nil {
 		tb.Fatal(err)

@@ -41,7 +41,7 @@ func (s *sample) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		now := s.attempt.caseRun.runner.cfg.Now
+		now := s.attempt.caseRun.runner.cfg.Clock.Now
 		start := now()
 		var talk *conversation
 		for again := true; again; {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -203,7 +203,7 @@ func (r *runner) leaseComparison(ctx context.Context, digest string) (*ledger.Le
 		if !errors.Is(err, ledger.ErrLeased) {
 			return lease, fault(err)
 		}
-		if err := backoff.Sleep(ctx, looks.Pause(n)); err != nil {
+		if err := clock.Sleep(ctx, looks.Pause(n)); err != nil {
 			return nil, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -193,7 +194,7 @@ func judgeSuite(t *testing.T, id string, said stated) (result, sent string) {
 			}
 			return []byte(said.program), nil
 		},
-		Jitter: func() float64 { return 1 }, Sleep: func(context.Context, time.Duration) error { return nil },
+		Clock: clock.Funcs{RandomFunc: func() float64 { return 1 }, SleepFunc: func(context.Context, time.Duration) error { return nil }},
 	}, []run.Job{{
 		Case: c, Target: name, Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot"}),
 	}})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -97,7 +98,7 @@ func (s *conversationFixture) written(t *testing.T, c *schema.Case, printed stri
 	t.Helper()
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	out, err := run.Run(t.Context(), run.Config{
-		Ledger: s.store, Trust: operator, Now: s.now(), Targets: map[string]run.Target{"bot": {Target: s.agent, Config: s.cfg}},
+		Ledger: s.store, Trust: operator, Clock: clock.Funcs{NowFunc: s.now()}, Targets: map[string]run.Target{"bot": {Target: s.agent, Config: s.cfg}},
 		Programs: func(_ context.Context, start evaluate.Start) ([]byte, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()

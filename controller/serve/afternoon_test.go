@@ -17,6 +17,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -137,7 +138,7 @@ func (a afternoon) serve(t *testing.T, dir string, repo *serve.Repository, do fu
 	w := &fixture{t: t, agent: &agent{held: make(chan string)}}
 	server, err := serve.New(t.Context(), serve.Config{
 		Repositories: []*serve.Repository{repo}, Ledger: store, Dir: dir,
-		LookupEnv: func(string) (string, bool) { return "", false }, Random: func() float64 { return 0.5 },
+		LookupEnv: func(string) (string, bool) { return "", false }, Clock: clock.Funcs{RandomFunc: func() float64 { return 0.5 }},
 		Execute: func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 			select {
 			case <-time.After(a.takes):

@@ -17,6 +17,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
@@ -228,8 +229,8 @@ func (w *fixture) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	clock := &forgetest.Clock{}
-	client, err := forge.New(forge.Config{BaseURL: w.forge.URL, Token: forgetest.TokenUser, App: w.app, Now: clock.Now, Wait: clock.Wait})
+	fake := &forgetest.Clock{}
+	client, err := forge.New(forge.Config{BaseURL: w.forge.URL, Token: forgetest.TokenUser, App: w.app, Clock: fake})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -237,14 +238,14 @@ func (w *fixture) start() {
 		Repositories: []*serve.Repository{{Name: forge.Repo{Owner: "octo", Name: "demo"}, Client: client, ConfigFile: "gavel.yaml", WebURL: "https://github.com"}},
 		Ledger:       store, Dir: w.dir, Execute: w.execute, Poll: time.Hour, Policy: serve.Policy{Forks: w.forks},
 		LookupEnv: func(string) (string, bool) { return "", false },
-		After: func(time.Duration) <-chan time.Time {
+		Clock: clock.Funcs{AfterFunc: func(time.Duration) <-chan time.Time {
 			if !w.slow {
 				return nil
 			}
 			over := make(chan time.Time)
 			close(over)
 			return over
-		},
+		}},
 		Observer: serve.Observer{
 			Polled: func(_ string, err error) { w.polled <- fmt.Sprint(err) },
 			Log:    func(_, line string) { w.note(line) },

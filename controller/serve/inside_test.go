@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/reconcile"
@@ -156,7 +157,7 @@ func TestASweepIsObservedIfItFails(t *testing.T) {
 		{Key{Kind: Branch, Ref: "main"}, failed, true},
 	} {
 		observed := false
-		s := &Server{cfg: Config{Now: time.Now, Observer: Observer{Done: func(Key, time.Duration, error) { observed = true }}}, refused: &refusedKeys{since: map[Key]time.Time{}}}
+		s := &Server{cfg: Config{Clock: clock.Funcs{NowFunc: time.Now}, Observer: Observer{Done: func(Key, time.Duration, error) { observed = true }}}, refused: &refusedKeys{since: map[Key]time.Time{}}}
 		if s.done(tt.key, time.Second, tt.err); observed != tt.want {
 			t.Errorf("a look at %+v with the error %v is observed: %v, want %v", tt.key, tt.err, observed, tt.want)
 		}
@@ -177,7 +178,7 @@ func (never) Next(time.Time) time.Time { return time.Time{} }
 // later than it would be without one.
 func TestUntilDue(t *testing.T) {
 	now := time.Date(2026, 3, 2, 9, 50, 0, 0, time.UTC)
-	p := &poller{cfg: Config{Now: func() time.Time { return now }}}
+	p := &poller{cfg: Config{Clock: clock.Funcs{NowFunc: func() time.Time { return now }}}}
 	for _, tt := range []struct {
 		name       string
 		schedule   Schedule

@@ -148,7 +148,7 @@ func (p *poller) leave(repo *repository, replaced bool) {
 
 // interval is how long it takes until a repository is polled again.
 func (p *poller) interval(repo *repository, err error) time.Duration {
-	after := p.cfg.Poll + time.Duration((p.cfg.Random()*2-1)*0.05*float64(p.cfg.Poll))
+	after := p.cfg.Poll + time.Duration((p.cfg.Clock.Random()*2-1)*0.05*float64(p.cfg.Poll))
 	if repo != nil {
 		after = p.untilDue(repo, after)
 	}

@@ -56,7 +56,7 @@ func (r *refusedKeys) dueForRetry(repository int64, until time.Time, most int) [
 // few keys at a time: where a permission is missing, all are refused.
 func (p *poller) pollRefused(repo *repository) {
 	const most = 10
-	for _, key := range p.refused.dueForRetry(repo.id, p.cfg.Now().Add(-refusalBackoff), most) {
+	for _, key := range p.refused.dueForRetry(repo.id, p.cfg.Clock.Now().Add(-refusalBackoff), most) {
 		_, open := repo.pulls[key.Pull]
 		_, there := repo.tips[key.Ref]
 		if open || there || key.Kind == CheckRerun {

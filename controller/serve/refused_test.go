@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/serve"
 )
@@ -25,7 +26,7 @@ func TestAPermissionThatIsGivenLater(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
 			now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-			w.configure = func(cfg *serve.Config) { cfg.Now = func() time.Time { return now } }
+			w.configure = func(cfg *serve.Config) { cfg.Clock = clock.Funcs{NowFunc: func() time.Time { return now }} }
 			w.push("one")
 			tt.fault.Times = -1
 			w.forge.Inject(tt.fault)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/serve"
@@ -76,7 +77,7 @@ func TestAnotherPolicy(t *testing.T) {
 func TestTwoForges(t *testing.T) {
 	t.Parallel()
 	w, other := newFixture(t), newFixture(t)
-	client, err := forge.New(forge.Config{BaseURL: other.forge.URL, Token: forgetest.TokenUser, Wait: (&forgetest.Clock{}).Wait})
+	client, err := forge.New(forge.Config{BaseURL: other.forge.URL, Token: forgetest.TokenUser, Clock: clock.Funcs{SleepFunc: (&forgetest.Clock{}).Sleep}})
 	if err != nil {
 		t.Fatal(err)
 	}

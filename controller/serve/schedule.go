@@ -49,7 +49,7 @@ func (p *poller) pollSchedule(ctx context.Context, repo *repository) error {
 	if repo.Schedule == nil {
 		return nil
 	}
-	now := p.cfg.Now()
+	now := p.cfg.Clock.Now()
 	for _, branch := range repo.branches {
 		due, err := dueTime(ctx, p.state, repo, branch, now)
 		if err != nil {
@@ -70,7 +70,7 @@ func (p *poller) untilDue(repo *repository, most time.Duration) time.Duration {
 	if repo.Schedule == nil {
 		return most
 	}
-	now := p.cfg.Now()
+	now := p.cfg.Clock.Now()
 	if next := repo.Schedule.Next(now); !next.IsZero() {
 		return min(most, next.Sub(now))
 	}
@@ -82,7 +82,7 @@ func (w *worker) scheduled(ctx context.Context, repo *repository, key Key) error
 	if repo.Schedule == nil {
 		return nil
 	}
-	due, err := dueTime(ctx, w.state, repo, key.Ref, w.cfg.Now())
+	due, err := dueTime(ctx, w.state, repo, key.Ref, w.cfg.Clock.Now())
 	if err != nil || due.IsZero() {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/serve"
@@ -41,17 +42,17 @@ func nightly(t *testing.T) (*fixture, *wallClock) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, clock := newFixture(t), &wallClock{}
-	clock.set(2, 1)
-	w.now = clock.now
+	w, fake := newFixture(t), &wallClock{}
+	fake.set(2, 1)
+	w.now = fake.now
 	w.configure = func(cfg *serve.Config) {
-		cfg.Now = clock.now
+		cfg.Clock = clock.Funcs{NowFunc: fake.now}
 		cfg.Repositories[0].Schedule, cfg.Repositories[0].DriftIssue = schedule, 42
 	}
 	w.forge.AddIssue(42)
 	w.start()
 	w.idle()
-	return w, clock
+	return w, fake
 }
 
 // TestDriftWithoutAnIssue is a status and no comment, and nothing is asked of any
@@ -62,14 +63,16 @@ func TestDriftWithoutAnIssue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, clock := newFixture(t), &wallClock{}
-	clock.set(2, 1)
-	w.now = clock.now
-	w.configure = func(cfg *serve.Config) { cfg.Now, cfg.Repositories[0].Schedule = clock.now, schedule }
+	w, fake := newFixture(t), &wallClock{}
+	fake.set(2, 1)
+	w.now = fake.now
+	w.configure = func(cfg *serve.Config) {
+		cfg.Clock, cfg.Repositories[0].Schedule = clock.Funcs{NowFunc: fake.now}, schedule
+	}
 	w.start()
 	w.idle()
 	before := len(w.forge.Requests())
-	clock.set(2, 4)
+	fake.set(2, 4)
 	w.poll()
 	w.idle()
 	if got := w.drift("main"); !strings.HasPrefix(got, "success: ") {
@@ -128,20 +131,20 @@ const unchanged = "success: no verdict of 1 case changed"
 // is base's from then on.
 func TestTheClock(t *testing.T) {
 	t.Parallel()
-	w, clock := nightly(t)
+	w, fake := nightly(t)
 	w.poll()
 	w.idle()
 	if w.drift("main") != "" || len(w.agent.asked) != 1 {
 		t.Fatalf("before its time: %q, asked %q", w.drift("main"), w.agent.asked)
 	}
 	for range 2 { // and only once
-		clock.set(2, 4)
+		fake.set(2, 4)
 		w.poll()
 		w.idle()
 		w.rejudged(2, unchanged)
 	}
 	w.agent.says = "bye"
-	clock.set(3, 4)
+	fake.set(3, 4)
 	w.poll()
 	w.idle()
 	w.rejudged(3, "failure: 1 verdict of 1 case got worse · score 1.000 → 0.000 (−1.000)")
@@ -156,7 +159,7 @@ func TestTheClock(t *testing.T) {
 		t.Errorf("asked %q for the pull request", w.agent.asked[3:])
 	}
 	w.agent.says = ""
-	clock.set(4, 4)
+	fake.set(4, 4)
 	w.poll()
 	w.idle()
 	w.rejudged(5, "success: 1 verdict of 1 case got better · score 0.000 → 1.000 (+1.000)")
@@ -169,16 +172,16 @@ func TestABranchThatIsMadeAfterItsTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, clock := newFixture(t), &wallClock{}
-	clock.set(2, 1)
-	w.now = clock.now
+	w, fake := newFixture(t), &wallClock{}
+	fake.set(2, 1)
+	w.now = fake.now
 	w.configure = func(cfg *serve.Config) {
-		cfg.Now, cfg.Repositories[0].Schedule = clock.now, schedule
+		cfg.Clock, cfg.Repositories[0].Schedule = clock.Funcs{NowFunc: fake.now}, schedule
 		cfg.Repositories[0].Branches = []string{"main", "release"}
 	}
 	w.start()
 	w.idle()
-	clock.set(2, 4)
+	fake.set(2, 4)
 	w.poll()
 	w.idle()
 	w.move("refs/heads/release", "one")
@@ -192,9 +195,9 @@ func TestABranchThatIsMadeAfterItsTime(t *testing.T) {
 // TestMissedTimes are caught up on once.
 func TestMissedTimes(t *testing.T) {
 	t.Parallel()
-	w, clock := nightly(t)
+	w, fake := nightly(t)
 	w.end()
-	clock.set(6, 12)
+	fake.set(6, 12)
 	for range 2 {
 		w.start()
 		w.idle()
@@ -247,8 +250,8 @@ func TestWhatWasBrokenOffGoesOn(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			w, clock := nightly(t)
-			clock.set(2, 4)
+			w, fake := nightly(t)
+			fake.set(2, 4)
 			tt.breaks(w)
 			w.start()
 			w.idle()
@@ -261,9 +264,9 @@ func TestWhatWasBrokenOffGoesOn(t *testing.T) {
 // the result.
 func TestTheIssueIsClosedToUs(t *testing.T) {
 	t.Parallel()
-	w, clock := nightly(t)
+	w, fake := nightly(t)
 	w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/issues/42/comments", Status: 403, Times: -1, Body: `{"message": "Resource not accessible"}`})
-	clock.set(2, 4)
+	fake.set(2, 4)
 	w.poll()
 	w.idle()
 	w.mu.Lock()
@@ -277,9 +280,9 @@ func TestTheIssueIsClosedToUs(t *testing.T) {
 // judged.
 func TestAHeadThatWasReplaced(t *testing.T) {
 	t.Parallel()
-	w, clock := nightly(t)
+	w, fake := nightly(t)
 	w.slow = true
-	clock.set(2, 4)
+	fake.set(2, 4)
 	w.agent.block()
 	w.poll()
 	<-w.agent.held

@@ -11,12 +11,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
 	"sync"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -134,18 +134,13 @@ type Config struct {
 	// ShutdownTimeout bounds how long a forge may take to accept that a run ended.
 	// Defaults to 30 s.
 	ShutdownTimeout time.Duration
-	// After returns a channel that tells when a time is over, after which a head says
-	// that it is judged. Defaults to [time.After].
-	After func(time.Duration) <-chan time.Time
 	// Trial judges a commit in a child. Defaults to [trial.Run].
 	Trial trial.Trier
 	// Proxied reports whether an address is a proxy's, which asks for many people.
 	// Defaults to none.
 	Proxied func(netip.Addr) bool
-	// Random returns the jitter, in [0, 1). Defaults to [rand.Float64].
-	Random func() float64
-	// Now is the clock of the schedules. Defaults to [time.Now].
-	Now func() time.Time
+	// Clock is the one of schedules and polls. Defaults to the machine's.
+	Clock clock.Clock
 }
 
 // withDefaults fills in what is not set.
@@ -156,12 +151,7 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Workers == 0 {
 		cfg.Workers = 4
 	}
-	if cfg.Random == nil {
-		cfg.Random = rand.Float64
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
+	cfg.Clock = clock.Or(cfg.Clock)
 	if cfg.Observer.Done == nil {
 		cfg.Observer.Done = func(Key, time.Duration, error) {}
 	}
@@ -201,7 +191,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard, err := trial.NewGuard(ctx, state, trial.GuardConfig{Try: cfg.Trial, Now: cfg.Now})
+	guard, err := trial.NewGuard(ctx, state, trial.GuardConfig{Try: cfg.Trial, Now: cfg.Clock.Now})
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +203,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.registry.connect = s.worker.connect
 	s.loop = reconcile.New(reconcile.Config[Key]{
-		Reconcile: s.worker.reconcile, Stale: s.worker.stale, Done: s.done, Workers: maxConcurrentKeys, Random: cfg.Random,
+		Reconcile: s.worker.reconcile, Stale: s.worker.stale, Done: s.done, Workers: maxConcurrentKeys, Random: cfg.Clock.Random,
 		Background: Key.background,
 	})
 	s.worker.loop = s.loop
@@ -224,7 +214,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 
 // done is called after every look at a key.
 func (s *Server) done(key Key, took time.Duration, err error) {
-	s.refused.note(key, err, s.cfg.Now())
+	s.refused.note(key, err, s.cfg.Clock.Now())
 	if key.Kind != Sweep || err != nil {
 		s.cfg.Observer.Done(key, took, err)
 	}

@@ -49,7 +49,7 @@ func (w *worker) connect(repo *repository) {
 		Turn: func(ctx context.Context, waiting review.QueuedHead) (review.Turn, error) {
 			return w.turn(ctx, repo, waiting)
 		},
-		After: w.cfg.After,
+		Clock: w.cfg.Clock,
 		Recall: func(ctx context.Context, number int, head string) (*report.Report, error) {
 			return w.reports.report(ctx, reportKey{repo.ledgerName, number, head})
 		},
@@ -123,7 +123,7 @@ func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
 	}
 	entry.Contexts = nil
 	if entry.Seen.IsZero() {
-		entry.Seen = w.cfg.Now()
+		entry.Seen = w.cfg.Clock.Now()
 	}
 	r.Pushed(entry.Seen)
 	if err := w.state.AddPending(ctx, entry); err != nil {

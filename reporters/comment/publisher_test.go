@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -34,9 +35,9 @@ func newForge(t *testing.T) *forgetest.Forge {
 // publisher speaks to f as the owner of token; change may be nil.
 func publisher(t *testing.T, base string, token forge.Token, change func(*comment.PublisherConfig)) *comment.Publisher {
 	t.Helper()
-	clock := new(forgetest.Clock)
+	fake := new(forgetest.Clock)
 	c, err := forge.New(forge.Config{
-		BaseURL: base, Token: token, Now: clock.Now, Wait: clock.Wait, Random: func() float64 { return 0 },
+		BaseURL: base, Token: token, Clock: clock.Funcs{NowFunc: fake.Now, SleepFunc: fake.Sleep, RandomFunc: func() float64 { return 0 }},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -30,8 +30,8 @@ func newSide(t *testing.T) *side {
 	t.Helper()
 	s := &side{t: t, forge: newForge(t)}
 	key := s.forge.AddApp(t, forgetest.App{ID: 5, Slug: "gavel-judge", Installation: 77})
-	clock := new(forgetest.Clock)
-	cfg := forge.Config{BaseURL: s.forge.URL, Token: forgetest.TokenUser, Now: clock.Now, Wait: clock.Wait}
+	fake := new(forgetest.Clock)
+	cfg := forge.Config{BaseURL: s.forge.URL, Token: forgetest.TokenUser, Clock: fake}
 	var err error
 	if s.client, err = forge.New(cfg); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package forgetest
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -24,8 +25,8 @@ func (c *Clock) Now() time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(c.moved)
 }
 
-// Wait moves the clock by d at once, or returns the error of a done ctx.
-func (c *Clock) Wait(ctx context.Context, d time.Duration) error {
+// Sleep moves the clock by d at once, or returns the error of a done ctx.
+func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -42,3 +43,9 @@ func (c *Clock) Waits() []time.Duration {
 	defer c.mu.Unlock()
 	return slices.Clone(c.waits)
 }
+
+// After is [time.After].
+func (c *Clock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// Random is [rand.Float64].
+func (c *Clock) Random() float64 { return rand.Float64() }

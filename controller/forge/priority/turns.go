@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/gavel-evals/gavel/controller/clock"
 )
 
 // ErrDropped means that a write was never sent: the context of its caller ended
@@ -52,8 +54,7 @@ func Sending(ctx context.Context) context.Context {
 // Turns are given out one at a time and with the distance that the forge wants.
 // They are safe for concurrent use.
 type Turns struct {
-	now  func() time.Time
-	wait func(context.Context, time.Duration) error
+	clock clock.Clock
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
@@ -64,8 +65,8 @@ type Turns struct {
 
 // NewTurns returns turns by a clock. wait sleeps, or ends with the error of its
 // context.
-func NewTurns(now func() time.Time, wait func(context.Context, time.Duration) error) *Turns {
-	return &Turns{now: now, wait: wait}
+func NewTurns(c clock.Clock) *Turns {
+	return &Turns{clock: c}
 }
 
 // Acquire waits for a turn, or until ctx ends; then the error is [ErrDropped] and
@@ -98,19 +99,19 @@ func (t *Turns) Acquire(ctx context.Context, write Write) error {
 // calls it.
 func (t *Turns) distance(ctx context.Context) (waited bool, err error) {
 	t.mu.Lock()
-	gap := t.free.Sub(t.now())
+	gap := t.free.Sub(t.clock.Now())
 	t.mu.Unlock()
 	if gap <= 0 {
 		return false, ctx.Err()
 	}
-	return true, t.wait(ctx, gap)
+	return true, t.clock.Sleep(ctx, gap)
 }
 
 // passed returns the turn back where a write that goes before has come meanwhile.
 func (t *Turns) passed(write Write) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := t.now()
+	now := t.clock.Now()
 	if _, first, ok := t.queue.First(now); !ok || !first.Before(write, now) {
 		return false
 	}
@@ -132,7 +133,7 @@ func (t *Turns) leave(mine chan struct{}) {
 func (t *Turns) Release(after time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if next := t.now().Add(after); next.After(t.free) {
+	if next := t.clock.Now().Add(after); next.After(t.free) {
 		t.free = next
 	}
 	t.taken = false
@@ -144,7 +145,7 @@ func (t *Turns) grant() {
 	if t.taken {
 		return
 	}
-	if first, _, ok := t.queue.First(t.now()); ok {
+	if first, _, ok := t.queue.First(t.clock.Now()); ok {
 		t.queue.Remove(first)
 		t.taken = true
 		close(first)

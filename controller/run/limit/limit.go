@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 )
 
@@ -22,19 +23,10 @@ import (
 // where its configuration says nothing.
 const defaultConcurrency = 8
 
-// A Clock is what a Limiter knows of time.
-type Clock struct {
-	Now func() time.Time
-	// Sleep waits or returns ctx's error.
-	Sleep func(ctx context.Context, d time.Duration) error
-	// Jitter returns numbers in [0,1).
-	Jitter func() float64
-}
-
 // A Limiter holds the calls to one target within its concurrency and rates.
 type Limiter struct {
 	name    string
-	clock   Clock
+	clock   clock.Clock
 	breaker *Breaker
 	// The caller that has the turn is the only one that takes a slot and waits
 	// for the provider; the others wait for their turn.
@@ -56,7 +48,7 @@ type Limiter struct {
 }
 
 // New returns the Limiter of a target whose endpoint has the given Breaker.
-func New(t config.Target, b *Breaker, c Clock) *Limiter {
+func New(t config.Target, b *Breaker, c clock.Clock) *Limiter {
 	size := cmp.Or(t.Concurrency, defaultConcurrency)
 	l := &Limiter{
 		name: t.Name, clock: c, breaker: b, size: size,
@@ -255,7 +247,7 @@ func (p *Permit) Done(o Outcome) {
 	l, now := p.limiter, p.limiter.clock.Now()
 	l.owe(o.Tokens, now)
 	l.mu.Lock()
-	heard := l.pace.observe(p.call, o, now, l.clock.Jitter)
+	heard := l.pace.observe(p.call, o, now, l.clock.Random)
 	l.pooled.count(o.Kind, heard)
 	open := l.pace.open
 	l.mu.Unlock()

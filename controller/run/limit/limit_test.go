@@ -10,11 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 )
 
-func clock() Clock {
-	return Clock{Now: time.Now, Jitter: func() float64 { return 1 }, Sleep: func(ctx context.Context, d time.Duration) error {
+func testClock() clock.Clock {
+	return clock.Funcs{NowFunc: time.Now, RandomFunc: func() float64 { return 1 }, SleepFunc: func(ctx context.Context, d time.Duration) error {
 		select {
 		case <-time.After(d):
 			return nil
@@ -24,7 +25,7 @@ func clock() Clock {
 	}}
 }
 
-func newLimiter(t config.Target) *Limiter { return New(t, (&Breakers{}).Breaker(t, ""), clock()) }
+func newLimiter(t config.Target) *Limiter { return New(t, (&Breakers{}).Breaker(t, ""), testClock()) }
 
 // acquire takes a place or fails the test.
 func acquire(t *testing.T, l *Limiter, c Caller) *Permit {
@@ -110,7 +111,7 @@ func TestHeld(t *testing.T) {
 		var limiters [3]*Limiter
 		for i, name := range []string{"bot", "alice", "judge"} {
 			cfg := config.Target{Name: name, BaseURL: "http://" + name}
-			limiters[i] = all.Limiter(cfg, breakers.Breaker(cfg, ""), clock())
+			limiters[i] = all.Limiter(cfg, breakers.Breaker(cfg, ""), testClock())
 		}
 		if held := all.Held(); held != "" {
 			t.Errorf("before any call: %q", held)
@@ -327,9 +328,9 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%+v at %q and %+v at %q are one: %v", tt.a, tt.atA, tt.b, tt.atB, one)
 		}
 	}
-	l := New(small, all.Breaker(small, ""), clock())
+	l := New(small, all.Breaker(small, ""), testClock())
 	failing(t, l)
-	again := New(small, all.Breaker(small, ""), clock())
+	again := New(small, all.Breaker(small, ""), testClock())
 	if calls, _ := failing(t, again); calls != 1 {
 		t.Errorf("the next run makes %d calls", calls)
 	}

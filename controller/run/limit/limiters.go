@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 )
 
@@ -31,7 +32,7 @@ type limited struct {
 
 // Limiter returns that of a target whose endpoint has the given Breaker: the same for
 // all who ask. A nil Limiters returns a new one each time.
-func (s *Limiters) Limiter(t config.Target, b *Breaker, c Clock) *Limiter {
+func (s *Limiters) Limiter(t config.Target, b *Breaker, c clock.Clock) *Limiter {
 	if s == nil {
 		return New(t, b, c)
 	}

@@ -3,7 +3,7 @@ package limit
 import (
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/clock"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 
 // pauses are those after refusals in a row where the provider does not say how
 // long to wait.
-var pauses = backoff.Doubling{First: 500 * time.Millisecond, Most: 30 * time.Second}
+var pauses = clock.Doubling{First: 500 * time.Millisecond, Most: 30 * time.Second}
 
 // A pace is what a Limiter has learned of how often its provider may be asked:
 // after a refusal it asks half as much at once and no faster than it was

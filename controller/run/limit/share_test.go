@@ -13,7 +13,7 @@ import (
 func newShared(t *testing.T, cfg config.Target) (all *Limiters, l *Limiter) {
 	t.Helper()
 	all = Shared()
-	l = all.Limiter(cfg, (&Breakers{}).Breaker(cfg, ""), clock())
+	l = all.Limiter(cfg, (&Breakers{}).Breaker(cfg, ""), testClock())
 	if got := all.All(); len(got) != 1 {
 		t.Fatalf("the limiters are %v, want one", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -121,7 +122,7 @@ func order(f Fixture, s *Target, name string, n int) Order {
 	cfg := config.Target{Name: "bot", Kind: config.Model, Provider: "openai", Model: "small", Concurrency: 4}
 	o := Order{Config: run.Config{
 		Ledger: f.Ledger, Trust: operator, Targets: map[string]run.Target{"bot": {Target: s, Config: cfg}},
-		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }, Jitter: func() float64 { return 1 },
+		Clock: clock.Funcs{SleepFunc: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }, RandomFunc: func() float64 { return 1 }},
 	}}
 	for i := range n {
 		c := greetingCase(fmt.Sprintf("%s%03d", name, i))

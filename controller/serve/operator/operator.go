@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/serve"
@@ -29,9 +29,8 @@ type Operator struct {
 	LookupEnv func(name string) (string, bool)
 	// Transport carries the requests of a credential.
 	Transport func(credential string) http.RoundTripper
-	// Now and Wait are the clients'. Default to the real clock.
-	Now  func() time.Time
-	Wait func(ctx context.Context, d time.Duration) error
+	// Clock is the clients'. Defaults to the machine's.
+	Clock clock.Clock
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
@@ -199,7 +198,7 @@ func (o *Operator) client(base, credential string) (*forge.Client, error) {
 	if c := o.clients[id]; c != nil {
 		return c, nil
 	}
-	cfg := forge.Config{BaseURL: base, Now: o.Now, Wait: o.Wait, Transport: o.Transport(cmp.Or(credential, "none"))}
+	cfg := forge.Config{BaseURL: base, Clock: o.Clock, Transport: o.Transport(cmp.Or(credential, "none"))}
 	what := "credential " + credential
 	switch {
 	case given.AppID != 0:

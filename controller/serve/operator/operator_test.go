@@ -20,9 +20,9 @@ func newOperator(t *testing.T, env map[string]string, text string) *Operator {
 	if file == nil {
 		t.Fatal(problems)
 	}
-	clock := new(forgetest.Clock)
+	fake := new(forgetest.Clock)
 	return &Operator{
-		File: file, Now: clock.Now, Wait: clock.Wait,
+		File: file, Clock: fake,
 		LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 		Transport: func(string) http.RoundTripper { return http.DefaultTransport },
 	}

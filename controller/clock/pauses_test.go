@@ -1,4 +1,4 @@
-package backoff_test
+package clock_test
 
 import (
 	"context"
@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/backoff"
+	"github.com/gavel-evals/gavel/controller/clock"
 )
 
 func TestPausesDoubleUpToABound(t *testing.T) {
-	d := backoff.Doubling{First: time.Second, Most: 5 * time.Second}
+	d := clock.Doubling{First: time.Second, Most: 5 * time.Second}
 	for _, tt := range []struct {
 		n    int
 		want time.Duration
@@ -23,16 +23,16 @@ func TestPausesDoubleUpToABound(t *testing.T) {
 			t.Errorf("the pause after %d others is %s, want %s", tt.n, got, tt.want)
 		}
 	}
-	if got := (backoff.Doubling{First: time.Minute, Most: time.Second}).Pause(0); got != time.Second {
+	if got := (clock.Doubling{First: time.Minute, Most: time.Second}).Pause(0); got != time.Second {
 		t.Errorf("a first pause of a minute with a bound of a second is %s, want 1s", got)
 	}
-	if got := (backoff.Doubling{First: 1, Most: math.MaxInt64}).Pause(100); got != math.MaxInt64 {
+	if got := (clock.Doubling{First: 1, Most: math.MaxInt64}).Pause(100); got != math.MaxInt64 {
 		t.Errorf("the pause after 100 others without a bound is %s, want the longest that there is", got)
 	}
 }
 
 func TestJitterTakesUpToHalf(t *testing.T) {
-	d := backoff.Doubling{First: 4 * time.Second, Most: time.Minute}
+	d := clock.Doubling{First: 4 * time.Second, Most: time.Minute}
 	for _, tt := range []struct {
 		random float64
 		want   time.Duration
@@ -46,13 +46,13 @@ func TestJitterTakesUpToHalf(t *testing.T) {
 func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		if err := backoff.Sleep(t.Context(), time.Hour); err != nil || time.Since(start) != time.Hour {
+		if err := clock.Sleep(t.Context(), time.Hour); err != nil || time.Since(start) != time.Hour {
 			t.Errorf("a sleep of 1h took %s and returned %v, want 1h and no error", time.Since(start), err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		start = time.Now()
-		if err := backoff.Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+		if err := clock.Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
 			t.Errorf("a sleep whose context ends after 1m took %s and returned %v, want 1m and %v", time.Since(start), err, context.DeadlineExceeded)
 		}
 	})

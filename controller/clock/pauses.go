@@ -1,6 +1,4 @@
-// Package backoff computes the pauses between the tries of something that
-// failed, and waits.
-package backoff
+package clock
 
 import (
 	"context"
