@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// maxKept bounds the bodies of the answers that are kept, all together.
+	// maxKept bounds the bodies of all kept answers together.
 	maxKept = 32 << 20
-	// maxKeptBody is the longest that is kept.
+	// maxKeptBody bounds the body of a kept answer.
 	maxKeptBody = 4 << 20
 )
 
-// answers keeps what reads were answered with and its ETag. A forge that knows
-// of no change says so for free: such an answer counts for no limit.
+// answers keeps replies to reads with their ETags. A forge confirms an unchanged reply
+// for free: it counts toward no limit.
 type answers struct {
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 	byURL map[string]answer
-	order []string // of the URLs, the oldest first
+	order []string // the oldest first
 	size  int
 }
 
@@ -39,7 +39,7 @@ func (a *answers) get(url string) (answer, bool) {
 	return known, ok
 }
 
-// put keeps an answer, and as many of the last ones as there is room for.
+// put keeps an answer, and drops the oldest ones beyond the bound.
 func (a *answers) put(url string, now answer) {
 	if now.tag == "" || len(now.body) > maxKeptBody {
 		return
@@ -60,9 +60,8 @@ func (a *answers) put(url string, now answer) {
 	}
 }
 
-// conditional sends a request. A read that was answered before asks for what
-// changed since, and is answered with the same where that is nothing. A caller
-// with an ETag of its own is left to it.
+// conditional sends a request. A repeated read carries the kept ETag, and the kept
+// answer is returned if nothing changed. A request with its own ETag is left alone.
 func (t *transport) conditional(req *http.Request, body []byte, token Token) (*http.Response, error) {
 	if req.Method != http.MethodGet || req.Header.Get("If-None-Match") != "" {
 		return t.send(req, body, token)
@@ -80,7 +79,7 @@ func (t *transport) conditional(req *http.Request, body []byte, token Token) (*h
 	}
 	switch {
 	case ok && resp.StatusCode == http.StatusNotModified:
-		// The limits that the forge reports are current, whatever the body is.
+		// The forge's limits are current, whatever the body is.
 		for name, values := range known.header {
 			if _, news := resp.Header[name]; !news {
 				resp.Header[name] = values

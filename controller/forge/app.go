@@ -18,47 +18,47 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 )
 
-// An AppConfig says which GitHub App the credential is. Its requests bear the
-// token of an installation, which lives for an hour: one is asked for when it
-// is needed, and the next before that one ends.
+// An AppConfig identifies a GitHub App as the credential. Its requests carry the token
+// of an installation, which lives for an hour. The first token is requested when it is
+// needed, and each later one before the previous one expires.
 type AppConfig struct {
 	ID int64
-	// Key returns the private key in PEM. It is called for each token, so that
-	// a key can be replaced.
+	// Key returns the private key in PEM. It is called for each token, so that a key
+	// can be replaced.
 	Key func() (Token, error)
-	// Installation is the id of the one whose repositories are spoken about.
-	// Defaults to asking for each repository.
+	// Installation is the id of the installation to act as. Defaults to looking it up
+	// per repository.
 	Installation int64
-	// Learned is called with every token, so that logs can be kept clean of it.
-	// Defaults to nothing.
+	// Learned is called with every token, so that logs can redact it. Defaults to
+	// nothing.
 	Learned func(Token)
 }
 
 const (
-	// refreshEarly is how long before its end a token is replaced, so that none
-	// ends on the way or within a fetch.
+	// refreshEarly is the time before its expiry at which a token is replaced, so that
+	// none expires in transit or within a fetch.
 	refreshEarly = 5 * time.Minute
-	// GitHub takes no token of an App from its future and none that ends more
-	// than ten minutes after its own time.
+	// GitHub refuses an App's token from the future, and one that expires more than ten
+	// minutes after its own time.
 	issuedBack  = time.Minute
 	assertsLast = 9 * time.Minute
 )
 
-// app asks for the tokens of an App's installations.
+// app requests tokens of an App's installations.
 type app struct {
 	cfg AppConfig
 	t   *transport
 
-	// turn holds one token; who has taken it may ask for another, so that those
-	// who need the same wait for it.
+	// turn holds one token. Its holder may request an App token, so that others who
+	// need the same wait for it.
 	turn chan struct{}
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 	ids    map[string]int64  // installation by owner/name in lower case
 	passes map[int64]passkey // by installation
-	last   int64             // that was spoken as
-	skew   time.Duration     // of the forge's clock against ours
+	last   int64             // the installation used last
+	skew   time.Duration     // the forge's clock minus ours
 	login  string
 }
 
@@ -77,7 +77,7 @@ func newApp(cfg AppConfig, t *transport) *app {
 	return a
 }
 
-// token is the one of the installation in a repository.
+// token returns the token of a repository's installation.
 func (a *app) token(ctx context.Context, repo Repo, refused Token) (Token, error) {
 	if pass, ok := a.held(repo); ok && pass.token != refused && a.remaining(pass) > refreshEarly {
 		return pass.token, nil
@@ -93,15 +93,15 @@ func (a *app) token(ctx context.Context, repo Repo, refused Token) (Token, error
 		return pass.token, nil
 	}
 	next, err := a.ask(ctx, repo)
-	// Until it ends, the one there is will do.
+	// The existing token is used until it expires.
 	if err != nil && ok && pass.token != refused && a.remaining(pass) > 0 && ctx.Err() == nil {
 		return pass.token, nil
 	}
 	return next, err
 }
 
-// held is what is known for a repository; for requests about none, whatever
-// was spoken as last.
+// held returns the cached token for a repository; for requests without one, the token
+// used last.
 func (a *app) held(repo Repo) (passkey, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -117,14 +117,14 @@ func (a *app) held(repo Repo) (passkey, bool) {
 
 func (a *app) remaining(pass passkey) time.Duration { return pass.until.Sub(a.now()) }
 
-// now returns the forge's time, as far as it is known.
+// now returns the forge's time, if known.
 func (a *app) now() time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.t.cfg.Clock.Now().Add(a.skew)
 }
 
-// ask asks for a token. Only who has the turn calls it.
+// ask requests a token. Only the holder of the turn calls it.
 func (a *app) ask(ctx context.Context, repo Repo) (Token, error) {
 	id, err := a.installation(ctx, repo)
 	if err != nil {
@@ -161,7 +161,7 @@ func (a *app) forget(id int64) {
 	}
 }
 
-// installation is the id of the one in a repository.
+// installation returns the id of a repository's installation.
 func (a *app) installation(ctx context.Context, repo Repo) (int64, error) {
 	name := strings.ToLower(repo.String())
 	a.mu.Lock()
@@ -188,8 +188,8 @@ func (a *app) installation(ctx context.Context, repo Repo) (int64, error) {
 	return wire.ID, nil
 }
 
-// wireInstallation is an App in a repository: what it may do there, and what it
-// receives.
+// wireInstallation is an App's installation in a repository: its permissions and
+// events.
 type wireInstallation struct {
 	ID          int64             `json:"id"`
 	Permissions map[string]string `json:"permissions"`
@@ -212,7 +212,7 @@ func (a *app) installed(ctx context.Context, repo Repo) (wireInstallation, error
 	return wire, err
 }
 
-// name is the account that the App writes as.
+// name returns the account that the App writes as.
 func (a *app) name(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	known := a.login
@@ -235,8 +235,8 @@ func (a *app) name(ctx context.Context) (string, error) {
 	return a.login, nil
 }
 
-// call sends a request as the App itself. If the forge answers that the clock is
-// wrong, it repeats the request with the forge's time.
+// call sends a request as the App itself. If the forge reports a wrong clock, it
+// repeats the request with the forge's time.
 func (a *app) call(ctx context.Context, method, path string, into any) error {
 	op := fmt.Sprintf("as the App %d: %s %s", a.cfg.ID, method, path)
 	ctx = priority.WithWrite(ctx, priority.Write{Worth: priority.Credential})
@@ -263,7 +263,7 @@ func (a *app) call(ctx context.Context, method, path string, into any) error {
 		if err := github.CheckResponse(resp); err != nil {
 			return Explain(op, "metadata: read", err)
 		}
-		// The answer may hold a token, which an error must not show.
+		// The answer may contain a token, which an error must not show.
 		if json.NewDecoder(resp.Body).Decode(into) != nil {
 			return fmt.Errorf("%s: the answer is not JSON of the expected form", op)
 		}
@@ -271,8 +271,8 @@ func (a *app) call(ctx context.Context, method, path string, into any) error {
 	}
 }
 
-// learn notes how far the forge's clock is from ours, and reports whether that
-// is news and enough to matter.
+// learn records the skew of the forge's clock, and reports whether that is new and
+// large enough to matter.
 func (a *app) learn(resp *http.Response) bool {
 	date, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
@@ -285,7 +285,7 @@ func (a *app) learn(resp *http.Response) bool {
 	return (a.skew - before).Abs() > 5*time.Second
 }
 
-// assert signs that we are the App.
+// assert signs the App's own token.
 func (a *app) assert() (Token, error) {
 	pem, err := a.cfg.Key()
 	if err != nil {
@@ -306,9 +306,9 @@ func (a *app) assert() (Token, error) {
 	return Token(signed), nil
 }
 
-// parseKey reads a private key as GitHub gives it out. A variable often holds
-// its line ends as \n. Errors of the decoder are left out: they know nothing
-// that helps, and must show nothing of the key.
+// parseKey parses a private key as GitHub issues it. An environment variable often
+// holds its line ends as \n. Errors of the decoder are dropped: they are no help, and
+// must not reveal the key.
 func parseKey(pem Token) (*rsa.PrivateKey, error) {
 	text := strings.ReplaceAll(string(pem), `\n`, "\n")
 	key, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(text))

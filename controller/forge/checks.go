@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// checksAgain is how long a refusal of check runs is believed: who owns an App
-// may allow them meanwhile.
+// checksAgain is the lifetime of a refusal of check runs: the App's owner may allow
+// them meanwhile.
 const checksAgain = time.Hour
 
-// CanCheck reports whether check runs may be tried in a repository: by a GitHub
-// App and by a job's token, which is one of an App, on a forge that has
-// them, and where they were not refused lately.
+// CanCheck reports whether to try check runs in a repository. A GitHub App and a job's
+// token, which belongs to an App, may create them if the forge has them and has not
+// refused them recently.
 func (c *Client) CanCheck(ctx context.Context, repo Repo) bool {
 	t := c.transport
 	if isGitea(t.base) {
@@ -31,7 +31,7 @@ func (c *Client) CanCheck(ctx context.Context, repo Repo) bool {
 	return err == nil && strings.HasPrefix(string(token), "ghs_")
 }
 
-// RefusedChecks notes that the forge refused one.
+// RefusedChecks records a refusal by the forge.
 func (c *Client) RefusedChecks(repo Repo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

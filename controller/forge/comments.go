@@ -15,7 +15,7 @@ import (
 // A Comment is a comment on a pull request.
 type Comment struct {
 	ID int64
-	// Number is that of the pull request or issue.
+	// Number is the number of the pull request or issue.
 	Number int
 	// Author is the login, "" for a deleted account; AuthorID survives renames.
 	Author   string
@@ -27,7 +27,7 @@ type Comment struct {
 	Created, Updated time.Time
 }
 
-// Edited reports whether the comment says something else than it did.
+// Edited reports whether the comment has changed since it was written.
 func (c Comment) Edited() bool { return c.Updated.After(c.Created) }
 
 type wireComment struct {
@@ -36,7 +36,7 @@ type wireComment struct {
 	Created time.Time `json:"created_at"`
 	Updated time.Time `json:"updated_at"`
 	User    wireUser  `json:"user"`
-	// Gitea fills in one of the two, GitHub always the first.
+	// Gitea sets one of the two, GitHub always the first.
 	IssueURL string `json:"issue_url"`
 	PullURL  string `json:"pull_request_url"`
 }
@@ -50,21 +50,20 @@ func (w wireComment) comment() Comment {
 	}
 }
 
-// Comments lists what was written on a pull request since a time, the zero time
-// for all of it, by id.
+// Comments lists the comments on a pull request since a time, or all for the zero time,
+// by id.
 func (c *Client) Comments(ctx context.Context, repo Repo, number int, since time.Time) ([]Comment, error) {
 	op := fmt.Sprintf("list the comments of %s#%d", repo, number)
 	found, _, err := c.comments(ctx, repo, fmt.Sprintf("issues/%d/comments?%s", number, sinceQuery(since)), "")
 	for i := range found {
-		found[i].Number = number // whatever else the forge calls it
+		found[i].Number = number // whatever number the forge reports
 	}
 	return found, Explain(op, "pull-requests: read", err)
 }
 
-// RecentComments lists what was written anywhere in the repository since a
-// time, by id. tag is what the last call with the same time gave, or empty;
-// with it a forge that knows of nothing new answers for free, and the error is
-// [ErrUnchanged].
+// RecentComments lists the repository's comments since a time, by id. tag is the result
+// of the last call with the same time, or empty. With it, a forge without new comments
+// answers for free, and the error is [ErrUnchanged].
 func (c *Client) RecentComments(ctx context.Context, repo Repo, since time.Time, tag string) ([]Comment, string, error) {
 	found, now, err := c.comments(ctx, repo, "issues/comments?sort=updated&direction=desc&"+sinceQuery(since), tag)
 	if err == ErrUnchanged {
@@ -89,7 +88,7 @@ func (c *Client) comments(ctx context.Context, repo Repo, path, tag string) (fou
 	return slices.CompactFunc(found, func(a, b Comment) bool { return a.ID == b.ID }), now, nil
 }
 
-// Reactions are those of an account below a comment, such as +1.
+// Reactions lists an account's reactions to a comment, such as +1.
 func (c *Client) Reactions(ctx context.Context, repo Repo, comment int64, login string) (found []string, err error) {
 	path := fmt.Sprintf("issues/comments/%d/reactions?per_page=100", comment)
 	_, err = each(ctx, c, listRequest{repo, path, ""}, func(r struct {
@@ -103,8 +102,8 @@ func (c *Client) Reactions(ctx context.Context, repo Repo, comment int64, login 
 	return found, Explain(fmt.Sprintf("list the reactions to comment %d", comment), "pull-requests: read", err)
 }
 
-// FirstStatus is when a commit got its first status that counts, in the forge's time:
-// the zero time where it has none.
+// FirstStatus returns the forge's time of a commit's first status that counts, or the
+// zero time if it has none.
 func (c *Client) FirstStatus(ctx context.Context, repo Repo, sha string, counts func(context, target string) bool) (time.Time, error) {
 	var first time.Time
 	_, err := each(ctx, c, listRequest{repo, "commits/" + sha + "/statuses?per_page=100", ""}, func(s struct {

@@ -15,8 +15,8 @@ type reader struct {
 	last Token // guarded by mu
 }
 
-// token keeps the last one while there is none to be read: a file that is
-// replaced is away or empty for a moment.
+// token falls back to the last credential while none is readable: a file that is being
+// replaced is missing or empty for a moment.
 func (r *reader) token(context.Context, Repo, Token) (Token, error) {
 	token, err := r.read()
 	r.mu.Lock()
@@ -34,9 +34,9 @@ func (r *reader) token(context.Context, Repo, Token) (Token, error) {
 	return r.last, nil
 }
 
-// GitToken is the credential for git over http and https, as the password of
-// any user. refused is one that the remote has just refused, so that another is
-// wanted; "" otherwise.
+// GitToken returns the credential for git over http and https, as any user's password.
+// refused is a credential that the remote has just refused, so that another is wanted;
+// "" otherwise.
 func (c *Client) GitToken(ctx context.Context, repo Repo, refused Token) (Token, error) {
 	return c.transport.token(ctx, repo, refused)
 }

@@ -25,28 +25,28 @@ const redacted = "[redacted]"
 // Format prints [redacted] for every verb, %x and %#v included.
 func (t Token) Format(f fmt.State, _ rune) { fmt.Fprint(f, redacted) }
 
-// String is [redacted].
+// String returns [redacted].
 func (t Token) String() string { return redacted }
 
-// MarshalText is [redacted], in JSON and in logs.
+// MarshalText returns [redacted], in JSON and in logs.
 func (t Token) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// A DeniedError means that the forge did not let the credential do something:
-// 401, 403, or 404, with which forges hide what the credential may not see.
+// A DeniedError means that the forge denied the credential an operation: 401, 403, or
+// 404, by which forges hide what the credential may not see.
 type DeniedError struct {
-	// Op is what was tried, such as "read pull request octo/demo#7".
+	// Op is the operation, such as "read pull request octo/demo#7".
 	Op string
 	// Status is the HTTP status: 401, 403 or 404.
 	Status int
-	// Permission is the line that a workflow's permissions need, such as
+	// Permission is the line missing in a workflow's permissions, such as
 	// "pull-requests: write".
 	Permission string
-	// Message is the forge's own explanation, with the permissions that it says it
-	// would accept.
+	// Message is the forge's own explanation, with the permissions that it would
+	// accept.
 	Message string
 }
 
-// Error says what to write where.
+// Error describes the repair and its place.
 func (e *DeniedError) Error() string {
 	if e.Status == http.StatusUnauthorized {
 		return fmt.Sprintf("%s: 401 %s: the token is missing, wrong or expired", e.Op, e.Message)
@@ -55,23 +55,21 @@ func (e *DeniedError) Error() string {
 		e.Op, e.Status, e.Message, e.Permission)
 }
 
-// A LimitError means that the forge asked for more patience than the request
-// was given, see [Config.MaxWait].
+// A LimitError means that the forge demands a longer wait than [Config.MaxWait] allows.
 type LimitError struct {
 	// Until is the earliest time at which the forge will answer again.
 	Until time.Time
 }
 
-// Error says when to try again.
+// Error names the time of the next try.
 func (e *LimitError) Error() string {
 	return "rate limit of the forge exhausted until " + e.Until.UTC().Format(time.RFC3339)
 }
 
-// RetryAt is Until. Packages that must not import this one find it by this
-// method.
+// RetryAt returns Until. Packages that must not import this one find it by this method.
 func (e *LimitError) RetryAt() time.Time { return e.Until }
 
-// printable keeps a forge's words from moving a terminal's cursor, and short.
+// printable shortens a forge's text and removes control characters of a terminal.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -85,10 +83,10 @@ func printable(s string) string {
 	return s
 }
 
-// Transient reports whether the same request may succeed later: the forge did
-// not answer, answered with a fault of its own or with part of a document, or
-// asked for patience. So may errors that say it of themselves by a method
-// Transient. A refusal stays one, and so does an error of the caller's context.
+// Transient reports whether the same request may succeed later: the forge did not
+// answer, answered with an internal error or a truncated document, or demands a longer
+// wait. Errors with a method Transient decide themselves. A refusal is permanent, and
+// so is an error of the caller's context.
 func Transient(err error) bool {
 	var answer *github.ErrorResponse
 	var unanswered *url.Error
@@ -106,8 +104,8 @@ func Transient(err error) bool {
 	return errors.As(err, &unanswered)
 }
 
-// Refused reports whether err holds nothing but refusals for want of a
-// permission: each is a [DeniedError] with 403 or 404. It is false for nil.
+// Refused reports whether err consists only of refusals for lack of a permission: each
+// is a [DeniedError] with 403 or 404. It is false for nil.
 func Refused(err error) bool {
 	switch wrapped := err.(type) {
 	case nil:
@@ -120,9 +118,9 @@ func Refused(err error) bool {
 	return Refused(errors.Unwrap(err))
 }
 
-// Explain adds to an error of go-github what was tried, and makes a refusal a
-// [DeniedError] with the permission that it asks for; nil stays nil. A rate
-// limit never arrives here as a 403: the transport gives a [LimitError].
+// Explain adds the operation to an error of go-github, and turns a refusal into a
+// [DeniedError] with the required permission; nil stays nil. A rate limit never arrives
+// here as a 403: the transport returns a [LimitError].
 func Explain(op, permission string, err error) error {
 	if err == nil {
 		return nil
@@ -132,7 +130,7 @@ func Explain(op, permission string, err error) error {
 		switch status := answer.Response.StatusCode; status {
 		case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
 			message := answer.Message
-			// GitHub says it to Apps and to fine-grained tokens.
+			// GitHub names them to Apps and to fine-grained tokens.
 			if accepted := answer.Response.Header.Get("X-Accepted-GitHub-Permissions"); accepted != "" {
 				message += " (it takes " + accepted + ")"
 			}

@@ -21,7 +21,7 @@ const (
 	EventIssueComment      = "issue_comment"
 )
 
-// ActionClosed is the action of an event that ends a pull request, merged or not.
+// ActionClosed is the action when a pull request ends, merged or not.
 const ActionClosed = "closed"
 
 var jobEvents = []string{EventPullRequest, eventPullRequestTarget, EventMergeGroup, EventPush, EventIssueComment}
@@ -29,41 +29,40 @@ var jobEvents = []string{EventPullRequest, eventPullRequestTarget, EventMergeGro
 // maxEvent is GitHub's limit for the payload of an event.
 const maxEvent = 25 << 20
 
-// An Event is why a CI job runs.
+// An Event is the reason why a CI job runs.
 type Event struct {
 	// Name is one of the Event constants.
 	Name string
-	// Action says what happened to the pull request or the comment: opened,
-	// synchronize, created …; "" for a push. Gitea's synchronized is synchronize
-	// here.
+	// Action is the change to the pull request or the comment: opened, synchronize,
+	// created …; "" for a push. Gitea's synchronized is synchronize here.
 	Action string
 	Repo   Repo
-	// HeadSHA is the commit to look at, BaseSHA what it is compared with: the
-	// tip of the base branch, or what a push replaced. BaseSHA is "" for a push
-	// that made its branch.
+	// HeadSHA is the commit to judge, BaseSHA the commit to compare it with: the tip of
+	// the base branch, or the commit replaced by a push. BaseSHA is "" for a push that
+	// created its branch.
 	HeadSHA string
 	BaseSHA string
-	// Before is the head that a push to a pull request replaced, "" where the payload does
-	// not have it.
+	// Before is the head that a push to a pull request replaced, "" if the payload
+	// lacks it.
 	Before string
-	// HeadRef and BaseRef are branch names without refs/heads/; a pushed tag
-	// keeps its refs/tags/. BaseRef of a push is the default branch, or "" where
-	// the payload does not have it.
+	// HeadRef and BaseRef are branch names without refs/heads/; a pushed tag keeps its
+	// refs/tags/. BaseRef of a push is the default branch, or "" if the payload lacks
+	// it.
 	HeadRef string
 	BaseRef string
-	// DefaultBranch is that of the repository, or "" where the payload does not have it.
+	// DefaultBranch is the repository's default branch, or "" if the payload lacks it.
 	DefaultBranch string
-	// Number is that of the pull request, 0 for merge_group, push and a comment
-	// on an issue that is none.
+	// Number is the pull request's number, 0 for merge_group, push and a comment on an
+	// issue.
 	Number int
-	// Pull is the pull request as it was then, nil for merge_group, push and
+	// Pull is the pull request at that time, nil for merge_group, push and
 	// issue_comment, whose payload has neither commit nor branch.
 	Pull *Pull
-	// Comment is what somebody wrote, of issue_comment.
+	// Comment is the text of an issue_comment.
 	Comment string
 }
 
-// The parts of a payload that are read, of all events.
+// The parts of a payload that are read, for all events.
 type wireEvent struct {
 	Action     string    `json:"action"`
 	Number     int       `json:"number"`
@@ -91,10 +90,10 @@ type wireEvent struct {
 	Deleted bool   `json:"deleted"`
 }
 
-// ReadEvent reads the file that a CI job finds at GITHUB_EVENT_PATH;
-// eventName is GITHUB_EVENT_NAME. It accepts up to 25 MiB. The Event that it
-// returns without an error has commit ids, branch names and repository names
-// that are safe in a path or a command, whatever the file holds.
+// ReadEvent reads a CI job's event from the file at GITHUB_EVENT_PATH; eventName is
+// GITHUB_EVENT_NAME. It accepts up to 25 MiB. Without an error, the Event's commit ids,
+// branch names and repository names are safe in a path or a command, whatever the file
+// contains.
 func ReadEvent(path, eventName string) (Event, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -151,8 +150,8 @@ func parseEvent(name string, data []byte) (Event, error) {
 	return wire.pull(event)
 }
 
-// Into makes the push to one of the base branches that of a base branch, as a push to the
-// default branch is.
+// Into turns a push to one of the base branches into an event of a base branch, as a
+// push to the default branch is.
 func (e Event) Into(branches []string) Event {
 	if e.Name == EventPush && slices.Contains(branches, e.HeadRef) {
 		e.BaseRef = e.HeadRef
@@ -184,8 +183,8 @@ func (w *wireEvent) pull(e Event) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	// A pull request of another repository than the job's is not an event of this
-	// job, and its fork detection would compare the wrong two.
+	// A pull request of another repository is not an event of this job, and its fork
+	// detection would compare the wrong two.
 	if !p.Repo.Same(e.Repo) {
 		return Event{}, fmt.Errorf("the pull request is of %s, the event of %s", p.Repo, e.Repo)
 	}
@@ -233,8 +232,8 @@ func (w *wireEvent) push(e Event) (Event, error) {
 	return e, nil
 }
 
-// TipEvent is the event of a branch that is judged although nobody pushed, as a push
-// would be; the default branch is compared with itself. defaultBranch may be empty.
+// TipEvent returns the event of a branch that is judged without a push, in the form of
+// a push; the default branch is compared with itself. defaultBranch may be empty.
 func TipEvent(repository, ref, sha, defaultBranch string) (Event, error) {
 	repo, err := ParseRepo(repository)
 	if err != nil {
@@ -254,5 +253,5 @@ func TipEvent(repository, ref, sha, defaultBranch string) (Event, error) {
 
 func branch(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }
 
-// isZero reports whether sha is the id that forges write for "no commit".
+// isZero reports whether sha is a forge's id for "no commit".
 func isZero(sha string) bool { return sha != "" && strings.Trim(sha, "0") == "" }

@@ -1,12 +1,11 @@
-// Package forge reads pull requests from GitHub, GitHub Enterprise, Gitea and
-// Forgejo: the event that started a CI job ([ReadEvent]), the live state of a
-// pull request ([Client.Pull]), what its author may do ([Client.Permission]),
-// and what follows from both ([Trusted]).
+// Package forge reads pull requests from GitHub, GitHub Enterprise, Gitea and Forgejo:
+// the event that started a CI job ([ReadEvent]), the live state of a pull request
+// ([Client.Pull]), its author's permission ([Client.Permission]), and the trust that
+// follows from both ([Trusted]).
 //
-// Most callers make one [Client] per credential with [New] and share it: the
-// client holds the credential, repeats requests within limits, and sends one
-// write at a time with a second between them. [Client.REST] gives the same
-// connection to the publisher.
+// Most callers create one [Client] per credential with [New] and share it: the client
+// holds the credential, repeats requests within limits, and sends one write per second.
+// [Client.REST] gives the same connection to the publisher.
 package forge
 
 import (
@@ -25,26 +24,26 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// A Config says which forge to speak to, and as whom.
+// A Config selects a forge and a credential.
 type Config struct {
-	// BaseURL is the root of the REST API, what GITHUB_API_URL holds in a job:
+	// BaseURL is the root of the REST API, a job's GITHUB_API_URL:
 	// https://api.github.com, https://HOST/api/v3 for GitHub Enterprise,
 	// https://HOST/api/v1 for Gitea and Forgejo. Defaults to GitHub.
 	BaseURL string
 	// Token is the credential. Defaults to none: public data, few requests.
 	Token Token
-	// Read returns the credential for each request, such as from a file that
-	// is replaced now and then. It takes the place of Token.
+	// Read returns the credential for each request, such as from a file that is
+	// replaced periodically. It replaces Token.
 	Read func() (Token, error)
-	// App is a GitHub App. It takes the place of Token and Read.
+	// App is a GitHub App. It replaces Token and Read.
 	App *AppConfig
 	// Transport carries the requests. Defaults to a copy of
 	// [http.DefaultTransport].
 	Transport http.RoundTripper
 	// Timeout bounds one attempt of a request, body included. Defaults to 30 s.
 	Timeout time.Duration
-	// MaxWait bounds what one request may wait for limits and between attempts
-	// altogether. Defaults to 2 min.
+	// MaxWait bounds a request's total wait for limits and between attempts. Defaults
+	// to 2 min.
 	MaxWait time.Duration
 	// Clock paces requests. Defaults to the machine's.
 	Clock clock.Clock
@@ -52,21 +51,21 @@ type Config struct {
 
 const userAgent = "gavel"
 
-// isGitea reports by the base of an API whether it is Gitea's or Forgejo's.
+// isGitea reports whether an API's base is Gitea's or Forgejo's.
 func isGitea(base *url.URL) bool { return strings.HasSuffix(base.Path, "/api/v1/") }
 
 // DefaultBaseURL is GitHub's public API.
 const DefaultBaseURL = "https://api.github.com"
 
-// A Client speaks to one forge with one credential. It is safe for concurrent
-// use. Two clients with one credential would write at the same time, which
-// GitHub punishes: share one.
+// A Client accesses one forge with one credential. It is safe for concurrent use. Two
+// clients with one credential would write at the same time, which GitHub punishes:
+// share one.
 type Client struct {
 	rest      *github.Client
 	transport *transport
 
 	mu       sync.Mutex
-	noChecks map[string]time.Time // when check runs were refused, by repository; guarded by mu
+	noChecks map[string]time.Time // times of refused check runs, by repository; guarded by mu
 }
 
 // New returns a Client. It sends nothing; an error means that the base URL is
@@ -86,9 +85,9 @@ func New(cfg Config) (*Client, error) {
 	return &Client{rest: rest, transport: t, noChecks: map[string]time.Time{}}, nil
 }
 
-// REST returns the typed client over this client's connection, credential and
-// limits. Its errors are go-github's, except that an exhausted rate limit is
-// always a [LimitError].
+// REST returns the typed client over this client's connection, credential and limits.
+// Its errors are go-github's, except that an exhausted rate limit is always a
+// [LimitError].
 func (c *Client) REST() *github.Client { return c.rest }
 
 func withDefaults(cfg Config) Config {
@@ -105,8 +104,7 @@ func withDefaults(cfg Config) Config {
 	return cfg
 }
 
-// parseBase never repeats the URL in its errors: somebody may have written a
-// password into it.
+// parseBase never repeats the URL in its errors, since it may contain a password.
 func parseBase(raw string) (*url.URL, error) {
 	if raw == "" {
 		raw = DefaultBaseURL
@@ -124,7 +122,7 @@ func parseBase(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// WebURL returns the root of a forge's pages, derived from that of its API.
+// WebURL returns the root of a forge's pages, derived from its API's root.
 func WebURL(api string) string {
 	u, err := url.Parse(api)
 	if err != nil || api == DefaultBaseURL {
@@ -133,7 +131,7 @@ func WebURL(api string) string {
 	return u.Scheme + "://" + u.Host + strings.TrimSuffix(strings.TrimSuffix(u.Path, "/api/v3"), "/api/v1")
 }
 
-// PullPage is the page of a pull request for people. root is that of [WebURL].
+// PullPage returns the page of a pull request. root is the result of [WebURL].
 func (c *Client) PullPage(root string, repo Repo, number int) string {
 	part := "pull"
 	if isGitea(c.transport.base) {
@@ -142,8 +140,7 @@ func (c *Client) PullPage(root string, repo Repo, number int) string {
 	return fmt.Sprintf("%s/%s/%s/%d", root, repo, part, number)
 }
 
-// A Repo names a repository. Names are compared without regard to case, see
-// [Repo.Same].
+// A Repo names a repository. Compare names with [Repo.Same], which ignores case.
 type Repo struct {
 	Owner string
 	Name  string
@@ -151,11 +148,11 @@ type Repo struct {
 
 var namePattern = lazyregexp.New(`^[A-Za-z0-9._-]+$`)
 
-// isName reports whether a text may be the name of a repository or of somebody. Names are
-// put into URLs as they are, so that nothing may pass that leaves its path segment.
+// isName reports whether a text may be the name of a repository or an account. Names
+// are put into URLs unescaped, so a valid one must not leave its path segment.
 func isName(text string) bool { return len(text) <= 100 && namePattern.MatchString(text) }
 
-// ParseRepo reads owner/name.
+// ParseRepo parses owner/name.
 func ParseRepo(s string) (Repo, error) {
 	owner, name, _ := strings.Cut(s, "/")
 	r := Repo{Owner: owner, Name: name}
@@ -171,19 +168,19 @@ func (r Repo) check() error {
 	return nil
 }
 
-// String is owner/name.
+// String returns owner/name.
 func (r Repo) String() string { return r.Owner + "/" + r.Name }
 
-// Same reports whether both names mean one repository: forges ignore their case.
+// Same reports whether both names mean one repository: forges ignore case.
 func (r Repo) Same(other Repo) bool {
 	return strings.EqualFold(r.Owner, other.Owner) && strings.EqualFold(r.Name, other.Name)
 }
 
-// Permission is what a user may do with a repository, in the forge's words.
+// Permission is a user's permission on a repository, in the forge's words.
 type Permission string
 
-// The permissions that forges answer with. PermissionUnknown is for the case
-// that nobody could be asked; it allows nothing.
+// The permissions that forges return. PermissionUnknown means that the forge could not
+// be asked; it allows nothing.
 const (
 	PermissionUnknown  Permission = ""
 	PermissionNone     Permission = "none"
@@ -194,8 +191,8 @@ const (
 	PermissionOwner    Permission = "owner"
 )
 
-// CanWrite reports whether the user may push: write or more. GitHub answers with
-// write for maintain and with read for triage; Gitea adds owner.
+// CanWrite reports whether the user may push: write or more. GitHub returns write for
+// maintain and read for triage; Gitea adds owner.
 func (p Permission) CanWrite() bool {
 	switch p {
 	case PermissionWrite, PermissionMaintain, PermissionAdmin, PermissionOwner:
@@ -204,8 +201,8 @@ func (p Permission) CanWrite() bool {
 	return false
 }
 
-// Pull reads the live state of a pull request. It refuses an answer whose
-// commits are not commit ids. A 401, 403 or 404 is a [DeniedError].
+// Pull reads the live state of a pull request. It rejects an answer whose commits are
+// not commit ids. A 401, 403 or 404 is a [DeniedError].
 func (c *Client) Pull(ctx context.Context, repo Repo, number int) (Pull, error) {
 	op := fmt.Sprintf("read pull request %s#%d", repo, number)
 	if err := repo.check(); err != nil {
@@ -226,16 +223,16 @@ func (c *Client) Pull(ctx context.Context, repo Repo, number int) (Pull, error) 
 	return p, nil
 }
 
-// Permission asks what user may do with repo. A bot account is no
-// collaborator and has [PermissionNone] without a request: GitHub answers 404
-// for it, as it does for a missing permission of our own. So has a string that is not
-// the name of an account. Any error comes with [PermissionUnknown].
+// Permission returns user's permission on repo. A bot account is not a collaborator and
+// gets [PermissionNone] without a request: GitHub answers 404 for it, as it does if our
+// own permission is missing. A string that is not an account's name gets the same. Any
+// error comes with [PermissionUnknown].
 func (c *Client) Permission(ctx context.Context, repo Repo, user string) (Permission, error) {
 	op := fmt.Sprintf("read the permission of %q on %s", user, repo)
 	if err := repo.check(); err != nil {
 		return PermissionUnknown, err
 	}
-	if !isName(user) { // that of a bot ends with [bot]
+	if !isName(user) { // a bot's name ends with [bot]
 		return PermissionNone, nil
 	}
 	var wire struct {
@@ -248,8 +245,8 @@ func (c *Client) Permission(ctx context.Context, repo Repo, user string) (Permis
 	return wire.Permission, nil
 }
 
-// get decodes into our own small types rather than go-github's: one field of
-// an unexpected type among hundreds that nobody reads must not fail the run.
+// get decodes into our own small types rather than go-github's: one field of an
+// unexpected type among hundreds of unused ones must not fail the run.
 func (c *Client) get(ctx context.Context, path string, into any) error {
 	req, err := c.rest.NewRequest(http.MethodGet, path, nil)
 	if err != nil {

@@ -7,33 +7,31 @@ import (
 	"fmt"
 )
 
-// A Hint says that something happened. It is not trusted: the receiver
-// reads the live state, so that a hint that is forged, lost, late or repeated
-// costs no more than that.
+// A Hint reports an event. It is not trusted: the receiver reads the live state, so a
+// hint that is forged, lost, late or repeated only costs that.
 type Hint struct {
 	// Delivery is the forge's id of the message, for logs.
 	Delivery string
-	// Trace is the traceparent of the step that took the message, or empty.
+	// Trace is the traceparent of the step that received the message, or empty.
 	Trace string
 	Event string
-	// Repository is the numeric id, which survives renames; 0 where the event
-	// concerns an installation and with it every repository.
+	// Repository is the numeric id, which survives renames; 0 if the event concerns an
+	// installation and with it every repository.
 	Repository int64
-	// Number is a pull request's, 0 where the event concerns a branch.
+	// Number is a pull request's, 0 if the event concerns a branch.
 	Number int
-	// Comment is true where all that happened is that somebody wrote one.
+	// Comment is true if the event is only a new comment.
 	Comment bool
 	// Branch was pushed to or is about to be merged into; without refs/heads/.
 	Branch string
 	// Head is the branch of a merge group, see [Queued]; empty for other events.
 	Head string
-	// Rerequested is the commit whose check runs somebody re-requested; it is empty
-	// for other events. Such a hint has neither Number nor Branch.
+	// Rerequested is the commit whose check runs were re-requested; empty for other
+	// events. Such a hint has neither Number nor Branch.
 	Rerequested string
 }
 
-// A wireHint is what the events have in common that say where something
-// happened.
+// A wireHint has the fields of all events that give their place.
 type wireHint struct {
 	Number      int       `json:"number"`
 	Repository  *wireRepo `json:"repository"`
@@ -54,7 +52,7 @@ type wireHint struct {
 	Action     string     `json:"action"`
 }
 
-// A wireCheck is what check runs and the suites that they are in have in common.
+// A wireCheck has the common fields of check runs and check suites.
 type wireCheck struct {
 	HeadSHA string `json:"head_sha"`
 }
@@ -68,7 +66,7 @@ func Heard(event string) bool {
 	return false
 }
 
-// ParseHint returns where an event happened. An error means that it is of no use.
+// ParseHint returns the place of an event. An error means that the event is useless.
 func ParseHint(event string, body []byte) (Hint, error) {
 	var wire wireHint
 	if err := json.Unmarshal(body, &wire); err != nil {
@@ -88,7 +86,7 @@ func ParseHint(event string, body []byte) (Hint, error) {
 			hint.Number = wire.PullRequest.Number
 		}
 	case "issue_comment":
-		// A comment on an issue that is not a pull request has null or nothing.
+		// For a comment on an issue, pull_request is null or missing.
 		if wire.Issue == nil || len(wire.Issue.PullRequest) == 0 || string(wire.Issue.PullRequest) == "null" {
 			return Hint{}, errors.New("the comment is on no pull request")
 		}
@@ -102,7 +100,7 @@ func ParseHint(event string, body []byte) (Hint, error) {
 		if wire.MergeGroup != nil {
 			hint.Branch, hint.Head = branch(wire.MergeGroup.BaseRef), branch(wire.MergeGroup.HeadRef)
 		}
-		// Only what nobody else can push to is trusted as a group.
+		// Only a branch that nobody else can push to is trusted as a group.
 		if _, ok := Queued(hint.Head); !ok {
 			return Hint{}, errors.New("merge_group.head_ref names no merge group")
 		}

@@ -6,27 +6,25 @@ import (
 	"sync"
 )
 
-// chunk is how many bytes are taken at once. A delivery about a pull request has
-// some 25 KB.
+// chunk is the number of bytes taken at once. A delivery about a pull request has some
+// 25 KB.
 const chunk = 16 << 10
 
 var (
-	// errTooLong means that a body has more bytes than any may have.
+	// errTooLong reports a body beyond the bound.
 	errTooLong = errors.New("the body is too long")
-	// errFull means that other bodies take all the room at this moment.
+	// errFull means that other bodies currently use all the memory.
 	errFull = errors.New("other bodies take all the room")
 )
 
-// bounds say how much is held. The bytes held at once are at most room and
-// longest together.
+// bounds limit the held bytes, which are at most room and longest together.
 type bounds struct {
-	// longest is how many bytes a body may have.
+	// longest bounds a body.
 	longest int64
-	// large is how many bytes a body may have before it is large. One large body
-	// is read at a time.
+	// large is the size beyond which a body is large. One large body is read at a time.
 	large int64
-	// room is how many bytes are held for all bodies together, without those that
-	// a large one has past large.
+	// room bounds the bytes of all bodies together, without a large body's bytes beyond
+	// large.
 	room int64
 }
 
@@ -37,27 +35,27 @@ type intake struct {
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	room  int64 // that is left
-	large bool  // whether one is read
+	room  int64 // remaining
+	large bool  // a large body is being read
 	held  int64
 	peak  int64
 }
 
-// newIntake makes an intake that holds nothing yet.
+// newIntake returns an empty intake.
 func newIntake(cfg bounds) *intake {
 	return &intake{cfg: cfg, room: cfg.room, spare: sync.Pool{New: func() any { return new([chunk]byte) }}}
 }
 
-// peaked returns how many bytes are held now, and how many were at most.
+// peaked returns the bytes held now and their maximum so far.
 func (in *intake) peaked() (now, peak int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.held, in.peak
 }
 
-// read takes a body of a declared length, -1 where none was declared, and gives
-// each byte to sum as it comes. The caller closes the body. The error is
-// [errTooLong], [errFull], or one of reading; then nothing is held.
+// read reads a body of a declared length, -1 if none was declared, and passes each byte
+// to sum as it arrives. The caller closes the body. The error is [errTooLong],
+// [errFull], or a read error; then nothing is held.
 func (in *intake) read(r io.Reader, length int64, sum io.Writer) (*body, error) {
 	if length > in.cfg.longest {
 		return nil, errTooLong
@@ -72,7 +70,7 @@ func (in *intake) read(r io.Reader, length int64, sum io.Writer) (*body, error) 
 			var n int
 			n, err = r.Read(room)
 			b.size += int64(n)
-			_, _ = sum.Write(room[:n]) // a hash takes all
+			_, _ = sum.Write(room[:n]) // a hash accepts everything
 		}
 		switch {
 		case b.size > in.cfg.longest:
@@ -88,7 +86,7 @@ func (in *intake) read(r io.Reader, length int64, sum io.Writer) (*body, error) 
 	return b, nil
 }
 
-// pass returns a body to sum and keeps nothing of it. The errors are those of
+// pass passes a body to sum and keeps nothing of it. It returns the errors of
 // [intake.read].
 func (in *intake) pass(r io.Reader, length int64, sum io.Writer) error {
 	if length > in.cfg.longest {
@@ -107,7 +105,7 @@ func (in *intake) pass(r io.Reader, length int64, sum io.Writer) error {
 	return err
 }
 
-// acquire returns one more chunk, or nil if there is no room.
+// acquire returns another chunk, or nil if there is no room.
 func (in *intake) acquire(large bool) *[chunk]byte {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -122,16 +120,16 @@ func (in *intake) acquire(large bool) *[chunk]byte {
 	return in.spare.Get().(*[chunk]byte)
 }
 
-// A body is one that is held.
+// A body is a held body.
 type body struct {
 	in     *intake
 	size   int64
 	chunks []*[chunk]byte
-	shared int // how many of the chunks are of the room for all
+	shared int // chunks that belong to the common room
 	large  bool
 }
 
-// enlarge makes a body the large one, and reports whether it may be.
+// enlarge makes this the large body, and reports whether it may be.
 func (b *body) enlarge() bool {
 	b.in.mu.Lock()
 	defer b.in.mu.Unlock()
@@ -142,7 +140,7 @@ func (b *body) enlarge() bool {
 	return true
 }
 
-// next is where the next bytes go.
+// next returns the space for the next bytes.
 func (b *body) next() ([]byte, error) {
 	if at := b.size % chunk; at > 0 || b.size/chunk < int64(len(b.chunks)) {
 		return b.chunks[len(b.chunks)-1][at:], nil
@@ -171,7 +169,7 @@ func (b *body) bytes() []byte {
 	return out
 }
 
-// close gives back what the body held. It may be called more than once.
+// close releases the body's memory. It may be called more than once.
 func (b *body) close() {
 	b.in.mu.Lock()
 	defer b.in.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/clock"
 )
 
-// Headers by which a forge states its limits.
+// The headers of a forge's limits.
 const (
 	headerRemaining = "X-Ratelimit-Remaining"
 	headerReset     = "X-Ratelimit-Reset"
@@ -22,14 +22,14 @@ const maxDelay = 24 * time.Hour
 
 var (
 	pauses = clock.Doubling{First: time.Second, Most: maxDelay}
-	// blindPauses are what GitHub asks for when it states a secondary limit
-	// without a time: at least a minute, then longer.
+	// blindPauses are GitHub's rule for a secondary limit without a time: at least a
+	// minute, then longer.
 	blindPauses = clock.Doubling{First: time.Minute, Most: maxDelay}
 )
 
-// isLimited reports whether the answer is a primary or secondary rate limit.
-// GitHub sends both as 403 or 429; go-github knows the 403 only, and only with
-// some of these signs.
+// isLimited reports whether the answer is a primary or secondary rate limit. GitHub
+// sends both as 403 or 429; go-github recognizes only the 403, and only by some of
+// these signs.
 func isLimited(resp *http.Response) bool {
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests:
@@ -41,8 +41,8 @@ func isLimited(resp *http.Response) bool {
 	return false
 }
 
-// mentionsLimit looks for a limit that is stated in the body alone. The body
-// is in memory already and is put back.
+// mentionsLimit looks for a limit that only the body mentions. The body is in memory
+// already and is put back.
 func mentionsLimit(resp *http.Response) bool {
 	data, err := io.ReadAll(resp.Body)
 	resp.Body = io.NopCloser(bytes.NewReader(data))
@@ -50,9 +50,9 @@ func mentionsLimit(resp *http.Response) bool {
 		bytes.Contains(data, []byte("abuse-rate-limits")) || bytes.Contains(data, []byte("secondary-rate-limits")))
 }
 
-// delay is how long to wait before the next attempt: what the forge asks for,
-// else twice as long each time, and up to a tenth and a second more, so that
-// jobs which were refused together do not come back together.
+// delay returns the wait before the next attempt: the forge's own, else twice the
+// previous one. Up to a tenth and a second are added, so that jobs which were refused
+// together do not return together.
 func (t *transport) delay(resp *http.Response, attempt int) time.Duration {
 	d := pauses.Pause(attempt - 1)
 	if resp != nil {
@@ -67,9 +67,8 @@ func (t *transport) delay(resp *http.Response, attempt int) time.Duration {
 	return d + time.Duration(t.cfg.Clock.Random()*float64(d/10+time.Second))
 }
 
-// askedDelay reads Retry-After (seconds or a date) or, where nothing remains,
-// the time of the reset. The forge's own Date is preferred to our clock, which
-// may be wrong.
+// askedDelay reads Retry-After (seconds or a date) or, if nothing remains, the time of
+// the reset. The forge's own Date is preferred to our clock, which may be wrong.
 func askedDelay(resp *http.Response, now time.Time) (time.Duration, bool) {
 	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		now = date

@@ -10,23 +10,22 @@ import (
 	"github.com/google/go-github/v60/github"
 )
 
-// A Repository is what a forge says of one.
+// A Repository is a forge's description of a repository.
 type Repository struct {
-	// ID survives renames and transfers: it is the key under which the
-	// repository is known.
+	// ID survives renames and transfers, and is the key of the repository.
 	ID   int64
 	Repo Repo
 	// DefaultBranch is without refs/heads/.
 	DefaultBranch string
-	// CloneURL is where git finds it, over http or https.
+	// CloneURL is git's address, over http or https.
 	CloneURL string
 	Private  bool
-	// Archived ones can be read and nothing else.
+	// Archived repositories are read-only.
 	Archived bool
 }
 
-// Repository reads what the forge says of a repository. The name that it
-// answers with may be another one after a rename.
+// Repository reads a repository's description. The returned name differs after a
+// rename.
 func (c *Client) Repository(ctx context.Context, repo Repo) (Repository, error) {
 	op := "read the repository " + repo.String()
 	if err := repo.check(); err != nil {
@@ -53,25 +52,25 @@ func (c *Client) Repository(ctx context.Context, repo Repo) (Repository, error) 
 	return Repository{wire.ID, now, wire.DefaultBranch, wire.CloneURL, wire.Private, wire.Archived}, nil
 }
 
-// ErrUnchanged means that a listing is what it was at the last time.
+// ErrUnchanged means that a listing has not changed since the last time.
 var ErrUnchanged = errors.New("nothing changed")
 
-// A listRequest is a listing of something that a repository has.
+// A listRequest lists a collection of a repository.
 type listRequest struct {
 	repo Repo
-	// path is what is listed, with a query.
+	// path is the collection, with a query.
 	path string
-	// tag is what the listing gave the last time, or empty. With it a forge that
-	// knows of no change answers for free.
+	// tag is the result of the last listing, or empty. With it, a forge without changes
+	// answers for free.
 	tag string
 }
 
 // maxPages bounds a listing, which has up to 100 items a page.
 const maxPages = 1000
 
-// each reads a listing to its end. The error is [ErrUnchanged] where its first
-// page is what it was. A listing of more pages than are read is an error, since
-// what is on the rest would be taken for gone.
+// each reads a listing to its end. The error is [ErrUnchanged] if the first page has
+// not changed. Too many pages are an error, since items on the remaining pages would be
+// taken for deleted.
 func each[T any](ctx context.Context, c *Client, l listRequest, do func(T)) (now string, err error) {
 	if err := l.repo.check(); err != nil {
 		return "", err
@@ -108,12 +107,12 @@ func each[T any](ctx context.Context, c *Client, l listRequest, do func(T)) (now
 	return "", fmt.Errorf("list %s of %s/%s: there are more than %d pages; close or remove what is no longer needed", listed, l.repo.Owner, l.repo.Name, maxPages)
 }
 
-// OpenPulls lists the open pull requests of a repository, those that changed
-// last first. tag is what the last call gave, or empty; with it a forge that
-// knows of no change answers for free, and the error is [ErrUnchanged]. A pull
-// request that cannot be read is left out, so that it holds up no other.
+// OpenPulls lists the open pull requests of a repository, the last changed first. tag
+// is the result of the last call, or empty. With it, a forge without changes answers
+// for free, and the error is [ErrUnchanged]. An unreadable pull request is left out, so
+// that it does not block the others.
 func (c *Client) OpenPulls(ctx context.Context, repo Repo, tag string) (pulls []Pull, now string, err error) {
-	// The first page holds what changed last: if it is the same, all is.
+	// The first page holds the last changes: if it is unchanged, everything is.
 	now, err = each(ctx, c, listRequest{repo, "pulls?state=open&sort=updated&direction=desc&per_page=100", tag}, func(w wirePull) {
 		if p, err := w.pull(); err == nil {
 			pulls = append(pulls, p)
@@ -125,13 +124,13 @@ func (c *Client) OpenPulls(ctx context.Context, repo Repo, tag string) (pulls []
 	return pulls, now, err
 }
 
-// notModified reports a 304, which go-github takes for an error.
+// notModified reports a 304, which go-github treats as an error.
 func notModified(resp *github.Response) bool {
 	return resp != nil && resp.StatusCode == http.StatusNotModified
 }
 
-// Login is the account that the credential writes as. The token of a job may
-// not ask that.
+// Login returns the account that the credential writes as. A job's token may not read
+// it.
 func (c *Client) Login(ctx context.Context) (string, error) {
 	if c.transport.app != nil {
 		return c.transport.app.name(ctx)

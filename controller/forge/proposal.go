@@ -7,16 +7,16 @@ import (
 	"github.com/google/go-github/v60/github"
 )
 
-// A Proposal is a pull request that is to be opened.
+// A Proposal is a pull request to open.
 type Proposal struct {
-	// Branch has the commits, and Base is the branch that is to have them. Both are of
-	// the repository itself.
+	// Branch has the commits, and Base is the target branch. Both are in the repository
+	// itself.
 	Branch, Base string
 	Title, Body  string
 }
 
-// OpenProposal opens a pull request and returns its number and the address of its page. An
-// error names the permission that the credential lacks.
+// OpenProposal opens a pull request and returns its number and the address of its page.
+// An error names the permission that the credential lacks.
 func OpenProposal(ctx context.Context, client *Client, repo Repo, p Proposal) (number int, page string, err error) {
 	made, _, err := client.REST().PullRequests.Create(ctx, repo.Owner, repo.Name, &github.NewPullRequest{
 		Title: &p.Title, Head: &p.Branch, Base: &p.Base, Body: &p.Body,

@@ -8,22 +8,21 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// A Pull is what a pull request is at one moment.
+// A Pull is the state of a pull request at one moment.
 type Pull struct {
 	Number int
-	// Repo is the repository of the pull request, and RepoID its id, 0 if the
-	// forge does not report it.
+	// Repo is the pull request's repository, and RepoID its id, 0 if the forge does not
+	// report it.
 	Repo   Repo
 	RepoID int64
-	// HeadSHA and BaseSHA are full commit ids in lower-case hex. BaseSHA is the
-	// tip of the base branch as the forge knows it, not the merge base.
+	// HeadSHA and BaseSHA are full commit ids in lower-case hex. BaseSHA is the tip of
+	// the base branch as the forge knows it, not the merge base.
 	HeadSHA string
 	BaseSHA string
 	// HeadRef and BaseRef are branch names without refs/heads/.
 	HeadRef string
 	BaseRef string
-	// HeadRepo is where the head comes from; zero if that repository was
-	// deleted.
+	// HeadRepo is the head's repository; zero if it was deleted.
 	HeadRepo Repo
 	// Author is the login, "" for a deleted account; AuthorID survives renames.
 	Author   string
@@ -34,18 +33,17 @@ type Pull struct {
 	Fork  bool
 	Open  bool
 	Draft bool
-	// Title is what people call it, in its author's words.
+	// Title is its author's title.
 	Title string
 	// Private reports whether Repo is private.
 	Private bool
-	// DefaultBranch is that of Repo, without refs/heads/; "" if the forge does not
-	// report it.
+	// DefaultBranch is Repo's, without refs/heads/; "" if the forge does not report it.
 	DefaultBranch string
 }
 
-// The wire types hold what GitHub's API, its events and Gitea have in common.
-// A null leaves its field as it is, so that only the two repositories, where
-// null means something, are pointers.
+// The wire types have the common fields of GitHub's API, its events and Gitea. A null
+// leaves its field unchanged, so only the two repositories, where null has a meaning,
+// are pointers.
 type wirePull struct {
 	Number int      `json:"number"`
 	State  string   `json:"state"`
@@ -103,9 +101,9 @@ func (w wirePull) pull() (Pull, error) {
 	)
 }
 
-// isFork compares ids, which survive renames, or names where there are none.
-// The repository's own field `fork` says something else: that it is a fork of
-// another one, which its own branches are not.
+// isFork compares ids, which survive renames, or names if there are no ids. The
+// repository's own field `fork` means something else: that it is a fork of another one,
+// which its own branches are not.
 func isFork(head, base *wireRepo, p Pull) bool {
 	if head == nil {
 		return true
@@ -125,8 +123,8 @@ func checkSHA(field, sha string) error {
 	return nil
 }
 
-// checkRef refuses what git refuses and what a command line would take for an
-// option. Names come from strangers.
+// checkRef refuses names that git refuses, and names that a command line would read as
+// an option. Names come from strangers.
 func checkRef(field, ref string) error {
 	bad := ref == "" || len(ref) > 1024 || strings.HasPrefix(ref, "-") || strings.Contains(ref, "..") ||
 		strings.ContainsAny(ref, " ~^:?*[\\") || strings.ContainsFunc(ref, func(r rune) bool { return r < ' ' || r == 0x7f })

@@ -30,9 +30,9 @@ func (w wireUser) user() User {
 // ErrNoPusher means that the forge does not report who pushed a commit.
 var ErrNoPusher = errors.New("the forge does not report who pushed the commit")
 
-// Pusher is the account that brought a branch of the repository to a commit last.
-// It is what the forge saw, and not what the commit says of its author. The error
-// is [ErrNoPusher] if the forge does not report it: Gitea and Forgejo never do.
+// Pusher returns the account whose push last moved a branch to a commit. It is the
+// forge's own record, not the commit's author. The error is [ErrNoPusher] if the forge
+// does not report it: Gitea and Forgejo never do.
 func (c *Client) Pusher(ctx context.Context, repo Repo, branch, sha string) (User, error) {
 	if err := errors.Join(repo.check(), checkRef("branch", branch)); err != nil {
 		return User{}, err

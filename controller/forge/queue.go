@@ -5,22 +5,21 @@ import (
 	"strings"
 )
 
-// A Group is what a merge queue wants to merge next, as its branch says.
+// A Group is a merge queue's next merge, according to its branch name.
 type Group struct {
-	// Base is the branch that it is merged into, without refs/heads/.
+	// Base is the target branch, without refs/heads/.
 	Base string
-	// Number is the last pull request in it; 0 if the branch does not say.
+	// Number is the last pull request in it; 0 if the branch name lacks it.
 	Number int
-	// BaseSHA is its parent: a commit of the base branch, or of the previous
-	// group. It is "" if the branch does not say.
+	// BaseSHA is its parent: a commit of the base branch, or of the previous group. It
+	// is "" if the branch name lacks it.
 	BaseSHA string
 }
 
-// queued begins the names of the branches of a merge queue, which nobody but
-// the forge can push to.
+// queued is the prefix of a merge queue's branches, which only the forge can push to.
 const queued = "gh-readonly-queue/"
 
-// Queued reads the name of a merge group's branch, without refs/heads/, such as
+// Queued parses the name of a merge group's branch, without refs/heads/, such as
 // gh-readonly-queue/main/pr-7-<commit>. It reports false for every other branch.
 func Queued(branch string) (Group, bool) {
 	rest, ok := strings.CutPrefix(branch, queued)

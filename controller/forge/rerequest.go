@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-github/v60/github"
 )
 
-// rerequested reads the commit whose check somebody requested again, by one check
-// run or by all of them. The forge says whose it is, see [Client.Rerequests].
+// rerequested reads the commit of a re-requested check run or suite. The forge knows
+// whose it is, see [Client.Rerequests].
 func (w *wireHint) rerequested(hint Hint) (Hint, error) {
 	suite := cmp.Or(w.CheckRun, w.CheckSuite)
 	if w.Action != "rerequested" || suite == nil {
@@ -22,13 +22,12 @@ func (w *wireHint) rerequested(hint Hint) (Hint, error) {
 	return hint, checkSHA("head_sha", hint.Rerequested)
 }
 
-// A Rerequest is a completed check run that somebody asked for again, and that nobody
-// answered yet.
+// A Rerequest is a completed check run that was re-requested and not yet answered.
 type Rerequest struct {
-	// ExternalID is what its writer called it.
+	// ExternalID is its writer's own id.
 	ExternalID string
-	// Branch is what the commit was pushed to, without refs/heads/; empty where the
-	// forge knows of none, as for a fork.
+	// Branch is the branch that the commit was pushed to, without refs/heads/; empty if
+	// the forge knows none, as for a fork.
 	Branch string
 }
 
@@ -49,10 +48,10 @@ type wireChecks struct {
 	} `json:"check_runs"`
 }
 
-// Rerequests lists the check runs of a name that are wanted again at a commit. The
-// forge keeps the wish in the suite that they are in: it is queued again and has
-// no conclusion, while they stay as they are. A suite without any is queued since
-// the commit was pushed, which asks for nothing.
+// Rerequests lists the re-requested check runs of a name at a commit. The forge records
+// a re-request in their suite: it is queued again and has no conclusion, while the
+// check runs stay as they are. A suite without check runs has been queued since the
+// push, which is not a re-request.
 func (c *Client) Rerequests(ctx context.Context, repo Repo, sha, name string) ([]Rerequest, error) {
 	op := fmt.Sprintf("list the check suites of %s@%.12s", repo, sha)
 	if err := errors.Join(repo.check(), checkSHA("commit", sha)); err != nil {
@@ -60,18 +59,18 @@ func (c *Client) Rerequests(ctx context.Context, repo Repo, sha, name string) ([
 	}
 	commit := fmt.Sprintf("repos/%s/%s/commits/%s/", repo.Owner, repo.Name, sha)
 	query := url.Values{}
-	if app := c.transport.app; app != nil { // whose suites those of others are not
+	if app := c.transport.app; app != nil { // the suites of other Apps do not count
 		query.Set("app_id", fmt.Sprint(app.cfg.ID))
 	}
 	suites, err := c.checks(ctx, commit+"check-suites", query)
 	answer, refused := errors.AsType[*github.ErrorResponse](err)
 	if refused && answer.Response.StatusCode == http.StatusUnprocessableEntity {
-		return nil, nil // there is no such commit
+		return nil, nil // the commit does not exist
 	}
 	if err != nil {
 		return nil, Explain(op, "checks: read", err)
 	}
-	branches := map[int64]string{} // of the suites that are queued
+	branches := map[int64]string{} // the queued suites' branches
 	for _, s := range suites.Suites {
 		if s.Status == "queued" && s.Conclusion == "" {
 			branches[s.ID] = s.HeadBranch

@@ -10,7 +10,7 @@ import (
 
 var retryPauses = clock.Doubling{First: 2 * time.Second, Most: time.Minute}
 
-// A Retry says how long to try. The zero value tries once.
+// A Retry bounds repeated tries. The zero value tries once.
 type Retry struct {
 	// For is the time from the first failure to the last try. Defaults to none.
 	For time.Duration
@@ -20,10 +20,10 @@ type Retry struct {
 	Log func(err error, wait time.Duration)
 }
 
-// Do calls try until it succeeds, until its error is not [forge.Transient], until
-// ctx is done, or until the time is up. It returns the error of the last try. The
-// wait doubles from two seconds to a minute, half of it jitter, and is longer
-// where the forge asks for it.
+// Do calls try until it succeeds, until its error is not [Transient], until ctx is
+// done, or until the time is up. It returns the error of the last try. The wait doubles
+// from two seconds to a minute, half of it jitter, and is longer if the forge asks for
+// it.
 func (c Retry) Do(ctx context.Context, try func() error) error {
 	err := try()
 	if c.For <= 0 || !Transient(err) {

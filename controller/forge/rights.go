@@ -11,17 +11,17 @@ import (
 
 // A Need is a permission in a repository.
 type Need struct {
-	// Permission is what GitHub's Apps and fine-grained tokens call it, such as
+	// Permission is GitHub's name for Apps and fine-grained tokens, such as
 	// pull_requests.
 	Permission string
 	// Level is read or write.
 	Level string
 }
 
-// String is such as "pull-requests: write".
+// String returns a line such as "pull-requests: write".
 func (n Need) String() string { return strings.ReplaceAll(n.Permission, "_", "-") + ": " + n.Level }
 
-// words is what the settings of a forge say.
+// words returns the name in a forge's settings.
 func (n Need) words() string {
 	name := map[string]string{"statuses": "Commit statuses"}[n.Permission]
 	if name == "" {
@@ -33,37 +33,36 @@ func (n Need) words() string {
 	return name + ": Read and write"
 }
 
-// ErrUntold means that a forge does not say whether a credential may do
-// something: only an attempt shows it.
+// ErrUntold means that a forge does not report whether a credential may do something:
+// only an attempt shows it.
 var ErrUntold = errors.New("the forge does not report it before an attempt")
 
-// Rights are what a credential may do in a repository, as far as the forge
-// tells.
+// Rights are a credential's permissions in a repository, if the forge reports them.
 type Rights struct {
-	// Events are those that an App receives; nil for every other credential.
+	// Events are the events that an App receives; nil for every other credential.
 	Events []string
 
 	kind     credentialKind
 	private  bool
-	push     bool              // whether the account may write, whatever its token may
-	admin    bool              // or everything
+	push     bool              // the account may write, whatever its token may
+	admin    bool              // the account may do everything
 	granted  map[string]string // to an App
-	scopes   []string          // of a classic token
+	scopes   []string          // a classic token's
 	disabled bool
 }
 
-// A credentialKind decides who reports the rights of a credential.
+// A credentialKind decides who reports a credential's rights.
 type credentialKind int
 
 const (
 	fineGrained credentialKind = iota // nobody
-	classic                           // the scopes of a token
-	appKind                           // the installation of an App
+	classic                           // the token's scopes
+	appKind                           // the App's installation
 	giteaKind                         // nobody
 )
 
-// Rights asks what the credential may do in a repository. An error says how to
-// let it see the repository at all.
+// Rights reads the credential's permissions in a repository. An error describes how to
+// give it access to the repository at all.
 func (c *Client) Rights(ctx context.Context, repo Repo) (Rights, error) {
 	r := Rights{kind: fineGrained}
 	switch {
@@ -103,7 +102,7 @@ func (c *Client) Rights(ctx context.Context, repo Repo) (Rights, error) {
 	return r, nil
 }
 
-// misplaced adds to an error what an address of a forge that is not an API takes.
+// misplaced adds the API's address to an error if the configured address is not an API.
 func (c *Client) misplaced(err error) error {
 	base := c.transport.base
 	if isGitea(base) || strings.HasSuffix(base.Path, "/api/v3/") || strings.HasPrefix(base.Host, "api.") {
@@ -112,7 +111,7 @@ func (c *Client) misplaced(err error) error {
 	return fmt.Errorf("%w; the API of Gitea and Forgejo is at https://%s/api/v1, that of GitHub Enterprise at https://%s/api/v3", err, base.Host, base.Host)
 }
 
-// unseen says how a credential comes to see a repository.
+// unseen describes how to give a credential access to a repository.
 func (r Rights) unseen(repo Repo, err error) error {
 	err = Explain("read the repository "+repo.String(), "metadata: read", err)
 	denied, ok := errors.AsType[*DeniedError](err)
@@ -131,8 +130,8 @@ func (r Rights) unseen(repo Repo, err error) error {
 	return fmt.Errorf("%d %s; %s", denied.Status, denied.Message, repair)
 }
 
-// Allows is nil where the credential may do what is needed, [ErrUntold] where
-// the forge does not say, and else what is missing with the repair.
+// Allows returns nil if the credential has the permission, [ErrUntold] if the forge
+// does not report it, and else the missing permission with the repair.
 func (r Rights) Allows(need Need) error {
 	switch {
 	case r.kind == appKind:
@@ -147,7 +146,7 @@ func (r Rights) Allows(need Need) error {
 	return fmt.Errorf("%w; a fine-grained token takes %s", ErrUntold, need.words())
 }
 
-// Asks is nil where the credential may ask what others may do, see
+// Asks returns nil if the credential may read others' permissions, see
 // [Client.Permission], and else the repair. Without that nobody is trusted.
 func (r Rights) Asks() error {
 	switch {
@@ -173,7 +172,7 @@ func (r Rights) allowsApp(need Need) error {
 	}
 }
 
-// allowsScope knows the scopes of classic tokens, which are wider than needs.
+// allowsScope checks the scopes of classic tokens, which are wider than needs.
 func (r Rights) allowsScope(need Need) error {
 	enough := []string{"repo"}
 	if !r.private {

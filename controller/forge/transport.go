@@ -16,30 +16,30 @@ import (
 )
 
 const (
-	// maxAttempts is how often one request is sent at most.
+	// maxAttempts bounds the attempts of one request.
 	maxAttempts = 5
 	// maxBody bounds an answer: a page of 100 comments of 65,536 characters,
 	// four bytes each, with room for the rest.
 	maxBody = 32 << 20
-	// writeGap is GitHub's rule for clients that write: one at a time, at least
-	// a second between two.
+	// writeGap is GitHub's rule for writing clients: one at a time, at least a second
+	// apart.
 	writeGap = time.Second
-	// mediaType is what the published description recommends.
+	// mediaType is the media type recommended by GitHub's published description.
 	mediaType = "application/vnd.github+json"
-	// minSecret keeps a very short token from eating the answers it occurs in.
+	// minSecret keeps a very short token from being redacted in unrelated text.
 	minSecret = 8
 )
 
-// transport adds the credential, serialises writes, and repeats what may be
-// repeated. Answers are read whole, so that a connection cut in the middle of
-// a body is one more failed attempt.
+// transport adds the credential, serialises writes, and repeats repeatable requests.
+// Answers are read whole, so that a connection cut in the middle of a body is one more
+// failed attempt.
 type transport struct {
 	cfg  Config
 	base *url.URL
-	// token returns the credential of a request about a repository; refused is
-	// one that the forge has just refused, so that another is wanted.
+	// token returns the credential of a request about a repository; refused is one that
+	// the forge has just refused, so that another is wanted.
 	token func(ctx context.Context, repo Repo, refused Token) (Token, error)
-	app   *app // nil unless the credential is one
+	app   *app // nil unless the credential is an App
 	known *answers
 
 	turns *priority.Turns
@@ -59,11 +59,11 @@ func newTransport(cfg Config, base *url.URL) *transport {
 	return t
 }
 
-// errRedirected means that the forge sent a request to where it may not go.
+// errRedirected reports a forbidden redirect by the forge.
 var errRedirected = errors.New("redirected")
 
-// checkRedirect follows what a renamed repository answers to a read. Go turns
-// a redirected POST into a GET, which would look like success.
+// checkRedirect follows a renamed repository's redirect of a read. Go turns a
+// redirected POST into a GET, which would look like success.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > 3:
@@ -74,15 +74,15 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// RoundTrip sends req until it is answered, within the limits. A credential
-// that is refused is requested again once: it may have expired in transit, or
-// been replaced.
+// RoundTrip sends req until it is answered, within the limits. After a refused
+// credential it requests one once more: it may have expired in transit, or been
+// replaced.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := takeBody(req)
 	if err != nil {
 		return nil, err
 	}
-	// The credential goes to the forge it is for, whatever a redirect says.
+	// The credential goes only to its own forge, whatever a redirect says.
 	if req.URL.Host != t.base.Host || req.URL.Scheme != t.base.Scheme {
 		return nil, fmt.Errorf("%w: refused a redirect from %s to %s", errRedirected, t.base.Host, req.URL.Host)
 	}
@@ -105,7 +105,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.conditional(req, body, next)
 }
 
-// repository is the one that a path is about, zero for none.
+// repository returns the repository of a path, or zero.
 func (t *transport) repository(path string) Repo {
 	parts := strings.Split(strings.TrimPrefix(path, t.base.Path), "/")
 	if len(parts) < 3 || parts[0] != "repos" {
@@ -125,9 +125,9 @@ func takeBody(req *http.Request) ([]byte, error) {
 // isWrite reports whether a method may change something.
 func isWrite(method string) bool { return method != http.MethodGet && method != http.MethodHead }
 
-// isRepeatable reports whether doing it twice is the same as once. After a
-// request that is not, the caller has to look first: annotations of a check run are added by a
-// PATCH, each time again. A second token of an App does no harm.
+// isRepeatable reports whether a request has the same effect twice as once. Otherwise
+// the caller must look first: a PATCH adds annotations to a check run each time. A
+// second token of an App does no harm.
 func isRepeatable(req *http.Request) bool {
 	switch req.Method {
 	case http.MethodPost:
@@ -138,10 +138,10 @@ func isRepeatable(req *http.Request) bool {
 	return true
 }
 
-// send sends a request, a write when it is its turn, until it is answered. A
-// limit is waited for with every method, since nothing was done; a lost or broken
-// answer only where it [isRepeatable]. Between two attempts the turn goes to the
-// others, for whom a limit holds, too.
+// send sends a request until it is answered, a write in its turn. It waits for a limit
+// with every method, since nothing was done, but repeats a lost or broken answer only
+// if the request [isRepeatable]. Between two attempts the turn goes to others, who are
+// subject to the same limit.
 func (t *transport) send(req *http.Request, body []byte, token Token) (*http.Response, error) {
 	ctx := req.Context()
 	worth := priority.FromContext(ctx, t.cfg.Clock.Now())
@@ -189,10 +189,9 @@ func (t *transport) inTurn(req *http.Request, body []byte, token Token, worth pr
 	return resp, err
 }
 
-// isWhole reports whether a successful answer is one JSON document, as every
-// answer is that has a body. Half of one arrives with the length of that half
-// where a proxy cut it off, and an empty page of a listing would look like one
-// without items.
+// isWhole reports whether a successful answer is one JSON document, as every answer
+// with a body is. A proxy may cut an answer off and give the length of the part, and an
+// empty page of a listing would look like one without items.
 func isWhole(method string, status int, data []byte) bool {
 	switch {
 	case status < 200 || status > 299:
@@ -203,10 +202,9 @@ func isWhole(method string, status int, data []byte) bool {
 	return json.Valid(data)
 }
 
-// settle takes away what would make go-github refuse the next request by
-// itself, by a clock that nobody gave it: limits are kept here. Without a time
-// of reset it knows of no limit; without a remainder alone it would take that
-// for zero.
+// settle removes headers by which go-github would refuse the next request by its own
+// clock: limits are kept here. Without a reset time go-github knows no limit; a missing
+// remainder alone would count as zero.
 func settle(resp *http.Response) *http.Response {
 	if resp != nil {
 		resp.Header.Del(headerReset)
@@ -214,8 +212,8 @@ func settle(resp *http.Response) *http.Response {
 	return resp
 }
 
-// attempt sends the request once and reads the whole answer. Its results
-// contain no token, not even where the forge echoes it.
+// attempt sends the request once and reads the whole answer. Its results contain no
+// token, even if the forge echoes it.
 func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte, token Token) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.Timeout)
 	defer cancel()
@@ -224,8 +222,8 @@ func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte,
 		out.Body = io.NopCloser(bytes.NewReader(body))
 		out.ContentLength = int64(len(body))
 	}
-	// go-github names older and preview versions of this media type, which mean
-	// the same now.
+	// go-github asks for older and preview versions of this media type, which are
+	// equivalent now.
 	if out.Header.Get("Accept") != "" {
 		out.Header.Set("Accept", mediaType)
 	}
@@ -252,8 +250,8 @@ func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte,
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(data))
 	resp.ContentLength = int64(len(data))
-	// The answer belongs to the request of the caller: the clone has the
-	// credential in its header.
+	// The answer belongs to the caller's request: the clone has the credential in its
+	// header.
 	resp.Request = req
 	return resp, nil
 }

@@ -2,19 +2,18 @@ package forge
 
 import "fmt"
 
-// A Trust says what may be done with a head, and why.
+// A Trust is the trust in a head, and the reason.
 type Trust struct {
-	// Run allows model calls and programs. Without it a head is validated and
-	// planned only.
+	// Run allows model calls and programs. Without it a head is only validated and
+	// planned.
 	Run bool
-	// Reason is one line for the status and the log, "" where Run is true.
+	// Reason is one line for the status and the log, "" if Run is true.
 	Reason string
 }
 
-// Trusted decides whether the head that an event brought may spend money and
-// run code. event is the event's name, or "" for a pull request that somebody
-// named by hand; pull is nil for merge_group and push; permission is the
-// author's on the repository.
+// Trusted decides whether an event's head may spend money and run code. event is the
+// event's name, or "" for a pull request named by hand; pull is nil for merge_group and
+// push; permission is the author's on the repository.
 //
 //	event                              head       author        what happens
 //	a pull request's                   same repo  write or more run
@@ -28,13 +27,12 @@ type Trust struct {
 //	push                               -          -             run: pushing needs write
 //	anything else                      any        any           plan only
 //
-// The events of a pull request are pull_request, pull_request_target and
-// issue_comment, regardless of the comment's author; naming it by hand is the same.
-// Whether the result can be published is another question, which only the
-// attempt answers: GitHub gives pull_request jobs of a fork, and those that
-// Dependabot starts, a token that reads; pull_request_target gives one that
-// writes, together with the secrets, which is why a fork is planned only there
-// too. A fork stays a fork when its author may write: others may push to it.
+// The events of a pull request are pull_request, pull_request_target and issue_comment,
+// regardless of the comment's author; naming it by hand is the same. Only an attempt
+// shows whether the result can be published: GitHub gives pull_request jobs of a fork,
+// and those that Dependabot starts, a read-only token; pull_request_target gives a
+// writing one, together with the secrets, so a fork is only planned there too. A fork
+// stays a fork even if its author may write: others may push to it.
 func Trusted(event string, pull *Pull, permission Permission) Trust {
 	switch event {
 	case EventMergeGroup, EventPush:

@@ -17,44 +17,44 @@ import (
 const (
 	// longest is GitHub's limit for a body.
 	longest = 25 << 20
-	// bodyTimeout is how long a delivery may take to arrive.
+	// bodyTimeout bounds the arrival of a delivery.
 	bodyTimeout = 10 * time.Second
-	// largeEvent is past what a delivery of a pull request ever has; only a push of
-	// very many commits is larger.
+	// largeEvent exceeds any delivery about a pull request; only a push of very many
+	// commits is larger.
 	largeEvent = 1 << 20
-	// eventRoom is how many bytes of deliveries are held at once, without those of
-	// a large one.
+	// eventRoom bounds the bytes of deliveries held at once, without a large
+	// delivery's.
 	eventRoom = 16 << 20
-	// retryAfter is in seconds. The large delivery that is read may take as long.
+	// retryAfter is in seconds. Reading a large delivery may take as long.
 	retryAfter = "10"
-	// leastSecret is the least length of a webhook's secret, in bytes.
+	// leastSecret is the minimum length of a webhook's secret, in bytes.
 	leastSecret = 16
 )
 
-// A WebhookConfig says who may send and who takes the hints.
+// A WebhookConfig configures a webhook's senders and receiver.
 type WebhookConfig struct {
-	// Secrets are accepted, so that one can be replaced while deliveries with
-	// the previous one may still arrive. At least one is needed, of 16 bytes or
-	// more each.
+	// Secrets are the accepted secrets, so that one can be replaced while deliveries
+	// with the previous one still arrive. At least one is needed, of 16 bytes or more
+	// each.
 	Secrets []Token
-	// Take is given every hint. It must return at once. An error is answered
-	// with 503, so that the forge shows the delivery as failed.
+	// Take receives every hint. It must return at once. Its error is answered with 503,
+	// so that the forge shows the delivery as failed.
 	Take func(Hint) error
-	// Ignored is called for deliveries that are signed correctly and useless: an
-	// unknown event, or one that cannot be read. Defaults to nothing.
+	// Ignored is called for correctly signed but useless deliveries: an unknown event,
+	// or an unreadable one. Defaults to nothing.
 	Ignored func(delivery, event string, why error)
 }
 
-// A Webhook takes deliveries of GitHub, Gitea and Forgejo over HTTP. It answers
-// 202 to a hint and to every well signed delivery that is of no use, 401 to a
-// signature that is missing or wrong, 405, 413 and 415 to what is not a delivery,
-// and 503 while other deliveries take all the memory that they may.
+// A Webhook receives deliveries of GitHub, Gitea and Forgejo over HTTP. It answers 202
+// to a hint and to every correctly signed but useless delivery, 401 to a missing or
+// wrong signature, 405, 413 and 415 to requests that are not deliveries, and 503 while
+// other deliveries use all its memory.
 type Webhook struct {
 	cfg    WebhookConfig
 	intake *intake
 }
 
-// NewWebhook refuses a secret that is missing or can be guessed.
+// NewWebhook refuses a missing or weak secret.
 func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	if len(cfg.Secrets) == 0 {
 		return nil, errors.New("webhook: no secret is set; anybody could send deliveries")
@@ -76,8 +76,8 @@ func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 // ServeHTTP accepts one delivery. It checks the headers before it reads the body,
 // and hashes the body while reading.
 func (h *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// Also what is refused is read for a while by the HTTP server. Not every
-	// connection has deadlines; then the server's own hold.
+	// The HTTP server also reads a part of refused bodies. Some connections do not
+	// support deadlines; then the server's own apply.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	signature, status := headers(r)
 	if status != 0 {
@@ -104,8 +104,8 @@ func (h *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// headers returns the signature of a delivery, or the status that refuses it before
-// its body is read.
+// headers returns a delivery's signature, or the status that refuses it before its body
+// is read.
 func headers(r *http.Request) (signature []byte, status int) {
 	if r.Method != http.MethodPost {
 		return nil, http.StatusMethodNotAllowed
@@ -116,8 +116,8 @@ func headers(r *http.Request) (signature []byte, status int) {
 	if r.ContentLength > longest {
 		return nil, http.StatusRequestEntityTooLarge
 	}
-	// Only SHA-256 counts: the older header can be forged with less effort, and
-	// forges send both.
+	// Only SHA-256 counts: the older header can be forged with less effort, and forges
+	// send both.
 	text, ok := strings.CutPrefix(r.Header.Get("X-Hub-Signature-256"), "sha256=")
 	signature, err := hex.DecodeString(text)
 	if !ok || err != nil || len(signature) != sha256.Size {
@@ -126,7 +126,7 @@ func headers(r *http.Request) (signature []byte, status int) {
 	return signature, 0
 }
 
-// refuse answers a request that is not taken.
+// refuse answers a request that is not accepted.
 func refuse(w http.ResponseWriter, status int) {
 	text := http.StatusText(status)
 	switch status {
@@ -141,8 +141,8 @@ func refuse(w http.ResponseWriter, status int) {
 	http.Error(w, text, status)
 }
 
-// receive reads a body and gives what it says, or the status that refuses it.
-// useless is why a well signed one says nothing.
+// receive reads a body and returns its hint, or the status that refuses it. useless is
+// the reason why a correctly signed body gives no hint.
 func (h *Webhook) receive(r *http.Request, event string, signature []byte) (hint Hint, status int, useless error) {
 	sums := h.sums()
 	if !Heard(event) {
@@ -166,7 +166,7 @@ func (h *Webhook) receive(r *http.Request, event string, signature []byte) (hint
 	return hint, 0, err
 }
 
-// unread is the status for a body that could not be read.
+// unread returns the status for a body that could not be read.
 func unread(err error) int {
 	switch {
 	case err == nil:
@@ -179,7 +179,7 @@ func unread(err error) int {
 	return http.StatusBadRequest
 }
 
-// sums are what a body was signed with under each of the secrets.
+// sums are a body's signatures under each of the secrets.
 type sums []hash.Hash
 
 func (h *Webhook) sums() sums {
@@ -193,7 +193,7 @@ func (h *Webhook) sums() sums {
 // Write adds to all of them.
 func (s sums) Write(data []byte) (int, error) {
 	for _, sum := range s {
-		_, _ = sum.Write(data) // a hash takes all
+		_, _ = sum.Write(data) // a hash accepts everything
 	}
 	return len(data), nil
 }
@@ -203,7 +203,7 @@ func (s sums) signed(signature []byte) bool {
 	return slices.ContainsFunc(s, func(sum hash.Hash) bool { return hmac.Equal(sum.Sum(nil), signature) })
 }
 
-// clipHeader is the first header that is there, fit for a log.
+// clipHeader returns the first non-empty header, fit for a log.
 func clipHeader(values ...string) string {
 	const most = 100
 	for _, v := range values {

@@ -58,7 +58,7 @@ func (f *Forge) routes() http.Handler {
 	return mux
 }
 
-// locked returns a handler the state for itself and hides other repositories.
+// locked gives a handler exclusive access to the state and hides other repositories.
 func (f *Forge) locked(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
@@ -154,7 +154,7 @@ func (f *Forge) getRepository(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, out)
 }
 
-// listPulls lists the open ones, the last changed first, with an ETag.
+// listPulls lists the open pull requests, the last changed first, with an ETag.
 func (f *Forge) listPulls(w http.ResponseWriter, r *http.Request) {
 	var open []Pull
 	for _, p := range f.pulls {
@@ -203,8 +203,8 @@ func (f *Forge) commentJSON(r *http.Request, c Comment) map[string]any {
 	}
 }
 
-// issue tells issues/{number}/comments from issues/comments/{id}, which the
-// mux takes for ambiguous.
+// issue distinguishes issues/{number}/comments from issues/comments/{id}, which the mux
+// takes for ambiguous.
 func (f *Forge) issue(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.PathValue("first") == "comments":
@@ -231,7 +231,7 @@ func (f *Forge) listComments(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, page(w, r, f.commentsSince(r, f.commentsOf(n))))
 }
 
-// commentsSince returns the comments that the query asks for.
+// commentsSince returns the comments selected by the query.
 func (f *Forge) commentsSince(r *http.Request, comments []Comment) []any {
 	from, _ := time.Parse(time.RFC3339, r.URL.Query().Get("since")) // zero without one
 	values := []any{}
@@ -243,8 +243,8 @@ func (f *Forge) commentsSince(r *http.Request, comments []Comment) []any {
 	return values
 }
 
-// recentComments lists those of all pull requests, the newest first, with an
-// ETag. Gitea knows no order but that of writing.
+// recentComments lists the comments of all pull requests, the newest first, with an
+// ETag. Gitea only supports the order of creation.
 func (f *Forge) recentComments(w http.ResponseWriter, r *http.Request) {
 	tag := fmt.Sprintf("%q", fmt.Sprint("talk ", f.talk))
 	w.Header().Set("ETag", tag)
@@ -259,7 +259,7 @@ func (f *Forge) recentComments(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, page(w, r, f.commentsSince(r, comments)))
 }
 
-// react adds a reaction, once for an account and content as forges do.
+// react adds a reaction, once per account and content as forges do.
 func (f *Forge) react(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Content string }
 	i := slices.IndexFunc(f.comments, func(c Comment) bool { return c.ID == int64(number(r, "id")) })
@@ -293,7 +293,7 @@ func (f *Forge) listReactions(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, page(w, r, values))
 }
 
-// listStatuses lists all of a commit, the newest first.
+// listStatuses lists all statuses of a commit, the newest first.
 func (f *Forge) listStatuses(w http.ResponseWriter, r *http.Request) {
 	values := []any{}
 	for _, s := range slices.Backward(f.statuses) {
@@ -364,8 +364,8 @@ func (f *Forge) createComment(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// oneComment reads, edits or deletes. An account that may write may do that
-// with any comment, as on GitHub: only the client's own care protects other
+// oneComment reads, edits or deletes a comment. An account with write permission may
+// edit and delete any comment, as on GitHub: only the client's own care protects other
 // people's.
 func (f *Forge) oneComment(w http.ResponseWriter, r *http.Request) {
 	id := int64(number(r, "id"))

@@ -23,25 +23,25 @@ type App struct {
 	// Slug is the name in the login slug[bot].
 	Slug         string
 	Installation int64
-	// Permissions are what it may do, such as checks: write.
+	// Permissions are its permissions, such as checks: write.
 	Permissions map[string]string
-	// Events are what it is told about; Suspended is when it was switched off, empty
-	// for never.
+	// Events are the events that it receives; Suspended is the time of its suspension,
+	// empty for never.
 	Events    []string
 	Suspended string
 }
 
-// tokenLife is how long the token of an installation is good.
+// tokenLife is the lifetime of an installation's token.
 const tokenLife = time.Hour
 
-// keyBits is the least that the signature takes.
+// keyBits is the minimum key size for the signature.
 const keyBits = 2048
 
-// keys are those of all forges of a process: a key takes longer to make than
-// most of the tests that need one.
+// keys are shared by all forges of a process: creating a key takes longer than most
+// tests that need one.
 var keys keyring
 
-// A keyring makes each key once.
+// A keyring creates each key once.
 type keyring struct {
 	mu   sync.Mutex
 	made []*rsa.PrivateKey
@@ -61,8 +61,8 @@ func (k *keyring) key(i int) (*rsa.PrivateKey, error) {
 	return k.made[i], nil
 }
 
-// AddApp installs an App, or changes what the one with its id may do, and gives
-// the private key in PEM.
+// AddApp installs an App, or changes the permissions of the one with its id, and
+// returns the private key in PEM.
 func (f *Forge) AddApp(tb testing.TB, app App) string {
 	tb.Helper()
 	f.mu.Lock()
@@ -86,14 +86,14 @@ func (f *Forge) Change(id int64, change func(*App)) {
 	f.apps[id] = app
 }
 
-// Revoke makes all tokens of Apps worthless, as their hour would.
+// Revoke invalidates all tokens of Apps, as their expiry would.
 func (f *Forge) Revoke() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	clear(f.tokens)
 }
 
-// Knows reports whether a token is good now, for a git server next to the forge.
+// Knows reports whether a token is valid now, for a git server next to the forge.
 func (f *Forge) Knows(token string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,20 +101,20 @@ func (f *Forge) Knows(token string) bool {
 	return ok
 }
 
-// Tokens are those that Apps were given, in that order.
+// Tokens returns the tokens issued to Apps, in order.
 func (f *Forge) Tokens() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.given)
 }
 
-// A minted token is one of an App.
+// A minted token is an App's token.
 type minted struct {
 	app   int64
 	until time.Time
 }
 
-// now is the forge's own time.
+// now returns the forge's own time.
 func (f *Forge) now() time.Time {
 	if f.Clock != nil {
 		return f.Clock()
@@ -122,7 +122,7 @@ func (f *Forge) now() time.Time {
 	return time.Now()
 }
 
-// accountOf returns the account that a token belongs to. The caller holds the lock.
+// accountOf returns a token's account. The caller holds the lock.
 func (f *Forge) accountOf(token string) (account, bool) {
 	if who, ok := accounts[token]; ok {
 		return who, true
@@ -135,8 +135,7 @@ func (f *Forge) accountOf(token string) (account, bool) {
 	return account{login: app.Slug + "[bot]", app: true, id: app.ID, permissions: app.Permissions}, true
 }
 
-// asApp reads who signed a request, or says what is wrong with that as GitHub
-// does.
+// asApp returns the App that signed a request, or GitHub's message about the signature.
 func (f *Forge) asApp(r *http.Request) (App, string) {
 	var claims jwt.RegisteredClaims
 	var app App
@@ -211,7 +210,7 @@ func isAppPath(path string) bool {
 	return strings.HasSuffix(path, "/app") || strings.Contains(path, "/app/installations/") || strings.HasSuffix(path, "/installation")
 }
 
-// needs is the permission that a request takes, and at which level.
+// needs returns the permission and level that a request requires.
 func needs(r *http.Request) (permission, level string) {
 	level = "read"
 	if r.Method != http.MethodGet {
@@ -227,8 +226,8 @@ func needs(r *http.Request) (permission, level string) {
 	return "metadata", "read"
 }
 
-// may reports whether an account may do what a request asks for. Only an App has
-// a list of permissions, and metadata can always be read.
+// may reports whether an account may send a request. Only an App has a list of
+// permissions, and metadata is always readable.
 func (a account) may(r *http.Request) bool {
 	permission, level := needs(r)
 	if a.permissions == nil || permission == "metadata" {

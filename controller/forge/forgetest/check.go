@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// A CheckRun is one that was written.
+// A CheckRun is a check run that was written.
 type CheckRun struct {
 	ID         int64       `json:"id"`
 	Name       string      `json:"name"`
@@ -18,18 +18,18 @@ type CheckRun struct {
 	Conclusion string      `json:"conclusion"`
 	Output     CheckOutput `json:"output"`
 	Suite      Suite       `json:"check_suite"`
-	Requests   []int       `json:"-"` // how many annotations each write brought
+	Requests   []int       `json:"-"` // number of annotations in each write
 	app        int64
 }
 
-// A Suite names the one that a check run is in.
+// A Suite identifies a check run's suite.
 type Suite struct {
 	ID int64 `json:"id"`
 }
 
 const completed = "completed"
 
-// A CheckOutput is what a check run shows.
+// A CheckOutput is the visible output of a check run.
 type CheckOutput struct {
 	Title       string       `json:"title"`
 	Summary     string       `json:"summary"`
@@ -49,7 +49,7 @@ type Annotation struct {
 	Message     string `json:"message"`
 }
 
-// CheckRuns returns those of a commit, oldest first.
+// CheckRuns returns a commit's check runs, oldest first.
 func (f *Forge) CheckRuns(sha string) []CheckRun {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,7 +62,8 @@ func (f *Forge) CheckRuns(sha string) []CheckRun {
 	return found
 }
 
-// canCheck refuses everybody but Apps and jobs, and Gitea, which has none.
+// canCheck refuses every account except Apps and jobs, and Gitea, which has no check
+// runs.
 func (f *Forge) canCheck(w http.ResponseWriter, r *http.Request) bool {
 	who, _ := f.accountOf(bearer(r))
 	switch {
@@ -91,8 +92,7 @@ func (f *Forge) listChecks(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, map[string]any{"total_count": len(values), "check_runs": page(w, r, values)})
 }
 
-// shown is a check run without its annotations, of which only the number is
-// told.
+// shown returns a check run with only the number of its annotations.
 func (c CheckRun) shown() any {
 	c.Output.Count, c.Output.Annotations = len(c.Output.Annotations), nil
 	return struct {
@@ -101,7 +101,7 @@ func (c CheckRun) shown() any {
 	}{c, map[string]any{"id": c.app}}
 }
 
-// checkRun reads what a write brings into c: annotations are added.
+// checkRun merges a write into c: annotations are added.
 func checkRun(w http.ResponseWriter, r *http.Request, c CheckRun) (CheckRun, bool) {
 	before := c.Output.Annotations
 	c.Output.Annotations = nil
@@ -148,8 +148,8 @@ func (f *Forge) updateCheck(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	// GitHub does not say what becomes of a suite when a run is written that was
-	// completed before: here it stays as it is.
+	// GitHub does not document the suite's state after a completed run is written: here
+	// it does not change.
 	if c.Status == completed && f.checks[i].Status != completed {
 		f.suiteOf(c.app, c.HeadSHA).reset = false
 	}

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// A Clock is for clients that wait: waiting takes no time and moves the clock.
-// It is safe for concurrent use; its zero value starts at the first second of
-// 2026.
+// A Clock is for clients that wait: waiting takes no time and moves the clock. It is
+// safe for concurrent use; its zero value starts at the first second of 2026.
 type Clock struct {
 	// mu guards the fields below.
 	mu    sync.Mutex
@@ -18,7 +17,7 @@ type Clock struct {
 	waits []time.Duration
 }
 
-// Now is the clock's time.
+// Now returns the clock's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +36,7 @@ func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// Waits returns what was waited, in that order.
+// Waits returns the waits so far, in order.
 func (c *Clock) Waits() []time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

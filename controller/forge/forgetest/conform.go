@@ -16,16 +16,15 @@ import (
 	"unicode/utf8"
 )
 
-// githubREST holds what GitHub publishes about the operations in use: method,
-// path, names, types and limits, no prose. It was extracted from the npm
-// package and version that it names (`npm pack @octokit/openapi`; MIT): of
-// generated/api.github.com.deref.json, for each operationId that the file
-// lists, `parameters` with name, in, required and schema, and of
-// requestBody.content["application/json"].schema `required`, `properties` and
-// `anyOf`; of every schema type, format, enum, maxLength, minimum, maximum and
-// nullable, and of lists and objects what is in them. bodyOptional is set if
-// requestBody is not `required`.
-// An operation that is new here is added in the same way.
+// githubREST is GitHub's published description of the operations in use: method, path,
+// names, types and limits, no prose. It was extracted from the npm package and version
+// that it names (`npm pack @octokit/openapi`; MIT). From
+// generated/api.github.com.deref.json it has, for each listed operationId, `parameters`
+// with name, in, required and schema, and from
+// requestBody.content["application/json"].schema `required`, `properties` and `anyOf`.
+// Every schema has type, format, enum, maxLength, minimum, maximum and nullable; lists
+// and objects also have their contents. bodyOptional is set if requestBody is not
+// `required`. Add a new operation in the same way.
 //
 //go:embed testdata/github-rest.json
 var githubREST []byte
@@ -40,7 +39,7 @@ type operation struct {
 	Path       string       `json:"path"`
 	Parameters []parameter  `json:"parameters"`
 	Body       *valueSchema `json:"body"`
-	// BodyOptional says that the request may come without one.
+	// BodyOptional means that the request may have no body.
 	BodyOptional bool `json:"bodyOptional"`
 }
 
@@ -65,7 +64,7 @@ type valueSchema struct {
 
 	Required   []string               `json:"required"`
 	Properties map[string]valueSchema `json:"properties"`
-	// AnyOf are further demands, one of which has to be met.
+	// AnyOf are further demands, one of which must be met.
 	AnyOf []valueSchema `json:"anyOf"`
 }
 
@@ -75,9 +74,9 @@ var published = sync.OnceValues(func() (description, error) {
 	return d, err
 })
 
-// Conforms tells what of r is not as GitHub's REST description has it: an
-// unknown operation, query parameter or body field, a missing one, a wrong
-// type, a value that is not among those listed, or an odd header.
+// Conforms returns the first deviation of r from GitHub's REST description: an unknown
+// operation, query parameter or body field, a missing one, a wrong type, a value
+// outside the listed ones, or an odd header.
 func Conforms(r Request) error {
 	op, values, err := operationOf(r)
 	if err != nil {
@@ -86,8 +85,8 @@ func Conforms(r Request) error {
 	return cmp.Or(op.checkParameters(values, r.Query), op.checkBody(r.Body), checkHeader(r))
 }
 
-// Operation is the name of what r asks for in GitHub's REST description, such
-// as checks/create; empty for none that is in use.
+// Operation returns the name of r's operation in GitHub's REST description, such as
+// checks/create; empty for an unused one.
 func Operation(r Request) string {
 	op, _, err := operationOf(r)
 	if err != nil {
@@ -96,7 +95,7 @@ func Operation(r Request) string {
 	return op.Name
 }
 
-// Operations are the names of those in use.
+// Operations returns the names of the operations in use.
 func Operations() []string {
 	d, err := published()
 	if err != nil {
@@ -109,7 +108,7 @@ func Operations() []string {
 	return names
 }
 
-// operationOf finds what a request asks for, and the values in its path.
+// operationOf finds a request's operation, and the values in its path.
 func operationOf(r Request) (operation, map[string]string, error) {
 	d, err := published()
 	if err != nil {
@@ -128,8 +127,8 @@ func operationOf(r Request) (operation, map[string]string, error) {
 	return operation{}, nil, errors.New("no operation in use has this method and path")
 }
 
-// checkHeader holds a request against what GitHub asks of every one. Those that
-// were made up without headers are left alone.
+// checkHeader checks the headers that GitHub requires in every request. Requests made
+// up without headers are left alone.
 func checkHeader(r Request) error {
 	if r.Header == nil {
 		return nil
@@ -150,7 +149,7 @@ func checkHeader(r Request) error {
 	return nil
 }
 
-// match holds a path against a template and returns the values of its names.
+// match compares a path with a template and returns the values of its names.
 func match(template, path string) (map[string]string, bool) {
 	want, got := strings.Split(template, "/"), strings.Split(path, "/")
 	if len(want) != len(got) {
@@ -226,7 +225,7 @@ func (op operation) checkBody(data []byte) error {
 	return fmt.Errorf("%s: %w", op.Name, errors.Join(errs...))
 }
 
-// checkFields checks the fields that a demand names, and no other.
+// checkFields checks only the fields that a demand names.
 func (s valueSchema) checkFields(body map[string]any) error {
 	for _, name := range s.Required {
 		if _, ok := body[name]; !ok {

@@ -9,58 +9,57 @@ import (
 	"time"
 )
 
-// A Fault is how the forge misbehaves, for the requests that it matches. The
-// first that is set of Hang, Hold, Gather, Cut, Half, Short and Status says
-// what it does.
+// A Fault is a misbehaviour of the forge for the requests that it matches. The first
+// non-zero field of Hang, Hold, Gather, Cut, Half, Short and Status decides.
 type Fault struct {
 	// Method is the HTTP method. Defaults to any.
 	Method string
 	// Path is a part of the path. Defaults to any.
 	Path string
-	// Skip is how many matching requests are answered well before.
+	// Skip is the number of matching requests answered correctly before.
 	Skip int
-	// Times is how many requests fail; negative is all. Defaults to one.
+	// Times is the number of failing requests; negative means all. Defaults to one.
 	Times int
-	// While reports whether the fault is on. Defaults to always.
+	// While reports whether the fault is active. Defaults to always.
 	While func() bool
 
-	// Apply does what was asked before Cut or Status answers: a lost reply.
+	// Apply executes the request before Cut or Status answers: a lost reply.
 	Apply bool
-	// Status is the answer, with Header and Body. The body defaults to an
-	// error as GitHub words it.
+	// Status is the answer, with Header and Body. The body defaults to an error in
+	// GitHub's words.
 	Status int
 	Header map[string]string
 	Body   string
 	// Cut closes the connection without an answer.
 	Cut bool
-	// Half answers well, but with the first half of the body as if it were all.
+	// Half answers correctly, but with half of the body as if it were complete.
 	Half bool
 	// Short announces the whole body, sends half of it and closes the connection.
 	Short bool
-	// Hang answers nothing until the client gives up.
+	// Hang does not answer until the client gives up.
 	Hang bool
-	// Hold is waited for; then the request is answered well.
+	// Hold blocks the request, which is then answered correctly.
 	Hold func()
-	// Gather holds the requests until so many have come, then answers them
-	// well: two runs that look at the same moment.
+	// Gather blocks the requests until so many have arrived, then answers them
+	// correctly: two runs that look at the same moment.
 	Gather int
 }
 
-// Faults that GitHub is known for.
+// Common faults of GitHub.
 
-// TooManyRequests is the primary limit as a 429 with Retry-After.
+// TooManyRequests returns the primary limit as a 429 with Retry-After.
 func TooManyRequests(retryAfter time.Duration) Fault {
 	return Fault{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": strconv.Itoa(int(retryAfter.Seconds()))}}
 }
 
-// RateLimit is the primary limit as a 403: nothing remains until reset.
+// RateLimit returns the primary limit as a 403: nothing remains until reset.
 func RateLimit(reset time.Time) Fault {
 	return Fault{Status: http.StatusForbidden, Header: map[string]string{
 		"X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": strconv.FormatInt(reset.Unix(), 10),
 	}, Body: `{"message":"API rate limit exceeded"}`}
 }
 
-// SecondaryLimit is a 403 that only its body explains.
+// SecondaryLimit returns a 403 that only its body explains.
 func SecondaryLimit() Fault {
 	return Fault{Status: http.StatusForbidden,
 		Body: `{"message":"You have exceeded a secondary rate limit.","documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`}
@@ -69,22 +68,21 @@ func SecondaryLimit() Fault {
 // LostReply applies a request of that method and cuts the connection.
 func LostReply(method string) Fault { return Fault{Method: method, Apply: true, Cut: true} }
 
-// On returns the fault for requests of that method whose path has that part.
+// On restricts the fault to requests with a method and a part of the path.
 func (f Fault) On(method, path string) Fault {
 	f.Method, f.Path = method, path
 	return f
 }
 
-// A fault is an injected Fault with what is left of it.
+// A fault is an injected Fault with its remaining counts.
 type fault struct {
 	Fault
-	// waiting counts those that Gather holds; full is closed for them.
+	// waiting counts the requests held by Gather; full is closed for them.
 	waiting int
 	full    chan struct{}
 }
 
-// Inject makes the forge misbehave. Faults are tried in the order in which
-// they were injected.
+// Inject makes the forge misbehave. Faults are tried in order of injection.
 func (f *Forge) Inject(what Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,7 +99,7 @@ func (f *Forge) Heal() {
 	f.faults = nil
 }
 
-// hit takes the first fault that is due for r, nil if there is none.
+// hit takes the first fault that is due for r, or nil.
 func (f *Forge) hit(r *http.Request) *fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -142,7 +140,7 @@ func (x *fault) serve(w http.ResponseWriter, r *http.Request, api http.Handler) 
 		case <-r.Context().Done():
 		}
 	case x.Cut:
-		// The server recovers from this very panic and closes the connection.
+		// The server recovers from this panic value and closes the connection.
 		panic(http.ErrAbortHandler)
 	case x.Half, x.Short:
 		x.halve(w, r, api)
@@ -159,7 +157,7 @@ func (x *fault) serve(w http.ResponseWriter, r *http.Request, api http.Handler) 
 	}
 }
 
-// halve sends half of what api answers.
+// halve sends half of api's answer.
 func (x *fault) halve(w http.ResponseWriter, r *http.Request, api http.Handler) {
 	said := httptest.NewRecorder()
 	api.ServeHTTP(said, r)

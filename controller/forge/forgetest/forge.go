@@ -1,12 +1,11 @@
-// Package forgetest is a forge for tests: a real server on loopback that
-// speaks the few paths of GitHub's REST API which this program uses, with
-// paging, permissions and limits, and that misbehaves on request.
+// Package forgetest is a forge for tests: a real server on loopback that speaks the few
+// paths of GitHub's REST API which this program uses, with paging, permissions and
+// limits, and misbehaves on request.
 //
-// Make one with [New], fill it with [Forge.AddPull] and [Forge.AddComment],
-// let the code under test speak to [Forge.URL] with one of the tokens, and look
-// at [Forge.Comments], [Forge.Statuses] and [Forge.Requests]. When the test
-// ends, every request that does not conform to GitHub's published description
-// fails it.
+// Create one with [New], fill it with [Forge.AddPull] and [Forge.AddComment], let the
+// code under test speak to [Forge.URL] with one of the tokens, and look at
+// [Forge.Comments], [Forge.Statuses] and [Forge.Requests]. When the test ends, every
+// request that does not conform to GitHub's published description fails it.
 package forgetest
 
 import (
@@ -27,28 +26,27 @@ import (
 	"time"
 )
 
-// Repository is the only one that exists here; forges ignore case.
+// Repository is the only repository; forges ignore case.
 const Repository = "octo/demo"
 
-// Tokens that the forge knows. Any other is answered with 401.
+// Tokens known to the forge. Any other is answered with 401.
 const (
 	// TokenUser is the personal token of the user "maintainer", an admin.
 	TokenUser = "test-token-of-maintainer"
-	// TokenActions is the token of a job, which writes as github-actions[bot]
-	// and may not ask who it is.
+	// TokenActions is the token of a job, which writes as github-actions[bot] and may
+	// not read its own account.
 	TokenActions = "ghs_test-token-of-a-job"
-	// TokenFork is the token of a job for a fork: as TokenActions, but it only
-	// reads.
+	// TokenFork is the token of a fork's job: like TokenActions, but read-only.
 	TokenFork = "ghs_test-token-of-a-fork-job"
 )
 
-// An account is who a token belongs to.
+// An account is the owner of a token.
 type account struct {
 	login string
 	// app accounts are refused at GET /user.
 	app      bool
 	readOnly bool
-	// id and permissions are an App's; nil permissions are all.
+	// id and permissions are an App's; nil permissions allow everything.
 	id          int64
 	permissions map[string]string
 }
@@ -73,10 +71,10 @@ type Pull struct {
 	Author string
 	Draft  bool
 	Closed bool
-	// Title and Body are what the author wrote.
+	// Title and Body are the author's texts.
 	Title, Body string
 
-	changed int // when, in changes of the forge
+	changed int // counts changes of the forge
 }
 
 // A Comment is a comment on a pull request.
@@ -85,16 +83,16 @@ type Comment struct {
 	Number int
 	Login  string
 	Body   string
-	// Edits counts how often it was changed.
+	// Edits counts its edits.
 	Edits int
-	// Reactions are login: content, in the order in which they were given.
+	// Reactions are login: content, in order.
 	Reactions string
 }
 
-// times are when a comment was written and changed.
+// times are a comment's times of creation and change.
 type times struct{ created, updated time.Time }
 
-// A Status is one that was written, the same context possibly many times.
+// A Status is a written status; a context may occur many times.
 type Status struct {
 	SHA         string
 	Context     string
@@ -105,10 +103,10 @@ type Status struct {
 	id          int
 }
 
-// A Request is one that arrived.
+// A Request is a received request.
 type Request struct {
 	Method string
-	// Path is what was asked for, with /api/v3 or /api/v1 where that was used.
+	// Path is the requested path, including a prefix /api/v3 or /api/v1.
 	Path  string
 	Query url.Values
 	Body  []byte
@@ -119,7 +117,7 @@ type Request struct {
 // IsWrite reports whether the request may change anything.
 func (r Request) IsWrite() bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
 
-// String is the method and the path.
+// String returns the method and the path.
 func (r Request) String() string { return r.Method + " " + r.Path }
 
 // A Forge is the fake. It is safe for concurrent use.
@@ -128,29 +126,28 @@ type Forge struct {
 	// Enterprise; with /api/v1 it is Gitea, which ignores paging and says
 	// `status` where GitHub says `state`.
 	URL string
-	// Now is when comments and statuses are written. Defaults to [time.Now]; it
-	// is set before the first of them.
+	// Now is the clock of comments and statuses. Defaults to [time.Now]; set it before
+	// the first of them.
 	Now func() time.Time
-	// CloneURL is where the forge says that git finds the repository. It is set
+	// CloneURL is the repository's address for git, as the forge reports it. Set it
 	// before the first request.
 	CloneURL string
-	// Tip is the commit of a branch, empty where there is none: a pull request is opened
-	// only of a branch that is there. Defaults to none. It is set before the first
-	// request.
+	// Tip returns the commit of a branch, empty for a missing one: a pull request needs
+	// an existing branch. Defaults to none. Set it before the first request.
 	Tip func(branch string) string
-	// Private says that the repository is. Scopes are those of users' tokens, nil
-	// for tokens that have none. Both are set before the first request.
+	// Private makes the repository private. Scopes are the scopes of users' tokens, nil
+	// for tokens without scopes. Set both before the first request.
 	Private bool
 	Scopes  []string
-	// Clock is the forge's time, which its answers tell. Defaults to the real
-	// one. It is set before the first request.
+	// Clock is the forge's time in its answers. Defaults to the real time. Set it
+	// before the first request.
 	Clock func() time.Time
 
 	// mu guards the fields below.
 	mu          sync.Mutex
 	pulls       map[int]Pull
-	issues      map[int]bool // that are not pull requests
-	name        string       // of the repository now, empty where it is gone
+	issues      map[int]bool // issues that are not pull requests
+	name        string       // the repository's current name, empty if deleted
 	archived    bool
 	comments    []Comment
 	times       map[int64]times // of comments, by id
@@ -167,10 +164,10 @@ type Forge struct {
 	keys        map[int64]*rsa.PublicKey
 	keysTaken   int
 	tokens      map[string]minted
-	given       []string // tokens, in the order in which Apps got them
+	given       []string // tokens issued to Apps, in order
 	talk        int      // changes of comments
 	pushes      []push   // the newest last
-	unchanged   int      // answers that were what the caller had
+	unchanged   int      // answers with a 304
 }
 
 // New starts a forge that ends with the test.
@@ -183,7 +180,7 @@ func New(tb testing.TB) *Forge {
 	return f
 }
 
-// NewLocal returns a forge that is reached by [Forge.Transport] only: without a
+// NewLocal returns a forge that is reached only by [Forge.Transport]: without a
 // network, so that a test may run in virtual time.
 func NewLocal(tb testing.TB) *Forge {
 	tb.Helper()
@@ -192,7 +189,7 @@ func NewLocal(tb testing.TB) *Forge {
 	return f
 }
 
-// unserved conforms when the test ends.
+// unserved returns a forge that checks conformance when the test ends.
 func unserved(tb testing.TB) *Forge {
 	tb.Helper()
 	f := &Forge{
@@ -217,7 +214,7 @@ func unserved(tb testing.TB) *Forge {
 	return f
 }
 
-// AddPull makes a pull request, or replaces the one with its number.
+// AddPull adds a pull request, or replaces the one with its number.
 func (f *Forge) AddPull(p Pull) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -240,37 +237,36 @@ func (f *Forge) addPull(p Pull) {
 	f.pushed(p)
 }
 
-// AddIssue makes an issue that is not a pull request.
+// AddIssue adds an issue that is not a pull request.
 func (f *Forge) AddIssue(number int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.issues[number] = true
 }
 
-// Rename returns the repository another name, to which the first one leads. An
-// empty one deletes it.
+// Rename renames the repository and redirects its first name. An empty name deletes it.
 func (f *Forge) Rename(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.name = name
 }
 
-// Archive lets the repository be read and nothing else, until Unarchive.
+// Archive makes the repository read-only until Unarchive.
 func (f *Forge) Archive() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.archived = true
 }
 
-// Unarchive ends what Archive began.
+// Unarchive ends Archive.
 func (f *Forge) Unarchive() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.archived = false
 }
 
-// SetPermission says what a user may do: admin, write, read or none, which is
-// the default. Everybody may read a public repository.
+// SetPermission sets a user's permission: admin, write, read or none, which is the
+// default. Everybody may read a public repository.
 func (f *Forge) SetPermission(login, permission string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -294,7 +290,7 @@ func (f *Forge) addComment(number int, login, body string) Comment {
 	return c
 }
 
-// EditComment changes what a comment says, a minute after it was written.
+// EditComment changes a comment's text, a minute after it was written.
 func (f *Forge) EditComment(id int64, body string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -314,21 +310,21 @@ func (f *Forge) edit(i int, body string) {
 	f.talk++
 }
 
-// DeleteComment removes a comment, as somebody with a browser would.
+// DeleteComment removes a comment, as a person in a browser would.
 func (f *Forge) DeleteComment(id int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.comments = slices.DeleteFunc(f.comments, func(c Comment) bool { return c.ID == id })
 }
 
-// React puts a reaction of login below a comment.
+// React adds a reaction of login to a comment.
 func (f *Forge) React(id int64, login, content string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.addReaction(slices.IndexFunc(f.comments, func(c Comment) bool { return c.ID == id }), login, content)
 }
 
-// addReaction reports whether it is new.
+// addReaction reports whether the reaction is new.
 func (f *Forge) addReaction(i int, login, content string) bool {
 	c, one := &f.comments[i], login+": "+content
 	if slices.Contains(strings.Split(c.Reactions, ", "), one) {
@@ -345,8 +341,7 @@ func (f *Forge) Comments(number int) []Comment {
 	return f.commentsOf(number)
 }
 
-// Written returns the comments on a pull request by an account that begin with
-// a text.
+// Written returns an account's comments on a pull request that begin with a text.
 func (f *Forge) Written(number int, login, begins string) (bodies []string) {
 	for _, c := range f.Comments(number) {
 		if c.Login == login && strings.HasPrefix(c.Body, begins) {
@@ -356,8 +351,8 @@ func (f *Forge) Written(number int, login, begins string) (bodies []string) {
 	return bodies
 }
 
-// Reactions returns those of an account below a comment of a pull request; the
-// reactions of others have their names.
+// Reactions returns an account's reactions to a comment on a pull request; the
+// reactions of others carry their names.
 func (f *Forge) Reactions(number int, comment int64, login string) string {
 	for _, c := range f.Comments(number) {
 		if c.ID == comment {
@@ -391,7 +386,7 @@ func (f *Forge) addStatus(s Status) Status {
 	return s
 }
 
-// Statuses returns all that were written to a commit, oldest first.
+// Statuses returns all statuses of a commit, oldest first.
 func (f *Forge) Statuses(sha string) []Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -404,15 +399,14 @@ func (f *Forge) Statuses(sha string) []Status {
 	return found
 }
 
-// Requests returns all that arrived, in that order.
+// Requests returns all received requests in order.
 func (f *Forge) Requests() []Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.requests)
 }
 
-// Unchanged is how many of them were answered with a 304, which counts for no
-// limit.
+// Unchanged counts the requests answered with a 304, which count toward no limit.
 func (f *Forge) Unchanged() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -424,7 +418,7 @@ func (f *Forge) Writes() []Request {
 	return slices.DeleteFunc(f.Requests(), func(r Request) bool { return !r.IsWrite() })
 }
 
-// UserID is the id of an account, the same for the same login.
+// UserID returns an account's id, the same for the same login.
 func (f *Forge) UserID(login string) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -440,10 +434,10 @@ func (f *Forge) userID(login string) int64 {
 	return int64(100 + i)
 }
 
-// resetFar is in the year 2100: no test outlives the window of its limit.
+// resetFar is in the year 2100: no test outlives its limit's window.
 const resetFar = "4102444800"
 
-// maxRequest bounds what the fake reads of a body.
+// maxRequest bounds a body that the fake reads.
 const maxRequest = 1 << 20
 
 // handler records, applies faults and authenticates before the API answers.
@@ -475,8 +469,8 @@ func (f *Forge) handler() http.Handler {
 	})
 }
 
-// tagged returns every answer to a read its ETag, and says so where it is what
-// the caller has.
+// tagged adds an ETag to every answer to a read, and answers 304 if the caller has it
+// already.
 func (f *Forge) tagged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
@@ -536,6 +530,6 @@ func reply(w http.ResponseWriter, status int, value any) {
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	// A client that has gone away is none of the fake's business.
+	// A disconnected client is not an error of the fake.
 	_, _ = w.Write(data)
 }

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Transport carries requests to the forge without a network. Each takes that
-// long.
+// Transport carries requests to the forge without a network. Each takes the given time.
 func (f *Forge) Transport(takes time.Duration) http.RoundTripper {
 	return &local{f.handler(), takes}
 }
@@ -19,7 +18,7 @@ type local struct {
 	takes   time.Duration
 }
 
-// RoundTrip answers in the goroutine of the caller.
+// RoundTrip answers in the caller's goroutine.
 func (l *local) RoundTrip(req *http.Request) (*http.Response, error) {
 	var body []byte
 	if req.Body != nil {

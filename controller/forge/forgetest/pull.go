@@ -35,7 +35,7 @@ func (f *Forge) createPull(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusCreated, out)
 }
 
-// Pull returns the pull request with a number; zero for one that there is not.
+// Pull returns the pull request with a number, or zero.
 func (f *Forge) Pull(number int) Pull {
 	f.mu.Lock()
 	defer f.mu.Unlock()

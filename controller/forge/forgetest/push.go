@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// A push is that a branch of the repository came to a commit.
+// A push moved a branch of the repository to a commit.
 type push struct{ ref, sha, login string }
 
-// Push notes that an account brought a branch to a commit, "-" for one that was
-// deleted since.
+// Push records that an account pushed a commit to a branch; "-" is a deleted account.
 func (f *Forge) Push(branch, sha, login string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.pushes = append(f.pushes, push{"refs/heads/" + branch, sha, login})
 }
 
-// listActivity tells who pushed what, the newest first. Gitea has no such path.
+// listActivity lists pushes with their accounts, the newest first. Gitea has no such
+// path.
 func (f *Forge) listActivity(w http.ResponseWriter, r *http.Request) {
 	if isGitea(r) {
 		notFound(w)

@@ -6,17 +6,17 @@ import (
 	"strconv"
 )
 
-// A suite is what an App's check runs of a commit are in.
+// A suite groups an App's check runs of a commit.
 type suite struct {
 	id, app int64
 	sha     string
-	branch  any // its name; nil where the commit was pushed to none
-	// reset means that somebody asked for it again, and nothing came since.
+	branch  any // its name; nil if the commit is on no branch
+	// reset means that it was re-requested and not answered yet.
 	reset bool
 }
 
-// Rerequest asks for the check runs of a commit again, as a click of somebody who
-// may write does: their suites are queued again, and the runs stay as they are.
+// Rerequest re-requests the check runs of a commit, as a click by a person with write
+// permission does: their suites are queued again, and the runs do not change.
 func (f *Forge) Rerequest(sha string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -25,7 +25,7 @@ func (f *Forge) Rerequest(sha string) {
 	}
 }
 
-// suiteOf is the suite of an App at a commit, which is made where there is none.
+// suiteOf returns an App's suite at a commit, and creates it if it is missing.
 func (f *Forge) suiteOf(app int64, sha string) *suite {
 	i := slices.IndexFunc(f.suites, func(s suite) bool { return s.app == app && s.sha == sha })
 	if i < 0 {
@@ -36,8 +36,8 @@ func (f *Forge) suiteOf(app int64, sha string) *suite {
 	return &f.suites[i]
 }
 
-// branchOf is a branch of the repository whose tip a pull request says that the
-// commit is, nil for none.
+// branchOf returns the branch whose tip is the commit according to a pull request, or
+// nil.
 func (f *Forge) branchOf(sha string) any {
 	for _, p := range f.pulls {
 		switch sha {
@@ -52,8 +52,8 @@ func (f *Forge) branchOf(sha string) any {
 	return nil
 }
 
-// pushed makes the suites of a head: each App that may write check runs has one
-// from then on, whether it ever writes one or not.
+// pushed creates the suites of a head: each App that may write check runs has one from
+// then on, even if it never writes one.
 func (f *Forge) pushed(p Pull) {
 	for id, app := range f.apps {
 		if may := app.Permissions; (may == nil || may["checks"] == "write") && p.HeadRepo == Repository {
@@ -62,7 +62,7 @@ func (f *Forge) pushed(p Pull) {
 	}
 }
 
-// listSuites lists those of a commit, the oldest first.
+// listSuites lists a commit's suites, the oldest first.
 func (f *Forge) listSuites(w http.ResponseWriter, r *http.Request) {
 	if !f.canCheck(w, r) {
 		return
@@ -94,8 +94,8 @@ func (f *Forge) suiteJSON(s suite) map[string]any {
 	}
 }
 
-// summary is what the newest check runs of each name come to: the conclusion
-// that weighs most, once all of them are completed.
+// summary combines the newest check runs of each name: the most severe conclusion, once
+// all are completed.
 func summary(latest map[string]CheckRun) (status string, conclusion any) {
 	if len(latest) == 0 {
 		return "queued", nil

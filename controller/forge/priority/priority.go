@@ -1,10 +1,9 @@
-// Package priority orders the writes that wait for one credential. A forge takes
-// one at a time with a second between two, so that a burst of pushes is a queue,
-// and its order decides how long people wait for a verdict.
+// Package priority orders the writes that wait for one credential. A forge accepts one
+// write at a time, a second apart, so a burst of pushes forms a queue, and its order
+// decides how long people wait for a verdict.
 //
-// A client takes a turn of [Turns] for each write; its callers say by [WithWrite] what
-// that is worth. The order itself, [Write.Before] and [Queue], is pure: times come
-// in.
+// A client takes a turn of [Turns] for each write; its callers set its worth by
+// [WithWrite]. The order itself, [Write.Before] and [Queue], is pure: times come in.
 package priority
 
 import (
@@ -12,13 +11,12 @@ import (
 	"time"
 )
 
-// Worth is what a write is worth to people who wait for it.
+// Worth ranks a write by its value to waiting people.
 type Worth int
 
-// The worths, from the least on. Superseded is the last word on a head that was
-// replaced, and Pending a status that only says that a verdict will come. A
-// Verdict is a terminal status, by which people merge. Without a Credential
-// nothing else is written.
+// The worths, in ascending order. Superseded is the final status of a replaced head,
+// and Pending a status that only announces a verdict. A Verdict is a terminal status,
+// which decides about merging. Without a Credential no other write is possible.
 const (
 	Superseded Worth = iota
 	Pending
@@ -29,33 +27,33 @@ const (
 	Credential
 )
 
-// patience is how long after its push a write of each worth is passed over by
-// those that are worth more or newer.
+// patience is the time after its push during which a write of each worth is passed over
+// by more valuable or newer writes.
 var patience = [...]time.Duration{
 	Superseded: 4 * time.Minute,
 	Pending:    4 * time.Minute,
-	Reaction:   time.Minute, // somebody who wrote a command looks for it
+	Reaction:   time.Minute, // the author of a command looks for it
 	CheckRun:   8 * time.Minute,
 	Comment:    6 * time.Minute,
 	Verdict:    3 * time.Minute,
-	Credential: -time.Hour, // before all that is due
+	Credential: -time.Hour, // before all due writes
 }
 
-// A Write is one that waits.
+// A Write is a waiting write.
 type Write struct {
 	Worth Worth
-	// Pushed is when the head came that the write is about, or whatever else
-	// people wait for since.
+	// Pushed is the time of the push that the write is about, or the start of another
+	// wait of people.
 	Pushed time.Time
 }
 
-// due is when nothing may pass the write any more.
+// due returns the time from which nothing may pass the write.
 func (w Write) due() time.Time { return w.Pushed.Add(patience[w.Worth]) }
 
-// Before reports whether a write goes before another one now. Due writes go
-// first, the longest due at the head. Then worth decides, and of the same worth
-// the newest push: it is the one that somebody looks at, while a head that waits
-// for long has lost its reader already.
+// Before reports whether a write goes before another one now. Due writes go first, the
+// longest due at the front. Then worth decides, and among equals the newest push:
+// somebody is looking at it, while a head that has waited for long has lost its reader
+// already.
 func (w Write) Before(other Write, now time.Time) bool {
 	mine, theirs := !w.due().After(now), !other.due().After(now)
 	switch {
@@ -90,8 +88,8 @@ func (q *Queue[T]) Remove(item T) bool {
 	return i >= 0
 }
 
-// First is the item whose turn it is now with its write, of equals the one that
-// was added first. It stays in the queue. It reports false where that is empty.
+// First returns the next item with its write; among equals the one added first. It
+// stays in the queue. ok is false if the queue is empty.
 func (q *Queue[T]) First(now time.Time) (item T, w Write, ok bool) {
 	if len(q.waiting) == 0 {
 		return item, w, false
@@ -105,5 +103,5 @@ func (q *Queue[T]) First(now time.Time) (item T, w Write, ok bool) {
 	return best.item, best.write, true
 }
 
-// Len is how many wait.
+// Len returns the number of waiting writes.
 func (q *Queue[T]) Len() int { return len(q.waiting) }

@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/clock"
 )
 
-// ErrDropped means that a write was never sent: the context of its caller ended
-// while it waited for its turn.
+// ErrDropped means that a write was never sent: its caller's context ended while it
+// waited for its turn.
 var ErrDropped = errors.New("dropped before its turn to be written")
 
 type (
@@ -18,20 +18,20 @@ type (
 	finishesKey struct{}
 )
 
-// WithWrite returns a context for writes of that priority. Without it, a write has the priority of a
-// comment that was asked for at this moment.
+// WithWrite returns a context for writes of a priority. Without it, a write has the
+// priority of a comment requested now.
 func WithWrite(ctx context.Context, w Write) context.Context {
 	return context.WithValue(ctx, writeKey{}, w)
 }
 
-// Finishing returns a context for writes that wait for their turn, and reads, as
-// long as ctx does not end. A write that was sent then is finished all the same,
-// unless sent ends: one that is broken off may be applied at any later time.
+// Finishing returns a context for reads and for writes that wait for their turn until
+// ctx ends. A write already sent is still finished, unless sent ends: an interrupted
+// write may be applied at any later time.
 func Finishing(ctx, sent context.Context) context.Context {
 	return context.WithValue(ctx, finishesKey{}, sent)
 }
 
-// FromContext returns the write that a context carries at this moment, see [WithWrite].
+// FromContext returns the write that a context carries, see [WithWrite].
 func FromContext(ctx context.Context, now time.Time) Write {
 	write, ok := ctx.Value(writeKey{}).(Write)
 	if !ok {
@@ -43,7 +43,7 @@ func FromContext(ctx context.Context, now time.Time) Write {
 	return write
 }
 
-// Sending is the context that a write has once it is sent, see [Finishing].
+// Sending returns the context of a write once it is sent, see [Finishing].
 func Sending(ctx context.Context) context.Context {
 	if sent, ok := ctx.Value(finishesKey{}).(context.Context); ok {
 		return sent
@@ -51,20 +51,19 @@ func Sending(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Turns are given out one at a time and with the distance that the forge wants.
-// They are safe for concurrent use.
+// Turns are granted one at a time, with the pause that the forge requires. They are
+// safe for concurrent use.
 type Turns struct {
 	clock clock.Clock
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	queue Queue[chan struct{}] // of those who wait; closed when it is their turn
+	queue Queue[chan struct{}] // waiting writes; closed when it is their turn
 	taken bool
-	free  time.Time // the time of the next turn at the earliest
+	free  time.Time // the earliest time of the next turn
 }
 
-// NewTurns returns turns by a clock. wait sleeps, or ends with the error of its
-// context.
+// NewTurns returns turns by a clock. wait sleeps, or returns its context's error.
 func NewTurns(c clock.Clock) *Turns {
 	return &Turns{clock: c}
 }
@@ -95,7 +94,7 @@ func (t *Turns) Acquire(ctx context.Context, write Write) error {
 	}
 }
 
-// distance waits until the forge takes the next write. Only the holder of the turn
+// distance waits until the forge accepts the next write. Only the holder of the turn
 // calls it.
 func (t *Turns) distance(ctx context.Context) (waited bool, err error) {
 	t.mu.Lock()
@@ -107,7 +106,8 @@ func (t *Turns) distance(ctx context.Context) (waited bool, err error) {
 	return true, t.clock.Sleep(ctx, gap)
 }
 
-// passed returns the turn back where a write that goes before has come meanwhile.
+// passed gives the turn back if a write with precedence has arrived meanwhile, and
+// reports whether it did.
 func (t *Turns) passed(write Write) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,12 +124,12 @@ func (t *Turns) leave(mine chan struct{}) {
 	t.mu.Lock()
 	there := t.queue.Remove(mine)
 	t.mu.Unlock()
-	if !there { // it was given the turn meanwhile
+	if !there { // it got the turn meanwhile
 		t.Release(0)
 	}
 }
 
-// Release ends the turn. The next one begins after that time at the earliest.
+// Release ends the turn. The next one begins after the given time at the earliest.
 func (t *Turns) Release(after time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -140,7 +140,7 @@ func (t *Turns) Release(after time.Duration) {
 	t.grant()
 }
 
-// grant gives out the turn, if it is there.
+// grant grants the turn, if it is free.
 func (t *Turns) grant() {
 	if t.taken {
 		return
