@@ -23,62 +23,62 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A Batch is cases of one side of a run.
+// A Batch is a set of cases of one side of a run.
 type Batch struct {
 	Class Class
 	Side  string
-	// About is JSON that the worker gets with each task of the batch: from which
-	// commits it loads the cases. It must not have a secret.
+	// About is JSON that workers get with each task of the batch: the commits to load
+	// the cases from. It must not contain a secret.
 	About json.RawMessage
-	// Config says how the cases are judged, as far as that does not depend on the
-	// process: its Ledger, Trust, Revision, Observe and Keep.
+	// Config is the process-independent part of the run's configuration: its Ledger,
+	// Trust, Revision, Observe and Keep.
 	Config run.Config
 	Jobs   []run.Job
-	// Programs reports whether a case starts programs. nil means that none does.
+	// Programs reports whether a case starts programs. nil means none does.
 	Programs func(run.Job) bool
-	// Waits is called when no worker judges any of the cases, and when one does again. nil is
-	// not called. Cases wait for as long as it takes.
+	// Waits is called when no worker judges any of the cases, and when one does again.
+	// nil is not called. Cases wait indefinitely.
 	Waits func(Standstill)
 }
 
 const (
-	// atOnce is how many tasks are queued by one statement.
+	// atOnce is the number of tasks queued by one statement.
 	atOnce = 1000
-	// patience is how long a run waits for a database that is away, and for a worker with a
-	// sandbox where others run.
+	// patience bounds a run's wait for an unavailable database, and for a worker with a
+	// sandbox while others run.
 	patience = time.Minute
-	// checkEvery is how often a run looks whether its tasks are still in the queue, and
-	// mostLosses is how often each of them is queued again.
+	// checkEvery is the interval at which a run checks that its tasks are still queued,
+	// and mostLosses bounds the times that each of them is queued again.
 	checkEvery = 5 * time.Second
 	mostLosses = 3
 )
 
-// looks are the pauses between the looks of a run for outcomes. The first outcomes of a small
-// batch, as of a measurement that is repeated, come at once.
+// looks are the pauses between polls for outcomes. The first outcomes of a small batch,
+// such as a repeated measurement, arrive at once.
 var looks = clock.Doubling{First: 10 * time.Millisecond, Most: 50 * time.Millisecond}
 
-// A waiter is a batch whose tasks are queued.
+// A waiter is a batch with queued tasks.
 type waiter struct {
 	*Queue
 	Batch
 	id       string
 	outcomes []run.Outcome
-	left     map[int64]int // the job of each task that has no outcome
-	due      []int         // the jobs that have no task yet
-	losses   map[int]int   // how often the task of a job was gone from the queue
-	taken    []int64       // tasks whose outcomes were taken and are still in the table
+	left     map[int64]int // the job of each task without an outcome
+	due      []int         // the jobs without a task
+	losses   map[int]int   // times that a job's task was lost
+	taken    []int64       // tasks whose outcomes were read and are still in the table
 	beaten   time.Time
 	checked  time.Time
 	said     Standstill
-	news     bool // an outcome came since the last beat
-	// unable is since when workers run, and none that has a sandbox.
+	news     bool // an outcome arrived since the last beat
+	// unable is the time since which workers run, but none with a sandbox.
 	unable time.Time
 }
 
-// Judge has the jobs of a batch judged by workers and returns their outcomes in the
-// same order, as [run.Run] does. When ctx ends, what is queued is taken back, the
-// calls in flight are given up, and the outcomes of the rest are Stopped. The error
-// says that the queue or the ledger cannot be read or written.
+// Judge lets workers judge the jobs of a batch and returns their outcomes in the same
+// order, as [run.Run] does. When ctx ends, queued tasks are withdrawn, running calls
+// are cancelled, and the remaining outcomes are Stopped. An error means that the queue
+// or the ledger is unavailable.
 func (q *Queue) Judge(ctx context.Context, b Batch) ([]run.Outcome, error) {
 	w := &waiter{Queue: q, Batch: b, id: newID(), outcomes: make([]run.Outcome, len(b.Jobs)), left: make(map[int64]int, len(b.Jobs)), losses: map[int]int{}}
 	for i, job := range b.Jobs {
@@ -99,7 +99,7 @@ func (q *Queue) Judge(ctx context.Context, b Batch) ([]run.Outcome, error) {
 	defer cancel()
 	err = errors.Join(err, w.end(ended))
 	if ctx.Err() != nil {
-		err = nil // what a run that was stopped cannot write is not a fault
+		err = nil // a write error of a stopped run is not a fault
 	}
 	if err != nil {
 		return w.outcomes, fmt.Errorf("queue: %w", err)
@@ -113,8 +113,8 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// begin queues the tasks. Those that start programs are not run where workers run and
-// none has a sandbox.
+// begin queues the tasks. Tasks that start programs fail if workers run but none has a
+// sandbox.
 func (w *waiter) begin(ctx context.Context) error {
 	if err := w.announce(ctx); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (w *waiter) begin(ctx context.Context) error {
 	return w.enqueue(ctx)
 }
 
-// announce writes that somebody waits for the run.
+// announce records that the run is being waited for.
 func (w *waiter) announce(ctx context.Context) error {
 	_, err := w.pool.Exec(ctx, `INSERT INTO queue_runs (id, about, until) VALUES ($1, coalesce($2::jsonb, 'null'), now() + $3::interval)
 		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, w.id, w.About, runLife)
@@ -143,7 +143,7 @@ func (w *waiter) announce(ctx context.Context) error {
 
 func (w *waiter) startsPrograms(job run.Job) bool { return w.Programs != nil && w.Programs(job) }
 
-// enqueue queues the jobs that have no task.
+// enqueue queues the jobs without a task.
 func (w *waiter) enqueue(ctx context.Context) error {
 	for len(w.due) > 0 {
 		some := w.due[:min(atOnce, len(w.due))]
@@ -153,8 +153,8 @@ func (w *waiter) enqueue(ctx context.Context) error {
 				Queue: w.Class.name(w.startsPrograms(w.Jobs[i])), MaxAttempts: tries,
 			}}
 		}
-		// Workers may begin before the answer is here. Without it nobody could take back
-		// what they do, so that it is waited for even when ctx ends.
+		// Workers may begin before the reply arrives. Without the task ids nobody could
+		// withdraw the tasks, so the reply is awaited even when ctx ends.
 		var inserted []*rivertype.JobInsertResult
 		err := withDeadline(context.WithoutCancel(ctx), func(ctx context.Context) (err error) {
 			inserted, err = w.client.InsertMany(ctx, params)
@@ -174,19 +174,18 @@ func (w *waiter) enqueue(ctx context.Context) error {
 	return nil
 }
 
-// A Standstill is cases that wait, since no worker judges any of them. Without cases there is
-// none.
+// A Standstill describes cases that wait because no worker judges any of them. Zero
+// cases mean no standstill.
 type Standstill struct {
 	Cases int
-	// Workers is how many are running that could judge them, and judge others.
+	// Workers counts the running workers that could judge them, but judge others.
 	Workers int
-	// Programs says that all of the cases start programs, and no worker that is running has
-	// a sandbox.
+	// Programs means that all of the cases start programs, and no running worker has a
+	// sandbox.
 	Programs bool
 }
 
-// seenWorkers says which workers give signs of life: how many, and how many of them have a
-// sandbox.
+// seenWorkers counts the live workers, and the ones with a sandbox among them.
 type seenWorkers struct{ running, sandboxed int }
 
 const theWorkers = "count(*), count(*) FILTER (WHERE programs) FROM queue_workers WHERE until > now()"
@@ -196,7 +195,7 @@ func (w *waiter) workers(ctx context.Context) (seen seenWorkers, err error) {
 	return seen, err
 }
 
-// unable is the outcome of a case whose programs no worker can start.
+// unable returns the outcome of a case whose programs no worker can start.
 func unable(job run.Job) run.Outcome {
 	const why = "it starts a program, and no worker that is running has a sandbox"
 	return run.Outcome{Key: job.Case.Key, Unrun: why, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}
@@ -212,12 +211,12 @@ func (w *waiter) task(ctx context.Context, job run.Job) Task {
 
 // await collects the outcomes.
 func (w *waiter) await(ctx context.Context) error {
-	var away time.Time // since when the database is
+	var away time.Time // start of the database's absence
 	for n := 0; ; n++ {
 		err := withDeadline(ctx, w.poll)
 		switch {
 		case len(w.left)+len(w.due) == 0:
-			return nil // an error of a sign of life harms nobody any more
+			return nil // a missed sign of life is now harmless
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
@@ -233,8 +232,8 @@ func (w *waiter) await(ctx context.Context) error {
 	}
 }
 
-// poll takes the stored outcomes, renews the interest in the rest, and queues again what
-// is gone.
+// poll reads the stored outcomes, renews the run's sign of life, and queues lost tasks
+// again.
 func (w *waiter) poll(ctx context.Context) error {
 	if err := w.collect(ctx); err != nil {
 		return err
@@ -248,7 +247,7 @@ func (w *waiter) poll(ctx context.Context) error {
 	return w.enqueue(ctx)
 }
 
-// beat says that somebody waits for the run, and looks whether a worker is running.
+// beat renews the run's sign of life, and checks whether a worker is running.
 func (w *waiter) beat(ctx context.Context) error {
 	if time.Since(w.beaten) < beat {
 		return nil
@@ -258,7 +257,7 @@ func (w *waiter) beat(ctx context.Context) error {
 	var seen seenWorkers
 	err := w.pool.QueryRow(ctx, `WITH mine AS (UPDATE queue_runs SET until = now() + $2::interval WHERE id = $1 RETURNING id)
 		SELECT (SELECT count(*) > 0 FROM mine), `+theWorkers, w.id, runLife).Scan(&known, &seen.running, &seen.sandboxed)
-	if err == nil && !known { // others took the run for dead, and its outcomes went with it
+	if err == nil && !known { // others considered the run dead and removed its outcomes
 		err, w.checked = w.announce(ctx), time.Time{}
 	}
 	if err != nil {
@@ -275,7 +274,7 @@ func (w *waiter) beat(ctx context.Context) error {
 	return w.withhold(ctx, seen)
 }
 
-// standstill says how many cases wait where none of them is judged.
+// standstill counts the waiting cases if none is being judged.
 func (w *waiter) standstill(ctx context.Context, seen seenWorkers) (Standstill, error) {
 	now := Standstill{Cases: len(w.left) + len(w.due), Workers: seen.running}
 	if seen.running == 0 {
@@ -297,8 +296,8 @@ func (w *waiter) standstill(ctx context.Context, seen seenWorkers) (Standstill, 
 	return now, nil
 }
 
-// withhold ends the cases that start programs, where workers have been running for a while
-// and none of them has a sandbox.
+// withhold ends the cases that start programs if workers have been running for a while
+// without a sandbox.
 func (w *waiter) withhold(ctx context.Context, seen seenWorkers) error {
 	switch {
 	case seen.running == 0 || seen.sandboxed > 0:
@@ -333,8 +332,8 @@ func (w *waiter) withhold(ctx context.Context, seen seenWorkers) error {
 	return err
 }
 
-// check has the tasks queued again that ended without an outcome, or are not in the queue
-// any more: nobody would judge them.
+// check queues tasks again that ended without an outcome or vanished from the queue:
+// nobody would judge them.
 func (w *waiter) check(ctx context.Context) error {
 	if time.Since(w.checked) < checkEvery || len(w.left) == 0 {
 		return nil
@@ -369,14 +368,14 @@ func (w *waiter) check(ctx context.Context) error {
 	return nil
 }
 
-// lost is the outcome of a case whose tasks went out of the queue.
+// lost returns the outcome of a case whose tasks vanished from the queue.
 func lost(job run.Job) run.Outcome {
 	why := fmt.Sprintf("it was queued %d times, and each time its task left the queue without an outcome; gavel serve --check looks at the queue", mostLosses+1)
 	return run.Outcome{Key: job.Case.Key, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}
 }
 
-// collect takes the outcomes that are there. They are removed by the next look: what is
-// found may not arrive.
+// collect reads the available outcomes. The next poll removes them, since the reply may
+// get lost.
 func (w *waiter) collect(ctx context.Context) error {
 	rows, err := w.pool.Query(ctx, `WITH gone AS (DELETE FROM queue_outcomes WHERE run = $1 AND job = ANY ($2::bigint[]))
 		SELECT job, outcome FROM queue_outcomes WHERE run = $1 AND job <> ALL ($2::bigint[])`, w.id, append([]int64{}, w.taken...))
@@ -411,7 +410,7 @@ func (w *waiter) collect(ctx context.Context) error {
 	return nil
 }
 
-// recall adds the transcripts, which are in the ledger, to an outcome that needs them.
+// recall adds the ledger's transcripts to an outcome that needs them.
 func (w *waiter) recall(ctx context.Context, i int, out *run.Outcome) error {
 	job := w.Jobs[i]
 	if keep := w.Config.Keep; keep != nil && !keep(job, out.Result) || w.Config.Ledger == nil {
@@ -433,7 +432,7 @@ func (w *waiter) conclude(i int, out run.Outcome) {
 	}
 }
 
-// end takes back what is queued. Running tasks are cancelled.
+// end withdraws queued tasks and cancels running ones.
 func (w *waiter) end(ctx context.Context) error {
 	if len(w.left) > 0 {
 		var running []int64

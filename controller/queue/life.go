@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// live says that the worker lives.
+// live renews the worker's sign of life.
 func (w *Worker) live(ctx context.Context) error {
 	_, err := w.cfg.Queue.pool.Exec(ctx, `INSERT INTO queue_workers (id, programs, until) VALUES ($1, $2, now() + $3::interval)
 		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, w.id, w.cfg.Sandbox, workerLife)
@@ -17,15 +17,15 @@ func (w *Worker) live(ctx context.Context) error {
 	return err
 }
 
-// rounds is how many signs of life a worker gives after the database was away before it
-// takes others for dead: they come back, too.
+// rounds is the number of its own signs of life after which a worker considers others
+// dead when the database returns: they return, too.
 const rounds = 3
 
-// A caution counts the signs of life since the database was away.
+// A caution counts the signs of life since the database was unavailable.
 type caution int
 
-// trusts takes what became of a sign of life, and reports whether workers that are late
-// with theirs are dead.
+// trusts records the result of a sign of life, and reports whether workers with a late
+// one count as dead.
 func (c *caution) trusts(err error) bool {
 	if err != nil {
 		*c = 0
@@ -35,12 +35,11 @@ func (c *caution) trusts(err error) bool {
 	return *c >= rounds
 }
 
-// beating gives signs of life until ctx ends, and takes from workers that are dead
-// what they had begun.
+// beating gives signs of life until ctx ends, and takes over the tasks of dead workers.
 func (w *Worker) beating(ctx context.Context) {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
-	seen := caution(rounds) // nobody was away yet
+	seen := caution(rounds) // no absence yet
 	for {
 		select {
 		case <-ctx.Done():
@@ -64,8 +63,8 @@ func withDeadline(ctx context.Context, do func(context.Context) error) error {
 	return do(ctx)
 }
 
-// adopt makes the tasks of dead workers available again. A task that has ended too
-// many workers is an error of its case. Runs that nobody waits for are forgotten.
+// adopt makes dead workers' tasks available again. A task that has ended too many
+// workers becomes an error of its case. Abandoned runs are removed.
 func (q *Queue) adopt(ctx context.Context) error {
 	const orphaned = `state = 'running' AND kind = 'case' AND NOT EXISTS (
 		SELECT 1 FROM queue_workers w WHERE w.id = attempted_by[array_upper(attempted_by, 1)] AND w.until > now())`

@@ -1,14 +1,14 @@
-// Package queue has cases judged by workers in other processes, over a queue in
+// Package queue lets workers in other processes judge cases, over a queue in
 // PostgreSQL.
 //
-// A controller opens a [Queue] with [Open] and gives [Queue.Judge] what
+// A controller opens a [Queue] with [Open] and passes [Queue.Judge] the jobs that
 // [run.Run] would judge in its own process. A worker opens one, too, and runs a
-// [Worker]. A [Task] of the queue names a case by its digests and has neither its
+// [Worker]. A [Task] of the queue names a case by its digests and contains neither its
 // text nor a secret: the worker loads the case from git and its secrets from its own
 // environment.
 //
-// A task that was begun and not completed is taken up by another worker. Results are
-// in the ledger before a task is completed, so that nothing is paid for again.
+// An interrupted task is taken over by another worker. Results are in the ledger before
+// a task is completed, so that nothing is paid for again.
 package queue
 
 import (
@@ -30,14 +30,14 @@ import (
 	"github.com/gavel-evals/gavel/controller/run"
 )
 
-// A Task is one case of a run that a worker has to judge.
+// A Task is one case of a run for a worker to judge.
 type Task struct {
-	// Run is the id of the run in the queue, which [Queue.Judge] gives it.
+	// Run is the run's id in the queue, set by [Queue.Judge].
 	Run string `json:"run"`
-	// Side is the side of the comparison that the case is of, such as head.
+	// Side is the case's side of the comparison, such as head.
 	Side string `json:"side"`
 	// Case is the ID of the case. E, J and D are its digests: a worker judges it only
-	// where its own are the same.
+	// if its own are equal.
 	Case string `json:"case"`
 	E    string `json:"e"`
 	J    string `json:"j"`
@@ -54,22 +54,22 @@ type Task struct {
 	Trace string `json:"trace,omitempty"`
 }
 
-// Kind names tasks in the queue.
+// Kind returns the name of tasks in the queue.
 func (Task) Kind() string { return "case" }
 
-// A Class says who waits for a task.
+// A Class is the urgency of a task.
 type Class string
 
-// The classes. A worker has places for each, so that one does not wait for another.
+// The classes. A worker has slots for each, so that one does not wait for another.
 const (
-	// Interactive tasks are of pull requests.
+	// Interactive tasks belong to pull requests.
 	Interactive Class = "interactive"
-	// Background tasks are of branches and schedules.
+	// Background tasks belong to branches and schedules.
 	Background Class = "background"
 )
 
-// name is the queue of a class. Tasks that start programs have their own, which only
-// workers with a sandbox take from.
+// name returns the queue of a class. Tasks that start programs have a separate one for
+// workers with a sandbox.
 func (c Class) name(programs bool) string {
 	if programs {
 		return string(c) + "_programs"
@@ -78,22 +78,22 @@ func (c Class) name(programs bool) string {
 }
 
 const (
-	// tries is how often a task is begun that ends its worker, or that its worker
+	// tries bounds the attempts at a task that ends its worker, or that its worker
 	// cannot judge.
 	tries = 5
-	// beat is how often a worker and a run give a sign of life. A worker counts as
-	// dead after workerLife, and a run after runLife: a controller whose connection
-	// is lost for a minute goes on.
+	// beat is the interval of a worker's and a run's signs of life. A worker counts as
+	// dead after workerLife, and a run after runLife: a controller that loses its
+	// connection for a minute continues.
 	beat       = 2 * time.Second
 	workerLife = 6 * time.Second
 	runLife    = 90 * time.Second
-	// answer is how long a database may take to answer what is asked of it again and
-	// again. After that the connection is given up, and the next one is tried.
+	// answer bounds the database's time for periodic queries. After that the connection
+	// is dropped, and the next one is tried.
 	answer = workerLife
-	// soonest is how soon after one look of a worker for tasks the next one may come, and
-	// telling is how soon workers are told about one set of tasks after another: a set
-	// that they are not told about waits until they look by themselves. Both sides of a
-	// comparison are queued at once.
+	// soonest is the minimum time between a worker's looks for tasks, and telling the
+	// minimum time between notifications of workers about sets of tasks: a set without
+	// a notification waits until they look by themselves. Both sides of a comparison
+	// are queued at once.
 	soonest = 10 * time.Millisecond
 	telling = time.Millisecond
 )
@@ -103,7 +103,7 @@ type Queue struct {
 	pool *pgxpool.Pool
 	// client only inserts.
 	client *river.Client[pgx.Tx]
-	// pause waits between two looks for outcomes.
+	// pause waits between two polls for outcomes.
 	pause func(context.Context, time.Duration) error
 }
 
@@ -121,8 +121,7 @@ func Open(ctx context.Context, url string) (*Queue, error) {
 	return &Queue{pool, client, clock.Sleep}, nil
 }
 
-// Depth counts the workers that give signs of life, and the cases that wait for one or
-// are judged.
+// Depth counts the live workers, and the cases that wait or are being judged.
 func (q *Queue) Depth(ctx context.Context) (workers, waiting, judging int, err error) {
 	err = q.pool.QueryRow(ctx, `SELECT (SELECT count(*) FROM queue_workers WHERE until > now()),
 		count(*) FILTER (WHERE state <> 'running'), count(*) FILTER (WHERE state = 'running')
@@ -130,8 +129,8 @@ func (q *Queue) Depth(ctx context.Context) (workers, waiting, judging int, err e
 	return workers, waiting, judging, err
 }
 
-// Workers counts the workers that give signs of life. It writes nothing, and a database
-// without a queue has none.
+// Workers counts the live workers. It writes nothing, and a database without a queue
+// has none.
 func (q *Queue) Workers(ctx context.Context) (n int, err error) {
 	var isThere bool
 	if err := q.pool.QueryRow(ctx, "SELECT to_regclass('queue_workers') IS NOT NULL").Scan(&isThere); err != nil || !isThere {

@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// shareEvery is how often workers settle what each of them may use of a target.
-	// A worker in which a call waits asks at once, but not more often than every
-	// shareSoon.
+	// shareEvery is the interval at which workers settle their shares of a target. A
+	// worker with a waiting call settles at once, but at most every shareSoon.
 	shareEvery = 250 * time.Millisecond
 	shareSoon  = 50 * time.Millisecond
-	// growth is how many replies for each slot open one slot more after refusals.
+	// growth is the number of replies per slot that open one more slot after refusals.
 	growth = 4
 )
 
-// sharing keeps the calls of all workers within the limits of targets, until ctx ends.
+// sharing keeps all workers' calls within the limits of targets, until ctx ends.
 func (w *Worker) sharing(ctx context.Context) {
 	ticker := time.NewTicker(shareEvery)
 	defer ticker.Stop()
@@ -39,7 +38,7 @@ func (w *Worker) sharing(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case time.Since(settled) > workerLife:
-			// The others take this worker for dead, and use its share.
+			// The others consider this worker dead, and use its share.
 			for _, l := range w.cfg.Limiters.All() {
 				l.Use(limit.Share{})
 			}
@@ -70,22 +69,21 @@ func (w *Worker) settleAll(ctx context.Context) error {
 	return nil
 }
 
-// A sharedTarget is what workers know of a target together.
+// A sharedTarget is the workers' common knowledge about a target.
 type sharedTarget struct {
-	// open is how many calls all workers may have in flight, at least 1, and replies
-	// are those since that changed.
+	// open is the number of calls that all workers may have in flight, at least 1, and
+	// replies counts replies since its last change.
 	open, replies int
 	pause         time.Duration
-	downFor       *time.Duration // nil where it is not down
+	downFor       *time.Duration // nil if it is up
 	failures      int
 	last          string
-	// taken is what other workers have of open. others is how many of them call the
-	// target, and waiting how many would call it more often.
+	// taken is the other workers' part of open. others counts the ones that call the
+	// target, and waiting the ones that would call it more.
 	taken, others, waiting int
 }
 
-// settle tells the other workers what this one made of its share of a target, and
-// returns what it may use from now on.
+// settle shares this worker's experience with a target, and returns its new share.
 func (w *Worker) settle(ctx context.Context, id string, u limit.Usage) (share limit.Share, err error) {
 	err = pgx.BeginFunc(ctx, w.cfg.Queue.pool, func(tx pgx.Tx) error {
 		t, err := lockTarget(ctx, tx, id, u)
@@ -101,7 +99,7 @@ func (w *Worker) settle(ctx context.Context, id string, u limit.Usage) (share li
 		batch.Queue(`UPDATE queue_targets SET open = $2, replies = $3, pause_until = now() + $4::interval,
 			down_until = now() + $5::interval, down_failures = $6, down_last = $7 WHERE id = $1`,
 			id, t.open, t.replies, t.pause, t.downFor, t.failures, t.last)
-		// Calls beyond the share are not broken off, so that they count until they end.
+		// Calls beyond the share are not cancelled, so they count until they end.
 		batch.Queue(`INSERT INTO queue_shares (target, worker, slots, want) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (target, worker) DO UPDATE SET slots = excluded.slots, want = excluded.want`, id, w.id, max(share.Slots, u.InFlight), u.Want)
 		return tx.SendBatch(ctx, &batch).Close()
@@ -109,7 +107,7 @@ func (w *Worker) settle(ctx context.Context, id string, u limit.Usage) (share li
 	return share, err
 }
 
-// lockTarget reads a target, which no other worker settles until the transaction ends.
+// lockTarget reads a target and locks it until the transaction ends.
 func lockTarget(ctx context.Context, tx pgx.Tx, id string, u limit.Usage) (*sharedTarget, error) {
 	var t sharedTarget
 	err := tx.QueryRow(ctx, `INSERT INTO queue_targets (id, open) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET id = excluded.id
@@ -119,17 +117,17 @@ func lockTarget(ctx context.Context, tx pgx.Tx, id string, u limit.Usage) (*shar
 	return &t, err
 }
 
-// readShares reads what the other workers that live may use.
+// readShares reads the shares of the other live workers.
 func (t *sharedTarget) readShares(ctx context.Context, tx pgx.Tx, id, worker string) error {
 	return tx.QueryRow(ctx, `SELECT coalesce(sum(s.slots), 0), count(*) FILTER (WHERE s.want > 0), count(*) FILTER (WHERE s.want > s.slots)
 		FROM queue_shares s JOIN queue_workers w ON w.id = s.worker WHERE s.target = $1 AND s.worker <> $2 AND w.until > now()`, id, worker).
 		Scan(&t.taken, &t.others, &t.waiting)
 }
 
-// learn takes in what the calls of one worker showed, as a single process would: a
-// refusal halves what is in flight, and replies let it grow again.
+// learn applies the experience of one worker, as a single process would: a refusal
+// halves the calls in flight, and replies let them grow again.
 func (t *sharedTarget) learn(u limit.Usage) {
-	if u.Refusals > 0 && t.pause == 0 { // else it is an echo of what another worker heard
+	if u.Refusals > 0 && t.pause == 0 { // else it echoes another worker's refusal
 		t.open, t.replies = max(t.open/2, 1), 0
 	}
 	t.pause = max(t.pause, u.Pause)
@@ -144,9 +142,9 @@ func (t *sharedTarget) learn(u limit.Usage) {
 	}
 }
 
-// share is what one worker may use: all that is free where no other one calls the
-// target, else as much as each of them gets, more only where it wants more and none of
-// them waits, and less where it wants less and one of them does.
+// share returns one worker's share. If no other worker calls the target, it gets
+// everything free. Otherwise it gets an equal part; more only if it wants more and no
+// other waits, and less if it wants less and another waits.
 func (t *sharedTarget) share(u limit.Usage) limit.Share {
 	slots, workers := t.open-t.taken, t.others+1
 	fair := 1

@@ -17,13 +17,13 @@ import (
 //go:embed schema.sql
 var schema string
 
-// ours are the tables that schema makes. Those of the library have names that another
-// program may have, too.
+// ours are the tables created by schema. The library's table names may also be another
+// program's.
 var ours = []string{"queue_workers", "queue_runs", "queue_outcomes", "queue_targets", "queue_shares"}
 
-// Migrate makes the tables of the queue in the schema of the ledger's, or brings them up
-// to date. Several processes may do so at once, in any order with those that open the
-// ledger. A role that may only use the tables can do so when there is nothing to make.
+// Migrate creates or updates the queue's tables in the ledger's database schema.
+// Several processes may do so at once, in any order with processes that open the
+// ledger. If there is nothing to create, a role without rights on the schema is enough.
 func (q *Queue) Migrate(ctx context.Context) error {
 	const migrating = 0x676176656c // an advisory lock
 	fail := func(err error) error { return fmt.Errorf("bring the queue up to date: %w", err) }
@@ -50,7 +50,7 @@ func (q *Queue) makeTables(ctx context.Context, conn *pgxpool.Conn) error {
 	if in == "" {
 		return errors.New("the search_path of the database's address names no schema that exists; make it, or leave the search_path out")
 	}
-	// Its tables may be found in another schema, as those of another program.
+	// Its tables may be found in another schema, as another program's.
 	migrator, err := rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Schema: in, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err

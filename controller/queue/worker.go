@@ -23,28 +23,28 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A WorkerConfig says what a worker judges.
+// A WorkerConfig configures a worker.
 type WorkerConfig struct {
 	Queue *Queue
-	// Judge judges the case of a task; about is that of its [Batch]. It stores the
-	// verdict in the ledger, and returns an outcome that is Stopped where ctx ended
-	// before. Its error means that another try, here or elsewhere, may succeed. It
-	// stores the completion with the verdict if the ledger is in the database of the
-	// queue; otherwise the task is completed afterwards.
+	// Judge judges a task's case; about comes from its [Batch]. It stores the verdict
+	// in the ledger, and returns a Stopped outcome if ctx ended before. An error means
+	// that a retry, here or elsewhere, may succeed. If the ledger is in the queue's
+	// database, it stores the completion together with the verdict; otherwise the task
+	// is completed afterwards.
 	Judge func(ctx context.Context, task Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error)
-	// Interactive and Background are how many tasks of each class are judged at once.
-	// They default to 8 and 8.
+	// Interactive and Background bound the simultaneous tasks of each class. They
+	// default to 8 and 8.
 	Interactive, Background int
-	// Sandbox reports that the worker can start programs. Tasks that need it are left
-	// to other workers otherwise.
+	// Sandbox means that the worker can start programs. Without it, tasks with programs
+	// are left to other workers.
 	Sandbox bool
-	// Drain is how long tasks may go on when the worker ends. Tasks that have not
-	// ended then are left to other workers. Defaults to 20 s.
+	// Drain is the time that tasks get when the worker ends. Unfinished tasks are left
+	// to other workers. Defaults to 20 s.
 	Drain time.Duration
-	// Limiters are those that Judge uses, which are [limit.Shared]: the calls of all
-	// workers together stay within the limits of targets. nil shares none.
+	// Limiters are the limiters that Judge uses, which are [limit.Shared]: all workers'
+	// calls together stay within the limits of targets. nil shares none.
 	Limiters *limit.Limiters
-	// Tracer traces what is judged; nil traces nothing.
+	// Tracer traces judging; nil traces nothing.
 	Tracer *tracing.Tracer
 	// Failed is called with errors that are not reported to a run. Defaults to nothing.
 	Failed func(error)
@@ -54,16 +54,16 @@ type WorkerConfig struct {
 type Worker struct {
 	cfg WorkerConfig
 	id  string
-	// seen is when it last gave a sign of life, in Unix nanoseconds.
+	// seen is the time of its last sign of life, in Unix nanoseconds.
 	seen atomic.Int64
-	// ending is set when tasks are to be left to other workers.
+	// ending is set when tasks are left to other workers.
 	ending atomic.Bool
 
 	mu   sync.Mutex
 	runs map[string]*runState // guarded by mu
 }
 
-// A runState is what was read about a run a moment ago.
+// A runState is recently read data about a run.
 type runState struct {
 	about json.RawMessage
 	alive bool
@@ -87,12 +87,12 @@ func NewWorker(cfg WorkerConfig) *Worker {
 	return &Worker{cfg: cfg, id: newID(), runs: map[string]*runState{}}
 }
 
-// Ready reports whether the worker has lately told the database that it lives, so that
-// it is given tasks.
+// Ready reports whether the worker has recently given a sign of life to the database,
+// so that it gets tasks.
 func (w *Worker) Ready() bool { return time.Since(time.Unix(0, w.seen.Load())) < workerLife }
 
-// Run judges tasks until ctx ends, and then those in progress for as long as Drain
-// says. A database that is away at the start is waited for, for a minute.
+// Run judges tasks until ctx ends, and finishes running ones for the time of Drain. It
+// waits a minute for an unavailable database at the start.
 func (w *Worker) Run(ctx context.Context) error {
 	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -105,7 +105,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	})
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil // and nothing was taken
+			return nil // nothing was taken
 		}
 		return fmt.Errorf("work: %w", err)
 	}
@@ -120,7 +120,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	return w.drain(lasting, client)
 }
 
-// start begins to take tasks, until ctx ends or the client is stopped.
+// start starts taking tasks, until ctx ends or the client is stopped.
 func (w *Worker) start(ctx context.Context) (*river.Client[pgx.Tx], error) {
 	queues := map[string]river.QueueConfig{
 		Interactive.name(false): {MaxWorkers: w.cfg.Interactive}, Background.name(false): {MaxWorkers: w.cfg.Background},
@@ -137,7 +137,7 @@ func (w *Worker) start(ctx context.Context) (*river.Client[pgx.Tx], error) {
 		ID: w.id, Queues: queues, Workers: workers, Logger: slog.New(slog.DiscardHandler),
 		JobTimeout: -1, MaxAttempts: tries, RetryPolicy: retries{},
 		FetchCooldown: soonest, FetchPollInterval: 500 * time.Millisecond,
-		// Signs of life tell which tasks are stuck, and much sooner.
+		// Signs of life detect stuck tasks much sooner.
 		RescueStuckJobsAfter:        7 * 24 * time.Hour,
 		CompletedJobRetentionPeriod: time.Hour, CancelledJobRetentionPeriod: time.Hour,
 	})
@@ -147,10 +147,10 @@ func (w *Worker) start(ctx context.Context) (*river.Client[pgx.Tx], error) {
 	return client, client.Start(ctx)
 }
 
-// lastMoments is how long tasks may take to end that were cancelled.
+// lastMoments bounds the end of cancelled tasks.
 const lastMoments = 10 * time.Second
 
-// drain lets the tasks end that are in progress, for a while.
+// drain lets running tasks finish, for a while.
 func (w *Worker) drain(ctx context.Context, client *river.Client[pgx.Tx]) error {
 	soon, cancel := context.WithTimeout(ctx, w.cfg.Drain)
 	defer cancel()
@@ -161,8 +161,8 @@ func (w *Worker) drain(ctx context.Context, client *river.Client[pgx.Tx]) error 
 		defer cancel()
 		err = client.StopAndCancel(last)
 	}
-	// Connections from before a restart of the database fail once. Without this the others
-	// take the worker for dead a little later.
+	// After a restart of the database, old connections fail once. Without this, the
+	// others consider the worker dead only later.
 	gone := postgres.Patiently(ctx, beat, func() error {
 		return withDeadline(ctx, func(ctx context.Context) error {
 			_, err := w.cfg.Queue.pool.Exec(ctx, "WITH share AS (DELETE FROM queue_shares WHERE worker = $1) DELETE FROM queue_workers WHERE id = $1", w.id)
@@ -175,15 +175,15 @@ func (w *Worker) drain(ctx context.Context, client *river.Client[pgx.Tx]) error 
 	return err
 }
 
-// retries are soon: what fails is the worker's, not a provider's.
+// retries are soon: the failure is the worker's, not a provider's.
 type retries struct{}
 
-// NextRetry is when a task is tried again.
+// NextRetry returns the time of a task's next try.
 func (retries) NextRetry(job *rivertype.JobRow) time.Time {
 	return time.Now().Add(time.Second << min(job.Attempt, 5))
 }
 
-// tasks is what the queue calls.
+// tasks is the queue's callback.
 type tasks struct {
 	river.WorkerDefaults[Task]
 	*Worker
@@ -234,12 +234,12 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 	return err
 }
 
-// failed is the outcome of a case that no worker could judge.
+// failed returns the outcome of a case that no worker could judge.
 func failed(t Task, why string) run.Outcome {
 	return run.Outcome{Key: t.Case, Result: verdict.Result{Verdict: verdict.Error, Reason: "no worker could judge it: " + why}}
 }
 
-// completed is complete as one statement.
+// completed is complete as a single statement.
 func completed(job *river.Job[Task], out run.Outcome) (store.Statement, error) {
 	out.Transcripts = nil // they are in the ledger
 	body, err := json.Marshal(out)
@@ -248,7 +248,7 @@ func completed(job *river.Job[Task], out run.Outcome) (store.Statement, error) {
 		Args: []any{job.Args.Run, job.ID, body}}, err
 }
 
-// complete ends a task together with its outcome. Without its run nobody asks for it.
+// complete ends a task and stores its outcome. Without its run the outcome is dropped.
 func complete(ctx context.Context, tx pgx.Tx, job *river.Job[Task], out run.Outcome) error {
 	out.Transcripts = nil // they are in the ledger
 	body, err := json.Marshal(out)
@@ -263,8 +263,8 @@ func complete(ctx context.Context, tx pgx.Tx, job *river.Job[Task], out run.Outc
 	return err
 }
 
-// run is what is known of a run. Whether somebody waits for it is looked up every
-// second, and each time after nobody did: a controller may have been away for a while.
+// run returns recent data about a run. The run's sign of life is read again every
+// second, and always after it was missing: a controller may have been away for a while.
 func (w *Worker) run(ctx context.Context, id string) (runState, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
