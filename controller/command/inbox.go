@@ -18,42 +18,41 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// A Config says whose comments are read, and whose commands count.
+// A Config configures an Inbox.
 type Config struct {
 	Client *forge.Client
 	Ledger *ledger.Ledger
 	// ID is the repository's at its forge, which survives renames.
 	ID int64
-	// Known is the name under which the ledger has what the repository was told.
+	// Known is the ledger's name for the repository's commands.
 	Known string
-	// Bots are the ids of accounts that are followed although they are bots.
+	// Bots are the ids of bot accounts whose commands count.
 	Bots []int64
-	// Report returns the newest report of a commit, nil where there is none.
+	// Report returns the newest report of a commit, or nil.
 	Report func(ctx context.Context, number int, head string) (*report.Report, error)
-	// Login is who the credential writes as, where it cannot ask.
+	// Login is the credential's account, if it cannot be looked up.
 	Login string
 	// WebURL is the root of the forge's pages, such as https://github.com.
 	WebURL string
-	// Redact takes secrets out of what is written. Defaults to [redact.Text].
+	// Redact removes secrets from written texts. Defaults to [redact.Text].
 	Redact func(string) string
 	// Now defaults to time.Now.
 	Now func() time.Time
-	// Log is called with a line for the log, and the pull request that it is
-	// about.
+	// Log is called with a log line and its pull request.
 	Log func(number int, line string)
 }
 
-// An Inbox takes the commands of one repository. It is safe for concurrent use.
+// An Inbox receives the commands of one repository. It is safe for concurrent use.
 type Inbox struct {
 	cfg        Config
-	repository string // as the ledger calls it
+	repository string // the ledger's name of it
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	self  string // our own account, empty while it is not known
-	asked bool   // who it is
-	// taking are the pull requests whose commands are being taken. A channel is
-	// closed when that ends.
+	self  string // our own account, empty if unknown
+	asked bool   // self was looked up
+	// taking are the pull requests whose commands are being processed. Each channel is
+	// closed at the end.
 	taking map[int]chan struct{}
 }
 
@@ -68,39 +67,39 @@ func NewInbox(cfg Config) *Inbox {
 	return &Inbox{taking: map[int]chan struct{}{}, cfg: cfg, repository: fmt.Sprintf("%s/%d", cfg.Client.REST().BaseURL.Host, cfg.ID)}
 }
 
-// A PullHead is a pull request with the head that it has now.
+// A PullHead is a pull request with its current head.
 type PullHead struct {
-	Repository forge.Repo // as it is called now
+	Repository forge.Repo // under its current name
 	Number     int
 	Head       string
-	// Running says that the head is being judged.
+	// Running means that the head is being judged.
 	Running bool
-	// Unapprovable says why an approval of the head changes nothing; empty where
+	// Unapprovable is the reason why an approval of the head changes nothing; empty if
 	// it does.
 	Unapprovable string
 }
 
-// Commands are what counts for a head.
+// Commands are the commands that apply to a head.
 type Commands struct {
-	// Followed are carried out, the oldest first; Refused are lines about those
-	// that are not, of people who may ask.
+	// Followed are the commands to execute, the oldest first; Refused are lines about
+	// refused ones by people with permission.
 	Followed []report.Command
 	Refused  []string
-	// Cancelled says why nothing is run until somebody asks for it; empty where
-	// nobody ended it.
+	// Cancelled is the reason why nothing runs until it is requested; empty if it was
+	// not cancelled.
 	Cancelled string
-	// Waiting says that some are about a report of the head, of which there is
-	// none: they are taken by the next look after it was judged.
+	// Waiting means that some commands need a report of the head, which does not exist
+	// yet: the next look after judging takes them.
 	Waiting bool
-	// Unanswered is why not all authors could be told what becomes of their
-	// commands, for another try; nil where all were.
+	// Unanswered is the reason why some authors did not get an answer, for a retry; nil
+	// if all did.
 	Unanswered error
 }
 
-// Process reads the comments of a pull request, stores and answers the commands that
-// are new, and gives all that count for its head. Stored commands are returned even
-// if the forge does not answer: unread is why not all comments could be read, for
-// another try.
+// Process reads a pull request's comments, stores and answers the new commands, and
+// returns all that apply to its head. Stored commands are returned even if the forge
+// does not answer: unread is the reason why some comments could not be read, for a
+// retry.
 func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unread, err error) {
 	leave, err := d.lock(ctx, p.Number)
 	if err != nil {
@@ -134,7 +133,8 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 			unread = errors.Join(unread, err)
 		}
 	}
-	// A command that was just taken may be one. Where the ledger is away since, nothing was.
+	// The command just taken may be a quarantine. If the ledger is unavailable, none
+	// was taken.
 	if again, err := ledger.ReadQuarantines(ctx, d.cfg.Ledger, d.repository); err == nil {
 		l.quarantines = again
 	} else {
@@ -152,8 +152,8 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 	return commands, unread, nil
 }
 
-// lock waits until nobody else takes the commands of a pull request, so that
-// nothing is answered twice. Other pull requests do not wait.
+// lock waits until no other call processes the pull request's commands, so that nothing
+// is answered twice. Other pull requests do not wait.
 func (d *Inbox) lock(ctx context.Context, number int) (leave func(), err error) {
 	for {
 		d.mu.Lock()
@@ -178,26 +178,25 @@ func (d *Inbox) lock(ctx context.Context, number int) (leave func(), err error) 
 	}
 }
 
-// unclear begins why a command is refused that says nothing.
+// unclear begins the refusal of a command that is not understood.
 const unclear = "not understood: "
 
-// A poll is one at a pull request.
+// A poll processes one pull request.
 type poll struct {
 	PullHead
 	inbox  *Inbox
 	before heads
 	taken  []ledger.Command // the oldest first
-	// quarantines are those of all pull requests of the repository.
+	// quarantines apply to all pull requests of the repository.
 	quarantines []ledger.Command
 	report      *report.Report
-	// since is when the head got its first status of ours, in the forge's time.
+	// since returns the forge's time of our first status on the head.
 	since func() (time.Time, error)
-	// waiting is set where a command is about a report that is not there yet.
+	// waiting is set if a command needs a report that does not exist yet.
 	waiting bool
 }
 
-// process stores the command of a comment that was not taken before. An error leaves
-// it for the next look.
+// process stores the command of a new comment. An error leaves it for the next poll.
 func (l *poll) process(ctx context.Context, c forge.Comment) error {
 	command, ok := Parse(c.Body)
 	known := slices.ContainsFunc(l.taken, func(t ledger.Command) bool { return t.Comment == c.ID })
@@ -217,7 +216,7 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 	case err != nil:
 		return err
 	case denied != "":
-		cmd.Head, cmd.Refused = "", denied // it is about nothing
+		cmd.Head, cmd.Refused = "", denied // it applies to nothing
 	case command.Problem != "":
 		cmd.Refused = unclear + command.Problem
 	case cmd.Head != "" && l.waits(cmd.Verb):
@@ -227,12 +226,12 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 		l.resolve(&cmd)
 	}
 	if again && cmd.Refused != "" {
-		cmd.Head = "" // its author was told then what there was to say
+		cmd.Head = "" // its author got all answers at the time
 	}
 	if _, err := l.inbox.cfg.Ledger.TakeCommand(ctx, cmd); err != nil {
 		return err
 	}
-	// It is read again with the time at which it was taken, by whomever.
+	// It is read back with the time at which it was taken, by any process.
 	l.taken, err = l.inbox.cfg.Ledger.Commands(ctx, l.inbox.repository, l.Number)
 	said := "is followed"
 	switch {
@@ -245,11 +244,10 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 	return err
 }
 
-// recoverTaken reports whether a command was taken before by a process whose ledger is
-// gone, and restores it: our reaction is still below the comment.
-// It is answered, and it counts from when it was written, since all that is
-// known was judged later. It is about this head unless that was first seen
-// after it; only an approval says itself which head it means.
+// recoverTaken reports whether a process with a lost ledger took a command before, and
+// restores it: our reaction is still on the comment. It is answered, and it counts from
+// the time of writing, since all known results are later. It applies to this head
+// unless the head was first seen later; only an approval names its head.
 func (l *poll) recoverTaken(ctx context.Context, cmd *ledger.Command) (bool, error) {
 	self, err := l.inbox.whoami(ctx)
 	if err != nil || self == "" {
@@ -260,7 +258,7 @@ func (l *poll) recoverTaken(ctx context.Context, cmd *ledger.Command) (bool, err
 	if err != nil && !errors.As(err, &refused) {
 		return false, err
 	}
-	// Others may write as the same account, as jobs do, and react otherwise.
+	// Others, such as jobs, may write as the same account and react differently.
 	signs := []comment.Reaction{comment.ReactionDone, comment.ReactionRefused, comment.ReactionConfused}
 	if !slices.ContainsFunc(reactions, func(r string) bool { return slices.Contains(signs, comment.Reaction(r)) }) {
 		return false, nil
@@ -276,8 +274,8 @@ func (l *poll) recoverTaken(ctx context.Context, cmd *ledger.Command) (bool, err
 	return true, err
 }
 
-// denied returns why nobody listens to a comment, empty where it is heard. The
-// forge says what its author may do; no other source counts.
+// denied returns the reason why a comment is ignored; empty if it counts. Only the
+// forge decides about its author's permission.
 func (d *Inbox) denied(ctx context.Context, repo forge.Repo, c forge.Comment) (string, error) {
 	self, err := d.whoami(ctx)
 	if err != nil {
@@ -309,7 +307,7 @@ func (d *Inbox) denied(ctx context.Context, repo forge.Repo, c forge.Comment) (s
 	return "", nil
 }
 
-// whoami is our own account. A job's token may not ask.
+// whoami returns our own account. A job's token cannot read it.
 func (d *Inbox) whoami(ctx context.Context) (string, error) {
 	d.mu.Lock()
 	self, asked := d.self, d.asked
@@ -328,8 +326,8 @@ func (d *Inbox) whoami(ctx context.Context) (string, error) {
 	return d.self, nil
 }
 
-// answer tells the author of a comment what becomes of it. An answer that the
-// forge refuses for good is not tried again: the comment may be gone.
+// answer answers the author of a comment. An answer that the forge refuses permanently
+// is not retried: the comment may be gone.
 func (l *poll) answer(ctx context.Context, c ledger.Command) error {
 	publisher := comment.NewPublisher(comment.PublisherConfig{
 		REST: l.inbox.cfg.Client.REST(), Explain: forge.Explain, Owner: l.Repository.Owner, Name: l.Repository.Name, Number: l.Number,
@@ -359,8 +357,8 @@ func (l *poll) answer(ctx context.Context, c ledger.Command) error {
 	return l.inbox.cfg.Ledger.AnswerCommand(ctx, l.inbox.repository, c.Comment)
 }
 
-// reply is the comment that answers a command, empty for most. Its marker names
-// the comment that it answers, so that it is written once.
+// reply returns the comment that answers a command, empty for most. Its marker names
+// the answered comment, so that it is written once.
 func (l *poll) reply(ctx context.Context, c ledger.Command) (string, error) {
 	marker := fmt.Sprintf("<!-- gavel:answer to=%d -->", c.Comment)
 	switch {
@@ -370,7 +368,7 @@ func (l *poll) reply(ctx context.Context, c ledger.Command) (string, error) {
 	case c.Verb == Explain && c.Head == l.Head && l.report != nil:
 		rows := l.rows(c.Cases[0])
 		if len(rows) == 0 {
-			return "", nil // it was judged again meanwhile, and differently
+			return "", nil // judged again meanwhile, with another verdict
 		}
 		row := *rows[0]
 		var err error
@@ -384,8 +382,8 @@ func (l *poll) reply(ctx context.Context, c ledger.Command) (string, error) {
 	return "", nil
 }
 
-// detail reads from the ledger what the report leaves out, since most people do
-// not ask for it.
+// detail reads the details that the report omits from the ledger, since few people ask
+// for them.
 func (l *poll) detail(ctx context.Context, row report.Row) (*report.Detail, error) {
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelPull, Repository: l.inbox.cfg.Known, PullRequest: l.Number}}
 	decided, err := l.inbox.cfg.Ledger.Decided(ctx, scope, []string{row.Digest})

@@ -1,5 +1,5 @@
-// Package command follows what people write in comments on pull requests:
-// `/gavel run`, `/gavel approve`, and the like.
+// Package command processes commands in comments on pull requests: `/gavel run`,
+// `/gavel approve`, and others.
 //
 // [Parse] reads one comment. A comment is data, whatever its text.
 package command
@@ -17,7 +17,7 @@ import (
 
 // The commands.
 const (
-	Run     = "run"     // with the glob of keys, or of what is left open
+	Run     = "run"     // with a glob of keys, or of open cases
 	Rerun   = "rerun"   // with failed or errors
 	Approve = "approve" // with the commit
 	Accept  = "accept"  // with the key of a case, and the reason
@@ -36,20 +36,19 @@ const (
 
 var verbs = []string{Run, Rerun, Approve, Accept, Explain, Quarantine, Cancel, Help}
 
-// prefix begins the first line of every comment that is a command.
+// prefix begins the first line of every command.
 const prefix = "/gavel"
 
-// maxLine bounds the line that is read, in bytes.
+// maxLine bounds the first line, in bytes.
 const maxLine = 1000
 
-// A Command is what a comment asks for.
+// A Command is the command in a comment.
 type Command struct {
-	// Verb is one of the constants above, or a word that is none where Problem
-	// says so.
+	// Verb is one of the constants above, or another word if Problem is set.
 	Verb string
 	// Argument is the rest of the line with single spaces.
 	Argument string
-	// Problem says why it cannot be understood; empty where it can.
+	// Problem is the reason why it cannot be understood; empty if it can.
 	Problem string
 }
 
@@ -80,13 +79,13 @@ func Parse(body string) (Command, bool) {
 	return o, true
 }
 
-// unseen are characters that make a text look as what it is not.
+// unseen reports characters that disguise a text.
 func unseen(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 
-// commitPattern is a commit, or as much of its id as people write.
+// commitPattern is a commit id, or a prefix as people write it.
 var commitPattern = lazyregexp.New("^`?(?:[0-9a-fA-F]{7,40}|[0-9a-fA-F]{64})`?$")
 
-// problem returns what is wrong with a command.
+// problem describes the mistake in a command.
 func (o Command) problem() string {
 	first, more, _ := strings.Cut(o.Argument, " ")
 	switch o.Verb {
@@ -124,10 +123,10 @@ func (o Command) problem() string {
 	return ""
 }
 
-// join puts a hint behind what it is for.
+// join appends a hint to a message.
 func join(said, hint string) string { return strings.TrimSuffix(said+"; "+hint, "; ") }
 
-// String is the command as it was written.
+// String returns the command as it was written.
 func (o Command) String() string {
 	return strings.TrimSpace(prefix + " " + o.Verb + " " + o.Argument)
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// heads are commits with the time at which each was first seen.
+// heads maps commits to the time at which each was first seen.
 type heads = map[string]time.Time
 
 // zero is before every comment.
 var zero time.Time
 
-// waits reports whether a command is about a report that is still to come.
+// waits reports whether a command needs a report that does not exist yet.
 func (l *poll) waits(verb string) bool {
 	return l.report == nil && l.Unapprovable == "" && (verb == Rerun || verb == Accept || verb == Explain || verb == Quarantine)
 }
 
-// resolve says what a command is about at this head, or why it is refused.
+// resolve finds the subject of a command at this head, or the reason for its refusal.
 func (l *poll) resolve(c *ledger.Command) {
 	switch c.Verb {
 	case Approve:
@@ -47,8 +47,8 @@ func (l *poll) resolve(c *ledger.Command) {
 	}
 }
 
-// approve binds an approval to the head. A shortened id has to be the beginning
-// of a head that was there before, and of no other.
+// approve binds an approval to the head. A shortened id must be a prefix of an earlier
+// head, and of no other.
 func (l *poll) approve(c *ledger.Command) string {
 	commit := c.Argument
 	_, seen := l.before[l.Head]
@@ -75,7 +75,7 @@ func (l *poll) run(c *ledger.Command) string {
 	}
 	c.Cases = []string{c.Argument}
 	if l.report == nil {
-		return "" // it is about to be judged
+		return "" // it will be judged
 	}
 	for _, row := range l.report.Cases {
 		if wildcard.Match(c.Argument, row.Key) {
@@ -104,7 +104,7 @@ func (l *poll) rerun(c *ledger.Command) string {
 	return ""
 }
 
-// acceptChanges accepts what head changes of the targets and is not judged with.
+// acceptChanges accepts the head's target changes that are not used in judging.
 func acceptChanges(c *ledger.Command, changes *report.TargetChanges, reason string) string {
 	switch {
 	case len(changes.Refused) == 0:
@@ -116,7 +116,7 @@ func acceptChanges(c *ledger.Command, changes *report.TargetChanges, reason stri
 	return ""
 }
 
-// changes are what the head changes of the targets; nil where it changes nothing.
+// changes returns the head's target changes, or nil.
 func (l *poll) changes() *report.TargetChanges {
 	if l.report == nil {
 		return nil
@@ -144,7 +144,7 @@ func (l *poll) accept(c *ledger.Command) string {
 	return ""
 }
 
-// quarantine checks the date against the day on which the command was written.
+// quarantine checks the date against the day of the command.
 func (l *poll) quarantine(c *ledger.Command) string {
 	if refused := l.find(c); refused != "" {
 		return refused
@@ -159,9 +159,8 @@ func (l *poll) quarantine(c *ledger.Command) string {
 	return ""
 }
 
-// find takes the case out of the argument of a command: the longest name of the
-// report's that it begins with. Where a case was run against several targets,
-// its key means all of them.
+// find resolves the case in a command's argument: the longest name in the report that
+// it begins with. If a case ran against several targets, its key means all of them.
 func (l *poll) find(c *ledger.Command) (refused string) {
 	if l.report == nil {
 		return "this head is not judged yet"
@@ -183,7 +182,7 @@ func (l *poll) find(c *ledger.Command) (refused string) {
 	return ""
 }
 
-// rows are those of the report with a name.
+// rows returns the report's rows of a name.
 func (l *poll) rows(name string) []*report.Row {
 	var found []*report.Row
 	for i := range l.report.Cases {
@@ -194,7 +193,7 @@ func (l *poll) rows(name string) []*report.Row {
 	return found
 }
 
-// names are what the cases of the report are called.
+// names returns the names of the report's cases.
 func (l *poll) names() []string {
 	var names []string
 	for i := range l.report.Cases {
@@ -206,14 +205,14 @@ func (l *poll) names() []string {
 	return names
 }
 
-// commands are what commands come to for the head. To cancel ends what was asked
-// for before and is not in the report yet; whatever is asked for later counts.
+// commands combines the commands for the head. A cancel ends earlier requests that are
+// not in the report yet; later requests count.
 func (l *poll) commands(taken []ledger.Command) Commands {
 	const most = 5 // lines
 	var out Commands
 	for _, c := range taken {
 		switch {
-		case c.Verb == Quarantine && c.Refused == "": // they hold at every head
+		case c.Verb == Quarantine && c.Refused == "": // valid at every head
 		case c.Head != l.Head || c.Verb == Help || c.Verb == Explain && c.Refused == "":
 		case c.Refused != "":
 			out.Refused = append(out.Refused, fmt.Sprintf("%q of %s was refused: %s", written(c), c.Login, c.Refused))
@@ -236,12 +235,12 @@ func (l *poll) commands(taken []ledger.Command) Commands {
 	return out
 }
 
-// followed is a command as reports have it.
+// followed converts a command for reports.
 func followed(c ledger.Command) report.Command {
 	return report.Command{CommentID: c.Comment, Author: c.Login, TakenAt: c.Taken, Verb: c.Verb, Argument: c.Argument, Cases: c.Cases}
 }
 
-// written is a command as somebody wrote it.
+// written formats a command as its author wrote it.
 func written(c ledger.Command) string {
 	o := Command{Verb: c.Verb, Argument: c.Argument}
 	if c.Verb == Accept || c.Verb == Explain || c.Verb == Quarantine {
@@ -250,7 +249,7 @@ func written(c ledger.Command) string {
 	return o.String()
 }
 
-// done reports whether a command is in the report.
+// done reports whether the report contains a command.
 func (l *poll) done(o report.Command) bool {
 	return l.report != nil && slices.ContainsFunc(l.report.Commands, func(d report.Command) bool { return d.CommentID == o.CommentID })
 }

@@ -1,5 +1,5 @@
-// Package explain gathers all that is known of one case: its digests part by
-// part, what was said and judged, and what decided.
+// Package explain collects everything known about one case: its digests part by part,
+// its transcripts and judgements, and its decision.
 //
 // Most callers want [Explain] and [Case.Write].
 package explain
@@ -16,14 +16,14 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A Case is all that is known of one: the shape of explain --json.
+// A Case is everything known about one case: the shape of explain --json.
 type Case struct {
 	Key        string          `json:"key"`
 	File       string          `json:"file"`
-	Form       string          `json:"form,omitempty"` // a later version of the format
+	Form       string          `json:"form,omitempty"` // a later format version
 	Differing  []string        `json:"differing_versions,omitempty"`
 	Line       int             `json:"line"`
-	Identity   *Identity       `json:"identity,omitempty"` // of a testcase
+	Identity   *Identity       `json:"identity,omitempty"` // for a testcase
 	Action     plan.Action     `json:"action"`
 	Reasons    []plan.Reason   `json:"reasons"`
 	Digests    Digests         `json:"digests"`
@@ -36,10 +36,10 @@ type Case struct {
 	CostUSD    *float64        `json:"cost_usd"`
 	Evaluator  []Evaluator     `json:"evaluators"`
 
-	scale float64 // that scores are shown on
+	scale float64 // the scale of shown scores
 }
 
-// Digests are the three digests of the case with the parts they were made from.
+// Digests are the three digests of the case with their parts.
 type Digests struct {
 	E     string      `json:"e"`
 	J     string      `json:"j"`
@@ -47,15 +47,15 @@ type Digests struct {
 	Parts []plan.Part `json:"parts"`
 }
 
-// An Input is a file that the case was built from.
+// An Input is a file that the case is built from.
 type Input struct {
 	File   string `json:"file"`
 	Role   string `json:"role"`
 	Absent bool   `json:"absent"`
 }
 
-// A Sample is one of the first attempt, or of the variant that it names: a later
-// attempt such as "attempt 2", or the second prompt, "prompt B".
+// A Sample is a sample of the first attempt, or of the named variant: a later attempt
+// such as "attempt 2", or the second prompt, "prompt B".
 type Sample struct {
 	Ordinal    int                `json:"ordinal"`
 	Variant    string             `json:"variant,omitempty"`
@@ -78,7 +78,7 @@ type Call struct {
 	Reply   json.RawMessage `json:"reply"`
 }
 
-// An Evaluator is what is measured, and what decides about it.
+// An Evaluator is a measurement with its rule.
 type Evaluator struct {
 	Name string      `json:"name"`
 	Kind string      `json:"kind"`
@@ -86,7 +86,7 @@ type Evaluator struct {
 	Rule schema.Rule `json:"rule"`
 }
 
-// Explain reads the ledger's entries of a planned case.
+// Explain reads a planned case's ledger entries.
 func Explain(ctx context.Context, store *ledger.Ledger, row plan.Row) (Case, error) {
 	c, digests := row.HeadCase, row.HeadDigests
 	if c == nil {
@@ -107,14 +107,14 @@ func Explain(ctx context.Context, store *ledger.Ledger, row plan.Row) (Case, err
 	return out, out.read(ctx, store, digests)
 }
 
-// SamplesOf reads what the ledger has of the samples under the digests of a case.
+// SamplesOf reads the ledger's samples under a case's digests.
 func SamplesOf(ctx context.Context, store *ledger.Ledger, digests plan.Digests) ([]Sample, error) {
 	var out Case
 	err := out.read(ctx, store, digests)
 	return out.Samples, err
 }
 
-// read adds what the ledger has under the digests.
+// read adds the ledger's entries under the digests.
 func (out *Case) read(ctx context.Context, store *ledger.Ledger, digests plan.Digests) error {
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
 	decided, err := store.Decided(ctx, scope, []string{digests.D})
@@ -139,11 +139,11 @@ type variant struct {
 	digests plan.Digests
 	// name is empty for the first attempt.
 	name string
-	// besides are digests of calls that belong to no sample of it alone.
+	// besides are digests of calls that belong to no single sample.
 	besides []string
 }
 
-// variantsOf are those that a result consists of.
+// variantsOf lists the variants in a result.
 func variantsOf(d plan.Digests, r verdict.Result) []variant {
 	parts := []variant{{digests: d}}
 	for n, attempt := range r.Attempts {
@@ -157,14 +157,14 @@ func variantsOf(d plan.Digests, r verdict.Result) []variant {
 	return parts
 }
 
-// gather reads what the ledger has of a variant.
+// gather reads the ledger's entries of a variant.
 func (out *Case) gather(ctx context.Context, store *ledger.Ledger, part variant) error {
 	scope, digests := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}, part.digests
 	executions, next, err := store.Executions(ctx, scope, digests.E)
 	if err != nil {
 		return err
 	}
-	ordinals := []int{next} // of a sample that was begun and not ended
+	ordinals := []int{next} // a sample that began but did not end
 	for _, x := range executions {
 		out.Samples = append(out.Samples, Sample{x.Ordinal, part.name, x.Transcript})
 		ordinals = append(ordinals, x.Ordinal)

@@ -13,9 +13,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// Find returns the row of a case by its key, or by a file or folder that has only
-// one case; paths are from a folder of the repository. Without one, the error names
-// the invalid definition, or the keys that may be meant.
+// Find returns a case's row by its key, or by a file or folder with a single case;
+// paths are relative to a folder of the repository. If nothing matches, the error names
+// the invalid definition, or similar keys.
 func Find(p *plan.Plan, problems []schema.Problem, key, folder string) (plan.Row, error) {
 	known := map[string]bool{}
 	for _, r := range p.Rows {

@@ -16,16 +16,17 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// An Identity is what a database would keep of a case besides its definition.
+// An Identity has the fields that a database would keep about a case in addition to its
+// definition.
 type Identity = report.Identity
 
-// A History is what is known of the past of a repository.
+// A History is the known past of a case's file.
 type History struct {
-	// Repository is owner/name, empty for one without a remote.
+	// Repository is owner/name, empty without a remote.
 	Repository string
 	Settings   schema.Settings
-	// Versions are the states of a case's file, the latest first. Whole is false
-	// where there were earlier ones that are not at hand.
+	// Versions are the states of a case's file, the latest first. Whole is false if
+	// earlier versions are unavailable.
 	Versions []Version
 	Whole    bool
 }
@@ -35,10 +36,10 @@ type Version struct {
 	FS fs.FS
 	At time.Time
 
-	cases map[string]*schema.Case // those of the file by key, once they are read
+	cases map[string]*schema.Case // the file's cases by key, once read
 }
 
-// IdentityAt finds out who a case is from the commits up to HEAD.
+// IdentityAt derives a case's identity from the commits up to HEAD.
 func IdentityAt(ctx context.Context, repo *gitrepo.Repository, c *schema.Case, settings schema.Settings) (*Identity, error) {
 	past, err := historyOf(ctx, repo, c.Origin.File, settings)
 	if err != nil {
@@ -47,8 +48,8 @@ func IdentityAt(ctx context.Context, repo *gitrepo.Repository, c *schema.Case, s
 	return Identify(ctx, &c.CaseInfo, past)
 }
 
-// AddIdentities adds to the rows of testcases who the cases are, from the commits up
-// to HEAD. Every version of a file is read once for all of its cases.
+// AddIdentities adds identities to the rows of testcases, from the commits up to HEAD.
+// Every version of a file is read once for all of its cases.
 func AddIdentities(ctx context.Context, repo *gitrepo.Repository, rows []report.Row, found *plan.Plan, settings schema.Settings) error {
 	heads := map[string]*schema.CaseInfo{}
 	for _, row := range found.Rows {
@@ -79,7 +80,7 @@ func AddIdentities(ctx context.Context, repo *gitrepo.Repository, rows []report.
 	return nil
 }
 
-// historyOf is what the commits up to HEAD say of a file.
+// historyOf returns a file's history in the commits up to HEAD.
 func historyOf(ctx context.Context, repo *gitrepo.Repository, file string, settings schema.Settings) (History, error) {
 	past := History{Repository: repo.Name(), Settings: settings, Whole: true}
 	if repo.Unborn() {
@@ -95,13 +96,13 @@ func historyOf(ctx context.Context, repo *gitrepo.Repository, file string, setti
 // A CommitRef is a commit of a repository, which is owner/name or empty.
 type CommitRef struct{ Repository, Commit string }
 
-// An origin is a file of definitions, and how it is read.
+// An origin is a file of definitions with the settings to read it.
 type origin struct {
 	file     string
 	settings schema.Settings
 }
 
-// IdentityOf finds out who a case is from the commits up to one.
+// IdentityOf derives a case's identity from the commits up to a given one.
 func IdentityOf(ctx context.Context, repo *gitrepo.Repository, at CommitRef, c *schema.Case, settings schema.Settings) (*Identity, error) {
 	past, err := historyAt(ctx, repo, at, origin{c.Origin.File, settings})
 	if err != nil {
@@ -110,7 +111,7 @@ func IdentityOf(ctx context.Context, repo *gitrepo.Repository, at CommitRef, c *
 	return Identify(ctx, &c.CaseInfo, past)
 }
 
-// historyAt is what the commits up to one say of a file.
+// historyAt returns a file's history up to a commit.
 func historyAt(ctx context.Context, repo *gitrepo.Repository, at CommitRef, of origin) (History, error) {
 	past := History{Repository: at.Repository, Settings: of.settings, Whole: true}
 	versions, whole, err := repo.Versions(ctx, at.Commit, of.file)
@@ -128,14 +129,14 @@ func historyAt(ctx context.Context, repo *gitrepo.Repository, at CommitRef, of o
 	return past, nil
 }
 
-// Identify finds out who a case is. The case is read in every version of its
-// file: another case of the file may have changed.
+// Identify derives a case's identity. It reads the case in every version of its file: a
+// change of the file may concern another case.
 func Identify(ctx context.Context, c *schema.CaseInfo, h History) (*Identity, error) {
 	id := &Identity{ID: c.Labels.ID}
 	if id.ID == "" {
 		id.ID = uuid.NewSHA1(uuid.NameSpaceURL, []byte(h.Repository+"/"+c.Key)).String()
 	}
-	var next *schema.Case // as the version after the one at hand has it
+	var next *schema.Case // the case in the following version
 	for i := range h.Versions {
 		v := &h.Versions[i]
 		now, err := v.caseAt(ctx, c, h.Settings)
@@ -159,7 +160,7 @@ func Identify(ctx context.Context, c *schema.CaseInfo, h History) (*Identity, er
 	return id, nil
 }
 
-// caseAt is the case in a version; nil where it is not there.
+// caseAt returns the case in a version, or nil.
 func (v *Version) caseAt(ctx context.Context, c *schema.CaseInfo, settings schema.Settings) (*schema.Case, error) {
 	if v.cases == nil {
 		loaded, err := load.Load(ctx, v.FS, load.Options{Settings: settings, Files: []string{c.Origin.File}})

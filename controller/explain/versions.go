@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 )
 
-// differing are the rules that bear on a case and in which versions of promptfoo differ.
-// The later version holds; each sentence says what it does and what 0.118 did.
+// differing lists rules of a case that differ between versions of promptfoo. The later
+// version applies; each sentence describes it and the rule of 0.118.
 func differing(c *schema.Case) []string {
 	if c.Dialect != schema.DialectMatrix {
 		return nil
@@ -30,7 +30,7 @@ func differing(c *schema.Case) []string {
 	return slices.Compact(found)
 }
 
-// differingIn are those of one assertion, or of each in a set.
+// differingIn lists the rules of one assertion, or of each in a set.
 func differingIn(spec schema.Spec, rule schema.Rule) []string {
 	inverted := func(kind string) []string {
 		return []string{fmt.Sprintf("not- inverts %s, as in promptfoo 0.123; 0.118 ignored it", kind)}

@@ -15,17 +15,17 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A Detail is what is written on request alone.
+// A Detail selects optional parts of the output.
 type Detail struct {
-	// Digests are the three digests and what they consist of.
+	// Digests are the three digests with their parts.
 	Digests bool
-	// Prompts are what judges were asked and what they answered, word for word.
+	// Prompts are the judges' prompts and replies, word for word.
 	Prompts bool
 }
 
-// Write writes what is known of a case for people, what matters first: the verdict,
-// the conversation turn by turn with what was found in each turn, every judgement,
-// and why the case runs or not.
+// Write writes a case for people, the most important first: the verdict, the
+// conversation turn by turn with the findings of each turn, every judgement, and the
+// reason why the case runs or not.
 func (x Case) Write(w io.Writer, more Detail) error {
 	var b strings.Builder
 	writeHead(&b, x)
@@ -63,7 +63,7 @@ func (x Case) Write(w io.Writer, more Detail) error {
 	return err
 }
 
-// writeHead writes which case it is, and its verdict.
+// writeHead writes the case's name and verdict.
 func writeHead(b *strings.Builder, x Case) {
 	fmt.Fprintf(b, "%s\n  %s:%d\n", x.Key, x.File, x.Line)
 	if x.Form != "" {
@@ -81,7 +81,7 @@ func writeHead(b *strings.Builder, x Case) {
 	}
 }
 
-// writePlan writes what the next run does with the case, and what it cost.
+// writePlan writes the next run's action for the case, and its past cost.
 func writePlan(b *strings.Builder, x Case) {
 	action := x.Action.Text()
 	if x.Action == plan.Reuse && x.Decision == nil {
@@ -123,7 +123,7 @@ func writeAttempts(b *strings.Builder, x Case) {
 	}
 }
 
-// SampleName is how a sample is called, counted from 1.
+// SampleName returns the name of a sample, counted from 1.
 func SampleName(ordinal int, variant string) string {
 	name := fmt.Sprintf("Sample %d", ordinal+1)
 	if variant != "" {
@@ -132,7 +132,7 @@ func SampleName(ordinal int, variant string) string {
 	return name
 }
 
-// remarks are what was found in each turn of a sample.
+// remarks returns the findings of each turn of a sample.
 func remarks(judged []Judgement, of Sample) map[int][]string {
 	found := map[int][]string{}
 	add := func(c verdict.Criterion) {
@@ -194,7 +194,7 @@ func writeTranscript(b *strings.Builder, t verdict.Transcript, remarks map[int][
 	}
 }
 
-// writeUnfinished shows what was said in a sample that never came to its end.
+// writeUnfinished shows the transcript of a sample that never ended.
 func writeUnfinished(b *strings.Builder, x Case) {
 	last := ""
 	for _, call := range x.Calls {
@@ -228,12 +228,12 @@ func writeMeasurement(b *strings.Builder, m verdict.Measurement, more Detail) {
 	}
 }
 
-// quoted sets a text of several lines apart.
+// quoted indents a text of several lines.
 func quoted(text string) string {
 	return "    | " + strings.ReplaceAll(strings.TrimRight(textfmt.Clean(text), "\n"), "\n", "\n    | ")
 }
 
-// day writes a date that is known after a word.
+// day formats a date after a word; empty without a date.
 func day(word string, at *time.Time) string {
 	if at == nil {
 		return ""
