@@ -1,10 +1,9 @@
-// Package filewatch reports that files below some folders may have changed, and
-// which, once the changes have settled.
+// Package filewatch reports which files in some folders may have changed, once the
+// changes have settled.
 //
-// Most callers want [Open] and then [Watcher.Next]. It returns hints: the
-// receiver compares contents, since an editor writes a file three times to save
-// it once, and events are lost. A hint for everything comes when they were, and
-// from time to time.
+// Most callers want [Open] and then [Watcher.Next]. It returns hints: the receiver
+// compares contents, since an editor writes a file three times to save it once, and
+// events get lost. After lost events, and periodically, a hint covers everything.
 package filewatch
 
 import (
@@ -22,28 +21,26 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// A Config says what to watch and how patiently.
+// A Config selects the watched files and the delays.
 type Config struct {
 	// Root is the folder of the repository, absolute.
 	Root string
-	// Paths are the folders and files to watch, relative to Root and
-	// slash-separated. One that is not there is noticed when it appears.
+	// Paths are the folders and files to watch, relative to Root and slash-separated. A
+	// missing one is noticed when it appears.
 	Paths []string
-	// Ignore says what is not looked at; nil ignores nothing.
+	// Ignore reports whether to ignore a path; nil ignores nothing.
 	Ignore func(name string, isFolder bool) bool
-	// Held reports whether somebody, such as git, is in the middle of changing
-	// many files; nil means never.
+	// Held reports whether a program such as git is currently changing many files; nil
+	// means never.
 	Held func() bool
-	// Settle is how long nothing must happen before a hint is given. Defaults
-	// to 100 ms.
+	// Settle is the quiet time before a hint. Defaults to 100 ms.
 	Settle time.Duration
-	// Most is how long a hint is held back at most. Defaults to 2 s.
+	// Most bounds the delay of a hint. Defaults to 2 s.
 	Most time.Duration
-	// Rescan is after how long a hint for everything is given when nothing
-	// happens. Defaults to a minute.
+	// Rescan is the time without events after which a hint covers everything. Defaults
+	// to a minute.
 	Rescan time.Duration
-	// Poll is after how long one is given where files cannot be watched.
-	// Defaults to 2 s.
+	// Poll replaces Rescan where files cannot be watched. Defaults to 2 s.
 	Poll time.Duration
 
 	// Source opens a source of changes. Defaults to the notifier of the operating
@@ -51,18 +48,16 @@ type Config struct {
 	Source func() (Source, error)
 }
 
-// A Hint says what may have changed.
+// A Hint names paths that may have changed.
 type Hint struct {
-	// Paths are files, and folders with all that is below them, relative to the
-	// root, sorted.
+	// Paths are files, and folders with everything below, relative to the root, sorted.
 	Paths []string
 	// All means that anything may have changed.
 	All bool
 }
 
-// A Source reports changes in folders, which it does not watch recursively. An
-// error of Add makes the Watcher poll; one from Errors means that changes may
-// have been missed.
+// A Source reports changes in folders, not recursively. An error of Add makes the
+// Watcher poll; an error from Errors means that changes may have been missed.
 type Source interface {
 	Add(folder string) error
 	Events() <-chan fsnotify.Event
@@ -79,23 +74,23 @@ func (n notifier) Errors() <-chan error          { return n.Watcher.Errors }
 func openNotifier() (Source, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
-		return nil, err // and not a notifier without a watcher
+		return nil, err // not a non-nil Source with a nil watcher
 	}
 	return notifier{w}, nil
 }
 
-// A Watcher watches until it is closed. Its methods are for one goroutine.
+// A Watcher watches until it is closed. Its methods are not safe for concurrent use.
 type Watcher struct {
 	cfg     Config
-	source  Source // nil where polling
+	source  Source // nil when polling
 	notice  string
 	watched map[string]bool // folders, relative
 	pending map[string]bool
 	all     bool
 }
 
-// Open begins to watch. If the system cannot, the Watcher polls, and
-// [Watcher.Notice] says why.
+// Open starts watching. If the system cannot watch, the Watcher polls, and
+// [Watcher.Notice] gives the reason.
 func Open(cfg Config) (*Watcher, error) {
 	for _, d := range []struct {
 		into      *time.Duration
@@ -122,11 +117,10 @@ func Open(cfg Config) (*Watcher, error) {
 	return w, nil
 }
 
-// Notice returns why files are polled and what would let them be watched; empty
-// where they are watched.
+// Notice returns the reason for polling and a repair; empty if files are watched.
 func (w *Watcher) Notice() string { return w.notice }
 
-// Close ends the watching.
+// Close stops watching.
 func (w *Watcher) Close() error {
 	if w.source == nil {
 		return nil
@@ -134,7 +128,7 @@ func (w *Watcher) Close() error {
 	return w.source.Close()
 }
 
-// poll gives up on watching.
+// poll stops watching and polls instead.
 func (w *Watcher) poll(cause error) {
 	advice := ""
 	switch {
@@ -145,18 +139,18 @@ func (w *Watcher) poll(cause error) {
 	}
 	w.notice = fmt.Sprintf("files cannot be watched (%v) and are looked at every %v%s", cause, w.cfg.Poll, advice)
 	if w.source != nil {
-		_ = w.source.Close() // it was of no use
+		_ = w.source.Close() // it was useless
 	}
 	w.source = nil
 }
 
-// addAll watches every folder, and the root so that those that are not there
-// are seen when they appear.
+// addAll watches every folder, and the root so that missing folders are noticed when
+// they appear.
 func (w *Watcher) addAll() {
 	w.watched = map[string]bool{}
 	w.add(".", false)
 	for _, name := range w.cfg.Paths {
-		// A file is seen through its folder, which atomic saves replace it in.
+		// A file is watched through its folder, since atomic saves replace the file.
 		for dir := parent(name); dir != "."; dir = parent(dir) {
 			w.add(dir, false)
 		}
@@ -166,7 +160,7 @@ func (w *Watcher) addAll() {
 
 func parent(name string) string { return filepath.ToSlash(filepath.Dir(filepath.FromSlash(name))) }
 
-// add watches a folder, with all below it if deep. A link is not followed.
+// add watches a folder, recursively if deep. A link is not followed.
 func (w *Watcher) add(name string, deep bool) {
 	if w.source == nil {
 		return
@@ -188,10 +182,10 @@ func (w *Watcher) add(name string, deep bool) {
 	if !deep {
 		return
 	}
-	// Read after the watch was set, so that nothing appears in between.
+	// Read after the watch was set, so that nothing is missed in between.
 	entries, err := os.ReadDir(full)
 	if err != nil {
-		return // gone again, which is an event of its own
+		return // removed again, which is another event
 	}
 	for _, e := range entries {
 		if e.IsDir() {
@@ -211,7 +205,7 @@ func (w *Watcher) ignores(name string, isFolder bool) bool {
 	return name != "." && w.cfg.Ignore != nil && w.cfg.Ignore(name, isFolder)
 }
 
-// Next waits for the next hint. Its error is ctx's.
+// Next waits for the next hint. Its only error is ctx's.
 func (w *Watcher) Next(ctx context.Context) (Hint, error) {
 	if w.source == nil {
 		return w.tick(ctx, w.cfg.Poll)
@@ -220,14 +214,14 @@ func (w *Watcher) Next(ctx context.Context) (Hint, error) {
 	defer rescan.Stop()
 	quiet := time.NewTimer(w.cfg.Settle)
 	defer quiet.Stop()
-	var first time.Time // when the oldest pending change was seen
+	var first time.Time // time of the oldest pending change
 	if len(w.pending) > 0 || w.all {
-		first = time.Now() // a wait that was given up left something
+		first = time.Now() // left over from a cancelled wait
 	} else {
 		quiet.Stop()
 	}
 	for {
-		if w.source == nil { // watching ended in the middle
+		if w.source == nil { // watching has ended meanwhile
 			return Hint{All: true}, nil
 		}
 		select {
@@ -246,8 +240,8 @@ func (w *Watcher) Next(ctx context.Context) (Hint, error) {
 				w.poll(errors.New("the system's watcher ended"))
 				continue
 			}
-			// Events were lost, or a folder could not be read: whichever it
-			// is, what happened is found out by looking.
+			// Events were lost, or a folder could not be read: either way a comparison
+			// finds the changes.
 			w.all = true
 		case <-rescan.C:
 			w.all = true
@@ -267,7 +261,7 @@ func (w *Watcher) Next(ctx context.Context) (Hint, error) {
 	}
 }
 
-// tick gives a hint for everything after a while.
+// tick returns a hint for everything after a while.
 func (w *Watcher) tick(ctx context.Context, after time.Duration) (Hint, error) {
 	timer := time.NewTimer(after)
 	defer timer.Stop()
@@ -279,7 +273,7 @@ func (w *Watcher) tick(ctx context.Context, after time.Duration) (Hint, error) {
 	}
 }
 
-// see notes an event and reports whether it is about something watched.
+// see records an event and reports whether it concerns a watched path.
 func (w *Watcher) see(e fsnotify.Event) bool {
 	rel, err := filepath.Rel(w.cfg.Root, e.Name)
 	if err != nil || e.Op == fsnotify.Chmod {
@@ -287,7 +281,7 @@ func (w *Watcher) see(e fsnotify.Event) bool {
 	}
 	name := filepath.ToSlash(rel)
 	if name == "." || strings.HasPrefix(name, "../") {
-		// The root itself came or went.
+		// The root itself appeared or vanished.
 		w.all = true
 		return true
 	}
@@ -301,7 +295,7 @@ func (w *Watcher) see(e fsnotify.Event) bool {
 	}
 	if isFolder {
 		w.add(name, w.inside(name))
-		// A folder on the way to a watched one matters for what it holds.
+		// A parent of a watched path matters for its contents.
 		for _, p := range w.cfg.Paths {
 			if strings.HasPrefix(p, name+"/") {
 				w.addAll()
@@ -313,7 +307,7 @@ func (w *Watcher) see(e fsnotify.Event) bool {
 	return true
 }
 
-// forget drops the watches of a folder that went, which the system dropped.
+// forget drops the watches of a removed folder, which the system has dropped.
 func (w *Watcher) forget(name string) {
 	for dir := range w.watched {
 		if dir == name || strings.HasPrefix(dir, name+"/") {
@@ -322,8 +316,7 @@ func (w *Watcher) forget(name string) {
 	}
 }
 
-// concerns reports whether a path is watched, below one that is, or on the way
-// to one.
+// concerns reports whether a path is watched, below a watched one, or a parent of one.
 func (w *Watcher) concerns(name string) bool {
 	return w.inside(name) || slices.ContainsFunc(w.cfg.Paths, func(p string) bool { return strings.HasPrefix(p, name+"/") })
 }

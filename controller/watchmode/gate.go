@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// due counts the cases of a plan that are to be judged.
+// due counts the cases of a plan that must be judged.
 func due(p *plan.Plan) int {
 	n := 0
 	for _, r := range p.Rows {
@@ -21,8 +21,8 @@ func due(p *plan.Plan) int {
 	return n
 }
 
-// awaiting is the gate while so many cases are to be judged. There is none
-// before the first result about the files as they are.
+// awaiting is the gate while cases must be judged. Before the first result about the
+// current files there is none.
 func awaiting(rule string, due int) report.Gate {
 	if due == 0 {
 		return report.Gate{}
@@ -35,8 +35,8 @@ func awaiting(rule string, due int) report.Gate {
 	return g
 }
 
-// decide brings the gate up to what is stored, after some cases were judged
-// again by name.
+// decide updates the gate from the stored results, after some cases were judged again
+// by name.
 func (s *Session) decide(ctx context.Context) error {
 	prepared, err := controller.Prepare(ctx, s.view.Prepared.Request())
 	if err != nil {
@@ -59,8 +59,8 @@ func (s *Session) decide(ctx context.Context) error {
 	return nil
 }
 
-// underOneGate is a report with the gate of the board: that of a run of some cases, or of
-// one that was stopped, says less.
+// underOneGate returns a report with the board's gate: the gate of a partial or stopped
+// run is weaker.
 func (s *Session) underOneGate(r *report.Report) *report.Report {
 	if r == nil || s.board.Gate.Result == "" {
 		return r
@@ -70,7 +70,7 @@ func (s *Session) underOneGate(r *report.Report) *report.Report {
 	return &out
 }
 
-// verdictLine is that of a report; empty where nothing is compared.
+// verdictLine returns a report's verdict line; empty if nothing is compared.
 func verdictLine(r *report.Report) string {
 	if r.Remeasured == nil {
 		return ""

@@ -19,17 +19,16 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// A planner is one look in the making.
+// A planner creates one view.
 type planner struct {
 	*Tree
 	files *gitrepo.WorkTree
-	// all says that every file is compared, news that there is something to
-	// tell whatever they hold.
+	// all means that every file is compared; news means that there is something to
+	// report whatever the files contain.
 	all, news bool
 }
 
-// see goes through what a plan rests on, from the outside to the inside: base,
-// configuration, paths, files.
+// see updates the inputs of a plan in order: base, configuration, paths, files.
 func (s *planner) see(ctx context.Context, hints []string) (*View, error) {
 	if err := s.rebase(ctx); err != nil {
 		return nil, err
@@ -67,7 +66,7 @@ func (s *planner) see(ctx context.Context, hints []string) (*View, error) {
 			return nil, err
 		}
 		look.Changed = changed
-		// A new case may be built from files that nobody looked at so far.
+		// A new case may be built from files that were not watched yet.
 		if !s.needs(look.Prepared) {
 			return look, nil
 		}
@@ -75,7 +74,7 @@ func (s *planner) see(ctx context.Context, hints []string) (*View, error) {
 	}
 }
 
-// rebase finds what is compared with.
+// rebase finds the commit to compare with.
 func (s *planner) rebase(ctx context.Context) error {
 	commit, err := s.cfg.Base(ctx, s.Workspace())
 	if err != nil {
@@ -88,8 +87,8 @@ func (s *planner) rebase(ctx context.Context) error {
 	return nil
 }
 
-// configure reads the configuration. While it has errors the last one without
-// them stays, for what else is to be watched.
+// configure reads the configuration. While it has errors, the last valid one still
+// selects the other watched files.
 func (s *planner) configure() error {
 	cfg, problems, err := s.cfg.ReadConfig(s.Workspace(), s.files)
 	if err != nil {
@@ -108,8 +107,8 @@ func (s *planner) configure() error {
 	return nil
 }
 
-// unplanned is the view of a configuration that is wrong. The files are
-// compared below the paths that were right before.
+// unplanned returns the view of an invalid configuration. The files are compared below
+// the last valid paths.
 func (s *planner) unplanned(ctx context.Context, hints []string) (*View, error) {
 	before := s.differ
 	if err := s.follow(slices.Concat(s.paths, gitPaths, []string{s.cfg.ConfigFile})); err != nil {
@@ -125,7 +124,7 @@ func (s *planner) unplanned(ctx context.Context, hints []string) (*View, error) 
 	return &View{Problems: s.problems, Changed: changed, Differing: len(s.differ), Base: s.commit}, nil
 }
 
-// compareWith reads base as a state and what it has for definitions.
+// compareWith reads base as a state, and its definitions.
 func (s *planner) compareWith(ctx context.Context) error {
 	if s.commit == "" || s.base != nil {
 		return nil
@@ -142,8 +141,7 @@ func (s *planner) compareWith(ctx context.Context) error {
 	return nil
 }
 
-// compare brings the differences up to date: all of them, or those that the
-// hints name.
+// compare updates the differences: all of them, or only the hinted ones.
 func (s *planner) compare(ctx context.Context, hints []string) error {
 	repo := s.Workspace().Repo
 	paths := fileOf(s.paths)
@@ -183,7 +181,7 @@ func (s *planner) compare(ctx context.Context, hints []string) error {
 	return nil
 }
 
-// plan asks the pipeline.
+// plan calls the pipeline.
 func (s *planner) plan(ctx context.Context) (*View, error) {
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	place := s.Workspace()
@@ -200,8 +198,8 @@ func (s *planner) plan(ctx context.Context) (*View, error) {
 	}
 	folders := append(load.Folders(s.config.Settings()), s.cfg.ConfigFile)
 	req.Changed = func(_ context.Context, outside []string) ([]string, error) {
-		// The map also has what targets are built from, which is not the concern of
-		// the definitions.
+		// The map also has the targets' source files, which do not concern the
+		// definitions.
 		within := cleaned(slices.Concat(folders, outside))
 		return slices.DeleteFunc(slices.Sorted(maps.Keys(differ)), func(name string) bool {
 			return !slices.ContainsFunc(within, func(dir string) bool { return covers(dir, name) })
@@ -215,8 +213,8 @@ func (s *planner) plan(ctx context.Context) (*View, error) {
 	return &View{Prepared: prepared, Problems: prepared.Problems, Differing: len(differ), Base: s.commit, files: s.files}, nil
 }
 
-// needs notes the files that the planned cases are built from and reports
-// whether one of them is not looked at yet.
+// needs records the source files of the planned cases and reports whether one of them
+// is not watched yet.
 func (s *planner) needs(p *controller.Prepared) bool {
 	before := len(s.extra)
 	for _, row := range p.Plan.Rows {
@@ -232,7 +230,7 @@ func (s *planner) needs(p *controller.Prepared) bool {
 	return len(s.extra) > before
 }
 
-// widen follows what the configuration, base, and the cases so far name.
+// widen watches the paths named by the configuration, base, and the cases so far.
 func (s *planner) widen(ctx context.Context) error {
 	ignored, err := ignore.Matcher(s.files)
 	if err != nil {
@@ -256,7 +254,7 @@ func (s *planner) widen(ctx context.Context) error {
 		return err
 	}
 	paths = append(paths, prompts...)
-	if slices.Contains(paths, ".") { // of a program in the root
+	if slices.Contains(paths, ".") { // a program in the root
 		s.programs.folders = append(s.programs.folders, ".")
 	}
 	if len(s.programs.folders) > 0 && s.programs.rules == nil {
@@ -267,7 +265,7 @@ func (s *planner) widen(ctx context.Context) error {
 	return s.follow(paths)
 }
 
-// follow watches the paths, if they are not what is watched already.
+// follow watches the paths, unless they are watched already.
 func (s *planner) follow(paths []string) error {
 	paths, folders := outermost(cleaned(paths)), outermost(s.programs.folders)
 	if slices.Equal(paths, s.paths) && slices.Equal(folders, s.programs.watched) {
@@ -277,8 +275,8 @@ func (s *planner) follow(paths []string) error {
 	return s.watch()
 }
 
-// passing reports whether a file is one that an editor puts next to what it
-// edits, in a folder where nothing reads it.
+// passing reports whether a file is an editor's temporary file, in a folder where
+// nothing reads it.
 func (s *planner) passing(name string) bool {
 	base := path.Base(name)
 	if !strings.HasPrefix(base, ".") && !strings.HasSuffix(base, "~") && base != "4913" || slices.Contains(s.extra, name) {
@@ -287,7 +285,7 @@ func (s *planner) passing(name string) bool {
 	return slices.ContainsFunc(s.config.Definitions, func(dir string) bool { return covers(path.Clean(dir), name) })
 }
 
-// rootOf is the folder in which a glob's matches lie.
+// rootOf returns the folder that contains a glob's matches.
 func rootOf(glob string) string {
 	if i := strings.IndexAny(glob, "*?["); i >= 0 {
 		return path.Dir(glob[:i] + "x")
@@ -295,13 +293,13 @@ func rootOf(glob string) string {
 	return glob
 }
 
-// gitPaths tell that a branch moved or was changed to.
+// gitPaths change when a branch moves or HEAD switches.
 var gitPaths = []string{".git/HEAD", ".git/packed-refs", ".git/refs/heads", ".git/refs/remotes"}
 
-// watch opens the watcher again.
+// watch reopens the watcher.
 func (t *Tree) watch() error {
 	if t.watcher != nil {
-		_ = t.watcher.Close() // what it would still report is read again
+		_ = t.watcher.Close() // its pending events are read again
 	}
 	cfg := t.cfg.Watch
 	repo := t.Workspace().Repo
@@ -311,8 +309,8 @@ func (t *Tree) watch() error {
 	return err
 }
 
-// ignores says what is not even looked at: what Gavel writes, what git keeps
-// for itself, and what .gavelignore names, unless a case is built from it.
+// ignores reports whether to ignore a path: Gavel's output, git's own files, and paths
+// in .gavelignore, unless a case is built from them.
 func (t *Tree) ignores(name string, isFolder bool) bool {
 	covered := func(list []string) bool {
 		return slices.ContainsFunc(list, func(p string) bool { return covers(p, name) })
@@ -341,7 +339,7 @@ func (t *Tree) own(name string) bool {
 	})
 }
 
-// fileOf leaves out what only git knows.
+// fileOf removes git's own paths.
 func fileOf(paths []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return slices.Contains(gitPaths, p) })
 }
@@ -362,7 +360,7 @@ func cleaned(paths []string) []string {
 	return out
 }
 
-// outermost sorts paths and drops those that lie in another one.
+// outermost sorts paths and drops paths inside another one.
 func outermost(paths []string) []string {
 	slices.Sort(paths)
 	var out []string

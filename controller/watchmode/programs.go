@@ -11,18 +11,17 @@ import (
 	"github.com/gavel-evals/gavel/controller/source"
 )
 
-// programs are what is known of the targets that are programs.
+// programs are the known facts about targets that are programs.
 type programs struct {
-	// folders hold them, watched are those that are watched now.
+	// folders contain them, watched are the ones watched now.
 	folders, watched []string
-	// files are what they are built from, with the hash of each; nil before they
-	// were read.
+	// files maps their source files to hashes; nil before the first read.
 	files map[string]string
-	// rules are what git ignores, since a folder of dependencies is not a program.
+	// rules are git's ignore rules, since a folder of dependencies is not a program.
 	rules func(name string, isFolder bool) bool
 }
 
-// build brings the files of programs up to date, if a hint is about them.
+// build updates the files of programs, if a hint concerns them.
 func (s *planner) build(ctx context.Context, hints []string) error {
 	if len(s.programs.folders) == 0 {
 		s.programs.files = map[string]string{}
@@ -49,13 +48,13 @@ func (s *planner) build(ctx context.Context, hints []string) error {
 	return s.rule()
 }
 
-// rule reads what git ignores.
+// rule reads git's ignore rules.
 func (s *planner) rule() (err error) {
 	s.programs.rules, err = gitrepo.Ignored(s.files, os.DirFS(s.Workspace().Repo.Root()))
 	return err
 }
 
-// ignored reports whether git ignores what is watched for a program.
+// ignored reports whether git ignores a path watched for a program.
 func (p *programs) ignored(name string, isFolder bool) bool {
 	return p.rules != nil && len(p.watched) > 0 && p.rules(name, isFolder)
 }

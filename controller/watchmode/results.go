@@ -12,12 +12,11 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// results are what is known of the cases that are shown, and what each was
-// before.
+// results are the shown cases, with the previous result of each.
 type results struct {
 	shown map[string]*watchstate.Row
-	// last are the verdicts of the run before or, once something was accepted,
-	// the accepted ones, which stay.
+	// last are the verdicts of the previous run or, after an accept, the accepted ones,
+	// which stay.
 	last     map[string]watchstate.Mark
 	accepted bool
 }
@@ -26,7 +25,7 @@ func newResults() results {
 	return results{shown: map[string]*watchstate.Row{}, last: map[string]watchstate.Mark{}}
 }
 
-// rows are copies in the order in which they are shown.
+// rows returns copies in display order.
 func (r *results) rows() []watchstate.Row {
 	out := make([]watchstate.Row, 0, len(r.shown))
 	for _, row := range r.shown {
@@ -36,8 +35,8 @@ func (r *results) rows() []watchstate.Row {
 	return out
 }
 
-// failing names the definitions of the cases that fail: they stay on the
-// screen until they do not, whatever they are compared with.
+// failing names the definitions of failing cases: they stay on the screen until they
+// pass, whatever they are compared with.
 func (r *results) failing() []string {
 	var files []string
 	for _, row := range r.shown {
@@ -49,8 +48,8 @@ func (r *results) failing() []string {
 	return slices.Compact(files)
 }
 
-// planned takes over what is known before a run. A case that has to be judged
-// keeps its last result until it is.
+// planned takes over the results known before a run. A case that must be judged keeps
+// its last result until then.
 func (r *results) planned(report *report.Report, problems []schema.Problem) {
 	before := r.shown
 	r.shown = map[string]*watchstate.Row{}
@@ -77,16 +76,16 @@ func (r *results) planned(report *report.Report, problems []schema.Problem) {
 	}
 }
 
-// unreadable reports whether a definition has errors, or what is in a folder
-// above it and may be a part of it.
+// unreadable reports whether a definition has errors, or a folder above it has some
+// that may concern it.
 func unreadable(file string, problems []schema.Problem) bool {
 	return slices.ContainsFunc(problems, func(p schema.Problem) bool {
 		return p.Severity == schema.Error && covers(path.Dir(p.File), file)
 	})
 }
 
-// shows reports whether a row is one of those that people want to see: it is
-// affected, it fails, or there is no base that it could be unaffected by.
+// shows reports whether people want to see a row: it is affected, it fails, or there is
+// no base that it could be unaffected by.
 func shows(report *report.Report, row *report.Row) bool {
 	if row.Action == plan.Skip && row.Error == nil {
 		return false
@@ -101,14 +100,14 @@ func keepRow(old *watchstate.Row) *watchstate.Row {
 	return &row
 }
 
-// keepAll marks everything as what was known before the configuration broke.
+// keepAll keeps all results from before the configuration broke.
 func (r *results) keepAll() {
 	for key, row := range r.shown {
 		r.shown[key] = keepRow(row)
 	}
 }
 
-// compared fills in what the case was before.
+// compared adds the case's previous result.
 func (r *results) compared(row *watchstate.Row) *watchstate.Row {
 	row.Before = nil
 	if mark, ok := r.last[row.Key]; ok {
@@ -117,7 +116,7 @@ func (r *results) compared(row *watchstate.Row) *watchstate.Row {
 	return row
 }
 
-// judged takes over one case while the others are still run.
+// judged takes over one case while the others are still running.
 func (r *results) judged(o *run.Outcome) *watchstate.Row {
 	old, ok := r.shown[o.Key]
 	if !ok {
@@ -130,7 +129,7 @@ func (r *results) judged(o *run.Outcome) *watchstate.Row {
 	return &row
 }
 
-// finished takes over a report: of all that is affected, or of some cases that
+// finished takes over a report: about everything affected, or about some cases that
 // were judged again.
 func (r *results) finished(report *report.Report, some bool) {
 	if !some {
@@ -157,7 +156,7 @@ func (r *results) finished(report *report.Report, some bool) {
 	}
 }
 
-// accept makes what is shown what the next results are compared with.
+// accept makes the shown results the reference of the next ones.
 func (r *results) accept() {
 	r.accepted = true
 	for key, row := range r.shown {

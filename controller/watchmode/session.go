@@ -21,24 +21,24 @@ import (
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
-// Options say how a Session runs what changes affect.
+// Options configure a Session's runs.
 type Options struct {
 	Execute controller.Executor
-	// Tell is told everything that happens, by one goroutine.
+	// Notify is called with every update, by one goroutine.
 	Notify func(watchstate.Update)
-	// Ref is what the user calls base.
+	// Ref is the user's name for base.
 	Ref string
-	// MaxCases and MaxUSD are what is run without asking. Yes never asks.
+	// MaxCases and MaxUSD bound the runs that start without asking. Yes never asks.
 	MaxCases int
 	MaxUSD   float64
-	// AskUnpriced asks also where a price is not known.
+	// AskUnpriced also asks if a price is unknown.
 	AskUnpriced bool
 	Yes         bool
 	// Now defaults to time.Now.
 	Now func() time.Time
 }
 
-// A Session runs what each change of a Tree affects and keeps a Board of it.
+// A Session runs the cases affected by each change of a Tree and maintains a Board.
 type Session struct {
 	tree     *Tree
 	opts     Options
@@ -48,26 +48,26 @@ type Session struct {
 
 	// The fields below belong to the goroutine of Run.
 	board   watchstate.Snapshot
-	view    *View // the last that could be planned
-	fresh   bool  // look's plan knows everything that is stored
+	view    *View // the last one with a plan
+	fresh   bool  // look's plan includes all stored results
 	blocked bool  // the configuration has errors now
 	paused  bool
-	refused bool // what look affects is not to be run
+	refused bool // look's affected cases must not be run
 	asked   *question
 	current *activeRun
 	results results
-	rowsAt  time.Time // when the board's rows were made
-	retired []*View   // still used by the run in progress
+	rowsAt  time.Time // time of the board's rows
+	retired []*View   // still used by the current run
 
 	mu sync.Mutex
-	// Details are read from the digests of the cases that were planned, and the
-	// ledger. planned hides its secrets. Guarded by mu.
+	// Details are read from the planned cases' digests and the ledger. planned hides
+	// its secrets. Guarded by mu.
 	digests map[string]pair
 	ledger  *ledger.Ledger
 	planned *controller.Prepared
 }
 
-// A pair are the digests of a case on both sides.
+// A pair has the digests of a case on both sides.
 type pair struct{ head, base plan.Digests }
 
 // An activeRun is a run in progress.
@@ -75,8 +75,8 @@ type activeRun struct {
 	cancel     context.CancelFunc
 	control    *run.Control
 	superseded bool
-	again      bool            // it was asked for by name, so it is not the whole plan
-	digests    map[string]bool // of the decisions that it is about
+	again      bool            // requested by name, so not the whole plan
+	digests    map[string]bool // of its decisions
 }
 
 // A question is a plan that waits for an answer.
@@ -85,13 +85,13 @@ type question struct {
 	again bool
 }
 
-// A runResult is what a run returned.
+// A runResult is the result of a run.
 type runResult struct {
 	report *report.Report
 	err    error
 }
 
-// New makes a Session, which takes the views of the tree from now on.
+// New returns a Session, which from now on reads the tree's views.
 func New(tree *Tree, o Options) *Session {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -103,7 +103,7 @@ func New(tree *Tree, o Options) *Session {
 	}
 }
 
-// Do hands a command to the Session. One too many at once is dropped.
+// Do sends a command to the Session. A command beyond the buffer is dropped.
 func (s *Session) Do(c watchstate.Command) {
 	select {
 	case s.commands <- c:
@@ -111,8 +111,8 @@ func (s *Session) Do(c watchstate.Command) {
 	}
 }
 
-// Run follows the tree until ctx ends, and returns when everything below is
-// down. Finished results are stored.
+// Run follows the tree until ctx ends, and returns when all its goroutines have ended.
+// Finished results are stored.
 func (s *Session) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	looks := make(chan *View)
@@ -132,14 +132,14 @@ func (s *Session) Run(ctx context.Context) error {
 				return
 			}
 			if _, lost := errors.AsType[*gitrepo.LostError](look.Fault); lost && first {
-				broken = look.Fault // later it may be git that moves objects
+				broken = look.Fault // later faults may come from git moving objects
 				cancel()
 				return
 			}
 			select {
 			case looks <- look:
 			case <-ctx.Done():
-				_ = look.Close() // nobody gets it
+				_ = look.Close() // not delivered
 				return
 			}
 		}
@@ -175,8 +175,8 @@ func (s *Session) Run(ctx context.Context) error {
 	return broken
 }
 
-// rowsEvery is how often the rows are made again while cases are judged: with
-// thousands of them that takes longer than to judge one.
+// rowsEvery is the interval of rebuilding the rows while cases are judged: with
+// thousands of rows that takes longer than judging a case.
 const rowsEvery = 50 * time.Millisecond
 
 // publish sends a snapshot of the board.
@@ -206,7 +206,7 @@ func (s *Session) state() watchstate.State {
 	return watchstate.Waiting
 }
 
-// see takes a new look at the files.
+// see switches to a new view of the files.
 func (s *Session) see(ctx context.Context, look *View) {
 	s.board.Error, s.board.Notice = "", look.Notice
 	if look.Fault != nil {
@@ -226,8 +226,8 @@ func (s *Session) see(ctx context.Context, look *View) {
 	s.replace(look)
 	wanted := decisions(look.Prepared.Plan)
 	if s.current != nil && (s.current.again || !maps.Equal(s.current.digests, wanted)) {
-		// The run in progress was planned for files that are no more. Its cases that
-		// are still wanted are finished, and found by the next.
+		// The current run was planned for replaced files. Its cases that are still
+		// wanted are finished, and reused by the next run.
 		s.current.superseded = true
 		s.current.control.Supersede(func(d string) bool { return wanted[d] })
 	}
@@ -239,7 +239,7 @@ func (s *Session) see(ctx context.Context, look *View) {
 	s.begin(ctx)
 }
 
-// replace puts a view in the place of the one before.
+// replace replaces the current view.
 func (s *Session) replace(look *View) {
 	if s.view != nil {
 		s.retired = append(s.retired, s.view)
@@ -250,7 +250,7 @@ func (s *Session) replace(look *View) {
 	}
 }
 
-// remember keeps what the details of the view's cases are read by.
+// remember keeps the digests for details about the view's cases.
 func (s *Session) remember() {
 	p := s.view.Prepared
 	s.mu.Lock()
@@ -263,7 +263,7 @@ func (s *Session) remember() {
 	}
 }
 
-// retire closes the views that nothing uses any more.
+// retire closes unused views.
 func (s *Session) retire() {
 	for _, look := range s.retired {
 		_ = look.Close() // it was only read
@@ -271,7 +271,7 @@ func (s *Session) retire() {
 	s.retired = nil
 }
 
-// decisions are the digests that a plan is about, on both sides.
+// decisions returns a plan's digests on both sides.
 func decisions(p *plan.Plan) map[string]bool {
 	digests := map[string]bool{}
 	for _, r := range p.Rows {
@@ -280,10 +280,10 @@ func decisions(p *plan.Plan) map[string]bool {
 	return digests
 }
 
-// notYet is why the report of a plan has no verdict on what is to be judged.
+// notYet is the reason why a plan's report has no verdict on open cases.
 const notYet = "not yet"
 
-// plan brings the board up to what is stored of the view's cases.
+// plan updates the board from the stored results of the view's cases.
 func (s *Session) plan(ctx context.Context) error {
 	s.remember()
 	report, err := s.view.Prepared.Preview(ctx, notYet)
@@ -308,7 +308,7 @@ func (s *Session) plan(ctx context.Context) error {
 	return nil
 }
 
-// begin runs what the view affects, if it may.
+// begin runs the view's affected cases, if allowed.
 func (s *Session) begin(ctx context.Context) {
 	if !s.idle() || s.paused || s.refused {
 		return
@@ -324,7 +324,7 @@ func (s *Session) begin(ctx context.Context) {
 	s.ask(ctx, s.view.Prepared, false)
 }
 
-// ask runs a plan, or asks first where that takes much.
+// ask runs a plan, or asks first if it is expensive.
 func (s *Session) ask(ctx context.Context, p *controller.Prepared, again bool) {
 	if q := s.question(p.Estimate()); q != "" {
 		s.board.Question, s.asked = q, &question{p, again}
@@ -334,7 +334,7 @@ func (s *Session) ask(ctx context.Context, p *controller.Prepared, again bool) {
 	s.start(ctx, p, again)
 }
 
-// question returns why a plan is not run without asking; empty where it is.
+// question returns the reason why a plan needs confirmation; empty if it does not.
 func (s *Session) question(e controller.Estimate) string {
 	much := e.Cases > s.opts.MaxCases || e.USD != nil && *e.USD > s.opts.MaxUSD || e.USD == nil && s.opts.AskUnpriced
 	if s.opts.Yes || e.Calls == 0 || !much {
@@ -376,7 +376,7 @@ func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool)
 	}()
 }
 
-// judged takes over one case that ended.
+// judged takes over one finished case.
 func (s *Session) judged(p progress.Step) {
 	s.board.Done, s.board.Due, s.board.Again = p.Done, p.Total, p.Again
 	if p.Outcome == nil {
@@ -394,7 +394,7 @@ func (s *Session) judged(p progress.Step) {
 	s.publish(watchstate.Judged, func(u *watchstate.Update) { u.Case = row })
 }
 
-// finish takes over what a run found, and goes on with what came in between.
+// finish takes over a run's results, and continues with pending changes.
 func (s *Session) finish(ctx context.Context, e runResult) {
 	was := s.current
 	s.current, s.fresh = nil, false
@@ -419,7 +419,7 @@ func (s *Session) finish(ctx context.Context, e runResult) {
 		s.tree.Pin(s.results.failing())
 	}
 	switch {
-	case s.board.Stopped: // the gate is that of the plan
+	case s.board.Stopped: // the gate is the plan's
 	case !was.again:
 		s.board.Gate, s.board.Line = e.report.Gate, verdictLine(e.report)
 	default:
@@ -431,7 +431,7 @@ func (s *Session) finish(ctx context.Context, e runResult) {
 	s.publish(watchstate.Result, func(u *watchstate.Update) { u.Report = s.underOneGate(e.report) })
 }
 
-// replan asks the ledger again about the files as they are.
+// replan plans the current files again with the ledger's results.
 func (s *Session) replan(ctx context.Context) error {
 	prepared, err := controller.Prepare(ctx, s.view.Prepared.Request())
 	if err != nil {
@@ -446,7 +446,7 @@ func (s *Session) fault(err error) {
 	s.publish(watchstate.Error, nil)
 }
 
-// follow does what the user wants.
+// follow executes a user's command.
 func (s *Session) follow(ctx context.Context, c watchstate.Command) {
 	switch c.Do {
 	case watchstate.Answer:
@@ -480,10 +480,10 @@ func (s *Session) follow(ctx context.Context, c watchstate.Command) {
 	}
 }
 
-// idle reports whether there is something that could be run, and nothing is.
+// idle reports whether cases could be run, and no run is active.
 func (s *Session) idle() bool { return s.view != nil && s.current == nil && !s.blocked }
 
-// all plans every case, affected or not, and asks as ever where it is much.
+// all plans every case, affected or not, and asks as usual if it is expensive.
 func (s *Session) all(ctx context.Context) {
 	if !s.idle() {
 		return
@@ -506,7 +506,7 @@ func (s *Session) all(ctx context.Context) {
 	s.begin(ctx)
 }
 
-// Detail reads all that is stored of a case. It may be called at any time.
+// Detail reads everything stored about a case. It may be called at any time.
 func (s *Session) Detail(ctx context.Context, key string) (watchstate.Detail, error) {
 	out := watchstate.Detail{Key: key}
 	s.mu.Lock()

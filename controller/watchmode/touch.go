@@ -7,16 +7,16 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
-// A touch is the last time that a save affected a case.
+// A touch is the last save that affected a case.
 type touch struct {
-	decision string // the digest that it has since
+	decision string // the resulting digest
 	at       time.Time
 }
 
-// looked returns since when it counts what is stored of a case whose agent's
-// version nobody knows: since a save affected it. Results that were stored when
-// the watch began serve until then. The function only reads what is known now,
-// so that a plan may be made again at any time.
+// looked returns a function that gives the time from which stored results of a case
+// count, if its agent's version is unknown: the last save that affected it. Results
+// from before the watch began are valid until then. The function only reads current
+// data, so that a plan may be repeated at any time.
 func (s *planner) looked() func(plan.Row) time.Time {
 	before, now := s.touched, time.Now()
 	if s.cfg.Now != nil {
@@ -34,8 +34,8 @@ func (s *planner) looked() func(plan.Row) time.Time {
 	}
 }
 
-// touch notes when the affected cases of a plan were affected. A case that no
-// longer is, is affected by the next save that changes it.
+// touch records when the affected cases of a plan were affected. A case that is no
+// longer affected starts again at the next save that changes it.
 func (s *planner) touch(p *controller.Prepared) {
 	touched := map[string]touch{}
 	for i := range p.Plan.Rows {

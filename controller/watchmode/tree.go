@@ -1,9 +1,9 @@
 // Package watchmode plans and runs a working tree as its files are saved.
 //
-// Most callers want [Open], which follows the files, and then [New], which
-// runs what each change affects. One thing always holds: once the files are at
-// rest, the plan is the one that a fresh process makes of them. Hints only say
-// where to look; what changed is what has other bytes.
+// Most callers want [Open], which follows the files, and then [New], which runs the
+// cases affected by each change. Once the files are at rest, the plan always equals a
+// fresh process's plan. Hints only say where to look; a file has changed if its bytes
+// differ.
 package watchmode
 
 import (
@@ -25,65 +25,63 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// A Workspace is an opened repository with its ledger. Both may lie in a folder
-// that is deleted and made again, and are opened again then.
+// A Workspace is an open repository with its ledger. Both may be in a folder that is
+// deleted and recreated, and are then opened again.
 type Workspace struct {
 	Repo   *gitrepo.Repository
 	Ledger *ledger.Ledger
-	// Files are the folders of the workspace: if one of them is gone or is
-	// another one, the workspace is opened again.
+	// Files are the folders of the workspace: if one of them vanishes or is replaced,
+	// the workspace is opened again.
 	Files []string
-	// Own is what Gavel itself writes, relative to the root: folders with a
-	// slash at their end, and what the names of files begin with. It never
-	// counts as changed.
+	// Own are Gavel's own files, relative to the root: folders with a trailing slash,
+	// and prefixes of file names. They never count as changed.
 	Own   []string
 	Close func() error
 }
 
-// A Config says what is followed and how its parts are read.
+// A Config selects the followed files and the readers of its parts.
 type Config struct {
-	// Open opens the place.
+	// Open opens the workspace.
 	Open func(ctx context.Context) (Workspace, error)
-	// Base returns the commit to compare with now, or nothing to compare with
-	// nothing.
+	// Base returns the commit to compare with, or an empty string for no comparison.
 	Base func(ctx context.Context, p Workspace) (string, error)
-	// At returns a commit as a state, with the other configuration where it has
-	// none that can be used.
+	// At returns a commit as a state. If it has no valid configuration, the other one
+	// applies.
 	At func(p Workspace, commit string, otherwise *config.Config) (controller.Checkout, error)
-	// Snapshot returns what a commit has for definitions.
+	// Snapshot returns a commit's definitions.
 	Snapshot func(ctx context.Context, p Workspace, at controller.Checkout) (*load.Snapshot, error)
-	// ReadConfig reads the configuration of a state; found is false where there
-	// is none and the defaults apply.
+	// ReadConfig reads the configuration of a state; found is false without a file, and
+	// then the defaults apply.
 	ReadConfig func(p Workspace, files *gitrepo.WorkTree) (cfg *config.Config, problems []schema.Problem, err error)
 	// ConfigFile, LookupEnv and Now go into every plan.
 	ConfigFile string
 	LookupEnv  func(string) (string, bool)
-	// Select keeps the cases that are followed; nil keeps all.
+	// Select selects the followed cases; nil selects all.
 	Select func(*schema.CaseInfo) bool
 	Now    func() time.Time
 
-	// Watch says how patiently to watch; its root, paths and filters are set
-	// here. Its zero value has the defaults.
+	// Watch has the watcher's delays; its root, paths and filters are set here. Its
+	// zero value has the defaults.
 	Watch filewatch.Config
 }
 
-// A View is the working tree at one moment, planned.
+// A View is a planned state of the working tree.
 type View struct {
-	// Prepared is the plan; nil where none can be made.
+	// Prepared is the plan; nil if there is none.
 	Prepared *controller.Prepared
-	// Problems are what is wrong with the definitions or, where there is no
-	// plan, with the configuration.
+	// Problems are mistakes in the definitions or, without a plan, in the
+	// configuration.
 	Problems []schema.Problem
-	// Fault says why the files could not be read at all; nil when they were.
+	// Fault is the reason why the files could not be read at all, or nil.
 	Fault error
-	// Changed are the files that changed since the view before, sorted; all
-	// that differ from base where base is another one than before.
+	// Changed are the files that changed since the previous view, sorted; if base has
+	// changed, all that differ from it.
 	Changed []string
 	// Differing counts the files that differ from base.
 	Differing int
-	// Base is the commit that was compared with; empty for none.
+	// Base is the compared commit; empty for none.
 	Base string
-	// Notice says why files are polled; empty where they are watched.
+	// Notice is the reason for polling; empty if files are watched.
 	Notice string
 	// Took is the time from the hint to the plan.
 	Took time.Duration
@@ -91,8 +89,7 @@ type View struct {
 	files *gitrepo.WorkTree
 }
 
-// Close releases the files of the view. Plans that were prepared from it must
-// not be used afterwards.
+// Close releases the view's files. Plans prepared from it must not be used afterwards.
 func (l *View) Close() error {
 	if l.files == nil {
 		return nil
@@ -100,39 +97,39 @@ func (l *View) Close() error {
 	return l.files.Close()
 }
 
-// A Tree follows a working tree. Its methods are for one goroutine.
+// A Tree follows a working tree. Its methods are not safe for concurrent use.
 type Tree struct {
 	cfg        Config
 	workspaces []Workspace // the last is in use; views may still need the others
-	given      bool        // a view was made of the last
+	given      bool        // the last has a view
 	lies       []os.FileInfo
-	linked     bool // git's own files are elsewhere, where they are not watched
+	linked     bool // git's own files are elsewhere and not watched
 	watcher    *filewatch.Watcher
 	paths      []string
 	ignored    func(name string, isFolder bool) bool
 
-	// The state at the last look; nil where it was not read yet.
+	// The state at the last look; nil before the first.
 	commit   string
-	config   *config.Config   // the last that had no errors
-	problems []schema.Problem // of the configuration
+	config   *config.Config   // the last valid one
+	problems []schema.Problem // in the configuration
 	base     *controller.Checkout
 	snapshot *load.Snapshot
-	differ   map[string]string // path → hash, for what differs from base
-	extra    []string          // files that planned cases were built from
+	differ   map[string]string // path → hash, for files that differ from base
+	extra    []string          // source files of planned cases
 	touched  map[string]touch  // by ID, of the affected cases; nil before the first plan
-	programs programs          // those without inputs
+	programs programs          // programs without inputs
 	begun    bool
 	failed   bool // the last look had a fault
-	// rewatched says that the last look began to watch other files. Base and the
-	// configuration were read before and may have changed unseen.
+	// rewatched means that the last look started to watch other files. Base and the
+	// configuration were read before and may have changed unnoticed.
 	rewatched bool
 
 	mu   sync.Mutex
 	pins []string // guarded by mu
 }
 
-// Pin names definitions whose cases get a row in every plan from now on,
-// affected or not. It may be called while Next waits.
+// Pin gives the cases of definitions a row in every later plan, affected or not. It may
+// be called while Next waits.
 func (t *Tree) Pin(files []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,7 +142,7 @@ func (t *Tree) pinned() []string {
 	return t.pins
 }
 
-// Open begins to follow the files. The caller closes the Tree.
+// Open starts following the files. The caller closes the Tree.
 func Open(ctx context.Context, cfg Config) (*Tree, error) {
 	t := &Tree{cfg: cfg, ignored: func(string, bool) bool { return false }}
 	if err := t.open(ctx); err != nil {
@@ -154,16 +151,15 @@ func Open(ctx context.Context, cfg Config) (*Tree, error) {
 	return t, nil
 }
 
-// open opens the place and watches it from nothing.
+// open opens the workspace and watches it from scratch.
 func (t *Tree) open(ctx context.Context) error {
 	place, err := t.cfg.Open(ctx)
 	if err != nil {
 		return err
 	}
 	if n := len(t.workspaces); n > 0 && !t.given {
-		// Otherwise each attempt at something that cannot be read would leave
-		// one open.
-		_ = t.workspaces[n-1].Close() // nothing was done with it
+		// Otherwise each attempt at an unreadable workspace would leave one open.
+		_ = t.workspaces[n-1].Close() // it was not used
 		t.workspaces = t.workspaces[:n-1]
 	}
 	t.workspaces, t.given, t.lies = append(t.workspaces, place), false, stat(place.Files)
@@ -176,12 +172,12 @@ func (t *Tree) open(ctx context.Context) error {
 func stat(files []string) []os.FileInfo {
 	out := make([]os.FileInfo, len(files))
 	for i, name := range files {
-		out[i], _ = os.Stat(name) // nil is another one than before, too
+		out[i], _ = os.Stat(name) // nil counts as different, too
 	}
 	return out
 }
 
-// Close ends the following. Looks that are still open must be closed before.
+// Close stops following. Open views must be closed before.
 func (t *Tree) Close() error {
 	var errs []error
 	if t.watcher != nil {
@@ -193,16 +189,14 @@ func (t *Tree) Close() error {
 	return errors.Join(errs...)
 }
 
-// Workspace is what the last look was made of.
+// Workspace returns the workspace of the last view.
 func (t *Tree) Workspace() Workspace { return t.workspaces[len(t.workspaces)-1] }
 
-// Notice returns why files are polled and what would let them be watched; empty
-// where they are watched.
+// Notice returns the reason for polling and a repair; empty if files are watched.
 func (t *Tree) Notice() string { return t.watcher.Notice() }
 
-// Next waits until something changed that may bear on the plan, and plans. The
-// first call does not wait. Its error is ctx's; what goes wrong otherwise is in
-// the View.
+// Next waits for a change that may affect the plan, and plans. The first call does not
+// wait. Its only error is ctx's; other errors are in the View.
 func (t *Tree) Next(ctx context.Context) (*View, error) {
 	for {
 		hint, err := t.hint(ctx)
@@ -212,15 +206,15 @@ func (t *Tree) Next(ctx context.Context) (*View, error) {
 		start := time.Now()
 		look, err := t.view(ctx, hint)
 		if err != nil && ctx.Err() == nil {
-			// A file went while it was read, or git packed its objects again:
-			// from nothing it mostly succeeds.
+			// A file vanished while it was read, or git repacked its objects: a second
+			// try from scratch usually succeeds.
 			if err = t.open(ctx); err == nil {
 				look, err = t.view(ctx, hint)
 			}
 		}
 		if ctx.Err() != nil {
 			if look != nil {
-				_ = look.Close() // nobody gets it
+				_ = look.Close() // not delivered
 			}
 			return nil, ctx.Err()
 		}
@@ -238,16 +232,14 @@ func (t *Tree) Next(ctx context.Context) (*View, error) {
 }
 
 const (
-	// faultWait is after how long files that could not be read are read again.
+	// faultWait is the wait before unreadable files are read again.
 	faultWait = time.Second
-	// headEvery is how often it is looked at what HEAD is where that is not
-	// watched.
+	// headEvery is the interval of reading HEAD if it is not watched.
 	headEvery = 2 * time.Second
 )
 
-// hint waits for the watcher: not at all the first time and after other files
-// were watched, and not for long where the last look failed or HEAD may move
-// unseen.
+// hint waits for the watcher: not at all the first time and after the watched files
+// changed, and only briefly if the last look failed or HEAD may move unnoticed.
 func (t *Tree) hint(ctx context.Context) (filewatch.Hint, error) {
 	if !t.begun {
 		return filewatch.Hint{All: true}, ctx.Err()
@@ -272,12 +264,12 @@ func (t *Tree) hint(ctx context.Context) (filewatch.Hint, error) {
 	case t.failed:
 		return filewatch.Hint{All: true}, nil
 	case err != nil:
-		return filewatch.Hint{}, nil // base is looked up with every look
+		return filewatch.Hint{}, nil // base is looked up in every look
 	}
 	return hint, nil
 }
 
-// view compares and plans. It gives nil where nothing changed.
+// view compares and plans. It returns nil if nothing changed.
 func (t *Tree) view(ctx context.Context, hint filewatch.Hint) (*View, error) {
 	moved := !slices.EqualFunc(t.lies, stat(t.Workspace().Files), os.SameFile)
 	if moved || t.failed {
@@ -285,7 +277,7 @@ func (t *Tree) view(ctx context.Context, hint filewatch.Hint) (*View, error) {
 			return nil, err
 		}
 	} else if hint.All && t.begun && t.watcher.Notice() == "" {
-		// The lost events may have been folders that came and went.
+		// Folders may have come and gone in the lost events.
 		if err := t.watch(); err != nil {
 			return nil, err
 		}
@@ -302,7 +294,7 @@ func (t *Tree) view(ctx context.Context, hint filewatch.Hint) (*View, error) {
 	return look, err
 }
 
-// changes names what two states of the working tree differ in.
+// changes lists the paths that differ between two states of the working tree.
 func changes(before, now map[string]string) []string {
 	var names []string
 	for name, hash := range now {
