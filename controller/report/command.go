@@ -10,19 +10,18 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A Command is what somebody asked for in a comment on the pull request and got
-// for this head.
+// A Command is a comment's command on the pull request that was executed for this head.
 type Command struct {
-	// CommentID is the id of the comment; Author is who wrote it. TakenAt is when
-	// it was read for the first time.
+	// CommentID is the comment's id and Author its author. TakenAt is the time of its
+	// first reading.
 	CommentID int64     `json:"comment_id"`
 	Author    string    `json:"author"`
 	TakenAt   time.Time `json:"taken_at"`
 	Verb      string    `json:"verb"`
-	// Argument is the commit that is approved, the reason why a case is
-	// accepted, or what is run.
+	// Argument is the approved commit, the reason for accepting a case, or the cases to
+	// run.
 	Argument string `json:"argument,omitempty"`
-	// Cases are the keys that it is about, or globs of keys.
+	// Cases are the keys concerned, or globs of keys.
 	Cases []string `json:"cases,omitempty"`
 }
 
@@ -36,7 +35,7 @@ const (
 	CommandQuarantine = "quarantine"
 )
 
-// String says who asked for what.
+// String names the author and the command.
 func (o Command) String() string {
 	switch o.Verb {
 	case CommandApprove:
@@ -59,13 +58,13 @@ func SameCommands(a, b []Command) bool {
 	return slices.EqualFunc(a, b, func(a, b Command) bool { return a.CommentID == b.CommentID })
 }
 
-// Acceptable reports whether a result is one that may be meant: it has a
-// verdict, and that is not a pass.
+// Acceptable reports whether a result may be accepted: it has a verdict other than
+// pass.
 func (row *Row) Acceptable() bool {
 	return row.Verdict != nil && (*row.Verdict == verdict.Fail || *row.Verdict == verdict.Borderline)
 }
 
-// accept marks the rows whose result somebody accepted; the last word counts.
+// accept marks the rows whose result was accepted; the last command counts.
 func accept(rows []Row, commands []Command) {
 	for i := range rows {
 		for o := range commands {
@@ -76,8 +75,8 @@ func accept(rows []Row, commands []Command) {
 	}
 }
 
-// withoutWaived returns the report without what was accepted or is quarantined, for the rules of
-// the gate that such a case must not break.
+// withoutWaived returns the report without accepted and quarantined cases, for gate
+// rules that such a case must not break.
 func withoutWaived(r *Report, pairs []pair) (*Report, []pair) {
 	if !slices.ContainsFunc(r.Cases, func(row Row) bool { return row.OutOfGate() }) {
 		return r, pairs
@@ -85,7 +84,7 @@ func withoutWaived(r *Report, pairs []pair) (*Report, []pair) {
 	return only(r, pairs, func(row *Row) bool { return !row.OutOfGate() })
 }
 
-// only is the report on the cases that are kept, with their pairs.
+// only returns the report on the cases that are kept, with their pairs.
 func only(r *Report, pairs []pair, keep func(*Row) bool) (*Report, []pair) {
 	left := *r
 	left.Cases = nil
@@ -103,7 +102,7 @@ func only(r *Report, pairs []pair, keep func(*Row) bool) (*Report, []pair) {
 	return &left, kept
 }
 
-// Accepted are the rows whose result somebody accepted.
+// Accepted returns the rows whose result was accepted.
 func Accepted(r *Report) []*Row {
 	var rows []*Row
 	for i := range r.Cases {

@@ -10,88 +10,85 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// An Outcome is what is known of one case on one side.
+// An Outcome is the known result of one case on one side.
 type Outcome struct {
 	Result verdict.Result
-	// Usage and Duration are what the case took in this run; zero when it was
-	// reused.
+	// Usage and Duration are the case's consumption in this run; zero if it was reused.
 	Usage    verdict.Usage
 	Duration time.Duration
-	// Transcript is of the sample that explains the verdict; nil where it is
-	// not at hand.
+	// Transcript is the transcript of the sample that explains the verdict; nil if
+	// unavailable.
 	Transcript *verdict.Transcript
-	// Samples are those that were judged, where files of results are written and the case has
+	// Samples are the judged samples, if files of results are written and the case has
 	// several.
 	Samples []Sample
-	// Reused says that the verdict was stored before this run, and Saved what
-	// it cost then.
+	// Reused means that the verdict was stored before this run, and Saved is its cost
+	// at the time.
 	Reused bool
 	Saved  verdict.Usage
-	// Judged is when the target was asked for a reused verdict, for the first of
-	// its samples.
+	// Judged is the time of a reused verdict's first request to the target.
 	Judged time.Time
-	// Unrun says why the case was not judged although nothing went wrong: a
-	// budget is not enough. Empty where it was.
+	// Unrun is the reason why the case was not judged although no error occurred, such
+	// as an insufficient budget; empty if it was judged.
 	Unrun string
 }
 
-// A Sample is one of several of a case, judged as if it were the only one.
+// A Sample is one of several samples of a case, judged as if it were the only one.
 type Sample struct {
 	Score   *float64
 	Verdict verdict.Verdict
-	// Usage and Latency are those of the target.
+	// Usage and Latency are the target's.
 	Usage   verdict.Usage
 	Latency time.Duration
 }
 
-// An Input is what Compare works on.
+// An Input is the input of Compare.
 type Input struct {
 	// Run is the identity of the run.
 	Run  string
 	Plan *plan.Plan
-	// Head holds outcomes by the ID at head, Base by the ID at base. A case
-	// that is not there has no known verdict on that side.
+	// Head maps head's case IDs to outcomes, Base maps base's. A missing case has no
+	// known verdict on that side.
 	Head, Base map[string]Outcome
-	// Noise is what further measurements say; nil where none were to be made. Then
-	// every difference counts.
+	// Noise has the findings of reruns; nil if none were planned. Then every difference
+	// counts.
 	Noise *NoiseFindings
-	// Cluster is the setting noise.cluster: which cases count as one. Empty is case.
+	// Cluster is the setting noise.cluster, which cases count as one. Empty means case.
 	Cluster string
-	// Nightly is what a scheduled run measured further; nil for other runs.
+	// Nightly has a scheduled run's extra measurements; nil for other runs.
 	Nightly  *Night
 	Problems []schema.Problem
 	Gate     GateSettings
-	// GroupGates asks for a gate of every outermost group, too.
+	// GroupGates requests a gate for every outermost group, too.
 	GroupGates bool
 	Config     ConfigChange
-	// Notices are further ones, shown before those that Compare finds.
+	// Notices are extra notices, shown before Compare's own.
 	Notices []Notice
-	// ConfigDigest is the digest of the gavel.yaml that decided.
+	// ConfigDigest is the digest of the deciding gavel.yaml.
 	ConfigDigest string
 	Duration     time.Duration
-	// NotRun says why nothing was run; empty when it was.
+	// NotRun is the reason why nothing was run; empty for a run.
 	NotRun string
-	// Estimate is what running it will take, where nothing was run.
+	// Estimate is the estimate of a run, if nothing was run.
 	Estimate *Estimate
-	// Commands are what people asked for and get.
+	// Commands are the commands executed for this head.
 	Commands []Command
-	// Quarantined are the cases that are out of the gate, see [Input.Quarantine].
+	// Quarantined are the cases outside of the gate, see [Input.Quarantine].
 	Quarantined Quarantines
-	// Flaky are the cases that come to different verdicts without a change, by the ID
-	// at head, of those that the change affects.
+	// Flaky maps affected cases, by their ID at head, that have different verdicts
+	// without a change.
 	Flaky map[string]*FlakyCase
-	// Results asks for the Result of every row.
+	// Results requests the Result of every row.
 	Results bool
 }
 
-// Compare compares head with base. It is pure; the rows are in the order of
-// the plan, which is by key.
+// Compare compares head with base. It is pure; the rows are in the order of the plan,
+// which is by key.
 //
-// A case is a regression when its verdict worsened in the order pass,
-// borderline, fail, and an improvement when it got better for another reason
-// than a rule that lets more through. A score that moved within a verdict is no
-// class of its own. Where base has no verdict the case is unclear, since it may
-// have been as bad before.
+// A case is a regression when its verdict worsened in the order pass, borderline, fail,
+// and an improvement when it got better for another reason than a weaker rule. A score
+// that moved within a verdict does not change the class. If base has no verdict, the
+// case is unclear, since it may have been as bad before.
 func Compare(in Input) *Report {
 	r := &Report{
 		Run: in.Run, Base: commit(in.Plan.Base), Head: commit(in.Plan.Head),
@@ -136,8 +133,7 @@ func commit(c string) *string {
 	return &c
 }
 
-// A pair is one row of the plan with the outcomes of both sides, nil where
-// there is none.
+// A pair is a row of the plan with the outcomes of both sides, nil without one.
 type pair struct {
 	plan       *plan.Row
 	head, base *Outcome
@@ -177,8 +173,8 @@ func outcomeOf(outcomes map[string]Outcome, c *schema.CaseInfo) *Outcome {
 	return nil
 }
 
-// reused is what a verdict of the other side means for this one: the same,
-// and nothing was spent on it here.
+// reused converts the other side's verdict for this side: the same, without any cost
+// here.
 func reused(o Outcome) *Outcome {
 	o.Usage, o.Duration, o.Reused = verdict.Usage{}, 0, true
 	return &o
@@ -186,9 +182,9 @@ func reused(o Outcome) *Outcome {
 
 func active(c *schema.CaseInfo) bool { return c != nil && c.Skip == "" }
 
-// shared reports whether a verdict of one side is one of the other: both have the case
-// under one decision digest, and it was not run again but for the gate, which asks where
-// neither has a verdict.
+// shared reports whether a verdict of one side is valid for the other: both have the
+// case under one decision digest, and it was not run again only for the gate, which
+// happens if neither has a verdict.
 func (p pair) shared() bool {
 	row := p.plan
 	return (row.Action == plan.Reuse || row.Asked) && active(row.Head) && active(row.Base) && row.HeadDigests.D == row.BaseDigests.D
@@ -203,8 +199,8 @@ func (p pair) isDue() bool {
 	return false
 }
 
-// weight is the share of the case in every mean, on both sides: that which
-// base gives it, where base has it. A change cannot weigh its own failures less.
+// weight returns the case's share in every mean, on both sides: base's share, if base
+// has the case. So a change cannot reduce the weight of its own failures.
 func (p pair) weight() float64 {
 	switch {
 	case p.plan.Base != nil:
@@ -215,7 +211,7 @@ func (p pair) weight() float64 {
 	return 0
 }
 
-// score is the score of a judged outcome, else nil.
+// score returns the score of a judged outcome, else nil.
 func score(o *Outcome) *float64 {
 	if o == nil || o.Result.Verdict.Rank() < 0 {
 		return nil
@@ -282,7 +278,7 @@ func (in *Input) row(p pair) Row {
 	return row
 }
 
-// result is what is known of the verdict at head.
+// result returns the details of head's verdict.
 func result(p pair) *Result {
 	out := &Result{}
 	if p.plan.Head != nil {
@@ -295,7 +291,7 @@ func result(p pair) *Result {
 	return out
 }
 
-// evaluatorScores are the scores of evaluators, and of those within them.
+// evaluatorScores returns the scores of evaluators and their members.
 func evaluatorScores(results []verdict.EvaluatorResult) []EvaluatorScore {
 	if len(results) == 0 {
 		return nil
@@ -309,7 +305,7 @@ func evaluatorScores(results []verdict.EvaluatorResult) []EvaluatorScore {
 	return out
 }
 
-// NativeScale is the highest score in the notation of the row's dialect.
+// NativeScale returns the highest score in the notation of the row's dialect.
 func (row *Row) NativeScale() float64 {
 	switch row.Dialect {
 	case schema.DialectTestcase:
@@ -320,16 +316,16 @@ func (row *Row) NativeScale() float64 {
 	return 1
 }
 
-// Scale is what scores of the row are multiplied by where they are shown.
+// Scale returns the factor for showing the row's scores.
 func (row *Row) Scale() float64 { return schema.ShownScale(row.Dialect) }
 
-// Shown writes a score of the row: 8.87/10, or 0.89.
+// Shown formats a score of the row: 8.87/10, or 0.89.
 func (row *Row) Shown(x *float64) string { return textfmt.OutOf(x, row.Scale()) }
 
-// Change writes the difference to base of a row that has both scores.
+// Change formats the difference to base of a row that has both scores.
 func (row *Row) Change() string { return textfmt.Signed((*row.Score-*row.BaseScore)*row.Scale(), 2) }
 
-// judgement returns the verdict at head and, where it is none, why.
+// judgement returns the verdict at head or, without one, the reason.
 func (in *Input) judgement(p pair) (*verdict.Verdict, *string) {
 	skipped, failed := verdict.Skipped, verdict.Error
 	switch {
@@ -352,7 +348,7 @@ func (in *Input) judgement(p pair) (*verdict.Verdict, *string) {
 	return nil, nil
 }
 
-// reasonText is the plan's reason for the row, or other where it gives none.
+// reasonText returns the plan's reason for the row, or other if the plan gives none.
 func reasonText(p pair, other string) *string {
 	if text := plan.Summarise(p.plan.Reasons); text != "" {
 		return &text
@@ -389,9 +385,8 @@ func (in *Input) classify(p pair) *Class {
 	return is(in.compare(p))
 }
 
-// skippedClass is the class of a case that is skipped at head. One that was
-// active at base has none: nothing was compared, and a notice says so where
-// it matters.
+// skippedClass returns the class of a case that is skipped at head. A case that was
+// active at base has none: nothing was compared, and a notice reports it if it matters.
 func skippedClass(row *plan.Row) *Class {
 	class := New
 	switch {
@@ -409,7 +404,7 @@ func compareVerdicts(p pair) Class {
 	case was == is:
 		return Unchanged
 	case p.plan.BaseDigests.D == p.plan.HeadDigests.D && !p.plan.Unversioned:
-		return Flaky // another version of the agent would be a reason
+		return Flaky // a different agent version would be a reason
 	case is < was:
 		return Regression
 	case p.plan.BaseDigests.J == p.plan.HeadDigests.J && p.plan.BaseDigests.D != p.plan.HeadDigests.D:

@@ -8,23 +8,21 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// NoiseFindings are what further measurements say of the differences between the sides.
-// A nil NoiseFindings says nothing.
+// NoiseFindings are the findings of reruns about the differences between the sides. nil
+// means no findings.
 type NoiseFindings struct {
 	confirm.Result
-	// Place is that of a case among the findings, by its ID at head.
+	// Index maps cases, by their ID at head, to their position in the findings.
 	Index map[string]int
-	// Samples are the further measurements of each case, parallel to the findings.
+	// Samples are the reruns of each case, parallel to the findings.
 	Samples [][]NoiseSample
-	// Why says what kept further measurements from being made; empty where nothing
-	// did.
+	// Why is the reason why no reruns were made; empty without one.
 	Why string
-	// SavedCalls is about how many calls the history saved that was measured for its own
-	// sake.
+	// SavedCalls estimates the calls saved by measurements made only for the history.
 	SavedCalls int
 }
 
-// A NoiseSample is a further measurement of a case.
+// A NoiseSample is a rerun of a case.
 type NoiseSample struct {
 	// Side is base or head.
 	Side    string          `json:"side"`
@@ -32,59 +30,59 @@ type NoiseSample struct {
 	Score   *float64        `json:"score"`
 }
 
-// A Confirmation says of a row what further measurements showed.
+// A Confirmation is the result of a row's reruns.
 type Confirmation struct {
-	// Confirmed says that the class is a regression or an improvement, and not noise.
+	// Confirmed means that the class is a regression or an improvement, and not noise.
 	Confirmed bool `json:"confirmed"`
-	// Open says that the case leaves the gate without an answer.
+	// Open means that the gate has no answer about the case.
 	Open bool `json:"open"`
-	// BaseNotMeasured says that base cannot be measured again, so that head alone was.
+	// BaseNotMeasured means that base cannot be measured again, so only head was.
 	BaseNotMeasured bool `json:"base_not_measured_again,omitempty"`
-	// MostlyWorse says that most reruns at head are worse than base's stored verdict,
-	// and not all of them, so that head alone does not settle it. The gate asks for it.
+	// MostlyWorse means that most but not all reruns at head are worse than base's
+	// stored verdict, so that head alone does not settle it. The gate reads it.
 	MostlyWorse bool `json:"-"`
-	// Held says of a new case whether its rule holds.
+	// Held reports for a new case whether its rule holds.
 	Held *bool `json:"held,omitempty"`
-	// Sentence says why the case has its class; empty where the verdicts say it.
+	// Sentence explains the class; empty if the verdicts do.
 	Sentence string `json:"sentence"`
-	// P is the p-value after all looks; null where nothing was tested.
+	// P is the p-value after all looks; null if nothing was tested.
 	P *float64 `json:"p"`
-	// Samples are the further measurements, the first ones first.
+	// Samples are the reruns in order.
 	Samples []NoiseSample `json:"samples"`
 }
 
-// A Noise says what further measurements of all cases showed.
+// A Noise summarizes the reruns of all cases.
 type Noise struct {
-	// Line is the verdict in a line, such as "2 regressions (confirmed), 3 unclear,
-	// 1 flaky"; empty where nothing had to be measured again.
+	// Line is the verdict in a line, such as "2 regressions (confirmed), 3 unclear, 1
+	// flaky"; empty if nothing had to be measured again.
 	Line         string `json:"line"`
 	Measurements int    `json:"measurements"`
-	// Retaken are those of them that repeated failures of one cause.
+	// Retaken counts the ones that repeated failures with a common cause.
 	Retaken int `json:"retaken,omitempty"`
-	// Complete says that nothing was left to measure; Why what was in the way.
+	// Complete means that nothing was left to measure; Why is the obstacle otherwise.
 	Complete bool   `json:"complete"`
 	Why      string `json:"why,omitempty"`
-	// Stale says that base differs from what was stored of it.
+	// Stale means that base differs from its stored results.
 	Stale bool `json:"stale,omitempty"`
-	// SavedCalls estimates how many calls the history saved that the schedule measured for
-	// its own sake.
+	// SavedCalls estimates the calls saved by the schedule's measurements for the
+	// history.
 	SavedCalls int       `json:"saved_calls,omitempty"`
 	Mean       noiseMean `json:"mean"`
 }
 
-// A noiseMean is the test whether the cases got worse on the whole.
+// A noiseMean is the test whether the cases got worse on average.
 type noiseMean struct {
 	// State is tested, quiet (nothing suggested a difference), spared (a regression
 	// decides without it) or open (it could not be made).
 	State string `json:"state"`
-	// Called says that they did.
+	// Called means that they got worse.
 	Called bool    `json:"called"`
 	P      float64 `json:"p"`
 	Worse  int     `json:"worse"`
 	Better int     `json:"better"`
 }
 
-// Finding is what was found out about a row of the plan; nil where nothing was to be.
+// Finding returns the finding about a row of the plan; nil without one.
 func (all *NoiseFindings) Finding(row *plan.Row) *confirm.Finding {
 	if all == nil || row.Head == nil {
 		return nil
@@ -95,8 +93,8 @@ func (all *NoiseFindings) Finding(row *plan.Row) *confirm.Finding {
 	return nil
 }
 
-// Confirmation is what a row shows of a finding; nil where there is nothing that
-// its verdicts do not say.
+// Confirmation returns the confirmation shown with a row; nil if it adds nothing to the
+// verdicts.
 func (all *NoiseFindings) Confirmation(row *plan.Row) *Confirmation {
 	f := all.Finding(row)
 	if f == nil {
@@ -124,7 +122,7 @@ func (all *NoiseFindings) Confirmation(row *plan.Row) *Confirmation {
 	return c
 }
 
-// Summary sums the further measurements up; nil where no case is compared.
+// Summary summarizes the reruns; nil if no case is compared.
 func (all *NoiseFindings) Summary() *Noise {
 	if all == nil || len(all.Result.Findings) == 0 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Errors counts the cases that ended in an error. Those that were not run and
-// those whose definitions are invalid are spoken of as that.
+// Errors counts the cases that ended in an error, without cases that were not run or
+// whose definition is invalid, which are reported separately.
 func Errors(r *Report) int {
 	n := r.Summary.Error - r.Summary.NotRun
 	for i := range r.Cases {
@@ -19,7 +19,7 @@ func Errors(r *Report) int {
 }
 
 // NothingAffected reports whether every case is the same on both sides. It does not
-// depend on how much had to be judged, since that depends on what is stored.
+// depend on the number of judged cases, which depends on the stored results.
 func NothingAffected(r *Report) bool {
 	switch s := r.Summary; {
 	case r.Base == nil:
@@ -34,8 +34,8 @@ func NothingAffected(r *Report) bool {
 // Due counts the cases that had to be judged in this run.
 func Due(r *Report) int { return r.Summary.Run + r.Summary.Rejudged + r.Summary.Redecided }
 
-// InvalidFiles counts the files with an error, since a file with ten mistakes
-// is one definition that nobody can run.
+// InvalidFiles counts the files with an error, since a file with ten mistakes is one
+// unusable definition.
 func InvalidFiles(problems []schema.Problem) int {
 	files := map[string]bool{}
 	for _, p := range problems {
@@ -46,8 +46,8 @@ func InvalidFiles(problems []schema.Problem) int {
 	return len(files)
 }
 
-// OutOfBounds reports whether nothing of the commit was read, because it is
-// larger than what is looked at.
+// OutOfBounds reports whether nothing of the commit was read because it exceeds the
+// bounds.
 func OutOfBounds(problems []schema.Problem) bool {
 	return slices.ContainsFunc(problems, func(p schema.Problem) bool { return p.Rule == schema.RuleOutOfBounds })
 }

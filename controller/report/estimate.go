@@ -4,21 +4,21 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// An Estimate is what carrying out a plan will take: all samples with the
-// calls of simulated users, judges and comparisons, of every target, and of
-// base's cases that have to be judged. Calls of tools are not in it.
+// An Estimate is the estimated effort of a plan: all samples with the calls of
+// simulated users, judges and comparisons, for every target and for base's cases that
+// must be judged. It excludes tool calls.
 type Estimate struct {
 	Calls int `json:"calls"`
-	// RetryCalls is how many more there may be where cases that fail are run again.
+	// RetryCalls is the possible number of extra calls for repeating failed cases.
 	RetryCalls int `json:"retry_calls"`
-	// USD is null where a price is not known.
+	// USD is null if a price is unknown.
 	USD *float64 `json:"cost_usd"`
-	// Again is what telling regressions from noise takes beyond that; null where no
+	// Again is the extra effort of distinguishing regressions from noise; null if no
 	// case can be measured again.
 	Again *Expense `json:"again,omitempty"`
 }
 
-// String says it in a line: "about 12 calls, $0.04, up to 8 more to retry".
+// String formats it in a line: "about 12 calls, $0.04, up to 8 more to retry".
 func (e Estimate) String() string {
 	text := "about " + textfmt.Count(e.Calls, "call")
 	switch {

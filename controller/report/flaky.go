@@ -6,8 +6,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// flakyCases are the flaky ones among the cases that the change affects and the gate
-// asks about.
+// flakyCases returns the flaky cases that the change affects and the gate checks.
 func flakyCases(r *Report) []*FlakyCase {
 	var found []*FlakyCase
 	for i := range r.Cases {
@@ -18,7 +17,7 @@ func flakyCases(r *Report) []*FlakyCase {
 	return found
 }
 
-// listFlaky names some of the cases with how often they differ.
+// listFlaky names some of the cases with their rates.
 func listFlaky(cases []*FlakyCase) string {
 	shown := cases[:min(len(cases), most)]
 	names := make([]string, 0, len(shown)+1)
@@ -32,7 +31,7 @@ func listFlaky(cases []*FlakyCase) string {
 	return text
 }
 
-// flakyNotices name in one line the cases whose verdict here says less than others'.
+// flakyNotices names, in one line, the cases whose verdict is less reliable.
 func flakyNotices(r *Report) []Notice {
 	found := flakyCases(r)
 	if len(found) == 0 {
@@ -42,7 +41,7 @@ func flakyNotices(r *Report) []Notice {
 	return []Notice{{Message: textfmt.Count(n, "affected case") + " " + textfmt.Verb(n, "is", "are") + " known to be flaky: " + listFlaky(found)}}
 }
 
-// flaky fails where the team wants no flaky case.
+// flaky fails the gate if the team forbids flaky cases.
 func (f *findings) flaky(r *Report, s GateSettings) {
 	if found := flakyCases(r); s.FailFlaky && len(found) > 0 {
 		n := len(found)

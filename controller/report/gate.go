@@ -22,46 +22,46 @@ const (
 	FailOnNever      = "never"
 )
 
-// GateSettings say when a change may not go on. They are read from base where
-// there is one.
+// GateSettings decide whether a change may proceed. They are read from base, if there
+// is one.
 type GateSettings struct {
 	// FailOn is regression, threshold, any_failure or never. Defaults to
 	// regression with a base and any_failure without.
 	FailOn string
-	// MinScore is the least weighted mean over all active cases, in [0,1];
-	// MaxDrop the largest loss of the mean over those of both sides. nil is off; a
-	// MaxDrop of 0 allows none. Both decide nothing as long as a case has no verdict.
+	// MinScore is the minimum weighted mean over all active cases, in [0,1]; MaxDrop
+	// bounds the loss of the mean over cases on both sides. nil disables the rule; a
+	// MaxDrop of 0 allows no loss. Neither decides while a case has no verdict.
 	MinScore, MaxDrop *float64
-	// Required are globs of keys that must be there and pass. * matches within
-	// a segment, ** across them.
+	// Required are globs of keys that must exist and pass. * matches within a segment,
+	// ** across them.
 	Required []string
-	// Removed is allow or fail: what becomes of a change that leaves out a case
-	// which base judges. It may be removed, ignored, disabled, or have another
-	// status. Defaults to allow.
+	// Removed is allow or fail: the result for a change that drops a case which base
+	// judges, by removing, ignoring or disabling it, or by another status. Defaults to
+	// allow.
 	Removed string
-	// Partial says that there are more cases than these: then nothing is
-	// demanded of the scores of these alone.
+	// Partial means that there are more cases than these: then the score rules do not
+	// apply to these alone.
 	Partial bool
-	// Unasked says why not every active case has to have a verdict here. Then the
-	// scores decide nothing, and any_failure asks about the affected cases alone.
-	// Empty where all have to.
+	// Unasked is the reason why some active cases need no verdict here. Then the scores
+	// decide nothing, and any_failure only checks the affected cases. It is empty if
+	// all cases need one.
 	Unasked string
-	// Selected says that people selected some cases: of the others nothing is demanded.
-	// Unasked says so.
+	// Selected means that people selected some cases: the others do not count. Unasked
+	// says so.
 	Selected bool
-	// FailFlaky has the gate fail where the change affects a case that is flaky.
+	// FailFlaky fails the gate if the change affects a flaky case.
 	FailFlaky bool
 }
 
-// requires reports whether a key is among those that must pass.
+// requires reports whether a key is among the required ones.
 func (s *GateSettings) requires(key string) bool {
 	return slices.ContainsFunc(s.Required, func(glob string) bool { return wildcard.Match(glob, key) })
 }
 
-// findings collect what speaks against the change.
+// findings collect the objections to the change.
 type findings struct {
 	fail, undetermined []string
-	// unselected are the required globs of which no case is selected.
+	// unselected are the required globs without a selected case.
 	unselected []string
 }
 
@@ -73,10 +73,10 @@ func (f *findings) unknown(format string, args ...any) {
 	f.undetermined = append(f.undetermined, fmt.Sprintf(format, args...))
 }
 
-// gate applies the settings. A failure outweighs what is undetermined, and the
-// reason names all of the same kind. Rest are the cases without a row. An
-// accepted or quarantined case breaks no rule; the reason says that it is one.
-// Where there was something to judge and nothing was run, no rule makes it pass.
+// gate applies the settings. A failure outweighs an undetermined result, and the reason
+// names all of the same kind. rest are the cases without a row. An accepted or
+// quarantined case breaks no rule; the reason mentions it. If cases had to be judged
+// and nothing was run, no rule passes the gate.
 func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	rule := s.FailOn
 	if rule == "" {
@@ -125,8 +125,8 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	return g
 }
 
-// unasked names the limits of scores and the required cases that decide nothing, and says
-// why; empty where there are none.
+// unasked names the score limits and required cases that decide nothing, with the
+// reason; empty without any.
 func (f *findings) unasked(r *Report, s GateSettings) string {
 	var limits []string
 	if s.MinScore != nil {
@@ -155,8 +155,8 @@ func due(pairs []pair) int {
 	return n
 }
 
-// unrun reports whether there was something to judge and nothing was run: because nothing
-// may be, or because of each case by itself.
+// unrun reports whether cases had to be judged and none was run, for a common reason or
+// for a reason of each case.
 func unrun(r *Report, pairs []pair) bool {
 	wanted := due(pairs)
 	if wanted == 0 || r.NotRunReason != "" {
@@ -176,8 +176,7 @@ func unrun(r *Report, pairs []pair) bool {
 	return left > 0
 }
 
-// invalid speaks of definitions that nobody could judge, unless a case of
-// theirs was spoken of.
+// invalid reports invalid definitions, unless one of their cases has been reported.
 func (f *findings) invalid(problems []schema.Problem) {
 	if len(f.undetermined) > 0 {
 		return
@@ -193,8 +192,8 @@ func (f *findings) invalid(problems []schema.Problem) {
 	}
 }
 
-// unjudged finds what makes every other rule moot: nothing to judge, and
-// cases that were wanted and have no judgement.
+// unjudged finds conditions that make every other rule moot: nothing to judge, and
+// wanted cases without a judgement.
 func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 	current, errors, unrun, invalid := rest.Cases-rest.Skipped, 0, 0, 0
 	for i, p := range pairs {
@@ -234,11 +233,11 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 	}
 }
 
-// NotRunPrefix begins the error of a case that was not run, such as one that the
-// budget did not cover.
+// NotRunPrefix begins the error of a case that was not run, such as one beyond the
+// budget.
 const NotRunPrefix = "not run: "
 
-// because is the budget for which cases were not run, as far as it is one.
+// because returns the budget that kept cases from running, if it was a budget.
 func because(rows []Row) string {
 	why := ""
 	for _, row := range rows {
@@ -257,9 +256,9 @@ func because(rows []Row) string {
 	return ", since " + why
 }
 
-// silent finds that no affected case which was judged asks anything of the answer: they
-// pass whatever that is, and a gate that they pass says nothing. The verdicts of cases that
-// the change does not affect say nothing of it either.
+// silent objects if no affected judged case makes a demand on the answer: such cases
+// pass whatever the answer is, so their gate means nothing. Verdicts of unaffected
+// cases do not help.
 func (f *findings) silent(r *Report, pairs []pair) {
 	judged := 0
 	for i := range r.Cases {
@@ -277,8 +276,8 @@ func (f *findings) silent(r *Report, pairs []pair) {
 	}
 }
 
-// rule applies fail_on. Under never it looks as under the default, so that
-// the reason can say what would have failed.
+// rule applies fail_on. For never it evaluates the default rule, so that the reason can
+// mention what would have failed.
 func (f *findings) rule(r *Report, pairs []pair, rule string, s GateSettings) {
 	if rule == FailOnNever {
 		rule = FailOnRegression
@@ -308,7 +307,7 @@ func (f *findings) rule(r *Report, pairs []pair, rule string, s GateSettings) {
 	}
 }
 
-// ofChanged counts the verdicts of the cases that are not the same on both sides.
+// ofChanged counts the verdicts of cases that differ between the sides.
 func ofChanged(rows []Row, pairs []pair) (counts Verdicts) {
 	for i, p := range pairs {
 		if p.plan.Changed() && p.plan.Action != plan.Removed {
@@ -351,7 +350,7 @@ func (f *findings) regressions(r *Report, pairs []pair) {
 	}
 }
 
-// baseless says why base has no verdict of rows, where that is the same for all.
+// baseless returns the common reason why base has no verdict of rows.
 func baseless(rows []*Row) string {
 	why := rows[0].BaseError
 	if why == "" || slices.ContainsFunc(rows, func(row *Row) bool { return row.BaseError != why }) {
@@ -392,8 +391,8 @@ func (f *findings) scores(r *Report, pairs []pair, s GateSettings) {
 	}
 }
 
-// unknown counts the active cases that have no verdict at head, and those of both sides
-// that have none at base.
+// unknown counts the active cases without a verdict at head, and the cases of both
+// sides without one at base.
 func unknown(rows []Row, pairs []pair) (head, base int) {
 	for i, p := range pairs {
 		switch {
@@ -412,8 +411,8 @@ func (p pair) isUnjudged() bool {
 	return active(p.plan.Head) && !skipped && !judged(p.head)
 }
 
-// short writes a score to three decimals, and to more where those would hide
-// on which side of a limit it is.
+// short formats a score with three decimals, or with more if those would hide on which
+// side of a limit it is.
 func short(x *float64, limit float64) string {
 	text := textfmt.Score(x, 3)
 	if shown, err := strconv.ParseFloat(text, 64); err != nil || shown == limit {
@@ -422,8 +421,8 @@ func short(x *float64, limit float64) string {
 	return text
 }
 
-// loweredWeights returns the note that a score uses the weights of base where head
-// lowers some, empty where it does not.
+// loweredWeights returns the note that a score uses base's weights because head lowers
+// some; empty otherwise.
 func loweredWeights(r *Report) string {
 	n := 0
 	for i := range r.Cases {
@@ -454,7 +453,7 @@ func anyAtBase(pairs []pair) bool {
 // round9 rounds to 1e-9, so that a drop of 0.1 is one.
 func round9(x float64) float64 { return math.Round(x*1e9) / 1e9 }
 
-// required demands that each glob finds a case and that all it finds pass.
+// required requires that each glob matches a case and that all its matches pass.
 func (f *findings) required(r *Report, s GateSettings) {
 	for _, glob := range s.Required {
 		found := false

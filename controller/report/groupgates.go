@@ -12,26 +12,26 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// maxGroupGates bounds the groups with a gate of their own: each becomes a
-// status of every commit, and a forge takes a write a second.
+// maxGroupGates bounds the groups with their own gate: each becomes a status of every
+// commit, and a forge accepts one write per second.
 const maxGroupGates = 50
 
-// A groupGate is what the gate says of the cases of one outermost group alone,
-// such as a domain or a suite. Their scores are only told: min_score and
-// max_drop are set for the mean over all cases, and one of a few cases moves by
-// more than that without a reason. So no group fails where the whole passes.
+// A groupGate is the gate of a single outermost group, such as a domain or a suite. Its
+// scores are only informative: min_score and max_drop are set for the mean over all
+// cases, and a mean of few cases moves by more than that without a reason. So no group
+// fails if the whole passes.
 type groupGate struct {
-	// Group is the name. Names that differ in case alone are one group, since
-	// a forge does not tell statuses apart by it.
+	// Group is the name. Names that differ only in case are one group, since a forge
+	// does not distinguish statuses by case.
 	Group   string  `json:"group"`
 	Summary Summary `json:"summary"`
 	Diff    Diff    `json:"diff"`
 	Gate    Gate    `json:"gate"`
 }
 
-// ActiveGroups are the outermost groups of head with a case that is meant to
-// run, or was at base and has become invalid, in natural order, as many as get
-// a gate of their own. rest are the others.
+// ActiveGroups returns head's outermost groups with a case that should run, or that ran
+// at base and has become invalid, in natural order, up to the number of group gates.
+// rest are the others.
 func ActiveGroups(p *plan.Plan) (names, rest []string) {
 	found := map[string]string{}
 	for _, row := range p.Rows {
@@ -52,8 +52,7 @@ func ActiveGroups(p *plan.Plan) (names, rest []string) {
 	return names[:most], names[most:]
 }
 
-// TooMany says of the other groups that they get none; empty where there are no
-// others.
+// TooMany explains that the other groups have no gate; empty without others.
 func TooMany(rest []string) string {
 	if len(rest) == 0 {
 		return ""
@@ -62,7 +61,7 @@ func TooMany(rest []string) string {
 		textfmt.Count(len(rest), "group"), textfmt.Verb(len(rest), "has", "have"), textfmt.Clip(textfmt.Line(rest[0]), 80))
 }
 
-// groupGates asks the gate about each group.
+// groupGates computes the gate of each group.
 func groupGates(in *Input, r *Report, pairs []pair) []groupGate {
 	if !in.GroupGates {
 		return nil
@@ -86,7 +85,7 @@ func groupGates(in *Input, r *Report, pairs []pair) []groupGate {
 	return out
 }
 
-// GroupReport is the report on the cases of a group alone.
+// GroupReport returns the report on the cases of one group.
 func (r *Report) GroupReport(g groupGate) *Report {
 	part := *r
 	part.Summary, part.Diff, part.Gate = g.Summary, g.Diff, g.Gate
@@ -106,8 +105,8 @@ func inGroup(name string) func(*Row) bool {
 	return func(row *Row) bool { return len(row.Groups) > 0 && strings.ToLower(row.Groups[0]) == name }
 }
 
-// problemsOf are the problems in the files of the cases and in those that keep
-// one from being read. A problem elsewhere has no known group.
+// problemsOf returns the problems in the files of the cases and in files that keep one
+// from being read. A problem elsewhere has no known group.
 func problemsOf(r *Report) []schema.Problem {
 	files := map[string]bool{}
 	for i := range r.Cases {

@@ -10,9 +10,9 @@ import (
 // groups sums scores up along the labels of the cases.
 func groups(pairs []pair) []Group { return sums(pairs, pathOf) }
 
-// conversations sums up the scores of the cases that are turns of the same one.
-// They are next to the groups and not below them: the score of a suite is that
-// of its cases, whichever of them belong together.
+// conversations sums up the scores of the cases that are turns of the same
+// conversation. They are separate from the groups: a suite's score is the score of its
+// cases, whichever of them belong together.
 func conversations(pairs []pair) []Group {
 	all := sums(pairs, func(c *schema.CaseInfo) groupPath {
 		at := pathOf(c)
@@ -23,7 +23,7 @@ func conversations(pairs []pair) []Group {
 		}
 		return at
 	})
-	return slices.DeleteFunc(all, func(g Group) bool { return len(g.Path) < 2 }) // suites and all of them
+	return slices.DeleteFunc(all, func(g Group) bool { return len(g.Path) < 2 }) // suites, and all of them
 }
 
 func sums(pairs []pair, place func(*schema.CaseInfo) groupPath) []Group {
@@ -53,7 +53,7 @@ func pathOf(c *schema.CaseInfo) groupPath {
 	return at
 }
 
-// targets compares the targets by the rows of the same case.
+// targets compares the targets by their rows of the same case.
 func targets(order []string, rows []Row, pairs []pair) []TargetTally {
 	var entries []tallyEntry
 	for i := range rows {

@@ -13,14 +13,14 @@ const (
 	labelStatus     = "status"
 )
 
-// A Label counts the cases of head that have one difficulty, tag or status. A case
-// counts for each of its tags.
+// A Label counts head's cases with the same difficulty, tag or status. A case counts
+// for each of its tags.
 type Label struct {
-	// Label is difficulty, tag or status, and Name the one that the cases have.
+	// Label is difficulty, tag or status, and Name its value.
 	Label string `json:"label"`
 	Name  string `json:"name"`
 	Verdicts
-	// Score is the weighted mean over the judged ones; null where none is.
+	// Score is the weighted mean over the judged cases; null without any.
 	Score *float64 `json:"score"`
 }
 
@@ -73,8 +73,8 @@ func labels(rows []Row, pairs []pair) []Label {
 	return out
 }
 
-// Distribution returns the labels that tell cases apart: those of a difficulty or a
-// status that all cases share say nothing.
+// Distribution returns the labels that distinguish cases: a difficulty or a status that
+// all cases share is omitted.
 func (r *Report) Distribution() []Label {
 	alone := map[string]int{}
 	for _, l := range r.Labels {

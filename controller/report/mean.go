@@ -2,10 +2,10 @@ package report
 
 import "math"
 
-// A weightedMean is a weighted mean in the making. The zero weightedMean is empty.
+// A weightedMean accumulates a weighted mean. The zero weightedMean is empty.
 type weightedMean struct{ sum, weights float64 }
 
-// Add counts a score; nil is none.
+// Add adds a score; nil adds nothing.
 func (m *weightedMean) Add(score *float64, weight float64) {
 	if score != nil {
 		m.sum += weight * *score
@@ -13,7 +13,7 @@ func (m *weightedMean) Add(score *float64, weight float64) {
 	}
 }
 
-// Value is Σ w·s / Σ w, or nil where nothing was weighed.
+// Value returns Σ w·s / Σ w, or nil without weights.
 func (m *weightedMean) Value() *float64 {
 	v := m.sum / m.weights
 	if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// compare is the class of a case that both sides have judged.
+// compare returns the class of a case judged on both sides.
 func (in *Input) compare(p pair) Class {
 	if f := in.Noise.Finding(p.plan); f != nil {
 		switch f.Class {
@@ -24,13 +24,12 @@ func (in *Input) compare(p pair) Class {
 	return compareVerdicts(p)
 }
 
-// isNoise reports whether the row was worse once, and not when it was measured
-// again.
+// isNoise reports whether the row was worse once, and not in its reruns.
 func (row *Row) isNoise() bool {
 	return row.Class != nil && *row.Class == Flaky && row.Confirmation != nil
 }
 
-// unsettled speaks of what further measurements leave open, and of all cases
+// unsettled reports open questions of the reruns, case by case and for all cases
 // together.
 func (f *findings) unsettled(r *Report, s GateSettings) {
 	open, gone := 0, 0
@@ -64,8 +63,8 @@ func (f *findings) unsettled(r *Report, s GateSettings) {
 	}
 }
 
-// verdictLine counts the regressions, with how many of them are confirmed, and the
-// cases that were worse once and are not confirmed.
+// verdictLine counts the regressions, the confirmed ones among them, and the cases that
+// were worse once but are not confirmed.
 func (r *Report) verdictLine() string {
 	var parts []string
 	unconfirmed := r.Unconfirmed()
@@ -85,8 +84,8 @@ func (r *Report) verdictLine() string {
 	return strings.Join(append(parts, unconfirmed...), ", ")
 }
 
-// Unconfirmed counts the cases that were worse once and that further measurements do
-// not confirm: "3 unclear" and "1 flaky", as far as there are some.
+// Unconfirmed counts the cases that were worse once and not confirmed by reruns: "3
+// unclear" and "1 flaky", if there are any.
 func (r *Report) Unconfirmed() []string {
 	counts := map[Class]int{}
 	for i := range r.Cases {
@@ -103,7 +102,7 @@ func (r *Report) Unconfirmed() []string {
 	return said
 }
 
-// unclear are the names of the cases that were measured again and are not settled.
+// unclear returns the names of the cases that reruns did not settle.
 func unclear(r *Report) []string {
 	var names []string
 	for i := range r.Cases {
@@ -115,10 +114,10 @@ func unclear(r *Report) []string {
 	return names
 }
 
-// most is how many keys a notice names.
+// most bounds the keys named in a notice.
 const most = 5
 
-// noiseNotices say what passes although nobody knows whether it got worse.
+// noiseNotices lists cases that pass although it is unknown whether they got worse.
 func noiseNotices(r *Report) []Notice {
 	var out []Notice
 	if names := unclear(r); len(names) > 0 {

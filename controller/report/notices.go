@@ -11,40 +11,39 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A ConfigChange is what happened to gavel.yaml between base and head.
+// A ConfigChange is the change of gavel.yaml between base and head.
 type ConfigChange struct {
-	// File is the path of gavel.yaml; empty when there is none on either side.
+	// File is the path of gavel.yaml; empty if neither side has one.
 	File string
 	// Files are the configuration files that differ between base and head.
 	Files []string
-	// Base and Head are the gates of both sides; nil where a side has no
-	// gavel.yaml.
+	// Base and Head are the gates of both sides; nil for a side without gavel.yaml.
 	Base, Head *GateSettings
-	// Looser are head's other settings that let more through, as name old → new.
+	// Looser are head's other weakened settings, as name old → new.
 	Looser []string
-	// DecidedBy is a branch, base or head: whose settings this run used.
+	// DecidedBy is a branch, base or head: the source of this run's settings.
 	DecidedBy string
-	// Rules are there where the settings are those of the tip of a branch. Since are the
-	// configuration files that are others there than at base.
+	// Rules is set if the settings come from the tip of a branch. Since are the
+	// configuration files that differ there from base.
 	Rules *Rules
 	Since []string
-	// Targets are what became of the targets; nil where nothing did.
+	// Targets are the changes of the targets; nil without any.
 	Targets *TargetChanges
 }
 
 // Rules are the settings at the tip of a branch, which decide about pull requests.
 type Rules struct {
-	// Branch is without refs/heads/, and Commit is its tip as it was read.
+	// Branch is without refs/heads/, and Commit is its tip when it was read.
 	Branch string `json:"branch"`
 	Commit string `json:"commit"`
-	// Digest is of what they say, whatever the values of environment variables are.
+	// Digest is the digest of their text, independent of environment variables.
 	Digest string `json:"digest"`
-	// Unvouched is the branch that the pull request goes to, where that one's settings do not
-	// decide, since nobody vouches for it.
+	// Unvouched is the pull request's target branch, if its settings do not decide
+	// because nobody vouches for it.
 	Unvouched string `json:"unvouched,omitempty"`
 }
 
-// Same reports whether a report by these settings is a report by the others.
+// Same reports whether two reports used the same settings.
 func (r *Rules) Same(other *Rules) bool {
 	if r == nil || other == nil {
 		return r == other
@@ -52,7 +51,7 @@ func (r *Rules) Same(other *Rules) bool {
 	return r.Branch == other.Branch && r.Digest == other.Digest && r.Unvouched == other.Unvouched
 }
 
-// notices finds what could hide a failure.
+// notices lists changes that could hide a failure.
 func notices(config ConfigChange, pairs []pair) []Notice {
 	out := append(configNotices(config), config.Targets.notices()...)
 	out = append(out, hidden(pairs)...)
@@ -84,7 +83,7 @@ func configNotices(c ConfigChange) []Notice {
 	return out
 }
 
-// rules says whose settings decide, where that may surprise.
+// rules explains whose settings decide, if that may surprise.
 func (c ConfigChange) rules() []Notice {
 	if c.Rules == nil {
 		return nil
@@ -101,7 +100,7 @@ func (c ConfigChange) rules() []Notice {
 	return out
 }
 
-// weaker names every part of the gate that lets more through at head.
+// weaker names every part of the gate that is weaker at head.
 func weaker(base, head GateSettings) []string {
 	var out []string
 	if base.FailOn != head.FailOn {
@@ -138,8 +137,8 @@ func orOff(x *float64) string {
 	return fmt.Sprint(*x)
 }
 
-// lowered finds the cases whose rule lets more through, or that count less. A
-// change that comes from one place and concerns many cases is one notice.
+// lowered finds the cases with a weaker rule or a smaller weight. A change with one
+// origin that concerns many cases is one notice.
 func lowered(pairs []pair) []Notice {
 	type change struct{ file, message string }
 	cases := map[change][]pair{}
@@ -168,7 +167,7 @@ func lowered(pairs []pair) []Notice {
 	return out
 }
 
-// weakened returns in which ways a case that is active on both sides asks for less.
+// weakened lists the weaker demands of a case that is active on both sides.
 func weakened(row *plan.Row) []string {
 	if !active(row.Head) || !active(row.Base) {
 		return nil
@@ -186,7 +185,7 @@ func weakened(row *plan.Row) []string {
 	return out
 }
 
-// ruleFile is the file that the plan blames for the changed rule.
+// ruleFile returns the file that the plan blames for the changed rule.
 func ruleFile(row *plan.Row) string {
 	for _, r := range row.Reasons {
 		for _, part := range []string{"threshold", "match", "required"} {
@@ -223,8 +222,8 @@ func weakerRules(base, head *schema.Case) []string {
 	return out
 }
 
-// lowerBands names what a case needs less of to pass as a whole. A case without bands
-// passes where each of its evaluators does.
+// lowerBands names the lowered bands of a case's overall score. A case without bands
+// passes if each of its evaluators does.
 func lowerBands(base, head *schema.Case) []string {
 	was, is := base.Policy.Bands, head.Policy.Bands
 	switch {
@@ -246,8 +245,7 @@ func lowerBands(base, head *schema.Case) []string {
 	return out
 }
 
-// fewerDemands names the demands of an evaluator that are gone or ask for less, apart from
-// its threshold.
+// fewerDemands names an evaluator's removed or weakened demands, except its threshold.
 func fewerDemands(name string, was, is schema.Rule) []string {
 	var out []string
 	for _, id := range was.Required {
@@ -297,8 +295,8 @@ func evaluatorWeights(c *schema.Case) map[string]float64 {
 	return out
 }
 
-// lighter names what has a smaller share of a score than at base. Where names
-// came or went, every share differs, and nothing is compared.
+// lighter names parts with a smaller share of a score than at base. If names were added
+// or removed, every share differs, and nothing is compared.
 func lighter(of string, base, head map[string]float64) []string {
 	var sumBase, sumHead float64
 	for name, weight := range base {

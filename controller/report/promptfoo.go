@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A promptfooResult is what an output of promptfoo has of a case. Its provider is a name
-// or an object.
+// A promptfooResult is the part about a case in an output of promptfoo. Its provider is
+// a name or an object.
 type promptfooResult struct {
 	TestCase struct {
 		Description string `json:"description"`
@@ -29,10 +29,10 @@ type promptfooResult struct {
 	Score         *float64 `json:"score"`
 }
 
-// failedError is the failureReason of a result that nobody judged.
+// failedError is the failureReason of an unjudged result.
 const failedError = 2
 
-// readPromptfoo reads an output of promptfoo; nil where the data is something else.
+// readPromptfoo reads an output of promptfoo; nil for other data.
 func readPromptfoo(data []byte) *Report {
 	var doc struct {
 		Results struct {
@@ -68,9 +68,9 @@ func (r promptfooResult) row() Row {
 	return row
 }
 
-// key names a case by what it says: promptfoo's tests have no id.
+// key derives a case's name from its content: promptfoo's tests have no id.
 func (r promptfooResult) key() string {
-	vars, _ := json.Marshal(r.Vars) // of JSON values; keys are sorted
+	vars, _ := json.Marshal(r.Vars) // JSON values with sorted keys
 	name := strings.Join(strings.Fields(cmp.Or(r.TestCase.Description, "test")), " ")
 	return name + "-" + shortHash(string(vars)) + "/" + shortHash(r.Prompt.Label)
 }
@@ -87,7 +87,7 @@ func (r promptfooResult) target() string {
 	return cmp.Or(object.Label, object.ID)
 }
 
-// shortHash tells texts apart.
+// shortHash distinguishes texts.
 func shortHash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:4])

@@ -10,18 +10,19 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// An Quarantine takes a case out of the gate.
+// A Quarantine takes a case out of the gate.
 type Quarantine struct {
 	// Case is its key, or KEY @ TARGET.
 	Case string `json:"case"`
-	// Until is the last day on which it holds, in UTC, such as 2026-04-01.
+	// Until is the last valid day, in UTC, such as 2026-04-01.
 	Until  string `json:"until"`
 	Reason string `json:"reason"`
-	// By is who asked for it in a comment; empty for an entry of the configuration.
+	// By is the author of the comment that requested it; empty for an entry of the
+	// configuration.
 	By string `json:"by,omitempty"`
 }
 
-// String says until when, why, and who said so.
+// String formats the date, the reason and the author.
 func (e *Quarantine) String() string {
 	by := ""
 	if e.By != "" {
@@ -30,7 +31,7 @@ func (e *Quarantine) String() string {
 	return fmt.Sprintf("until %s%s: %s", e.Until, by, e.Reason)
 }
 
-// checkDate returns what is wrong with a date; empty for one such as 2026-04-01.
+// checkDate returns the mistake in a date; empty for one such as 2026-04-01.
 func checkDate(text string) string {
 	if _, err := time.Parse(time.DateOnly, text); err != nil {
 		return fmt.Sprintf("%q is not a date; write it as 2026-04-01", text)
@@ -38,8 +39,8 @@ func checkDate(text string) string {
 	return ""
 }
 
-// ParseQuarantine reads a date and a reason, such as "2026-04-01 the upstream model is slow".
-// The problem says what to write instead; it is empty for a good text.
+// ParseQuarantine parses a date and a reason, such as "2026-04-01 the upstream model is
+// slow". The problem describes the repair; it is empty for a valid text.
 func ParseQuarantine(text string) (e Quarantine, problem string) {
 	e.Until, e.Reason, _ = strings.Cut(strings.TrimSpace(text), " ")
 	switch {
@@ -56,10 +57,11 @@ func ParseQuarantine(text string) (e Quarantine, problem string) {
 // Ended reports whether the last day of an entry is over.
 func (e *Quarantine) Ended(now time.Time) bool { return e.Until < now.UTC().Format(time.DateOnly) }
 
-// A Quarantines has entries of which a later one replaces an earlier one of the same case.
+// Quarantines are entries of which a later one replaces an earlier one of the same
+// case.
 type Quarantines []Quarantine
 
-// Holding returns the entries that hold at a time.
+// Holding returns the entries that are valid at a time.
 func (l Quarantines) Holding(now time.Time) Quarantines {
 	var holding Quarantines
 	for i, e := range l {
@@ -71,7 +73,7 @@ func (l Quarantines) Holding(now time.Time) Quarantines {
 	return holding
 }
 
-// Entry returns the entry of the case that has one of the names; nil where there is none.
+// Entry returns the entry of a case with one of the names, or nil.
 func (l Quarantines) Entry(names ...string) *Quarantine {
 	for i := range slices.Backward(l) {
 		if slices.Contains(names, l[i].Case) {
@@ -81,8 +83,8 @@ func (l Quarantines) Entry(names ...string) *Quarantine {
 	return nil
 }
 
-// QuarantinedNames are what the cases of a plan are called, on either side; nil where the plan
-// does not have all of them.
+// QuarantinedNames returns the names of a plan's cases, on either side; nil if the plan
+// lacks some of them.
 func QuarantinedNames(p *plan.Plan) []string {
 	if p.Rest.Cases > 0 {
 		return nil

@@ -10,8 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Quarantine puts the entries of the configuration and those that people asked for in
-// comments into the input, as far as they hold.
+// Quarantine adds the valid entries of the configuration and of comments to the input.
 func (in *Input) Quarantine(configured Quarantines, now time.Time) {
 	list := slices.Clone(configured)
 	for _, c := range in.Commands {
@@ -27,7 +26,7 @@ func (in *Input) Quarantine(configured Quarantines, now time.Time) {
 	in.Quarantined = list.Holding(now)
 }
 
-// NoticesOf are problems as notices.
+// NoticesOf converts problems into notices.
 func NoticesOf(problems []schema.Problem) []Notice {
 	var out []Notice
 	for _, p := range problems {
@@ -36,13 +35,12 @@ func NoticesOf(problems []schema.Problem) []Notice {
 	return out
 }
 
-// InQuarantine returns the entry by which a row of the plan is out of the gate; nil
-// where it is not.
+// InQuarantine returns the entry that takes a row of the plan out of the gate, or nil.
 func (in *Input) InQuarantine(row *plan.Row) *Quarantine {
 	return in.Quarantined.Entry(row.Key, row.Key+" @ "+row.Target)
 }
 
-// quarantineNotices name what is out of the gate.
+// quarantineNotices names the cases outside of the gate.
 func (in *Input) quarantineNotices() []Notice {
 	var out []Notice
 	for i := range in.Quarantined {
@@ -52,11 +50,11 @@ func (in *Input) quarantineNotices() []Notice {
 	return out
 }
 
-// OutOfGate reports whether the gate does not ask about the row: somebody accepted
-// its result, or it is quarantined.
+// OutOfGate reports whether the gate ignores the row: its result was accepted, or it is
+// quarantined.
 func (row *Row) OutOfGate() bool { return row.Accepted != nil || row.Quarantine != nil }
 
-// exempt returns how many cases the gate does not ask about; empty for none.
+// exempt counts the cases that the gate ignores; empty for none.
 func exempt(r *Report) string {
 	said := ""
 	if n := len(Accepted(r)); n > 0 {
@@ -68,7 +66,7 @@ func exempt(r *Report) string {
 	return said
 }
 
-// QuarantinedRows are the rows that are out of the gate until a date.
+// QuarantinedRows returns the rows that are out of the gate until a date.
 func QuarantinedRows(r *Report) []*Row {
 	var rows []*Row
 	for i := range r.Cases {

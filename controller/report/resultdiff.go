@@ -14,11 +14,12 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// errNotResults says that a file has no results in a form that is known.
+// errNotResults reports a file without results in a known form.
 var errNotResults = errors.New(`it has no results; write it with "gavel run --json > FILE" or "gavel run --results FILE", or with promptfoo as JSON`)
 
-// ReadResults reads what `gavel run --json` printed, the lines that `gavel run --results`
-// wrote, or an output of promptfoo in JSON. The error wraps [errNotResults] for anything else.
+// ReadResults reads the output of `gavel run --json`, the lines of `gavel run
+// --results`, or an output of promptfoo in JSON. The error wraps [errNotResults] for
+// anything else.
 func ReadResults(data []byte) (*Report, error) {
 	var r Report
 	if err := json.Unmarshal(data, &r); err == nil && r.Cases != nil {
@@ -46,7 +47,7 @@ func ReadResults(data []byte) (*Report, error) {
 	return &r, nil
 }
 
-// A line is what a file of results has of a case.
+// A line is a case in a file of results.
 type line struct {
 	EvalID  string          `json:"evalId"`
 	Dataset string          `json:"dataset"`
@@ -68,10 +69,10 @@ func (l line) row() Row {
 	return row
 }
 
-// CompareResults returns how the results of head differ from those of base. Differences are told
-// from noise as far as one result a side allows: whether the cases got worse on the
-// whole is tested, and a case that got worse is unclear, since it cannot be measured
-// again. Why says so in the report.
+// CompareResults compares the results of head with base. One result per side limits the
+// noise analysis: a test decides whether the cases got worse on average, and a single
+// case that got worse is unclear, since it cannot be measured again. The report gives
+// why as the reason.
 func CompareResults(base, head *Report, why string) *Report {
 	d := &resultDiff{in: Input{
 		Run: head.Run, ConfigDigest: head.ConfigDigest, Plan: &plan.Plan{Base: name(base), Head: name(head)},
@@ -100,7 +101,7 @@ func CompareResults(base, head *Report, why string) *Report {
 	return Compare(d.in)
 }
 
-// name is the commit of a report; one that has none is called stored.
+// name returns a report's commit, or stored without one.
 func name(r *Report) string {
 	if r.Head == nil || *r.Head == "" {
 		return "stored"
@@ -108,8 +109,8 @@ func name(r *Report) string {
 	return *r.Head
 }
 
-// id is the same for the results of one case. Reports have the target of every case,
-// which counts only where a case was run against several.
+// id identifies the results of one case. Reports name every case's target, which only
+// counts if a case ran against several.
 func id(row *Row) string {
 	if row.PerTarget {
 		return row.Key + "\x00" + row.Target
@@ -117,14 +118,14 @@ func id(row *Row) string {
 	return row.Key
 }
 
-// A diff is a comparison that is being put together.
+// A resultDiff is a comparison under construction.
 type resultDiff struct {
 	in    Input
 	cases []confirm.Case
 	place map[string]int
 }
 
-// add adds a case with what each side has of it; nil for none.
+// add adds a case with its row on each side, or nil.
 func (d *resultDiff) add(base, head *Row) {
 	shown := head
 	if shown == nil {
@@ -151,7 +152,7 @@ func (d *resultDiff) add(base, head *Row) {
 	d.in.Plan.Rows = append(d.in.Plan.Rows, row)
 }
 
-// compare tells package confirm of a case that head has a judgement of.
+// compare adds a case judged at head to the input of package confirm.
 func (d *resultDiff) compare(row plan.Row, base, head *Row) {
 	if row.Head.Skip != "" || head.Verdict == nil || head.Verdict.Rank() < 0 {
 		return
@@ -173,7 +174,7 @@ func same(a, b *verdict.Verdict) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-// info is a case as its row has it.
+// info rebuilds a case from its row.
 func info(row *Row) (*schema.CaseInfo, plan.Digests) {
 	if row == nil {
 		return nil, plan.Digests{}
@@ -188,7 +189,7 @@ func info(row *Row) (*schema.CaseInfo, plan.Digests) {
 	return c, plan.Digests{J: row.Digest, D: row.Digest}
 }
 
-// outcome is what a row says of its case; false where it was not judged.
+// outcome rebuilds an outcome from a row; false if it was not judged.
 func outcome(row *Row) (o Outcome, ok bool) {
 	if row == nil || row.Verdict == nil && row.Error == nil {
 		return o, false

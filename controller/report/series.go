@@ -6,14 +6,13 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// marks are verdicts as a series has them.
+// marks are the symbols of verdicts in a series.
 var marks = map[verdict.Verdict]string{verdict.Pass: "✓", verdict.Borderline: "≈", verdict.Fail: "✗"}
 
-// Measured reports whether there were further measurements; not of nil.
+// Measured reports whether there were reruns; false for nil.
 func (c *Confirmation) Measured() bool { return c != nil && len(c.Samples) > 0 }
 
-// Series writes the further measurements of both sides in their order, such as
-// "head ✗ ✗ ✓, base ✓ ✓".
+// Series formats the reruns of both sides in order, such as "head ✗ ✗ ✓, base ✓ ✓".
 func (c *Confirmation) Series() string {
 	var out []string
 	for _, side := range []string{"head", "base"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// summarise counts the cases of head. Removed ones are counted apart.
+// summarise counts head's cases. Removed ones are counted separately.
 func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 	var s Summary
 	var total weightedMean
@@ -46,7 +46,7 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 	return s, Saved{Calls: saved.Calls, CostUSD: saved.Cost()}
 }
 
-// count is 1 for what holds.
+// count returns 1 for true, else 0.
 func count(holds bool) int {
 	if holds {
 		return 1
@@ -54,7 +54,7 @@ func count(holds bool) int {
 	return 0
 }
 
-// changed counts the cases that are not the same on both sides.
+// changed counts the cases that differ between the sides.
 func changed(pairs []pair) *int {
 	n := 0
 	for _, p := range pairs {
@@ -65,7 +65,7 @@ func changed(pairs []pair) *int {
 	return &n
 }
 
-// changedUnrun counts the cases that the change adds or changes and that are not run.
+// changedUnrun counts the cases that the change adds or changes but that do not run.
 func changedUnrun(pairs []pair) (n int) {
 	for _, p := range pairs {
 		n += count(p.plan.ChangedUnrun())
@@ -73,7 +73,7 @@ func changedUnrun(pairs []pair) (n int) {
 	return n
 }
 
-// spent is what this run cost for a case, on both sides.
+// spent returns this run's cost of a case, on both sides.
 func (p *pair) spent() verdict.Usage {
 	var u verdict.Usage
 	for _, o := range []*Outcome{p.head, p.base} {
@@ -99,9 +99,9 @@ func countAction(s *Summary, action plan.Action) {
 	}
 }
 
-// diff speaks of the cases judged on both sides. Both means use base's
-// weights, so that a changed weight alone is not a difference. The interval is that
-// of the mean difference over cases such as these.
+// diff compares the cases judged on both sides. Both means use base's weights, so that
+// a changed weight alone is not a difference. The interval covers the mean difference
+// over similar cases.
 func diff(rows []Row, pairs []pair) Diff {
 	var d Diff
 	var base, head weightedMean
@@ -129,8 +129,8 @@ func diff(rows []Row, pairs []pair) Diff {
 	return d
 }
 
-// between is the interval of the mean difference of pairs. No difference of scores is
-// outside of −1 and 1, and an interval from one to the other says nothing.
+// between returns the interval of the mean difference of pairs. Differences of scores
+// are within −1 and 1, so that whole interval means nothing.
 func between(pairs []stats.Pair) (b Between) {
 	if ci, ok := stats.Clustered(pairs); ok && (ci.Low > -1 || ci.High < 1) {
 		low, high := max(ci.Low, -1), min(ci.High, 1)
@@ -139,7 +139,7 @@ func between(pairs []stats.Pair) (b Between) {
 	return b
 }
 
-// difference is that of a case that was judged on both sides.
+// difference returns the difference of a case judged on both sides.
 func (p *pair) difference() stats.Pair {
 	out := stats.Pair{Weight: p.weight(), Cluster: p.cluster}
 	if was, is := score(p.base), score(p.head); was != nil && is != nil {
@@ -148,9 +148,9 @@ func (p *pair) difference() stats.Pair {
 	return out
 }
 
-// Cluster is what a case at head has in common with others that fail together: the turns
-// of a conversation go together, and by the setting noise.cluster those with the same
-// workspace or database, or those of the same group. It is empty for a case of its own.
+// Cluster names the cluster of a case at head, whose cases fail together: the turns of a
+// conversation and, by the setting noise.cluster, the cases with the same workspace or
+// database, or of the same group. It is empty for a separate case.
 func Cluster(row *plan.Row, by string) string {
 	c := row.Head
 	group := strings.Join(append([]string{row.Target}, c.Labels.Groups...), "\x00")
@@ -190,8 +190,8 @@ func countClass(d *Diff, class Class) {
 	}
 }
 
-// worthDetail reports whether people will want to look into the case: it failed
-// or changed, and was different before.
+// worthDetail reports whether people will want to look into the case: it failed or
+// changed, and was different before.
 func worthDetail(row Row) bool {
 	if row.Verdict == nil || *row.Verdict == verdict.Skipped {
 		return false
@@ -208,8 +208,7 @@ func worthDetail(row Row) bool {
 	return false
 }
 
-// DetailOf shows how a verdict came about that is compared with nothing; nil
-// where nothing is known of it.
+// DetailOf explains a verdict without a comparison; nil if nothing is known about it.
 func DetailOf(result verdict.Result, transcript *verdict.Transcript) *Detail {
 	return detail(pair{head: &Outcome{Result: result, Transcript: transcript}})
 }
@@ -229,8 +228,8 @@ func detail(p pair) *Detail {
 	return d
 }
 
-// criteria joins the criteria of both sides by evaluator and id, in the order
-// of head, those of base alone last.
+// criteria joins the criteria of both sides by evaluator and id, in head's order, with
+// base's own last.
 func criteria(p pair) []CriterionDiff {
 	type id struct{ evaluator, criterion string }
 	var out []CriterionDiff

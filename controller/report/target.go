@@ -8,15 +8,15 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A TargetTally is how one of several targets did over the same cases.
+// A TargetTally is the result of one of several targets over the same cases.
 type TargetTally struct {
 	Target string `json:"target"`
 	Verdicts
 	// Score is the weighted mean over its judged cases.
 	Score *float64 `json:"score"`
-	// Pairs counts the cases that this target and the first were both judged
-	// for, Delta is how much more its mean over them is, and Better and Worse
-	// count the verdicts among them that differ. The first is not compared.
+	// Pairs counts the cases judged for both this target and the first, Delta is the
+	// gain of its mean over them, and Better and Worse count the differing verdicts
+	// among them. The first is not compared.
 	Pairs int      `json:"pairs"`
 	Delta *float64 `json:"delta"`
 	Between
@@ -30,16 +30,16 @@ type TargetTally struct {
 // A tallyEntry is one case with one target.
 type tallyEntry struct {
 	Key, Target string
-	// Cluster is what the case has in common with others.
+	// Cluster names the cluster of the case.
 	Cluster string
-	// Verdict is nil for a case that was not judged: an error where Failed.
+	// Verdict is nil for a case that was not judged: an error if Failed.
 	Verdict *verdict.Verdict
 	Failed  bool
 	Score   *float64
 	Weight  float64
 	Calls   int
 	Tokens  int64
-	// CostUSD is nil where a price is not known.
+	// CostUSD is nil if a price is unknown.
 	CostUSD *float64
 }
 
@@ -50,8 +50,8 @@ func (e *tallyEntry) rank() int {
 	return e.Verdict.Rank()
 }
 
-// compareTargets sets the targets side by side, in the order given; each is compared
-// with the first. Fewer than two are not compared.
+// compareTargets compares each target with the first, in the given order. Fewer than
+// two are not compared.
 func compareTargets(order []string, entries []tallyEntry) []TargetTally {
 	if len(order) < 2 {
 		return nil
@@ -79,7 +79,7 @@ func compareTargets(order []string, entries []tallyEntry) []TargetTally {
 	return out
 }
 
-// A sum is a TargetTally in the making.
+// A sum is a TargetTally under construction.
 type sum struct {
 	TargetTally
 	score, own, other weightedMean
@@ -105,7 +105,7 @@ func (s *sum) add(e tallyEntry) {
 	s.cost += *e.CostUSD
 }
 
-// compare counts a case that both targets were judged for.
+// compare counts a case judged for both targets.
 func (s *sum) compare(first, e tallyEntry) {
 	was, is := first.rank(), e.rank()
 	if was < 0 || is < 0 {
@@ -139,7 +139,7 @@ func (s *sum) target() TargetTally {
 	return t
 }
 
-// Counts returns how many of the cases passed, and what became of the others.
+// Counts formats the number of passed cases, and the results of the others.
 func (t TargetTally) Counts() string {
 	text := textfmt.Int(int64(t.Pass)) + " of " + textfmt.Count(t.Cases, "case") + " passed"
 	for _, n := range []struct {
@@ -153,8 +153,8 @@ func (t TargetTally) Counts() string {
 	return text
 }
 
-// Difference says at how many cases the target did otherwise than the first;
-// empty where it did not.
+// Difference counts the cases whose result differs from the first target's; empty
+// without any.
 func (t TargetTally) Difference() string {
 	var parts []string
 	if t.Better > 0 {

@@ -10,45 +10,45 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A TargetChange is what a change does to one target, or to a role.
+// A TargetChange is a change to one target, or to a role.
 type TargetChange struct {
 	// Target is the name of the target; empty for a role.
 	Target string `json:"target,omitempty"`
 	// Says is the setting with its old and its new value, such as model old → new.
 	Says string `json:"says"`
-	// File is where the target is written; empty for that of the TargetChanges.
+	// File is the file that defines the target; empty if it is the TargetChanges' file.
 	File string `json:"file,omitempty"`
-	// Approvable says that head is judged with it once somebody approves the commit.
+	// Approvable means that head is judged with it once the commit is approved.
 	Approvable bool `json:"approvable,omitempty"`
 }
 
-// BeforeMerge ends why a case is not run whose target head changes in a way that only an
-// acceptance clears.
+// BeforeMerge ends the reason of a case that does not run because head changes its
+// target in a way that needs an acceptance.
 const BeforeMerge = "not judged before the merge"
 
-// TargetChanges are what a change does to the targets.
+// TargetChanges are the changes to the targets.
 type TargetChanges struct {
 	// File is the path of gavel.yaml.
 	File string `json:"file"`
-	// Judged are the changes that the cases were judged with.
+	// Judged are the changes used in judging.
 	Judged []TargetChange `json:"judged,omitempty"`
-	// Refused are those that take effect after the merge. The cases that they bear on
-	// have no verdict, unless somebody accepted the changes.
+	// Refused are the changes that take effect after the merge. The affected cases have
+	// no verdict, unless the changes were accepted.
 	Refused []TargetChange `json:"refused,omitempty"`
-	// Accepted is there where somebody with write permission accepted those.
+	// Accepted is present if a person with write permission accepted them.
 	Accepted *Command `json:"accepted,omitempty"`
-	// Notes are what else has to be known, such as a price that only head names.
+	// Notes are further facts, such as a price that only head names.
 	Notes []string `json:"notes,omitempty"`
 	// Broke and Better count the cases of the Judged targets that got worse and better.
 	Broke  int `json:"broke"`
 	Better int `json:"better"`
-	// Tokens is how many tokens those cases took at head, as a share of what they took
-	// at base; null where that is not known.
+	// Tokens is the ratio of those cases' tokens at head to their tokens at base; null
+	// if unknown.
 	Tokens *float64 `json:"tokens,omitempty"`
 }
 
-// Line says what the judged changes came to: model old → new: 3 broke, 5 got better,
-// tokens −41 %. It is empty where there are none.
+// Line summarizes the judged changes: model old → new: 3 broke, 5 got better, tokens
+// −41 %. It is empty without changes.
 func (c *TargetChanges) Line() string {
 	if c == nil || len(c.Judged) == 0 {
 		return ""
@@ -91,7 +91,7 @@ func (c *TargetChanges) says() string {
 	return strings.Join(said, ", ")
 }
 
-// count counts what the judged changes came to.
+// count counts the results of the judged changes.
 func (c *TargetChanges) count(r *Report, pairs []pair) {
 	if c == nil || len(c.Judged) == 0 {
 		return
@@ -120,7 +120,8 @@ func (c *TargetChanges) count(r *Report, pairs []pair) {
 	}
 }
 
-// tokens is what judging the case took, in this run or when it was stored.
+// tokens returns the tokens spent on judging the case, in this run or when it was
+// stored.
 func (o *Outcome) tokens() int64 {
 	if o.Reused {
 		return o.Saved.Tokens()
@@ -128,7 +129,7 @@ func (o *Outcome) tokens() int64 {
 	return o.Usage.Tokens()
 }
 
-// notices name what was not judged with head's settings.
+// notices names the changes that were not used in judging.
 func (c *TargetChanges) notices() []Notice {
 	if c == nil {
 		return nil
@@ -154,8 +155,8 @@ func (c *TargetChanges) notices() []Notice {
 	return out
 }
 
-// Waits reports whether cases have no verdict until somebody approves the commit, and whether
-// they have none until somebody accepts what head changes of the targets.
+// Waits reports whether cases have no verdict until the commit is approved, and whether
+// they have none until head's target changes are accepted.
 func (c *TargetChanges) Waits(rows []Row) (approval, acceptance bool) {
 	if c == nil || c.Accepted != nil || !slices.ContainsFunc(rows, func(row Row) bool { return row.Unrun() }) {
 		return false, false
@@ -164,8 +165,8 @@ func (c *TargetChanges) Waits(rows []Row) (approval, acceptance bool) {
 	return approval, slices.ContainsFunc(rows, func(row Row) bool { return row.Unrun() && strings.HasSuffix(*row.Error, BeforeMerge) })
 }
 
-// waives reports whether a case may be without a verdict, since somebody accepted what
-// keeps it from being judged.
+// waives reports whether a case may lack a verdict because the obstacle to judging it
+// was accepted.
 func (c *TargetChanges) waives(row *Row) bool {
 	return c != nil && c.Accepted != nil && row.Unrun() && slices.ContainsFunc(c.Refused, func(t TargetChange) bool { return t.Target == row.Target })
 }

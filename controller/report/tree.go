@@ -12,29 +12,27 @@ import (
 // A Group is an aggregate of a dialect.
 type Group struct {
 	Dialect string `json:"dialect"`
-	// Target is set where the cases are run against several targets.
+	// Target is set if the cases ran against several targets.
 	Target string `json:"target,omitempty"`
 	// Path is domain and level, domain, or empty for the whole dialect.
 	Path []string `json:"path"`
-	// Cases counts those at head, judged or not.
+	// Cases counts head's cases, judged or not.
 	Cases int `json:"cases"`
-	// Unjudged are those of the Cases that are active and have no verdict: the score
-	// leaves them out.
+	// Unjudged counts the active Cases without a verdict: the score leaves them out.
 	Unjudged int `json:"unjudged,omitempty"`
-	// Score and BaseScore are those of a side over all that was judged there. They
-	// need not speak of the same cases: one may be new, removed, in error on one
-	// side. Delta is therefore not their difference.
+	// Score and BaseScore are each side's scores over everything judged there. They may
+	// cover different cases: one may be new, removed, or an error on one side. So Delta
+	// is not their difference.
 	Score     *float64 `json:"score"`
 	BaseScore *float64 `json:"base_score"`
-	// Pairs counts the cases that were judged on both sides, in the group that
-	// they have at head. Delta is summed up over these alone, and null where
-	// there are none.
+	// Pairs counts the cases judged on both sides, in their group at head. Delta is
+	// summed up only over these, and null without any.
 	Pairs int      `json:"pairs"`
 	Delta *float64 `json:"delta"`
 	Between
 }
 
-// FlatGroups returns groups whose path is the one name that their whole path makes.
+// FlatGroups returns groups whose path is a single name made of their whole path.
 func FlatGroups(groups []Group) []Group {
 	out := slices.Clone(groups)
 	for i, g := range out {
@@ -43,19 +41,19 @@ func FlatGroups(groups []Group) []Group {
 	return out
 }
 
-// A groupPath says where a case counts: its dialect, the labels of its groups, and
-// its target where every case has several.
+// A groupPath locates a case: its dialect, the labels of its groups, and its target if
+// every case has several.
 type groupPath struct {
 	Dialect, Target string
-	// Names are those of the groups, the outermost first.
+	// Names are the groups' names, the outermost first.
 	Names []string
 }
 
-// A groupTree sums scores up along the labels of the cases: the innermost group is
-// Σ w·s / Σ w over its judged cases, every group above it the plain mean of
-// the groups in it, the empty path the mean of a dialect's outermost groups. A
-// difference is summed up likewise, over the cases judged on both sides. A case
-// without labels is in no group. The zero groupTree is empty.
+// A groupTree sums scores up along the labels of the cases: the innermost group is Σ
+// w·s / Σ w over its judged cases, every group above it the plain mean of the groups in
+// it, the empty path the mean of a dialect's outermost groups. Differences are summed
+// up in the same way, over the cases judged on both sides. A case without labels
+// belongs to no group. The zero groupTree is empty.
 type groupTree struct {
 	nodes map[string]*node
 	roots []*node
@@ -70,7 +68,7 @@ type node struct {
 	children          []*node
 }
 
-// AddHead counts a case of head; its score is nil where it was not judged.
+// AddHead adds a case of head; its score is nil if it was not judged.
 func (t *groupTree) AddHead(at groupPath, score *float64, weight float64) {
 	if len(at.Names) > 0 {
 		n := t.leaf(at)
@@ -79,22 +77,21 @@ func (t *groupTree) AddHead(at groupPath, score *float64, weight float64) {
 	}
 }
 
-// AddUnjudged says of a case of head that was counted that it has no verdict, although it
-// is active.
+// AddUnjudged records that an active case of head, already added, has no verdict.
 func (t *groupTree) AddUnjudged(at groupPath) {
 	if len(at.Names) > 0 {
 		t.leaf(at).unjudged++
 	}
 }
 
-// AddBase counts a case of base.
+// AddBase adds a case of base.
 func (t *groupTree) AddBase(at groupPath, score *float64, weight float64) {
 	if len(at.Names) > 0 {
 		t.leaf(at).base.Add(score, weight)
 	}
 }
 
-// AddPair counts a case that was judged on both sides.
+// AddPair adds the difference of a case judged on both sides.
 func (t *groupTree) AddPair(at groupPath, p stats.Pair) {
 	if len(at.Names) > 0 {
 		n := t.leaf(at)
@@ -186,7 +183,7 @@ func CompareNatural(a, b string) int {
 	return cmp.Or(cmp.Compare(pa, pb), cmp.Compare(na, nb), cmp.Compare(a, b))
 }
 
-// splitNumber cuts a trailing number off; -1 where there is none.
+// splitNumber cuts off a trailing number; -1 without one.
 func splitNumber(s string) (string, int) {
 	text := strings.TrimRight(s, "0123456789")
 	n, err := strconv.Atoi(s[len(text):])

@@ -2,21 +2,21 @@ package report
 
 import "github.com/gavel-evals/gavel/controller/verdict"
 
-// Verdicts count cases by what became of them.
+// Verdicts count cases by their outcome.
 type Verdicts struct {
-	// Cases are those of head, judged or not.
+	// Cases counts head's cases, judged or not.
 	Cases      int `json:"cases"`
 	Pass       int `json:"pass"`
 	Borderline int `json:"borderline"`
 	Fail       int `json:"fail"`
-	// Error counts those that were wanted and have no judgement, those with an
-	// invalid definition among them.
+	// Error counts wanted cases without a judgement, including cases with an invalid
+	// definition.
 	Error   int `json:"error"`
 	Skipped int `json:"skipped"`
 }
 
-// Count adds a case, whose verdict may be nil. One that was wanted all the same
-// is for the caller to count as an error.
+// Count adds a case, whose verdict may be nil. The caller counts a wanted one without a
+// verdict as an error.
 func (c *Verdicts) Count(v *verdict.Verdict) {
 	c.Cases++
 	if v == nil {

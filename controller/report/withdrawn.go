@@ -10,12 +10,12 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// The ways in which a case that is active at base is no longer judged at head.
-// A status other than active and draft is a way by its own name: archived.
+// The ways in which a case that is active at base is no longer judged at head. A status
+// other than active and draft, such as archived, is its own way.
 const (
-	WithdrawnRemoved  = "removed"  // its definition is gone, or has another name
+	WithdrawnRemoved  = "removed"  // its definition is deleted, or renamed
 	WithdrawnIgnored  = "ignored"  // .gavelignore names its file
-	WithdrawnDisabled = "disabled" // it, or what it is in, is not enabled
+	WithdrawnDisabled = "disabled" // it, or its parent, is not enabled
 	WithdrawnDrafted  = "drafted"  // its status is draft
 )
 
@@ -31,9 +31,8 @@ const (
 	RemovedFail  = "fail"
 )
 
-// withdrawn is the way in which the case of a row is withdrawn; empty where it
-// is judged, was not active at base, or has an invalid definition, which is a
-// problem of its own.
+// withdrawn returns the way in which a row's case is withdrawn; empty if it is judged,
+// was not active at base, or has an invalid definition, which is reported separately.
 func withdrawn(row *plan.Row) string {
 	switch head := row.Head; {
 	case !active(row.Base):
@@ -53,9 +52,8 @@ func withdrawn(row *plan.Row) string {
 	return WithdrawnDisabled
 }
 
-// Withdrawals counts the cases that are active at base and no longer judged at
-// head, without those that somebody accepted: "10 cases removed, 1 disabled".
-// It is empty where there are none.
+// Withdrawals counts the cases that are active at base and no longer judged at head,
+// without accepted ones: "10 cases removed, 1 disabled". It is empty without any.
 func Withdrawals(r *Report) string {
 	order := []string{WithdrawnRemoved, WithdrawnIgnored, WithdrawnDisabled, WithdrawnDrafted}
 	counts := map[string]int{}
@@ -89,12 +87,12 @@ func (f *findings) withdrawals(r *Report, s GateSettings) {
 	}
 }
 
-// maxNamed is how many of the cases are named that are withdrawn in one way and did
-// not fail at base; more are one notice.
+// maxNamed bounds the cases named that are withdrawn in one way and did not fail at
+// base; more are one notice.
 const maxNamed = 3
 
-// hidden finds the cases that are judged at base and not at head. Those that
-// failed at base have a notice each.
+// hidden finds the cases judged at base and not at head. Cases that failed at base have
+// a notice each.
 func hidden(pairs []pair) []Notice {
 	var out []Notice
 	var ways []string
@@ -125,7 +123,7 @@ func hidden(pairs []pair) []Notice {
 	return out
 }
 
-// notice names one case and what it was at base; nil where it is judged at head.
+// notice names one case and its state at base; nil if it is judged at head.
 func notice(p pair, way string) *Notice {
 	n := &Notice{Case: p.plan.Key, File: p.plan.Base.Origin.File, Line: p.plan.Base.Origin.Line, AtBase: true}
 	was := "has no verdict at base"
@@ -152,7 +150,7 @@ func notice(p pair, way string) *Notice {
 	return n
 }
 
-// several counts cases that are withdrawn in one way and names the first.
+// several counts cases withdrawn in one way and names the first.
 func several(cases []pair, way string) Notice {
 	names := make([]string, maxNamed)
 	for i := range names {
