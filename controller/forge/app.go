@@ -307,8 +307,8 @@ func (a *app) assert() (Token, error) {
 }
 
 // parseKey parses a private key as GitHub issues it. An environment variable often
-// holds its line ends as \n. Errors of the decoder are dropped: they are no help, and
-// must not reveal the key.
+// holds its line ends as \n. Errors of the decoder are dropped: they would not help,
+// and must not reveal the key.
 func parseKey(pem Token) (*rsa.PrivateKey, error) {
 	text := strings.ReplaceAll(string(pem), `\n`, "\n")
 	key, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(text))

@@ -1,11 +1,10 @@
-// Package reconcile keeps things true: it brings each of them, named by a key,
-// to the state that it should have, again whenever something hints that it may
-// not be there any more.
+// Package reconcile brings things, each named by a key, to their desired state, again
+// whenever a hint suggests that one may have left it.
 //
-// Most callers make a [Loop], call [Loop.Add] for every hint and at every start
-// for everything there is, and [Loop.Run] until the program ends. A hint says
-// nothing but that a look is due, so that hints may be lost, repeated and come
-// in any order. At most one run of a key is in progress and one waiting.
+// Most callers create a [Loop], call [Loop.Add] for every hint and at every start for
+// every key, and [Loop.Run] until the program ends. A hint only requests a look, so
+// hints may be lost, repeated and reordered. At most one run of a key is in progress
+// and one waiting.
 package reconcile
 
 import (
@@ -21,24 +20,23 @@ import (
 	"github.com/gavel-evals/gavel/controller/clock"
 )
 
-// A Stall is an error that no retry repairs by itself: only a new hint
-// starts the key again.
+// A Stall is an error that retries cannot repair: only a new hint starts the key again.
 type Stall struct{ Err error }
 
-// Error is the cause's.
+// Error returns the cause's text.
 func (e *Stall) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *Stall) Unwrap() error { return e.Err }
 
-// A Wait is an error that goes by itself, or a state that is reached then: the
-// key is looked at again after that time. A nil Err is not a failure.
+// A Wait is a temporary error, or a state that will be reached: the key is due again
+// after that time. A nil Err is not a failure.
 type Wait struct {
 	Err   error
 	After time.Duration
 }
 
-// Error is the cause's, or what is waited for.
+// Error returns the cause's text, or a description of the wait.
 func (e *Wait) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("look again after %v", e.After)
@@ -49,58 +47,58 @@ func (e *Wait) Error() string {
 // Unwrap returns the cause.
 func (e *Wait) Unwrap() error { return e.Err }
 
-// ErrSuperseded is the cause of the context of a run that a hint made stale.
+// ErrSuperseded is the cause of a run's context after a hint made the run stale.
 var ErrSuperseded = errors.New("superseded")
 
-// A Config says how keys are reconciled.
+// A Config configures a Loop.
 type Config[K comparable] struct {
-	// Reconcile brings one key to its state. Its error says what comes next: nil
-	// ends it, a [Stall] or [Wait] as they say, the context's own error nothing,
-	// and every other one another try after a while.
+	// Reconcile brings one key to its state. Its error decides the next step: nil ends
+	// the key, a [Stall] or [Wait] acts as documented, the context's own error does
+	// nothing, and every other error causes a retry after a while.
 	Reconcile func(ctx context.Context, key K) error
-	// Stale is called when a hint comes for a key whose run is in progress: true
-	// cancels that run with the cause [ErrSuperseded]. It runs again in either
+	// Stale is called when a hint arrives for a key whose run is in progress: true
+	// cancels that run with the cause [ErrSuperseded]. The key runs again in either
 	// case. Defaults to never.
 	Stale func(ctx context.Context, key K) bool
 	// Done is called after every run, and after a panic of Stale. Calls may
 	// overlap. Defaults to nothing.
 	Done func(key K, took time.Duration, err error)
-	// Workers is how many keys run at once. Defaults to 4.
+	// Workers bounds the keys that run at once. Defaults to 4.
 	Workers int
-	// Background says which keys wait for the others, and leave half of the
-	// workers to them where there are several. Defaults to none.
+	// Background reports which keys yield to the others, and leave them half of the
+	// workers if there are several. Defaults to none.
 	Background func(key K) bool
-	// First and Most bound the time before another try, which doubles with each
-	// and has a jitter of up to a half. Default to 1 s and 5 min.
+	// First and Most bound the time before a retry, which doubles each time and has a
+	// jitter of up to a half. Default to 1 s and 5 min.
 	First, Most time.Duration
 	// Random returns the jitter, in [0, 1). Defaults to [rand.Float64].
 	Random func() float64
 }
 
-// A Loop is the set of keys that are due. It is safe for concurrent use.
+// A Loop is the set of due keys. It is safe for concurrent use.
 type Loop[K comparable] struct {
 	cfg  Config[K]
-	wake chan struct{} // has a place when something became due
+	wake chan struct{} // wakes the loop when a key becomes due
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	due     []K // in the order in which they came, each once
+	due     []K // in order of arrival, each once
 	items   map[K]*item
 	timers  map[K]*time.Timer
 	running int
-	behind  int // of running, those in the background
+	behind  int // number of running background keys
 }
 
-// An item is a key that is due, in progress or to be retried.
+// An item is a key that is due, running or waiting for a retry.
 type item struct {
 	queued, running bool
-	again           bool // a hint came while it was in progress
-	asked           bool // whether it makes the run stale
+	again           bool // a hint arrived while it was running
+	asked           bool // Stale is being asked
 	cancel          context.CancelCauseFunc
 	tries           int
 }
 
-// New returns a Loop without any key.
+// New returns an empty Loop.
 func New[K comparable](cfg Config[K]) *Loop[K] {
 	if cfg.Stale == nil {
 		cfg.Stale = func(context.Context, K) bool { return false }
@@ -126,16 +124,15 @@ func New[K comparable](cfg Config[K]) *Loop[K] {
 	return &Loop[K]{cfg: cfg, wake: make(chan struct{}, 1), items: map[K]*item{}, timers: map[K]*time.Timer{}}
 }
 
-// Add makes a key due at once. A key that waits for another try does not wait
-// any longer; one that is in progress is run once more.
+// Add makes a key due at once. A key that waits for a retry stops waiting; a running
+// key runs once more.
 func (l *Loop[K]) Add(key K) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.add(key)
 }
 
-// AddIfIdle makes a key due at once unless it waits for another try, which
-// goes on waiting.
+// AddIfIdle makes a key due at once unless it waits for a retry.
 func (l *Loop[K]) AddIfIdle(key K) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,15 +164,15 @@ func (l *Loop[K]) add(key K) {
 	}
 }
 
-// Depth is how many keys wait for a worker, and how many are in progress.
+// Depth returns the number of waiting and of running keys.
 func (l *Loop[K]) Depth() (waiting, running int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.due), l.running
 }
 
-// Run works until ctx ends and returns when everything below is down. Keys that
-// are due then are forgotten: what has to be done is found out at every start.
+// Run works until ctx ends and returns when all its goroutines have ended. Keys that
+// are then due are forgotten: every start finds the open work again.
 func (l *Loop[K]) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	defer func() {
@@ -209,8 +206,7 @@ func (l *Loop[K]) stop() {
 	}
 }
 
-// next takes the key that is due for the longest time, if there is a worker for
-// it.
+// next takes the key that has been due longest, if a worker is free for it.
 func (l *Loop[K]) next(ctx context.Context) (K, context.Context, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -228,8 +224,7 @@ func (l *Loop[K]) next(ctx context.Context) (K, context.Context, bool) {
 	return key, ctx, true
 }
 
-// first is the place of the key that is next, -1 where there is none or no
-// worker for it.
+// first returns the index of the next key, or -1 if there is none or no worker for it.
 func (l *Loop[K]) first() int {
 	if l.running == l.cfg.Workers {
 		return -1
@@ -248,8 +243,7 @@ func (l *Loop[K]) count(key K, n int) {
 	}
 }
 
-// checkStale asks for the running keys with a hint whether their run is still
-// of use.
+// checkStale asks for running keys with a hint whether their run is stale.
 func (l *Loop[K]) checkStale(ctx context.Context, group *sync.WaitGroup) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -272,7 +266,7 @@ func (l *Loop[K]) checkStale(ctx context.Context, group *sync.WaitGroup) {
 	}
 }
 
-// work runs a key once and says what comes next.
+// work runs a key once and schedules the next step.
 func (l *Loop[K]) work(ctx context.Context, key K) {
 	start := time.Now()
 	err := Recover(func() error { return l.cfg.Reconcile(ctx, key) })
@@ -300,7 +294,7 @@ func (l *Loop[K]) work(ctx context.Context, key K) {
 		it.tries++
 	}
 	select {
-	case l.wake <- struct{}{}: // a worker is free
+	case l.wake <- struct{}{}: // a worker has become free
 	default:
 	}
 }
@@ -310,7 +304,7 @@ func (l *Loop[K]) later(key K, after time.Duration) {
 	l.timers[key] = time.AfterFunc(after, func() { l.Add(key) })
 }
 
-// Recover makes an error of a panic: one bad item must not end the others.
+// Recover turns a panic into an error: one bad item must not end the others.
 func Recover(do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -2,15 +2,15 @@ package tracing
 
 import "sync"
 
-// Causes remember which trace asked first for what is due, until it is done. The zero
-// value is ready and safe for concurrent use.
+// Causes map open work to the trace that requested it first. The zero value is ready
+// and safe for concurrent use.
 type Causes[K comparable] struct {
 	mu sync.Mutex
 	of map[K]string // guarded by mu
 }
 
-// Note notes the cause of what is due under a key, in the form of [Parent]. A cause
-// that is there stays, and an empty one is not noted.
+// Note records the cause of a key's work, in the form of [Parent]. An existing cause
+// stays, and an empty one is ignored.
 func (c *Causes[K]) Note(key K, parent string) {
 	if parent == "" {
 		return
@@ -25,8 +25,7 @@ func (c *Causes[K]) Note(key K, parent string) {
 	}
 }
 
-// Take removes the cause of a key and returns it for [Tracer.Root], empty where
-// there is none.
+// Take removes the cause of a key and returns it for [Tracer.Root]; empty without one.
 func (c *Causes[K]) Take(key K) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,10 +6,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// This file writes opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest.
-// The numbers are those of its fields. The generated types need gRPC, which is large.
+// This file encodes opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest.
+// The numbers are its fields' numbers. The generated types need gRPC, which is large.
 
-// message appends a field that is a message or a string.
+// message appends a field with a message or a string.
 func message[T string | []byte](to []byte, field protowire.Number, content T) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), []byte(content))
 }
@@ -22,7 +22,7 @@ func fixed(to []byte, field protowire.Number, n uint64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(to, field, protowire.Fixed64Type), n)
 }
 
-// request is the request that sends spans of one process.
+// request encodes the request that sends spans of one process.
 func request(resource []attribute, version string, spans []*Span) []byte {
 	var about []byte
 	for _, a := range resource {
@@ -54,7 +54,7 @@ func (s *Span) encode() []byte {
 	return out
 }
 
-// encode is the KeyValue.
+// encode encodes the attribute as a KeyValue.
 func (a attribute) encode() []byte {
 	value := message(nil, 1, a.text)
 	if a.kind == 'i' {

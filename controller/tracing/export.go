@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// mostKept bounds how many spans wait, and mostSent how many are sent at once.
+	// mostKept bounds the waiting spans, and mostSent the spans in one request.
 	mostKept, mostSent = 4096, 512
-	// sendEvery is how long a span waits at most for others.
+	// sendEvery bounds a span's wait for others.
 	sendEvery = 5 * time.Second
-	// mostTries is how often spans are sent that the collector does not take for a
-	// while.
+	// mostTries bounds the attempts to send spans that the collector temporarily
+	// refuses.
 	mostTries = 5
 )
 
@@ -32,7 +32,7 @@ type sender struct {
 	encode  func([]*Span) []byte
 }
 
-// An unsentError says whether the same spans may be taken later.
+// An unsentError reports whether the same spans may be accepted later.
 type unsentError struct {
 	message string
 	again   bool
@@ -40,8 +40,8 @@ type unsentError struct {
 
 func (e *unsentError) Error() string { return e.message }
 
-// send sends spans once. The reply of a collector is not part of its errors: a proxy
-// may quote the headers, which have credentials.
+// send sends spans once. Its errors do not include the collector's reply: a proxy may
+// quote the headers, which have credentials.
 func (s *sender) send(ctx context.Context, spans []*Span) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -69,7 +69,7 @@ func (s *sender) send(ctx context.Context, spans []*Span) error {
 		return &unsentError{"send traces: the collector cannot be reached", true}
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // so that the connection is used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // so that the connection is reused
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusAccepted, http.StatusNoContent:
 		return nil
@@ -83,7 +83,7 @@ func (s *sender) send(ctx context.Context, spans []*Span) error {
 type exporter struct {
 	send   *sender
 	failed func(error)
-	full   chan struct{} // has a place when enough spans wait
+	full   chan struct{} // signals that enough spans wait
 	stop   chan context.Context
 	done   chan struct{}
 
@@ -97,8 +97,8 @@ func start(s *sender, failed func(error)) *exporter {
 	return e
 }
 
-// enqueue queues a span that has ended. If too many wait it is dropped: a collector
-// that is away must not cost memory or time.
+// enqueue queues an ended span. If too many wait it is dropped: an unavailable
+// collector must not cost memory or time.
 func (e *exporter) enqueue(s *Span) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -113,7 +113,7 @@ func (e *exporter) enqueue(s *Span) {
 	}
 }
 
-// next is up to as many spans as are sent at once.
+// next returns up to as many spans as fit in one request.
 func (e *exporter) next() []*Span {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -123,17 +123,17 @@ func (e *exporter) next() []*Span {
 	return spans
 }
 
-// A batch is the spans that are being sent.
+// A batch is a set of spans being sent.
 type batch struct {
 	*exporter
 	spans []*Span
 	tries int
-	// broken is set while the collector takes nothing.
+	// broken is set while the collector accepts nothing.
 	broken bool
 }
 
-// flush sends all that waits. Spans that the collector does not take for a while are
-// left for the next time.
+// flush sends all waiting spans. Spans that the collector temporarily refuses are kept
+// for the next time.
 func (b *batch) flush(ctx context.Context) {
 	for {
 		if len(b.spans) == 0 {
@@ -174,7 +174,7 @@ func (e *exporter) run() {
 	}
 }
 
-// close sends what waits.
+// close sends the waiting spans.
 func (e *exporter) close(ctx context.Context) {
 	e.stop <- ctx
 	select {

@@ -17,43 +17,41 @@ import (
 	"time"
 )
 
-// A Config says what traces are of. Where they go is in the environment.
+// A Config describes the traced process. The environment selects the collector.
 type Config struct {
-	// LookupEnv looks up the variables that OpenTelemetry has for exporters: see
-	// [Open].
+	// LookupEnv looks up OpenTelemetry's exporter variables: see [Open].
 	LookupEnv func(string) (string, bool)
-	// Service names the program unless OTEL_SERVICE_NAME does; Version is its
-	// version.
+	// Service names the program unless OTEL_SERVICE_NAME does; Version is its version.
 	Service, Version string
 	// Failed is called when spans could not be sent, and again after a success.
 	// Defaults to nothing.
 	Failed func(error)
 	// Now defaults to [time.Now].
 	Now func() time.Time
-	// Transport carries the requests to the collector. Defaults to one of its own.
+	// Transport carries the requests to the collector. Defaults to a new one.
 	Transport http.RoundTripper
 }
 
-// A Tracer sends the spans that have ended to a collector. It is safe for concurrent
-// use, and so is nil, which traces nothing.
+// A Tracer sends ended spans to a collector. It is safe for concurrent use, and so is
+// nil, which traces nothing.
 type Tracer struct {
 	cfg     Config
 	out     *exporter
-	parents bool   // whether a parent's decision to sample holds
+	parents bool   // a parent's sampling decision applies
 	least   uint64 // trace ids from here on are not sampled; see samples
 	all     bool
 }
 
-// Open returns the Tracer that the environment asks for, nil where it asks for none.
-// It asks for one with OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
-// or OTEL_TRACES_EXPORTER=otlp. These variables are read, too:
+// Open returns the Tracer configured by the environment, or nil without one.
+// OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or
+// OTEL_TRACES_EXPORTER=otlp requests one. These variables are read, too:
 //
 //   - OTEL_SDK_DISABLED, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
 //   - OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG
 //   - HEADERS, TIMEOUT, COMPRESSION, CERTIFICATE and PROTOCOL after
 //     OTEL_EXPORTER_OTLP_TRACES_ or OTEL_EXPORTER_OTLP_
 //
-// The error names the variable whose value cannot be followed. The caller must call
+// The error names the variable with an unusable value. The caller must call
 // [Tracer.Close].
 func Open(cfg Config) (*Tracer, error) {
 	if cfg.Now == nil {
@@ -88,7 +86,7 @@ func Open(cfg Config) (*Tracer, error) {
 	return t, nil
 }
 
-// Close sends what has ended, until ctx ends, and drops the rest.
+// Close sends ended spans until ctx ends, and drops the rest.
 func (t *Tracer) Close(ctx context.Context) {
 	if t != nil {
 		t.out.close(ctx)
@@ -97,12 +95,12 @@ func (t *Tracer) Close(ctx context.Context) {
 
 func (t *Tracer) enqueue(s *Span) { t.out.enqueue(s) }
 
-// samples decides over a trace by its id, so that every process decides the same.
+// samples decides about a trace by its id, so that every process decides the same.
 func (t *Tracer) samples(trace [16]byte) bool {
 	return t.all || binary.BigEndian.Uint64(trace[8:])>>1 < t.least
 }
 
-// sampler reads which traces are sent.
+// sampler reads the sampling rule.
 func (t *Tracer) sampler(env environment) error {
 	name, arg := env.get("OTEL_TRACES_SAMPLER"), env.get("OTEL_TRACES_SAMPLER_ARG")
 	kind, parents := strings.CutPrefix(name, "parentbased_")
@@ -129,7 +127,7 @@ func (t *Tracer) sampler(env environment) error {
 // An environment looks up variables.
 type environment func(string) (string, bool)
 
-// get is the value of a variable, empty where it is not set.
+// get returns the value of a variable, or an empty string.
 func (env environment) get(name string) string {
 	value, ok := env(name)
 	if !ok {
@@ -138,7 +136,7 @@ func (env environment) get(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// exporter is the value of a variable of exporters, with its name.
+// exporter returns the value of an exporter variable, with its name.
 func (env environment) exporter(name string) (value, full string) {
 	for _, prefix := range []string{"OTEL_EXPORTER_OTLP_TRACES_", "OTEL_EXPORTER_OTLP_"} {
 		if value := env.get(prefix + name); value != "" {
@@ -148,7 +146,7 @@ func (env environment) exporter(name string) (value, full string) {
 	return "", ""
 }
 
-// endpoint is where traces go, which variable says so, and whether one does.
+// endpoint returns the endpoint, the variable that sets it, and whether one does.
 func (env environment) endpoint() (endpoint, name string, asked bool) {
 	kinds := strings.Split(env.get("OTEL_TRACES_EXPORTER"), ",")
 	if slices.Contains(kinds, "none") {
@@ -164,7 +162,7 @@ func (env environment) endpoint() (endpoint, name string, asked bool) {
 	}
 }
 
-// resource is what all spans are of.
+// resource returns the attributes of the process.
 func (env environment) resource(cfg Config) ([]attribute, error) {
 	given, err := env.pairs("OTEL_RESOURCE_ATTRIBUTES")
 	if err != nil {
@@ -188,7 +186,7 @@ func (env environment) resource(cfg Config) ([]attribute, error) {
 	return all, nil
 }
 
-// pairs reads a variable of the form key=value,key=value, whose values may be
+// pairs parses a variable of the form key=value,key=value, whose values may be
 // percent-encoded.
 func (env environment) pairs(name string) (all [][2]string, err error) {
 	for _, pair := range strings.Split(env.get(name), ",") {
@@ -205,7 +203,7 @@ func (env environment) pairs(name string) (all [][2]string, err error) {
 	return all, nil
 }
 
-// sender reads how requests are sent to an endpoint.
+// sender returns a sender with the configured options of an endpoint.
 func (env environment) sender(cfg Config, endpoint string) (*sender, error) {
 	s := &sender{url: endpoint, header: http.Header{}, timeout: 10 * time.Second}
 	if kind, name := env.exporter("PROTOCOL"); kind != "" && kind != "http/protobuf" {
@@ -242,7 +240,7 @@ func (env environment) sender(cfg Config, endpoint string) (*sender, error) {
 	return s, err
 }
 
-// transport trusts the certificate that is configured.
+// transport returns a transport that trusts the configured certificate.
 func (env environment) transport() (http.RoundTripper, error) {
 	own := http.DefaultTransport.(*http.Transport).Clone()
 	file, name := env.exporter("CERTIFICATE")

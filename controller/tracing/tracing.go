@@ -1,13 +1,12 @@
-// Package tracing tells a collector of OpenTelemetry which steps led from a
-// webhook to a verdict, and how long each took.
+// Package tracing sends an OpenTelemetry collector the steps from a webhook to a
+// verdict, with their durations.
 //
 // A program opens a [Tracer] with [Open] and begins traces with [Tracer.Root]. Every
-// other package calls [Start], which adds a [Span] to the trace of its context. Where
-// there is none, nothing is done: without a collector a step costs one look into
-// the context.
+// other package calls [Start], which adds a [Span] to the trace of its context. Without
+// a trace it does nothing: a step then costs one context lookup.
 //
-// Spans have ids, numbers, digests and names that the operator or the configuration
-// of base gave. They never have text of a definition, a request, a reply or an error.
+// Spans have ids, numbers, digests and names from the operator or base's configuration.
+// They never contain text of a definition, a request, a reply or an error.
 package tracing
 
 import (
@@ -19,7 +18,7 @@ import (
 	"time"
 )
 
-// A Kind is what a span is to the other side of a message.
+// A Kind is a span's role towards the other side of a message.
 type Kind int
 
 // The kinds, with the numbers of OTLP.
@@ -31,7 +30,7 @@ const (
 	Consumer
 )
 
-// An attribute is a text or a number, as kind says.
+// An attribute is a text or a number, depending on kind.
 type attribute struct {
 	key  string
 	kind byte // 's' or 'i'
@@ -39,7 +38,7 @@ type attribute struct {
 	n    int64
 }
 
-// A Span is one step of a trace. One goroutine at a time uses it. A nil Span ignores
+// A Span is one step of a trace. It is not safe for concurrent use. A nil Span ignores
 // everything.
 type Span struct {
 	tracer       *Tracer
@@ -55,14 +54,14 @@ type Span struct {
 
 type contextKey struct{}
 
-// fromContext is the span of a context, nil for none.
+// fromContext returns the span of a context, or nil.
 func fromContext(ctx context.Context) *Span {
 	s, _ := ctx.Value(contextKey{}).(*Span)
 	return s
 }
 
-// Start begins a step of the trace of ctx, and returns the context of what belongs to
-// it. The span is nil, and the context ctx, where there is no trace.
+// Start begins a step of ctx's trace, and returns the context for its inner steps.
+// Without a trace the span is nil, and the context is ctx.
 func Start(ctx context.Context, name string) (context.Context, *Span) {
 	up := fromContext(ctx)
 	if up == nil {
@@ -73,9 +72,8 @@ func Start(ctx context.Context, name string) (context.Context, *Span) {
 	return context.WithValue(ctx, contextKey{}, s), s
 }
 
-// Root begins a trace, or goes on with the one that parent names in the form of a
-// traceparent header. A parent that is empty or malformed is ignored. A nil Tracer
-// begins nothing.
+// Root begins a trace, or continues the parent's, which has the form of a traceparent
+// header. An empty or malformed parent is ignored. A nil Tracer begins nothing.
 func (t *Tracer) Root(ctx context.Context, name, parent string) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
@@ -96,7 +94,7 @@ func (t *Tracer) begin(name string, kind Kind) *Span {
 	return &Span{tracer: t, id: t.newID(), name: name, kind: kind, begun: t.cfg.Now()}
 }
 
-// newID is 8 bytes that are not all zero.
+// newID returns 8 bytes that are not all zero.
 func (t *Tracer) newID() (id [8]byte) {
 	for id == [8]byte{} {
 		fill(id[:])
@@ -111,7 +109,7 @@ func (t *Tracer) newTrace() (id [16]byte) {
 	return id
 }
 
-// fill writes random bytes. Ids must differ; nobody has to be kept from guessing them.
+// fill writes random bytes. Ids must differ but need not be secret.
 func fill(to []byte) {
 	for i := range to {
 		if i%8 == 0 {
@@ -124,7 +122,7 @@ func fill(to []byte) {
 	}
 }
 
-// Kind sets what the span is to the other side of a message. It defaults to
+// Kind sets the span's role towards the other side of a message. It defaults to
 // [Internal].
 func (s *Span) Kind(kind Kind) *Span {
 	if s != nil {
@@ -133,7 +131,7 @@ func (s *Span) Kind(kind Kind) *Span {
 	return s
 }
 
-// Text notes a text, unless it is empty. The text must be an id, a digest or a name.
+// Text adds a text, unless it is empty. The text must be an id, a digest or a name.
 func (s *Span) Text(key, value string) *Span {
 	if s != nil && s.sampled && value != "" {
 		s.attributes = append(s.attributes, attribute{key: key, kind: 's', text: value[:min(len(value), mostText)]})
@@ -144,7 +142,7 @@ func (s *Span) Text(key, value string) *Span {
 // mostText bounds an attribute in bytes.
 const mostText = 200
 
-// Int notes a number.
+// Int adds a number.
 func (s *Span) Int(key string, value int64) *Span {
 	if s != nil && s.sampled {
 		s.attributes = append(s.attributes, attribute{key: key, kind: 'i', n: value})
@@ -152,8 +150,8 @@ func (s *Span) Int(key string, value int64) *Span {
 	return s
 }
 
-// End ends the step, which failed where err is not nil. The text of err may quote
-// a definition or a reply, and is left out. Only the first call counts.
+// End ends the step, which failed if err is not nil. The text of err may quote a
+// definition or a reply, and is left out. Only the first call counts.
 func (s *Span) End(err error) {
 	if s == nil || s.over {
 		return
@@ -164,8 +162,8 @@ func (s *Span) End(err error) {
 	}
 }
 
-// Parent is the step of ctx in the form of a traceparent header, for another process
-// that goes on with the trace. It is empty where there is no trace.
+// Parent returns the step of ctx in the form of a traceparent header, for another
+// process that continues the trace. It is empty without a trace.
 func Parent(ctx context.Context) string {
 	s := fromContext(ctx)
 	if s == nil {
@@ -178,7 +176,7 @@ func Parent(ctx context.Context) string {
 	return "00-" + hex.EncodeToString(s.trace[:]) + "-" + hex.EncodeToString(s.id[:]) + "-" + flags
 }
 
-// parse reads a traceparent header of any version, as W3C Trace Context says.
+// parse parses a traceparent header of any version, as defined by W3C Trace Context.
 func parse(header string) (trace [16]byte, id [8]byte, sampled, ok bool) {
 	part := strings.Split(header, "-")
 	if len(part) < 4 || len(part) > 4 && part[0] == "00" || part[0] == "ff" {
@@ -189,7 +187,7 @@ func parse(header string) (trace [16]byte, id [8]byte, sampled, ok bool) {
 	return trace, id, flags[0]&1 == 1, ok && trace != [16]byte{} && id != [8]byte{}
 }
 
-// decode reads exactly as many bytes in lower case as there is room for.
+// decode decodes lower-case hex that exactly fills the destination.
 func decode(to []byte, text string) bool {
 	if len(text) != hex.EncodedLen(len(to)) || strings.ToLower(text) != text {
 		return false

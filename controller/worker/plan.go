@@ -22,10 +22,10 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A runPlan is what the tasks of one run are judged with.
+// A runPlan is the plan for judging one run's tasks.
 type runPlan struct {
 	judge *Judge
-	ready chan struct{} // closed when the fields below are there
+	ready chan struct{} // closed when the fields below are set
 	err   error
 
 	about    About
@@ -34,7 +34,7 @@ type runPlan struct {
 	ends     []func() error
 	budget   *run.Budget
 
-	// users and used are guarded by the mu of judge.
+	// users and used are guarded by the judge's mu.
 	users, used int
 
 	mu       sync.Mutex
@@ -48,12 +48,12 @@ type side struct {
 	roster   *run.Roster
 	cases    map[string][]entry // by the ID of the case
 	programs evaluate.Programs
-	// requirement is what judging takes that this process may not have.
+	// requirement lists needs of judging that this process may lack.
 	requirement controller.Requirement
 }
 
-// An entry is a case of a side with its digests and target, and the row of the plan that
-// has it and the other side's.
+// An entry is a case of a side with its digests and target, and its row in the plan,
+// which also has the other side.
 type entry struct {
 	c       *schema.Case
 	digests plan.Digests
@@ -62,8 +62,8 @@ type entry struct {
 	side    confirm.Side
 }
 
-// under returns the digests that a task is judged under: those of the case, or of a
-// further measurement of it, which the other side has a part in.
+// under returns the digests for judging a task: the case's own, or those of a further
+// measurement, which also depends on the other side.
 func (e *entry) under(t queue.Task) plan.Digests {
 	if t.Again == 0 {
 		return e.digests
@@ -81,7 +81,7 @@ func (p *runPlan) load(ctx context.Context, about json.RawMessage) (err error) {
 	if err != nil {
 		return err
 	}
-	subject.Last = "" // it is planned whatever is stored
+	subject.Last = "" // planned whatever is stored
 	prepared, end, err := review.Plan(ctx, review.Config{Ledger: own.Ledger, LookupEnv: own.LookupEnv, Fetch: fetch, Log: own.Log}, subject)
 	if err != nil {
 		return fmt.Errorf("plan %s at %.12s: %w", subject.Repository, subject.Head, err)
@@ -98,7 +98,7 @@ func (p *runPlan) load(ctx context.Context, about json.RawMessage) (err error) {
 	return nil
 }
 
-// index finds the cases of both sides.
+// index indexes the cases of both sides.
 func (p *runPlan) index(host controller.Host) {
 	req := p.prepared.Request()
 	newSide := func(c controller.Checkout, trust ledger.Trust) *side {
@@ -133,8 +133,8 @@ func (p *runPlan) index(host controller.Host) {
 
 func (s *side) add(e entry) { s.cases[e.c.ID()] = append(s.cases[e.c.ID()], e) }
 
-// find returns the case of a task with the digests of the task, which this worker
-// computes itself. The error says how they differ.
+// find returns a task's case with the task's digests, which this worker computes
+// itself. The error names the difference.
 func (s *side) find(t queue.Task) (*entry, plan.Digests, error) {
 	planned := s.cases[t.Case]
 	if len(planned) == 0 {
@@ -152,7 +152,7 @@ func (s *side) find(t queue.Task) (*entry, plan.Digests, error) {
 	return nil, plan.Digests{}, differs(t)
 }
 
-// job is the job of a task. The plan must say the same of trust as the task.
+// job returns the job of a task. The plan and the task must agree about trust.
 func (p *runPlan) job(t queue.Task) (run.Job, *side, error) {
 	s := p.sides[t.Side]
 	if s == nil {
@@ -172,7 +172,7 @@ func (p *runPlan) job(t queue.Task) (run.Job, *side, error) {
 	}, s, nil
 }
 
-// session is that of the tasks of a batch that need the same targets.
+// session returns the session for tasks of a batch that need the same targets.
 func (p *runPlan) session(ctx context.Context, t queue.Task, job run.Job, s *side) (*run.Session, error) {
 	targets, err := s.roster.Targets([]run.Job{job})
 	if err != nil {

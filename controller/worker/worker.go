@@ -1,8 +1,8 @@
 // Package worker judges cases that a controller in another process has queued.
 //
 // A [Judge] gets a case by its digests. It fetches the commits, loads and plans them
-// again, and judges the case only if it comes to the same digests: what is in the
-// queue chooses neither a text nor an endpoint, a secret or a program.
+// again, and judges the case only if the digests are equal: the queue cannot choose a
+// text, an endpoint, a secret or a program.
 package worker
 
 import (
@@ -28,36 +28,35 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// About is what the tasks of a batch have in common.
+// About is the common part of a batch's tasks.
 type About struct {
-	// Subject says which commits are planned, and how.
+	// Subject names the commits to plan, and the options.
 	Subject review.Subject `json:"subject"`
-	// Run is the id of the run, by which all workers count what it spends.
+	// Run is the id of the run, under which all workers count its spending.
 	Run string `json:"run"`
-	// Budget is what the run may spend: that of the configuration within the
-	// operator's.
+	// Budget is the run's budget: the configuration's within the operator's.
 	Budget config.Budget `json:"budget"`
 }
 
-// A Fetcher brings refs of a repository with their history, within bounds.
+// A Fetcher fetches refs of a repository with their history, within bounds.
 type Fetcher func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error)
 
-// A Config says what a worker has of its own.
+// A Config has a worker's own settings.
 type Config struct {
 	Ledger *ledger.Ledger
-	// Repository returns how to fetch a repository that the operator lists.
+	// Repository returns the fetcher of a repository that the operator lists.
 	Repository func(ctx context.Context, name forge.Repo) (Fetcher, error)
-	// Host returns what judging a plan needs of the process, and what ends it.
+	// Host returns the process's resources for judging a plan, and a function that
+	// releases them.
 	Host      func(ctx context.Context, p *controller.Prepared, pull int) (host controller.Host, end func() error, err error)
 	LookupEnv func(name string) (string, bool)
-	// Limiters keep calls within the limits of targets, and are for this process alone by
-	// default.
+	// Limiters keep calls within the limits of targets. Defaults to this process's own.
 	Limiters *limit.Limiters
-	// Log is called with a line for the log.
+	// Log is called with a log line.
 	Log func(line string)
 }
 
-// mostPlans is how many plans are kept that no case is judged of.
+// mostPlans bounds the kept plans that are not in use.
 const mostPlans = 4
 
 // A Judge judges tasks. It is safe for concurrent use.
@@ -67,19 +66,19 @@ type Judge struct {
 	breakers limit.Breakers
 
 	mu sync.Mutex
-	// The fields below are guarded by mu. plans are by the text of what their tasks
-	// have in common.
+	// The fields below are guarded by mu. plans are keyed by the common text of their
+	// tasks.
 	plans map[string]*runPlan
 	clock int // counts uses
 }
 
-// New returns a Judge. The caller calls Close when nothing is judged any more.
+// New returns a Judge. The caller calls Close after the last task.
 func New(cfg Config) *Judge {
 	return &Judge{cfg: cfg, limiters: cmp.Or(cfg.Limiters, &limit.Limiters{}), plans: map[string]*runPlan{}}
 }
 
 // Judge judges the case of a task, and stores the completion with its verdict. The
-// error says why this worker cannot.
+// error is the reason why this worker cannot.
 func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error) {
 	p, err := j.plan(ctx, about)
 	if err != nil {
@@ -101,7 +100,7 @@ func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessag
 	return s.Judge(ctx, job, completion)
 }
 
-// Close ends what is kept.
+// Close releases everything that is kept.
 func (j *Judge) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -114,7 +113,7 @@ func (j *Judge) Close() error {
 	return errors.Join(errs...)
 }
 
-// plan returns the plan of a subject, which is made once. The caller calls release.
+// plan returns the plan of a subject, creating it once. The caller calls release.
 func (j *Judge) plan(ctx context.Context, about json.RawMessage) (*runPlan, error) {
 	key := string(about)
 	j.mu.Lock()
@@ -126,7 +125,7 @@ func (j *Judge) plan(ctx context.Context, about json.RawMessage) (*runPlan, erro
 	p.users++
 	j.mu.Unlock()
 	if !there {
-		// Others wait for it, so that it outlives this task.
+		// Others wait for it, so it survives this task.
 		p.err = p.load(context.WithoutCancel(ctx), about)
 		close(p.ready)
 	}
@@ -147,8 +146,8 @@ func (j *Judge) plan(ctx context.Context, about json.RawMessage) (*runPlan, erro
 	return p, nil
 }
 
-// release ends the use of a plan, and closes those that were not used for longest
-// where there are too many.
+// release ends the use of a plan, and closes the least recently used ones if there are
+// too many.
 func (j *Judge) release(p *runPlan) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -176,13 +175,13 @@ func (j *Judge) release(p *runPlan) {
 	}
 }
 
-// budgetOf is what the tasks of a run are paid from in this process. The ledger has
-// what all processes spend.
+// budgetOf returns this process's share of a run's budget. The ledger has the spending
+// of all processes.
 func (a *About) budgetOf(trust ledger.Trust) *run.Budget {
 	return run.NewBudget(run.BudgetConfig{Budget: a.Budget, Repository: trust.Repository, PullRequest: trust.PullRequest, Run: a.Run, Now: time.Now})
 }
 
-// names are those of targets, in one text.
+// names joins the names of targets.
 func names(targets map[string]run.Target) string {
 	all := make([]string, 0, len(targets))
 	for name := range targets {
@@ -192,7 +191,7 @@ func names(targets map[string]run.Target) string {
 	return strings.Join(all, "\x00")
 }
 
-// differs says that the worker comes to another digest than the controller.
+// differs reports that the worker computes another digest than the controller.
 func differs(t queue.Task) error {
 	return fmt.Errorf("this worker computes another digest than %.12s for %s: its version or the environment variables of its targets are not those of the controller", t.D, t.Case)
 }

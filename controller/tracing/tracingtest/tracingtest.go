@@ -1,5 +1,5 @@
-// Package tracingtest has a collector of traces in the test process, which reads OTLP
-// with the types of OpenTelemetry.
+// Package tracingtest provides a collector of traces in the test process, which reads
+// OTLP with OpenTelemetry's types.
 package tracingtest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A Collector takes traces over HTTP. It is safe for concurrent use.
+// A Collector receives traces over HTTP. It is safe for concurrent use.
 type Collector struct {
 	// URL is its endpoint.
 	URL     string
@@ -60,7 +60,7 @@ func read(r *http.Request) (*collector.ExportTraceServiceRequest, error) {
 	return request, errors.Join(err, proto.Unmarshal(data, request))
 }
 
-// store keeps a request and returns the status of the answer.
+// store keeps a request and returns the response's status.
 func (c *Collector) store(r *http.Request, request *collector.ExportTraceServiceRequest) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,21 +72,21 @@ func (c *Collector) store(r *http.Request, request *collector.ExportTraceService
 	return http.StatusOK
 }
 
-// Sent are all requests, refused ones included, without their bodies.
+// Sent returns all requests, refused ones included, without their bodies.
 func (c *Collector) Sent() []*http.Request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.sent)
 }
 
-// Requests are what was taken.
+// Requests returns the accepted requests.
 func (c *Collector) Requests() []*collector.ExportTraceServiceRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.requests)
 }
 
-// Spans are those of all requests that were taken.
+// Spans returns the spans of all accepted requests.
 func (c *Collector) Spans() []*tracepb.Span {
 	var all []*tracepb.Span
 	for _, request := range c.Requests() {
