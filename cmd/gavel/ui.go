@@ -20,7 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings"
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/dashboard"
-	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -112,7 +112,7 @@ func Handler(a *App, w *workspace, store *ledger.Ledger) (http.Handler, error) {
 	pages := Store(a, w, store)
 	pages.Routes(mux)
 	pages.Pages(mux, site.Frame)
-	return guard.Config{}.Handler(mux), nil
+	return access.Guard{}.Handler(mux), nil
 }
 
 // workTree is where changes are written.

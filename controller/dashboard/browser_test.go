@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/dashboard/browsertest"
-	"github.com/gavel-evals/gavel/controller/dashboard/guard"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -44,7 +44,7 @@ func TestBrowserAbuseHostileTexts(t *testing.T) {
 	}
 	h.now = h.now.Add(2*time.Minute - time.Hour)
 	h.run("run-timed", &timed)
-	srv := httptest.NewServer(guard.Config{}.Handler(h.site(dashboard.Config{Files: definitions(r, strings.Join(texts, "\n")).open, Title: texts[0]})))
+	srv := httptest.NewServer(access.Guard{}.Handler(h.site(dashboard.Config{Files: definitions(r, strings.Join(texts, "\n")).open, Title: texts[0]})))
 	defer srv.Close()
 	b := browsertest.Open(t, srv.URL)
 	paths := []string{"/", "/runs/run-2", "/runs/run-2/targets", "/runs/run-2/timeline", "/runs/run-2/ab", "/runs/run-2/judges", "/compare?a=run-1&b=run-2", "/scores", "/costs", "/runs/none",
@@ -97,7 +97,7 @@ func TestBrowserPages(t *testing.T) {
 	h.timedRun("run-timed", 30)
 	h.run("run-ab", abReport())
 	h.run("run-targets", targetsReport())
-	srv := httptest.NewServer(guard.Config{}.Handler(h.site(dashboard.Config{Files: definitions(r, "{\n  \"id\": 1\n}").open, Title: "octo/demo"})))
+	srv := httptest.NewServer(access.Guard{}.Handler(h.site(dashboard.Config{Files: definitions(r, "{\n  \"id\": 1\n}").open, Title: "octo/demo"})))
 	defer srv.Close()
 	b := browsertest.Open(t, srv.URL)
 	for _, tt := range []struct{ name, path string }{

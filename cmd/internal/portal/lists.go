@@ -14,7 +14,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
-	"github.com/gavel-evals/gavel/controller/dashboard/guard"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
@@ -218,7 +217,7 @@ func (p *portal) pulls(w http.ResponseWriter, r *http.Request, site *dashboard.S
 		HasForge bool
 		Token    string
 		Field    string
-	}{rows, len(repo.Pulls) - len(rows), role(r, repo) >= access.Judge, repo.Client != nil, guard.Token(w, r), guard.Field})
+	}{rows, len(repo.Pulls) - len(rows), role(r, repo) >= access.Judge, repo.Client != nil, access.FormToken(w, r), access.FormField})
 	if err != nil {
 		p.fail(w, r, err)
 		return

@@ -22,7 +22,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/crowd"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
-	"github.com/gavel-evals/gavel/controller/dashboard/guard"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
@@ -92,7 +91,7 @@ func New(cfg Config) http.Handler {
 	p.mux.HandleFunc("/r/{owner}/{name}/", p.repository)
 	p.mux.Handle("GET /static/", shell.Assets())
 	p.mux.HandleFunc("/", p.missing)
-	return guard.Config{Hosts: cfg.Hosts, AnyAddress: true, Secret: cfg.Secret}.Handler(cfg.Gate.Handler(p.mux))
+	return access.Guard{Hosts: cfg.Hosts, AnyAddress: true, Secret: cfg.Secret}.Handler(cfg.Gate.Handler(p.mux))
 }
 
 // The paths that only a server answers. The second is below that of a repository.
@@ -134,7 +133,7 @@ func (p *portal) write(w http.ResponseWriter, r *http.Request, v view) {
 
 // missing says that nothing is at a path, or nothing for the one who asks.
 func (p *portal) missing(w http.ResponseWriter, r *http.Request) {
-	if guard.IsAPI(r.URL.Path) {
+	if access.IsAPI(r.URL.Path) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = w.Write([]byte("{\"success\": false, \"error\": \"nothing is here for you\"}\n")) // nobody is left to be told
@@ -228,7 +227,7 @@ func (p *portal) refuse(w http.ResponseWriter, r *http.Request, role string) {
 	if access.UserOf(r) == nil {
 		status = http.StatusUnauthorized
 	}
-	if guard.IsAPI(r.URL.Path) {
+	if access.IsAPI(r.URL.Path) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte(`{"success": false, "error": "this needs the role ` + role + `; send Authorization: Bearer TOKEN"}` + "\n")) // nobody is left to be told

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
-	"github.com/gavel-evals/gavel/controller/dashboard/guard"
 )
 
 // A signBody is the page on which people sign in and out.
@@ -19,7 +18,7 @@ func (p *portal) signPage(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *portal) signed(w http.ResponseWriter, r *http.Request, status int, isWrong bool) {
-	body := signBody{Token: guard.Token(w, r), Field: guard.Field, Path: signPath, IsWrong: isWrong}
+	body := signBody{Token: access.FormToken(w, r), Field: access.FormField, Path: signPath, IsWrong: isWrong}
 	if u := access.UserOf(r); u != nil {
 		body.Name = u.Name
 	}

@@ -19,7 +19,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -91,7 +91,7 @@ func benchSite(dir string) http.Handler {
 		w.WriteHeader(f.Status)
 		fmt.Fprint(w, f.Body)
 	})
-	return guard.Config{}.Handler(mux)
+	return access.Guard{}.Handler(mux)
 }
 
 // An ask is a request.

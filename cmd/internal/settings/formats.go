@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/document"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
-	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -84,7 +84,7 @@ func (s *Store) openForm(w http.ResponseWriter, r *http.Request) (page, error) {
 		return page{}, nil
 	}
 	if fields, ok := doc.Fields(v.Item); ok {
-		v.Token, v.Fields = guard.Token(w, r), form.Fields(doc.Definition(v.Item), fields)
+		v.Token, v.Fields = access.FormToken(w, r), form.Fields(doc.Definition(v.Item), fields)
 	}
 	return v.page(), nil
 }
@@ -104,7 +104,7 @@ func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error)
 		return page{}, response.Refuse("%s has no form; change its text", v.Path)
 	}
 	var changed Fields
-	v.Token = guard.Token(w, r)
+	v.Token = access.FormToken(w, r)
 	v.Fields, changed = form.Typed(doc.Definition(v.Item), fields, sent)
 	if len(changed) > 0 && !form.Wrong(v.Fields) {
 		if err := s.writeForm(r, v, doc, changed); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
-	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -269,7 +269,7 @@ func (s *Store) open(w http.ResponseWriter, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v.Token, v.Fields = guard.Token(w, r), form.Fields(definitionOf[v.Kind], entry.Fields)
+	v.Token, v.Fields = access.FormToken(w, r), form.Fields(definitionOf[v.Kind], entry.Fields)
 	return v.page(), nil
 }
 
@@ -304,7 +304,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 	}
 	isDry := sent.Get("action") != "save"
 	e := edit{kind: v.Kind, id: v.ID, mode: changes.ModeOf(sent.Get("action"))}
-	v.Token = guard.Token(w, r)
+	v.Token = access.FormToken(w, r)
 	v.Fields, e.fields = form.Typed(definitionOf[v.Kind], old.Fields, sent)
 	if sent.Get("action") == "remove" && !v.New {
 		return s.removed(r.Context(), v)
@@ -392,7 +392,7 @@ func (s *Store) removed(ctx context.Context, v *sheet) (page, error) {
 
 // openFile is the text of a file of definitions, in whatever format.
 func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
-	v := &sheet{Path: r.URL.Query().Get("path"), Token: guard.Token(w, r), New: true}
+	v := &sheet{Path: r.URL.Query().Get("path"), Token: access.FormToken(w, r), New: true}
 	format := r.URL.Query().Get("format")
 	switch {
 	case v.Path == "":
@@ -451,7 +451,7 @@ func (s *Store) isDefinition(ctx context.Context, file string) error {
 
 // submitFile checks or saves the text of a file.
 func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error) {
-	v := &sheet{Path: r.PostForm.Get("path"), Version: r.PostForm.Get("version"), Token: guard.Token(w, r)}
+	v := &sheet{Path: r.PostForm.Get("path"), Version: r.PostForm.Get("version"), Token: access.FormToken(w, r)}
 	v.Text = strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n")
 	action := r.PostForm.Get("action")
 	written, err := s.saveText(r.Context(), v, changes.ModeOf(action))

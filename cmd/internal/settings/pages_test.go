@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/dashboard"
-	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -44,7 +44,7 @@ func newReader(t *testing.T, files map[string]string) *reader {
 			return &Forecast{Cases: []string{string(was) + " => " + string(is)}, Estimate: "about 3 calls"}, nil
 		},
 	}).Pages(mux, dashboard.New(dashboard.Config{}).Frame)
-	server := httptest.NewServer(guard.Config{}.Handler(mux))
+	server := httptest.NewServer(access.Guard{}.Handler(mux))
 	t.Cleanup(server.Close)
 	return &reader{T: t, dir: dir, server: server}
 }
@@ -254,7 +254,7 @@ func TestAbuseHostileDefinitionsInSettings(t *testing.T) {
 	}
 	_, page := r.ask("/settings/edit?kind=domain&id=math", nil)
 	form := r.form(page, url.Values{"f.name": {"Changed"}, "action": {"save"}})
-	form.Set(guard.Field, "forged")
+	form.Set(access.FormField, "forged")
 	if status, _ := r.ask("/settings/edit", form); status != 403 || strings.Contains(r.file("test_definitions/math/domain.json"), "Changed") {
 		t.Errorf("a form with a forged token: %d, want 403 and no change", status)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -44,7 +44,7 @@ func newFixture(t *testing.T, dir string, more ...func(*Config)) *fixture {
 	}
 	mux := http.NewServeMux()
 	New(cfg).Routes(mux)
-	return &fixture{t, dir, guard.Config{}.Handler(mux)}
+	return &fixture{t, dir, access.Guard{}.Handler(mux)}
 }
 
 // write makes a folder with files.

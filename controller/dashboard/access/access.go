@@ -19,8 +19,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/gavel-evals/gavel/controller/dashboard/guard"
 )
 
 // A Role is what somebody may do. Each role may do what those before it may.
@@ -140,7 +138,7 @@ func (g *Gate) Handler(next http.Handler) http.Handler {
 		case bearer:
 			if u = g.Named(token); u == nil {
 				w.Header().Set("WWW-Authenticate", "Bearer")
-				guard.Refuse(w, r, http.StatusUnauthorized, "the token is unknown; use one of pages.users of the operator's file")
+				refuse(w, r, http.StatusUnauthorized, "the token is unknown; use one of pages.users of the operator's file")
 				return
 			}
 		default:

@@ -1,4 +1,4 @@
-package guard_test
+package access_test
 
 import (
 	"encoding/json"
@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/dashboard/guard"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
 )
 
 // echo answers with the token of a form, or with what was sent.
 var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
-		fmt.Fprint(w, guard.Token(w, r))
+		fmt.Fprint(w, access.FormToken(w, r))
 		return
 	}
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {
@@ -24,7 +24,7 @@ var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	}
 })
 
-func ask(cfg guard.Config, method, host, body string, header map[string]string) *httptest.ResponseRecorder {
+func ask(cfg access.Guard, method, host, body string, header map[string]string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "/settings", strings.NewReader(body))
 	r.Host = host
 	for k, v := range header {
@@ -40,20 +40,20 @@ func ask(cfg guard.Config, method, host, body string, header map[string]string) 
 func TestAbuseAForeignNameIsRefused(t *testing.T) {
 	for _, tt := range []struct {
 		host string
-		cfg  guard.Config
+		cfg  access.Guard
 		want int
 	}{
-		{"localhost:8080", guard.Config{}, 200},
-		{"LOCALHOST", guard.Config{}, 200},
-		{"127.0.0.1:8080", guard.Config{}, 200},
-		{"[::1]:8080", guard.Config{}, 200},
-		{"127.0.0.1.evil.example", guard.Config{}, 421},
-		{"evil.example:8080", guard.Config{}, 421},
-		{"192.168.0.7:8080", guard.Config{}, 421},
-		{"192.168.0.7:8080", guard.Config{AnyAddress: true}, 200},
-		{"evil.example", guard.Config{AnyAddress: true}, 421},
-		{"gavel.example.com", guard.Config{Hosts: []string{"gavel.example.com"}}, 200},
-		{"", guard.Config{}, 421},
+		{"localhost:8080", access.Guard{}, 200},
+		{"LOCALHOST", access.Guard{}, 200},
+		{"127.0.0.1:8080", access.Guard{}, 200},
+		{"[::1]:8080", access.Guard{}, 200},
+		{"127.0.0.1.evil.example", access.Guard{}, 421},
+		{"evil.example:8080", access.Guard{}, 421},
+		{"192.168.0.7:8080", access.Guard{}, 421},
+		{"192.168.0.7:8080", access.Guard{AnyAddress: true}, 200},
+		{"evil.example", access.Guard{AnyAddress: true}, 421},
+		{"gavel.example.com", access.Guard{Hosts: []string{"gavel.example.com"}}, 200},
+		{"", access.Guard{}, 421},
 	} {
 		if got := ask(tt.cfg, "GET", tt.host, "", nil).Code; got != tt.want {
 			t.Errorf("Host %q with %+v: %d, want %d", tt.host, tt.cfg, got, tt.want)
@@ -84,7 +84,7 @@ func TestAbuseAnotherSiteWritesNothing(t *testing.T) {
 		{"same origin", "POST", map[string]string{"Content-Type": json, "Sec-Fetch-Site": "same-origin"}, 200},
 		{"own origin", "DELETE", map[string]string{"Origin": "http://localhost:8080"}, 200},
 	} {
-		if got := ask(guard.Config{}, tt.method, "localhost:8080", "", tt.header).Code; got != tt.want {
+		if got := ask(access.Guard{}, tt.method, "localhost:8080", "", tt.header).Code; got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -103,7 +103,7 @@ func TestTheAPITakesJSON(t *testing.T) {
 		r := httptest.NewRequest("POST", "http://localhost"+tt.path, strings.NewReader(`{"id": "a"}`))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
-		guard.Config{}.Handler(echo).ServeHTTP(w, r)
+		access.Guard{}.Handler(echo).ServeHTTP(w, r)
 		var said struct {
 			Success *bool
 			Error   string
@@ -119,7 +119,7 @@ func TestTheAPITakesJSON(t *testing.T) {
 // TestAToken holds that a form works in the browser that loaded its page, and in no
 // other.
 func TestAToken(t *testing.T) {
-	server := httptest.NewServer(guard.Config{}.Handler(echo))
+	server := httptest.NewServer(access.Guard{}.Handler(echo))
 	defer server.Close()
 	load := func() (token, cookie string) {
 		res, err := http.Get(server.URL)
@@ -134,7 +134,7 @@ func TestAToken(t *testing.T) {
 		return string(body), res.Header.Get("Set-Cookie")
 	}
 	send := func(token, cookie string) int {
-		r, err := http.NewRequest("POST", server.URL, strings.NewReader(url.Values{guard.Field: {token}}.Encode()))
+		r, err := http.NewRequest("POST", server.URL, strings.NewReader(url.Values{access.FormField: {token}}.Encode()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,8 +170,8 @@ func errorless(t *testing.T, res *http.Response) int {
 }
 
 func TestHeaders(t *testing.T) {
-	h := ask(guard.Config{}, "GET", "localhost", "", nil).Header()
-	if got := h.Get("Content-Security-Policy"); got != guard.Policy || strings.Contains(got, "unsafe") {
+	h := ask(access.Guard{}, "GET", "localhost", "", nil).Header()
+	if got := h.Get("Content-Security-Policy"); got != access.ContentPolicy || strings.Contains(got, "unsafe") {
 		t.Errorf("the policy is %q", got)
 	}
 	if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cross-Origin-Resource-Policy") != "same-origin" {
@@ -181,11 +181,11 @@ func TestHeaders(t *testing.T) {
 
 // TestALargeBodyEnds holds that a body is read up to its bound.
 func TestALargeBodyEnds(t *testing.T) {
-	r := httptest.NewRequest("POST", "/", io.LimitReader(zeros{}, guard.MaxBody+1))
+	r := httptest.NewRequest("POST", "/", io.LimitReader(zeros{}, access.MaxBody+1))
 	r.Host = "localhost"
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	guard.Config{}.Handler(echo).ServeHTTP(w, r)
+	access.Guard{}.Handler(echo).ServeHTTP(w, r)
 	if w.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("a body over the bound gives %d, want %d", w.Code, http.StatusRequestEntityTooLarge)
 	}

@@ -1,8 +1,4 @@
-// Package guard keeps pages from being read or used by anybody but the person that
-// they are for: by a site that the person's browser visits, or under another name.
-//
-// Most callers wrap a handler with [Config.Handler], and put [Token] into forms.
-package guard
+package access
 
 import (
 	"crypto/hmac"
@@ -20,9 +16,9 @@ import (
 	"time"
 )
 
-// Policy lets a page load what this server has, and nothing else: no inline script or
+// ContentPolicy lets a page load what this server has, and nothing else: no inline script or
 // style, no frame, no other host.
-const Policy = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
+const ContentPolicy = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
 	"style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'"
 
 // MaxBody is how many bytes a request may have.
@@ -31,8 +27,8 @@ const MaxBody = 64 << 20
 // maxForm is how many bytes a form may have.
 const maxForm = 4 << 20
 
-// A Config says under which names a server is asked.
-type Config struct {
+// A Guard says under which names a server is asked.
+type Guard struct {
 	// Hosts are names besides loopback addresses and localhost.
 	Hosts []string
 	// AnyAddress accepts other addresses than those of loopback, too.
@@ -42,8 +38,8 @@ type Config struct {
 }
 
 // A gate is the handler.
-type gate struct {
-	cfg    Config
+type guarded struct {
+	cfg    Guard
 	cross  *http.CrossOriginProtection
 	next   http.Handler
 	secret []byte
@@ -52,8 +48,8 @@ type gate struct {
 // Handler refuses requests under a foreign name with 421, those that another site
 // sends with 403, bodies of another type than JSON or a form with 415, and forms
 // without their token with 403. It sets the headers that keep a page alone.
-func (c Config) Handler(next http.Handler) http.Handler {
-	g := &gate{cfg: c, cross: http.NewCrossOriginProtection(), next: next, secret: c.Secret}
+func (c Guard) Handler(next http.Handler) http.Handler {
+	g := &guarded{cfg: c, cross: http.NewCrossOriginProtection(), next: next, secret: c.Secret}
 	if len(g.secret) == 0 {
 		g.secret = make([]byte, sha256.Size)
 		_, _ = rand.Read(g.secret) // it never fails
@@ -62,35 +58,35 @@ func (c Config) Handler(next http.Handler) http.Handler {
 }
 
 // ServeHTTP checks a request before the next handler is given it.
-func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", Policy)
+	h.Set("Content-Security-Policy", ContentPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	if !g.named(r.Host) {
-		Refuse(w, r, http.StatusMisdirectedRequest, "this server is not asked under the name in Host; use localhost or an address of loopback")
+		refuse(w, r, http.StatusMisdirectedRequest, "this server is not asked under the name in Host; use localhost or an address of loopback")
 		return
 	}
 	if err := g.cross.Check(r); err != nil {
-		Refuse(w, r, http.StatusForbidden, "the request comes from another site")
+		refuse(w, r, http.StatusForbidden, "the request comes from another site")
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		if status, why := g.written(w, r); status != 0 {
-			Refuse(w, r, status, why)
+			refuse(w, r, status, why)
 			return
 		}
 	}
-	g.next.ServeHTTP(w, r.WithContext(withGate(r.Context(), g)))
+	g.next.ServeHTTP(w, r.WithContext(withGuard(r.Context(), g)))
 }
 
 // named reports whether a host is one of the server's. A page whose name its owner
 // lets lead here (DNS rebinding) has another one.
-func (g *gate) named(host string) bool {
+func (g *guarded) named(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -102,7 +98,7 @@ func (g *gate) named(host string) bool {
 }
 
 // written returns why a request that changes something is refused; 0 where it is not.
-func (g *gate) written(w http.ResponseWriter, r *http.Request) (status int, why string) {
+func (g *guarded) written(w http.ResponseWriter, r *http.Request) (status int, why string) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case r.Method == http.MethodDelete && r.ContentLength == 0 && kind == "":
@@ -116,15 +112,15 @@ func (g *gate) written(w http.ResponseWriter, r *http.Request) (status int, why 
 	if err := r.ParseForm(); err != nil {
 		return http.StatusBadRequest, fmt.Sprintf("the form cannot be read: %v", err)
 	}
-	cookie, err := r.Cookie(cookieName)
-	if err != nil || !hmac.Equal([]byte(r.PostForm.Get(Field)), []byte(g.sign(cookie.Value))) {
+	cookie, err := r.Cookie(formCookie)
+	if err != nil || !hmac.Equal([]byte(r.PostForm.Get(FormField)), []byte(g.sign(cookie.Value))) {
 		return http.StatusForbidden, "the form was not made for this browser; load its page again"
 	}
 	return 0, ""
 }
 
-// Refuse answers a request with why it is refused, as JSON where the API is asked.
-func Refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+// refuse answers a request with why it is refused, as JSON where the API is asked.
+func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 	if !IsAPI(r.URL.Path) {
 		http.Error(w, why, status)
 		return
@@ -144,33 +140,33 @@ func IsAPI(path string) bool {
 	return strings.HasPrefix(path, "/api/")
 }
 
-// cookieName is that of the cookie that forms are bound to.
-const cookieName = "gavel_form"
+// formCookie is that of the cookie that forms are bound to.
+const formCookie = "gavel_form"
 
-// Field is the name of the field in which a form has its token.
-const Field = "form_token"
+// FormField is the name of the field in which a form has its token.
+const FormField = "form_token"
 
 // sign is the token for a cookie.
-func (g *gate) sign(cookie string) string {
+func (g *guarded) sign(cookie string) string {
 	mac := hmac.New(sha256.New, g.secret)
 	mac.Write([]byte(cookie))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Token returns what a form of the answer to a request has in [Field], and sets the
+// FormToken returns what a form of the answer to a request has in [FormField], and sets the
 // cookie that it is bound to where the browser has none. It is empty for a request
-// that no [Config.Handler] handed on.
-func Token(w http.ResponseWriter, r *http.Request) string {
-	g, ok := gateOf(r.Context())
+// that no [Guard.Handler] handed on.
+func FormToken(w http.ResponseWriter, r *http.Request) string {
+	g, ok := guardedOf(r.Context())
 	if !ok {
 		return ""
 	}
-	if cookie, err := r.Cookie(cookieName); err == nil && cookie.Value != "" {
+	if cookie, err := r.Cookie(formCookie); err == nil && cookie.Value != "" {
 		return g.sign(cookie.Value)
 	}
 	value := rand.Text()
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: formCookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil, MaxAge: int((30 * 24 * time.Hour).Seconds()),
 	})
 	return g.sign(value)
