@@ -19,7 +19,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/crowd"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
@@ -92,7 +91,7 @@ type server struct {
 	// ended are those whose users signed out.
 	ended access.Ended
 	// streams bounds the pages that follow changes.
-	streams crowd.Streams
+	streams access.StreamLimit
 	// looked is the file as it was at the last look; of the goroutine that reloads.
 	looked []byte
 }
@@ -120,7 +119,7 @@ func newServer(a *App, file string) (*server, error) {
 		return nil, usageError("%s is invalid", file)
 	}
 	s := &server{App: a, path: file, sessions: make([]byte, 32)}
-	s.streams = crowd.Streams{All: streams, Each: streamsEach, Proxied: s.proxied}
+	s.streams = access.StreamLimit{All: streams, Each: streamsEach, Proxied: s.proxied}
 	_, _ = rand.Read(s.sessions) // it never fails
 	s.now.Store(now)
 	s.looked = data

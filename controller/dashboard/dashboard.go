@@ -18,7 +18,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gavel-evals/gavel/controller/crowd"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/dashboard/live"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -50,7 +50,7 @@ type Config struct {
 	// Board has the commits that are being judged. Defaults to none.
 	Board *board.Board
 	// Streams bounds the pages that follow changes. Defaults to no bound.
-	Streams *crowd.Streams
+	Streams *access.StreamLimit
 }
 
 //go:embed pages/*.tmpl

@@ -16,8 +16,8 @@ import (
 
 	dom "golang.org/x/net/html"
 
-	"github.com/gavel-evals/gavel/controller/crowd"
 	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
@@ -462,7 +462,7 @@ func TestOtherRepositories(t *testing.T) {
 
 // TestAbuseEvents: streams are bounded, and one that ends makes room.
 func TestAbuseEvents(t *testing.T) {
-	srv := httptest.NewServer(newHouse(t).site(dashboard.Config{Streams: &crowd.Streams{All: 2, Each: 2}}))
+	srv := httptest.NewServer(newHouse(t).site(dashboard.Config{Streams: &access.StreamLimit{All: 2, Each: 2}}))
 	t.Cleanup(srv.Close) // after the bodies are closed
 	follow := func() *http.Response {
 		t.Helper()

@@ -19,7 +19,6 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/settings"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
-	"github.com/gavel-evals/gavel/controller/crowd"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/dashboard/shell"
@@ -49,7 +48,7 @@ type Config struct {
 	Hide  func(string) string
 	Board *board.Board
 	// Streams bounds the pages that follow changes. Defaults to no bound.
-	Streams *crowd.Streams
+	Streams *access.StreamLimit
 	// Forecast returns what a change of the definitions of a repository would have judged.
 	// Defaults to saying nothing.
 	Forecast func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*settings.Forecast, error)

@@ -1,7 +1,4 @@
-// Package crowd bounds what strangers have open at a server: connections, and streams of
-// events. An address has a share, so that one that opens all it can keeps nobody else
-// away.
-package crowd
+package access
 
 import (
 	"net"
@@ -10,9 +7,9 @@ import (
 	"sync"
 )
 
-// Connections bounds how many connections a server has open. It is safe for concurrent
+// ConnectionLimit bounds how many connections a server has open. It is safe for concurrent
 // use.
-type Connections struct {
+type ConnectionLimit struct {
 	// All is how many there are, and Each how many an address has.
 	All, Each int
 	// Proxied reports whether an address is a proxy's, which asks for many people and is
@@ -20,13 +17,13 @@ type Connections struct {
 	Proxied func(netip.Addr) bool
 
 	mu   sync.Mutex
-	open map[net.Conn]*guest // guarded by mu
-	from map[netip.Addr]int  // guarded by mu
-	turn int64               // guarded by mu; counts what happens
+	open map[net.Conn]*connection // guarded by mu
+	from map[netip.Addr]int       // guarded by mu
+	turn int64                    // guarded by mu; counts what happens
 }
 
 // A guest is an open connection.
-type guest struct {
+type connection struct {
 	from netip.Addr
 	// shares says that it counts for the share of its address.
 	shares bool
@@ -36,7 +33,7 @@ type guest struct {
 
 // Note counts a connection; it is a [http.Server.ConnState]. Where there are too many, the one that has been idle for the
 // longest time gives way; if none is idle, the new one does.
-func (c *Connections) Note(conn net.Conn, state http.ConnState) {
+func (c *ConnectionLimit) Note(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.turn++
@@ -58,18 +55,18 @@ func (c *Connections) Note(conn net.Conn, state http.ConnState) {
 }
 
 // enter lets a connection in, for which another one may have to go. c.mu is held.
-func (c *Connections) enter(conn net.Conn) {
+func (c *ConnectionLimit) enter(conn net.Conn) {
 	if c.open == nil {
-		c.open, c.from = map[net.Conn]*guest{}, map[netip.Addr]int{}
+		c.open, c.from = map[net.Conn]*connection{}, map[netip.Addr]int{}
 	}
-	addr := addressOf(conn.RemoteAddr().String())
-	g := &guest{from: person(addr), shares: c.Proxied == nil || !c.Proxied(addr), idle: c.turn}
+	addr := remoteAddress(conn.RemoteAddr().String())
+	g := &connection{from: personAddress(addr), shares: c.Proxied == nil || !c.Proxied(addr), idle: c.turn}
 	var gone net.Conn
 	switch {
 	case g.shares && c.from[g.from] >= c.Each:
-		gone = c.oldest(func(other *guest) bool { return other.shares && other.from == g.from })
+		gone = c.oldest(func(other *connection) bool { return other.shares && other.from == g.from })
 	case len(c.open) >= c.All:
-		gone = c.oldest(func(*guest) bool { return true })
+		gone = c.oldest(func(*connection) bool { return true })
 	default:
 		c.add(conn, g)
 		return
@@ -85,7 +82,7 @@ func (c *Connections) enter(conn net.Conn) {
 
 // oldest is the connection that has been idle for the longest time; nil for none. c.mu is
 // held.
-func (c *Connections) oldest(of func(*guest) bool) (found net.Conn) {
+func (c *ConnectionLimit) oldest(of func(*connection) bool) (found net.Conn) {
 	for conn, g := range c.open {
 		if g.idle > 0 && of(g) && (found == nil || g.idle < c.open[found].idle) {
 			found = conn
@@ -95,7 +92,7 @@ func (c *Connections) oldest(of func(*guest) bool) (found net.Conn) {
 }
 
 // add counts a connection. c.mu is held.
-func (c *Connections) add(conn net.Conn, g *guest) {
+func (c *ConnectionLimit) add(conn net.Conn, g *connection) {
 	c.open[conn] = g
 	if g.shares {
 		c.from[g.from]++
@@ -103,7 +100,7 @@ func (c *Connections) add(conn net.Conn, g *guest) {
 }
 
 // leave forgets a connection. c.mu is held.
-func (c *Connections) leave(conn net.Conn) {
+func (c *ConnectionLimit) leave(conn net.Conn) {
 	g := c.open[conn]
 	if g == nil {
 		return // it was closed before
@@ -117,8 +114,8 @@ func (c *Connections) leave(conn net.Conn) {
 	}
 }
 
-// Streams bounds how many streams of events there are at once. It is safe for concurrent use.
-type Streams struct {
+// StreamLimit bounds how many streams of events there are at once. It is safe for concurrent use.
+type StreamLimit struct {
 	// All is how many there are, and Each how many an address has.
 	All, Each int
 	// Proxied reports whether an address is a proxy's, which asks for many people and is
@@ -132,12 +129,12 @@ type Streams struct {
 
 // Enter counts a stream until leave. It reports false where there are too many. A nil
 // value has no bound.
-func (l *Streams) Enter(r *http.Request) (leave func(), ok bool) {
+func (l *StreamLimit) Enter(r *http.Request) (leave func(), ok bool) {
 	if l == nil {
 		return func() {}, true
 	}
-	addr := addressOf(r.RemoteAddr)
-	from := person(addr)
+	addr := remoteAddress(r.RemoteAddr)
+	from := personAddress(addr)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open >= l.All || l.from[from] >= l.Each && (l.Proxied == nil || !l.Proxied(addr)) {
@@ -158,8 +155,8 @@ func (l *Streams) Enter(r *http.Request) (leave func(), ok bool) {
 	}), true
 }
 
-// addressOf is the address of the other end of a connection, by its text.
-func addressOf(remote string) netip.Addr {
+// remoteAddress is the address of the other end of a connection, by its text.
+func remoteAddress(remote string) netip.Addr {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Addr{}
@@ -169,7 +166,7 @@ func addressOf(remote string) netip.Addr {
 
 // person is the address that one person's addresses count as: of IPv6, everybody has a
 // whole network.
-func person(addr netip.Addr) netip.Addr {
+func personAddress(addr netip.Addr) netip.Addr {
 	const network = 64
 	if !addr.Is6() {
 		return addr

@@ -1,4 +1,4 @@
-package crowd
+package access
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ type server struct {
 	noted chan http.ConnState
 }
 
-func serving(t *testing.T, c *Connections) *server {
+func serving(t *testing.T, c *ConnectionLimit) *server {
 	s := &server{T: t, Server: httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/stream" {
 			w.(http.Flusher).Flush()
@@ -76,7 +76,7 @@ func ask(conn net.Conn, path string) bool {
 // TestAbuseConnections: the oldest idle connection gives way, and busy ones leave no room
 // until they end.
 func TestAbuseConnections(t *testing.T) {
-	s := serving(t, &Connections{All: 3, Each: 3})
+	s := serving(t, &ConnectionLimit{All: 3, Each: 3})
 	silent, _ := s.dial("")
 	idle, _ := s.dial("/")
 	s.await(http.StateIdle)
@@ -121,7 +121,7 @@ func (s *stub) Close() error         { s.closed = true; return nil }
 
 // TestAbuseAnAddress: one that opens all it can has its share, and others are answered.
 func TestAbuseAnAddress(t *testing.T) {
-	c := &Connections{All: 10, Each: 2, Proxied: func(a netip.Addr) bool { return a == netip.MustParseAddr("10.0.0.1") }}
+	c := &ConnectionLimit{All: 10, Each: 2, Proxied: func(a netip.Addr) bool { return a == netip.MustParseAddr("10.0.0.1") }}
 	for _, tt := range []struct {
 		from string
 		busy bool
@@ -160,7 +160,7 @@ func TestAbuseAnAddress(t *testing.T) {
 
 // TestStreams of an address and of all are bounded, and end.
 func TestStreams(t *testing.T) {
-	l := &Streams{All: 4, Each: 2, Proxied: func(a netip.Addr) bool { return a == netip.MustParseAddr("10.0.0.1") }}
+	l := &StreamLimit{All: 4, Each: 2, Proxied: func(a netip.Addr) bool { return a == netip.MustParseAddr("10.0.0.1") }}
 	enter := func(from string) (func(), bool) {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = from
@@ -190,7 +190,7 @@ func TestStreams(t *testing.T) {
 	if _, ok := enter("[2001:db8::3]:1"); ok {
 		t.Error("a network of IPv6 has more than an address")
 	}
-	var none *Streams
+	var none *StreamLimit
 	if end, ok := none.Enter(httptest.NewRequest("GET", "/", nil)); !ok {
 		t.Error("no bound refuses a stream")
 	} else {
