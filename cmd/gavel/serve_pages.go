@@ -42,7 +42,7 @@ func (s *server) pages(file *config.Server) (http.Handler, error) {
 
 // gate knows the users of the operator's file.
 func (s *server) gate(pages *config.Pages) (*access.Gate, error) {
-	cfg := access.Config{Secret: s.sessions, Ended: &s.ended, Now: clock.Or(s.Clock).Now}
+	cfg := access.GateConfig{Secret: s.sessions, Ended: &s.ended, Now: clock.Or(s.Clock).Now}
 	for _, u := range pages.Users {
 		user := access.User{Name: u.Name, Role: access.RoleNamed(u.Role), Repositories: u.Repositories}
 		if u.Token != (config.Secret{}) {
@@ -59,7 +59,7 @@ func (s *server) gate(pages *config.Pages) (*access.Gate, error) {
 	if p := pages.Proxy; p != nil {
 		cfg.Header, cfg.From, cfg.Others = p.Header, p.From, access.RoleNamed(p.Role)
 	}
-	return access.New(cfg), nil
+	return access.NewGate(cfg), nil
 }
 
 // planner plans definitions of a repository that are not written, as its base branch

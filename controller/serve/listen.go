@@ -22,7 +22,7 @@ const (
 // when ctx ends, and closes the listener.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	web := &http.Server{
-		Handler: handler, MaxHeaderBytes: 32 << 10, ConnState: (&access.ConnectionLimit{All: connections, Each: share, Proxied: s.cfg.Proxied}).Note,
+		Handler: handler, MaxHeaderBytes: 32 << 10, ConnState: (&access.ConnectionLimit{All: connections, Each: share, Proxied: s.cfg.Proxied}).ConnState,
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: time.Minute,
 	}
 	failed := make(chan error, 1)

@@ -21,7 +21,7 @@ func TestPullsBeyondTheList(t *testing.T) {
 		w.Pulls = append(w.Pulls, forge.Pull{Number: n + 1, Title: "Kinder words", Author: "ada", HeadSHA: strings.Repeat("a", 40)})
 	}
 	site := New(Config{
-		Watched: func() []serve.RepositoryView { return []serve.RepositoryView{w} }, Ledger: ledgertest.Open(t, ledger.Config{}), Gate: access.New(access.Config{}),
+		Watched: func() []serve.RepositoryView { return []serve.RepositoryView{w} }, Ledger: ledgertest.Open(t, ledger.Config{}), Gate: access.NewGate(access.GateConfig{}),
 		Hide: func(s string) string { return s },
 	})
 	get := func(path string) string {

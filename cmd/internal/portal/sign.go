@@ -27,7 +27,7 @@ func (p *portal) signed(w http.ResponseWriter, r *http.Request, status int, isWr
 
 // signIn begins a session.
 func (p *portal) signIn(w http.ResponseWriter, r *http.Request) {
-	u := p.cfg.Gate.Named(r.PostForm.Get("token"))
+	u := p.cfg.Gate.UserWithToken(r.PostForm.Get("token"))
 	if u == nil {
 		p.signed(w, r, http.StatusForbidden, true)
 		return

@@ -1,8 +1,10 @@
-// Package access says who asks for a page, and what they may do: by a token, by the
-// session that a token began, or by the header of a trusted proxy.
+// Package access decides who may see and change which pages. A [Gate] identifies the
+// user by a token, by the session that a token began, or by the header of a trusted
+// proxy. A [Guard] keeps other sites from reading or using the pages. [ConnectionLimit]
+// and [StreamLimit] bound the connections and streams of strangers.
 //
-// Most callers make a [Gate] with [New] and wrap a handler with [Gate.Handler]; the
-// handler then asks [UserOf] who it is.
+// Most callers make a gate with [NewGate], wrap a handler with [Gate.Handler] and a
+// [Guard], and ask [UserOf] in the handler.
 package access
 
 import (
@@ -21,11 +23,11 @@ import (
 	"time"
 )
 
-// A Role is what somebody may do. Each role may do what those before it may.
+// A Role is a set of permissions. Each role includes the ones before it.
 type Role int
 
-// The roles. See reads what is private, Judge has commits looked at again, and Edit
-// changes definitions.
+// The roles. See reads private pages, Judge has commits judged again, and Edit changes
+// definitions.
 const (
 	Nobody Role = iota
 	See
@@ -36,20 +38,20 @@ const (
 // roles are the names of the roles.
 var roles = map[string]Role{"see": See, "judge": Judge, "edit": Edit}
 
-// RoleNamed returns the role of a name: see, judge or edit; [Nobody] for every other.
+// RoleNamed returns the role with a name: see, judge or edit; [Nobody] for every other.
 func RoleNamed(name string) Role { return roles[name] }
 
 // A User is somebody who is known.
 type User struct {
 	Name string
-	// Token signs in; empty for one who comes through the proxy.
+	// Token signs in; empty for a user who comes through the proxy.
 	Token string
 	Role  Role
-	// Repositories are those that the role is for; none means all.
+	// Repositories limit the role to some repositories; none means all.
 	Repositories []string
 }
 
-// RoleIn returns what the user may do in a repository. A nil user may do nothing.
+// RoleIn returns the role of the user in a repository. A nil user has none.
 func (u *User) RoleIn(repository string) Role {
 	if u == nil || len(u.Repositories) > 0 && !slices.ContainsFunc(u.Repositories, func(r string) bool { return strings.EqualFold(r, repository) }) {
 		return Nobody
@@ -57,32 +59,32 @@ func (u *User) RoleIn(repository string) Role {
 	return u.Role
 }
 
-// A Config says who is known.
-type Config struct {
+// A GateConfig lists the known users.
+type GateConfig struct {
 	Users []User
-	// Header has the name of the user in requests from the addresses From. Empty means
-	// that no header counts.
+	// Header is the header with the user's name in requests from the addresses From.
+	// If it is empty, no header counts.
 	Header string
 	From   []netip.Prefix
-	// Others is the role of names in the header that are not users.
+	// Others is the role of names in the header that are not among Users.
 	Others Role
 	// Secret signs sessions. Defaults to a random one, which ends them with the process.
 	Secret []byte
-	// Ended has the sessions that were signed out; gates with one secret share it.
-	// Defaults to an own one.
+	// Ended has the sessions that were signed out. Gates with the same secret share it.
+	// Defaults to a new one.
 	Ended *Ended
 	// Now defaults to [time.Now].
 	Now func() time.Time
 }
 
-// Ended are sessions that their users ended: a copy of a cookie is good for nothing then.
-// The zero value has none. It is safe for concurrent use.
+// Ended lists the sessions that their users ended, so that a copy of a cookie is
+// worthless. The zero value lists none. It is safe for concurrent use.
 type Ended struct {
 	mu    sync.Mutex
-	until map[string]int64 // guarded by mu; when each would have ended by itself, by its id
+	until map[string]int64 // guarded by mu; the expiry of each, by id
 }
 
-// add ends a session, and forgets those that are over by now.
+// add ends a session and forgets expired ones.
 func (e *Ended) add(id string, until, now int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -101,11 +103,11 @@ func (e *Ended) has(id string) bool {
 	return ended
 }
 
-// A Gate knows who asks. It is safe for concurrent use.
-type Gate struct{ cfg Config }
+// A Gate identifies users. It is safe for concurrent use.
+type Gate struct{ cfg GateConfig }
 
-// New returns a gate.
-func New(cfg Config) *Gate {
+// NewGate returns a gate.
+func NewGate(cfg GateConfig) *Gate {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -122,21 +124,21 @@ func New(cfg Config) *Gate {
 // userKey is where a request has its user.
 type userKey struct{}
 
-// UserOf returns who asks; nil for somebody who is not known.
+// UserOf returns the user of a request, or nil if it is unknown.
 func UserOf(r *http.Request) *User {
 	u, _ := r.Context().Value(userKey{}).(*User)
 	return u
 }
 
-// Handler adds to each request who asks, see [UserOf]. A wrong token is refused with 401:
-// it must not look like an answer for everybody.
+// Handler adds the user to each request, see [UserOf]. It refuses a wrong token with 401,
+// since the public answer would look like the user's own.
 func (g *Gate) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var u *User
 		token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		switch {
 		case bearer:
-			if u = g.Named(token); u == nil {
+			if u = g.UserWithToken(token); u == nil {
 				w.Header().Set("WWW-Authenticate", "Bearer")
 				refuse(w, r, http.StatusUnauthorized, "the token is unknown; use one of pages.users of the operator's file")
 				return
@@ -150,8 +152,8 @@ func (g *Gate) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// Named returns the user with a token, nil for an unknown one.
-func (g *Gate) Named(token string) *User {
+// UserWithToken returns the user with a token, or nil.
+func (g *Gate) UserWithToken(token string) *User {
 	var found *User
 	given := sha256.Sum256([]byte(token))
 	for i := range g.cfg.Users { // all of them, so that the time says nothing
@@ -163,7 +165,7 @@ func (g *Gate) Named(token string) *User {
 	return found
 }
 
-// proxied is the user whose name a trusted proxy sends.
+// proxied returns the user whose name a trusted proxy sends.
 func (g *Gate) proxied(r *http.Request) *User {
 	if g.cfg.Header == "" {
 		return nil
@@ -171,7 +173,7 @@ func (g *Gate) proxied(r *http.Request) *User {
 	names := r.Header.Values(g.cfg.Header)
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || len(names) != 1 || names[0] == "" {
-		return nil // two headers are one that somebody else has added
+		return nil // with two headers, one was added by somebody else
 	}
 	trusted := func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap()) }
 	if !slices.ContainsFunc(g.cfg.From, trusted) {
@@ -186,7 +188,7 @@ func (g *Gate) proxied(r *http.Request) *User {
 	return &User{Name: names[0], Role: g.cfg.Others}
 }
 
-// user is the one with a name.
+// user returns the user with a name, or nil.
 func (g *Gate) user(name string) *User {
 	for i := range g.cfg.Users {
 		if g.cfg.Users[i].Name == name {
@@ -198,11 +200,12 @@ func (g *Gate) user(name string) *User {
 
 const (
 	cookieName = "gavel_session"
-	// lasting is how long a session is good for.
-	lasting = 12 * time.Hour
+	// sessionLifetime bounds a session.
+	sessionLifetime = 12 * time.Hour
 )
 
-// sign is what only this server writes about a session. It ends with the token.
+// sign returns the signature of a session. It covers the user's token, so that a session
+// ends with it.
 func (g *Gate) sign(u *User, id, until string) string {
 	mac := hmac.New(sha256.New, g.cfg.Secret)
 	for _, part := range []string{u.Name, u.Token, id, until} {
@@ -218,7 +221,7 @@ type session struct {
 	until int64
 }
 
-// session returns the session of a request that goes on; its user is nil for none.
+// session returns the active session of a request; its user is nil if there is none.
 func (g *Gate) session(r *http.Request) (out session) {
 	cookie, err := r.Cookie(cookieName)
 	if err != nil {
@@ -243,15 +246,15 @@ func (g *Gate) session(r *http.Request) (out session) {
 	return session{u, parts[1], until}
 }
 
-// Begin begins a session of a user in the browser that asks.
+// Begin begins a session of a user in the browser that sent the request.
 func (g *Gate) Begin(w http.ResponseWriter, r *http.Request, u *User) {
-	id, until := rand.Text(), strconv.FormatInt(g.cfg.Now().Add(lasting).Unix(), 10)
+	id, until := rand.Text(), strconv.FormatInt(g.cfg.Now().Add(sessionLifetime).Unix(), 10)
 	value := strings.Join([]string{base64.RawURLEncoding.EncodeToString([]byte(u.Name)), id, until, g.sign(u, id, until)}, ".")
-	g.cookie(w, r, value, int(lasting.Seconds()))
+	g.cookie(w, r, value, int(sessionLifetime.Seconds()))
 }
 
-// End ends the session of the browser that asks, also for somebody who has a copy of its
-// cookie.
+// End ends the session of the browser that sent the request. A copy of its cookie is
+// worthless then.
 func (g *Gate) End(w http.ResponseWriter, r *http.Request) {
 	if s := g.session(r); s.user != nil {
 		g.cfg.Ended.add(s.id, s.until, g.cfg.Now().Unix())
@@ -260,7 +263,7 @@ func (g *Gate) End(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *Gate) cookie(w http.ResponseWriter, r *http.Request, value string, age int) {
-	// A proxy that ends TLS says so; the header only makes the cookie stricter.
+	// A proxy that terminates TLS says so; the header can only make the cookie stricter.
 	secure := r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 	http.SetCookie(w, &http.Cookie{
 		Name: cookieName, Value: value, Path: "/", HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode, MaxAge: age,

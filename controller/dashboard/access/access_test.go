@@ -36,12 +36,12 @@ func request(from string, header ...string) *http.Request {
 // TestWhoAsks holds that only a token, and the header from the proxy's address, say
 // who somebody is.
 func TestWhoAsks(t *testing.T) {
-	proxied := access.Config{Users: known, Header: "X-User", From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+	proxied := access.GateConfig{Users: known, Header: "X-User", From: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	open := proxied
 	open.Others = access.See
 	for _, tt := range []struct {
 		name   string
-		cfg    access.Config
+		cfg    access.GateConfig
 		r      *http.Request
 		want   string
 		role   access.Role
@@ -57,9 +57,9 @@ func TestWhoAsks(t *testing.T) {
 		{"two headers", proxied, request("10.1.1.1", "X-User", "bob", "X-User", "ada"), "", 0, 200},
 		{"another name", proxied, request("10.1.1.1", "X-User", "eve"), "", 0, 200},
 		{"another name with a role", open, request("10.1.1.1", "X-User", "eve"), "eve", access.See, 200},
-		{"no proxy", access.Config{Users: known}, request("10.1.1.1", "X-User", "bob"), "", 0, 200},
+		{"no proxy", access.GateConfig{Users: known}, request("10.1.1.1", "X-User", "bob"), "", 0, 200},
 	} {
-		who, status := asked(access.New(tt.cfg), tt.r)
+		who, status := asked(access.NewGate(tt.cfg), tt.r)
 		got, role := "", access.Nobody
 		if who != nil {
 			got, role = who.Name, who.RoleIn("octo/demo")
@@ -77,10 +77,10 @@ func TestWhoAsks(t *testing.T) {
 func TestASession(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	secret := []byte("a secret of the server")
-	cfg := access.Config{Users: known, Secret: secret, Now: func() time.Time { return now }}
-	g := access.New(cfg)
+	cfg := access.GateConfig{Users: known, Secret: secret, Now: func() time.Time { return now }}
+	g := access.NewGate(cfg)
 	w := httptest.NewRecorder()
-	g.Begin(w, request("192.0.2.1"), g.Named("a-token-of-ada-123"))
+	g.Begin(w, request("192.0.2.1"), g.UserWithToken("a-token-of-ada-123"))
 	cookies := w.Result().Cookies()
 	if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || cookies[0].Secure {
 		t.Fatalf("the cookies are %+v", cookies)
@@ -99,8 +99,8 @@ func TestASession(t *testing.T) {
 		{"as it is", g, cookies[0].Value, "ada"},
 		{"changed", g, cookies[0].Value + "x", ""},
 		{"another one's", g, "Ym9i" + cookies[0].Value[4:], ""},
-		{"another server's", access.New(access.Config{Users: known, Now: cfg.Now}), cookies[0].Value, ""},
-		{"another token", access.New(access.Config{
+		{"another server's", access.NewGate(access.GateConfig{Users: known, Now: cfg.Now}), cookies[0].Value, ""},
+		{"another token", access.NewGate(access.GateConfig{
 			Users: []access.User{{Name: "ada", Token: "another-token-of-ada", Role: access.Edit}}, Secret: secret, Now: cfg.Now,
 		}), cookies[0].Value, ""},
 		{"broken", g, "..", ""},
@@ -111,7 +111,7 @@ func TestASession(t *testing.T) {
 		}
 	}
 	other := httptest.NewRecorder()
-	g.Begin(other, request("192.0.2.1"), g.Named("a-token-of-ada-123"))
+	g.Begin(other, request("192.0.2.1"), g.UserWithToken("a-token-of-ada-123"))
 	g.End(httptest.NewRecorder(), with(other.Result().Cookies()[0].Value))
 	if who, _ := asked(g, with(other.Result().Cookies()[0].Value)); who != nil {
 		t.Error("a copy of the cookie is good after its session was ended")
@@ -134,7 +134,7 @@ func TestAWrongTokenOfAProgram(t *testing.T) {
 	r := httptest.NewRequest("GET", "/r/octo/demo/api/runs", nil)
 	r.Header.Set("Authorization", "Bearer another-token-123")
 	w := httptest.NewRecorder()
-	access.New(access.Config{Users: known}).Handler(http.NotFoundHandler()).ServeHTTP(w, r)
+	access.NewGate(access.GateConfig{Users: known}).Handler(http.NotFoundHandler()).ServeHTTP(w, r)
 	if got := w.Body.String(); w.Code != http.StatusUnauthorized || !strings.HasPrefix(got, `{"error":"the token is unknown; `) || !strings.Contains(got, `"success":false`) {
 		t.Errorf("a wrong token is answered with %d and %s, want 401 and an error in JSON", w.Code, got)
 	}

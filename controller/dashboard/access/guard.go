@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -16,28 +17,29 @@ import (
 	"time"
 )
 
-// ContentPolicy lets a page load what this server has, and nothing else: no inline script or
-// style, no frame, no other host.
+// ContentPolicy lets a page load files of this server and nothing else: no inline script
+// or style, no frame, no other host.
 const ContentPolicy = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
 	"style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'"
 
-// MaxBody is how many bytes a request may have.
+// MaxBody limits the bytes of a request.
 const MaxBody = 64 << 20
 
-// maxForm is how many bytes a form may have.
+// maxForm limits the bytes of a form.
 const maxForm = 4 << 20
 
-// A Guard says under which names a server is asked.
+// A Guard keeps other sites from reading or using the pages of a server. Its fields say
+// under which names browsers may ask for them.
 type Guard struct {
-	// Hosts are names besides loopback addresses and localhost.
+	// Hosts are names that are accepted next to loopback addresses and localhost.
 	Hosts []string
-	// AnyAddress accepts other addresses than those of loopback, too.
+	// AnyAddress also accepts addresses other than loopback.
 	AnyAddress bool
 	// Secret signs the tokens of forms. Defaults to a random one.
 	Secret []byte
 }
 
-// A gate is the handler.
+// guarded is the handler of a [Guard].
 type guarded struct {
 	cfg    Guard
 	cross  *http.CrossOriginProtection
@@ -45,9 +47,9 @@ type guarded struct {
 	secret []byte
 }
 
-// Handler refuses requests under a foreign name with 421, those that another site
-// sends with 403, bodies of another type than JSON or a form with 415, and forms
-// without their token with 403. It sets the headers that keep a page alone.
+// Handler refuses requests under a foreign name with 421, requests from another site
+// with 403, bodies of another type than JSON or a form with 415, and forms without
+// their token with 403. It sets the headers that isolate a page.
 func (c Guard) Handler(next http.Handler) http.Handler {
 	g := &guarded{cfg: c, cross: http.NewCrossOriginProtection(), next: next, secret: c.Secret}
 	if len(g.secret) == 0 {
@@ -57,7 +59,7 @@ func (c Guard) Handler(next http.Handler) http.Handler {
 	return g
 }
 
-// ServeHTTP checks a request before the next handler is given it.
+// ServeHTTP checks a request and passes it to the next handler.
 func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", ContentPolicy)
@@ -67,7 +69,7 @@ func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	if !g.named(r.Host) {
-		refuse(w, r, http.StatusMisdirectedRequest, "this server is not asked under the name in Host; use localhost or an address of loopback")
+		refuse(w, r, http.StatusMisdirectedRequest, "Host is not allowed; use localhost or 127.0.0.1")
 		return
 	}
 	if err := g.cross.Check(r); err != nil {
@@ -84,8 +86,8 @@ func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r.WithContext(withGuard(r.Context(), g)))
 }
 
-// named reports whether a host is one of the server's. A page whose name its owner
-// lets lead here (DNS rebinding) has another one.
+// named reports whether a host is one of the server's. A page whose owner points its
+// name at this server (DNS rebinding) has another host.
 func (g *guarded) named(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -97,7 +99,8 @@ func (g *guarded) named(host string) bool {
 	return known("localhost") || slices.ContainsFunc(g.cfg.Hosts, known)
 }
 
-// written returns why a request that changes something is refused; 0 where it is not.
+// written checks a request that changes something. It returns status 0 for a request
+// that is accepted.
 func (g *guarded) written(w http.ResponseWriter, r *http.Request) (status int, why string) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -119,7 +122,7 @@ func (g *guarded) written(w http.ResponseWriter, r *http.Request) (status int, w
 	return 0, ""
 }
 
-// refuse answers a request with why it is refused, as JSON where the API is asked.
+// refuse answers a request with the reason of its refusal, as JSON for the API.
 func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 	if !IsAPI(r.URL.Path) {
 		http.Error(w, why, status)
@@ -130,7 +133,7 @@ func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"success": false, "error": why}) // nobody is left to be told
 }
 
-// IsAPI reports whether a path is one of the API: below /api/, or below that of a
+// IsAPI reports whether a path belongs to the API: below /api/, or below the API of a
 // repository on a server, such as /r/acme/shop/api/.
 func IsAPI(path string) bool {
 	if below, ok := strings.CutPrefix(path, "/r/"); ok {
@@ -140,22 +143,22 @@ func IsAPI(path string) bool {
 	return strings.HasPrefix(path, "/api/")
 }
 
-// formCookie is that of the cookie that forms are bound to.
+// formCookie is the name of the cookie that forms are bound to.
 const formCookie = "gavel_form"
 
-// FormField is the name of the field in which a form has its token.
+// FormField is the name of the form field with the token.
 const FormField = "form_token"
 
-// sign is the token for a cookie.
+// sign returns the token for a cookie.
 func (g *guarded) sign(cookie string) string {
 	mac := hmac.New(sha256.New, g.secret)
 	mac.Write([]byte(cookie))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// FormToken returns what a form of the answer to a request has in [FormField], and sets the
-// cookie that it is bound to where the browser has none. It is empty for a request
-// that no [Guard.Handler] handed on.
+// FormToken returns the value of [FormField] for forms in the answer to a request. It
+// sets the cookie that the token is bound to if the browser has none. The token is empty
+// for a request that did not pass a [Guard.Handler].
 func FormToken(w http.ResponseWriter, r *http.Request) string {
 	g, ok := guardedOf(r.Context())
 	if !ok {
@@ -170,4 +173,16 @@ func FormToken(w http.ResponseWriter, r *http.Request) string {
 		Secure: r.TLS != nil, MaxAge: int((30 * 24 * time.Hour).Seconds()),
 	})
 	return g.sign(value)
+}
+
+// guardKey is where a request has the gate that it came through.
+type guardKey struct{}
+
+func withGuard(ctx context.Context, g *guarded) context.Context {
+	return context.WithValue(ctx, guardKey{}, g)
+}
+
+func guardedOf(ctx context.Context) (*guarded, bool) {
+	g, ok := ctx.Value(guardKey{}).(*guarded)
+	return g, ok
 }

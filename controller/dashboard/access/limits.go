@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// ConnectionLimit bounds how many connections a server has open. It is safe for concurrent
-// use.
+// ConnectionLimit bounds the open connections of a server. Each address has a share, so
+// that nobody can keep others away. It is safe for concurrent use.
 type ConnectionLimit struct {
-	// All is how many there are, and Each how many an address has.
+	// All bounds the total, and Each the share of an address.
 	All, Each int
-	// Proxied reports whether an address is a proxy's, which asks for many people and is
+	// Proxied reports whether an address belongs to a proxy, which asks for many people and is
 	// bounded by All alone. Defaults to none.
 	Proxied func(netip.Addr) bool
 
@@ -25,15 +25,16 @@ type ConnectionLimit struct {
 // A guest is an open connection.
 type connection struct {
 	from netip.Addr
-	// shares says that it counts for the share of its address.
+	// shares reports whether it counts towards the share of its address.
 	shares bool
-	// idle is the turn since which nothing is asked over it; 0 while something is.
+	// idle is the turn of its last request; 0 during a request.
 	idle int64
 }
 
-// Note counts a connection; it is a [http.Server.ConnState]. Where there are too many, the one that has been idle for the
-// longest time gives way; if none is idle, the new one does.
-func (c *ConnectionLimit) Note(conn net.Conn, state http.ConnState) {
+// ConnState counts a connection; it is the ConnState of a [http.Server]. If there are too
+// many, it closes the one that has been idle for the longest time, or the new one if none
+// is idle.
+func (c *ConnectionLimit) ConnState(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.turn++
@@ -54,7 +55,7 @@ func (c *ConnectionLimit) Note(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// enter lets a connection in, for which another one may have to go. c.mu is held.
+// enter admits a connection and may close another one for it. The caller holds c.mu.
 func (c *ConnectionLimit) enter(conn net.Conn) {
 	if c.open == nil {
 		c.open, c.from = map[net.Conn]*connection{}, map[netip.Addr]int{}
@@ -80,8 +81,8 @@ func (c *ConnectionLimit) enter(conn net.Conn) {
 	c.add(conn, g)
 }
 
-// oldest is the connection that has been idle for the longest time; nil for none. c.mu is
-// held.
+// oldest returns the connection that has been idle for the longest time, or nil. The
+// caller holds c.mu.
 func (c *ConnectionLimit) oldest(of func(*connection) bool) (found net.Conn) {
 	for conn, g := range c.open {
 		if g.idle > 0 && of(g) && (found == nil || g.idle < c.open[found].idle) {
@@ -91,7 +92,7 @@ func (c *ConnectionLimit) oldest(of func(*connection) bool) (found net.Conn) {
 	return found
 }
 
-// add counts a connection. c.mu is held.
+// add counts a connection. The caller holds c.mu.
 func (c *ConnectionLimit) add(conn net.Conn, g *connection) {
 	c.open[conn] = g
 	if g.shares {
@@ -99,11 +100,11 @@ func (c *ConnectionLimit) add(conn net.Conn, g *connection) {
 	}
 }
 
-// leave forgets a connection. c.mu is held.
+// leave forgets a connection. The caller holds c.mu.
 func (c *ConnectionLimit) leave(conn net.Conn) {
 	g := c.open[conn]
 	if g == nil {
-		return // it was closed before
+		return // it is closed already
 	}
 	delete(c.open, conn)
 	if !g.shares {
@@ -114,11 +115,12 @@ func (c *ConnectionLimit) leave(conn net.Conn) {
 	}
 }
 
-// StreamLimit bounds how many streams of events there are at once. It is safe for concurrent use.
+// StreamLimit bounds the open streams of events. Each address has a share. It is safe for
+// concurrent use.
 type StreamLimit struct {
-	// All is how many there are, and Each how many an address has.
+	// All bounds the total, and Each the share of an address.
 	All, Each int
-	// Proxied reports whether an address is a proxy's, which asks for many people and is
+	// Proxied reports whether an address belongs to a proxy, which asks for many people and is
 	// bounded by All alone. Defaults to none.
 	Proxied func(netip.Addr) bool
 
@@ -127,8 +129,8 @@ type StreamLimit struct {
 	from map[netip.Addr]int // guarded by mu
 }
 
-// Enter counts a stream until leave. It reports false where there are too many. A nil
-// value has no bound.
+// Enter counts a stream until leave is called. It reports false if there are too many. A
+// nil limit admits all.
 func (l *StreamLimit) Enter(r *http.Request) (leave func(), ok bool) {
 	if l == nil {
 		return func() {}, true
@@ -155,7 +157,7 @@ func (l *StreamLimit) Enter(r *http.Request) (leave func(), ok bool) {
 	}), true
 }
 
-// remoteAddress is the address of the other end of a connection, by its text.
+// remoteAddress parses the address of the other end of a connection.
 func remoteAddress(remote string) netip.Addr {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {

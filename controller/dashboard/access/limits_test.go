@@ -27,7 +27,7 @@ func serving(t *testing.T, c *ConnectionLimit) *server {
 		_, _ = io.WriteString(w, "ok")
 	})), noted: make(chan http.ConnState, 100)}
 	s.Config.ConnState = func(conn net.Conn, state http.ConnState) {
-		c.Note(conn, state)
+		c.ConnState(conn, state)
 		s.noted <- state
 	}
 	s.Start()
@@ -142,15 +142,15 @@ func TestAbuseAnAddress(t *testing.T) {
 		{"192.0.2.2:4", true, false},
 	} {
 		conn := &stub{from: tt.from}
-		c.Note(conn, http.StateNew)
+		c.ConnState(conn, http.StateNew)
 		if tt.busy && !conn.closed {
-			c.Note(conn, http.StateActive)
+			c.ConnState(conn, http.StateActive)
 		}
 		if conn.closed == tt.want {
 			t.Errorf("%s is closed: %v, want %v", tt.from, conn.closed, !tt.want)
 		}
 		if conn.closed {
-			c.Note(conn, http.StateClosed) // as the server says of it
+			c.ConnState(conn, http.StateClosed) // as the server says of it
 		}
 	}
 	if len(c.open) != 9 || c.from[netip.MustParseAddr("192.0.2.1")] != 2 || c.from[netip.MustParseAddr("192.0.2.2")] != 2 {
