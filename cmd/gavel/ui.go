@@ -21,7 +21,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
-	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
@@ -99,7 +98,7 @@ func Handler(a *App, w *workspace, store *ledger.Ledger) (http.Handler, error) {
 	}
 	site := dashboard.New(dashboard.Config{
 		Ledger: store, Hide: hide, Title: filepath.Base(w.Repo.Root()),
-		Links: func(*http.Request) []shell.Link { return []shell.Link{{Path: "/settings", Text: "Settings"}} },
+		Links: func(*http.Request) []dashboard.Link { return []dashboard.Link{{Path: "/settings", Text: "Settings"}} },
 		Files: func(_ context.Context, commit string) (fs.FS, error) {
 			if len(commit) == 40 {
 				return w.Repo.FS(commit)

@@ -20,7 +20,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/dashboard/live"
-	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/progress/board"
@@ -44,7 +43,7 @@ type Config struct {
 	// Home is where the name of the program leads. Defaults to the list of runs.
 	Home string
 	// Links returns further entries of the navigation. Defaults to none.
-	Links func(*http.Request) []shell.Link
+	Links func(*http.Request) []Link
 	// Title is what the pages are about, such as the name of the repository.
 	Title string
 	// Board has the commits that are being judged. Defaults to none.
@@ -59,7 +58,7 @@ var pageFiles embed.FS
 // A Site shows the pages.
 type Site struct {
 	cfg     Config
-	shell   *shell.Shell
+	shell   *Frame
 	mux     *http.ServeMux
 	reports *shelf
 	spent   *browse.Costs
@@ -72,8 +71,8 @@ func New(cfg Config) *Site {
 		cfg.Hide = redact.Text
 	}
 	s := &Site{cfg: cfg, mux: http.NewServeMux(), reports: newShelf(cfg.Ledger, cfg.Repository), spent: browse.NewCosts(cfg.Ledger)}
-	s.shell = shell.New(shell.Config{Root: cfg.Root, Home: cfg.Home, Title: cfg.Title, Hide: cfg.Hide, Links: func(r *http.Request) []shell.Link {
-		links := []shell.Link{{Path: "/", Text: "Runs"}, {Path: "/scores", Text: "Scores"}, {Path: "/costs", Text: "Costs"}}
+	s.shell = NewFrame(FrameConfig{Root: cfg.Root, Home: cfg.Home, Title: cfg.Title, Hide: cfg.Hide, Links: func(r *http.Request) []Link {
+		links := []Link{{Path: "/", Text: "Runs"}, {Path: "/scores", Text: "Scores"}, {Path: "/costs", Text: "Costs"}}
 		if cfg.Links != nil {
 			links = append(links, cfg.Links(r)...)
 		}
@@ -90,7 +89,7 @@ func New(cfg Config) *Site {
 	s.page("/costs", s.costs)
 	s.page("/scores", s.scores)
 	s.mux.HandleFunc("GET /badge.svg", s.badge)
-	s.mux.Handle("GET /static/", shell.Assets())
+	s.mux.Handle("GET /static/", Assets())
 	s.mux.HandleFunc("GET "+livePath, s.live)
 	s.api()
 	return s
@@ -168,7 +167,7 @@ func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, v view)
 		http.Error(w, s.cfg.Hide(err.Error()), http.StatusInternalServerError)
 		return
 	}
-	framed := shell.Framed{Status: status, Title: v.Title, Body: template.HTML(body.String())} //nolint:gosec // the template escaped it
+	framed := Page{Status: status, Title: v.Title, Body: template.HTML(body.String())} //nolint:gosec // the template escaped it
 	if v.Live {
 		framed.Live, framed.Refresh = s.cfg.Root+livePath, refresh
 	}
@@ -176,7 +175,7 @@ func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, v view)
 }
 
 // Frame writes a page of another package with the navigation around it.
-func (s *Site) Frame(w http.ResponseWriter, r *http.Request, f shell.Framed) { s.shell.Write(w, r, f) }
+func (s *Site) Frame(w http.ResponseWriter, r *http.Request, f Page) { s.shell.Write(w, r, f) }
 
 // livePath is where a page hears of newer runs, and refresh after how many seconds a
 // browser without JavaScript loads it again.

@@ -18,7 +18,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
-	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -441,7 +440,7 @@ func TestBelowARoot(t *testing.T) {
 	h.run("run-1", report.Compare(reporttest.Regressions().In))
 	mux := http.NewServeMux()
 	mux.Handle("/r/shop/", http.StripPrefix("/r/shop", h.site(dashboard.Config{Root: "/r/shop"})))
-	mux.Handle("/static/", shell.Assets())
+	mux.Handle("/static/", dashboard.Assets())
 	crawl(t, mux, "/r/shop/", func(path, _ string) {
 		if !strings.HasPrefix(path, "/r/shop/") {
 			t.Errorf("a link leads to %s", path)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
-	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/progress"
@@ -222,7 +221,7 @@ func (p *portal) pulls(w http.ResponseWriter, r *http.Request, site *dashboard.S
 		p.fail(w, r, err)
 		return
 	}
-	site.Frame(w, r, shell.Framed{
+	site.Frame(w, r, dashboard.Page{
 		Status: http.StatusOK, Title: "Pull requests", Body: template.HTML(out.String()), //nolint:gosec // the template escaped it
 		Refresh: 30, Live: rootOf(repo) + "/api/events",
 	})

@@ -21,7 +21,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
-	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/progress/board"
@@ -61,7 +60,7 @@ type Config struct {
 // A portal answers.
 type portal struct {
 	cfg   Config
-	shell *shell.Shell
+	shell *dashboard.Frame
 	mux   *http.ServeMux
 	spent *browse.Costs
 	// outcomes are those of runs that lists show.
@@ -78,8 +77,8 @@ func New(cfg Config) http.Handler {
 		cfg.Now = time.Now
 	}
 	p := &portal{cfg: cfg, mux: http.NewServeMux(), spent: browse.NewCosts(cfg.Ledger), outcomes: outcomes{ledger: cfg.Ledger}, houses: map[string]*house{}}
-	p.shell = shell.New(shell.Config{Hide: cfg.Hide, Links: func(r *http.Request) []shell.Link {
-		return []shell.Link{{Path: "/", Text: "Repositories"}, {Path: "/costs", Text: "Costs"}, signLink(r)}
+	p.shell = dashboard.NewFrame(dashboard.FrameConfig{Hide: cfg.Hide, Links: func(r *http.Request) []dashboard.Link {
+		return []dashboard.Link{{Path: "/", Text: "Repositories"}, {Path: "/costs", Text: "Costs"}, signLink(r)}
 	}})
 	p.mux.HandleFunc("GET /{$}", p.repositories)
 	p.mux.HandleFunc("GET /costs", p.costs)
@@ -88,7 +87,7 @@ func New(cfg Config) http.Handler {
 	p.mux.HandleFunc("POST "+signPath, p.signIn)
 	p.mux.HandleFunc("POST /sign-out", p.signOut)
 	p.mux.HandleFunc("/r/{owner}/{name}/", p.repository)
-	p.mux.Handle("GET /static/", shell.Assets())
+	p.mux.Handle("GET /static/", dashboard.Assets())
 	p.mux.HandleFunc("/", p.missing)
 	return access.Guard{Hosts: cfg.Hosts, AnyAddress: true, Secret: cfg.Secret}.Handler(cfg.Gate.Handler(p.mux))
 }
@@ -103,11 +102,11 @@ const (
 const signPath = "/sign-in"
 
 // signLink says who is signed in, or leads to where that is done.
-func signLink(r *http.Request) shell.Link {
+func signLink(r *http.Request) dashboard.Link {
 	if u := access.UserOf(r); u != nil {
-		return shell.Link{Path: "/" + signPath, Text: "Signed in: " + u.Name}
+		return dashboard.Link{Path: "/" + signPath, Text: "Signed in: " + u.Name}
 	}
-	return shell.Link{Path: "/" + signPath, Text: "Sign in"}
+	return dashboard.Link{Path: "/" + signPath, Text: "Sign in"}
 }
 
 // A view is a page with the name of its template and what that is given.
@@ -125,7 +124,7 @@ func (p *portal) write(w http.ResponseWriter, r *http.Request, v view) {
 		http.Error(w, p.cfg.Hide(err.Error()), http.StatusInternalServerError)
 		return
 	}
-	p.shell.Write(w, r, shell.Framed{
+	p.shell.Write(w, r, dashboard.Page{
 		Status: v.Status, Title: v.Title, Refresh: v.Refresh, Body: template.HTML(out.String()), //nolint:gosec // the template escaped it
 	})
 }
@@ -246,8 +245,8 @@ func (p *portal) house(repo serve.RepositoryView) *house {
 	h := &house{id: repo.ID, root: root, mux: http.NewServeMux()}
 	site := dashboard.New(dashboard.Config{
 		Ledger: p.cfg.Ledger, Repository: repo.Known, Hide: p.cfg.Hide, Root: root, Home: "/", Title: repo.Known, Board: p.cfg.Board, Streams: p.cfg.Streams, Files: files,
-		Links: func(r *http.Request) []shell.Link {
-			return []shell.Link{{Path: "/pulls", Text: "Pull requests"}, {Path: "/settings", Text: "Settings"}, signLink(r)}
+		Links: func(r *http.Request) []dashboard.Link {
+			return []dashboard.Link{{Path: "/pulls", Text: "Pull requests"}, {Path: "/settings", Text: "Settings"}, signLink(r)}
 		},
 	})
 	h.mux.Handle("/", site)

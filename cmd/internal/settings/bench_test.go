@@ -19,8 +19,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
-	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -87,7 +87,7 @@ func benchSite(dir string) http.Handler {
 		},
 	})
 	store.Routes(mux)
-	store.Pages(mux, func(w http.ResponseWriter, _ *http.Request, f shell.Framed) {
+	store.Pages(mux, func(w http.ResponseWriter, _ *http.Request, f dashboard.Page) {
 		w.WriteHeader(f.Status)
 		fmt.Fprint(w, f.Body)
 	})

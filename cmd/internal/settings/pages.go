@@ -19,8 +19,8 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
 	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
+	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
-	"github.com/gavel-evals/gavel/controller/dashboard/shell"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -41,10 +41,10 @@ type Forecast struct {
 }
 
 // A frame puts the navigation around a page.
-type frame func(http.ResponseWriter, *http.Request, shell.Framed)
+type frame func(http.ResponseWriter, *http.Request, dashboard.Page)
 
 // Pages adds the pages at /settings to a mux. The caller guards it.
-func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http.Request, shell.Framed)) {
+func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http.Request, dashboard.Page)) {
 	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) (page, error){
 		"GET /settings":       s.overview,
 		"GET /settings/edit":  s.open,
@@ -83,7 +83,7 @@ func (s *Store) writePage(w http.ResponseWriter, r *http.Request, p page, around
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	around(w, r, shell.Framed{Status: max(p.Status, http.StatusOK), Title: p.Title, Body: template.HTML(body.String())}) //nolint:gosec // the template escaped it
+	around(w, r, dashboard.Page{Status: max(p.Status, http.StatusOK), Title: p.Title, Body: template.HTML(body.String())}) //nolint:gosec // the template escaped it
 }
 
 // address is the path of a page with its parameters.

@@ -1,8 +1,4 @@
-// Package shell has what surrounds every page: the navigation, the style and the
-// script. Nothing of it comes from another host.
-//
-// Most callers make a [Shell] with [New], and serve [Assets] at /static/.
-package shell
+package dashboard
 
 import (
 	"bytes"
@@ -16,22 +12,22 @@ import (
 	"github.com/gavel-evals/gavel/reporters/html"
 )
 
-//go:embed shell.tmpl
-var files embed.FS
+//go:embed assets/frame.tmpl
+var frameFiles embed.FS
 
-var templates = template.Must(template.ParseFS(files, "shell.tmpl"))
+var frameTemplates = template.Must(template.ParseFS(frameFiles, "assets/frame.tmpl"))
 
-//go:embed pages.css
+//go:embed assets/pages.css
 var ownStyle string
 
-//go:embed pages.js
-var script []byte
+//go:embed assets/pages.js
+var scriptText []byte
 
-//go:embed icon.svg
-var icon []byte
+//go:embed assets/icon.svg
+var iconImage []byte
 
 // style is that of the parts and of the pages.
-var style = []byte(html.Style + ownStyle)
+var styleSheet = []byte(html.Style + ownStyle)
 
 // An asset is a file whose path changes with its content.
 type asset struct {
@@ -40,9 +36,9 @@ type asset struct {
 }
 
 var (
-	styleFile  = assetOf("css", "text/css; charset=utf-8", style)
-	scriptFile = assetOf("js", "text/javascript; charset=utf-8", script)
-	iconFile   = assetOf("svg", "image/svg+xml", icon)
+	styleFile  = assetOf("css", "text/css; charset=utf-8", styleSheet)
+	scriptFile = assetOf("js", "text/javascript; charset=utf-8", scriptText)
+	iconFile   = assetOf("svg", "image/svg+xml", iconImage)
 )
 
 func assetOf(extension, kind string, data []byte) asset {
@@ -67,8 +63,8 @@ func Assets() http.Handler {
 // A Link is an entry of the navigation.
 type Link struct{ Path, Text string }
 
-// A Config says what the navigation has.
-type Config struct {
+// A FrameConfig says what the navigation has.
+type FrameConfig struct {
 	// Root is the path before those of the links, such as /r/shop. Defaults to none.
 	Root string
 	// Home is where the name of the program leads. Defaults to the first page.
@@ -81,19 +77,19 @@ type Config struct {
 	Hide func(string) string
 }
 
-// A Shell writes pages.
-type Shell struct{ cfg Config }
+// A Frame writes pages.
+type Frame struct{ cfg FrameConfig }
 
 // New returns a shell.
-func New(cfg Config) *Shell {
+func NewFrame(cfg FrameConfig) *Frame {
 	if cfg.Hide == nil {
 		cfg.Hide = redact.Text
 	}
-	return &Shell{cfg}
+	return &Frame{cfg}
 }
 
-// A Framed is a page without what surrounds it.
-type Framed struct {
+// A Page is a page without what surrounds it.
+type Page struct {
 	Status int
 	Title  string
 	Body   template.HTML
@@ -105,7 +101,7 @@ type Framed struct {
 }
 
 // view is what the template is given.
-type view struct {
+type frameView struct {
 	Title, Path, Site   string
 	Home, Start         string
 	Style, Script, Icon string
@@ -116,8 +112,8 @@ type view struct {
 }
 
 // Write writes a page with the navigation around it.
-func (s *Shell) Write(w http.ResponseWriter, r *http.Request, f Framed) {
-	v := view{
+func (s *Frame) Write(w http.ResponseWriter, r *http.Request, f Page) {
+	v := frameView{
 		Title: f.Title, Path: s.cfg.Root + r.URL.Path, Site: s.cfg.Title, Home: s.cfg.Home, Start: s.cfg.Root + "/",
 		Style: styleFile.path, Script: scriptFile.path, Icon: iconFile.path, Refresh: f.Refresh, Live: f.Live, Body: f.Body,
 	}
@@ -135,7 +131,7 @@ func (s *Shell) Write(w http.ResponseWriter, r *http.Request, f Framed) {
 		}
 	}
 	var out bytes.Buffer
-	if err := templates.ExecuteTemplate(&out, "shell", v); err != nil {
+	if err := frameTemplates.ExecuteTemplate(&out, "shell", v); err != nil {
 		http.Error(w, s.cfg.Hide(err.Error()), http.StatusInternalServerError)
 		return
 	}
