@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/gavel-evals/gavel/controller/dashboard/agreement"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -32,7 +31,7 @@ func (s *Site) runJudges(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	pairs, unpaired := agreement.Count(run.report)
+	pairs, unpaired := countPairs(run.report)
 	body := struct {
 		URL, When string
 		Rows      []pairRow
@@ -41,7 +40,7 @@ func (s *Site) runJudges(r *http.Request) (view, error) {
 		// Unpaired are the cases with more than MostEvaluators; empty for none.
 		Unpaired       string
 		MostEvaluators int
-	}{s.runURL(run.ID), formatTime(run.Finished), nil, max(0, len(pairs)-mostPairs), "", agreement.MostEvaluators}
+	}{s.runURL(run.ID), formatTime(run.Finished), nil, max(0, len(pairs)-mostPairs), "", mostEvaluators}
 	if unpaired > 0 {
 		body.Unpaired = textfmt.Count(unpaired, "case")
 	}
@@ -51,7 +50,7 @@ func (s *Site) runJudges(r *http.Request) (view, error) {
 	return view{Template: "judges", Title: "Agreement of evaluators", Body: body}, nil
 }
 
-func (s *Site) pairRow(run *stored, p *agreement.Pair) pairRow {
+func (s *Site) pairRow(run *stored, p *evaluatorPair) pairRow {
 	number := func(n int) string { return textfmt.Int(int64(n)) }
 	out := pairRow{
 		A: s.line(p.A), B: s.line(p.B), TypeA: s.line(p.TypeA), TypeB: s.line(p.TypeB), Cases: number(p.Cases()),

@@ -1,7 +1,4 @@
-// Package agreement says how often the evaluators of the same cases agree. It is pure.
-//
-// Most callers want [Count].
-package agreement
+package dashboard
 
 import (
 	"cmp"
@@ -10,8 +7,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// A Pair is two evaluators that measured the same cases.
-type Pair struct {
+// A evaluatorPair is two evaluators that measured the same cases.
+type evaluatorPair struct {
 	// A and B are their names, A before B in the alphabet, and TypeA and TypeB their
 	// types, which may be empty.
 	A, B, TypeA, TypeB string
@@ -22,16 +19,16 @@ type Pair struct {
 }
 
 // Cases is how many cases both evaluators measured.
-func (p *Pair) Cases() int { return p.BothPass + p.BothFail + p.OnlyA + p.OnlyB }
+func (p *evaluatorPair) Cases() int { return p.BothPass + p.BothFail + p.OnlyA + p.OnlyB }
 
 // Rate is the share of cases on which the evaluators agree, in [0,1].
-func (p *Pair) Rate() float64 { return float64(p.BothPass+p.BothFail) / float64(p.Cases()) }
+func (p *evaluatorPair) Rate() float64 { return float64(p.BothPass+p.BothFail) / float64(p.Cases()) }
 
 // Kappa is Cohen's κ = (p − e) / (1 − e), the share p on which they agree beyond the
 // share e on which they would by chance (J. Cohen, A Coefficient of Agreement for
 // Nominal Scales, Educational and Psychological Measurement 20, 1960). ok is false where
 // chance alone explains everything, because both always say the same.
-func (p *Pair) Kappa() (kappa float64, ok bool) {
+func (p *evaluatorPair) Kappa() (kappa float64, ok bool) {
 	n := float64(p.Cases())
 	a, b := float64(p.BothPass+p.OnlyA)/n, float64(p.BothPass+p.OnlyB)/n
 	chance := a*b + (1-a)*(1-b)
@@ -41,29 +38,29 @@ func (p *Pair) Kappa() (kappa float64, ok bool) {
 	return (p.Rate() - chance) / (1 - chance), true
 }
 
-// Count returns the pairs of evaluators of a report, those first that disagree most
+// countPairs returns the pairs of evaluators of a report, those first that disagree most
 // often. Evaluators are the same where their names are; members of a composite count as
 // evaluators under its name and their own. unpaired is how many cases have more than
-// [MostEvaluators], of which the first are compared.
-func Count(r *report.Report) (pairs []*Pair, unpaired int) {
-	found := map[[2]string]*Pair{}
+// [mostEvaluators], of which the first are compared.
+func countPairs(r *report.Report) (pairs []*evaluatorPair, unpaired int) {
+	found := map[[2]string]*evaluatorPair{}
 	for i := range r.Cases {
 		row := &r.Cases[i]
-		all := flat("", row.Evaluators)
-		if len(all) > MostEvaluators {
-			all, unpaired = all[:MostEvaluators], unpaired+1
+		all := flatEvaluators("", row.Evaluators)
+		if len(all) > mostEvaluators {
+			all, unpaired = all[:mostEvaluators], unpaired+1
 		}
 		for n, x := range all {
 			for _, y := range all[n+1:] {
-				add(found, row, x, y)
+				addPair(found, row, x, y)
 			}
 		}
 	}
-	pairs = make([]*Pair, 0, len(found))
+	pairs = make([]*evaluatorPair, 0, len(found))
 	for _, p := range found {
 		pairs = append(pairs, p)
 	}
-	slices.SortFunc(pairs, func(x, y *Pair) int {
+	slices.SortFunc(pairs, func(x, y *evaluatorPair) int {
 		return cmp.Or(cmp.Compare(y.OnlyA+y.OnlyB, x.OnlyA+x.OnlyB), cmp.Compare(x.A, y.A), cmp.Compare(x.B, y.B))
 	})
 	return pairs, unpaired
@@ -71,7 +68,7 @@ func Count(r *report.Report) (pairs []*Pair, unpaired int) {
 
 // add counts one case for two evaluators. A composite and its own member are not
 // compared: one is made of the other.
-func add(found map[[2]string]*Pair, row *report.Row, x, y report.EvaluatorScore) {
+func addPair(found map[[2]string]*evaluatorPair, row *report.Row, x, y report.EvaluatorScore) {
 	if x.Name == y.Name || isMember(x.Name, y.Name) || isMember(y.Name, x.Name) {
 		return
 	}
@@ -81,7 +78,7 @@ func add(found map[[2]string]*Pair, row *report.Row, x, y report.EvaluatorScore)
 	name := [2]string{x.Name, y.Name}
 	p := found[name]
 	if p == nil {
-		p = &Pair{A: x.Name, B: y.Name, TypeA: x.Type, TypeB: y.Type}
+		p = &evaluatorPair{A: x.Name, B: y.Name, TypeA: x.Type, TypeB: y.Type}
 		found[name] = p
 	}
 	switch {
@@ -100,25 +97,25 @@ func add(found map[[2]string]*Pair, row *report.Row, x, y report.EvaluatorScore)
 }
 
 // separator is between the name of a composite and that of its member.
-const separator = " / "
+const memberSeparator = " / "
 
 // isMember reports whether name belongs to a member of outer.
 func isMember(outer, name string) bool {
-	return len(name) > len(outer)+len(separator) && name[:len(outer)] == outer && name[len(outer):len(outer)+len(separator)] == separator
+	return len(name) > len(outer)+len(memberSeparator) && name[:len(outer)] == outer && name[len(outer):len(outer)+len(memberSeparator)] == memberSeparator
 }
 
-// MostEvaluators bounds the evaluators of one case that are compared.
-const MostEvaluators = 24
+// mostEvaluators bounds the evaluators of one case that are compared.
+const mostEvaluators = 24
 
 // flat are the evaluators with the members of composites.
-func flat(outer string, evaluators []report.EvaluatorScore) []report.EvaluatorScore {
+func flatEvaluators(outer string, evaluators []report.EvaluatorScore) []report.EvaluatorScore {
 	var out []report.EvaluatorScore
 	for _, e := range evaluators {
 		members := e.Evaluators
 		if outer != "" {
-			e.Name = outer + separator + e.Name
+			e.Name = outer + memberSeparator + e.Name
 		}
-		out = append(append(out, e), flat(e.Name, members)...)
+		out = append(append(out, e), flatEvaluators(e.Name, members)...)
 	}
 	return out
 }

@@ -1,11 +1,10 @@
-package agreement_test
+package dashboard
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/dashboard/agreement"
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
@@ -27,7 +26,7 @@ func TestCount(t *testing.T) {
 		row("d", "judge+", "keyword+", "sql+"), row("f", "judge-", "keyword+"), composite, row("g", "judge+"),
 	}}
 	var got []string
-	pairs, _ := agreement.Count(r)
+	pairs, _ := countPairs(r)
 	for _, p := range pairs {
 		text := fmt.Sprintf("%s, %s: %d %d %d %d of %d, rate %.2f", p.A, p.B, p.BothPass, p.BothFail, p.OnlyA, p.OnlyB, p.Cases(), p.Rate())
 		if kappa, ok := p.Kappa(); ok {
@@ -53,11 +52,11 @@ func TestCount(t *testing.T) {
 // TestCountOfManyEvaluators compares the first of a case that has very many, and counts it.
 func TestCountOfManyEvaluators(t *testing.T) {
 	var names []string
-	for i := range agreement.MostEvaluators + 1 {
+	for i := range mostEvaluators + 1 {
 		names = append(names, fmt.Sprintf("e%d+", i))
 	}
-	pairs, unpaired := agreement.Count(&report.Report{Cases: []report.Row{row("a", names...), row("b", names[1:]...)}})
-	if most := (agreement.MostEvaluators + 1) * agreement.MostEvaluators / 2; len(pairs) >= most || unpaired != 1 {
+	pairs, unpaired := countPairs(&report.Report{Cases: []report.Row{row("a", names...), row("b", names[1:]...)}})
+	if most := (mostEvaluators + 1) * mostEvaluators / 2; len(pairs) >= most || unpaired != 1 {
 		t.Errorf("%d pairs, and %d cases with more evaluators; want less than %d, and 1", len(pairs), unpaired, most)
 	}
 }
