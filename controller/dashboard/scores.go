@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/dashboard/heatmap"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/html"
@@ -54,21 +53,21 @@ func (s *Site) scores(r *http.Request) (view, error) {
 	}
 	body := struct {
 		Columns []column
-		Rows    []heatmap.Row
+		Rows    []heatRow
 		More    int
-		Map     heatmap.Map
+		Map     heatMap
 		Partly  bool
-	}{columns, rows[:min(len(rows), mostScoreRows)], max(len(rows)-mostScoreRows, 0), heatmap.Draw(times, rows), slices.ContainsFunc(rows, isPartly)}
+	}{columns, rows[:min(len(rows), mostScoreRows)], max(len(rows)-mostScoreRows, 0), drawHeatMap(times, rows), slices.ContainsFunc(rows, isPartly)}
 	return view{Template: "scores", Title: "Scores", Body: body}, nil
 }
 
 // isPartly reports whether a score of a row leaves out cases.
-func isPartly(row heatmap.Row) bool {
+func isPartly(row heatRow) bool {
 	return slices.ContainsFunc(row.Cells, func(c html.Cell) bool { return c.Part != "" })
 }
 
 // scoreRows are the groups of all runs, by name: an outer one before its inner ones.
-func scoreRows(runs [][]report.Group) []heatmap.Row {
+func scoreRows(runs [][]report.Group) []heatRow {
 	cells := map[string][]html.Cell{}
 	last := map[string]float64{}
 	for i, groups := range runs {
@@ -96,10 +95,10 @@ func scoreRows(runs [][]report.Group) []heatmap.Row {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	var out []heatmap.Row
+	var out []heatRow
 	for _, name := range names {
 		path := strings.Split(name, "\x00")[2:]
-		row := heatmap.Row{Name: textfmt.Line(path[len(path)-1]), Inner: len(path) > 1, Cells: cells[name]}
+		row := heatRow{Name: textfmt.Line(path[len(path)-1]), Inner: len(path) > 1, Cells: cells[name]}
 		if target := strings.Split(name, "\x00")[1]; target != "" {
 			row.Name += ": " + textfmt.Line(target)
 		}

@@ -1,8 +1,4 @@
-// Package heatmap draws the scores of groups over several runs as a grid of colors. It
-// is pure.
-//
-// Most callers want [Draw].
-package heatmap
+package dashboard
 
 import (
 	"fmt"
@@ -14,25 +10,25 @@ import (
 )
 
 const (
-	// mostRows is how many groups the heat map draws.
-	mostRows = 40
+	// mostHeatRows is how many groups the heat map draws.
+	mostHeatRows = 40
 	// The sizes are pixels of the drawing.
-	left      = 150
-	top       = 18
-	rowHeight = 20
-	widest    = 490 // all columns
-	fewest    = 190 // the columns of few runs, which fit on a phone with the names
-	column    = 48
+	heatLeft      = 150
+	heatTop       = 18
+	heatRowHeight = 20
+	heatWidest    = 490 // all columns
+	heatNarrowest = 190 // the columns of few runs, which fit on a phone with the names
+	heatColumn    = 48
 )
 
 // A Map draws groups and runs as a grid of colors.
-type Map struct {
+type heatMap struct {
 	// Width and Height are pixels of the drawing, which a page scales.
 	Width, Height int
-	Labels        []Label
+	Labels        []heatLabel
 	// Shades are the cells of each color, from 0 for a score of 0 to 10 for 1, and Falls
 	// marks those that are lower than the one before.
-	Shades []Shade
+	Shades []heatShade
 	Falls  string
 	// First and Last say which runs are at the ends.
 	First, Last string
@@ -41,43 +37,43 @@ type Map struct {
 	More int
 }
 
-// A Label is the name of a group.
-type Label struct {
+// A heatLabel is the name of a group.
+type heatLabel struct {
 	Name, X string
 	TextY   int
 	Inner   bool
 }
 
-// A Shade is all cells of one color as the data of a path.
-type Shade struct {
+// A heatShade is all cells of one color as the data of a path.
+type heatShade struct {
 	Heat int
 	Path string
 }
 
 // A Row is one domain, suite or level with its score in each run.
-type Row struct {
+type heatRow struct {
 	Name  string
 	Inner bool
 	Cells []html.Cell
 }
 
-// Draw draws the scores of groups, a row for each; none for fewer than two runs, which
+// drawHeatMap draws the scores of groups, a row for each; none for fewer than two runs, which
 // are given by their times.
-func Draw(runs []string, rows []Row) Map {
+func drawHeatMap(runs []string, rows []heatRow) heatMap {
 	if len(runs) < 2 {
-		return Map{}
+		return heatMap{}
 	}
-	out := Map{More: max(0, len(rows)-mostRows), First: runs[0], Last: runs[len(runs)-1]}
+	out := heatMap{More: max(0, len(rows)-mostHeatRows), First: runs[0], Last: runs[len(runs)-1]}
 	rows = rows[:len(rows)-out.More]
-	out.Height = top + len(rows)*rowHeight
-	across := min(max(len(runs)*column, fewest), widest)
-	out.Width = left + across
+	out.Height = heatTop + len(rows)*heatRowHeight
+	across := min(max(len(runs)*heatColumn, heatNarrowest), heatWidest)
+	out.Width = heatLeft + across
 	width := float64(across) / float64(len(runs))
 	var paths [11]strings.Builder
 	var falls strings.Builder
 	for n, row := range rows {
-		y := top + n*rowHeight
-		label := Label{Name: textfmt.Clip(row.Name, 22), X: "0", TextY: y + 14, Inner: row.Inner}
+		y := heatTop + n*heatRowHeight
+		label := heatLabel{Name: textfmt.Clip(row.Name, 22), X: "0", TextY: y + 14, Inner: row.Inner}
 		if row.Inner {
 			label.X, label.Name = "12", textfmt.Clip(row.Name, 20)
 		}
@@ -86,30 +82,30 @@ func Draw(runs []string, rows []Row) Map {
 			if cell.Heat < 0 {
 				continue
 			}
-			x := left + width*float64(i)
-			height := rowHeight - 1
+			x := heatLeft + width*float64(i)
+			height := heatRowHeight - 1
 			if cell.Part != "" {
 				height /= 2
 			}
 			fmt.Fprintf(&paths[cell.Heat], "M%.1f %dh%.1fv%dh-%.1fz", x, y, width-1, height, width-1)
 			if cell.Worse {
-				fmt.Fprintf(&falls, "M%.1f %dh%.1f", x+width*0.25, y+rowHeight-5, width*0.5-1)
+				fmt.Fprintf(&falls, "M%.1f %dh%.1f", x+width*0.25, y+heatRowHeight-5, width*0.5-1)
 			}
 		}
 	}
 	for heat := range paths {
 		if paths[heat].Len() > 0 {
-			out.Shades = append(out.Shades, Shade{heat, paths[heat].String()})
+			out.Shades = append(out.Shades, heatShade{heat, paths[heat].String()})
 		}
 	}
 	out.Falls = falls.String()
-	out.Text = fmt.Sprintf("%s over %s, from %s to %s. %s", textfmt.Count(len(rows), "group"), textfmt.Count(len(runs), "run"), out.First, out.Last, trendText(rows))
+	out.Text = fmt.Sprintf("%s over %s, from %s to %s. %s", textfmt.Count(len(rows), "group"), textfmt.Count(len(runs), "run"), out.First, out.Last, heatTrend(rows))
 	return out
 }
 
-// trendText returns how many groups ended higher and lower than they began. Scores that
+// heatTrend returns how many groups ended higher and lower than they began. Scores that
 // leave out cases are not compared.
-func trendText(rows []Row) string {
+func heatTrend(rows []heatRow) string {
 	var higher, lower, same, partly int
 	for _, row := range rows {
 		cells := slices.DeleteFunc(slices.Clone(row.Cells), func(c html.Cell) bool { return c.Heat < 0 })

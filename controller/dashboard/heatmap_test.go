@@ -1,4 +1,4 @@
-package heatmap
+package dashboard
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 func TestTheColumnsOfFewRunsAreNarrow(t *testing.T) {
 	for _, tt := range []struct{ runs, width int }{{2, 340}, {6, 438}, {60, 640}} {
 		cells := slices.Repeat([]html.Cell{{Heat: 10}}, tt.runs)
-		drawn := Draw(slices.Repeat([]string{"03-01 14:00"}, tt.runs), []Row{{Name: "math", Cells: cells}})
+		drawn := drawHeatMap(slices.Repeat([]string{"03-01 14:00"}, tt.runs), []heatRow{{Name: "math", Cells: cells}})
 		if drawn.Width != tt.width {
 			t.Errorf("%d runs are %d wide, want %d", tt.runs, drawn.Width, tt.width)
 		}
