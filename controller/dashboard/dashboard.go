@@ -19,7 +19,6 @@ import (
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
-	"github.com/gavel-evals/gavel/controller/dashboard/live"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/progress/board"
@@ -192,7 +191,7 @@ type liveState struct {
 
 // live reports newer runs, and the progress of the commits that are being judged.
 func (s *Site) live(w http.ResponseWriter, r *http.Request) {
-	cfg := live.Config{State: func(ctx context.Context) (any, error) {
+	cfg := EventSource{State: func(ctx context.Context) (any, error) {
 		newest, err := browse.RunOfCommit(ctx, s.cfg.Ledger, s.cfg.Repository, "")
 		state := liveState{newest, []board.Entry{}}
 		if s.cfg.Board != nil {
@@ -210,7 +209,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	if err := live.Stream(w, r, cfg); err != nil {
+	if err := StreamEvents(w, r, cfg); err != nil {
 		s.fail(w, r, err)
 	}
 }

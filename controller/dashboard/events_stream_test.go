@@ -1,4 +1,4 @@
-package live_test
+package dashboard_test
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/dashboard/live"
+	"github.com/gavel-evals/gavel/controller/dashboard"
 )
 
 // TestStream tells the state at the beginning and after each change, and nothing where
@@ -22,7 +22,7 @@ func TestStream(t *testing.T) {
 	put("one")
 	ticks := make(chan time.Time)
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := live.Stream(w, r, live.Config{
+		err := dashboard.StreamEvents(w, r, dashboard.EventSource{
 			State: func(context.Context) (any, error) {
 				if text := *state.Load(); text != "broken" {
 					return text, nil
@@ -78,7 +78,7 @@ func TestChanged(t *testing.T) {
 	changed := make(chan struct{})
 	var n atomic.Int64
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = live.Stream(w, r, live.Config{
+		_ = dashboard.StreamEvents(w, r, dashboard.EventSource{
 			State: func(context.Context) (any, error) { return n.Load(), nil },
 			Changed: func() <-chan struct{} {
 				if n.Load() > 0 {

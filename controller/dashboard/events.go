@@ -1,6 +1,4 @@
-// Package live notifies open pages of changes by server-sent events. Most callers want
-// [Stream].
-package live
+package dashboard
 
 import (
 	"bytes"
@@ -11,8 +9,8 @@ import (
 	"time"
 )
 
-// A Config is the state that a page follows, and how changes of it are found.
-type Config struct {
+// A EventSource is the state that a page follows, and how changes of it are found.
+type EventSource struct {
 	// State returns a summary of what a page shows. It is sent at the beginning, and again
 	// whenever it has changed.
 	State func(context.Context) (any, error)
@@ -29,21 +27,21 @@ const (
 	// other processes write, too.
 	pollInterval = 2 * time.Second
 	// pause is the least time between two events.
-	pause = 250 * time.Millisecond
+	eventPause = 250 * time.Millisecond
 	// writeTimeout bounds the writing of one event.
 	writeTimeout = 10 * time.Second
 	// longest is how long a stream lasts; the browser then asks again.
-	longest = time.Hour
+	longestStream = time.Hour
 )
 
-// Stream answers a request with events until its reader leaves. Each has the state as
+// StreamEvents answers a request with events until its reader leaves. Each has the state as
 // JSON. It returns the error of the first state; a later one ends the stream, and the
 // browser asks again.
-func Stream(w http.ResponseWriter, r *http.Request, cfg Config) error {
+func StreamEvents(w http.ResponseWriter, r *http.Request, cfg EventSource) error {
 	if cfg.After == nil {
 		cfg.After = time.After
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), longest)
+	ctx, cancel := context.WithTimeout(r.Context(), longestStream)
 	defer cancel()
 	last, err := encodeState(ctx, cfg)
 	if err != nil {
@@ -85,7 +83,7 @@ func Stream(w http.ResponseWriter, r *http.Request, cfg Config) error {
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-cfg.After(pause):
+			case <-cfg.After(eventPause):
 			}
 		case <-cfg.After(pollInterval):
 			if send(":\n\n") != nil { // fails if the reader has left
@@ -96,7 +94,7 @@ func Stream(w http.ResponseWriter, r *http.Request, cfg Config) error {
 }
 
 // encodeState returns the state as JSON, which has no line break.
-func encodeState(ctx context.Context, cfg Config) ([]byte, error) {
+func encodeState(ctx context.Context, cfg EventSource) ([]byte, error) {
 	state, err := cfg.State(ctx)
 	if err != nil {
 		return nil, err

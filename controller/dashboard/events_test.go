@@ -1,4 +1,4 @@
-package live_test
+package dashboard_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/dashboard/live"
+	"github.com/gavel-evals/gavel/controller/dashboard"
 )
 
 // A reader takes so many writes and fails after that.
@@ -26,9 +26,9 @@ func (r *reader) Write(data []byte) (int, error) {
 	return r.ResponseRecorder.Write(data)
 }
 
-// TestEvents holds every byte that a reader gets: a state when it changes, and a comment
+// TestEventStream holds every byte that a reader gets: a state when it changes, and a comment
 // every two seconds. A reader that has left is written to once, at whatever event.
-func TestEvents(t *testing.T) {
+func TestEventStream(t *testing.T) {
 	const begin, second, comment = "retry: 2000\n\ndata: 1\n\n", "data: 2\n\n", ":\n\n"
 	for _, tt := range []struct {
 		name   string
@@ -51,7 +51,7 @@ func TestEvents(t *testing.T) {
 				w := &reader{httptest.NewRecorder(), tt.takes}
 				reads := 0
 				// The clock is the one of the bubble.
-				err := live.Stream(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), live.Config{State: func(context.Context) (any, error) {
+				err := dashboard.StreamEvents(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil), dashboard.EventSource{State: func(context.Context) (any, error) {
 					reads++
 					return tt.states[min(reads, len(tt.states))-1], nil
 				}})
@@ -76,7 +76,7 @@ func TestHeaders(t *testing.T) {
 	cancel()
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
 	w := httptest.NewRecorder()
-	if err := live.Stream(w, r, live.Config{State: func(context.Context) (any, error) { return 1, nil }}); err != nil {
+	if err := dashboard.StreamEvents(w, r, dashboard.EventSource{State: func(context.Context) (any, error) { return 1, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []struct{ name, value string }{{"Content-Type", "text/event-stream"}, {"X-Accel-Buffering", "no"}} {
@@ -88,11 +88,11 @@ func TestHeaders(t *testing.T) {
 		t.Errorf("flushed %v, body %q, want the first event flushed", w.Flushed, w.Body)
 	}
 	w, broken := httptest.NewRecorder(), errors.New("broken")
-	err := live.Stream(w, r, live.Config{State: func(context.Context) (any, error) { return nil, broken }})
+	err := dashboard.StreamEvents(w, r, dashboard.EventSource{State: func(context.Context) (any, error) { return nil, broken }})
 	if !errors.Is(err, broken) || w.Body.Len() > 0 || len(w.Header()) > 0 {
 		t.Errorf("Stream returns %v and writes %q with the headers %v, want the error alone", err, w.Body, w.Header())
 	}
-	if err := live.Stream(w, r, live.Config{State: func(context.Context) (any, error) { return make(chan int), nil }}); err == nil {
+	if err := dashboard.StreamEvents(w, r, dashboard.EventSource{State: func(context.Context) (any, error) { return make(chan int), nil }}); err == nil {
 		t.Error("the state that is not JSON is accepted")
 	}
 }
