@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// A evaluatorPair is two evaluators that measured the same cases.
+// An evaluatorPair is two evaluators that measured the same cases.
 type evaluatorPair struct {
 	// A and B are their names, A before B in the alphabet, and TypeA and TypeB their
 	// types, which may be empty.

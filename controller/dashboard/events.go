@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A EventSource is the state that a page follows, and how changes of it are found.
+// An EventSource is the state that a page follows, and the way to notice its changes.
 type EventSource struct {
 	// State returns a summary of what a page shows. It is sent at the beginning, and again
 	// whenever it has changed.

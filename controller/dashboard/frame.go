@@ -80,7 +80,7 @@ type FrameConfig struct {
 // A Frame writes pages.
 type Frame struct{ cfg FrameConfig }
 
-// New returns a shell.
+// NewFrame returns a shell.
 func NewFrame(cfg FrameConfig) *Frame {
 	if cfg.Hide == nil {
 		cfg.Hide = redact.Text

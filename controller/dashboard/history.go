@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gavel-evals/gavel/controller/dashboard/trend"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -99,7 +98,7 @@ func (s *Site) intervals(ctx context.Context, scope ledger.Scope, judged []brows
 			}
 			read[j.J] = samples
 		}
-		if interval, ok := trend.Interval(j, samples); ok {
+		if interval, ok := sampleInterval(j, samples); ok {
 			out[i] = &interval
 		}
 	}
@@ -126,8 +125,8 @@ func (s *Site) criteria(row *report.Row, judged []browse.Judgement) criteriaHist
 		}
 		out.Columns = append(out.Columns, c)
 	}
-	lines := trend.Criteria(judged)
-	several := slices.ContainsFunc(lines, func(l trend.Line) bool { return l.Evaluator != lines[0].Evaluator })
+	lines := criterionLines(judged)
+	several := slices.ContainsFunc(lines, func(l criterionLine) bool { return l.Evaluator != lines[0].Evaluator })
 	out.More = max(0, len(lines)-mostCriteria)
 	for _, line := range lines[:len(lines)-out.More] {
 		next := criterionRow{Name: s.line(cmp.Or(line.Criterion, line.Evaluator))}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/dashboard/timeline"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/html"
@@ -59,7 +58,7 @@ type timeRow struct {
 // A timed is a judged case of a run, and when it was judged.
 type timed struct {
 	row *report.Row
-	timeline.Span
+	laneSpan
 }
 
 // runTimeline is the page that shows when each case of a run began and ended.
@@ -124,7 +123,7 @@ func (s *Site) timed(r *http.Request, run *stored) (cases []timed, judged int, e
 		if began.Before(run.Started) {
 			began = run.Started // its samples were taken earlier
 		}
-		cases = append(cases, timed{row, timeline.Span{Target: row.Target, Began: began, Ended: d.Created}})
+		cases = append(cases, timed{row, laneSpan{Target: row.Target, Began: began, Ended: d.Created}})
 	}
 	slices.SortStableFunc(cases, func(a, b timed) int { return cmp.Compare(b.Ended.Sub(b.Began), a.Ended.Sub(a.Began)) })
 	for i := range cases {
@@ -140,12 +139,12 @@ func (s *Site) draw(body *timelineBody, run *stored, cases []timed) (places map[
 	x := func(t time.Time) float64 {
 		return float64(t.Sub(run.Started)) / float64(total) * chartWidth
 	}
-	spans := make([]timeline.Span, len(cases))
+	spans := make([]laneSpan, len(cases))
 	for i, c := range cases {
-		spans[i] = c.Span
+		spans[i] = c.laneSpan
 	}
 	y := laneHeading
-	for _, lane := range timeline.Layout(spans) {
+	for _, lane := range layoutLanes(spans) {
 		about := fmt.Sprintf("%s, at most %d at a time, %s together", textfmt.Count(len(lane.Spans), "case"), lane.Places, textfmt.Duration(lane.Busy))
 		if lane.Places > mostPlaces {
 			about += fmt.Sprintf(", of which the first %d places are drawn", mostPlaces)
@@ -180,4 +179,56 @@ func offset(d time.Duration) string {
 		return "start"
 	}
 	return "+" + textfmt.Duration(d)
+}
+
+// A laneSpan is when one case was worked on.
+type laneSpan struct {
+	// Index is the caller's own number of the case.
+	Index        int
+	Target       string
+	Began, Ended time.Time
+	// Place is which of the places of its target the case took, from 0. layoutLanes sets it.
+	Place int
+}
+
+// A lane is what one target was busy with.
+type lane struct {
+	Target string
+	// Places is how many cases were worked on at the same time at most.
+	Places int
+	// Spans are the cases by when they began.
+	Spans []laneSpan
+	// Busy is how long the cases took together.
+	Busy time.Duration
+}
+
+// layoutLanes gives each case the first free place of its target, so that no two cases of a
+// place overlap. Targets are in the order of their names.
+func layoutLanes(spans []laneSpan) []lane {
+	spans = slices.Clone(spans)
+	slices.SortStableFunc(spans, func(a, b laneSpan) int { return a.Began.Compare(b.Began) })
+	var lanes []lane
+	free := map[string][]time.Time{} // when each place of a target is free again
+	for _, s := range spans {
+		at := slices.IndexFunc(lanes, func(l lane) bool { return l.Target == s.Target })
+		if at < 0 {
+			at, lanes = len(lanes), append(lanes, lane{Target: s.Target})
+		}
+		places := free[s.Target]
+		s.Place = slices.IndexFunc(places, func(t time.Time) bool { return !t.After(s.Began) })
+		if s.Place < 0 {
+			s.Place, places = len(places), append(places, time.Time{})
+		}
+		places[s.Place] = s.Ended
+		free[s.Target] = places
+		lane := &lanes[at]
+		lane.Places, lane.Spans, lane.Busy = len(places), append(lane.Spans, s), lane.Busy+s.Ended.Sub(s.Began)
+	}
+	slices.SortFunc(lanes, func(a, b lane) int {
+		if a.Target < b.Target {
+			return -1
+		}
+		return 1
+	})
+	return lanes
 }

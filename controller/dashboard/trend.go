@@ -1,8 +1,4 @@
-// Package trend says how the criteria of a case were scored over time, and how far
-// the samples of a judgement are apart. It is pure.
-//
-// Most callers want [Criteria] and [Interval].
-package trend
+package dashboard
 
 import (
 	"math"
@@ -12,24 +8,24 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A Line is one criterion over several judgements.
-type Line struct {
+// A criterionLine is one criterion over several judgements.
+type criterionLine struct {
 	Evaluator, Criterion string
 	// Scores are in [0,1], one for each judgement; nil where the judgement has no score
 	// of the criterion.
 	Scores []*float64
 }
 
-// Criteria returns the criteria of all judgements with their scores, in the order in
+// criterionLines returns the criteria of all judgements with their scores, in the order in
 // which they appear first.
-func Criteria(judged []browse.Judgement) []Line {
-	var lines []Line
+func criterionLines(judged []browse.Judgement) []criterionLine {
+	var lines []criterionLine
 	at := map[[2]string]int{}
 	for i, j := range judged {
-		for _, next := range scored(j) {
+		for _, next := range criterionScores(j) {
 			if _, known := at[next.of]; !known {
 				at[next.of] = len(lines)
-				lines = append(lines, Line{next.of[0], next.of[1], make([]*float64, len(judged))})
+				lines = append(lines, criterionLine{next.of[0], next.of[1], make([]*float64, len(judged))})
 			}
 			lines[at[next.of]].Scores[i] = &next.score
 		}
@@ -38,18 +34,18 @@ func Criteria(judged []browse.Judgement) []Line {
 }
 
 // A score is one of a criterion, which an evaluator and its own name identify.
-type score struct {
+type criterionScore struct {
 	of    [2]string
 	score float64
 }
 
 // scored are the scores of the criteria of a judgement that apply.
-func scored(j browse.Judgement) []score {
-	var out []score
+func criterionScores(j browse.Judgement) []criterionScore {
+	var out []criterionScore
 	for _, e := range j.Evaluators {
 		for _, c := range e.Criteria {
 			if !c.NotApplicable {
-				out = append(out, score{[2]string{e.Name, c.ID}, c.Score})
+				out = append(out, criterionScore{[2]string{e.Name, c.ID}, c.Score})
 			}
 		}
 	}
@@ -57,13 +53,13 @@ func scored(j browse.Judgement) []score {
 }
 
 // near is how much two scores differ at most that are the same but for rounding.
-const near = 1e-6
+const sameScore = 1e-6
 
-// Interval gives the 95 % confidence interval of the score of a judgement from the
+// sampleInterval gives the 95 % confidence interval of the score of a judgement from the
 // samples that it rests on, within [0,1]. ok is false for fewer than two samples, for
 // samples that are all alike, and where the scores of the samples cannot be told from
 // what is stored of them: their mean must be the score.
-func Interval(j browse.Judgement, samples []verdict.Sample) (interval stats.Interval, ok bool) {
+func sampleInterval(j browse.Judgement, samples []verdict.Sample) (interval stats.Interval, ok bool) {
 	if j.Score == nil || j.Samples < 2 {
 		return stats.Interval{}, false
 	}
@@ -78,12 +74,12 @@ func Interval(j browse.Judgement, samples []verdict.Sample) (interval stats.Inte
 		}
 		scores = append(scores, score)
 	}
-	if len(scores) != j.Samples || math.Abs(stats.Mean(scores)-*j.Score) > near {
+	if len(scores) != j.Samples || math.Abs(stats.Mean(scores)-*j.Score) > sameScore {
 		return stats.Interval{}, false
 	}
 	interval, ok = stats.Paired(scores, 0)
 	interval.Low, interval.High = max(0, interval.Low), min(1, interval.High)
-	return interval, ok && interval.High-interval.Low > near
+	return interval, ok && interval.High-interval.Low > sameScore
 }
 
 // scoreOf is the score of one sample where the criteria of every evaluator count alike.

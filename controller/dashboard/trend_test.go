@@ -1,11 +1,10 @@
-package trend_test
+package dashboard
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/dashboard/trend"
 	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -26,7 +25,7 @@ func judged(criteria ...string) browse.Judgement {
 func TestCriteria(t *testing.T) {
 	skipped := judged("facts 0.3")
 	skipped.Evaluators[0].Criteria[0].NotApplicable = true
-	lines := trend.Criteria([]browse.Judgement{judged("tone 0.5", "facts 1"), skipped, judged("tone 0", "brief 0.25")})
+	lines := criterionLines([]browse.Judgement{judged("tone 0.5", "facts 1"), skipped, judged("tone 0", "brief 0.25")})
 	var got []string
 	for _, line := range lines {
 		text := line.Evaluator + "/" + line.Criterion
@@ -81,7 +80,7 @@ func TestInterval(t *testing.T) {
 		j := judged("x 0")
 		j.Score, j.Samples, j.Last = &tt.score, tt.n, tt.last
 		got := "none"
-		if i, ok := trend.Interval(j, tt.samples); ok {
+		if i, ok := sampleInterval(j, tt.samples); ok {
 			got = fmt.Sprintf("%.3f %.3f", i.Low, i.High)
 		}
 		if got != tt.want {
