@@ -113,16 +113,19 @@ func Change(delta *float64, b report.Between) string {
 	return fmt.Sprintf("%s (%s … %s)", textfmt.Signed(*delta, 2), textfmt.Signed(*b.CILow, 2), textfmt.Signed(*b.CIHigh, 2))
 }
 
-// Difference writes the delta of a diff that has one, with its interval: three
-// decimals, more where they are needed to see it.
-func Difference(d report.Diff) string {
+// Difference writes the delta of a report that has one, with its interval: three
+// decimals, more where they are needed to see it. It says that the delta may be noise only
+// where nothing else of the report is known not to be.
+func Difference(r *report.Report) string {
+	d := r.Diff
+	certain := d.Confirmed > 0 || r.Remeasured != nil && r.Remeasured.Mean.Called
 	out := textfmt.Signed(*d.Delta, 3)
 	if out == "0" {
 		out = textfmt.Signed(*d.Delta, 6)
 	}
 	if d.CILow != nil && d.CIHigh != nil {
 		out += fmt.Sprintf(", 95 %% CI %s … %s", textfmt.Signed(*d.CILow, 3), textfmt.Signed(*d.CIHigh, 3))
-		if *d.CILow <= 0 && *d.CIHigh >= 0 {
+		if *d.CILow <= 0 && *d.CIHigh >= 0 && !certain {
 			out += ": may be noise"
 		}
 	}

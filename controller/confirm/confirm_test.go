@@ -1,6 +1,8 @@
 package confirm_test
 
 import (
+	"math/big"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -75,7 +77,12 @@ func TestClasses(t *testing.T) {
 		{"regression", compared("p", "f"), "p", "f", confirm.Regression, "failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)", false},
 		{"with a pass", compared("p", "f"), "p", "fpf", confirm.Regression, "failed in 4 of 5 reruns here, passed 5 of 5 at base (p = 0.03 after all looks)", false},
 		{"noise", compared("p", "f"), "p", "p", confirm.Flaky, "failed once, then passed 5 of 5 reruns: as likely noise", false},
-		{"not settled", compared("p", "f"), "f", "f", confirm.Unclear, "failed, and again in 4 of 4 reruns here, passed 0 of 4 at base", false},
+		{"base fails, too", compared("p", "f"), "f", "f", confirm.Flaky, "failed, and again in 4 of 4 reruns here, and failed 4 of 4 at base: as likely noise", false},
+		{"base fails at times", compared("p", "f"), "pfp", "fpp", confirm.Flaky, "failed, then passed 4 of 5 reruns, and failed 1 of 5 at base: as likely noise", false},
+		// Fisher's test of 12 of 12 against 8 of 12 is 495/10626 = 0.047. At these rates the first up to 0.04 is
+		// 14 of 14 against 9 of 14, 2002/98280 = 0.02; 13 of 13 against 9 of 13 is 715/14950 = 0.048.
+		{"too few to call", compared("p", "f"), "p", "fpppfppfppfp", confirm.Unclear, "passed 12 of 12 at base, 8 of 12 here: too few to call; about 2 more reruns a side would settle it", false},
+		{"too few to call, required", required, "p", "fpppfppfppfp", confirm.Unclear, "passed 12 of 12 at base, 8 of 12 here: too few to call; about 2 more reruns a side would settle it", true},
 		{"required, not settled", required, "f", "f", confirm.Unclear, "failed, and again in 4 of 4 reruns here, passed 0 of 4 at base", true},
 		{"required, noise", required, "p", "p", confirm.Flaky, "failed once, then passed 5 of 5 reruns: as likely noise", false},
 		{"borderline", compared("p", "b"), "p", "b", confirm.Regression, "was worse than base in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)", false},
@@ -105,6 +112,72 @@ func TestClasses(t *testing.T) {
 				t.Errorf("the result is %+v, want it complete, and called only for a regression", res)
 			}
 		})
+	}
+}
+
+// TestNamesByTheEvidence: a case that is not called is unclear where both sides being alike
+// would seldom look as it does, and flaky everywhere else. Fisher's test is counted here by
+// all ways to deal the passes out.
+func TestNamesByTheEvidence(t *testing.T) {
+	seen := map[confirm.Class]int{}
+	for n := range 3000 {
+		r := rand.New(rand.NewPCG(3, uint64(n)))
+		cases := make([]confirm.Case, 1+r.IntN(3))
+		q := make([][2]float64, len(cases))
+		for i := range cases {
+			cases[i] = compared("p", "f")
+			q[i] = [2]float64{.7 + .3*r.Float64(), r.Float64()}
+		}
+		res, _ := play(cases, unbounded, func(request confirm.Request) confirm.Outcome {
+			if r.Float64() < q[request.Case][request.Side] {
+				return confirm.Outcome{Verdict: verdict.Pass}
+			}
+			return confirm.Outcome{Verdict: verdict.Fail}
+		})
+		for _, f := range res.Findings {
+			if f.Class != confirm.Flaky && f.Class != confirm.Unclear {
+				continue
+			}
+			seen[f.Class]++
+			if alike := tail(f.Base, f.Head) > 0.1+1e-9; alike != (f.Class == confirm.Flaky) {
+				t.Errorf("%v at base and %v at head is %s", f.Base, f.Head, f.Class)
+			}
+		}
+	}
+	if seen[confirm.Flaky] < 100 || seen[confirm.Unclear] < 100 {
+		t.Errorf("only %v", seen)
+	}
+}
+
+// tail is the chance that head passes at most as often as it did, if the passes of both
+// were dealt out by chance.
+func tail(base, head stats.Count) float64 {
+	ways := func(n, k int) *big.Int { return new(big.Int).Binomial(int64(n), int64(k)) }
+	passed, few := base.Passed+head.Passed, new(big.Int)
+	for x := range head.Passed + 1 {
+		if passed-x <= base.Of {
+			few.Add(few, new(big.Int).Mul(ways(head.Of, x), ways(base.Of, passed-x)))
+		}
+	}
+	share, _ := new(big.Rat).SetFrac(few, ways(base.Of+head.Of, passed)).Float64()
+	return share
+}
+
+// TestWordsAgree: where the cases got worse on the whole, no row says that it is noise and
+// nothing else.
+func TestWordsAgree(t *testing.T) {
+	cases := make([]confirm.Case, 12)
+	for i := range cases {
+		cases[i] = compared("p", "f")
+	}
+	res, _ := play(cases, unbounded, func(confirm.Request) confirm.Outcome { return confirm.Outcome{Verdict: verdict.Pass} })
+	if !res.Mean.Called { // 2⁻¹² with nothing better
+		t.Fatalf("the mean is %+v", res.Mean)
+	}
+	for _, f := range res.Findings {
+		if s := f.Sentence(); f.Class != confirm.Flaky || !strings.HasSuffix(s, ": alone as likely noise, but the cases got worse on the whole") {
+			t.Errorf("%s: %q", f.Class, s)
+		}
 	}
 }
 

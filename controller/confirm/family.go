@@ -2,6 +2,7 @@ package confirm
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/stats"
@@ -27,6 +28,9 @@ const (
 	caseShare = 0.8
 	// leastPower is the conditional power below which a case is left alone.
 	leastPower = 0.2
+	// unlikely is the p-value of Fisher's test up to which a case that was left alone is
+	// unclear: both sides being alike would seldom look like it.
+	unlikely = 0.1
 	// goneRuns is how many reruns head gets at most where base is gone. All of them
 	// have to fail for a call; a majority on either side settles the others.
 	goneRuns = 5
@@ -99,7 +103,7 @@ func (f *family) add(c *candidate) { f.candidates = append(f.candidates, c) }
 func (d *decision) settle(f *family) bool {
 	done := d.rerun(f)
 	for _, c := range f.candidates {
-		d.conclude(c)
+		d.conclude(c, f.limit(c, caseShare*d.options.Alpha))
 	}
 	return done
 }
@@ -251,7 +255,7 @@ func (c *candidate) sides() (better, worse stats.Count) {
 	return c.base, c.head
 }
 
-// limit is the largest p-value that calls a candidate if all that are live are
+// limit is the largest p-value that calls a candidate if it and all that are live are
 // called in the end.
 func (f *family) limit(c *candidate, alpha float64) float64 {
 	var open, all, weights float64
@@ -261,7 +265,7 @@ func (f *family) limit(c *candidate, alpha float64) float64 {
 		}
 		all++
 		weights += k.weight
-		if k.called || k.state == live {
+		if k == c || k.called || k.state == live {
 			open++
 		}
 	}
@@ -297,14 +301,19 @@ func (c *candidate) hopeless(test *stats.Sequential, limit float64) bool {
 	return test.Power(better, worse, expected, limit) < leastPower
 }
 
-// conclude says what the measurements of a candidate mean.
-func (d *decision) conclude(c *candidate) {
+// conclude says what the measurements of a candidate mean. One that was not called is
+// unclear where the sides look different all the same, and flaky where they look alike:
+// Fisher's test of the pairs seen decides, or of the stored outcomes and the reruns
+// where no pair was measured. A required case is flaky only where it held mostly.
+func (d *decision) conclude(c *candidate, limit float64) {
 	f := &d.findings[c.place]
 	f.P, f.Base, f.Head, f.Reruns = c.p, c.base, c.head, c.reruns
 	if c.gate != nil {
 		f.Base = stats.Count{} // stored outcomes are not shown
 	}
 	f.Open = !c.called && c.state == live
+	seldom := !c.better && stats.Fisher(c.base, c.head) <= unlikely+1e-9
+	held := 2*c.reruns.Passed >= c.reruns.Of
 	switch {
 	case c.called && c.better:
 		f.Confirmed = true
@@ -313,9 +322,32 @@ func (d *decision) conclude(c *candidate) {
 	case c.better:
 	case c.state == broken:
 		f.Class = Error
-	case c.state == stopped && 2*c.reruns.Passed >= c.reruns.Of:
+	case c.state == stopped && !seldom && (held || !c.gone && !c.required):
 		f.Class = Flaky
 	default:
 		f.Class = Unclear
+		if !f.Open && !c.gone && seldom {
+			f.TooFew, f.More = true, c.more(limit)
+		}
 	}
+}
+
+// more estimates how many further reruns a side would call the case, if both sides went
+// on as they did: as many as Fisher's test needs for these rates. It is 0 for more than
+// anybody would make.
+func (c *candidate) more(limit float64) int {
+	const most = 200
+	seen := c.head.Of
+	if c.gate != nil {
+		seen = 0 // what the gate saw does not count
+	}
+	at := func(rate float64, n int) stats.Count {
+		return stats.Count{Passed: int(math.Round(rate * float64(n))), Of: n}
+	}
+	for n := seen + 1; n <= most; n++ {
+		if stats.Fisher(at(c.base.Rate(), n), at(c.head.Rate(), n)) <= limit {
+			return n - seen
+		}
+	}
+	return 0
 }

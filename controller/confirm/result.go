@@ -19,9 +19,10 @@ const (
 	Improvement Class = "improvement"
 	// Unchanged means that the first outcomes have the same verdict.
 	Unchanged Class = "unchanged"
-	// Unclear means that it was worse once, and measuring again did not settle it.
+	// Unclear means that it was worse once, and measuring again did not settle it: the
+	// sides look different, and too few measurements say so.
 	Unclear Class = "unclear"
-	// Flaky means that it was worse once, and not again more often than not.
+	// Flaky means that it was worse once, and that the sides look alike since.
 	Flaky Class = "flaky"
 	// Added means that it has no base.
 	Added Class = "new"
@@ -53,6 +54,12 @@ type Finding struct {
 	Base, Head stats.Count
 	// Reruns count all reruns at head.
 	Reruns stats.Count
+	// TooFew says of an unclear case that the sides look different, and More about how
+	// many further reruns a side would call it; 0 for more than anybody would make.
+	TooFew bool
+	More   int
+	// Fell says that the cases got worse on the whole, so that the case is not noise alone.
+	Fell bool
 }
 
 // Undetermined reports whether the case leaves the gate without an answer: it was not
@@ -108,6 +115,9 @@ func (r Result) Called() bool {
 func (d *decision) result() Result {
 	if d.mean.State == "" {
 		d.mean = Mean{State: MeanOpen, P: 1}
+	}
+	for i := range d.findings {
+		d.findings[i].Fell = d.mean.Called
 	}
 	return Result{
 		Findings: d.findings, Mean: d.mean, Interval: d.interval(), Measurements: d.spent, Retaken: d.retaken,
@@ -171,7 +181,7 @@ func (f Finding) Sentence() string {
 	case f.Class == Improvement:
 		return "better in one run a side"
 	case f.Class == Flaky && f.Reruns.Of > 0:
-		return fmt.Sprintf("%s, then passed %s: as likely noise%s", f.fellOnce(), reruns(f.Reruns.Passed, f.Reruns.Of), f.unlessGone())
+		return f.flaky()
 	case f.Class == Flaky:
 		return fell + " once; base is not steady enough to tell"
 	case f.Class == Unclear:
@@ -209,8 +219,38 @@ func (f Finding) unlessGone() string {
 	return ""
 }
 
+// flaky says what was measured of a case of which the sides look alike.
+func (f Finding) flaky() string {
+	said := fmt.Sprintf("%s, then passed %s", f.fellOnce(), reruns(f.Reruns.Passed, f.Reruns.Of))
+	if f.Reruns.Passed == 0 {
+		said = fmt.Sprintf("%s, and again in %s here", f.fell(), reruns(f.Reruns.Of, f.Reruns.Of))
+	}
+	if failed := f.Base.Of - f.Base.Passed; failed > 0 {
+		said += fmt.Sprintf(", and %s %d of %d at base", f.fell(), failed, f.Base.Of)
+	}
+	if f.Fell {
+		return said + ": alone as likely noise, but the cases got worse on the whole" + f.unlessGone()
+	}
+	return said + ": as likely noise" + f.unlessGone()
+}
+
+// tooFew says what was measured of a case of which the sides look different.
+func (f Finding) tooFew() string {
+	said := fmt.Sprintf("passed %s at base, %s here: too few to call", fraction(f.Base), fraction(f.Head))
+	if f.Base.Of == 0 { // stored outcomes are not shown
+		said = fmt.Sprintf("%s, then passed %s here, fewer than stored results of base suggest: too few to call", f.fellOnce(), reruns(f.Reruns.Passed, f.Reruns.Of))
+	}
+	if f.More > 0 {
+		said += fmt.Sprintf("; about %d more reruns a side would settle it", f.More)
+	}
+	return said
+}
+
 // unclear says what was measured of a case that is not settled.
 func (f Finding) unclear() string {
+	if f.TooFew {
+		return f.tooFew()
+	}
 	if f.Reruns.Of == 0 {
 		return f.fell() + " once; it was not rerun" + f.unlessGone()
 	}

@@ -39,15 +39,24 @@ func TestInterval(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := reporttest.New()
 			tt.fill(s)
-			d := report.Compare(s.In).Diff
+			r := report.Compare(s.In)
+			d := r.Diff
 			if (d.CILow != nil) != (tt.half != 0) || (d.CIHigh != nil) != (tt.half != 0) {
 				t.Fatalf("the interval is %v … %v", d.CILow, d.CIHigh)
 			}
 			if tt.half != 0 && (math.Abs(*d.CILow-max(-1, *d.Delta-tt.half)) > 1e-6 || math.Abs(*d.CIHigh-min(1, *d.Delta+tt.half)) > 1e-6) {
 				t.Errorf("the interval is %v … %v around %v, want ± %v", *d.CILow, *d.CIHigh, *d.Delta, tt.half)
 			}
-			if got := strings.HasSuffix(reporters.Difference(d), ": may be noise"); got != tt.noise {
-				t.Errorf("the difference is %s, want it to be called noise only where it may be", reporters.Difference(d))
+			if got := strings.HasSuffix(reporters.Difference(r), ": may be noise"); got != tt.noise {
+				t.Errorf("the difference is %s, want it to be called noise only where it may be", reporters.Difference(r))
+			}
+			// A regression that is confirmed is none, nor is a fall of all cases.
+			r.Diff.Confirmed = 1
+			confirmed := reporters.Difference(r)
+			r.Diff.Confirmed, r.Remeasured = 0, &report.Noise{}
+			r.Remeasured.Mean.Called = true
+			if called := reporters.Difference(r); strings.Contains(confirmed+called, "noise") {
+				t.Errorf("the difference is %s and %s, next to what is certain", confirmed, called)
 			}
 		})
 	}

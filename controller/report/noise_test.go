@@ -37,6 +37,11 @@ func TestNoiseDecidesTheGate(t *testing.T) {
 		{name: "required, noise", finding: confirm.Finding{Class: confirm.Flaky, Reruns: all, Required: true}, required: true, class: report.Flaky, result: report.GatePass, says: "no case regressed (fail_on: regression)"},
 		{name: "unclear", finding: confirm.Finding{Class: confirm.Unclear, Reruns: five}, class: report.Unclear, result: report.GatePass, says: "no case regressed, 1 case unclear (fail_on: regression)"},
 		{
+			name:    "too few to call",
+			finding: confirm.Finding{Class: confirm.Unclear, TooFew: true, More: 9, Base: stats.Count{Passed: 12, Of: 12}, Head: stats.Count{Passed: 7, Of: 12}, Reruns: stats.Count{Passed: 7, Of: 12}},
+			class:   report.Unclear, result: report.GatePass, says: "no case regressed, 1 case unclear (fail_on: regression)",
+		},
+		{
 			name:    "required, unclear",
 			finding: confirm.Finding{Class: confirm.Unclear, Reruns: five, Required: true}, required: true,
 			class: report.Unclear, result: report.GateUndetermined, says: "required case math/1/a is not settled: failed, and again in 5 of 5 reruns here",

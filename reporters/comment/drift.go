@@ -122,7 +122,7 @@ func (d *drift) scores() string {
 	if x.Delta == nil || *x.Delta == 0 {
 		return ""
 	}
-	return fmt.Sprintf("score %s → %s (%s)", textfmt.Score(x.ScoreBase, 3), textfmt.Score(x.ScoreHead, 3), reporters.Difference(x))
+	return fmt.Sprintf("score %s → %s (%s)", textfmt.Score(x.ScoreBase, 3), textfmt.Score(x.ScoreHead, 3), reporters.Difference(d.report))
 }
 
 // NewDriftStatus says a report in one status, without a target URL: success where no

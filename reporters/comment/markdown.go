@@ -150,7 +150,7 @@ func (c *comment) scoreLine() string {
 	switch d := r.Diff; {
 	case !reporters.Scored(r):
 	case d.Delta != nil && *d.Delta != 0:
-		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", textfmt.Score(d.ScoreBase, 3), textfmt.Score(d.ScoreHead, 3), reporters.Difference(d))+c.scope()+reporters.DespiteFailures(r, d.ScoreHead))
+		parts = append(parts, fmt.Sprintf("Score **%s → %s** (%s)", textfmt.Score(d.ScoreBase, 3), textfmt.Score(d.ScoreHead, 3), reporters.Difference(r))+c.scope()+reporters.DespiteFailures(r, d.ScoreHead))
 	case d.Delta != nil:
 		parts = append(parts, "Score **"+textfmt.Score(d.ScoreHead, 3)+"**, unchanged"+c.scope()+reporters.DespiteFailures(r, d.ScoreHead))
 	case r.Summary.Score != nil:

@@ -63,7 +63,7 @@ func Facts(r *report.Report) []Fact {
 	var out []Fact
 	switch d := r.Diff; {
 	case d.Delta != nil:
-		out = append(out, Fact{"score", textfmt.Score(d.ScoreBase, 3) + " → " + textfmt.Score(d.ScoreHead, 3), reporters.Difference(d)})
+		out = append(out, Fact{"score", textfmt.Score(d.ScoreBase, 3) + " → " + textfmt.Score(d.ScoreHead, 3), reporters.Difference(r)})
 	case r.Summary.Score != nil:
 		out = append(out, Fact{"score", textfmt.Score(r.Summary.Score, 3), strings.TrimPrefix(reporters.DespiteFailures(r, r.Summary.Score), ", ")})
 	}

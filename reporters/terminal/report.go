@@ -305,7 +305,7 @@ func (p *page) summary(r *report.Report) {
 	switch d := r.Diff; {
 	case d.Delta != nil && *d.Delta != 0:
 		p.paragraph(margin{}, fmt.Sprintf("score %s → %s (%s)%s over %s judged on both sides",
-			textfmt.Score(d.ScoreBase, 3), textfmt.Score(d.ScoreHead, 3), reporters.Difference(d), reporters.DespiteFailures(r, d.ScoreHead), textfmt.Count(d.Pairs, "case")), "")
+			textfmt.Score(d.ScoreBase, 3), textfmt.Score(d.ScoreHead, 3), reporters.Difference(r), reporters.DespiteFailures(r, d.ScoreHead), textfmt.Count(d.Pairs, "case")), "")
 	case r.Summary.Score != nil:
 		fmt.Fprintf(p, "score %s%s\n", textfmt.Score(s.Score, 3), reporters.DespiteFailures(r, s.Score))
 	}

@@ -125,3 +125,35 @@ func TestBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestUnclearIsSeldom: a notice that is always there is not read. At most a fifth of the pull
+// requests that change nothing show an unclear case, and of the cases that changed none is
+// said to be as likely noise that passed all of four or more runs at base and failed three
+// of them here.
+func TestUnclearIsSeldom(t *testing.T) {
+	shown, pulls := 0, 1000
+	for i := range pulls {
+		res, _ := play(simulation.NewPull(simulation.Cell{Truth: simulation.Real, Cases: 200}, simulation.Seed, uint64(i)), unbounded)
+		if slices.ContainsFunc(res.Findings, func(f confirm.Finding) bool { return f.Class == confirm.Unclear }) {
+			shown++
+		}
+	}
+	if shown > pulls/5 {
+		t.Errorf("%d of %d pull requests that change nothing show an unclear case", shown, pulls)
+	}
+	unclear := 0
+	for i := range 300 {
+		res, _ := play(simulation.NewPull(simulation.Cell{Truth: simulation.Real, Cases: 200, Weak: 5}, simulation.Seed, uint64(i)), unbounded)
+		for _, f := range res.Findings {
+			if f.Class == confirm.Unclear {
+				unclear++
+			}
+			if failed := f.Head.Of - f.Head.Passed; f.Class == confirm.Flaky && f.Base.Of >= 4 && f.Base.Of <= 7 && f.Base.Passed == f.Base.Of && failed >= 3 {
+				t.Errorf("%v at base and %v at head is said to be noise", f.Base, f.Head)
+			}
+		}
+	}
+	if unclear < 100 {
+		t.Errorf("only %d cases are unclear in 300 pull requests that halve five", unclear)
+	}
+}

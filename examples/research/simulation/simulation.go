@@ -22,7 +22,8 @@ type Truth struct {
 }
 
 // The truths. Mixed: of 100 cases 55 always pass, 7 never, the others with any
-// probability. Calm: 85 always pass, 3 never, the others mostly. Steady: all pass
+// probability. Calm: 85 always pass, 3 never, the others mostly. Real: 70 always pass, 3 never, 24 pass
+// from 50 to 95 times of 100, 3 seldomer. Steady: all pass
 // 97 times of 100.
 var (
 	Mixed = Truth{"mixed", func(r *rand.Rand) float64 {
@@ -43,6 +44,18 @@ var (
 			return 0
 		default:
 			return math.Pow(r.Float64(), 1./8) // Beta(8, 1)
+		}
+	}}
+	Real = Truth{"real", func(r *rand.Rand) float64 {
+		switch u := r.Float64(); {
+		case u < .70:
+			return 1
+		case u < .94:
+			return .5 + .45*r.Float64()
+		case u < .97:
+			return 0
+		default:
+			return .5 * r.Float64()
 		}
 	}}
 	Steady = Truth{"p=.97", func(*rand.Rand) float64 { return .97 }}
