@@ -29,63 +29,63 @@ const (
 	ExitInterrupted = 130
 )
 
-// defaultConfig is where the configuration is unless --config says otherwise.
+// defaultConfig is the default path of the configuration.
 const defaultConfig = "gavel.yaml"
 
-// An App holds what the commands share: the outside world and the flags that
-// every command has.
+// An App holds the common state of all commands: the outside world and the global
+// flags.
 type App struct {
-	// Stdin is read by commands that ask; nil where nobody is there.
+	// Stdin is read by interactive commands; nil without a person.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	LookupEnv      func(string) (string, bool)
-	// Program is how the command line was called, and Dir where, unless --dir
-	// says otherwise.
+	// Program is the program's name on the command line, and Dir the working folder;
+	// --dir overrides it.
 	Program, Dir string
 	// Clock paces what talks to a forge. Defaults to the machine's.
 	Clock clock.Clock
 
 	// Open opens a target; nil means target.New.
 	Open func(config.Target, target.Env) (target.Target, error)
-	// Breakers remember for the life of the process which endpoints are down.
+	// Breakers remember failed endpoints for the life of the process.
 	Breakers *limit.Breakers
 
-	// Tracer traces what is judged; nil traces nothing.
+	// Tracer traces judging; nil traces nothing.
 	Tracer *tracing.Tracer
 
 	// Remote judges the jobs of one side of a plan in other processes; nil judges them
 	// in this one.
 	Remote Remote
 
-	// Secrets are those that are known; nothing that is printed has them.
+	// Secrets are the known secrets, which are never printed.
 	Secrets *redact.Values
 
 	JSON, Strict bool
-	// Verbose has reports list the cases that pass, too.
+	// Verbose makes reports list passing cases, too.
 	Verbose                bool
 	ConfigFile, LedgerFile string
-	// Sandbox is what the commands that run programs are allowed.
+	// Sandbox has the permissions of programs.
 	Sandbox Sandbox
 }
 
 // A Remote judges as [run.Run] does. opts have the ID of the run.
 type Remote func(ctx context.Context, p *controller.Prepared, opts controller.RunOptions, b batch) ([]run.Outcome, error)
 
-// A batch is what a Remote judges of a plan.
+// A batch is the part of a plan that a Remote judges.
 type batch struct {
 	Side   string // head or base
 	Config run.Config
 	Jobs   []run.Job
 }
 
-// exitError ends the command with a code. A nil err says that everything was
-// said already.
+// exitError ends the command with a code. A nil err means that everything has been
+// reported.
 type exitError struct {
 	Code int
 	Err  error
 }
 
-// Error is the message of Err, empty where everything was said already.
+// Error returns the message of Err, empty if everything has been reported.
 func (e *exitError) Error() string {
 	if e.Err == nil {
 		return ""
@@ -93,18 +93,18 @@ func (e *exitError) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap gives Err.
+// Unwrap returns Err.
 func (e *exitError) Unwrap() error { return e.Err }
 
-// errInterrupted ends a command that somebody stopped.
+// errInterrupted ends an interrupted command.
 var errInterrupted = &exitError{Code: ExitInterrupted}
 
-// usageError is a mistake in how the command was called or configured.
+// usageError is a mistake in the command line or the configuration.
 func usageError(format string, args ...any) error {
 	return &exitError{ExitUsage, fmt.Errorf(format, args...)}
 }
 
-// exitOf ends the command with a code after everything was said.
+// exitOf ends the command with a code after everything has been reported.
 func exitOf(code int) error {
 	if code == ExitPass {
 		return nil
@@ -112,7 +112,7 @@ func exitOf(code int) error {
 	return &exitError{Code: code}
 }
 
-// oneOfItsCommands refuses the name of a command that does not exist.
+// oneOfItsCommands refuses an unknown command.
 func oneOfItsCommands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -125,7 +125,7 @@ func oneOfItsCommands(cmd *cobra.Command, args []string) error {
 	return usageError("unknown command %q; %s", path+" "+args[0], strings.TrimSpace(suggest.DidYouMean(args[0], names)+" "+path+" --help lists all"))
 }
 
-// Path is that of a file which is named on the command line.
+// Path resolves a file named on the command line.
 func (a *App) Path(file string) string {
 	if filepath.IsAbs(file) {
 		return filepath.Clean(file)

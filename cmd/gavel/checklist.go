@@ -11,9 +11,9 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A line is one line of the list.
+// A checkLine is one line of the list.
 type checkLine struct {
-	// Repository is empty for what concerns all of them.
+	// Repository is empty if the line concerns all of them.
 	Repository string `json:"repository"`
 	What       string `json:"check"`
 	State      string `json:"state"`
@@ -27,12 +27,12 @@ type checklist struct {
 	lines  []checkLine
 }
 
-// newChecklist returns an empty list. redact takes secrets out of what is printed.
+// newChecklist returns an empty list. redact removes secrets from the output.
 func newChecklist(app *App, redact func(string) string) *checklist {
 	return &checklist{app: app, redact: redact, lines: []checkLine{}}
 }
 
-// Say adds a finding, which concerns one repository or, where that is empty, all of them.
+// Say adds a finding, which concerns one repository or, if that is empty, all of them.
 func (l *checklist) Say(repository string, f serve.Finding) {
 	one := checkLine{repository, f.What, f.State, textfmt.Line(l.redact(f.Message))}
 	l.lines = append(l.lines, one)
@@ -49,7 +49,7 @@ func (l *checklist) Say(repository string, f serve.Finding) {
 	fmt.Fprintln(l.app.Stdout, text)
 }
 
-// End prints what has to be one document, and fails for what is missing.
+// End prints the JSON document, if requested, and fails if something is missing.
 func (l *checklist) End() error {
 	if l.app.JSON {
 		if err := l.app.Print(map[string]any{"checks": l.lines}); err != nil {
@@ -68,7 +68,7 @@ func (l *checklist) End() error {
 	return nil
 }
 
-// checkFinding is the finding about something that was tried.
+// checkFinding returns the finding about an attempt.
 func checkFinding(what string, err error) serve.Finding {
 	if err != nil {
 		return serve.Finding{What: what, State: serve.StateMissing, Message: err.Error()}
@@ -76,20 +76,20 @@ func checkFinding(what string, err error) serve.Finding {
 	return serve.Finding{What: what, State: serve.StateOK}
 }
 
-// lookFor is how long the database may take to answer.
+// lookFor bounds the database's time to answer.
 const lookFor = 15 * time.Second
 
-// A checkedDatabase is what was found out about a database.
+// A checkedDatabase is the result of checking a database.
 type checkedDatabase struct {
 	Findings []serve.Finding
-	// Workers is how many give signs of life, where there is no Fault.
+	// Workers counts the live workers, if there is no Fault.
 	Workers int
-	// Fault is set where the workers cannot be counted.
+	// Fault is set if the workers cannot be counted.
 	Fault error
 }
 
-// lookAtDatabase looks at a database and the queue in it. Nothing is written. maker is the command
-// that makes the tables where there are none, such as the server.
+// lookAtDatabase checks a database and its queue. It writes nothing. maker is the
+// command that creates missing tables, such as the server.
 func lookAtDatabase(ctx context.Context, url, maker string) checkedDatabase {
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()

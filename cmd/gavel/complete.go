@@ -18,14 +18,14 @@ import (
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
-// completionTime bounds how long a shell waits for what may come next.
+// completionTime bounds a shell's wait for completions.
 const completionTime = 3 * time.Second
 
-// A completer returns the words that fit in a place.
+// A completer returns the words that fit at a position.
 type completer = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective)
 
-// Complete has shells complete the arguments of a command that names cases, by keys
-// and files, and those of its flags that name targets, tags and the like.
+// Complete adds shell completion to a command that names cases, by keys and files, and
+// to its flags for targets, tags and so on.
 func (a *App) Complete(cmd *cobra.Command) {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		known := a.known(cmd)
@@ -46,11 +46,11 @@ func (a *App) Complete(cmd *cobra.Command) {
 		words := func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 			return listed(of(a.known(cmd)), begun), cobra.ShellCompDirectiveNoFileComp
 		}
-		_ = cmd.RegisterFlagCompletionFunc(flag, words) // it fails only for a flag that is not there
+		_ = cmd.RegisterFlagCompletionFunc(flag, words) // fails only for a missing flag
 	}
 }
 
-// completeWords has shells complete the arguments of a command by a list.
+// completeWords completes the arguments of a command from a list.
 func completeWords(words []string) completer {
 	return func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -60,11 +60,11 @@ func completeWords(words []string) completer {
 	}
 }
 
-// newest is how many runs are completed.
+// newest is the number of completed runs.
 const newest = 20
 
-// CompleteSides completes what two sides are named by: branches and tags, worktree, the
-// newest runs that the ledger keeps, and files.
+// CompleteSides completes the names of two sides: branches and tags, worktree, the
+// newest runs in the ledger, and files.
 func (a *App) CompleteSides(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -77,7 +77,7 @@ func (a *App) CompleteSides(cmd *cobra.Command, args []string, begun string) ([]
 	if into, err := cmd.Flags().GetString("dir"); err == nil {
 		quiet.Dir = a.Path(into)
 	}
-	// An error means that there is nothing to name.
+	// Without a ledger there is nothing to complete.
 	_ = quiet.WithStored(ctx, quiet.WithRead, func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
 		refs, err := w.Repo.RefNames()
 		words = append(words, refs...)
@@ -93,12 +93,12 @@ func (a *App) CompleteSides(cmd *cobra.Command, args []string, begun string) ([]
 	return wordsWithPrefix(words, begun), cobra.ShellCompDirectiveDefault // files, too
 }
 
-// known are the names that the working tree has, each sorted.
+// known are the names in the working tree, each sorted.
 type known struct {
 	keys, targets, tags, domains, levels []string
 }
 
-// known reads the working tree; what cannot be read has no names. Nothing is written.
+// known reads the working tree; unreadable parts have no names. It writes nothing.
 func (a *App) known(cmd *cobra.Command) (out known) {
 	into, err := cmd.Flags().GetString("dir")
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *App) known(cmd *cobra.Command) (out known) {
 	here.Dir = a.Path(into)
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
-	_ = here.WithWorkspace(func(w *workspace) error { // an error means that there is nothing to name
+	_ = here.WithWorkspace(func(w *workspace) error { // an error means that there is nothing to complete
 		cfg, _, err := here.OwnConfig(w)
 		if err != nil {
 			return err
@@ -137,7 +137,7 @@ func (a *App) known(cmd *cobra.Command) (out known) {
 	return out
 }
 
-// wordsWithPrefix returns the words that begin with what was typed.
+// wordsWithPrefix returns the words that begin with the typed text.
 func wordsWithPrefix(words []string, begun string) []string {
 	var out []string
 	for _, w := range words {
@@ -148,7 +148,7 @@ func wordsWithPrefix(words []string, begun string) []string {
 	return out
 }
 
-// listed is within for the last item of a list with commas.
+// listed is wordsWithPrefix for the last item of a list with commas.
 func listed(words []string, begun string) []string {
 	before := begun[:strings.LastIndex(begun, ",")+1]
 	var out []string

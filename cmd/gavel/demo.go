@@ -31,8 +31,8 @@ func demoCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// demo makes a repository with a pull request, plans, runs and reports it. The
-// gate of the pull request fails on purpose; the demo itself succeeds.
+// runDemo creates a repository with a pull request, plans, runs and reports it. The
+// pull request's gate fails on purpose; the demo itself succeeds.
 func runDemo(ctx context.Context, a *App) error {
 	dir, err := os.MkdirTemp("", "gavel-demo-")
 	if err != nil {
@@ -48,8 +48,8 @@ func runDemo(ctx context.Context, a *App) error {
 	})
 }
 
-// showDemo judges main, as it was when it was merged, and then the pull
-// request, and prints what that gets.
+// showDemo judges main in its merged state and then the pull request, and prints its
+// report.
 func showDemo(ctx context.Context, a *App, w *workspace, store *ledger.Ledger) error {
 	stage := commits.Sides{Repo: w.Repo, Ledger: store, ConfigFile: a.ConfigFile, LookupEnv: a.LookupEnv}
 	merged, err := planDemo(ctx, stage, "main", "")

@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// Repository is the name that the pull request's repository has on a forge.
+	// Repository is the name of the pull request's repository on a forge.
 	Repository = "octo/demo"
-	// Page is where it would be looked at.
+	// Page is its page on the forge.
 	Page = "https://github.com/" + Repository
-	// Branch holds the pull request, which is to main.
+	// Branch is the head of the pull request; the base is main.
 	Branch = "friendlier-support"
 )
 
-// createDemo makes the repository in a folder: the example with all dialects on
-// main, and the pull request on Branch, which is the working tree.
+// createDemo creates the repository in a folder: the example with all dialects on main,
+// and the pull request on Branch, which is checked out.
 func createDemo(ctx context.Context, dir string) error {
 	base, change, err := examples.Mixed()
 	if err != nil {
@@ -41,8 +41,8 @@ func createDemo(ctx context.Context, dir string) error {
 	})
 }
 
-// planDemo plans a branch of the repository against another one, or against nothing
-// where base is empty. on says with what.
+// planDemo plans a branch of the repository against another one, or against nothing if
+// base is empty. on has the rest of the setup.
 func planDemo(ctx context.Context, on commits.Sides, branch, base string) (*controller.Prepared, error) {
 	var err error
 	if on.Head, err = on.Repo.Resolve(ctx, branch); err != nil {
@@ -52,8 +52,8 @@ func planDemo(ctx context.Context, on commits.Sides, branch, base string) (*cont
 	return commits.Prepare(ctx, on)
 }
 
-// demoOpening sums up what was judged on main, says why something was not, and
-// leads over to what the pull request affects.
+// demoOpening summarizes the results of main, explains missing ones, and introduces the
+// pull request's affected cases.
 func demoOpening(main *report.Report) string {
 	var b strings.Builder
 	s := main.Summary
@@ -72,7 +72,8 @@ rubric, and adds, moves and removes a case. This is what that affects:
 	return b.String()
 }
 
-// demoEnding says where the repository and the comment are, and what to try there.
+// demoEnding names the paths of the repository and the comment, and suggests what to
+// try there.
 func demoEnding(program, dir, comment string) string {
 	return fmt.Sprintf(`
 repository  %[2]s
@@ -85,8 +86,8 @@ Try it there:
 `, program, dir, comment)
 }
 
-// demoProgram is what to write for gavel in a shell whose folder is given: what
-// was written, unless that was go run, whose program is gone when it ends.
+// demoProgram returns how to call gavel in a shell in the given folder: as it was
+// called, unless that was go run, whose program is deleted when it ends.
 func demoProgram(called, folder string) string {
 	if !ofGoRun.MatchString(filepath.ToSlash(called)) {
 		return called
@@ -100,5 +101,5 @@ func demoProgram(called, folder string) string {
 
 const module = "github.com/gavel-evals/gavel"
 
-// ofGoRun matches the folders that go run builds in, and its cache.
+// ofGoRun matches the build folders of go run, and its cache.
 var ofGoRun = lazyregexp.New(`/go-build\d*/`)

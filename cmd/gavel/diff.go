@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// flags are those of the command.
+// flags are the flags of the command.
 type flags struct {
 	confirm  bool
 	markdown string
@@ -51,7 +51,7 @@ func diffCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// A command is gavel diff while it runs.
+// A diffRun is one call of gavel diff.
 type diffRun struct {
 	*App
 	w     *workspace
@@ -59,10 +59,10 @@ type diffRun struct {
 	flags flags
 }
 
-// A side is one of the two that are compared: results, or a state of the repository.
+// A diffSide is one of the two compared sides: results, or a state of the repository.
 type diffSide struct {
 	results *report.Report
-	// commit is 40 hex digits, or worktree; empty where there are only results.
+	// commit is 40 hex digits, or worktree; empty for results alone.
 	commit string
 }
 
@@ -100,7 +100,7 @@ func diff(ctx context.Context, c *diffRun, args []string) error {
 	return exitOf(out.ExitCode())
 }
 
-// find returns what an argument names: a file, the working tree, a run, or a commit.
+// find resolves an argument: a file, the working tree, a run, or a commit.
 func (c *diffRun) find(ctx context.Context, arg string) (diffSide, error) {
 	if arg == controller.Worktree {
 		return diffSide{commit: arg}, nil
@@ -136,7 +136,7 @@ func decode(run ledger.Run) (*report.Report, error) {
 	return &r, nil
 }
 
-// results compares what is left of both sides; of a commit that is what is stored.
+// results compares the results of both sides; a commit has its stored ones.
 func (c *diffRun) results(ctx context.Context, sides [2]diffSide, args []string) (*report.Report, error) {
 	for i := range sides {
 		if sides[i].results != nil {
@@ -193,7 +193,7 @@ func (c *diffRun) states(ctx context.Context, sides [2]diffSide, args []string) 
 	return c.Execute(ctx, prepared, controller.RunOptions{ConfigDiff: prepared.ConfigChange()})
 }
 
-// storedReport returns the report on what is stored, which also lists what is not.
+// storedReport returns the report on stored results, which also lists the missing ones.
 func (c *diffRun) storedReport(ctx context.Context, prepared *controller.Prepared) (*report.Report, error) {
 	out, err := prepared.Preview(ctx, "")
 	if err != nil {
@@ -211,7 +211,7 @@ func (c *diffRun) storedReport(ctx context.Context, prepared *controller.Prepare
 	return out, nil
 }
 
-// request is that for a state, without a base.
+// request returns the request for a state, without a base.
 func (c *diffRun) request(head controller.Checkout) controller.Request {
 	return controller.Request{
 		Head: head, ConfigFile: c.ConfigFile, Ledger: c.store, LookupEnv: c.LookupEnv,
@@ -228,7 +228,7 @@ func (c *diffRun) state(commit string) (controller.Checkout, error) {
 	return c.Checkout(c.w, commit, head.Config)
 }
 
-// changed are the files that differ between two states.
+// changed returns the files that differ between two states.
 func (c *diffRun) changed(ctx context.Context, states [2]controller.Checkout) ([]string, error) {
 	base, head := states[0].Commit, states[1].Commit
 	switch {

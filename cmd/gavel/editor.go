@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/screen"
 )
 
-// openEditor returns the program that opens a file at a line, which is the editor that
-// the environment names. It returns an error where the environment names none.
+// openEditor returns the program that opens a file at a line: the environment's editor.
+// Without one it returns an error.
 func openEditor(ctx context.Context, lookupEnv func(string) (string, bool), file string, line int) (screen.Program, error) {
 	argv, err := screen.EditorCommand(lookupEnv, file, line)
 	if err != nil {
@@ -18,7 +18,7 @@ func openEditor(ctx context.Context, lookupEnv func(string) (string, bool), file
 	return editorProgram{exec.CommandContext(ctx, argv[0], argv[1:]...)}, nil
 }
 
-// A program lets the editor have the terminal.
+// An editorProgram gives the terminal to the editor.
 type editorProgram struct{ *exec.Cmd }
 
 func (p editorProgram) SetStdin(r io.Reader)  { p.Stdin = r }

@@ -43,15 +43,15 @@ func importCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// An importResult is what import prints as JSON.
+// An importResult is the JSON output of import.
 type importResult struct {
 	scaffold.Written
-	// Losses could not be carried over, Problems are those of the files written.
+	// Losses could not be converted, Problems are in the written files.
 	Losses   []evonic.Loss    `json:"losses"`
 	Problems []schema.Problem `json:"problems"`
 }
 
-// maxDocument is how many bytes a document may have.
+// maxDocument bounds the size of a document in bytes.
 const maxDocument = 256 << 20
 
 func importEvonic(ctx context.Context, a *App, file string) error {
@@ -97,7 +97,7 @@ func importEvonic(ctx context.Context, a *App, file string) error {
 	})
 }
 
-// text is what was imported, for people.
+// text describes the import for people.
 func (out *importResult) text(file string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Wrote %s\n", counted(len(out.Written.Written), "file"))

@@ -22,15 +22,15 @@ import (
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
-// Execute carries a plan out with a progress line on stderr. It is the
+// Execute executes a plan with a progress line on stderr. It is the
 // [controller.Executor] of every command.
 func (a *App) Execute(ctx context.Context, p *controller.Prepared, opts controller.RunOptions) (*report.Report, error) {
 	return a.ExecuteRecording(ctx, p, "", opts)
 }
 
-// ExecuteRecording is [App.Execute] that also records the replies of each target
-// into a folder; empty records nothing. It returns the report even where what was
-// recorded could not be written.
+// ExecuteRecording is [App.Execute] that also records each target's replies into a
+// folder; an empty one records nothing. It returns the report even if the recording
+// could not be written.
 func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, folder string, opts controller.RunOptions) (report *report.Report, unwritten error) {
 	ctx, span := a.step(ctx, "judge")
 	defer func() { span.End(unwritten) }()
@@ -68,7 +68,7 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 	return report, err
 }
 
-// barStep is a step of the progress as the bar shows it.
+// barStep converts a step of the progress for the bar.
 func barStep(p progress.Step) terminal.Step {
 	step := terminal.Step{Side: p.Side(), Done: p.Done, Total: p.Total, Again: p.Again, Verdict: p.Verdict(), Held: p.Held}
 	if p.Outcome != nil {
@@ -77,8 +77,8 @@ func barStep(p progress.Step) terminal.Step {
 	return step
 }
 
-// step is a step of the trace of ctx, and begins one where there is none. A CI system
-// that traces its jobs gives theirs in TRACEPARENT.
+// step begins a step of ctx's trace, or a new trace. A CI system that traces its jobs
+// passes its trace in TRACEPARENT.
 func (a *App) step(ctx context.Context, name string) (context.Context, *tracing.Span) {
 	if tracing.Parent(ctx) != "" {
 		return tracing.Start(ctx, name)
@@ -86,7 +86,7 @@ func (a *App) step(ctx context.Context, name string) (context.Context, *tracing.
 	return a.Tracer.Root(ctx, name, a.Env("TRACEPARENT"))
 }
 
-// Host is what carrying a plan out takes of this process.
+// Host returns this process's resources for executing a plan.
 func (a *App) Host(ctx context.Context, p *controller.Prepared, o Opener) controller.Host {
 	a.Secrets.Add(p.Secrets()...)
 	return controller.Host{
@@ -95,7 +95,7 @@ func (a *App) Host(ctx context.Context, p *controller.Prepared, o Opener) contro
 	}
 }
 
-// remotely has other processes judge. This one opens no target and starts no program.
+// remotely makes other processes judge. This one opens no target and starts no program.
 func (a *App) remotely(host *controller.Host, p *controller.Prepared, opts *controller.RunOptions) {
 	opts.ID = cmp.Or(opts.ID, rand.Text())
 	host.Open = func(config.Target, controller.Checkout) (target.Target, error) { return nil, nil }
@@ -106,21 +106,21 @@ func (a *App) remotely(host *controller.Host, p *controller.Prepared, opts *cont
 
 // An Opener opens targets for a checkout.
 type Opener struct {
-	// Programs runs those of the provider command, and Transport carries HTTP.
+	// Programs runs the command provider's programs, and Transport carries HTTP.
 	Programs  *programs.Runner
 	Transport http.RoundTripper
-	// Commit and PullRequest fill a url_template. Commit defaults to that of the
-	// checkout, and PullRequest is 0 where there is none.
+	// Commit and PullRequest fill a url_template. Commit defaults to the checkout's,
+	// and PullRequest is 0 without one.
 	Commit      string
 	PullRequest int
 }
 
-// OpenTarget opens a target of the configuration of a checkout.
+// OpenTarget opens a target of a checkout's configuration.
 func (a *App) OpenTarget(ctx context.Context, o Opener, t config.Target, c controller.Checkout) (target.Target, error) {
 	return o.open(ctx, a, t, c)
 }
 
-// shown are the files that a program sees.
+// shown returns the files that a program sees.
 func (a *App) shown(ctx context.Context, t config.Target, c controller.Checkout) ([]string, error) {
 	if c.Programs != nil {
 		c = *c.Programs

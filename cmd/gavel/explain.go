@@ -38,15 +38,15 @@ func explainCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// An explanation is of one case.
+// An explanation is the explanation of one case.
 type explanation struct {
 	store             *ledger.Ledger
 	key, base, target string
 	more              explain.Detail
 }
 
-// forCase adds the key, which may be followed by its target as reports write it: KEY @
-// TARGET.
+// forCase adds the key, which may be followed by its target in the form of reports: KEY
+// @ TARGET.
 func (e explanation) forCase(store *ledger.Ledger, key string) explanation {
 	e.store, e.key = store, key
 	if own, target, ok := strings.Cut(key, " @ "); ok && e.target == "" {

@@ -44,7 +44,8 @@ func flakyCommand(a *App) *cobra.Command {
 	}
 }
 
-// flakyCases are the flaky cases of the working tree, those that differ most often first.
+// flakyCases returns the flaky cases of the working tree, the most frequently differing
+// first.
 func flakyCases(ctx context.Context, prepared *controller.Prepared, store *ledger.Ledger) (report.FlakyList, error) {
 	scope := ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator}}
 	list := report.FlakyList{Cases: []*report.FlakyCase{}}

@@ -10,15 +10,15 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// forecastPrepare plans the selected cases of files; nil selects all. It returns nil
-// where the configuration has errors.
+// forecastPrepare plans the selected cases of files; nil selects all. It returns nil if
+// the configuration has errors.
 type forecastPrepare func(ctx context.Context, files fs.FS, selected func(*schema.CaseInfo) bool) (*controller.Prepared, error)
 
-// mostNamed is how many cases a forecast names.
+// mostNamed bounds the cases named in a forecast.
 const mostNamed = 50
 
-// makeForecast returns which cases are judged in another way with the files after a change, and what
-// judging these costs. It is nil where nothing can be planned.
+// makeForecast returns the cases that are judged differently after a change of files,
+// and the cost of judging them. It is nil if nothing can be planned.
 func makeForecast(ctx context.Context, before, after fs.FS, prepare forecastPrepare) (*settings.Forecast, error) {
 	old, err := prepare(ctx, before, nil)
 	if old == nil || err != nil {

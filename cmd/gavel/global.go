@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// without are the flags of all commands that do nothing at a command, by its name.
+// without lists the global flags that have no effect on a command, by its name.
 var without = map[string][]string{
 	"completion": {"config", "dir", "json", "ledger", "strict"},
 	"demo":       {"config", "dir", "strict"},
@@ -18,7 +18,7 @@ var without = map[string][]string{
 	"version":    {"config", "dir", "ledger", "strict"},
 }
 
-// globalFlags are the flags of all commands that do something at a command.
+// globalFlags returns the global flags that have an effect on a command.
 func globalFlags(cmd *cobra.Command) *pflag.FlagSet {
 	path := strings.Fields(cmd.CommandPath())
 	var nothing []string
@@ -34,8 +34,8 @@ func globalFlags(cmd *cobra.Command) *pflag.FlagSet {
 	return out
 }
 
-// Help prints the help of a command without the flags that do nothing there. It calls
-// print, the way in which cobra does it.
+// Help returns a help function that hides global flags without an effect. It calls
+// print, cobra's own.
 func Help(print func(*cobra.Command, []string)) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, args []string) {
 		shown := globalFlags(cmd)

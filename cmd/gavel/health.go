@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// serveHealth answers /healthz with 200 and everything else as ready says: 200 for nil on
-// /readyz, and 503 with the text of an error. It returns the address that it listens
-// on. The caller calls end. The error says that nobody can listen there.
+// serveHealth answers /healthz with 200 and /readyz by the result of ready: 200 for
+// nil, and 503 with the text of an error. It returns its address. The caller calls end.
+// The error means that the address is unavailable.
 func serveHealth(address string, ready func() error) (at net.Addr, end func(), err error) {
 	return handleHealth(address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		why := ready()
@@ -26,7 +26,7 @@ func serveHealth(address string, ready func() error) (at net.Addr, end func(), e
 	}))
 }
 
-// handleHealth answers requests with a handler, as [serveHealth] does with its own.
+// handleHealth serves a handler in the same way as [serveHealth].
 func handleHealth(address string, handler http.Handler) (at net.Addr, end func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

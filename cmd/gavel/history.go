@@ -46,13 +46,13 @@ func historyCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// A historyDocument is what --json prints.
+// A historyDocument is the output of --json.
 type historyDocument struct {
 	Cases []historyCase `json:"cases"`
 }
 
 type historyCase struct {
-	// Name is the key of the case, with the target where there are several.
+	// Name is the key of the case, with the target if there are several.
 	Name       string                  `json:"name"`
 	Judgements []casehistory.Judgement `json:"judgements"`
 }

@@ -64,7 +64,7 @@ func initCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// console is the person at the terminal; nil where there is none.
+// console returns the person at the terminal, or nil.
 func console(a *App) *interview.Console {
 	in, isFile := a.Stdin.(*os.File)
 	_, shown := terminal.Screen(a.Stdout)
@@ -82,7 +82,7 @@ func initialize(ctx context.Context, a *App, s setup.Setup) error {
 	return a.PrintOr(out, out.Text())
 }
 
-// explained gives mistakes in what was said the exit code of usage errors.
+// explained gives mistakes in the answers the exit code of usage errors.
 func explained(err error) error {
 	switch {
 	case errors.As(err, new(*interview.Mistake)), errors.As(err, new(*setup.NearMissError)),

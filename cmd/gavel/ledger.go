@@ -14,10 +14,10 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 )
 
-// A Use is what a command does with a repository and its ledger.
+// A Use is a command's work on a repository and its ledger.
 type Use = func(context.Context, *workspace, *ledger.Ledger) error
 
-// WithLedger opens the repository with its ledger, which is made where it is
+// WithLedger opens the repository with its ledger, and creates the ledger if it is
 // missing.
 func (a *App) WithLedger(ctx context.Context, do Use) error {
 	return a.WithWorkspace(func(w *workspace) error {
@@ -29,8 +29,8 @@ func (a *App) WithLedger(ctx context.Context, do Use) error {
 	})
 }
 
-// Anywhere is open, but outside of a repository it opens the ledger that is named by
-// --ledger or the environment, and do gets a nil Workspace.
+// Anywhere calls open, but outside of a repository it opens the ledger named by
+// --ledger or the environment, and do gets a nil workspace.
 func (a *App) Anywhere(ctx context.Context, open func(context.Context, Use) error, do Use) error {
 	err := open(ctx, do)
 	path := cmp.Or(a.LedgerFile, a.Env(databaseVariable))
@@ -53,8 +53,8 @@ func (a *App) WithWorkspace(do func(*workspace) error) (err error) {
 	return do(w)
 }
 
-// WithRead is withLedger for what stores nothing: a ledger that cannot be
-// written is only read, and a damaged one stays where it is.
+// WithRead is WithLedger for reading: a read-only ledger is fine, and a damaged one is
+// not moved.
 func (a *App) WithRead(ctx context.Context, do Use) error {
 	return a.WithWorkspace(func(w *workspace) error {
 		if _, err := a.LedgerPath(ctx, w); err != nil && !recovery.IsUnwritable(err) {
@@ -64,8 +64,7 @@ func (a *App) WithRead(ctx context.Context, do Use) error {
 	})
 }
 
-// WithPlan is withRead for what is planned: without a ledger that can be read,
-// nothing is known.
+// WithPlan is WithRead for planning: without a readable ledger, nothing is known.
 func (a *App) WithPlan(ctx context.Context, do Use) error {
 	err := a.WithRead(ctx, do)
 	if !recovery.IsBroken(err) {
@@ -74,7 +73,7 @@ func (a *App) WithPlan(ctx context.Context, do Use) error {
 	return a.withNothing(ctx, fmt.Sprintf("%v; nothing is known until then", err), do)
 }
 
-// withNothing uses an empty ledger that does not stay, and says why.
+// withNothing uses an empty temporary ledger, and prints the reason.
 func (a *App) withNothing(ctx context.Context, why string, do Use) error {
 	a.Note(why)
 	return a.WithWorkspace(func(w *workspace) error {
@@ -82,8 +81,8 @@ func (a *App) withNothing(ctx context.Context, why string, do Use) error {
 	})
 }
 
-// WithStored opens a ledger in a way where there is one. Else it says so, and
-// looks at an empty one that does not stay.
+// WithStored opens a ledger by open, if there is one. Otherwise it prints that, and
+// uses an empty temporary one.
 func (a *App) WithStored(ctx context.Context, open func(context.Context, Use) error, do Use) error {
 	var file string
 	err := a.WithWorkspace(func(w *workspace) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A command is ledger with what all commands share.
+// A ledgerApp is the command ledger with the common state of all commands.
 type ledgerApp struct{ *App }
 
 // ledgerCommand returns the command ledger.
@@ -54,11 +54,11 @@ func (c ledgerApp) stored(ctx context.Context, do Use) error {
 	return c.WithStored(ctx, c.WithRead, do)
 }
 
-// errNoDefinitions is why nothing is planned outside of a repository.
+// errNoDefinitions is the reason why nothing is planned outside of a repository.
 var errNoDefinitions = errors.New("there is no repository with definitions here")
 
 func (c ledgerApp) verifyLedger(ctx context.Context, w *workspace, store *ledger.Ledger) error {
-	// Without a plan, the rest is verified all the same.
+	// Without a plan, the rest is still verified.
 	redecide := ledger.Redecide(func(string, []verdict.Sample) (verdict.Result, bool) { return verdict.Result{}, false })
 	unplanned := errNoDefinitions
 	if w != nil {
@@ -84,7 +84,7 @@ func (c ledgerApp) verifyLedger(ctx context.Context, w *workspace, store *ledger
 }
 
 func (c ledgerApp) exportLedger(ctx context.Context, w *workspace, store *ledger.Ledger) error {
-	if w == nil { // nothing says which variables hold secrets
+	if w == nil { // the secret variables are unknown
 		return usageError("ledger export needs a repository, whose gavel.yaml names the secrets that are left out; name one with -C")
 	}
 	if cfg, _, err := c.OwnConfig(w); err == nil {

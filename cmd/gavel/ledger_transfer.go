@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/queue"
 )
 
-// A migrateResult is what ledger migrate prints as JSON.
+// A migrateResult is the JSON output of ledger migrate.
 type migrateResult struct {
 	// Ledger is the file, or the address of the database without its password.
 	Ledger string `json:"ledger"`
@@ -39,7 +39,7 @@ some roles may make tables.`,
 	}
 }
 
-// migrateQueue makes the tables by which workers get their cases.
+// migrateQueue creates the tables of the workers' queue.
 func migrateQueue(ctx context.Context, url string) error {
 	q, err := queue.Open(ctx, url)
 	if err != nil {

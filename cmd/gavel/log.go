@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
-// newLog writes lines for people on a terminal, and JSON elsewhere. Every line
-// goes through redact, which takes secrets out.
+// newLog writes lines for people on a terminal, and JSON elsewhere. redact removes
+// secrets from every line.
 func newLog(w io.Writer, redact func(string) string) zerolog.Logger {
 	clean := redactingWriter{w, redact}
 	if _, isTerminal := terminal.Screen(w); isTerminal {
@@ -25,7 +25,7 @@ type redactingWriter struct {
 	redact func(string) string
 }
 
-// Write writes the line without the secrets in it.
+// Write writes the line without its secrets.
 func (r redactingWriter) Write(line []byte) (int, error) {
 	if _, err := io.WriteString(r.w, r.redact(string(line))); err != nil {
 		return 0, err

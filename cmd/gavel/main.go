@@ -24,8 +24,8 @@ func main() {
 	os.Exit(commandLine(signalContext(), os.Args[1:]))
 }
 
-// served reports whether this process was started by a part of gavel as its child,
-// and has done what it was started for.
+// served reports whether a part of gavel started this process as its child, and it has
+// done its work.
 func served() bool {
 	return sandbox.ServeChild() || sqlexec.ServeChild() || interpreter.ServeChild() || cueeval.ServeChild() || trial.ServeChild(JudgeApart)
 }

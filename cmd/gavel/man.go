@@ -34,7 +34,7 @@ func manCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// write writes the pages of a command and of those below it into a folder.
+// writeManual writes the pages of a command and its subcommands into a folder.
 func writeManual(folder string, cmd *cobra.Command) error {
 	err := safefile.MkdirAll(folder, 0o755)
 	if err == nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// name is that of the page of a command, such as gavel-run.
+// name returns the name of a command's page, such as gavel-run.
 func name(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// page returns the manual page of a command as roff.
+// manualPage returns the manual page of a command as roff.
 func manualPage(cmd *cobra.Command) string {
 	var b strings.Builder
 	section := func(title, text string) {
@@ -33,7 +33,7 @@ func manualPage(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// commands are those below a command, with what they do.
+// commands lists a command's subcommands with their descriptions.
 func commands(cmd *cobra.Command) string {
 	var b strings.Builder
 	for _, below := range listedCommands(cmd) {
@@ -42,7 +42,7 @@ func commands(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// options are flags with their kinds of values.
+// options lists flags with their kinds of values.
 func options(flags *pflag.FlagSet) string {
 	var b strings.Builder
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -63,7 +63,7 @@ func options(flags *pflag.FlagSet) string {
 	return b.String()
 }
 
-// related are the pages of the command above, and of those below or next to it.
+// related lists the pages of the parent command, and of subcommands or siblings.
 func related(cmd *cobra.Command) string {
 	var names []string
 	if cmd.HasParent() {
@@ -81,12 +81,12 @@ func related(cmd *cobra.Command) string {
 	return strings.Join(names, ",\n") + "\n"
 }
 
-// listed are the commands below one that people use.
+// listedCommands returns the visible subcommands of a command.
 func listedCommands(cmd *cobra.Command) []*cobra.Command {
 	return slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return !c.IsAvailableCommand() })
 }
 
-// asWritten is a text with its lines as they are.
+// asWritten formats a text with its line breaks preserved.
 func asWritten(text string) string {
 	if text = strings.Trim(text, "\n"); text == "" {
 		return ""
@@ -94,8 +94,8 @@ func asWritten(text string) string {
 	return ".nf\n" + escaped(text) + "\n.fi\n"
 }
 
-// escaped is a text in which nothing is an instruction, in the characters that every
-// man reads.
+// escaped escapes roff instructions and characters that some versions of man cannot
+// read.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Named returns what arguments name: globs, and the folder that they are relative
-// to where they are paths, itself relative to the repository root. An argument that
-// is an absolute path is returned as one from that folder.
+// Named converts arguments to globs, and returns the folder that paths are relative to,
+// itself relative to the repository root. An absolute path is converted to one relative
+// to that folder.
 func (a *App) Named(w *workspace, args []string) (globs []string, folder string) {
 	here, root := real(a.Dir), real(w.Repo.Root())
 	if rel, err := filepath.Rel(root, here); err == nil && filepath.IsLocal(rel) {
@@ -32,7 +32,7 @@ func (a *App) isPath(glob string) bool {
 	return err == nil
 }
 
-// real is a path without links, as far as it can be told.
+// real resolves links in a path, if possible.
 func real(name string) string {
 	if at, err := filepath.EvalSymlinks(name); err == nil {
 		return at

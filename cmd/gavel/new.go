@@ -44,7 +44,7 @@ func newCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// written is the JSON form of what gavel new did.
+// writtenCase is the JSON output of gavel new.
 type writtenCase struct {
 	scaffold.Written
 	// Key names the case on the command line.
@@ -88,8 +88,8 @@ func newCase(ctx context.Context, a *App, c scaffold.Case) error {
 	})
 }
 
-// splitPath removes the folder of definitions and an extension from a name that is
-// written as a path.
+// splitPath removes the folder of definitions and an extension from a name in the form
+// of a path.
 func splitPath(folders []string, name string) (folder, key string) {
 	folder = folders[0]
 	for _, f := range folders {
@@ -103,7 +103,7 @@ func splitPath(folders []string, name string) (folder, key string) {
 	return path.Clean(folder), name
 }
 
-// complete fills in the format and the target, and checks them.
+// complete sets the format and the target, and checks them.
 func complete(ctx context.Context, a *App, w *workspace, cfg *config.Config, c *scaffold.Case) error {
 	settings := cfg.Settings()
 	if c.Format == "" {
@@ -127,8 +127,8 @@ func complete(ctx context.Context, a *App, w *workspace, cfg *config.Config, c *
 	return nil
 }
 
-// usual is the format of a new case: what its place says, else that of most
-// definitions; empty where there are none.
+// usualFormat returns the format of a new case: its folder's, else that of most
+// definitions; empty without any.
 func usualFormat(found *load.Snapshot, key string) string {
 	if (scaffold.Case{Format: schema.DialectDomain, Key: key}).Mistake() == "" {
 		return schema.DialectDomain
@@ -145,7 +145,7 @@ func usualFormat(found *load.Snapshot, key string) string {
 	return most
 }
 
-// exists returns the path of a file that has the same key; empty if there is none.
+// exists returns the path of a file with the same key, or an empty string.
 func exists(fsys fs.FS, file string) string {
 	stem := strings.TrimSuffix(file, path.Ext(file))
 	for _, ext := range []string{".yaml", ".yml", ".json", ".jsonl", ".cue"} {
@@ -156,7 +156,7 @@ func exists(fsys fs.FS, file string) string {
 	return ""
 }
 
-// text is what was done, for people.
+// caseText describes the result for people.
 func caseText(out writtenCase, definition string) string {
 	var b strings.Builder
 	for _, f := range out.Written.Written {

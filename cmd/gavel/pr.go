@@ -33,7 +33,7 @@ type prFlags struct {
 	number     int
 	baseLedger string
 	cacheKeys  bool
-	// patience is how long a forge that does not answer is asked again.
+	// patience is the time for retries of a forge that does not answer.
 	patience time.Duration
 	programs string
 	targets  string
@@ -42,7 +42,7 @@ type prFlags struct {
 	html     string
 }
 
-// A command is pr with what all commands share.
+// A prApp is the command pr with the common state of all commands.
 type prApp struct{ *App }
 
 // prCommand returns the command pr.
@@ -80,7 +80,7 @@ func prCommand(app *App) *cobra.Command {
 	return cmd
 }
 
-// cacheKeys prints what the next steps of a job need to know.
+// cacheKeys prints the values for the next steps of a job.
 func (c prApp) cacheKeys(ctx context.Context, f prFlags) error {
 	event, _, err := c.subject(f)
 	if err != nil {
@@ -105,8 +105,8 @@ func (c prApp) cacheKeys(ctx context.Context, f prFlags) error {
 	return err
 }
 
-// importBase adds the results of base to the ledger. If they cannot be read, that costs
-// only calls.
+// importBase adds base's results to the ledger. If they are unreadable, that only costs
+// calls.
 func (c prApp) importBase(ctx context.Context, path, from string) error {
 	if from == "" {
 		return nil
@@ -120,14 +120,14 @@ func (c prApp) importBase(ctx context.Context, path, from string) error {
 	return nil
 }
 
-// prLedger returns where the ledger of a job is, after what base knows was added.
-// A damaged one is put aside first, or nothing could be added to it.
+// prLedger returns the configuration of a job's ledger, after adding base's results. A
+// damaged one is moved away first, because nothing could be added to it.
 func (c prApp) prLedger(ctx context.Context, w *workspace, base string) (cfg ledger.Config, err error) {
 	if cfg.Path, err = c.LedgerPath(ctx, w); err != nil {
 		return cfg, err
 	}
 	if postgres.IsURL(cfg.Path) {
-		return cfg, nil // what base knows is in the same database
+		return cfg, nil // base's results are in the same database
 	}
 	if cfg.Notice, err = recovery.Heal(ctx, cfg); err != nil {
 		return cfg, err
@@ -138,7 +138,7 @@ func (c prApp) prLedger(ctx context.Context, w *workspace, base string) (cfg led
 	return cfg, c.importBase(ctx, cfg.Path, base)
 }
 
-// pullRequest reviews what the flags or the event name.
+// pullRequest reviews the pull request or event that the flags name.
 func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 	bots, err := ci.Writers(f.programs, f.bots)
 	if err != nil {
@@ -184,8 +184,8 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 		}
 		return c.idle("the pull request was closed")
 	}
-	// The ledger comes before anything is fetched, since a folder that the
-	// checkout brought along is refused.
+	// The ledger is opened before anything is fetched, since a ledger folder from the
+	// checkout is refused.
 	where, err := c.prLedger(ctx, w, f.baseLedger)
 	var result ci.Result
 	opened := false
@@ -200,7 +200,7 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 		})
 	}
 	if err != nil && !opened || recovery.IsBroken(err) {
-		// A head that nobody says anything about stays open forever.
+		// A head without any status stays open forever.
 		return errors.Join(err, jobOn(nil).Refuse(ctx, event, "the ledger cannot be used; see the log of the job"))
 	}
 	if errors.Is(err, review.ErrNoBase) {
@@ -215,8 +215,8 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 	return errInterrupted
 }
 
-// writePage writes the report as a page and hands its path to the next steps of the
-// job. A page that cannot be written changes no verdict.
+// writePage writes the report as a page and passes its path to the next steps of the
+// job. A failure to write changes no verdict.
 func (c prApp) writePage(ctx context.Context, store *ledger.Ledger, r *report.Report, file string) {
 	if file == "" || r == nil {
 		return
@@ -233,15 +233,15 @@ func (c prApp) writePage(ctx context.Context, store *ledger.Ledger, r *report.Re
 	}
 }
 
-// retry says how long a forge that is away is waited for: nobody comes back to
-// what a job leaves undone.
+// retry returns the retries for an unavailable forge: nothing completes a job's open
+// work later.
 func (c prApp) retry(f prFlags) forge.Retry {
 	return forge.Retry{For: f.patience, Clock: c.Clock, Log: func(err error, wait time.Duration) {
 		c.Note(fmt.Sprintf("the forge is asked again in %v: %v", wait.Round(time.Second), err))
 	}}
 }
 
-// subject is what the flags name, else what the job's event is about.
+// subject returns the event named by the flags, else the job's event.
 func (c prApp) subject(f prFlags) (forge.Event, forge.Repo, error) {
 	if f.repo != "" && f.number != 0 && !f.cacheKeys {
 		repo, err := forge.ParseRepo(f.repo)
@@ -260,7 +260,7 @@ func (c prApp) subject(f prFlags) (forge.Event, forge.Repo, error) {
 	return event.Into(f.branches), event.Repo, nil
 }
 
-// client speaks to the forge with the credential of the environment.
+// client returns a client with the environment's credential.
 func (c prApp) client() (*forge.Client, error) {
 	client, err := forge.New(forge.Config{
 		BaseURL: c.Env("GITHUB_API_URL"), Token: forge.Token(c.Env("GITHUB_TOKEN")), Clock: c.Clock,
@@ -271,12 +271,12 @@ func (c prApp) client() (*forge.Client, error) {
 	return client, nil
 }
 
-// reviewing returns how what is in a repository is reviewed.
+// reviewing returns the configuration for reviewing a repository.
 func (c prApp) reviewing(here *gitrepo.Repository, store *ledger.Ledger, client *forge.Client, repo forge.Repo) review.Config {
 	job := ci.Environment(c.Env)
 	return review.Config{
 		Client: client, Repository: repo, Ledger: store, ConfigFile: c.ConfigFile, LookupEnv: c.LookupEnv,
-		// A job's shallow checkout does not have the history of both sides.
+		// A job's shallow checkout lacks the history of both sides.
 		Fetch: func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 			return here.Fetch(ctx, gitrepo.Source{
 				Refs: refs, Most: most, Token: gitrepo.Constant(c.Env("GITHUB_TOKEN")),
@@ -289,8 +289,8 @@ func (c prApp) reviewing(here *gitrepo.Repository, store *ledger.Ledger, client 
 	}
 }
 
-// printGate prints what the gate says or, as JSON, the whole report. Without a report the
-// document has the gate alone.
+// printGate prints the gate or, as JSON, the whole report. Without a report the
+// document only has the gate.
 func (c prApp) printGate(r *report.Report, gate report.Gate) error {
 	switch {
 	case c.JSON && r != nil:
@@ -302,7 +302,7 @@ func (c prApp) printGate(r *report.Report, gate report.Gate) error {
 	return nil
 }
 
-// idle says why there is nothing to do.
+// idle prints the reason why there is nothing to do.
 func (c prApp) idle(why string) error {
 	if c.JSON {
 		return c.Print(map[string]string{"idle": why})
@@ -311,8 +311,8 @@ func (c prApp) idle(why string) error {
 	return nil
 }
 
-// printResult writes the result to the job's own output, including what the forge did
-// not accept. That changes no verdict, but a job with unpublished results fails.
+// printResult writes the result to the job's own output, including results that the
+// forge refused. That changes no verdict, but a job with unpublished results fails.
 func (c prApp) printResult(r ci.Result) error {
 	if r.Idle != "" {
 		return c.idle(r.Idle)

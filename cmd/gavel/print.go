@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Print writes the documented JSON shape of a result.
+// Print prints the documented JSON shape of a result.
 func (a *App) Print(v any) error {
 	if r, is := v.(*report.Report); is {
 		return reporters.WriteReport(a.Stdout, r)
@@ -32,10 +32,10 @@ func (a *App) PrintOr(result any, text string) error {
 	return err
 }
 
-// Note writes a line to the standard error stream.
+// Note prints a line to standard error.
 func (a *App) Note(line string) { fmt.Fprintf(a.Stderr, "gavel: %s\n", line) }
 
-// Env is the value of an environment variable, empty where it is not set.
+// Env returns the value of an environment variable, or an empty string.
 func (a *App) Env(name string) string {
 	v, ok := a.LookupEnv(name)
 	if !ok {
@@ -44,7 +44,7 @@ func (a *App) Env(name string) string {
 	return v
 }
 
-// Strictly makes errors of warnings and notes under --strict.
+// Strictly turns warnings and notes into errors under --strict.
 func (a *App) Strictly(problems []schema.Problem) []schema.Problem {
 	for i := range problems {
 		if a.Strict {
@@ -54,7 +54,7 @@ func (a *App) Strictly(problems []schema.Problem) []schema.Problem {
 	return problems
 }
 
-// PrintProblems shows problems before an error that ends the command.
+// PrintProblems prints problems before an error that ends the command.
 func (a *App) PrintProblems(files fs.FS, problems []schema.Problem) error {
 	return terminal.Problems(a.Stderr, reporters.Causes(problems), terminal.Source(files), terminal.OptionsFor(a.Stderr, a.LookupEnv))
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// Start has the replies of every target of a run written to a file of its
-// own in a folder, which it makes. It refuses what cannot be written or read
-// before the first call. close writes the files; its error also names the cases
-// that they lack.
+// Start records the replies of each target of a run to its own file in a folder, which
+// it creates. Before the first call it refuses replies that cannot be recorded. close
+// writes the files; its error also names the cases that they lack.
 func Start(host *controller.Host, p *controller.Prepared, folder string) (close func() error, err error) {
 	targets := slices.Collect(maps.Keys(p.Head().Config.Targets))
 	recorders, err := target.OpenRecorders(folder, targets, p.Scrub())

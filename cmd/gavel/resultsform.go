@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/row"
 )
 
-// resultsFile is the file of results in the form that is asked for.
+// resultsFile returns the requested file of results in its form.
 func resultsFile(f runFlags) files.File {
 	if f.resultsForm == files.FormatPromptfoo {
 		return files.Promptfoo(f.results, time.Now)
@@ -22,7 +22,7 @@ func resultsFile(f runFlags) files.File {
 	return files.Results(f.results, time.Now)
 }
 
-// leftOut says how many cases the file of results does not have; empty for none.
+// leftOut counts the cases that the file of results lacks; empty for none.
 func leftOut(f runFlags, r *report.Report) string {
 	n, format := files.AgentEvalsLeftOut(r), schema.DialectEvalcase
 	if f.resultsForm == files.FormatPromptfoo {
@@ -34,8 +34,8 @@ func leftOut(f runFlags, r *report.Report) string {
 	return fmt.Sprintf("%s of other formats: not in %s, which holds cases of the %s format", textfmt.Count(n, "case"), f.results, format)
 }
 
-// addRows adds what the cases of the matrix format are made of. Definitions are read
-// again, since a plan does not keep those whose verdicts are reused.
+// addRows adds the rows of the matrix format. Definitions are read again, since a plan
+// does not keep the ones with reused verdicts.
 func addRows(ctx context.Context, head controller.Checkout, r *report.Report) error {
 	loaded, err := load.Load(ctx, head.FS, load.Options{Settings: head.Config.Settings()})
 	if err != nil {
@@ -48,7 +48,7 @@ func addRows(ctx context.Context, head controller.Checkout, r *report.Report) er
 	for i := range r.Cases {
 		if c := &r.Cases[i]; c.Result != nil && c.Dialect == schema.DialectMatrix {
 			if c.Result.Row = rows[c.Key+"\x00"+c.Target]; c.Result.Row == nil {
-				c.Result.Row = rows[c.Key+"\x00"] // of the default target
+				c.Result.Row = rows[c.Key+"\x00"] // for the default target
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func commandLine(ctx context.Context, args []string) int {
 	return execute(ctx, a, args)
 }
 
-// execute runs one command line and gives its exit code.
+// execute runs one command line and returns its exit code.
 func execute(ctx context.Context, a *App, args []string) int {
 	a.Secrets = &redact.Values{}
 	a.Secrets.Add(a.Env("GITHUB_TOKEN"))
@@ -83,11 +83,11 @@ func execute(ctx context.Context, a *App, args []string) int {
 	return ExitInternal
 }
 
-// lastSpans bounds how long the end of the program waits for a collector of traces.
+// lastSpans bounds the program's final wait for a collector of traces.
 const lastSpans = 3 * time.Second
 
-// traces begins to trace what the command does, if the environment asks for it. end
-// sends what is left.
+// traces starts tracing the command, if the environment requests it. end sends the
+// rest.
 func traces(a *App) (end func(), err error) {
 	a.Tracer, err = tracing.Open(tracing.Config{
 		LookupEnv: a.LookupEnv, Service: "gavel", Version: thisVersion().Version,
@@ -104,7 +104,7 @@ func traces(a *App) (end func(), err error) {
 	}, err
 }
 
-// rootCommand is gavel with all of its commands.
+// rootCommand returns gavel with all of its commands.
 func rootCommand(a *App) *cobra.Command {
 	var into string
 	root := &cobra.Command{
@@ -154,13 +154,13 @@ func rootCommand(a *App) *cobra.Command {
 	return root
 }
 
-// help has a file for each command that its one line does not say all about.
+// help has a file for each command that needs more than its one-line description.
 //
 //go:embed help
 var help embed.FS
 
-// describe returns a command and those below it the text of its file, which has
-// the command's name.
+// describe adds the help file of its name to a command, and does the same for its
+// subcommands.
 func describe(cmd *cobra.Command, name string) {
 	if text, err := help.ReadFile("help/" + name + ".txt"); err == nil {
 		cmd.Long = string(text)
@@ -184,8 +184,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// flagError is a mistake in a flag, with the one that may be meant where there
-// is none of that name.
+// flagError is a mistake in a flag, with a similar name if it does not exist.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {

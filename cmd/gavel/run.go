@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// runFlags are the flags of run other than the selection.
+// runFlags are the flags of run except the selection.
 type runFlags struct {
 	selection
 	record, junit, markdown, html string
@@ -33,7 +33,7 @@ func runCommand(a *App) *cobra.Command {
   gavel run --base main 'support/**'
   gavel run --base main --html report.html --junit report.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.Keys, f.DueOnly = args, f.record == "" // a recording has all of them
+			f.Keys, f.DueOnly = args, f.record == "" // a recording needs all cases
 			return a.WithLedger(cmd.Context(), func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
 				return runCases(ctx, a, w, store, f)
 			})
@@ -54,7 +54,7 @@ func runCommand(a *App) *cobra.Command {
 }
 
 func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f runFlags) error {
-	if f.resultsForm == "agentv" { // whose names each line has, too
+	if f.resultsForm == "agentv" { // every line has the names, too
 		f.resultsForm = files.FormatAgentEvals
 	}
 	if f.resultsForm != files.FormatAgentEvals && f.resultsForm != files.FormatPromptfoo {

@@ -14,11 +14,11 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// mostSaid is of how many failures a run shows what was said.
+// mostSaid bounds the failures whose transcript a run shows.
 const mostSaid = 5
 
-// printSaid shows what the agent said in the first cases that failed, or how to look at
-// a target that gave no answer. That an answer is not known costs only the line.
+// printSaid shows the agent's answers in the first failed cases, or how to examine a
+// target that gave no answer. An unknown answer only costs its line.
 func printSaid(ctx context.Context, a *App, p *controller.Prepared, r *report.Report) error {
 	blocking := reporters.Arrange(r).Blocking
 	if a.JSON {
@@ -48,7 +48,7 @@ func printSaid(ctx context.Context, a *App, p *controller.Prepared, r *report.Re
 	return terminal.Said(a.Stdout, all, terminal.OptionsFor(a.Stdout, a.LookupEnv))
 }
 
-// printUnanswered names the first target that ended a case with an error.
+// printUnanswered names the first target whose case ended with an error.
 func printUnanswered(a *App, r *report.Report) error {
 	for _, row := range r.Cases {
 		if row.Error != nil && strings.HasPrefix(*row.Error, "target "+row.Target+": ") {
@@ -58,7 +58,7 @@ func printUnanswered(a *App, r *report.Report) error {
 	return nil
 }
 
-// lastSaid is the last text of the agent in the last sample of a case.
+// lastSaid returns the agent's last text in the last sample of a case.
 func lastSaid(samples []explain.Sample) string {
 	text := ""
 	for _, s := range samples {

@@ -10,17 +10,17 @@ import (
 	"github.com/gavel-evals/gavel/controller/programs"
 )
 
-// Sandbox say what programs of the repository may do. The caller of the
-// command decides, whether a person or a job.
+// Sandbox has the permissions of the repository's programs. They are set by the caller
+// of the command, whether a person or a job.
 type Sandbox struct {
-	// Accept is the weakest mode, isolated where it is empty.
+	// Accept is the weakest accepted mode; empty means isolated.
 	Accept string
-	// Read and Path are further files to read and folders to look for programs in.
+	// Read and Path are extra readable files and extra folders to search for programs.
 	Read, Path []string
 	Network    bool
 }
 
-// Bind adds the flags of a sandbox to a command that runs programs.
+// Bind adds the sandbox flags to a command that runs programs.
 func (f *Sandbox) Bind(cmd *cobra.Command) {
 	f.BindMode(cmd, "weakest sandbox in which programs of the repository run: isolated, partial (as far as this machine can) or off")
 	flags := cmd.Flags()
@@ -29,13 +29,14 @@ func (f *Sandbox) Bind(cmd *cobra.Command) {
 	flags.BoolVar(&f.Network, "sandbox-network", false, "let programs use the network")
 }
 
-// BindMode adds the flag of the mode alone, for commands that run nothing: what programs
-// said without a sandbox is stored apart.
+// BindMode adds only the mode flag, for commands that run nothing: results of programs
+// without a sandbox are stored separately.
 func (f *Sandbox) BindMode(cmd *cobra.Command, usage string) {
 	cmd.Flags().StringVar(&f.Accept, "sandbox", string(sandbox.Isolated), usage)
 }
 
-// policy refuses what no sandbox is. Commands without the flags isolate.
+// policy returns the sandbox policy, or an error for invalid flags. Commands without
+// the flags isolate.
 func (f *Sandbox) policy(path func(string) string) (sandbox.Policy, error) {
 	policy := sandbox.Policy{Network: f.Network}
 	if f.Accept != "" {
@@ -53,8 +54,8 @@ func (f *Sandbox) policy(path func(string) string) (sandbox.Policy, error) {
 	return policy, nil
 }
 
-// Unconfined reports whether programs see more than the files that count, as they do without
-// a sandbox, or in one of a machine that can hide nothing.
+// Unconfined reports whether programs see more than the digested files, as they do
+// without a sandbox, or on a machine that cannot hide files.
 func (a *App) Unconfined(ctx context.Context) bool {
 	policy, err := a.Sandbox.policy(a.Path)
 	if err != nil || policy.Accept != sandbox.Partial {
@@ -64,7 +65,7 @@ func (a *App) Unconfined(ctx context.Context) bool {
 	return err == nil && !box.Hides()
 }
 
-// Programs runs the programs of one execution.
+// Programs returns a runner for the programs of one execution.
 func (a *App) Programs(ctx context.Context) (*programs.Runner, error) {
 	policy, err := a.Sandbox.policy(a.Path)
 	if err != nil {

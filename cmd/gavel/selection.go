@@ -6,26 +6,25 @@ import (
 	picked "github.com/gavel-evals/gavel/controller/selection"
 )
 
-// A selection says which cases a command is about. An empty one means all.
+// A selection selects cases for a command. An empty one selects all.
 type selection struct {
 	picked.Selection
 	// Base is the ref to compare with.
 	Base string
-	// Since is a ref: only cases count that the change since then can have affected.
-	// It excludes Base.
+	// Since is a ref: only cases that the change since then can have affected count. It
+	// excludes Base.
 	Since string
-	// Unasked is that of the [controller.Request].
+	// Unasked is the field of the [controller.Request].
 	Unasked string
-	// AffectedOnly says that the other cases need no row of their own.
+	// AffectedOnly means that the other cases need no row.
 	AffectedOnly bool
-	// DueOnly says that only the cases that are judged need to be loaded.
+	// DueOnly means that only the cases to be judged need loading.
 	DueOnly bool
-	// Brief says that the plan is not carried out.
+	// Brief means that the plan is not executed.
 	Brief bool
 }
 
-// Bind adds the flags of a selection to a command whose arguments are globs of
-// keys.
+// Bind adds the selection's flags to a command whose arguments are globs of keys.
 func (s *selection) Bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.Base, "base", "", "compare with the merge base of this ref and HEAD, such as main (default: no comparison)")

@@ -32,7 +32,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// The streams of events that are open at once, fewer than the connections.
+// The limits of open event streams, below the number of connections.
 const (
 	streams     = 400
 	streamsEach = 50
@@ -67,17 +67,18 @@ func serveCommand(app *App) *cobra.Command {
 	return cmd
 }
 
-// A server is a [serve.Server] with the files, secrets and ledger that the command opens.
+// A server is a [serve.Server] with the files, secrets and ledger that the command
+// opens.
 type server struct {
 	*App
-	path string // of the operator's file
-	// database is the address of the database that has the ledger; empty for a file.
+	path string // the operator's file
+	// database is the address of the ledger's database; empty for a file.
 	database string
-	// here says that this process judges with a database too. Otherwise workers do, by
-	// remote.
+	// here means that this process judges even with a database. Otherwise workers do,
+	// by remote.
 	here   bool
 	remote Remote
-	// now is what is in force of it.
+	// now is the active configuration.
 	now      atomic.Pointer[configState]
 	operator *operator.Operator
 	log      zerolog.Logger
@@ -86,13 +87,14 @@ type server struct {
 	hook     atomic.Pointer[http.Handler]
 	store    atomic.Pointer[ledger.Ledger]
 	board    board.Board
-	// sessions signs what browsers keep while the process runs.
+	// sessions is the key that signs browsers' cookies while the process runs.
 	sessions []byte
-	// ended are those whose users signed out.
+	// ended are the sessions of signed-out users.
 	ended access.Ended
 	// streams bounds the pages that follow changes.
 	streams access.StreamLimit
-	// looked is the file as it was at the last look; of the goroutine that reloads.
+	// looked is the file's content at the last look; used only by the reloading
+	// goroutine.
 	looked []byte
 }
 
@@ -134,7 +136,7 @@ func newServer(a *App, file string) (*server, error) {
 	return s, nil
 }
 
-// newSetting reads an operator's file, nil where it is invalid.
+// newSetting reads an operator's file; it returns nil for an invalid one.
 func newSetting(a *App, path string, data []byte) (*configState, []schema.Problem) {
 	file, problems := config.ParseServer(filepath.Base(path), data)
 	if schema.HasErrors(problems) {
@@ -146,11 +148,11 @@ func newSetting(a *App, path string, data []byte) (*configState, []schema.Proble
 	return &configState{&own, file, data}, problems
 }
 
-// redact takes secrets out of a text, by their values and their forms.
+// redact removes secrets from a text, by their values and their forms.
 func (s *server) redact(text string) string { return s.Secrets.Text(s.operator.Redact(text)) }
 
-// findDatabase sets the database that a flag or the environment names; none leaves the
-// ledger in its file.
+// findDatabase sets the database named by a flag or the environment; without one the
+// ledger is a file.
 func (s *server) findDatabase() error {
 	url := cmp.Or(s.database, s.Env(databaseVariable))
 	if url != "" && !postgres.IsURL(url) {
@@ -209,7 +211,7 @@ func (s *server) serveLedger(ctx context.Context, where ledger.Config) error {
 			store, err = recovery.Renew(ctx, where, store, broken)
 		}
 	}
-	// No later server settles what an earlier one left open.
+	// No later server completes the open work of an earlier one.
 	return errors.Join(err, serve.Abandon(ctx, s.config(repos), "the server cannot use its ledger; see its log"))
 }
 
@@ -222,7 +224,7 @@ func (s *server) config(repos []*serve.Repository) serve.Config {
 }
 
 // proxied reports whether an address is on this machine, or a proxy of the operator's
-// file: it asks for many people.
+// file, which acts for many people.
 func (s *server) proxied(addr netip.Addr) bool {
 	if addr.IsLoopback() {
 		return true
@@ -284,16 +286,16 @@ func policyOf(file *config.Server) serve.Policy {
 	return serve.Policy{Forks: file.Trust.Forks, Programs: file.Trust.Programs, Targets: file.Trust.Targets, Bots: file.Bots, Deadline: file.Deadline, Day: dayOf(file)}
 }
 
-// dayOf is what the operator lets each repository take in a day: an equal share, so that all
-// together stay within the operator's budget.
+// dayOf returns a repository's daily budget: an equal share, so that all together stay
+// within the operator's budget.
 func dayOf(file *config.Server) config.Limits {
 	return config.Limits{}.Stricter(file.Budget, len(file.Repositories))
 }
 
-// execute carries a plan out within what the operator allows.
+// execute executes a plan within the operator's limits.
 func (s *server) execute(ctx context.Context, p *controller.Prepared, opts controller.RunOptions) (*report.Report, error) {
 	now := s.now.Load()
-	step, end := s.board.Track(p.Head().Commit) // several runs would draw over one another
+	step, end := s.board.Track(p.Head().Commit) // several runs would overwrite each other's line
 	defer end()
 	opts.Observe = step
 	if waits := opts.Waits; waits != nil {

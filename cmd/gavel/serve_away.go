@@ -6,9 +6,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Away returns do for those who call it again while a database cannot be reached, for
-// at most as long as wait: the log says so, with the error, when it is called a second
-// time.
+// Away wraps do for callers that retry while a database is unreachable, for at most
+// wait: from the second call on it logs the error.
 func Away(log zerolog.Logger, wait time.Duration, do func() error) func() error {
 	var last error
 	said := false

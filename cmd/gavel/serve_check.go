@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
-// check tries what the server will do, as far as nothing is written, and says
-// of each thing whether it works. It goes on after a failed check.
+// check tries everything that the server will do without writing, and reports the
+// result of each check. It continues after a failed check.
 func (s *server) check(ctx context.Context) error {
 	if err := s.findDatabase(); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (s *server) check(ctx context.Context) error {
 	return errors.Join(list.End(), ctx.Err())
 }
 
-// checkLedger tries where verdicts are kept, and looks for those who judge.
+// checkLedger checks the ledger, and looks for workers.
 func (s *server) checkLedger(ctx context.Context) []serve.Finding {
 	if s.database != "" {
 		return s.checkDatabase(ctx)
@@ -47,12 +47,12 @@ func (s *server) checkLedger(ctx context.Context) []serve.Finding {
 	if err == nil {
 		release()
 	} else if errors.Is(err, serve.ErrLocked) {
-		err = nil // a running server has it, which does not prevent a look
+		err = nil // a running server holds it, which does not prevent a look
 	}
 	return []serve.Finding{checkFinding("the ledger "+path, err)}
 }
 
-// checkDatabase looks at the database and the workers that have it. Nothing is written.
+// checkDatabase checks the database and its workers. It writes nothing.
 func (s *server) checkDatabase(ctx context.Context) []serve.Finding {
 	found := lookAtDatabase(ctx, s.database, "the server")
 	if s.here || found.Findings[0].State == serve.StateMissing {

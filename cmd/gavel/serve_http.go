@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/tracing"
 )
 
-// handler answers deliveries and those who watch over the server.
+// handler answers deliveries, health checks and metrics.
 func (s *server) handler() (http.Handler, error) {
 	cfg := serve.HandlerConfig{Ready: func() bool { return s.server.Load().Ready() }, Metrics: s.metrics.Handler()}
 	file := s.now.Load().file
@@ -36,8 +36,8 @@ func (s *server) handler() (http.Handler, error) {
 	return handler, nil
 }
 
-// probes answers those who watch over the server at an address of their own, where
-// strangers keep no connection away from them. The caller calls end.
+// probes serves health checks and metrics at a separate address, where strangers cannot
+// use up the connections. The caller calls end.
 func (s *server) probes() (end func(), err error) {
 	file := s.operator.File
 	if file.Probes == "" {
@@ -53,7 +53,7 @@ func (s *server) probes() (end func(), err error) {
 	return end, nil
 }
 
-// enqueue makes due what a delivery names. A trace begins with it.
+// enqueue schedules the subject of a delivery. A trace begins with it.
 func (s *server) enqueue(h forge.Hint) error {
 	ctx, span := s.Tracer.Root(context.Background(), "webhook", "")
 	span.Kind(tracing.Server).Text("gavel.event", h.Event).Text("gavel.delivery", h.Delivery)

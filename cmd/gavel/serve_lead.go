@@ -40,12 +40,12 @@ func (s *server) lead(ctx context.Context) error {
 
 var errWaits = errors.New("another controller leads")
 
-// standby answers those who watch over a controller that waits: it lives, and is not
-// ready. The caller calls end.
+// standby serves health checks for a waiting controller: it is alive, but not ready.
+// The caller calls end.
 func (s *server) standby() (end func()) {
 	line := s.log.Info()
 	at, end, err := serveHealth(cmp.Or(s.operator.File.Probes, s.operator.File.Listen), func() error { return errWaits })
-	if err != nil { // as where the controller that leads is on this machine
+	if err != nil { // for example if the leading controller is on this machine
 		end = func() {}
 	} else {
 		line = line.Str("listen", at.String())
@@ -54,7 +54,7 @@ func (s *server) standby() (end func()) {
 	return end
 }
 
-// while serves as long as this controller leads.
+// while serves while this controller leads.
 func (s *server) while(ctx context.Context, lead *postgres.Lead) error {
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)

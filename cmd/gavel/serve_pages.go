@@ -18,10 +18,10 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// shortest is how many bytes the token of a user has at least.
+// shortest is the minimum length of a user's token in bytes.
 const shortest = 16
 
-// pages are those that the operator's file asks for, nil for none.
+// pages returns the pages configured in the operator's file, or nil.
 func (s *server) pages(file *config.Server) (http.Handler, error) {
 	if file.Pages == nil {
 		return nil, nil
@@ -40,7 +40,7 @@ func (s *server) pages(file *config.Server) (http.Handler, error) {
 	}), nil
 }
 
-// gate knows the users of the operator's file.
+// gate returns the access control for the users in the operator's file.
 func (s *server) gate(pages *config.Pages) (*access.Gate, error) {
 	cfg := access.GateConfig{Secret: s.sessions, Ended: &s.ended, Now: clock.Or(s.Clock).Now}
 	for _, u := range pages.Users {
@@ -62,8 +62,8 @@ func (s *server) gate(pages *config.Pages) (*access.Gate, error) {
 	return access.NewGate(cfg), nil
 }
 
-// planner plans definitions of a repository that are not written, as its base branch
-// would judge them.
+// planner plans unsaved definitions of a repository, as its base branch would judge
+// them.
 func (s *server) planner(w serve.RepositoryView) forecastPrepare {
 	return func(ctx context.Context, files fs.FS, selected func(*schema.CaseInfo) bool) (*controller.Prepared, error) {
 		cfg, problems, _, err := configfile.Read(files, w.ConfigFile, s.LookupEnv)

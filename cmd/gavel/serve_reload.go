@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// reloading reads the operator's file again when it changes or the process is
-// SIGHUP arrives, until end.
+// reloading reads the operator's file again when it changes or SIGHUP arrives, until
+// end.
 func (s *server) reloading(ctx context.Context) (end func()) {
 	const often = 5 * time.Second
 	asked := make(chan os.Signal, 1)
@@ -39,15 +39,15 @@ func (s *server) reloading(ctx context.Context) (end func()) {
 	}
 }
 
-// reload puts the operator's file in force as it is now, if it is valid. Without
-// force it does nothing where the file is as it was at the last look.
+// reload activates the operator's current file, if it is valid. Without force it does
+// nothing if the file is unchanged since the last look.
 func (s *server) reload(force bool) {
 	data, err := os.ReadFile(s.path)
 	if err != nil {
 		if force {
 			s.log.Error().AnErr("err", err).Msg("the operator's file cannot be read; the one before stays in force")
 		}
-		return // it may be being replaced
+		return // it may be in the middle of a replacement
 	}
 	if !force && bytes.Equal(data, s.looked) {
 		return
@@ -71,7 +71,7 @@ func (s *server) reload(force bool) {
 	s.log.Info().Int("repositories", len(now.file.Repositories)).Msg("the operator's file is in force")
 }
 
-// adopt puts a setting in force, wholly or not at all.
+// adopt activates a configuration, completely or not at all.
 func (s *server) adopt(now *configState) error {
 	before := s.now.Load()
 	repos, err := s.operator.Next(now.file)

@@ -12,15 +12,15 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 )
 
-// A servingHost is what the server tells a child about itself: the folder that it
-// was started in, and the operator's file.
+// A servingHost is the server's description of itself for a child: its working folder,
+// and the operator's file.
 type servingHost struct {
 	Dir, File string
 	Data      []byte
 	Judge     bool // in its own process
 }
 
-// judgeApart has a child judge a commit as this server would.
+// judgeApart judges a commit in a child as this server would.
 func (s *server) judgeApart(ctx context.Context, job trial.Job, fetched func()) (outcome trial.Outcome, err error) {
 	if s.database != "" {
 		job.Ledger = s.database // goes over a pipe, as the token does
@@ -31,8 +31,7 @@ func (s *server) judgeApart(ctx context.Context, job trial.Job, fetched func()) 
 	return trial.Run(ctx, job, fetched)
 }
 
-// JudgeApart judges a commit in the child that a server started. Nobody reads what
-// it prints.
+// JudgeApart judges a commit in a server's child. Its output is not read.
 func JudgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run string, err error) {
 	var host servingHost
 	if err := json.Unmarshal(job.Host, &host); err != nil {

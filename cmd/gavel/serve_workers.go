@@ -21,11 +21,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// patience is how long a database may be away at the start, as it is where both start
-// together.
+// patience is the time that a database may be unavailable at the start, since both may
+// start together.
 const patience = time.Minute
 
-// queued has workers judge what a server with a database plans, unless it judges
+// queued lets workers judge the plans of a server with a database, unless it judges
 // itself. The caller calls end.
 func (s *server) queued(ctx context.Context) (end func(), err error) {
 	if s.here || !postgres.IsURL(s.database) {
@@ -77,7 +77,7 @@ func (s *server) queued(ctx context.Context) (end func(), err error) {
 	return q.Close, nil
 }
 
-// classOf is that of a head: people wait for pull requests.
+// classOf returns the class of a head: people wait for pull requests.
 func classOf(s review.Subject) queue.Class {
 	if s.Number == 0 {
 		return queue.Background
@@ -85,8 +85,8 @@ func classOf(s review.Subject) queue.Class {
 	return queue.Interactive
 }
 
-// startsPrograms reports whether a case needs a sandbox, be it for an answer that it is
-// compared with.
+// startsPrograms reports whether a case needs a sandbox, including for answers that it
+// is compared with.
 func startsPrograms(cfg run.Config, job run.Job) bool {
 	command := func(name string) bool { return cfg.Targets[name].Config.Provider == config.Command }
 	answering := []plan.Candidate{{Case: job.Case, Target: job.Target}}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// signalContext returns a context that the first interrupt or SIGTERM ends, so that the
-// command puts in order what is running. The second ends the process.
+// signalContext returns a context that ends at the first interrupt or SIGTERM, so that
+// the command can clean up. The second one ends the process.
 func signalContext() context.Context {
 	first := make(chan os.Signal, 1)
 	signal.Notify(first, os.Interrupt, syscall.SIGTERM)

@@ -8,8 +8,9 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// affectedSince returns what has to be known of that change, and whether a case is one that the change since the merge base of
-// the selection's Since and HEAD can have affected; nil where it affects none.
+// affectedSince returns notices about the change since the merge base of the
+// selection's Since and HEAD, and a function that reports whether a case may be
+// affected by it; nil if it affects none.
 func (a *App) affectedSince(ctx context.Context, w *workspace, store *ledger.Ledger, s selection) (affected func(*schema.CaseInfo) bool, notices []report.Notice, err error) {
 	s.Base, s.Since, s.Brief, s.Unasked = s.Since, "", true, "it is asked what is affected"
 	prepared, err := a.Local(ctx, w, store, s)

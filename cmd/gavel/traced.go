@@ -16,7 +16,7 @@ type tracedTarget struct {
 	config config.Target
 }
 
-// Respond passes a request on.
+// Respond forwards a request.
 func (t tracedTarget) Respond(ctx context.Context, req target.Request) (target.Reply, error) {
 	ctx, span := tracing.Start(ctx, "call")
 	reply, err := t.Target.Respond(ctx, req)
@@ -34,8 +34,8 @@ func (t tracedTarget) Respond(ctx context.Context, req target.Request) (target.R
 	return reply, err
 }
 
-// traced returns the transport of a target. An agent that is called over HTTP is sent
-// the traceparent; models of providers are not.
+// tracedApp returns the transport of a target. An agent over HTTP gets the traceparent;
+// models of providers do not.
 func tracedApp(t config.Target, transport http.RoundTripper) http.RoundTripper {
 	if t.Provider != config.HTTP || transport == nil {
 		return transport

@@ -45,7 +45,7 @@ func tryCommand(app *App) *cobra.Command {
 	return cmd
 }
 
-// A trial is one call of the command.
+// A tryRun is one call of the command.
 type tryRun struct {
 	*App
 	args      []string
@@ -53,7 +53,7 @@ type tryRun struct {
 	hasSystem bool
 }
 
-// longest bounds a trial of a target that sets no timeout.
+// longest bounds a trial of a target without a timeout.
 const longest = 2 * time.Minute
 
 func (t *tryRun) run(ctx context.Context, w *workspace) error {
@@ -117,8 +117,8 @@ func (t *tryRun) printOutcome(o tryOutcome) error {
 	return errors.Join(err, exitOf(ExitGate))
 }
 
-// subject is the target and the message that the arguments name. One argument alone
-// is a target where there is one of that name.
+// subject returns the target and the message in the arguments. A single argument is a
+// target if one of that name exists.
 func (t *tryRun) subject(cfg *config.Config) (config.Target, string, error) {
 	name, message := cfg.DefaultTarget, "hello"
 	switch {
@@ -154,8 +154,8 @@ func hasTarget(cfg *config.Config, name string) bool {
 	return target || alias
 }
 
-// hider takes the values of a target's variables out of headers, however short they
-// are.
+// hider returns a function that removes the values of a target's variables from
+// headers, however short they are.
 func (t *tryRun) hider(cfg config.Target) func(string) string {
 	var pairs []string
 	for _, name := range cfg.Variables() {

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 )
 
-// hint says what to write into gavel.yaml where an agent was reached over HTTP and a
-// trial failed; empty where nothing is known to help.
+// hint returns a setting for gavel.yaml after a failed trial of an agent over HTTP;
+// empty if none is known to help.
 func hint(cfg config.Target, reply *got) string {
 	if cfg.Provider != config.HTTP || reply == nil {
 		return ""
@@ -34,8 +34,8 @@ func hint(cfg config.Target, reply *got) string {
 	return ""
 }
 
-// objectHint returns where a text is, if the path of the target leads to an object that
-// has one; empty otherwise, and for paths that are more than names.
+// objectHint returns the location of a text if the target's path leads to an object
+// that has one; empty otherwise, and for paths that are more than names.
 func objectHint(cfg config.Target, reply *got) string {
 	if cfg.HTTP.Reply == nil || reply == nil {
 		return ""
@@ -59,8 +59,8 @@ func objectHint(cfg config.Target, reply *got) string {
 	return ""
 }
 
-// textAt is the JSONPath of the first text in an object, by name, that is not below a
-// list; empty where there is none.
+// textAt returns the JSONPath of the first text in an object, by name, outside of
+// lists; empty without one.
 func textAt(path string, raw json.RawMessage) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {

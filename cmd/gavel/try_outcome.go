@@ -18,28 +18,28 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// An outcome is what --json prints.
+// A tryOutcome is the output of --json.
 type tryOutcome struct {
 	Target   string `json:"target"`
 	Provider string `json:"provider"`
-	// Request and Response are null where nothing went over HTTP.
+	// Request and Response are null without HTTP.
 	Request  *sent        `json:"request"`
 	Response *got         `json:"response"`
 	Read     *readOutcome `json:"read"`
-	// LatencyMS and CostUSD are null where they are not known.
+	// LatencyMS and CostUSD are null if unknown.
 	LatencyMS *int64   `json:"latency_ms"`
 	CostUSD   *float64 `json:"cost_usd"`
 	Error     string   `json:"error,omitempty"`
-	// Hint is what to write into gavel.yaml, where that is known.
+	// Hint is a setting for gavel.yaml, if one is known.
 	Hint string `json:"hint,omitempty"`
 
 	priced bool
 }
 
-// A read is what was read from a reply.
+// A readOutcome is the part that was read from a reply.
 type readOutcome struct {
 	Text      string            `json:"text"`
-	ToolCalls []schema.ToolCall `json:"tool_calls"` // null where they are not known
+	ToolCalls []schema.ToolCall `json:"tool_calls"` // null if unknown
 	Model     string            `json:"model"`
 	Revision  string            `json:"revision"`
 	End       bool              `json:"end"`
@@ -110,7 +110,7 @@ func (o tryOutcome) write(out io.Writer) error {
 	return err
 }
 
-// reading says what was read, and how to have more read.
+// reading describes what was read, and how to read more.
 func (o tryOutcome) reading(b *strings.Builder) {
 	line := func(name, value string) {
 		fmt.Fprintf(b, "  %-12s%s\n", name, strings.ReplaceAll(value, "\n", "\n"+strings.Repeat(" ", 14)))
@@ -167,7 +167,7 @@ func section(b *strings.Builder, headers map[string]string, body json.RawMessage
 	b.WriteString("\n")
 }
 
-// plain keeps words from outside from moving the cursor of a terminal.
+// plain removes control characters of a terminal from outside text.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {

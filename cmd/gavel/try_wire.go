@@ -22,7 +22,7 @@ type wire struct {
 	got  *got
 }
 
-// A sent is a request as it left.
+// A sent is a request as sent.
 type sent struct {
 	Method  string            `json:"method"`
 	URL     string            `json:"url"`
@@ -30,14 +30,14 @@ type sent struct {
 	Body    json.RawMessage   `json:"body"`
 }
 
-// A got is a reply as it came.
+// A got is a reply as received.
 type got struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers"`
 	Body    json.RawMessage   `json:"body"`
 }
 
-// most is how much of a reply is read. A target reads less.
+// most bounds the part of a reply that is read. A target reads less.
 const most = 16 << 20
 
 // RoundTrip keeps both bodies.
@@ -66,10 +66,10 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// address is a URL without a password.
+// address formats a URL without a password.
 func (w *wire) address(u *url.URL) string { return w.hide(u.Redacted()) }
 
-// headers are joined by name. Credentials are never shown.
+// headers joins headers by name. Credentials are never shown.
 func (w *wire) headers(h http.Header) map[string]string {
 	out := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(h)) {
@@ -88,7 +88,7 @@ func (w *wire) headers(h http.Header) map[string]string {
 	return out
 }
 
-// document is a body as JSON: as it is, or as a string.
+// wireDocument converts a body to JSON: unchanged, or as a string.
 func wireDocument(body []byte) json.RawMessage {
 	if len(body) == 0 {
 		return json.RawMessage("null")

@@ -30,7 +30,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// usualListen is where the pages are unless --listen says otherwise.
+// usualListen is the default address of the pages.
 const usualListen = "127.0.0.1:8080"
 
 // uiCommand is gavel ui.
@@ -77,7 +77,7 @@ func uiCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// loopback refuses addresses that others reach: every client is taken for the person
+// loopback refuses addresses that others can reach: every client counts as the person
 // at the keyboard.
 func loopback(listen string) error {
 	host, _, err := net.SplitHostPort(listen)
@@ -90,7 +90,7 @@ func loopback(listen string) error {
 	return nil
 }
 
-// Handler answers with the pages of a repository, for those who ask on loopback.
+// Handler serves the pages of a repository to clients on loopback.
 func Handler(a *App, w *workspace, store *ledger.Ledger) (http.Handler, error) {
 	hide, err := hidden(a, w)
 	if err != nil {
@@ -114,12 +114,12 @@ func Handler(a *App, w *workspace, store *ledger.Ledger) (http.Handler, error) {
 	return access.Guard{}.Handler(mux), nil
 }
 
-// workTree is where changes are written.
+// workTree returns the target of changes.
 func workTree(w *workspace) settings.WorkTree {
 	return settings.WorkTree{Dir: w.Repo.Root(), Own: func(ctx context.Context) (string, error) { return ownfolder.Make(ctx, w.Repo) }}
 }
 
-// Store has the definitions of the working tree.
+// Store returns the definitions of the working tree.
 func Store(a *App, w *workspace, store *ledger.Ledger) *settings.Store {
 	tree := workTree(w)
 	return settings.New(settings.Config{
@@ -145,7 +145,7 @@ func Store(a *App, w *workspace, store *ledger.Ledger) *settings.Store {
 	})
 }
 
-// settingsOf is what a gavel.yaml says about definitions.
+// settingsOf returns the settings for definitions in gavel.yaml.
 func settingsOf(a *App, files fs.FS) (schema.Settings, error) {
 	cfg, _, _, err := a.ReadConfig(files)
 	if err != nil {
@@ -154,8 +154,8 @@ func settingsOf(a *App, files fs.FS) (schema.Settings, error) {
 	return cfg.Settings(), nil
 }
 
-// hidden takes the secrets of the configured targets out of a text, and what looks
-// like a secret.
+// hidden returns a function that removes the configured targets' secrets, and anything
+// that looks like a secret.
 func hidden(a *App, w *workspace) (func(string) string, error) {
 	cfg, _, err := a.OwnConfig(w)
 	if err != nil {
@@ -166,7 +166,7 @@ func hidden(a *App, w *workspace) (func(string) string, error) {
 	return func(text string) string { return a.Secrets.Text(known.Text(text)) }, nil
 }
 
-// serve answers until ctx ends.
+// serveUI answers until ctx ends.
 func serveUI(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	web := &http.Server{
 		Handler: handler, MaxHeaderBytes: 32 << 10,
@@ -186,7 +186,7 @@ func serveUI(ctx context.Context, listener net.Listener, handler http.Handler) e
 	return err
 }
 
-// watched reports whether a person sees what the command prints.
+// isWatched reports whether a person sees the command's output.
 func isWatched(a *App) bool {
 	f, ok := terminal.Below(a.Stderr).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

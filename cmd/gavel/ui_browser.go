@@ -6,8 +6,8 @@ import (
 	"runtime"
 )
 
-// browse opens a page in the browser of the person. If that fails, the person still
-// has the printed address.
+// browse opens a page in the person's browser. If that fails, the person still has the
+// printed address.
 func browse(ctx context.Context, url string) {
 	name, args := "xdg-open", []string{url}
 	switch runtime.GOOS {
@@ -18,6 +18,6 @@ func browse(ctx context.Context, url string) {
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
 	if cmd.Start() == nil {
-		go func() { _ = cmd.Wait() }() // its outcome changes nothing
+		go func() { _ = cmd.Wait() }() // its result does not matter
 	}
 }

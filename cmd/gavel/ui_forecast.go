@@ -9,14 +9,14 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A planner plans files that are not written.
+// A uiPlanner plans unsaved files.
 type uiPlanner struct {
 	app   *App
 	w     *workspace
 	store *ledger.Ledger
 }
 
-// plan is nil where the configuration has errors.
+// plan returns nil if the configuration has errors.
 func (f uiPlanner) plan(ctx context.Context, files fs.FS, selected func(*schema.CaseInfo) bool) (*controller.Prepared, error) {
 	cfg, problems, _, err := f.app.ReadConfig(files)
 	if err != nil || schema.HasErrors(problems) {

@@ -43,10 +43,10 @@ func validateCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// noCases says what to do where there is nothing to judge.
+// noCases is the advice if there is nothing to judge.
 const noCases = "no definition was found: gavel init writes the first tests, and gavel new NAME another one"
 
-// validateDefinitions prints what is wrong, in the files that paths name or in all.
+// validateDefinitions prints the mistakes in the files that paths name or in all.
 func validateDefinitions(ctx context.Context, a *App, format string, paths []string) error {
 	if !slices.Contains([]string{"text", "json", "sarif", "github"}, format) {
 		return usageError("--format %q is not known; write one of text, json, sarif, github", format)
@@ -95,7 +95,7 @@ func validateDefinitions(ctx context.Context, a *App, format string, paths []str
 	return nil
 }
 
-// staleQuarantine returns which entries of the quarantine have ended, or name no case.
+// staleQuarantine returns entries of the quarantine that have ended, or name no case.
 func staleQuarantine(ctx context.Context, w *workspace, cfg *config.Config) ([]schema.Problem, error) {
 	if len(cfg.Quarantine) == 0 {
 		return nil, nil
@@ -111,8 +111,8 @@ func staleQuarantine(ctx context.Context, w *workspace, cfg *config.Config) ([]s
 	return cfg.StaleQuarantine(names, time.Now()), nil
 }
 
-// selectFiles returns which files paths mean: all, and gavel.yaml, where there are none. A
-// path that means no file of the definitions is a usage error.
+// selectFiles returns a function that selects the files of paths; without paths all
+// files, and gavel.yaml. A path without definitions is a usage error.
 func selectFiles(a *App, w *workspace, found *load.Snapshot, paths []string) (func(file string) bool, error) {
 	globs, folder := a.Named(w, paths)
 	for i, glob := range globs {
@@ -134,8 +134,8 @@ func selectFiles(a *App, w *workspace, found *load.Snapshot, paths []string) (fu
 	}, nil
 }
 
-// definitions are those of the working tree. Before the first commit nothing is
-// remembered.
+// definitions returns the working tree's definitions. Before the first commit nothing
+// is remembered.
 func definitions(ctx context.Context, a *App, w *workspace, cfg *config.Config) (*load.Snapshot, error) {
 	known, err := a.WorktreeSnapshot(ctx, w, cfg, snapshot.Notes{})
 	if known != nil || err != nil {

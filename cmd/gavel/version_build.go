@@ -12,7 +12,7 @@ type versionInfo struct {
 	Go      string `json:"go"`
 }
 
-// thisVersion is the version of the program that runs.
+// thisVersion returns the version of the running program.
 func thisVersion() versionInfo {
 	v := versionInfo{Version: "devel"}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -26,7 +26,7 @@ func thisVersion() versionInfo {
 	return v
 }
 
-// String is the line that people read.
+// String returns the line for people.
 func (v versionInfo) String() string {
 	return fmt.Sprintf("gavel %s %s %s\n", v.Version, v.Commit, v.Go)
 }

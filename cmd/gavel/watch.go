@@ -34,12 +34,12 @@ type watchFlags struct {
 	yes      bool
 	maxCases int
 	maxCost  float64
-	// unpriced says that a cost was named, so that one that is not known is
-	// asked about.
+	// unpriced means that a cost limit was set, so that an unknown cost needs
+	// confirmation.
 	unpriced bool
 }
 
-// A command is watch with what all commands share.
+// A watchApp is the command watch with the common state of all commands.
 type watchApp struct{ *App }
 
 // watchCommand returns the command watch.
@@ -106,8 +106,8 @@ func (c watchApp) watch(ctx context.Context, f watchFlags, args []string) error 
 	return b.watchLines(ctx, tree, f)
 }
 
-// elsewhere reports whether an argument is a folder with a repository of its own, or
-// the root of this one: then all of it is watched.
+// elsewhere reports whether an argument is a folder with its own repository, or the
+// root of this one: then all of it is watched.
 func (c watchApp) elsewhere(arg string) bool {
 	info, err := os.Stat(c.Path(arg))
 	if err != nil || !info.IsDir() {
@@ -115,7 +115,7 @@ func (c watchApp) elsewhere(arg string) bool {
 	}
 	there, err := gitrepo.Open(c.Path(arg))
 	if err != nil {
-		return true // the error is that of the folder
+		return true // the error is about the folder
 	}
 	defer there.Close()
 	here, err := gitrepo.Open(c.Dir)
@@ -126,8 +126,8 @@ func (c watchApp) elsewhere(arg string) bool {
 	return here.Root() != there.Root() || filepath.Clean(c.Path(arg)) == here.Root()
 }
 
-// named returns which cases the arguments mean: globs of keys, files or folders. One
-// that means none yet is a usage error, unless it is a path.
+// named returns a function that selects the arguments' cases: globs of keys, files or
+// folders. An argument without cases is a usage error, unless it is a path.
 func (c watchApp) named(ctx context.Context, args []string) (func(*schema.CaseInfo) bool, error) {
 	w, err := c.Workspace()
 	if err != nil {
@@ -160,7 +160,7 @@ func (c watchApp) named(ctx context.Context, args []string) (func(*schema.CaseIn
 	return choice.Named(globs, folder), nil
 }
 
-// checkBase refuses a ref that does not exist. Later it is waited for, since
+// checkBase refuses a ref that does not exist. Later the watch waits for it, since
 // branches come and go.
 func (c watchApp) checkBase(ctx context.Context, ref string) error {
 	w, err := c.Workspace()
@@ -172,7 +172,7 @@ func (c watchApp) checkBase(ctx context.Context, ref string) error {
 	return err
 }
 
-// baseOf is the commit to compare with: none before the first one.
+// baseOf returns the commit to compare with: none before the first commit.
 func (c watchApp) baseOf(ctx context.Context, w *workspace, ref string) (string, error) {
 	if ref == "HEAD" && w.Repo.Unborn() {
 		return "", nil
@@ -180,7 +180,7 @@ func (c watchApp) baseOf(ctx context.Context, w *workspace, ref string) (string,
 	return c.MergeBase(ctx, w, ref)
 }
 
-// followed returns what is followed and how the commands read it.
+// followed returns the configuration of the watch.
 func (c watchApp) followed(ref string) watchmode.Config {
 	in := func(p watchmode.Workspace) *workspace { return &workspace{Repo: p.Repo} }
 	return watchmode.Config{
@@ -226,9 +226,9 @@ func (c watchApp) openPlace(ctx context.Context) (watchmode.Workspace, error) {
 	}, nil
 }
 
-// session runs the cases that the tree's changes affect. Until ignore is called
-// it handles signals: an interrupt stops the current run, or ends the watch if
-// there is none, as SIGTERM does at any time.
+// session runs the cases affected by the tree's changes. Until ignore is called it
+// handles signals: an interrupt stops the current run, or ends the watch if there is
+// none; SIGTERM always ends it.
 func (c watchApp) session(tree *watchmode.Tree, f watchFlags, tell func(watchstate.Update), end context.CancelCauseFunc) (session *watchmode.Session, ignore func()) {
 	var running atomic.Bool
 	session = watchmode.New(tree, watchmode.Options{
@@ -258,7 +258,7 @@ func (c watchApp) session(tree *watchmode.Tree, f watchFlags, tell func(watchsta
 	}
 }
 
-// watchLines prints what happens until it is interrupted.
+// watchLines prints events until it is interrupted.
 func (c watchApp) watchLines(ctx context.Context, tree *watchmode.Tree, f watchFlags) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -269,7 +269,7 @@ func (c watchApp) watchLines(ctx context.Context, tree *watchmode.Tree, f watchF
 	}
 	session, ignore := c.session(tree, f, func(u watchstate.Update) {
 		if err := write(u); err != nil {
-			end(fmt.Errorf("print what happened: %w", err)) // nobody reads any more
+			end(fmt.Errorf("print what happened: %w", err)) // nobody reads the output any more
 		}
 	}, end)
 	defer ignore()

@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
-// watchScreen shows what happens on the whole terminal until the user quits,
-// and then sums it up in a line.
+// watchScreen shows the watch on the whole terminal until the user quits, and then
+// prints a summary line.
 func (c watchApp) watchScreen(ctx context.Context, tree *watchmode.Tree, f watchFlags) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -36,9 +36,9 @@ func (c watchApp) watchScreen(ctx context.Context, tree *watchmode.Tree, f watch
 	defer ignore()
 	ended := make(chan error, 1)
 	go func() {
-		defer end(nil) // the screen ends with what it shows
+		defer end(nil) // the screen ends with the watch
 		defer func() {
-			// The terminal must be given back before anybody reads of it.
+			// The terminal must be restored before the fault is printed.
 			if fault := recover(); fault != nil {
 				ended <- fmt.Errorf("watch: %v", fault)
 			}
@@ -49,7 +49,7 @@ func (c watchApp) watchScreen(ctx context.Context, tree *watchmode.Tree, f watch
 	if interrupted {
 		end(errInterrupted)
 	}
-	end(nil) // by q
+	end(nil) // by the key q
 	if err := errors.Join(err, <-ended); err != nil {
 		return err
 	}

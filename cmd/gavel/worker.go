@@ -93,7 +93,7 @@ func (w *workerProcess) run(ctx context.Context) error {
 	}
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil // it was asked to end before it judged anything
+			return nil // it was told to end before it judged anything
 		}
 		return err
 	}
@@ -119,7 +119,7 @@ func (w *workerProcess) run(ctx context.Context) error {
 	return err
 }
 
-// address is that of the database.
+// address returns the database's address.
 func (w *workerProcess) address() (string, error) {
 	url := cmp.Or(w.database, w.Env(databaseVariable))
 	switch {
@@ -134,7 +134,7 @@ func (w *workerProcess) address() (string, error) {
 
 var errAway = errors.New("the database cannot be reached")
 
-// watched answers those who watch over the worker, if an address is named. The caller
+// watched serves health checks for the worker, if an address is configured. The caller
 // calls end.
 func (w *workerProcess) watched(cases *queue.Worker) (end func(), err error) {
 	if w.listen == "" {
@@ -153,8 +153,8 @@ func (w *workerProcess) watched(cases *queue.Worker) (end func(), err error) {
 	return end, nil
 }
 
-// connect opens the ledger and the queue of a database, which may be away for a minute at
-// the start, as it is where both start together. The caller closes both.
+// connect opens the ledger and the queue of a database, which may be unavailable for a
+// minute at the start, since both may start together. The caller closes both.
 func (w *workerProcess) connect(ctx context.Context, url string) (store *ledger.Ledger, q *queue.Queue, err error) {
 	if q, err = queue.Open(ctx, url); err != nil {
 		return nil, nil, err
@@ -194,7 +194,7 @@ func (w *workerProcess) setUp() error {
 	return nil
 }
 
-// makeFolder makes the folder for clones.
+// makeFolder creates the folder for clones.
 func (w *workerProcess) makeFolder() (err error) {
 	if err := os.MkdirAll(w.file.Data, 0o700); err != nil {
 		return usageError("make the folder for clones: %w", err)
@@ -205,8 +205,8 @@ func (w *workerProcess) makeFolder() (err error) {
 	return nil
 }
 
-// sandboxed reports whether this machine can run programs as the operator demands. If
-// it cannot, the log says why.
+// sandboxed reports whether this machine can run programs as the operator requires. If
+// it cannot, the reason is logged.
 func (w *workerProcess) sandboxed(ctx context.Context) (bool, error) {
 	why, err := w.unsandboxed(ctx)
 	if err != nil {
@@ -218,8 +218,8 @@ func (w *workerProcess) sandboxed(ctx context.Context) (bool, error) {
 	return why == nil, nil
 }
 
-// unsandboxed returns why this machine cannot run programs as the operator demands, nil
-// if it can.
+// unsandboxed returns the reason why this machine cannot run programs as the operator
+// requires, or nil.
 func (w *workerProcess) unsandboxed(ctx context.Context) (why, err error) {
 	programs, err := w.Programs(ctx)
 	if err != nil {
@@ -232,8 +232,8 @@ func (w *workerProcess) unsandboxed(ctx context.Context) (why, err error) {
 	return why, programs.Close()
 }
 
-// repository finds a repository among those of the operator's file by what it is called
-// now, and clones it into a folder of this worker.
+// repository finds a repository in the operator's file by its current name, and clones
+// it into a folder of this worker.
 func (w *workerProcess) repository(ctx context.Context, name forge.Repo) (worker.Fetcher, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
-// check tries what the worker will do, as far as nothing is written, and says of each
-// thing whether it works. It goes on after a failed check.
+// check tries everything that the worker will do without writing, and reports the
+// result of each check. It continues after a failed check.
 func (w *workerProcess) check(ctx context.Context) error {
 	if err := w.setUp(); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (w *workerProcess) checkSandbox(ctx context.Context) serve.Finding {
 	return serve.Finding{What: "the sandbox", State: serve.StateOK}
 }
 
-// checkRepository looks whether a repository can be found with its credential.
+// checkRepository checks that a repository is accessible with its credential.
 func (w *workerProcess) checkRepository(ctx context.Context, r config.Repository) serve.Finding {
 	listed, err := w.operator.Repository(r)
 	if err != nil {

@@ -24,13 +24,13 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// A workspace is the repository that the command was started in.
+// A workspace is the repository in which the command was started.
 type workspace struct {
 	Repo  *gitrepo.Repository
-	Files *gitrepo.WorkTree // nil where only commits are looked at
+	Files *gitrepo.WorkTree // nil if only commits are read
 }
 
-// Workspace opens the repository that --dir is in.
+// Workspace opens the repository that contains --dir.
 func (a *App) Workspace() (*workspace, error) {
 	repo, err := gitrepo.Open(a.Dir)
 	if err != nil {
@@ -52,8 +52,8 @@ func (w *workspace) Close() error {
 	return errors.Join(err, w.Repo.Close())
 }
 
-// ReadConfig reads the configuration of a commit or the working tree, the default
-// one where found is false.
+// ReadConfig reads the configuration of a commit or the working tree, or returns the
+// default one if found is false.
 func (a *App) ReadConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
 	if !fs.ValidPath(a.ConfigFile) {
 		return nil, nil, false, usageError("--config %s: name a file of the repository, relative to its root, such as ci/gavel.yaml", a.ConfigFile)
@@ -61,8 +61,8 @@ func (a *App) ReadConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Prob
 	return configfile.Read(fsys, a.ConfigFile, a.LookupEnv)
 }
 
-// OwnConfig reads the configuration of the working tree. One that was asked for
-// has to be there.
+// OwnConfig reads the configuration of the working tree. A file named by a flag must
+// exist.
 func (a *App) OwnConfig(w *workspace) (*config.Config, []schema.Problem, error) {
 	cfg, problems, found, err := a.ReadConfig(w.Files)
 	if err == nil && !found && a.ConfigFile != defaultConfig {
@@ -71,8 +71,8 @@ func (a *App) OwnConfig(w *workspace) (*config.Config, []schema.Problem, error) 
 	return cfg, problems, err
 }
 
-// Worktree is the working tree as a state. A gavel.yaml with errors is printed
-// and ends the command.
+// Worktree returns the working tree as a state. The errors of a gavel.yaml are printed
+// and end the command.
 func (a *App) Worktree(w *workspace) (controller.Checkout, error) {
 	cfg, problems, err := a.OwnConfig(w)
 	if err != nil {
@@ -97,13 +97,12 @@ func (a *App) snapshots(ctx context.Context, w *workspace) (snapshot.Store, erro
 	out.Path = filepath.Join(w.Repo.Root(), ownfolder.Name, "definitions")
 	_, err := ownfolder.Make(ctx, w.Repo)
 	if recovery.IsUnwritable(err) {
-		err = nil // what is not remembered costs only time
+		err = nil // without remembered definitions it only takes longer
 	}
 	return out, err
 }
 
-// WorktreeSnapshot is that of the working tree; nil where nothing is committed
-// yet.
+// WorktreeSnapshot returns the working tree's snapshot, or nil before the first commit.
 func (a *App) WorktreeSnapshot(ctx context.Context, w *workspace, cfg *config.Config, notes snapshot.Notes) (*load.Snapshot, error) {
 	stored, err := a.snapshots(ctx, w)
 	if err != nil {
@@ -112,7 +111,7 @@ func (a *App) WorktreeSnapshot(ctx context.Context, w *workspace, cfg *config.Co
 	return stored.Worktree(ctx, w.Repo, snapshot.State{FS: w.Files, Settings: cfg.Settings()}, notes)
 }
 
-// Snapshot is that of the definitions of a state.
+// Snapshot returns the snapshot of a state's definitions.
 func (a *App) Snapshot(ctx context.Context, w *workspace, at controller.Checkout) (*load.Snapshot, error) {
 	stored, err := a.snapshots(ctx, w)
 	if err != nil {
@@ -121,8 +120,8 @@ func (a *App) Snapshot(ctx context.Context, w *workspace, at controller.Checkout
 	return stored.Commit(ctx, snapshot.State{Commit: at.Commit, FS: at.FS, Settings: at.Config.Settings()}, snapshot.Notes{})
 }
 
-// Checkout loads a commit as a state. If it has no usable configuration, the given
-// one is used.
+// Checkout loads a commit as a state. If it has no usable configuration, the given one
+// is used.
 func (a *App) Checkout(w *workspace, commit string, otherwise *config.Config) (controller.Checkout, error) {
 	files, err := w.Repo.FS(commit)
 	if err != nil {
@@ -138,8 +137,8 @@ func (a *App) Checkout(w *workspace, commit string, otherwise *config.Config) (c
 	return controller.Checkout{Commit: commit, FS: files, Config: cfg}, nil
 }
 
-// Local plans the working tree against the merge base of the selection's base and
-// HEAD, or against nothing where it has none.
+// Local plans the working tree against the merge base of the selection's base and HEAD,
+// or against nothing if there is none.
 func (a *App) Local(ctx context.Context, w *workspace, store *ledger.Ledger, s selection) (*controller.Prepared, error) {
 	head, err := a.Worktree(w)
 	if err != nil {
@@ -157,7 +156,7 @@ func (a *App) Local(ctx context.Context, w *workspace, store *ledger.Ledger, s s
 	if err != nil {
 		return nil, err
 	}
-	var notices []report.Notice // of the change that selects
+	var notices []report.Notice // about the change that selects cases
 	if s.Since != "" {
 		affected, found, err := a.affectedSince(ctx, w, store, s)
 		if err != nil {
@@ -165,7 +164,7 @@ func (a *App) Local(ctx context.Context, w *workspace, store *ledger.Ledger, s s
 		}
 		notices = found
 		if named := req.Select; affected == nil {
-			s.Base, s.Unasked = s.Since, "nothing is selected" // which says that nothing is affected
+			s.Base, s.Unasked = s.Since, "nothing is selected" // reports that nothing is affected
 		} else {
 			req.Select = func(c *schema.CaseInfo) bool { return (named == nil || named(c)) && affected(c) }
 		}
@@ -209,9 +208,9 @@ func (a *App) Local(ctx context.Context, w *workspace, store *ledger.Ledger, s s
 	return prepared, nil
 }
 
-// matches refuses names that no case has. A problem of a definition may be why, so
-// problems are printed before. A path that means no case next to one that does is
-// only noted, unless --strict asks for more.
+// matches refuses names without a case. A mistake in a definition may be the reason, so
+// problems are printed before. A path without cases next to one with cases is only
+// noted, unless --strict is set.
 func (a *App) matches(w *workspace, chosen *choice.Choice, problems []schema.Problem) error {
 	wrong, empty := chosen.Unmatched(a.isPath)
 	if a.Strict {
@@ -232,7 +231,7 @@ func (a *App) matches(w *workspace, chosen *choice.Choice, problems []schema.Pro
 	return nil
 }
 
-// MergeBase is the commit at which the branch left ref.
+// MergeBase returns the commit at which the branch left ref.
 func (a *App) MergeBase(ctx context.Context, w *workspace, ref string) (string, error) {
 	other, err := w.Repo.Resolve(ctx, ref)
 	if err != nil {
@@ -249,8 +248,8 @@ func (a *App) MergeBase(ctx context.Context, w *workspace, ref string) (string, 
 	return base, err
 }
 
-// unresolved is the error of a name that leads to nothing, which is a mistake of the user
-// unless the commit exists and cannot be read.
+// unresolved returns the error of an unknown name. It is a usage error unless the
+// commit exists and is unreadable.
 func unresolved(err error) error {
 	if _, lost := errors.AsType[*gitrepo.LostError](err); lost {
 		return err
@@ -258,7 +257,7 @@ func unresolved(err error) error {
 	return &exitError{ExitUsage, err}
 }
 
-// OpenLedger opens the ledger of the repository. A damaged one is put aside.
+// OpenLedger opens the ledger of the repository. A damaged one is moved away.
 func (a *App) OpenLedger(ctx context.Context, w *workspace) (*ledger.Ledger, error) {
 	path, err := a.LedgerPath(ctx, w)
 	if err != nil {
@@ -271,8 +270,8 @@ func (a *App) OpenLedger(ctx context.Context, w *workspace) (*ledger.Ledger, err
 	return store, err
 }
 
-// LedgerPath is where the ledger is: in the repository's own folder, unless
-// another file or a database was named. The error says what is wrong with the name.
+// LedgerPath returns the path of the ledger: in the repository's own folder, unless
+// another file or a database is named. The error is a mistake in the name.
 func (a *App) LedgerPath(ctx context.Context, w *workspace) (string, error) {
 	if err := a.checkName(); err != nil {
 		return "", err
@@ -285,7 +284,7 @@ func (a *App) LedgerPath(ctx context.Context, w *workspace) (string, error) {
 	return a.LedgerAt(w), nil
 }
 
-// checkName says what is wrong with the name of a ledger.
+// checkName reports a mistake in the ledger's name.
 func (a *App) checkName() error {
 	url := a.Env(databaseVariable)
 	switch {
@@ -297,16 +296,15 @@ func (a *App) checkName() error {
 	return nil
 }
 
-// usualLedger is where the ledger of a repository is, unless --ledger says
-// otherwise.
+// usualLedger is the default path of a repository's ledger.
 const usualLedger = ownfolder.Name + "/ledger.db"
 
-// databaseVariable holds the address of a PostgreSQL database, which has the ledger in
-// place of a file. It has a password, so it comes from the environment alone.
+// databaseVariable holds the address of a PostgreSQL database that replaces the
+// ledger's file. It contains a password, so it is only read from the environment.
 const databaseVariable = "GAVEL_DATABASE_URL"
 
-// LedgerAt is the path of the ledger, whether it is there or not, or the address of the
-// database that has it.
+// LedgerAt returns the path of the ledger, which may not exist, or the address of its
+// database.
 func (a *App) LedgerAt(w *workspace) string {
 	return cmp.Or(a.LedgerFile, a.Env(databaseVariable), filepath.Join(w.Repo.Root(), filepath.FromSlash(usualLedger)))
 }
