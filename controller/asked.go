@@ -10,11 +10,11 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Rules of the gate about all cases together, such as min_score, need the verdict of
-// every active case. The cases that have none are judged although nothing affects
-// them: else what was judged before would decide whether a change passes.
+// Gate rules about all cases together, such as min_score, need the verdict of every
+// active case. Cases without one are judged even if nothing affects them: otherwise the
+// result would depend on which cases were judged before.
 
-// wholeRules names the rules of the gate that all active cases of head decide together.
+// wholeRules names the gate rules that all active cases of head decide together.
 // Without a base every case is planned anyway.
 func (r *Request) wholeRules() []string {
 	g := r.Head.Config.Gate
@@ -34,8 +34,8 @@ func (r *Request) wholeRules() []string {
 	return rules
 }
 
-// unasked is why the rules about all cases are not asked; empty where they are. notRun
-// is why nothing is run.
+// unasked returns the reason why the rules about all cases do not apply; empty if they
+// do. notRun is the reason why nothing is run.
 func (r *Request) unasked(notRun string) string {
 	switch {
 	case r.Unasked != "":
@@ -54,8 +54,8 @@ func (r *Request) selected() bool { return r.Select != nil || len(r.Statuses) > 
 // asks reports whether the plan needs the verdict of every active case.
 func (r *Request) asks() bool { return len(r.wholeRules()) > 0 && r.unasked("") == "" }
 
-// ask has the cases judged that the gate needs and of which no verdict is stored, on
-// either side.
+// ask plans judging of cases without a stored verdict that the gate needs, on either
+// side.
 func (p *planner) ask() {
 	if !p.req.asks() {
 		return
@@ -77,11 +77,11 @@ func (p *planner) ask() {
 	}
 }
 
-// names are what a row may be called.
+// names returns a row's possible names.
 func names(row *plan.Row) []string { return []string{row.Key, row.Key + " @ " + row.Target} }
 
-// quarantined are the cases that are out of the gate now, by the configuration and by
-// what people asked for.
+// quarantined returns the cases that are currently out of the gate, by the
+// configuration and by commands.
 func (p *Prepared) quarantined(commands []report.Command) report.Quarantines {
 	var configured report.Quarantines
 	for _, q := range p.req.Head.Config.Quarantine {
@@ -92,8 +92,8 @@ func (p *Prepared) quarantined(commands []report.Command) report.Quarantines {
 	return in.Quarantined
 }
 
-// withoutUnneeded is the plan without the cases that the gate asks for and does not
-// need after all: where nothing is run, and those that people have quarantined.
+// withoutUnneeded returns the plan without cases that only the gate requested and no
+// longer needs: if nothing is run, and if they are quarantined.
 func (p *Prepared) withoutUnneeded(opts RunOptions) *Prepared {
 	out := p.quarantined(opts.Commands)
 	unneeded := func(r plan.Row) bool { return r.Asked && (opts.NotRun != "" || out.Entry(names(&r)...) != nil) }
@@ -111,8 +111,8 @@ func (p *Prepared) withoutUnneeded(opts RunOptions) *Prepared {
 	return &left
 }
 
-// judgedAtBase reports whether a case that the gate asks for is judged as base's: it is
-// the same case, and what base has serves every other pull request, too.
+// judgedAtBase reports whether a case that the gate requested is judged as base's: it
+// is the same case, and base's result also serves every other pull request.
 func (p *Prepared) judgedAtBase(r plan.Row) bool {
 	if !r.Asked || r.BaseCase == nil || r.MovedFrom != "" || p.req.HeadTrust == p.req.BaseTrust {
 		return false
@@ -123,7 +123,7 @@ func (p *Prepared) judgedAtBase(r plan.Row) bool {
 	return (shared || p.unaskable(r) == "") && !p.headScope(p.scopeKeyOf(r)).Nothing
 }
 
-// askedAtBase are the jobs of base for which the gate asks alone.
+// askedAtBase returns base's jobs that only the gate requests.
 func (p *Prepared) askedAtBase() []run.Job {
 	var jobs []run.Job
 	for _, r := range p.Plan.Rows {
@@ -134,8 +134,8 @@ func (p *Prepared) askedAtBase() []run.Job {
 	return jobs
 }
 
-// withoutAsked parts the jobs of head that the change affects from those for which the
-// gate asks alone.
+// withoutAsked splits head's jobs into affected ones and ones that only the gate
+// requests.
 func (p *Prepared) withoutAsked(jobs []run.Job) (affected, asked []run.Job) {
 	only := map[*schema.Case]bool{}
 	for _, r := range p.Plan.Rows {

@@ -14,9 +14,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// ConfigurationProblems notes of a configuration without errors that it has no target
-// for the needs. If the file is missing and another one was probably meant, that
-// is an error.
+// ConfigurationProblems reports that a valid configuration lacks a target for the
+// needs. A missing file is an error if another file was probably meant.
 func ConfigurationProblems(fsys fs.FS, file string, cfg *config.Config, needs []load.Need) []schema.Problem {
 	if len(cfg.Targets) > 0 {
 		return nil
@@ -37,13 +36,13 @@ func ConfigurationProblems(fsys fs.FS, file string, cfg *config.Config, needs []
 		p.Hint = "run gavel init, which writes it, or write version: 1 and targets: {bot: {provider: openai, model: …}}"
 	}
 	if len(needs) == 0 {
-		return nil // nothing is to be judged
+		return nil // nothing to judge
 	}
 	return []schema.Problem{p}
 }
 
-// HistoryProblems notes that a base may not be found in what was cloned. It is not a
-// fault of a definition, so that --strict does not make it an error.
+// HistoryProblems notes that a shallow clone may lack a base. It is not a mistake in a
+// definition, so --strict does not make it an error.
 func HistoryProblems(repo interface{ Shallow() (bool, error) }) []string {
 	if shallow, err := repo.Shallow(); err != nil || !shallow {
 		return nil
@@ -51,8 +50,8 @@ func HistoryProblems(repo interface{ Shallow() (bool, error) }) []string {
 	return []string{"the clone is shallow, so that gavel run --base may not find the base: run git fetch --unshallow, or set fetch-depth: 0 in the checkout of a CI job"}
 }
 
-// Validation is what gavel run would lack for all definitions; wrong are the
-// problems of the configuration itself.
+// Validation lists everything that gavel run would lack for all definitions; wrong are
+// the configuration's own problems.
 func (r Requirement) Validation(found *load.Snapshot, wrong []schema.Problem) []schema.Problem {
 	switch {
 	case !schema.HasErrors(wrong):
@@ -64,7 +63,7 @@ func (r Requirement) Validation(found *load.Snapshot, wrong []schema.Problem) []
 	return nil
 }
 
-// invalid notes of a configuration with errors what is not checked for that.
+// invalid reports the checks skipped because the configuration has errors.
 func invalid(file string) schema.Problem {
 	return schema.Problem{
 		Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Note, Rule: "unchecked-names",
@@ -73,16 +72,16 @@ func invalid(file string) schema.Problem {
 	}
 }
 
-// maxNear bounds what is read of a file to see whether it is a configuration.
+// maxNear bounds the bytes read to recognize a configuration.
 const maxNear = 256 << 10
 
-// near finds a file that is named nearly like the configuration and looks like
-// one, in its folder or in those of the definitions; "" where there is none.
+// near finds a file with a similar name and the look of a configuration, in the
+// configuration's folder or in the definitions'; "" without one.
 func near(fsys fs.FS, file string, definitions []string) string {
 	for _, dir := range append([]string{path.Dir(file)}, definitions...) {
 		entries, err := fs.ReadDir(fsys, path.Clean(dir))
 		if err != nil {
-			continue // a folder that is not there has no file
+			continue // a missing folder has no file
 		}
 		for _, e := range entries {
 			name := path.Join(dir, e.Name())
@@ -94,7 +93,7 @@ func near(fsys fs.FS, file string, definitions []string) string {
 	return ""
 }
 
-// namedLike reports whether a name is the wanted one but for a dot before it,
+// namedLike reports whether a name is the wanted one except for a leading dot,
 // capitals, the extension, or a typing error.
 func namedLike(name, wanted string) bool {
 	name = strings.ToLower(strings.TrimPrefix(name, "."))

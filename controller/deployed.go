@@ -13,12 +13,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/source"
 )
 
-// A targetPair names a target at base and the one at head in its place.
+// A targetPair names a target at base and its replacement at head.
 type targetPair struct{ base, head string }
 
-// findRebuilt finds the deployed targets of base whose inputs are not the same at
-// head. Such a target cannot be asked as it was at base: it runs what is deployed
-// now, which may be what head says.
+// findRebuilt finds the deployed targets of base whose inputs differ at head. Such a
+// target cannot be asked in base's state: the deployment may be head's.
 func (p *planner) findRebuilt(ctx context.Context) error {
 	p.out.rebuilt = map[targetPair]bool{}
 	if p.req.Base == nil || !p.req.Before.IsZero() {
@@ -45,8 +44,8 @@ func (p *planner) findRebuilt(ctx context.Context) error {
 	return nil
 }
 
-// inputsDiffer reports whether the files differ that either side names as the inputs of
-// a deployed target.
+// inputsDiffer reports whether the inputs of a deployed target, as named by either
+// side, differ.
 func (p *planner) inputsDiffer(ctx context.Context, pair targetPair) (bool, error) {
 	was, is := p.req.Base.Config.Targets[pair.base], p.req.Head.Config.Targets[pair.head]
 	if !was.Deployed() {
@@ -68,8 +67,8 @@ func (p *planner) inputsDiffer(ctx context.Context, pair targetPair) (bool, erro
 	return !slices.Equal(named[0], named[1]), nil
 }
 
-// rebuiltFor is the name of a target that base of a row asks and that is built from
-// other files at head; empty where there is none.
+// rebuiltFor returns the target of a row at base that is built from other files at
+// head; empty without one.
 func (p *Prepared) rebuiltFor(r plan.Row) string {
 	if len(p.rebuilt) == 0 || r.Base == nil || r.BaseCase == nil {
 		return ""
@@ -87,8 +86,8 @@ func (p *Prepared) rebuiltFor(r plan.Row) string {
 	return ""
 }
 
-// addUnasked notes why base has no verdict of the cases whose agent cannot be asked as
-// it was at base.
+// addUnasked records the reason why base has no verdict of cases whose agent is not
+// available in base's state.
 func (e *execution) addUnasked() {
 	for _, r := range e.p.Plan.Rows {
 		if !e.p.wantsBase(r) || (r.Action == plan.Reuse || r.Asked) && r.HeadDigests.D == r.BaseDigests.D {
@@ -104,8 +103,8 @@ func (e *execution) addUnasked() {
 	}
 }
 
-// unaskable says why base of a row cannot be asked now, and what would help; empty where
-// it can.
+// unaskable returns the reason why a row cannot be asked at base now, with a repair;
+// empty if it can.
 func (p *Prepared) unaskable(r plan.Row) string {
 	name := p.baseTarget(r)
 	if measurable(p.req.Base.Config.Targets[name]) {

@@ -13,31 +13,28 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// A Run is what the notices are about.
+// A deploymentRun is the subject of the notices.
 type deploymentRun struct {
-	// Input is the plan, with the outcomes that are known before anything is
-	// judged.
+	// Input is the plan, with the outcomes known before judging.
 	Input *report.Input
-	// Config is what decides for head, and ConfigFile is where it was read.
+	// Config is the configuration that decides for head, and ConfigFile its path.
 	Config     *config.Config
 	ConfigFile string
 	Now        time.Time
 }
 
-// An agent is what is known of one that does not say what it runs.
+// An agent is an agent without a known version.
 type agent struct {
-	// changed is a file that the agent is built from and that is changed here.
+	// changed is a changed file that the agent is built from.
 	changed string
-	// reused counts the verdicts that were stored before, oldest is when the
-	// first of them was made.
+	// reused counts the reused verdicts, oldest is the time of the first.
 	reused int
 	oldest time.Time
 }
 
-// deploymentNotices warn of agents that do not say what they run: of those that are
-// called, of changed files that such an agent is built from, since it may answer
-// as before the change, and of verdicts that are reused whatever is deployed by
-// now.
+// deploymentNotices warns about agents without a version: about changed source files of
+// a called agent, since it may answer as before the change, and about verdicts reused
+// whatever is deployed now.
 func deploymentNotices(r deploymentRun) []report.Notice {
 	agents := map[string]*agent{}
 	for _, row := range r.Input.Plan.Rows {
@@ -67,8 +64,7 @@ func deploymentNotices(r deploymentRun) []report.Notice {
 	return notices
 }
 
-// reusedOutcome returns the stored verdict that serves a row, of either side where
-// it is the same.
+// reusedOutcome returns a row's stored verdict, from either side if both are the same.
 func reusedOutcome(r plan.Row, in *report.Input) (report.Outcome, bool) {
 	if r.Action != plan.Reuse {
 		return report.Outcome{}, false
@@ -102,7 +98,7 @@ func (a *agent) text(name string, now time.Time) string {
 	return message + "; set `revision: reply` at the target once its replies name one"
 }
 
-// changedInput is the first file among reasons that a target is built from.
+// changedInput returns the first file among reasons that a target is built from.
 func changedInput(t config.Target, reasons []plan.Reason) string {
 	for _, r := range reasons {
 		for _, glob := range t.Inputs {

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// environment gathers what the digests need to know of the targets of a checkout.
+// environment collects the targets' part of a checkout's digests.
 func (p *planner) environment(ctx context.Context, s Checkout) (plan.Environment, error) {
 	env := plan.Environment{
 		Config: p.req.ConfigFile, DefaultTarget: s.Config.DefaultTarget,
@@ -45,8 +45,8 @@ func (p *planner) environment(ctx context.Context, s Checkout) (plan.Environment
 	return env, nil
 }
 
-// refuse has the cases of head count as changed that bear on what it may not be judged
-// with.
+// refuse marks head's cases as changed if they depend on a change that must not be used
+// in judging.
 func (p *planner) refuse(env *plan.Environment) {
 	own := map[string]bool{}
 	for _, change := range p.req.TargetChanges.Refused {
@@ -70,8 +70,8 @@ func (p *planner) refuse(env *plan.Environment) {
 	}
 }
 
-// inputFacts returns what counts of the files that a target is built from. Head's name
-// one that is not as base has it.
+// inputFacts returns the digested facts about a target's source files. Head's facts
+// name a file that differs from base.
 func (p *planner) inputFacts(ctx context.Context, s Checkout, t config.Target) ([]plan.Fact, error) {
 	own, err := p.source(ctx, s, t)
 	if err != nil || p.req.Base == nil || s.Commit == p.req.Base.Commit {
@@ -85,7 +85,7 @@ func (p *planner) inputFacts(ctx context.Context, s Checkout, t config.Target) (
 	return own.Facts(&was), err
 }
 
-// source reads what a target is built from, once in each checkout.
+// source reads a target's source files, once per checkout.
 func (p *planner) source(ctx context.Context, s Checkout, t config.Target) (source.Source, error) {
 	at := checkoutTarget{s.Commit, t.Name}
 	if known, ok := p.out.sources[at]; ok {

@@ -7,15 +7,14 @@ import (
 	"github.com/gavel-evals/gavel/controller/run"
 )
 
-// An Estimate is what carrying out a plan will take, as far as can be told
-// before.
+// An Estimate is the estimated effort of a plan.
 type Estimate struct {
 	report.Estimate
-	// Cases counts the cases of head for which somebody is called.
+	// Cases counts head's cases that call a model or an agent.
 	Cases int
 }
 
-// Estimate returns what Execute would take.
+// Estimate returns the estimated effort of Execute.
 func (p *Prepared) Estimate() Estimate {
 	judged := map[string]report.Outcome{}
 	for _, r := range p.Plan.Rows {
@@ -54,8 +53,7 @@ func (p *Prepared) rowsByHead() map[string]*plan.Row {
 	return rows
 }
 
-// estimateHead returns what a case of head will take. Its cost at base is the best
-// guess.
+// estimateHead estimates a case of head. Its cost at base is the best guess.
 func (p *Prepared) estimateHead(r *plan.Row, job run.Job) remeasure.Estimate {
 	c := remeasure.NewEstimate(p.req.Head.Config, job, r.Known)
 	if d, ok := p.baseStored[r.BaseDigests.D]; ok {
@@ -64,7 +62,7 @@ func (p *Prepared) estimateHead(r *plan.Row, job run.Job) remeasure.Estimate {
 	return c
 }
 
-// setNeeds gives every job what has to be left of a budget for it.
+// setNeeds gives every job the budget that it needs.
 func (p *Prepared) setNeeds(head, base []run.Job) {
 	rows := p.rowsByHead()
 	for i := range head {

@@ -18,21 +18,21 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// An execution is a plan that is being carried out. Its steps add to the input of the
-// report, and nothing else of it changes.
+// An execution executes a plan. Its steps add to the input of the report, and change
+// nothing else of it.
 type execution struct {
 	p    *Prepared
 	host Host
 	opts RunOptions
-	// in is what the report is made from.
+	// in is the input of the report.
 	in *report.Input
 }
 
-// Execute judges what the plan leaves to be judged, base where it has to be
-// compared with and is not known, stores the report and returns it. When ctx
-// ends, what is done is kept and in the report; the rest is an error there.
-// Neither the report nor what is observed has a secret in it. With an error, the
-// report is nil unless it only could not be stored.
+// Execute judges the open cases of the plan, including base's if the comparison needs
+// them and they are unknown, stores the report and returns it. When ctx ends, finished
+// results are kept and reported; the rest is an error there. Neither the report nor the
+// observed steps contain a secret. With an error, the report is nil unless it only
+// could not be stored.
 func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*report.Report, error) {
 	started := p.req.Now()
 	opts.ID = cmp.Or(opts.ID, newID())
@@ -68,8 +68,8 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	return out, e.store(lasting, out, started, judged && compared)
 }
 
-// Preview returns the report with nothing but what is stored. notRun says in it
-// why nothing is judged; empty where nothing is left to be.
+// Preview returns the report with only stored results. notRun is its reason why nothing
+// is judged; empty if nothing is open.
 func (p *Prepared) Preview(ctx context.Context, notRun string) (*report.Report, error) {
 	opts := RunOptions{NotRun: notRun}
 	e := &execution{p: p.withoutUnneeded(opts), opts: opts}
@@ -91,9 +91,8 @@ func (e *execution) report(started time.Time) *report.Report {
 	return Redacted(e.p, report.Compare(*e.in))
 }
 
-// loadStored fills in what the report says before anything is judged: what the ledger
-// knows of both sides, with the transcripts of the cases that people will look
-// into.
+// loadStored adds the ledger's results of both sides, with the transcripts of cases
+// that people will look into.
 func (e *execution) loadStored(ctx context.Context) error {
 	p, cfg := e.p, e.p.req.Head.Config
 	e.in = &report.Input{
@@ -133,9 +132,9 @@ func (e *execution) loadStored(ctx context.Context) error {
 	return nil
 }
 
-// storedOutcome is a stored decision as the report has it, with its transcript
-// where it is asked for, or where something affects the case and a report may show
-// it, as keepTranscript says.
+// storedOutcome converts a stored decision for the report, with its transcript if it is
+// requested, or if the case is affected and keepTranscript says that a report may show
+// it.
 func (e *execution) storedOutcome(ctx context.Context, d *ledger.Decision, r plan.Row) (report.Outcome, error) {
 	out := report.Outcome{Result: d.Result, Reused: true, Saved: d.Usage, Judged: d.Oldest}
 	differs := false // from base under the same digests
@@ -150,8 +149,8 @@ func (e *execution) storedOutcome(ctx context.Context, d *ledger.Decision, r pla
 	return out, err
 }
 
-// storedTranscript is what was said first under an execution digest since a time; nil
-// where nothing was.
+// storedTranscript returns the first transcript under an execution digest since a time,
+// or nil.
 func (e *execution) storedTranscript(ctx context.Context, digest string, since time.Time) (*verdict.Transcript, error) {
 	if e.p.req.Ledger == nil {
 		return nil, nil
@@ -163,8 +162,8 @@ func (e *execution) storedTranscript(ctx context.Context, digest string, since t
 	return &executions[0].Transcript, nil
 }
 
-// store writes the run with its report to the ledger. complete says that nothing was left
-// out that the next run makes up for.
+// store writes the run with its report to the ledger. complete means that nothing is
+// left for the next run.
 func (e *execution) store(ctx context.Context, out *report.Report, started time.Time, complete bool) error {
 	if e.p.req.Ledger == nil {
 		return nil
@@ -193,8 +192,8 @@ func (e *execution) store(ctx context.Context, out *report.Report, started time.
 	return e.p.req.Invocation.End(ctx)
 }
 
-// openNotices is what the report says of the file of the ledger, such as that the
-// one before it was damaged.
+// openNotices returns the report's notices about the ledger's file, for example that
+// the previous one was damaged.
 func (e *execution) openNotices() []report.Notice {
 	l := e.p.req.Ledger
 	if l == nil || l.Notice() == "" {
@@ -203,7 +202,7 @@ func (e *execution) openNotices() []report.Notice {
 	return []report.Notice{{Message: l.Notice()}}
 }
 
-// lossNotices says that what was judged is not kept.
+// lossNotices warns that results are not kept.
 func (e *execution) lossNotices() []report.Notice {
 	l := e.p.req.Ledger
 	if l == nil || l.Vanished() == nil {
@@ -212,7 +211,7 @@ func (e *execution) lossNotices() []report.Notice {
 	return []report.Notice{{Message: recovery.Gone}}
 }
 
-// ConfigChange returns what became of gavel.yaml where head's decides.
+// ConfigChange returns the changes of gavel.yaml if head's decides.
 func (p *Prepared) ConfigChange() report.ConfigChange {
 	if p.req.Base == nil {
 		return report.ConfigChange{}

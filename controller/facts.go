@@ -14,9 +14,9 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// targetFacts returns what counts of a target as a checkout has it: its identity, with the
-// digests of credentials under the salt, and the lines of a recording. The error is
-// that of reading the recording.
+// targetFacts returns the digested facts about a checkout's target: its identity, with
+// the digests of credentials under the salt, and the lines of a recording. The error is
+// about reading the recording.
 func targetFacts(fsys fs.FS, t config.Target, lookup func(string) (string, bool), salt []byte) (plan.Target, error) {
 	out := plan.Target{Agent: !t.RunsTools(), Workspace: t.HasWorkspace(), Images: t.TakesImages(), Ends: slices.Sorted(slices.Values(t.EndsConversation))}
 	if p := t.Price; p != nil {
@@ -35,7 +35,7 @@ func targetFacts(fsys fs.FS, t config.Target, lookup func(string) (string, bool)
 	return out, nil
 }
 
-// recording digests the lines of a recording; one that is missing has none.
+// recording digests the lines of a recording; a missing one has none.
 func recording(fsys fs.FS, name string) (map[string]string, error) {
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,8 +48,8 @@ func recording(fsys fs.FS, name string) (map[string]string, error) {
 	return target.Recorded(name, f)
 }
 
-// firstRequestRoots returns what gives the digests of the first requests of a case, by which the
-// lines of a recording that can serve it are known.
+// firstRequestRoots returns a function for the digests of a case's first requests,
+// which identify the lines of a recording that can serve it.
 func firstRequestRoots() func(c *schema.Case, agent bool) []string { return firstRequests }
 
 func firstRequests(c *schema.Case, agent bool) []string {

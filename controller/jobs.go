@@ -11,8 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// split parts the jobs of base whose execution is also one of head from the
-// others.
+// split separates base's jobs that share an execution with head from the others.
 func split(base, head []run.Job) (alike, others []run.Job) {
 	asked := map[string]bool{}
 	for _, j := range head {
@@ -28,7 +27,7 @@ func split(base, head []run.Job) (alike, others []run.Job) {
 	return alike, others
 }
 
-// withhold notes the cases that are not judged.
+// withhold records the cases that are not judged.
 func (e *execution) withhold() {
 	lacking := e.p.lacking()
 	for _, r := range e.p.Plan.Rows {
@@ -45,9 +44,9 @@ func (e *execution) withhold() {
 	}
 }
 
-// lacksVerdict returns which jobs, of either side, are of cases that have no verdict
-// at head although they were tried or withheld: there is nothing to compare
-// base with.
+// lacksVerdict returns a function that reports whether a job, of either side, belongs
+// to a case without a verdict at head although it was tried or withheld: base would
+// have no counterpart.
 func (p *Prepared) lacksVerdict(head map[string]report.Outcome) func(run.Job) bool {
 	lacking := map[*schema.Case]bool{}
 	for _, r := range p.Plan.Rows {
@@ -73,19 +72,19 @@ func (p *Prepared) headJobs() []run.Job {
 
 func (p *Prepared) headJob(r plan.Row) run.Job {
 	job := run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r)), Selection: r.HeadDigests.Selection()}
-	// The clock asks for all cases, people for those that they doubt.
+	// The clock asks for all cases, people for the ones they doubt.
 	if since, _ := p.ignoreBefore(r.Key); p.req.Chosen || !since.IsZero() && p.req.Before.IsZero() {
 		job.Purpose = plan.Doubting
 	}
 	return job
 }
 
-// baseJobs are the cases of base that head's are compared with and whose
-// verdict is not known. An agent that cannot be had in base's revision is not
-// measured: what is stored of it is all there is.
+// baseJobs returns the cases of base that head is compared with and that have no known
+// verdict. An agent that is unavailable in base's revision is not measured: only its
+// stored results count.
 func (p *Prepared) baseJobs(known map[string]report.Outcome) []run.Job {
 	if p.req.Base == nil || !p.req.Before.IsZero() {
-		return nil // what was known before is all there is
+		return nil // only results known before count
 	}
 	base := p.requirement(*p.req.Base)
 	var jobs []run.Job
@@ -111,8 +110,7 @@ func (p *Prepared) baseJob(r plan.Row) run.Job {
 	return run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: scope, Selection: r.BaseDigests.Selection()}
 }
 
-// compared is the target that base of a row is measured against; "" where it is
-// not measured.
+// compared returns the target for measuring a row at base; "" if it is not measured.
 func (p *Prepared) compared(r plan.Row) string {
 	if !p.wantsBase(r) {
 		return ""
@@ -123,14 +121,14 @@ func (p *Prepared) compared(r plan.Row) string {
 	return p.baseTarget(r)
 }
 
-// wantsBase reports whether base of a row is compared with.
+// wantsBase reports whether a row is compared with base.
 func (p *Prepared) wantsBase(r plan.Row) bool {
 	return p.req.Base != nil && r.Head != nil && r.Head.Skip == "" && r.Base != nil && r.Base.Skip == "" && len(r.Reasons) > 0 && r.MovedFrom == ""
 }
 
-// measurable reports whether a target can still answer as it did at base: an agent
-// that is called over HTTP only where every commit has a URL of its own. A program
-// runs with the files of base's commit.
+// measurable reports whether a target can still answer as it did at base. An agent over
+// HTTP can only if every commit has its own URL. A program runs with the files of
+// base's commit.
 func measurable(t config.Target) bool {
 	deployed := strings.Contains(t.URLTemplate, "{sha}") && !strings.Contains(t.URLTemplate, "{pr}")
 	return t.Provider != config.HTTP || deployed

@@ -25,32 +25,32 @@ import (
 type judging struct {
 	e          *execution
 	head, base *side
-	// budget is that of both sides: both are judged because of head. The
-	// configuration that decides for head says what it is.
+	// budget is shared by both sides: both are judged because of head. It is set by the
+	// configuration that decides for head.
 	budget *run.Budget
-	// limiters hold the calls of all batches within the limits of the targets.
+	// limiters keep the calls of all batches within the targets' limits.
 	limiters *limit.Limiters
 	breakers *limit.Breakers
 	progress observed
 }
 
-// A side is head or base while it is judged.
+// A side is head or base during judging.
 type side struct {
 	Checkout
 	is     confirm.Side
 	roster *run.Roster
 	trust  ledger.Trust
-	// outcomes are what the report has of the side, by the ID of the case.
+	// outcomes are the side's outcomes for the report, by the ID of the case.
 	outcomes map[string]report.Outcome
 }
 
-// A jobBatch is cases of one side.
+// A jobBatch is a set of jobs of one side.
 type jobBatch struct {
 	side *side
 	jobs []run.Job
 }
 
-// newJudging returns what judges both sides. Where nothing may be run, nothing is.
+// newJudging returns the judging of both sides.
 func (e *execution) newJudging() *judging {
 	p := e.p
 	j := &judging{e: e, limiters: &limit.Limiters{}, breakers: cmp.Or(e.host.Breakers, &limit.Breakers{}), budget: run.NewBudget(run.BudgetConfig{
@@ -72,7 +72,7 @@ func (e *execution) side(is confirm.Side, c Checkout, outcomes map[string]report
 	}
 }
 
-// judge judges what the plan leaves to be judged, and adds the outcomes to the sides. It
+// judge judges the open cases of the plan, and adds the outcomes to the sides. It
 // reports whether every case of head was judged.
 func (e *execution) judge(ctx context.Context, j *judging) (complete bool, err error) {
 	if e.opts.NotRun != "" {
@@ -92,7 +92,7 @@ func (e *execution) judge(ctx context.Context, j *judging) (complete bool, err e
 	j.progress.begin(total)
 	complete = true
 	for _, b := range batches {
-		if b.side == j.base { // without the cases that head has no verdict for by now
+		if b.side == j.base { // without cases that still have no verdict at head
 			left := slices.DeleteFunc(b.jobs, e.p.lacksVerdict(e.in.Head))
 			j.progress.leaveOut(len(b.jobs) - len(left))
 			b.jobs = left
@@ -109,10 +109,10 @@ func (e *execution) judge(ctx context.Context, j *judging) (complete bool, err e
 	return complete, nil
 }
 
-// batches are what the plan leaves to be judged, in order: head's cases, whose verdicts
-// decide, and then those of base that they are compared with. Questions that both sides
-// share go first at base, whose samples head may always read, while base may not read
-// what a stranger's head has stored.
+// batches returns the open jobs of the plan in order: head's cases, whose verdicts
+// decide, and then base's cases for the comparison. Questions shared by both sides run
+// first at base, since head may always read base's samples, while base may not read the
+// ones stored by a stranger's head.
 func (j *judging) batches() []jobBatch {
 	p, known := j.e.p, j.e.in
 	head := slices.DeleteFunc(p.headJobs(), p.lacksVerdict(known.Head))
@@ -122,7 +122,7 @@ func (j *judging) batches() []jobBatch {
 	p.setNeeds(nil, askedAtBase)
 	alike, others := split(base, head)
 	affected, asked := p.withoutAsked(head)
-	// A budget is for what is affected: the cases for which the gate alone asks come last.
+	// The budget is for affected cases: cases that only the gate requests come last.
 	return []jobBatch{{j.base, alike}, {j.head, affected}, {j.base, others}, {j.base, askedAtBase}, {j.head, asked}}
 }
 
@@ -146,7 +146,7 @@ func (j *judging) measure(ctx context.Context, b jobBatch) ([]run.Outcome, error
 	return j.carryOut(ctx, b, cfg)
 }
 
-// carryOut has the host judge a batch, or [run.Run].
+// carryOut judges a batch by the host, or by [run.Run].
 func (j *judging) carryOut(ctx context.Context, b jobBatch, cfg run.Config) ([]run.Outcome, error) {
 	if j.e.host.Judge == nil {
 		return run.Run(ctx, cfg, b.jobs)
@@ -154,7 +154,7 @@ func (j *judging) carryOut(ctx context.Context, b jobBatch, cfg run.Config) ([]r
 	return j.e.host.Judge(ctx, b.side.is.String(), cfg, b.jobs)
 }
 
-// config is that of the run of a batch, with its targets opened.
+// config returns a batch's configuration of the run, with its targets opened.
 func (j *judging) config(b jobBatch) (run.Config, error) {
 	targets, err := b.side.roster.Targets(b.jobs)
 	if err != nil {
@@ -172,7 +172,8 @@ func (j *judging) config(b jobBatch) (run.Config, error) {
 	}, nil
 }
 
-// keep returns which outcomes of a side need their transcripts.
+// keep returns a function that selects the outcomes of a side whose transcripts are
+// needed.
 func (j *judging) keep(s *side) func(run.Job, verdict.Result) bool {
 	switch {
 	case s == j.base:
@@ -183,26 +184,27 @@ func (j *judging) keep(s *side) func(run.Job, verdict.Result) bool {
 	return j.e.p.keepTranscript(j.e.in.Base)
 }
 
-// An observed tells how judging goes on. Both sides may be measured at the same time.
+// An observed reports the progress of judging. Both sides may be measured at the same
+// time.
 type observed struct {
-	tell func(progress.Step) // nil for nobody
+	tell func(progress.Step) // may be nil
 	hide func(string) string
 	mu   sync.Mutex
 	step progress.Step // guarded by mu
 }
 
-// begin tells how many cases there are; nobody is told that there are none.
+// begin reports the number of cases, unless there are none.
 func (o *observed) begin(total int) {
 	if o.step.Total = total; o.tell != nil && total > 0 {
 		o.tell(o.step)
 	}
 }
 
-// leaveOut has n cases fewer be judged.
+// leaveOut reduces the number of cases by n.
 func (o *observed) leaveOut(n int) { o.step.Total -= n }
 
-// ended returns what reports the cases of a side that have ended, and measured what
-// reports those that have been measured again.
+// ended returns a function that reports the finished cases of a side, and measured one
+// that reports the finished further measurements.
 func (o *observed) ended(is confirm.Side) func(run.Event) {
 	return o.report(is, func(s *progress.Step) { s.Done++ })
 }
@@ -224,8 +226,8 @@ func (o *observed) report(is confirm.Side, count func(*progress.Step)) func(run.
 	}
 }
 
-// collect adds the outcomes of a batch, which are in the order of its jobs, to its side. It
-// reports whether the next run has nothing to make up for.
+// collect adds a batch's outcomes, in the order of its jobs, to its side. It reports
+// whether nothing is left for the next run.
 func (e *execution) collect(b jobBatch, outcomes []run.Outcome) (complete bool) {
 	complete = true
 	for i, o := range outcomes {
@@ -245,9 +247,9 @@ func (e *execution) collect(b jobBatch, outcomes []run.Outcome) (complete bool) 
 	return complete
 }
 
-// keepTranscript reports whether the report may show how the verdict on a job of head
-// came about. It shows no case that passes, except one that base has under the
-// same digests with another verdict: such a case of base is known by now.
+// keepTranscript returns a function that reports whether the report may explain the
+// verdict of a job of head. It explains no passing case, except one with another
+// verdict at base under the same digests, which is known by now.
 func (p *Prepared) keepTranscript(base map[string]report.Outcome) func(run.Job, verdict.Result) bool {
 	other := map[string]bool{}
 	for _, r := range p.Plan.Rows {

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// listSamples adds to the outcomes of head what each of several samples came to, for files of
-// results, whose format lists them.
+// listSamples adds the result of each of several samples to head's outcomes, for files
+// of results whose format lists them.
 func (e *execution) listSamples(ctx context.Context) error {
 	if !e.opts.Results || e.p.req.Ledger == nil {
 		return nil

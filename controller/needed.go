@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// LiveDigests are the digests of everything that the ledger keeps for the cases of
-// both sides, attempts and alternatives among it.
+// LiveDigests returns the digests of all ledger entries for the cases of both sides,
+// including attempts and alternatives.
 func (p *Prepared) LiveDigests() []plan.Digests {
 	var all []plan.Digests
 	for _, r := range p.Plan.Rows {
@@ -29,8 +29,8 @@ func liveDigests(c *schema.Case, d plan.Digests, stored map[string]*ledger.Decis
 	return d.Stored(c, 0, nil)
 }
 
-// Redecide decides over samples as the case of the decision digest demands. It
-// reports false where no case of the plan has it.
+// Redecide applies the rule of a decision digest's case to samples. It reports false if
+// no case of the plan has the digest.
 func (p *Prepared) Redecide(digest string, samples []verdict.Sample) (verdict.Result, bool) {
 	for _, r := range p.Plan.Rows {
 		switch {

@@ -18,20 +18,21 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// A planner makes a plan.
+// A planner creates a plan.
 type planner struct {
-	// out is what it makes, and req is the request in it.
+	// out is the resulting plan, with the request in it.
 	out *Prepared
 	req *Request
-	// env is what head's cases run in.
+	// env is the environment of head's cases.
 	env *plan.Environment
-	// outside are the files in no definitions folder that definitions name.
+	// outside are files named by definitions outside of their folders.
 	outside []string
 	// storing guards the stored decisions while they are read.
 	storing sync.Mutex
 }
 
-// always returns which cases are judged although base has them unchanged.
+// always returns a function that selects cases to judge even if base has them
+// unchanged.
 func (p *planner) always(key string) (plan.Reason, bool) {
 	if p.req.All {
 		return plan.Reason{Part: "all", Message: "all cases were asked for"}, true
@@ -47,7 +48,7 @@ func (p *planner) always(key string) (plan.Reason, bool) {
 	return plan.Reason{}, false
 }
 
-// planHead plans head with nothing to compare it with.
+// planHead plans head without a comparison.
 func (p *planner) planHead(ctx context.Context) error {
 	head, err := p.loadHead(ctx)
 	if err != nil {
@@ -70,8 +71,8 @@ func (p *planner) planDrift(ctx context.Context) error {
 	return nil
 }
 
-// planFull plans every case of head. It loads only those of base that the
-// change can affect, if both sides are read by the same settings.
+// planFull plans every case of head. It loads only base's cases that the change can
+// affect, if both sides are read with the same settings.
 func (p *planner) planFull(ctx context.Context) error {
 	head, err := p.loadHead(ctx)
 	if err != nil {
@@ -127,8 +128,8 @@ func (p *planner) planFull(ctx context.Context) error {
 	return nil
 }
 
-// nameGone adds a notice for each file that was invalid at base and that head does not
-// have: nobody knows which cases went with it.
+// nameGone adds a notice for each file that was invalid at base and is missing at head:
+// nobody knows which cases went with it.
 func (p *planner) nameGone(problems []schema.Problem) {
 	named := map[string]bool{}
 	for _, problem := range problems {
@@ -146,8 +147,8 @@ func (p *planner) nameGone(problems []schema.Problem) {
 	}
 }
 
-// share adds to base the cases that no changed file can affect. They are as
-// they are at head; env is what they run in where that is not the same.
+// share adds the cases that no changed file can affect to base, as they are at head;
+// env is their environment if it differs.
 func share(base *plan.Side, head plan.Side, affected []string, env *plan.Environment) {
 	for key, c := range head.Cases {
 		if _, loaded := slices.BinarySearch(affected, definition(c.CaseInfo)); loaded {
@@ -160,8 +161,8 @@ func share(base *plan.Side, head plan.Side, affected []string, env *plan.Environ
 	}
 }
 
-// definition is the file whose loading makes a case, which need not be the one that has it:
-// a definition may name files of tests.
+// definition returns the file whose loading creates a case. The case itself may be in
+// another file: a definition may name files of tests.
 func definition(c *schema.CaseInfo) string {
 	for _, in := range c.Inputs {
 		if in.Role == "definition" {
@@ -172,13 +173,13 @@ func definition(c *schema.CaseInfo) string {
 }
 
 // canPlanAffected reports whether planning the affected cases is enough: base is known,
-// and nothing but a changed file makes a case count as affected.
+// and only changed files make cases count as affected.
 func (p *planner) canPlanAffected() bool {
 	return p.req.Snapshot != nil && p.req.IgnoreBefore == nil && p.req.Select == nil && len(p.req.Statuses) == 0 && !p.req.All && !p.req.Complete && !p.req.asks() && len(p.req.Head.Config.Gate.Required) == 0 && p.sameSettings()
 }
 
-// planAffected plans the cases that the changed files can affect and counts the
-// rest. Its cost follows the change and not the size of the repository.
+// planAffected plans the cases that the changed files can affect and counts the rest.
+// Its cost follows the change and not the size of the repository.
 func (p *planner) planAffected(ctx context.Context) error {
 	headEnv, err := p.environment(ctx, p.req.Head)
 	if err != nil {
@@ -219,15 +220,15 @@ func (p *planner) planAffected(ctx context.Context) error {
 	}
 	p.out.Problems = change.Problems()
 	head.Strays = setOf(change.Strays())
-	invalidate(&head, p.out.Problems) // a file that failed to parse may affect any case
+	invalidate(&head, p.out.Problems) // an invalid file may affect any case
 	p.comparePlan(&base, head, changed)
 	total, before := p.req.Snapshot.Totals(), change.Before()
 	p.out.Plan.Rest = plan.Rest{Cases: total.Cases - before.Cases, Skipped: total.Skipped - before.Skipped}
 	return nil
 }
 
-// changes lists the files that differ between the sides, and notes which files
-// definitions name.
+// changes lists the files that differ between the sides, and records the files named by
+// definitions.
 func (p *planner) changes(ctx context.Context, s *load.Snapshot) ([]string, error) {
 	p.outside = s.Outside(p.req.Head.Config.Settings())
 	return p.req.changes(ctx, s)
@@ -242,7 +243,7 @@ func (r *Request) changes(ctx context.Context, s *load.Snapshot) ([]string, erro
 	return changed, nil
 }
 
-// sameSettings reports whether the definitions of both sides are read alike.
+// sameSettings reports whether both sides' definitions are read with the same settings.
 func (p *planner) sameSettings() bool {
 	return p.req.Base.Config.Digest == p.req.Head.Config.Digest ||
 		reflect.DeepEqual(p.req.Base.Config.Settings(), p.req.Head.Config.Settings())
@@ -271,8 +272,8 @@ func (p *planner) loadFiles(ctx context.Context, s Checkout, files []string) (*l
 	return loaded, nil
 }
 
-// options are what the definitions of a checkout are read with: its settings and,
-// for head, the bound on what is new.
+// options returns the load options of a checkout: its settings and, for head, the bound
+// on new cases.
 func (r *Request) options(ctx context.Context, s Checkout) (load.Options, error) {
 	opts := load.Options{Settings: s.Config.Settings()}
 	if r.MaxNew > 0 && r.Changed != nil && s.Commit == r.Head.Commit {
@@ -286,7 +287,7 @@ func (r *Request) options(ctx context.Context, s Checkout) (load.Options, error)
 	return opts, nil
 }
 
-// side computes the digests of the cases that were asked for.
+// side computes the digests of the selected cases.
 func (p *planner) side(ctx context.Context, s Checkout, loaded *load.Result, env *plan.Environment) (plan.Side, error) {
 	cases := loaded.Cases
 	if p.req.Select != nil {
@@ -308,14 +309,14 @@ func (p *planner) side(ctx context.Context, s Checkout, loaded *load.Result, env
 	side := plan.NewSide(s.Commit, env.DefaultTarget, entries)
 	invalidate(&side, loaded.Problems)
 	side.Strays = setOf(loaded.Strays())
-	// Where the file cannot be read, no definition was loaded either.
+	// If the file is unreadable, no definition was loaded either.
 	if ignored, err := ignore.Matcher(s.FS); err == nil {
 		side.Ignored = func(file string) bool { return ignored(file, false) }
 	}
 	return side, nil
 }
 
-// invalidate notes the files that did not load.
+// invalidate records the files that did not load.
 func invalidate(side *plan.Side, problems []schema.Problem) {
 	for _, problem := range problems {
 		if problem.Severity == schema.Error {

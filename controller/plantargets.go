@@ -11,9 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// planTargets plans the cases against the targets that were asked for instead of
-// their own. Both sides are loaded once for each: what a definition compiles to
-// depends on its target.
+// planTargets plans the cases against the requested targets instead of their own. Both
+// sides are loaded once per target: the compiled definition depends on its target.
 func (p *planner) planTargets(ctx context.Context) error {
 	head, snapshot, problems, err := p.targetsSide(ctx, p.req.Head)
 	if err != nil {
@@ -37,8 +36,8 @@ func (p *planner) planTargets(ctx context.Context) error {
 	return nil
 }
 
-// targetsSide is one side with every case for each of the targets that it has.
-// The problems are those of all of them.
+// targetsSide returns one side with every case for each of its targets. The problems
+// are those of all targets.
 func (p *planner) targetsSide(ctx context.Context, s Checkout) (plan.Side, *load.Snapshot, []schema.Problem, error) {
 	side := plan.NewSide(s.Commit, s.Config.DefaultTarget, nil)
 	env, err := p.environment(ctx, s)

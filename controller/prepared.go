@@ -1,9 +1,9 @@
-// Package controller is the pipeline that every door leads to: load both
-// sides of a change, plan, ask the ledger, run what is left, compare.
+// Package controller is the pipeline behind every command: load both sides of a change,
+// plan, read the ledger, run the open cases, compare.
 //
-// Most callers want [Prepare], which plans without a call, and then
-// [Prepared.Execute], which carries the plan out, stores the report and returns
-// it. [Prepared.Estimate] says before what that takes.
+// Most callers want [Prepare], which plans without a call, and then [Prepared.Execute],
+// which executes the plan, stores the report and returns it. [Prepared.Estimate]
+// estimates the effort before.
 package controller
 
 import (
@@ -24,35 +24,35 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Prepared is a plan with what it takes to estimate it and to carry it out.
+// Prepared is a plan with everything needed to estimate and execute it.
 type Prepared struct {
 	Plan *plan.Plan
-	// Problems are what is wrong with head's definitions.
+	// Problems are mistakes in head's definitions.
 	Problems []schema.Problem
 
 	req Request
-	// headStored and baseStored are the decisions that the ledger has, by decision
-	// digest, for both sides.
+	// headStored and baseStored are both sides' decisions in the ledger, by decision
+	// digest.
 	headStored, baseStored map[string]*ledger.Decision
-	// reuseSince says by the ID at head since when it counts what is stored of the
-	// cases that are asked again.
+	// reuseSince maps cases that are asked again, by their ID at head, to the time
+	// since which stored results count.
 	reuseSince map[string]time.Time
-	// begun says by the ID at base since when what is stored of it counts, where
-	// older results are known to be no longer true.
+	// begun maps cases, by their ID at base, to the time since which stored results
+	// count, if older ones are known to be outdated.
 	begun map[string]time.Time
-	// sources are what targets are built from.
+	// sources are the source files of targets.
 	sources map[checkoutTarget]source.Source
 	notices []report.Notice
-	// rebuilt are the deployed targets of base that are built from other files at head.
+	// rebuilt are base's deployed targets that are built from other files at head.
 	rebuilt map[targetPair]bool
-	// left are the cases that a brief plan counts and does not keep.
+	// left are the cases that a brief plan counts but does not keep.
 	left remeasure.Remainder
-	// elsewhere says that other processes judge: they need the keys of targets, not
-	// this one.
+	// elsewhere means that other processes judge: they need the targets' keys, this one
+	// does not.
 	elsewhere bool
 }
 
-// Prepare loads, digests, compares and asks the ledger. Bad definitions are
+// Prepare loads, digests, compares and reads the ledger. Mistakes in definitions are
 // Problems; an error means that a side or the ledger could not be read at all.
 func Prepare(ctx context.Context, req Request) (*Prepared, error) {
 	if req.Now == nil {
@@ -98,8 +98,8 @@ func prepare(ctx context.Context, req Request) (*Prepared, error) {
 	return out, p.addStored(ctx)
 }
 
-// Unplanned returns a plan without cases, of a head that is not looked at. The
-// problems say why.
+// Unplanned returns a plan without cases, for a head that is not examined. The problems
+// give the reason.
 func Unplanned(req Request, problems ...schema.Problem) *Prepared {
 	if req.Now == nil {
 		req.Now = time.Now
@@ -107,22 +107,21 @@ func Unplanned(req Request, problems ...schema.Problem) *Prepared {
 	return &Prepared{req: req, Plan: &plan.Plan{Head: req.Head.Commit}, Problems: problems}
 }
 
-// Head is the side that is judged.
+// Head returns the side that is judged.
 func (p *Prepared) Head() Checkout { return p.req.Head }
 
-// Base is the side that head is compared with; nil where there is none.
+// Base returns the side that head is compared with, or nil.
 func (p *Prepared) Base() *Checkout { return p.req.Base }
 
-// Ledger is what the plan reads and its report is stored in; nil where nothing is
-// stored.
+// Ledger returns the ledger of the plan and its report, or nil.
 func (p *Prepared) Ledger() *ledger.Ledger { return p.req.Ledger }
 
-// TargetChanges returns what head changes of the targets, where another configuration
+// TargetChanges returns head's changes of the targets, if another configuration
 // decides.
 func (p *Prepared) TargetChanges() config.TargetChanges { return p.req.TargetChanges }
 
-// Refused is the first change of head that a case is not judged with: of its target, of one
-// that judges it, or of a role in it.
+// Refused returns the first change of head that must not be used in judging a case: of
+// its target, of a target that judges it, or of a role.
 func (p *Prepared) Refused(row plan.Row) (change config.TargetChange, refused bool) {
 	if row.Head == nil || row.HeadCase == nil {
 		return change, false
@@ -141,7 +140,7 @@ func (p *Prepared) Refused(row plan.Row) (change config.TargetChange, refused bo
 	return change, false
 }
 
-// Request returns what was planned, to plan it again or with a change.
+// Request returns the plan's request, for planning again or with a change.
 func (p *Prepared) Request() Request { return p.req }
 
 // SetBudget replaces the budget of head's configuration.
@@ -151,15 +150,15 @@ func (p *Prepared) SetBudget(budget config.Budget) {
 	p.req.Head.Config = &cfg
 }
 
-// UseProgramsOfBase has the programs of head see base's files.
+// UseProgramsOfBase makes head's programs see base's files.
 func (p *Prepared) UseProgramsOfBase() { p.req.Head.Programs = p.req.Base }
 
 // Changed returns the files that differ between base and head.
 func (p *Prepared) Changed(ctx context.Context) ([]string, error) { return p.req.Changed(ctx, nil) }
 
-// Rerun is the plan to rerun some of the cases regardless of stored results: as
-// new samples, which the ledger keeps next to the old ones. Cases that
-// are not active, or not at head, are left out.
+// Rerun returns the plan to rerun some of the cases regardless of stored results: as
+// new samples, which the ledger keeps next to the old ones. Cases that are not active,
+// or not at head, are left out.
 func (p *Prepared) Rerun(wanted func(key string) bool) *Prepared {
 	out := *p
 	cfg := *p.req.Head.Config

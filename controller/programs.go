@@ -13,9 +13,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// WithholdPrograms adds the rows whose programs must not or cannot be started to
-// those that are not judged for another reason, if there is one. why is asked
-// for each that starts a program; empty lets it.
+// WithholdPrograms also withholds rows whose programs must not or cannot start, unless
+// they are withheld for another reason. why is called for each row that starts a
+// program; an empty reason allows it.
 func (p *Prepared) WithholdPrograms(otherwise func(plan.Row) string, why func() string) func(plan.Row) string {
 	return func(row plan.Row) string {
 		if otherwise != nil {
@@ -30,12 +30,12 @@ func (p *Prepared) WithholdPrograms(otherwise func(plan.Row) string, why func() 
 	}
 }
 
-// naming are the roles of files that are programs, name programs or have code of theirs:
+// naming are the roles of files that are programs, name programs or contain code:
 // variables are filled into the code of assertions.
 var naming = []string{"program", "suite", "workspace", "definition", "tests", "variable"}
 
-// Starts reports whether judging a row starts programs of the repository, and
-// what that depends on.
+// Starts reports whether judging a row starts programs of the repository, and on what
+// that depends.
 func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
 	if r.HeadCase == nil || r.Action != plan.Run && r.Action != plan.Rejudge {
 		return source.Start{}, false
@@ -43,9 +43,8 @@ func (p *Prepared) Starts(r plan.Row) (source.Start, bool) {
 	return p.starts(r)
 }
 
-// MayStart reports whether a case starts programs of the repository, be it when it is
-// judged or when it is measured again. Stored verdicts do not decide that: a case that has
-// one may be measured again.
+// MayStart reports whether a case starts programs of the repository when it is judged
+// or measured again. Stored verdicts do not matter: such a case may be measured again.
 func (p *Prepared) MayStart() bool {
 	return slices.ContainsFunc(p.Plan.Rows, func(r plan.Row) bool {
 		_, starts := p.Starts(r)
@@ -56,8 +55,8 @@ func (p *Prepared) MayStart() bool {
 	})
 }
 
-// measuredAgain is a row as it is when head is measured again to tell a difference from
-// noise, and false for one that is not.
+// measuredAgain returns a row as it is when head is measured again to distinguish a
+// difference from noise; false if it is not.
 func measuredAgain(r plan.Row) (plan.Row, bool) {
 	switch {
 	case r.HeadCase == nil || r.Head == nil || r.Asked || r.MovedFrom != "" || r.Action == plan.Skip:
@@ -71,8 +70,8 @@ func measuredAgain(r plan.Row) (plan.Row, bool) {
 	return r, true
 }
 
-// OfPrograms counts the cases whose verdicts come from programs of the repository, whether
-// they are started or what they said is reused.
+// OfPrograms counts the cases whose verdicts come from programs of the repository,
+// whether they are started or their results are reused.
 func (p *Prepared) OfPrograms() int {
 	n := 0
 	for _, r := range p.Plan.Rows {
@@ -90,10 +89,10 @@ func (p *Prepared) OfPrograms() int {
 	return n
 }
 
-// starts reports whether what a row does starts programs.
+// starts reports whether a row's action starts programs.
 func (p *Prepared) starts(r plan.Row) (source.Start, bool) {
 	out := source.Start{Files: []string{r.Head.Origin.File}}
-	// Those whose answers are compared with this one are asked with it.
+	// Cases whose answers are compared with this one are asked together with it.
 	answering := append([]*schema.Case{r.HeadCase}, r.HeadCase.Peers...)
 	starts := slices.ContainsFunc(answering, func(c *schema.Case) bool {
 		return c.Drive.Program != nil && (c != r.HeadCase || r.Action == plan.Run)
@@ -132,7 +131,7 @@ func (p *Prepared) starts(r plan.Row) (source.Start, bool) {
 	return out, starts
 }
 
-// sourcesOf returns what a target is built from on each side.
+// sourcesOf returns a target's source files on each side.
 func (p *Prepared) sourcesOf(name string) []source.Source {
 	commits := []string{p.req.Head.Commit}
 	if p.req.Base != nil {
@@ -147,7 +146,7 @@ func (p *Prepared) sourcesOf(name string) []source.Source {
 	return out
 }
 
-// targetsOf names the targets that judging a row asks.
+// targetsOf returns the names of the targets that judging a row calls.
 func (p *Prepared) targetsOf(r plan.Row) map[string]bool {
 	roles := p.req.Head.Config.Roles.Targets()
 	names := map[string]bool{}

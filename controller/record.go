@@ -10,9 +10,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/run"
 )
 
-// recordStored hands the stored replies of cases that are not judged in this run to
-// Record, so that a recording has what the whole report rests on. Those that
-// are judged record theirs themselves.
+// recordStored passes stored replies of cases that are not judged in this run to
+// Record, so that a recording covers the whole report. Judged cases record their own
+// replies.
 func (e *execution) recordStored(ctx context.Context) error {
 	if e.host.Record == nil || e.opts.NotRun != "" {
 		return nil
@@ -42,7 +42,7 @@ func (e *execution) recordJobs(ctx context.Context, c Checkout, jobs []run.Job) 
 	return nil
 }
 
-// unrecorded passes on of which cases a stored reply could not be recorded.
+// unrecorded reports cases with a stored reply that could not be recorded.
 func (e *execution) unrecorded(keys ...string) {
 	for _, key := range keys {
 		if e.host.Unrecorded != nil {
@@ -51,7 +51,7 @@ func (e *execution) unrecorded(keys ...string) {
 	}
 }
 
-// storedJobs are the cases of head that have a stored verdict.
+// storedJobs returns head's cases with a stored verdict.
 func (p *Prepared) storedJobs() []run.Job {
 	var jobs []run.Job
 	for _, r := range p.Plan.Rows {
@@ -63,7 +63,7 @@ func (p *Prepared) storedJobs() []run.Job {
 	return jobs
 }
 
-// comparedJobs are the cases of base that head's are compared with and that had a
+// comparedJobs returns the cases of base that head is compared with and that had a
 // stored verdict before the run.
 func (p *Prepared) comparedJobs(known map[string]report.Outcome) []run.Job {
 	var jobs []run.Job
@@ -80,7 +80,7 @@ func (p *Prepared) comparedJobs(known map[string]report.Outcome) []run.Job {
 	return jobs
 }
 
-// baseTarget is the target of a case at base.
+// baseTarget returns the target of a case at base.
 func (p *Prepared) baseTarget(r plan.Row) string {
 	if r.Base.Target == "" {
 		return p.req.Base.Config.DefaultTarget

@@ -17,8 +17,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// remeasure tells the differences between the sides from noise. j takes further
-// measurements; nil takes none. It reports whether none that is missing is left to the next run.
+// remeasure distinguishes differences between the sides from noise. j takes further
+// measurements; nil takes none. It reports whether no missing measurement is left to
+// the next run.
 func (e *execution) remeasure(ctx context.Context, started time.Time, j *judging) (complete bool, err error) {
 	if err := e.markFlaky(ctx); err != nil {
 		return false, err
@@ -41,7 +42,7 @@ func (e *execution) remeasure(ctx context.Context, started time.Time, j *judging
 	return complete, c.BeginHistories(context.WithoutCancel(ctx), e.in.Noise, e.p.req.Now())
 }
 
-// markFlaky has the report name the flaky cases that the change affects.
+// markFlaky marks the affected flaky cases in the report.
 func (e *execution) markFlaky(ctx context.Context) error {
 	rule := e.p.req.Head.Config.Noise.Defaulted().Flaky
 	if rule == config.FlakyIgnore || e.opts.NotRun != "" {
@@ -52,7 +53,7 @@ func (e *execution) markFlaky(ctx context.Context) error {
 	return remeasure.MarkFlaky(context.WithoutCancel(ctx), e.p.req.Ledger, e.in, e.p.req.HeadTrust, e.p.req.BaseTrust)
 }
 
-// collectHistory measures the cases of a scheduled run further, where the team wants it.
+// collectHistory takes a scheduled run's extra measurements, if the team wants them.
 func (e *execution) collectHistory(ctx context.Context, j *judging) (err error) {
 	p, cfg := e.p, e.p.req.Head.Config
 	if p.req.Before.IsZero() || p.req.Ledger == nil || e.opts.NotRun != "" || !cfg.Noise.Nightly {
@@ -71,8 +72,7 @@ func (e *execution) collectHistory(ctx context.Context, j *judging) (err error) 
 	return err
 }
 
-// comparison is what is compared, without outcomes; nil where nothing is measured
-// again.
+// comparison returns the comparison without outcomes; nil if nothing is measured again.
 func (p *Prepared) comparison() *remeasure.Comparison {
 	cfg := p.req.Head.Config
 	if p.req.Base == nil || p.req.Ledger == nil || !p.req.Before.IsZero() || cfg.Noise.Confirm == config.ConfirmOff {
@@ -86,16 +86,16 @@ func (p *Prepared) comparison() *remeasure.Comparison {
 	}
 }
 
-// A measuringAgain takes further measurements of the cases that may be run.
+// A measuringAgain takes further measurements of the cases that may run.
 type measuringAgain struct {
 	*judging
-	// rows returns those of head's cases as they are measured again.
+	// rows returns head's rows as they are measured again.
 	rows func() map[*schema.Case]plan.Row
-	// measured is set when a measurement is taken.
+	// measured is set by each measurement.
 	measured atomic.Bool
 }
 
-// rowsAgain returns the rows of head as they are measured again; nil if none is withheld.
+// rowsAgain returns head's rows as they are measured again; nil if none is withheld.
 func (e *execution) rowsAgain() map[*schema.Case]plan.Row {
 	if e.opts.Withhold == nil {
 		return nil
@@ -109,8 +109,8 @@ func (e *execution) rowsAgain() map[*schema.Case]plan.Row {
 	return rows
 }
 
-// measure implements [remeasure.Measure]. A case that is withheld from being judged is not
-// measured again either, although its verdict is stored.
+// measure implements [remeasure.Measure]. A case that must not be judged is not
+// measured again either, even with a stored verdict.
 func (m *measuringAgain) measure(ctx context.Context, is confirm.Side, jobs []run.Job) ([]run.Outcome, error) {
 	b := jobBatch{m.head, nil}
 	if is == confirm.Base {
@@ -136,7 +136,7 @@ func (m *measuringAgain) measure(ctx context.Context, is confirm.Side, jobs []ru
 	return outcomes, err
 }
 
-// withheld is why a case of head is not measured again; empty where it is.
+// withheld returns the reason why a case of head is not measured again; empty if it is.
 func (m *measuringAgain) withheld(is confirm.Side, c *schema.Case) string {
 	if is == confirm.Base {
 		return ""
@@ -148,7 +148,7 @@ func (m *measuringAgain) withheld(is confirm.Side, c *schema.Case) string {
 	return m.e.opts.Withhold(row)
 }
 
-// comparedRows are the cases of head with what it takes to measure them again.
+// comparedRows returns head's cases with the data for measuring them again.
 func (p *Prepared) comparedRows() []remeasure.Row {
 	base := p.requirement(*p.req.Base)
 	rows := make([]remeasure.Row, 0, len(p.Plan.Rows))

@@ -13,20 +13,19 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// The notes on an unchanged definition are enough to plan its cases: they are
-// loaded only where they have to be judged. Digests are the notes that a
-// snapshot keeps of them.
+// The snapshot's digests of an unchanged definition are enough to plan its cases: they
+// are loaded only for judging.
 
-// errChanged means that a definition is not what was remembered of it.
+// errChanged means that a definition differs from its remembered version.
 var errChanged = errors.New("a definition changed while it was planned")
 
-// canUseRemembered reports whether head can be planned from what is remembered.
+// canUseRemembered reports whether head can be planned from remembered definitions.
 func (p *planner) canUseRemembered() bool {
 	return p.req.Remembered != nil && !p.req.All && !p.req.Complete && p.req.IgnoreBefore == nil && p.req.Fresh == nil && p.req.Before.IsZero() &&
 		len(p.req.Statuses)+len(p.req.Targets) == 0 && (p.req.Base == nil || p.sameSettings())
 }
 
-// A loadedSide is one side of a plan with what it was made from.
+// A loadedSide is one side of a plan with its source.
 type loadedSide struct {
 	plan.Side
 	env      *plan.Environment
@@ -36,8 +35,8 @@ type loadedSide struct {
 	brief bool
 }
 
-// loadHead returns head from what is remembered, where that is enough, and else
-// with all of its cases.
+// loadHead returns head from remembered definitions, if they are enough, and else with
+// all of its cases.
 func (p *planner) loadHead(ctx context.Context) (*loadedSide, error) {
 	env, err := p.environment(ctx, p.req.Head)
 	if err != nil {
@@ -61,7 +60,7 @@ func (p *planner) loadHead(ctx context.Context) (*loadedSide, error) {
 	return &loadedSide{Side: side, env: &env, snapshot: loaded.Snapshot(), problems: loaded.Problems}, nil
 }
 
-// rememberedHead returns head as it is remembered; nil where it is not.
+// rememberedHead returns head from remembered definitions, or nil.
 func (p *planner) rememberedHead(ctx context.Context, env *plan.Environment) (*loadedSide, error) {
 	notes, err := notesIn(env)
 	if err != nil {
@@ -77,7 +76,7 @@ func (p *planner) rememberedHead(ctx context.Context, env *plan.Environment) (*l
 		rest, ok := entry.ReadNote(c.Note)
 		damaged = damaged || !ok
 		if p.req.Select == nil || p.req.Select(entry.CaseInfo) {
-			if p.req.Brief || env.Unconfined { // programs are warned of
+			if p.req.Brief || env.Unconfined { // warnings concern programs
 				entry.Noted = strings.Clone(rest) // the digests before it are read
 			}
 			entries = append(entries, entry)
@@ -93,8 +92,8 @@ func (p *planner) rememberedHead(ctx context.Context, env *plan.Environment) (*l
 	return head, nil
 }
 
-// ScanHead has head planned from the notes that are taken of its cases in one go.
-// Then the cases that are not judged take little memory.
+// ScanHead plans head in one pass with notes on its cases. Then the cases that are not
+// judged take little memory.
 func (r *Request) ScanHead() {
 	head := *r
 	r.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
@@ -107,8 +106,8 @@ func (r *Request) ScanHead() {
 	}
 }
 
-// notesIn are the notes that planning takes of cases in an environment: digests,
-// and what an estimate needs.
+// notesIn returns the notes that planning takes about cases in an environment: digests,
+// and data for an estimate.
 func notesIn(env *plan.Environment) (snapshot.Notes, error) {
 	digest, err := env.Digest()
 	return snapshot.Notes{Environment: digest, Take: func(c *schema.Case) string {
@@ -116,7 +115,7 @@ func notesIn(env *plan.Environment) (snapshot.Notes, error) {
 	}}, err
 }
 
-// complete puts the cases of the files into the entries of a side.
+// complete adds the files' cases to the entries of a side.
 func (p *planner) complete(ctx context.Context, side *loadedSide, files []string) error {
 	if !side.brief || len(files) == 0 {
 		return nil
@@ -147,12 +146,11 @@ func (p *planner) complete(ctx context.Context, side *loadedSide, files []string
 	return nil
 }
 
-// batch is how many definitions are looked at together where their cases are not
-// kept.
+// batch is the number of definitions processed together if their cases are not kept.
 const batch = 512
 
-// settle decides what is done with each row. Cases to be judged and their stored
-// results are read in batches if the plan is brief.
+// settle decides the action of each row. If the plan is brief, cases to be judged and
+// their stored results are read in batches.
 func (p *planner) settle(ctx context.Context) error {
 	p.ask()
 	rows := p.out.Plan.Rows
@@ -181,9 +179,9 @@ func (p *planner) settle(ctx context.Context) error {
 	return nil
 }
 
-// settleDue decides about rows of cases that are to be judged, in the order of
-// their files. Cases are loaded, and kept unless the plan is brief. A brief plan
-// only counts those of which enough is noted.
+// settleDue decides about rows with cases to be judged, in the order of their files.
+// Cases are loaded, and kept unless the plan is brief. A brief plan only counts cases
+// with enough notes.
 func (p *planner) settleDue(ctx context.Context, due []int) error {
 	last, err := p.lastParts(ctx, due)
 	if err != nil {
@@ -212,7 +210,7 @@ func (p *planner) settleDue(ctx context.Context, due []int) error {
 			continue
 		}
 		row.Settle(row.Known)
-		row.Known.Last = nil                // the reasons say what differs
+		row.Known.Last = nil                // the reasons describe the difference
 		if p.req.Brief && row.Base == nil { // others are compared later
 			p.count(row, remeasure.NewWorkload(row.HeadCase))
 			info := row.HeadCase.CaseInfo
@@ -229,7 +227,7 @@ func (p *planner) count(row *plan.Row, s remeasure.Workload) {
 	row.Noted = ""
 }
 
-// loadDue puts the cases of rows, which are in the order of their files, into them.
+// loadDue loads the cases of rows, which are in the order of their files.
 func (p *planner) loadDue(ctx context.Context, rows []int) error {
 	if len(rows) == 0 {
 		return nil
@@ -259,8 +257,8 @@ func (p *planner) loadDue(ctx context.Context, rows []int) error {
 	return nil
 }
 
-// fill puts the case into a row that was planned without it. Base is the same
-// case where its digest is.
+// fill adds the case to a row that was planned without it. Base is the same case if its
+// digest is equal.
 func fill(row *plan.Row, e *plan.Entry) error {
 	if e.Digests.D != row.HeadDigests.D {
 		return errChanged

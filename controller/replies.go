@@ -5,9 +5,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// recallReplies fills in the transcripts of base that a report shows next to those of head.
-// stored reads one by its execution digest, and gives nil where there is none. An
-// error is that of stored.
+// recallReplies loads base transcripts for the cases whose head transcript is shown.
+// stored reads one by its execution digest, or returns nil. An error comes from stored.
 func recallReplies(in *report.Input, stored func(digest string) (*verdict.Transcript, error)) error {
 	for _, row := range in.Plan.Rows {
 		if row.Base == nil || row.Head == nil || in.Head[row.Head.ID()].Transcript == nil {

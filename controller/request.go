@@ -14,23 +14,23 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// A Checkout is the repository at one moment, with the configuration that
-// decides there.
+// A Checkout is the repository at one moment, with the configuration that decides
+// there.
 type Checkout struct {
 	// Commit is 40 hex digits or worktree.
 	Commit string
 	FS     fs.FS
 	Config *config.Config
-	// Dir is the folder on disk that holds the files, in which programs run;
-	// empty where there is none.
+	// Dir is the folder on disk with the files, in which programs run; empty without
+	// one.
 	Dir string
-	// Programs is the checkout whose files programs see, where that is not this
-	// one: base, whose programs are run when the head's may not be.
+	// Programs is the checkout whose files programs see, if not this one: base, whose
+	// programs run when head's may not.
 	Programs *Checkout
 }
 
-// lost returns an error where a side has something that cannot be read: what was made of
-// its files is then not known to be right, and what is missing may be there.
+// lost returns an error if a side has an unreadable object: then results from its files
+// are unreliable, and a missing file may exist.
 func (r *Request) lost() error {
 	sides := []*Checkout{&r.Head}
 	if r.Base != nil {
@@ -48,82 +48,80 @@ func (r *Request) lost() error {
 	return nil
 }
 
-// A Request says what to plan.
+// A Request describes a plan.
 type Request struct {
 	Head Checkout
-	// Base is nil when head is compared with nothing.
+	// Base is nil without a comparison.
 	Base *Checkout
-	// Changed returns the files that differ between base and head. Where only
-	// some folders are compared, outside are the other files that matter.
+	// Changed returns the files that differ between base and head. If only some folders
+	// are compared, outside are the other relevant files.
 	Changed func(ctx context.Context, outside []string) ([]string, error)
-	// Snapshot is what base has for definitions, where that is known. Then
-	// only the cases are planned that the changed files can affect, and the
-	// rest is counted, unless what is asked for takes all cases.
+	// Snapshot has base's definitions, if they are known. Then only the cases that the
+	// changed files can affect are planned, and the rest is counted, unless the request
+	// needs all cases.
 	Snapshot *load.Snapshot
-	// Remembered returns what is remembered of head's definitions, with the notes
-	// taken of every case; nil, by itself or returned, loads them.
+	// Remembered returns the remembered definitions of head, with the notes on every
+	// case; if it is nil or returns nil, they are loaded.
 	Remembered func(context.Context, snapshot.Notes) (*load.Snapshot, error)
-	// Brief keeps no case that is loaded for the plan alone, so that it cannot be
-	// carried out.
+	// Brief keeps no case that is loaded only for the plan, so that the plan cannot be
+	// executed.
 	Brief bool
-	// Pinned are definitions whose cases get a row where only the affected ones
-	// do, so that what is stored of them is in the report.
+	// Pinned are definitions whose cases get a row even if they are unaffected, so that
+	// their stored results are in the report.
 	Pinned []string
-	// MaxNew bounds the cases that head has in changed files; 0 means without bound.
+	// MaxNew bounds head's cases in changed files; 0 means without bound.
 	MaxNew int64
 	// ConfigFile is the path of gavel.yaml, for reasons.
 	ConfigFile string
-	// Select keeps the cases that are asked for; nil keeps all.
+	// Select selects the cases; nil selects all.
 	Select func(*schema.CaseInfo) bool
-	// Chosen says that the cases are asked for because of what they showed before.
+	// Chosen means that the cases are selected because of earlier results.
 	Chosen bool
-	// Statuses keeps the cases with one of these, such as draft, and judges
-	// them also where they are not active; empty keeps all and judges those
-	// that are active.
+	// Statuses selects cases with one of these, such as draft, and judges them even if
+	// they are not active; empty selects all and judges active ones.
 	Statuses []string
-	// Targets, where there are some, are those that the cases are run against
-	// instead of their own, each case against each of them.
+	// Targets, if any, replace the cases' own targets: each case runs against each of
+	// them.
 	Targets []string
 	// All makes every case count as affected.
 	All bool
-	// Unasked says why the gate does not ask for the verdict of every active case: the
-	// rules about all of them, such as min_score, decide nothing then. Where it is empty,
-	// cases without a verdict are judged for such a rule, unless some cases are selected.
+	// Unasked is the reason why the gate does not need the verdict of every active
+	// case: then rules about all of them, such as min_score, decide nothing. If it is
+	// empty, cases without a verdict are judged for such a rule, unless some cases are
+	// selected.
 	Unasked string
-	// Complete also judges the cases that nothing affects, as far as nothing is
-	// stored of them.
+	// Complete also judges unaffected cases without a stored result.
 	Complete bool
-	// IgnoreBefore returns the time before which stored results of a case are ignored, and
-	// why; such a case counts as affected. A zero time, or a nil func, ignores
-	// nothing.
+	// IgnoreBefore returns the time before which stored results of a case are ignored,
+	// and the reason; such a case counts as affected. A zero time, or a nil func,
+	// ignores nothing.
 	IgnoreBefore func(key string) (since time.Time, why plan.Reason)
-	// ReuseSince says of a case whose agent's version nobody knows since when it
-	// counts what is stored, unless the team has set reuse at the target; the zero
-	// time is forever. nil counts nothing that was stored before.
+	// ReuseSince returns the time since which stored results of a case count if its
+	// agent's version is unknown, unless the team has set reuse at the target; the zero
+	// time means forever. nil reuses nothing.
 	ReuseSince func(plan.Row) time.Time
 	// Invocation replaces ReuseSince if a person runs the working tree: results stored
 	// before it began do not count.
 	Invocation *Invocation
-	// Fresh, where it is set, says why ReuseSince is asked about every case.
+	// Fresh, if set, is the reason for calling ReuseSince about every case.
 	Fresh *plan.Reason
-	// Repeat, where it is not 0, is how many samples every case has on both
-	// sides, in place of its iterations.
+	// Repeat, if not 0, is the number of samples of every case on both sides, in place
+	// of its iterations.
 	Repeat int
-	// Before, where it is set, has head compared with what was known of itself
-	// until then. Base is not asked for.
+	// Before, if set, compares head with its own results until then. Base is not asked.
 	Before time.Time
 
-	// Improvements has cases that got better measured again, too.
+	// Improvements also measures improved cases again.
 	Improvements bool
 
-	// Ledger is nil where nothing is stored: then nothing is known.
+	// Ledger is nil if nothing is stored: then nothing is known.
 	Ledger *ledger.Ledger
-	// HeadTrust and BaseTrust are written into what the sides judge, and say
-	// what each may read.
+	// HeadTrust and BaseTrust are written into each side's results, and decide what
+	// each may read.
 	HeadTrust, BaseTrust ledger.Trust
 	// LookupEnv finds the environment variables that targets declare.
 	LookupEnv func(string) (string, bool)
-	// TargetChanges are what head changes of the targets, where another configuration
+	// TargetChanges are head's changes of the targets, if another configuration
 	// decides.
 	TargetChanges config.TargetChanges
 	// Now defaults to time.Now.

@@ -25,30 +25,29 @@ const (
 	RulePrompt   = "missing-prompt"
 )
 
-// A Requirement is what a configuration offers to those that cases ask.
+// A Requirement checks that a configuration has everything that cases need.
 type Requirement struct {
 	files  fs.FS
 	file   string
 	config *config.Config
 	roles  map[schema.Role]string
 	lookup func(string) (string, bool)
-	// prompts are those of the targets.
+	// prompts are the targets' prompts.
 	prompts *prompt.Reader
 }
 
-// FindRequirement returns the requirement of cases under the configuration of a file, which is
-// read again only to say where it names what is missing. lookup finds
-// environment variables; with nil they all count as set.
+// FindRequirement returns the requirement of cases under the configuration in a file,
+// which is only read again to locate a missing part. lookup finds environment
+// variables; with nil they all count as set.
 func FindRequirement(files fs.FS, file string, cfg *config.Config, lookup func(string) (string, bool)) Requirement {
 	return Requirement{files, file, cfg, cfg.Roles.Targets(), lookup, prompt.NewReader(files, cfg.Settings())}
 }
 
-// Missing returns what judging a case takes that is not there, against the target
-// of a name; "" where all is. It names
-// only the variable of the environment.
+// Missing returns the missing part for judging a case against a target; "" without one.
+// It names only the environment variable.
 func (r Requirement) Missing(c *schema.Case, target string) string {
 	if c == nil {
-		return "" // it was not loaded, since it is not judged
+		return "" // not loaded, since it is not judged
 	}
 	if err := r.prompts.Prompt(target).Err; err != nil {
 		return fmt.Sprintf("the system prompt of the target %s is missing: %v", cmp.Or(target, r.config.DefaultTarget), err)
@@ -60,7 +59,7 @@ func (r Requirement) Missing(c *schema.Case, target string) string {
 		}
 		t, configured := r.config.Targets[name]
 		switch {
-		case !ok && isOptional(a.Role): // then the sample that needs it is an error
+		case !ok && isOptional(a.Role): // then a sample that needs it is an error
 		case !ok:
 			return fmt.Sprintf("%s does not name %s", r.file, described(a.Role))
 		case !configured:
@@ -72,7 +71,7 @@ func (r Requirement) Missing(c *schema.Case, target string) string {
 	return ""
 }
 
-// target is the one that is asked. ok is false for a role that no target has.
+// target returns the called target. ok is false for a role without a target.
 func (r Requirement) target(a load.Callee) (name string, ok bool) {
 	if a.Role == "" {
 		return cmp.Or(a.Target, r.config.DefaultTarget), true
@@ -80,7 +79,7 @@ func (r Requirement) target(a load.Callee) (name string, ok bool) {
 	return r.roles[a.Role], r.roles[a.Role] != ""
 }
 
-// unset is the first variable of a target that holds nothing; "" where all do.
+// unset returns the first empty variable of a target, or "".
 func (r Requirement) unset(t config.Target) string {
 	for _, name := range t.Variables() {
 		if !r.isSet(name) {
@@ -90,7 +89,7 @@ func (r Requirement) unset(t config.Target) string {
 	return ""
 }
 
-// keyOf is the key of gavel.yaml that names a variable.
+// keyOf returns the key of gavel.yaml that names a variable.
 func keyOf(t config.Target, variable string) string {
 	if variable == t.APIKeyEnv {
 		return "api_key_env"
@@ -106,15 +105,15 @@ func (r Requirement) isSet(variable string) bool {
 	return strings.TrimSpace(value) != ""
 }
 
-// Problems are what is missing for some needs, sorted by place. If no target
-// is configured, [ConfigurationProblems] reports that.
+// Problems lists the missing parts for some needs, sorted by place. If no target is
+// configured, [ConfigurationProblems] reports that.
 func (r Requirement) Problems(needs []load.Need) []schema.Problem {
 	if len(r.config.Targets) == 0 {
 		return nil
 	}
 	var found []schema.Problem
 	unset := map[string][]string{} // targets by variable
-	prompts := map[string]bool{}   // targets whose prompt was looked at
+	prompts := map[string]bool{}   // targets whose prompt was checked
 	for _, n := range needs {
 		name, ok := r.target(n.Callee)
 		t, configured := r.config.Targets[name]
@@ -169,8 +168,8 @@ func (r Requirement) withoutRole(n load.Need) schema.Problem {
 	}
 }
 
-// provider is a model that a definition names itself; empty where gavel.yaml has targets
-// of its own.
+// provider returns the model that a definition names itself; empty if gavel.yaml has
+// its own targets.
 func (r Requirement) provider() string {
 	for _, name := range slices.Sorted(maps.Keys(r.config.Targets)) {
 		switch t := r.config.Targets[name]; {
@@ -183,13 +182,13 @@ func (r Requirement) provider() string {
 	return ""
 }
 
-// isOptional reports whether only some samples need a role: an extractor
-// where the reply is more than the answer, an editor where an attempt fails.
+// isOptional reports whether only some samples need a role: an extractor if the reply
+// is more than the answer, an editor if an attempt fails.
 func isOptional(role schema.Role) bool {
 	return role == schema.Extractor || strings.HasSuffix(string(role), " editor")
 }
 
-// described is a role in a sentence.
+// described describes a role in a sentence.
 func described(role schema.Role) string {
 	if model, editor := strings.CutSuffix(string(role), " editor"); editor {
 		return fmt.Sprintf("an editor for `editor_model: %s`", model)
@@ -200,7 +199,7 @@ func described(role schema.Role) string {
 	return "a " + string(role)
 }
 
-// otherCases counts the cases other than the one that a problem is shown at.
+// otherCases counts the cases in addition to the one shown with a problem.
 func otherCases(cases int) string {
 	switch cases {
 	case 1:
@@ -211,8 +210,7 @@ func otherCases(cases int) string {
 	return fmt.Sprintf(" (%d other cases need it, too)", cases-1)
 }
 
-// withoutPrompt is the problem of a target whose prompt cannot be read, and that
-// cases test.
+// withoutPrompt returns the problem of a tested target with an unreadable prompt.
 func (r Requirement) withoutPrompt(name string, err error) schema.Problem {
 	return schema.Problem{
 		Position: r.config.Targets[name].SystemPrompt.At, Severity: schema.Error, Rule: RulePrompt,
@@ -221,7 +219,7 @@ func (r Requirement) withoutPrompt(name string, err error) schema.Problem {
 	}
 }
 
-// namedAt is the path of the key of a target that names a variable.
+// namedAt returns the path of a target's key that names a variable.
 func namedAt(doc *document.Document, target, variable string) []any {
 	for _, name := range doc.Keys("targets", target, "headers") {
 		if doc.Text("targets", target, "headers", name, "value_env") == variable {
@@ -231,8 +229,8 @@ func namedAt(doc *document.Document, target, variable string) []any {
 	return []any{"targets", target, "api_key_env"}
 }
 
-// providerAt is the path of a provider that a definition names itself; nil where the
-// definition names it in another way.
+// providerAt returns the path of a provider in a definition; nil if the definition
+// names it in another way.
 func providerAt(doc *document.Document, name string) []any {
 	for _, field := range []string{"providers", "targets"} {
 		for i := range doc.Items(field) {
@@ -269,7 +267,7 @@ func (r Requirement) withoutVariable(variable string, names []string) schema.Pro
 	}
 }
 
-// PreventingProblems returns the problems with which a run cannot begin at all.
+// PreventingProblems returns the problems that prevent a run from starting.
 func PreventingProblems(problems []schema.Problem) []schema.Problem {
 	var out []schema.Problem
 	for _, p := range problems {

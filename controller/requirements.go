@@ -6,9 +6,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// Requirements are what judging the rows takes that is not there, one problem
-// for each cause. They are for who runs it: on a server that is the operator and
-// not the author of a pull request.
+// Requirements lists the missing parts for judging the rows, one problem for each
+// cause. They address the person who runs it: on a server that is the operator and not
+// the author of a pull request.
 func (p *Prepared) Requirements() []schema.Problem {
 	var cases []*schema.Case
 	for _, r := range p.Plan.Rows {
@@ -32,7 +32,7 @@ func (p *Prepared) Requirements() []schema.Problem {
 	return append(found, p.requirement(*p.req.Base).Problems(load.NeedsOf(cases))...)
 }
 
-// requirement is what a checkout offers to its cases.
+// requirement returns the requirement of a checkout's cases.
 func (p *Prepared) requirement(c Checkout) Requirement {
 	lookup := p.req.LookupEnv
 	if p.elsewhere {
@@ -41,19 +41,20 @@ func (p *Prepared) requirement(c Checkout) Requirement {
 	return FindRequirement(c.FS, p.req.ConfigFile, c.Config, lookup)
 }
 
-// unmeasured reports whether base of a row is to be compared with and not known.
+// unmeasured reports whether a row's base is needed for the comparison and unknown.
 func (p *Prepared) unmeasured(r plan.Row) bool {
 	_, known := p.baseStored[r.BaseDigests.D]
 	return !known && p.compared(r) != ""
 }
 
-// judged reports whether something of a row is to be judged or decided.
+// judged reports whether a row needs judging or deciding.
 func judged(r plan.Row) bool {
 	return r.Action == plan.Run || r.Action == plan.Rejudge || r.Action == plan.Redecide
 }
 
-// lacking says of a row what judging it takes that is not there; "" where all
-// is. A lack at base counts, too: a case that cannot be compared is not judged.
+// lacking returns a function that gives the missing part for judging a row; "" without
+// one. A missing part at base counts, too: a case that cannot be compared is not
+// judged.
 func (p *Prepared) lacking() func(plan.Row) string {
 	head := p.requirement(p.req.Head)
 	if p.req.Base == nil || !p.req.Before.IsZero() {

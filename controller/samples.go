@@ -14,14 +14,14 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// casesOfRows are those of rows at head by their IDs. The ones that planning did not keep are loaded;
-// one whose file was changed meanwhile may be missing.
+// casesOfRows maps the rows' IDs at head to their cases. Cases that planning did not
+// keep are loaded; a case may be missing if its file has changed meanwhile.
 func casesOfRows(ctx context.Context, fsys fs.FS, settings schema.Settings, rows []plan.Row) (map[string]*schema.Case, error) {
 	cases := map[string]*schema.Case{}
 	var files []string
 	for _, r := range rows {
 		if cases[r.Head.ID()] = r.HeadCase; r.HeadCase == nil {
-			files = append(files, r.Head.Origin.File) // of a row that is not kept, the definition
+			files = append(files, r.Head.Origin.File) // the definition, for a row that is not kept
 		}
 	}
 	if len(files) == 0 {
@@ -40,7 +40,8 @@ func casesOfRows(ctx context.Context, fsys fs.FS, settings schema.Settings, rows
 	return cases, nil
 }
 
-// decideSamples decides on the first n stored samples of a case, each as if it were the only one.
+// decideSamples decides on the first n stored samples of a case, each as if it were the
+// only one.
 func decideSamples(c *schema.Case, stored ledger.StoredCase, n int) []report.Sample {
 	var out []report.Sample
 	for _, j := range stored.Judgements[:min(n, len(stored.Judgements))] {

@@ -8,11 +8,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
-// A scopeKey says which entries of the ledger serve a row.
+// A scopeKey selects the ledger entries for a row.
 type scopeKey struct {
 	target string
 	since  time.Time
-	// again says that since is when the case was looked at.
+	// again means that since is the time of the look at the case.
 	again bool
 }
 
@@ -42,7 +42,7 @@ func (p *Prepared) ignoreBefore(key string) (time.Time, plan.Reason) {
 	return p.req.IgnoreBefore(key)
 }
 
-// headScope returns which entries of the ledger serve rows at head.
+// headScope returns the ledger entries for rows at head.
 func (p *Prepared) headScope(g scopeKey) ledger.Scope {
 	scope := p.readScope(p.req.HeadTrust, p.req.Head.Config, g.target)
 	if g.since.After(scope.NotBefore) {
@@ -51,7 +51,7 @@ func (p *Prepared) headScope(g scopeKey) ledger.Scope {
 	return scope
 }
 
-// baseScope returns which entries of the ledger tell what base was.
+// baseScope returns the ledger entries for base's results.
 func (p *Prepared) baseScope(target string) ledger.Scope {
 	if !p.req.Before.IsZero() {
 		return ledger.Scope{Trust: p.req.BaseTrust, Before: p.req.Before}
@@ -59,8 +59,8 @@ func (p *Prepared) baseScope(target string) ledger.Scope {
 	return p.readScope(p.req.BaseTrust, p.req.Base.Config, target)
 }
 
-// readScope returns which entries of the ledger serve a target: the target's own
-// reuse setting wins over the general one.
+// readScope returns the ledger entries for a target: the target's own reuse setting
+// wins over the general one.
 func (p *Prepared) readScope(trust ledger.Trust, cfg *config.Config, target string) ledger.Scope {
 	reuse := cfg.Reuse
 	if own := cfg.Targets[target].Reuse; own != nil {

@@ -9,12 +9,13 @@ import (
 	"github.com/gavel-evals/gavel/controller/target/secret"
 )
 
-// Scrub takes the credentials of both sides' targets out of what is kept.
+// Scrub returns a function that removes the credentials of both sides' targets from
+// kept texts.
 func (p *Prepared) Scrub() func(string) string {
 	return secret.Scrub(p.targets(), p.req.LookupEnv)
 }
 
-// Secrets are those credentials.
+// Secrets returns those credentials.
 func (p *Prepared) Secrets() []string { return secret.Values(p.targets(), p.req.LookupEnv) }
 
 func (p *Prepared) targets() []config.Target {
@@ -25,9 +26,9 @@ func (p *Prepared) targets() []config.Target {
 	return targets
 }
 
-// Redacted returns a value that leaves, such as a report, without secrets: those
-// of the plan's targets, and what looks like one. Stored transcripts for
-// evaluators have only the second kind replaced.
+// Redacted returns an outgoing value, such as a report, without secrets: the
+// credentials of the plan's targets, and texts that look like one. In stored
+// transcripts for evaluators only the second kind is replaced.
 func Redacted[T any](p *Prepared, v T) T { return redact.Apply(v, p.redact()) }
 
 func (p *Prepared) redact() func(string) string {

@@ -15,10 +15,10 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
-// together is how many rows the ledger is asked about at a time.
+// together is the number of rows in one ledger query.
 const together = 2048
 
-// addStored takes into account what the ledger knows.
+// addStored adds the ledger's results.
 func (p *planner) addStored(ctx context.Context) error {
 	p.out.headStored, p.out.baseStored, p.out.begun = map[string]*ledger.Decision{}, map[string]*ledger.Decision{}, map[string]time.Time{}
 	if p.req.Ledger == nil {
@@ -38,7 +38,7 @@ func (p *planner) addStored(ctx context.Context) error {
 	return p.settle(ctx)
 }
 
-// addStoredOf puts what the ledger knows into rows that the same entries serve.
+// addStoredOf adds the ledger's results to rows with the same scope.
 func (p *planner) addStoredOf(ctx context.Context, g scopeKey, rows []int) error {
 	scope := p.out.headScope(g)
 	found, err := p.storedAtHead(ctx, scope, rows)
@@ -57,8 +57,8 @@ func (p *planner) addStoredOf(ctx context.Context, g scopeKey, rows []int) error
 	return p.addStoredAtBase(ctx, g, rows)
 }
 
-// storedAtHead returns what the ledger has for head of the rows. A brief plan is not
-// carried out, so that it needs no decisions.
+// storedAtHead returns the ledger's results for the rows at head. A brief plan is not
+// executed, so it needs no decisions.
 func (p *planner) storedAtHead(ctx context.Context, scope ledger.Scope, rows []int) ([]plan.Stored, error) {
 	digests, list := make([]plan.Digests, len(rows)), make([]string, len(rows))
 	for i, r := range rows {
@@ -76,15 +76,15 @@ func (p *planner) storedAtHead(ctx context.Context, scope ledger.Scope, rows []i
 	return p.req.Ledger.Samples(ctx, scope, digests, decided)
 }
 
-// addDecisions adds decisions to those of one side.
+// addDecisions adds decisions to one side.
 func (p *planner) addDecisions(side, decided map[string]*ledger.Decision) {
 	p.storing.Lock()
 	defer p.storing.Unlock()
 	maps.Copy(side, decided)
 }
 
-// lastParts returns what the cases of rows consisted of when they were decided last,
-// where no base says what changed.
+// lastParts returns the parts of the rows' cases at their last decision, if no base
+// shows the change.
 func (p *planner) lastParts(ctx context.Context, rows []int) ([][]plan.Part, error) {
 	last := make([][]plan.Part, len(rows))
 	if p.req.Ledger == nil {
@@ -124,8 +124,8 @@ func (p *planner) addStoredAtBase(ctx context.Context, g scopeKey, rows []int) e
 	return nil
 }
 
-// beginHistories takes out of what is stored of base what was found to be no longer
-// true before head of the row was judged. Base is measured again for such rows.
+// beginHistories drops stored results of base that were found to be outdated before the
+// row was judged at head. Base is measured again for such rows.
 func (p *planner) beginHistories(ctx context.Context, rows []int, found map[string]*ledger.Decision) error {
 	var digests []string
 	for _, r := range rows {
@@ -160,7 +160,7 @@ func (p *planner) beginHistories(ctx context.Context, rows []int, found map[stri
 	return nil
 }
 
-// reuseOff is why nothing that is stored serves a target.
+// reuseOff returns the reason why no stored result serves a target.
 func (p *planner) reuseOff(target string) *plan.Reason {
 	reason := plan.Reason{Part: "reuse", File: p.req.ConfigFile, Message: "reuse is off"}
 	if p.req.Head.Config.Targets[target].Reuse != nil {
@@ -169,9 +169,9 @@ func (p *planner) reuseOff(target string) *plan.Reason {
 	return &reason
 }
 
-// setReuseSince works out which cases are asked again whatever is stored, and since when
-// it counts what is. Cases that nothing affects are not among them: their
-// verdicts are those that base has.
+// setReuseSince computes which cases are asked again whatever is stored, and the time
+// since which stored results count. Unaffected cases are excluded: their verdicts are
+// base's.
 func (p *planner) setReuseSince() {
 	p.out.reuseSince = map[string]time.Time{}
 	began := p.req.Now()
@@ -195,8 +195,7 @@ func (p *planner) setReuseSince() {
 	}
 }
 
-// addPassed notes on rows that what is stored of them is too old to count, where
-// there is anything.
+// addPassed records on rows that a stored result is too old to count, if there is one.
 func (p *planner) addPassed(ctx context.Context, g scopeKey, rows []int) error {
 	if !g.again {
 		return nil
@@ -219,7 +218,7 @@ func (p *planner) addPassed(ctx context.Context, g scopeKey, rows []int) error {
 	return nil
 }
 
-// whyPassed is why a case is asked again although it is stored.
+// whyPassed returns the reason why a stored case is asked again.
 func (p *planner) whyPassed(row plan.Row) *plan.Reason {
 	if p.req.Fresh != nil {
 		reason := *p.req.Fresh

@@ -2,7 +2,7 @@ package controller
 
 import "github.com/gavel-evals/gavel/controller/ledger"
 
-// trust is what is written into the entries of a checkout.
+// trust returns the trust written into a checkout's entries.
 func (p *Prepared) trust(s Checkout) ledger.Trust {
 	if p.req.Base != nil && s.Commit == p.req.Base.Commit {
 		return p.req.BaseTrust
@@ -10,7 +10,8 @@ func (p *Prepared) trust(s Checkout) ledger.Trust {
 	return p.req.HeadTrust
 }
 
-// revision is what a deployed agent has to run; a working tree has none.
+// revision returns the revision that a deployed agent must run; a working tree has
+// none.
 func revision(commit string) string {
 	if commit == Worktree {
 		return ""

@@ -15,15 +15,15 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// Notices are what has to be known of the plan before anything is judged: changed
-// files that look like a part of an agent and that belong to no target.
+// Notices returns the plan's notices before judging: changed files that look like a
+// part of an agent but belong to no target.
 func (p *Prepared) Notices() []report.Notice { return p.notices }
 
-// Note adds what has to be known of the plan.
+// Note adds notices to the plan.
 func (p *Prepared) Note(notices ...report.Notice) { p.notices = append(p.notices, notices...) }
 
-// PromptFolders lists the folders in which changed files may be a part of an agent
-// that names no inputs: files in no definitions folder of which the plan has to know.
+// PromptFolders lists the folders in which changed files may be a part of an agent that
+// names no inputs: files outside of definitions folders that the plan must know.
 func PromptFolders(ctx context.Context, s Checkout) ([]string, error) {
 	if targets, err := unnamed(ctx, s); err != nil || len(targets) == 0 {
 		return nil, err
@@ -38,7 +38,7 @@ func PromptFolders(ctx context.Context, s Checkout) ([]string, error) {
 	return folders, nil
 }
 
-// unnamed are the targets, by name, that are built from files which nobody named, or whose
+// unnamed returns the names of targets that are built from unnamed files, or whose
 // inputs match no file.
 func unnamed(ctx context.Context, s Checkout) ([]string, error) {
 	var names []string
@@ -58,7 +58,7 @@ func unnamed(ctx context.Context, s Checkout) ([]string, error) {
 	return names, nil
 }
 
-// findUnnamed notes the changed files that look like a part of an agent which names no
+// findUnnamed records changed files that look like a part of an agent which names no
 // inputs: such a change reruns nothing.
 func (p *planner) findUnnamed(ctx context.Context) error {
 	if p.req.Base == nil || p.req.Changed == nil {
@@ -106,11 +106,11 @@ func (p *planner) findUnnamed(ctx context.Context) error {
 	return nil
 }
 
-// mostUnnamed is how many files are named that belong to no target.
+// mostUnnamed bounds the files named that belong to no target.
 const mostUnnamed = 3
 
-// owners reports of a file whether a definition or a target has it, on either side, or
-// whether nothing is built from it.
+// owners returns a function that reports whether a definition or a target has a file,
+// on either side, or whether nothing is built from it.
 func (p *planner) owners(ctx context.Context) (func(name string) bool, error) {
 	set := setOf(p.outside)
 	note := func(c *schema.CaseInfo) {
