@@ -231,8 +231,8 @@ func TestADeployedAgentOfTheSameInputs(t *testing.T) {
 	p.write(casePath("hello"), window("Until when can I return a helmet?"))
 	b.deploy(always("60 days"))
 	r := p.reportOf(exitPass, "run", "--base", "HEAD")
-	if row := r.Cases[0]; *row.Class != report.Unclear || row.Confirmation.BaseNotMeasured || !strings.Contains(row.Confirmation.Sentence, "failed, and again in 4 of 4 reruns here, passed 0 of 4 at base") {
-		t.Errorf("the case is %s, %+v; want it unclear, and both sides measured again", *row.Class, row.Confirmation)
+	if row := r.Cases[0]; *row.Class != report.Flaky || row.Confirmation.BaseNotMeasured || !strings.Contains(row.Confirmation.Sentence, "failed, and again in 4 of 4 reruns here, and failed 4 of 4 at base: base is no better") {
+		t.Errorf("the case is %s, %+v; want it flaky, and both sides measured again", *row.Class, row.Confirmation)
 	}
 }
 

@@ -77,7 +77,7 @@ func TestClasses(t *testing.T) {
 		{"regression", compared("p", "f"), "p", "f", confirm.Regression, "failed in 4 of 4 reruns here, passed 4 of 4 at base (p = 0.01 after all looks)", false},
 		{"with a pass", compared("p", "f"), "p", "fpf", confirm.Regression, "failed in 4 of 5 reruns here, passed 5 of 5 at base (p = 0.03 after all looks)", false},
 		{"noise", compared("p", "f"), "p", "p", confirm.Flaky, "failed once, then passed 5 of 5 reruns: as likely noise", false},
-		{"base fails, too", compared("p", "f"), "f", "f", confirm.Flaky, "failed, and again in 4 of 4 reruns here, and failed 4 of 4 at base: as likely noise", false},
+		{"base fails, too", compared("p", "f"), "f", "f", confirm.Flaky, "failed, and again in 4 of 4 reruns here, and failed 4 of 4 at base: base is no better", false},
 		{"base fails at times", compared("p", "f"), "pfp", "fpp", confirm.Flaky, "failed, then passed 4 of 5 reruns, and failed 1 of 5 at base: as likely noise", false},
 		// Fisher's test of 12 of 12 against 8 of 12 is 495/10626 = 0.047. At these rates the first up to 0.04 is
 		// 14 of 14 against 9 of 14, 2002/98280 = 0.02; 13 of 13 against 9 of 13 is 715/14950 = 0.048.

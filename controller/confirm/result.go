@@ -228,6 +228,9 @@ func (f Finding) flaky() string {
 	if failed := f.Base.Of - f.Base.Passed; failed > 0 {
 		said += fmt.Sprintf(", and %s %d of %d at base", f.fell(), failed, f.Base.Of)
 	}
+	if f.Base.Of > 0 && f.Reruns.Passed+f.Base.Passed == 0 {
+		return said + ": base is no better" + f.unlessGone()
+	}
 	if f.Fell {
 		return said + ": alone as likely noise, but the cases got worse on the whole" + f.unlessGone()
 	}
