@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/configchange"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/pieces"
 	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -184,7 +183,7 @@ func (e *execution) store(ctx context.Context, out *report.Report, started time.
 	err = e.p.req.Ledger.SaveReport(ctx, ledger.Run{
 		ID: e.opts.ID, Repository: e.opts.Repository, PullRequest: e.opts.PullRequest,
 		Base: e.p.Plan.Base, Head: e.p.Plan.Head, Started: started, Finished: e.p.req.Now(), Report: body,
-		Cases: pieces.Encoded(out.Cases),
+		Cases: ledger.EncodeCases(out.Cases),
 	}, items...)
 	if err != nil || e.p.req.Invocation == nil || !complete {
 		return err

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 )
@@ -80,8 +80,8 @@ type runDocument struct {
 
 func (s *Site) apiRuns(r *http.Request) (any, error) {
 	n := limit(r)
-	page := browse.Page{Skip: pageOf(r) * n, Limit: n}
-	found, total, err := browse.Runs(r.Context(), s.cfg.Ledger, s.cfg.Repository, page)
+	page := ledger.RunPage{Skip: pageOf(r) * n, Limit: n}
+	found, total, err := ledger.PageRuns(r.Context(), s.cfg.Ledger, s.cfg.Repository, page)
 	if err != nil {
 		return nil, err
 	}

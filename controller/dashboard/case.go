@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/html"
@@ -106,7 +105,7 @@ func (s *Site) runCase(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	body.Definition = s.definition(r.Context(), run, row)
-	judged, err := browse.Judged(r.Context(), s.cfg.Ledger, scope, row.Digest, mostJudgments)
+	judged, err := ledger.PastJudgements(r.Context(), s.cfg.Ledger, scope, row.Digest, mostJudgments)
 	if err != nil {
 		return view{}, err
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/html"
@@ -49,7 +49,7 @@ type tick struct{ Y, TextY, Label string }
 
 // curveOf draws the judgements with their intervals, which may be nil, the oldest on
 // the left; one without points for none that has a score.
-func curveOf(judged []browse.Judgement, intervals []*stats.Interval) curve {
+func curveOf(judged []ledger.PastJudgement, intervals []*stats.Interval) curve {
 	c := curve{Label: passes(judged), First: formatTime(judged[0].At)}
 	if last := formatTime(judged[len(judged)-1].At); last != c.First {
 		c.Last = last
@@ -87,7 +87,7 @@ func curveOf(judged []browse.Judgement, intervals []*stats.Interval) curve {
 }
 
 // commitLabel returns what was judged: " at 1234567", or " at base 1234567".
-func commitLabel(j browse.Judgement) string {
+func commitLabel(j ledger.PastJudgement) string {
 	switch {
 	case len(j.Commit) != 40: // a working tree
 		return ""
@@ -106,7 +106,7 @@ func pixels(x float64) string { return fmt.Sprintf("%.1f", x) }
 
 // passes returns how often a case passed: "passed 7 of the last 9 times, 5 of 6 under
 // the current definition".
-func passes(judged []browse.Judgement) string {
+func passes(judged []ledger.PastJudgement) string {
 	var all, passed, same, samePassed int
 	for _, j := range judged {
 		all++
@@ -130,7 +130,7 @@ func passes(judged []browse.Judgement) string {
 
 // flakeRate is the share of judgements of the current definition that differ from its
 // most frequent verdict; ok is false for fewer than two.
-func flakeRate(judged []browse.Judgement) (rate float64, of int, ok bool) {
+func flakeRate(judged []ledger.PastJudgement) (rate float64, of int, ok bool) {
 	counts := map[verdict.Verdict]int{}
 	most := 0
 	for _, j := range judged {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -25,7 +25,7 @@ var commitName = lazyregexp.New(`^([0-9a-f]{7,40}|worktree)$`)
 // find returns a run by its id, or the newest run of a commit or the working tree.
 func (s *Site) find(r *http.Request, name string) (*stored, error) {
 	if commitName.MatchString(name) {
-		id, err := browse.RunOfCommit(r.Context(), s.cfg.Ledger, s.cfg.Repository, name)
+		id, err := ledger.RunOfCommit(r.Context(), s.cfg.Ledger, s.cfg.Repository, name)
 		if err != nil {
 			return nil, err
 		}

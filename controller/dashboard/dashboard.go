@@ -20,7 +20,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/reporters/html"
@@ -60,7 +59,7 @@ type Site struct {
 	shell   *Frame
 	mux     *http.ServeMux
 	reports *shelf
-	spent   *browse.Costs
+	spent   *ledger.RunCosts
 	reading sync.Mutex // held while files are read
 }
 
@@ -69,7 +68,7 @@ func New(cfg Config) *Site {
 	if cfg.Hide == nil {
 		cfg.Hide = redact.Text
 	}
-	s := &Site{cfg: cfg, mux: http.NewServeMux(), reports: newShelf(cfg.Ledger, cfg.Repository), spent: browse.NewCosts(cfg.Ledger)}
+	s := &Site{cfg: cfg, mux: http.NewServeMux(), reports: newShelf(cfg.Ledger, cfg.Repository), spent: ledger.NewRunCosts(cfg.Ledger)}
 	s.shell = NewFrame(FrameConfig{Root: cfg.Root, Home: cfg.Home, Title: cfg.Title, Hide: cfg.Hide, Links: func(r *http.Request) []Link {
 		links := []Link{{Path: "/", Text: "Runs"}, {Path: "/scores", Text: "Scores"}, {Path: "/costs", Text: "Costs"}}
 		if cfg.Links != nil {
@@ -192,7 +191,7 @@ type liveState struct {
 // live reports newer runs, and the progress of the commits that are being judged.
 func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	cfg := EventSource{State: func(ctx context.Context) (any, error) {
-		newest, err := browse.RunOfCommit(ctx, s.cfg.Ledger, s.cfg.Repository, "")
+		newest, err := ledger.RunOfCommit(ctx, s.cfg.Ledger, s.cfg.Repository, "")
 		state := liveState{newest, []board.Entry{}}
 		if s.cfg.Board != nil {
 			state.Judging = append(state.Judging, s.cfg.Board.All()...)

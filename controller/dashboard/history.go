@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -50,7 +49,7 @@ type criterionRow struct {
 }
 
 // history is how the case of a row was judged over time.
-func (s *Site) history(ctx context.Context, row *report.Row, scope ledger.Scope, judged []browse.Judgement) (caseHistory, error) {
+func (s *Site) history(ctx context.Context, row *report.Row, scope ledger.Scope, judged []ledger.PastJudgement) (caseHistory, error) {
 	if len(judged) == 0 {
 		return caseHistory{}, nil
 	}
@@ -77,7 +76,7 @@ func (s *Site) history(ctx context.Context, row *report.Row, scope ledger.Scope,
 }
 
 // intervals are those of the scores of judgements, nil where a score has none.
-func (s *Site) intervals(ctx context.Context, scope ledger.Scope, judged []browse.Judgement) ([]*stats.Interval, error) {
+func (s *Site) intervals(ctx context.Context, scope ledger.Scope, judged []ledger.PastJudgement) ([]*stats.Interval, error) {
 	out := make([]*stats.Interval, len(judged))
 	read := map[string][]verdict.Sample{}
 	for i, j := range slices.Backward(judged) {
@@ -106,7 +105,7 @@ func (s *Site) intervals(ctx context.Context, scope ledger.Scope, judged []brows
 }
 
 // flakeText returns how often the current definition comes to another verdict than usual.
-func flakeText(judged []browse.Judgement) string {
+func flakeText(judged []ledger.PastJudgement) string {
 	rate, of, ok := flakeRate(judged)
 	if !ok {
 		return "not known yet, because the current definition was judged " + textfmt.Count(of, "time")
@@ -115,7 +114,7 @@ func flakeText(judged []browse.Judgement) string {
 }
 
 // criteria is the table of what each criterion scored in the newest judgements.
-func (s *Site) criteria(row *report.Row, judged []browse.Judgement) criteriaHistory {
+func (s *Site) criteria(row *report.Row, judged []ledger.PastJudgement) criteriaHistory {
 	judged = judged[max(0, len(judged)-mostCriterionColumns):]
 	var out criteriaHistory
 	for _, j := range judged {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/html"
@@ -197,7 +197,7 @@ func (s *Site) pagesOf(run *stored) []pageLink {
 
 // comparableRuns returns the newest runs that a run can be compared with.
 func (s *Site) comparableRuns(r *http.Request, run string) ([]runRow, error) {
-	found, _, err := browse.Runs(r.Context(), s.cfg.Ledger, s.cfg.Repository, browse.Page{Limit: mostOthers})
+	found, _, err := ledger.PageRuns(r.Context(), s.cfg.Ledger, s.cfg.Repository, ledger.RunPage{Limit: mostOthers})
 	var out []runRow
 	for _, other := range found {
 		if other.ID != run {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -28,7 +27,7 @@ type runRow struct {
 // runs is the list of runs, the newest first.
 func (s *Site) runs(r *http.Request) (view, error) {
 	n := pageOf(r)
-	found, total, err := browse.Runs(r.Context(), s.cfg.Ledger, s.cfg.Repository, browse.Page{Skip: n * perPage, Limit: perPage + 1})
+	found, total, err := ledger.PageRuns(r.Context(), s.cfg.Ledger, s.cfg.Repository, ledger.RunPage{Skip: n * perPage, Limit: perPage + 1})
 	if err != nil {
 		return view{}, err
 	}
@@ -50,7 +49,7 @@ func (s *Site) runs(r *http.Request) (view, error) {
 	return view{Template: "runs", Title: "Runs", Body: body, Live: true}, nil
 }
 
-func (s *Site) runRow(run browse.Run) (runRow, error) {
+func (s *Site) runRow(run ledger.Run) (runRow, error) {
 	rep, err := report.Decode(run.Report)
 	if err != nil {
 		return runRow{}, fmt.Errorf("report of run %s: %w", run.ID, err)
@@ -120,7 +119,7 @@ func judgedOf(sum report.Summary) string {
 // A day is what one day cost.
 type day struct {
 	Date, Calls, Tokens, Cost string
-	browse.Sum
+	ledger.CostSum
 }
 
 // costRuns is how many of the newest runs the costs are added up over.
@@ -142,7 +141,7 @@ func (s *Site) costs(r *http.Request) (view, error) {
 }
 
 // byDay adds up what runs cost, the newest day first.
-func byDay(runs []browse.Cost) []day {
+func byDay(runs []ledger.RunCost) []day {
 	var days []day
 	for _, run := range runs {
 		date := run.Finished.Format(time.DateOnly)
@@ -150,11 +149,11 @@ func byDay(runs []browse.Cost) []day {
 		if at < 0 {
 			at, days = len(days), append(days, day{Date: date})
 		}
-		days[at].Sum = days[at].Add(run)
+		days[at].CostSum = days[at].Add(run)
 	}
 	for i := range days {
 		d := &days[i]
-		d.Calls, d.Tokens, d.Cost = textfmt.Int(d.Sum.Calls), textfmt.Int(d.Sum.Tokens), textfmt.Spent(d.USD, d.Unpriced)
+		d.Calls, d.Tokens, d.Cost = textfmt.Int(d.CostSum.Calls), textfmt.Int(d.CostSum.Tokens), textfmt.Spent(d.USD, d.Unpriced)
 	}
 	return days
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -26,7 +26,7 @@ type column struct{ URL, When, Head string }
 // scores is the heat map of domains and levels over the newest runs that have groups,
 // the oldest on the left.
 func (s *Site) scores(r *http.Request) (view, error) {
-	found, _, err := browse.Runs(r.Context(), s.cfg.Ledger, s.cfg.Repository, browse.Page{Limit: 4 * mostColumns})
+	found, _, err := ledger.PageRuns(r.Context(), s.cfg.Ledger, s.cfg.Repository, ledger.RunPage{Limit: 4 * mostColumns})
 	if err != nil {
 		return view{}, err
 	}
@@ -119,7 +119,7 @@ type badge struct {
 }
 
 // badgeOf is the picture of a run; of none where nothing was judged.
-func badgeOf(run *browse.Run) (badge, error) {
+func badgeOf(run *ledger.Run) (badge, error) {
 	word, color, title := "no run", "#59636e", "Gavel: nothing was judged yet"
 	if run != nil {
 		rep, err := report.Decode(run.Report)
@@ -142,12 +142,12 @@ func badgeOf(run *browse.Run) (badge, error) {
 
 // badge answers with the picture.
 func (s *Site) badge(w http.ResponseWriter, r *http.Request) {
-	found, _, err := browse.Runs(r.Context(), s.cfg.Ledger, s.cfg.Repository, browse.Page{Limit: 1})
+	found, _, err := ledger.PageRuns(r.Context(), s.cfg.Ledger, s.cfg.Repository, ledger.RunPage{Limit: 1})
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	var newest *browse.Run
+	var newest *ledger.Run
 	if len(found) > 0 {
 		newest = &found[0]
 	}

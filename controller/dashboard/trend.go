@@ -3,7 +3,7 @@ package dashboard
 import (
 	"math"
 
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/stats"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -18,7 +18,7 @@ type criterionLine struct {
 
 // criterionLines returns the criteria of all judgements with their scores, in the order in
 // which they appear first.
-func criterionLines(judged []browse.Judgement) []criterionLine {
+func criterionLines(judged []ledger.PastJudgement) []criterionLine {
 	var lines []criterionLine
 	at := map[[2]string]int{}
 	for i, j := range judged {
@@ -40,7 +40,7 @@ type criterionScore struct {
 }
 
 // scored are the scores of the criteria of a judgement that apply.
-func criterionScores(j browse.Judgement) []criterionScore {
+func criterionScores(j ledger.PastJudgement) []criterionScore {
 	var out []criterionScore
 	for _, e := range j.Evaluators {
 		for _, c := range e.Criteria {
@@ -59,7 +59,7 @@ const sameScore = 1e-6
 // samples that it rests on, within [0,1]. ok is false for fewer than two samples, for
 // samples that are all alike, and where the scores of the samples cannot be told from
 // what is stored of them: their mean must be the score.
-func sampleInterval(j browse.Judgement, samples []verdict.Sample) (interval stats.Interval, ok bool) {
+func sampleInterval(j ledger.PastJudgement, samples []verdict.Sample) (interval stats.Interval, ok bool) {
 	if j.Score == nil || j.Samples < 2 {
 		return stats.Interval{}, false
 	}

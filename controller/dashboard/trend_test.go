@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
 // judged is a judgement whose one evaluator has criteria such as "tone 0.5".
-func judged(criteria ...string) browse.Judgement {
+func judged(criteria ...string) ledger.PastJudgement {
 	e := verdict.EvaluatorResult{Name: "judge"}
 	for _, text := range criteria {
 		var c verdict.Criterion
@@ -19,13 +19,13 @@ func judged(criteria ...string) browse.Judgement {
 		}
 		e.Criteria = append(e.Criteria, c)
 	}
-	return browse.Judgement{Evaluators: []verdict.EvaluatorResult{e}}
+	return ledger.PastJudgement{Evaluators: []verdict.EvaluatorResult{e}}
 }
 
 func TestCriteria(t *testing.T) {
 	skipped := judged("facts 0.3")
 	skipped.Evaluators[0].Criteria[0].NotApplicable = true
-	lines := criterionLines([]browse.Judgement{judged("tone 0.5", "facts 1"), skipped, judged("tone 0", "brief 0.25")})
+	lines := criterionLines([]ledger.PastJudgement{judged("tone 0.5", "facts 1"), skipped, judged("tone 0", "brief 0.25")})
 	var got []string
 	for _, line := range lines {
 		text := line.Evaluator + "/" + line.Criterion

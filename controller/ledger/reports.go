@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gavel-evals/gavel/controller/ledger/pieces"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
@@ -31,21 +30,21 @@ func (l *Ledger) pack(ctx context.Context, r Run, all bool) (*packedReport, erro
 		err := l.store.Each(ctx, func(*sql.Rows) error { known = true; return nil }, "SELECT 1 FROM pieces WHERE digest = ?", sum[:])
 		var packed []byte
 		if all || !known {
-			packed = pieces.Pack(piece)
+			packed = deflate(piece)
 		}
 		p.digests, p.packed = append(p.digests, sum[:]), append(p.packed, packed)
 		return err
 	}
 	if r.Cases != nil {
-		around, err := pieces.Frame(r.Report)
+		around, err := frameReport(r.Report)
 		if err != nil {
 			return nil, err
 		}
-		p.frame = pieces.Pack(around.Frame())
-		return p, pieces.Each(r.Cases, add)
+		p.frame = deflate(around.Frame())
+		return p, eachPiece(r.Cases, add)
 	}
-	split := pieces.Cut(r.Report)
-	p.frame = pieces.Pack(split.Frame())
+	split := cutReport(r.Report)
+	p.frame = deflate(split.Frame())
 	for _, piece := range split.Pieces {
 		if err := add(piece); err != nil {
 			return nil, err
@@ -85,11 +84,11 @@ type reading func(ctx context.Context, do func(*sql.Rows) error, text string, ar
 
 // unpack is the report of a run from what is stored of it.
 func (read reading) unpack(ctx context.Context, run string, body []byte) (json.RawMessage, error) {
-	frame, err := pieces.Unpack(body)
+	frame, err := inflate(body)
 	if err != nil {
 		return nil, fmt.Errorf("report of run %s: %w", run, err)
 	}
-	split, err := pieces.Framed(frame)
+	split, err := parseFrame(frame)
 	if err != nil {
 		return nil, fmt.Errorf("report of run %s: %w", run, err)
 	}
@@ -102,7 +101,7 @@ func (read reading) unpack(ctx context.Context, run string, body []byte) (json.R
 		if place != len(split.Pieces) {
 			return fmt.Errorf("piece %d is missing", len(split.Pieces))
 		}
-		piece, err := pieces.Unpack(packed)
+		piece, err := inflate(packed)
 		split.Pieces = append(split.Pieces, piece)
 		return err
 	}, "SELECT place, body FROM report_pieces JOIN pieces ON id = piece WHERE run = ? ORDER BY place", run)

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
@@ -25,7 +25,7 @@ func (c *Nightly) balance(ctx context.Context, night *report.Night) error {
 	total := report.Balance{Days: int(window.Hours() / 24), Calls: night.Calls, CostUSD: night.CostUSD}
 	since, saved := c.Now().Add(-window), map[string]int{}
 	for skip := 0; ; skip += balancePage {
-		runs, _, err := browse.Runs(ctx, c.Ledger, c.Repository, browse.Page{Skip: skip, Limit: balancePage})
+		runs, _, err := ledger.PageRuns(ctx, c.Ledger, c.Repository, ledger.RunPage{Skip: skip, Limit: balancePage})
 		if err != nil {
 			return err
 		}

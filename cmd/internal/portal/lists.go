@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -69,12 +69,12 @@ func (p *portal) pullRows(ctx context.Context, w serve.RepositoryView, most int)
 	if len(w.Pulls) == 0 {
 		return out, nil
 	}
-	runs, err := browse.Heads(ctx, p.cfg.Ledger, w.Known)
+	runs, err := ledger.NewestOfHeads(ctx, p.cfg.Ledger, w.Known)
 	if err != nil {
 		return nil, err
 	}
 	for _, pull := range w.Pulls[:min(len(w.Pulls), most)] {
-		row, err := p.pullRow(ctx, w, pull, runs[browse.Head{PullRequest: pull.Number, Head: pull.HeadSHA}])
+		row, err := p.pullRow(ctx, w, pull, runs[ledger.PullHead{PullRequest: pull.Number, Head: pull.HeadSHA}])
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func (p *portal) rows(r *http.Request, most int) ([]repositoryRow, error) {
 			return nil, err
 		}
 		row.More = len(w.Pulls) - len(row.Pulls)
-		run, err := browse.OfBranch(r.Context(), p.cfg.Ledger, w.Known)
+		run, err := ledger.NewestOfBranch(r.Context(), p.cfg.Ledger, w.Known)
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
@@ -35,7 +34,7 @@ func (o *outcomes) load(ctx context.Context, run string) (*outcome, error) {
 	if found != nil || run == "" {
 		return found, nil
 	}
-	stored, err := browse.One(ctx, o.ledger, run)
+	stored, err := ledger.RunWithoutCases(ctx, o.ledger, run)
 	if err != nil || stored == nil {
 		return nil, err
 	}

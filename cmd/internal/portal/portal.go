@@ -22,7 +22,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/schema"
@@ -62,7 +61,7 @@ type portal struct {
 	cfg   Config
 	shell *dashboard.Frame
 	mux   *http.ServeMux
-	spent *browse.Costs
+	spent *ledger.RunCosts
 	// outcomes are those of runs that lists show.
 	outcomes outcomes
 
@@ -76,7 +75,7 @@ func New(cfg Config) http.Handler {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	p := &portal{cfg: cfg, mux: http.NewServeMux(), spent: browse.NewCosts(cfg.Ledger), outcomes: outcomes{ledger: cfg.Ledger}, houses: map[string]*house{}}
+	p := &portal{cfg: cfg, mux: http.NewServeMux(), spent: ledger.NewRunCosts(cfg.Ledger), outcomes: outcomes{ledger: cfg.Ledger}, houses: map[string]*house{}}
 	p.shell = dashboard.NewFrame(dashboard.FrameConfig{Hide: cfg.Hide, Links: func(r *http.Request) []dashboard.Link {
 		return []dashboard.Link{{Path: "/", Text: "Repositories"}, {Path: "/costs", Text: "Costs"}, signLink(r)}
 	}})

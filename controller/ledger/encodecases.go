@@ -1,4 +1,4 @@
-package pieces
+package ledger
 
 import (
 	"encoding/json"
@@ -6,20 +6,20 @@ import (
 	"runtime"
 )
 
-// ahead is how many elements are encoded at a time by one processor.
-const ahead = 256
+// ahead is the number of elements that a processor encodes at a time.
+const encodeAhead = 256
 
-// Encoded is the JSON of each element, in order. All processors encode, and no more
-// than a few hundred elements each before the caller has taken them. The error is
-// that of the element, after which nothing follows.
-func Encoded[T any](elements []T) iter.Seq2[[]byte, error] {
+// EncodeCases yields the JSON of each element in order. All processors encode, each no more
+// than a few hundred elements ahead of the caller. The first element that fails ends the
+// sequence with its error.
+func EncodeCases[T any](elements []T) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var encoding []chan encodedTexts
 		for len(elements) > 0 || len(encoding) > 0 {
 			for len(elements) > 0 && len(encoding) < runtime.GOMAXPROCS(0) {
-				n := min(ahead, len(elements))
+				n := min(encodeAhead, len(elements))
 				done := make(chan encodedTexts, 1) // nobody waits for it if the caller stops
-				go func(chunk []T) { done <- encode(chunk) }(elements[:n])
+				go func(chunk []T) { done <- encodeChunk(chunk) }(elements[:n])
 				encoding, elements = append(encoding, done), elements[n:]
 			}
 			chunk := <-encoding[0]
@@ -37,13 +37,13 @@ func Encoded[T any](elements []T) iter.Seq2[[]byte, error] {
 	}
 }
 
-// encodedTexts are the texts of the elements before the first that has none.
+// encodedTexts holds the JSON of the elements before the first that fails.
 type encodedTexts struct {
 	texts [][]byte
 	err   error
 }
 
-func encode[T any](elements []T) encodedTexts {
+func encodeChunk[T any](elements []T) encodedTexts {
 	out := encodedTexts{texts: make([][]byte, 0, len(elements))}
 	for i := range elements {
 		text, err := json.Marshal(&elements[i])

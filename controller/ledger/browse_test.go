@@ -1,4 +1,4 @@
-package browse_test
+package ledger_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -39,16 +38,16 @@ func TestRuns(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		repository string
-		page       browse.Page
+		page       ledger.RunPage
 		want       string
 		total      int
 	}{
-		{"", browse.Page{Limit: 2}, "run-4 run-3", 5},
-		{"", browse.Page{Skip: 3, Limit: 9}, "run-1 run-0", 5},
-		{"octo/other", browse.Page{Limit: 9}, "run-3 run-1", 2},
-		{"octo/none", browse.Page{Limit: 9}, "", 0},
+		{"", ledger.RunPage{Limit: 2}, "run-4 run-3", 5},
+		{"", ledger.RunPage{Skip: 3, Limit: 9}, "run-1 run-0", 5},
+		{"octo/other", ledger.RunPage{Limit: 9}, "run-3 run-1", 2},
+		{"octo/none", ledger.RunPage{Limit: 9}, "", 0},
 	} {
-		runs, total, err := browse.Runs(t.Context(), store, tt.repository, tt.page)
+		runs, total, err := ledger.PageRuns(t.Context(), store, tt.repository, tt.page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +63,7 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ prefix, want string }{{fmt.Sprintf("%040d", 2), "run-2"}, {"0000000", "run-4"}, {"abc", ""}} {
-		if got, err := browse.RunOfCommit(t.Context(), store, "", tt.prefix); err != nil || got != tt.want {
+		if got, err := ledger.RunOfCommit(t.Context(), store, "", tt.prefix); err != nil || got != tt.want {
 			t.Errorf("the run of head %s is %q, %v, want %q", tt.prefix, got, err, tt.want)
 		}
 	}
@@ -113,7 +112,7 @@ func TestSides(t *testing.T) {
 		{"d2", []string{"older d0", "head d2 current changed", "base d1 of base"}},
 		{"d4", []string{"base d3 of base", "head d4 current changed"}},
 	} {
-		found, err := browse.Judged(t.Context(), store, ledger.Scope{Trust: trust}, tt.digest, 9)
+		found, err := ledger.PastJudgements(t.Context(), store, ledger.Scope{Trust: trust}, tt.digest, 9)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +149,7 @@ func TestJudged(t *testing.T) {
 	put(pull, "a", "", "d4", 0.2)
 	read := func(trust ledger.Trust, digest string, limit int) []string {
 		t.Helper()
-		found, err := browse.Judged(t.Context(), store, ledger.Scope{Trust: trust}, digest, limit)
+		found, err := ledger.PastJudgements(t.Context(), store, ledger.Scope{Trust: trust}, digest, limit)
 		if err != nil {
 			t.Fatal(err)
 		}

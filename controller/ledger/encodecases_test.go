@@ -1,12 +1,10 @@
-package pieces_test
+package ledger
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
-
-	"github.com/gavel-evals/gavel/controller/ledger/pieces"
 )
 
 // A brittle element has no JSON if it is negative.
@@ -30,7 +28,7 @@ func TestEncoded(t *testing.T) {
 			elements[i] = brittle(i)
 		}
 		i := 0
-		for text, err := range pieces.Encoded(elements) {
+		for text, err := range EncodeCases(elements) {
 			if err != nil || string(text) != fmt.Sprint(i) {
 				t.Fatalf("element %d of %d is %s, %v", i, n, text, err)
 			}
@@ -44,7 +42,7 @@ func TestEncoded(t *testing.T) {
 	elements[700] = -1
 	n := 0
 	var failed error
-	for _, err := range pieces.Encoded(elements) {
+	for _, err := range EncodeCases(elements) {
 		if n++; err != nil {
 			failed = err
 		}
@@ -52,7 +50,7 @@ func TestEncoded(t *testing.T) {
 	if n != 701 || !errors.Is(failed, errBrittle) {
 		t.Errorf("%d elements with the error %v, want 700 and then the error", n, failed)
 	}
-	for range pieces.Encoded(elements) {
+	for range EncodeCases(elements) {
 		if n++; n == 800 {
 			break
 		}

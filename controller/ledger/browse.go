@@ -1,9 +1,4 @@
-// Package browse reads from a ledger what people page through: the list of runs
-// without their cases, and how one case was judged over time.
-//
-// Most callers want [Runs] and [Judged]. Both read as much as they return, however
-// large the ledger is.
-package browse
+package ledger
 
 import (
 	"context"
@@ -12,27 +7,23 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/pieces"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A Run is a stored run. Its report has no cases.
-type Run = ledger.Run
+// A RunPage is a part of a list of runs: Limit entries after the first Skip, newest first.
+type RunPage struct{ Skip, Limit int }
 
-// A Page is a part of a list, from the newest: Limit entries after the first Skip.
-type Page struct{ Skip, Limit int }
-
-// Runs returns a page of the runs with their reports, whose lists of cases are
-// empty, and how many runs there are. An empty repository means all.
-func Runs(ctx context.Context, store *ledger.Ledger, repository string, p Page) (found []Run, total int, err error) {
+// PageRuns returns a page of the runs, with reports whose lists of cases are empty, and the
+// number of all runs. It reads as much as it returns, however large the ledger is. An empty
+// repository means all.
+func PageRuns(ctx context.Context, store *Ledger, repository string, p RunPage) (found []Run, total int, err error) {
 	err = store.Store().Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&total) },
 		"SELECT count(*) FROM runs WHERE ? IN ('', repository)", repository)
 	if err != nil {
 		return nil, 0, store.Store().Fault("count the runs", err)
 	}
 	err = store.Store().Each(ctx, func(rows *sql.Rows) error {
-		r, err := scan(rows)
+		r, err := scanReportedRun(rows)
 		if err != nil {
 			return err
 		}
@@ -43,37 +34,37 @@ func Runs(ctx context.Context, store *ledger.Ledger, repository string, p Page) 
 	return found, total, store.Store().Fault("read the runs", err)
 }
 
-// withoutCases is the report without its pieces, which the cases are in.
-func withoutCases(body []byte) (json.RawMessage, error) {
-	frame, err := pieces.Unpack(body)
+// reportWithoutCases returns a stored report without its pieces, which hold the cases.
+func reportWithoutCases(body []byte) (json.RawMessage, error) {
+	frame, err := inflate(body)
 	if err != nil {
 		return nil, err
 	}
-	split, err := pieces.Framed(frame)
+	split, err := parseFrame(frame)
 	return split.Join(), err
 }
 
-// RunOfCommit returns the id of the newest run of a head whose name begins with a prefix, such
-// as 7 digits of a commit; empty where there is none.
-func RunOfCommit(ctx context.Context, store *ledger.Ledger, repository, prefix string) (id string, err error) {
+// RunOfCommit returns the id of the newest run of a head whose commit begins with a prefix.
+// It returns "" if there is none.
+func RunOfCommit(ctx context.Context, store *Ledger, repository, prefix string) (id string, err error) {
 	err = store.Store().Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&id) },
 		`SELECT id FROM runs WHERE ? IN ('', repository) AND substr(head, 1, length(?2)) = ?2
 		ORDER BY started DESC, id DESC LIMIT 1`, repository, prefix)
 	return id, store.Store().Fault("look for a run", err)
 }
 
-// A Head is a head of a pull request.
-type Head struct {
+// A PullHead is a commit of a pull request.
+type PullHead struct {
 	PullRequest int
 	Head        string
 }
 
-// Heads returns the ids of the newest run of each head of the pull requests of a repository.
-func Heads(ctx context.Context, store *ledger.Ledger, repository string) (map[Head]string, error) {
-	out := map[Head]string{}
+// NewestOfHeads returns the id of the newest run of each pull request head of a repository.
+func NewestOfHeads(ctx context.Context, store *Ledger, repository string) (map[PullHead]string, error) {
+	out := map[PullHead]string{}
 	err := store.Store().Each(ctx, func(rows *sql.Rows) error {
 		var id string
-		var h Head
+		var h PullHead
 		if err := rows.Scan(&id, &h.PullRequest, &h.Head); err != nil {
 			return err
 		}
@@ -83,82 +74,83 @@ func Heads(ctx context.Context, store *ledger.Ledger, repository string) (map[He
 	return out, store.Store().Fault("list the heads", err)
 }
 
-// OfBranch returns the id of the newest run of a repository that is not of a pull request;
-// empty where there is none.
-func OfBranch(ctx context.Context, store *ledger.Ledger, repository string) (id string, err error) {
+// NewestOfBranch returns the id of the newest run of a repository outside pull requests. It
+// returns "" if there is none.
+func NewestOfBranch(ctx context.Context, store *Ledger, repository string) (id string, err error) {
 	err = store.Store().Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&id) },
 		"SELECT id FROM runs WHERE repository = ? AND pull_request = 0 ORDER BY started DESC, id DESC LIMIT 1", repository)
 	return id, store.Store().Fault("read the newest run", err)
 }
 
-// One returns a run with its report, which has no cases; nil where there is none.
-func One(ctx context.Context, store *ledger.Ledger, id string) (found *Run, err error) {
+// One returns a run with a report whose list of cases is empty. It returns nil if
+// there is no such run.
+func RunWithoutCases(ctx context.Context, store *Ledger, id string) (found *Run, err error) {
 	err = store.Store().Each(ctx, func(rows *sql.Rows) error {
-		r, err := scan(rows)
+		r, err := scanReportedRun(rows)
 		found = &r
 		return err
 	}, selectRuns+" WHERE runs.id = ?", id)
 	return found, store.Store().Fault("read a run", err)
 }
 
-// selectRuns are the columns that scan reads.
+// selectRuns selects the columns that scanReportedRun reads.
 const selectRuns = `SELECT runs.id, repository, pull_request, base, head, started, finished, body
 	FROM runs JOIN reports ON reports.run = runs.id`
 
-// scan reads a run with its report.
-func scan(rows *sql.Rows) (r Run, err error) {
+// scan reads a run and its report from a row.
+func scanReportedRun(rows *sql.Rows) (r Run, err error) {
 	var started, finished int64
 	var body []byte
 	if err := rows.Scan(&r.ID, &r.Repository, &r.PullRequest, &r.Base, &r.Head, &started, &finished, &body); err != nil {
 		return r, err
 	}
 	r.Started, r.Finished = time.UnixMilli(started).UTC(), time.UnixMilli(finished).UTC()
-	if r.Report, err = withoutCases(body); err != nil {
+	if r.Report, err = reportWithoutCases(body); err != nil {
 		return r, fmt.Errorf("report of run %s: %w", r.ID, err)
 	}
 	return r, nil
 }
 
-// A Judgement is one time that a case was judged.
-type Judgement struct {
+// A PastJudgement records one time that a case was judged.
+type PastJudgement struct {
 	At      time.Time
 	Verdict verdict.Verdict
 	Score   *float64
-	// Digest is the decision digest. Changed says that it is another one than before,
-	// of a base than at the base before: the case, or what it is judged with, was
-	// changed in between.
+	// Digest is the decision digest. Changed means that it differs from the judgement
+	// before, or for a base from the base before: the case or its evaluators changed in
+	// between.
 	Digest  string
 	Changed bool
-	// Current says that the digest is the one that was asked about.
+	// Current means that the digest is the requested one.
 	Current bool
-	// Run is the run of the repository that was active then; empty where it is not
-	// stored any more.
+	// Run is the run of the repository that was active then. It is empty if the run is no
+	// longer stored.
 	Run string
-	// Commit is the one that the case was of; empty for a working tree. Base says that it
-	// was the base of the run, and not its head.
+	// Commit is the commit of the case, empty for a working tree. Base means that it was
+	// the base of the run.
 	Commit string
 	Base   bool
-	// J is the judgement digest. The judgement rests on so many Samples of it, the Last
-	// of which has this ordinal, and Evaluators are their results.
+	// J is the judgement digest. The judgement rests on so many Samples, up to the ordinal
+	// Last, and Evaluators holds their results.
 	J             string
 	Last, Samples int
 	Evaluators    []verdict.EvaluatorResult
 }
 
-// Judged returns the newest judgements of the case with a decision digest, at most
-// limit, the oldest first. It has those that the scope may read, under any digest.
-// Nothing is returned for a digest that is not known.
-func Judged(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, digest string, limit int) ([]Judgement, error) {
-	var found []Judgement
+// PastJudgements returns the newest judgements of the case with a decision digest that the
+// scope may read, under any digest: at most limit, the oldest first. An unknown digest has
+// none.
+func PastJudgements(ctx context.Context, store *Ledger, scope Scope, digest string, limit int) ([]PastJudgement, error) {
+	var found []PastJudgement
 	err := store.Store().Each(ctx, func(rows *sql.Rows) error {
-		var j Judgement
+		var j PastJudgement
 		var at int64
 		var run, head, base sql.NullString
 		var body sql.RawBytes
 		if err := rows.Scan(&at, &j.Verdict, &j.Score, &j.Digest, &j.Commit, &j.J, &j.Last, &body, &run, &head, &base); err != nil {
 			return err
 		}
-		var decision ledger.Decision
+		var decision Decision
 		if err := json.Unmarshal(body, &decision); err != nil {
 			return fmt.Errorf("verdict %s: %w", j.Digest, err)
 		}
@@ -178,7 +170,7 @@ func Judged(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, diges
 			WHERE started <= v.created AND substr(v.case_id, 1, length(repository) + 1) = repository || ?4
 			ORDER BY started DESC LIMIT 1) AND r.finished >= v.created
 		ORDER BY v.id`, scope.Namespace(), digest, limit, "\n")
-	ofBase := "" // the last digest at a base
+	ofBase := "" // the last digest at base
 	for i := range found {
 		j, before := &found[i], ofBase
 		if j.Base {

@@ -1,4 +1,4 @@
-package browse
+package ledger
 
 import (
 	"context"
@@ -7,21 +7,19 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// A Sum is what runs took together.
-type Sum struct {
+// A CostSum adds up the costs of runs.
+type CostSum struct {
 	Runs          int
 	Calls, Tokens int64
 	USD           float64
-	// Unpriced is how many of the runs made calls whose price is not known.
+	// Unpriced counts the runs with calls whose price is not known.
 	Unpriced int
 }
 
-// Add adds what one run took.
-func (s Sum) Add(run Cost) Sum {
+// Add adds the cost of a run.
+func (s CostSum) Add(run RunCost) CostSum {
 	s.Runs, s.Calls, s.Tokens, s.USD = s.Runs+1, s.Calls+run.Calls, s.Tokens+run.Tokens, s.USD+run.USD
 	if run.Unpriced {
 		s.Unpriced++
@@ -29,37 +27,36 @@ func (s Sum) Add(run Cost) Sum {
 	return s
 }
 
-// A Cost is what one run took.
-type Cost struct {
+// A RunCost holds what one run spent.
+type RunCost struct {
 	Run, Repository string
 	Finished        time.Time
 	Calls, Tokens   int64
 	USD             float64
-	// Unpriced says that the price of some calls is not known, so that USD is less than
-	// what they cost.
+	// Unpriced means that USD lacks calls whose price is not known.
 	Unpriced bool
 }
 
-// mostCosts is how many runs [Costs] remembers.
+// mostCosts bounds the runs that [RunCosts] remembers.
 const mostCosts = 100_000
 
-// Costs reads what runs took from their reports, each of which it reads once: the report
-// of a run never changes. It is safe for concurrent use. Most callers want [NewCosts].
-type Costs struct {
-	ledger *ledger.Ledger
+// RunCosts reads the costs of runs from their reports, each report once, since it never
+// changes. It is safe for concurrent use. Most callers want [NewRunCosts].
+type RunCosts struct {
+	ledger *Ledger
 
 	mu    sync.Mutex
-	known map[string]Cost // guarded by mu; by the id of the run
+	known map[string]RunCost // guarded by mu; by the id of the run
 }
 
-// NewCosts reads from a ledger.
-func NewCosts(store *ledger.Ledger) *Costs {
-	return &Costs{ledger: store, known: map[string]Cost{}}
+// NewRunCosts returns the costs of the runs in a ledger.
+func NewRunCosts(store *Ledger) *RunCosts {
+	return &RunCosts{ledger: store, known: map[string]RunCost{}}
 }
 
-// Newest returns what the newest runs of a repository took, the newest first and at most
-// limit, and how many runs there are. An empty repository means all.
-func (c *Costs) Newest(ctx context.Context, repository string, limit int) (found []Cost, total int, err error) {
+// Newest returns the costs of the newest runs of a repository, at most limit and the newest
+// first, and the number of all runs. An empty repository means all.
+func (c *RunCosts) Newest(ctx context.Context, repository string, limit int) (found []RunCost, total int, err error) {
 	store := c.ledger.Store()
 	err = store.Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&total) },
 		"SELECT count(*) FROM runs WHERE ? IN ('', repository)", repository)
@@ -70,21 +67,21 @@ func (c *Costs) Newest(ctx context.Context, repository string, limit int) (found
 	return found, total, store.Fault("read the costs of runs", err)
 }
 
-// Spent adds up by repository what the runs took that ended since a time.
-func (c *Costs) Spent(ctx context.Context, since time.Time) (map[string]Sum, error) {
+// Spent adds up the costs of the runs that ended since a time, by repository.
+func (c *RunCosts) Spent(ctx context.Context, since time.Time) (map[string]CostSum, error) {
 	found, err := c.read(ctx, "SELECT id FROM runs WHERE finished >= ?", since.UnixMilli())
 	if err != nil {
 		return nil, c.ledger.Store().Fault("add up the costs of runs", err)
 	}
-	out := map[string]Sum{}
+	out := map[string]CostSum{}
 	for _, run := range found {
 		out[run.Repository] = out[run.Repository].Add(run)
 	}
 	return out, nil
 }
 
-// read returns what the runs took whose ids a query selects, in its order.
-func (c *Costs) read(ctx context.Context, query string, args ...any) ([]Cost, error) {
+// read returns the costs of the runs whose ids a query selects, in its order.
+func (c *RunCosts) read(ctx context.Context, query string, args ...any) ([]RunCost, error) {
 	var ids []string
 	err := c.ledger.Store().Each(ctx, func(rows *sql.Rows) error {
 		var id string
@@ -100,7 +97,7 @@ func (c *Costs) read(ctx context.Context, query string, args ...any) ([]Cost, er
 	if len(c.known) > mostCosts {
 		clear(c.known)
 	}
-	var out []Cost
+	var out []RunCost
 	for _, id := range ids {
 		cost, known := c.known[id]
 		if !known {
@@ -116,10 +113,10 @@ func (c *Costs) read(ctx context.Context, query string, args ...any) ([]Cost, er
 	return out, nil
 }
 
-// readRun reads what one run took. ok is false where the run is not stored any more.
-func (c *Costs) readRun(ctx context.Context, id string) (cost Cost, ok bool, err error) {
+// readRun reads the cost of one run. ok is false if the run is no longer stored.
+func (c *RunCosts) readRun(ctx context.Context, id string) (cost RunCost, ok bool, err error) {
 	err = c.ledger.Store().Each(ctx, func(rows *sql.Rows) error {
-		r, err := scan(rows)
+		r, err := scanReportedRun(rows)
 		if err != nil {
 			return err
 		}
@@ -135,7 +132,7 @@ func (c *Costs) readRun(ctx context.Context, id string) (cost Cost, ok bool, err
 			return fmt.Errorf("report of run %s: %w", r.ID, err)
 		}
 		sum := rep.Summary
-		cost, ok = Cost{Run: id, Repository: r.Repository, Finished: r.Finished, Calls: sum.Calls, Tokens: sum.Tokens}, true
+		cost, ok = RunCost{Run: id, Repository: r.Repository, Finished: r.Finished, Calls: sum.Calls, Tokens: sum.Tokens}, true
 		if cost.Unpriced = sum.CostUSD == nil && sum.Calls > 0; sum.CostUSD != nil {
 			cost.USD = *sum.CostUSD
 		}

@@ -1,4 +1,4 @@
-package browse_test
+package ledger_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/browse"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
@@ -32,10 +31,10 @@ func TestCosts(t *testing.T) {
 	saveCost("octo/demo", 0, `{"calls":2,"tokens":30,"cost_usd":0.5}`)
 	saveCost("octo/other", 1, `{"calls":7,"tokens":70,"cost_usd":null}`)
 	saveCost("octo/demo", 2, `{"calls":1,"tokens":5,"cost_usd":0.25}`)
-	costs := browse.NewCosts(l)
-	first := browse.Cost{Run: "run-0", Repository: "octo/demo", Finished: noon, Calls: 2, Tokens: 30, USD: 0.5}
-	third := browse.Cost{Run: "run-2", Repository: "octo/demo", Finished: noon.Add(2 * time.Hour), Calls: 1, Tokens: 5, USD: 0.25}
-	wantNewest := func(repository string, limit, wantTotal int, want ...browse.Cost) {
+	costs := ledger.NewRunCosts(l)
+	first := ledger.RunCost{Run: "run-0", Repository: "octo/demo", Finished: noon, Calls: 2, Tokens: 30, USD: 0.5}
+	third := ledger.RunCost{Run: "run-2", Repository: "octo/demo", Finished: noon.Add(2 * time.Hour), Calls: 1, Tokens: 5, USD: 0.25}
+	wantNewest := func(repository string, limit, wantTotal int, want ...ledger.RunCost) {
 		t.Helper()
 		got, total, err := costs.Newest(t.Context(), repository, limit)
 		if err != nil || total != wantTotal {
@@ -59,11 +58,11 @@ func TestCosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]browse.Sum{"octo/demo": {Runs: 1, Calls: 1, Tokens: 5, USD: 0.25}, "octo/other": {Runs: 1, Calls: 7, Tokens: 70, Unpriced: 1}}
+	want := map[string]ledger.CostSum{"octo/demo": {Runs: 1, Calls: 1, Tokens: 5, USD: 0.25}, "octo/other": {Runs: 1, Calls: 7, Tokens: 70, Unpriced: 1}}
 	if diff := cmp.Diff(want, spent); diff != "" {
 		t.Errorf("what was spent (-want +got):\n%s", diff)
 	}
-	if _, _, err := browse.NewCosts(l).Newest(t.Context(), "octo/demo", 9); err == nil {
+	if _, _, err := ledger.NewRunCosts(l).Newest(t.Context(), "octo/demo", 9); err == nil {
 		t.Error("a damaged report that was not read before is not an error")
 	}
 }

@@ -1,4 +1,4 @@
-package pieces_test
+package ledger
 
 import (
 	"bytes"
@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/gavel-evals/gavel/controller/ledger/pieces"
 )
 
 // report has n cases, of which one is changed.
@@ -38,16 +36,16 @@ func report(n, changed int) []byte {
 func TestOf(t *testing.T) {
 	for _, n := range []int{0, 1, 127, 128, 129, 1000} {
 		whole := report(n, -1)
-		s := pieces.Cut(whole)
+		s := cutReport(whole)
 		if len(s.Pieces) > 2+n/50 || len(s.Pieces) < n/300 || n > 0 && len(s.Pieces) == 0 {
 			t.Errorf("%d cases are %d pieces", n, len(s.Pieces))
 		}
-		back, err := pieces.Framed(s.Frame())
+		back, err := parseFrame(s.Frame())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range s.Pieces {
-			data, err := pieces.Unpack(pieces.Pack(p))
+			data, err := inflate(deflate(p))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,12 +56,12 @@ func TestOf(t *testing.T) {
 		}
 	}
 	// One case is another, and then one more comes first.
-	a, b := pieces.Cut(report(1000, -1)), pieces.Cut(report(1000, 300))
+	a, b := cutReport(report(1000, -1)), cutReport(report(1000, 300))
 	if n := news(a, b); n != 1 || !bytes.Equal(a.Frame(), b.Frame()) {
 		t.Errorf("%d of %d pieces differ", n, len(a.Pieces))
 	}
 	more := bytes.Replace(report(1000, -1), []byte(`"cases":[`), []byte(`"cases":[{"key":"a/new","x":1},`), 1)
-	if n := news(a, pieces.Cut(more)); n > 2 {
+	if n := news(a, cutReport(more)); n > 2 {
 		t.Errorf("%d of %d pieces differ after one case was added", n, len(a.Pieces))
 	}
 }
@@ -77,7 +75,7 @@ func TestEachIsOf(t *testing.T) {
 		if err := json.Unmarshal(whole, &parsed); err != nil {
 			t.Fatal(err)
 		}
-		got, err := pieces.Frame([]byte(`{"run":"r","cases":[],"gate":"pass"}`))
+		got, err := frameReport([]byte(`{"run":"r","cases":[],"gate":"pass"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,29 +86,29 @@ func TestEachIsOf(t *testing.T) {
 				}
 			}
 		}
-		err = pieces.Each(cases, func(piece []byte) error {
+		err = eachPiece(cases, func(piece []byte) error {
 			got.Pieces = append(got.Pieces, bytes.Clone(piece))
 			return nil
 		})
 		if err != nil || n > 0 && !bytes.Equal(got.Join(), whole) {
 			t.Errorf("%d cases: %v, and the report is another", n, err)
 		}
-		if want := pieces.Cut(whole).Pieces; !slices.EqualFunc(got.Pieces, want, bytes.Equal) {
+		if want := cutReport(whole).Pieces; !slices.EqualFunc(got.Pieces, want, bytes.Equal) {
 			t.Errorf("%d cases are %d other pieces, want %d", n, len(got.Pieces), len(want))
 		}
 	}
-	if _, err := pieces.Frame([]byte(`{"run":"r","cases":[{}]}`)); err == nil {
+	if _, err := frameReport([]byte(`{"run":"r","cases":[{}]}`)); err == nil {
 		t.Error("a list that is not empty is taken for one that is")
 	}
 	failed := errors.New("failed")
-	err := pieces.Each(func(yield func([]byte, error) bool) { yield(nil, failed) }, func([]byte) error { return nil })
+	err := eachPiece(func(yield func([]byte, error) bool) { yield(nil, failed) }, func([]byte) error { return nil })
 	if !errors.Is(err, failed) {
 		t.Errorf("the error of a case is %v, want %v", err, failed)
 	}
 }
 
 // news counts the pieces of b that a does not have.
-func news(a, b pieces.Split) (n int) {
+func news(a, b splitReport) (n int) {
 	known := map[string]bool{}
 	for _, p := range a.Pieces {
 		known[string(p)] = true
@@ -129,8 +127,8 @@ func FuzzOf(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := pieces.Cut(data)
-		back, err := pieces.Framed(s.Frame())
+		s := cutReport(data)
+		back, err := parseFrame(s.Frame())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,11 +141,11 @@ func FuzzOf(f *testing.F) {
 
 func TestFramedRefuses(t *testing.T) {
 	for _, frame := range []string{"", "x", "5\nabc", "-1\nabc", "abc\nabc"} {
-		if s, err := pieces.Framed([]byte(frame)); err == nil {
+		if s, err := parseFrame([]byte(frame)); err == nil {
 			t.Errorf("%q is %+v", frame, s)
 		}
 	}
-	if _, err := pieces.Unpack([]byte(strings.Repeat("x", 10))); err == nil {
+	if _, err := inflate([]byte(strings.Repeat("x", 10))); err == nil {
 		t.Error("what was never packed was unpacked")
 	}
 }

@@ -1,0 +1,201 @@
+package ledger
+
+import (
+	"bytes"
+	"compress/flate"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"iter"
+)
+
+// Reports are stored in pieces, so that what two reports have in common is stored once.
+// The report of an unchanged run costs a row for each piece, and one changed case costs
+// one piece.
+const (
+	usualPiece   = 128 // cases in a piece
+	largestPiece = 1024
+)
+
+// list begins the list of cases of a report.
+var caseList = []byte(`"cases":[`)
+
+// A splitReport is a report cut into a frame of two halves and the pieces between them,
+// which commas join.
+type splitReport struct {
+	Before, After []byte
+	Pieces        [][]byte
+}
+
+// Cut cuts a report into frame and pieces. A report without a list of cases is a
+// frame alone.
+func cutReport(report []byte) splitReport {
+	start := bytes.Index(report, caseList)
+	if start < 0 {
+		return splitReport{Before: report}
+	}
+	start += len(caseList)
+	ends := elementEnds(report[start:])
+	if len(ends) == 0 {
+		return splitReport{Before: report}
+	}
+	s := splitReport{Before: report[:start], After: report[start+ends[len(ends)-1]:]}
+	from, begin, n := 0, 0, 0
+	for i, end := range ends {
+		n++
+		if endsPiece(report[start+begin:start+end]) || n == largestPiece || i == len(ends)-1 {
+			s.Pieces = append(s.Pieces, report[start+from:start+end])
+			from, n = end+1, 0 // behind the comma
+		}
+		begin = end + 1
+	}
+	return s
+}
+
+// frameReport returns the frame of a report whose list of cases is empty. The pieces that
+// [eachPiece] makes belong into it. A report without such a list is an error.
+func frameReport(report []byte) (splitReport, error) {
+	start := bytes.Index(report, caseList)
+	if start < 0 || !bytes.HasPrefix(report[start+len(caseList):], []byte("]")) {
+		return splitReport{}, errors.New("the report has no empty list of cases")
+	}
+	start += len(caseList)
+	return splitReport{Before: report[:start], After: report[start:]}, nil
+}
+
+// eachPiece calls do for each piece that [cutReport] would find in a list of these cases,
+// without building the list. A piece is valid until the next call. The error is the first
+// of cases or do.
+func eachPiece(cases iter.Seq2[[]byte, error], do func(piece []byte) error) error {
+	var piece []byte
+	n := 0
+	for element, err := range cases {
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			piece = append(piece, ',')
+		}
+		piece = append(piece, element...)
+		if n++; endsPiece(element) || n == largestPiece {
+			if err := do(piece); err != nil {
+				return err
+			}
+			piece, n = piece[:0], 0
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return do(piece)
+}
+
+// last reports whether a piece ends with a case. The key of the case decides, so that
+// an added case moves few ends.
+func endsPiece(element []byte) bool {
+	key, _, _ := bytes.Cut(element, []byte(","))
+	h := fnv.New32a()
+	_, _ = h.Write(key) // it never fails
+	return h.Sum32()%usualPiece == 0
+}
+
+// elements returns the ends of the elements of the list at the beginning of data. It returns
+// none if the list is empty or does not end.
+func elementEnds(data []byte) []int {
+	var ends []int
+	depth, text := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			depth++
+		case depth == 0 && (c == ',' || c == ']'):
+			if i == 0 {
+				return nil
+			}
+			if ends = append(ends, i); c == ']' {
+				return ends
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+// Join returns the whole report.
+func (s splitReport) Join() []byte {
+	return bytes.Join([][]byte{s.Before, bytes.Join(s.Pieces, []byte(",")), s.After}, nil)
+}
+
+// frameReport is what is left of the report without the pieces. [parseFrame] reads it.
+func (s splitReport) Frame() []byte {
+	return fmt.Appendf(nil, "%d\n%s%s", len(s.Before), s.Before, s.After)
+}
+
+// parseFrame reads the output of [splitReport.Frame].
+func parseFrame(frame []byte) (splitReport, error) {
+	var n int
+	head, rest, ok := bytes.Cut(frame, []byte("\n"))
+	if _, err := fmt.Sscan(string(head), &n); !ok || err != nil || n < 0 || n > len(rest) {
+		return splitReport{}, fmt.Errorf("the frame of a report begins with %.20q and not with a length", head)
+	}
+	return splitReport{Before: rest[:n], After: rest[n:]}, nil
+}
+
+// A packer compresses data.
+type packer struct {
+	*flate.Writer
+	out bytes.Buffer
+}
+
+// idlePackers keeps used packers, which are expensive to make.
+var idlePackers = make(chan *packer, 2)
+
+// newPacker returns an idle packer or a new one.
+func newPacker() *packer {
+	select {
+	case p := <-idlePackers:
+		return p
+	default:
+	}
+	p := &packer{}
+	var err error
+	if p.Writer, err = flate.NewWriter(&p.out, flate.DefaultCompression); err != nil {
+		panic(err) // the level is one of the package's own
+	}
+	return p
+}
+
+// deflate compresses data.
+func deflate(data []byte) []byte {
+	p := newPacker()
+	p.Reset(&p.out)
+	// Nothing that is written to memory fails.
+	_, _ = p.Write(data)
+	_ = p.Close()
+	packed := p.out.Bytes()
+	p.out = bytes.Buffer{} // the caller has it now
+	select {
+	case idlePackers <- p:
+	default:
+	}
+	return packed
+}
+
+// maxInflated bounds the size of an inflated piece.
+const maxInflated = 1 << 30
+
+// inflate returns the data that [deflate] compressed.
+func inflate(packed []byte) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxInflated+1))
+	if err == nil && len(data) > maxInflated {
+		err = fmt.Errorf("it has more than %d bytes", maxInflated)
+	}
+	return data, err
+}
