@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/history"
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
@@ -136,7 +135,7 @@ func (p *planner) beginHistories(ctx context.Context, rows []int, found map[stri
 	if len(digests) == 0 || !p.req.Before.IsZero() {
 		return nil
 	}
-	begun, err := history.Begun(ctx, p.req.Ledger, digests)
+	begun, err := ledger.HistoriesBegun(ctx, p.req.Ledger, digests)
 	if err != nil || len(begun) == 0 {
 		return err
 	}
@@ -148,7 +147,7 @@ func (p *planner) beginHistories(ctx context.Context, rows []int, found map[stri
 		if d := p.out.headStored[row.HeadDigests.D]; d != nil {
 			judged = d.Oldest
 		}
-		since := history.Last(begun[row.BaseDigests.J], judged)
+		since := ledger.LastBegun(begun[row.BaseDigests.J], judged)
 		if since.IsZero() || len(row.Reasons) == 0 {
 			continue
 		}

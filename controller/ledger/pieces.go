@@ -133,7 +133,7 @@ func (s splitReport) Join() []byte {
 	return bytes.Join([][]byte{s.Before, bytes.Join(s.Pieces, []byte(",")), s.After}, nil)
 }
 
-// frameReport is what is left of the report without the pieces. [parseFrame] reads it.
+// Frame encodes the report without its pieces, for [parseFrame].
 func (s splitReport) Frame() []byte {
 	return fmt.Appendf(nil, "%d\n%s%s", len(s.Before), s.Before, s.After)
 }

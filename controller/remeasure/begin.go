@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger/history"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
@@ -17,5 +17,5 @@ func (c *Comparison) BeginHistories(ctx context.Context, found *report.NoiseFind
 			digests = append(digests, r.Row.BaseDigests.J)
 		}
 	}
-	return history.Begin(ctx, c.Ledger, digests, at)
+	return ledger.BeginHistories(ctx, c.Ledger, digests, at)
 }

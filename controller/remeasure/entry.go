@@ -9,7 +9,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/history"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -194,7 +193,7 @@ func (c *Comparison) addHistory(ctx context.Context, entries []*entry) error {
 			e.known.Base[n-1].At = times[confirm.Base][i]
 		}
 	}
-	asks, of := map[ledger.Scope][]history.Ask{}, map[ledger.Scope][]int{}
+	asks, of := map[ledger.Scope][]ledger.HistoryAsk{}, map[ledger.Scope][]int{}
 	for i, e := range entries {
 		if !e.hasPast() {
 			continue
@@ -204,11 +203,11 @@ func (c *Comparison) addHistory(ctx context.Context, entries []*entry) error {
 		if scope.NotBefore.After(since) {
 			since = scope.NotBefore
 		}
-		asks[scope] = append(asks[scope], history.Ask{Case: e.row.BaseCase, Digests: e.row.BaseDigests, Since: since, Until: until})
+		asks[scope] = append(asks[scope], ledger.HistoryAsk{Case: e.row.BaseCase, Digests: e.row.BaseDigests, Since: since, Until: until})
 		of[scope] = append(of[scope], i)
 	}
 	for scope, some := range asks {
-		found, err := history.Read(ctx, c.Ledger, scope, some)
+		found, err := ledger.ReadHistories(ctx, c.Ledger, scope, some)
 		if err != nil {
 			return err
 		}
@@ -271,9 +270,9 @@ func (e *entry) first(side confirm.Side) run.Job {
 
 // setHistory adds the measurements other than the one that is compared with, which
 // was made at the time base; head was at the time head.
-func (e *entry) setHistory(found []history.Measurement, base, head time.Time) {
+func (e *entry) setHistory(found []ledger.Measurement, base, head time.Time) {
 	bar := e.known.Base[0].Verdict
-	if i := slices.IndexFunc(found, func(m history.Measurement) bool { return m.At.Equal(base) && m.Result.Verdict == bar }); i >= 0 {
+	if i := slices.IndexFunc(found, func(m ledger.Measurement) bool { return m.At.Equal(base) && m.Result.Verdict == bar }); i >= 0 {
 		found = slices.Delete(found, i, i+1)
 	}
 	var before []confirm.Outcome

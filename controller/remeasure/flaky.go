@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/history"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -36,15 +35,15 @@ const flakyBatch = 512
 
 // FindFlaky classifies the subjects by the measurements that the scope may read, and
 // returns the findings in their order. Samples taken because of an outcome do not count,
-// and neither do the samples of a model that no longer answers, see package history.
+// and neither do the samples of a model that no longer answers, see [ledger.ReadHistories].
 func FindFlaky(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, subjects []FlakySubject) ([]FlakyFinding, error) {
 	found := make([]FlakyFinding, 0, len(subjects))
 	for some := range slices.Chunk(subjects, flakyBatch) {
-		asks := make([]history.Ask, len(some))
+		asks := make([]ledger.HistoryAsk, len(some))
 		for i, s := range some {
-			asks[i] = history.Ask{Case: s.Case, Digests: s.Digests, Until: forever, Most: mostMeasurements}
+			asks[i] = ledger.HistoryAsk{Case: s.Case, Digests: s.Digests, Until: forever, Most: mostMeasurements}
 		}
-		stored, err := history.Read(ctx, store, scope, asks)
+		stored, err := ledger.ReadHistories(ctx, store, scope, asks)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +55,7 @@ func FindFlaky(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, su
 }
 
 // classifySubject classifies a subject by its measurements.
-func classifySubject(s FlakySubject, measurements []history.Measurement) FlakyFinding {
+func classifySubject(s FlakySubject, measurements []ledger.Measurement) FlakyFinding {
 	seen := make([]report.FlakyMeasurement, len(measurements))
 	for k, m := range measurements {
 		seen[k] = report.FlakyMeasurement{Ordinal: m.Ordinal, At: m.At, Verdict: m.Result.Verdict, Score: m.Result.Score, Reason: m.Result.Reason}

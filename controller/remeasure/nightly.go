@@ -8,7 +8,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/history"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -86,18 +85,18 @@ func (c *Nightly) due(ctx context.Context, jobs []run.Job, n int) ([]run.Job, er
 		for i, j := range some {
 			digests[i] = j.Digests.J
 		}
-		begun, err := history.Begun(ctx, c.Ledger, digests)
+		begun, err := ledger.HistoriesBegun(ctx, c.Ledger, digests)
 		if err != nil {
 			return nil, err
 		}
-		asks := make([]history.Ask, len(some))
+		asks := make([]ledger.HistoryAsk, len(some))
 		for i, j := range some {
-			asks[i] = history.Ask{Case: j.Case, Digests: j.Digests, Since: since, Until: now, Most: confirm.Enough}
-			if again := history.Last(begun[j.Digests.J], now); again.After(since) {
+			asks[i] = ledger.HistoryAsk{Case: j.Case, Digests: j.Digests, Since: since, Until: now, Most: confirm.Enough}
+			if again := ledger.LastBegun(begun[j.Digests.J], now); again.After(since) {
 				asks[i].Since = again
 			}
 		}
-		found, err := history.Read(ctx, c.Ledger, ledger.Scope{Trust: some[0].Scope.Trust}, asks)
+		found, err := ledger.ReadHistories(ctx, c.Ledger, ledger.Scope{Trust: some[0].Scope.Trust}, asks)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +111,7 @@ func (c *Nightly) due(ctx context.Context, jobs []run.Job, n int) ([]run.Job, er
 
 // further returns the job that adds a measurement to a case. Samples that an interrupted
 // night left of it count.
-func (c *Nightly) further(j run.Job, measurements []history.Measurement) run.Job {
+func (c *Nightly) further(j run.Job, measurements []ledger.Measurement) run.Job {
 	for _, m := range measurements {
 		if after := m.Until.Add(time.Millisecond); after.After(j.Scope.NotBefore) {
 			j.Scope.NotBefore = after

@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/history"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/remeasure"
@@ -239,7 +238,7 @@ func TestHistoriesOfCasesThatWereCompared(t *testing.T) {
 	if err := c.BeginHistories(t.Context(), found, time.UnixMilli(1000)); err != nil {
 		t.Fatal(err)
 	}
-	begun, err := history.Begun(t.Context(), c.Ledger, []string{"comparedj", "unjudgedj", ""})
+	begun, err := ledger.HistoriesBegun(t.Context(), c.Ledger, []string{"comparedj", "unjudgedj", ""})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package history_test
+package ledger_test
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/history"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -26,9 +25,9 @@ type shelf struct {
 }
 
 var (
-	digests = plan.Digests{E: strings.Repeat("e", 64), J: strings.Repeat("1", 64), D: strings.Repeat("d", 64)}
-	base    = ledger.Trust{Level: ledger.LevelBase, Repository: "octo/demo"}
-	one     = &schema.Case{CaseInfo: schema.CaseInfo{Key: "a"}, Evaluators: []schema.Evaluator{
+	digests     = plan.Digests{E: strings.Repeat("e", 64), J: strings.Repeat("1", 64), D: strings.Repeat("d", 64)}
+	historyBase = ledger.Trust{Level: ledger.LevelBase, Repository: "octo/demo"}
+	historyCase = &schema.Case{CaseInfo: schema.CaseInfo{Key: "a"}, Evaluators: []schema.Evaluator{
 		{Name: "equal", Spec: evaluator.Keyword{}, Weight: 1, Rule: schema.Rule{Threshold: 0.8}},
 	}, Policy: schema.Policy{Iterations: 1}}
 )
@@ -58,13 +57,13 @@ func (s *shelf) put(trust ledger.Trust, score float64, model string, chosen bool
 }
 
 // read shows the verdicts of what is found, the oldest first.
-func (s *shelf) read(scope ledger.Scope, ask history.Ask) string {
+func (s *shelf) read(scope ledger.Scope, ask ledger.HistoryAsk) string {
 	s.Helper()
 	ask.Digests = digests
 	if ask.Until.IsZero() {
 		ask.Until = s.now
 	}
-	found, err := history.Read(s.Context(), s.l, scope, []history.Ask{ask, {Case: one, Digests: plan.Digests{J: "none"}, Until: s.now}})
+	found, err := ledger.ReadHistories(s.Context(), s.l, scope, []ledger.HistoryAsk{ask, {Case: historyCase, Digests: plan.Digests{J: "none"}, Until: s.now}})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -81,22 +80,22 @@ func (s *shelf) read(scope ledger.Scope, ask history.Ask) string {
 func TestRead(t *testing.T) {
 	s := newShelf(t)
 	for _, score := range []float64{1, 0, 1, 1} {
-		s.put(base, score, "m-1", false)
+		s.put(historyBase, score, "m-1", false)
 	}
-	scope := ledger.Scope{Trust: base}
+	scope := ledger.Scope{Trust: historyBase}
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		name, want string
 		scope      ledger.Scope
-		ask        history.Ask
+		ask        ledger.HistoryAsk
 	}{
-		{"all", "pfpp", scope, history.Ask{Case: one}},
-		{"since", "fpp", scope, history.Ask{Case: one, Since: noon.Add(time.Hour)}},
-		{"until", "pfp", scope, history.Ask{Case: one, Until: noon.Add(3 * time.Hour)}},
-		{"reuse is off", "", ledger.Scope{Trust: base, Nothing: true}, history.Ask{Case: one}},
-		{"two iterations", "fp", scope, history.Ask{Case: withPolicy(schema.Policy{Iterations: 2})}},
-		{"three iterations", "f", scope, history.Ask{Case: withPolicy(schema.Policy{Iterations: 3})}},
-		{"rerun when it fails", "", scope, history.Ask{Case: withPolicy(schema.Policy{Iterations: 1, Retry: &schema.Retry{Most: 1}})}},
+		{"all", "pfpp", scope, ledger.HistoryAsk{Case: historyCase}},
+		{"since", "fpp", scope, ledger.HistoryAsk{Case: historyCase, Since: noon.Add(time.Hour)}},
+		{"until", "pfp", scope, ledger.HistoryAsk{Case: historyCase, Until: noon.Add(3 * time.Hour)}},
+		{"reuse is off", "", ledger.Scope{Trust: historyBase, Nothing: true}, ledger.HistoryAsk{Case: historyCase}},
+		{"two iterations", "fp", scope, ledger.HistoryAsk{Case: withPolicy(schema.Policy{Iterations: 2})}},
+		{"three iterations", "f", scope, ledger.HistoryAsk{Case: withPolicy(schema.Policy{Iterations: 3})}},
+		{"rerun when it fails", "", scope, ledger.HistoryAsk{Case: withPolicy(schema.Policy{Iterations: 1, Retry: &schema.Retry{Most: 1}})}},
 	} {
 		if got := s.read(tt.scope, tt.ask); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -105,7 +104,7 @@ func TestRead(t *testing.T) {
 }
 
 func withPolicy(p schema.Policy) *schema.Case {
-	c := *one
+	c := *historyCase
 	c.Policy = p
 	return &c
 }
@@ -114,19 +113,19 @@ func withPolicy(p schema.Policy) *schema.Case {
 // of a model that answers no more.
 func TestWhatIsNotHistory(t *testing.T) {
 	s := newShelf(t)
-	s.put(base, 0, "m-1", false)
-	s.put(base, 1, "m-2", false)
-	s.put(base, 0, "m-2", true)
-	s.put(base, 1, "m-2", false)
-	if got := s.read(ledger.Scope{Trust: base}, history.Ask{Case: one}); got != "pp" {
+	s.put(historyBase, 0, "m-1", false)
+	s.put(historyBase, 1, "m-2", false)
+	s.put(historyBase, 0, "m-2", true)
+	s.put(historyBase, 1, "m-2", false)
+	if got := s.read(ledger.Scope{Trust: historyBase}, ledger.HistoryAsk{Case: historyCase}); got != "pp" {
 		t.Errorf("found %q, want the two of m-2 that were not chosen", got)
 	}
 	pull := ledger.Trust{Level: ledger.LevelPull, Repository: "octo/demo", PullRequest: 7}
 	s.put(pull, 0, "m-2", false)
-	if got := s.read(ledger.Scope{Trust: base}, history.Ask{Case: one}); got != "pp" {
+	if got := s.read(ledger.Scope{Trust: historyBase}, ledger.HistoryAsk{Case: historyCase}); got != "pp" {
 		t.Errorf("base reads %q, want nothing of a pull request", got)
 	}
-	if got := s.read(ledger.Scope{Trust: pull}, history.Ask{Case: one}); got != "ppf" {
+	if got := s.read(ledger.Scope{Trust: pull}, ledger.HistoryAsk{Case: historyCase}); got != "ppf" {
 		t.Errorf("the pull request reads %q, want its own too", got)
 	}
 }
@@ -135,13 +134,13 @@ func TestWhatIsNotHistory(t *testing.T) {
 func TestMost(t *testing.T) {
 	s := newShelf(t)
 	want := ""
-	for i := range history.Most + 5 {
-		s.put(base, float64(i%2), "m", false)
+	for i := range ledger.UsualMeasurements + 5 {
+		s.put(historyBase, float64(i%2), "m", false)
 		if i >= 5 {
 			want += fmt.Sprint([]string{"f", "p"}[i%2])
 		}
 	}
-	if diff := cmp.Diff(want, s.read(ledger.Scope{Trust: base}, history.Ask{Case: one})); diff != "" {
+	if diff := cmp.Diff(want, s.read(ledger.Scope{Trust: historyBase}, ledger.HistoryAsk{Case: historyCase})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -151,11 +150,11 @@ func TestBegin(t *testing.T) {
 	s := newShelf(t)
 	at := func(hours int) time.Time { return s.now.Add(time.Duration(hours) * time.Hour) }
 	for _, hours := range []int{5, 2, 2} {
-		if err := history.Begin(t.Context(), s.l, []string{digests.J}, at(hours)); err != nil {
+		if err := ledger.BeginHistories(t.Context(), s.l, []string{digests.J}, at(hours)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	begun, err := history.Begun(t.Context(), s.l, []string{digests.J, digests.J, "other"})
+	begun, err := ledger.HistoriesBegun(t.Context(), s.l, []string{digests.J, digests.J, "other"})
 	if err != nil || len(begun) != 1 || len(begun[digests.J]) != 2 {
 		t.Fatalf("begun %v, %v", begun, err)
 	}
@@ -163,7 +162,7 @@ func TestBegin(t *testing.T) {
 		until int
 		want  time.Time
 	}{{1, time.Time{}}, {2, at(2)}, {4, at(2)}, {9, at(5)}} {
-		if got := history.Last(begun[digests.J], at(tt.until)); !got.Equal(tt.want) {
+		if got := ledger.LastBegun(begun[digests.J], at(tt.until)); !got.Equal(tt.want) {
 			t.Errorf("after %d hours it is %v, want %v", tt.until, got, tt.want)
 		}
 	}
