@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/configchange"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -207,7 +206,7 @@ func (e *execution) lossNotices() []report.Notice {
 	if l == nil || l.Vanished() == nil {
 		return nil
 	}
-	return []report.Notice{{Message: recovery.Gone}}
+	return []report.Notice{{Message: ledger.NoticeGone}}
 }
 
 // ConfigChange returns the changes of gavel.yaml if head's decides.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/ledger/recovery"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/programs"
 	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -63,7 +63,7 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 	report, err = p.Execute(ctx, host, opts)
 	bar.Clear()
 	if report != nil && p.Ledger().Vanished() != nil {
-		a.Note(recovery.Gone)
+		a.Note(ledger.NoticeGone)
 	}
 	return report, err
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
-	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 )
 
 // A Use is a command's work on a repository and its ledger.
@@ -25,7 +24,7 @@ func (a *App) WithLedger(ctx context.Context, do Use) error {
 		if err != nil {
 			return err
 		}
-		return recovery.Use(ctx, ledger.Config{Path: path, Unconfined: a.Unconfined(ctx)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
+		return ledger.Use(ctx, ledger.Config{Path: path, Unconfined: a.Unconfined(ctx)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
 	})
 }
 
@@ -40,7 +39,7 @@ func (a *App) Anywhere(ctx context.Context, open func(context.Context, Use) erro
 	if err := a.checkName(); err != nil {
 		return err
 	}
-	return recovery.Use(ctx, ledger.Config{Path: path, Unconfined: a.Unconfined(ctx)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, nil, store) })
+	return ledger.Use(ctx, ledger.Config{Path: path, Unconfined: a.Unconfined(ctx)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, nil, store) })
 }
 
 // WithWorkspace opens the repository.
@@ -57,17 +56,17 @@ func (a *App) WithWorkspace(do func(*workspace) error) (err error) {
 // not moved.
 func (a *App) WithRead(ctx context.Context, do Use) error {
 	return a.WithWorkspace(func(w *workspace) error {
-		if _, err := a.LedgerPath(ctx, w); err != nil && !recovery.IsUnwritable(err) {
+		if _, err := a.LedgerPath(ctx, w); err != nil && !ledger.IsUnwritable(err) {
 			return err
 		}
-		return recovery.UseReadOnly(ctx, ledger.Config{Path: a.LedgerAt(w), Unconfined: a.Unconfined(ctx)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
+		return ledger.UseReadOnly(ctx, ledger.Config{Path: a.LedgerAt(w), Unconfined: a.Unconfined(ctx)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
 	})
 }
 
 // WithPlan is WithRead for planning: without a readable ledger, nothing is known.
 func (a *App) WithPlan(ctx context.Context, do Use) error {
 	err := a.WithRead(ctx, do)
-	if !recovery.IsBroken(err) {
+	if !ledger.IsBroken(err) {
 		return err
 	}
 	return a.withNothing(ctx, fmt.Sprintf("%v; nothing is known until then", err), do)
@@ -77,7 +76,7 @@ func (a *App) WithPlan(ctx context.Context, do Use) error {
 func (a *App) withNothing(ctx context.Context, why string, do Use) error {
 	a.Note(why)
 	return a.WithWorkspace(func(w *workspace) error {
-		return recovery.UseEmpty(ctx, func(store *ledger.Ledger) error { return do(ctx, w, store) })
+		return ledger.UseEmpty(ctx, func(store *ledger.Ledger) error { return do(ctx, w, store) })
 	})
 }
 

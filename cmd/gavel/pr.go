@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
-	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -129,7 +128,7 @@ func (c prApp) prLedger(ctx context.Context, w *workspace, base string) (cfg led
 	if postgres.IsURL(cfg.Path) {
 		return cfg, nil // base's results are in the same database
 	}
-	if cfg.Notice, err = recovery.Heal(ctx, cfg); err != nil {
+	if cfg.Notice, err = ledger.SetDamagedAside(ctx, cfg); err != nil {
 		return cfg, err
 	}
 	if cfg.Notice != "" {
@@ -191,7 +190,7 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 	opened := false
 	if err == nil {
 		where.Unconfined = c.Unconfined(ctx)
-		err = recovery.Use(ctx, where, c.Note, func(store *ledger.Ledger) (err error) {
+		err = ledger.Use(ctx, where, c.Note, func(store *ledger.Ledger) (err error) {
 			opened = true
 			if result, err = jobOn(store).Judge(ctx, event); err == nil {
 				c.writePage(context.WithoutCancel(ctx), store, result.Report, f.html)
@@ -199,7 +198,7 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 			return err
 		})
 	}
-	if err != nil && !opened || recovery.IsBroken(err) {
+	if err != nil && !opened || ledger.IsBroken(err) {
 		// A head without any status stays open forever.
 		return errors.Join(err, jobOn(nil).Refuse(ctx, event, "the ledger cannot be used; see the log of the job"))
 	}

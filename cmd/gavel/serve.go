@@ -22,7 +22,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
-	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -192,7 +191,7 @@ func (s *server) serveLedger(ctx context.Context, where ledger.Config) error {
 		return usageError("%w", err)
 	}
 	var store *ledger.Ledger
-	open := func() (err error) { store, err = recovery.Open(ctx, where); return err }
+	open := func() (err error) { store, err = ledger.OpenOrReplace(ctx, where); return err }
 	if s.database == "" {
 		err = open()
 	} else {
@@ -208,7 +207,7 @@ func (s *server) serveLedger(ctx context.Context, where ledger.Config) error {
 		}
 		s.log.Error().AnErr("err", broken).Msg("the ledger is broken; the next one takes its place")
 		if repos, err = s.operator.Repositories(); err == nil {
-			store, err = recovery.Renew(ctx, where, store, broken)
+			store, err = ledger.Reopen(ctx, where, store, broken)
 		}
 	}
 	// No later server completes the open work of an earlier one.
@@ -242,12 +241,12 @@ func (s *server) round(ctx context.Context, repos []*serve.Repository, store *le
 		if err == nil {
 			err = store.Vanished()
 		}
-		if recovery.IsBroken(err) {
+		if ledger.IsBroken(err) {
 			end(err)
 		}
 	})
 	server, err := serve.New(ctx, cfg)
-	if recovery.IsBroken(err) {
+	if ledger.IsBroken(err) {
 		return err, nil
 	}
 	if err != nil {

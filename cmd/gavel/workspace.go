@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
-	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/snapshot"
@@ -96,7 +95,7 @@ func (a *App) snapshots(ctx context.Context, w *workspace) (snapshot.Store, erro
 	}
 	out.Path = filepath.Join(w.Repo.Root(), ownfolder.Name, "definitions")
 	_, err := ownfolder.Make(ctx, w.Repo)
-	if recovery.IsUnwritable(err) {
+	if ledger.IsUnwritable(err) {
 		err = nil // without remembered definitions it only takes longer
 	}
 	return out, err
@@ -263,7 +262,7 @@ func (a *App) OpenLedger(ctx context.Context, w *workspace) (*ledger.Ledger, err
 	if err != nil {
 		return nil, err
 	}
-	store, err := recovery.Open(ctx, ledger.Config{Path: path, Unconfined: a.Unconfined(ctx)})
+	store, err := ledger.OpenOrReplace(ctx, ledger.Config{Path: path, Unconfined: a.Unconfined(ctx)})
 	if err == nil && store.Notice() != "" {
 		a.Note(store.Notice())
 	}

@@ -23,7 +23,7 @@ type HistoryAsk struct {
 	Case         *schema.Case
 	Digests      plan.Digests
 	Since, Until time.Time
-	// UsualMeasurements is how many of the newest are read; 0 for the usual number.
+	// Most bounds the number, and the newest count. 0 means the usual number.
 	Most int
 }
 

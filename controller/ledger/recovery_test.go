@@ -1,4 +1,4 @@
-package recovery_test
+package ledger_test
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/recovery"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
@@ -58,7 +57,7 @@ func write(t *testing.T, path string, data []byte) {
 }
 
 // raw changes a SQLite file past the ledger.
-func raw(t *testing.T, path, statement string) {
+func rawRecovery(t *testing.T, path, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -92,7 +91,7 @@ func TestAbuseADamagedLedgerIsPutAside(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ledger.db")
 			damaged := tt.damage(sound(t, path))
 			write(t, path, damaged)
-			l, err := recovery.Open(t.Context(), config(path))
+			l, err := ledger.OpenOrReplace(t.Context(), config(path))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +107,7 @@ func TestAbuseADamagedLedgerIsPutAside(t *testing.T) {
 			if !bytes.Equal(read(t, filepath.Join(filepath.Dir(path), asideAt)), damaged) {
 				t.Error("the damaged file is not kept as it was")
 			}
-			again, err := recovery.Open(t.Context(), config(path))
+			again, err := ledger.OpenOrReplace(t.Context(), config(path))
 			if err != nil || again.Notice() != "" {
 				t.Fatalf("the second time: %q, %v", again.Notice(), err)
 			}
@@ -128,17 +127,17 @@ func TestAbuseAForeignFileStays(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "ledger.db")
 		sound(t, path)
-		raw(t, path, tt.statement)
+		rawRecovery(t, path, tt.statement)
 		before := read(t, path)
 		for _, row := range []struct {
 			what string
 			open func(context.Context, ledger.Config) (*ledger.Ledger, error)
-		}{{"open", recovery.Open}, {"read", ledger.Read}} {
+		}{{"open", ledger.OpenOrReplace}, {"read", ledger.Read}} {
 			if _, err := row.open(t.Context(), config(path)); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%s: %s: %v, want %q", tt.name, row.what, err, tt.want)
 			}
 		}
-		if _, err := recovery.Heal(t.Context(), config(path)); err == nil {
+		if _, err := ledger.SetDamagedAside(t.Context(), config(path)); err == nil {
 			t.Errorf("%s: it was healed", tt.name)
 		}
 		files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*damaged*"))
@@ -155,7 +154,7 @@ func TestHeal(t *testing.T) {
 		if data != nil {
 			write(t, path, data)
 		}
-		notice, err := recovery.Heal(t.Context(), config(path))
+		notice, err := ledger.SetDamagedAside(t.Context(), config(path))
 		if err != nil || (notice == "") != (data == nil) {
 			t.Errorf("notice %q, error %v; want a notice only when there was a file", notice, err)
 		}
@@ -164,7 +163,7 @@ func TestHeal(t *testing.T) {
 		}
 	}
 	sound(t, path)
-	if notice, err := recovery.Heal(t.Context(), config(path)); err != nil || notice != "" {
+	if notice, err := ledger.SetDamagedAside(t.Context(), config(path)); err != nil || notice != "" {
 		t.Errorf("a sound one: %q, %v", notice, err)
 	}
 }
@@ -184,7 +183,7 @@ func TestUse(t *testing.T) {
 	calls := 0
 	use := func(do func(*ledger.Ledger) error) error {
 		told, calls = nil, 0
-		return recovery.Use(t.Context(), config(path), func(line string) { told = append(told, line) }, func(l *ledger.Ledger) error {
+		return ledger.Use(t.Context(), config(path), func(line string) { told = append(told, line) }, func(l *ledger.Ledger) error {
 			calls++
 			return do(l)
 		})
@@ -224,7 +223,7 @@ func TestAbuseAVanishedLedger(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "ledger.db")
 		var told []string
 		calls := 0
-		err := recovery.Use(t.Context(), config(path), func(line string) { told = append(told, line) }, func(l *ledger.Ledger) error {
+		err := ledger.Use(t.Context(), config(path), func(line string) { told = append(told, line) }, func(l *ledger.Ledger) error {
 			if calls++; calls > 1 {
 				return nil
 			}
@@ -255,7 +254,7 @@ func TestAbuseAVanishedLedger(t *testing.T) {
 			}
 			return all
 		})
-		if err != nil || calls != 2 || len(told) != 1 || told[0] != recovery.Gone {
+		if err != nil || calls != 2 || len(told) != 1 || told[0] != ledger.NoticeGone {
 			t.Errorf("%s: %v after %d calls: %q", tt.name, err, calls, told)
 		}
 	}
