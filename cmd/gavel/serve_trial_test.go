@@ -10,7 +10,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 )
 
 // TestServeAfterACrash has the head that was looked at when the server died judged
@@ -33,8 +32,8 @@ func TestServeAfterACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.replace(t, withPrograms(), map[string]string{"elsewhere.sh": "more=more\n"})
-	stateIn(t, data, func(state *serverstate.State) error {
-		return state.AddSuspect(t.Context(), serverstate.Suspect{Repository: id, Pull: 1, SHA: j.head, Noted: time.Now()})
+	stateIn(t, data, func(state *ledger.ServerState) error {
+		return state.AddSuspect(t.Context(), ledger.Suspect{Repository: id, Pull: 1, SHA: j.head, Noted: time.Now()})
 	})
 	_, log, end = j.serving(t, file)
 	log.await(t, "did no harm in a process of its own, which judged it")
@@ -45,7 +44,7 @@ func TestServeAfterACrash(t *testing.T) {
 	if code := end(); code != exitPass {
 		t.Errorf("exit code %d", code)
 	}
-	stateIn(t, data, func(state *serverstate.State) error {
+	stateIn(t, data, func(state *ledger.ServerState) error {
 		left, err := state.Suspects(t.Context())
 		if len(left) > 0 {
 			t.Errorf("left are %+v, want no suspects", left)
@@ -55,13 +54,13 @@ func TestServeAfterACrash(t *testing.T) {
 }
 
 // stateIn calls do with what the ledger in a server's folder keeps for the server.
-func stateIn(t *testing.T, data string, do func(*serverstate.State) error) {
+func stateIn(t *testing.T, data string, do func(*ledger.ServerState) error) {
 	t.Helper()
 	store, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(data, "ledger.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(do(serverstate.New(store)), store.Close()); err != nil {
+	if err := errors.Join(do(ledger.NewServerState(store)), store.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

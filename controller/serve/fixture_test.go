@@ -24,7 +24,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
@@ -301,13 +300,13 @@ func (w *fixture) note(line string) {
 }
 
 // state calls do with what the ledger keeps for the server.
-func (w *fixture) state(do func(*serverstate.State) error) {
+func (w *fixture) state(do func(*ledger.ServerState) error) {
 	w.t.Helper()
 	store, err := ledger.Open(w.t.Context(), ledger.Config{Path: filepath.Join(w.dir, "ledger.db")})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := errors.Join(do(serverstate.New(store)), store.Close()); err != nil {
+	if err := errors.Join(do(ledger.NewServerState(store)), store.Close()); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -315,7 +314,7 @@ func (w *fixture) state(do func(*serverstate.State) error) {
 // pending are the heads that are not finished, each with its kind.
 func (w *fixture) pending() (found []string) {
 	w.t.Helper()
-	w.state(func(state *serverstate.State) error {
+	w.state(func(state *ledger.ServerState) error {
 		heads, err := state.Pending(w.t.Context(), w.id())
 		for _, h := range heads {
 			found = append(found, h.Kind+" "+h.SHA)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/report"
 )
@@ -61,7 +60,7 @@ func TestADueTimeThatCannotBeStored(t *testing.T) {
 	}
 	defer store.Close()
 	repo := &repository{Repository: &Repository{Schedule: daily{}}, id: 1}
-	if due, err := dueTime(t.Context(), serverstate.New(store), repo, "main", time.Now()); err == nil || !due.IsZero() {
+	if due, err := dueTime(t.Context(), ledger.NewServerState(store), repo, "main", time.Now()); err == nil || !due.IsZero() {
 		t.Errorf("a branch that cannot be noted is due at %v, %v; want an error", due, err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/reconcile"
 )
 
@@ -21,7 +21,7 @@ import (
 // again and again. One that cannot be reached is tried again and holds up no other.
 type poller struct {
 	cfg      Config
-	state    *serverstate.State
+	state    *ledger.ServerState
 	loop     *reconcile.Loop[Key]
 	registry *registry
 	worker   *worker

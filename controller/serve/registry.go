@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
+	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
 // A Policy is what the operator lets pull requests have, see [review.Config].
@@ -39,7 +39,7 @@ type Policy struct {
 // server runs. It is safe for concurrent use.
 type registry struct {
 	cfg   Config
-	state *serverstate.State
+	state *ledger.ServerState
 	// connect gives a repository its reviewer and its inbox.
 	connect func(*repository)
 	changed chan struct{} // has a place when entries changed
@@ -69,7 +69,7 @@ func (e *entry) pollNow() {
 	}
 }
 
-func newRegistry(cfg Config, state *serverstate.State) *registry {
+func newRegistry(cfg Config, state *ledger.ServerState) *registry {
 	return &registry{
 		cfg: cfg, state: state, changed: make(chan struct{}, 1),
 		entries: map[*Repository]*entry{}, reached: map[int64]*repository{}, names: map[int64]string{}, fetching: map[int64]*sync.Mutex{},

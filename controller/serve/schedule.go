@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
@@ -33,7 +33,7 @@ func lastTime(s Schedule, after, until time.Time) time.Time {
 // dueTime is the time that a branch has still to be judged for, zero for none. A
 // missed time is made up for; of several only the last. A branch that was never seen
 // begins now.
-func dueTime(ctx context.Context, state *serverstate.State, repo *repository, branch string, now time.Time) (time.Time, error) {
+func dueTime(ctx context.Context, state *ledger.ServerState, repo *repository, branch string, now time.Time) (time.Time, error) {
 	from, known, err := state.Judged(ctx, repo.id, branch)
 	if err != nil {
 		return time.Time{}, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
@@ -207,7 +207,7 @@ func TestMissedTimes(t *testing.T) {
 	if w.judged != 2 {
 		t.Errorf("%d reports were made, want one of main and one of the schedule", w.judged)
 	}
-	w.state(func(state *serverstate.State) error {
+	w.state(func(state *ledger.ServerState) error {
 		at, _, err := state.Judged(t.Context(), w.id(), "main")
 		if want := time.Date(2026, 3, 6, 3, 0, 0, 0, time.UTC); !at.Equal(want) {
 			t.Errorf("main is noted as judged until %v, want %v", at, want)
@@ -312,5 +312,5 @@ func TestAHeadThatWasReplaced(t *testing.T) {
 // noted puts back up to when main was judged again.
 func noted(w *fixture, at time.Time) {
 	w.t.Helper()
-	w.state(func(state *serverstate.State) error { return state.SetJudged(w.t.Context(), w.id(), "main", at) })
+	w.state(func(state *ledger.ServerState) error { return state.SetJudged(w.t.Context(), w.id(), "main", at) })
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve/slots"
@@ -171,7 +170,7 @@ func (cfg Config) withDefaults() Config {
 type Server struct {
 	cfg      Config
 	loop     *reconcile.Loop[Key]
-	state    *serverstate.State
+	state    *ledger.ServerState
 	registry *registry
 	poller   *poller
 	worker   *worker
@@ -186,7 +185,7 @@ const maxConcurrentKeys = 64
 // reached must not keep the server from the others.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
-	state := serverstate.New(cfg.Ledger)
+	state := ledger.NewServerState(cfg.Ledger)
 	reports, err := loadReports(ctx, cfg.Ledger)
 	if err != nil {
 		return nil, err

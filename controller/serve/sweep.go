@@ -6,7 +6,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
@@ -39,7 +39,7 @@ type sweepRun struct {
 }
 
 // sweepHead ends one that is not being judged, unless it comes to be meanwhile.
-func (w *worker) sweepHead(ctx context.Context, repo *repository, h serverstate.Head) error {
+func (w *worker) sweepHead(ctx context.Context, repo *repository, h ledger.PendingHead) error {
 	key := keyOf(h)
 	if key.Kind == CheckRerun {
 		w.loop.AddIfIdle(key)
@@ -75,7 +75,7 @@ func (w *worker) sweepHead(ctx context.Context, repo *repository, h serverstate.
 }
 
 // predecessor is a head that is not judged any more.
-func predecessor(h serverstate.Head) review.Predecessor {
+func predecessor(h ledger.PendingHead) review.Predecessor {
 	key := keyOf(h)
 	return review.Predecessor{
 		Number: key.number(), Queued: key.Kind == Branch && key.number() != 0, Head: h.SHA, Pushed: h.Seen, Drift: key.Kind == Scheduled,
@@ -83,7 +83,7 @@ func predecessor(h serverstate.Head) review.Predecessor {
 }
 
 // settle says on a head that nobody judges it, and why.
-func (w *worker) settle(ctx context.Context, repo *repository, h serverstate.Head, reason string) error {
+func (w *worker) settle(ctx context.Context, repo *repository, h ledger.PendingHead, reason string) error {
 	err := repo.reviewer.Settle(ctx, predecessor(h), reason, h.Contexts...)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 )
@@ -99,15 +99,15 @@ func (w *fixture) id() (id int64) {
 // pull request's head.
 func (w *fixture) suspect(number int, commit string) {
 	w.t.Helper()
-	w.state(func(state *serverstate.State) error {
-		return state.AddSuspect(w.t.Context(), serverstate.Suspect{Repository: w.id(), Pull: number, SHA: w.commits[commit], Noted: time.Now()})
+	w.state(func(state *ledger.ServerState) error {
+		return state.AddSuspect(w.t.Context(), ledger.Suspect{Repository: w.id(), Pull: number, SHA: w.commits[commit], Noted: time.Now()})
 	})
 }
 
 // suspects are what the ledger has of heads that are being judged.
-func (w *fixture) suspects() (found []serverstate.Suspect) {
+func (w *fixture) suspects() (found []ledger.Suspect) {
 	w.t.Helper()
-	w.state(func(state *serverstate.State) (err error) {
+	w.state(func(state *ledger.ServerState) (err error) {
 		found, err = state.Suspects(w.t.Context())
 		return err
 	})
@@ -132,7 +132,7 @@ func (w *fixture) kill() {
 			w.t.Errorf("a server that was told to end leaves the suspect %+v, want none of a pull request", s)
 		}
 	}
-	w.state(func(state *serverstate.State) error {
+	w.state(func(state *ledger.ServerState) error {
 		var errs []error
 		for _, s := range before {
 			errs = append(errs, state.AddSuspect(w.t.Context(), s))

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
@@ -20,7 +20,7 @@ import (
 // A worker does what is due. It is safe for concurrent use.
 type worker struct {
 	cfg      Config
-	state    *serverstate.State
+	state    *ledger.ServerState
 	loop     *reconcile.Loop[Key]
 	registry *registry
 	reports  *reportIndex

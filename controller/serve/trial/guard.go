@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
+	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
 // fatal is how many children in a row a head may end before it is declined.
@@ -42,7 +42,7 @@ type Request struct {
 }
 
 // NewGuard reads what an earlier process left.
-func NewGuard(ctx context.Context, state *serverstate.State, cfg GuardConfig) (*Guard, error) {
+func NewGuard(ctx context.Context, state *ledger.ServerState, cfg GuardConfig) (*Guard, error) {
 	if cfg.Try == nil {
 		cfg.Try = Run
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
+	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
 // forgotten is how long a head is under suspicion that nobody looks at.
@@ -23,18 +23,18 @@ type Head struct {
 // leaves them, and the next one suspects those heads and no others. They are safe
 // for concurrent use.
 type Notes struct {
-	state *serverstate.State
+	state *ledger.ServerState
 	now   func() time.Time
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	suspects map[Head]serverstate.Suspect
+	suspects map[Head]ledger.Suspect
 	looking  map[Head]int // how many look at it in this process
 }
 
 // openNotes reads what an earlier process left.
-func openNotes(ctx context.Context, state *serverstate.State, now func() time.Time) (*Notes, error) {
-	n := &Notes{state: state, now: now, suspects: map[Head]serverstate.Suspect{}, looking: map[Head]int{}}
+func openNotes(ctx context.Context, state *ledger.ServerState, now func() time.Time) (*Notes, error) {
+	n := &Notes{state: state, now: now, suspects: map[Head]ledger.Suspect{}, looking: map[Head]int{}}
 	all, err := state.Suspects(ctx)
 	if err != nil {
 		return nil, err
@@ -52,13 +52,13 @@ func openNotes(ctx context.Context, state *serverstate.State, now func() time.Ti
 }
 
 // write stores what is known of a head.
-func (n *Notes) write(ctx context.Context, h Head, s serverstate.Suspect) error {
+func (n *Notes) write(ctx context.Context, h Head, s ledger.Suspect) error {
 	s.Repository, s.Pull, s.SHA, s.Noted = h.Repository, h.Pull, h.SHA, n.now()
 	return n.state.AddSuspect(ctx, s)
 }
 
 func (n *Notes) remove(ctx context.Context, h Head) error {
-	return n.state.RemoveSuspect(ctx, serverstate.Suspect{Repository: h.Repository, Pull: h.Pull, SHA: h.SHA})
+	return n.state.RemoveSuspect(ctx, ledger.Suspect{Repository: h.Repository, Pull: h.Pull, SHA: h.SHA})
 }
 
 // Begin notes that a head is judged. A process that dies before end is called has
@@ -66,7 +66,7 @@ func (n *Notes) remove(ctx context.Context, h Head) error {
 func (n *Notes) Begin(ctx context.Context, h Head) (end func() error, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err := n.write(ctx, h, serverstate.Suspect{}); err != nil {
+	if err := n.write(ctx, h, ledger.Suspect{}); err != nil {
 		return nil, err
 	}
 	n.looking[h]++
@@ -106,7 +106,7 @@ func (n *Notes) Count(ctx context.Context, h Head, at time.Time) error {
 func (n *Notes) Forgive(ctx context.Context, h Head) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.suspects[h] = serverstate.Suspect{}
+	n.suspects[h] = ledger.Suspect{}
 	return n.write(ctx, h, n.suspects[h])
 }
 

@@ -6,13 +6,12 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 )
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 // next are the notes of a process that starts at a time.
-func next(t *testing.T, state *serverstate.State, at time.Time) *Notes {
+func next(t *testing.T, state *ledger.ServerState, at time.Time) *Notes {
 	t.Helper()
 	n, err := openNotes(t.Context(), state, func() time.Time { return at })
 	if err != nil {
@@ -32,7 +31,7 @@ func (n *Notes) want(t *testing.T, h Head, suspected bool, ended int) {
 // TestNotes: the next process suspects what this one was judging, and nothing that
 // it was done with.
 func TestNotes(t *testing.T) {
-	state := serverstate.New(ledgertest.Open(t, ledger.Config{}))
+	state := ledger.NewServerState(ledgertest.Open(t, ledger.Config{}))
 	done, twice, died := Head{1, 1, "done"}, Head{1, 2, "twice"}, Head{-7, 0, "died"}
 	n := next(t, state, noon)
 	ends := map[Head]func() error{}
@@ -68,7 +67,7 @@ func TestNotes(t *testing.T) {
 
 // TestNotesOfChildren are kept until they are forgiven, or for a long time.
 func TestNotesOfChildren(t *testing.T) {
-	state := serverstate.New(ledgertest.Open(t, ledger.Config{}))
+	state := ledger.NewServerState(ledgertest.Open(t, ledger.Config{}))
 	h := Head{1, 1, "dies"}
 	n := next(t, state, noon)
 	for range 2 {

@@ -1,11 +1,4 @@
-// Package serverstate keeps what gavel serve has to know after a restart: the names
-// of repositories, what their schedules had judged, which heads are not finished,
-// and which are under suspicion.
-//
-// A server has one ledger for all of its repositories, and keeps its state there:
-// what is written is as safe against a crash as a verdict. Callers make a [State]
-// with [New].
-package serverstate
+package ledger
 
 import (
 	"context"
@@ -15,27 +8,27 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// A State is safe for concurrent use.
-type State struct{ store *store.Store }
+// A ServerState keeps what gavel serve needs after a restart: the names of repositories,
+// the times of schedules, unfinished heads, and suspects. A server has one ledger for all
+// its repositories, so its state is as safe against a crash as a verdict. A ServerState is
+// safe for concurrent use.
+type ServerState struct{ store *store.Store }
 
-// New returns the state that a ledger has.
-func New(l *ledger.Ledger) *State { return &State{l.Store()} }
+// NewServerState returns the state in a ledger.
+func NewServerState(l *Ledger) *ServerState { return &ServerState{l.Store()} }
 
-// insertName names a repository. A name that another one has, the number tells
-// apart.
+// insertName names a repository. If another repository has the name, the id is added.
 const insertName = `INSERT INTO served_repositories (id, name)
 	SELECT CAST(?1 AS BIGINT), CASE WHEN EXISTS (SELECT 1 FROM served_repositories WHERE name = ?2) THEN ?2 || ' (' || ?1 || ')' ELSE ?2 END
 	WHERE true ON CONFLICT DO NOTHING`
 
-// Name returns the name that the ledger has of a repository: the one under which it
-// was first seen. now is what the repository is called today. So what is stored of
-// a repository stays its own after a rename, and another one that takes the old
-// name gets nothing of it.
-func (s *State) Name(ctx context.Context, id int64, now string) (name string, err error) {
+// Name returns the name of a repository in the ledger, which is the name under which it was
+// first seen. now is its current name. So a repository keeps its entries over a rename, and
+// another one that takes the old name gets none of them.
+func (s *ServerState) Name(ctx context.Context, id int64, now string) (name string, err error) {
 	read := func() error {
 		return s.store.Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&name) }, "SELECT name FROM served_repositories WHERE id = ?", id)
 	}
@@ -52,9 +45,9 @@ func (s *State) Name(ctx context.Context, id int64, now string) (name string, er
 const upsertSchedule = `INSERT INTO schedules (repository, branch, judged) VALUES (?, ?, ?)
 	ON CONFLICT (repository, branch) DO UPDATE SET judged = excluded.judged`
 
-// Judged returns up to when the schedule had a branch judged, false where it never
-// had.
-func (s *State) Judged(ctx context.Context, repository int64, branch string) (at time.Time, known bool, err error) {
+// Judged returns the time up to which the schedule had a branch judged. known is false if
+// it never had.
+func (s *ServerState) Judged(ctx context.Context, repository int64, branch string) (at time.Time, known bool, err error) {
 	err = s.store.Each(ctx, func(rows *sql.Rows) error {
 		var nanos int64
 		err := rows.Scan(&nanos)
@@ -64,34 +57,34 @@ func (s *State) Judged(ctx context.Context, repository int64, branch string) (at
 	return at, known, s.store.Fault("read the times of scheduled runs", err)
 }
 
-// SetJudged stores up to when the schedule had a branch judged.
-func (s *State) SetJudged(ctx context.Context, repository int64, branch string, at time.Time) error {
+// SetJudged stores the time up to which the schedule had a branch judged.
+func (s *ServerState) SetJudged(ctx context.Context, repository int64, branch string, at time.Time) error {
 	return s.store.Fault("store the times of scheduled runs", s.store.Submit(ctx, func(t *store.Tx) error {
 		return t.Exec(upsertSchedule, repository, branch, at.UnixNano())
 	}))
 }
 
-// A Head is a commit that somebody still has to finish.
-type Head struct {
+// A PendingHead is a commit whose review is not finished.
+type PendingHead struct {
 	Repository int64
-	// Kind says for what it was looked at; what the kinds are is the server's.
+	// Kind is the reason of the review. The server defines the kinds.
 	Kind string
 	// Pull is a pull request, Ref a branch; each may be zero.
 	Pull int
 	Ref  string
 	SHA  string
-	// Seen is when it was first looked at, zero where that is not known.
+	// Seen is when the head was first seen, or zero.
 	Seen time.Time
-	// Contexts are the statuses of its groups, as far as they are known.
+	// Contexts are the known statuses of its groups.
 	Contexts []string
 }
 
-// AddPending notes a head, or what is newly known of it.
-func (s *State) AddPending(ctx context.Context, h Head) error {
+// AddPending stores a head or updates it.
+func (s *ServerState) AddPending(ctx context.Context, h PendingHead) error {
 	return s.fault("store", h.SHA, s.store.Submit(ctx, func(t *store.Tx) error { return putPending(t, h) }))
 }
 
-func putPending(t *store.Tx, h Head) error {
+func putPending(t *store.Tx, h PendingHead) error {
 	contexts, err := json.Marshal(h.Contexts)
 	if err != nil {
 		return err
@@ -102,16 +95,16 @@ func putPending(t *store.Tx, h Head) error {
 }
 
 // RemovePending forgets a head that is finished.
-func (s *State) RemovePending(ctx context.Context, h Head) error {
+func (s *ServerState) RemovePending(ctx context.Context, h PendingHead) error {
 	return s.fault("forget", h.SHA, s.store.Submit(ctx, func(t *store.Tx) error {
 		return t.Exec("DELETE FROM pending_heads WHERE repository = ? AND kind = ? AND pull_request = ? AND ref = ? AND head = ?",
 			h.Repository, h.Kind, h.Pull, h.Ref, h.SHA)
 	}))
 }
 
-// MovePending gives the heads of one repository to another: the id that a forge has
-// for it becomes the server's when the repository is reached.
-func (s *State) MovePending(ctx context.Context, from, to int64) error {
+// MovePending moves the heads of one repository id to another. When a repository is
+// reached, its forge's id replaces the server's.
+func (s *ServerState) MovePending(ctx context.Context, from, to int64) error {
 	if from == to || from == 0 {
 		return nil
 	}
@@ -125,10 +118,10 @@ func (s *State) MovePending(ctx context.Context, from, to int64) error {
 }
 
 // Pending returns the heads of a repository that are not finished.
-func (s *State) Pending(ctx context.Context, repository int64) ([]Head, error) {
-	var found []Head
+func (s *ServerState) Pending(ctx context.Context, repository int64) ([]PendingHead, error) {
+	var found []PendingHead
 	err := s.store.Each(ctx, func(rows *sql.Rows) error {
-		h := Head{Repository: repository}
+		h := PendingHead{Repository: repository}
 		var seen int64
 		var contexts []byte
 		if err := rows.Scan(&h.Kind, &h.Pull, &h.Ref, &h.SHA, &seen, &contexts); err != nil {
@@ -141,8 +134,8 @@ func (s *State) Pending(ctx context.Context, repository int64) ([]Head, error) {
 	return found, s.store.Fault("read the pending heads", err)
 }
 
-// Load returns a head with what is stored about it, and whether anything is.
-func (s *State) Load(ctx context.Context, h Head) (Head, bool, error) {
+// Load returns the stored form of a head, and whether the head is stored.
+func (s *ServerState) Load(ctx context.Context, h PendingHead) (PendingHead, bool, error) {
 	all, err := s.Pending(ctx, h.Repository)
 	for _, one := range all {
 		if one.Kind == h.Kind && one.Pull == h.Pull && one.Ref == h.Ref && one.SHA == h.SHA {
@@ -158,15 +151,15 @@ type Suspect struct {
 	// Pull is 0 for the head of a branch.
 	Pull int
 	SHA  string
-	// Ended counts the children that judging it has ended, the last one At.
+	// Ended counts the child processes that judging it ended, the last one At.
 	Ended int
 	At    time.Time
 	// Noted is when it was stored.
 	Noted time.Time
 }
 
-// AddSuspect stores a suspect, or what is newly known of it.
-func (s *State) AddSuspect(ctx context.Context, h Suspect) error {
+// AddSuspect stores a suspect or updates it.
+func (s *ServerState) AddSuspect(ctx context.Context, h Suspect) error {
 	return s.fault("store", h.SHA, s.store.Submit(ctx, func(t *store.Tx) error { return putSuspect(t, h) }))
 }
 
@@ -177,14 +170,14 @@ func putSuspect(t *store.Tx, h Suspect) error {
 }
 
 // RemoveSuspect ends the suspicion of a head.
-func (s *State) RemoveSuspect(ctx context.Context, h Suspect) error {
+func (s *ServerState) RemoveSuspect(ctx context.Context, h Suspect) error {
 	return s.fault("forget", h.SHA, s.store.Submit(ctx, func(t *store.Tx) error {
 		return t.Exec("DELETE FROM suspects WHERE repository = ? AND pull_request = ? AND head = ?", h.Repository, h.Pull, h.SHA)
 	}))
 }
 
-// Suspects returns all of them.
-func (s *State) Suspects(ctx context.Context) ([]Suspect, error) {
+// Suspects returns all suspects.
+func (s *ServerState) Suspects(ctx context.Context) ([]Suspect, error) {
 	var found []Suspect
 	err := s.store.Each(ctx, func(rows *sql.Rows) error {
 		var h Suspect
@@ -197,7 +190,7 @@ func (s *State) Suspects(ctx context.Context) ([]Suspect, error) {
 	return found, s.store.Fault("read the suspects", err)
 }
 
-func (s *State) fault(verb, sha string, err error) error {
+func (s *ServerState) fault(verb, sha string, err error) error {
 	return s.store.Fault(fmt.Sprintf("%s the head %.12s", verb, sha), err)
 }
 

@@ -1,4 +1,4 @@
-package serverstate_test
+package ledger_test
 
 import (
 	"testing"
@@ -8,14 +8,13 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
-	"github.com/gavel-evals/gavel/controller/ledger/serverstate"
 )
 
-var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+var stateNoon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
-func newState(t *testing.T) *serverstate.State {
+func newState(t *testing.T) *ledger.ServerState {
 	t.Helper()
-	return serverstate.New(ledgertest.Open(t, ledger.Config{}))
+	return ledger.NewServerState(ledgertest.Open(t, ledger.Config{}))
 }
 
 func check(t *testing.T, err error) {
@@ -48,18 +47,18 @@ func TestNames(t *testing.T) {
 // that the server gives a repository.
 func TestPending(t *testing.T) {
 	s := newState(t)
-	pull := serverstate.Head{Repository: 1, Kind: "pull", Pull: 7, SHA: "a", Seen: noon}
-	branch := serverstate.Head{Repository: 1, Kind: "branch", Ref: "main", SHA: "a"}
-	for _, h := range []serverstate.Head{pull, branch, {Repository: 9, Kind: "branch", Ref: "main", SHA: "a"}} {
+	pull := ledger.PendingHead{Repository: 1, Kind: "pull", Pull: 7, SHA: "a", Seen: stateNoon}
+	branch := ledger.PendingHead{Repository: 1, Kind: "branch", Ref: "main", SHA: "a"}
+	for _, h := range []ledger.PendingHead{pull, branch, {Repository: 9, Kind: "branch", Ref: "main", SHA: "a"}} {
 		check(t, s.AddPending(t.Context(), h))
 	}
 	pull.Contexts = []string{"gavel/support"}
 	check(t, s.AddPending(t.Context(), pull))
-	got, known, err := s.Load(t.Context(), serverstate.Head{Repository: 1, Kind: "pull", Pull: 7, SHA: "a"})
+	got, known, err := s.Load(t.Context(), ledger.PendingHead{Repository: 1, Kind: "pull", Pull: 7, SHA: "a"})
 	if diff := cmp.Diff(pull, got); err != nil || !known || diff != "" {
 		t.Errorf("known: %v, %v; -want +got:\n%s", known, err, diff)
 	}
-	if _, known, err := s.Load(t.Context(), serverstate.Head{Repository: 1, Kind: "pull", Pull: 8, SHA: "a"}); err != nil || known {
+	if _, known, err := s.Load(t.Context(), ledger.PendingHead{Repository: 1, Kind: "pull", Pull: 8, SHA: "a"}); err != nil || known {
 		t.Errorf("a head that nobody added is known: %v, %v", known, err)
 	}
 	check(t, s.MovePending(t.Context(), 1, 2))
@@ -71,7 +70,7 @@ func TestPending(t *testing.T) {
 	branch.Repository, pull.Repository = 2, 2
 	check(t, s.RemovePending(t.Context(), branch))
 	left, err := s.Pending(t.Context(), 2)
-	if diff := cmp.Diff([]serverstate.Head{pull}, left); err != nil || diff != "" {
+	if diff := cmp.Diff([]ledger.PendingHead{pull}, left); err != nil || diff != "" {
 		t.Errorf("%v; -want +got:\n%s", err, diff)
 	}
 }
