@@ -50,7 +50,7 @@ func (b fixture) withOther(t *testing.T, base, head fstest.MapFS, changed []stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := p.Execute(t.Context(), controller.Host{Open: func(c config.Target, _ controller.Checkout) (target.Target, error) {
+	report, err := p.Execute(t.Context(), controller.Opener(func(c config.Target, _ controller.Checkout) (target.Target, error) {
 		switch c.Name {
 		case "sure":
 			return b.calculator, nil
@@ -58,7 +58,7 @@ func (b fixture) withOther(t *testing.T, base, head fstest.MapFS, changed []stri
 			return other, nil
 		}
 		return nil, fmt.Errorf("%s was not asked for", c.Name)
-	}}, controller.RunOptions{})
+	}), controller.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,9 +79,7 @@ func (g *gated) prepare(t *testing.T, head fstest.MapFS, changed []string) *cont
 
 func (g *gated) run(t *testing.T, head fstest.MapFS, changed []string, opts controller.RunOptions) *report.Report {
 	t.Helper()
-	out, err := g.prepare(t, head, changed).Execute(t.Context(), controller.Host{
-		Open: func(config.Target, controller.Checkout) (target.Target, error) { return g, nil },
-	}, opts)
+	out, err := g.prepare(t, head, changed).Execute(t.Context(), controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return g, nil }), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,9 +155,7 @@ func (g *gated) judgeBase(t *testing.T, keys []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Execute(t.Context(), controller.Host{
-		Open: func(config.Target, controller.Checkout) (target.Target, error) { return g, nil },
-	}, controller.RunOptions{}); err != nil {
+	if _, err := p.Execute(t.Context(), controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return g, nil }), controller.RunOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

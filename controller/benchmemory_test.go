@@ -46,10 +46,9 @@ func BenchmarkUnchanged(b *testing.B) {
 		if err != nil || len(prepared.Plan.Rows) != n {
 			b.Fatal(err, len(prepared.Plan.Rows))
 		}
-		var host controller.Host
-		host.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
+		host := controller.Opener(func(t config.Target, s controller.Checkout) (target.Target, error) {
 			return target.New(t, target.Env{Files: s.FS})
-		}
+		})
 		if _, err := prepared.Execute(b.Context(), host, controller.RunOptions{}); err != nil {
 			b.Fatal(err)
 		}

@@ -68,10 +68,9 @@ func (r benchRun) execute(b *testing.B) *report.Report {
 	}
 	transport := target.Transport()
 	defer transport.CloseIdleConnections()
-	var host controller.Host
-	host.Open = func(t config.Target, s controller.Checkout) (target.Target, error) {
+	host := controller.Opener(func(t config.Target, s controller.Checkout) (target.Target, error) {
 		return target.New(t, target.Env{Files: s.FS, Transport: transport})
-	}
+	})
 	report, err := prepared.Execute(b.Context(), host, controller.RunOptions{})
 	if err != nil {
 		b.Fatal(err)

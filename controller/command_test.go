@@ -29,12 +29,12 @@ func TestAProgramIsMeasuredAgainOnBothSides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := p.Execute(t.Context(), controller.Host{Open: func(_ config.Target, c controller.Checkout) (target.Target, error) {
+	r, err := p.Execute(t.Context(), controller.Opener(func(_ config.Target, c controller.Checkout) (target.Target, error) {
 		if c.Commit == commit {
 			return b.calculator, nil
 		}
 		return broken, nil
-	}}, controller.RunOptions{})
+	}), controller.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

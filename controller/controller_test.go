@@ -106,9 +106,7 @@ func (b fixture) run(t *testing.T, base, head fstest.MapFS, changed []string) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := p.Execute(t.Context(), controller.Host{
-		Open: func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil },
-	}, controller.RunOptions{})
+	report, err := p.Execute(t.Context(), controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil }), controller.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func judgeAll(t *testing.T, store *ledger.Ledger, texts map[string]string, p *ta
 	if err != nil || schema.HasErrors(prepared.Problems) {
 		t.Fatal(err, prepared.Problems)
 	}
-	report, err := prepared.Execute(t.Context(), controller.Host{Open: p.open}, controller.RunOptions{})
+	report, err := prepared.Execute(t.Context(), controller.Opener(p.open), controller.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

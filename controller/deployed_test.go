@@ -62,9 +62,9 @@ func (d *desk) execute(t *testing.T, req controller.Request) *report.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := p.Execute(t.Context(), controller.Host{Open: func(of config.Target, c controller.Checkout) (target.Target, error) {
+	r, err := p.Execute(t.Context(), controller.Opener(func(of config.Target, c controller.Checkout) (target.Target, error) {
 		return deskTarget{d, of, c}, nil
-	}}, controller.RunOptions{})
+	}), controller.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ evalcases:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Execute(t.Context(), controller.Host{Open: down}, controller.RunOptions{}); err != nil {
+	if _, err := p.Execute(t.Context(), controller.Opener(down), controller.RunOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if len(d.asked) != 1 {

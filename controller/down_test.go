@@ -35,9 +35,7 @@ func TestAbuseADownTargetLeavesTheGateOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err = p.Execute(t.Context(), controller.Host{
-			Breakers: &breakers, Open: func(config.Target, controller.Checkout) (target.Target, error) { return down, nil },
-		}, controller.RunOptions{})
+		rep, err = p.Execute(t.Context(), controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return down, nil }), controller.RunOptions{Breakers: &breakers})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -205,7 +205,7 @@ func TestEstimateOfMeasuringAgain(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				says := controller.Host{Open: func(config.Target, controller.Checkout) (target.Target, error) { return sayer("x"), nil }}
+				says := controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return sayer("x"), nil })
 				if _, err := p.Execute(t.Context(), says, controller.RunOptions{}); err != nil {
 					t.Fatal(err)
 				}

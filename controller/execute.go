@@ -34,7 +34,7 @@ type execution struct {
 func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*report.Report, error) {
 	started := p.req.Now()
 	opts.ID = cmp.Or(opts.ID, newID())
-	p.elsewhere = host.Judge != nil
+	p.elsewhere = opts.Judge != nil
 	p = p.withoutUnneeded(opts)
 	e := &execution{p: p, host: host, opts: opts}
 	if err := e.loadStored(ctx); err != nil {

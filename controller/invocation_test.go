@@ -35,7 +35,7 @@ func TestAnInvocationIsContinuedForADay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		host := controller.Host{Open: func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil }}
+		host := controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil })
 		killed := errors.New("killed before the report was stored")
 		outbox := func(*report.Report) ([]ledger.OutboxItem, error) {
 			if isKilled {

@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
-	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/redact"
@@ -53,7 +52,7 @@ type jobBatch struct {
 // newJudging returns the judging of both sides.
 func (e *execution) newJudging() *judging {
 	p := e.p
-	j := &judging{e: e, limiters: &limit.Limiters{}, breakers: cmp.Or(e.host.Breakers, &limit.Breakers{}), budget: run.NewBudget(run.BudgetConfig{
+	j := &judging{e: e, limiters: &limit.Limiters{}, breakers: cmp.Or(e.opts.Breakers, &limit.Breakers{}), budget: run.NewBudget(run.BudgetConfig{
 		Budget: p.req.Head.Config.Budget, Now: p.req.Now,
 		Repository: p.req.HeadTrust.Repository, PullRequest: p.req.HeadTrust.PullRequest,
 	})}
@@ -146,12 +145,12 @@ func (j *judging) measure(ctx context.Context, b jobBatch) ([]run.Outcome, error
 	return j.carryOut(ctx, b, cfg)
 }
 
-// carryOut judges a batch by the host, or by [run.Run].
+// carryOut has another process judge a batch, or [run.Run].
 func (j *judging) carryOut(ctx context.Context, b jobBatch, cfg run.Config) ([]run.Outcome, error) {
-	if j.e.host.Judge == nil {
+	if j.e.opts.Judge == nil {
 		return run.Run(ctx, cfg, b.jobs)
 	}
-	return j.e.host.Judge(ctx, b.side.is.String(), cfg, b.jobs)
+	return j.e.opts.Judge.Judge(ctx, b.side.is.String(), cfg, b.jobs)
 }
 
 // config returns a batch's configuration of the run, with its targets opened.
@@ -161,13 +160,9 @@ func (j *judging) config(b jobBatch) (run.Config, error) {
 		return run.Config{}, err
 	}
 	e := j.e
-	var programs evaluate.Programs
-	if e.host.Programs != nil {
-		programs = e.host.Programs(b.side.Checkout)
-	}
 	return run.Config{
-		Ledger: e.p.req.Ledger, Trust: b.side.trust, Programs: programs, Targets: targets, Roles: b.side.Config.Roles.Targets(),
-		Budget: j.budget, Revision: revision(b.side.Commit), Scrub: e.p.Scrub(), Record: e.host.Record,
+		Ledger: e.p.req.Ledger, Trust: b.side.trust, Programs: e.host.Programs(b.side.Checkout), Targets: targets, Roles: b.side.Config.Roles.Targets(),
+		Budget: j.budget, Revision: revision(b.side.Commit), Scrub: e.p.Scrub(), Record: e.recorder(),
 		Keep: j.keep(b.side), Control: e.opts.Control, Breakers: j.breakers, Limiters: j.limiters, Clock: clock.Funcs{NowFunc: e.p.req.Now},
 	}, nil
 }

@@ -55,9 +55,7 @@ func TestARunDoesNotKeepWhatWasSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	var first, last int64
-	report, err := p.Execute(t.Context(), controller.Host{
-		Open: func(config.Target, controller.Checkout) (target.Target, error) { return talk, nil },
-	}, controller.RunOptions{
+	report, err := p.Execute(t.Context(), controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return talk, nil }), controller.RunOptions{
 		Observe: func(p progress.Step) {
 			switch p.Done {
 			case 1:
@@ -92,9 +90,7 @@ func TestWhatIsExplainedKeepsWhatWasSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := p.Execute(t.Context(), controller.Host{
-			Open: func(config.Target, controller.Checkout) (target.Target, error) { return answer, nil },
-		}, controller.RunOptions{})
+		rep, err := p.Execute(t.Context(), controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return answer, nil }), controller.RunOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,9 +169,7 @@ func TestAnUnchangedRunTakesLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := p.Execute(t.Context(), controller.Host{
-			Open: func(config.Target, controller.Checkout) (target.Target, error) { return talkative{6}, nil },
-		}, controller.RunOptions{})
+		report, err := p.Execute(t.Context(), controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return talkative{6}, nil }), controller.RunOptions{})
 		if err != nil || report.Summary.Cases != n || report.Summary.Error > 0 {
 			t.Fatal(err, report.Summary)
 		}

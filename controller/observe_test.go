@@ -55,6 +55,14 @@ func prepare(t *testing.T, state controller.Checkout) *controller.Prepared {
 	return prepared
 }
 
+// A programHost runs all programs by one function.
+type programHost struct {
+	controller.Opener
+	programs evaluate.Programs
+}
+
+func (h programHost) Programs(controller.Checkout) evaluate.Programs { return h.programs }
+
 // perform runs a repository on a fresh ledger.
 func (s *playedModels) perform(t *testing.T, state controller.Checkout) performance {
 	t.Helper()
@@ -63,12 +71,12 @@ func (s *playedModels) perform(t *testing.T, state controller.Checkout) performa
 	transport := target.Transport()
 	defer transport.CloseIdleConnections()
 	var w witness
-	_, err := prepared.Execute(t.Context(), controller.Host{
-		Open: func(c config.Target, state controller.Checkout) (target.Target, error) {
+	_, err := prepared.Execute(t.Context(), programHost{
+		Opener: func(c config.Target, state controller.Checkout) (target.Target, error) {
 			opened, err := target.New(c, target.Env{Lookup: nowhere, Files: state.FS, Transport: tagging{transport}})
 			return tagged{opened, run}, err
 		},
-		Programs: func(controller.Checkout) evaluate.Programs { return w.program },
+		programs: w.program,
 	}, controller.RunOptions{Observe: w.outcome})
 	if err != nil {
 		t.Fatal(err)

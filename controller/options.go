@@ -21,22 +21,34 @@ import (
 // its [Host] to [Prepared.Execute].
 type Executor func(context.Context, *Prepared, RunOptions) (*report.Report, error)
 
-// A Host has the process's resources for executing a plan.
-type Host struct {
+// A Host opens targets and runs programs for one plan.
+type Host interface {
 	// Open opens a target.
-	Open func(t config.Target, c Checkout) (target.Target, error)
-	// Programs runs the programs that judge cases of a checkout; nil runs none.
-	Programs func(c Checkout) evaluate.Programs
-	// Judge judges the jobs of one side, head or base, as [run.Run] does; nil is
-	// run.Run.
-	Judge func(ctx context.Context, side string, cfg run.Config, jobs []run.Job) ([]run.Outcome, error)
-	// Breakers remember failed endpoints; nil remembers nothing beyond this run.
-	Breakers *limit.Breakers
-	// Record receives every reply behind the report, live or stored; nil records
-	// nothing. Unrecorded receives the keys of cases with a stored reply that no longer
-	// exists; nil ignores them.
-	Record     func(name, requestDigest string, req target.Request, reply target.Reply)
-	Unrecorded func(key string)
+	Open(t config.Target, c Checkout) (target.Target, error)
+	// Programs returns what runs the programs that cases of a checkout are judged by; nil
+	// runs none.
+	Programs(c Checkout) evaluate.Programs
+}
+
+// An Opener is a [Host] that runs no programs.
+type Opener func(t config.Target, c Checkout) (target.Target, error)
+
+// Open implements [Host].
+func (o Opener) Open(t config.Target, c Checkout) (target.Target, error) { return o(t, c) }
+
+// Programs implements [Host].
+func (Opener) Programs(Checkout) evaluate.Programs { return nil }
+
+// A Judge judges the jobs of one side, head or base, as [run.Run] does.
+type Judge interface {
+	Judge(ctx context.Context, side string, cfg run.Config, jobs []run.Job) ([]run.Outcome, error)
+}
+
+// A Recorder receives every reply that a report rests on, live or stored.
+type Recorder interface {
+	Record(target, requestDigest string, req target.Request, reply target.Reply)
+	// Unrecorded receives the key of a case of which a stored reply is no longer there.
+	Unrecorded(key string)
 }
 
 // RunOptions are the options of an execution and its report.
@@ -61,7 +73,14 @@ type RunOptions struct {
 	// Withhold returns the reason why a case must not be judged; empty judges it. nil
 	// judges all.
 	Withhold func(plan.Row) string
-	// Control, when set, can stop the run early.
+	// Judge has other processes judge; nil judges in this one.
+	Judge Judge
+	// Breakers remember which endpoints are down; nil remembers nothing beyond
+	// this run.
+	Breakers *limit.Breakers
+	// Recorder is nil where nothing is recorded.
+	Recorder Recorder
+	// Control, when set, can end the run early.
 	Control *run.Control
 	// Observe receives the progress of the run; nil ignores it. Calls do not overlap.
 	Observe func(progress.Step)

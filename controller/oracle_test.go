@@ -136,11 +136,9 @@ func observe(t *testing.T, p *provider, state controller.Checkout) (map[string]s
 	p.mu.Lock()
 	clear(p.bodies)
 	p.mu.Unlock()
-	_, err := prepared.Execute(t.Context(), controller.Host{
-		Open: func(c config.Target, s controller.Checkout) (target.Target, error) {
-			return target.New(c, target.Env{Lookup: nowhere, Files: s.FS})
-		},
-	}, controller.RunOptions{})
+	_, err := prepared.Execute(t.Context(), controller.Opener(func(c config.Target, s controller.Checkout) (target.Target, error) {
+		return target.New(c, target.Env{Lookup: nowhere, Files: s.FS})
+	}), controller.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

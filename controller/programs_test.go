@@ -86,9 +86,7 @@ func TestStarts(t *testing.T) {
 func TestWithheldCasesAreNotRun(t *testing.T) {
 	b := newFixture(t)
 	p := b.built(t, config.Target{Provider: config.Mock}, map[string]string{"agent/main.py": "2"})
-	rep, err := p.Execute(t.Context(), controller.Host{
-		Open: func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil },
-	}, controller.RunOptions{
+	rep, err := p.Execute(t.Context(), controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil }), controller.RunOptions{
 		Withhold: func(r plan.Row) string {
 			if strings.HasPrefix(r.Key, "talk/") {
 				return "it talks"
@@ -131,9 +129,7 @@ func TestDeployedAgents(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newFixture(t)
 			p := b.built(t, config.Target{Provider: config.HTTP, URL: "https://h", Revision: tt.revision}, tt.change)
-			rep, err := p.Execute(t.Context(), controller.Host{
-				Open: func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil },
-			}, controller.RunOptions{})
+			rep, err := p.Execute(t.Context(), controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return b.calculator, nil }), controller.RunOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -103,7 +103,7 @@ func TestAPromptThatIsMissing(t *testing.T) {
 		if len(found) != 1 || found[0].Message != tt.want || found[0].Severity != schema.Error || found[0].Line != 4 || found[0].File != "gavel.yaml" {
 			t.Errorf("%s: the problems are %v, want one in line 4 of gavel.yaml: %s", tt.name, found, tt.want)
 		}
-		rep, err := prepared.Execute(t.Context(), controller.Host{}, controller.RunOptions{ID: "run"})
+		rep, err := prepared.Execute(t.Context(), controller.Opener(nil), controller.RunOptions{ID: "run"})
 		if err != nil {
 			t.Fatal(err)
 		}

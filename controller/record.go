@@ -8,13 +8,14 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/target"
 )
 
 // recordStored passes stored replies of cases that are not judged in this run to
 // Record, so that a recording covers the whole report. Judged cases record their own
 // replies.
 func (e *execution) recordStored(ctx context.Context) error {
-	if e.host.Record == nil || e.opts.NotRun != "" {
+	if e.opts.Recorder == nil || e.opts.NotRun != "" {
 		return nil
 	}
 	err := e.recordJobs(ctx, e.p.req.Head, e.p.storedJobs())
@@ -33,7 +34,7 @@ func (e *execution) recordJobs(ctx context.Context, c Checkout, jobs []run.Job) 
 		targets[name] = run.Target{Config: cfg}
 	}
 	unrecorded, err := run.RecordStored(ctx, run.Config{
-		Ledger: e.p.req.Ledger, Trust: e.p.trust(c), Targets: targets, Roles: c.Config.Roles.Targets(), Record: e.host.Record, Clock: clock.Funcs{NowFunc: e.p.req.Now},
+		Ledger: e.p.req.Ledger, Trust: e.p.trust(c), Targets: targets, Roles: c.Config.Roles.Targets(), Record: e.recorder(), Clock: clock.Funcs{NowFunc: e.p.req.Now},
 	}, jobs)
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("record stored replies: %w", err)
@@ -42,11 +43,19 @@ func (e *execution) recordJobs(ctx context.Context, c Checkout, jobs []run.Job) 
 	return nil
 }
 
+// recorder is what records replies; nil records nothing.
+func (e *execution) recorder() func(name, requestDigest string, req target.Request, reply target.Reply) {
+	if e.opts.Recorder == nil {
+		return nil
+	}
+	return e.opts.Recorder.Record
+}
+
 // unrecorded reports cases with a stored reply that could not be recorded.
 func (e *execution) unrecorded(keys ...string) {
 	for _, key := range keys {
-		if e.host.Unrecorded != nil {
-			e.host.Unrecorded(key)
+		if e.opts.Recorder != nil {
+			e.opts.Recorder.Unrecorded(key)
 		}
 	}
 }

@@ -34,12 +34,12 @@ func TestWhatIsWithheldIsNotMeasuredAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := p.Execute(t.Context(), controller.Host{Open: func(_ config.Target, c controller.Checkout) (target.Target, error) {
+		out, err := p.Execute(t.Context(), controller.Opener(func(_ config.Target, c controller.Checkout) (target.Target, error) {
 			if c.Commit == controller.Worktree {
 				return counting{b.calculator, &calls}, nil
 			}
 			return b.calculator, nil
-		}}, opts)
+		}), opts)
 		if err != nil {
 			t.Fatal(err)
 		}

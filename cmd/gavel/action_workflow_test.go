@@ -27,8 +27,8 @@ type expressed struct {
 	names map[string]any
 }
 
-// evaluate returns the value of a text with expressions, or of a bare one.
-func evaluate(t *testing.T, text string, names map[string]any) string {
+// evaluateExpression returns the value of a text with expressions, or of a bare one.
+func evaluateExpression(t *testing.T, text string, names map[string]any) string {
 	t.Helper()
 	one := func(source string) string {
 		e := expressed{t: t, names: names}
@@ -182,13 +182,13 @@ func TestTheExampleStartsAndEndsJobs(t *testing.T) {
 		names := map[string]any{"github": map[string]any{
 			"event": event, "event_name": tt.event, "run_id": "99", "ref": "refs/heads/main",
 		}}
-		if got := evaluate(t, w.Concurrency.Group, names); got != tt.group {
+		if got := evaluateExpression(t, w.Concurrency.Group, names); got != tt.group {
 			t.Errorf("%s: the group is %s, want %s", tt.what, got, tt.group)
 		}
-		if got := evaluate(t, w.Concurrency.Cancel, names); got != tt.cancel {
+		if got := evaluateExpression(t, w.Concurrency.Cancel, names); got != tt.cancel {
 			t.Errorf("%s: it ends others: %s, want %s", tt.what, got, tt.cancel)
 		}
-		if got := evaluate(t, w.Jobs["gavel"].If, names); got != tt.starts {
+		if got := evaluateExpression(t, w.Jobs["gavel"].If, names); got != tt.starts {
 			t.Errorf("%s: it starts: %s, want %s", tt.what, got, tt.starts)
 		}
 	}
@@ -234,7 +234,7 @@ func TestTheExampleWithoutForks(t *testing.T) {
 			t.Fatal(err)
 		}
 		names := map[string]any{"github": map[string]any{"event": event, "event_name": tt.event, "repository": "octo/demo", "ref": "refs/heads/main"}}
-		got := []string{evaluate(t, w.Concurrency.Group, names), evaluate(t, w.Concurrency.Cancel, names), evaluate(t, w.Jobs["gavel"].If, names)}
+		got := []string{evaluateExpression(t, w.Concurrency.Group, names), evaluateExpression(t, w.Concurrency.Cancel, names), evaluateExpression(t, w.Jobs["gavel"].If, names)}
 		if want := []string{tt.group, tt.cancel, tt.starts}; !slices.Equal(got, want) {
 			t.Errorf("%s: group, cancel and start are %v, want %v", tt.what, got, want)
 		}

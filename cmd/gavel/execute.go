@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/programs"
 	"github.com/gavel-evals/gavel/controller/progress"
@@ -43,8 +44,9 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 	}
 	defer func() { unwritten = errors.Join(unwritten, programs.Close()) }()
 	host := a.Host(ctx, p, Opener{Programs: programs, Transport: transport, PullRequest: opts.PullRequest})
+	opts.Breakers = a.Breakers
 	if a.Remote != nil && opts.Subject != nil {
-		a.remotely(&host, p, &opts)
+		host = a.remotely(p, &opts)
 	} else {
 		opts.Withhold = programs.Withhold(p, opts.Withhold)
 	}
@@ -54,11 +56,12 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 		opts.Observe = func(p progress.Step) { bar.Show(barStep(p)) }
 	}
 	if folder != "" {
-		done, err := Start(&host, p, a.Path(folder))
+		recording, err := startRecording(p, a.Path(folder))
 		if err != nil {
 			return nil, usageError("--record %s: %w", folder, err)
 		}
-		defer func() { unwritten = errors.Join(unwritten, done()) }()
+		opts.Recorder = recording
+		defer func() { unwritten = errors.Join(unwritten, recording.close()) }()
 	}
 	report, err = p.Execute(ctx, host, opts)
 	bar.Clear()
@@ -86,22 +89,46 @@ func (a *App) step(ctx context.Context, name string) (context.Context, *tracing.
 	return a.Tracer.Root(ctx, name, a.Env("TRACEPARENT"))
 }
 
-// Host returns this process's resources for executing a plan.
+// Host returns what opens targets and runs programs for a plan in this process.
 func (a *App) Host(ctx context.Context, p *controller.Prepared, o Opener) controller.Host {
 	a.Secrets.Add(p.Secrets()...)
-	return controller.Host{
-		Programs: o.Programs.Judges, Breakers: a.Breakers,
-		Open: func(t config.Target, c controller.Checkout) (target.Target, error) { return o.open(ctx, a, t, c) },
-	}
+	return localHost{ctx, a, o}
 }
 
-// remotely makes other processes judge. This one opens no target and starts no program.
-func (a *App) remotely(host *controller.Host, p *controller.Prepared, opts *controller.RunOptions) {
+// A localHost is this process.
+type localHost struct {
+	ctx    context.Context // of the run
+	app    *App
+	opener Opener
+}
+
+// Open implements [controller.Host].
+func (h localHost) Open(t config.Target, c controller.Checkout) (target.Target, error) {
+	return h.opener.open(h.ctx, h.app, t, c)
+}
+
+// Programs implements [controller.Host].
+func (h localHost) Programs(c controller.Checkout) evaluate.Programs {
+	return h.opener.Programs.Judges(c)
+}
+
+// remotely has other processes judge. This one opens no target and starts no program.
+func (a *App) remotely(p *controller.Prepared, opts *controller.RunOptions) controller.Host {
 	opts.ID = cmp.Or(opts.ID, rand.Text())
-	host.Open = func(config.Target, controller.Checkout) (target.Target, error) { return nil, nil }
-	host.Judge = func(ctx context.Context, side string, cfg run.Config, jobs []run.Job) ([]run.Outcome, error) {
-		return a.Remote(ctx, p, *opts, batch{side, cfg, jobs})
-	}
+	opts.Judge = remoteJudge{a.Remote, p, *opts}
+	return controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return nil, nil })
+}
+
+// A remoteJudge has other processes judge a plan.
+type remoteJudge struct {
+	remote Remote
+	p      *controller.Prepared
+	opts   controller.RunOptions
+}
+
+// Judge implements [controller.Judge].
+func (j remoteJudge) Judge(ctx context.Context, side string, cfg run.Config, jobs []run.Job) ([]run.Outcome, error) {
+	return j.remote(ctx, j.p, j.opts, batch{side, cfg, jobs})
 }
 
 // An Opener opens targets for a checkout.

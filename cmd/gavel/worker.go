@@ -269,7 +269,7 @@ func (w *workerProcess) repository(ctx context.Context, name forge.Repo) (worker
 func (w *workerProcess) host(ctx context.Context, p *controller.Prepared, pull int) (controller.Host, func() error, error) {
 	programs, err := w.Programs(ctx)
 	if err != nil {
-		return controller.Host{}, nil, err
+		return nil, nil, err
 	}
 	transport := target.Transport()
 	host := w.Host(ctx, p, Opener{Programs: programs, Transport: transport, PullRequest: pull})

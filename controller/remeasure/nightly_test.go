@@ -109,7 +109,7 @@ func (b *nightlyBranch) execute(ctx context.Context, req controller.Request) *re
 		}
 		return target.New(c, target.Env{})
 	}
-	r, err := p.Execute(ctx, controller.Host{Open: open}, controller.RunOptions{})
+	r, err := p.Execute(ctx, controller.Opener(open), controller.RunOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

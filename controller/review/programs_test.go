@@ -36,6 +36,15 @@ tests: [{description: one, assert: [{type: contains, value: "a!"}]}]
 	return d
 }
 
+// A readingHost has programs that print their script.
+type readingHost struct{ controller.Opener }
+
+func (readingHost) Programs(c controller.Checkout) evaluate.Programs {
+	return func(context.Context, evaluate.Start) ([]byte, error) {
+		return fs.ReadFile(c.FS, "test_definitions/write.sh")
+	}
+}
+
 // TestProgramsOfAHeadWhoseVerdictIsStored are head's own, as they were before: what is stored
 // decides for no process, be it the one that resumes the comparison or a worker that joins it
 // late, which files the programs see.
@@ -46,16 +55,9 @@ func TestProgramsOfAHeadWhoseVerdictIsStored(t *testing.T) {
 	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
 		d.runs++
 		o.ID, own, subject = fmt.Sprint("run-", d.runs), append(own, p.Head().Programs == nil), subjectOf(t, o)
-		return p.Execute(ctx, controller.Host{
-			Open: func(t config.Target, c controller.Checkout) (target.Target, error) {
-				return target.New(t, target.Env{Files: c.FS})
-			},
-			Programs: func(c controller.Checkout) evaluate.Programs {
-				return func(context.Context, evaluate.Start) ([]byte, error) {
-					return fs.ReadFile(c.FS, "test_definitions/write.sh")
-				}
-			},
-		}, o)
+		return p.Execute(ctx, readingHost{func(t config.Target, c controller.Checkout) (target.Target, error) {
+			return target.New(t, target.Env{Files: c.FS})
+		}}, o)
 	}
 	for range 2 {
 		r, err := review.New(d.cfg).Pull(t.Context(), 1, "")

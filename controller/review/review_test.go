@@ -85,9 +85,9 @@ func (d *fixture) fetch(ctx context.Context, refs []string, _ gitrepo.Bounds) (*
 func (d *fixture) execute(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
 	d.runs++
 	o.ID = fmt.Sprint("run-", d.runs)
-	return p.Execute(ctx, controller.Host{Open: func(t config.Target, c controller.Checkout) (target.Target, error) {
+	return p.Execute(ctx, controller.Opener(func(t config.Target, c controller.Checkout) (target.Target, error) {
 		return target.New(t, target.Env{Files: c.FS})
-	}}, o)
+	}), o)
 }
 
 // pull makes a pull request of topic.

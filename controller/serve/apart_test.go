@@ -44,10 +44,10 @@ func (d deadly) Respond(ctx context.Context, req target.Request) (target.Reply, 
 // judgeApart judges in a child. The host of its job is a question that ends it.
 func judgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run string, err error) {
 	return trial.Examine(ctx, job, func(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
-		return p.Execute(ctx, controller.Host{Open: func(t config.Target, c controller.Checkout) (target.Target, error) {
+		return p.Execute(ctx, controller.Opener(func(t config.Target, c controller.Checkout) (target.Target, error) {
 			inner, err := target.New(t, target.Env{Files: c.FS})
 			return deadly{inner, string(job.Host)}, err
-		}}, o)
+		}), o)
 	}, steps)
 }
 

@@ -287,10 +287,10 @@ func (w *fixture) start() {
 // execute is what the command does, with the agent in between.
 func (w *fixture) execute(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
 	o.ID = fmt.Sprintf("run-%d", time.Now().UnixNano())
-	return p.Execute(ctx, controller.Host{Open: func(t config.Target, c controller.Checkout) (target.Target, error) {
+	return p.Execute(ctx, controller.Opener(func(t config.Target, c controller.Checkout) (target.Target, error) {
 		inner, err := target.New(t, target.Env{Files: c.FS})
 		return w.agent.wrap(inner), err
-	}}, o)
+	}), o)
 }
 
 func (w *fixture) note(line string) {

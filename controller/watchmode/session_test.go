@@ -126,7 +126,7 @@ func newFixture(t *testing.T, opts watchmode.Options, files ...map[string]string
 			return nil, errors.New("the run is stuck")
 		}
 		o.ID = fmt.Sprint("run", s.runs)
-		host := controller.Host{Open: func(config.Target, controller.Checkout) (target.Target, error) { return s.bot, nil }}
+		host := controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return s.bot, nil })
 		report, err := p.Execute(ctx, host, o)
 		if s.executed != nil {
 			s.executed(p)

@@ -105,9 +105,7 @@ func (p *runPlan) index(host controller.Host) {
 		s := &side{checkout: c, trust: trust, cases: map[string][]entry{}}
 		s.roster = run.NewRoster(c.Config, func(t config.Target) (target.Target, error) { return host.Open(t, c) })
 		s.requirement = controller.FindRequirement(c.FS, req.ConfigFile, c.Config, req.LookupEnv)
-		if host.Programs != nil {
-			s.programs = host.Programs(c)
-		}
+		s.programs = host.Programs(c)
 		return s
 	}
 	head := newSide(p.prepared.Head(), req.HeadTrust)

@@ -83,7 +83,7 @@ func TestAHostThatCannotBeHad(t *testing.T) {
 	b := newFixture(t)
 	errNone := errors.New("there is no sandbox")
 	b.cfg.Host = func(context.Context, *controller.Prepared, int) (controller.Host, func() error, error) {
-		return controller.Host{}, nil, errNone
+		return nil, nil, errNone
 	}
 	j := worker.New(b.cfg)
 	if out, err := j.Judge(t.Context(), b.task, b.about, nil); !errors.Is(err, errNone) {

@@ -72,10 +72,10 @@ func newFixture(t *testing.T) *fixture {
 		Ledger:     ledgertest.Open(t, ledger.Config{}),
 		Repository: func(context.Context, forge.Repo) (worker.Fetcher, error) { return fetch, nil },
 		Host: func(context.Context, *controller.Prepared, int) (controller.Host, func() error, error) {
-			return controller.Host{Open: func(cfg config.Target, c controller.Checkout) (target.Target, error) {
+			return controller.Opener(func(cfg config.Target, c controller.Checkout) (target.Target, error) {
 				opened, err := target.New(cfg, target.Env{Files: c.FS})
 				return counted{opened, &b.calls}, err
-			}}, func() error { return nil }, nil
+			}), func() error { return nil }, nil
 		},
 		LookupEnv: func(string) (string, bool) { return "", false },
 		Log:       func(line string) { t.Log(line) },

@@ -78,9 +78,9 @@ const killedJudging = "killed while it judges"
 
 // execute is what a command does.
 func execute(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
-	return p.Execute(ctx, controller.Host{Open: func(t config.Target, c controller.Checkout) (target.Target, error) {
+	return p.Execute(ctx, controller.Opener(func(t config.Target, c controller.Checkout) (target.Target, error) {
 		return target.New(t, target.Env{Files: c.FS})
-	}}, o)
+	}), o)
 }
 
 // TestAbuseAHeadThatEndsTheProcess ends a child and no more.

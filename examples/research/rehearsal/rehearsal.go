@@ -200,9 +200,9 @@ func (s *Stage) execute(ctx context.Context, req controller.Request) (*report.Re
 	if len(p.Problems) > 0 {
 		return nil, fmt.Errorf("the definitions are not valid: %v", p.Problems)
 	}
-	return p.Execute(ctx, controller.Host{Open: func(t config.Target, _ controller.Checkout) (target.Target, error) {
+	return p.Execute(ctx, controller.Opener(func(t config.Target, _ controller.Checkout) (target.Target, error) {
 		return target.New(t, target.Env{Lookup: nowhere})
-	}}, controller.RunOptions{Observe: s.Observe})
+	}), controller.RunOptions{Observe: s.Observe})
 }
 
 const domainFile = "test_definitions/d/domain.json"
