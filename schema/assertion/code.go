@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/place"
 )
 
@@ -43,16 +42,16 @@ func Code(src document.Source, language string, p place.Place, vars json.RawMess
 	out, file, function := found(src, written)
 	source := written.Text()
 	if file.Path != "" {
-		source = code.Computing(file, function)
+		source = Computing(file, function)
 	}
 	switch {
 	case schema.HasErrors(out.Problems):
-	case language == "javascript" && source != "" && code.Foreign(source) == "":
+	case language == "javascript" && source != "" && Foreign(source) == "":
 		out.Spec = evaluator.JavaScript{Code: source, Context: context, Threshold: threshold}
 	case language == "javascript" && file.Path == "":
-		out.Need = "a program (javascript with " + code.Foreign(source) + ")"
+		out.Need = "a program (javascript with " + Foreign(source) + ")"
 	default:
-		program := evaluator.Program{Argv: code.Runners[language], Dir: path.Dir(p.Doc.File), Config: p.JSON("config")}
+		program := evaluator.Program{Argv: Runners[language], Dir: path.Dir(p.Doc.File), Config: p.JSON("config")}
 		spec := evaluator.Function{Program: program, Code: source, Context: context, Threshold: threshold}
 		if file.Path != "" {
 			spec.Code = ""
@@ -83,9 +82,9 @@ func Context(vars, config json.RawMessage) json.RawMessage {
 func Transform(src document.Source, written place.Place) Coded {
 	out, file, function := found(src, written)
 	if out.Step = written.Text(); file.Path != "" {
-		out.Step = code.Computing(file, function)
+		out.Step = Computing(file, function)
 	}
-	switch foreign := code.Foreign(out.Step); {
+	switch foreign := Foreign(out.Step); {
 	case schema.HasErrors(out.Problems):
 	case file.Path != "" && out.Step == "":
 		out.Need = "a program (transform in a file)"
@@ -101,11 +100,11 @@ func found(src document.Source, written place.Place) (out Coded, file schema.Fil
 	if !isFile {
 		return out, file, ""
 	}
-	name, function = code.Split(strings.TrimPrefix(name, "./"))
+	name, function = SplitFunction(strings.TrimPrefix(name, "./"))
 	got := src.Read(document.Reference{At: written.At(), Path: name, Role: "program", Most: command.MaxFile})
 	out.Inputs, out.Problems = got.Inputs, got.Problems
 	if function == "" {
-		function = code.Defaults[map[string]string{".py": "python", ".rb": "ruby"}[path.Ext(name)]]
+		function = DefaultFunctions[map[string]string{".py": "python", ".rb": "ruby"}[path.Ext(name)]]
 	}
 	return out, got.File, function
 }

@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // A computation is a function of the definition that is called while it is compiled.
 type computation struct {
-	code.Function
+	jsFunction
 	at schema.Position
 }
 
@@ -28,12 +28,12 @@ func (c *compiler) readVariation(t *test, doc *document.Document, at ...any) {
 		return
 	}
 	const what = "transformVars"
-	t.variation = computation{code.Inline(source, "vars, context", what), doc.At(at...)}
+	t.variation = computation{inlineFunction(source, "vars, context", what), doc.At(at...)}
 	name, isFile := strings.CutPrefix(source, "file://")
 	if !isFile {
 		return
 	}
-	name, function := code.Split(strings.TrimPrefix(name, "./"))
+	name, function := assertion.SplitFunction(strings.TrimPrefix(name, "./"))
 	found := c.Read(document.Reference{At: doc.At(at...), Path: name, Role: "program", Most: command.MaxFile})
 	t.inputs = append(t.inputs, found.Inputs...)
 	c.note(t, found.Problems)
@@ -42,7 +42,7 @@ func (c *compiler) readVariation(t *test, doc *document.Document, at ...any) {
 		return
 	}
 	var err error
-	if t.variation.Function, err = code.OfFile(found.File, function, what); err != nil {
+	if t.variation.jsFunction, err = functionOfFile(found.File, function, what); err != nil {
 		t.require(err.Error())
 	}
 }
@@ -52,7 +52,7 @@ func (c *compiler) readVariation(t *test, doc *document.Document, at ...any) {
 func (c *compiler) readFilters() {
 	c.engine.Filters = map[string]template.Filter{}
 	for _, name := range c.Doc.Keys("nunjucksFilters") {
-		file, function := code.Split(c.Doc.Text("nunjucksFilters", name))
+		file, function := assertion.SplitFunction(c.Doc.Text("nunjucksFilters", name))
 		if file == "" {
 			c.Fail("wrong-type", fmt.Sprintf("the filter %q is not the name of a file", template.Clip(name)), "write the name of a file of JavaScript that exports the function", "nunjucksFilters", name)
 			continue
@@ -61,7 +61,7 @@ func (c *compiler) readFilters() {
 		if found.Path == "" {
 			continue
 		}
-		f, err := code.OfFile(found, function, "the filter "+template.Clip(name))
+		f, err := functionOfFile(found, function, "the filter "+template.Clip(name))
 		c.engine.Filters[name] = func(args []json.RawMessage) (json.RawMessage, error) {
 			if err != nil {
 				return nil, err
@@ -78,12 +78,12 @@ func (c *compiler) readFilters() {
 // testsByFunction are the tests that a file of JavaScript exports or that its function
 // returns. All of them are at the beginning of the file.
 func (c *compiler) testsByFunction(name string, at ...any) []test {
-	file, function := code.Split(name)
+	file, function := assertion.SplitFunction(name)
 	found := c.file(file, "tests", at...)
 	if found.Path == "" {
 		return nil
 	}
-	f, err := code.ValueOfFile(found, function, "the tests")
+	f, err := valueOfFile(found, function, "the tests")
 	var made json.RawMessage
 	if err == nil {
 		made, err = c.caller.Call(f)
@@ -130,7 +130,7 @@ func (c *compiler) vary(t *test) {
 	if t.need != "" || t.variation.IsZero() {
 		return
 	}
-	made, err := c.caller.Object(t.variation.Function, t.vars, map[string]any{"prompt": map[string]any{}})
+	made, err := c.caller.Object(t.variation.jsFunction, t.vars, map[string]any{"prompt": map[string]any{}})
 	if err != nil {
 		c.failed(t, err, t.variation.at, "transformVars")
 		return

@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 
 	matrixrow "github.com/gavel-evals/gavel/schema/row"
@@ -93,7 +92,7 @@ type compiler struct {
 	absent    int                       // how many of them make no case, as tests from the net
 	inputsOf  map[inputKey][]schema.Input
 	engine    template.Engine
-	caller    code.Caller
+	caller    jsCaller
 	misreads  map[schema.Problem]bool // what was told by misread
 }
 

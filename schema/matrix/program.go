@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -32,20 +32,20 @@ func (c *compiler) function(t *test, a *written, language string, at schema.Posi
 	case isFile:
 		c.functionFile(t, a, language, at)
 	case language != "javascript":
-		a.program = &evaluator.Program{Argv: code.Runners[language], Dir: path.Dir(c.Doc.File)}
+		a.program = &evaluator.Program{Argv: assertion.Runners[language], Dir: path.Dir(c.Doc.File)}
 		made := command.Reader{Source: c.Source}.Code(a.program.Dir, at)
 		t.inputs = append(t.inputs, made.Inputs...)
 		c.note(t, made.Problems)
 		a.program.Built = made.Built
-	case code.Foreign(source) != "":
-		a.need = "a program (javascript with " + code.Foreign(source) + ")"
+	case assertion.Foreign(source) != "":
+		a.need = "a program (javascript with " + assertion.Foreign(source) + ")"
 	}
 }
 
 // functionFile reads the file of a function, which may be followed by the name of one.
 func (c *compiler) functionFile(t *test, a *written, language string, at schema.Position) {
 	name, _ := fileName(a.Value)
-	function := code.Defaults[language]
+	function := assertion.DefaultFunctions[language]
 	if i := strings.LastIndex(name, ":"); i > 0 {
 		name, function = name[:i], name[i+1:]
 	}
@@ -55,7 +55,7 @@ func (c *compiler) functionFile(t *test, a *written, language string, at schema.
 	if !found.Found() {
 		return
 	}
-	if source := code.Computing(found.File, function); source != "" {
+	if source := assertion.Computing(found.File, function); source != "" {
 		a.Value, _ = json.Marshal(source) // a text
 		return
 	}
@@ -64,7 +64,7 @@ func (c *compiler) functionFile(t *test, a *written, language string, at schema.
 	files := command.Reader{Source: c.Source, Lookup: c.Read}.Program(line)
 	t.inputs = append(t.inputs, files.Inputs...)
 	c.note(t, files.Problems)
-	p.Files, p.Built, p.Argv = files.Files, files.Built, append(slices.Clone(code.Runners[language]), files.Argv...)
+	p.Files, p.Built, p.Argv = files.Files, files.Built, append(slices.Clone(assertion.Runners[language]), files.Argv...)
 	if function != "" {
 		p.Argv = append(p.Argv, function)
 	}
@@ -92,7 +92,7 @@ func (c *compiler) transformCode(t *test, source string, at schema.Position) str
 	if !found.Found() {
 		return ""
 	}
-	return cmp.Or(code.Computing(found.File, function), source)
+	return cmp.Or(assertion.Computing(found.File, function), source)
 }
 
 // told is the argument context of functions.
@@ -134,8 +134,8 @@ func (j *judgement) transformed(spec schema.Spec, a written, vars template.Varia
 			continue
 		case strings.HasPrefix(source, "file://"):
 			return nil, &template.NeedError{What: "a program (transform in a file)"}
-		case code.Foreign(source) != "":
-			return nil, &template.NeedError{What: fmt.Sprintf("a program (transform with %s)", code.Foreign(source))}
+		case assertion.Foreign(source) != "":
+			return nil, &template.NeedError{What: fmt.Sprintf("a program (transform with %s)", assertion.Foreign(source))}
 		}
 		steps = append(steps, source)
 	}

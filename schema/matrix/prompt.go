@@ -13,11 +13,11 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
-	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -36,7 +36,7 @@ type prompt struct {
 	text string
 	chat []chat.Message // in place of text
 	// function makes the text, from the variables and the provider; config is told to it.
-	function code.Function
+	function jsFunction
 	config   json.RawMessage
 	need     string        // what it needs and is not read
 	source   *promptSource // of a prompt that is code
@@ -233,7 +233,7 @@ var barePrompt = lazyregexp.New(`^[\w./*?-]+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?
 
 // promptFile are the prompts of a file.
 func (c *compiler) promptFile(label, name string, at ...any) []prompt {
-	name, function := code.Split(name)
+	name, function := assertion.SplitFunction(name)
 	name = strings.TrimPrefix(name, "./")
 	found := c.Read(document.Reference{At: c.Doc.At(at...), Path: name, Role: "prompt", Most: table.MostOf(name)})
 	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
@@ -268,7 +268,7 @@ func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 		all[i].written = name
 	}
 	if isCode[path.Ext(found.File.Path)] {
-		f, err := code.OfFile(found.File, function, "the prompt")
+		f, err := functionOfFile(found.File, function, "the prompt")
 		if all[0].function = f; err != nil {
 			all[0].need = err.Error()
 		}

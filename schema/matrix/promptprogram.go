@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/promptprogram"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -69,7 +68,7 @@ func (c *compiler) readProgram(s *promptSource) {
 	c.Problems, s.inputs = append(c.Problems, found.Problems...), found.Inputs
 	s.program = &promptprogram.Program{Dir: seen.Dir, Plain: s.words != nil, Argv: found.Argv, Built: found.Built}
 	if s.words == nil {
-		s.program.Argv = append(slices.Clone(code.PromptRunners[languages[path.Ext(s.name)]]), found.Argv...)
+		s.program.Argv = append(slices.Clone(promptRunners[languages[path.Ext(s.name)]]), found.Argv...)
 	}
 	if s.function != "" {
 		s.program.Argv = append(s.program.Argv, s.function)

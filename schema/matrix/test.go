@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/matrix/catalog"
-	"github.com/gavel-evals/gavel/schema/matrix/code"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/table"
@@ -195,7 +195,7 @@ func (c *compiler) scenarioTests(doc *document.Document, shared test, at ...any)
 // testsOf reads the tests of another file.
 func (c *compiler) testsOf(name string, at ...any) []test {
 	scheme, _, isURL := strings.Cut(name, "://")
-	file, _ := code.Split(name)
+	file, _ := assertion.SplitFunction(name)
 	switch ext := path.Ext(name); {
 	case isURL && scheme != "file":
 		c.leaveOut("tests that are fetched from the net")

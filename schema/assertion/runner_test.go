@@ -1,9 +1,9 @@
-package code_test
+package assertion_test
 
 import (
 	"testing"
 
-	"github.com/gavel-evals/gavel/schema/matrix/code"
+	"github.com/gavel-evals/gavel/schema/assertion"
 )
 
 // TestForeign finds the words that only programs have, and not those of texts, comments and
@@ -26,7 +26,7 @@ func TestForeign(t *testing.T) {
 		{"'it\\'s' + require('x')", "require"},
 		{"output.includes('//') && require('x')", "require"},
 	} {
-		if got := code.Foreign(tt.source); got != tt.want {
+		if got := assertion.Foreign(tt.source); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.source, got, tt.want)
 		}
 	}

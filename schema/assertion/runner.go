@@ -1,4 +1,4 @@
-package code
+package assertion
 
 import (
 	"path"
@@ -6,6 +6,20 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
+
+// MaxFile bounds a file of JavaScript that is called, in bytes.
+const MaxJavaScript = 256 << 10
+
+// named matches the name of a file with code, and of a function in it.
+var namedFunction = lazyregexp.New(`^(.*\.(?:c?js|mjs|c?ts|mts|py|rb)):([\w.]+)$`)
+
+// Split divides file.js:function. The name of the function is empty where there is none.
+func SplitFunction(name string) (file, function string) {
+	if m := namedFunction.FindStringSubmatch(name); m != nil {
+		return m[1], m[2]
+	}
+	return name, ""
+}
 
 // foreign matches what functions of the interpreter do not have.
 var foreign = lazyregexp.New(`\b(require|import|export|await|async|fetch|process)\b`)
@@ -68,7 +82,7 @@ process.stdin.on("data", (d) => (input += d)).on("end", async () => {
 }
 
 // Defaults are called where a definition names none.
-var Defaults = map[string]string{"python": "get_assert", "ruby": "get_assert"}
+var DefaultFunctions = map[string]string{"python": "get_assert", "ruby": "get_assert"}
 
 // saying matches the comments and the texts of JavaScript, and the names of members: what is
 // in them is not called. A text with ${ is a program, too.
@@ -93,7 +107,7 @@ func Foreign(source string) string {
 // empty for any other file.
 func Computing(file schema.File, function string) string {
 	source := string(file.Data)
-	if path.Ext(file.Path) != ".js" || len(source) > MaxFile || foreign.MatchString(source) {
+	if path.Ext(file.Path) != ".js" || len(source) > MaxJavaScript || foreign.MatchString(source) {
 		return ""
 	}
 	if function != "" {
