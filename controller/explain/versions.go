@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/matrix/catalog"
+	"github.com/gavel-evals/gavel/schema/matrix"
 )
 
 // differing lists rules of a case that differ between versions of promptfoo. The later
@@ -22,7 +22,7 @@ func differing(c *schema.Case) []string {
 	}
 	for _, ev := range c.Evaluators {
 		found = append(found, differingIn(ev.Spec, ev.Rule)...)
-		if name, second := strings.CutSuffix(ev.Name, " 2"); second && !catalog.Reads(strings.TrimPrefix(name, "not-")) {
+		if name, second := strings.CutSuffix(ev.Name, " 2"); second && !matrix.ReadsAssertion(strings.TrimPrefix(name, "not-")) {
 			found = append(found, fmt.Sprintf("the metric %s is the weighted mean of its assertions, as in promptfoo 0.123; in 0.118 it was their sum", name))
 		}
 	}

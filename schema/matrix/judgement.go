@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
-	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -281,7 +280,7 @@ func shortForm(s string) (written, *template.MistakeError) {
 		return written{Type: older[word], Value: raw(strings.TrimSpace(value))}, nil
 	}
 	plain, not := strings.CutPrefix(s, "not-")
-	kind := catalog.Leading(plain)
+	kind := leadingAssertion(plain)
 	m := following.FindStringSubmatch(plain[len(kind):])
 	if kind == "" || m == nil {
 		return written{Type: "equals", Value: raw(s)}, nil

@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
-	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template"
@@ -100,7 +99,7 @@ func compileAssertion(kind, written string, value json.RawMessage, threshold *fl
 		calls, err := assertion.Calls(kind, value)
 		return calls, rule, err
 	default:
-		return nil, rule, catalog.Refused(kind, written)
+		return nil, rule, refusedAssertion(kind, written)
 	}
 	return spec, rule, nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/matrix/catalog"
 	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/table"
@@ -507,7 +506,7 @@ func testProblems(doc *document.Document, at ...any) []schema.Problem {
 func assertionProblems(doc *document.Document, at ...any) []schema.Problem {
 	found := doc.CheckPart("#MatrixAssertion", schema.Note, at...)
 	in := func(name string) []any { return append(slices.Clip(at), name) }
-	i := slices.IndexFunc(doc.Keys(at...), func(key string) bool { return catalog.Reads(strings.TrimPrefix(key, "not-")) })
+	i := slices.IndexFunc(doc.Keys(at...), func(key string) bool { return ReadsAssertion(strings.TrimPrefix(key, "not-")) })
 	if i < 0 || doc.Has(in("type")...) {
 		return found
 	}
@@ -564,7 +563,7 @@ func (c *compiler) resolve(t *test, a *written, at schema.Position) {
 	switch name, isFile := fileName(a.Value); {
 	case codes[kind]:
 		c.function(t, a, kind, at)
-	case isFile && a.need == "" && catalog.Reads(kind):
+	case isFile && a.need == "" && ReadsAssertion(kind):
 		a.Value = c.varFile(t, name, at)
 	}
 }

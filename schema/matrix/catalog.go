@@ -1,6 +1,4 @@
-// Package catalog knows the types of assertion that promptfoo has: those that are read,
-// and what the others need.
-package catalog
+package matrix
 
 import (
 	"fmt"
@@ -13,11 +11,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// Leading returns the type of assertion that a text begins with, the longest one, followed by
-// nothing, a colon or a bracket; empty where there is none.
-func Leading(text string) string {
-	best := traced.FindString(text)
-	for _, kind := range slices.Concat(read, slices.Collect(maps.Keys(unread))) {
+// leadingAssertion returns the longest type of assertion that a text begins with and that nothing, a
+// colon or a bracket follows. It is empty if there is none.
+func leadingAssertion(text string) string {
+	best := tracedAssertion.FindString(text)
+	for _, kind := range slices.Concat(readAssertions, slices.Collect(maps.Keys(unreadAssertions))) {
 		rest, begins := strings.CutPrefix(text, kind)
 		if begins && (rest == "" || rest[0] == ':' || rest[0] == '(') && len(kind) > len(best) {
 			best = kind
@@ -26,23 +24,23 @@ func Leading(text string) string {
 	return best
 }
 
-// traced matches the assertions about traces.
-var traced = lazyregexp.New(`^trace-(?:error-spans|span-count|span-duration)\b`)
+// tracedAssertion matches the assertions about traces.
+var tracedAssertion = lazyregexp.New(`^trace-(?:error-spans|span-count|span-duration)\b`)
 
-// Reads reports whether a type of assertion, without not- in front, is read.
-func Reads(kind string) bool { return slices.Contains(read, kind) }
+// ReadsAssertion reports whether a type of assertion, without not- in front, is read.
+func ReadsAssertion(kind string) bool { return slices.Contains(readAssertions, kind) }
 
-// Refused returns why an assertion of a kind that is not read is refused: a
+// refusedAssertion returns why an assertion of a kind that is not read is refused: a
 // [*template.NeedError] about one that promptfoo has, and a [*template.MistakeError] about
 // one that nobody has. written is the kind as the file has it, which may have not- in front.
-func Refused(kind, written string) error {
-	if what := need(kind); what != "" {
+func refusedAssertion(kind, written string) error {
+	if what := assertionNeed(kind); what != "" {
 		return &template.NeedError{What: what + " (" + kind + ")"}
 	}
 	wrong := &template.MistakeError{Message: fmt.Sprintf("the assertion %q is not known", template.Clip(written))}
-	switch near := suggest.Nearest(kind, read); {
-	case instead[written] != "":
-		wrong.Message, wrong.Hint = wrong.Message+"; promptfoo does not have it either", "write "+instead[written]
+	switch near := suggest.Nearest(kind, readAssertions); {
+	case insteadOf[written] != "":
+		wrong.Message, wrong.Hint = wrong.Message+"; promptfoo does not have it either", "write "+insteadOf[written]
 	case near != "":
 		wrong.Hint = suggest.Question(strings.TrimSuffix(written, kind) + near)
 	default:
@@ -51,25 +49,25 @@ func Refused(kind, written string) error {
 	return wrong
 }
 
-// need is what an assertion of promptfoo that is not read needs; empty for any other.
-func need(kind string) string {
+// assertionNeed returns what an unread assertion of promptfoo needs; it is empty for any other.
+func assertionNeed(kind string) string {
 	switch {
 	case strings.HasPrefix(kind, "trace-"):
 		return "spans of a trace"
 	case strings.HasPrefix(kind, "promptfoo:redteam:"):
 		return "a grader of promptfoo's red team"
 	}
-	return unread[kind]
+	return unreadAssertions[kind]
 }
 
-// instead are the assertions that do what some people expect of types that do not exist.
-var instead = map[string]string{
+// insteadOf has the assertions that do what people expect of types that do not exist.
+var insteadOf = map[string]string{
 	"not-empty": `javascript with "output.length > 0"`, "min-length": `javascript with "output.length >= 10"`, "max-length": `javascript with "output.length <= 10"`,
 	"exact-match": "equals", "matches": "regex", "json": "is-json", "schema": "is-json with a schema as its value",
 }
 
-// unread are the assertions of promptfoo that are not read, with what they need.
-var unread = map[string]string{
+// unreadAssertions are the assertions of promptfoo that are not read, with what they need.
+var unreadAssertions = map[string]string{
 	"webhook":    "a program",
 	"human":      "a person who judges",
 	"guardrails": "what a provider says of its own guardrails", "pi": "the scorer of Pi Labs",
@@ -82,8 +80,8 @@ var unread = map[string]string{
 	"tool-call-f1": "a measure of tool calls", "search-rubric": "a judge that searches", "agent-rubric": "a judge with tools", "conversation-relevance": "the turns of a conversation",
 }
 
-// read are the assertions that are read.
-var read = []string{
+// readAssertions are the types that are read.
+var readAssertions = []string{
 	"contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "starts-with", "ends-with", "equals", "regex",
 	"is-json", "contains-json", "levenshtein", "latency", "cost", "llm-rubric", "javascript",
 	"model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval", "answer-relevance", "similar", "word-count", "python", "ruby", "assert-set",
