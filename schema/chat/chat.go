@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/image"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
-	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -292,7 +291,7 @@ type part struct {
 // said is a message with its content filled in. The text parts of a list are joined.
 func (m Message) said(fill Fill) (schema.Message, error) {
 	out := schema.Message{Role: m.Role}
-	text, isText := rawjson.Text(m.Content)
+	text, isText := document.ParseText(m.Content)
 	if isText {
 		var err error
 		out.Content, err = fill(text)
@@ -340,7 +339,7 @@ func (p part) block(fill Fill) (schema.Block, error) {
 
 // address is where the image of a part is.
 func (p part) address() string {
-	if text, isText := rawjson.Text(p.URL); isText {
+	if text, isText := document.ParseText(p.URL); isText {
 		return text
 	}
 	var in struct {

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -33,7 +33,7 @@ func ReadTool(raw json.RawMessage) (schema.Tool, error) {
 		w = *w.Function
 	}
 	if w.Name == "" || !slices.Contains([]string{"", "function", "custom"}, kind) {
-		what, _ := rawjson.Text(raw)
+		what, _ := document.ParseText(raw)
 		return schema.Tool{}, &template.NeedError{What: fmt.Sprintf("a tool that its provider runs (%s)", template.Clip(cmp.Or(kind, what, "without a name")))}
 	}
 	tool := schema.Tool{Name: w.Name, Description: w.Description}

@@ -3,7 +3,7 @@ package matrix
 import (
 	"encoding/json"
 
-	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // A given answer is one that a test has itself, in place of the target's.
@@ -16,7 +16,7 @@ type given struct {
 
 // readGiven reads the answer of a test. An empty one is none, as promptfoo has it.
 func (t *test) readGiven(value json.RawMessage) {
-	text, isText := rawjson.Text(value)
+	text, isText := document.ParseText(value)
 	switch {
 	case isText && text != "":
 		t.given = &given{text: text}

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
-	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -230,7 +229,7 @@ func (j *judgement) question(prompt string, vars template.Variables) (string, er
 	if json.Unmarshal([]byte(prompt), &list) == nil && len(list) > 0 {
 		var texts []string
 		for _, m := range list {
-			s, _ := rawjson.Text(m.Content)
+			s, _ := document.ParseText(m.Content)
 			texts = append(texts, s)
 		}
 		prompt = strings.Join(texts, "\n\n")

@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 
 	matrixrow "github.com/gavel-evals/gavel/schema/row"
 	"github.com/gavel-evals/gavel/schema/targetname"
@@ -278,7 +277,7 @@ func (c *compiler) timeout(target string) time.Duration {
 
 // repeat is how many samples are taken of a case.
 func (c *compiler) repeat() int {
-	if n, ok := rawjson.Number(c.Doc.JSON("evaluateOptions", "repeat")); ok && n >= 1 && n <= maxRepeat && n == math.Trunc(n) {
+	if n, ok := document.ParseNumber(c.Doc.JSON("evaluateOptions", "repeat")); ok && n >= 1 && n <= maxRepeat && n == math.Trunc(n) {
 		return int(n)
 	}
 	return max(1, c.Settings.Iterations)

@@ -13,14 +13,13 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // function reads the code of an assertion: what the definition has itself, or the file
 // that it names. JavaScript that only computes needs no program.
 func (c *compiler) function(t *test, a *written, language string, at schema.Position) {
-	source, isText := rawjson.Text(a.Value)
+	source, isText := document.ParseText(a.Value)
 	isFile := strings.HasPrefix(source, "file://")
 	switch {
 	case !isText || strings.TrimSpace(source) == "":
@@ -112,7 +111,7 @@ func (j *judgement) code(a written, value json.RawMessage, vars template.Variabl
 	if err != nil {
 		return nil, err
 	}
-	source, _ := rawjson.Text(value)
+	source, _ := document.ParseText(value)
 	if a.program == nil {
 		return evaluator.JavaScript{Code: source, Context: told, Threshold: a.Threshold}, nil
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -59,7 +58,7 @@ func (c *compiler) values(t *test) []template.Variables {
 	for _, name := range t.order {
 		var items []json.RawMessage
 		if raw := t.vars[name]; !t.expands || len(raw) == 0 || raw[0] != '[' || json.Unmarshal(t.vars[name], &items) != nil || len(items) == 0 ||
-			slices.ContainsFunc(items, func(item json.RawMessage) bool { _, isText := rawjson.Text(item); return !isText }) {
+			slices.ContainsFunc(items, func(item json.RawMessage) bool { _, isText := document.ParseText(item); return !isText }) {
 			continue
 		}
 		all = c.multiply(all, name, items)
@@ -88,7 +87,7 @@ func (c *compiler) multiply(all []template.Variables, name string, items []json.
 func (c *compiler) nested(vars template.Variables) (_ template.Variables, need string) {
 	vars = maps.Clone(vars)
 	for name, value := range vars {
-		if s, isText := rawjson.Text(value); isText && strings.HasSuffix(s, "\n") {
+		if s, isText := document.ParseText(value); isText && strings.HasSuffix(s, "\n") {
 			vars[name], _ = json.Marshal(strings.TrimSuffix(s, "\n")) // a text
 		}
 	}
@@ -96,7 +95,7 @@ func (c *compiler) nested(vars template.Variables) (_ template.Variables, need s
 		changed := false
 		var filled template.Variables // a copy, once there is something to fill in
 		for name, value := range vars {
-			s, isText := rawjson.Text(value)
+			s, isText := document.ParseText(value)
 			if !isText || !strings.Contains(s, "{{") {
 				continue
 			}
@@ -142,7 +141,7 @@ func (r row) title() string {
 
 func (r row) firstText() string {
 	for _, name := range r.test.order {
-		if s, ok := rawjson.Text(r.said[name]); ok && strings.TrimSpace(s) != "" {
+		if s, ok := document.ParseText(r.said[name]); ok && strings.TrimSpace(s) != "" {
 			return strings.Join(strings.Fields(s), " ")
 		}
 	}

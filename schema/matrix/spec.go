@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
-	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -166,7 +165,7 @@ func similar(kind, written string, value json.RawMessage, threshold *float64) (s
 	if _, metric, ok := strings.Cut(kind, ":"); ok {
 		spec.Metric = metric
 	}
-	if s, isText := rawjson.Text(value); isText && s != "" {
+	if s, isText := document.ParseText(value); isText && s != "" {
 		spec.Texts = []string{s}
 	} else if texts, err := list(value); err != nil && len(value) > 0 && string(value) != "null" && !isText {
 		return nil, rule, mistake(fmt.Sprintf("the value of %s has %v", written, err), "write a text or a list of texts")
@@ -206,10 +205,10 @@ func classified(kind, written string, value json.RawMessage, threshold *float64)
 
 // wordBounds are the bounds of a number of words: one number, or {min, max}.
 func wordBounds(written string, value json.RawMessage) (json.RawMessage, error) {
-	if s, isText := rawjson.Text(value); isText { // as each cell of a table is
+	if s, isText := document.ParseText(value); isText { // as each cell of a table is
 		value = json.RawMessage(strings.TrimSpace(s))
 	}
-	if n, ok := rawjson.Number(value); ok {
+	if n, ok := document.ParseNumber(value); ok {
 		return json.RawMessage(fmt.Sprintf(`{"max":%v,"min":%v}`, n, n)), nil
 	}
 	if err := onlyKeys(written, value, "min", "max"); err != nil {
@@ -288,7 +287,7 @@ func bounded(kind, written string, threshold *float64) (schema.Spec, schema.Rule
 
 // texts reads a list of texts, or a text with commas.
 func texts(value json.RawMessage) ([]string, error) {
-	if s, ok := rawjson.Text(value); ok {
+	if s, ok := document.ParseText(value); ok {
 		return divided(s)
 	}
 	return list(value)
@@ -351,7 +350,7 @@ func formOf(written string, value json.RawMessage) (json.RawMessage, error) {
 	wrong := func(why string) error {
 		return mistake(fmt.Sprintf("the value of %s is not a JSON Schema: %s", written, why), "correct the schema, or remove it to ask for any JSON")
 	}
-	if s, ok := rawjson.Text(value); ok {
+	if s, ok := document.ParseText(value); ok {
 		doc, problems := document.Parse("value.yaml", []byte(s))
 		if i := slices.IndexFunc(problems, func(p schema.Problem) bool { return p.Severity == schema.Error }); i >= 0 {
 			return nil, wrong(problems[i].Message)
@@ -379,7 +378,7 @@ func unreadForm(value json.RawMessage) string {
 		_ = json.Unmarshal(value, &items) // which are none of any other value
 	}
 	for key, inner := range object {
-		text, isText := rawjson.Text(inner)
+		text, isText := document.ParseText(inner)
 		_, err := regexp.Compile(text)
 		_, keyErr := regexp.Compile(key) // which is one of patternProperties, or compiles
 		switch {

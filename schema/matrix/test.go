@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/matrix/rawjson"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
@@ -297,7 +296,7 @@ func (c *compiler) readTest(doc *document.Document, shared test, at ...any) test
 	for i := range doc.Items(in("assert")...) {
 		t.asserts = append(t.asserts, c.readAssertion(&t, doc, in("assert", i)...))
 	}
-	if n, ok := rawjson.Number(doc.JSON(in("threshold")...)); ok {
+	if n, ok := document.ParseNumber(doc.JSON(in("threshold")...)); ok {
 		t.threshold = &n
 	}
 	c.readTransform(&t, doc, in("options", "postprocess")...) // its older name
@@ -410,7 +409,7 @@ func (c *compiler) readVars(t *test, doc *document.Document, at ...any) {
 
 // fileName is the file that a value names.
 func fileName(value json.RawMessage) (string, bool) {
-	s, ok := rawjson.Text(value)
+	s, ok := document.ParseText(value)
 	if !ok {
 		return "", false
 	}

@@ -1,10 +1,9 @@
-// Package rawjson reads single values of JSON.
-package rawjson
+package document
 
 import "encoding/json"
 
-// Number reads a JSON number.
-func Number(raw json.RawMessage) (float64, bool) {
+// ParseNumber reads a number of JSON and reports whether it is one.
+func ParseNumber(raw json.RawMessage) (float64, bool) {
 	var n *float64
 	if len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') || json.Unmarshal(raw, &n) != nil || n == nil {
 		return 0, false
@@ -12,8 +11,8 @@ func Number(raw json.RawMessage) (float64, bool) {
 	return *n, true
 }
 
-// Text reads a JSON string; empty where it is another value.
-func Text(raw json.RawMessage) (string, bool) {
+// ParseText reads a string of JSON and reports whether it is one.
+func ParseText(raw json.RawMessage) (string, bool) {
 	var s string
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
